@@ -8,18 +8,24 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <random>
 
+#include "reactor/base/text.h"
 #include "reactor/descriptor.h"
 
 namespace sliced::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
+constexpr int kLinksMax = 40;  // as path_resolution(7) has it
+constexpr int kScratchesMax = 100;
+
 // The errno that kept the bytes from being written; 0: they are.
-int write_to(const std::string& path, int flags, std::string_view bytes) {
-  reactor::Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666));
-  if (!file) return errno;
+int write_all(int file, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t size = write(file.get(), bytes.data(), bytes.size());
+    const ssize_t size = write(file, bytes.data(), bytes.size());
     if (size >= 0)
       bytes.remove_prefix(static_cast<size_t>(size));
     else if (errno != EINTR)
@@ -28,20 +34,83 @@ int write_to(const std::string& path, int flags, std::string_view bytes) {
   return 0;
 }
 
-// /dev/stdout may lead to a regular file, which whoever opened it reads on.
-bool is_plain(const std::string& path, const struct stat& is) {
-  return S_ISREG(is.st_mode) && !path.starts_with("/dev/") && !path.starts_with("/proc/");
+int write_in_place(const fs::path& path, int flags, std::string_view bytes) {
+  const reactor::Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0666));
+  return file ? write_all(file.get(), bytes) : errno;
 }
 
-// mode: nullptr, there is none yet.
-int replace(const std::string& path, const mode_t* mode, std::string_view bytes) {
-  const std::string scratch = path + "." + std::to_string(getpid()) + ".tmp";
-  int code = write_to(scratch, O_CREAT | O_EXCL, bytes);
-  if (code == EEXIST) return code;  // somebody else's
-  if (code == 0 && mode != nullptr && chmod(scratch.c_str(), *mode & 07777) != 0) code = errno;
+// /proc/PID/fd/N: what it leads to has been opened already, and may have no name any more.
+bool is_descriptor(const fs::path& path) {
+  const std::string folder = path.parent_path();
+  return folder.starts_with("/proc/") && folder.ends_with("/fd");
+}
+
+// What the path leads to: a file, one that would be made, or an open descriptor.
+fs::path destination_of(fs::path path) {
+  std::error_code failed;
+  for (int links = 0; links < kLinksMax; ++links) {
+    const fs::path folder = fs::canonical(path.has_parent_path() ? path.parent_path() : ".", failed);
+    if (failed) break;
+    path = folder / path.filename();
+    if (is_descriptor(path)) break;
+    const fs::path to = fs::read_symlink(path, failed);
+    if (failed) break;
+    path = folder / to;
+  }
+  return path;
+}
+
+// Our own is written on from where it stands, another process's at its end.
+int write_on(const fs::path& path, std::string_view bytes) {
+  struct stat is{};
+  if (lstat(path.c_str(), &is) != 0) return errno;
+  const bool is_own = path.parent_path() == fs::path("/proc") / std::to_string(getpid()) / "fd";
+  const reactor::Descriptor file(is_own ? dup(std::atoi(path.filename().c_str()))
+                                        : open(path.c_str(), O_WRONLY | O_CLOEXEC | O_APPEND));
+  return file ? write_all(file.get(), bytes) : errno;
+}
+
+// A file of a name that nothing has: what one that was killed has left is in nobody's way.
+reactor::Descriptor make_scratch(const fs::path& folder, mode_t mode, fs::path& name) {
+  std::random_device random;
+  reactor::Descriptor out;
+  for (int i = 0; i < kScratchesMax && !out && (i == 0 || errno == EEXIST); ++i) {
+    name = folder / (".sliced-" + hex(random(), 8) + ".tmp");
+    out = reactor::Descriptor(open(name.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, mode));
+  }
+  return out;
+}
+
+// As the old one is: whose it is, and who may do what with it.
+int take_after(int file, const struct stat& old) {
+  struct stat is{};
+  if (fstat(file, &is) != 0) return errno;
+  if ((is.st_uid != old.st_uid || is.st_gid != old.st_gid) && fchown(file, old.st_uid, old.st_gid) != 0)
+    return errno;
+  return fchmod(file, old.st_mode & 07777) == 0 ? 0 : errno;
+}
+
+// old: nullptr, there is none yet.
+int replace(const fs::path& path, const struct stat* old, std::string_view bytes) {
+  fs::path scratch;
+  const reactor::Descriptor file = make_scratch(path.parent_path(), old != nullptr ? 0600 : 0666, scratch);
+  if (!file) return errno;
+  int code = old != nullptr ? take_after(file.get(), *old) : 0;
+  if (code == 0) code = write_all(file.get(), bytes);
   if (code == 0 && std::rename(scratch.c_str(), path.c_str()) != 0) code = errno;
   if (code != 0) unlink(scratch.c_str());
   return code;
+}
+
+// Of replace(): the file itself may be written all the same.
+bool is_not_replaceable(int code) {
+  return code == EACCES || code == EPERM || code == EROFS || code == EBUSY;
+}
+
+int write_regular(const fs::path& path, const struct stat& old, std::string_view bytes) {
+  if (const reactor::Descriptor may(open(path.c_str(), O_WRONLY | O_CLOEXEC)); !may) return errno;
+  const int code = replace(path, &old, bytes);
+  return is_not_replaceable(code) ? write_in_place(path, O_TRUNC, bytes) : code;
 }
 
 }  // namespace
@@ -81,17 +150,17 @@ Result<Unit> for_each_line(const std::string& path, size_t line_bytes_max,
 }
 
 Result<Unit> write_whole(const std::string& path, std::string_view bytes) {
-  struct stat is{};
+  const fs::path place = destination_of(path);
+  struct stat old{};
   int code = 0;
-  if (stat(path.c_str(), &is) != 0) {
-    code = replace(path, nullptr, bytes);
-  } else if (!is_plain(path, is)) {
-    code = write_to(path, 0, bytes);
-  } else {
-    char* const real = realpath(path.c_str(), nullptr);
-    code = replace(real != nullptr ? real : path, &is.st_mode, bytes);
-    std::free(real);
-  }
+  if (is_descriptor(place))
+    code = write_on(place, bytes);
+  else if (stat(place.c_str(), &old) != 0)
+    code = errno == ENOENT ? replace(place, nullptr, bytes) : errno;
+  else if (S_ISREG(old.st_mode))
+    code = write_regular(place, old, bytes);
+  else
+    code = write_in_place(place, 0, bytes);
   return code == 0 ? Result<Unit>(Unit{}) : Error{Errc::kIo, std::strerror(code)};
 }
 

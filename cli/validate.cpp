@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/process.h"
 #include "cli/read_file.h"
+#include "kube/kinds.h"
 #include "kube/yaml.h"
 #include "reactor/base/text.h"
 #include "webhook/judgement.h"
@@ -29,6 +30,7 @@ struct Report {
   std::map<std::tuple<std::string, std::string, std::string>, std::string>
       places;  // by kind, namespace, name
   size_t twice = 0;
+  std::string twice_last;  // the file that the last of them is in
 
   void add(const std::string& file, int line, bool error, const std::string& what) {
     text += escaped(file) + ":";
@@ -56,23 +58,28 @@ struct Report {
     dearest_name = judged.who;
   }
 
-  // Of one kind and name a cluster keeps one object. Names that the server makes (generateName) are its own.
+  // Of one kind and name a cluster keeps one object, whatever namespace one that belongs to none is given. Names that the server makes (generateName) are its own.
   void note_name(const std::string& file, const webhook::Judgement& judged, const kube::Json& object) {
     const kube::Json* meta = object.find("metadata");
     if (!judged.is_read || meta == nullptr || meta->text("name").empty()) return;
+    const std::string_view kind = object.text("kind");
+    const bool has_namespace =
+        kind != kube::kDeviceExposurePolicies.kind && kind != kube::kDeviceClasses.kind;
     const auto [first, is_new] =
-        places.try_emplace({std::string(object.text("kind")), std::string(meta->text("namespace")),
+        places.try_emplace({std::string(kind), has_namespace ? std::string(meta->text("namespace")) : "",
                             std::string(meta->text("name"))},
                            escaped(file) + (judged.line > 0 ? ":" + std::to_string(judged.line) : ""));
-    if (is_new || twice++ >= kTwiceMax) return;
+    if (is_new) return;
+    twice_last = file;
+    if (twice++ >= kTwiceMax) return;
     add(file, judged.line, true,
         judged.who + ": metadata.name is " + in_quotes(meta->text("name"), 64) +
             ", as that of the object at " + first->second +
             "; one would take the other's place, so give it another name, or remove one");
   }
-  void add_more_twice(const std::string& file) {
+  void add_more_twice() {
     if (twice <= kTwiceMax) return;
-    add(file, 0, true,
+    add(twice_last, 0, true,
         and_more(twice - kTwiceMax, "object") + " with a name that another one of its kind has");
     errors += twice - kTwiceMax - 1;
   }
@@ -84,8 +91,10 @@ void validate_object(const kube::Json& object, const std::string& file, const we
     for (const kube::Json& item : *items->array()) validate_object(item, file, drivers, report);
     return;
   }
-  if (const auto judged = webhook::judge(object, drivers, "", report.selector_work < kSelectorWorkMax))
-    report.add(file, *judged), report.note_name(file, *judged, object);
+  const auto judged = webhook::judge(object, drivers, "", report.selector_work < kSelectorWorkMax);
+  if (!judged) return;
+  report.add(file, *judged);
+  report.note_name(file, *judged, object);
 }
 
 }  // namespace
@@ -103,7 +112,7 @@ int validate(const config::Options& options) {
     for (const auto& problem : yaml.problems) report.add(file, problem.line, true, problem.what);
     for (const kube::Json& object : yaml.documents) validate_object(object, file, drivers, report);
   }
-  report.add_more_twice(options.arguments.back());
+  report.add_more_twice();
   if (report.unchecked > 0)
     report.add(options.arguments.back(), 0, true,
                "the selectors of the last " + std::to_string(report.unchecked) +

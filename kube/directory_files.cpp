@@ -40,9 +40,11 @@ Result<std::vector<std::string>> names_in(const std::string& folder) {
   return names;
 }
 
-Sort sort_of(const std::string& path, struct stat& status) {
-  if (::lstat(path.c_str(), &status) != 0)
-    return errno == ENOENT || errno == ENOTDIR ? Sort::kNone : Sort::kHidden;
+Result<Sort> sort_of(const std::string& path, struct stat& status) {
+  if (::lstat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return Sort::kNone;
+    return io_error("look at", path, errno);
+  }
   if (S_ISDIR(status.st_mode)) return Sort::kFolder;
   if (S_ISLNK(status.st_mode) && ::stat(path.c_str(), &status) != 0) return Sort::kOther;
   return S_ISREG(status.st_mode) ? Sort::kFile : Sort::kOther;

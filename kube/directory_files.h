@@ -25,10 +25,10 @@ enum class Sort {
   kFile,    // or a link that leads to one
   kFolder,  // a link to a folder is not followed
   kOther,   // a link that leads nowhere or to a folder, a pipe, a device
-  kHidden,  // what may not be looked at, in a folder that may not be searched: any of these, a folder too
 };
-/// status is that of what a link leads to; for kNone, kOther and kHidden it says nothing.
-Sort sort_of(const std::string& path, struct stat& status);
+/// status is that of what a link leads to; for kNone and kOther it says nothing.
+/// Errors: kDenied (its folder may not be searched), kIo: it may be any of these, a folder too.
+Result<Sort> sort_of(const std::string& path, struct stat& status);
 
 /// What tells one version of a file from another without reading it.
 struct Signature {

@@ -39,6 +39,7 @@ DirectoryTree::DirectoryTree(reactor::Loop& loop, Log& log, std::string director
   settle();
   schedule();
   started_ = true;
+  is_told_lost_ = trouble_.has_value();
 }
 
 std::string DirectoryTree::full(const std::string& relative) const {
@@ -97,9 +98,11 @@ void DirectoryTree::turn() {
   settle();
   schedule();
   if (trouble_) {
-    if (!had_trouble) on_event_(Event::kLost);
+    // write() has its trouble, too, before this turn.
+    if (!std::exchange(is_told_lost_, true)) on_event_(Event::kLost);
     return;
   }
+  is_told_lost_ = false;
   if (had_trouble) {
     said_trouble_.forget();
     log_.info("directory can be read again", {{"directory", directory_}});
@@ -206,21 +209,18 @@ void DirectoryTree::walk(const std::string& folder, int depth, std::set<std::str
     if (name.starts_with('.')) continue;
     const std::string path = folder.empty() ? name : folder + "/" + name;
     struct stat status{};
-    const Sort sort = sort_of(full(path), status);
-    if (sort == Sort::kHidden) return lose(hidden(path));
-    if (sort == Sort::kFolder && depth >= limits_.depth_max) return lose(too_deep(path));
-    if (sort == Sort::kFolder) walk(path, depth + 1, seen);
+    auto sort = sort_of(full(path), status);
+    if (!sort.ok()) return lose(std::move(sort.error()));
+    if (*sort == Sort::kFolder && depth >= limits_.depth_max) return lose(too_deep(path));
+    if (*sort == Sort::kFolder) walk(path, depth + 1, seen);
     if (trouble_) return;  // one is enough: nothing of the directory is taken over
-    if ((sort != Sort::kFile && sort != Sort::kOther) || !is_manifest_name(name)) continue;
+    if ((*sort != Sort::kFile && *sort != Sort::kOther) || !is_manifest_name(name)) continue;
     if (seen.size() >= limits_.files_max) return lose(too_many());
     seen.insert(path);
   }
 }
 
 // Any of those that are left out, or not seen, could be an exclude.
-Error DirectoryTree::hidden(const std::string& entry) const {
-  return {Errc::kDenied, in_quotes(full(entry)) + " may not be looked at: its folder cannot be searched"};
-}
 Error DirectoryTree::too_many() const {
   return {Errc::kTooLarge, in_quotes(directory_) + " has room for " + std::to_string(limits_.files_max) +
                                " files, and for no more; remove some, or keep several objects in one"};
@@ -232,15 +232,15 @@ Error DirectoryTree::too_deep(const std::string& folder) const {
 
 void DirectoryTree::look_at(const std::string& name) {
   struct stat status{};
-  const Sort sort = sort_of(full(name), status);
-  if (sort == Sort::kNone || sort == Sort::kFolder) return missing(name);
-  if (sort == Sort::kHidden) return lose(hidden(name));
+  auto sort = sort_of(full(name), status);
+  if (!sort.ok()) return lose(std::move(sort.error()));
+  if (*sort == Sort::kNone || *sort == Sort::kFolder) return missing(name);
   if (!files_.contains(name) && files_.size() >= limits_.files_max) return lose(too_many());
   auto text =
-      sort == Sort::kFile
+      *sort == Sort::kFile
           ? read_manifest(full(name))
           : Error{Errc::kInvalid, "is no file: a link that leads nowhere or to a folder, a pipe or a device"};
-  if (sort == Sort::kFile && !text.ok() && text.error().code == Errc::kNotFound) return missing(name);
+  if (*sort == Sort::kFile && !text.ok() && text.error().code == Errc::kNotFound) return missing(name);
   File& file = files_[name];
   file.missing_since.reset();
   file.signature = signature_of(status);
@@ -476,6 +476,7 @@ Result<Unit> DirectoryTree::write(const std::string& file, const std::string& te
   look_at(file);
   settle();
   schedule();
+  if (trouble_) turn_soon();
   return Unit{};
 }
 

@@ -129,7 +129,6 @@ class DirectoryTree {
   bool watch(const std::string& folder);
   /// Whether another directory stands at the path than the one that is watched.
   bool leads_elsewhere() const;
-  Error hidden(const std::string& entry) const;
   Error too_many() const;
   Error too_deep(const std::string& folder) const;
   /// The directory cannot be read, or could not be relied on: kIo for all calls until it can.
@@ -195,6 +194,7 @@ class DirectoryTree {
   std::set<ObjectKey> doubtful_;
   std::set<std::string> marked_;
   bool rescan_ = false, overflow_ = false, started_ = false;
+  bool is_told_lost_ = false;  // of the trouble that there is; at the start there is nobody to be told
   reactor::Ticket turn_, later_;
 };
 

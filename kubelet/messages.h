@@ -43,7 +43,7 @@ struct CalledClaim {
 /// them, a UID is 1 to 128 letters, digits, '-', '_' and '.', the first a letter or digit; error says otherwise.
 /// No UID is there twice: answers are told apart by it, so one claim named twice is one, and two claims of one
 /// UID are one that is wrong.
-/// Errors: kInvalid (no such message), kTooLarge.
+/// Errors: kInvalid (no such message; a UID that is no UTF-8, which no answer could name), kTooLarge; no claim of the call goes on.
 Result<std::vector<CalledClaim>> decode_claims(std::string_view bytes);
 
 /// The same of both versions, but that the older one knows no share_id.

@@ -36,6 +36,32 @@ std::string filled(std::string_view text, const std::map<std::string_view, std::
   return out;
 }
 
+std::string markup_of(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
 std::string text_in(const Json& json, std::string_view key) { return html(json.text(key)); }
 
 const Json::Array& items_in(const Json& json, std::string_view key) {
@@ -123,30 +149,10 @@ std::string names_of(const policy::OfferChange& change) {
 
 }  // namespace
 
-std::string html(std::string_view text, size_t bytes_max) {
-  std::string out;
-  for (const char c : printable(text, bytes_max)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
+std::string html(std::string_view text, size_t bytes_max) { return markup_of(printable(text, bytes_max)); }
+
+std::string html_lines(std::string_view text, size_t bytes_max) {
+  return markup_of(printable_lines(text, bytes_max));
 }
 
 http::Headers page_headers() {

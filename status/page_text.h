@@ -18,6 +18,8 @@ namespace sliced::status {
 /// Text as HTML has it, within an element or a quoted attribute: fit for people first, then escaped.
 /// bytes_max: before escaping, which makes it longer.
 std::string html(std::string_view text, size_t bytes_max = 1'024);
+/// The same of a text in lines, for a <pre>.
+std::string html_lines(std::string_view text, size_t bytes_max);
 
 /// What every answer of the page has beside those of all pages: nothing but its own style and script is loaded or run,
 /// nothing is sent anywhere, nobody frames it.

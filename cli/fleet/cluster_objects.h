@@ -20,7 +20,8 @@ struct ListTold {
   std::function<void()> on_anew;
 };
 
-/// Reads through a cluster, and turns its loop until the answer is there: at most two minutes each.
+/// Reads through a cluster, and turns its loop until the answer is there: at most two minutes each, and a
+/// list as long again each time that it begins anew.
 /// Bounds: 4 GiB of text of a list, objects as kube::kSliceLimits has them. Nothing is kept of what was told.
 class ClusterObjects {
  public:
@@ -34,7 +35,7 @@ class ClusterObjects {
   Result<Unit> list(const kube::Resource& resource, const std::string& namespace_, const ListTold& told);
   /// The same of a scope: of one node, or metadata alone.
   Result<Unit> list(const kube::Scope& scope, const ListTold& told);
-  /// Errors: kNotFound where there is no such object; kTimeout after two minutes, as of lists.
+  /// Errors: kNotFound where there is no such object; kTimeout after two minutes.
   Result<kube::Json> get(const kube::Resource& resource, const std::string& namespace_,
                          const std::string& name);
   /// "v1.37.1"; "" where nobody says it.

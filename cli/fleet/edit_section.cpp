@@ -67,16 +67,17 @@ size_t untold(const EditEffect& effect) { return effect.changed + effect.unjudge
 
 EditEffect edit_effect(const std::string& file, const reactor::ChildResult& result) {
   EditEffect out{.file = file, .is_told = false};
+  const std::string said(trim(result.err));
   const auto object = kube::decode_json(result.out, {.size_max = kEditBytesMax, .nodes_max = kEditJsonMax});
   if (result.timed_out) {
     out.problem = "no answer in time";
   } else if (result.truncated || (!object && object.error().code == Errc::kTooLarge)) {
     out.problem = "it would change more than fits on this page; ask kubectl sliced policies --diff";
   } else if (!object || result.signal != 0 || (result.exit_status != 0 && result.exit_status != 2)) {
-    out.problem = result.err.empty() ? "there is no answer" : result.err;
+    out.problem = said.empty() ? "there is no answer" : said;
   } else {
     out.is_told = true;
-    out.problem = result.err;
+    out.problem = said;
     const kube::Json::Array &changed = array_at(*object, "nodes"), &unjudged = array_at(*object, "unjudged");
     out.changed = changed.size();
     out.unjudged = unjudged.size();
@@ -106,7 +107,7 @@ std::string html_of(const EditEffect& effect) {
   std::string out = "<section id=\"edit\">\n<h2>If " + html(effect.file) +
                     " were applied</h2>\n<p id=\"edit-summary\" role=\"status\">" + html(summary_of(effect)) +
                     "</p>\n<pre id=\"edit-problem\"" + (effect.problem.empty() ? " hidden" : "") + ">" +
-                    html(effect.problem, 4 * kTextMax) + "</pre>\n<table>\n<tbody>\n";
+                    status::html_lines(effect.problem, 4 * kTextMax) + "</pre>\n<table>\n<tbody>\n";
   for (const EditEffect::Node& node : effect.nodes) out += html_of(node);
   return out + "</tbody>\n</table>\n</section>\n";
 }
@@ -124,7 +125,7 @@ kube::Json json_of(const EditEffect& effect) {
                                        {"changes", std::move(changes)}});
   }
   return kube::Json::Object{{"summary", summary_of(effect)},
-                            {"problem", printable(effect.problem, 4 * kTextMax)},
+                            {"problem", printable_lines(effect.problem, 4 * kTextMax)},
                             {"nodes", std::move(nodes)}};
 }
 

@@ -32,7 +32,7 @@ inline constexpr size_t kEditBytesMax = 16u << 20;  // of what the program says
 
 EditEffect edit_effect(const std::string& file, const reactor::ChildResult& result);
 
-/// "3 nodes would change, 1 cannot be judged, 96 would not"
+/// "3 nodes would change, 96 nodes would not, 1 node cannot be judged; 100 nodes more than are told here"; "" it is not told.
 std::string summary_of(const EditEffect& effect);
 /// A section of the page; every text through status::html().
 std::string html_of(const EditEffect& effect);

@@ -130,6 +130,7 @@ std::string html_of_policies(const std::vector<NodeRow>& rows, const std::string
   return out + "</tbody>\n</table>\n</section>\n";
 }
 
+constexpr size_t kWhyBytesMax = 2u << 20;  // both outputs of the program
 constexpr std::string_view kDetailEnd = "<p><a href=\"/\">close</a></p>\n</section>\n";
 
 std::string devices_of_node(const FleetPageFacts& facts) {
@@ -153,10 +154,8 @@ std::string devices_of_node(const FleetPageFacts& facts) {
 }
 
 std::string why_section(const FleetPageFacts& facts) {
-  std::string lines;
-  for (const std::string_view line : split(facts.why, '\n')) lines += html(line, 4'096) + "\n";
-  return ("<section id=\"detail\">\n<h2>Why does pod " + html(facts.pod) + " wait?</h2>\n<pre>" + lines +
-          "</pre>\n")
+  return ("<section id=\"detail\">\n<h2>Why does pod " + html(facts.pod) + " wait?</h2>\n<pre>" +
+          status::html_lines(facts.why, kWhyBytesMax) + "</pre>\n")
       .append(kDetailEnd);
 }
 
@@ -245,10 +244,13 @@ kube::Json page_rows(const std::vector<NodeRow>& rows, const FleetFilter& filter
       {"counts", std::move(counts)}, {"policies", std::move(policies)}, {"nodes", std::move(nodes)}};
 }
 
-kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const std::string& note) {
-  return kube::Json::Object{{"moment", std::to_string(moment)},
-                            {"state", printable(state_text(rows, note), 1'024)},
-                            {"well", note.empty()}};
+kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const std::string& note,
+                       std::optional<uint64_t> edit_moment) {
+  kube::Json out = kube::Json::Object{{"moment", std::to_string(moment)},
+                                      {"state", printable(state_text(rows, note), 1'024)},
+                                      {"well", note.empty()}};
+  if (edit_moment) out.set("edit", std::to_string(*edit_moment));
+  return out;
 }
 
 http::Headers fleet_page_headers() {
@@ -257,27 +259,6 @@ http::Headers fleet_page_headers() {
   for (http::Header& header : out)
     if (const size_t at = header.value.find(kNone); at != std::string::npos)
       header.value.replace(at, kNone.size(), kSelf);
-  return out;
-}
-
-std::vector<std::string> why_program(const config::Options& options, const std::string& pod) {
-  std::vector<std::string> out = {"/proc/self/exe", "why", "pod", pod};
-  for (std::string& word : cluster_words(options)) out.push_back(std::move(word));
-  return out;
-}
-
-std::vector<std::string> cluster_words(const config::Options& options) {
-  std::vector<std::string> out;
-  const auto* file = std::get_if<config::KubeconfigFile>(&options.cluster);
-  if (file == nullptr || (file->context.empty() && file->others.empty())) {
-    out.insert(out.end(), {"--cluster", describe(options.cluster)});
-  } else {
-    // Of several files kubectl's variable has them all, and the program inherits it.
-    if (file->others.empty()) out.insert(out.end(), {"--kubeconfig", file->path});
-    if (!file->context.empty()) out.insert(out.end(), {"--context", file->context});
-  }
-  out.insert(out.end(), {"--sriov-driver-name", options.sriov_driver_name, "--exposure-driver-name",
-                         options.exposure_driver_name});
   return out;
 }
 

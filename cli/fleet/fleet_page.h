@@ -1,6 +1,7 @@
 #pragma once
 // The fleet's page for a browser, complete without its script. Every text of others' goes through status::html(). Pure.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,7 +9,6 @@
 #include "cli/fleet/edit_section.h"
 #include "cli/fleet/fleet.h"
 #include "cli/fleet/node_devices.h"
-#include "config/options.h"
 #include "http/message.h"
 #include "kube/json.h"
 
@@ -41,17 +41,12 @@ std::string fleet_page(const FleetPageFacts& facts);
 /// {"counts":{"all":n,"bad":n,...,"policies":n},"policies":[{name, nodes, matched, offered, problem}],
 /// "nodes":[{name, health, usage, hidden, version, state}]}: what the script makes anew, of nodes those that are shown.
 kube::Json page_rows(const std::vector<NodeRow>& rows, const FleetFilter& filter);
-/// {"moment":"7","state":...,"well":b}
-kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const std::string& note);
-/// How a program of ours is told of the cluster that this one was told of, and of its drivers.
-std::vector<std::string> cluster_words(const config::Options& options);
+/// {"moment":"7","state":...,"well":b}, and "edit":"3" where policies are edited.
+kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const std::string& note,
+                       std::optional<uint64_t> edit_moment);
 
 /// As a node's page has them, but that its form may ask this server.
 http::Headers fleet_page_headers();
-
-/// What `why` is asked by, as a program of its own (/proc/self/exe, so that it is of this version), of the
-/// cluster that this one was told of: it reads a whole cluster and computes, and the page goes on meanwhile.
-std::vector<std::string> why_program(const config::Options& options, const std::string& pod);
 
 /// cli/fleet/page/, as the build has embedded them.
 extern const std::string_view kFleetHtml, kFleetCss, kFleetJs;

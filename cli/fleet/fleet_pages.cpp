@@ -8,6 +8,7 @@
 #include "cli/fleet/fleet_reading.h"
 #include "cli/fleet/followed_edit.h"
 #include "cli/fleet/followed_fleet.h"
+#include "cli/fleet/own_program.h"
 #include "cli/process.h"
 #include "http/server.h"
 #include "kube/kinds.h"
@@ -36,7 +37,7 @@ class FleetPages {
  public:
   FleetPages(Process& process, const config::Options& options, const FollowedFleet& fleet)
       : process_(process), options_(options), fleet_(fleet) {
-    if (!options.diff_file.empty()) edit_.emplace(process.loop, options);
+    if (!options.diff_file.empty()) edit_.emplace(edit_world(process.loop, options));
   }
 
   status::Pages pages() {
@@ -44,7 +45,7 @@ class FleetPages {
     if (edit_) {
       out["/"] = [this](std::string_view query, http::Response& response) {
         return edit_->when_current(
-            [this, query = std::string(query), &response] { send(response, page(facts(query))); });
+            [this, query = std::string(query), &response] { send(response, page(with_edit(facts(query)))); });
       };
       out["/edit"] = [this](std::string_view) {
         kube::Json effect = json_of(edit_->look());
@@ -56,9 +57,12 @@ class FleetPages {
     }
     out["/node"] = [this](std::string_view query, http::Response& response) { return node(query, response); };
     out["/nodes"] = [this](std::string_view query) { return json(page_rows(rows(), filter_of(query))); };
-    out["/moment"] = [this](std::string_view) {
+    out["/moment"] = [this](std::string_view query) {
       const std::vector<NodeRow>& now = rows();
-      return json(page_moment(now, shown_, fleet_.note()));
+      // Whoever shows it has the file followed.
+      if (edit_ && !status::query_value(query, "edit").empty()) edit_->look();
+      return json(
+          page_moment(now, shown_, fleet_.note(), edit_ ? std::optional(edit_->moment()) : std::nullopt));
     };
     out["/page.css"] = [](std::string_view) {
       return status::Answer{.body = std::string(status::kPageCss) + std::string(kFleetCss),
@@ -117,9 +121,13 @@ class FleetPages {
                           .devices = {},
                           .problem = {},
                           .pod = {},
-                          .why = {},
-                          .edit = edit_ ? &edit_->look() : nullptr,
-                          .edit_moment = edit_ ? edit_->moment() : 0};
+                          .why = {}};
+  }
+  // The pages of a node and of a pod are of what was asked for alone, and wait for nothing else.
+  FleetPageFacts with_edit(FleetPageFacts facts) {
+    facts.edit = &edit_->look();
+    facts.edit_moment = edit_->moment();
+    return facts;
   }
   static status::Answer page(const FleetPageFacts& facts) {
     return {.body = fleet_page(facts),

@@ -117,8 +117,7 @@ Result<Unit> read_policies(ClusterObjects& objects, const std::string& namespace
   return Unit{};
 }
 
-Result<Unit> read_node_views(ClusterObjects& objects, std::map<std::string, kube::NodeView>& nodes,
-                             std::vector<std::string>& unread) {
+Result<Unit> read_node_views(ClusterObjects& objects, NodeViews& nodes, std::vector<std::string>& unread) {
   const auto on_object = [&](const kube::Json& object) {
     auto meta = kube::decode_object_meta(object);
     if (!meta) return add_unread(unread, "a node: " + meta.error().what);
@@ -126,6 +125,24 @@ Result<Unit> read_node_views(ClusterObjects& objects, std::map<std::string, kube
     nodes[name] = {name, {meta->labels.begin(), meta->labels.end()}};
   };
   return objects.list(node_names(), into(unread, on_object, [&] { nodes.clear(); }));
+}
+
+Result<Unit> visit_nodes(
+    ClusterObjects& objects, const NodeViews& nodes, std::vector<std::string>& unread,
+    const std::function<void(const kube::NodeView&, const reports::NodeReport*)>& visit) {
+  std::set<std::string> reported;
+  auto read = read_reports(
+      objects,
+      [&](const reports::NodeReport& report) {
+        const auto node = nodes.find(report.node);
+        if (node != nodes.end() && reported.insert(report.node).second) visit(node->second, &report);
+      },
+      [] {},  // what was visited stays so: each report stands by itself, and was so a moment ago
+      unread);
+  if (!read) return read;
+  for (const auto& [name, node] : nodes)
+    if (!reported.contains(name)) visit(node, nullptr);
+  return Unit{};
 }
 
 }  // namespace sliced::cli

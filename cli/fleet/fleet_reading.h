@@ -35,9 +35,12 @@ Result<std::vector<kube::ResourceSlice>> read_slices_of(ClusterObjects& objects,
 /// Policies of both kinds and attributes; kinds that are not installed have none.
 Result<Unit> read_policies(ClusterObjects& objects, const std::string& namespace_, FleetPolicies& policies,
                            std::vector<std::string>& unread);
+using NodeViews = std::map<std::string, kube::NodeView>;
 /// Names and labels.
-Result<Unit> read_node_views(ClusterObjects& objects, std::map<std::string, kube::NodeView>& nodes,
-                             std::vector<std::string>& unread);
+Result<Unit> read_node_views(ClusterObjects& objects, NodeViews& nodes, std::vector<std::string>& unread);
+/// Each node once: with its report as it comes, then (nullptr) those that write none. Reports of other nodes are passed over.
+Result<Unit> visit_nodes(ClusterObjects& objects, const NodeViews& nodes, std::vector<std::string>& unread,
+                         const std::function<void(const kube::NodeView&, const reports::NodeReport*)>& visit);
 
 inline constexpr size_t kUnreadMax = 20;
 

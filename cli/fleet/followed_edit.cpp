@@ -2,36 +2,16 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <utility>
 
-#include "cli/fleet/fleet_page.h"
+#include "cli/fleet/own_program.h"
 
 namespace sliced::cli {
 namespace {
 
-constexpr Millis kEditOldAfter{30'000}, kEditMax{120'000};
-constexpr int kEditedAgainMax = 3;  // for those who wait while somebody writes the file
+constexpr Millis kEditMax{120'000};
 
-}  // namespace
-
-std::vector<std::string> edit_program(const config::Options& options) {
-  std::vector<std::string> out = {"/proc/self/exe", "policies", "--diff",      options.diff_file,
-                                  "--output",       "json",     "--namespace", options.namespace_};
-  for (std::string& word : cluster_words(options)) out.push_back(std::move(word));
-  return out;
-}
-
-struct FollowedEdit::Waiting final : http::Call {
-  Waiting(FollowedEdit& of, std::function<void()> then) : of(of), then(std::move(then)) {
-    of.waiting_.push_back(this);
-  }
-  ~Waiting() override { of.waiting_.remove(this); }
-  FollowedEdit& of;
-  std::function<void()> then;
-};
-
-std::string FollowedEdit::stamp_of(const std::string& file) {
+std::string stamp_of(const std::string& file) {
   struct stat is{};
   if (stat(file.c_str(), &is) != 0) return "";
   std::string out;
@@ -43,9 +23,20 @@ std::string FollowedEdit::stamp_of(const std::string& file) {
   return out;
 }
 
+}  // namespace
+
+struct FollowedEdit::Waiting final : http::Call {
+  Waiting(FollowedEdit& of, std::function<void()> then) : of(of), then(std::move(then)) {
+    of.waiting_.push_back(this);
+  }
+  ~Waiting() override { of.waiting_.remove(this); }
+  FollowedEdit& of;
+  std::function<void()> then;
+};
+
 const EditEffect& FollowedEdit::look() {
-  const bool is_old = loop_.scheduler().now() - told_at_ > kEditOldAfter;
-  if (child_ == nullptr && (!is_known_ || is_old || stamp_of(options_.diff_file) != told_stamp_)) {
+  const bool is_old = world_.scheduler.now() - told_at_ > kEditOldAfter;
+  if (program_ == nullptr && (!is_known_ || is_old || world_.stamp() != told_stamp_)) {
     again_ = 0;
     ask();
   }
@@ -54,32 +45,26 @@ const EditEffect& FollowedEdit::look() {
 
 std::unique_ptr<http::Call> FollowedEdit::when_current(std::function<void()> then) {
   look();
-  if (is_known_ && stamp_of(options_.diff_file) == told_stamp_) return then(), nullptr;
-  if (child_ == nullptr) return then(), nullptr;  // it cannot be asked, which is told
+  if (is_known_ && world_.stamp() == told_stamp_) return then(), nullptr;
+  if (program_ == nullptr) return then(), nullptr;  // it cannot be asked, which is told
   return std::make_unique<Waiting>(*this, std::move(then));
 }
 
 void FollowedEdit::ask() {
-  stamp_ = stamp_of(options_.diff_file);
-  auto child = reactor::Child::start(loop_,
-                                     {.argv = edit_program(options_),
-                                      .env = {},
-                                      .input = {},
-                                      .deadline = kEditMax,
-                                      .output_bytes_max = kEditBytesMax},
-                                     [this](const reactor::ChildResult& result) { take(result); });
-  if (child)
-    child_ = std::move(*child);
+  stamp_ = world_.stamp();
+  auto program = world_.start([this](const reactor::ChildResult& result) { take(result); });
+  if (program)
+    program_ = std::move(*program);
   else
-    take({.exit_status = 1, .out = {}, .err = child.error().what});
+    take({.exit_status = 1, .out = {}, .err = program.error().what});
 }
 
 void FollowedEdit::take(const reactor::ChildResult& result) {
-  child_.reset();
-  if (stamp_of(options_.diff_file) != stamp_ && ++again_ <= kEditedAgainMax) return ask();
-  told_ = edit_effect(options_.diff_file, result);
+  program_.reset();
+  if (world_.stamp() != stamp_ && ++again_ <= kEditedAgainMax) return ask();
+  told_ = edit_effect(world_.file, result);
   told_stamp_ = stamp_;
-  told_at_ = loop_.scheduler().now();
+  told_at_ = world_.scheduler.now();
   is_known_ = true;
   if (std::string said = html_of(told_); said != said_) said_ = std::move(said), ++moment_;
   while (!waiting_.empty()) {
@@ -87,6 +72,23 @@ void FollowedEdit::take(const reactor::ChildResult& result) {
     waiting_.pop_front();
     std::exchange(first->then, nullptr)();
   }
+}
+
+FollowedEdit::World edit_world(reactor::Loop& loop, const config::Options& options) {
+  return {.file = options.diff_file,
+          .scheduler = loop.scheduler(),
+          .stamp = [&options] { return stamp_of(options.diff_file); },
+          .start = [&loop, &options](reactor::Child::OnExit on_exit) -> Result<std::shared_ptr<void>> {
+            auto child = reactor::Child::start(loop,
+                                               {.argv = edit_program(options),
+                                                .env = {},
+                                                .input = {},
+                                                .deadline = kEditMax,
+                                                .output_bytes_max = kEditBytesMax},
+                                               std::move(on_exit));
+            if (!child) return std::move(child.error());
+            return std::shared_ptr<void>(std::move(*child));
+          }};
 }
 
 }  // namespace sliced::cli

@@ -5,28 +5,34 @@
 #include <list>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "cli/fleet/edit_section.h"
 #include "config/options.h"
 #include "http/service.h"
+#include "reactor/base/result.h"
 #include "reactor/base/time.h"
 #include "reactor/child.h"
 #include "reactor/loop.h"
+#include "reactor/scheduler.h"
 
 namespace sliced::cli {
 
-/// The program that is asked, of this version (/proc/self/exe) and of the cluster that this one was told of: it reads the
-/// reports of a whole cluster and decides for each node, and the page goes on meanwhile.
-std::vector<std::string> edit_program(const config::Options& options);
-
 /// The cluster changes too: what is older than kEditOldAfter is made anew when somebody asks. While nobody asks nothing
 /// runs. One program at a time.
-/// Ownership: loop and options outlive it; it outlives the calls that it has given.
+/// Ownership: what World refers to outlives it; it outlives the calls that it has given.
 /// Reentry:   `then` may drop its call.
 class FollowedEdit {
  public:
-  FollowedEdit(reactor::Loop& loop, const config::Options& options) : loop_(loop), options_(options) {}
+  struct World {
+    std::string file;
+    reactor::Scheduler& scheduler;
+    /// What tells one state of the file from another; "" it cannot be looked at.
+    std::function<std::string()> stamp;
+    /// Starts the program, which ends when what is returned goes; on_exit as that of reactor::Child.
+    std::function<Result<std::shared_ptr<void>>(reactor::Child::OnExit on_exit)> start;
+  };
+  explicit FollowedEdit(World world)
+      : world_(std::move(world)), told_{.file = world_.file, .problem = "it is being asked"} {}
 
   /// As it was last told; a file that has changed, or an old answer, is asked about from now on.
   const EditEffect& look();
@@ -37,14 +43,11 @@ class FollowedEdit {
 
  private:
   struct Waiting;
-  // What tells one state of the file from another: "" it cannot be looked at.
-  static std::string stamp_of(const std::string& file);
   void ask();
   void take(const reactor::ChildResult& result);
 
-  reactor::Loop& loop_;
-  const config::Options& options_;
-  EditEffect told_{.file = {}};
+  const World world_;
+  EditEffect told_;
   std::string stamp_, told_stamp_;  // of the file that is asked about, and that was told of
   std::string said_;                // told_, as it is shown
   bool is_known_ = false;
@@ -52,7 +55,12 @@ class FollowedEdit {
   int again_ = 0;
   uint64_t moment_ = 0;
   std::list<Waiting*> waiting_;
-  std::unique_ptr<reactor::Child> child_;
+  std::shared_ptr<void> program_;
 };
+inline constexpr Millis kEditOldAfter{30'000};
+inline constexpr int kEditedAgainMax = 3;  // for those who wait while somebody writes the file
+
+/// The file of options.diff_file, and edit_program(). loop and options outlive it.
+FollowedEdit::World edit_world(reactor::Loop& loop, const config::Options& options);
 
 }  // namespace sliced::cli

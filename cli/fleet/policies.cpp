@@ -12,8 +12,6 @@
 namespace sliced::cli {
 namespace {
 
-using NodeViews = std::map<std::string, kube::NodeView>;
-
 // "ns/name" and "name" are the same policy's.
 bool is_named(const reports::PolicyRef& policy, const std::string& name) {
   return policy.name == name || policy.namespace_ + "/" + policy.name == name;
@@ -75,25 +73,6 @@ class Differing {
   std::vector<std::string> unreported_;
   FleetDiff out_;
 };
-
-// Each node once, with its report as it comes.
-Result<Unit> visit_nodes(
-    ClusterObjects& objects, const NodeViews& nodes, std::vector<std::string>& unread,
-    const std::function<void(const kube::NodeView&, const reports::NodeReport*)>& visit) {
-  std::set<std::string> reported;
-  auto read = read_reports(
-      objects,
-      [&](const reports::NodeReport& report) {
-        const auto node = nodes.find(report.node);
-        if (node != nodes.end() && reported.insert(report.node).second) visit(node->second, &report);
-      },
-      [] {},  // what was visited stays so: each report stands by itself, and was so a moment ago
-      unread);
-  if (!read) return read;
-  for (const auto& [name, node] : nodes)
-    if (!reported.contains(name)) visit(node, nullptr);
-  return Unit{};
-}
 
 Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, const FleetPolicies& policies,
                        const NodeViews& nodes, std::vector<std::string>& unread) {

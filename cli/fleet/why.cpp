@@ -1,13 +1,12 @@
 #include "allocation/why.h"
 
-#include <map>
 #include <string_view>
 
 #include "cli/commands.h"
 #include "cli/fleet/cluster_objects.h"
-#include "cli/fleet/fleet_reading.h"
 #include "cli/fleet/hidden_devices.h"
 #include "cli/fleet/why_page.h"
+#include "cli/fleet/why_reading.h"
 #include "cli/process.h"
 #include "cli/show.h"
 #include "kube/credentials.h"
@@ -44,38 +43,6 @@ Subject subject_of(const config::Options& options) {
   return {options.arguments[0] == "pod", name.substr(0, slash), name.substr(slash + 1)};
 }
 
-// forget: what was added of this list.
-ListTold told_to(allocation::Cluster& out, const std::string& namespace_, std::function<void()> forget) {
-  return {.on_object = [&out,
-                        namespace_](const kube::Json& one) { allocation::add_object(one, namespace_, out); },
-          .on_bad = [&out](std::string what) { out.unread.push_back(std::move(what)); },
-          .on_anew =
-              [&out, before = out.unread, forget = std::move(forget)] {
-                out.unread = before;
-                forget();
-              }};
-}
-
-// Releases before 1.37 do not serve them, and their schedulers know of none.
-void read_taint_rules(ClusterObjects& objects, allocation::Cluster& out) {
-  const auto listed =
-      objects.list(kube::kDeviceTaintRules, "", told_to(out, "", [&] { out.taint_rules.clear(); }));
-  if (!listed && listed.error().code != Errc::kNotFound)
-    out.unread.push_back("DeviceTaintRules cannot be read: " + listed.error().what);
-}
-
-Result<Unit> read_cluster(ClusterObjects& objects, const std::string& namespace_, allocation::Cluster& out) {
-  const std::initializer_list<std::pair<const kube::Resource&, std::function<void()>>> kinds = {
-      {kube::kNodes, [&] { out.nodes.clear(); }},
-      {kube::kDeviceClasses, [&] { out.classes.clear(); }},
-      {kube::kResourceSlices, [&] { out.slices.clear(); }},
-      {kube::kResourceClaims, [&] { out.claims.clear(); }}};
-  for (const auto& [kind, forget] : kinds)
-    if (auto listed = objects.list(kind, "", told_to(out, namespace_, forget)); !listed) return listed;
-  read_taint_rules(objects, out);
-  return Unit{};
-}
-
 // The templates of claims that are not made yet.
 void read_templates(ClusterObjects& objects, const allocation::Pod& pod, allocation::Cluster& out) {
   for (const auto& one : pod.claims) {
@@ -109,7 +76,7 @@ Result<allocation::Answer> answer(ClusterObjects& objects, const config::Options
   auto known = features(objects, options, cluster.unread);
   if (!known) return known.error();
   cluster.features = *known;
-  if (auto read = read_cluster(objects, options.namespace_, cluster); !read) return read.error();
+  if (auto read = read_allocation(objects, options.namespace_, cluster); !read) return read.error();
   if (!subject.is_pod) {
     auto claim = allocation::decode_claim(*object);
     if (!claim) return claim.error();
@@ -121,41 +88,6 @@ Result<allocation::Answer> answer(ClusterObjects& objects, const config::Options
   pod->namespace_ = subject.namespace_;
   read_templates(objects, *pod, cluster);
   return allocation::why_pod(cluster, *pod);
-}
-
-// What nodes have and do not offer: of whoever has enough it is of no interest.
-std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const config::Options& options,
-                                     const allocation::Cluster& cluster, allocation::Answer& answer) {
-  std::vector<HiddenMatch> out;
-  if (answer.verdict != allocation::Verdict::kPending) return out;
-  std::vector<reports::NodeReport> reports;
-  auto read = read_reports(
-      objects,
-      [&](reports::NodeReport report) {
-        keep_hidden(report);
-        if (!report.groups.empty()) reports.push_back(std::move(report));
-      },
-      [&] { reports.clear(); }, answer.unsure);
-  if (!read) answer.unsure.push_back("what nodes hide is not known: " + read.error().what);
-  std::map<std::string_view, const kube::NodeView*> nodes;
-  for (const allocation::Node& node : cluster.nodes) nodes[node.view.name] = &node.view;
-  std::map<std::string, FleetPolicies> policies;  // by the namespace that the node's daemon obeys
-  allocation::Selectors selectors;
-  for (const reports::NodeReport& report : reports) {
-    const auto node = nodes.find(report.node);
-    if (node == nodes.end() || out.size() >= kHiddenMatchesMax || selectors.is_spent()) continue;
-    const std::string namespace_ = namespace_of(report, config::Options{}.namespace_);
-    const auto [at, is_new] = policies.try_emplace(
-        namespace_, FleetDrivers{options.sriov_driver_name, options.exposure_driver_name}, namespace_);
-    if (is_new)
-      if (auto listed = read_policies(objects, namespace_, at->second, answer.unsure); !listed)
-        answer.unsure.push_back("what nodes hide is not known: " + listed.error().what);
-    for (HiddenMatch& match : hidden_matches(answer, report, *node->second, at->second, selectors))
-      out.push_back(std::move(match));
-  }
-  if (selectors.is_spent())
-    answer.unsure.push_back("what nodes hide was not asked of all: what expressions take of time is bounded");
-  return out;
 }
 
 std::string text_of(const allocation::Answer& answer, const Subject& subject,
@@ -200,7 +132,8 @@ int why(const config::Options& given) {
   allocation::Cluster cluster;
   auto found = answer(objects, options, subject, cluster);
   if (!found) return complain(subject.text() + ": " + found.error().what), process.leave(kExitError);
-  const auto hidden = find_hidden(objects, options, cluster, *found);
+  const auto hidden =
+      find_hidden(objects, {options.sriov_driver_name, options.exposure_driver_name}, cluster, *found);
   const std::string text = text_of(*found, subject, cluster, hidden, options);
   return process.leave(print(text) ? exit_of(found->verdict) : kExitError);
 }

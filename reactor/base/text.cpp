@@ -62,14 +62,17 @@ bool steers(std::string_view sequence) {
           is_within("\xe2\x81\xa0", "\xe2\x81\xa9") || sequence == "\xef\xbb\xbf");
 }
 
-std::string escaped_with(std::string_view also, std::string_view bytes, size_t size_max) {
+// also: characters that need it too. stays: control characters that do not.
+std::string escaped_with(std::string_view also, std::string_view stays, std::string_view bytes,
+                         size_t size_max) {
   std::string out;
   while (!bytes.empty()) {
     if (out.size() >= size_max) return out += "...";
     const unsigned char c = static_cast<unsigned char>(bytes[0]);
     const size_t length = utf8_length(bytes);
-    if (length == 0 || c < 0x20 || c == 0x7f || steers(bytes.substr(0, length)) ||
-        also.find(bytes[0]) != std::string_view::npos) {
+    const auto is_in = [&](std::string_view set) { return set.find(bytes[0]) != std::string_view::npos; };
+    if (length == 0 || (c < 0x20 && !is_in(stays)) || c == 0x7f || steers(bytes.substr(0, length)) ||
+        is_in(also)) {
       out += "\\x" + hex(c, 2);
       bytes.remove_prefix(1);
     } else {
@@ -143,9 +146,17 @@ bool is_utf8(std::string_view bytes) {
   }
 }
 
-std::string escaped(std::string_view bytes, size_t size_max) { return escaped_with("\"\\", bytes, size_max); }
+std::string escaped(std::string_view bytes, size_t size_max) {
+  return escaped_with("\"\\", "", bytes, size_max);
+}
 
-std::string printable(std::string_view bytes, size_t size_max) { return escaped_with("", bytes, size_max); }
+std::string printable(std::string_view bytes, size_t size_max) {
+  return escaped_with("", "", bytes, size_max);
+}
+
+std::string printable_lines(std::string_view bytes, size_t size_max) {
+  return escaped_with("", "\n", bytes, size_max);
+}
 
 std::string cut(std::string text, size_t size_max) {
   constexpr std::string_view kEllipsis = "...";

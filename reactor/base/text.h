@@ -32,6 +32,8 @@ std::string escaped(std::string_view bytes, size_t size_max = 256);
 /// escaped(), but quotes and backslashes stay: fit for a terminal where nobody reads it back, also when parts
 /// of it are escaped already.
 std::string printable(std::string_view bytes, size_t size_max = 256);
+/// printable(), but line ends stay: of what another program has said, which people read as it said it.
+std::string printable_lines(std::string_view bytes, size_t size_max);
 /// The longest prefix of whole UTF-8 sequences within size_max bytes, "..." included; the text itself where
 /// it fits.
 std::string cut(std::string text, size_t size_max);

@@ -176,21 +176,31 @@ func (j judged) ask(t *testing.T) {
 func TestWebhookRefusesWhatValidateRefuses(t *testing.T) {
 	t.Parallel()
 	j := newJudged(t, "words")
-	ctx := context.Background()
-	server := j.plane.Server
 	before := j.bad.DeepCopy()
 	before.SetName("before")
-	policies := server.Dynamic.Resource(harness.Policies).Namespace("refused")
-	if _, err := policies.Create(ctx, before, metav1.CreateOptions{}); err != nil {
+	policies := j.plane.Server.Dynamic.Resource(harness.Policies).Namespace("refused")
+	if _, err := policies.Create(context.Background(), before, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	j.ask(t)
+	j.judgeWords(t, refusals(t, j.name))
+	j.judgeKubectl(t)
+	j.judgeWarning(t)
+	j.judgeWell(t)
+	j.judgeEdits(t, policies, before.GetName())
+	if log := j.webhook.Log(); !strings.Contains(log, "test-admin") {
+		t.Errorf("the log does not name the user:\n%s", j.webhook.LogTail(5))
+	}
+}
 
+// judgeWords: each is refused in the words that validate has for it, and its fields are causes.
+func (j judged) judgeWords(t *testing.T, rows []refusal) {
+	t.Helper()
 	var all []*unstructured.Unstructured
 	var words []string
-	for _, row := range refusals(t, j.name) {
+	for _, row := range rows {
 		all, words = append(all, row.object), append(words, row.wants...)
-		err := creating(t, server.Dynamic, row.object)
+		err := creating(t, j.plane.Server.Dynamic, row.object)
 		var status apierrors.APIStatus
 		if !errors.As(err, &status) {
 			t.Errorf("%s: is stored: %v", row.why, err)
@@ -213,48 +223,64 @@ func TestWebhookRefusesWhatValidateRefuses(t *testing.T) {
 	if got := validated(t, all...); !slices.Equal(got, words) {
 		t.Errorf("validate says other words:\n%s\nwanted\n%s", strings.Join(got, "\n"), strings.Join(words, "\n"))
 	}
+}
 
+func (j judged) judgeKubectl(t *testing.T) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "bad.json")
 	if text, err := json.Marshal(j.bad); err != nil || os.WriteFile(file, text, 0o600) != nil {
 		t.Fatal(err)
 	}
-	printed, err := exec.Command("kubectl", "--kubeconfig", server.AdminKubeconfig(t, "refused"), "apply", "-f", file).CombinedOutput()
+	printed, err := exec.Command("kubectl", "--kubeconfig", j.plane.Server.AdminKubeconfig(t, "refused"), "apply", "-f", file).CombinedOutput()
 	if want := `The SriovResourcePolicy "p" is invalid: spec.configs[0].resourceFilters[0].vendor: unknown field; did you mean vendors?`; err == nil ||
 		!strings.Contains(string(printed), want) {
 		t.Errorf("kubectl apply: %v\n%s\nwanted\n%s", err, printed, want)
 	}
+}
 
+// labelled makes an object one of this scenario.
+func (j judged) labelled(object *unstructured.Unstructured) *unstructured.Unstructured {
+	object.SetLabels(map[string]string{"judged": j.name})
+	return object
+}
+
+func (j judged) judgeWarning(t *testing.T) {
+	t.Helper()
 	listener := &warned{}
-	config := server.AdminConfig()
+	config := j.plane.Server.AdminConfig()
 	config.WarningHandler = listener
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	label := func(object *unstructured.Unstructured) *unstructured.Unstructured {
-		object.SetLabels(map[string]string{"judged": j.name})
-		return object
-	}
-	if err := creating(t, client, label(harness.Policy("refused", "open", harness.Config("x", M{"vendors": L{}})))); err != nil ||
+	if err := creating(t, client, j.labelled(harness.Policy("refused", "open", harness.Config("x", M{"vendors": L{}})))); err != nil ||
 		!slices.ContainsFunc(listener.texts, func(text string) bool {
 			return strings.HasPrefix(text, "SriovResourcePolicy open: spec.configs[0].resourceFilters[0].vendors")
 		}) {
 		t.Errorf("an empty list: %v, warnings %q", err, listener.texts)
 	}
+}
+
+func (j judged) judgeWell(t *testing.T) {
+	t.Helper()
 	for _, well := range []*unstructured.Unstructured{
-		label(harness.Policy("refused", "well", harness.Config("x", harness.PFNames("ens1f0")))),
-		label(harness.Exposure("well", M{"selector": M{"cel": "true"}})),
-		label(harness.Object(schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceclaims"}, "ResourceClaim", "refused", "others",
+		j.labelled(harness.Policy("refused", "well", harness.Config("x", harness.PFNames("ens1f0")))),
+		j.labelled(harness.Exposure("well", M{"selector": M{"cel": "true"}})),
+		j.labelled(harness.Object(schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "resourceclaims"}, "ResourceClaim", "refused", "others",
 			M{"devices": M{"requests": L{M{"name": "a", "exactly": M{"deviceClassName": "gpu"}}},
 				"config": L{M{"opaque": M{"driver": "gpu.example.com", "parameters": M{"ifNames": "x"}}}}}})),
 	} {
-		if err := creating(t, server.Dynamic, well); err != nil {
+		if err := creating(t, j.plane.Server.Dynamic, well); err != nil {
 			t.Errorf("%s %s: %v", well.GetKind(), well.GetName(), err)
 		}
 	}
+}
 
+// judgeEdits of a bad object that was there before the webhook: by what an edit changes.
+func (j judged) judgeEdits(t *testing.T, policies dynamic.ResourceInterface, name string) {
+	t.Helper()
 	patch := func(text string) error {
-		_, err := policies.Patch(ctx, "before", types.MergePatchType, []byte(text), metav1.PatchOptions{})
+		_, err := policies.Patch(context.Background(), name, types.MergePatchType, []byte(text), metav1.PatchOptions{})
 		return err
 	}
 	if err := patch(`{"metadata":{"labels":{"more":"x"},"finalizers":["example.com/x"]}}`); err != nil {
@@ -269,11 +295,8 @@ func TestWebhookRefusesWhatValidateRefuses(t *testing.T) {
 	if err := patch(`{"metadata":{"finalizers":null}}`); err != nil {
 		t.Error(err)
 	}
-	if err := policies.Delete(ctx, "before", metav1.DeleteOptions{}); err != nil {
+	if err := policies.Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
 		t.Error(err)
-	}
-	if log := j.webhook.Log(); !strings.Contains(log, "test-admin") {
-		t.Errorf("the log does not name the user:\n%s", j.webhook.LogTail(5))
 	}
 }
 

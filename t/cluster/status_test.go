@@ -87,12 +87,15 @@ func sameJSON(a, b string) (bool, error) {
 	return len(of[0].Items) > 0 && reflect.DeepEqual(of[0], of[1]), nil
 }
 
-// Turns red when a daemon that publishes is not ready; when one that stands by is not ready or does not say for what;
-// when metrics or verdicts tell otherwise than what is published; or when an API server that is gone does not show, or ends more
-// than readiness.
-func TestStatusOfARunningDaemon(t *testing.T) {
-	t.Parallel()
-	plane := harness.NewPlane(t, harness.Options{SecondServer: true})
+// observed is a daemon that is asked how it stands: at its address, and by the commands beside it.
+type observed struct {
+	*harness.Lab
+	address, directory string
+}
+
+// observe runs a daemon over a PF of which a policy offers all four VFs, until it has published them.
+func observe(t *testing.T, plane *harness.Plane) *observed {
+	t.Helper()
 	lab := harness.NewLab(t, plane, pf0)
 	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
 	directory := filepath.Join(t.TempDir(), "run")
@@ -107,18 +110,40 @@ func TestStatusOfARunningDaemon(t *testing.T) {
 	lab.Run("--runtime-directory", directory, "--health-address", address)
 	lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...)
 	readyWithin(t, address, http.StatusOK, starting)
+	return &observed{lab, address, directory}
+}
 
+// Turns red when a daemon that publishes is not ready; when one that stands by is not ready or does not say for what; when metrics,
+// status, verdicts or history tell otherwise than what is published; or when an API server that is gone does not show, or ends more
+// than readiness.
+func TestStatusOfARunningDaemon(t *testing.T) {
+	t.Parallel()
+	o := observe(t, harness.NewPlane(t, harness.Options{SecondServer: true}))
+	o.judgeMetrics(t)
+	o.judgeStatus(t)
+	o.judgeVerdicts(t)
+	o.judgeHistory(t)
+	o.judgeStandby(t)
+	o.judgeOutage(t)
+}
+
+func (o *observed) judgeMetrics(t *testing.T) {
+	t.Helper()
 	// Who watches the API sees a write before its writer has the answer.
 	waitUntil(t, "/metrics tells of four published VFs", starting, func() bool {
-		_, text := page(t, address, "/metrics")
+		_, text := page(t, o.address, "/metrics")
 		return strings.Contains(text, "\nsliced_host_devices{standing=\"offered\"} 4\n") && strings.Contains(text, "\nsliced_serving 1\n") &&
 			strings.Contains(text, "\nsliced_writes_total{driver=\""+harness.Driver+"\",verb=\"create\",result=\"taken\"} 1\n")
 	})
-	text, code := askStatus(t, directory)
+}
+
+func (o *observed) judgeStatus(t *testing.T) {
+	t.Helper()
+	text, code := askStatus(t, o.directory)
 	if code != 0 || !strings.Contains(text, ": ready, serving\n") || !strings.Contains(text, "\n4 devices offered, ") {
 		t.Errorf("sliced status: exit code %d\n%s", code, text)
 	}
-	text, code = askStatus(t, directory, "-o", "json")
+	text, code = askStatus(t, o.directory, "-o", "json")
 	var list struct {
 		Items []struct {
 			Ready, Serving bool
@@ -129,23 +154,29 @@ func TestStatusOfARunningDaemon(t *testing.T) {
 		!list.Items[0].Ready || !list.Items[0].Serving || list.Items[0].Summary.Offered != 4 {
 		t.Errorf("sliced status -o json: %v, exit code %d\n%s", err, code, text)
 	}
+}
 
-	// The verdicts are those of `explain`, which decides anew over the same host and policies.
-	_, running := page(t, address, "/verdicts")
-	said, errs, code := lab.Command("explain", "-o", "json")
+// judgeVerdicts: they are those of `explain`, which decides anew over the same host and policies.
+func (o *observed) judgeVerdicts(t *testing.T) {
+	t.Helper()
+	_, running := page(t, o.address, "/verdicts")
+	said, errs, code := o.Command("explain", "-o", "json")
 	if same, err := sameJSON(running, said); err != nil || !same || code != 0 {
 		t.Errorf("/verdicts is not what explain says: %v, exit code %d\n%s\n%s\n%s", err, code, running, said, errs)
 	}
-	if text, code = askStatus(t, directory, "verdicts"); code != 0 || text != running {
+	if text, code := askStatus(t, o.directory, "verdicts"); code != 0 || text != running {
 		t.Errorf("sliced status verdicts: exit code %d\n%s", code, text)
 	}
-	if code, body := page(t, address, "/verdicts?device=nobody"); code != http.StatusNotFound {
+	if code, body := page(t, o.address, "/verdicts?device=nobody"); code != http.StatusNotFound {
 		t.Errorf("/verdicts of a device that is not there: %d %s", code, body)
 	}
+}
 
-	// What an edit takes away, by which generation of which policy and by whose hand.
-	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0#0-1")))
-	lab.History.WaitOffers(t, 0, promptly, vfs(pf0, 0, 2)...)
+// judgeHistory: what an edit takes away, by which generation of which policy and by whose hand.
+func (o *observed) judgeHistory(t *testing.T) {
+	t.Helper()
+	o.Apply("p", harness.Config("", harness.PFNames("ens1f0#0-1")))
+	o.History.WaitOffers(t, 0, promptly, vfs(pf0, 0, 2)...)
 	var changes struct {
 		Items []struct {
 			Change, Policy, Manager, Outcome string
@@ -153,7 +184,7 @@ func TestStatusOfARunningDaemon(t *testing.T) {
 			Devices                          []string
 		}
 	}
-	history := exec.Command(harness.Program(t), "history", "--runtime-directory", directory, "--since", "1h", "-o", "json", vfs(pf0, 3, 4)[0])
+	history := exec.Command(harness.Program(t), "history", "--runtime-directory", o.directory, "--since", "1h", "-o", "json", vfs(pf0, 3, 4)[0])
 	out, err := history.Output()
 	if err := errors.Join(err, json.Unmarshal(out, &changes)); err != nil {
 		t.Fatalf("sliced history: %v\n%s", err, out)
@@ -163,14 +194,19 @@ func TestStatusOfARunningDaemon(t *testing.T) {
 		changes.Items[1].Manager == "" || !strings.HasSuffix(changes.Items[1].Policy, "/p") {
 		t.Errorf("sliced history: %s", out)
 	}
-	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
-	lab.History.WaitOffers(t, 0, promptly, vfs(pf0, 0, 4)...)
+	o.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
+	o.History.WaitOffers(t, 0, promptly, vfs(pf0, 0, 4)...)
+}
 
-	// As in a rollout with surge: the new one is ready while the old one writes.
-	second := lab.Run("--runtime-directory", directory, "--pod-uid", "pod-2")
+// judgeStandby, as in a rollout with surge: the new one is ready while the old one writes.
+func (o *observed) judgeStandby(t *testing.T) {
+	t.Helper()
+	second := o.Run("--runtime-directory", o.directory, "--pod-uid", "pod-2")
 	second.WaitLog(starting, "another instance is active")
+	var text string
 	for deadline := time.Now().Add(starting); ; time.Sleep(50 * time.Millisecond) {
-		text, code = askStatus(t, directory, "--pod-uid", "pod-2", "readyz")
+		said, code := askStatus(t, o.directory, "--pod-uid", "pod-2", "readyz")
+		text = said
 		if code == 0 {
 			break
 		}
@@ -182,22 +218,25 @@ func TestStatusOfARunningDaemon(t *testing.T) {
 		t.Errorf("who stands by does not say for what: %s", text)
 	}
 	second.Kill()
-	if text, code = askStatus(t, directory, "--pod-uid", "pod-2"); code != 1 {
+	if text, code := askStatus(t, o.directory, "--pod-uid", "pod-2"); code != 1 {
 		t.Errorf("of a daemon that was killed: exit code %d\n%s", code, text)
 	}
+}
 
-	plane.Server.Kill(t)
-	if body := readyWithin(t, address, http.StatusServiceUnavailable, time.Minute); !strings.Contains(body, "[-]api failed: unreachable") {
+func (o *observed) judgeOutage(t *testing.T) {
+	t.Helper()
+	o.Server.Kill(t)
+	if body := readyWithin(t, o.address, http.StatusServiceUnavailable, time.Minute); !strings.Contains(body, "[-]api failed: unreachable") {
 		t.Errorf("without API server: %s", body)
 	}
-	if code, body := page(t, address, "/livez"); code != http.StatusOK {
+	if code, body := page(t, o.address, "/livez"); code != http.StatusOK {
 		t.Errorf("an API server that is gone ends the daemon's liveness: %d %s", code, body)
 	}
-	if text, code = askStatus(t, directory); code != 2 || !strings.Contains(text, "\n4 devices offered, ") {
+	if text, code := askStatus(t, o.directory); code != 2 || !strings.Contains(text, "\n4 devices offered, ") {
 		t.Errorf("without API server: exit code %d\n%s", code, text)
 	}
-	if err := plane.Server.Start(); err != nil {
+	if err := o.Server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	readyWithin(t, address, http.StatusOK, reconnecting)
+	readyWithin(t, o.address, http.StatusOK, reconnecting)
 }

@@ -79,8 +79,8 @@ func (n *node) install(t *testing.T, values string) {
 		n.serve(t)
 	})
 	slices := n.Server.Client.ResourceV1().ResourceSlices()
-	none := metav1.ListOptions{FieldSelector: resource.ResourceSliceSelectorNodeName + "=" + n.Node}
-	if err := slices.DeleteCollection(context.Background(), metav1.DeleteOptions{}, none); err != nil {
+	ours := metav1.ListOptions{FieldSelector: resource.ResourceSliceSelectorNodeName + "=" + n.Node}
+	if err := slices.DeleteCollection(context.Background(), metav1.DeleteOptions{}, ours); err != nil {
 		t.Fatal(err)
 	}
 	n.guest.Run(t, "/opt/bin/ctr --namespace k8s.io images import /disk/sliced.tar")

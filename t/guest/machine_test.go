@@ -139,8 +139,8 @@ func (m *machine) isRestarted() {
 printf '[Service]\nWatchdogSec=5s\nRestartSec=100ms\n' >/etc/systemd/system/sliced.service.d/soon.conf
 systemctl daemon-reload && systemctl restart sliced`)
 	m.offers(3)
-	pid := m.run("systemctl show -P MainPID sliced")
-	m.run("kill -STOP " + pid)
+	// At once, so that it is the one that stands still: the next comes by the watchdog alone.
+	pid := m.run("systemctl kill -s STOP --kill-whom=main sliced && systemctl show -P MainPID sliced")
 	m.until("the watchdog has another process started", `[ "$(systemctl show -P NRestarts sliced)" -gt 0 ] && ! [ -e /proc/`+pid+` ]`)
 	m.offers(3)
 	m.until("the journal says why", "journalctl -u sliced -o cat --no-pager | grep -q 'Watchdog timeout'")

@@ -42,8 +42,10 @@ func TestNode(t *testing.T) {
 			rows = append(rows, its)
 		}
 	}
+	played := 0
 	for _, one := range rows {
 		t.Run(one.name, func(t *testing.T) {
+			played++
 			before := n.functions(t)
 			one.play(t)
 			n.guest.Run(t, "udevadm settle --timeout=30")
@@ -53,6 +55,9 @@ func TestNode(t *testing.T) {
 				}
 			}
 		})
+	}
+	if played == 0 {
+		t.Error("no scenario has the name that was asked for (SriovCNI and Multus: with --plugins)")
 	}
 }
 

@@ -72,6 +72,8 @@ func TestWhatAnEditWouldChangeIsShownAndFollowed(t *testing.T) {
 			continue
 		}
 		tab.until("document.getElementById('filter').hidden == false")
+		tab.until(asked("/moment") + " >= 2")
+		tab.is(asked("/edit"), 0) // of what has not changed
 		writeEdit(t, edited, intel("#1-3"))
 		tab.until("document.querySelector('#edit tbody').textContent.includes('- 0000-3b-01-0 (0000:3b:01.0)')")
 		tab.is("document.querySelectorAll('#edit .removed').length", 2)
@@ -90,6 +92,24 @@ func TestWhatAnEditWouldChangeIsShownAndFollowed(t *testing.T) {
 	narrow := b.openTab(t, 360, 740, true)
 	narrow.open(base + "/")
 	narrow.is("document.documentElement.scrollWidth", 360)
+}
+
+// asked is how often the page has asked for that path.
+func asked(path string) string {
+	return "performance.getEntriesByType('resource').filter(one => new URL(one.name).pathname == '" + path + "').length"
+}
+
+// Turns red when the page of a node or of a pod tells of an edit that it does not follow, or breaks without.
+func TestPagesOfANodeAndOfAPodAreWithoutTheEdit(t *testing.T) {
+	base, _ := startEdit(t)
+	b := openBrowser(t)
+	for _, path := range []string{"/node?name=worker-0", "/why?pod=ns%2Fnobody"} {
+		tab := b.openTab(t, 1280, 900, true)
+		tab.open(base + path)
+		tab.is("document.getElementById('edit')", nil)
+		tab.until(asked("/moment") + " >= 2")
+		tab.is("document.getElementById('state').className", "")
+	}
 }
 
 // Turns red when the page can be made to write, or what is in the file becomes markup.
@@ -113,12 +133,20 @@ func TestAnEditIsOnlyShown(t *testing.T) {
 	if policy := answer.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") {
 		t.Errorf("content security policy %q", policy)
 	}
-	hostileEdit := strings.Replace(intel("#0-2"), "resourceName: storage", "resourceName: \""+strings.ReplaceAll(hostile, `"`, `\"`)+"\"", 1)
-	writeEdit(t, edited, hostileEdit)
+	named := func(name string) string {
+		return strings.Replace(intel("#0-3"), "resourceName: storage", "resourceName: '"+name+"'", 1)
+	}
+	writeEdit(t, edited, named(hostile))
 	b := openBrowser(t)
 	for _, script := range []bool{false, true} {
 		tab := b.openTab(t, 1280, 900, script)
 		tab.open(base + "/")
+		tab.is("document.getElementById('edit').textContent.includes('"+hostile+"')", true)
+		if script {
+			more := strings.ReplaceAll(hostile, "pwned=1", "pwned=2")
+			writeEdit(t, edited, named(more))
+			tab.until("document.getElementById('edit').textContent.includes('" + more + "')")
+		}
 		tab.is("document.querySelectorAll('img, [onerror], svg, iframe').length", 0)
 		tab.is("typeof pwned", "undefined")
 	}

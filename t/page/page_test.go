@@ -282,14 +282,25 @@ func TestNamesAreText(t *testing.T) {
 		n.read()
 	}
 	drive(hostile)
+	// Who wrote a policy is what a client calls itself.
+	write := func(manager string) {
+		n.write(filepath.Join(n.cluster, "hostile.yaml"), fmt.Sprintf("apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\n"+
+			"metadata: {name: no-vfs, managedFields: [{manager: '%s', operation: Update, time: '2026-11-21T00:17:41Z'}]}\n"+
+			"spec: {priority: 1000, selector: {cel: 'device.attributes[\"dra.networking\"].type == \"vf\"'}, action: exclude}\n"+
+			"---\napiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: SriovResourcePolicy\n"+
+			"metadata: {name: others, namespace: dra-driver-sriov}\nspec: {configs: [{resourceFilters: [{drivers: [other]}]}]}\n", manager))
+	}
+	write(hostile)
 	n.addLink(strings.ReplaceAll(hostileLink, "/", ""))
 	for _, script := range []bool{false, true} {
 		tab := b.openTab(t, 1280, 900, script)
 		for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-			if _, body := n.get("/devices", nil); strings.Contains(body, "onerror") && strings.Contains(body, "x&'") {
+			_, devices := n.get("/devices", nil)
+			_, history := n.get("/history", nil)
+			if strings.Contains(devices, "onerror") && strings.Contains(devices, "x&'") && strings.Contains(history, "onerror") {
 				break
 			} else if time.Now().After(deadline) {
-				t.Fatalf("the hostile names do not come: %s", body)
+				t.Fatalf("the hostile names do not come: %s\n%s", devices, history)
 			}
 		}
 		tab.open(n.base + "/?device=" + vf)
@@ -299,7 +310,16 @@ func TestNamesAreText(t *testing.T) {
 			// Rows of the script's making, too.
 			drive(strings.ReplaceAll(hostile, "pwned=1", "pwned=2"))
 			tab.until(rowOf(vf) + ".textContent.includes('pwned=2')")
+			tab.until("document.querySelector('tr.detail .explanation').textContent.includes('pwned=2')")
+			if err := os.Remove(filepath.Join(n.cluster, "hostile.yaml")); err != nil {
+				t.Fatal(err)
+			}
+			tab.until(rowOf(vf) + ".dataset.standing == 'offered'")
+			write(strings.ReplaceAll(hostile, "pwned=1", "pwned=3"))
+			tab.until("document.getElementById('history').textContent.includes('pwned=3')")
 		}
+		tab.is("document.querySelector('.explanation').textContent.includes('<img src=x onerror=')", true)
+		tab.is("document.getElementById('history').textContent.includes('<img src=x onerror=')", true)
 		tab.is(rowOf(vf)+".textContent.includes('<img src=x onerror=')", true)
 		tab.is("document.querySelectorAll('img, b:not(#counts b), [onerror], svg, iframe').length", 0)
 		tab.is("typeof pwned", "undefined")

@@ -3,7 +3,7 @@ const $ = id => document.getElementById(id);
 const body = $('nodes').tBodies[0];
 const every = 3000; // milliseconds between two looks
 let moment = document.body.dataset.moment;
-let edit = document.body.dataset.edit; // '': no policies are edited
+let edit = document.body.dataset.edit; // '': what edited policies would change is not on this page
 const {health, policy} = document.body.dataset;
 
 function element(name, attributes = {}, ...children) {
@@ -63,15 +63,15 @@ function showEdit(effect) {
 
 async function look() {
   try {
-    const now = await (await fetch('/moment')).json();
+    const now = await (await fetch(edit ? `/moment?edit=${edit}` : '/moment')).json();
     if (now.moment !== moment) {
       const query = new URLSearchParams({health, policy});
       showFleet(await (await fetch(`/nodes?${query}`)).json());
       moment = now.moment;
     }
-    if (edit !== '') {
+    if (edit && now.edit && now.edit !== edit) {
       const effect = await (await fetch('/edit')).json();
-      if (effect.moment !== edit) showEdit(effect);
+      showEdit(effect);
       edit = effect.moment;
     }
     $('state').textContent = now.state;

@@ -212,20 +212,26 @@ func (p *Plane) startOther(program, name string, u User, extra ...string) error 
 // Compact makes etcd forget all history before now: a watch from an older resourceVersion then ends in 410.
 func (p *Plane) Compact(t testing.TB) {
 	t.Helper()
+	if err := p.TryCompact(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TryCompact is Compact for other goroutines than the test's.
+func (p *Plane) TryCompact() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{p.etcdAt}, DialTimeout: 5 * time.Second})
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer client.Close()
 	now, err := client.Get(ctx, "any", clientv3.WithCountOnly())
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	if _, err := client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
-		t.Fatal(err)
-	}
+	_, err = client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical())
+	return err
 }
 
 // Stop ends all processes and removes the files; after a failure they stay if SLICED_KEEP is set.
@@ -372,12 +378,20 @@ func (s *APIServer) Start() error {
 // Kill ends the server as a power cut would: no drain, connections reset, the port refuses.
 func (s *APIServer) Kill(t testing.TB) {
 	t.Helper()
+	if err := s.TryKill(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TryKill is Kill for other goroutines than the test's.
+func (s *APIServer) TryKill() error {
 	s.process.Kill()
 	address := s.URL[len("https://"):]
 	if c, err := net.DialTimeout("tcp", address, time.Second); err == nil {
 		c.Close()
-		t.Fatalf("somebody still listens on %s", address)
+		return fmt.Errorf("somebody still listens on %s", address)
 	}
+	return nil
 }
 
 // Pause makes the server hang: connections stay, nothing is answered. Resume ends that.

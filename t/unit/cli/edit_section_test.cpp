@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/fleet/followed_edit.h"
-#include "reactor/base/text.h"
-
 namespace sliced::cli {
 namespace edit_section_test {
 namespace {
@@ -72,6 +69,9 @@ TEST(EditSection, WhyThereIsNoAnswerIsTold) {
     EXPECT_NE(html_of(told).find(row.problem), std::string::npos);
     EXPECT_TRUE(told.nodes.empty());
   }
+  const EditEffect lines = effect("", 1, "a: \x1b<b>\nb\n");
+  EXPECT_NE(html_of(lines).find(">a: \\x1b&lt;b&gt;\nb</pre>"), std::string::npos) << html_of(lines);
+  EXPECT_EQ(json_of(lines).text("problem"), "a: \\x1b<b>\nb");
   // What is said beside an answer stands beside it.
   const EditEffect same =
       effect(R"({"nodes":[],"unjudged":[],"same":2})", 0, "p.yaml: says what the cluster has");
@@ -90,18 +90,6 @@ TEST(EditSection, NamesAreText) {
   told.file = hostile;
   ASSERT_TRUE(told.is_told);
   EXPECT_EQ(html_of(told).find("<img"), std::string::npos);
-}
-
-TEST(EditSection, TheProgramIsAskedOfTheClusterAndTheNamespaceThatThePageIsOf) {
-  config::Options options;
-  options.cluster = config::ClusterDirectory{"/d"};
-  options.diff_file = "p.yaml";
-  options.namespace_ = "ours";
-  options.sriov_driver_name = "a.example";
-  options.exposure_driver_name = "b.example";
-  EXPECT_EQ(join(edit_program(options), " "),
-            "/proc/self/exe policies --diff p.yaml --output json --namespace ours --cluster dir:/d "
-            "--sriov-driver-name a.example --exposure-driver-name b.example");
 }
 
 }  // namespace

@@ -92,32 +92,22 @@ TEST(FleetPage, NamesAreText) {
   EXPECT_EQ(fleet_page(facts).find("data-health=\"<"), std::string::npos);
 }
 
+TEST(FleetPage, WhyAPodWaitsIsToldInLines) {
+  FleetPageFacts facts;
+  facts.pod = "ns/p";
+  facts.why = "pod ns/p: <pending>\n  a\x1b\n";
+  EXPECT_NE(fleet_page(facts).find("<pre>pod ns/p: &lt;pending&gt;\n  a\\x1b\n</pre>"), std::string::npos);
+}
+
 TEST(FleetPage, OnlyItsOwnServerIsAskedByItsForm) {
   for (const http::Header& header : fleet_page_headers())
     if (header.name == "content-security-policy") {
       EXPECT_NE(header.value.find("form-action 'self'"), std::string::npos);
       EXPECT_NE(header.value.find("default-src 'none'"), std::string::npos);
     }
-  EXPECT_EQ(kube::encode_json(page_moment({node("a", "", false)}, 7, "")),
+  EXPECT_EQ(kube::encode_json(page_moment({node("a", "", false)}, 7, "", {})),
             R"({"moment":"7","state":"4 devices, 1 allocated, 3 free","well":true})");
-}
-
-// Red when the page and its `why` are of two clusters.
-TEST(FleetPage, WhyIsAskedOfTheClusterThatThePageIsOf) {
-  const auto cluster_of = [](config::ClusterSpec cluster) {
-    config::Options options;
-    options.cluster = std::move(cluster);
-    std::vector<std::string> words = why_program(options, "ns/p");
-    EXPECT_EQ(words[3], "ns/p");
-    words.erase(words.begin(), words.begin() + 4);
-    words.resize(words.size() - 4);  // the drivers
-    return join(words, " ");
-  };
-  EXPECT_EQ(cluster_of(config::ClusterDirectory{"/d"}), "--cluster dir:/d");
-  EXPECT_EQ(cluster_of(config::KubeconfigFile{"/k"}), "--cluster kubeconfig:/k");
-  EXPECT_EQ(cluster_of(config::KubeconfigFile{"/k", "c"}), "--kubeconfig /k --context c");
-  EXPECT_EQ(cluster_of(config::KubeconfigFile{"/k", "c", {"/l"}}), "--context c");
-  EXPECT_EQ(cluster_of(config::KubeconfigFile{"/k", "", {"/l"}}), "");
+  EXPECT_EQ(page_moment({}, 7, "", 3).text("edit"), "3");
 }
 
 }  // namespace

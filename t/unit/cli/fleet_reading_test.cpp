@@ -2,59 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "kube/kinds.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_scheduler.h"
+#include "t/fake/late_pages.h"
 
 namespace sliced::cli {
 namespace fleet_reading_test {
 namespace {
-
-// Where the first lists of a kind end in 410 after their items, as of a server that has compacted their state away.
-class LatePages final : public kube::Cluster {
- public:
-  explicit LatePages(fake::FakeCluster& cluster) : cluster_(cluster) {}
-  std::map<std::string, int> late;  // by plural: how many of its lists
-  std::function<void(const std::string& plural)> meanwhile = [](const std::string&) {};
-
-  kube::CallPtr list(kube::ListRequest request, kube::ListHandlers handlers) override {
-    const std::string plural = request.scope.resource.plural;
-    if (late[plural] > 0) {
-      --late[plural];
-      handlers.on_done = [this, plural, on_failure = handlers.on_failure](const std::string&) {
-        meanwhile(plural);
-        on_failure({Errc::kGone, 410, "Expired", "list " + plural + ": too old", std::nullopt, {}});
-      };
-    }
-    return cluster_.list(std::move(request), std::move(handlers));
-  }
-  kube::CallPtr watch(kube::WatchRequest request, kube::WatchHandlers handlers) override {
-    return cluster_.watch(std::move(request), std::move(handlers));
-  }
-  kube::CallPtr write(kube::WriteRequest request, kube::WriteHandlers handlers) override {
-    return cluster_.write(std::move(request), std::move(handlers));
-  }
-  kube::CallPtr get(kube::GetRequest request, kube::WriteHandlers handlers) override {
-    return cluster_.get(std::move(request), std::move(handlers));
-  }
-  kube::CallPtr discover(std::string group, std::string version,
-                         std::function<void(std::vector<std::string>)> on_done,
-                         std::function<void(const kube::Failure&)> on_failure) override {
-    return cluster_.discover(std::move(group), std::move(version), std::move(on_done), std::move(on_failure));
-  }
-  kube::CallPtr schema(std::string group, std::string version, std::function<void(std::string_view)> on_done,
-                       std::function<void(const kube::Failure&)> on_failure) override {
-    return cluster_.schema(std::move(group), std::move(version), std::move(on_done), std::move(on_failure));
-  }
-  kube::CallPtr server_info(std::function<void(kube::ServerInfo)> on_done,
-                            std::function<void(const kube::Failure&)> on_failure) override {
-    return cluster_.server_info(std::move(on_done), std::move(on_failure));
-  }
-  std::string describe() const override { return cluster_.describe(); }
-
- private:
-  fake::FakeCluster& cluster_;
-};
 
 std::string slice(const std::string& node) {
   return R"({"metadata":{"name":"s-)" + node + R"("},"spec":{"driver":"d.example","nodeName":")" + node +
@@ -81,7 +38,7 @@ struct FleetReadingTest : testing::Test {
 
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
-  LatePages pages{cluster};
+  fake::LatePages pages{cluster};
   ClusterObjects objects{pages, [this](const std::function<bool()>& done, Millis) {
                            for (int i = 0; i < 100 && !done(); ++i) scheduler.advance(Millis{10});
                            return done();
@@ -132,6 +89,69 @@ TEST_F(FleetReadingTest, OfOneNodeToo) {
   const auto slices = read_slices_of(objects, "a", unread);
   ASSERT_TRUE(slices);
   EXPECT_EQ(slices->size(), 1u);
+}
+
+// What goes while the pages of its kind are forgotten must not be told, in whatever is read.
+struct FleetForgottenTest : FleetReadingTest {
+  void forget(const kube::Resource& kind, const std::string& gone) {
+    pages.late[kind.plural] = 1;
+    pages.meanwhile = [this, kind, gone](const std::string&) {
+      EXPECT_TRUE(cluster.remove(kind, gone, kind.namespaced ? "ns" : ""));
+    };
+  }
+};
+
+TEST_F(FleetForgottenTest, OfPoliciesThatHaveGoneNothingStays) {
+  const struct {
+    const kube::Resource& kind;
+    std::string name, spec;
+  } rows[] = {{kube::kSriovResourcePolicies, "s-", R"({"configs":[]})"},
+              {kube::kDeviceAttributes, "t-", R"({"attributes":{"a":{"string":"b"}}})"},
+              {kube::kDeviceExposurePolicies, "x-", R"({"action":"exclude","selector":{"cel":"true"}})"}};
+  std::set<std::string> there;
+  const auto id = [](const auto& row, const std::string& of) {
+    return (row.kind.namespaced ? "ns/" : "") + row.name + of;
+  };
+  for (const auto& row : rows) {
+    cluster.install(row.kind);
+    for (const std::string of : {"a", "b"}) {
+      there.insert(id(row, of));
+      cluster.put_text(row.kind, std::string(R"({"metadata":{)") +
+                                     (row.kind.namespaced ? R"("namespace":"ns",)" : "") + R"("name":")" +
+                                     row.name + of + R"("},"spec":)" + row.spec + "}");
+    }
+  }
+  for (const auto& row : rows) {
+    forget(row.kind, row.name + "b");
+    there.erase(id(row, "b"));
+    const FleetPolicies none({"d.example", "e.example"}, "ns");
+    FleetPolicies policies = none;
+    ASSERT_TRUE(read_policies(objects, "ns", policies, unread));
+    EXPECT_EQ(policies.changed_since(none), there) << row.kind.plural;
+  }
+}
+
+TEST_F(FleetForgottenTest, OfNodesThatHaveGoneNothingStays) {
+  forget(kube::kNodes, "b");
+  NodeViews nodes;
+  ASSERT_TRUE(read_node_views(objects, nodes, unread));
+  EXPECT_EQ(nodes.size(), 1u);
+  EXPECT_TRUE(nodes.contains("a"));
+}
+
+// Red when a node is told twice.
+TEST_F(FleetForgottenTest, ANodeIsVisitedOnce) {
+  cluster.put_text(kube::kNodes, R"({"metadata":{"name":"c"}})");
+  NodeViews nodes;
+  ASSERT_TRUE(read_node_views(objects, nodes, unread));
+  forget(kube::kNodeDeviceReports, "b");
+  std::vector<std::string> visited;
+  const auto read =
+      visit_nodes(objects, nodes, unread, [&](const kube::NodeView& node, const reports::NodeReport* report) {
+        visited.push_back(node.name + (report != nullptr ? " reports" : ""));
+      });
+  ASSERT_TRUE(read);
+  EXPECT_EQ(visited, (std::vector<std::string>{"a reports", "b reports", "c"}));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "cli/read_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -10,6 +11,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "reactor/descriptor.h"
+#include "t/fixture/unprivileged.h"
 
 namespace sliced::cli {
 namespace read_file_test {
@@ -71,6 +75,80 @@ TEST_F(WriteWholeTest, WhatFailsMidwayLeavesEverythingAsItWas) {
   EXPECT_EQ(text("old"), "old");
   EXPECT_EQ(files(), 1u);
   EXPECT_EQ(write_whole(path("no/such"), large).error().what, "No such file or directory");
+}
+
+// Red when a path decides, and not what it leads to: what was longer before keeps its end.
+TEST_F(WriteWholeTest, AFileIsReplacedByWhateverPathItIsNamed) {
+  const std::string roundabout = "/proc/self/root" + path("a");
+  ASSERT_TRUE(write_whole(path("a"), "longer before"));
+  ASSERT_TRUE(write_whole(roundabout, "short"));
+  EXPECT_EQ(text("a"), "short");
+}
+
+TEST_F(WriteWholeTest, ALinkThatLeadsToNothingYetStaysALink) {
+  std::filesystem::create_directory(path("folder"));
+  std::filesystem::create_symlink("folder/made", path("link"));
+  std::filesystem::create_symlink(path("link"), path("far"));
+  ASSERT_TRUE(write_whole(path("far"), "one"));
+  EXPECT_TRUE(std::filesystem::is_symlink(path("far")));
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  EXPECT_EQ(text("folder/made"), "one");
+  std::filesystem::create_symlink("circle", path("circle"));
+  EXPECT_EQ(write_whole(path("circle"), "one").error().what, "Too many levels of symbolic links");
+  EXPECT_TRUE(std::filesystem::is_symlink(path("circle")));
+}
+
+// Whoever has opened it may have written to it before, and goes on after.
+TEST_F(WriteWholeTest, AnOpenFileIsWrittenOn) {
+  const reactor::Descriptor file(::open(path("a").c_str(), O_WRONLY | O_CREAT, 0600));
+  ASSERT_EQ(::write(file.get(), "before ", 7), 7);
+  ASSERT_TRUE(write_whole("/proc/self/fd/" + std::to_string(file.get()), "and"));
+  ASSERT_EQ(::write(file.get(), " after", 6), 6);
+  EXPECT_EQ(text("a"), "before and after");
+}
+
+// Red when a run that was killed keeps all those from writing that have its number: in a container each has.
+TEST_F(WriteWholeTest, WhatAKilledRunHasLeftIsInNobodysWay) {
+  ASSERT_TRUE(write_whole(path("a." + std::to_string(::getpid()) + ".tmp"), "half"));
+  ASSERT_TRUE(write_whole(path("a"), "one"));
+  EXPECT_EQ(text("a"), "one");
+}
+
+TEST_F(WriteWholeTest, WhoseAFileIsStaysSo) {
+  ASSERT_TRUE(write_whole(path("a"), "one"));
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(path("a").c_str(), 4'711, 4'712), 0);
+  }
+  ASSERT_EQ(::chmod(path("a").c_str(), 0604), 0);
+  struct stat before{}, after{};
+  ASSERT_EQ(::stat(path("a").c_str(), &before), 0);
+  ASSERT_TRUE(write_whole(path("a"), "two"));
+  ASSERT_EQ(::stat(path("a").c_str(), &after), 0);
+  EXPECT_EQ(after.st_uid, before.st_uid);
+  EXPECT_EQ(after.st_gid, before.st_gid);
+  EXPECT_EQ(after.st_mode, before.st_mode);
+  EXPECT_EQ(text("a"), "two");
+}
+
+TEST_F(WriteWholeTest, WhatMayBeWrittenAndNotReplacedIsWrittenAsItStands) {
+  using std::filesystem::perms;
+  ASSERT_TRUE(write_whole(path("a"), "longer before"));
+  ASSERT_TRUE(write_whole(path("not-mine"), "one"));
+  std::filesystem::permissions(path("not-mine"), perms::owner_read);
+  std::filesystem::permissions(directory, perms::owner_read | perms::owner_exec);
+  {
+    const fixture::Unprivileged as_others;
+    EXPECT_TRUE(write_whole(path("a"), "short"));
+    EXPECT_EQ(write_whole(path("new"), "one").error().what, "Permission denied");
+  }
+  std::filesystem::permissions(directory, perms::owner_all);
+  {
+    const fixture::Unprivileged as_others;
+    EXPECT_EQ(write_whole(path("not-mine"), "two").error().what, "Permission denied");
+  }
+  EXPECT_EQ(text("a"), "short");
+  EXPECT_EQ(text("not-mine"), "one");
+  EXPECT_EQ(files(), 2u);
 }
 
 TEST_F(WriteWholeTest, ADeviceAndAPipeAreWrittenToAsTheyAre) {

@@ -934,6 +934,30 @@ TEST_F(DirectoryClusterTest, AFileForWhichThereIsNoRoomIsNotWritten) {
   EXPECT_EQ(listed(cluster), Lines{"a"});
 }
 
+// Red when watches seem to live while whoever lists or writes is told that nothing can be read.
+TEST_F(DirectoryClusterTest, TroubleThatAWriteFindsEndsWatchesToo) {
+  DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 20ms});
+  Heard heard;
+  follow(cluster, heard, slices());
+  {
+    const fixture::Unprivileged as_others;
+    const mode_t before = ::umask(0400);  // the folder that is made may not be read, and so not be watched
+    write(cluster, create(slice("s")));
+    ::umask(before);
+    EXPECT_NE(listed(cluster).at(0).find("failure"), std::string::npos);
+    ASSERT_TRUE(run_until([&] { return !heard.failures.empty(); })) << log.all();
+    run_for(100ms);
+    EXPECT_EQ(heard.failures.size(), 1u);
+    EXPECT_EQ(log.count("directory cannot be read"), 1u) << log.all();
+  }
+  for (const char* one : {"resourceslices/s.yaml", "resourceslices"})
+    std::filesystem::permissions(path(one), std::filesystem::perms::owner_all);
+  ASSERT_TRUE(run_until([&] { return log.count("directory can be read again") == 1; })) << log.all();
+  Heard again;
+  follow(cluster, again, slices());
+  EXPECT_EQ(listed(cluster, {.resource = kResourceSlices}), Lines{"s"});
+}
+
 TEST_F(DirectoryClusterTest, OthersEditsOfOurFilesAreEvents) {
   DirectoryCluster cluster(loop, log, directory, "here");
   Heard heard;

@@ -41,13 +41,23 @@ TEST(SortOf, WhatIsThere) {
               {"to-file", Sort::kFile},     {"folder", Sort::kFolder},     {"to-folder", Sort::kOther},
               {"to-nowhere", Sort::kOther}, {"pipe", Sort::kOther},        {"to-pipe", Sort::kOther}};
   struct stat status{};
-  for (const auto& row : rows) EXPECT_EQ(sort_of(folder + "/" + row.name, status), row.sort) << row.name;
+  for (const auto& row : rows) {
+    const auto sort = sort_of(folder + "/" + row.name, status);
+    ASSERT_TRUE(sort.ok()) << row.name;
+    EXPECT_EQ(*sort, row.sort) << row.name;
+  }
   std::filesystem::permissions(folder, std::filesystem::perms::owner_read);
   {
     const fixture::Unprivileged as_others;
-    for (const auto& row : rows)
-      EXPECT_EQ(sort_of(folder + "/" + row.name, status), Sort::kHidden) << row.name;
+    for (const auto& row : rows) {
+      const auto sort = sort_of(folder + "/" + row.name, status);
+      ASSERT_FALSE(sort.ok()) << row.name;
+      EXPECT_EQ(sort.error().what, "look at \"" + folder + "/" + row.name + "\": Permission denied");
+    }
   }
+  const auto long_name = sort_of(folder + "/" + std::string(300, 'x'), status);
+  ASSERT_FALSE(long_name.ok());
+  EXPECT_NE(long_name.error().what.find("File name too long"), std::string::npos) << long_name.error().what;
   std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
   std::filesystem::remove_all(folder);
 }

@@ -93,6 +93,8 @@ TEST(Text, PrintableIsFitForATerminalToo) {
   EXPECT_EQ(printable("a\nb\x1b[2J\x7f\xc2\x9b\xff\0"sv), "a\\x0ab\\x1b[2J\\x7f\\xc2\\x9b\\xff\\x00");
   EXPECT_EQ(printable("is " + in_quotes("\x1b\"")), "is \"\\x1b\\x22\"");
   EXPECT_EQ(printable("abcdef", 3), "abc...");
+  EXPECT_EQ(printable_lines("a\n\r\tb\x1b\n", 99), "a\n\\x0d\\x09b\\x1b\n");
+  EXPECT_EQ(printable_lines("a\nb\nc", 3), "a\nb...");
 }
 
 TEST(Text, StableHashIsStableForever) {

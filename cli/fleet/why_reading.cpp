@@ -1,0 +1,81 @@
+#include "cli/fleet/why_reading.h"
+
+#include <map>
+#include <string_view>
+
+#include "cli/fleet/fleet_reading.h"
+#include "config/options.h"
+#include "kube/kinds.h"
+
+namespace sliced::cli {
+namespace {
+
+// forget: what was added of this list.
+ListTold told_to(allocation::Cluster& out, const std::string& namespace_, std::function<void()> forget) {
+  return {.on_object = [&out,
+                        namespace_](const kube::Json& one) { allocation::add_object(one, namespace_, out); },
+          .on_bad = [&out](std::string what) { out.unread.push_back(std::move(what)); },
+          .on_anew =
+              [&out, before = out.unread, forget = std::move(forget)] {
+                out.unread = before;
+                forget();
+              }};
+}
+
+// Releases before 1.37 do not serve them, and their schedulers know of none.
+void read_taint_rules(ClusterObjects& objects, allocation::Cluster& out) {
+  const auto listed =
+      objects.list(kube::kDeviceTaintRules, "", told_to(out, "", [&] { out.taint_rules.clear(); }));
+  if (!listed && listed.error().code != Errc::kNotFound)
+    out.unread.push_back("DeviceTaintRules cannot be read: " + listed.error().what);
+}
+
+}  // namespace
+
+Result<Unit> read_allocation(ClusterObjects& objects, const std::string& namespace_,
+                             allocation::Cluster& out) {
+  const std::initializer_list<std::pair<const kube::Resource&, std::function<void()>>> kinds = {
+      {kube::kNodes, [&] { out.nodes.clear(); }},
+      {kube::kDeviceClasses, [&] { out.classes.clear(); }},
+      {kube::kResourceSlices, [&] { out.slices.clear(); }},
+      {kube::kResourceClaims, [&] { out.claims.clear(); }}};
+  for (const auto& [kind, forget] : kinds)
+    if (auto listed = objects.list(kind, "", told_to(out, namespace_, forget)); !listed) return listed;
+  read_taint_rules(objects, out);
+  return Unit{};
+}
+
+std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers& drivers,
+                                     const allocation::Cluster& cluster, allocation::Answer& answer) {
+  std::vector<HiddenMatch> out;
+  if (answer.verdict != allocation::Verdict::kPending) return out;
+  std::vector<reports::NodeReport> reports;
+  auto read = read_reports(
+      objects,
+      [&](reports::NodeReport report) {
+        keep_hidden(report);
+        if (!report.groups.empty()) reports.push_back(std::move(report));
+      },
+      [&] { reports.clear(); }, answer.unsure);
+  if (!read) answer.unsure.push_back("what nodes hide is not known: " + read.error().what);
+  std::map<std::string_view, const kube::NodeView*> nodes;
+  for (const allocation::Node& node : cluster.nodes) nodes[node.view.name] = &node.view;
+  std::map<std::string, FleetPolicies> policies;  // by the namespace that the node's daemon obeys
+  allocation::Selectors selectors;
+  for (const reports::NodeReport& report : reports) {
+    const auto node = nodes.find(report.node);
+    if (node == nodes.end() || out.size() >= kHiddenMatchesMax || selectors.is_spent()) continue;
+    const std::string namespace_ = namespace_of(report, config::Options{}.namespace_);
+    const auto [at, is_new] = policies.try_emplace(namespace_, drivers, namespace_);
+    if (is_new)
+      if (auto listed = read_policies(objects, namespace_, at->second, answer.unsure); !listed)
+        answer.unsure.push_back("what nodes hide is not known: " + listed.error().what);
+    for (HiddenMatch& match : hidden_matches(answer, report, *node->second, at->second, selectors))
+      out.push_back(std::move(match));
+  }
+  if (selectors.is_spent())
+    answer.unsure.push_back("what nodes hide was not asked of all: what expressions take of time is bounded");
+  return out;
+}
+
+}  // namespace sliced::cli

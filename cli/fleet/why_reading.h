@@ -1,0 +1,23 @@
+#pragma once
+// What `why` knows of a cluster, read through it in pages.
+#include <string>
+#include <vector>
+
+#include "allocation/why.h"
+#include "cli/fleet/cluster_objects.h"
+#include "cli/fleet/hidden_devices.h"
+#include "reactor/base/result.h"
+
+namespace sliced::cli {
+
+/// Nodes, classes, slices, claims of all namespaces, and taint rules. namespace_: of objects that name none.
+/// Errors: the list that failed, and why; without taint rules it goes on.
+Result<Unit> read_allocation(ClusterObjects& objects, const std::string& namespace_,
+                             allocation::Cluster& out);
+
+/// What nodes have and do not offer: of whoever has enough it is of no interest. answer: of this cluster; what is not known
+/// goes to its `unsure`.
+std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers& drivers,
+                                     const allocation::Cluster& cluster, allocation::Answer& answer);
+
+}  // namespace sliced::cli
