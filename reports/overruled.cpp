@@ -69,7 +69,7 @@ void look_at_sriov(const Decision& decision, std::map<int32_t, Overruled>& out) 
     matchers.emplace_back(*in.policies, std::vector<int32_t>{one}, *in.inventory);
   for (const auto& [id, verdict] : decision.verdicts) {
     const HostDevice* vf = in.inventory->find(id);
-    if (verdict.policy < 0 || verdict.outcome == policy::Outcome::kMatchUnknown || vf == nullptr) continue;
+    if (verdict.policy < 0 || vf == nullptr) continue;
     for (size_t i = 0; i < asked.size(); ++i) {
       if (asked[i] <= verdict.policy) continue;
       const Verdict second = matchers[i].decide(*vf);

@@ -87,7 +87,7 @@ class SriovDecision {
   // It may be this driver's, so the other one does not offer it anew meanwhile.
   void note_unknown(const HostDevice& vf, const Verdict& verdict) {
     out_.notes.add(
-        "policy " + text_of(in_.policies->sriov[static_cast<size_t>(verdict.policy)]->id) +
+        "policy " + text_of(in_.policies->sriov[static_cast<size_t>(verdict.may_offer)]->id) +
         ": asks for facts of PFs' interfaces, and some are in another network namespace; VFs that it "
         "may mean are not offered anew (match-unknown) until they are back");
     const std::string name = function_name(*vf.pci);
