@@ -59,8 +59,7 @@ class ResourceNames {
 
 void look_at_sriov(const Decision& decision, std::map<int32_t, Overruled>& out) {
   const policy::Inputs& in = *decision.inputs;
-  std::map<int32_t, policy::Problem> told_already;
-  const std::vector<int32_t> asked = policy::policies_within_budget(in, told_already);
+  const std::vector<int32_t>& asked = decision.asked_sriov;
   if (asked.size() < 2) return;
   ResourceNames names(decision);
   std::vector<policy::VfMatcher> matchers;

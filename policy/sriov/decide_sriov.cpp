@@ -49,6 +49,7 @@ class SriovDecision {
   }
 
   KeptEntries kept() { return entries_.kept(); }
+  const std::vector<int32_t>& asked() const { return asked_; }
 
   DesiredPool pool(const std::string& exclude_record) {
     const auto by_name = [](const auto& a, const auto& b) { return a->name < b->name; };
@@ -135,6 +136,7 @@ void decide_sriov(Deciding& deciding) {
   if (deciding.now.awaits_pods && !in.published.is_sriov_pool_there)
     std::erase_if(pools, [](const DesiredPool& pool) { return pool.devices.empty(); });
   deciding.memory.sriov = decision.kept();
+  deciding.out.asked_sriov = decision.asked();
 }
 
 }  // namespace sliced::policy
