@@ -23,7 +23,7 @@ struct Features {
 };
 
 /// Of "v1.36.3", as /version has it in gitVersion, or "1.36+"; nullopt where the text is no version, or is
-/// not of 1.x. Releases after the last known one count as that one.
+/// not of 1.x. Releases after 1.37 count as that one, but for fractional ranges, of which it is known when they come.
 /// Source: pkg/features of k8s.io/kubernetes. 1.36 has turned partitionable devices, taints, binding
 ///         conditions and consumable capacity on, 1.37 DeviceTaintRules; the other two are on in all of
 ///         resource.k8s.io/v1. Fractional ranges are on where --min-compatibility-version is 1.37 at least,

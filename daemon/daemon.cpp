@@ -7,6 +7,7 @@
 
 #include "kube/kinds.h"
 #include "policy/configure/missing_mac.h"
+#include "policy/exposure/resolve.h"
 #include "policy/identity.h"
 #include "reactor/base/text.h"
 
@@ -128,8 +129,9 @@ ClusterSources::Handlers Daemon::cluster_handlers() {
       .on_policies =
           [this](const auto& kind, const auto& event) {
             const bool may_exclude = PolicyBook::may_exclude(kind, event);
-            std::string why = policies_.apply(kind, event, known());
-            may_exclude ? hold_writes(std::move(why)) : decider_.mark(std::move(why));
+            PolicyBook::Applied told = policies_.apply(kind, event, known());
+            if (!told.has_changed && decision_) return;
+            may_exclude ? hold_writes(std::move(told.why)) : decider_.mark(std::move(told.why));
           },
       .on_slices = [this](size_t driver, const auto& event) { on_slices(offers_[driver], event); },
       .on_standing =
@@ -427,15 +429,26 @@ void Daemon::await_readiness() {
       if (const auto address = hotplug::PciAddress::decode(pf)) pfs.insert(*address);
   host_.ask_again(std::move(pfs));
   std::set<hotplug::PciAddress> untold = decision_->untold_pfs;
-  if (const auto& policies = decision_->inputs->policies; policies_asked_ != policies) {
-    policies_asked_ = policies;
-    if (!policies->exposures.empty()) untold.merge(pfs_of_handed_over(*inventory()));
-  }
+  if (is_mac_asked_anew()) untold.merge(pfs_of_handed_over(*inventory()));
   host_.ask_now(std::move(untold), [this] { decider_.mark("PFs were asked what they enforce"); });
   ready_ticket_.reset();
   if (!decision_->due) return;
   ready_ticket_ = scheduler_.after(std::max(Millis{0}, *decision_->due - scheduler_.now()),
                                    [this] { decider_.mark("a device has been ready for long enough"); });
+}
+
+// By a selector that did not ask for it before, or is another policy's.
+bool Daemon::is_mac_asked_anew() {
+  const auto& exposures = decision_->inputs->policies->exposures;
+  std::vector<Shared<policy::ExposurePolicy>> asking;
+  for (const int32_t one : decision_->selectors->asking_for_mac)
+    asking.push_back(exposures[static_cast<size_t>(one)]);
+  if (asking == asking_for_mac_) return false;
+  const bool is_any_new = std::any_of(asking.begin(), asking.end(), [this](const auto& one) {
+    return std::find(asking_for_mac_.begin(), asking_for_mac_.end(), one) == asking_for_mac_.end();
+  });
+  asking_for_mac_ = std::move(asking);
+  return is_any_new;
 }
 
 void Daemon::publish(policy::DesiredPools pools) {

@@ -183,6 +183,7 @@ class Daemon {
   void begin_tracks();
   void look_at_readiness();
   void await_readiness();
+  bool is_mac_asked_anew();
   // The sign node-state, until it is seen once.
   bool is_node_state_awaited() const {
     return awaits_node_state_ && options_.until_configured.how == config::ConfiguredBy::How::kNodeState;
@@ -231,7 +232,8 @@ class Daemon {
   Offers offers_;  // by Driver
   Settling settling_;
   policy::ReadinessBook tracks_;
-  policy::PolicySetPtr policies_asked_;  // for which PFs of VFs without an interface were asked
+  // For whose selectors PFs of VFs without an interface were asked.
+  std::vector<Shared<policy::ExposurePolicy>> asking_for_mac_;
   reactor::Ticket ready_ticket_;
   // Between host_ and whoever decides; host_ goes first.
   HeldHost held_;

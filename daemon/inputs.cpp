@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "policy/sriov/match.h"
-#include "policy/sriov/selection.h"
 
 namespace sliced::daemon {
 namespace {
@@ -30,9 +29,8 @@ policy::DesiredPoolsPtr pools_before(const Offers& offers) {
 
 std::vector<Shared<policy::SriovPolicy>> policies_asked(const policy::Decision& decision) {
   std::vector<Shared<policy::SriovPolicy>> out;
-  const policy::PolicySet& policies = *decision.inputs->policies;
-  for (const int32_t one : policy::policies_for_node(policies, decision.inputs->node))
-    if (!decision.sriov_problems.contains(one)) out.push_back(policies.sriov[static_cast<size_t>(one)]);
+  for (const int32_t one : decision.asked_sriov)
+    out.push_back(decision.inputs->policies->sriov[static_cast<size_t>(one)]);
   return out;
 }
 

@@ -131,6 +131,21 @@ void inherit(Shared<ExposurePolicy>& now, const Shared<ExposurePolicy>& before, 
 template <class Policy>
 void inherit(Shared<Policy>&, const Shared<Policy>&, const Known&) {}
 
+// In all that is kept of it: what is not (its status) does not count.
+template <class Policy>
+bool is_as_it_was(const Policy& now, const Policy& before) {
+  return now == before;
+}
+bool is_as_it_was(const ExposurePolicy& now, const ExposurePolicy& before) {
+  const ExposurePolicy *last = now.last_understood.get(), *last_before = before.last_understood.get();
+  if (last != last_before &&
+      (last == nullptr || last_before == nullptr || !is_as_it_was(*last, *last_before)))
+    return false;
+  ExposurePolicy but_for_that = now;
+  but_for_that.last_understood = before.last_understood;
+  return but_for_that == before;
+}
+
 template <class Policy>
 std::vector<Shared<Policy>> all_of(const std::map<typename Policy::Id, Shared<Policy>>& kept) {
   std::vector<Shared<Policy>> all;
@@ -187,48 +202,56 @@ auto PolicyBook::on_shelf(auto& book, const kube::Resource& kind, Visit visit) {
 }
 
 template <class Policy>
-void PolicyBook::put(Shelf<Policy>& shelf, const Item& item,
+bool PolicyBook::put(Shelf<Policy>& shelf, const Item& item,
                      const std::map<typename Policy::Id, Shared<Policy>>& before, const Known& known) {
   const auto id = id_of<typename Policy::Id>(item.id);
   if (item.value && item.value->is_left_out()) {
     shelf.left_out.put(name_of(item.id), item.value->footprint.guards);
     shelf.kept.erase(id);
-    return;
+    return true;
   }
   shelf.left_out.erase(name_of(item.id));
   Shared<Policy> now = item.value ? Shared<Policy>(std::static_pointer_cast<const Policy>(item.value->policy))
                                   : Shared<Policy>(unreadable(id, item.value.error().what));
-  if (const auto at = before.find(id); at != before.end()) inherit(now, at->second, known);
+  bool has_changed = true;
+  if (const auto at = before.find(id); at != before.end()) {
+    inherit(now, at->second, known);
+    has_changed = !is_as_it_was(*now, *at->second);
+    if (!has_changed) now = at->second;
+  }
   shelf.kept.insert_or_assign(id, std::move(now));
+  return has_changed;
 }
 
 template <class Policy>
-void PolicyBook::take(Shelf<Policy>& shelf, const Event& event, const Known& known) {
-  if (const auto* changed = std::get_if<Changed<Item>>(&event)) {
-    put(shelf, changed->now, shelf.kept, known);
-  } else if (const auto* removed = std::get_if<Removed<Item>>(&event)) {
-    shelf.kept.erase(id_of<typename Policy::Id>(removed->id));
+bool PolicyBook::take(Shelf<Policy>& shelf, const Event& event, const Known& known) {
+  const bool was_any_left_out = shelf.left_out.is_any();
+  if (const auto* changed = std::get_if<Changed<Item>>(&event))
+    return put(shelf, changed->now, shelf.kept, known) || was_any_left_out;
+  if (const auto* removed = std::get_if<Removed<Item>>(&event)) {
     shelf.left_out.erase(name_of(removed->id));
-  } else {
-    // What a list lacks leaves, except for what is kept until a second list lacks it too.
-    const auto& list = std::get<Relisted<Item>>(event);
-    const auto before = std::exchange(shelf.kept, {});
-    std::vector<watchers::MemoryBudget::Name> names;
-    for (const Id& id : list.kept) {
-      names.push_back(name_of(id));
-      if (const auto at = before.find(id_of<typename Policy::Id>(id)); at != before.end())
-        shelf.kept.insert(*at);
-    }
-    shelf.left_out.keep_only(names);
-    for (const Item& item : list.all) put(shelf, item, before, known);
+    return shelf.kept.erase(id_of<typename Policy::Id>(removed->id)) > 0 || was_any_left_out;
   }
+  // What a list lacks leaves, except for what is kept until a second list lacks it too.
+  const auto& list = std::get<Relisted<Item>>(event);
+  const auto before = std::exchange(shelf.kept, {});
+  std::vector<watchers::MemoryBudget::Name> names;
+  for (const Id& id : list.kept) {
+    names.push_back(name_of(id));
+    if (const auto at = before.find(id_of<typename Policy::Id>(id)); at != before.end())
+      shelf.kept.insert(*at);
+  }
+  shelf.left_out.keep_only(names);
+  bool has_changed = was_any_left_out;
+  for (const Item& item : list.all) has_changed |= put(shelf, item, before, known);
+  return has_changed || shelf.kept.size() != before.size();
 }
 
-std::string PolicyBook::apply(const kube::Resource& kind, const Event& event, const Known& known) {
-  set_.reset();
+PolicyBook::Applied PolicyBook::apply(const kube::Resource& kind, const Event& event, const Known& known) {
   return on_shelf(*this, kind, [&]<class Policy>(Shelf<Policy>& shelf) {
-    take(shelf, event, known);
-    return reason_of(kTitle<Policy>, event);
+    const bool has_changed = take(shelf, event, known);
+    if (has_changed) set_.reset();
+    return Applied{reason_of(kTitle<Policy>, event), has_changed};
   });
 }
 

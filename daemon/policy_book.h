@@ -3,6 +3,7 @@
 // way of taking in for every kind; what differs between kinds is a row of traits (policy_book.cpp).
 //
 // Ownership: policies are shared with the sets made of them, never copied. Nothing here calls back.
+// Identity:  one that is told again as it was stays the same object, so that who compares policies compares pointers first.
 // Memory:    what there is no room for was left out by its watcher (watchers/memory_budget.h) and is known by name.
 //            One policy stands in the set for all excludes that are left out: it may mean any device.
 // Errors:    none: an object that cannot be read is kept as a policy that offers nothing and says why.
@@ -46,10 +47,13 @@ class PolicyBook {
   using Event = SourceEvent<Item>;
   using Id = watchers::PolicyWatcher::Id;
 
+  struct Applied {
+    std::string why;          // "policy ns/name changed"; never ""
+    bool has_changed = true;  // false: a status was written, or a list shows what is known; set() is the same
+  };
   /// Takes in what the kind's source says. An exclude that can no longer be understood goes on as it was last
-  /// understood. Returns why there is something to decide: "policy ns/name changed".
-  /// "" is never returned: also what changes nothing is a reason to look.
-  std::string apply(const kube::Resource& kind, const Event& event, const Known& known);
+  /// understood.
+  Applied apply(const kube::Resource& kind, const Event& event, const Known& known);
 
   /// Whether what the kind's source says may exclude what nothing excluded before.
   static bool may_exclude(const kube::Resource& kind, const Event& event);
@@ -80,11 +84,12 @@ class PolicyBook {
   static auto on_shelf(auto& book, const kube::Resource& kind, Visit visit);
   template <class Visit>
   static void on_each_shelf(auto& book, Visit visit);
+  // Both: false where nothing is another than before.
   template <class Policy>
-  static void put(Shelf<Policy>& shelf, const Item& item,
+  static bool put(Shelf<Policy>& shelf, const Item& item,
                   const std::map<typename Policy::Id, Shared<Policy>>& before, const Known& known);
   template <class Policy>
-  static void take(Shelf<Policy>& shelf, const Event& event, const Known& known);
+  static bool take(Shelf<Policy>& shelf, const Event& event, const Known& known);
 
   Shelf<policy::SriovPolicy> sriov_;
   Shelf<policy::DeviceAttributes> attributes_;

@@ -46,6 +46,8 @@ struct Decision {
   /// What policies ask of PFs' word, for the next decision; PFs that have not been asked since, and are to be at once.
   AskedOfPfsPtr asked_of_pfs;
   std::set<hotplug::PciAddress> untold_pfs;
+  /// SriovResourcePolicies that were asked: indices into the set, in order of evaluation.
+  std::vector<int32_t> asked_sriov;
   // For the next decision.
   SelectorAnswersPtr selectors;
   EntryMemoryPtr entries;

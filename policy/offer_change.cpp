@@ -84,7 +84,7 @@ Author who_withdrew(const Decision& now, bool is_sriov, const std::string& devic
     return out;
   }
   if (is_sriov) {
-    Author out = author_of(policies, true, verdict->second.policy);
+    Author out = author_of(policies, true, std::max(verdict->second.policy, verdict->second.may_offer));
     out.outcome = name_of(verdict->second.outcome);
     return out;
   }

@@ -44,11 +44,14 @@ std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-u
 /// Indices are good with the PolicySet of the decision alone: whoever keeps a verdict keeps Decision::inputs.
 struct Verdict {
   Outcome outcome = Outcome::kNoMatch;
-  int32_t policy = -1;  // index into PolicySet::sriov: which would offer it, or may; -1 none
-  int32_t config = -1;  // of its configs
+  int32_t policy = -1;  // index into PolicySet::sriov: which offers it, or would; -1 none
+  int32_t config = -1;  // of its configs; of may_offer's, where that is one
   int32_t filter = -1;  // of the config's filters; -1: the config has none and takes every VF
   /// Index into PolicySet::exposures, of kExcluded, kExcludeUnreadable and kExcludeUnknown; -1 none.
   int32_t exposure = -1;
+  /// Index into PolicySet::sriov, of kMatchUnknown: which comes first and may offer it; -1 none. It is no policy of the
+  /// VF's: nothing that it allows or asks for is of any concern to the VF.
+  int32_t may_offer = -1;
   bool operator==(const Verdict&) const = default;
 };
 

@@ -4,11 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "policy/attribute_value.h"
 #include "policy/exposure/resolve.h"
-#include "policy/sriov/attributes.h"
+#include "policy/notes.h"
+#include "policy/sriov/additions.h"
 #include "policy/sriov/match.h"
-#include "policy/sriov/selection.h"
 
 namespace sliced::reports {
 namespace overruling {
@@ -17,7 +16,6 @@ namespace {
 using hotplug::HostDevice;
 using policy::Decision;
 using policy::ExposurePolicy;
-using policy::PolicySet;
 using policy::Verdict;
 
 void note(int32_t loser, int32_t winner, std::map<int32_t, Overruled>& out) {
@@ -30,46 +28,35 @@ void note(int32_t loser, int32_t winner, std::map<int32_t, Overruled>& out) {
 
 class ResourceNames {
  public:
-  explicit ResourceNames(const Decision& decision)
-      : set_(*decision.inputs->policies),
-        key_(decision.inputs->settings.sriov_driver + "/" + std::string(policy::kResourceNameId)) {}
+  explicit ResourceNames(const policy::Inputs& in)
+      : own_(in.settings.sriov_driver), additions_(in, own_, left_out_) {}
 
   // Of the config that takes a VF; "" it gives none.
   const std::string& of(const Verdict& verdict) {
     const auto [at, fresh] = names_.try_emplace({verdict.policy, verdict.config});
-    if (fresh) at->second = make(set_.sriov[static_cast<size_t>(verdict.policy)], verdict.config);
+    if (fresh) at->second = additions_.resource_of(verdict);
     return at->second;
   }
 
  private:
-  // As entries have it: the config's own, else that of the last DeviceAttributes by name.
-  std::string make(const policy::SriovPolicy& by, int32_t index) const {
-    const policy::ResourceConfig& config = by.configs[static_cast<size_t>(index)];
-    std::string out = config.resource_name;
-    if (!out.empty()) return out;
-    for (const policy::DeviceAttributes* object : policy::attributes_for(set_, by, config))
-      if (const auto* name = policy::attribute_as<std::string>(object->attributes, key_)) out = *name;
-    return out;
-  }
-
-  const PolicySet& set_;
-  const std::string key_;
+  const policy::VfAttributes own_;
+  policy::Notes left_out_;  // said by the decision
+  policy::ConfigAdditions additions_;
   std::map<std::pair<int32_t, int32_t>, std::string> names_;
 };
 
 void look_at_sriov(const Decision& decision, std::map<int32_t, Overruled>& out) {
   const policy::Inputs& in = *decision.inputs;
-  std::map<int32_t, policy::Problem> told_already;
-  const std::vector<int32_t> asked = policy::policies_within_budget(in, told_already);
+  const std::vector<int32_t>& asked = decision.asked_sriov;
   if (asked.size() < 2) return;
-  ResourceNames names(decision);
+  ResourceNames names(in);
   std::vector<policy::VfMatcher> matchers;
   matchers.reserve(asked.size());
   for (const int32_t one : asked)
     matchers.emplace_back(*in.policies, std::vector<int32_t>{one}, *in.inventory);
   for (const auto& [id, verdict] : decision.verdicts) {
     const HostDevice* vf = in.inventory->find(id);
-    if (verdict.policy < 0 || verdict.outcome == policy::Outcome::kMatchUnknown || vf == nullptr) continue;
+    if (verdict.policy < 0 || vf == nullptr) continue;
     for (size_t i = 0; i < asked.size(); ++i) {
       if (asked[i] <= verdict.policy) continue;
       const Verdict second = matchers[i].decide(*vf);

@@ -132,8 +132,8 @@ std::vector<Said> said_of(const Decision& decision, const HostDevice& device) {
              .why = refusal != decision.refusals.end() ? refusal->second : device.broken};
   if (is_excluded(verdict.outcome) && verdict.exposure >= 0)
     first.policy = ref_of(*set.exposures[static_cast<size_t>(verdict.exposure)]);
-  else if (verdict.policy >= 0)
-    first.policy = ref_of(*set.sriov[static_cast<size_t>(verdict.policy)]);
+  else if (const int32_t by = std::max(verdict.policy, verdict.may_offer); by >= 0)
+    first.policy = ref_of(*set.sriov[static_cast<size_t>(by)]);
   const auto personas = decision.personas.find(id);
   const bool has_personas = personas != decision.personas.end() && !personas->second.empty();
   if (!first.policy.kind.empty() || !has_personas) out.push_back(std::move(first));

@@ -105,6 +105,7 @@ class LeftOut {
   void erase(const MemoryBudget::Name& name);
   /// Only these stay, as far as they are there.
   void keep_only(const std::vector<MemoryBudget::Name>& names);
+  bool is_any() const { return !guards_.empty() || !others_.empty(); }
   /// How many of them may hold back what others offer: as long as there is one, nothing new is offered.
   size_t guards() const { return guards_.size(); }
   bool is_guard(const MemoryBudget::Name& name) const;

@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "kube/kinds.h"
-#include "kube/name_problems.h"
 #include "kube/object_meta.h"
 #include "policy/exposure/decode_policy.h"
 #include "policy/exposure/policy.h"
 #include "policy/exposure/programs.h"
+#include "policy/prologue.h"
 #include "policy/sriov/policy.h"
 #include "reactor/base/text.h"
 #include "webhook/class_judgement.h"
@@ -95,13 +95,7 @@ std::optional<Judgement> judge_claim(const Json& object, std::string_view kind, 
 
 // What an API server says of names anyway is told beforehand, too. Policies say it themselves (policy/prologue.h).
 std::optional<Judgement> with_name(std::optional<Judgement> judged, const Json& object) {
-  if (!judged) return judged;
-  for (const auto& [key, problem_of] :
-       {std::pair("name", &kube::problem_of_name), std::pair("namespace", &kube::problem_of_namespace)})
-    if (const Json* value = object.find({"metadata", key});
-        value != nullptr && value->string() != nullptr && !value->string()->empty())
-      if (std::string what = problem_of(*value->string()); !what.empty())
-        judged->errors.push_back({std::string("metadata.") + key, std::move(what), value->line()});
+  if (judged) policy::check_names(object, judged->errors);
   return judged;
 }
 

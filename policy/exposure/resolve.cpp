@@ -15,19 +15,24 @@ using hotplug::DeviceType;
 
 bool may_exclude(const ExposurePolicy& policy) { return policy.action != ExposureAction::kExpose; }
 
-// Whether an expression may ask for facts that can be unknown. Where it takes hold of the device as a whole,
-// or of a map of attributes, there is no telling what it asks for.
-bool asks_for_interface(const cel::Program& program, const cel::Node& node) {
+// Whether an expression may ask for an attribute of that sort. Where it takes hold of the device as a whole, or of
+// a map of attributes, there is no telling what it asks for.
+using Sort = bool (*)(const KnownAttribute& attribute);
+bool may_ask_for(Sort is_one, const cel::Program& program, const cel::Node& node) {
   const bool is_path = (node.op == cel::Op::kAttribute || node.op == cel::Op::kHas) && node.slot >= 0;
   if (is_path) {
     const cel::Path& path = program.paths()[static_cast<size_t>(node.slot)];
-    return path.known >= 0 && known_attributes()[static_cast<size_t>(path.known)].is_unknown != nullptr;
+    return path.known >= 0 && is_one(known_attributes()[static_cast<size_t>(path.known)]);
   }
   if (node.op == cel::Op::kVariable && node.slot < 0) return true;
   const auto args = node.args();
   return std::any_of(args.begin(), args.end(),
-                     [&](const cel::Node* arg) { return asks_for_interface(program, *arg); });
+                     [&](const cel::Node* arg) { return may_ask_for(is_one, program, *arg); });
 }
+
+// That can be unknown: an interface tells it, which may be elsewhere.
+bool is_of_interface(const KnownAttribute& attribute) { return attribute.is_unknown != nullptr; }
+bool is_mac(const KnownAttribute& attribute) { return attribute.id == "mac"; }
 
 // From policies to the questions that are asked: which of them are about this node, and what of each goes on.
 class Asking {
@@ -141,7 +146,7 @@ class Asking {
     for (size_t i = 0; i < questions_.size(); ++i) {
       const Question& question = questions_[i];
       if (question.is_exclude && is_answered[i] &&
-          asks_for_interface(*question.program, question.program->root()))
+          may_ask_for(is_of_interface, *question.program, question.program->root()))
         recorded.push_back(question.cel);
     }
     return exclude_record(std::move(recorded));
@@ -174,6 +179,18 @@ class Asking {
     std::erase_if(out_.node.excludes, is_left);
     std::erase_if(out_.node.exposes, is_left);
     std::sort(out_.node.unreadable.begin(), out_.node.unreadable.end());
+    note_who_asks_for_mac();
+  }
+
+  void note_who_asks_for_mac() {
+    std::vector<bool> asks;
+    for (const Question& question : questions_)
+      asks.push_back(may_ask_for(is_mac, *question.program, question.program->root()));
+    for (const auto* list : {&out_.node.excludes, &out_.node.exposes})
+      for (const int32_t policy : *list)
+        if (asks[question_of_.at(asked_[static_cast<size_t>(policy)]->selector.cel)])
+          out_.asking_for_mac.push_back(policy);
+    std::sort(out_.asking_for_mac.begin(), out_.asking_for_mac.end());
   }
 
   // The same as long as it lasts: it is logged when it changes.

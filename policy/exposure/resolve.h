@@ -38,6 +38,9 @@ struct SelectorAnswers {
   /// By policy: the text that is asked; of an exclude that can no longer be understood, the last that could.
   std::vector<std::string> asked;
   SelectorMemory memory;
+  /// Policies whose selector may ask for the MAC address of a device, ascending: of a VF without an interface its PF tells
+  /// it, when it is asked.
+  std::vector<int32_t> asking_for_mac;
   std::string exclude_record;  // of the excludes that ask for facts of interfaces, for DesiredPool::excludes
   SelectorProgramsPtr programs;
   /// Whether a selector was to be compiled, and could not be.

@@ -49,6 +49,7 @@ class SriovDecision {
   }
 
   KeptEntries kept() { return entries_.kept(); }
+  const std::vector<int32_t>& asked() const { return asked_; }
 
   DesiredPool pool(const std::string& exclude_record) {
     const auto by_name = [](const auto& a, const auto& b) { return a->name < b->name; };
@@ -87,7 +88,7 @@ class SriovDecision {
   // It may be this driver's, so the other one does not offer it anew meanwhile.
   void note_unknown(const HostDevice& vf, const Verdict& verdict) {
     out_.notes.add(
-        "policy " + text_of(in_.policies->sriov[static_cast<size_t>(verdict.policy)]->id) +
+        "policy " + text_of(in_.policies->sriov[static_cast<size_t>(verdict.may_offer)]->id) +
         ": asks for facts of PFs' interfaces, and some are in another network namespace; VFs that it "
         "may mean are not offered anew (match-unknown) until they are back");
     const std::string name = function_name(*vf.pci);
@@ -135,6 +136,7 @@ void decide_sriov(Deciding& deciding) {
   if (deciding.now.awaits_pods && !in.published.is_sriov_pool_there)
     std::erase_if(pools, [](const DesiredPool& pool) { return pool.devices.empty(); });
   deciding.memory.sriov = decision.kept();
+  deciding.out.asked_sriov = decision.asked();
 }
 
 }  // namespace sliced::policy

@@ -1,5 +1,7 @@
 #include "policy/sriov/explain_sriov.h"
 
+#include <algorithm>
+
 #include "policy/gates/gates.h"
 #include "policy/gates/readiness.h"
 #include "policy/sriov/match.h"
@@ -10,6 +12,9 @@ namespace {
 
 using hotplug::DeviceType;
 using hotplug::HostDevice;
+
+// -1: none takes it, nor may.
+int32_t who_decides(const Verdict& verdict) { return std::max(verdict.policy, verdict.may_offer); }
 
 // What SriovResourcePolicies say of a VF, up to the one that decides.
 void add_rules(const Decision& decision, const HostDevice& device, size_t rules_max, Explanation& out) {
@@ -22,9 +27,10 @@ void add_rules(const Decision& decision, const HostDevice& device, size_t rules_
     else
       ++out.rules_left_out;
   };
+  const int32_t last = who_decides(verdict);
   for (int32_t i = 0; i < static_cast<int32_t>(all.size()); ++i) {
-    if (verdict.policy >= 0 && i > verdict.policy) break;
-    if (out.rules.size() >= rules_max && i != verdict.policy) {
+    if (last >= 0 && i > last) break;
+    if (out.rules.size() >= rules_max && i != last) {
       ++out.rules_left_out;
       continue;
     }
@@ -68,10 +74,9 @@ std::string place_of(const Verdict& verdict) {
 
 std::string summary_of(const Decision& decision, const HostDevice& device, const Verdict& verdict) {
   const auto& policies = decision.inputs->policies->sriov;
+  const int32_t who = who_decides(verdict);
   const std::string by =
-      verdict.policy < 0
-          ? ""
-          : "policy " + text_of(policies[static_cast<size_t>(verdict.policy)]->id) + ", " + place_of(verdict);
+      who < 0 ? "" : "policy " + text_of(policies[static_cast<size_t>(who)]->id) + ", " + place_of(verdict);
   switch (verdict.outcome) {
     case Outcome::kOffered:
       return "offered as " + function_name(*device.pci) + " by " + by;

@@ -280,9 +280,9 @@ Verdict VfMatcher::decide(const HostDevice& device) {
                                       kind.unknown));
     if (says == Says::kNo) continue;
     const bool is_first = waits.outcome == Outcome::kNoMatch;
-    const bool is_of_waited = waits.policy == one.verdict.policy && waits.config == one.verdict.config;
+    const bool is_of_waited = waits.may_offer == one.verdict.policy && waits.config == one.verdict.config;
     if (says == Says::kYes) return is_first || is_of_waited ? one.verdict : waits;
-    if (is_first) waits = one.verdict, waits.outcome = Outcome::kMatchUnknown;
+    if (is_first) waits = may_be_offered_by({one.verdict.policy, one.verdict.config, one.verdict.filter});
   }
   return waits;
 }

@@ -59,8 +59,8 @@ class VfMatcher {
   /// policies and inventory outlive it.
   VfMatcher(const PolicySet& policies, const std::vector<int32_t>& selected,
             const hotplug::Inventory& inventory);
-  /// kOffered or kMatchUnknown with policy, config and filter; or kBroken, kNotAVf, kNoPolicy, kNoMatch. device:
-  /// outlives this.
+  /// kOffered with policy, config and filter, kMatchUnknown with may_offer in place of policy; or kBroken,
+  /// kNotAVf, kNoPolicy, kNoMatch. device: outlives this.
   /// The same verdict as walk()'s, by fewer questions: which fields VFs of one kind answer alike is asked
   /// once a kind.
   /// Cost: policies times filters for the first VF of a kind; for the others only the filters that their own
@@ -92,6 +92,17 @@ class VfMatcher {
   const bool is_any_selected_;
 };
 
+/// Indices as in Verdict.
+struct Place {
+  int32_t policy, config, filter;
+};
+inline Verdict may_be_offered_by(const Place& place) {
+  return {.outcome = Outcome::kMatchUnknown,
+          .config = place.config,
+          .filter = place.filter,
+          .may_offer = place.policy};
+}
+
 /// Policies in order, configs in order; the first config that matches decides. Where it is unknown of one before that
 /// whether it matches, that one may have the VF: kMatchUnknown, by the first of them. Inside a config a filter that
 /// matches is enough. record(Step) hears of each, also of the last.
@@ -104,7 +115,7 @@ Verdict walk(const hotplug::HostDevice& vf, const PolicySet& policies, const std
     step.host_use = is_held_for_host(vf, true, policies.sriov[step.policy]->allow_host_use);
     record(step);
     const bool is_first =
-        waits.outcome == Outcome::kNoMatch || (waits.policy == step.policy && waits.config == step.config);
+        waits.outcome == Outcome::kNoMatch || (waits.may_offer == step.policy && waits.config == step.config);
     return is_first ? Verdict{Outcome::kOffered, step.policy, step.config, step.filter} : waits;
   };
   for (const int32_t p : selected) {
@@ -119,7 +130,7 @@ Verdict walk(const hotplug::HostDevice& vf, const PolicySet& policies, const std
         const FilterAnswer answer = ask_filter(configs[c].filters[f], vf, unknown);
         if (answer.says == Says::kYes) return matched({p, c, f, std::nullopt});
         const bool is_unknown = answer.says == Says::kUnknown;
-        if (is_unknown && waits.outcome == Outcome::kNoMatch) waits = {Outcome::kMatchUnknown, p, c, f};
+        if (is_unknown && waits.outcome == Outcome::kNoMatch) waits = may_be_offered_by({p, c, f});
         record(Step{p, c, f, answer.field, false, false, is_unknown});
       }
     }

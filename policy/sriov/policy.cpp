@@ -179,6 +179,17 @@ std::string_view name_of(FilterField field) { return kFilterFields[static_cast<i
 
 std::string text_of(const SriovPolicy::Id& id) { return id.namespace_ + "/" + id.name; }
 
+bool says_the_same(const SriovPolicy& a, const SriovPolicy& b) {
+  const auto is_one_config = [](const ResourceConfig& x, const ResourceConfig& y) {
+    return x.problems.empty() == y.problems.empty() && x.resource_name == y.resource_name &&
+           x.attributes_selector == y.attributes_selector && x.filters == y.filters;
+  };
+  return a.id == b.id && a.uid == b.uid && a.priority == b.priority && a.allow_host_use == b.allow_host_use &&
+         a.readiness == b.readiness && a.node_selector == b.node_selector &&
+         a.problems.empty() == b.problems.empty() &&
+         std::equal(a.configs.begin(), a.configs.end(), b.configs.begin(), b.configs.end(), is_one_config);
+}
+
 SriovPolicy decode_sriov_policy(const Json& object, const Result<kube::ObjectMeta>& its_meta) {
   SriovPolicy policy;
   const kube::ObjectMeta meta = meta_of(its_meta, object, policy.problems);

@@ -108,6 +108,9 @@ struct SriovPolicy {
   bool operator==(const SriovPolicy&) const = default;
 };
 std::string text_of(const SriovPolicy::Id& id);  // "namespace/name"
+/// Whether they are one object with one spec. Its generation, who wrote it, and where it stands in a file are not asked,
+/// nor what exactly is wrong with a config that cannot be understood.
+bool says_the_same(const SriovPolicy& a, const SriovPolicy& b);
 
 /// Attributes that an administrator gives to VFs of configs whose selector matches the object's labels.
 /// Cluster-wide in effect only within its namespace: a policy joins objects of its own namespace.

@@ -41,15 +41,23 @@ const std::string* StandingVfs::stands_as(const std::string& name) {
   return at == before_.end() ? nullptr : &at->second;
 }
 
-// Whether the policies that come before it, and itself, are those of the decision before. Of the process before nobody
-// knows: what it had published under that name it goes on with.
-bool StandingVfs::are_same_up_to(int32_t policy) const {
+// Whether the policies that come before it, and itself, say what they said in the decision before. Of the process before
+// nobody knows: what it had published under that name it goes on with.
+bool StandingVfs::are_same_up_to(int32_t policy) {
   if (!in_.before_at) return true;
-  for (size_t i = 0; i < asked_.size() && asked_[i] <= policy; ++i)
-    if (i >= in_.asked_before.size() ||
-        !is_same(in_.policies->sriov[static_cast<size_t>(asked_[i])], in_.asked_before[i]))
-      return false;
-  return true;
+  if (!same_) same_ = count_same();
+  return *same_ == asked_.size() || policy < asked_[*same_];
+}
+
+size_t StandingVfs::count_same() const {
+  const auto& before = in_.asked_before;
+  size_t same = 0;
+  while (same < asked_.size() && same < before.size()) {
+    const Shared<SriovPolicy>& now = in_.policies->sriov[static_cast<size_t>(asked_[same])];
+    if (!is_same(now, before[same]) && !says_the_same(now, before[same])) break;
+    ++same;
+  }
+  return same;
 }
 
 }  // namespace sliced::policy

@@ -1,8 +1,9 @@
 #pragma once
 // Who goes on having a VF of which it is unknown which config takes it (docs/design/unknown-facts.md): what stands in a
-// slice of this boot keeps its verdict while the policies are unchanged. What does not stand is not offered.
+// slice of this boot keeps its verdict while the policies say the same. What does not stand is not offered.
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,11 +26,14 @@ class StandingVfs {
  private:
   // nullptr: it does not stand.
   const std::string* stands_as(const std::string& name);
-  bool are_same_up_to(int32_t policy) const;
+  bool are_same_up_to(int32_t policy);
+  // Of those that are asked, from the first on.
+  size_t count_same() const;
 
   const Inputs& in_;
   const std::vector<int32_t>& asked_;
   SriovEntries& entries_;
+  std::optional<size_t> same_;  // count_same(), once somebody asks
   bool has_read_before_ = false;
   std::map<std::string, std::string, std::less<>> before_;  // entry -> published_resource()
 };

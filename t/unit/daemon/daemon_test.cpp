@@ -513,6 +513,47 @@ TEST_F(DaemonTest, AnEntryOfEachDriverIsRefusedOnItsOwn) {
 }
 
 // A pod takes the VF: what a selector read of its interface is gone, and the VF stays offered.
+// Published while nobody could name its PF, so that no slice tells what an edit that came while no daemon ran asks for.
+// Red when a status that is written to that policy, or a new list, takes away what stands.
+TEST_F(DaemonTest, WhatStandsByAnUnknownMatchStaysUntilAPolicyIsEdited) {
+  const std::string common = "{configs: [{resourceName: common}]}";
+  const std::string other = "{configs: [{resourceName: other, resourceFilters: [{pfNames: [ens9]}]}]}";
+  tree.pci(kPf)
+      .id("8086", "1592")
+      .driver("ice")
+      .numa(0)
+      .sriov(256)
+      .vfs(1, [](fixture::SysfsTree::Pci vf, int) { vf.id("8086", "1889").driver("iavf").netdev("v0"); });
+  put_policy("b", common);
+  start();
+  run(15s);
+  ASSERT_TRUE(offered().contains(kFirstVf));
+  daemon.reset();
+  put_policy("a", other);
+  start();
+  run(15s);
+  ASSERT_TRUE(offered().contains(kFirstVf));
+  put_policy("a", other + "\nstatus: {x: y}");
+  run(15s);
+  EXPECT_TRUE(offered().contains(kFirstVf)) << "a status is written";
+  cluster.expire_watches();
+  run(15s);
+  EXPECT_TRUE(offered().contains(kFirstVf)) << "a new list";
+  cluster.put(kube::kSriovResourcePolicies,
+              kube::decode_yaml("metadata: {name: a, namespace: dra-driver-sriov, managedFields: "
+                                "[{manager: m, time: '2026-11-21T00:00:00Z'}]}\nspec: " +
+                                other)
+                  .documents.at(0));
+  run(15s);
+  EXPECT_TRUE(offered().contains(kFirstVf)) << "its metadata is written";
+  put_policy("c", common);
+  run(15s);
+  EXPECT_TRUE(offered().contains(kFirstVf)) << "what comes behind says nothing of it";
+  put_policy("a", "{priority: 1, " + other.substr(1));
+  run(15s);
+  EXPECT_FALSE(offered().contains(kFirstVf));
+}
+
 TEST_F(DaemonTest, AnInterfaceInAPodKeepsItsVerdict) {
   make_pf(2);
   put_exposure("p", "{selector: {cel: 'device.attributes[\"dra.networking\"].operState == \"up\"'}}");

@@ -62,15 +62,16 @@ TEST_F(PolicyBookTest, TakesInEveryKindInOneWay) {
   };
   for (const auto& row : rows) {
     book = {};
-    EXPECT_EQ(book.apply(row.kind, Changed<PolicyBook::Item>{item(row.kind, "a", row.spec)}, {}),
+    EXPECT_EQ(book.apply(row.kind, Changed<PolicyBook::Item>{item(row.kind, "a", row.spec)}, {}).why,
               row.changed);
     EXPECT_EQ(names(), Texts{"a"});
     const std::vector<PolicyBook::Item> all = {item(row.kind, "b", row.spec), item(row.kind, "c", row.spec)};
-    EXPECT_EQ(book.apply(row.kind, Relisted<PolicyBook::Item>{all, "410"}, {}), row.listed);
+    EXPECT_EQ(book.apply(row.kind, Relisted<PolicyBook::Item>{all, "410"}, {}).why, row.listed);
     EXPECT_EQ(names(), (Texts{"b", "c"})) << "a list replaces all";
-    EXPECT_EQ(book.apply(row.kind, Relisted<PolicyBook::Item>{{all[0]}, "410", {all[1].id}}, {}), row.listed);
+    EXPECT_EQ(book.apply(row.kind, Relisted<PolicyBook::Item>{{all[0]}, "410", {all[1].id}}, {}).why,
+              row.listed);
     EXPECT_EQ(names(), (Texts{"b", "c"})) << "but for what is not let go yet";
-    EXPECT_EQ(book.apply(row.kind, Removed<PolicyBook::Item>{all[0].id}, {}), row.removed);
+    EXPECT_EQ(book.apply(row.kind, Removed<PolicyBook::Item>{all[0].id}, {}).why, row.removed);
     EXPECT_EQ(names(), Texts{"c"});
     book.apply(row.kind, Changed<PolicyBook::Item>{broken(all[1].id.namespace_, "c")}, {});
     EXPECT_EQ(names(), Texts{"c"}) << "it is there, and offers nothing";
@@ -84,6 +85,78 @@ TEST_F(PolicyBookTest, PoliciesAreSharedWithTheSet) {
   book.apply(kube::kSriovResourcePolicies, Changed<PolicyBook::Item>{one}, {});
   EXPECT_EQ(static_cast<const void*>(&*book.set()->sriov.at(0)), one.value->policy.get());
   EXPECT_EQ(book.set(), book.set()) << "made anew after a change only";
+}
+
+// Red when who compares sets by pointer finds another one although nobody has edited anything.
+TEST_F(PolicyBookTest, WhatIsToldAgainIsNoChange) {
+  const struct {
+    const kube::Resource& kind;
+    const char *spec, *edited;
+  } rows[] = {
+      {kube::kSriovResourcePolicies, "{configs: [{}]}", "{priority: 1, configs: [{}]}"},
+      {kube::kDeviceAttributes, "{attributes: {x: {string: y}}}", "{attributes: {x: {string: z}}}"},
+      {kube::kDeviceExposurePolicies, "{selector: {cel: 'true'}}", "{selector: {cel: 'false'}}"},
+      {kube::kDeviceExposurePolicies, "{action: exclude, selector: {cel: 'true'}}",
+       "{action: exclude, selector: {cel: 'false'}}"},
+      {kube::kSriovResourcePolicies, "{nonsense: 1}", "{nonsense: [], configs: [{}]}"},
+  };
+  for (const auto& row : rows) {
+    book = {};
+    const PolicyBook::Item one = item(row.kind, "a", row.spec);
+    const PolicyBook::Item again = item(row.kind, "a", std::string(row.spec) + "\nstatus: {x: y}");
+    const PolicyBook::Item edited = item(row.kind, "a", row.edited);
+    const auto has_changed = [&](const PolicyBook::Event& event) {
+      const auto before = book.set();
+      const bool says = book.apply(row.kind, event, {}).has_changed;
+      EXPECT_EQ(book.set() != before, says);
+      return says;
+    };
+    EXPECT_TRUE(has_changed(Changed<PolicyBook::Item>{one}));
+    EXPECT_FALSE(has_changed(Changed<PolicyBook::Item>{again})) << row.spec;
+    EXPECT_FALSE(has_changed(Relisted<PolicyBook::Item>{{again}, "410"})) << row.spec;
+    EXPECT_FALSE(has_changed(Relisted<PolicyBook::Item>{{}, "410", {one.id}})) << row.spec;
+    EXPECT_TRUE(has_changed(Changed<PolicyBook::Item>{edited})) << row.spec;
+    EXPECT_TRUE(has_changed(Relisted<PolicyBook::Item>{{one}, "410"})) << row.spec;
+    EXPECT_TRUE(has_changed(Relisted<PolicyBook::Item>{{}, "410"})) << row.spec;
+    EXPECT_FALSE(has_changed(Relisted<PolicyBook::Item>{{}, "410"})) << row.spec;
+    EXPECT_FALSE(has_changed(Removed<PolicyBook::Item>{one.id})) << row.spec;
+  }
+}
+
+// What an exclude said before is another thing once it has been understood, and stays so.
+TEST_F(PolicyBookTest, AnExcludeThatIsToldAgainIsRememberedOnce) {
+  const kube::Resource& kind = kube::kDeviceExposurePolicies;
+  const std::string spec = "selector: {cel: 'true'}, nodeSelector: {matchLabels: {a: b}}}";
+  const PolicyBook::Item exclude = item(kind, "a", "{action: exclude, " + spec);
+  policy::Decision decision;
+  policy::SelectorAnswers answers;
+  answers.programs = std::make_shared<policy::SelectorProgramsPtr::element_type>();
+  decision.selectors = std::make_shared<const policy::SelectorAnswers>(answers);
+  const Known known{&decision};
+  EXPECT_TRUE(book.apply(kind, Changed<PolicyBook::Item>{exclude}, known).has_changed);
+  EXPECT_TRUE(book.apply(kind, Changed<PolicyBook::Item>{exclude}, known).has_changed);
+  EXPECT_FALSE(book.apply(kind, Changed<PolicyBook::Item>{exclude}, known).has_changed);
+  EXPECT_FALSE(book.apply(kind, Relisted<PolicyBook::Item>{{exclude}, ""}, known).has_changed);
+  EXPECT_TRUE(book.apply(kind, Changed<PolicyBook::Item>{broken("", "a")}, known).has_changed);
+  EXPECT_FALSE(book.apply(kind, Changed<PolicyBook::Item>{broken("", "a")}, known).has_changed);
+  EXPECT_NE(book.set()->exposures.at(0)->last_understood, nullptr);
+}
+
+// Red when nobody hears that what had no room is there again, or gone.
+TEST_F(PolicyBookTest, WhatIsLeftOutIsAChange) {
+  const kube::Resource& kind = kube::kDeviceExposurePolicies;
+  const PolicyBook::Item expose = item(kind, "a", "{selector: {cel: 'true'}}");
+  for (const bool guards : {false, true}) {
+    book = {};
+    EXPECT_TRUE(book.apply(kind, Changed<PolicyBook::Item>{expose}, {}).has_changed);
+    EXPECT_TRUE(book.apply(kind, Changed<PolicyBook::Item>{left_out("a", guards)}, {}).has_changed);
+    EXPECT_TRUE(book.apply(kind, Changed<PolicyBook::Item>{expose}, {}).has_changed);
+    EXPECT_TRUE(book.apply(kind, Changed<PolicyBook::Item>{left_out("b", guards)}, {}).has_changed);
+    EXPECT_TRUE(book.apply(kind, Removed<PolicyBook::Item>{{"", "b"}}, {}).has_changed);
+    EXPECT_TRUE(book.apply(kind, Changed<PolicyBook::Item>{left_out("b", guards)}, {}).has_changed);
+    EXPECT_TRUE(book.apply(kind, Relisted<PolicyBook::Item>{{expose}, ""}, {}).has_changed);
+    EXPECT_FALSE(book.apply(kind, Relisted<PolicyBook::Item>{{expose}, ""}, {}).has_changed);
+  }
 }
 
 // Red when one that was edited before a decision could ask it, or that is for other nodes, holds back all that is new.

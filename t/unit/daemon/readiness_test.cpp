@@ -380,6 +380,56 @@ TEST_P(ReadinessTest, ANodeStateThatDoesNotAnswerIsNotWaitedForForEver) {
 
 INSTANTIATE_TEST_SUITE_P(BothKinds, ReadinessTest, testing::Bool());
 
+// Red when a status that somebody writes to a policy has every node ask its PFs, and decide.
+TEST(ReadinessBeside, PfsAreAskedForAMacByWhoBeginsToReadIt) {
+  fixture::DaemonWorld world;
+  auto pf =
+      world.tree.pci(fixture::DaemonWorld::kPf).id("8086", "1592").driver("ice").numa(0).netdev("ens1f0");
+  pf.sriov(256).vfs(2, [&](fixture::SysfsTree::Pci vf, int) { vf.id("8086", "1889").driver("vfio-pci"); });
+  int asked = 0;
+  world.read_vf_configs = [&](int) {
+    ++asked;
+    return Result<std::map<int, hotplug::VfConfig>>({{0, {.mac = kNoMac}}, {1, {.mac = kNoMac}}});
+  };
+  const auto expose = [&](const std::string& name, const std::string& cel, const std::string& rest) {
+    world.put_exposure(name, "{selector: {cel: '" + cel + "'}}" + rest);
+    world.run(10s);
+  };
+  const std::string vfs = "device.attributes[\"dra.networking\"].type == \"vf\"";
+  const std::string mac = "device.attributes[\"dra.networking\"].mac == \"02:00:00:00:00:01\"";
+  const std::string policy = "{configs: [{resourceFilters: [{vendors: [dead]}]}]}";
+  world.put_policy("p", policy);
+  expose("e", vfs, "");
+  expose("m", mac, "");
+  world.start();
+  world.run(1min);
+  uint64_t decided = world.daemon->decisions().decided;
+  int before = asked;
+  for (int i = 0; i < 3; ++i) {
+    const std::string status = "\nstatus: {seen: " + std::to_string(i) + "}";
+    expose("e", vfs, status);
+    expose("m", mac, status);
+    world.put_policy("p", policy + status);
+    world.cluster.expire_watches(kube::kDeviceExposurePolicies.plural);
+    world.cluster.expire_watches(kube::kSriovResourcePolicies.plural);
+    world.run(10s);
+  }
+  EXPECT_EQ(world.daemon->decisions().decided, decided) << "nothing has changed";
+  EXPECT_EQ(asked, before);
+  expose("e", vfs + " && true", "");
+  world.put_policy("p", "{priority: 3, configs: []}");
+  world.run(10s);
+  EXPECT_GT(world.daemon->decisions().decided, decided);
+  EXPECT_EQ(asked, before) << "who is edited does not read it";
+  expose("m", "true && " + mac, "");
+  EXPECT_EQ(asked, before + 1);
+  expose("n", "size(device.attributes) > 9", "");
+  EXPECT_EQ(asked, before + 2) << "there is no telling what it reads";
+  world.remove_exposure("n");
+  world.run(10s);
+  EXPECT_EQ(asked, before + 2);
+}
+
 // VFs stand by a policy that asks for nothing, one of them by another one too, and after a restart their PF tells nothing.
 // Red when what that one asks for is taken for granted of the other VF, or is no longer of the one that stands by it.
 TEST(ReadinessBeside, WhatStandsSpeaksForItselfAlone) {

@@ -107,6 +107,27 @@ selector: {cel: 'device.attributes["dra.networking"].mac == "00:00:5e:00:53:01"'
   EXPECT_EQ(not_ready({sriov}, {exposure}), std::pair(std::string(), std::string()));
 }
 
+// Red when a policy of which nobody knows whether it takes a VF gives away what the host uses, or keeps back what is ready.
+TEST_F(KnownEntriesTest, APolicyThatMayOfferAVfAllowsAndAsksNothingOfIt) {
+  const auto may = policy::decode_sriov_policy(object(
+      R"({metadata: {name: a, namespace: ns}, spec: {allowHostUse: true, readiness: {require: [], mtuAtLeast: 9000},
+configs: [{resourceFilters: [{pfNames: [ens9]}]}]}})"));
+  const auto takes = policy::decode_sriov_policy(
+      object(R"({metadata: {name: b, namespace: ns}, spec: {readiness: {require: []},
+configs: [{resourceFilters: [{pfPciAddresses: ['0000:3b:00.0']}]}]}})"));
+  ASSERT_TRUE(may.problems.empty() && takes.problems.empty());
+  host_.at("0000:3b:00.0").netdev.reset();
+  host_.at("0000:3b:00.1").pf_name.clear();
+  host_.at("0000:3b:00.1").pf_link_type.reset();
+  host_.at("0000:3b:00.1").host_use = "enslaved to br0";
+  const auto decision = decided({may, takes}, {});
+  ASSERT_EQ(decision.verdicts.at("0000:3b:00.1").outcome, policy::Outcome::kMatchUnknown);
+  const auto known = find(decision, kSriov, "node-a", "0000-3b-00-1");
+  ASSERT_TRUE(known);
+  EXPECT_FALSE(known->allows_host_use);
+  EXPECT_EQ(known->not_ready, "");
+}
+
 TEST_F(KnownEntriesTest, AVfOfTheSriovDriverIsItsFunction) {
   const auto decision = decided({policy::decode_sriov_policy(object(kSriovPolicy))}, {});
   const auto known = find(decision, kSriov, "node-a", "0000-3b-00-1");

@@ -6,7 +6,6 @@
 #include "policy/explain.h"
 #include "policy/exposure/decode_policy.h"
 #include "policy/sriov/match.h"
-#include "policy/sriov/selection.h"
 #include "t/fixture/vf_host.h"
 
 namespace sliced::policy {
@@ -37,12 +36,9 @@ struct World {
     policies.push_back("metadata: {name: " + name + ", namespace: ns}\nspec: " + spec);
   }
   Decision decide() {
-    std::vector<Shared<SriovPolicy>> sriov;
-    for (const std::string& text : policies) {
-      auto& known = decoded_[text];
-      if (!known) known = Shared(decode_sriov_policy(kube::decode_yaml(text).documents.at(0)));
-      sriov.push_back(*known);
-    }
+    std::vector<Shared<SriovPolicy>> sriov;  // each time of other objects in memory
+    for (const std::string& text : policies)
+      sriov.push_back(decode_sriov_policy(kube::decode_yaml(text).documents.at(0)));
     std::vector<ExposurePolicy> exposed;
     for (const std::string& text : exposures)
       exposed.push_back(decode_exposure_policy(kube::decode_yaml(text).documents.at(0)));
@@ -58,12 +54,9 @@ struct World {
     in->before = std::make_shared<const DesiredPools>(decision.pools);
     in->before_at = decision.inputs->now;
     in->asked_before.clear();
-    for (const int32_t one : policies_for_node(*decision.inputs->policies, decision.inputs->node))
+    for (const int32_t one : decision.asked_sriov)
       in->asked_before.push_back(decision.inputs->policies->sriov[static_cast<size_t>(one)]);
   }
-
- private:
-  std::map<std::string, std::optional<Shared<SriovPolicy>>> decoded_;
 };
 
 std::string offered_as(const Decision& decision, const std::string& entry) {
@@ -189,6 +182,41 @@ TEST(SriovUnknown, WhatStandsKeepsItsVerdictWhileThePoliciesAreUnchanged) {
       "metadata: {name: p1, namespace: ns}\nspec: {configs: [" + config("a", "pfNames: [ens1f0]") + "]}";
   world.follow(decision);
   EXPECT_EQ(offered_as(world.decide(), kEntry), "match-unknown") << "the edited one may mean it";
+}
+
+// Red when a policy is another one because it was read once more, or something beside its spec was written.
+TEST(SriovUnknown, APolicyIsUnchangedAsLongAsItsSpecIs) {
+  const std::string spec = "\nspec: {configs: [" + config("a", "pfNames: [other0]") + "]}";
+  const struct {
+    const char *meta, *outcome;
+  } cases[] = {
+      {"{name: p1, namespace: ns, uid: u}", "b"},
+      {"{name: p1, namespace: ns, uid: u, generation: 2, resourceVersion: '9', labels: {x: y}}", "b"},
+      {"{name: p1, namespace: ns, uid: u, managedFields: [{manager: m, time: '2026-11-21T00:00:00Z'}]}", "b"},
+      {"{name: p1, namespace: ns, uid: other}", "match-unknown"},
+      {"{name: p1a, namespace: ns, uid: u}", "match-unknown"},
+  };
+  for (const auto& one : cases) {
+    World world;
+    world.policies = {"metadata: {name: p1, namespace: ns, uid: u}" + spec};
+    world.add("p2", "{configs: [" + config("b", "") + "]}");
+    world.follow(world.decide());
+    world.lose_pf();
+    world.policies[0] = "\n\nmetadata: " + std::string(one.meta) + spec + "\nstatus: {x: y}";
+    EXPECT_EQ(offered_as(world.decide(), kEntry), one.outcome) << one.meta;
+  }
+  for (const char* edit :
+       {"priority: 1", "allowHostUse: true", "readiness: {require: []}",
+        "nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, "
+        "values: [node-a]}]}]}"}) {
+    World world;
+    world.policies = {"metadata: {name: p1, namespace: ns, uid: u}" + spec};
+    world.add("p2", "{configs: [" + config("b", "") + "]}");
+    world.follow(world.decide());
+    world.lose_pf();
+    world.policies[0].insert(world.policies[0].find("{configs") + 1, std::string(edit) + ", ");
+    EXPECT_EQ(offered_as(world.decide(), kEntry), "match-unknown") << edit;
+  }
 }
 
 TEST(SriovUnknown, WhatDoesNotStandIsNotOfferedBesideWhatDoes) {

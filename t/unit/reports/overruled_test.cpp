@@ -102,6 +102,21 @@ TEST(Overruled, WhoWouldOfferTheSameLosesNothing) {
       (Losers{{"b", "a=4 "}}));
 }
 
+// By either of its keys: claims select by both.
+TEST(Overruled, TheNameThatMultusReadsIsOneToo) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 4);
+  const std::string labelled =
+      "kind: DeviceAttributes\nmetadata: {name: d, namespace: ns, labels: {a: b}}\nspec: {attributes: "
+      "{k8s.cni.cncf.io/resourceName: {string: example.com/x}}}";
+  const std::string by_label = "resourceName: x, deviceAttributesSelector: {matchLabels: {a: b}}";
+  EXPECT_EQ(
+      sriov_losers(decided(host, {labelled, sriov("a", 5, "resourceName: x"), sriov("b", 0, by_label)})),
+      (Losers{{"b", "a=4 "}}));
+  EXPECT_EQ(sriov_losers(decided(host, {labelled, sriov("a", 5, by_label), sriov("b", 0, by_label)})),
+            Losers{});
+}
+
 TEST(Overruled, WhatIsExcludedIsNobodys) {
   VfHost host;
   host.pf(kPf, "ens1f0", 4);

@@ -85,6 +85,27 @@ TEST(TellDecision, CountsWhatEachPolicyTakesAndOffers) {
   EXPECT_EQ(policy_of(report, "hide").hidden, (Counts{{"excluded", 1}}));
 }
 
+TEST(TellDecision, WhatAPolicyMayOfferItDoesNotTake) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 2);
+  host.at(kPf).netdev.reset();
+  for (int i = 0; i < 2; ++i) {
+    host.at(VfHost::vf_address(kPf, i)).pf_name.clear();
+    host.at(VfHost::vf_address(kPf, i)).pf_link_type.reset();
+  }
+  const NodeReport report =
+      told(host, {sriov("a", "{configs: [{resourceName: x, resourceFilters: [{pfNames: [ens9]}]}]}"),
+                  sriov("b", "{configs: [{resourceName: y}]}")});
+  EXPECT_EQ(report.held_back, 2);
+  EXPECT_EQ(policy_of(report, "a").matched, 0);
+  EXPECT_EQ(policy_of(report, "b").matched, 0);
+  EXPECT_EQ(policy_of(report, "b").overruled, 0);
+  const DeviceGroup* group = group_of(report, "0-1");
+  ASSERT_NE(group, nullptr);
+  EXPECT_EQ(group->said, (std::vector<Said>{{{"SriovResourcePolicy", "ns", "a"}, "match-unknown", ""}}))
+      << "whose word is missing";
+}
+
 TEST(TellDecision, VfsOfOnePfWithOneVerdictAreOneGroup) {
   VfHost host;
   host.pf(kPf, "ens1f0", 64);
