@@ -2,9 +2,8 @@
 // Who goes on having a VF of which it is unknown which config takes it (docs/design/unknown-facts.md): what stands in a
 // slice of this boot keeps its verdict while the policies are unchanged. What does not stand is not offered.
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "policy/inputs.h"
@@ -23,15 +22,13 @@ class StandingVfs {
   Verdict or_as_it_stands(const hotplug::HostDevice& vf, const std::string& name, const Verdict& unknown);
 
  private:
-  // nullptr: it does not stand.
-  const std::string* stands_as(const std::string& name);
+  // nullopt: it does not stand.
+  std::optional<std::string> stands_as(const std::string& name) const;
   bool are_same_up_to(int32_t policy) const;
 
   const Inputs& in_;
   const std::vector<int32_t>& asked_;
   SriovEntries& entries_;
-  bool has_read_before_ = false;
-  std::map<std::string, std::string, std::less<>> before_;  // entry -> published_resource()
 };
 
 }  // namespace sliced::policy
