@@ -195,6 +195,8 @@ class Daemon {
 
   // The decision's pools go to the publishers and are not kept here. True when the offer changed.
   bool conclude(policy::Decision decision, const std::string& why);
+  // True: PFs are asked first, and whoever answers marks.
+  bool asks_before_first(const policy::Decision& first);
   void publish(policy::DesiredPools pools);
   // A line and a call for each policy that changed something of the offer.
   void tell_changes(const Offer& offer, const policy::Decision& decision,
@@ -231,7 +233,8 @@ class Daemon {
   Offers offers_;  // by Driver
   Settling settling_;
   policy::ReadinessBook tracks_;
-  policy::PolicySetPtr policies_asked_;  // for which PFs of VFs without an interface were asked
+  policy::PolicySetPtr policies_asked_;      // for which PFs of VFs without an interface were asked
+  std::optional<TimePoint> first_asked_at_;  // PFs, before the first decision
   reactor::Ticket ready_ticket_;
   // Between host_ and whoever decides; host_ goes first.
   HeldHost held_;

@@ -250,6 +250,51 @@ TEST_P(ReadinessTest, WhatCameWhileNothingWasDecidedTakesNoOldWord) {
     EXPECT_EQ(kube::encode_json(all[i].body).find(std::string("\"") + kFirstVf + "\""), std::string::npos);
 }
 
+// Red when a node whose API server is slow is offered without its VFs at first.
+TEST_P(ReadinessTest, HoweverLateThePoliciesTheFirstSliceIsNotAnEmptyOne) {
+  set_mac(0, "02:00:00:00:00:01");
+  set_mac(1, "02:00:00:00:00:02");
+  policy("{require: [adminMac]}");
+  cluster.delay_of = [](const fake::Request& request) {
+    return request.plural.ends_with("policies") ? Millis{4'000} : Millis{0};
+  };
+  start();
+  for (int i = 0; i < 20'000 && writes() == 0; ++i) run(1ms);
+  run(20ms);
+  EXPECT_EQ(offered().size(), 2u);
+  if (!GetParam()) {
+    EXPECT_EQ(log.all().find(" devices=0"), std::string::npos) << log.all();
+  }
+}
+
+// Red when the first decision waits for a PF that does not answer.
+TEST_P(ReadinessTest, AtTheStartAPfThatDoesNotAnswerIsWaitedForForAMoment) {
+  bool refuses = false;
+  read_vf_configs = [&](int) {
+    return refuses ? Result<std::map<int, hotplug::VfConfig>>(Error{Errc::kBusy, "busy"})
+                   : Result<std::map<int, hotplug::VfConfig>>(configs);
+  };
+  set_mac(1, "02:00:00:00:00:02");
+  policy("{require: [adminMac]}");
+  put_policy("other",
+             "{priority: 1, configs: [{resourceName: other, resourceFilters: [{pfNames: ['ens1f0#0']}]}]}");
+  cluster.delay_of = [](const fake::Request& request) {
+    return request.plural.ends_with("policies") ? Millis{4'000} : Millis{0};
+  };
+  start();
+  run(3s);
+  refuses = true;
+  run(2s);
+  EXPECT_EQ(daemon->decision(), nullptr);
+  run(1s);
+  EXPECT_NE(daemon->decision(), nullptr);
+  run(15s);
+  EXPECT_EQ(offered(), Names{kFirstVf});
+  refuses = false;
+  run(15s);
+  EXPECT_EQ(offered().size(), 2u);
+}
+
 TEST_P(ReadinessTest, HowOftenAPfIsAskedIsAnOption) {
   options.readiness_poll = 30s;
   policy("{require: [adminMac]}");
