@@ -22,6 +22,9 @@ constexpr size_t kSriovSlicesBytesMax = 10u << 20, kExposureSlicesBytesMax = 24u
 // How long writes wait for what excludes and the Node go on saying.
 constexpr Millis kBehindMax{2'000};
 
+// How long the first decision waits for PFs; less than what they tell then is young (policy/gates/pf_word.h).
+constexpr Millis kFirstWordMax{1'500};
+
 bool has_lists(const kube::Attributes& attributes) {
   return std::any_of(attributes.begin(), attributes.end(),
                      [](const auto& attribute) { return kube::is_list(attribute.second); });
@@ -40,6 +43,11 @@ std::set<hotplug::PciAddress> pfs_of_handed_over(const hotplug::Inventory& host)
   for (const auto& [id, device] : host.devices)
     if (device.pf && hotplug::is_handed_over(device)) out.insert(*device.pf);
   return out;
+}
+
+bool has_interface_here(const hotplug::Inventory& host, const hotplug::PciAddress& pf) {
+  const hotplug::HostDevice* device = host.find(pf.text());
+  return device != nullptr && device->netdev && !device->netdev->stale;
 }
 
 }  // namespace
@@ -375,6 +383,7 @@ void Daemon::learn_own_slices() {
 // ---- what follows from a decision
 
 bool Daemon::conclude(policy::Decision decision, const std::string& why) {
+  if (!decision_ && asks_before_first(decision)) return false;
   // Entries are kept once, by the publishers: a node may have thousands.
   policy::DesiredPools pools = std::exchange(decision.pools, {});
   charges_.decided(decision, pools.at(offers_[kSriov].driver()), pools.at(offers_[kExposure].driver()));
@@ -400,6 +409,23 @@ bool Daemon::conclude(policy::Decision decision, const std::string& why) {
   if (on_decided_) on_decided_(*decision_);
   // What waits for a look at the pods comes in a moment: no window is opened that it would have to wait for.
   return changed && !(decision_->awaits_pods && charges_.is_looking());
+}
+
+// Who was told of policies late knows PFs' word from before: it is asked anew, so that the first slice of a node is not an
+// empty one, and the decision is made once more.
+bool Daemon::asks_before_first(const policy::Decision& first) {
+  std::set<hotplug::PciAddress> pfs = first.untold_pfs;
+  std::erase_if(pfs, [this](const auto& pf) { return !has_interface_here(*host_.inventory(), pf); });
+  if (pfs.empty()) return false;
+  if (!first_asked_at_) {
+    first_asked_at_ = scheduler_.now();
+    ready_ticket_ =
+        scheduler_.after(kFirstWordMax, [this] { decider_.mark("PFs are not waited for any longer"); });
+  }
+  if (scheduler_.now() - *first_asked_at_ >= kFirstWordMax) return false;
+  host_.ask_again(pfs);  // one may fail to answer
+  host_.ask_now(std::move(pfs), [this] { decider_.mark("PFs were asked what they enforce"); });
+  return true;
 }
 
 void Daemon::tell_changes(const Offer& offer, const policy::Decision& decision,

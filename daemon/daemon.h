@@ -196,6 +196,8 @@ class Daemon {
 
   // The decision's pools go to the publishers and are not kept here. True when the offer changed.
   bool conclude(policy::Decision decision, const std::string& why);
+  // True: PFs are asked first, and whoever answers marks.
+  bool asks_before_first(const policy::Decision& first);
   void publish(policy::DesiredPools pools);
   // A line and a call for each policy that changed something of the offer.
   void tell_changes(const Offer& offer, const policy::Decision& decision,
@@ -234,6 +236,7 @@ class Daemon {
   policy::ReadinessBook tracks_;
   // For whose selectors PFs of VFs without an interface were asked.
   std::vector<Shared<policy::ExposurePolicy>> asking_for_mac_;
+  std::optional<TimePoint> first_asked_at_;  // PFs, before the first decision
   reactor::Ticket ready_ticket_;
   // Between host_ and whoever decides; host_ goes first.
   HeldHost held_;

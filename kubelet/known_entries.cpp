@@ -40,7 +40,7 @@ std::string unready_for_all(const policy::Inputs& in, const hotplug::HostDevice&
   if (asked.empty()) return "";
   std::string why;
   for (const policy::Readiness* one : asked) {
-    const std::string its = policy::unreadiness(in, device, *one);
+    const std::string its = policy::unreadiness(in, device, *one, /*is_offered=*/false);
     if (its.empty()) return "";
     if (why.empty()) why = its;
   }
@@ -86,7 +86,8 @@ std::optional<KnownEntry> of_sriov(const EntrySources& from, const std::string& 
   if (verdict->second.outcome == policy::Outcome::kNotReady)
     out.not_ready = from.decision.refusals.at(device->id.text);
   else if (out.not_ready.empty())
-    out.not_ready = policy::unreadiness(in, *device, policy.readiness);
+    out.not_ready = policy::unreadiness(in, *device, policy.readiness,
+                                        verdict->second.outcome == policy::Outcome::kOffered);
   return out;
 }
 
@@ -106,7 +107,8 @@ void add_policy(const EntrySources& from, KnownEntry& out) {
     else if (persona.outcome == policy::Outcome::kNotReady)
       out.not_ready = persona.why;
     else
-      out.not_ready = policy::unreadiness(*from.decision.inputs, out.device, policy.readiness);
+      out.not_ready = policy::unreadiness(*from.decision.inputs, out.device, policy.readiness,
+                                          persona.outcome == policy::Outcome::kOffered);
     return;
   }
   out.not_ready = unready_for_all(*from.decision.inputs, out.device, asked_of_exposed(*from.decision.inputs));

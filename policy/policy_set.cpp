@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "policy/readiness/conditions.h"
+
 namespace sliced::policy {
 
 namespace {

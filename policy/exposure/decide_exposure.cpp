@@ -72,16 +72,12 @@ class ExposureDecision {
                       .readiness = policy.readiness};
     note_asked_of_pf(now_, device, policy.readiness);
     if (auto no = gates_.ask(offer)) return hold_back(std::move(*no), verdict);
-    const bool is_kept =
-        awaits_word(in_, device, policy.readiness) && settling_.was_there(pool, draft->entry->name);
     pools_[pool].push_back(
         {&device,
          &verdict,
          &policy,
          {verdict.entry, device.id.text, base, is_exclusive, exposure.exclusion_group, false},
-         is_kept ? settling_.kept(pool, draft->entry)
-                 : as_tainted(settling_.as_it_was(device, pool, draft->entry),
-                              taint_of(in_, device, policy.readiness, in_.settings.exposure_driver)),
+         as_published(in_, settling_, offer, draft->entry),
          draft});
   }
 

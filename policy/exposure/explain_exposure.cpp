@@ -6,6 +6,7 @@
 #include "policy/exposure/selector.h"
 #include "policy/gates/gates.h"
 #include "policy/gates/readiness.h"
+#include "policy/identity.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
@@ -99,6 +100,23 @@ void explain_excluded(const Decision& decision, const hotplug::HostDevice& devic
     out.summary += " (as it was last understood: it cannot be read now)";
 }
 
+std::vector<Rule> rules_of_readiness(const Decision& decision, const hotplug::HostDevice& device,
+                                     int32_t index) {
+  const Inputs& in = *decision.inputs;
+  const ExposurePolicy& policy = *in.policies->exposures[static_cast<size_t>(index)];
+  const auto rules = [&](const EntryPlace* place) {
+    return readiness_rules(in, device, policy.readiness, policy.id.name, place);
+  };
+  const auto personas = decision.personas.find(device.id.text);
+  if (personas == decision.personas.end()) return rules(nullptr);
+  const std::string pool = exposure_pool_name(in.node.name, device);
+  for (const PersonaVerdict& persona : personas->second) {
+    const EntryPlace place{PolicyKind::kExposure, pool, persona.entry};
+    if (persona.policy == index) return rules(&place);
+  }
+  return rules(nullptr);
+}
+
 void add_exposure_rules(const Decision& decision, const hotplug::HostDevice& device, size_t rules_max,
                         Explanation& out) {
   const Inputs& in = *decision.inputs;
@@ -135,8 +153,7 @@ void add_exposure_rules(const Decision& decision, const hotplug::HostDevice& dev
     out.rules.push_back({policy.id.name, "spec.selector.cel",
                          matches ? std::string(name_of(policy.action)) : "no", "cel", shown(answer), "true"});
     if (matches && policy.action == ExposureAction::kExpose)
-      for (Rule& rule : readiness_rules(in, device, policy.readiness, policy.id.name))
-        out.rules.push_back(std::move(rule));
+      for (Rule& rule : rules_of_readiness(decision, device, index)) out.rules.push_back(std::move(rule));
   }
 }
 

@@ -1,10 +1,30 @@
 #include "policy/gates/pf_word.h"
 
 namespace sliced::policy {
+namespace pf_word {
+namespace {
+
+bool counts_by_word(const Inputs& in, const hotplug::HostDevice& device) {
+  if (device.enforced) return true;
+  const Track* track = in.tracks.find(device.id.text);
+  return track != nullptr && (track->met & ~track->not_for_it & conditions_of_pfs(/*perhaps=*/false)).any();
+}
+
+}  // namespace
+}  // namespace pf_word
+
+bool can_be_asked(const Inputs& in, const hotplug::PciAddress& pf) {
+  const hotplug::HostDevice* device = in.inventory->find(pf.text());
+  return device == nullptr || device->netdev || hotplug::is_netdev_elsewhere(*device);
+}
 
 ConditionSet asked_of_pf(const Inputs& in, const hotplug::HostDevice& device, const Demand& demand) {
   if (!in.told_at || device.type != hotplug::DeviceType::kVf || !device.pf) return {};
-  return demand.conditions() & conditions_of_pfs();
+  const bool is_by_word =
+      has(demand.require, Condition::kNodeState) && in.node_state.by_word.contains(device.pf->text());
+  const ConditionSet asked = demand.conditions() & conditions_of_pfs(is_by_word);
+  if (asked.none() || pf_word::counts_by_word(in, device) || can_be_asked(in, *device.pf)) return asked;
+  return {};
 }
 
 TimePoint asked_since(const Inputs& in, const hotplug::HostDevice& device, const ConditionSet& asked) {
@@ -13,21 +33,18 @@ TimePoint asked_since(const Inputs& in, const hotplug::HostDevice& device, const
     if (before != in.asked_of_pfs->end() && (asked & ~before->second.conditions).none())
       return before->second.since;
   }
-  if (!in.before_at) {
-    const auto told = in.told_at->find(*device.pf);
-    const bool is_young = told != in.told_at->end() && told->second >= in.now - kWordAtStart;
-    return is_young ? told->second : in.now;
-  }
   const Track* track = in.tracks.find(device.id.text);
-  return track != nullptr && track->born > *in.before_at ? kEver : in.now;
+  const bool is_new = !in.before_at || (track != nullptr && track->born > *in.before_at);
+  const auto told = in.told_at->find(*device.pf);
+  const bool is_young = told != in.told_at->end() && told->second >= in.now - kYoungWord;
+  return is_new && is_young ? told->second : in.now;
 }
 
-Untold untold(const Inputs& in, const hotplug::HostDevice& device, const Demand& demand, bool stands) {
-  const ConditionSet asked = asked_of_pf(in, device, demand);
+Untold untold(const Inputs& in, const hotplug::HostDevice& device, const ConditionSet& asked, bool stands) {
   if (asked.none()) return {};
   const TimePoint since = asked_since(in, device, asked);
   const auto told = in.told_at->find(*device.pf);
-  if (since == kEver || (told != in.told_at->end() && told->second >= since)) return {};
+  if (told != in.told_at->end() && told->second >= since) return {};
   const TimePoint until = since + kWordMax;
   if (stands && in.now >= until) return {};
   const Track* track = in.tracks.find(device.id.text);

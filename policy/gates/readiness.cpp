@@ -2,13 +2,11 @@
 #include "policy/gates/readiness.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <utility>
 
 #include "policy/entry_validation.h"
-#include "policy/gates/pf_word.h"
-#include "policy/readiness/conditions.h"
+#include "policy/gates/findings.h"
 #include "reactor/base/duration.h"
 
 namespace sliced::policy {
@@ -19,46 +17,48 @@ using hotplug::HostDevice;
 
 constexpr std::string_view kTaintId = "/not-ready";
 
-// Its results may be those of before its interface left.
-Finding finding_in(const Inputs& in, const HostDevice& device, Condition condition, const Demand& demand,
-                   const Track* known) {
-  Finding out = find_condition(condition, {device, *in.inventory, in.node_state}, demand.mtu_at_least);
-  if (known == nullptr || known->is_met(condition, demand.mtu_at_least) == out.counts_as_met()) return out;
-  return {out.counts_as_met() ? Finding::Is::kNotMet : Finding::Is::kMet, "as it was found before"};
-}
-
-std::string not_asked_text(const HostDevice& vf) {
-  return "PF " + vf.pf->text() + " has not been asked since that is wanted";
-}
-
-std::string missing_text(const Inputs& in, const HostDevice& device, const Readied& found,
-                         const Demand& demand, const Track* known) {
-  std::string out;
-  for (size_t i = 0; i < kConditionCount; ++i) {
-    if (!found.missing.test(i)) continue;
-    const auto condition = static_cast<Condition>(i);
-    out += (out.empty() ? "" : "; ") + std::string(name_of(condition)) + ": " +
-           finding_in(in, device, condition, demand, known).why;
-  }
-  return out;
-}
-
 // What a node state wants of a PF may be one of these, too.
 bool is_asked_of_pf(const Inputs& in, const hotplug::PciAddress& pf, const ConditionSet& missing) {
-  const auto table = condition_table();
-  if (has(missing, Condition::kNodeState) && in.node_state.out_of_sync.contains(pf.text())) return true;
-  return std::any_of(table.begin(), table.end(), [&](const ConditionKind& kind) {
-    return kind.is_asked_of_pf && has(missing, kind.condition);
+  return (missing & conditions_of_pfs(/*perhaps=*/false)).any() ||
+         (has(missing, Condition::kNodeState) && in.node_state.out_of_sync.contains(pf.text()));
+}
+
+// As an entry of that place counts that is decided of.
+Waiting waiting_of(const Inputs& in, const HostDevice& device, const EntryPlace& place) {
+  return stands(in, device, place) ? Waiting::kPassed : Waiting::kMissing;
+}
+
+const std::string& driver_of(const Inputs& in, PolicyKind kind) {
+  return kind == PolicyKind::kSriov ? in.settings.sriov_driver : in.settings.exposure_driver;
+}
+
+// Without one of before.
+kube::DevicePtr as_tainted(kube::DevicePtr entry, const Findings& findings, const std::string& driver) {
+  const Readied& found = findings.found();
+  if (findings.demand().on_loss != OnLoss::kTaint || found.lost.none()) return entry;
+  size_t first = 0;
+  while (!found.lost.test(first)) ++first;
+  kube::Taint taint{driver + std::string(kTaintId), std::string(name_of(static_cast<Condition>(first))),
+                    "NoSchedule"};
+  entry.edit([&](kube::Device& device) {
+    std::erase_if(device.taints, [&](const kube::Taint& one) { return one.key == taint.key; });
+    device.taints.push_back(std::move(taint));
   });
+  return entry;
+}
+
+// Beside what it takes, which is of now.
+kube::DevicePtr as_it_stood(const kube::Device& before, kube::DevicePtr entry) {
+  if (before.attributes != entry->attributes || before.taints != entry->taints)
+    entry.edit([&](kube::Device& kept) {
+      kept.attributes = before.attributes;
+      kept.taints = before.taints;
+    });
+  return entry;
 }
 
 }  // namespace
 }  // namespace readiness_gate
-
-Readied readied_in(const Inputs& in, const hotplug::HostDevice& device, const Demand& demand) {
-  if (const Track* known = in.tracks.find(device.id.text)) return readied(*known, demand);
-  return readied(track_of({device, *in.inventory, in.node_state}, kEver), demand);
-}
 
 void note_asked_of_pf(Circumstances& now, const hotplug::HostDevice& device, const Readiness& readiness) {
   const ConditionSet asked = asked_of_pf(now.in, device, demand_of(readiness, now.in.settings.readiness));
@@ -67,54 +67,57 @@ void note_asked_of_pf(Circumstances& now, const hotplug::HostDevice& device, con
   AskedOfPf& one = now.asked_of_pfs.try_emplace(device.id.text, AskedOfPf{asked, since}).first->second;
   one.conditions |= asked;
   one.since = std::max(one.since, since);
+  if (untold(now.in, device, asked, /*stands=*/false).is_any()) now.untold_pfs.insert(*device.pf);
 }
 
-bool awaits_word(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness) {
-  return untold(in, device, demand_of(readiness, in.settings.readiness), true).is_any();
+kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const Offer& offer,
+                             kube::DevicePtr entry) {
+  using namespace readiness_gate;
+  const Demand demand = demand_of(offer.readiness, in.settings.readiness);
+  const bool may_wait = asked_of_pf(in, offer.device, demand).any();
+  if (!may_wait && demand.on_loss != OnLoss::kTaint)
+    return settling.as_it_was(offer.device, offer.pool, std::move(entry));
+  const std::string& driver = driver_of(in, offer.kind);
+  const Findings findings(in, offer.device, offer.readiness,
+                          [&] { return waiting_of(in, offer.device, place_of(offer)); });
+  const kube::Device* before = findings.untold().is_any() ? stood_as(in, offer.pool, entry->name) : nullptr;
+  if (before != nullptr) return as_tainted(as_it_stood(*before, std::move(entry)), findings, driver);
+  entry = settling.as_it_was(offer.device, offer.pool, std::move(entry));
+  if (!findings.untold().is_any()) return as_tainted(std::move(entry), findings, driver);
+  // How it stood in slices is not known: a taint is not taken away for that.
+  const Findings known(in, offer.device, offer.readiness, [] { return Waiting::kAsKnown; });
+  return as_tainted(std::move(entry), known, driver);
 }
 
-std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness) {
-  const Demand demand = demand_of(readiness, in.settings.readiness);
-  const Readied found = readied_in(in, device, demand);
-  if (found.missing.none() || demand.on_loss == OnLoss::kKeep) return "";
-  return readiness_gate::missing_text(in, device, found, demand, in.tracks.find(device.id.text));
-}
-
-std::optional<kube::Taint> taint_of(const Inputs& in, const hotplug::HostDevice& device,
-                                    const Readiness& readiness, const std::string& driver) {
-  const Demand demand = demand_of(readiness, in.settings.readiness);
-  if (demand.on_loss != OnLoss::kTaint) return std::nullopt;
-  const Readied found = readied_in(in, device, demand);
-  for (size_t i = 0; i < kConditionCount; ++i)
-    if (found.lost.test(i))
-      return kube::Taint{driver + std::string(readiness_gate::kTaintId),
-                         std::string(name_of(static_cast<Condition>(i))), "NoSchedule"};
-  return std::nullopt;
-}
-
-kube::DevicePtr as_tainted(kube::DevicePtr entry, std::optional<kube::Taint> taint) {
-  if (taint) entry.edit([&](kube::Device& device) { device.taints.push_back(std::move(*taint)); });
-  return entry;
+std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
+                        bool is_offered) {
+  const Findings findings(in, device, readiness,
+                          [&] { return is_offered ? Waiting::kPassed : Waiting::kAsKnown; });
+  if (findings.demand().on_loss == OnLoss::kKeep) return "";
+  return findings.text_of(findings.found().missing | findings.untold().conditions);
 }
 
 std::vector<Rule> readiness_rules(const Inputs& in, const hotplug::HostDevice& device,
-                                  const Readiness& readiness, const std::string& policy) {
-  const Demand demand = demand_of(readiness, in.settings.readiness);
-  const Readied found = readied_in(in, device, demand);
+                                  const Readiness& readiness, const std::string& policy,
+                                  const EntryPlace* place) {
+  using namespace readiness_gate;
+  const Findings findings(in, device, readiness, [&] {
+    return place == nullptr ? Waiting::kAsKnown : waiting_of(in, device, *place);
+  });
+  const ConditionSet& missing = findings.found().missing;
   std::vector<Rule> out;
-  if (readiness == Readiness{} && found.missing.none()) return out;
-  const ConditionSet wanted = demand.conditions();
-  const ConditionSet not_asked = untold(in, device, demand, false).conditions;
+  if (readiness == Readiness{} && missing.none()) return out;
+  const ConditionSet wanted = findings.demand().conditions();
   for (size_t i = 0; i < kConditionCount; ++i) {
     if (!wanted.test(i)) continue;
     const auto condition = static_cast<Condition>(i);
-    Finding finding =
-        readiness_gate::finding_in(in, device, condition, demand, in.tracks.find(device.id.text));
-    if (not_asked.test(i)) finding = {Finding::Is::kNotMet, readiness_gate::not_asked_text(device)};
-    const char* says = finding.is == Finding::Is::kMet      ? "met"
+    const Finding finding = findings.of(condition);
+    const bool is_passed = findings.untold().conditions.test(i) && !missing.test(i);
+    const char* says = is_passed                            ? "not known yet"
+                       : finding.is == Finding::Is::kMet    ? "met"
                        : finding.is == Finding::Is::kNotMet ? "not met"
                                                             : "not for it";
-    out.push_back({policy, "spec.readiness", finding.counts_as_met() ? "match" : "no",
+    out.push_back({policy, "spec.readiness", is_passed || finding.counts_as_met() ? "match" : "no",
                    std::string(name_of(condition)),
                    says + (finding.why.empty() ? "" : " (" + finding.why + ")"), "met"});
   }
@@ -133,22 +136,12 @@ class ReadinessGate final : public Gate {
   std::optional<HeldBack> ask(const Offer& offer) override {
     const Demand demand = demand_of(offer.readiness, in_.settings.readiness);
     if (demand.conditions().none() && demand.stable_for == Millis{0}) return std::nullopt;
-    const Track* known = in_.tracks.find(offer.device.id.text);
-    // What is taken at its word stands; what comes beside it does not.
-    Track seen;
-    if (known != nullptr && is_taken_for_granted(*known, demand) && !stands(offer))
-      seen = known->as_seen(), known = &seen;
-    const ConditionSet of_pf = asked_of_pf(in_, offer.device, demand);
-    const bool has_place = of_pf.any() && stands(offer);
-    if (has_place && known != nullptr) seen = as_first_told(*known, offer.device, of_pf), known = &seen;
-    Readied found = known == nullptr ? readied_in(in_, offer.device, demand) : readied(*known, demand);
-    if (of_pf.any()) {
-      const Untold untold_here = untold(in_, offer.device, demand, has_place);
-      if (untold_here.is_any() && !has_place) return await_word(offer, found, untold_here);
-      if (untold_here.is_any() && keeps_its_place(offer, found, untold_here)) return std::nullopt;
-    }
-    if (found.missing.any()) return ask_unready(offer, demand, found, known);
-    if (found.since <= in_.now - demand.stable_for || has_stood_since(offer, found.whole_since))
+    const Findings findings(in_, offer.device, offer.readiness,
+                            [&] { return readiness_gate::waiting_of(in_, offer.device, place_of(offer)); });
+    const Readied& found = findings.found();
+    const bool is_kept = want_word(offer, findings);
+    if (found.missing.any()) return ask_unready(offer, findings);
+    if (is_kept || found.since <= in_.now - demand.stable_for || has_stood(offer, findings))
       return std::nullopt;
     const TimePoint due = found.since + demand.stable_for;
     now_.due = std::min(now_.due.value_or(due), due);
@@ -168,69 +161,38 @@ class ReadinessGate final : public Gate {
   }
 
  private:
-  bool is_taken_for_granted(const Track& known, const Demand& demand) const {
-    return (known.taken & demand.conditions()).any() || known.taken_at > in_.now - demand.stable_for;
+  // True: it stands, and stays as it was until its PF has told.
+  bool want_word(const Offer& offer, const Findings& findings) {
+    const Untold& untold = findings.untold();
+    if (!untold.is_any()) return false;
+    now_.awaited_pfs.insert(*offer.device.pf);  // it may not answer
+    if ((findings.found().missing & untold.conditions).any()) return false;
+    now_.due = std::min(now_.due.value_or(untold.until), untold.until);
+    return true;
   }
 
-  // Since when that is so which the first answer has told nobody knows; what stands has not lost it meanwhile.
-  Track as_first_told(const Track& known, const HostDevice& device, const ConditionSet& of_pf) const {
-    Track out = known;
-    const TimePoint asked = asked_since(in_, device, of_pf);
-    if (asked == kEver) return out;
-    for (size_t i = 0; i < kConditionCount; ++i)
-      if (of_pf.test(i) && out.met.test(i) && out.since[i] >= asked && out.since[i] <= asked + kWordMax)
-        out.since[i] = kEver;
-    return out;
-  }
-
-  void want_word(const hotplug::PciAddress& pf) {
-    now_.untold_pfs.insert(pf);
-    now_.awaited_pfs.insert(pf);  // it may not answer
-  }
-
-  std::optional<HeldBack> await_word(const Offer& offer, const Readied& found, const Untold& untold_here) {
-    want_word(*offer.device.pf);
-    std::string names;
-    for (size_t i = 0; i < kConditionCount; ++i)
-      if (untold_here.conditions.test(i))
-        names += (names.empty() ? "" : ", ") + std::string(name_of(static_cast<Condition>(i)));
-    return held_back(offer, found.missing.any() ? found.since : in_.now,
-                     names + ": " + readiness_gate::not_asked_text(offer.device));
-  }
-
-  // Of what is missing the rest is as it is known. False: something of that is.
-  bool keeps_its_place(const Offer& offer, Readied& found, const Untold& untold_here) {
-    want_word(*offer.device.pf);
-    now_.due = std::min(now_.due.value_or(untold_here.until), untold_here.until);
-    const bool is_waited_for = (found.missing & untold_here.conditions).any();
-    found.missing &= ~untold_here.conditions;
-    found.lost &= ~untold_here.conditions;
-    return is_waited_for && found.missing.none();
-  }
-
-  std::optional<HeldBack> ask_unready(const Offer& offer, const Demand& demand, const Readied& found,
-                                      const Track* known) {
-    if (offer.device.pf && readiness_gate::is_asked_of_pf(in_, *offer.device.pf, found.missing))
-      now_.awaited_pfs.insert(*offer.device.pf);
-    std::string why = readiness_gate::missing_text(in_, offer.device, found, demand, known);
-    const bool has_stood = found.lost.none() ? has_stood_since(offer, found.whole_since)
-                                             : has_stood_since(offer, known == nullptr ? kEver : known->born);
-    if (has_stood && found.lost.none()) return std::nullopt;
-    if (demand.on_loss == OnLoss::kWithdraw || !has_stood)
+  std::optional<HeldBack> ask_unready(const Offer& offer, const Findings& findings) {
+    const Readied& found = findings.found();
+    const auto& pf = offer.device.pf;
+    if (pf && readiness_gate::is_asked_of_pf(in_, *pf, found.missing) && can_be_asked(in_, *pf))
+      now_.awaited_pfs.insert(*pf);
+    const bool stands = has_stood(offer, findings);
+    if (stands && found.lost.none()) return std::nullopt;
+    std::string why = findings.text_of(found.missing);
+    if (findings.demand().on_loss == OnLoss::kWithdraw || !stands)
       return held_back(offer, found.since, std::move(why));
-    const std::string refused = refused_taint(offer);
+    const std::string refused = refused_taint(offer, findings);
     if (refused.empty()) return std::nullopt;
     return held_back(offer, found.since, why + "; and it cannot stay with a taint: " + refused);
   }
 
   // A server without taints drops them.
-  std::string refused_taint(const Offer& offer) const {
-    const bool is_sriov = offer.kind == PolicyKind::kSriov;
-    const auto& driver = is_sriov ? in_.settings.sriov_driver : in_.settings.exposure_driver;
-    auto taint = taint_of(in_, offer.device, offer.readiness, driver);
-    if (!taint || offer.entry.empty()) return "";
-    return refused_before(*as_tainted(offer.draft().entry, std::move(taint)),
-                          is_sriov ? in_.quarantine.sriov : in_.quarantine.exposure);
+  std::string refused_taint(const Offer& offer, const Findings& findings) const {
+    if (findings.demand().on_loss != OnLoss::kTaint || findings.found().lost.none() || offer.entry.empty())
+      return "";
+    return refused_before(*readiness_gate::as_tainted(offer.draft().entry, findings,
+                                                      readiness_gate::driver_of(in_, offer.kind)),
+                          offer.kind == PolicyKind::kSriov ? in_.quarantine.sriov : in_.quarantine.exposure);
   }
 
   HeldBack held_back(const Offer& offer, TimePoint since, std::string why) {
@@ -239,33 +201,18 @@ class ReadinessGate final : public Gate {
     return {Outcome::kNotReady, std::move(why)};
   }
 
-  // It was decided to be published when it had been so already: nothing was lost meanwhile.
-  bool has_stood_since(const Offer& offer, TimePoint since) {
-    return in_.before_at ? since < *in_.before_at && stands(offer) : since == kEver && stands(offer);
-  }
-
-  // By the decision before; when the daemon begins, in slices.
-  bool stands(const Offer& offer) {
-    if (!in_.before_at) {
-      const auto& names = offer.kind == PolicyKind::kSriov ? in_.published.sriov : in_.published.exposure;
-      return names.contains(offer.entry);
-    }
-    if (in_.before == nullptr) return false;
-    if (!has_read_before_) read_before();
-    return before_.contains({offer.pool, offer.entry});
-  }
-
-  void read_before() {
-    has_read_before_ = true;
-    for (const auto& [driver, pools] : *in_.before)
-      for (const DesiredPool& pool : pools)
-        for (const kube::DevicePtr& device : pool.devices) before_.emplace(pool.name, device->name);
+  // It was decided to be published, and nothing since then is a reason to let it go. What would have stayed whatever it
+  // lost is not made to wait once it lacks nothing; else nothing was lost meanwhile, seen or not.
+  bool has_stood(const Offer& offer, const Findings& findings) const {
+    const Readied& found = findings.found();
+    const bool stays = findings.demand().on_loss != OnLoss::kWithdraw || found.lost.any();
+    const TimePoint since = stays ? findings.born() : found.whole_since;
+    return (in_.before_at ? since < *in_.before_at : since == kEver) &&
+           policy::has_stood(in_, place_of(offer));
   }
 
   Circumstances& now_;
   const Inputs& in_;
-  bool has_read_before_ = false;
-  std::set<std::pair<std::string_view, std::string_view>> before_;  // pool and entry
 };
 
 }  // namespace

@@ -2,46 +2,26 @@
 #include "policy/gates/settling.h"
 
 #include "policy/gates/gate.h"
+#include "policy/gates/stood.h"
 
 namespace sliced::policy {
 
 Settling::Settling(const Inputs& inputs) : in_(inputs) {}
-
-const Settling::Before& Settling::before() const {
-  if (before_) return *before_;
-  before_.emplace();
-  if (in_.before == nullptr) return *before_;
-  for (const auto& [driver, pools] : *in_.before)
-    for (const DesiredPool& pool : pools)
-      for (const kube::Device& device : pool.devices)
-        before_->emplace(std::pair(std::string_view(pool.name), std::string_view(device.name)), &device);
-  return *before_;
-}
 
 bool Settling::is_in_motion(const hotplug::HostDevice& device) const {
   return !in_.settling.empty() && in_.settling.contains(device.id.text);
 }
 
 bool Settling::was_there(std::string_view pool, std::string_view entry) const {
-  return before().contains({pool, entry});
+  return stood_as(in_, pool, entry) != nullptr;
 }
 
 kube::DevicePtr Settling::as_it_was(const hotplug::HostDevice& device, std::string_view pool,
                                     kube::DevicePtr entry) const {
   if (!is_in_motion(device)) return entry;
-  const auto was = before().find({pool, entry->name});
-  if (was != before().end() && was->second->attributes != entry->attributes)
-    entry.edit([&](kube::Device& kept) { kept.attributes = was->second->attributes; });
-  return entry;
-}
-
-kube::DevicePtr Settling::kept(std::string_view pool, kube::DevicePtr entry) const {
-  const kube::Device& was = *before().at({pool, entry->name});
-  if (was.attributes != entry->attributes || was.taints != entry->taints)
-    entry.edit([&](kube::Device& kept) {
-      kept.attributes = was.attributes;
-      kept.taints = was.taints;
-    });
+  const kube::Device* was = stood_as(in_, pool, entry->name);
+  if (was != nullptr && was->attributes != entry->attributes)
+    entry.edit([&](kube::Device& kept) { kept.attributes = was->attributes; });
   return entry;
 }
 

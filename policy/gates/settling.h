@@ -1,10 +1,7 @@
 #pragma once
 // Removals at once, additions debounced: a removal goes out at once, while what the host adds or changes
 // waits for a quiet window per PF, so that `echo 64 > sriov_numvfs` is a few writes and not 64.
-#include <map>
-#include <optional>
 #include <string_view>
-#include <utility>
 
 #include "hotplug/facts.h"
 #include "policy/inputs.h"
@@ -21,15 +18,9 @@ class Settling {
   /// What was there keeps the attributes that it had while its device is in motion; what it takes is of now.
   kube::DevicePtr as_it_was(const hotplug::HostDevice& device, std::string_view pool,
                             kube::DevicePtr entry) const;
-  /// The same of one that is not in motion, its taints too. It was there.
-  kube::DevicePtr kept(std::string_view pool, kube::DevicePtr entry) const;
 
  private:
   const Inputs& in_;
-  using Before = std::map<std::pair<std::string_view, std::string_view>, const kube::Device*>;
-  const Before& before() const;
-
-  mutable std::optional<Before> before_;  // by pool and name; made when it is asked for
 };
 
 }  // namespace sliced::policy

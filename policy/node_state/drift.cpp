@@ -28,6 +28,7 @@ struct Subject {
 struct Answer {
   DriftIs is = DriftIs::kSame;
   std::string wanted, found, why;
+  bool is_by_word = false;
 };
 
 Answer same() { return {}; }
@@ -36,6 +37,10 @@ Answer unknown(std::string why) { return {DriftIs::kUnknown, "", "", std::move(w
 Answer compare(bool is_good, std::string wanted, std::string found) {
   if (is_good) return same();
   return {DriftIs::kDiffers, std::move(wanted), std::move(found), ""};
+}
+Answer by_word(Answer answer) {
+  answer.is_by_word = true;
+  return answer;
 }
 
 std::string or_none(const std::string& text) { return text.empty() ? std::string(kNone) : escaped(text); }
@@ -154,10 +159,7 @@ std::optional<Answer> without_word_of_pf(const Subject& s) {
   return std::nullopt;
 }
 
-Answer ask_guid(const Subject& s) {
-  const auto speaks = s.pf.netdev ? s.pf.netdev->link_type : std::nullopt;
-  if (!s.group->is_rdma && text_of_link_type(speaks) != "infiniband") return same();
-  if (const auto beside = beside_network_drivers(s)) return *beside;
+Answer compare_guids(const Subject& s) {
   if (const auto without = without_word_of_pf(s)) return *without;
   const auto& [node, port] = std::tie(s.vf->enforced->node_guid, s.vf->enforced->port_guid);
   if (node.empty() && port.empty()) return exempt("the PF's driver tells of no GUIDs");
@@ -165,11 +167,14 @@ Answer ask_guid(const Subject& s) {
   return compare(!is_node_bad && !is_zeros(port), "a GUID", is_node_bad ? node : port);
 }
 
-Answer ask_admin_mac(const Subject& s) {
+Answer ask_guid(const Subject& s) {
+  const auto speaks = s.pf.netdev ? s.pf.netdev->link_type : std::nullopt;
+  if (!s.group->is_rdma && text_of_link_type(speaks) != "infiniband") return same();
   if (const auto beside = beside_network_drivers(s)) return *beside;
-  const auto speaks = link_type_of(s);
-  if (text_of_link_type(speaks) == "infiniband") return same();
-  if (text_of_link_type(speaks) != "ethernet") return unknown("what the PF's link speaks cannot be read");
+  return by_word(compare_guids(s));
+}
+
+Answer compare_macs(const Subject& s) {
   if (const auto without = without_word_of_pf(s)) return *without;
   const std::string& admin = s.vf->enforced->mac;
   if (admin.empty()) return unknown("the PF's driver does not tell which MAC it enforces");
@@ -178,6 +183,14 @@ Answer ask_admin_mac(const Subject& s) {
   if (is_zeros(admin)) return compare(false, own.empty() ? "a MAC" : own, admin);
   if (own.empty()) return same();
   return compare(own == admin, own, admin);
+}
+
+Answer ask_admin_mac(const Subject& s) {
+  if (const auto beside = beside_network_drivers(s)) return *beside;
+  const auto speaks = link_type_of(s);
+  if (text_of_link_type(speaks) == "infiniband") return same();
+  if (text_of_link_type(speaks) != "ethernet") return unknown("what the PF's link speaks cannot be read");
+  return by_word(compare_macs(s));
 }
 
 Answer ask_vdpa(const Subject& s) {
@@ -220,7 +233,8 @@ DriftFinding finding_of(const Row& row, Answer answer, const HostDevice& device)
           .wanted = std::move(answer.wanted),
           .found = std::move(answer.found),
           .why = std::move(answer.why),
-          .reported = ""};
+          .reported = "",
+          .is_by_word = answer.is_by_word};
 }
 
 void judge_pf(const Subject& subject, const SriovNodeState::Seen* seen, InterfaceDrift& out) {
@@ -239,6 +253,7 @@ void judge_vf(const Subject& subject, const SriovNodeState::Seen* seen, Interfac
   for (const Row& row : kRows) {
     if (!row.rule.is_of_vf) continue;
     Answer answer = row.ask(subject);
+    out.asks_word |= answer.is_by_word;
     if (answer.is == DriftIs::kSame) continue;
     out.findings.push_back(finding_of(row, std::move(answer), *subject.vf));
     DriftFinding& finding = out.findings.back();
@@ -288,6 +303,13 @@ bool InterfaceDrift::differs() const {
 bool InterfaceDrift::is_in_sync() const {
   return problems.empty() && std::all_of(findings.begin(), findings.end(), [](const DriftFinding& finding) {
            return finding.is == DriftIs::kExempt;
+         });
+}
+
+bool InterfaceDrift::is_by_word() const {
+  return asks_word && problems.empty() &&
+         std::all_of(findings.begin(), findings.end(), [](const DriftFinding& finding) {
+           return finding.is == DriftIs::kExempt || finding.is_by_word;
          });
 }
 

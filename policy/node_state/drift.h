@@ -33,6 +33,7 @@ struct DriftFinding {
   std::string wanted, found;  // kDiffers alone
   std::string why;            // of the others; foreign text in it is escaped
   std::string reported;       // kDiffers: what the object's own status says, where it says anything
+  bool is_by_word = false;    // of what the PF enforces of a VF
   bool operator==(const DriftFinding&) const = default;
 };
 
@@ -45,12 +46,15 @@ struct InterfaceDrift {
   bool externally_managed = false;
   size_t vfs = 0;                      // that were judged
   std::vector<DriftFinding> findings;  // the PF's, then by VF; in the order of the table
+  bool asks_word = false;              // some rule reads what the PF enforces of a VF
   Problems problems;                   // of the object; not empty: not judged
   bool operator==(const InterfaceDrift&) const = default;
 
   bool differs() const;
   /// Everything that applies was read, and is as it is wanted.
   bool is_in_sync() const;
+  /// That is the PF's own word: some rule asks it, and nothing but what it tells is missing.
+  bool is_by_word() const;
 };
 
 struct DriftRequest {

@@ -56,6 +56,7 @@ NodeState in_sync(const NodeStateWord& word, const hotplug::Inventory& host) {
   out.is_known = true;
   out.why.clear();
   for (const InterfaceDrift& drift : judge_drift({state, host})) {
+    if (drift.is_by_word() && state.sync_status != kInProgress) out.by_word.insert(drift.pci);
     if (!drift.is_in_sync())
       out.out_of_sync.emplace(drift.pci, why_not(drift));
     else if (state.sync_status == kInProgress)

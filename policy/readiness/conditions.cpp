@@ -110,21 +110,34 @@ Finding node_state(const Subject& subject) {
                 at == out_of_sync.end() ? "" : "PF " + pf + " is not in sync: " + at->second);
 }
 
+using AskedOfPf = ConditionKind::AskedOfPf;
+
 constexpr std::array<ConditionKind, kConditionCount - 1> kTable = {{
-    {Condition::kDriverBound, "the function's driver link", false, driver_bound},
-    {Condition::kNetdev, "the function's interface, or its driver", false, netdev},
-    {Condition::kAdminMac, "the PF's word of the VF's MAC address (IFLA_VF_MAC)", true, admin_mac},
-    {Condition::kAdminMacMatches, "that, and the address of the VF's interface", true, admin_mac_matches},
-    {Condition::kGuid, "the PF's word of the VF's GUIDs (IFLA_VF_IB_NODE_GUID, IFLA_VF_IB_PORT_GUID)", true,
-     guid},
-    {Condition::kUdevInitialized, "udevd's record of the interface", false, udev_initialized},
-    {Condition::kNodeState, "the node's SriovNetworkNodeState, compared with the host", false, node_state},
+    {Condition::kDriverBound, "the function's driver link", AskedOfPf::kNo, driver_bound},
+    {Condition::kNetdev, "the function's interface, or its driver", AskedOfPf::kNo, netdev},
+    {Condition::kAdminMac, "the PF's word of the VF's MAC address (IFLA_VF_MAC)", AskedOfPf::kYes, admin_mac},
+    {Condition::kAdminMacMatches, "that, and the address of the VF's interface", AskedOfPf::kYes,
+     admin_mac_matches},
+    {Condition::kGuid, "the PF's word of the VF's GUIDs (IFLA_VF_IB_NODE_GUID, IFLA_VF_IB_PORT_GUID)",
+     AskedOfPf::kYes, guid},
+    {Condition::kUdevInitialized, "udevd's record of the interface", AskedOfPf::kNo, udev_initialized},
+    {Condition::kNodeState, "the node's SriovNetworkNodeState, compared with the host", AskedOfPf::kPerhaps,
+     node_state},
 }};
 
 }  // namespace
 }  // namespace conditions
 
 std::span<const ConditionKind> condition_table() { return conditions::kTable; }
+
+ConditionSet conditions_of_pfs(bool perhaps) {
+  ConditionSet out;
+  for (const ConditionKind& kind : condition_table())
+    out.set(static_cast<size_t>(kind.condition),
+            kind.of_pf == ConditionKind::AskedOfPf::kYes ||
+                (perhaps && kind.of_pf == ConditionKind::AskedOfPf::kPerhaps));
+  return out;
+}
 
 Finding find_mtu(const Subject& subject, int mtu_at_least) {
   using namespace conditions;

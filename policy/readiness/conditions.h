@@ -29,12 +29,22 @@ struct Finding {
 struct ConditionKind {
   Condition condition;
   std::string_view reads;  // for people: "the PF's word of the VF's MAC address (IFLA_VF_MAC)"
-  /// The kernel may keep it to itself that this has changed, so that who waits for it asks again and again.
-  bool is_asked_of_pf;
+  /// The kernel may keep it to itself that this has changed, so that who waits for it asks again and again. kPerhaps: where
+  /// NodeState::by_word has the PF.
+  enum class AskedOfPf { kNo, kYes, kPerhaps } of_pf;
   Finding (*find)(const Subject& subject);
 };
 /// All but mtuAtLeast, which wants to know how much.
 std::span<const ConditionKind> condition_table();
+
+/// What PFs have to be asked for: they need not tell that it has changed. perhaps: with what is so of some PFs alone.
+ConditionSet conditions_of_pfs(bool perhaps);
+/// What was published before is asked for by it.
+inline bool looks_back(const Readiness& one) {
+  return one.stable_for.value_or(Millis{0}) > Millis{0} ||
+         one.on_loss.value_or(OnLoss::kWithdraw) != OnLoss::kWithdraw ||
+         (one.require && (*one.require & conditions_of_pfs(/*perhaps=*/true)).any());
+}
 
 Finding find_condition(Condition condition, const Subject& subject, int mtu_at_least);
 

@@ -29,14 +29,6 @@ std::string_view name_of(Condition condition) {
   return "";
 }
 
-ConditionSet conditions_of_pfs() {
-  ConditionSet out;
-  for (const Condition one : {Condition::kAdminMac, Condition::kAdminMacMatches, Condition::kGuid,
-                              Condition::kNodeState})  // what a node state wants of VFs may be one of these
-    out.set(static_cast<size_t>(one));
-  return out;
-}
-
 std::string_view name_of(OnLoss on_loss) {
   switch (on_loss) {
     case OnLoss::kWithdraw:

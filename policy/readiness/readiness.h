@@ -65,14 +65,6 @@ struct Demand {
   bool operator==(const Demand&) const = default;
 };
 Demand demand_of(const Readiness& policys, const Readiness& daemons);
-/// What PFs have to be asked for: they need not tell that it has changed.
-ConditionSet conditions_of_pfs();
-/// What was published before is asked for by it.
-inline bool looks_back(const Readiness& one) {
-  return one.stable_for.value_or(Millis{0}) > Millis{0} ||
-         one.on_loss.value_or(OnLoss::kWithdraw) != OnLoss::kWithdraw ||
-         (one.require && (*one.require & conditions_of_pfs()).any());
-}
 
 /// The node's SriovNetworkNodeState is asked for by it.
 inline bool asks_node_state(const Readiness& one) {

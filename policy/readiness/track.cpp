@@ -44,12 +44,7 @@ bool has_left(const HostDevice& device) { return device.netdev && device.netdev-
 bool is_untold(const Subject& subject) {
   return subject.device.pf && subject.host.asks_pfs && !subject.device.enforced;
 }
-ConditionSet asked_of_pfs() {
-  ConditionSet out;
-  for (const ConditionKind& kind : condition_table())
-    out.set(static_cast<size_t>(kind.condition), kind.is_asked_of_pf);
-  return out;
-}
+ConditionSet asked_of_pfs() { return conditions_of_pfs(/*perhaps=*/false); }
 // What is found of it now without being told, as that it is for others, is so.
 void keep_told(const Track& before, Track& one) {
   one.met |= before.met & ~before.not_for_it & asked_of_pfs();

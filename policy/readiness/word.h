@@ -11,7 +11,7 @@
 
 namespace sliced::policy {
 
-/// What of conditions_of_pfs() policies require of a device, and since when all of it.
+/// What of PFs' word policies require of a device, and since when all of it.
 struct AskedOfPf {
   ConditionSet conditions;
   TimePoint since{};

@@ -76,11 +76,7 @@ class SriovDecision {
     if (auto no = gates_.ask(offer)) {
       hold_back(vf, name, std::move(*no), verdict);
     } else {
-      const bool is_kept =
-          awaits_word(in_, vf, policy.readiness) && settling_.was_there(pool_.name, draft->entry->name);
-      pool_.devices.push_back(is_kept ? settling_.kept(pool_.name, draft->entry)
-                                      : as_tainted(settling_.as_it_was(vf, pool_.name, draft->entry),
-                                                   taint_of(in_, vf, policy.readiness, pool_.driver)));
+      pool_.devices.push_back(as_published(in_, settling_, offer, draft->entry));
     }
     if (!in_.policies->exposures.empty() && is_taken(verdict.outcome)) now_.taken_by_sriov.insert(vf.id.text);
   }

@@ -60,9 +60,11 @@ void add_rules(const Decision& decision, const HostDevice& device, size_t rules_
       else
         say_no([&] { return rule_of(step, device, *in.policies); });
     });
-    if (i == verdict.policy)
-      for (Rule& rule : readiness_rules(in, device, all[i]->readiness, name))
-        out.rules.push_back(std::move(rule));
+    if (i != verdict.policy) continue;
+    const std::string entry = function_name(*device.pci);
+    const EntryPlace place{PolicyKind::kSriov, in.node.name, entry};
+    for (Rule& rule : readiness_rules(in, device, all[i]->readiness, name, &place))
+      out.rules.push_back(std::move(rule));
   }
 }
 

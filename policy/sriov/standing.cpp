@@ -1,5 +1,6 @@
 #include "policy/sriov/standing.h"
 
+#include "policy/gates/stood.h"
 #include "policy/sriov/match.h"
 
 namespace sliced::policy {
@@ -9,8 +10,8 @@ StandingVfs::StandingVfs(const Inputs& inputs, const std::vector<int32_t>& asked
 
 Verdict StandingVfs::or_as_it_stands(const hotplug::HostDevice& vf, const std::string& name,
                                      const Verdict& unknown) {
-  const std::string* stands = stands_as(name);
-  if (stands == nullptr) return unknown;
+  const auto stands = stands_as(name);
+  if (!stands) return unknown;
   std::vector<Verdict> may_have_it;
   walk(vf, *in_.policies, asked_, unknown_facts(vf, *in_.inventory), [&](const Step& step) {
     if (!step.unreadable && (step.is_unknown || !step.refusal))
@@ -24,21 +25,14 @@ Verdict StandingVfs::or_as_it_stands(const hotplug::HostDevice& vf, const std::s
 }
 
 // By the decision before; when the daemon begins, in slices.
-const std::string* StandingVfs::stands_as(const std::string& name) {
+std::optional<std::string> StandingVfs::stands_as(const std::string& name) const {
   if (!in_.before_at) {
     const auto at = in_.published.resources.find(name);
-    return at == in_.published.resources.end() ? nullptr : &at->second;
+    return at == in_.published.resources.end() ? std::nullopt : std::optional(at->second);
   }
-  if (!has_read_before_ && in_.before != nullptr) {
-    const auto pools = in_.before->find(in_.settings.sriov_driver);
-    if (pools != in_.before->end())
-      for (const DesiredPool& pool : pools->second)
-        for (const kube::DevicePtr& entry : pool.devices)
-          before_.emplace(entry->name, published_resource(entry->attributes, in_.settings.sriov_driver));
-  }
-  has_read_before_ = true;
-  const auto at = before_.find(name);
-  return at == before_.end() ? nullptr : &at->second;
+  const kube::Device* before = stood_as(in_, in_.node.name, name);
+  if (before == nullptr) return std::nullopt;
+  return published_resource(before->attributes, in_.settings.sriov_driver);
 }
 
 // Whether the policies that come before it, and itself, say what they said in the decision before. Of the process before

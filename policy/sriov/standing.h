@@ -2,10 +2,8 @@
 // Who goes on having a VF of which it is unknown which config takes it (docs/design/unknown-facts.md): what stands in a
 // slice of this boot keeps its verdict while the policies say the same. What does not stand is not offered.
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "policy/inputs.h"
@@ -24,8 +22,8 @@ class StandingVfs {
   Verdict or_as_it_stands(const hotplug::HostDevice& vf, const std::string& name, const Verdict& unknown);
 
  private:
-  // nullptr: it does not stand.
-  const std::string* stands_as(const std::string& name);
+  // nullopt: it does not stand.
+  std::optional<std::string> stands_as(const std::string& name) const;
   bool are_same_up_to(int32_t policy);
   // Of those that are asked, from the first on.
   size_t count_same() const;
@@ -34,8 +32,6 @@ class StandingVfs {
   const std::vector<int32_t>& asked_;
   SriovEntries& entries_;
   std::optional<size_t> same_;  // count_same(), once somebody asks
-  bool has_read_before_ = false;
-  std::map<std::string, std::string, std::less<>> before_;  // entry -> published_resource()
 };
 
 }  // namespace sliced::policy

@@ -171,6 +171,130 @@ TEST_P(ReadinessTest, APfThatDoesNotAnswerIsWaitedForForAMoment) {
   EXPECT_EQ(offered().size(), 1u);
 }
 
+// Red when what is offered by what was known in the end is told to wait for its PF's word.
+TEST_P(ReadinessTest, WhatIsOfferedBehindAPfThatDoesNotAnswerIsExplainedByWhatIsKnown) {
+  bool refuses = false;
+  read_vf_configs = [&](int) {
+    return refuses ? Result<std::map<int, hotplug::VfConfig>>(Error{Errc::kBusy, "busy"})
+                   : Result<std::map<int, hotplug::VfConfig>>(configs);
+  };
+  set_mac(0, "02:00:00:00:00:01");
+  set_mac(1, "02:00:00:00:00:02");
+  policy("{require: []}");
+  start();
+  run(15s);
+  refuses = true;
+  policy("{require: [adminMac]}");
+  const auto found = [this] {
+    for (const auto& rule : policy::explain(*daemon->decision(), kVf).rules)
+      if (rule.field == "adminMac") return rule.said + ": " + rule.found;
+    return std::string();
+  };
+  run(1s);
+  EXPECT_EQ(found(), "match: not known yet (PF 0000:3b:00.0 has not been asked since that is wanted)");
+  run(5s);
+  ASSERT_EQ(offered().size(), 2u);
+  EXPECT_EQ(found(), "match: met");
+}
+
+// Red when stableFor makes wait what stands: a PF that answers late finds it as it was wanted all along.
+TEST_P(ReadinessTest, WhatWasKeptUntilItsPfAnsweredStays) {
+  bool refuses = false;
+  read_vf_configs = [&](int) {
+    return refuses ? Result<std::map<int, hotplug::VfConfig>>(Error{Errc::kBusy, "busy"})
+                   : Result<std::map<int, hotplug::VfConfig>>(configs);
+  };
+  for (const std::string on_loss : {"keep", "taint"}) {
+    set_mac(0, kNoMac);
+    policy("{require: []}");
+    start();
+    run(15s);
+    ASSERT_EQ(offered().size(), 2u);
+    set_mac(0, "02:00:00:00:00:01");  // without a word
+    refuses = true;
+    policy("{require: [adminMac], stableFor: 60s, onLoss: " + on_loss + "}");
+    run(3s);
+    refuses = false;
+    for (int i = 0; i < 1000; ++i) {
+      run(10ms);
+      ASSERT_TRUE(offered().contains(kFirstVf)) << on_loss << ' ' << i;
+    }
+    EXPECT_FALSE(is_tainted(kFirstVf));
+    policy("{require: []}");
+    run(10min);
+  }
+}
+
+// Red when whatever was read before is good enough for what has come since the decision before, however long ago that was.
+TEST_P(ReadinessTest, WhatCameWhileNothingWasDecidedTakesNoOldWord) {
+  set_mac(0, "02:00:00:00:00:01");
+  set_mac(1, "02:00:00:00:00:02");
+  policy("{require: [adminMac]}");
+  start();
+  run(15s);
+  pci_event("remove", kVf);
+  run(5s);
+  ASSERT_EQ(offered(), Names{"0000-3b-02-1"});
+  cluster.remove(kube::kNodes, "node-a");
+  run(1s);
+  pci_event("add", kVf);
+  run(1s);
+  set_mac(0, kNoMac);  // without a word
+  run(20s);
+  const size_t before = cluster.writes().size();
+  put_node("uid-1", {{"zone", "a"}});
+  run(15s);
+  EXPECT_EQ(offered(), Names{"0000-3b-02-1"});
+  const auto all = cluster.writes();
+  for (size_t i = before; i < all.size(); ++i)
+    EXPECT_EQ(kube::encode_json(all[i].body).find(std::string("\"") + kFirstVf + "\""), std::string::npos);
+}
+
+// Red when a node whose API server is slow is offered without its VFs at first.
+TEST_P(ReadinessTest, HoweverLateThePoliciesTheFirstSliceIsNotAnEmptyOne) {
+  set_mac(0, "02:00:00:00:00:01");
+  set_mac(1, "02:00:00:00:00:02");
+  policy("{require: [adminMac]}");
+  cluster.delay_of = [](const fake::Request& request) {
+    return request.plural.ends_with("policies") ? Millis{4'000} : Millis{0};
+  };
+  start();
+  for (int i = 0; i < 20'000 && writes() == 0; ++i) run(1ms);
+  run(20ms);
+  EXPECT_EQ(offered().size(), 2u);
+  if (!GetParam()) {
+    EXPECT_EQ(log.all().find(" devices=0"), std::string::npos) << log.all();
+  }
+}
+
+// Red when the first decision waits for a PF that does not answer.
+TEST_P(ReadinessTest, AtTheStartAPfThatDoesNotAnswerIsWaitedForForAMoment) {
+  bool refuses = false;
+  read_vf_configs = [&](int) {
+    return refuses ? Result<std::map<int, hotplug::VfConfig>>(Error{Errc::kBusy, "busy"})
+                   : Result<std::map<int, hotplug::VfConfig>>(configs);
+  };
+  set_mac(1, "02:00:00:00:00:02");
+  policy("{require: [adminMac]}");
+  put_policy("other",
+             "{priority: 1, configs: [{resourceName: other, resourceFilters: [{pfNames: ['ens1f0#0']}]}]}");
+  cluster.delay_of = [](const fake::Request& request) {
+    return request.plural.ends_with("policies") ? Millis{4'000} : Millis{0};
+  };
+  start();
+  run(3s);
+  refuses = true;
+  run(2s);
+  EXPECT_EQ(daemon->decision(), nullptr);
+  run(1s);
+  EXPECT_NE(daemon->decision(), nullptr);
+  run(15s);
+  EXPECT_EQ(offered(), Names{kFirstVf});
+  refuses = false;
+  run(15s);
+  EXPECT_EQ(offered().size(), 2u);
+}
+
 TEST_P(ReadinessTest, HowOftenAPfIsAskedIsAnOption) {
   options.readiness_poll = 30s;
   policy("{require: [adminMac]}");
@@ -341,6 +465,62 @@ TEST_P(ReadinessTest, ANodeStateIsHeard) {
   cluster.remove(kube::kSriovNetworkNodeStates, "node-a", "sriov-network-operator");
   run(1s);
   EXPECT_EQ(offered(), Names{});
+}
+
+// Red when VFs wait for the word of a PF of which the node state wants no more than the host tells.
+TEST_P(ReadinessTest, ANodeStateThatWantsNothingOfVfsDoesNotWaitForTheirPf) {
+  read_vf_configs = [this](int) {
+    ++asked;
+    return Result<std::map<int, hotplug::VfConfig>>(Error{Errc::kBusy, "busy"});
+  };
+  cluster.install(kube::kSriovNetworkNodeStates);
+  cluster.put(
+      kube::kSriovNetworkNodeStates,
+      kube::decode_yaml("metadata: {name: node-a, namespace: sriov-network-operator}").documents.at(0));
+  policy("{require: [nodeState]}");
+  start();
+  run(15s);
+  EXPECT_EQ(offered().size(), 2u) << said();
+  const int before = asked;
+  run(1min);
+  EXPECT_EQ(asked, before) << "nobody waits for it";
+}
+
+// Red when a node state that wants MAC addresses is judged by what was read while nobody asked.
+TEST_P(ReadinessTest, ANodeStateThatWantsMacsWaitsForTheWordOfTheirPf) {
+  cluster.install(kube::kSriovNetworkNodeStates);
+  cluster.put(kube::kSriovNetworkNodeStates,
+              kube::decode_yaml("metadata: {name: node-a, namespace: sriov-network-operator}\n"
+                                "spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 2, "
+                                "vfGroups: [{resourceName: r, vfRange: 0-1}]}]}")
+                  .documents.at(0));
+  for (const int index : {0, 1}) {
+    set_mac(index, "02:00:00:00:00:0" + std::to_string(index));
+    tree.netdev_attr("ens1f0v" + std::to_string(index), "address",
+                     "02:00:00:00:00:0" + std::to_string(index));
+  }
+  start();
+  run(15s);
+  policy("{require: [nodeState]}");
+  run(5s);
+  ASSERT_EQ(offered().size(), 2u) << said();
+  policy("{require: []}");
+  run(5s);
+  if (GetParam())
+    remove_exposure("e");
+  else
+    remove_policy("p");
+  run(10min);
+  ASSERT_EQ(offered(), Names{});
+  set_mac(0, kNoMac);  // without a word
+  run(20s);
+  const size_t before = cluster.writes().size();
+  policy("{require: [nodeState]}");
+  run(15s);
+  EXPECT_EQ(offered(), Names{}) << said();
+  const auto all = cluster.writes();
+  for (size_t i = before; i < all.size(); ++i)
+    EXPECT_EQ(kube::encode_json(all[i].body).find(std::string("\"") + kFirstVf + "\""), std::string::npos);
 }
 
 // Red when a restart decides before the node state is known, and so withdraws what stands.

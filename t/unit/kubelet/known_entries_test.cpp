@@ -74,6 +74,38 @@ TEST_F(KnownEntriesTest, WhatIsNotReadyIsSaidToBe) {
   EXPECT_EQ(find(decision, kExposure, kPool, "0000-3b-00-0-macvlan")->not_ready, "");
 }
 
+// Red when a prepare is refused, or done, by what was read before its policy began to ask.
+TEST_F(KnownEntriesTest, WhatItsPfIsAskedIsNotKnownYet) {
+  using namespace std::chrono_literals;
+  auto sriov = policy::decode_sriov_policy(object(kSriovPolicy));
+  auto in = std::make_shared<policy::Inputs>();
+  in->node.name = "node-a";
+  const auto not_ready = [&](const char* mac, TimePoint now) {
+    host_.at("0000:3b:00.1").enforced = hotplug::VfConfig{.mac = mac};
+    auto host = std::make_shared<hotplug::Inventory>(*host_.inventory());
+    host->asks_pfs = true;
+    in->inventory = host;
+    in->policies = std::make_shared<const policy::PolicySet>(
+        policy::make_policy_set(policy::share(std::vector{sriov}), {}));
+    in->now = now;
+    const policy::Decision decision = policy::decide(std::make_shared<policy::Inputs>(*in));
+    in->before = std::make_shared<const policy::DesiredPools>(decision.pools);
+    in->before_at = now;
+    in->asked_of_pfs = decision.asked_of_pfs;
+    return find(decision, kSriov, "node-a", "0000-3b-00-1")->not_ready;
+  };
+  const char *none = "00:00:00:00:00:00", *some = "02:00:00:00:00:01";
+  in->told_at = policy::ToldAt{{*hotplug::PciAddress::decode("0000:3b:00.0"), TimePoint(1s)}};
+  EXPECT_EQ(not_ready(none, TimePoint(99s)), "") << "nobody asks";
+  sriov.readiness.require = policy::ConditionSet{}.set(static_cast<size_t>(policy::Condition::kAdminMac));
+  const std::string not_asked = "adminMac: PF 0000:3b:00.0 has not been asked since that is wanted";
+  EXPECT_EQ(not_ready(none, TimePoint(100s)), not_asked);
+  EXPECT_EQ(not_ready(some, TimePoint(101s)), not_asked) << "that is what was read then";
+  EXPECT_EQ(not_ready(some, TimePoint(102s)), "") << "it is not waited for any longer";
+  EXPECT_EQ(not_ready(none, TimePoint(103s)), "adminMac: VF 0 of ens1f0 has admin MAC " + std::string(none));
+  EXPECT_EQ(not_ready(some, TimePoint(104s)), not_asked) << "to offer it anew it is";
+}
+
 // After a reboot a claim has its device still, and the filters of its policy may take it only once it is configured.
 TEST_F(KnownEntriesTest, WhatNoPolicyTakesNowIsReadyAsOneOfThemWantsIt) {
   auto sriov = policy::decode_sriov_policy(

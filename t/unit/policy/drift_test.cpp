@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <memory>
 #include <set>
 
+#include "policy/node_state/in_sync.h"
 #include "t/fixture/vf_host.h"
 
 namespace sliced::policy {
@@ -95,6 +98,28 @@ TEST(Drift, ACorrectExternallyManagedPfIsInSync) {
   EXPECT_EQ(world.judged().vfs, 3u) << "of VF 3 no group speaks";
   world.wanted().externally_managed = false;
   EXPECT_EQ(world.said(), "") << "and so is another one";
+}
+
+// Red when a PF is waited for that has nothing to tell, or one is not that alone can tell.
+TEST(Drift, APfIsAskedWhereTheRestIsInSync) {
+  const auto asked = [](const std::function<void(DriftWorld&)>& change) {
+    DriftWorld world;
+    change(world);
+    hotplug::Inventory now = *world.host.inventory();
+    now.asks_pfs = world.asks_pfs;
+    const NodeState state = in_sync({std::make_shared<const SriovNodeState>(world.state), "", false}, now);
+    EXPECT_TRUE(state.is_known);
+    return state.by_word.contains(kPf);
+  };
+  EXPECT_TRUE(asked([](DriftWorld&) {}));
+  EXPECT_TRUE(asked([](DriftWorld& w) { w.at(0).enforced->mac = "00:00:00:00:00:00"; }));
+  EXPECT_TRUE(asked([](DriftWorld& w) { w.at(0).enforced.reset(); }));
+  EXPECT_FALSE(asked([](DriftWorld& w) { w.pf().netdev->mtu = 1500; })) << "whatever it tells";
+  EXPECT_FALSE(asked([](DriftWorld& w) { w.pf().netdev.reset(); }));
+  EXPECT_FALSE(asked([](DriftWorld& w) { w.state.sync_status = "InProgress"; }));
+  EXPECT_FALSE(asked([](DriftWorld& w) { w.wanted().groups.erase(w.wanted().groups.begin()); }))
+      << "of VFs on vfio-pci nothing is wanted of it";
+  EXPECT_FALSE(asked([](DriftWorld& w) { w.state.wanted.clear(); }));
 }
 
 TEST(Drift, OneRowARuleOfThePf) {

@@ -87,15 +87,18 @@ struct Past {
 
   struct Found {
     bool is_ready = true, is_lost = false;
+    TimePoint whole_since = kEver;  // while nothing is lost
   };
   Found find(const Demand& demand, TimePoint now) const {
-    Found out{.is_ready = born + demand.stable_for <= now};
+    Found out{.is_ready = born + demand.stable_for <= now, .whole_since = born};
     for (size_t i = 0; i < kConditionCount; ++i) {
       if (!demand.conditions().test(i)) continue;
       const auto condition = static_cast<Condition>(i);
       const Held& held = condition == Condition::kMtuAtLeast ? mtus.at(demand.mtu_at_least) : conditions[i];
       out.is_ready &= held.is_met && held.since + demand.stable_for <= now;
-      out.is_lost |= !held.is_met && condition != Condition::kUdevInitialized;
+      if (condition == Condition::kUdevInitialized) continue;
+      out.is_lost |= !held.is_met;
+      out.whole_since = std::max(out.whole_since, held.since);
     }
     return out;
   }
@@ -217,12 +220,23 @@ class History {
     ASSERT_FALSE(is_added && !is_ready) << "added:" << told_;
     const bool is_another = in_.before_at && past_.born > *in_.before_at;
     ASSERT_FALSE(!entries.empty() && is_another && !is_ready) << "another one stays:" << told_;
+    ASSERT_FALSE(entries.empty() && !standing_.empty() && may_stay(demand, found))
+        << "what stands is withdrawn:" << told_;
     if (!entries.empty() && found.is_lost) {
       ASSERT_NE(demand.on_loss, OnLoss::kWithdraw) << "lost, and stays:" << told_;
       ASSERT_EQ(is_tainted, demand.on_loss == OnLoss::kTaint) << told_;
     }
     (standing_.empty() ? added : stood) += entries.size();
     standing_ = std::move(entries);
+  }
+
+  // By what stands: the same device still, and what it has lost since the decision before is no reason to let it go.
+  bool may_stay(const Demand& demand, const Past::Found& found) const {
+    const auto was_so = [&](TimePoint since) {
+      return in_.before_at ? since < *in_.before_at : since == kEver;
+    };
+    if (demand.on_loss != OnLoss::kWithdraw) return was_so(past_.born);
+    return !found.is_lost && was_so(found.whole_since);
   }
 
   std::mt19937 dice_;

@@ -436,6 +436,22 @@ TEST(Readiness, WhatFollowsALoss) {
   }
 }
 
+// Red when stableFor withdraws what was kept while it lacked something, once it lacks nothing any more.
+TEST(Readiness, WhatWasKeptAndIsReadyAgainStays) {
+  for (const PolicyKind kind : kBoth)
+    for (const std::string on_loss : {"keep", "taint", "withdraw"}) {
+      Offered world(kind, "{require: [adminMac], stableFor: 60s, onLoss: " + on_loss + "}", TimePoint(90s),
+                    TimePoint(10s));
+      world.in.tracks[kVf].since[static_cast<size_t>(Condition::kAdminMac)] = TimePoint(95s);
+      EXPECT_EQ(world.said().substr(0, 3), on_loss == "withdraw" ? "not" : "off") << world.said();
+      world.in.tracks[kVf].born = TimePoint(95s);
+      EXPECT_EQ(world.said().substr(0, 11), "not-ready: ") << "it is another one now";
+      world.in.tracks[kVf].born = TimePoint(10s);
+      world.in.before = std::make_shared<const DesiredPools>();
+      EXPECT_EQ(world.said().substr(0, 11), "not-ready: ") << "it does not stand";
+    }
+}
+
 TEST(Readiness, UdevdTakesNothingBack) {
   for (const PolicyKind kind : kBoth) {
     Offered world(kind, "{require: [udevInitialized], stableFor: 5s}", TimePoint(90s), TimePoint(80s));
@@ -511,7 +527,7 @@ TEST(Readiness, IsRefusedAtPrepareUnlessItsPolicyKeepsIt) {
   const auto unready = [&](const char* readiness) {
     world.in.inventory = world.inventory();
     world.in.node_state = world.state;
-    return unreadiness(world.in, *world.in.inventory->find(kVf), decode(readiness));
+    return unreadiness(world.in, *world.in.inventory->find(kVf), decode(readiness), true);
   };
   EXPECT_EQ(unready("{require: [adminMac]}"), "");
   world.host.at(kVf).enforced->mac = "00:00:00:00:00:00";

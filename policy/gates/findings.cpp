@@ -1,0 +1,75 @@
+#include "policy/gates/findings.h"
+
+#include <algorithm>
+
+namespace sliced::policy {
+namespace findings {
+namespace {
+
+bool is_taken_for_granted(const Inputs& in, const Track& known, const Demand& demand) {
+  return (known.taken & demand.conditions()).any() || known.taken_at > in.now - demand.stable_for;
+}
+
+// Since when that is so which the first answer has told nobody knows; what stands has not lost it meanwhile.
+Track as_first_told(const Track& known, TimePoint asked, const ConditionSet& of_pf) {
+  Track out = known;
+  for (size_t i = 0; i < kConditionCount; ++i)
+    if (of_pf.test(i) && out.met.test(i) && out.since[i] >= asked && out.since[i] <= asked + kWordMax)
+      out.since[i] = kEver;
+  return out;
+}
+
+}  // namespace
+}  // namespace findings
+
+Findings::Findings(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
+                   const std::function<Waiting()>& waiting)
+    : in_(in),
+      device_(device),
+      demand_(demand_of(readiness, in.settings.readiness)),
+      known_(in.tracks.find(device.id.text)) {
+  using namespace findings;
+  const ConditionSet of_pf = asked_of_pf(in, device, demand_);
+  const bool is_taken = known_ != nullptr && is_taken_for_granted(in, *known_, demand_);
+  const Waiting how = of_pf.any() || is_taken ? waiting() : Waiting::kAsKnown;
+  if (is_taken && how == Waiting::kMissing) adjusted_ = known_->as_seen(), known_ = &adjusted_;
+  if (of_pf.any() && how == Waiting::kPassed && known_ != nullptr)
+    adjusted_ = as_first_told(*known_, asked_since(in, device, of_pf), of_pf), known_ = &adjusted_;
+  if (how != Waiting::kAsKnown) untold_ = policy::untold(in, device, of_pf, how == Waiting::kPassed);
+  count(how);
+}
+
+void Findings::count(Waiting waiting) {
+  const auto readied_by = [this](const Demand& demand) {
+    return readied(known_ == nullptr ? track_of({device_, *in_.inventory, in_.node_state}, kEver) : *known_,
+                   demand);
+  };
+  Demand counted = demand_;
+  if (waiting == Waiting::kPassed) counted.require &= ~untold_.conditions;
+  found_ = readied_by(counted);
+  if (waiting != Waiting::kMissing || !untold_.is_any()) return;
+  if (found_.missing.none()) found_.since = in_.now;
+  found_.missing |= untold_.conditions;
+  found_.lost |= untold_.conditions;
+}
+
+// Its results may be those of before its interface left.
+Finding Findings::of(Condition condition) const {
+  if (has(untold_.conditions, condition))
+    return {Finding::Is::kNotMet, "PF " + device_.pf->text() + " has not been asked since that is wanted"};
+  Finding out = find_condition(condition, {device_, *in_.inventory, in_.node_state}, demand_.mtu_at_least);
+  if (known_ == nullptr || known_->is_met(condition, demand_.mtu_at_least) == out.counts_as_met()) return out;
+  return {out.counts_as_met() ? Finding::Is::kNotMet : Finding::Is::kMet, "as it was found before"};
+}
+
+std::string Findings::text_of(const ConditionSet& conditions) const {
+  std::string out;
+  for (size_t i = 0; i < kConditionCount; ++i) {
+    if (!conditions.test(i)) continue;
+    const auto condition = static_cast<Condition>(i);
+    out += (out.empty() ? "" : "; ") + std::string(name_of(condition)) + ": " + of(condition).why;
+  }
+  return out;
+}
+
+}  // namespace sliced::policy

@@ -1,0 +1,34 @@
+#include "policy/gates/stood.h"
+
+#include <algorithm>
+
+namespace sliced::policy {
+
+// Pools are few, and have their devices by name.
+const kube::Device* stood_as(const Inputs& in, std::string_view pool, std::string_view entry) {
+  if (in.before == nullptr) return nullptr;
+  for (const auto& [driver, pools] : *in.before)
+    for (const DesiredPool& one : pools) {
+      if (one.name != pool) continue;
+      const auto at = std::lower_bound(
+          one.devices.begin(), one.devices.end(), entry,
+          [](const kube::DevicePtr& device, std::string_view name) { return device->name < name; });
+      if (at != one.devices.end() && (*at)->name == entry) return &**at;
+    }
+  return nullptr;
+}
+
+bool has_stood(const Inputs& in, const EntryPlace& place) {
+  if (in.before_at) return stood_as(in, place.pool, place.entry) != nullptr;
+  const auto& names = place.kind == PolicyKind::kSriov ? in.published.sriov : in.published.exposure;
+  return names.contains(place.entry);
+}
+
+bool stands(const Inputs& in, const hotplug::HostDevice& device, const EntryPlace& place) {
+  const Track* track = in.tracks.find(device.id.text);
+  const bool is_another =
+      track != nullptr && (in.before_at ? track->born > *in.before_at : track->born != kEver);
+  return !is_another && has_stood(in, place);
+}
+
+}  // namespace sliced::policy
