@@ -56,9 +56,7 @@ class RowList {
 }  // namespace
 
 LivePage::LivePage(reactor::Executor& executor, reactor::Scheduler& scheduler, NodeView node)
-    : executor_(executor), scheduler_(scheduler), node_(std::move(node)), feed_(scheduler, kListenersMax) {
-  look();
-}
+    : executor_(executor), scheduler_(scheduler), node_(std::move(node)), feed_(scheduler, kListenersMax) {}
 
 void LivePage::add_to(status::Pages& pages) {
   const status::Workshop workshop{executor_, scheduler_};
@@ -131,12 +129,18 @@ void LivePage::look_soon() {
   });
 }
 
+void LivePage::on_decided() {
+  if (feed_.clients() > 0) look_soon();
+}
+
+// While nobody listens there is nothing to wake up for: who comes is welcomed.
 void LivePage::look() {
-  tick_ = scheduler_.after(kLookEvery, [this] { look(); });
   if (feed_.clients() == 0) {
     rows_.reset();
+    tick_.reset();
     return;
   }
+  tick_ = scheduler_.after(kLookEvery, [this] { look(); });
   tell_head();
   if (!job_ && scheduler_.now() >= not_before_ && (!rows_ || rows_->moment != node_.moment())) make_rows();
 }

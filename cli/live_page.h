@@ -45,7 +45,7 @@ class LivePage {
   /// "/", "/page.css", "/page.js", "/devices" and "/events". This outlives the pages.
   void add_to(status::Pages& pages);
   /// After each decision.
-  void on_decided() { look_soon(); }
+  void on_decided();
   /// Told at once to whoever listens; nobody else hears of it here.
   void on_change(const status::PastChange& past);
 

@@ -13,7 +13,7 @@
 namespace sliced::status {
 namespace {
 
-constexpr Millis kTryAgain{2'000}, kLookAgain{5'000};
+constexpr Millis kTryAgain{2'000}, kLookAgain{10'000};
 constexpr size_t kFilesMax = 4'096;  // of a directory that is looked through
 constexpr std::string_view kStem = "status", kEnd = ".sock";
 

@@ -29,7 +29,7 @@ std::vector<std::string> socket_names(const std::string& pod_uid);
 bool is_socket_name(std::string_view name);
 
 /// Never in the way: what cannot be opened is said once and tried again every two seconds, and so is the first of
-/// the names while another daemon has it; a file that is gone is noticed within five. Sockets at which nobody
+/// the names while another daemon has it; a file that is gone is noticed within ten. Sockets at which nobody
 /// answers any more are removed.
 /// Users: of the socket root, and the one that this process runs as, by the file's mode and by what the kernel
 ///        says (SO_PEERCRED); of the address whoever reaches it.
@@ -59,7 +59,7 @@ class Door {
   size_t connections() const { return server_.connections(); }
 
  private:
-  // Every two seconds while something is wanting, else every five.
+  // Every two seconds while something is wanting, else every ten.
   void tend();
   // Where another daemon has the first name, the next ones; once that one has gone, the first.
   void tend_socket();

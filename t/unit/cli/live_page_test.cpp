@@ -92,6 +92,7 @@ TEST_F(LivePageTest, NobodyListensAndNothingIsMade) {
     settle();
   }
   EXPECT_EQ(workers.jobs, 0u);
+  EXPECT_EQ(web.time.next_deadline(), TimePoint::max()) << "nor is there anything to wake up for";
 }
 
 TEST_F(LivePageTest, OneDeviceWithoutScript) {
