@@ -131,19 +131,14 @@ void inherit(Shared<ExposurePolicy>& now, const Shared<ExposurePolicy>& before, 
 template <class Policy>
 void inherit(Shared<Policy>&, const Shared<Policy>&, const Known&) {}
 
-// In all that is kept of it: what is not (its status) does not count.
+// In all that is kept of it: what is not (its status) does not count, nor what was remembered of it.
 template <class Policy>
 bool is_as_it_was(const Policy& now, const Policy& before) {
   return now == before;
 }
-bool is_as_it_was(const ExposurePolicy& now, const ExposurePolicy& before) {
-  const ExposurePolicy *last = now.last_understood.get(), *last_before = before.last_understood.get();
-  if (last != last_before &&
-      (last == nullptr || last_before == nullptr || !is_as_it_was(*last, *last_before)))
-    return false;
-  ExposurePolicy but_for_that = now;
-  but_for_that.last_understood = before.last_understood;
-  return but_for_that == before;
+bool is_as_it_was(ExposurePolicy now, const ExposurePolicy& before) {
+  now.last_understood = before.last_understood;
+  return now == before;
 }
 
 template <class Policy>
@@ -213,14 +208,14 @@ bool PolicyBook::put(Shelf<Policy>& shelf, const Item& item,
   shelf.left_out.erase(name_of(item.id));
   Shared<Policy> now = item.value ? Shared<Policy>(std::static_pointer_cast<const Policy>(item.value->policy))
                                   : Shared<Policy>(unreadable(id, item.value.error().what));
-  bool has_changed = true;
-  if (const auto at = before.find(id); at != before.end()) {
+  const auto at = before.find(id);
+  const bool is_same = at != before.end() && is_as_it_was(*now, *at->second);
+  if (is_same)
+    now = at->second;
+  else if (at != before.end())
     inherit(now, at->second, known);
-    has_changed = !is_as_it_was(*now, *at->second);
-    if (!has_changed) now = at->second;
-  }
   shelf.kept.insert_or_assign(id, std::move(now));
-  return has_changed;
+  return !is_same;
 }
 
 template <class Policy>

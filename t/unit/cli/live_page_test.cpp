@@ -92,7 +92,7 @@ TEST_F(LivePageTest, NobodyListensAndNothingIsMade) {
     settle();
   }
   EXPECT_EQ(workers.jobs, 0u);
-  EXPECT_EQ(web.time.next_deadline(), TimePoint::max()) << "nor is there anything to wake up for";
+  EXPECT_GT(web.time.next_deadline() - web.time.now(), 5s) << "nor does it wake up each second";
 }
 
 TEST_F(LivePageTest, OneDeviceWithoutScript) {

@@ -263,7 +263,7 @@ TEST_P(ReadinessTest, HoweverLateThePoliciesTheFirstSliceIsNotAnEmptyOne) {
   run(20ms);
   EXPECT_EQ(offered().size(), 2u);
   if (!GetParam()) {
-    EXPECT_EQ(log.all().find(" devices=0"), std::string::npos) << log.all();
+    EXPECT_EQ(log.all().find(" devices=0\n"), std::string::npos) << log.all();
   }
 }
 
