@@ -107,8 +107,10 @@ bool is_not_replaceable(int code) {
   return code == EACCES || code == EPERM || code == EROFS || code == EBUSY;
 }
 
+// O_CREAT: what another user has put into a directory for all is not written (fs.protected_regular).
 int write_regular(const fs::path& path, const struct stat& old, std::string_view bytes) {
-  if (const reactor::Descriptor may(open(path.c_str(), O_WRONLY | O_CLOEXEC)); !may) return errno;
+  if (const reactor::Descriptor may(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT, 0666)); !may)
+    return errno;
   const int code = replace(path, &old, bytes);
   return is_not_replaceable(code) ? write_in_place(path, O_TRUNC, bytes) : code;
 }
@@ -150,8 +152,10 @@ Result<Unit> for_each_line(const std::string& path, size_t line_bytes_max,
 }
 
 Result<Unit> write_whole(const std::string& path, std::string_view bytes) {
-  const fs::path place = destination_of(path);
   struct stat old{};
+  // A link that the kernel does not follow for us (fs.protected_symlinks) we do not follow either.
+  if (stat(path.c_str(), &old) != 0 && errno != ENOENT) return Error{Errc::kIo, std::strerror(errno)};
+  const fs::path place = destination_of(path);
   int code = 0;
   if (is_descriptor(place))
     code = write_on(place, bytes);

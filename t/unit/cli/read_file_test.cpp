@@ -151,6 +151,26 @@ TEST_F(WriteWholeTest, WhatMayBeWrittenAndNotReplacedIsWrittenAsItStands) {
   EXPECT_EQ(files(), 2u);
 }
 
+// Red when what another user has put into a directory for all leads a root's snapshot to a file that the kernel would have
+// kept from it. Where the kernel allows it, or this is no root, it is allowed here, too.
+TEST_F(WriteWholeTest, WhatTheKernelDoesNotFollowIsNotFollowed) {
+  constexpr uid_t kOther = 65534;
+  std::ofstream(path("precious")) << "old";
+  std::filesystem::create_directory(path("all"));
+  ASSERT_EQ(chmod(path("all").c_str(), 01777), 0);
+  std::filesystem::create_symlink(path("precious"), path("all/link"));
+  std::filesystem::create_symlink(path("new"), path("all/dangling"));
+  std::ofstream(path("all/file")) << "old";
+  for (const char* name : {"all/link", "all/dangling", "all/file"})
+    if (geteuid() == 0) {
+      ASSERT_EQ(lchown(path(name).c_str(), kOther, kOther), 0);
+    }
+  for (const char* name : {"all/link", "all/dangling", "all/file"}) {
+    const bool may(reactor::Descriptor(open(path(name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)));
+    EXPECT_EQ(write_whole(path(name), "bytes").ok(), may) << name;
+  }
+}
+
 TEST_F(WriteWholeTest, ADeviceAndAPipeAreWrittenToAsTheyAre) {
   ASSERT_TRUE(write_whole("/dev/null", "x"));
   struct stat is{};
