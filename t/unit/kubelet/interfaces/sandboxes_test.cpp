@@ -443,7 +443,12 @@ TEST_F(SandboxesTest, ThreeThousandSandboxesAreSynchronizedInAShortTurn) {
   }
   const std::clock_t begun = std::clock();  // of this process alone: the machine may be busy
   EXPECT_EQ(world.call("Synchronize", all), "");
-  EXPECT_LT(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC, 2.5) << "seconds";
+#ifdef SLICED_UNWINDS  // with sanitizers, of which other programs on the same core take their share, too
+  constexpr double kSecondsMax = 10;
+#else
+  constexpr double kSecondsMax = 2.5;
+#endif
+  EXPECT_LT(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC, kSecondsMax) << "seconds";
 }
 
 // ---- pods of dra-driver-sriov
