@@ -7,7 +7,6 @@
 
 #include "kube/kinds.h"
 #include "policy/configure/missing_mac.h"
-#include "policy/exposure/resolve.h"
 #include "policy/identity.h"
 #include "reactor/base/text.h"
 

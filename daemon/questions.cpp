@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "daemon/daemon.h"
+#include "policy/exposure/resolve.h"
 
 namespace sliced::daemon {
 namespace {

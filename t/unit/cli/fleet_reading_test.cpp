@@ -5,9 +5,7 @@
 #include <set>
 
 #include "kube/kinds.h"
-#include "t/fake/fake_cluster.h"
-#include "t/fake/fake_scheduler.h"
-#include "t/fake/late_pages.h"
+#include "t/unit/cli/late_objects.h"
 
 namespace sliced::cli {
 namespace fleet_reading_test {
@@ -19,7 +17,7 @@ std::string slice(const std::string& node) {
          R"(","generation":1,"resourceSliceCount":1},"devices":[{"name":"x"}]}})";
 }
 
-struct FleetReadingTest : testing::Test {
+struct FleetReadingTest : testing::Test, LateObjects {
   FleetReadingTest() {
     cluster.install(kube::kResourceClaims);
     cluster.install(kube::kNodeDeviceReports);
@@ -36,13 +34,6 @@ struct FleetReadingTest : testing::Test {
   }
   Result<Unit> read() { return read_fleet(objects, fleet, unread); }
 
-  fake::FakeScheduler scheduler;
-  fake::FakeCluster cluster{scheduler};
-  fake::LatePages pages{cluster};
-  ClusterObjects objects{pages, [this](const std::function<bool()>& done, Millis) {
-                           for (int i = 0; i < 100 && !done(); ++i) scheduler.advance(Millis{10});
-                           return done();
-                         }};
   Fleet fleet{{"d.example"}};
   std::vector<std::string> unread;
 };

@@ -4,9 +4,7 @@
 
 #include "kube/kinds.h"
 #include "kube/yaml.h"
-#include "t/fake/fake_cluster.h"
-#include "t/fake/fake_scheduler.h"
-#include "t/fake/late_pages.h"
+#include "t/unit/cli/late_objects.h"
 
 namespace sliced::cli {
 namespace why_reading_test {
@@ -14,7 +12,7 @@ namespace {
 
 constexpr const char* kDriver = "sriov.example";
 
-struct WhyReadingTest : testing::Test {
+struct WhyReadingTest : testing::Test, LateObjects {
   WhyReadingTest() {
     for (const auto* kind :
          {&kube::kDeviceClasses, &kube::kResourceClaims, &kube::kDeviceTaintRules,
@@ -26,13 +24,6 @@ struct WhyReadingTest : testing::Test {
     ASSERT_TRUE(read.problems.empty()) << yaml;
     for (const kube::Json& object : read.documents) cluster.put(kind, object);
   }
-  fake::FakeScheduler scheduler;
-  fake::FakeCluster cluster{scheduler};
-  fake::LatePages pages{cluster};
-  ClusterObjects objects{pages, [this](const std::function<bool()>& done, Millis) {
-                           for (int i = 0; i < 100 && !done(); ++i) scheduler.advance(Millis{10});
-                           return done();
-                         }};
 };
 
 // Red when what went while the server forgot the pages of its list counts, or anything counts twice.

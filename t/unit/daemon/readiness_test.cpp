@@ -21,7 +21,8 @@ struct ReadinessTest : testing::TestWithParam<bool>, fixture::DaemonWorld {
     make_pf(2);
     read_vf_configs = [this](int) {
       ++asked;
-      return Result<std::map<int, hotplug::VfConfig>>(configs);
+      return refuses ? Result<std::map<int, hotplug::VfConfig>>(Error{Errc::kBusy, "busy"})
+                     : Result<std::map<int, hotplug::VfConfig>>(configs);
     };
   }
   void policy(const std::string& readiness) {
@@ -50,6 +51,7 @@ struct ReadinessTest : testing::TestWithParam<bool>, fixture::DaemonWorld {
 
   std::map<int, hotplug::VfConfig> configs{{0, {.mac = kNoMac}}, {1, {.mac = kNoMac}}};
   int asked = 0;
+  bool refuses = false;  // to tell them
 };
 
 TEST_P(ReadinessTest, DeviceByDeviceAndNotByNode) {
@@ -138,11 +140,6 @@ TEST_P(ReadinessTest, WhatWentWithoutAWordIsLostToWhoBeginsToAsk) {
 
 // A PF that gives no answer is not waited for for ever: what is known counts then. What would be added waits.
 TEST_P(ReadinessTest, APfThatDoesNotAnswerIsWaitedForForAMoment) {
-  bool refuses = false;
-  read_vf_configs = [&](int) {
-    return refuses ? Result<std::map<int, hotplug::VfConfig>>(Error{Errc::kBusy, "busy"})
-                   : Result<std::map<int, hotplug::VfConfig>>(configs);
-  };
   set_mac(1, "02:00:00:00:00:02");
   policy("{require: []}");
   start();
@@ -173,11 +170,6 @@ TEST_P(ReadinessTest, APfThatDoesNotAnswerIsWaitedForForAMoment) {
 
 // Red when what is offered by what was known in the end is told to wait for its PF's word.
 TEST_P(ReadinessTest, WhatIsOfferedBehindAPfThatDoesNotAnswerIsExplainedByWhatIsKnown) {
-  bool refuses = false;
-  read_vf_configs = [&](int) {
-    return refuses ? Result<std::map<int, hotplug::VfConfig>>(Error{Errc::kBusy, "busy"})
-                   : Result<std::map<int, hotplug::VfConfig>>(configs);
-  };
   set_mac(0, "02:00:00:00:00:01");
   set_mac(1, "02:00:00:00:00:02");
   policy("{require: []}");
@@ -199,11 +191,6 @@ TEST_P(ReadinessTest, WhatIsOfferedBehindAPfThatDoesNotAnswerIsExplainedByWhatIs
 
 // Red when stableFor makes wait what stands: a PF that answers late finds it as it was wanted all along.
 TEST_P(ReadinessTest, WhatWasKeptUntilItsPfAnsweredStays) {
-  bool refuses = false;
-  read_vf_configs = [&](int) {
-    return refuses ? Result<std::map<int, hotplug::VfConfig>>(Error{Errc::kBusy, "busy"})
-                   : Result<std::map<int, hotplug::VfConfig>>(configs);
-  };
   for (const std::string on_loss : {"keep", "taint"}) {
     set_mac(0, kNoMac);
     policy("{require: []}");
@@ -269,11 +256,6 @@ TEST_P(ReadinessTest, HoweverLateThePoliciesTheFirstSliceIsNotAnEmptyOne) {
 
 // Red when the first decision waits for a PF that does not answer.
 TEST_P(ReadinessTest, AtTheStartAPfThatDoesNotAnswerIsWaitedForForAMoment) {
-  bool refuses = false;
-  read_vf_configs = [&](int) {
-    return refuses ? Result<std::map<int, hotplug::VfConfig>>(Error{Errc::kBusy, "busy"})
-                   : Result<std::map<int, hotplug::VfConfig>>(configs);
-  };
   set_mac(1, "02:00:00:00:00:02");
   policy("{require: [adminMac]}");
   put_policy("other",
