@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "cli/snapshot_host.h"
 #include "config/load.h"
@@ -14,6 +15,7 @@
 #include "hotplug/uevent_socket.h"
 #include "kube/api_cluster.h"
 #include "kube/directory_cluster.h"
+#include "kube/recorded_cluster.h"
 #include "kubelet/missing_mac.h"
 #include "reactor/backoff.h"
 #include "reactor/base/text.h"
@@ -54,7 +56,10 @@ Result<std::unique_ptr<Process>> Process::open_host_only(const config::Options& 
   if (is_snapshot(options.host_root)) {
     auto opened = open_recorded(options);
     if (!opened) return std::move(opened.error()).in("--host " + options.host_root);
-    process->host = process->recorded = std::move(*opened);
+    process->host = process->recorded =
+        std::make_shared<const snapshot::RecordedHost>(std::move(opened->host));
+    if (std::holds_alternative<config::ClusterSnapshot>(options.cluster))
+      process->recorded_objects_ = std::move(opened->objects);
     return process;
   }
   auto host = hotplug::open_host_view(options.host_root);
@@ -74,6 +79,12 @@ Result<std::unique_ptr<Process>> Process::open(const config::Options& options) {
 Result<Unit> Process::open_cluster() {
   if (const auto* directory = std::get_if<config::ClusterDirectory>(&options_.cluster)) {
     cluster = std::make_unique<kube::DirectoryCluster>(loop, *log, directory->path, options_.namespace_);
+    return Unit{};
+  }
+  if (std::holds_alternative<config::ClusterSnapshot>(options_.cluster)) {
+    cluster =
+        std::make_unique<kube::RecordedCluster>(loop.scheduler(), *log, std::exchange(recorded_objects_, {}),
+                                                options_.namespace_, "the snapshot " + options_.host_root);
     return Unit{};
   }
   std::unique_ptr<kube::CredentialSource> credentials;

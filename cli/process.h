@@ -76,6 +76,7 @@ class Process {
   explicit Process(const config::Options& options);
   Result<Unit> open_cluster();
   const config::Options options_;
+  std::vector<kube::Json> recorded_objects_;  // of `recorded`, until the cluster has them
 };
 
 /// SIGHUP: the file and the environment are read again, and what may change while running takes effect. False: there are problems,

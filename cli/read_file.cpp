@@ -81,13 +81,13 @@ reactor::Descriptor make_scratch(const fs::path& folder, mode_t mode, fs::path& 
   return out;
 }
 
-// As the old one is: whose it is, and who may do what with it.
+// As the old one is: whose it is, and who may do what with it; it is another program, so none that runs as its owner.
 int take_after(int file, const struct stat& old) {
   struct stat is{};
   if (fstat(file, &is) != 0) return errno;
   if ((is.st_uid != old.st_uid || is.st_gid != old.st_gid) && fchown(file, old.st_uid, old.st_gid) != 0)
     return errno;
-  return fchmod(file, old.st_mode & 07777) == 0 ? 0 : errno;
+  return fchmod(file, old.st_mode & 0777) == 0 ? 0 : errno;
 }
 
 // old: nullptr, there is none yet.

@@ -20,7 +20,8 @@ using kube::Json;
 using snapshot::Snapshot;
 
 constexpr Millis kSnapshotListMax{30'000};
-constexpr size_t kOfAKindMax = snapshot::kObjectsMax / 5;
+// The host needs a few MB of what a snapshot may have, and there are five kinds.
+constexpr size_t kOfAKindMax = snapshot::kObjectsMax / 5, kOfAKindBytesMax = snapshot::kUnpackedBytesMax / 8;
 
 // Without what belongs to the server, and is of no use elsewhere.
 Json plain(Json object) {
@@ -98,15 +99,17 @@ class Objects {
     const kube::Resource kind = scope.resource;
     bool done = false;
     std::vector<Json> found;
-    size_t left_out = 0;
+    size_t left_out = 0, bytes = 0, unread = 0;
     const auto call = process_.cluster->list(
         {.scope = std::move(scope)},
         {.on_item =
              [&](std::string_view text) {
                auto object = kube::decode_json(text);
-               if (!object || object->object() == nullptr) return;
+               if (!object || object->object() == nullptr) return void(++unread);
                if (kind.kind == kube::kResourceSlices.kind && !is_own_slice(*object)) return;
-               if (found.size() >= kOfAKindMax) return void(++left_out);
+               if (found.size() >= kOfAKindMax || bytes + text.size() > kOfAKindBytesMax)
+                 return void(++left_out);
+               bytes += text.size();
                Json whole = Json::Object{};
                whole.set("apiVersion", api_version(kind));  // items of a list lack both
                whole.set("kind", kind.kind);
@@ -120,7 +123,9 @@ class Objects {
     if (!done) return;
     if (left_out > 0)
       complain(std::to_string(left_out) + " " + what + " are left out: a snapshot has room for " +
-               std::to_string(kOfAKindMax));
+               std::to_string(kOfAKindMax) + ", and for " + std::to_string(kOfAKindBytesMax >> 20) +
+               " MiB of them");
+    if (unread > 0) complain(std::to_string(unread) + " " + what + " are left out: they cannot be read");
     for (Json& object : found) out_.objects.push_back(std::move(object));
   }
 
@@ -201,8 +206,15 @@ int snapshot(const config::Options& options) {
   if (!record_host(**process, out)) return (*process)->leave(kExitError);
   if ((*process)->cluster != nullptr) Objects(**process, options, out).read();
   if (!options.raw) rename_slices(out);
-  const std::string bytes = encode(out, {host_name()});
-  if (const auto read = snapshot::decode(bytes); !read) {
+  std::string bytes = encode(out, {host_name()});
+  auto read = snapshot::decode(bytes);
+  if (!read && !out.objects.empty()) {
+    complain("of the host alone: with policies and slices it could not be read again: " + read.error().what);
+    out.objects.clear();
+    bytes = encode(out, {host_name()});
+    read = snapshot::decode(bytes);
+  }
+  if (!read) {
     complain("it could not be read again: " + read.error().what + (options.raw ? "" : "; say --raw"));
     return (*process)->leave(kExitError);
   }

@@ -18,15 +18,13 @@ bool is_snapshot(const std::string& host_root) {
   return std::filesystem::is_regular_file(host_root, failed);
 }
 
-Result<std::shared_ptr<const snapshot::RecordedHost>> open_recorded(const config::Options& options) {
+Result<snapshot::Snapshot> open_recorded(const config::Options& options) {
   if (options.command == config::Command::kRun || options.command == config::Command::kSnapshot ||
       options.watch)
     return Error{Errc::kInvalid,
                  "is a file: a snapshot does not change, and is read by plan, explain, match, discover and "
                  "migrate --check alone"};
-  auto read = read_snapshot(options.host_root);
-  if (!read) return std::move(read.error());
-  return std::make_shared<const snapshot::RecordedHost>(std::move(read->host));
+  return read_snapshot(options.host_root);
 }
 
 }  // namespace sliced::cli

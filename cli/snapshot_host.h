@@ -1,6 +1,5 @@
 #pragma once
 // A file of `sliced snapshot` in place of a host (--host FILE).
-#include <memory>
 #include <string>
 
 #include "config/options.h"
@@ -15,8 +14,8 @@ Result<snapshot::Snapshot> read_snapshot(const std::string& path);
 /// A regular file; a directory is a host's root.
 bool is_snapshot(const std::string& host_root);
 
-/// Reads the file's host. Blocks.
-/// Errors: it is none or cannot be read; kInvalid for a command that follows the host as it changes.
-Result<std::shared_ptr<const snapshot::RecordedHost>> open_recorded(const config::Options& options);
+/// The file that --host names. Blocks.
+/// Errors: as read_snapshot(); kInvalid for a command that follows the host as it changes.
+Result<snapshot::Snapshot> open_recorded(const config::Options& options);
 
 }  // namespace sliced::cli

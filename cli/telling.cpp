@@ -46,7 +46,7 @@ std::map<std::string, std::string> allocated(const KubeletPlugin* plugin, const 
 
 Telling::Telling(Process& process, const config::Options& options, daemon::Daemon& daemon,
                  const status::History& history, const KubeletPlugin* plugin) {
-  if (std::holds_alternative<config::ClusterDirectory>(options.cluster)) return;
+  if (!config::has_api_server(options.cluster)) return;
   const kube::Ports ports{*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()};
   if (options.report == config::Switch::kOn)
     reports_ = std::make_unique<NodeReports>(

@@ -4,8 +4,7 @@
 
 namespace sliced::cli {
 
-/// work(options); where the host is a snapshot and no cluster is named, with its node and with a directory of its objects as
-/// the cluster. The directory is the user's own, below $TMPDIR, and goes afterwards.
+/// work(options); where the host is a snapshot and no cluster is named, with its node and with its objects as the cluster.
 int with_snapshot(const config::Options& options, int (*work)(const config::Options&));
 
 }  // namespace sliced::cli

@@ -51,7 +51,7 @@ enum class Command : uint8_t {
   kPage,
 };
 
-/// How the cluster is reached (--cluster): one of three.
+/// How the cluster is reached (--cluster), or what stands in its place.
 /// Its token's file is rewritten by the kubelet while we run, and is read anew.
 struct InCluster {  // the service account that Kubernetes mounts into a pod
   bool operator==(const InCluster&) const = default;
@@ -68,9 +68,14 @@ struct ClusterDirectory {  // a directory of YAML files instead of an API server
   std::string path;
   bool operator==(const ClusterDirectory&) const = default;
 };
-/// One of three ways to a cluster; a process has one of them from its start to its end.
-using ClusterSpec = std::variant<InCluster, KubeconfigFile, ClusterDirectory>;
+struct ClusterSnapshot {  // the objects of the snapshot that --host names; no value of --cluster
+  bool operator==(const ClusterSnapshot&) const = default;
+};
+/// A process has one of them from its start to its end.
+using ClusterSpec = std::variant<InCluster, KubeconfigFile, ClusterDirectory, ClusterSnapshot>;
 std::string describe(const ClusterSpec& cluster);  // the text that --cluster takes
+/// Whether it is one of Kubernetes: what else there is neither fails for a while nor tells of its nodes.
+bool has_api_server(const ClusterSpec& cluster);
 
 /// How a command prints what it found. kDiff: of `plan` alone; kWide, a table with more columns: of tables of the fleet.
 /// The forms are interfaces (docs/command-line.md): scripts read them.

@@ -26,7 +26,11 @@ std::string remark(std::string_view word, const std::vector<std::string_view>& c
 std::string describe(const ClusterSpec& cluster) {
   if (const auto* kubeconfig = std::get_if<KubeconfigFile>(&cluster)) return "kubeconfig:" + kubeconfig->path;
   if (const auto* directory = std::get_if<ClusterDirectory>(&cluster)) return "dir:" + directory->path;
-  return "in-cluster";
+  return std::holds_alternative<ClusterSnapshot>(cluster) ? "snapshot" : "in-cluster";
+}
+
+bool has_api_server(const ClusterSpec& cluster) {
+  return std::holds_alternative<InCluster>(cluster) || std::holds_alternative<KubeconfigFile>(cluster);
 }
 
 std::string not_one_of(std::string_view text, std::span<const std::string_view> texts) {

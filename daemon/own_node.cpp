@@ -8,7 +8,7 @@ OwnNode::OwnNode(Log& log, const config::Options& options)
     : log_(log),
       name_(options.node_name),
       labels_(options.node_labels),
-      is_required_(!std::holds_alternative<config::ClusterDirectory>(options.cluster)) {}
+      is_required_(config::has_api_server(options.cluster)) {}
 
 bool OwnNode::apply(const Event& event) {
   std::optional<watchers::NodeFacts> now;

@@ -26,12 +26,14 @@ class Http1ServerSession final : public ServerSession {
   void turn(TimePoint now) override;
   std::string take_outgoing(TimePoint now) override;
   Result<Unit> check(TimePoint now) override;
-  bool is_waiting() const override { return !is_closing_ && (owes_a_head() || owes_a_body()); }
+  bool is_waiting() const override {
+    return !is_closing_ && (owes_a_head() || owes_a_body() || may_be_gone());
+  }
+  // While an answer is made, too: the end of a client that goes is read like its bytes.
   bool wants_input() const override {
     if (is_closing_)
       return true;  // what is read then is not looked at, but read: a reset would lose our answer
-    return ahead_.empty() &&
-           (!exchange_ || (!exchange_->is_request_whole && !exchange_->response.is_paused()));
+    return ahead_.empty() && (!exchange_ || !exchange_->response.is_paused());
   }
   size_t calls() const override { return exchange_ ? 1 : 0; }
   void drain() override {
@@ -57,6 +59,8 @@ class Http1ServerSession final : public ServerSession {
     return exchange_ && !exchange_->is_request_whole && !exchange_->response.is_paused() &&
            context_.bounds.request_max.count() != 0;
   }
+  // It has said its last word, or so much ahead that its end would not be read.
+  bool may_be_gone() const { return exchange_ && (has_input_ended_ || !ahead_.empty()); }
   void parse();
   void begin(RequestDecoder::Head head);
   void request_is_whole();
@@ -74,8 +78,8 @@ class Http1ServerSession final : public ServerSession {
   std::string ahead_;  // bytes behind the present request
   std::string out_;
   std::optional<Error> error_;
-  TimePoint since_, now_{};  // since_: the client owes us what it owes
-  bool is_fresh_ = true;     // no request yet
+  TimePoint since_, now_{}, ended_at_{};  // since_: the client owes us what it owes
+  bool is_fresh_ = true;                  // no request yet
   bool is_closing_ = false, is_draining_ = false, has_input_ended_ = false;
 };
 
@@ -142,11 +146,11 @@ void Http1ServerSession::refuse(int status, const std::string& why) {
 }
 
 void Http1ServerSession::end_of_input(TimePoint now) {
-  now_ = now;
+  now_ = ended_at_ = now;
   has_input_ended_ = true;
   if (!exchange_ && !decoder_.has_begun()) is_closing_ = true;
   const bool is_cut = exchange_ ? !exchange_->is_request_whole : !is_closing_;
-  if (!is_cut) return;  // a client that says no more may still listen (half-close)
+  if (!is_cut) return;  // a client that says no more may still listen (half-close); check() doubts it
   lose_all({Errc::kIo, "the client closed the connection in the middle of its request"});
 }
 
@@ -238,9 +242,10 @@ Result<Unit> Http1ServerSession::check(TimePoint now) {
     is_fresh_ && !decoder_.has_begun() ? void(is_closing_ = true) : refuse(408, error_->what);
     return *error_;
   }
-  if (!owes_a_body()) {
-    return Unit{};
-  }
+  const bool is_given_up = has_input_ended_ && exchange_ && !exchange_->has_head_sent;
+  if (is_given_up && now - ended_at_ >= kHalfClosedMax)
+    return lose_all({Errc::kIo, "the client closed the connection before its answer"}), Unit{};
+  if (!owes_a_body()) return Unit{};
   if (now - since_ < context_.bounds.request_max) return Unit{};
   error_ = Error{Errc::kTimeout, "the request is not whole within " +
                                      std::to_string(context_.bounds.request_max.count() / 1000) + " s"};

@@ -195,6 +195,9 @@ int Http2ServerSession::refusal_of(const Stream& stream) const {
   const Limits& limits = context_.bounds.request;
   if (stream.head_bytes > limits.head_bytes_max || stream.headers > kHeadersMax) return 431;
   if (stream.head.method == "CONNECT") return 501;
+  // Whose word counts would be a guess (RFC 9113 section 8.3.1).
+  for (const Header& header : stream.head.headers)
+    if (header.name == "host" && lower(header.value) != lower(stream.head.authority)) return 400;
   const std::string* length = stream.head.header("content-length");
   const int64_t announced = length == nullptr ? 0 : parse_int(*length).value_or(0);
   const bool is_large = limits.body_bytes_max != 0 && announced > static_cast<int64_t>(limits.body_bytes_max);

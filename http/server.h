@@ -40,7 +40,7 @@ class Server {
   /// A client. How many there are at once is the listener's to bound, which may ask here for room.
   void take(std::unique_ptr<reactor::net::ByteStream> stream, reactor::net::Peer peer);
   /// For ListenOptions: cuts who has kept us waiting for longest, with a head that does not come, a body, or with bytes that
-  /// are not taken; false where there is none.
+  /// are not taken, or who has closed his half; false where there is none.
   bool make_room();
   /// Another certificate, for clients from now on. Only of a server with TLS.
   void use(std::shared_ptr<const reactor::net::TlsContext> tls);

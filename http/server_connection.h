@@ -51,7 +51,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   /// It has failed: said, and cut.
   void fail(const Error& why);
   size_t calls() const { return session_ ? session_->calls() : 0; }
-  /// It is not for us to go on: no request is here, or part of one, or its answer is not taken.
+  /// It is not for us to go on: no request is here, or part of one, its answer is not taken, or nobody may wait for it.
   bool waits_for_client() const;
   TimePoint last_heard() const { return last_heard_; }
 

@@ -17,6 +17,9 @@ namespace sliced::http {
 
 constexpr size_t kOutgoingPiece = 64u << 10;  // about as much at once
 constexpr size_t kProgressBytes = 1024;       // which a client takes within ServerBounds::stall_max
+// Of HTTP/1.1: who closes his half may still listen, but most (browsers, curl) are gone. What an answer of theirs costs goes
+// on for so long. One that is begun is sent: the kernel says whether anybody takes it.
+constexpr Millis kHalfClosedMax{5'000};
 
 /// Reentry:   calls hear from within feed(), turn(), check() and lose_all() only. The session outlives each.
 class ServerSession {
@@ -34,7 +37,7 @@ class ServerSession {
   virtual std::string take_outgoing(TimePoint now) = 0;
   /// Loses what takes too long. Errors: the connection is not worth keeping.
   virtual Result<Unit> check(TimePoint now) = 0;
-  /// Something is to be checked: a client that owes us bytes, or takes none.
+  /// Something is to be checked: a client that owes us bytes, takes none, or may be gone.
   virtual bool is_waiting() const = 0;
   /// More bytes are of use now.
   virtual bool wants_input() const = 0;

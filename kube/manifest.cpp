@@ -103,6 +103,12 @@ Manifest decode_manifest(std::string_view text, std::string_view default_namespa
   return std::move(decoder.out);
 }
 
+Manifest manifest_of(std::vector<Json> objects, std::string_view default_namespace) {
+  ManifestDecoder decoder(default_namespace);
+  for (Json& object : objects) decoder.take(std::move(object), false);
+  return std::move(decoder.out);
+}
+
 bool is_manifest_name(std::string_view name) {
   if (name.starts_with('.') || name.starts_with('#') || name.ends_with('~') || name.ends_with('#'))
     return false;

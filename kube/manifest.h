@@ -39,6 +39,9 @@ struct Manifest {
 Manifest decode_manifest(std::string_view text, std::string_view default_namespace,
                          const JsonLimits& limits = {});
 
+/// Of objects that are decoded already, each as a document of its own.
+Manifest manifest_of(std::vector<Json> objects, std::string_view default_namespace);
+
 /// Whether a file of that name is one: *.yaml, *.yml, *.json, neither hidden nor an editor's backup or
 /// scratch file.
 bool is_manifest_name(std::string_view name);

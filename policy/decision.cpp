@@ -21,4 +21,8 @@ const Problem* selector_problem(const Decision& decision, int32_t policy) {
   return problem == decision.selectors->problems.end() ? nullptr : &problem->second;
 }
 
+int32_t first_unreadable_exclude(const Decision& decision) {
+  return decision.selectors->node.unreadable.front();
+}
+
 }  // namespace sliced::policy

@@ -68,4 +68,7 @@ std::vector<PolicyProblem> problems_of(const Decision& decision);
 /// Points into the decision.
 const Problem* selector_problem(const Decision& decision, int32_t policy);
 
+/// The first of the node's excludes that cannot be understood. There must be one.
+int32_t first_unreadable_exclude(const Decision& decision);
+
 }  // namespace sliced::policy

@@ -40,19 +40,21 @@ Feed::Feed(reactor::Scheduler& scheduler, size_t clients_max)
 Feed::~Feed() = default;
 
 LongPage Feed::page(std::function<std::string()> welcome) {
-  return [clients = clients_, welcome = std::move(welcome)](
-             std::string_view, http::Response& response) -> std::unique_ptr<http::Call> {
+  const Answer head{.content_type = "text/event-stream"};
+  auto serve = [clients = clients_, welcome = std::move(welcome), head](
+                   std::string_view, http::Response& response) -> std::unique_ptr<http::Call> {
     if (clients->all.size() >= clients->max) {
       send(response, {.status = 503,
                       .body = "as many listen as may; ask again later\n",
                       .headers = {{"retry-after", "10"}}});
       return nullptr;
     }
-    begin(response, {.content_type = "text/event-stream"});
+    begin(response, head);
     auto client = std::make_unique<Client>(clients, response);
     client->say("retry: 2000\n\n" + welcome());
     return client;
   };
+  return {.serve = std::move(serve), .head = [head](std::string_view) { return head; }};
 }
 
 void Feed::tell(std::string_view events) {

@@ -57,9 +57,9 @@ http::Serve serve_pages(Pages pages) {
     else if (const auto* at_once = std::get_if<Page>(&page->second))
       send(response, (*at_once)(query));
     else if (request.method == "GET")
-      return std::get<LongPage>(page->second)(query, response);
+      return std::get<LongPage>(page->second).serve(query, response);
     else
-      send(response, {});
+      send(response, std::get<LongPage>(page->second).head(query));
     return nullptr;
   };
 }

@@ -23,9 +23,12 @@ struct Answer {
 /// What is answered at once. query: behind the '?', as it came.
 /// Runs on the loop, within the turn in which the request's head came: it must not wait for anything.
 using Page = std::function<Answer(std::string_view query)>;
-/// What takes longer, or goes on. Hears of GET alone, and sends everything itself, its head with begin(); of a HEAD
-/// only the head of such a page is told.
-using LongPage = std::function<std::unique_ptr<http::Call>(std::string_view query, http::Response& response)>;
+/// What takes longer, or goes on. serve hears of GET alone, and sends everything itself, its head with begin(); head answers
+/// a HEAD, at once and without a body.
+struct LongPage {
+  std::function<std::unique_ptr<http::Call>(std::string_view query, http::Response& response)> serve;
+  Page head;
+};
 using Pages = std::map<std::string, std::variant<Page, LongPage>>;  // by path
 using ShortPages = std::map<std::string, Page>;
 

@@ -7,6 +7,10 @@ namespace {
 
 constexpr Millis kPieceMax{5'000}, kWholeMax{60'000};
 
+Answer head_of(Pieces pieces) {
+  return {.content_type = std::move(pieces.content_type), .headers = std::move(pieces.headers)};
+}
+
 class PieceCall final : public http::Call {
  public:
   PieceCall(const Workshop& workshop, http::Response& response, Pieces pieces, std::shared_ptr<size_t> going)
@@ -16,7 +20,7 @@ class PieceCall final : public http::Call {
         going_(std::move(going)),
         end_(workshop.scheduler.after(kWholeMax, [this] { give_up(); })) {
     ++*going_;
-    begin(response_, {.content_type = std::move(pieces.content_type), .headers = std::move(pieces.headers)});
+    begin(response_, head_of(std::move(pieces)));
     ask();
   }
   ~PieceCall() override { --*going_; }
@@ -59,8 +63,13 @@ class PieceCall final : public http::Call {
 
 LongPage in_pieces(Workshop workshop, size_t at_once_max,
                    std::function<std::variant<Answer, Pieces>(std::string_view query)> make) {
-  return [workshop, at_once_max, make = std::move(make), going = std::make_shared<size_t>(0)](
-             std::string_view query, http::Response& response) -> std::unique_ptr<http::Call> {
+  auto head = [make](std::string_view query) {
+    auto made = make(query);
+    auto* answer = std::get_if<Answer>(&made);
+    return answer != nullptr ? std::move(*answer) : head_of(std::get<Pieces>(std::move(made)));
+  };
+  auto serve = [workshop, at_once_max, make = std::move(make), going = std::make_shared<size_t>(0)](
+                   std::string_view query, http::Response& response) -> std::unique_ptr<http::Call> {
     if (*going >= at_once_max) {
       send(response, {.status = 503,
                       .body = "others are being answered; ask again in a moment\n",
@@ -74,6 +83,7 @@ LongPage in_pieces(Workshop workshop, size_t at_once_max,
     }
     return std::make_unique<PieceCall>(workshop, response, std::get<Pieces>(std::move(made)), going);
   };
+  return {.serve = std::move(serve), .head = std::move(head)};
 }
 
 }  // namespace sliced::status

@@ -33,6 +33,18 @@ bool is_pod(std::string_view text) {
          kube::is_dns_subdomain(text.substr(slash + 1));
 }
 
+// What the program said, and where that is not all of it.
+std::string answer_of(const reactor::ChildResult& result) {
+  if (result.timed_out) return "no answer after a minute";
+  std::string out = result.out + result.err;
+  const auto add = [&](std::string what) { out += (out.empty() || out.ends_with('\n') ? "" : "\n") + what; };
+  if (result.signal != 0)
+    add("the program that answers was ended by signal " + std::to_string(result.signal));
+  if (result.truncated) add("there is more, for which a page has no room: say it in a terminal");
+  if (out.empty()) add("the program that answers ended with " + std::to_string(result.exit_status));
+  return out;
+}
+
 class FleetPages {
  public:
   FleetPages(Process& process, const config::Options& options, const FollowedFleet& fleet)
@@ -43,10 +55,10 @@ class FleetPages {
   status::Pages pages() {
     status::Pages out;
     if (edit_) {
-      out["/"] = [this](std::string_view query, http::Response& response) {
+      out["/"] = html([this](std::string_view query, http::Response& response) {
         return edit_->when_current(
             [this, query = std::string(query), &response] { send(response, page(with_edit(facts(query)))); });
-      };
+      });
       out["/edit"] = [this](std::string_view) {
         kube::Json effect = json_of(edit_->look());
         effect.set("moment", std::to_string(edit_->moment()));
@@ -55,7 +67,8 @@ class FleetPages {
     } else {
       out["/"] = [this](std::string_view query) { return page(facts(query)); };
     }
-    out["/node"] = [this](std::string_view query, http::Response& response) { return node(query, response); };
+    out["/node"] =
+        html([this](std::string_view query, http::Response& response) { return node(query, response); });
     out["/nodes"] = [this](std::string_view query) { return json(page_rows(rows(), filter_of(query))); };
     out["/moment"] = [this](std::string_view query) {
       const std::vector<NodeRow>& now = rows();
@@ -74,12 +87,13 @@ class FleetPages {
                             .content_type = "text/javascript; charset=utf-8",
                             .headers = fleet_page_headers()};
     };
-    out["/why"] = [this](std::string_view query, http::Response& response) { return why(query, response); };
+    out["/why"] =
+        html([this](std::string_view query, http::Response& response) { return why(query, response); });
     return out;
   }
 
  private:
-  // A question goes on as long as somebody waits for its answer.
+  // A question goes on as long as somebody may wait for its answer (http::kHalfClosedMax).
   struct Question final : http::Call {
     explicit Question(size_t& open) : open(open) { ++open; }
     ~Question() override { --open; }
@@ -129,11 +143,14 @@ class FleetPages {
     facts.edit_moment = edit_->moment();
     return facts;
   }
-  static status::Answer page(const FleetPageFacts& facts) {
-    return {.body = fleet_page(facts),
-            .content_type = "text/html; charset=utf-8",
-            .headers = fleet_page_headers()};
+  static status::Answer html(std::string text) {
+    return {
+        .body = std::move(text), .content_type = "text/html; charset=utf-8", .headers = fleet_page_headers()};
   }
+  static status::LongPage html(decltype(status::LongPage::serve) serve) {
+    return {.serve = std::move(serve), .head = [](std::string_view) { return html(std::string()); }};
+  }
+  static status::Answer page(const FleetPageFacts& facts) { return html(fleet_page(facts)); }
   static status::Answer json(const kube::Json& value) {
     return {.body = kube::encode_json(value), .content_type = "application/json", .headers = {}};
   }
@@ -205,7 +222,7 @@ class FleetPages {
     auto child = reactor::Child::start(
         process_.loop, {.argv = why_program(options_, told.pod), .env = {}, .input = {}, .deadline = kWhyMax},
         [told, &response](const reactor::ChildResult& result) mutable {
-          told.why = result.timed_out ? "no answer after a minute" : result.out + result.err;
+          told.why = answer_of(result);
           send(response, page(told));
         });
     if (!child) return refuse(child.error().what);

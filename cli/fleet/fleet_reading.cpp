@@ -2,6 +2,7 @@
 
 #include "allocation/claim.h"
 #include "kube/kinds.h"
+#include "kube/names.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
@@ -64,8 +65,11 @@ Result<Unit> read_claims(ClusterObjects& objects, Fleet& fleet, std::vector<std:
 
 Result<Unit> read_fleet(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread) {
   const auto on_node = [&](const kube::Json& object) {
-    if (const kube::Json* name = object.find({"metadata", "name"}); name != nullptr && name->string())
-      fleet.put_node(*name->string());
+    const kube::Json* name = object.find({"metadata", "name"});
+    if (name == nullptr || name->string() == nullptr) return;
+    if (!kube::is_dns_subdomain(*name->string()))
+      return add_unread(unread, "a Node is called " + in_quotes(*name->string()) + ", as no node can be");
+    fleet.put_node(*name->string());
   };
   auto nodes = objects.list(node_names(), into(unread, on_node, [&] { fleet.clear_nodes(); }));
   if (!nodes && nodes.error().code != Errc::kDenied) return nodes;
@@ -127,21 +131,24 @@ Result<Unit> read_node_views(ClusterObjects& objects, NodeViews& nodes, std::vec
   return objects.list(node_names(), into(unread, on_object, [&] { nodes.clear(); }));
 }
 
-Result<Unit> visit_nodes(
-    ClusterObjects& objects, const NodeViews& nodes, std::vector<std::string>& unread,
-    const std::function<void(const kube::NodeView&, const reports::NodeReport*)>& visit) {
+Result<Unit> visit_nodes(ClusterObjects& objects, const NodeViews& nodes, std::vector<std::string>& unread,
+                         const VisitNode& visit) {
   std::set<std::string> reported;
+  std::vector<std::string> unread_reports;
   auto read = read_reports(
       objects,
       [&](const reports::NodeReport& report) {
         const auto node = nodes.find(report.node);
-        if (node != nodes.end() && reported.insert(report.node).second) visit(node->second, &report);
+        if (node != nodes.end() && reported.insert(report.node).second) visit(node->second, &report, "");
       },
       [] {},  // what was visited stays so: each report stands by itself, and was so a moment ago
-      unread);
+      unread_reports);
+  for (const std::string& what : unread_reports) add_unread(unread, what);
   if (!read) return read;
+  const std::string_view why =
+      unread_reports.empty() ? "it writes no report" : "it writes no report that can be read";
   for (const auto& [name, node] : nodes)
-    if (!reported.contains(name)) visit(node, nullptr);
+    if (!reported.contains(name)) visit(node, nullptr, why);
   return Unit{};
 }
 

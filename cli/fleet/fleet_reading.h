@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/fleet/cluster_objects.h"
@@ -38,9 +39,12 @@ Result<Unit> read_policies(ClusterObjects& objects, const std::string& namespace
 using NodeViews = std::map<std::string, kube::NodeView>;
 /// Names and labels.
 Result<Unit> read_node_views(ClusterObjects& objects, NodeViews& nodes, std::vector<std::string>& unread);
-/// Each node once: with its report as it comes, then (nullptr) those that write none. Reports of other nodes are passed over.
+/// report: nullptr where there is none, and why_none says so: one that cannot be read does not say whose it is.
+using VisitNode = std::function<void(const kube::NodeView& node, const reports::NodeReport* report,
+                                     std::string_view why_none)>;
+/// Each node once: with its report as it comes, then those without. Reports of other nodes are passed over.
 Result<Unit> visit_nodes(ClusterObjects& objects, const NodeViews& nodes, std::vector<std::string>& unread,
-                         const std::function<void(const kube::NodeView&, const reports::NodeReport*)>& visit);
+                         const VisitNode& visit);
 
 inline constexpr size_t kUnreadMax = 20;
 

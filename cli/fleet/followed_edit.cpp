@@ -47,6 +47,7 @@ std::unique_ptr<http::Call> FollowedEdit::when_current(std::function<void()> the
   look();
   if (is_known_ && world_.stamp() == told_stamp_) return then(), nullptr;
   if (program_ == nullptr) return then(), nullptr;  // it cannot be asked, which is told
+  if (waiting_.size() >= kEditWaitingMax) return then(), nullptr;
   return std::make_unique<Waiting>(*this, std::move(then));
 }
 
@@ -79,6 +80,11 @@ FollowedEdit::World edit_world(reactor::Loop& loop, const config::Options& optio
           .scheduler = loop.scheduler(),
           .stamp = [&options] { return stamp_of(options.diff_file); },
           .start = [&loop, &options](reactor::Child::OnExit on_exit) -> Result<std::shared_ptr<void>> {
+            // A pipe would be waited for, and read once.
+            struct stat is{};
+            if (stat(options.diff_file.c_str(), &is) == 0 && !S_ISREG(is.st_mode))
+              return Error{Errc::kInvalid,
+                           options.diff_file + ": is no regular file, which a page could follow"};
             auto child = reactor::Child::start(loop,
                                                {.argv = edit_program(options),
                                                 .env = {},

@@ -38,7 +38,8 @@ class FollowedEdit {
   const EditEffect& look();
   /// Grows with each answer that is another one.
   uint64_t moment() const { return moment_; }
-  /// Calls `then` once what is told is of the file as it is: at once (nullptr), or later, until the call is dropped.
+  /// Calls `then` once what is told is of the file as it is: at once (nullptr), or later, until the call is dropped. Where
+  /// kEditWaitingMax wait already, at once with what is told now: whoever else comes has to find a place.
   std::unique_ptr<http::Call> when_current(std::function<void()> then);
 
  private:
@@ -58,6 +59,7 @@ class FollowedEdit {
   std::shared_ptr<void> program_;
 };
 inline constexpr Millis kEditOldAfter{30'000};
+inline constexpr size_t kEditWaitingMax = 16;
 inline constexpr int kEditedAgainMax = 3;  // for those who wait while somebody writes the file
 
 /// The file of options.diff_file, and edit_program(). loop and options outlive it.

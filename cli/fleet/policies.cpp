@@ -49,9 +49,9 @@ class Differing {
         unreported_(unreported_facts(*after_, changed_)) {
     for (std::string& one : unreported_facts(*before_, changed_)) unreported_.push_back(std::move(one));
   }
-  void add(const kube::NodeView& node, const reports::NodeReport* report) {
+  void add(const kube::NodeView& node, const reports::NodeReport* report, std::string_view why_none) {
     if (!is_concerned(node, changed_, *before_, *after_)) return void(++out_.same);
-    if (report == nullptr) return void(out_.unjudged[node.name] = "it writes no report");
+    if (report == nullptr) return void(out_.unjudged[node.name] = why_none);
     const JudgedNode before = judge_node(*report, node, before_, drivers_);
     std::string why = cannot_be_judged(*report, node, *before_, before);
     if (why.empty() && !unreported_.empty()) why = unreported_.front() + ", which reports do not have";
@@ -81,12 +81,16 @@ Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, 
   for (const std::string& problem : edited->problems()) complain(problem);
   Differing differing(policies, *edited);
   auto visited = visit_nodes(objects, nodes, unread,
-                             [&](const auto& node, const auto* report) { differing.add(node, report); });
+                             [&](const auto& node, const auto* report, std::string_view why_none) {
+                               differing.add(node, report, why_none);
+                             });
   if (!visited) return visited.error();
   const FleetDiff& diff = differing.diff();
+  // What cannot be read may be a policy, or a node that nobody has judged.
+  const bool is_same = diff.changes.empty() && diff.unjudged.empty() && unread.empty();
   return Told{
       is_for_people(options) ? diff_text(diff, style_of(options)) : formatted(json_of(diff), options.output),
-      diff.changes.empty() && diff.unjudged.empty() ? kExitSame : kExitChanges};
+      is_same ? kExitSame : kExitChanges};
 }
 
 Result<Told> tell_policies(ClusterObjects& objects, const config::Options& options,
@@ -100,7 +104,7 @@ Result<Told> tell_policies(ClusterObjects& objects, const config::Options& optio
   if (!name.empty() && named.empty())
     return Error{Errc::kNotFound, "there is no policy " + escaped(name) +
                                       "; SriovResourcePolicies are those of namespace " + options.namespace_};
-  auto visited = visit_nodes(objects, nodes, unread, [&](const auto& node, const auto* report) {
+  auto visited = visit_nodes(objects, nodes, unread, [&](const auto& node, const auto* report, auto) {
     counts.add(node, report);
     for (const reports::PolicyRef& policy : named)
       if (report != nullptr) counts.add_precedence(node, *report, policy);

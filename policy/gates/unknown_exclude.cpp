@@ -21,7 +21,7 @@ class UnknownExclude final : public Gate {
 
   // The same sentence of both kinds: whoever asks has to know which object to mend.
   static std::string say(const Telling& told) {
-    const int32_t exclude = told.decision.selectors->node.unreadable.front();
+    const int32_t exclude = first_unreadable_exclude(told.decision);
     const ExposurePolicy& policy = *told.decision.inputs->policies->exposures[static_cast<size_t>(exclude)];
     return "DeviceExposurePolicy " + policy.id.name + " may exclude it, but cannot be " +
            why_not(told.decision, policy, exclude) + "; until it is mended or deleted nothing new is offered";

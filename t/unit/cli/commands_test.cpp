@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/process.h"
+#include "t/fixture/sysfs_tree.h"
+
 namespace sliced::cli {
 namespace {
 
@@ -9,6 +12,36 @@ TEST(Commands, EachThatIsDescribedHasItsWork) {
   for (const config::CommandInfo& command : config::command_table())
     EXPECT_NE(work_of(command.id), nullptr) << command.name;
   EXPECT_EQ(work_of(config::Command::kNone), nullptr);
+}
+
+// Red when a script is told that an edit changes nothing though nobody knows what an object says.
+TEST(Commands, WhatCannotBeReadIsNoEditWithoutEffect) {
+  fixture::SysfsTree files;
+  files.write(
+      "edit.yaml",
+      "apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: e}\n"
+      "spec: {priority: 1, action: exclude, nodeSelector: {matchLabels: {a: b}}, selector: {cel: 'true'}}\n");
+  files.write("cluster/node.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: w}\n");
+  config::Options options;
+  options.command = config::Command::kPolicies;
+  options.cluster = config::ClusterDirectory{files.root() + "/cluster"};
+  options.log_level = Level::kError;
+  options.diff_file = files.root() + "/edit.yaml";
+  const auto asked = [&] {
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int status = policies(options);
+    return std::to_string(status) + " " + testing::internal::GetCapturedStdout() +
+           testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(asked(), "0 0 nodes would change: 0 devices more, 0 fewer, 0 otherwise; 1 node would not\n");
+  std::string report =
+      "apiVersion: networking.dra.io/v1alpha1\nkind: NodeDeviceReport\nmetadata: {name: w}\nstatus: {x: [0";
+  for (int i = 0; i < 200'000; ++i) report += ",0";
+  files.write("cluster/report.yaml", report + "]}\n");
+  const std::string said = asked();
+  EXPECT_TRUE(said.starts_with("2 ")) << said;
+  EXPECT_NE(said.find("a NodeDeviceReport cannot be read"), std::string::npos) << said;
 }
 
 }  // namespace

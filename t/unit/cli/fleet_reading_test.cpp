@@ -82,8 +82,18 @@ TEST_F(FleetReadingTest, OfOneNodeToo) {
   EXPECT_EQ(slices->size(), 1u);
 }
 
+using Visited = std::vector<std::string>;
+
 // What goes while the pages of its kind are forgotten must not be told, in whatever is read.
 struct FleetForgottenTest : FleetReadingTest {
+  Visited visited(const NodeViews& nodes) {
+    Visited out;
+    EXPECT_TRUE(visit_nodes(
+        objects, nodes, unread, [&](const auto& node, const auto* report, std::string_view why_none) {
+          out.push_back(node.name + (report != nullptr ? " reports" : ": " + std::string(why_none)));
+        }));
+    return out;
+  }
   void forget(const kube::Resource& kind, const std::string& gone) {
     pages.late[kind.plural] = 1;
     pages.meanwhile = [this, kind, gone](const std::string&) {
@@ -136,13 +146,18 @@ TEST_F(FleetForgottenTest, ANodeIsVisitedOnce) {
   NodeViews nodes;
   ASSERT_TRUE(read_node_views(objects, nodes, unread));
   forget(kube::kNodeDeviceReports, "b");
-  std::vector<std::string> visited;
-  const auto read =
-      visit_nodes(objects, nodes, unread, [&](const kube::NodeView& node, const reports::NodeReport* report) {
-        visited.push_back(node.name + (report != nullptr ? " reports" : ""));
-      });
-  ASSERT_TRUE(read);
-  EXPECT_EQ(visited, (std::vector<std::string>{"a reports", "b reports", "c"}));
+  EXPECT_EQ(visited(nodes), (Visited{"a reports", "b reports", "c: it writes no report"}));
+}
+
+// Red when it is told that a node writes no report whose report cannot be read.
+TEST_F(FleetForgottenTest, AReportThatCannotBeReadIsSaid) {
+  NodeViews nodes;
+  ASSERT_TRUE(read_node_views(objects, nodes, unread));
+  std::string long_one = R"({"metadata":{"name":"b"},"status":[0)";
+  for (size_t i = 0; i < kube::kSliceLimits.nodes_max; ++i) long_one += ",0";
+  cluster.put_text(kube::kNodeDeviceReports, long_one + "]}");
+  EXPECT_EQ(visited(nodes), (Visited{"a reports", "b: it writes no report that can be read"}));
+  EXPECT_EQ(unread.size(), 1u);
 }
 
 }  // namespace

@@ -57,6 +57,19 @@ TEST_F(FollowedEditTest, NothingRunsUntilSomebodyAsks) {
   EXPECT_EQ(edit.moment(), 1u);
 }
 
+// Red when loads of the page that nobody answers take all places that there are for browsers.
+TEST_F(FollowedEditTest, NotEverybodyWaits) {
+  std::vector<std::unique_ptr<http::Call>> calls;
+  for (size_t i = 0; i < kEditWaitingMax; ++i) calls.push_back(waiting("waited"));
+  EXPECT_EQ(heard, Heard{});
+  EXPECT_EQ(waiting("told"), nullptr);
+  EXPECT_EQ(heard, Heard{"told"});
+  calls.pop_back();
+  EXPECT_NE(calls.emplace_back(waiting("waited")), nullptr) << "one has gone";
+  answer(7);
+  EXPECT_EQ(heard.size(), kEditWaitingMax + 1);
+}
+
 // Red when an answer is told for longer than half a minute, or the cluster is read more often than that.
 TEST_F(FollowedEditTest, AnAnswerIsMadeAnewWhenItIsOldAndSomebodyAsks) {
   edit.look();

@@ -130,6 +130,15 @@ TEST_F(WriteWholeTest, WhoseAFileIsStaysSo) {
   EXPECT_EQ(text("a"), "two");
 }
 
+TEST_F(WriteWholeTest, WhatIsWrittenDoesNotRunAsItsOwner) {
+  ASSERT_TRUE(write_whole(path("a"), "one"));
+  ASSERT_EQ(::chmod(path("a").c_str(), 06755), 0);
+  ASSERT_TRUE(write_whole(path("a"), "two"));
+  struct stat after{};
+  ASSERT_EQ(::stat(path("a").c_str(), &after), 0);
+  EXPECT_EQ(after.st_mode & 07777, 0755u);
+}
+
 TEST_F(WriteWholeTest, WhatMayBeWrittenAndNotReplacedIsWrittenAsItStands) {
   using std::filesystem::perms;
   ASSERT_TRUE(write_whole(path("a"), "longer before"));

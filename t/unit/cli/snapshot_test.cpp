@@ -1,11 +1,13 @@
 // What is said of a node is said of its snapshot elsewhere.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include "cli/commands.h"
 #include "cli/process.h"
+#include "cli/snapshot_host.h"
 #include "cli/with_snapshot.h"
 #include "kube/json.h"
 #include "t/fixture/sysfs_tree.h"
@@ -148,6 +150,59 @@ TEST_F(SnapshotOfNode, WhatIsNoYamlTakesNothingWithIt) {
   const Answer on_it = planned(there), of_it = planned(taken(/*raw=*/true));
   EXPECT_EQ(on_it.text, of_it.text);
   EXPECT_GT(of_it.text.size(), 1000u);
+}
+
+// Red when a snapshot's objects are put where others must be able to read, or a signal leaves them.
+TEST_F(SnapshotOfNode, IsWrittenNowhereToBeRead) {
+  const config::Options elsewhere = taken(/*raw=*/true);
+  const Answer before = planned(elsewhere);
+  ASSERT_EQ(::setenv("TMPDIR", "/nowhere", 1), 0);
+  const Answer of_it = planned(elsewhere);
+  ::unsetenv("TMPDIR");
+  EXPECT_GT(of_it.text.size(), 1000u);
+  EXPECT_EQ(of_it.text, before.text);
+}
+
+// Red when an object that nobody can read takes its neighbours with it.
+TEST_F(SnapshotOfNode, WhatIsTooDeepOrTooLongTakesNothingWithIt) {
+  const config::Options elsewhere = taken(/*raw=*/true);
+  const Answer before = planned(elsewhere);
+  auto read = read_snapshot(elsewhere.host_root);
+  ASSERT_TRUE(read);
+  kube::Json deep = 1;
+  for (int level = 0; level < 59; ++level) deep = kube::Json(kube::Json::Array{std::move(deep)});
+  for (const kube::Json& odd : {deep, kube::Json(std::string(8u << 20, 'x'))}) {
+    kube::Json policy = *kube::decode_json(
+        R"({"apiVersion":"sriovnetwork.k8snetworkplumbingwg.io/v1alpha1","kind":"SriovResourcePolicy",)"
+        R"("metadata":{"name":"odd","namespace":"dra-driver-sriov"},"spec":{"configs":[]}})");
+    policy.set("more", odd);
+    read->objects.insert(read->objects.begin(), std::move(policy));
+  }
+  std::ofstream(elsewhere.host_root) << encode(*read, {});
+  const Answer of_it = planned(elsewhere);
+  EXPECT_GT(of_it.text.size(), 1000u);
+  EXPECT_EQ(of_it.text, before.text);
+}
+
+// Red when the host is lost with more objects than there is room for.
+TEST_F(SnapshotOfNode, WhatThereIsNoRoomForIsLeftOutAndSaid) {
+  const std::string padding(100'000, 'x');
+  for (int file = 0; file < 5; ++file) {
+    std::string many;
+    for (int i = 0; i < 25; ++i)
+      many += "apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: p" +
+              std::to_string(file * 25 + i) + ", annotations: {note: " + padding +
+              "}}\nspec: {priority: 1, action: exclude, selector: {cel: 'false'}}\n---\n";
+    host.write("cluster/many" + std::to_string(file) + ".yaml", many);
+  }
+  testing::internal::CaptureStderr();
+  const config::Options elsewhere = taken(/*raw=*/false);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(
+      said.find(" deviceexposurepolicies are left out: a snapshot has room for 2000, and for 8 MiB of them"),
+      std::string::npos)
+      << said;
+  EXPECT_GT(asked(elsewhere, config::Command::kDiscover, discover).text.size(), 1000u);
 }
 
 // Red when a snapshot may have more objects than the directory into which they are read has room for files.

@@ -325,6 +325,30 @@ TEST_F(Http1ServerTest, AClientThatHasSaidAllStillHearsTheAnswer) {
   EXPECT_TRUE(wire.is_gone) << "there is nobody to wait for";
 }
 
+// A browser's tab that is closed looks the same.
+TEST_F(Http1ServerTest, WhatNobodyMayWaitForIsNotMadeForLong) {
+  for (const bool is_begun : {false, true}) {
+    ServerWorld one;
+    fake::WireEnd& end = one.connect();
+    end.say(kGet);
+    if (is_begun) one.last().response->send_head({.status = 200, .headers = {}});
+    one.settle();
+    end.end();
+    one.pass(4s);
+    EXPECT_FALSE(one.last().loss);
+    one.pass(3s);
+    EXPECT_EQ(one.last().loss.has_value(), !is_begun) << "the kernel says whether anybody takes what is sent";
+    EXPECT_EQ(end.is_gone, !is_begun);
+  }
+}
+
+TEST_F(Http1ServerTest, TheEndOfAClientIsReadWhileItsAnswerIsMade) {
+  wire.say(kGet);
+  EXPECT_FALSE(wire.is_held);
+  wire.say(kGet);
+  EXPECT_TRUE(wire.is_held) << "of what is sent ahead there is an end";
+}
+
 TEST_F(Http1ServerTest, AClientThatGoesIsALoss) {
   wire.say("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nabc");
   wire.end();

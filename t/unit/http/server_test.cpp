@@ -61,6 +61,25 @@ TEST(ServerTest, RoomIsMadeByWhoKeepsUsWaitingForLongest) {
   EXPECT_TRUE(served.is_gone);
 }
 
+TEST(ServerTest, RoomIsMadeByWhoMayBeGone) {
+  ServerWorld world;
+  fake::WireEnd& waits = world.connect();
+  waits.say(kHttp1Get);
+  fake::WireEnd& closed = world.connect();
+  closed.say(kHttp1Get);
+  closed.end();
+  fake::WireEnd& ahead = world.connect();
+  ahead.say(kHttp1Get + kHttp1Get);
+  world.settle();
+  for (fake::WireEnd* wire : {&closed, &ahead}) {
+    EXPECT_FALSE(wire->is_gone);
+    EXPECT_TRUE(world.server->make_room());
+    EXPECT_TRUE(wire->is_gone);
+  }
+  EXPECT_FALSE(world.server->make_room());
+  EXPECT_FALSE(waits.is_gone);
+}
+
 TEST(ServerTest, LineEndsAreNoRequest) {
   ServerWorld world;
   fake::WireEnd& wire = world.connect();

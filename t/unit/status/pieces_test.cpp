@@ -45,7 +45,10 @@ TEST_F(PiecesTest, MakeOneAnswer) {
   EXPECT_TRUE(sent.ends_with("\r\n0\r\n\r\n")) << "whole";
   EXPECT_EQ(made, 20u);
   EXPECT_TRUE(ask("GET /long?none HTTP/1.1").sent.starts_with("HTTP/1.1 404 "));
-  EXPECT_TRUE(ask("HEAD /long HTTP/1.1").sent.ends_with("\r\n\r\n"));
+  const std::string head = ask("HEAD /long HTTP/1.1").sent;
+  EXPECT_TRUE(head.ends_with("\r\n\r\n"));
+  EXPECT_NE(head.find("content-type: application/json\r\n"), std::string::npos) << head;
+  EXPECT_TRUE(ask("HEAD /long?none HTTP/1.1").sent.starts_with("HTTP/1.1 404 "));
   EXPECT_EQ(made, 20u) << "nothing is made for a HEAD";
 }
 

@@ -1,0 +1,25 @@
+#include "kube/recorded_cluster.h"
+
+#include <utility>
+
+namespace sliced::kube {
+
+RecordedCluster::RecordedCluster(reactor::Scheduler& scheduler, Log& log, std::vector<Json> objects,
+                                 std::string default_namespace, std::string from)
+    : StoreCluster(scheduler, std::move(default_namespace)), from_(std::move(from)) {
+  Manifest manifest = manifest_of(std::move(objects), default_namespace_);
+  for (const YamlProblem& remark : manifest.remarks)
+    log.warning("an object is left out", {{"of", from_}, {"why", remark.what}});
+  for (Manifest::Object& object : manifest.objects)
+    if (store_.find(object.key) == nullptr) store_.put(object.key, std::move(object.value));
+}
+
+std::string RecordedCluster::why_not_ours(const WriteRequest& request, const ObjectKey&) const {
+  return request.dry_run ? "" : does_not_change().what;
+}
+Result<Unit> RecordedCluster::keep(const WriteRequest&, const ObjectKey&, const Json&) {
+  return does_not_change();
+}
+Result<Unit> RecordedCluster::forget(const ObjectKey&) { return does_not_change(); }
+
+}  // namespace sliced::kube
