@@ -5,9 +5,14 @@
 
 namespace sliced::status {
 
+// Nothing runs while nobody listens.
 struct Feed::Clients {
-  const size_t max;
+  void tell(std::string_view events);
+  void keep_alive();
+  reactor::Scheduler& scheduler;
+  size_t max;
   std::set<Client*> all = {};
+  reactor::Ticket next = nullptr;
 };
 
 // One browser's stream, until it goes or is cut.
@@ -16,6 +21,7 @@ class Feed::Client final : public http::Call {
   Client(std::shared_ptr<Clients> clients, http::Response& response)
       : clients_(std::move(clients)), response_(response) {
     clients_->all.insert(this);
+    if (!clients_->next) clients_->keep_alive();
   }
   ~Client() override { clients_->all.erase(this); }
   // False once it is cut.
@@ -33,11 +39,27 @@ class Feed::Client final : public http::Call {
   http::Response& response_;
 };
 
-Feed::Feed(reactor::Scheduler& scheduler, size_t clients_max)
-    : scheduler_(scheduler), clients_(std::make_shared<Clients>(Clients{clients_max})) {
-  keep_alive();
+void Feed::Clients::tell(std::string_view events) {
+  // Who is cut stays here until its connection lets it go, and is passed over.
+  const std::vector<Client*> listening(all.begin(), all.end());
+  for (Client* client : listening)
+    if (!client->say(events)) all.erase(client);
 }
-Feed::~Feed() = default;
+
+void Feed::Clients::keep_alive() {
+  next = scheduler.after(kSilenceMax, [this] {
+    const auto over = std::move(next);
+    tell(":\n\n");
+    if (!all.empty()) keep_alive();
+  });
+}
+
+Feed::Feed(reactor::Scheduler& scheduler, size_t clients_max)
+    : clients_(std::make_shared<Clients>(Clients{.scheduler = scheduler, .max = clients_max})) {}
+Feed::~Feed() {
+  clients_->max = 0;
+  clients_->next.reset();
+}
 
 LongPage Feed::page(std::function<std::string()> welcome) {
   const Answer head{.content_type = "text/event-stream"};
@@ -57,21 +79,9 @@ LongPage Feed::page(std::function<std::string()> welcome) {
   return {.serve = std::move(serve), .head = [head](std::string_view) { return head; }};
 }
 
-void Feed::tell(std::string_view events) {
-  // Who is cut stays here until its connection lets it go, and is passed over.
-  const std::vector<Client*> all(clients_->all.begin(), clients_->all.end());
-  for (Client* client : all)
-    if (!client->say(events)) clients_->all.erase(client);
-}
+void Feed::tell(std::string_view events) { clients_->tell(events); }
 
 size_t Feed::clients() const { return clients_->all.size(); }
-
-void Feed::keep_alive() {
-  next_ = scheduler_.after(kSilenceMax, [this] {
-    tell(":\n\n");
-    keep_alive();
-  });
-}
 
 // JSON has no line ends of its own.
 std::string event_text(std::string_view name, const kube::Json& data) {

@@ -36,10 +36,7 @@ class Feed {
  private:
   class Client;
   struct Clients;
-  void keep_alive();
-  reactor::Scheduler& scheduler_;
   const std::shared_ptr<Clients> clients_;
-  reactor::Ticket next_;
 };
 
 /// "event: NAME\ndata: JSON\n\n"; name: a literal.

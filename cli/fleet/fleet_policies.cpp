@@ -225,6 +225,7 @@ Result<FleetPolicies> edited_by(std::string_view text, const FleetPolicies& now)
     if (!all->empty()) return wrong(all->front().line, all->front().what);
   if (manifest.objects.empty()) return wrong(1, "there is no object in it");
   FleetPolicies out = now;
+  std::map<kube::ObjectKey, int> lines;
   for (auto& [key, object] : manifest.objects) {
     const int line = object.line();
     if (!is_of_ours(key)) return wrong(line, kube::describe(key) + " is no policy, and no DeviceAttributes");
@@ -232,6 +233,11 @@ Result<FleetPolicies> edited_by(std::string_view text, const FleetPolicies& now)
     if (!out.put(object))
       return wrong(line, kube::describe(key) +
                              " is not of the namespace that is asked; --namespace names another one");
+    const std::string name = kube::describe(key);
+    key.namespace_.clear();  // all are of one, named or not
+    if (const auto [at, is_new] = lines.emplace(key, line); !is_new)
+      return wrong(line, name + " stands in line " + std::to_string(at->second) +
+                             " already; leave out the one that is not meant");
   }
   return out;
 }

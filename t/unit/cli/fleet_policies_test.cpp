@@ -121,6 +121,14 @@ TEST(FleetPolicies, WhatIsNoEditIsRefused) {
       "1: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1 SriovResourcePolicy theirs/a is not of the namespace that is "
       "asked; --namespace names another one");
   EXPECT_NE(wrong("a: [\n"), "");
+  const std::string
+      version = "apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\n",
+      ours = "kind: SriovResourcePolicy\nmetadata: {name: a, namespace: ours}\nspec: {configs: []}\n",
+      unnamed = "kind: SriovResourcePolicy\nmetadata: {name: a}\nspec: {configs: []}\n";
+  EXPECT_EQ(
+      wrong(version + ours + "---\n" + version + unnamed),
+      "6: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1 SriovResourcePolicy a stands in line 1 already; leave "
+      "out the one that is not meant");
 }
 
 TEST(FleetPolicies, AnEntryThatGoesToAnotherPolicyIsAnotherEntry) {

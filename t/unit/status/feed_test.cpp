@@ -69,6 +69,15 @@ TEST_F(FeedTest, WhoDoesNotReadIsCut) {
   EXPECT_GT(good.sent.size(), 1'000'000u);
 }
 
+TEST_F(FeedTest, NothingRunsWhileNobodyListens) {
+  EXPECT_EQ(time.next_deadline(), TimePoint::max());
+  fake::WireEnd& wire = listen();
+  EXPECT_NE(time.next_deadline(), TimePoint::max());
+  wire.fail({Errc::kIo, "gone"});
+  pass(20s);
+  EXPECT_EQ(time.next_deadline(), TimePoint::max());
+}
+
 TEST_F(FeedTest, AsManyAsMay) {
   for (int i = 0; i < 3; ++i) listen();
   EXPECT_TRUE(listen().sent.starts_with("HTTP/1.1 503 "));
