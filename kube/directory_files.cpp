@@ -50,6 +50,11 @@ Result<Sort> sort_of(const std::string& path, struct stat& status) {
   return S_ISREG(status.st_mode) ? Sort::kFile : Sort::kOther;
 }
 
+bool is_link(const std::string& path) {
+  struct stat status{};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+}
+
 Signature signature_of(const struct stat& status) {
   return {status.st_dev, status.st_ino, static_cast<uint64_t>(status.st_size), nanoseconds(status.st_ctim),
           nanoseconds(status.st_mtim)};
@@ -95,7 +100,7 @@ bool may_exclude(const ObjectKey& key, const std::string& content) {
   return spec == nullptr || spec->object() == nullptr || spec->text("action") != "expose";
 }
 
-StandIn stand_in_of(const std::string& file) {
+StandIn stand_in_of(const std::string& file, std::string_view why) {
   const std::string name = "unreadable-file-" + hex(stable_hash(file), 8),
                     version = api_version(kDeviceExposurePolicies);
   return {{version, kDeviceExposurePolicies.kind, "", name},
@@ -103,7 +108,7 @@ StandIn stand_in_of(const std::string& file) {
               Json::Object{{"apiVersion", version},
                            {"kind", kDeviceExposurePolicies.kind},
                            {"metadata", Json::Object{{"name", name}}},
-                           {"spec", "(the file cannot be read: " + printable(file, 256) + ")"}}))};
+                           {"spec", "(" + std::string(why) + ": " + printable(file, 256) + ")"}}))};
 }
 
 }  // namespace sliced::kube

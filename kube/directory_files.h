@@ -30,6 +30,8 @@ enum class Sort {
 /// Errors: kDenied (its folder may not be searched), kIo: it may be any of these, a folder too.
 Result<Sort> sort_of(const std::string& path, struct stat& status);
 
+bool is_link(const std::string& path);
+
 /// What tells one version of a file from another without reading it.
 struct Signature {
   uint64_t device = 0, inode = 0, size = 0;
@@ -48,11 +50,12 @@ ContentPtr name_alone(const std::string& content, const char* why);
 /// may be one.
 bool may_exclude(const ObjectKey& key, const std::string& content);
 
-/// A DeviceExposurePolicy that cannot be understood, in place of a file that cannot be read: an exclude may be in it.
+/// A DeviceExposurePolicy that cannot be understood, in place of a file that cannot be read, or of an object in it: it may be
+/// an exclude. why: "the file cannot be read".
 struct StandIn {
   ObjectKey key;
   ContentPtr content;
 };
-StandIn stand_in_of(const std::string& file);
+StandIn stand_in_of(const std::string& file, std::string_view why);
 
 }  // namespace sliced::kube

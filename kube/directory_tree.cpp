@@ -122,7 +122,7 @@ void DirectoryTree::look_at_marked() {
       return since && scheduler_.now() - *since >= time;
     };
     if (waited(file.missing_since, limits_.missing_for) || waited(file.broken_since, limits_.broken_for) ||
-        (file.wanted && has_room_for(file)))
+        (file.wanted && has_room_for(file)) || (file.is_link && leads_elsewhere(name, file)))
       due.push_back(name);
   }
   for (const auto& name : due) look_at(name);
@@ -175,6 +175,12 @@ bool DirectoryTree::leads_elsewhere() const {
   return signature_of(status).inode != looked_at_.inode || signature_of(status).device != looked_at_.device;
 }
 
+bool DirectoryTree::leads_elsewhere(const std::string& name, const File& file) const {
+  struct stat status{};
+  const bool is_there = ::stat(full(name).c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  return is_there ? file.signature != signature_of(status) : !file.unreadable && !file.broken_since;
+}
+
 void DirectoryTree::look_at_everything(bool read_all) {
   std::set<std::string> seen;
   struct stat root{};
@@ -183,6 +189,7 @@ void DirectoryTree::look_at_everything(bool read_all) {
   if (auto names = names_in(directory_); !names.ok()) return lose(std::move(names.error()));
   trouble_.reset();
   walk("", 1, seen);
+  said_links_.end_round();
   if (trouble_) return;
   for (const auto& name : seen) {
     struct stat status{};
@@ -214,6 +221,10 @@ void DirectoryTree::walk(const std::string& folder, int depth, std::set<std::str
     if (*sort == Sort::kFolder && depth >= limits_.depth_max) return lose(too_deep(path));
     if (*sort == Sort::kFolder) walk(path, depth + 1, seen);
     if (trouble_) return;  // one is enough: nothing of the directory is taken over
+    if (*sort == Sort::kOther && !is_manifest_name(name) && S_ISDIR(status.st_mode) &&
+        said_links_.note(full(path)))
+      log_.warning("a link to a folder is not followed; what is in it does not count",
+                   {{"link", full(path)}});
     if ((*sort != Sort::kFile && *sort != Sort::kOther) || !is_manifest_name(name)) continue;
     if (seen.size() >= limits_.files_max) return lose(too_many());
     seen.insert(path);
@@ -244,6 +255,7 @@ void DirectoryTree::look_at(const std::string& name) {
   File& file = files_[name];
   file.missing_since.reset();
   file.signature = signature_of(status);
+  file.is_link = is_link(full(name));
   if (!text.ok()) return broken(name, file, {0, text.error().what}, /*holds_policies=*/true);
   Manifest manifest = decode_manifest(*text, default_namespace_);
   if (!manifest.problems.empty())
@@ -257,6 +269,12 @@ void DirectoryTree::look_at(const std::string& name) {
   if (const size_t more = manifest.remarks.more(); more > 0)
     tell(Level::kWarning, file, name, "objects are left out", {0, and_more(more, "object")});
   std::vector<Object> objects = make_room(name, file, std::move(manifest.objects));
+  if (manifest.may_lack_exclude) {
+    StandIn stand_in = stand_in_of(full(name), "an object in it cannot be understood");
+    objects.push_back({std::move(stand_in.key), std::move(stand_in.content), 0});
+    tell(Level::kError, file, name, "nothing new is offered: what is left out may be an exclude",
+         manifest.remarks.front());
+  }
   file.said.end_round();
   take(name, file, std::move(objects));
 }
@@ -288,7 +306,7 @@ std::vector<DirectoryTree::Object> DirectoryTree::what_may_exclude(const std::st
   std::vector<Object> out;
   for (const Object& object : file.objects)
     if (may_exclude(object.key, *object.content)) out.push_back(object);
-  StandIn stand_in = stand_in_of(full(name));
+  StandIn stand_in = stand_in_of(full(name), "the file cannot be read");
   std::erase_if(out, [&](const Object& object) { return object.key == stand_in.key; });
   if (holds_policies) out.push_back({std::move(stand_in.key), std::move(stand_in.content), 0});
   return out;

@@ -40,8 +40,8 @@ struct DirectoryLimits {
   Millis missing_for{100};   // a file that vanished may be on its way back
   Millis look_again{1'000};  // while the directory is not there, or where it cannot be watched
   Millis look_at_path{
-      5'000};  // whether it leads to the same directory: no event tells when a link on the way
-               // is changed, or a folder above renamed
+      5'000};  // whether it leads to the same directory, and links in it to the same files: no event tells when
+               // what a link leads to is changed, or a folder above renamed
   size_t files_max = 4'096;
   int depth_max = 8;
   /// Of all ResourceSlices, and of all other objects, as JSON text and 1 KiB for each. Of more nothing but
@@ -53,7 +53,7 @@ struct DirectoryLimits {
 /// Memory:  the store's, and of each file where its objects are; no texts of files.
 /// Reentry: on_event runs from the loop, never from inside a call; it must not destroy the tree.
 /// Files:   *.yaml, *.yml, *.json at any depth; hidden files and folders, editors' backups and links to
-///          folders are not looked at. A link that leads nowhere or to a folder, a pipe or a device of such a name is
+///          folders (which is said) are not looked at. A link that leads nowhere or to a folder, a pipe or a device of such a name is
 ///          a file that cannot be read; a folder that cannot be or is nested too deeply, or more files than there may
 ///          be, make the directory one: any of them could be an exclude. An object that is in two files is taken from the first path in sort
 ///          order, with a warning; of DeviceExposurePolicies that differ, and of which one may be an exclude, nobody
@@ -102,7 +102,8 @@ class DirectoryTree {
     std::vector<Object> objects;
     std::optional<Bytes> wanted;  // where there was no room for all of them
     size_t unnamed = 0;           // objects that are not even known by name
-    Signature signature;
+    Signature signature;          // of what it leads to, if it is a link
+    bool is_link = false;         // no event tells when what it leads to changes
     std::optional<TimePoint> broken_since, missing_since;
     bool unreadable = false;  // it was broken for long enough: its objects are gone
     SaidOnce said;            // a look at it is a round
@@ -129,6 +130,8 @@ class DirectoryTree {
   bool watch(const std::string& folder);
   /// Whether another directory stands at the path than the one that is watched.
   bool leads_elsewhere() const;
+  /// Of a link: what it leads to is another file than the one that was read, or is gone.
+  bool leads_elsewhere(const std::string& name, const File& file) const;
   Error too_many() const;
   Error too_deep(const std::string& folder) const;
   /// The directory cannot be read, or could not be relied on: kIo for all calls until it can.
@@ -184,6 +187,7 @@ class DirectoryTree {
   bool unwatched_ = false;  // some folder cannot be watched: look from time to time
   std::optional<Error> trouble_;
   SaidLast said_trouble_;
+  SaidOnce said_links_;  // a walk is a round
   Signature looked_at_;  // of the directory itself
   std::map<std::string, File> files_;
   Bytes bytes_;  // of their objects

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "kube/kinds.h"
 #include "kube/object_meta.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
@@ -14,6 +15,20 @@
 namespace sliced::kube {
 
 namespace {
+
+bool is_near_exposure_policy(const Json& object) {
+  return lower(object.text("kind")).starts_with("deviceexposurepolic");
+}
+
+/// Of what is left out: nobody knows what it was to be, or it is a list of such things. Files of kustomize have neither kind
+/// nor spec.
+bool may_hold_exposure_policy(const Json& object) {
+  const std::string_view kind = object.text("kind");
+  if (kind.empty()) return object.find("spec") != nullptr;
+  if (kind.ends_with("List"))
+    return lower(encode_json(object)).find("deviceexposurepolic") != std::string::npos;
+  return is_near_exposure_policy(object);
+}
 
 /// An item of a typed list does not repeat its kind: "ResourceSliceList" holds "ResourceSlice".
 void inherit_kind(Json& item, std::string_view api_version, std::string_view kind) {
@@ -50,13 +65,21 @@ class ManifestDecoder {
 
   void take_object(Json object) {
     const int line = object.line();
-    const auto leave_out = [&](std::string why) { out.remarks.push_back({line, std::move(why)}); };
+    const auto leave_out = [&](std::string why) {
+      out.may_lack_exclude |= object.object() != nullptr && may_hold_exposure_policy(object);
+      out.remarks.push_back({line, std::move(why)});
+    };
     if (object.object() == nullptr) return leave_out("no object: a " + std::string(object.kind_name()));
     ObjectKey key{std::string(object.text("apiVersion")), std::string(object.text("kind")), "", ""};
     if (key.api_version.empty() || key.kind.empty())
       return leave_out("no object: apiVersion or kind is missing");
     auto meta = decode_object_meta(object);
     if (!meta.ok()) return leave_out(describe_object(object) + ": " + meta.error().what);
+    const Resource& policies = kDeviceExposurePolicies;
+    const bool is_policy = key.kind == policies.kind && key.api_version == api_version(policies);
+    if (!is_policy && is_near_exposure_policy(object))
+      return leave_out(describe_object(object) + ": there is no such kind; it is " + api_version(policies) +
+                       " " + policies.kind);
     key.name = std::move(meta->name);
     if (meta->namespace_ != default_namespace_) key.namespace_ = std::move(meta->namespace_);
     out.objects.push_back({std::move(key), std::move(object)});

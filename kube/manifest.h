@@ -31,11 +31,13 @@ struct Manifest {
   std::vector<Object> objects;
   FirstFew<YamlProblem> problems;  // the text is broken: nothing of the file can be relied on
   FirstFew<YamlProblem> remarks;   // objects that were left out: no kind, no name ...
+  /// One of those may have been meant as a DeviceExposurePolicy, and so as an exclude.
+  bool may_lack_exclude = false;
 };
 
 /// Lists (kind "List", or "...List" with items) are taken apart.
 /// One document that is broken makes the whole file one; an object that is no object of Kubernetes is left
-/// out with a remark, and the others count.
+/// out with a remark, and the others count. So is one whose kind or apiVersion is almost that of a DeviceExposurePolicy.
 Manifest decode_manifest(std::string_view text, std::string_view default_namespace,
                          const JsonLimits& limits = {});
 

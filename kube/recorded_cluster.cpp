@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "kube/directory_files.h"
+
 namespace sliced::kube {
 
 RecordedCluster::RecordedCluster(reactor::Scheduler& scheduler, Log& log, std::vector<Json> objects,
@@ -12,6 +14,10 @@ RecordedCluster::RecordedCluster(reactor::Scheduler& scheduler, Log& log, std::v
     log.warning("an object is left out", {{"of", from_}, {"why", remark.what}});
   for (Manifest::Object& object : manifest.objects)
     if (store_.find(object.key) == nullptr) store_.put(object.key, std::move(object.value));
+  if (manifest.may_lack_exclude) {
+    const StandIn stand_in = stand_in_of(from_, "an object in it cannot be understood");
+    store_.put(stand_in.key, stand_in.content);
+  }
 }
 
 std::string RecordedCluster::why_not_ours(const WriteRequest& request, const ObjectKey&) const {

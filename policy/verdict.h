@@ -26,11 +26,11 @@ enum class Outcome : uint8_t {
   // Of DeviceExposurePolicies.
   kExcluded,           // a policy excludes it
   kExcludeUnreadable,  // an exclude that cannot be understood may mean it, and it is not offered yet
-  kExcludeUnknown,     // an exclude asks for facts of its interface, which is elsewhere
-  kExposeUnknown,      // a policy of its suffix that comes first asks for facts of its interface
-  kConflict,           // a SriovResourcePolicy offers the function, or one of its VFs
-  kNoCounters,         // it excludes another entry, and the cluster cannot count that
-  kNoSharing,          // it may be allocated several times, and the cluster cannot count that
+  kExcludeUnknown,  // an exclude asks for facts of its interface, which is elsewhere, or for unreadable ones
+  kExposeUnknown,   // a policy of its suffix that comes first asks for facts of its interface
+  kConflict,        // a SriovResourcePolicy offers the function, or one of its VFs
+  kNoCounters,      // it excludes another entry, and the cluster cannot count that
+  kNoSharing,       // it may be allocated several times, and the cluster cannot count that
   // Of both: a former entry may still be allocated.
   kHeldByOther,   // the other driver's
   kCharged,       // the same, when it could be allocated in another way

@@ -114,55 +114,66 @@ constexpr KnownAttribute kKnown[] = {
      [](Facts f) { return has_standard_address(f.device) ? pci_address(f) : std::nullopt; }},
     {"pcieRoot", kStandard, kString, kPublished, kFunctions,
      [](Facts f) { return has_standard_address(f.device) ? text(f.device.pcie_root) : std::nullopt; }},
-    {"numaNode", kStandard, kInt, kPublished, kFunctions, numa_node},
-    {"type", kOwn, kString, kPublished, kAll, [](Facts f) { return text(name_of(f.device.type)); }},
+    {"numaNode", kStandard, kInt, kPublished, kFunctions, numa_node, nullptr, "numa_node"},
+    {"type", kOwn, kString, kPublished, kAll, [](Facts f) { return text(name_of(f.device.type)); }, nullptr,
+     "uevent sriov_totalvfs class"},
     {"ifName", kOwn, kString, kPublished, kAll, [](Facts f) { return of_netdev(f, &Netdev::name); },
      has_unknown_name},
     {"pciAddress", kOwn, kString, kPublished, kFunctions, pci_address},
-    {"driver", kOwn, kString, kPublished, kFunctions, [](Facts f) { return text(f.device.driver); }},
-    {"vendor", kOwn, kString, kPublished, kFunctions, [](Facts f) { return text(f.device.vendor); }},
-    {"product", kOwn, kString, kPublished, kFunctions, [](Facts f) { return text(f.device.product); }},
-    {"numaNode", kOwn, kInt, kPublished, kFunctions, numa_node},
+    {"driver", kOwn, kString, kPublished, kFunctions, [](Facts f) { return text(f.device.driver); }, nullptr,
+     "driver"},
+    {"vendor", kOwn, kString, kPublished, kFunctions, [](Facts f) { return text(f.device.vendor); }, nullptr,
+     "vendor"},
+    {"product", kOwn, kString, kPublished, kFunctions, [](Facts f) { return text(f.device.product); },
+     nullptr, "device"},
+    {"numaNode", kOwn, kInt, kPublished, kFunctions, numa_node, nullptr, "numa_node"},
     {"pfName", kOwn, kString, kPublished, kVfs, [](Facts f) { return text(f.device.pf_name); },
      has_unknown_pf_name},
     {"pfPciAddress", kOwn, kString, kPublished, kVfs,
      [](Facts f) { return f.device.pf ? text(f.device.pf->text()) : std::nullopt; }},
     {"vfIndex", kOwn, kInt, kPublished, kVfs, [](Facts f) { return number(f.device.vf_index); }},
-    {"numVFs", kOwn, kInt, kPublished, kPfs, [](Facts f) { return number(f.device.num_vfs); }},
-    {"totalVFs", kOwn, kInt, kPublished, kPfs, [](Facts f) { return number(f.device.total_vfs); }},
+    {"numVFs", kOwn, kInt, kPublished, kPfs, [](Facts f) { return number(f.device.num_vfs); }, nullptr,
+     "sriov_numvfs"},
+    {"totalVFs", kOwn, kInt, kPublished, kPfs, [](Facts f) { return number(f.device.total_vfs); }, nullptr,
+     "sriov_totalvfs"},
     {"sriovCapable", kOwn, kBool, kPublished, kFunctions,
-     [](Facts f) { return flag(f.device.type == DeviceType::kPf); }},
+     [](Facts f) { return flag(f.device.type == DeviceType::kPf); }, nullptr, "sriov_totalvfs"},
     {"rdma", kOwn, kBool, kPublished, kAll, [](Facts f) { return flag(!f.device.rdma_device.empty()); },
      has_unknown_rdma},
-    {"linkType", kOwn, kString, kPublished, kAll, link_type, has_unknown_link_type},
-    {"mac", kOwn, kString, kPublished, kAll, mac, has_unknown_mac},
+    {"linkType", kOwn, kString, kPublished, kAll, link_type, has_unknown_link_type, "type"},
+    {"mac", kOwn, kString, kPublished, kAll, mac, has_unknown_mac, "address"},
     {"mtu", kOwn, kInt, kPublished, kAll,
-     [](Facts f) { return f.device.netdev ? number(f.device.netdev->mtu) : std::nullopt; }, has_unknown_mtu},
-    {"masterBridge", kOwn, kString, kPublished, kAll, [](Facts f) { return master(f, false); }, is_elsewhere},
-    {"bondMaster", kOwn, kString, kPublished, kAll, [](Facts f) { return master(f, true); }, is_elsewhere},
+     [](Facts f) { return f.device.netdev ? number(f.device.netdev->mtu) : std::nullopt; }, has_unknown_mtu,
+     "mtu"},
+    {"masterBridge", kOwn, kString, kPublished, kAll, [](Facts f) { return master(f, false); }, is_elsewhere,
+     "master"},
+    {"bondMaster", kOwn, kString, kPublished, kAll, [](Facts f) { return master(f, true); }, is_elsewhere,
+     "master"},
     {"bridgeName", kOwn, kString, kPublished, kBridges,
      [](Facts f) { return f.device.bridge_type.empty() ? std::nullopt : of_netdev(f, &Netdev::name); }},
-    {"bridgeType", kOwn, kString, kPublished, kBridges, [](Facts f) { return text(f.device.bridge_type); }},
+    {"bridgeType", kOwn, kString, kPublished, kBridges, [](Facts f) { return text(f.device.bridge_type); },
+     nullptr, "uevent"},
     {"vlanFiltering", kOwn, kBool, kPublished, kBridges,
-     [](Facts f) { return flag(f.device.vlan_filtering); }},
+     [](Facts f) { return flag(f.device.vlan_filtering); }, nullptr, "vlan_filtering"},
     {"vlanId", kOwn, kInt, kPublished, kVlans, [](Facts f) { return number(f.device.vlan_id); }},
     {"parentIfName", kOwn, kString, kPublished, kVlans, [](Facts f) { return text(f.device.parent_name); }},
     {"representorOf", kOwn, kString, kPublished, kVirtuals,
-     [](Facts f) { return text(f.device.representor_of); }},
-    {"eswitchMode", kOwn, kString, kPublished, kPfs | kVfs, eswitch_mode, has_unknown_eswitch_mode},
+     [](Facts f) { return text(f.device.representor_of); }, nullptr, "phys_switch_id phys_port_name"},
+    {"eswitchMode", kOwn, kString, kPublished, kPfs | kVfs, eswitch_mode, has_unknown_eswitch_mode,
+     "phys_switch_id phys_port_name"},
     {"rdmaDevice", kOwn, kString, kPublished, kAll, [](Facts f) { return text(f.device.rdma_device); },
      has_unknown_rdma_name},
     {"physPortName", kOwn, kString, kPublished, kFunctions | kVirtuals,
-     [](Facts f) { return of_netdev(f, &Netdev::phys_port_name); }, has_unknown_port_name},
+     [](Facts f) { return of_netdev(f, &Netdev::phys_port_name); }, has_unknown_port_name, "phys_port_name"},
     {"subsystemVendor", kOwn, kString, kPublished, kFunctions,
-     [](Facts f) { return text(f.device.subsystem_vendor); }},
+     [](Facts f) { return text(f.device.subsystem_vendor); }, nullptr, "subsystem_vendor"},
     {"subsystemProduct", kOwn, kString, kPublished, kFunctions,
-     [](Facts f) { return text(f.device.subsystem_product); }},
+     [](Facts f) { return text(f.device.subsystem_product); }, nullptr, "subsystem_device"},
     {"operState", kOwn, kString, kForSelectors, kAll,
-     [](Facts f) { return of_netdev(f, &Netdev::oper_state); }, is_elsewhere},
+     [](Facts f) { return of_netdev(f, &Netdev::oper_state); }, is_elsewhere, "operstate"},
     {"linkSpeed", kOwn, kInt, kForSelectors, kAll,  // absent while the link is down
      [](Facts f) { return f.device.netdev ? number(f.device.netdev->speed_mbps) : std::nullopt; },
-     has_unknown_speed},
+     has_unknown_speed, "speed"},
 };
 
 bool can_have(DeviceType type, const KnownAttribute& known) { return (known.device_types & bit(type)) != 0; }
@@ -192,9 +203,20 @@ Value value_of(const KnownAttribute& attribute, const DeviceFacts& facts) {
   return can_have(facts.device.type, attribute) ? attribute.get(facts) : std::nullopt;
 }
 
+// A note names one file, or several ("operstate, speed: no answer").
+std::string_view unreadable_note(const KnownAttribute& attribute, const HostDevice& device) {
+  if (device.unreadable.empty() || attribute.files.empty()) return "";
+  const auto files = split(attribute.files, ' ');
+  for (const std::string_view note : device.unreadable)
+    for (const std::string_view name : split(note.substr(0, note.find(": ")), ','))
+      if (std::find(files.begin(), files.end(), trim(name)) != files.end()) return note;
+  return "";
+}
+
 bool is_unknown(const KnownAttribute& attribute, const DeviceFacts& facts) {
-  return attribute.is_unknown != nullptr && can_have(facts.device.type, attribute) &&
-         attribute.is_unknown(facts);
+  if (!can_have(facts.device.type, attribute)) return false;
+  return (attribute.is_unknown != nullptr && attribute.is_unknown(facts)) ||
+         !unreadable_note(attribute, facts.device).empty();
 }
 
 std::span<const KnownAttribute> known_attributes() { return kKnown; }

@@ -39,13 +39,18 @@ struct KnownAttribute {
   std::optional<kube::AttributeValue> (*get)(const DeviceFacts& facts);
   /// Of those that an interface tells, which may be elsewhere; nullptr: what is absent is known to be so.
   bool (*is_unknown)(const DeviceFacts& facts) = nullptr;
+  /// Names of the files that tell it, as HostDevice::unreadable has them; a space between them.
+  std::string_view files = {};
 };
 
 /// Absent when unknown or when the device has no such thing. Text is UTF-8 and not empty.
 std::optional<kube::AttributeValue> value_of(const KnownAttribute& attribute, const DeviceFacts& facts);
 
+/// Which of what could not be read of the device tells the attribute; "" nothing.
+std::string_view unreadable_note(const KnownAttribute& attribute, const hotplug::HostDevice& device);
+
 /// Whether the device may have the attribute with any value: an interface that is not here would tell it
-/// (hotplug::is_netdev_elsewhere).
+/// (hotplug::is_netdev_elsewhere), or the file that tells it has given an error or junk.
 bool is_unknown(const KnownAttribute& attribute, const DeviceFacts& facts);
 
 /// In the order of importance: where an entry is full, the last ones are left out.

@@ -72,11 +72,18 @@ std::string said_of(const Decision& decision, const PersonaVerdict& verdict,
   if (verdict.outcome == Outcome::kExposeUnknown)
     return "DeviceExposurePolicy " + verdict.why +
            " comes first and may offer it: it asks for what is not known of an interface that is in another "
-           "network namespace, or has not been read yet";
+           "network namespace, or has not been read yet, or of a fact that cannot be read";
   const GateKind* gate = gate_of(verdict.outcome);
   return gate == nullptr
              ? ""
              : gate->say({decision, device, PolicyKind::kExposure, verdict.outcome, verdict.why, ""});
+}
+
+// "" where it is known, or where an interface that is elsewhere would tell it.
+std::string why_unreadable(const std::string& attribute, const hotplug::HostDevice& device) {
+  for (const KnownAttribute& known : known_attributes())
+    if (known.id == attribute) return std::string(unreadable_note(known, device));
+  return "";
 }
 
 void explain_excluded(const Decision& decision, const hotplug::HostDevice& device, const Verdict& verdict,
@@ -87,10 +94,13 @@ void explain_excluded(const Decision& decision, const hotplug::HostDevice& devic
   out.summary = "DeviceExposurePolicy " + policy.id.name + " excludes it";
   const SelectorAnswer answer = answer_of(decision, verdict.exposure, device);
   if (verdict.outcome == Outcome::kExcludeUnknown) {
-    out.summary = "DeviceExposurePolicy " + policy.id.name + " may exclude it: it asks for " +
-                  answer.unknown +
-                  " of an interface that is in another network namespace; it is not offered until that is "
-                  "back, or the function is bound to a driver without one";
+    const std::string note = why_unreadable(answer.unknown, device);
+    out.summary =
+        "DeviceExposurePolicy " + policy.id.name + " may exclude it: it asks for " + answer.unknown +
+        (note.empty()
+             ? " of an interface that is in another network namespace; it is not offered until that is "
+               "back, or the function is bound to a driver without one"
+             : ", which cannot be read (" + note + "); it is not offered until that can be");
     return;
   }
   if (answer.is == cel::Answer::Is::kError)

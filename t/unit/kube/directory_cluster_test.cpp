@@ -581,6 +581,26 @@ TEST_F(ExcludesTest, OfTwoThatDifferAndMayExcludeNeitherCounts) {
   EXPECT_EQ(log.count("neither counts"), 2u);
 }
 
+// Red when a label without quotes is enough for what an exclude hid to be offered.
+TEST_F(ExcludesTest, OneThatIsLeftOutForAMistakeIsNotForgotten) {
+  const std::string good =
+      "apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: out, labels: {gen: '1'}}\n"
+      "spec: {action: exclude, selector: {cel: 'true'}}\n";
+  std::string bad = good;
+  bad.replace(bad.find("'1'"), 3, "2");
+  put("e.yaml", good);
+  DirectoryCluster cluster(loop, log, directory, "here");
+  ASSERT_EQ(listed(cluster, scope()), Lines{"out"});
+  put_by_rename("e.yaml", bad);
+  ASSERT_TRUE(run_until([&] {
+    const Lines all = listed(cluster, scope());
+    return all.size() == 1 && all[0].starts_with("unreadable-file-");
+  }));
+  EXPECT_EQ(log.count("nothing new is offered: what is left out may be an exclude"), 1u) << log.all();
+  put_by_rename("e.yaml", good);
+  EXPECT_TRUE(run_until([&] { return listed(cluster, scope()) == Lines{"out"}; }));
+}
+
 TEST_F(ExcludesTest, ABrokenFileWithoutAWordOfThemStandsForNone) {
   put("e.yaml", policy("one", 1) + "---\nspec: [1,\n");
   DirectoryCluster cluster(loop, log, directory, "here");
@@ -601,6 +621,30 @@ TEST_F(DirectoryClusterTest, AChangedLinkToTheDirectoryIsFollowed) {
   ASSERT_TRUE(run_until([&] { return listed(cluster) == Lines{"v2"}; }));
   put("v2/b.yaml", policy("b", 1));
   ASSERT_TRUE(run_until([&] { return listed(cluster) == (Lines{"b", "v2"}); })) << "it is watched";
+}
+
+// Red when an exclude in a file behind a link says nothing until the daemon starts anew: no event tells of it.
+TEST_F(DirectoryClusterTest, WhatALinkLeadsToIsFollowed) {
+  std::filesystem::create_directories(path("in"));
+  std::filesystem::create_directories(path("out/more"));
+  put("out/a.yaml", policy("a", 1));
+  put("out/more/b.yaml", policy("b", 1));
+  std::filesystem::create_symlink("../out/a.yaml", path("in/a.yaml"));
+  std::filesystem::create_symlink("../out/more", path("in/more"));
+  DirectoryCluster cluster(loop, log, path("in"), "here",
+                           {.broken_for = 1ms, .missing_for = 1ms, .look_at_path = 20ms});
+  ASSERT_EQ(listed(cluster), Lines{"a"});
+  EXPECT_EQ(log.count("a link to a folder is not followed"), 1u);
+  put("out/a.yaml", policy("edited", 10));
+  EXPECT_TRUE(run_until([&] { return listed(cluster) == Lines{"edited"}; }));
+  put("out/.new", policy("replaced", 1));
+  std::filesystem::rename(path("out/.new"), path("out/a.yaml"));
+  EXPECT_TRUE(run_until([&] { return listed(cluster) == Lines{"replaced"}; }));
+  std::filesystem::remove(path("out/a.yaml"));
+  EXPECT_TRUE(run_until([&] { return listed(cluster).empty(); }));
+  put("out/a.yaml", policy("back", 1));
+  EXPECT_TRUE(run_until([&] { return listed(cluster) == Lines{"back"}; }));
+  EXPECT_EQ(log.count("a link to a folder is not followed"), 1u);
 }
 
 // Red when a directory may take any memory, or when an exclude in it is as good as deleted for want of room.

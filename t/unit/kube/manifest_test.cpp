@@ -48,6 +48,36 @@ TEST(DecodeManifest, LeavesOutWhatIsNoObjectAndSaysWhere) {
   EXPECT_EQ(manifest.remarks[3].what, "v1 K without a name: metadata.name: must be a string, not number");
 }
 
+// Red when an exclude that is left out for a mistake is as good as deleted.
+TEST(DecodeManifest, SaysWhereWhatIsLeftOutMayBeAnExclude) {
+  const std::string version = "apiVersion: networking.dra.io/v1alpha1\n",
+                    kind = "kind: DeviceExposurePolicy\n", spec = "spec: {action: exclude}\n";
+  const std::string in_list =
+      "{apiVersion: networking.dra.io/v1alpha1, kind: DeviceExposurePolicy, metadata: {name: a}}";
+  const struct {
+    std::string text;
+    bool may;
+  } rows[] = {
+      {version + kind + "metadata: {name: a}\n" + spec, false},
+      {version + kind + "metadata: {name: a, labels: {gen: 2}}\n" + spec, true},
+      {version + kind + "metadata: {name: 5}\n" + spec, true},
+      {version + kind + spec, true},
+      {version + "kind: deviceexposurepolicy\nmetadata: {name: a}\n" + spec, true},
+      {"apiVersion: networking.dra.io/v1\n" + kind + "metadata: {name: a}\n" + spec, true},
+      {kind + "metadata: {name: a}\n" + spec, true},
+      {version + "metadata: {name: a}\n" + spec, true},
+      {"resources: [a.yaml]\n", false},
+      {"apiVersion: v1\nkind: K\nmetadata: {name: 3}\n", false},
+      {"{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: List, items: [" + in_list + "]}]}", true},
+      {"{apiVersion: v1, kind: List, items: {a: " + in_list + "}}", true},
+      {"{apiVersion: v1, kind: List, items: {}}", false}};
+  for (const auto& row : rows) {
+    const auto manifest = decode_manifest(row.text, "d");
+    EXPECT_EQ(manifest.may_lack_exclude, row.may) << row.text;
+    if (row.may) EXPECT_EQ(manifest.remarks.size(), 1u) << row.text;
+  }
+}
+
 TEST(DecodeManifest, AListInAListIsNotTakenApart) {
   const auto manifest =
       decode_manifest("{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: List, items: []}]}", "d");

@@ -152,6 +152,42 @@ TEST_F(Away, BoundToADriverWithoutOneItIsKnownToHaveNone) {
   EXPECT_EQ(decide_with({name}), "exclude-unknown") << "it may have one";
 }
 
+// Red when an exclude lets a function through whose file in sysfs gives an error while its driver resets it.
+TEST_F(Away, WhatCannotBeReadIsNotAbsent) {
+  vf().netdev = hotplug::Netdev{.name = "ens1f0v0", .mtu = 1500, .link_type = 1};
+  vf().admin_mac = "02:00:00:00:00:09";
+  const std::string vendor = "has(" + attribute("vendor") + ") && " + attribute("vendor") + " == \"8086\"";
+  EXPECT_EQ(decide_with({vendor}), "excluded");
+  vf().vendor.clear();
+  vf().unreadable = {"subsystem_vendor: EIO"};
+  EXPECT_EQ(decide_with({vendor}), "offered") << "another file";
+  vf().unreadable = {"vendor: EIO", "address: \"?\" is not a MAC address",
+                     "operstate, speed: no answer within 1000 ms"};
+  EXPECT_EQ(decide_with({vendor}), "exclude-unknown");
+  EXPECT_NE(explain(last, kVf).summary.find("asks for vendor, which cannot be read (vendor: EIO)"),
+            std::string::npos)
+      << explain(last, kVf).summary;
+  EXPECT_EQ(decide_with({attribute("mac") + " == \"x\""}), "exclude-unknown")
+      << "the PF's word is not its own";
+  EXPECT_EQ(decide_with({attribute("operState") + " == \"down\""}), "exclude-unknown");
+  EXPECT_EQ(decide_with({attribute("linkSpeed") + " == 1"}), "exclude-unknown");
+  EXPECT_EQ(decide_with({attribute("mtu") + " == 9000"}), "offered");
+  EXPECT_EQ(decide_with({}, attribute("type") + " == \"vf\" && !has(" + attribute("vendor") + ")"),
+            "no-policy")
+      << "nor is anything offered by it";
+}
+
+TEST_F(Away, WhatCannotBeReadAnyMoreWithdrawsNothing) {
+  const std::string vendor = "has(" + attribute("vendor") + ") && " + attribute("vendor") + " == \"15b3\"";
+  vf().netdev = hotplug::Netdev{.name = "ens1f0v0", .mtu = 1500, .link_type = 1};
+  ASSERT_EQ(decide_with({vendor}), "offered");
+  memory = last.selectors;
+  published.exposure = {kVfEntry};
+  vf().vendor.clear();
+  vf().unreadable = {"vendor: EIO"};
+  EXPECT_EQ(decide_with({vendor}), "offered");
+}
+
 // Of an interface that left while we watched, what lasts is known; where it is enslaved and whether it is up
 // is not.
 TEST_F(Away, WhatIsRememberedIsKnown) {
