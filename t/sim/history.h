@@ -2,9 +2,11 @@
 // One seed is one history: a list of steps, each with its own luck and the time that passes after it, so that
 // a history with steps left out is still a history.
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "t/sim/world.h"
@@ -30,8 +32,12 @@ struct Outcome {
   std::vector<std::string> log;
 };
 
+/// Of kinds of steps by name, in place of their own.
+using Weights = std::map<std::string, double, std::less<>>;
+
 Knobs knobs_for(uint64_t seed);
-History make_history(uint64_t seed, size_t steps);
+History make_history(uint64_t seed, size_t steps, const Weights& weights = {});
+bool is_step(std::string_view name);
 Outcome run_history(const History& history, bool loud = false);
 /// Leaves steps out as long as the same invariant still breaks.
 History shortened(const History& history, const Outcome& outcome, double seconds_max);

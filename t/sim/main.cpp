@@ -43,6 +43,7 @@ constexpr const char* kUsage =
     "  --first N       the first of several seeds (1)\n"
     "  --seeds N       how many (500)\n"
     "  --steps N       of each history (500)\n"
+    "  --weight NAME=N of a kind of steps, in place of its own\n"
     "  --for TIME      go on to the next seed for so long: 90s, 10m, 1h\n"
     "  --demand        fail when a state of the list was never reached, or too rarely\n"
     "  --all           go on after histories that fail, and shorten none\n"
@@ -57,6 +58,7 @@ struct Arguments {
   uint64_t seed = 1;
   size_t seeds = 500, steps = 500, each = 60, memory = 200, nodes = 500;
   double seconds = 0;  // 0: as many as there are seeds
+  Weights weights;
   bool is_loud = false, is_demanding = false, goes_on = false;
 };
 
@@ -193,7 +195,7 @@ Tally random_histories(const Arguments& arguments) {
     const bool enough = arguments.seconds > 0 ? now_seconds() - start > arguments.seconds
                                               : seed >= arguments.seed + arguments.seeds;
     if (enough) break;
-    const History history = make_history(seed, arguments.steps);
+    const History history = make_history(seed, arguments.steps, arguments.weights);
     const Outcome outcome = run_history(history);
     for (const auto& [what, count] : outcome.seen) ++histories[what];
     writes += outcome.writes;
@@ -250,6 +252,9 @@ bool read_arguments(const std::vector<std::string>& words, Arguments& out) {
       out.seeds = number;
     else if (word == "--steps")
       out.steps = number;
+    else if (const size_t equals = value.find('=');
+             word == "--weight" && equals != std::string::npos && is_step(value.substr(0, equals)))
+      out.weights[value.substr(0, equals)] = std::strtod(value.c_str() + equals + 1, nullptr);
     else if (word == "--for")
       out.seconds = seconds_of(value);
     else if (word == "--scenario")

@@ -74,13 +74,17 @@ const std::vector<StepKind>& all_steps() {
   return kAll;
 }
 
-int pick_kind(Dice& dice, const Knobs& knobs) {
+int pick_kind(Dice& dice, const Knobs& knobs, const Weights& weights) {
   if (dice.chance(knobs.quiet)) return 0;
+  const auto weight_of = [&](const StepKind& kind) {
+    const auto at = weights.find(kind.name);
+    return (at == weights.end() ? kind.weight : at->second) * (knobs.*kind.lively);
+  };
   double all = 0;
-  for (const StepKind& kind : all_steps()) all += kind.weight * (knobs.*kind.lively);
+  for (const StepKind& kind : all_steps()) all += weight_of(kind);
   double at = dice.real() * all;
   for (size_t i = 1; i < all_steps().size(); ++i) {
-    at -= all_steps()[i].weight * (knobs.*all_steps()[i].lively);
+    at -= weight_of(all_steps()[i]);
     if (at < 0) return static_cast<int>(i);
   }
   return 0;
@@ -136,11 +140,16 @@ Knobs knobs_for(uint64_t seed) {
   return knobs;
 }
 
-History make_history(uint64_t seed, size_t steps) {
+bool is_step(std::string_view name) {
+  return std::any_of(all_steps().begin(), all_steps().end(),
+                     [&](const StepKind& kind) { return name == kind.name; });
+}
+
+History make_history(uint64_t seed, size_t steps, const Weights& weights) {
   History history{seed, knobs_for(seed), {}};
   Dice dice(seed);
   for (size_t i = 0; i < steps; ++i) {
-    const int kind = pick_kind(dice, history.knobs);
+    const int kind = pick_kind(dice, history.knobs, weights);
     const uint64_t luck = dice.next();
     history.steps.push_back({kind, luck, pick_wait(dice)});
   }
