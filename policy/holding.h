@@ -26,8 +26,8 @@ struct Holding {
   bool is_withdrawn = false;  // no longer offered, and may still be allocated
   /// Withdrawn before this process began, and its device has not been seen yet: it may come still.
   bool is_awaited = false;
-  /// Withdrawn, and it may be allocated beside another contested one of its group: an edit has put both there, or
-  /// claims show both allocated.
+  /// Withdrawn, and it may be allocated beside another contested one that excludes it: an edit has put both into one
+  /// group, or claims show both allocated.
   bool is_contested = false;
   bool operator==(const Holding&) const = default;
 };

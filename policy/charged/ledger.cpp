@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "policy/exposure/exclusion.h"
+
 namespace sliced::policy {
 
 void Ledger::begin(RecordDoubt doubt, TimePoint now) {
@@ -395,26 +397,22 @@ size_t Ledger::learn_allocated(const PoolKey& key, const std::map<std::string, b
   return found;
 }
 
-// What is allocated at the same time was given away beside each other, by whatever groups it had then: an edit may have
-// come between, while nobody knew the record, and what has any group takes the token of each. Both take more of the one
-// token than there is, and nothing of the pool would be given away that takes any.
+// What is allocated at the same time was given away beside each other: an edit may have come between while nobody knew the
+// record, what has any group takes the token of each, and a claim may be of the device that had the address before. All
+// of them take more of a counter than there is, which the scheduler does not see where one of them stands no more.
 size_t Ledger::contest(const PoolKey& key, const std::map<std::string, bool>& shared_by_name) {
   Pool& pool = pools_[key];
-  std::map<std::string_view, std::vector<Holding*>> by_device;
+  const std::string pf = key.first == names_.exposure_driver ? whole_holding(key.second).device : "";
+  PoolHoldings together(pf);
+  std::vector<Holding*> all;
   for (const auto& [name, is_share] : shared_by_name)
-    if (const auto at = pool.entries.find(name); at != pool.entries.end())
-      if (Holding& holding = at->second.holding; !holding.group.empty())
-        by_device[holding.device].push_back(&holding);
-  size_t offered = 0;
-  for (const auto& [device, all] : by_device) {
-    std::map<std::string_view, size_t> of_group;
-    for (const Holding* one : all) ++of_group[one->group];
-    for (Holding* one : all) {
-      const bool is_any = one->group == kAnyGroup;
-      const size_t takers = is_any ? all.size() : of_group[one->group] + of_group[kAnyGroup];
-      if (takers > 1 && !std::exchange(one->is_contested, true) && !one->is_withdrawn) ++offered;
+    if (const auto at = pool.entries.find(name); at != pool.entries.end()) {
+      all.push_back(&at->second.holding);
+      together.add(*all.back());
     }
-  }
+  size_t offered = 0;
+  for (Holding* one : all)
+    if (together.exclude(*one) && !std::exchange(one->is_contested, true) && !one->is_withdrawn) ++offered;
   return offered;
 }
 

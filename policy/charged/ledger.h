@@ -138,7 +138,7 @@ class Ledger {
   struct Change {
     size_t released = 0;      // entries that are free now
     size_t found_out = 0;     // that are allocated, and were not known to be
-    size_t contested = 0;     // that are offered, and allocated beside another one of their group
+    size_t contested = 0;     // that are offered, and allocated beside what excludes them
     bool ends_doubt = false;  // all that is allocated is known from now on
   };
   /// Frees what is withdrawn, was acknowledged as that kGrace before the census began, is not in it and is
@@ -244,7 +244,7 @@ class Ledger {
                          const hotplug::Inventory& inventory, bool is_lost, TimePoint now);
   size_t learn_allocated(const PoolKey& key, const std::map<std::string, bool>& shared_by_name, bool is_lost,
                          TimePoint now);
-  // How many offered entries are found to be allocated beside another one of their group.
+  // How many offered entries are found to be allocated beside one that excludes them.
   size_t contest(const PoolKey& key, const std::map<std::string, bool>& shared_by_name);
 
   const Names names_;

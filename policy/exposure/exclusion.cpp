@@ -234,20 +234,15 @@ struct Regrouped {
   bool is_offer;
 };
 
-bool are_of_one_group(const Holding& a, const Holding& b) {
-  if (a.group.empty() || b.group.empty()) return false;
-  return a.group == b.group || a.group == kAnyGroup || b.group == kAnyGroup;
-}
-
-bool are_contested(const Regrouped& a, const Regrouped& b) {
-  if (!(a.is_offer || b.is_offer) || !are_of_one_group(a.now, b.now)) return false;
-  const bool were_contested = a.was->is_contested && b.was->is_contested && are_of_one_group(*a.was, *b.was);
-  return were_contested || !exclude_each_other(*a.was, *b.was, "");
+bool are_contested(const Regrouped& a, const Regrouped& b, const std::string& pf) {
+  if (&a == &b || !(a.is_offer || b.is_offer) || !exclude_each_other(a.now, b.now, pf)) return false;
+  return (a.was->is_contested && b.was->is_contested) || !exclude_each_other(*a.was, *b.was, pf);
 }
 
 }  // namespace
 
-std::vector<Holding> contested(const std::vector<Holding>& offers, const std::vector<Holding>& holdings) {
+std::vector<Holding> contested(const std::vector<Holding>& offers, const std::vector<Holding>& holdings,
+                               const std::string& pf) {
   std::map<std::string_view, const Holding*> offered;
   for (const Holding& offer : offers) offered.emplace(offer.entry, &offer);
   std::map<std::string_view, std::vector<Regrouped>> by_device;
@@ -263,11 +258,21 @@ std::vector<Holding> contested(const std::vector<Holding>& offers, const std::ve
   }
   std::vector<Holding> out;
   if (!is_any) return out;
+  const auto is_beside = [&](const Regrouped& one, std::string_view device) {
+    const auto at = by_device.find(device);
+    return at != by_device.end() &&
+           std::any_of(at->second.begin(), at->second.end(),
+                       [&](const Regrouped& other) { return are_contested(one, other, pf); });
+  };
   for (const auto& [device, all] : by_device)
-    for (const Regrouped& one : all)
-      if (std::any_of(all.begin(), all.end(),
-                      [&](const Regrouped& other) { return &one != &other && are_contested(one, other); }))
-        out.push_back(one.now);
+    for (const Regrouped& one : all) {
+      const bool is_whole = device == pf && one.now.is_exclusive;
+      const bool is_any_other =
+          is_whole ? std::any_of(by_device.begin(), by_device.end(),
+                                 [&](const auto& other) { return is_beside(one, other.first); })
+                   : is_beside(one, device) || is_beside(one, pf);
+      if (is_any_other) out.push_back(one.now);
+    }
   return out;
 }
 

@@ -47,12 +47,14 @@ class PoolHoldings {
   size_t count_ = 0;
 };
 
-/// Holdings that may be allocated at the same time although their groups of today keep them apart: an edit has put
-/// what may be allocated into one exclusionGroup. What both consume would be more than the counter of that group
-/// has, and then a scheduler gives away nothing of the pool that consumes any. So none of them can be offered until
-/// at most one of them may be allocated. holdings: what may be allocated, of one pool; offers: what policies offer
-/// of it today. Returned with their groups of today, as withdrawn and contested.
-std::vector<Holding> contested(const std::vector<Holding>& offers, const std::vector<Holding>& holdings);
+/// Holdings that may be allocated at the same time although they exclude each other today: an edit has put what may
+/// be allocated into one exclusionGroup, or claims show both. What both consume would be more than their counter
+/// has: then a scheduler gives away nothing of the pool that consumes any, but more shares of what is allocated. So
+/// none of them can be offered until at most one of them may be allocated. holdings: what may be allocated, of one
+/// pool; offers: what policies offer of it today; pf: as for exclude_each_other(). Returned with their groups of
+/// today, as withdrawn and contested.
+std::vector<Holding> contested(const std::vector<Holding>& offers, const std::vector<Holding>& holdings,
+                               const std::string& pf);
 
 struct Exclusion {
   std::vector<kube::CounterSet> counters;  // empty: no two entries exclude each other

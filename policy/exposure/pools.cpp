@@ -127,7 +127,7 @@ void ExposurePools::hold_back_contested(const std::string& name, Pool& pool, std
   std::vector<Holding> offers;
   for (const Candidate& candidate : pool.candidates) offers.push_back(candidate.holding);
   std::map<std::string_view, const Holding*> apart;
-  all = contested(offers, holdings);
+  all = contested(offers, holdings, pool.pf);
   for (const Holding& one : all) apart.emplace(one.entry, &one);
   if (apart.empty()) return;
   for (Candidate& candidate : pool.candidates)

@@ -501,6 +501,30 @@ TEST_F(ChargedTest, AnAllocatedShareThatNoRecordTellsOf) {
   }
 }
 
+// A claim by the name of a VF stands, of one that was there before; shares of today's VF are given away. Red when more
+// of them are, or when the VF's overdrawn counter keeps a scheduler from giving away what takes any of the other VF's.
+TEST_F(ChargedTest, WhatIsFoundAllocatedBesideWhatIsOffered) {
+  const std::string share = std::string(kFirstVf) + "-share", other = "0000-3b-02-1-share";
+  make_pf(2);
+  put_exposure("p", of_type("vf", persona("-share", true)));
+  put_exposure("q", of_type("pf", persona("-q", true)));
+  start();
+  run(kKnown);
+  put_claim("today", kExposureDriver, kPool, share, "a-share");
+  put_claim("former", kExposureDriver, kPool, kFirstVf);
+  remove_exposure("q");  // so that the claims are looked at
+  run(3min);
+  EXPECT_EQ(recorded(), (std::set<std::string>{kFirstVf, share}));
+  EXPECT_EQ(offered_by(kExposureDriver), std::set<std::string>{other});
+  EXPECT_TRUE(can_allocate(kExposureDriver, other));
+  run(10min);
+  EXPECT_EQ(recorded(), (std::set<std::string>{kFirstVf, share})) << "both claims stand";
+  remove_claim("former");
+  run(3min);
+  EXPECT_EQ(recorded(), std::set<std::string>());
+  EXPECT_TRUE(can_allocate(kExposureDriver, share));
+}
+
 // A pool without a PF has nothing that could be charged as a whole: each of its devices is, also after
 // another restart.
 TEST_F(ChargedTest, ARecordOfLinksThatCannotBeUnderstood) {

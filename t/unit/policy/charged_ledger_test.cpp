@@ -425,11 +425,41 @@ TEST_F(ChargedLedger, WhatIsAllocatedBesideOneOfAnUnknownGroupIsContested) {
   EXPECT_EQ(change.contested, 1u);
   const std::vector<Holding> holdings = ledger.holdings().at(kPool.second);
   ASSERT_EQ(holdings.size(), 2u);
-  EXPECT_EQ(sliced::policy::contested({m}, holdings).size(), 2u);
+  EXPECT_EQ(sliced::policy::contested({m}, holdings, kPfId).size(), 2u);
   EXPECT_EQ(census(12s, both).contested, 0u) << "it is known by now";
   decide({share("-m")});
   EXPECT_EQ(census(13s, both).contested, 0u) << "without a group it takes nothing of one";
-  EXPECT_EQ(sliced::policy::contested({share("-m")}, ledger.holdings().at(kPool.second)).size(), 0u);
+  EXPECT_EQ(sliced::policy::contested({share("-m")}, ledger.holdings().at(kPool.second), kPfId).size(), 0u);
+}
+
+// A claim of the device that had the address before stands for the one that has it now. Red when what is offered, and
+// allocated too, stays beside it: that overdraws their counter, and more shares of it would be given away.
+TEST_F(ChargedLedger, WhatIsAllocatedBesideWhatExcludesItIsContested) {
+  struct Row {
+    const char* what;
+    Holding offered, found;
+    bool excludes;
+  };
+  const Holding vf{kVf, kVfId, kVf}, vf_share{std::string(kVf) + "-m", kVfId, kVf, false};
+  const std::vector<Row> rows = {{"a share, and the whole PF", share("-m"), whole_pf(), true},
+                                 {"a VF, and the whole PF", vf, whole_pf(), true},
+                                 {"the whole PF, and a VF", whole_pf(), vf, true},
+                                 {"a share of a VF, and the VF", vf_share, vf, true},
+                                 {"a VF, and a share of its PF", vf, share("-m"), false},
+                                 {"two shares", share("-m"), share("-i"), false}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    begin_anew();
+    decide({row.offered});
+    const Allocations both{
+        {kPool,
+         {{row.offered.entry, !row.offered.is_exclusive}, {row.found.entry, !row.found.is_exclusive}}}};
+    const Ledger::Change change = census(10s, both);
+    EXPECT_EQ(change.found_out, 1u);
+    EXPECT_EQ(change.contested, row.excludes ? 1u : 0u);
+    const auto apart = sliced::policy::contested({row.offered}, ledger.holdings().at(kPool.second), kPfId);
+    EXPECT_EQ(apart.size(), row.excludes ? 2u : 0u);
+  }
 }
 
 // They were given away before the record was lost, and an edit has come between. Red when both go on being offered:
@@ -448,7 +478,7 @@ TEST_F(ChargedLedger, WhatIsAllocatedTogetherAndOfOneGroupTodayIsContested) {
     EXPECT_EQ(change.released, is_seen ? 0u : 1u) << "what was not known";
     EXPECT_EQ(change.contested, 2u);
     const std::vector<Holding> holdings = ledger.holdings().at(kPool.second);
-    const std::vector<Holding> apart = sliced::policy::contested(offers, holdings);
+    const std::vector<Holding> apart = sliced::policy::contested(offers, holdings, kPfId);
     ASSERT_EQ(apart.size(), 2u);
     EXPECT_EQ(apart[0].group, "rx");
     EXPECT_EQ(apart[1].group, "rx");

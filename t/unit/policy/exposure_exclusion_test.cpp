@@ -205,7 +205,7 @@ TEST(Exclusion, WhatAnEditPutsIntoOneGroupWhileBothMayBeAllocated) {
   for (const ContestedRow& row : rows) {
     SCOPED_TRACE(row.what);
     std::set<std::string> found;
-    for (const Holding& one : contested(row.offers, row.holdings)) {
+    for (const Holding& one : contested(row.offers, row.holdings, kPf)) {
       found.insert(one.entry);
       EXPECT_TRUE(one.is_withdrawn && one.is_contested && one.group == "rx");
     }
