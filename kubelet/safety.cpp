@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "policy/exposure/exclusion.h"
 #include "policy/gates/host_use.h"
+#include "policy/holding.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {

@@ -1,5 +1,7 @@
 #pragma once
-// What an entry has while it is allocated: its device as a whole or a share of it, in its exclusion group.
+// What an entry has while it is allocated: its device as a whole or a share of it, in its exclusion group. Which
+// of them exclude each other.
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -33,5 +35,28 @@ struct Holding {
 };
 
 using HoldingsByPool = std::map<std::string, std::vector<Holding>>;
+
+/// Whether two entries of a pool must never be allocated at the same time. pf: host device id of the pool's PF, "" where
+/// it has none.
+bool exclude_each_other(const Holding& a, const Holding& b, const std::string& pf);
+
+/// Entries of one pool, to be asked whether another can stand beside them. An answer costs what there is of
+/// its device, however many others there are.
+class PoolHoldings {
+ public:
+  /// pf: as for exclude_each_other(); must outlive this, and so must what is added.
+  explicit PoolHoldings(const std::string& pf) : pf_(pf) {}
+  void add(const Holding& holding) { by_device_[holding.device].push_back(&holding), ++count_; }
+  /// Whether it and one of them exclude each other.
+  bool exclude(const Holding& holding) const;
+
+ private:
+  using Personas = std::vector<const Holding*>;
+  const Personas& of(const std::string& device) const;
+
+  const std::string& pf_;
+  std::map<std::string_view, Personas> by_device_;
+  size_t count_ = 0;
+};
 
 }  // namespace sliced::policy

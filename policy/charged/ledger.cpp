@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "policy/exposure/exclusion.h"
-
 namespace sliced::policy {
 
 void Ledger::begin(RecordDoubt doubt, TimePoint now) {

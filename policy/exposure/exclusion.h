@@ -1,5 +1,5 @@
 #pragma once
-// Which entries of a pool exclude each other, and the counters that make the scheduler see it.
+// The counters that make the scheduler see which entries of a pool exclude each other.
 //
 // A counter is a heap of tokens: an entry takes its tokens once while it is allocated at all, however many
 // shares of it are (KEP-4815 with KEP-5075; kube-scheduler from 1.36.2). Pure; checked by brute force.
@@ -23,28 +23,6 @@ struct PoolMembers {
   };
   std::vector<Vf> vfs;  // all that are present, offered or not
   std::vector<Holding> personas;
-};
-
-/// Whether two entries of a pool must never be allocated at the same time.
-bool exclude_each_other(const Holding& a, const Holding& b, const std::string& pf);
-
-/// Entries of one pool, to be asked whether another can stand beside them. An answer costs what there is of
-/// its device, however many others there are.
-class PoolHoldings {
- public:
-  /// pf: as for exclude_each_other(); must outlive this, and so must what is added.
-  explicit PoolHoldings(const std::string& pf) : pf_(pf) {}
-  void add(const Holding& holding) { by_device_[holding.device].push_back(&holding), ++count_; }
-  /// Whether it and one of them exclude each other.
-  bool exclude(const Holding& holding) const;
-
- private:
-  using Personas = std::vector<const Holding*>;
-  const Personas& of(const std::string& device) const;
-
-  const std::string& pf_;
-  std::map<std::string_view, Personas> by_device_;
-  size_t count_ = 0;
 };
 
 /// Holdings that may be allocated at the same time although they exclude each other today: an edit has put what may

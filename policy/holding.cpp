@@ -1,0 +1,34 @@
+#include "policy/holding.h"
+
+#include <algorithm>
+
+namespace sliced::policy {
+
+bool exclude_each_other(const Holding& a, const Holding& b, const std::string& pf) {
+  if (a.device == b.device) {
+    if (a.entry == b.entry) return false;
+    const bool is_any =
+        (a.group == kAnyGroup && !b.group.empty()) || (b.group == kAnyGroup && !a.group.empty());
+    return a.is_exclusive || b.is_exclusive || is_any || (!a.group.empty() && a.group == b.group);
+  }
+  if (pf.empty()) return false;
+  // A PF as a whole is not there for its VFs while somebody has it.
+  return (a.device == pf && a.is_exclusive) || (b.device == pf && b.is_exclusive);
+}
+
+const PoolHoldings::Personas& PoolHoldings::of(const std::string& device) const {
+  static const Personas kNone;
+  const auto at = by_device_.find(device);
+  return at == by_device_.end() ? kNone : at->second;
+}
+
+bool PoolHoldings::exclude(const Holding& holding) const {
+  const auto excludes_it = [&](const Holding* one) { return exclude_each_other(holding, *one, pf_); };
+  const Personas& of_it = of(holding.device);
+  if (std::any_of(of_it.begin(), of_it.end(), excludes_it)) return true;
+  if (holding.device == pf_) return holding.is_exclusive && !pf_.empty() && count_ > of_it.size();
+  const Personas& of_pf = of(pf_);
+  return std::any_of(of_pf.begin(), of_pf.end(), excludes_it);
+}
+
+}  // namespace sliced::policy
