@@ -235,7 +235,8 @@ void Machine::move_away(int ifindex) {
     if (other.parent == ifindex) above.push_back(index);
   for (const int index : above) drop_interface(index);
   const Interface left = *netdev;
-  netdev->has_left_unfinished = has_udevd && !netdev->is_finished;
+  netdev->has_left_unfinished =
+      has_udevd && (!netdev->is_finished || is_blind || now() - netdev->finished_at < kReadBound);
   netdev->is_here = false;
   netdev->master = 0;
   netdev->has_default_route = false;

@@ -53,7 +53,9 @@ class Machine {
     int master = 0, parent = 0, vlan_id = 0;
     bool has_default_route = false;
     bool is_finished = false;  // by udevd
-    bool has_come_back = false, has_left_unfinished = false;
+    TimePoint finished_at{};
+    bool has_come_back = false;
+    bool has_left_unfinished = false;  // or before anybody need have read that it was finished
   };
   struct Function {
     std::string address, pf;  // pf "" for a PF
@@ -133,7 +135,8 @@ class Machine {
   const std::map<std::string, Function>& functions() const { return functions_; }
   const std::map<int, Interface>& interfaces() const { return interfaces_; }
   const Interface* interface_of(const std::string& function) const;  // wherever it is
-  /// Whether a function, or a link by its name, has an interface that udevd has not finished with, or had not when it left.
+  /// Whether a function, or a link by its name, has an interface that udevd has not finished with, or had
+  /// not as far as anybody need know when it left.
   bool is_unfinished(const std::string& id) const;
   /// Its interface was in a pod since the daemon started, or that of a function that had its address.
   bool was_away(const std::string& function) const { return were_away_.contains(function); }

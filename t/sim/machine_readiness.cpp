@@ -1,5 +1,6 @@
 // What readiness asks of a machine: the admin MACs that PFs enforce, and whether udevd has finished with an interface.
 #include <algorithm>
+#include <utility>
 
 #include "t/sim/machine.h"
 
@@ -27,7 +28,7 @@ std::optional<std::map<int, hotplug::VfConfig>> Machine::vf_configs(int ifindex)
 std::string Machine::finish(int ifindex) {
   Interface* netdev = find(ifindex);
   if (netdev == nullptr || !netdev->is_here) return "";
-  netdev->is_finished = true;
+  if (!std::exchange(netdev->is_finished, true)) netdev->finished_at = now();
   return netdev->name;
 }
 
