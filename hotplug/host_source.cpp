@@ -331,6 +331,8 @@ void HostSource::commit() {
   Marks marks = std::move(reading_->marks);
   readings_ = std::move(*reading_->result);
   reading_.reset();
+  if (!unread_names_.empty())
+    for (const auto& [name, netdev] : readings_.netdevs) unread_names_.erase(netdev.ifindex);
   late_.reset();
   is_assembly_due_ = false;
   NetdevChanges changes = marks.changes;

@@ -170,7 +170,9 @@ class HostSource {
   void edit(Edit change);
   /// An edit, and the inventory is concluded anew at once: without a reading, the first of a burst on its turn.
   void vanish(Edit change, const std::string& why);
+  /// As it was read, or else heard of last; "" neither.
   std::string name_of_ifindex(int ifindex) const;
+  void note_name(const LinkChange& event);
 
   // Readings. One at a time; what is marked meanwhile is read next.
   void schedule();
@@ -219,6 +221,8 @@ class HostSource {
   InventoryBook book_, judge_{InventoryBook::Conclude::kEverything};  // the second for on_doubt alone
   HostReadings readings_;
   Marks marks_;
+  /// By ifindex, of interfaces that were heard of and have not been read yet: kTouchedMax at most.
+  std::map<int, std::string> unread_names_;
   std::unique_ptr<Reading> reading_;
   CarefulReads entries_;
   CarefulReads slow_;

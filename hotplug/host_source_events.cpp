@@ -77,12 +77,21 @@ void HostSource::on(const LinkChange& event) {
   marks_.touched.netdevs.insert(event.name);
   if (event.is_deleted) {
     marks_.changes.left.insert(event.name);
+    unread_names_.erase(event.ifindex);
     if (!event.is_moved) marks_.changes.ended[event.ifindex] = event.name;
     return vanish(EraseNetdev{event.name, event.ifindex}, why);
   }
   const std::string known = name_of_ifindex(event.ifindex);
   if (!known.empty() && known != event.name) rename({known, event.name, event.ifindex});
+  note_name(event);
   mark(why);
+}
+
+// An interface is often renamed within the moment of its coming, and by that alone it is told from one that has come back
+// from a pod under another name.
+void HostSource::note_name(const LinkChange& event) {
+  if (unread_names_.size() >= kTouchedMax) unread_names_.clear();
+  unread_names_[event.ifindex] = event.name;
 }
 
 // It may be gone under its new name before it has been read.
@@ -179,7 +188,8 @@ void HostSource::vanish(Edit change, const std::string& why) {
 std::string HostSource::name_of_ifindex(int ifindex) const {
   for (const auto& [name, netdev] : readings_.netdevs)
     if (netdev.ifindex == ifindex) return name;
-  return "";
+  const auto heard = unread_names_.find(ifindex);
+  return heard == unread_names_.end() ? "" : heard->second;
 }
 
 }  // namespace sliced::hotplug

@@ -391,6 +391,25 @@ TEST_F(HostSourceTest, IntoAPodAndBackUnderAnotherName) {
   EXPECT_EQ(find("0000:3b:00.0")->netdev->name, "ens1x");
 }
 
+// Events of udev are lost, and with them that the function of an interface that was in a pod was made anew. Red when its
+// new interface is taken for the former one that a pod has renamed: netlink has told of the renaming.
+TEST_F(HostSourceTest, RenamedBeforeItWasRead) {
+  tree.pci("0000:3b:00.0").driver("igb").netdev("ens1x");
+  start_quietly();
+  const int ifindex = find("0000:3b:00.0")->netdev->ifindex;
+  tree.remove_netdev("ens1x");
+  say(LinkChange{ifindex, "ens1x", true, true});
+  scheduler.advance(1s);
+  ASSERT_TRUE(find("0000:3b:00.0")->netdev->stale);
+  tree.pci("0000:3b:00.0").netdev("ens1");
+  say(Overflow{"udev: ENOBUFS"});
+  say(LinkChange{99, "eth7"});
+  say(LinkChange{99, "ens1"});
+  scheduler.advance(1s);
+  EXPECT_FALSE(find("0000:3b:00.0")->netdev->stale);
+  EXPECT_EQ(find("0000:3b:00.0")->netdev->name, "ens1");
+}
+
 TEST_F(HostSourceTest, RdmaAppears) {
   auto pf = tree.pci("0000:3b:00.0").netdev("ens1");
   start_quietly();
