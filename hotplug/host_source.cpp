@@ -75,6 +75,7 @@ void HostSource::begin_reading() {
   coalesce_.reset();
   reading_ = std::make_unique<Reading>();
   reading_->number = ++readings_begun_;
+  reading_->shortages = ports_.host->shortages();
   reading_->marks = std::exchange(marks_, Marks{});
   ++(reading_->marks.full ? counters_.full_scans : counters_.partial_scans);
   if (is_careful_)
@@ -126,8 +127,10 @@ void HostSource::read_carefully() {
 }
 
 void HostSource::retry_later() {
+  const bool is_short = reading_->shortages != ports_.host->shortages();
   ports_.log.warning("the host cannot be listed; what is known stands, trying again later",
-                     {{"retry_ms", static_cast<int64_t>(retry_delay_.count())}});
+                     {{"retry_ms", static_cast<int64_t>(retry_delay_.count())},
+                      {"why", is_short ? "there are no file descriptors left" : ""}});
   marks_.merge(std::move(reading_->marks));
   reading_.reset();
   retry_ = ports_.scheduler.after(retry_delay_, [this] {
@@ -151,13 +154,14 @@ void HostSource::read_routes() {
   auto read = [this, host = ports_.host, scratch]() -> CarefulReads::Apply {
     read_default_routes(*host, *scratch);
     return [this, scratch] {
-      reading_->result->default_routes = scratch->default_routes;
+      keep_default_routes(*scratch, *reading_->result);
       reading_->result->problems = scratch->problems;
     };
   };
   auto on_hung = [this] {
     say_hung("default routes");
     keep_default_routes(readings_, *reading_->result);
+    reading_->result->are_routes_unknown = !readings_.were_routes_read;
   };
   std::vector<CarefulReads::Ask> asks;
   asks.push_back({"default routes", std::move(read), std::move(on_hung)});
@@ -213,7 +217,9 @@ void HostSource::on_read() {
   for (const std::string& problem : problems)
     if (said_problems_.note(problem)) say(problem);
   if (const size_t unsaid = said_problems_.end_round(); unsaid > 0) say(and_more(unsaid));
-  if (reading_->result->is_incomplete) return retry_later();  // what was read before stands
+  // What was read before stands. For want of descriptors anything may seem to be absent.
+  if (reading_->result->is_incomplete || reading_->shortages != ports_.host->shortages())
+    return retry_later();
   retry_delay_ = Millis{1000};
   for (const Edit& late : std::exchange(reading_->edits, {})) apply(late, *reading_->result);
   keep_late_facts(*reading_->result);
@@ -281,7 +287,10 @@ CarefulReads::Ask HostSource::slow_ask(const std::string& name, int ifindex) {
     });
   };
   auto read = [host = ports_.host, name, take]() -> CarefulReads::Apply {
-    return [take, facts = read_slow_facts(*host, name)] { take([&](const auto&) { return facts; }); };
+    const uint64_t shortages = host->shortages();
+    return [take, facts = read_slow_facts(*host, name), is_short = host->shortages() != shortages] {
+      take([&](const auto& before) { return is_short && before ? before : facts; });
+    };
   };
   auto on_hung = [this, name, take] {
     say_hung(name);

@@ -151,6 +151,7 @@ class HostSource {
     Marks marks;
     std::shared_ptr<HostReadings> result;
     std::vector<Edit> edits;
+    uint64_t shortages = 0;  // HostView::shortages() at its begin
     std::unique_ptr<reactor::Job> job;
     bool is_read = false;  // the fast part is in result
   };

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -46,6 +47,19 @@ Error errno_error(std::string_view path, int number) {
   }
   return Error{code, escaped(path) + ": " + (name != nullptr ? name : "errno " + std::to_string(number))};
 }
+
+// One of a view and of the directories that it has opened.
+class Shortages {
+ public:
+  Error failed_to_open(std::string_view path, int number) const {
+    if (number == EMFILE || number == ENFILE) ++*count_;
+    return errno_error(path, number);
+  }
+  uint64_t count() const { return *count_; }
+
+ private:
+  std::shared_ptr<std::atomic<uint64_t>> count_ = std::make_shared<std::atomic<uint64_t>>(0);
+};
 
 template <class Call>
 auto retried(Call call) {
@@ -112,14 +126,15 @@ bool is_single_component(std::string_view name) {
 // A single component opened with O_NOFOLLOW cannot leave its directory, so no openat2 is needed here.
 class OpenDir final : public HostDir {
  public:
-  OpenDir(Descriptor fd, std::string_view path) : fd_(std::move(fd)), path_(path) {}
+  OpenDir(Descriptor fd, std::string_view path, Shortages shortages)
+      : fd_(std::move(fd)), path_(path), shortages_(std::move(shortages)) {}
 
   Result<std::string> read(std::string_view name, size_t size_max) const override {
     if (!is_single_component(name)) return errno_error(below(name), EINVAL);
     const std::string text(name);
     const Descriptor file(
         ::openat(fd_.get(), text.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
-    if (!file) return errno_error(below(name), errno);
+    if (!file) return shortages_.failed_to_open(below(name), errno);
     auto bytes = read_whole(file, name, size_max);
     if (!bytes) return std::move(bytes.error()).in(escaped(path_));
     return bytes;
@@ -144,6 +159,7 @@ class OpenDir final : public HostDir {
 
   Descriptor fd_;
   std::string path_;
+  const Shortages shortages_;
   mutable bool listed_ = false;
 };
 
@@ -153,19 +169,19 @@ class FileHostView final : public HostView {
 
   Result<std::string> read(std::string_view path, size_t size_max) const override {
     const Descriptor file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    if (!file) return errno_error(path, errno);
+    if (!file) return shortages_.failed_to_open(path, errno);
     return read_whole(file, path, size_max);
   }
 
   Result<std::vector<std::string>> list(std::string_view path) const override {
     const Descriptor dir = open(path, O_RDONLY | O_DIRECTORY);
-    if (!dir) return errno_error(path, errno);
+    if (!dir) return shortages_.failed_to_open(path, errno);
     return list_names(dir, path);
   }
 
   Result<std::string> readlink(std::string_view path) const override {
     const Descriptor link = open(path, O_PATH | O_NOFOLLOW);
-    if (!link) return errno_error(path, errno);
+    if (!link) return shortages_.failed_to_open(path, errno);
     auto target = read_link_at(link.get(), "", path);
     // readlinkat("") on something that is no link says ENOENT; say what a plain readlink would.
     if (!target && target.error().code == Errc::kNotFound) return errno_error(path, EINVAL);
@@ -174,8 +190,8 @@ class FileHostView final : public HostView {
 
   Result<std::unique_ptr<HostDir>> open_dir(std::string_view path) const override {
     Descriptor dir = open(path, O_RDONLY | O_DIRECTORY);
-    if (!dir) return errno_error(path, errno);
-    return std::unique_ptr<HostDir>(std::make_unique<OpenDir>(std::move(dir), path));
+    if (!dir) return shortages_.failed_to_open(path, errno);
+    return std::unique_ptr<HostDir>(std::make_unique<OpenDir>(std::move(dir), path, shortages_));
   }
 
   Result<std::optional<std::set<int>>> default_route_links() const override {
@@ -185,6 +201,7 @@ class FileHostView final : public HostView {
     return std::optional(std::move(*links));
   }
 
+  uint64_t shortages() const override { return shortages_.count(); }
   bool is_live() const override { return is_live_; }
 
  private:
@@ -208,6 +225,7 @@ class FileHostView final : public HostView {
 
   Descriptor root_;
   bool is_live_;
+  const Shortages shortages_;
 };
 
 // For views that are not made of files.

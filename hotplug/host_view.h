@@ -7,6 +7,7 @@
 // Errors:  kNotFound (ENOENT, ENODEV, ENXIO: the entry is not there, or its device went away), kInvalid
 //          (EINVAL, EOPNOTSUPP, ENOTSUP: the entry is there and the kernel has no value for it), kDenied,
 //          kTooLarge, kIo (the text has the path and the errno's name).
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -49,6 +50,9 @@ class HostView {
   virtual Result<std::optional<std::set<int>>> default_route_links() const {
     return std::optional<std::set<int>>{};
   }
+  /// How often a file could not be opened for want of descriptors, of this process or of the system. What was said to be
+  /// unreadable meanwhile may well be there.
+  virtual uint64_t shortages() const { return 0; }
   /// True when this is the running system ("/"), false for a snapshot below another root.
   virtual bool is_live() const = 0;
 };

@@ -241,6 +241,8 @@ void keep_default_routes(const HostReadings& before, HostReadings& now) {
   for (const auto& [name, netdev] : now.netdevs)
     if (links.contains(netdev.ifindex)) kept.insert(name);
   now.default_routes = std::move(kept);
+  now.are_routes_unknown = before.are_routes_unknown;
+  now.were_routes_read = before.were_routes_read;
 }
 
 void read_default_routes(const HostView& host, HostReadings& readings) {
@@ -249,13 +251,17 @@ void read_default_routes(const HostView& host, HostReadings& readings) {
     readings.default_routes.clear();
     for (const auto& [name, netdev] : readings.netdevs)
       if ((*links)->contains(netdev.ifindex)) readings.default_routes.insert(name);
+    readings.were_routes_read = true;
+    readings.are_routes_unknown = false;
     return;
   }
   if (!links) readings.problems.push_back(links.error().what);
   const auto v4 = read_proc(host, "proc/net/route", readings),
              v6 = read_proc(host, "proc/net/ipv6_route", readings);
-  // What cannot be read guards as it did.
+  // What cannot be read guards as it did, and what never was guards everything.
   if (v4 && v6 && links) readings.default_routes.clear();
+  readings.were_routes_read |= v4 && v6;
+  readings.are_routes_unknown = !readings.were_routes_read;
   decode_default_routes4(v4.value_or(""), readings.default_routes);
   decode_default_routes6(v6.value_or(""), readings.default_routes);
 }

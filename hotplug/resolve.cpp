@@ -338,6 +338,7 @@ class Resolver {
     if (netdev.stale) return "";
     if (!netdev.master.empty()) return "enslaved to " + netdev.master;
     if (netdev.carries_default_route) return "default route through " + reference(netdev.kernel_name);
+    if (readings_.are_routes_unknown) return "unknown, the default routes cannot be read";
     const std::string above = default_route_above(uppers, netdev.kernel_name);
     return above.empty() ? "" : "default route through " + above;
   }

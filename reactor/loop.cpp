@@ -134,7 +134,7 @@ class Mailbox {
         Handle<uv_async_t>::open([&](uv_async_t* raw) { return uv_async_init(loop, raw, &on_async); });
     if (opened) return std::move(opened).value();
     std::fprintf(stderr, "cannot open the event loop: %s\n", opened.error().what.c_str());
-    std::abort();
+    std::_Exit(EXIT_FAILURE);
   }
 
   static void on_async(uv_async_t* raw) noexcept {
@@ -174,7 +174,7 @@ uv_loop_t* open_loop() {
   auto loop = std::make_unique<uv_loop_t>();
   if (const int code = uv_loop_init(loop.get()); code != 0) {
     std::fprintf(stderr, "cannot open the event loop: %s\n", uv_error(code).what.c_str());
-    std::abort();
+    std::_Exit(EXIT_FAILURE);
   }
   return loop.release();
 }

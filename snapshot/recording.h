@@ -43,6 +43,7 @@ class RecordingHost final : public hotplug::HostView {
   Result<std::vector<std::string>> list(std::string_view path) const override;
   Result<std::string> readlink(std::string_view path) const override;
   Result<std::optional<std::set<int>>> default_route_links() const override;
+  uint64_t shortages() const override { return host_->shortages(); }
   bool is_live() const override { return host_->is_live(); }
   /// What the PF's interface said of its VFs.
   void note_admin_macs(int ifindex, const std::map<int, std::string>& macs) const;

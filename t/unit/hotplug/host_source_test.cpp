@@ -53,7 +53,9 @@ class TrickyView final : public HostView {
     return files_->readlink(path);
   }
   bool is_live() const override { return true; }
+  uint64_t shortages() const override { return shortage; }
 
+  uint64_t shortage = 0;
   std::set<std::string> hanging;       // parts of paths
   std::map<std::string, int> failing;  // parts of paths -> how many more looks fail with EIO
   std::map<std::string, std::function<void()>> at_first_look;
@@ -636,6 +638,24 @@ TEST_F(HostSourceTest, ALookThatFailsOnceCostsNothing) {
     EXPECT_EQ(view->failing[part], 0) << "nobody looked";
     EXPECT_EQ(source->inventory()->devices, before.devices);
   }
+}
+
+// Red when a daemon without descriptors withdraws what it cannot open, or offers what the host uses.
+TEST_F(HostSourceTest, ForWantOfDescriptorsNothingIsConcluded) {
+  tree.pci("0000:3b:00.0").driver("ice").netdev("ens1").sriov(8).vfs(2);
+  tree.default_route("ens1");
+  start_quietly();
+  const Inventory before = *source->inventory();
+  tree.pci("0000:3b:00.0").no_attr("sriov_totalvfs");
+  tree.remove("proc/net/route");
+  view->at_first_look = {{"0000:3b:00.0", [this] { ++view->shortage; }}};
+  source->rescan("test");
+  scheduler.advance(500ms);
+  EXPECT_TRUE(view->at_first_look.empty()) << "nobody looked";
+  EXPECT_EQ(source->inventory()->devices, before.devices);
+  EXPECT_EQ(log.count("there are no file descriptors left"), 1u) << log.all();
+  scheduler.advance(5s);
+  EXPECT_NE(source->inventory()->devices, before.devices) << "it is read again";
 }
 
 // No event tells that a file has become readable. Red when only the sync timer looks again.

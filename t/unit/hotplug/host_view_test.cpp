@@ -1,7 +1,9 @@
 #include "hotplug/host_view.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -36,6 +38,27 @@ TEST_F(HostViewTest, BoundsWhatItReads) {
   tree.write("proc/long", std::string(300'000, 'x'));
   EXPECT_EQ(host->read("proc/long", 1 << 20)->size(), 300'000u) << "read in several pieces";
   EXPECT_EQ(host->read("proc/long", 100'000).error().code, Errc::kTooLarge);
+}
+
+// Red when what cannot be opened is counted as what is not there.
+TEST_F(HostViewTest, CountsWhatItCannotOpenForWantOfDescriptors) {
+  tree.write("sys/d/value", "1");
+  const auto dir = host->open_dir("sys/d");
+  EXPECT_EQ((*dir)->read("nothing").error().code, Errc::kNotFound);
+  EXPECT_EQ(host->shortages(), 0u);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::dup(0);
+  ::close(next);
+  const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto read = (*dir)->read("value");
+  const auto other = host->read("sys/d/value");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(read);
+  EXPECT_FALSE(other);
+  EXPECT_EQ(host->shortages(), 2u);
+  EXPECT_TRUE((*dir)->read("value"));
 }
 
 TEST_F(HostViewTest, ListsSorted) {

@@ -375,6 +375,29 @@ TEST_F(ScanTest, AVlanIsKnownWithoutProc) {
   EXPECT_EQ(vlan.parent_name, "eth0");
 }
 
+// Red when the interface that the host works with is offered, because its routes cannot be read when the daemon begins.
+TEST_F(ScanTest, RoutesThatCannotBeReadGuardAsTheyDidOrEverything) {
+  tree.pci("0000:3b:00.0").netdev("eth0");
+  tree.pci("0000:3b:01.0").netdev("eth1");
+  tree.default_route("eth0");
+  const auto host = tree.view();
+  const HostReadings known = read_host(*host);
+  tree.remove("proc/net/route");
+  std::filesystem::create_directory(tree.root() + "/proc/net/route");
+  const auto use = [](const HostReadings& readings, size_t device) {
+    return resolve(readings).at(device).host_use;
+  };
+  const HostReadings first = read_host(*host), later = read_host(*host, known);
+  EXPECT_EQ(use(first, 0), "unknown, the default routes cannot be read");
+  EXPECT_EQ(use(first, 1), "unknown, the default routes cannot be read");
+  EXPECT_EQ(use(later, 0), "default route through eth0");
+  EXPECT_EQ(use(later, 1), "");
+  EXPECT_EQ(use(read_host(*host, read_host(*host, first)), 1), "unknown, the default routes cannot be read");
+  tree.remove("proc/net/route");
+  tree.no_default_routes();
+  EXPECT_EQ(use(read_host(*host, first), 0), "");
+}
+
 TEST_F(ScanTest, HostUse) {
   const struct {
     const char* why;
