@@ -36,7 +36,7 @@ Ledger::Learned Ledger::learn(const kube::ResourceSlice& slice) {
     const auto [at, fresh] = pool->entries.try_emplace(name);
     at->second.gone_since.reset();
     if (!fresh) continue;
-    at->second = learned(std::move(holding));
+    at->second = learned(std::move(holding), *pool);
     out.is_new = true;
   }
   learn_record(slice, *pool, out);
@@ -66,7 +66,7 @@ void Ledger::learn_record(const kube::ResourceSlice& slice, Pool& pool, Learned&
     if (!pool.has_room(holding.entry))
       out.is_overfull |= charge_whole(slice.pool.name, pool);
     else
-      out.is_new |= pool.entries.try_emplace(holding.entry, learned(holding)).second;
+      out.is_new |= pool.entries.try_emplace(holding.entry, learned(holding, pool)).second;
   }
 }
 
@@ -90,9 +90,10 @@ void Ledger::find_awaited(const hotplug::Inventory& inventory, TimePoint now) {
 }
 
 // What names an entry tells its device; whether that is there is seen by the next decision.
-Ledger::Entry Ledger::learned(Holding holding) {
-  holding.is_awaited = !holding.device.empty() && holding.device != kAnyDevice;
-  return {std::move(holding)};
+Ledger::Entry Ledger::learned(Holding holding, const Pool& pool) {
+  const bool was_seen = pool.gone.contains(holding.entry);
+  holding.is_awaited = !was_seen && !holding.device.empty() && holding.device != kAnyDevice;
+  return {.holding = std::move(holding), .was_seen = was_seen};
 }
 
 HoldingsByPool Ledger::holdings() const {
@@ -177,6 +178,7 @@ void Ledger::forget_gone(const hotplug::Inventory& inventory) {
       const Entry& entry = one.second;
       if (!entry.holding.is_withdrawn) return false;  // as nearly all: nothing is looked up for them
       const bool is_gone = entry.was_seen && inventory.find(entry.holding.device) == nullptr;
+      if (is_gone && pool.gone.size() < kNamesMax) pool.gone.insert(one.first);
       return is_gone || entry.holding.device.empty();
     });
   }
@@ -206,6 +208,7 @@ void Ledger::acknowledged(const std::string& driver, const std::set<std::string>
   for (auto& [key, pool] : pools_) {
     if (key.first != driver || but.contains(key.second)) continue;
     pool.released.clear();
+    pool.gone.clear();
     for (auto& [name, entry] : pool.entries)
       if (entry.holding.is_withdrawn && !entry.gone_since) entry.gone_since = now;
   }

@@ -199,6 +199,7 @@ class Ledger {
   struct Pool {
     std::map<std::string, Entry> entries;  // offered and withdrawn
     std::set<std::string> released;        // shown free; the record in a slice may still have them
+    std::set<std::string> gone;            // with their devices; slices may still show them
     bool is_wanted = false;                // somebody waits for what may be allocated
     bool has_unknown() const { return entries.contains(std::string(kUnknownEntry)); }
     bool has_room(const std::string& name) const {
@@ -226,8 +227,8 @@ class Ledger {
   // What its devices are allocated as when a claim has them: of the SR-IOV driver functions by name, of the
   // other by their attributes.
   std::vector<Holding> entries_of(const kube::ResourceSlice& slice) const;
-  // Awaited until its device is seen: a slice may be older than this boot.
-  static Entry learned(Holding holding);
+  // Awaited until its device is seen: a slice may be older than this boot. One that went meanwhile was seen.
+  static Entry learned(Holding holding, const Pool& pool);
   // True when it was not yet.
   static bool charge_whole(const std::string& name, Pool& pool);
   // The withdrawn-annotation of a slice. What cannot be understood charges the pool as a whole.

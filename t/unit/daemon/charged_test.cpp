@@ -200,6 +200,29 @@ TEST_F(ChargedTest, AFunctionThatIsGoneIsFree) {
   EXPECT_EQ(recorded(), std::set<std::string>{"0000-3b-02-1"});
 }
 
+// Functions of a PF go one after the other, and a write takes longer. Red when what a write on its way still shows of a function
+// that has gone meanwhile is recorded, as if the function had not been seen: nothing would end that.
+TEST_F(ChargedTest, AFunctionThatGoesDuringAWriteIsFree) {
+  make_pf(2);
+  put_policy("s", "{configs: [{}]}");
+  start();
+  run(kKnown);
+  ASSERT_EQ(offered().size(), 2u);
+  const std::string first = tree.pci(kPf).vf(0).address(), second = tree.pci(kPf).vf(1).address();
+  const size_t writes = cluster.count("update", "resourceslices");
+  cluster.latency = 400ms;
+  tree.pci(kPf).vf(0).remove();
+  pci_event("remove", first);
+  run(250ms);
+  ASSERT_EQ(cluster.count("update", "resourceslices"), writes + 1);
+  tree.pci(kPf).vf(1).remove();
+  pci_event("remove", second);
+  run(10s);
+  EXPECT_EQ(offered(), std::set<std::string>());
+  EXPECT_EQ(recorded(kDriver), std::set<std::string>());
+  EXPECT_EQ(cluster.count("update", "resourceslices"), writes + 2) << log.all();
+}
+
 // Claims survive it, and so do the pods that have them.
 TEST_F(ChargedTest, AnotherBootFreesNothing) {
   for (const bool is_wiped : {false, true}) {

@@ -354,6 +354,31 @@ TEST_F(ChargedLedger, WithItsFunctionGoesWhateverWasAllocatedOfIt) {
   EXPECT_EQ(recorded(), Set());
 }
 
+// Red when a write of before, which is shown after the function has gone, makes it one that has not been seen yet.
+TEST_F(ChargedLedger, WhatHasGoneWithItsFunctionStaysGoneWhateverWasWrittenBefore) {
+  const kube::ResourceSlice both[] = {slice(kPool, {kPf}), slice(kOther, {kVf})};
+  decide({whole_pf()}, {kVf});
+  plug({});
+  decide({});
+  for (const kube::ResourceSlice& old : both) ledger.learn(old);
+  decide({});
+  EXPECT_EQ(recorded(), Set());
+  EXPECT_EQ(recorded(kOther), Set());
+  ledger.learn(slice(kPool, {}, R"(["0000-3b-00-0"])"));
+  decide({});
+  EXPECT_EQ(recorded(), Set()) << "nor by a record of before";
+  for (const kube::ResourceSlice& old : both) ledger.learn(old);
+  plug({kPfId});
+  decide({});
+  EXPECT_EQ(recorded(), Set{kPf}) << "it is back, and may be given away as that slice says";
+  plug({});
+  decide({});
+  acknowledge();
+  ledger.learn(both[1]);
+  decide({});
+  EXPECT_EQ(recorded(kOther), Set{kVf}) << "whoever wrote that did it since";
+}
+
 // Red when what a predecessor withdrew is left out of the first record because its function comes late, as
 // after a boot: who starts again before it has come knows nothing of it.
 TEST_F(ChargedLedger, AFunctionThatHasNotBeenSeenYetIsAwaited) {
