@@ -37,7 +37,7 @@ func (m *machine) until(what, script string) {
 }
 
 func (m *machine) journal() string {
-	text, _ := m.guest.Try("systemctl status sliced --no-pager -l; journalctl -u sliced --no-pager -n 40", time.Minute)
+	text, _ := m.guest.Try(content+"; systemctl status sliced --no-pager -l; journalctl -u sliced --no-pager -n 40", time.Minute)
 	return text
 }
 
@@ -70,13 +70,26 @@ spec: {configs: [{resourceFilters: [{vendors: ["8086"]}]}]}
 `
 )
 
-// Red when the package, installed by dpkg on a Debian that systemd runs, does not offer the functions of a card as they come and go,
-// is not restarted where it stands still, writes by a restart or a reload, or leaves anything when it is removed and purged.
+// Once on each machine whose disk there is: those of the releases that were asked for.
 func TestPackage(t *testing.T) {
-	disk, err := filepath.Abs(harness.Path("../../build/bare/machine.img"))
+	const before, after = "machine-", ".img"
+	directory, err := filepath.Abs(harness.Path("../../build/bare"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	disks, _ := filepath.Glob(filepath.Join(directory, before+"*"+after))
+	if len(disks) == 0 {
+		t.Fatal("there is no machine's disk in ", directory, " (./dev guest Package makes one)")
+	}
+	for _, disk := range disks {
+		release := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(disk), before), after)
+		t.Run(release, func(t *testing.T) { testPackage(t, disk, release) })
+	}
+}
+
+// Red when the package, installed by dpkg on a Debian that systemd runs, does not offer the functions of a card as they come and go,
+// is not restarted where it stands still, writes by a restart or a reload, or leaves anything when it is removed and purged.
+func testPackage(t *testing.T, disk, release string) {
 	since := time.Now()
 	guest, err := lab.Boot(image, t.TempDir(), 768, lab.MachineOn(disk)...)
 	if err != nil {
@@ -86,9 +99,10 @@ func TestPackage(t *testing.T) {
 	t.Logf("systemd runs the agent after %v", time.Since(since))
 	m := &machine{t, guest}
 	m.until("systemd has come up", "systemctl is-system-running | grep -qE '^(running|degraded)$'")
-	if first := m.run("cat /proc/1/comm; cat /etc/debian_version"); !strings.HasPrefix(first, "systemd\n") {
-		t.Fatalf("the first process is %s", first)
+	if is := m.run("cat /proc/1/comm && . /etc/os-release && echo $VERSION_CODENAME"); is != "systemd\n"+release {
+		t.Fatalf("the first process and the release are %s, not systemd and %s", is, release)
 	}
+	t.Log(m.run("systemctl --version | head -n 1; uname -r; dpkg-deb -f /var/tmp/sliced.deb Version"))
 	m.run("dpkg -i /var/tmp/sliced.deb 2>&1")
 	if is, status := guest.Try("systemctl is-enabled sliced || systemctl is-active sliced", time.Minute); status == 0 {
 		t.Errorf("installing has enabled or started it: %s", is)

@@ -16,7 +16,7 @@ import (
 var (
 	plane *harness.Plane
 	image string // vmlinuz and initrd.gz
-	dir   string // the disk, and what the guest has as /host
+	dir   string // the node's disk, and what its guest has as /host
 	given = flag.String("plugins", "", "directory with more CNI plugins for the node; those that a scenario is for have theirs")
 )
 
@@ -38,23 +38,26 @@ func run(m *testing.M) (int, error) {
 	if out, err := exec.Command("../lab/image", image, harness.Path("../../build/sliced")).CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("image: %w\n%s", err, out)
 	}
-	if dir, err = os.MkdirTemp("", "sliced-guest-"); err != nil {
-		return 1, err
+	return m.Run(), nil
+}
+
+// prepareNode makes what a node has and a machine has not: the disk and the control plane.
+func prepareNode(t *testing.T) {
+	t.Helper()
+	dir = t.TempDir()
+	err := makeDisk(filepath.Join(dir, "disk.img"))
+	if err == nil {
+		plane, err = harness.StartPlane(harness.Options{Scheduler: true, ControllerManager: true, Controllers: []string{"daemonset-controller"}})
 	}
-	defer os.RemoveAll(dir)
-	if err := makeDisk(filepath.Join(dir, "disk.img")); err != nil {
-		return 1, err
+	if err != nil {
+		t.Fatal(err)
 	}
-	if plane, err = harness.StartPlane(harness.Options{Scheduler: true, ControllerManager: true, Controllers: []string{"daemonset-controller"}}); err != nil {
-		return 1, err
-	}
-	defer func() { plane.Stop(err != nil) }()
+	t.Cleanup(func() { plane.Stop(t.Failed()) })
 	networks, err := harness.ReadYAML("../cluster/testdata/network-attachment-definitions.yaml")
 	if err == nil {
 		err = plane.Server.InstallCRDs(networks)
 	}
 	if err != nil {
-		return 1, err
+		t.Fatal(err)
 	}
-	return m.Run(), nil
 }

@@ -16,6 +16,7 @@ import (
 
 // One guest for all scenarios: they run one after the other, and each leaves the node without pods.
 func TestNode(t *testing.T) {
+	prepareNode(t)
 	n := newNode(t)
 	n.serve(t)
 	type row struct {
