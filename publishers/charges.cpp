@@ -188,6 +188,10 @@ void Charges::tell(const policy::Ledger::Change& change, bool is_looked) {
   if (change.found_out > 0)
     ports_.log.warning("devices are allocated that no record tells of; they are charged",
                        {{"devices", change.found_out}});
+  if (change.contested > 0)
+    ports_.log.warning(
+        "devices are offered, and allocated beside what excludes them; they are withdrawn until that ends",
+        {{"devices", change.contested}});
   if (change.released + change.found_out + change.contested > 0 || is_looked) on_changed_();
 }
 

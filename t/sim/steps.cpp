@@ -192,6 +192,8 @@ Outcome run_history(const History& history, bool loud) {
       world.seen["shown free by its claim alone"] = count;
     if (message == "devices are allocated that no record tells of; they are charged")
       world.seen["charged by the claims alone"] = count;
+    if (message.starts_with("devices are offered, and allocated beside what excludes them"))
+      world.seen["withdrawn for what is allocated beside it"] = count;
     if (message.starts_with("the ResourceClaims cannot be listed"))
       world.seen["claims cannot be listed"] = count;
     if (message == "facts of interfaces that are away were recovered from our own slices")
