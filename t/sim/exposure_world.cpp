@@ -353,6 +353,7 @@ void ExposureWorld::boots(bool begins) {
 
 // Slices that others made incomplete or edited: when they are seen whole again they may say anything.
 void ExposureWorld::others_wrote() {
+  in_place_.clear();  // what they took away is followed by a change in the same generation
   if (!is_used()) return;
   const SlicedPools& now = pools();
   // A daemon that has not decided yet may not have seen them either.
