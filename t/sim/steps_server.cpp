@@ -1,4 +1,6 @@
 // What ails the API server and the way to it.
+#include <algorithm>
+
 #include "kube/kinds.h"
 #include "t/sim/server_faults.h"
 #include "t/sim/steps.h"
@@ -148,7 +150,10 @@ bool is_all_to_be_seen(const World& world) {
     if (is_away || function.is_rdma_open || function.names != std::set<std::string>{netdev->name})
       return false;
   }
-  return true;
+  // What it goes by of an exclude that cannot be understood any more.
+  return std::all_of(world.excludes.begin(), world.excludes.end(), [](const auto& one) {
+    return one.second.flaw == Exclude::Flaw::kNone || one.second.former.empty();
+  });
 }
 void start_again(World& world) {
   if (is_all_to_be_seen(world)) world.stop_daemon(world.dice().chance(0.5), world.dice().millis(0, 2'000));
