@@ -2,6 +2,8 @@
 // of it.
 #include <algorithm>
 
+#include "policy/attribute_value.h"
+#include "policy/gates/stood.h"
 #include "t/sim/world.h"
 
 namespace sliced::sim {
@@ -28,6 +30,21 @@ bool has_nameless_pf(const policy::Decision& decision, const std::string& vf) {
   return pf != nullptr && !pf->netdev && !pf->driver.empty() && pf->driver != "vfio-pci";
 }
 
+std::string resource_of(const policy::Decision& decision, const policy::Verdict& verdict) {
+  const auto& policy = decision.inputs->policies->sriov[static_cast<size_t>(verdict.policy)];
+  return policy->configs[static_cast<size_t>(verdict.config)].resource_name;
+}
+
+// Whether the decision before published it under another resourceName than its config gives: while a device is in motion
+// its entry stays as it was.
+bool stood_otherwise(const policy::Inputs& in, const std::string& entry, const std::string& resource) {
+  const kube::Device* stood = policy::stood_as(in, World::kNode, entry);
+  if (stood == nullptr) return false;
+  const auto* name =
+      policy::attribute_as<std::string>(stood->attributes, std::string(World::kDriver) + "/resourceName");
+  return (name == nullptr ? "" : *name) != resource;
+}
+
 }  // namespace
 
 bool World::is_taken_for_sure(const std::string& vf) const {
@@ -52,15 +69,16 @@ void World::judge_unknown(const policy::Decision& decision) {
   const policy::Inputs& in = *decision.inputs;
   const bool are_policies_same = policies_decided_ != nullptr && are_same(*policies_decided_, *in.policies) &&
                                  labels_decided_ == in.node.labels;
-  std::map<std::string, std::string> now;
+  std::map<std::string, TakenBefore> now;
   for (const auto& [id, verdict] : decision.verdicts) {
     const bool is_offered = verdict.outcome == policy::Outcome::kOffered;
     const std::string entry = name_of_entry(id);
     const std::string& driver = in.inventory->find(id)->driver;
-    if (is_offered) now.emplace(entry, driver);
+    if (is_offered) now.emplace(entry, TakenBefore{driver, resource_of(decision, verdict)});
     const auto before = decided_of_sriov_.find(entry);
     if (verdict.outcome == policy::Outcome::kMatchUnknown && are_policies_same &&
-        before != decided_of_sriov_.end() && before->second == driver)
+        before != decided_of_sriov_.end() && before->second.driver == driver &&
+        !stood_otherwise(in, entry, before->second.resource))
       return fail("I10", "takes away " + entry + " since it cannot name its PF, with the policies of before");
     if (!is_offered || !has_nameless_pf(decision, id) || is_taken_for_sure(id)) continue;
     if (!decided_for_.contains(entry) && !stored_lately_.contains(entry) && !names_stored().contains(entry))

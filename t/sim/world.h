@@ -279,10 +279,14 @@ class World {
   /// Whether VFs are ready, for longer than the others are remembered.
   enum class Ready { kAbsent, kNo, kYes, kOpen };
   std::map<std::string, Past<Ready>> ready_past_;
-  TimePoint rested_at_{}, started_at_{};                 // the last rest; the daemon's last start
-  bool is_loss_lately_ = false;                          // of events, since the last rest
-  std::optional<TimePoint> finished_at_;                 // the last interface by udevd
-  std::map<std::string, std::string> decided_of_sriov_;  // the same of SriovResourcePolicies, with drivers
+  TimePoint rested_at_{}, started_at_{};  // the last rest; the daemon's last start
+  bool is_loss_lately_ = false;           // of events, since the last rest
+  std::optional<TimePoint> finished_at_;  // the last interface by udevd
+  /// What a SriovResourcePolicy takes: the VF's driver, and the resourceName that its config gives.
+  struct TakenBefore {
+    std::string driver, resource;
+  };
+  std::map<std::string, TakenBefore> decided_of_sriov_;  // by entry, by the last decision
   policy::PolicySetPtr policies_decided_;                // by the last decision
   kube::Labels labels_decided_;
   std::set<std::string> decided_for_;  // "entry of a driver", by the last decision
