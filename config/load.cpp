@@ -1,6 +1,7 @@
 #include "config/load.h"
 
 #include <getopt.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -405,6 +406,10 @@ Ports process_ports() {
     return text == nullptr ? std::nullopt : std::optional<std::string>(text);
   };
   ports.read_file = [](const std::string& path) -> Result<std::string> {
+    struct stat is{};
+    // A pipe would hold whoever reads it: at a reload that is the loop.
+    if (stat(path.c_str(), &is) == 0 && S_ISFIFO(is.st_mode))
+      return Error{Errc::kInvalid, "is a pipe; must be a file"};
     errno = 0;
     std::ifstream file(path, std::ios::binary);
     std::string bytes(kFileBytesMax + 1, '\0');

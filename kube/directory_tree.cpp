@@ -484,6 +484,10 @@ Result<Unit> DirectoryTree::write(const std::string& file, const std::string& te
   if (!folder.empty()) {
     const bool made = ::mkdir(full(folder).c_str(), 0755) == 0;
     if (!made && errno != EEXIST) return io_error("make directory", full(folder), errno);
+    // What is written through it would never be read.
+    if (is_link(full(folder)))
+      return Error{Errc::kInvalid,
+                   in_quotes(full(folder)) + " is a link, which is not followed; make it a folder"};
     if (made) (void)watch(folder);
   }
   if (auto written = write_synced(scratch, text); !written.ok()) return written.error();

@@ -254,9 +254,22 @@ std::vector<PolicyRef> policies_selecting(const policy::PolicySet& set, const ku
 }
 
 JudgedNode judge_node(const reports::NodeReport& report, const kube::NodeView& node,
-                      const policy::PolicySetPtr& policies, const FleetDrivers& drivers) {
-  const policy::Decision decision = policy::decide(inputs_of(report, node, policies, drivers));
+                      const policy::PolicySetPtr& policies, const FleetDrivers& drivers,
+                      const JudgedNode* standing) {
+  const auto inputs = inputs_of(report, node, policies, drivers);
+  if (standing != nullptr) {
+    inputs->selectors = standing->selectors;
+    for (const auto& [key, entry] : standing->entries) {
+      (key.first == drivers.sriov ? inputs->published.sriov : inputs->published.exposure).insert(key.second);
+      const hotplug::HostDevice* device = inputs->inventory->find(entry.device);
+      if (device != nullptr && !device->pci) inputs->published.links[key.second] = entry.device;
+    }
+  }
+  const policy::Decision decision = policy::decide(inputs);
   JudgedNode out;
+  out.selectors = decision.selectors;
+  for (const policy::PolicyProblem& one : policy::problems_of(decision))
+    out.problems.insert(one.policy + " " + one.problem.field + ": " + one.problem.what);
   for (const auto& [id, verdict] : decision.verdicts) {
     out.standings[id] = policy::standing_of(decision, id);
     const hotplug::HostDevice* device = decision.inputs->inventory->find(id);

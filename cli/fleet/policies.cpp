@@ -58,13 +58,19 @@ class Differing {
     for (const policy::PolicySet* set : {&*after_, &*before_})
       if (why.empty()) why = unreported_facts_of(*report, *set, changed_);
     if (!why.empty()) return void(out_.unjudged[node.name] = std::move(why));
-    auto changes = entry_changes(before, judge_node(*report, node, after_, drivers_));
+    JudgedNode after = judge_node(*report, node, after_, drivers_, &before);
+    std::erase_if(after.problems,
+                  [&](const std::string& problem) { return before.problems.contains(problem); });
+    if (problems_.size() < kUnreadMax) problems_.merge(after.problems);
+    auto changes = entry_changes(before, after);
     if (changes.empty())
       ++out_.same;
     else
       out_.changes[node.name] = std::move(changes);
   }
   const FleetDiff& diff() const { return out_; }
+  /// Of the edit, as nodes find them when they ask its selectors.
+  const std::set<std::string>& problems() const { return problems_; }
 
  private:
   const FleetDrivers drivers_;
@@ -72,6 +78,7 @@ class Differing {
   const std::set<std::string> changed_;
   std::vector<std::string> unreported_;
   FleetDiff out_;
+  std::set<std::string> problems_;
 };
 
 Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, const FleetPolicies& policies,
@@ -85,6 +92,7 @@ Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, 
                                differing.add(node, report, why_none);
                              });
   if (!visited) return visited.error();
+  for (const std::string& problem : differing.problems()) complain(problem);
   const FleetDiff& diff = differing.diff();
   // What cannot be read may be a policy, or a node that nobody has judged.
   const bool is_same = diff.changes.empty() && diff.unjudged.empty() && unread.empty();

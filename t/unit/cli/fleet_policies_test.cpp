@@ -84,6 +84,24 @@ TEST(FleetPolicies, AnEditIsJudgedByTheRealDecisionOverWhatTheNodeReports) {
   EXPECT_EQ(told(judged(now, by), judged(now, by)), "");
 }
 
+// Red when an exclude that nobody can understand is said to take away what it leaves where it is.
+TEST(FleetPolicies, AnExcludeThatCannotBeUnderstoodTakesNothingAway) {
+  const FleetPolicies now = policies({sriov("a", "{pfNames: [ens1f0]}"), exposure("p", "expose", "true")});
+  const reports::NodeReport by = report("offered", {"a"});
+  const JudgedNode before = judged(now, by);
+  ASSERT_EQ(before.entries.size(), 4u);
+  FleetPolicies edited = now;
+  edited.put(exposure("x", "exclude", "true("));
+  const JudgedNode after = judge_node(by, kNode, edited.set(), kDrivers, &before);
+  EXPECT_EQ(told(before, after), "");
+  ASSERT_EQ(after.problems.size(), 1u);
+  EXPECT_NE(after.problems.begin()->find("DeviceExposurePolicy x spec.selector.cel: "), std::string::npos)
+      << *after.problems.begin();
+  FleetPolicies good = now;
+  good.put(exposure("x", "exclude", "true"));
+  EXPECT_EQ(judge_node(by, kNode, good.set(), kDrivers, &before).entries.size(), 0u);
+}
+
 // Red when a file that says what there is already counts as an edit, so that nodes are told of that it does not touch.
 TEST(FleetPolicies, WhoWroteAPolicyWhenAndInWhichLineIsNoEdit) {
   const auto stored = [](const kube::Json& one) { return *kube::decode_json(kube::encode_json(one)); };

@@ -1,6 +1,7 @@
 #include "config/load.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -366,6 +367,9 @@ TEST(ProcessPorts, ReadsFilesWithinBounds) {
   EXPECT_EQ(ports.read_file(directory / "large").error(), (Error{Errc::kTooLarge, "is larger than 1 MiB"}));
   EXPECT_EQ(ports.read_file(directory / "none").error(), (Error{Errc::kIo, "No such file or directory"}));
   EXPECT_FALSE(ports.read_file(directory).ok());
+  ASSERT_EQ(::mkfifo((directory / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(ports.read_file(directory / "pipe").error(), (Error{Errc::kInvalid, "is a pipe; must be a file"}))
+      << "who reloads waits for nobody";
   std::filesystem::remove_all(directory);
   EXPECT_FALSE(ports.host_name.empty());
 }

@@ -1002,6 +1002,20 @@ TEST_F(DirectoryClusterTest, TroubleThatAWriteFindsEndsWatchesToo) {
   EXPECT_EQ(listed(cluster, {.resource = kResourceSlices}), Lines{"s"});
 }
 
+// Red when slices are written where nobody reads them again.
+TEST_F(DirectoryClusterTest, NothingIsWrittenThroughALinkToAFolder) {
+  std::filesystem::create_directories(path("elsewhere"));
+  std::filesystem::create_directories(path("in"));
+  std::filesystem::create_symlink("../elsewhere", path("in/resourceslices"));
+  DirectoryCluster cluster(loop, log, path("in"), "here");
+  const Answered answered = write(cluster, create(slice("a")));
+  ASSERT_TRUE(answered.failure);
+  EXPECT_NE(answered.failure->what.find("is a link, which is not followed; make it a folder"),
+            std::string::npos)
+      << answered.failure->what;
+  EXPECT_TRUE(std::filesystem::is_empty(path("elsewhere")));
+}
+
 TEST_F(DirectoryClusterTest, OthersEditsOfOurFilesAreEvents) {
   DirectoryCluster cluster(loop, log, directory, "here");
   Heard heard;
