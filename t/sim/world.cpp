@@ -327,12 +327,12 @@ void World::stop_daemon(bool gracefully, Millis down_for) {
 void World::reboot() {
   if (!ops_.empty() || !daemon) return;
   stop_daemon(false, dice_.millis(500, 3'000));
-  ++udev_epoch_;
-  udev_is_lost_ = false;
   const auto pfs = machine.pfs();
   exposed.boots(true);
   for (const std::string& pf : pfs) unplug(pf);
   exposed.boots(false);
+  ++udev_epoch_;  // nobody hears after a boot that functions were gone before it
+  udev_is_lost_ = false;
   machine.boot_id = "boot-" + std::to_string(++boots_);
   is_touched_ = true;
   for (int slot = 0; slot < knobs.pfs; ++slot)
