@@ -63,10 +63,15 @@ void Ledger::learn_record(const kube::ResourceSlice& slice, Pool& pool, Learned&
     if (pool.released.contains(holding.entry)) continue;
     // What we have abridged ourselves we know by name.
     if (is_unknown(holding) && out.problem.empty() && is_writing_ && inventory_ != nullptr) continue;
-    if (!pool.has_room(holding.entry))
+    if (!pool.has_room(holding.entry)) {
       out.is_overfull |= charge_whole(slice.pool.name, pool);
-    else
-      out.is_new |= pool.entries.try_emplace(holding.entry, learned(holding, pool)).second;
+      continue;
+    }
+    const auto [at, fresh] = pool.entries.try_emplace(holding.entry, learned(holding, pool));
+    out.is_new |= fresh;
+    // The one before had found it, and may have read no claims since.
+    if (fresh && holding.group == kAnyGroup && !is_unknown(holding))
+      at->second.found = begun_.value_or(TimePoint{});
   }
 }
 
@@ -215,8 +220,9 @@ void Ledger::acknowledged(const std::string& driver, const std::set<std::string>
 }
 
 bool Ledger::waits(const PoolKey& key, const Pool& pool, const Entry& entry) const {
-  if (!entry.gone_since || is_prepared(key, entry.holding.entry)) return false;
   if (key.first == names_.sriov_driver && !has_exposures_) return false;
+  if (entry.found) return true;
+  if (!entry.gone_since || is_prepared(key, entry.holding.entry)) return false;
   if (is_unknown(entry.holding)) return pool.is_wanted;
   return !entry.holding.is_awaited || !entry.was_listed;
 }
@@ -265,8 +271,10 @@ Ledger::Change Ledger::take(const Census& census, TimePoint now) {
       return entry.gone_since && *entry.gone_since + kGrace <= census.begun && !entry.was_listed &&
              !is_prepared(key, name);
     };
-    for (auto& [name, entry] : pool.entries)
+    for (auto& [name, entry] : pool.entries) {
       entry.was_listed = found != census.allocated.end() && found->second.contains(name);
+      if (entry.found && *entry.found + kGrace <= census.begun) entry.found.reset();
+    }
     for (const auto& one : pool.entries)
       if (is_free(one)) pool.released.insert(one.first);
     out.released += std::erase_if(pool.entries, is_free);
@@ -385,7 +393,9 @@ size_t Ledger::learn_allocated(const PoolKey& key, const std::string& entry, boo
   if (inventory.find(holding.device) == nullptr) return 0;
   holding.is_exclusive = !is_share;
   holding.is_contested = true;  // it is allocated, beside whatever else is
-  pool.entries.emplace(entry, Entry{std::move(holding), now, true});
+  Entry found{std::move(holding), now, true};
+  found.found = now;
+  pool.entries.emplace(entry, std::move(found));
   return 1;
 }
 
@@ -400,16 +410,17 @@ size_t Ledger::learn_allocated(const PoolKey& key, const std::map<std::string, b
 
 // What is allocated at the same time was given away beside each other: an edit may have come between while nobody knew the
 // record, what has any group takes the token of each, and a claim may be of the device that had the address before. All
-// of them take more of a counter than there is, which the scheduler does not see where one of them stands no more.
+// of them take more of a counter than there is, which the scheduler does not see where one of them stands no more. What
+// is withdrawn and prepared takes its token also when its claim is gone.
 size_t Ledger::contest(const PoolKey& key, const std::map<std::string, bool>& shared_by_name) {
   Pool& pool = pools_[key];
   const std::string pf = key.first == names_.exposure_driver ? whole_holding(key.second).device : "";
   PoolHoldings together(pf);
   std::vector<Holding*> all;
-  for (const auto& [name, is_share] : shared_by_name)
-    if (const auto at = pool.entries.find(name); at != pool.entries.end()) {
-      all.push_back(&at->second.holding);
-      together.add(*all.back());
+  for (auto& [name, entry] : pool.entries)
+    if (shared_by_name.contains(name) || (entry.holding.is_withdrawn && is_prepared(key, name))) {
+      all.push_back(&entry.holding);
+      together.add(entry.holding);
     }
   size_t offered = 0;
   for (Holding* one : all)

@@ -171,8 +171,8 @@ class Ledger {
   };
   std::vector<Question> questions() const;
 
-  /// What a census could end. Nobody asks for the sake of what a prepared claim has, nor of a pool charged as a
-  /// whole of which nobody wants anything.
+  /// What a census could end. Nobody asks for the sake of what a prepared claim has, but once where that was found, nor
+  /// of a pool charged as a whole of which nobody wants anything.
   struct Need {
     /// The first census that can tell of a pool that is charged as a whole begins then; nullopt: there is none.
     std::optional<TimePoint> unknown_from;
@@ -195,6 +195,8 @@ class Ledger {
     bool was_seen = false;                     // its device, by this process
     bool was_listed = false;                   // the last census has shown it allocated
     std::optional<Holder> holder = {};         // one claim, as it was read alone
+    /// Found to be allocated, here or by the one before, as when its device came back; no census has told since what else is.
+    std::optional<TimePoint> found = {};
   };
   struct Pool {
     std::map<std::string, Entry> entries;  // offered and withdrawn
@@ -237,7 +239,7 @@ class Ledger {
   void materialise_doubt(const std::set<std::string>& pools);
   // What was withdrawn goes with its device, unless that has not been seen since this process began.
   void forget_gone(const hotplug::Inventory& inventory);
-  // Whether a census could end it.
+  // Whether a census could end it, or tell what is allocated beside it.
   bool waits(const PoolKey& key, const Pool& pool, const Entry& entry) const;
   // Allocated devices that are not there yet, as after another boot: find_awaited() takes them up.
   void await_functions(const PoolKey& key, const std::map<std::string, bool>& shared_by_name);

@@ -487,6 +487,54 @@ TEST_F(ChargedLedger, WhatIsAllocatedBesideWhatExcludesItIsContested) {
   }
 }
 
+// A PF with a share in a pod is unplugged and comes back, and claims of other shares of it stand. Red when nobody asks
+// for them: what is offered and they have overdraws the counter, which the prepared one is taken from.
+TEST_F(ChargedLedger, WhatComesBackPreparedIsLookedAtOnceForWhatStandsBesideIt) {
+  const std::string here = share("-i").entry, beside = share("-m").entry;
+  struct Row {
+    const char* what;
+    std::map<std::string, bool> allocated;
+    size_t contested;
+  };
+  const std::vector<Row> rows = {
+      {"another share too", {{here, true}, {beside, true}}, 1},
+      {"the other alone, as the claim of the prepared one is gone by force", {{beside, true}}, 1},
+      {"nothing else", {{here, true}}, 0},
+      {"nothing", {}, 0}};
+  for (const bool is_restarted : {false, true})
+    for (const Row& row : rows) {
+      SCOPED_TRACE(std::string(row.what) + (is_restarted ? ", restarted" : ""));
+      begin_anew();
+      plug({kPfId});
+      decide({share("-i")});
+      ledger.take(Prepared{kPool, here, "uid-1", true}, now);
+      EXPECT_FALSE(ledger.need()) << "it was known";
+      plug({});
+      decide({});
+      plug({kPfId});
+      decide({share("-m", "rx")});
+      if (is_restarted) {
+        const std::string record = ledger.record(kPool).text();
+        begin_anew();
+        ledger.begin({}, now);
+        ledger.take(Prepared{kPool, here, "uid-1", true}, now);
+        ledger.learn(slice(kPool, {}, record));
+        decide({share("-m", "rx")});
+      }
+      acknowledge();
+      EXPECT_EQ(recorded(), Set{here});
+      EXPECT_TRUE(ledger.need());
+      census(Ledger::kGrace - 1ms);
+      EXPECT_TRUE(ledger.need()) << "a scheduler may bind by what it saw before";
+      EXPECT_EQ(census(Ledger::kGrace, {{kPool, row.allocated}}).contested, row.contested);
+      const auto apart =
+          sliced::policy::contested({share("-m", "rx")}, ledger.holdings().at(kPool.second), kPfId);
+      EXPECT_EQ(apart.size(), 2 * row.contested);
+      EXPECT_FALSE(ledger.need()) << "once";
+      EXPECT_EQ(recorded(), Set{here});
+    }
+}
+
 // They were given away before the record was lost, and an edit has come between. Red when both go on being offered:
 // both would take more than their group's counter has.
 TEST_F(ChargedLedger, WhatIsAllocatedTogetherAndOfOneGroupTodayIsContested) {
