@@ -25,7 +25,9 @@ Ledger::Pool* Ledger::pool_of(const PoolKey& key) {
 
 Ledger::Learned Ledger::learn(const kube::ResourceSlice& slice) {
   Learned out;
-  Pool* pool = pool_of({slice.driver, slice.pool.name});
+  // The other driver has one pool, so a spoilt slice that does not tell its own is of that.
+  const bool is_of_node = slice.pool.name.empty() && slice.driver == names_.sriov_driver;
+  Pool* pool = pool_of({slice.driver, is_of_node ? names_.node : slice.pool.name});
   if (pool == nullptr) return out;
   for (Holding& holding : entries_of(slice)) {
     if (!pool->has_room(holding.entry)) {

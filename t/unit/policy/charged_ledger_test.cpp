@@ -613,6 +613,21 @@ TEST_F(ChargedLedger, ARecordThatCannotBeUnderstoodIsThePoolAsAWhole) {
   EXPECT_EQ(census(10s).released, 1u);
 }
 
+// Red when VFs of the other driver stay charged for a pool that nobody ever wants anything of.
+TEST_F(ChargedLedger, ASpoiltSliceThatDoesNotTellItsPoolIsOfTheOnlyOne) {
+  ledger.set_writing(false);
+  ledger.learn(slice({kSriov, ""}, {kVf}, "no record"));
+  wanted = {kNode};
+  decide({});
+  acknowledge();
+  EXPECT_TRUE(ledger.is_sriov_doubted());
+  EXPECT_EQ(recorded(kOther), (Set{kVf, kWhole}));
+  ASSERT_TRUE(ledger.need());
+  EXPECT_TRUE(ledger.need()->unknown_from);
+  EXPECT_EQ(census(Ledger::kGrace).released, 2u);
+  EXPECT_FALSE(ledger.is_sriov_doubted());
+}
+
 TEST_F(ChargedLedger, WhatThisDaemonHasAbridgedItKnowsByName) {
   const std::string abridged = Record({whole_holding(kPool.second)}, kPool.second).text();
   withdraw_the_pf();
