@@ -9,6 +9,7 @@
 #include "cli/process.h"
 #include "cli/read_file.h"
 #include "kube/kinds.h"
+#include "kube/manifest.h"
 #include "publishers/diff_pool.h"
 #include "reactor/base/text.h"
 #include "snapshot/archive.h"
@@ -126,6 +127,10 @@ class Objects {
                std::to_string(kOfAKindMax) + ", and for " + std::to_string(kOfAKindBytesMax >> 20) +
                " MiB of them");
     if (unread > 0) complain(std::to_string(unread) + " " + what + " are left out: they cannot be read");
+    // Who reads it must not be told that what they may hide is offered.
+    if (left_out + unread > 0 && kind.kind == kube::kDeviceExposurePolicies.kind)
+      out_.objects.push_back(
+          kube::stand_in_of("the cluster's", "policies are left out of the snapshot").value);
     for (Json& object : found) out_.objects.push_back(std::move(object));
   }
 

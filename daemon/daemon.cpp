@@ -108,7 +108,7 @@ Offer Daemon::make_offer(Driver which, kube::Ports ports) {
 
 ClusterSources::Scope Daemon::scope() const {
   return {options_.node_name,
-          is_directory(),
+          !has_api_server(),
           {{options_.sriov_driver_name, "own slices", kSriovSlicesBytesMax, sriov_kinds(options_)},
            {options_.exposure_driver_name, "own exposure slices", kExposureSlicesBytesMax,
             exposure_kinds(options_)}}};
@@ -131,7 +131,7 @@ ClusterSources::Handlers Daemon::cluster_handlers() {
           },
       .on_change = [this](const Reach::Change& change) { on_reach(change); }};
   // A directory shows what is there.
-  if (!is_directory())
+  if (has_api_server())
     handlers.keeps_missing = [this](const auto& kind, const auto& missing) {
       return policies_.keeps_missing(kind, missing, known());
     };
@@ -358,7 +358,7 @@ void Daemon::learn_own_slices() {
     for (const auto& [name, slice] : offer.publisher().observed()) charges_.learn(slice);
   // A directory has no scheduler that could have given anything away; without the kind no
   // DeviceExposurePolicy can have offered anything.
-  if (!is_directory())
+  if (has_api_server())
     charges_.begin(publishers::find_doubt(own_slices(offers_, options_)),
                    !sources_.is_absent(kube::kDeviceExposurePolicies));
 }

@@ -207,7 +207,7 @@ class Daemon {
   // Every --sync-interval: the host is read whole, and what the server refused is tried again.
   void arm_sync();
   Known known() const { return {decision()}; }
-  bool is_directory() const { return !config::has_api_server(options_.cluster); }
+  bool has_api_server() const { return config::has_api_server(options_.cluster); }
 
   reactor::Scheduler& scheduler_;
   Log& log_;

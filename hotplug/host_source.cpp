@@ -128,9 +128,10 @@ void HostSource::read_carefully() {
 
 void HostSource::retry_later() {
   const bool is_short = reading_->shortages != ports_.host->shortages();
-  ports_.log.warning("the host cannot be listed; what is known stands, trying again later",
-                     {{"retry_ms", static_cast<int64_t>(retry_delay_.count())},
-                      {"why", is_short ? "there are no file descriptors left" : ""}});
+  ports_.log.warning(
+      is_short ? "there are no file descriptors left; what is known of the host stands, trying again later"
+               : "the host cannot be listed; what is known stands, trying again later",
+      {{"retry_ms", static_cast<int64_t>(retry_delay_.count())}});
   marks_.merge(std::move(reading_->marks));
   reading_.reset();
   retry_ = ports_.scheduler.after(retry_delay_, [this] {

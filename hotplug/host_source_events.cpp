@@ -109,6 +109,7 @@ void HostSource::on(const RouteChange&) {
 }
 
 void HostSource::on(const Overflow& event) {
+  unread_names_.clear();  // some of these may have gone unheard
   ++counters_.overflows;
   ports_.log.warning("host events were lost; everything is read again", {{"why", event.why}});
   marks_.full = marks_.relisted = true;

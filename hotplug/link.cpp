@@ -180,7 +180,12 @@ std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view 
 SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name) {
   SlowFacts slow;
   const auto opened = host.open_dir(std::string(kNetdevs) + std::string(name));
-  if (!opened) return slow;
+  if (!opened) {
+    if (!is_absence(opened.error()))
+      slow.unreadable.push_back(
+          unreadable_note("operstate, phys_switch_id, phys_port_name, speed", opened.error()));
+    return slow;
+  }
   const HostDir& dir = **opened;
   slow.oper_state = read_text(dir, "operstate", slow.unreadable);
   // phys_* say EOPNOTSUPP and speed says EINVAL or -1 where there is nothing to say.
@@ -188,9 +193,11 @@ SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name)
   slow.phys_port_name = read_text(dir, "phys_port_name", slow.unreadable);
   const auto speed = read_int(dir, "speed", slow.unreadable);
   if (speed && *speed > 0) slow.speed_mbps = *speed;
-  for (std::string* text : {&slow.oper_state, &slow.phys_switch_id, &slow.phys_port_name}) {
+  for (const auto& [file, text] : {std::pair{"operstate: ", &slow.oper_state},
+                                   {"phys_switch_id: ", &slow.phys_switch_id},
+                                   {"phys_port_name: ", &slow.phys_port_name}}) {
     if (is_utf8(*text)) continue;
-    slow.unreadable.push_back(in_quotes(*text, 64) + " is not UTF-8");
+    slow.unreadable.push_back(file + in_quotes(*text, 64) + " is not UTF-8");
     text->clear();
   }
   return slow;

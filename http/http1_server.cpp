@@ -102,6 +102,7 @@ void Http1ServerSession::parse() {
     if (decoder_.complete()) request_is_whole();
     write_answer();
   }
+  if (has_input_ended_ && !exchange_ && ahead_.empty()) is_closing_ = true;
 }
 
 void Http1ServerSession::begin(RequestDecoder::Head head) {
@@ -222,7 +223,8 @@ void Http1ServerSession::finish() {
   if (exchange->is_chunked) out_ += encode_last_chunk(trailers);
   // Less than was said, or a request that goes on: the connection's framing is lost.
   const bool is_short = exchange->length_left.value_or(0) != 0;
-  if (is_short || !exchange->keeps_alive || !exchange->is_request_whole || is_draining_ || has_input_ended_)
+  if (is_short || !exchange->keeps_alive || !exchange->is_request_whole || is_draining_ ||
+      (has_input_ended_ && ahead_.empty()))
     is_closing_ = true;
   since_ = now_;
 }

@@ -100,15 +100,4 @@ bool may_exclude(const ObjectKey& key, const std::string& content) {
   return spec == nullptr || spec->object() == nullptr || spec->text("action") != "expose";
 }
 
-StandIn stand_in_of(const std::string& file, std::string_view why) {
-  const std::string name = "unreadable-file-" + hex(stable_hash(file), 8),
-                    version = api_version(kDeviceExposurePolicies);
-  return {{version, kDeviceExposurePolicies.kind, "", name},
-          std::make_shared<const std::string>(encode_json(
-              Json::Object{{"apiVersion", version},
-                           {"kind", kDeviceExposurePolicies.kind},
-                           {"metadata", Json::Object{{"name", name}}},
-                           {"spec", "(" + std::string(why) + ": " + printable(file, 256) + ")"}}))};
-}
-
 }  // namespace sliced::kube

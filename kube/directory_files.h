@@ -50,12 +50,4 @@ ContentPtr name_alone(const std::string& content, const char* why);
 /// may be one.
 bool may_exclude(const ObjectKey& key, const std::string& content);
 
-/// A DeviceExposurePolicy that cannot be understood, in place of a file that cannot be read, or of an object in it: it may be
-/// an exclude. why: "the file cannot be read".
-struct StandIn {
-  ObjectKey key;
-  ContentPtr content;
-};
-StandIn stand_in_of(const std::string& file, std::string_view why);
-
 }  // namespace sliced::kube

@@ -259,8 +259,7 @@ void DirectoryTree::look_at(const std::string& name) {
   if (!text.ok()) return broken(name, file, {0, text.error().what}, /*holds_policies=*/true);
   Manifest manifest = decode_manifest(*text, default_namespace_);
   if (!manifest.problems.empty())
-    return broken(name, file, manifest.problems.front(),
-                  text->find(kDeviceExposurePolicies.kind) != std::string::npos);
+    return broken(name, file, manifest.problems.front(), mentions_exposure_policy(*text));
   // An editor may have emptied the file a moment before it fills it.
   if (trim(*text).empty() && !file.objects.empty() && !has_waited(file)) return;
   file.broken_since.reset();
@@ -269,11 +268,11 @@ void DirectoryTree::look_at(const std::string& name) {
   if (const size_t more = manifest.remarks.more(); more > 0)
     tell(Level::kWarning, file, name, "objects are left out", {0, and_more(more, "object")});
   std::vector<Object> objects = make_room(name, file, std::move(manifest.objects));
-  if (manifest.may_lack_exclude) {
-    StandIn stand_in = stand_in_of(full(name), "an object in it cannot be understood");
-    objects.push_back({std::move(stand_in.key), std::move(stand_in.content), 0});
+  if (manifest.lost_exclude) {
+    Manifest::Object stand_in = stand_in_of(full(name), "an object in it cannot be understood");
+    objects.push_back({std::move(stand_in.key), content_of(std::move(stand_in.value)), 0});
     tell(Level::kError, file, name, "nothing new is offered: what is left out may be an exclude",
-         manifest.remarks.front());
+         {manifest.lost_exclude->line, "may be an exclude: " + manifest.lost_exclude->what});
   }
   file.said.end_round();
   take(name, file, std::move(objects));
@@ -306,9 +305,10 @@ std::vector<DirectoryTree::Object> DirectoryTree::what_may_exclude(const std::st
   std::vector<Object> out;
   for (const Object& object : file.objects)
     if (may_exclude(object.key, *object.content)) out.push_back(object);
-  StandIn stand_in = stand_in_of(full(name), "the file cannot be read");
+  if (!holds_policies) return out;  // what stands for some already goes on
+  Manifest::Object stand_in = stand_in_of(full(name), "the file cannot be read");
   std::erase_if(out, [&](const Object& object) { return object.key == stand_in.key; });
-  if (holds_policies) out.push_back({std::move(stand_in.key), std::move(stand_in.content), 0});
+  out.push_back({std::move(stand_in.key), content_of(std::move(stand_in.value)), 0});
   return out;
 }
 
@@ -471,44 +471,6 @@ std::string DirectoryTree::file_of(const ObjectKey& key) const {
 size_t DirectoryTree::objects_in(const std::string& file) const {
   const auto at = files_.find(file);
   return at == files_.end() ? 0 : at->second.objects.size();
-}
-
-// ---- writing
-
-Result<Unit> DirectoryTree::write(const std::string& file, const std::string& text) {
-  if (!files_.contains(file) && files_.size() >= limits_.files_max) return too_many();
-  const size_t slash = file.rfind('/');
-  const std::string folder = slash == std::string::npos ? "" : file.substr(0, slash);
-  const std::string scratch =
-      full((folder.empty() ? "" : folder + "/") + "." + file.substr(slash + 1) + ".new");
-  if (!folder.empty()) {
-    const bool made = ::mkdir(full(folder).c_str(), 0755) == 0;
-    if (!made && errno != EEXIST) return io_error("make directory", full(folder), errno);
-    // What is written through it would never be read.
-    if (is_link(full(folder)))
-      return Error{Errc::kInvalid,
-                   in_quotes(full(folder)) + " is a link, which is not followed; make it a folder"};
-    if (made) (void)watch(folder);
-  }
-  if (auto written = write_synced(scratch, text); !written.ok()) return written.error();
-  if (::rename(scratch.c_str(), full(file).c_str()) != 0) {
-    const int code = errno;
-    ::unlink(scratch.c_str());
-    return io_error("rename to", full(file), code);
-  }
-  look_at(file);
-  settle();
-  schedule();
-  if (trouble_) turn_soon();
-  return Unit{};
-}
-
-Result<Unit> DirectoryTree::erase(const std::string& file) {
-  if (::unlink(full(file).c_str()) != 0 && errno != ENOENT) return io_error("delete", full(file), errno);
-  if (files_.contains(file)) drop(file);
-  settle();
-  schedule();
-  return Unit{};
 }
 
 }  // namespace sliced::kube

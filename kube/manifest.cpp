@@ -16,17 +16,14 @@ namespace sliced::kube {
 
 namespace {
 
-bool is_near_exposure_policy(const Json& object) {
-  return lower(object.text("kind")).starts_with("deviceexposurepolic");
-}
+bool is_near_exposure_policy(const Json& object) { return mentions_exposure_policy(object.text("kind")); }
 
 /// Of what is left out: nobody knows what it was to be, or it is a list of such things. Files of kustomize have neither kind
 /// nor spec.
 bool may_hold_exposure_policy(const Json& object) {
   const std::string_view kind = object.text("kind");
   if (kind.empty()) return object.find("spec") != nullptr;
-  if (kind.ends_with("List"))
-    return lower(encode_json(object)).find("deviceexposurepolic") != std::string::npos;
+  if (kind.ends_with("List")) return mentions_exposure_policy(encode_json(object));
   return is_near_exposure_policy(object);
 }
 
@@ -66,7 +63,8 @@ class ManifestDecoder {
   void take_object(Json object) {
     const int line = object.line();
     const auto leave_out = [&](std::string why) {
-      out.may_lack_exclude |= object.object() != nullptr && may_hold_exposure_policy(object);
+      if (!out.lost_exclude && object.object() != nullptr && may_hold_exposure_policy(object))
+        out.lost_exclude = {line, why};
       out.remarks.push_back({line, std::move(why)});
     };
     if (object.object() == nullptr) return leave_out("no object: a " + std::string(object.kind_name()));
@@ -124,6 +122,20 @@ Manifest decode_manifest(std::string_view text, std::string_view default_namespa
   for (auto& document : decoded.documents) decoder.take(std::move(document), false);
   decoder.out.problems = std::move(decoded.problems);
   return std::move(decoder.out);
+}
+
+bool mentions_exposure_policy(std::string_view text) {
+  return lower(text).find("deviceexposurepolic") != std::string::npos;
+}
+
+Manifest::Object stand_in_of(const std::string& file, std::string_view why) {
+  const std::string name = "unreadable-file-" + hex(stable_hash(file), 8),
+                    version = api_version(kDeviceExposurePolicies);
+  return {{version, kDeviceExposurePolicies.kind, "", name},
+          Json::Object{{"apiVersion", version},
+                       {"kind", kDeviceExposurePolicies.kind},
+                       {"metadata", Json::Object{{"name", name}}},
+                       {"spec", "(" + std::string(why) + ": " + printable(file, 256) + ")"}}};
 }
 
 Manifest manifest_of(std::vector<Json> objects, std::string_view default_namespace) {

@@ -3,6 +3,7 @@
 // read_manifest().
 #include <compare>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,8 @@ struct Manifest {
   std::vector<Object> objects;
   FirstFew<YamlProblem> problems;  // the text is broken: nothing of the file can be relied on
   FirstFew<YamlProblem> remarks;   // objects that were left out: no kind, no name ...
-  /// One of those may have been meant as a DeviceExposurePolicy, and so as an exclude.
-  bool may_lack_exclude = false;
+  /// The first of those that may have been meant as a DeviceExposurePolicy, and so as an exclude.
+  std::optional<YamlProblem> lost_exclude;
 };
 
 /// Lists (kind "List", or "...List" with items) are taken apart.
@@ -43,6 +44,13 @@ Manifest decode_manifest(std::string_view text, std::string_view default_namespa
 
 /// Of objects that are decoded already, each as a document of its own.
 Manifest manifest_of(std::vector<Json> objects, std::string_view default_namespace);
+
+/// Whether a text, also one that is broken, may speak of DeviceExposurePolicies.
+bool mentions_exposure_policy(std::string_view text);
+
+/// A DeviceExposurePolicy that cannot be understood, in place of a file that cannot be read, or of an object in it: it may be
+/// an exclude. why: "the file cannot be read".
+Manifest::Object stand_in_of(const std::string& file, std::string_view why);
 
 /// Whether a file of that name is one: *.yaml, *.yml, *.json, neither hidden nor an editor's backup or
 /// scratch file.

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "kube/directory_files.h"
-
 namespace sliced::kube {
 
 RecordedCluster::RecordedCluster(reactor::Scheduler& scheduler, Log& log, std::vector<Json> objects,
@@ -12,11 +10,13 @@ RecordedCluster::RecordedCluster(reactor::Scheduler& scheduler, Log& log, std::v
   Manifest manifest = manifest_of(std::move(objects), default_namespace_);
   for (const YamlProblem& remark : manifest.remarks)
     log.warning("an object is left out", {{"of", from_}, {"why", remark.what}});
+  if (const size_t more = manifest.remarks.more(); more > 0)
+    log.warning("objects are left out", {{"of", from_}, {"why", and_more(more, "object")}});
   for (Manifest::Object& object : manifest.objects)
     if (store_.find(object.key) == nullptr) store_.put(object.key, std::move(object.value));
-  if (manifest.may_lack_exclude) {
-    const StandIn stand_in = stand_in_of(from_, "an object in it cannot be understood");
-    store_.put(stand_in.key, stand_in.content);
+  if (manifest.lost_exclude) {
+    Manifest::Object stand_in = stand_in_of(from_, "an object in it cannot be understood");
+    store_.put(stand_in.key, std::move(stand_in.value));
   }
 }
 

@@ -12,7 +12,7 @@ namespace sliced::kube {
 
 /// Errors:  each write is kDenied; dry runs are answered.
 /// Objects: of any size; whoever reads them has his bounds, as with a server. One that is none of Kubernetes is left out, and
-///          logged; of two of one name the first counts. Where an exclude may be left out nothing is offered, as of a file.
+///          logged; of two of one name the first counts. Where an exclude may be left out nothing new is offered, as of a file.
 class RecordedCluster final : public StoreCluster {
  public:
   /// from: what describe() says.

@@ -40,8 +40,8 @@ std::string bookmark(const Resource& resource, uint64_t version, bool initial_ev
       {"apiVersion", api_version(resource)}, {"kind", resource.kind}, {"metadata", std::move(metadata)}});
 }
 
-/// The object as it stands in its file: without what the cluster adds to every answer.
-Json for_file(const Resource& resource, Json body) {
+/// The object without what the cluster adds to every answer.
+Json without_servers_members(const Resource& resource, Json body) {
   Json metadata = *body.find("metadata");
   std::erase_if(*metadata.object(), [](const auto& member) {
     const auto& key = member.first;
@@ -408,7 +408,7 @@ StoreCluster::Answer StoreCluster::put(const WriteRequest& request, const Object
   if (const std::string problem = slice ? slice_problem(*body, request.strict) : ""; !problem.empty()) {
     return refused(request, Errc::kInvalid, 422, "Invalid", problem);
   }
-  const Json content = for_file(request.resource, std::move(*body));
+  const Json content = without_servers_members(request.resource, std::move(*body));
   const Json next = store_.preview(key, content);
   const ObjectFilter plain = all_of(request.resource);
   if (request.dry_run) return plain.present(key, next);

@@ -29,8 +29,8 @@ struct Decision {
   FlatMap<std::string, std::vector<PersonaVerdict>> personas;  // by host device id, in order of suffix
   /// To be published as they are. What a verdict calls offered stands in one of them, and nothing else does.
   DesiredPools pools;
-  HoldingsByPool offered;         // what is offered, by pool of the exposure driver
-  HoldingsByPool contested;       // likewise: what is not, since its group has changed (exposure/exclusion.h)
+  HoldingsByPool offered;    // what is offered, by pool of the exposure driver
+  HoldingsByPool contested;  // likewise: what is not, for what is allocated beside it (exposure/exclusion.h)
   std::set<std::string> doubted;  // pools of the exposure driver that are charged as a whole for doubt
   /// Pools, of either driver, of which somebody wants what waits while anything of them may be allocated.
   std::set<std::string> wanted;

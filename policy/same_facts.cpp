@@ -14,6 +14,7 @@ using hotplug::HostDevice;
 bool shows_the_same(const HostDevice* now, const HostDevice* before) {
   if (now == nullptr || before == nullptr) return now == before;
   return now->eswitch_mode == before->eswitch_mode && now->vendor == before->vendor &&
+         now->unreadable == before->unreadable &&
          hotplug::is_netdev_elsewhere(*now) == hotplug::is_netdev_elsewhere(*before);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 // What a host was asked and what it answered, as a value; a view that notes it, and one that says it again.
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>

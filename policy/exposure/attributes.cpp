@@ -85,16 +85,30 @@ bool is_elsewhere_unseen(const DeviceFacts& f) {
 bool has_unknown_port_name(const DeviceFacts& f) {
   return is_elsewhere_unseen(f) && !of_netdev(f, &Netdev::phys_port_name);
 }
+// A note names one file, or several ("operstate, speed: no answer").
+std::string_view note_of(const HostDevice& device, std::string_view files) {
+  if (device.unreadable.empty() || files.empty()) return "";
+  const auto wanted = split(files, ' ');
+  for (const std::string_view note : device.unreadable)
+    for (const std::string_view name : split(note.substr(0, note.find(": ")), ','))
+      if (std::find(wanted.begin(), wanted.end(), trim(name)) != wanted.end()) return note;
+  return "";
+}
+bool has_unreadable(const HostDevice* pf, std::string_view files) {
+  return pf != nullptr && !note_of(*pf, files).empty();
+}
+
 bool is_pf_elsewhere(const DeviceFacts& f) { return f.pf != nullptr && hotplug::is_netdev_elsewhere(*f.pf); }
 bool has_unknown_link_type(const DeviceFacts& f) {
   if (f.device.netdev && f.device.netdev->link_type) return false;
-  return is_elsewhere(f) || (!f.device.pf_link_type && is_pf_elsewhere(f));
+  return is_elsewhere(f) || (!f.device.pf_link_type && (is_pf_elsewhere(f) || has_unreadable(f.pf, "type")));
 }
 bool has_unknown_pf_name(const DeviceFacts& f) { return f.device.pf_name.empty() && is_pf_elsewhere(f); }
 bool has_unknown_eswitch_mode(const DeviceFacts& f) {  // its uplink and representors tell it
   const bool is_pf = f.device.type != DeviceType::kVf;
   const HostDevice* pf = is_pf ? &f.device : f.pf;
-  return pf != nullptr && pf->eswitch_mode != "switchdev" && hotplug::is_netdev_elsewhere(*pf);
+  return pf != nullptr && pf->eswitch_mode != "switchdev" &&
+         (hotplug::is_netdev_elsewhere(*pf) || has_unreadable(pf, "phys_switch_id phys_port_name"));
 }
 // In exclusive mode an RDMA device goes with its interface (rdma-system(8)).
 bool has_unknown_rdma(const DeviceFacts& f) { return is_elsewhere_unseen(f) && f.device.rdma_device.empty(); }
@@ -116,7 +130,7 @@ constexpr KnownAttribute kKnown[] = {
      [](Facts f) { return has_standard_address(f.device) ? text(f.device.pcie_root) : std::nullopt; }},
     {"numaNode", kStandard, kInt, kPublished, kFunctions, numa_node, nullptr, "numa_node"},
     {"type", kOwn, kString, kPublished, kAll, [](Facts f) { return text(name_of(f.device.type)); }, nullptr,
-     "uevent sriov_totalvfs class"},
+     "uevent physfn sriov_totalvfs class"},
     {"ifName", kOwn, kString, kPublished, kAll, [](Facts f) { return of_netdev(f, &Netdev::name); },
      has_unknown_name},
     {"pciAddress", kOwn, kString, kPublished, kFunctions, pci_address},
@@ -128,16 +142,17 @@ constexpr KnownAttribute kKnown[] = {
      nullptr, "device"},
     {"numaNode", kOwn, kInt, kPublished, kFunctions, numa_node, nullptr, "numa_node"},
     {"pfName", kOwn, kString, kPublished, kVfs, [](Facts f) { return text(f.device.pf_name); },
-     has_unknown_pf_name},
+     has_unknown_pf_name, "physfn"},
     {"pfPciAddress", kOwn, kString, kPublished, kVfs,
-     [](Facts f) { return f.device.pf ? text(f.device.pf->text()) : std::nullopt; }},
-    {"vfIndex", kOwn, kInt, kPublished, kVfs, [](Facts f) { return number(f.device.vf_index); }},
+     [](Facts f) { return f.device.pf ? text(f.device.pf->text()) : std::nullopt; }, nullptr, "physfn"},
+    {"vfIndex", kOwn, kInt, kPublished, kVfs, [](Facts f) { return number(f.device.vf_index); }, nullptr,
+     "physfn"},
     {"numVFs", kOwn, kInt, kPublished, kPfs, [](Facts f) { return number(f.device.num_vfs); }, nullptr,
-     "sriov_numvfs"},
+     "sriov_totalvfs sriov_numvfs"},
     {"totalVFs", kOwn, kInt, kPublished, kPfs, [](Facts f) { return number(f.device.total_vfs); }, nullptr,
      "sriov_totalvfs"},
     {"sriovCapable", kOwn, kBool, kPublished, kFunctions,
-     [](Facts f) { return flag(f.device.type == DeviceType::kPf); }, nullptr, "sriov_totalvfs"},
+     [](Facts f) { return flag(f.device.type == DeviceType::kPf); }, nullptr, "physfn sriov_totalvfs"},
     {"rdma", kOwn, kBool, kPublished, kAll, [](Facts f) { return flag(!f.device.rdma_device.empty()); },
      has_unknown_rdma},
     {"linkType", kOwn, kString, kPublished, kAll, link_type, has_unknown_link_type, "type"},
@@ -150,13 +165,16 @@ constexpr KnownAttribute kKnown[] = {
     {"bondMaster", kOwn, kString, kPublished, kAll, [](Facts f) { return master(f, true); }, is_elsewhere,
      "master"},
     {"bridgeName", kOwn, kString, kPublished, kBridges,
-     [](Facts f) { return f.device.bridge_type.empty() ? std::nullopt : of_netdev(f, &Netdev::name); }},
+     [](Facts f) { return f.device.bridge_type.empty() ? std::nullopt : of_netdev(f, &Netdev::name); },
+     nullptr, "uevent"},
     {"bridgeType", kOwn, kString, kPublished, kBridges, [](Facts f) { return text(f.device.bridge_type); },
      nullptr, "uevent"},
     {"vlanFiltering", kOwn, kBool, kPublished, kBridges,
      [](Facts f) { return flag(f.device.vlan_filtering); }, nullptr, "vlan_filtering"},
-    {"vlanId", kOwn, kInt, kPublished, kVlans, [](Facts f) { return number(f.device.vlan_id); }},
-    {"parentIfName", kOwn, kString, kPublished, kVlans, [](Facts f) { return text(f.device.parent_name); }},
+    {"vlanId", kOwn, kInt, kPublished, kVlans, [](Facts f) { return number(f.device.vlan_id); }, nullptr,
+     "uevent"},
+    {"parentIfName", kOwn, kString, kPublished, kVlans, [](Facts f) { return text(f.device.parent_name); },
+     nullptr, "uevent"},
     {"representorOf", kOwn, kString, kPublished, kVirtuals,
      [](Facts f) { return text(f.device.representor_of); }, nullptr, "phys_switch_id phys_port_name"},
     {"eswitchMode", kOwn, kString, kPublished, kPfs | kVfs, eswitch_mode, has_unknown_eswitch_mode,
@@ -203,20 +221,15 @@ Value value_of(const KnownAttribute& attribute, const DeviceFacts& facts) {
   return can_have(facts.device.type, attribute) ? attribute.get(facts) : std::nullopt;
 }
 
-// A note names one file, or several ("operstate, speed: no answer").
 std::string_view unreadable_note(const KnownAttribute& attribute, const HostDevice& device) {
-  if (device.unreadable.empty() || attribute.files.empty()) return "";
-  const auto files = split(attribute.files, ' ');
-  for (const std::string_view note : device.unreadable)
-    for (const std::string_view name : split(note.substr(0, note.find(": ")), ','))
-      if (std::find(files.begin(), files.end(), trim(name)) != files.end()) return note;
-  return "";
+  return note_of(device, attribute.files);
 }
 
 bool is_unknown(const KnownAttribute& attribute, const DeviceFacts& facts) {
-  if (!can_have(facts.device.type, attribute)) return false;
-  return (attribute.is_unknown != nullptr && attribute.is_unknown(facts)) ||
-         !unreadable_note(attribute, facts.device).empty();
+  // First: its type may be what cannot be read.
+  if (!unreadable_note(attribute, facts.device).empty()) return true;
+  return can_have(facts.device.type, attribute) && attribute.is_unknown != nullptr &&
+         attribute.is_unknown(facts);
 }
 
 std::span<const KnownAttribute> known_attributes() { return kKnown; }

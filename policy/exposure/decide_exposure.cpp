@@ -105,9 +105,10 @@ void note_unknown(const Inputs& in, const Resolutions& resolutions, Notes& notes
   for (const Resolution& one : resolutions.devices)
     if (one.is_unknown) excludes.insert(one.excluded_by);
   for (const int32_t index : excludes)
-    notes.add("policy " + in.policies->exposures[static_cast<size_t>(index)]->id.name +
-              ": excludes by facts of interfaces, and some are in another network namespace; their "
-              "functions are not offered (exclude-unknown) until they are back");
+    notes.add(
+        "policy " + in.policies->exposures[static_cast<size_t>(index)]->id.name +
+        ": excludes by facts that are not known, of interfaces in another network namespace or of files that "
+        "cannot be read; their functions are not offered (exclude-unknown) until they are known");
 }
 
 }  // namespace

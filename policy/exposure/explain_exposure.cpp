@@ -32,7 +32,7 @@ std::string shown(const SelectorAnswer& answer) {
     case cel::Answer::Is::kFalse:
       return "false";
     case cel::Answer::Is::kUnknown:
-      return "not known: " + answer.unknown + " of an interface that is not here";
+      return "not known: " + answer.unknown + " of an interface that is not here, or of what cannot be read";
     case cel::Answer::Is::kError:
       break;
   }

@@ -30,7 +30,7 @@ bool may_ask_for(Sort is_one, const cel::Program& program, const cel::Node& node
                      [&](const cel::Node* arg) { return may_ask_for(is_one, program, *arg); });
 }
 
-// That can be unknown: an interface tells it, which may be elsewhere.
+// What an exclude record remembers: an interface tells it, which may be elsewhere.
 bool is_of_interface(const KnownAttribute& attribute) { return attribute.is_unknown != nullptr; }
 bool is_mac(const KnownAttribute& attribute) { return attribute.id == "mac"; }
 

@@ -342,6 +342,23 @@ TEST_F(Http1ServerTest, WhatNobodyMayWaitForIsNotMadeForLong) {
   }
 }
 
+// Red when the last of several requests is lost whose client says its end behind them.
+TEST_F(Http1ServerTest, WhatWasSentAheadIsAnsweredThoughItsClientSaysNoMore) {
+  for (const bool is_cut : {false, true}) {
+    ServerWorld one;
+    fake::WireEnd& end = one.connect();
+    end.say(kGet + (is_cut ? kGet.substr(0, 9) : kGet));
+    end.end();
+    one.on_request = [](Served& served) { served.response->answer(201, "second"); };
+    one.last().response->answer(200, "first");
+    one.settle();
+    EXPECT_EQ(one.served.size(), is_cut ? 1u : 2u);
+    EXPECT_NE(end.sent.find("first"), std::string::npos);
+    EXPECT_EQ(end.sent.find("second") != std::string::npos, !is_cut);
+    EXPECT_TRUE(end.is_ended && end.is_gone);
+  }
+}
+
 TEST_F(Http1ServerTest, TheEndOfAClientIsReadWhileItsAnswerIsMade) {
   wire.say(kGet);
   EXPECT_FALSE(wire.is_held);

@@ -589,7 +589,7 @@ TEST_F(ExcludesTest, OneThatIsLeftOutForAMistakeIsNotForgotten) {
   std::string bad = good;
   bad.replace(bad.find("'1'"), 3, "2");
   put("e.yaml", good);
-  DirectoryCluster cluster(loop, log, directory, "here");
+  DirectoryCluster cluster(loop, log, directory, "here", {.broken_for = 10ms});
   ASSERT_EQ(listed(cluster, scope()), Lines{"out"});
   put_by_rename("e.yaml", bad);
   ASSERT_TRUE(run_until([&] {
@@ -597,6 +597,9 @@ TEST_F(ExcludesTest, OneThatIsLeftOutForAMistakeIsNotForgotten) {
     return all.size() == 1 && all[0].starts_with("unreadable-file-");
   }));
   EXPECT_EQ(log.count("nothing new is offered: what is left out may be an exclude"), 1u) << log.all();
+  put_by_rename("e.yaml", "foo: 1\n---\n" + bad + "---\nkind: [\n");
+  run_for(100ms);
+  EXPECT_EQ(listed(cluster, scope()).size(), 1u) << "it is broken as well";
   put_by_rename("e.yaml", good);
   EXPECT_TRUE(run_until([&] { return listed(cluster, scope()) == Lines{"out"}; }));
 }

@@ -73,7 +73,7 @@ TEST(DecodeManifest, SaysWhereWhatIsLeftOutMayBeAnExclude) {
       {"{apiVersion: v1, kind: List, items: {}}", false}};
   for (const auto& row : rows) {
     const auto manifest = decode_manifest(row.text, "d");
-    EXPECT_EQ(manifest.may_lack_exclude, row.may) << row.text;
+    EXPECT_EQ(manifest.lost_exclude.has_value(), row.may) << row.text;
     if (row.may) EXPECT_EQ(manifest.remarks.size(), 1u) << row.text;
   }
 }

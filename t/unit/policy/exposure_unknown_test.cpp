@@ -177,6 +177,34 @@ TEST_F(Away, WhatCannotBeReadIsNotAbsent) {
       << "nor is anything offered by it";
 }
 
+// Red when a type that is what it seems for want of a file answers for a function that is none of it.
+TEST_F(Away, WhatTellsTheTypeTellsAll) {
+  vf().netdev = hotplug::Netdev{.name = "ens1f0v0", .link_type = 1};
+  vf().type = DeviceType::kNic;
+  vf().pf.reset();
+  const std::string expose = attribute("vendor") + " == \"8086\"";
+  const std::string total = "has(" + attribute("totalVFs") + ")", index = attribute("type") + " == \"vf\"";
+  EXPECT_EQ(decide_with({total, index}, expose), "offered");
+  vf().unreadable = {"sriov_totalvfs: EIO"};
+  EXPECT_EQ(decide_with({total}, expose), "exclude-unknown");
+  vf().unreadable = {"physfn: EIO"};
+  EXPECT_EQ(decide_with({index}, expose), "exclude-unknown");
+  EXPECT_EQ(decide_with({"has(" + attribute("vfIndex") + ")"}, expose), "exclude-unknown");
+}
+
+TEST_F(Away, WhatCannotBeReadOfAPfIsNotKnownOfItsVfs) {
+  vf().netdev = hotplug::Netdev{.name = "ens1f0v0"};
+  vf().pf_link_type.reset();
+  const std::string mode = attribute("eswitchMode") + " == \"switchdev\"",
+                    type = attribute("linkType") + " == \"x\"";
+  EXPECT_EQ(decide_with({mode, type}), "offered");
+  memory = last.selectors;
+  pf().unreadable = {"phys_switch_id: EIO"};
+  EXPECT_EQ(decide_with({mode}), "exclude-unknown");
+  pf().unreadable = {"type: EIO"};
+  EXPECT_EQ(decide_with({type}), "exclude-unknown");
+}
+
 TEST_F(Away, WhatCannotBeReadAnyMoreWithdrawsNothing) {
   const std::string vendor = "has(" + attribute("vendor") + ") && " + attribute("vendor") + " == \"15b3\"";
   vf().netdev = hotplug::Netdev{.name = "ens1f0v0", .mtu = 1500, .link_type = 1};
