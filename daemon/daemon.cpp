@@ -216,9 +216,10 @@ void Daemon::on_slices(Offer& offer, const Offer::Event& event) {
   if (is_list) decider_.mark("own slices listed");
 }
 
-// Before the first decision slices are learned whole; from then on as they are met.
+// What a predecessor has published may be allocated. It is learned before the first decision too, since somebody may
+// take entries out of slices meanwhile.
 void Daemon::meet(const kube::ResourceSlice& slice) {
-  if ((decision_ || decider_.is_deciding()) && charges_.learn(slice))
+  if (charges_.learn(slice) && (decision_ || decider_.is_deciding()))
     decide_before_writing("devices in own slices that were not known");
 }
 
@@ -269,7 +270,7 @@ Decider::InputsPtr Daemon::prepare() {
   if (!sources_awaited().empty() || recover_sticky()) return nullptr;
   const policy::PolicySetPtr& policies = policies_.set();
   if (!are_abilities_known(*policies) && !decision_) return nullptr;
-  if (!decision_) learn_own_slices();
+  if (!decision_) begin_charges();
   charges_.find_awaited(*inventory());
   want_node_state(*policies);
   if (node_states_.is_awaited()) return nullptr;
@@ -352,10 +353,7 @@ bool Daemon::are_abilities_known(const policy::PolicySet& policies) {
   return abilities_.settled();
 }
 
-// What a predecessor has published may be allocated.
-void Daemon::learn_own_slices() {
-  for (const Offer& offer : offers_)
-    for (const auto& [name, slice] : offer.publisher().observed()) charges_.learn(slice);
+void Daemon::begin_charges() {
   // A directory has no scheduler that could have given anything away; without the kind no
   // DeviceExposurePolicy can have offered anything.
   if (has_api_server())

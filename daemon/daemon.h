@@ -177,7 +177,8 @@ class Daemon {
   bool are_abilities_known(const policy::PolicySet& policies);
   // Once a process.
   bool recover_sticky();
-  void learn_own_slices();
+  // Where the record of what may be allocated is not whole.
+  void begin_charges();
   // Readiness: since when conditions hold; what is waited for.
   bool looks_once() const;
   void begin_tracks();

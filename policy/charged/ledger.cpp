@@ -8,6 +8,9 @@ namespace sliced::policy {
 void Ledger::begin(RecordDoubt doubt, TimePoint now) {
   if (begun_) return;
   begun_ = now;
+  for (auto& [key, pool] : pools_)
+    for (auto& [name, entry] : pool.entries)
+      if (entry.found) entry.found = now;
   doubt_ = std::move(doubt);
 }
 

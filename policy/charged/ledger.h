@@ -67,7 +67,7 @@ struct Glimpse {
 /// Threads: the loop's; decisions on workers get copies (holdings()).
 /// Memory:  kPoolsMax pools of kNamesMax names; what comes beyond charges its pool as a whole, so that bounds
 ///          never free anything.
-/// Order:   begin(), then learn() of what is observed, then for each decision find_awaited(), holdings(),
+/// Order:   learn() of what is observed, begin(), then for each decision find_awaited(), holdings(),
 ///          decided() and, once it is written, acknowledged(). Witnesses may speak at any time between.
 class Ledger {
  public:

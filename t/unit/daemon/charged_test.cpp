@@ -75,6 +75,29 @@ TEST_F(ChargedTest, WhatChangedWhileTheDaemonWasDown) {
   EXPECT_EQ(total("pf", "group-rx"), std::nullopt);
 }
 
+// The slices have been listed, and the first decision waits for the node. Red when only what they show by then is charged.
+TEST_F(ChargedTest, WhatIsTakenOutOfSlicesBeforeTheFirstDecision) {
+  offer_two_vfs();
+  daemon.reset();
+  put_claim("mine", kExposureDriver, kPool, kFirstVf);
+  put_exposure("p", of_type("pf"));
+  cluster.delay_of = [](const fake::Request& request) {
+    return request.plural == "nodes" ? Millis{1s} : Millis{0};
+  };
+  start();
+  run(500ms);
+  for (kube::ResourceSlice slice : slices()) {
+    slice.devices.clear();
+    cluster.put(kube::kResourceSlices, kube::encode_resource_slice(slice));
+  }
+  run(3s);
+  EXPECT_TRUE(recorded().contains(kFirstVf));
+  EXPECT_FALSE(can_allocate(kExposureDriver, kWholePf));
+  remove_claim("mine");
+  run(2min);
+  EXPECT_TRUE(can_allocate(kExposureDriver, kWholePf));
+}
+
 // Red when what stands in a slice does not tell its group: it would count as one of the other group, too.
 TEST_F(ChargedTest, AnEditWhileTheDaemonWasDownKeepsGroupsApart) {
   for (const bool is_old : {false, true}) {
