@@ -68,6 +68,7 @@ TEST(ServerTest, RoomIsMadeByWhoMayBeGone) {
   fake::WireEnd& closed = world.connect();
   closed.say(kHttp1Get);
   closed.end();
+  world.pass(1s);
   fake::WireEnd& ahead = world.connect();
   ahead.say(kHttp1Get + kHttp1Get);
   world.settle();
