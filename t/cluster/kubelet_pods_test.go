@@ -96,9 +96,14 @@ func keepsHealth(t *testing.T, server *harness.APIServer, namespace, pod string)
 	return len(kept.Status.ContainerStatuses[0].AllocatedResourcesStatus) > 0
 }
 
-// waitUnhealthy waits until a pod's status says that a device of it ("" any) is unhealthy, where the server keeps that.
-// Elsewhere it says nothing of it.
 func waitUnhealthy(t *testing.T, server *harness.APIServer, namespace, pod, device string) {
+	t.Helper()
+	waitHealth(t, server, namespace, pod, device, core.ResourceHealthStatusUnhealthy)
+}
+
+// waitHealth waits until a pod's status says so of a device of it ("" any), where the server keeps that.
+// Elsewhere it says nothing of it.
+func waitHealth(t *testing.T, server *harness.APIServer, namespace, pod, device string, health core.ResourceHealthStatus) {
 	t.Helper()
 	said := func() (all []string) {
 		one, err := server.Client.CoreV1().Pods(namespace).Get(context.Background(), pod, metav1.GetOptions{})
@@ -120,9 +125,9 @@ func waitUnhealthy(t *testing.T, server *harness.APIServer, namespace, pod, devi
 		}
 		return
 	}
-	waitUntil(t, "the pod's status says that its device is unhealthy", promptly, func() bool {
+	waitUntil(t, fmt.Sprint("the pod's status says that its device is ", health), promptly, func() bool {
 		return slices.ContainsFunc(said(), func(one string) bool {
-			return strings.Contains(one, device) && strings.HasSuffix(one, " "+string(core.ResourceHealthStatusUnhealthy))
+			return strings.Contains(one, device) && strings.HasSuffix(one, " "+string(health))
 		})
 	})
 }
@@ -140,6 +145,8 @@ func TestDeviceGoneBeforeItsPod(t *testing.T) {
 	lab.Server.NewPod(t, lab.Namespace, "p", lab.Node, 1)
 	waitRunning(t, lab, "p")
 	device := lab.Server.Claim(t, lab.Namespace, "p").Status.Allocation.Devices.Results[0].Device
+	// A kubelet that has not heard of a device yet does not write into a pod's status what it hears meanwhile.
+	waitHealth(t, lab.Server, lab.Namespace, "p", device, core.ResourceHealthStatusHealthy)
 	before := lab.Server.Revision(t)
 	lab.Host.SetVFs(near.Address, 0)
 	lab.History.WaitOffers(t, before, promptly)
