@@ -104,13 +104,20 @@ bool is_handed_over(const HostDevice& device) {
   return device.pci && !device.driver.empty() && makes_no_netdev(device.driver);
 }
 
+std::string_view find_unreadable(const std::vector<std::string>& unreadable, std::string_view files) {
+  if (unreadable.empty() || files.empty()) return "";
+  const auto wanted = split(files, ' ');
+  for (const std::string_view note : unreadable)
+    for (const std::string_view name : split(note.substr(0, note.find(": ")), ','))
+      if (std::find(wanted.begin(), wanted.end(), trim(name)) != wanted.end()) return note;
+  return "";
+}
+
 bool is_netdev_elsewhere(const HostDevice& device) {
   if (!device.pci) return false;
   if (device.netdev) return device.netdev->stale;
   // A driver that cannot be read may be any.
-  return !makes_no_netdev(device.driver) ||
-         std::any_of(device.unreadable.begin(), device.unreadable.end(),
-                     [](const std::string& note) { return note.starts_with("driver:"); });
+  return !makes_no_netdev(device.driver) || !find_unreadable(device.unreadable, "driver").empty();
 }
 
 }  // namespace sliced::hotplug

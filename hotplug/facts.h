@@ -137,6 +137,10 @@ bool is_netdev_elsewhere(const HostDevice& device);
 /// Bound to such a driver: it has no interface because it is handed over whole.
 bool is_handed_over(const HostDevice& device);
 
+/// Which of HostDevice::unreadable, or of a reading's, is of one of these files, with a space between them; "" none is. A note
+/// names one file, or several ("operstate, speed: no answer"). Valid as long as the notes.
+std::string_view find_unreadable(const std::vector<std::string>& unreadable, std::string_view files);
+
 /// Immutable, shared by whoever needs it. version grows with every change.
 struct Inventory {
   uint64_t version = 0;

@@ -30,9 +30,7 @@ bool has_ended(const Netdev& netdev, const NetdevChanges& changes) {
 
 // The driver of the reading, or the one before where this one could not be read: that says nothing.
 const std::string& driver_of(const FunctionReading& function, const StickyNetdev& before) {
-  const bool is_known = function.broken.empty() &&
-                        std::none_of(function.unreadable.begin(), function.unreadable.end(),
-                                     [](const std::string& note) { return note.starts_with("driver:"); });
+  const bool is_known = function.broken.empty() && find_unreadable(function.unreadable, "driver").empty();
   return is_known ? function.driver : before.driver;
 }
 

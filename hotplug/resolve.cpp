@@ -329,8 +329,8 @@ class Resolver {
         if (!device.host_use.empty()) device.host_use += " (its port " + reference(port.kernel_name) + ")";
       }
       const bool is_here = (device.netdev && !device.netdev->stale) || !device.other_netdevs.empty();
-      if (const auto note = unreadable_fact(device, "master"); is_here && !note.empty())
-        device.host_use = "unknown, " + note;  // it may be enslaved
+      if (const auto note = find_unreadable(device.unreadable, "master"); is_here && !note.empty())
+        device.host_use = "unknown, " + std::string(note);  // it may be enslaved
     }
   }
 
@@ -341,12 +341,6 @@ class Resolver {
     if (readings_.are_routes_unknown) return "unknown, the default routes cannot be read";
     const std::string above = default_route_above(uppers, netdev.kernel_name);
     return above.empty() ? "" : "default route through " + above;
-  }
-
-  static std::string unreadable_fact(const HostDevice& device, std::string_view fact) {
-    for (const std::string& note : device.unreadable)
-      if (note.starts_with(std::string(fact) + ":")) return note;
-    return "";
   }
 
   // Breadth first, each interface once: a ring in a snapshot must not hold us.

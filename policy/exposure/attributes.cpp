@@ -85,17 +85,8 @@ bool is_elsewhere_unseen(const DeviceFacts& f) {
 bool has_unknown_port_name(const DeviceFacts& f) {
   return is_elsewhere_unseen(f) && !of_netdev(f, &Netdev::phys_port_name);
 }
-// A note names one file, or several ("operstate, speed: no answer").
-std::string_view note_of(const HostDevice& device, std::string_view files) {
-  if (device.unreadable.empty() || files.empty()) return "";
-  const auto wanted = split(files, ' ');
-  for (const std::string_view note : device.unreadable)
-    for (const std::string_view name : split(note.substr(0, note.find(": ")), ','))
-      if (std::find(wanted.begin(), wanted.end(), trim(name)) != wanted.end()) return note;
-  return "";
-}
 bool has_unreadable(const HostDevice* pf, std::string_view files) {
-  return pf != nullptr && !note_of(*pf, files).empty();
+  return pf != nullptr && !hotplug::find_unreadable(pf->unreadable, files).empty();
 }
 
 bool is_pf_elsewhere(const DeviceFacts& f) { return f.pf != nullptr && hotplug::is_netdev_elsewhere(*f.pf); }
@@ -222,7 +213,7 @@ Value value_of(const KnownAttribute& attribute, const DeviceFacts& facts) {
 }
 
 std::string_view unreadable_note(const KnownAttribute& attribute, const HostDevice& device) {
-  return note_of(device, attribute.files);
+  return hotplug::find_unreadable(device.unreadable, attribute.files);
 }
 
 bool is_unknown(const KnownAttribute& attribute, const DeviceFacts& facts) {
