@@ -63,6 +63,15 @@ void read_virtfn_links(const HostDir& dir, FunctionReading& function) {
   }
 }
 
+// "7b" -> "007b": the kernel writes this one without 0x and zeros.
+std::string read_vf_product(const HostDir& dir, std::vector<std::string>& unreadable) {
+  const std::string text = lower(read_text(dir, "sriov_vf_device", unreadable));
+  if (text.empty() || text.size() > 4 || !parse_hex(text)) return "";
+  return std::string(4 - text.size(), '0') + text;
+}
+
+int routing_id(const PciAddress& at) { return at.bus << 8 | at.device << 3 | at.function; }
+
 Look read_once(const HostView& host, FunctionReading& function) {
   const auto opened = host.open_dir(std::string(kFunctions) + function.pci.text());
   if (!opened) {
@@ -91,6 +100,9 @@ Look read_once(const HostView& host, FunctionReading& function) {
     function.total_vfs = std::clamp(read_int(dir, "sriov_totalvfs", unreadable).value_or(0), 0, 65535);
     if (function.total_vfs > 0) {
       function.num_vfs = std::clamp(read_int(dir, "sriov_numvfs", unreadable).value_or(0), 0, 65535);
+      function.vf_offset = std::clamp(read_int(dir, "sriov_offset", unreadable).value_or(0), 0, 65535);
+      function.vf_stride = std::clamp(read_int(dir, "sriov_stride", unreadable).value_or(0), 0, 65535);
+      function.vf_product = read_vf_product(dir, unreadable);
       read_virtfn_links(dir, function);
     }
   }
@@ -124,6 +136,14 @@ void add_guids(const HostView& host, const PciAddress& pf, std::map<int, VfConfi
     if (config.node_guid.empty() && node && is_guid(*node)) config.node_guid = lower(*node);
     if (config.port_guid.empty() && port && is_guid(*port)) config.port_guid = lower(*port);
   }
+}
+
+bool is_vf_of(const FunctionReading& pf, const FunctionReading& function) {
+  if (function.pci.domain != pf.pci.domain || pf.vf_offset == 0) return false;
+  if (function.vendor != pf.vendor || function.product != pf.vf_product) return false;
+  const int past = routing_id(function.pci) - routing_id(pf.pci) - pf.vf_offset;
+  if (pf.vf_stride == 0) return past == 0;
+  return past >= 0 && past % pf.vf_stride == 0 && past / pf.vf_stride < pf.total_vfs;
 }
 
 std::string pcie_root_of(std::string_view link_target) {

@@ -20,6 +20,10 @@ std::optional<FunctionReading> read_function(const HostView& host, const PciAddr
 std::optional<FunctionReading> read_function(const HostView& host, const PciAddress& address,
                                              std::string_view link_target);
 
+/// Whether a function is one of a PF's VFs by where it is and what it is: what its physfn link says, where that
+/// stands. Never true of a PF that does not tell sriov_offset or sriov_vf_device.
+bool is_vf_of(const FunctionReading& pf, const FunctionReading& function);
+
 /// What drivers tell of VFs' GUIDs in sysfs (mlx5: PF/sriov/N/node and port), where their rtnetlink does not.
 /// A few reads a VF: blocks.
 void add_guids(const HostView& host, const PciAddress& pf, std::map<int, VfConfig>& configs);

@@ -27,6 +27,10 @@ struct FunctionReading {
   std::optional<PciAddress> physfn;
   // sriov_totalvfs and sriov_numvfs; not read of a VF. At most 65,535 each, whatever the files say.
   int total_vfs = 0, num_vfs = 0;
+  // sriov_offset, sriov_stride and sriov_vf_device of a PF: at which routing identifiers its VFs are, and with
+  // which product, whether they have their links or not (PCI Express, SR-IOV Extended Capability). 0: not told.
+  int vf_offset = 0, vf_stride = 0;
+  std::string vf_product;  // four digits, as product
   /// Of a PF, as its links say: a VF is believed only when both ends agree.
   std::map<PciAddress, int> vfs;  // virtfnN links: address -> N
   std::vector<std::string> unreadable;

@@ -139,8 +139,25 @@ class Resolver {
       device.enforced = at->second;
       if (is_address_set(at->second.mac)) device.admin_mac = at->second.mac;
     }
+    if (device.type == DeviceType::kNic) take_for_vf(device, reading);
     add_own_netdev(device);
     devices_[device.id.text] = std::move(device);
+  }
+
+  // The kernel takes a VF's links away before its driver lets go of it, which may take seconds, and makes them
+  // after it has told of the new function (drivers/pci/iov.c).
+  void take_for_vf(HostDevice& device, const FunctionReading& reading) {
+    if (!pfs_) {
+      pfs_.emplace();
+      for (const auto& [pci, other] : readings_.functions)
+        if (other.total_vfs > 0) pfs_->push_back(&other);
+    }
+    const auto pf = std::find_if(pfs_->begin(), pfs_->end(),
+                                 [&](const FunctionReading* other) { return is_vf_of(*other, reading); });
+    if (pf == pfs_->end()) return;
+    device.type = DeviceType::kVf;
+    device.pf = (*pf)->pci;
+    if (device.broken.empty()) device.broken = "half there: a VF of " + device.pf->text() + " without physfn link";
   }
 
   // A netdev whose port facts have not been read yet may turn out to be an uplink.
@@ -364,6 +381,7 @@ class Resolver {
   const HostReadings& readings_;
   const StickyNetdevs& sticky_;
   const Inventory* former_ = nullptr;
+  std::optional<std::vector<const FunctionReading*>> pfs_;  // once one was asked for
   const FunctionPorts ports_;
   std::map<std::string, HostDevice> devices_;
 };

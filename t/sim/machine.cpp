@@ -107,7 +107,7 @@ void Machine::add_vf(const std::string& pf, int index) {
               .pf = pf,
               .index = index,
               .vendor = parent->vendor,
-              .device = parent->vendor == "15b3" ? "101e" : "1889",
+              .device = vf_product(parent->vendor),
               .numa = parent->numa,
               .has_rdma = parent->vendor == "15b3",
               .names = {""}};

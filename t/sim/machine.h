@@ -93,6 +93,7 @@ class Machine {
   // Hardware. A PF's slot (0..) gives its address.
   static std::string pf_address(int slot);
   static std::string vf_address(const std::string& pf, int index);
+  static std::string vf_product(const std::string& vendor) { return vendor == "15b3" ? "101e" : "1889"; }
   void plug_pf(int slot, const std::string& name, const std::string& vendor, int numa,
                int total_vfs);               // 0: a NIC without SR-IOV
   void unplug(const std::string& function);  // one function, its interface first

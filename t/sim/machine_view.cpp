@@ -136,6 +136,8 @@ class MachineView final : public hotplug::HostView {
     if (!function.pf.empty() || function.total_vfs == 0) return std::nullopt;
     if (name == "sriov_totalvfs") return std::to_string(function.total_vfs);
     if (name == "sriov_numvfs") return std::to_string(function.num_vfs);
+    if (name == "sriov_offset" || name == "sriov_stride") return "1";
+    if (name == "sriov_vf_device") return Machine::vf_product(function.vendor);
     return std::nullopt;
   }
 

@@ -501,6 +501,24 @@ TEST_F(ScanTest, SpeedIsUnknownWithoutLink) {
   }
 }
 
+// As the kernel removes one: both links go first, its driver and its interface may stay for seconds.
+TEST_F(ScanTest, AVfWithoutItsLinksIsNoNic) {
+  tree.pci("0000:3b:00.0").sriov(8).vfs(2, [](SysfsTree::Pci vf, int index) {
+    vf.netdev("ens1f0v" + std::to_string(index));
+  });
+  tree.remove(tree.pci("0000:3b:00.0").path() + "/virtfn1");
+  tree.remove(tree.pci("0000:3b:02.1").path() + "/physfn");
+  tree.pci("0000:3b:03.0");  // where the ninth VF of eight would be
+  tree.pci("0000:3b:02.7");  // another product at a VF's address
+  const auto devices = scan();
+  EXPECT_EQ(devices.at("0000:3b:02.0").broken, "");
+  EXPECT_EQ(devices.at("0000:3b:02.1").broken, "half there: a VF of 0000:3b:00.0 without physfn link");
+  EXPECT_EQ(devices.at("0000:3b:02.1").type, DeviceType::kVf);
+  EXPECT_EQ(devices.at("0000:3b:02.1").pf->text(), "0000:3b:00.0");
+  EXPECT_EQ(devices.at("0000:3b:02.7").type, DeviceType::kNic);
+  EXPECT_EQ(devices.at("0000:3b:03.0").type, DeviceType::kNic);
+}
+
 TEST_F(ScanTest, HalfRemovedFunctions) {
   tree.pci("0000:3b:00.0").sriov(8).vfs(2);
   tree.remove(tree.pci("0000:3b:00.0").path() + "/virtfn1");
