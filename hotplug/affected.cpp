@@ -1,6 +1,7 @@
 #include "hotplug/affected.h"
 
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace sliced::hotplug {
@@ -39,8 +40,18 @@ void add_vfs(const FunctionReading* mine, const FunctionReading* other, std::set
 
 struct Functions {
   std::set<PciAddress> differ, came, went;
-  bool are_nodes_same = true;  // VFs are told the NUMA node as the PF's file has it
+  bool are_pfs_same = true;  // in what their VFs are told by their readings alone
 };
+
+// The NUMA node, as the PF's file has it, and where VFs are that have lost their links.
+bool is_same_for_vfs(const FunctionReading* old, const FunctionReading* fresh) {
+  const auto places = [](const FunctionReading* pf) {
+    if (pf == nullptr || pf->vf_offset == 0) return std::make_tuple(0, 0, 0, std::string(), std::string());
+    return std::make_tuple(pf->vf_offset, pf->vf_stride, pf->total_vfs, pf->vendor, pf->vf_product);
+  };
+  if (old != nullptr && fresh != nullptr && old->numa_node != fresh->numa_node) return false;
+  return places(old) == places(fresh);
+}
 
 Functions functions_that_differ(const HostReadings& before, const HostReadings& now) {
   Functions out;
@@ -50,7 +61,7 @@ Functions functions_that_differ(const HostReadings& before, const HostReadings& 
         out.differ.insert(address);
         if (old == nullptr) out.came.insert(address);
         if (fresh == nullptr) out.went.insert(address);
-        if (old != nullptr && fresh != nullptr) out.are_nodes_same &= old->numa_node == fresh->numa_node;
+        out.are_pfs_same &= is_same_for_vfs(old, fresh);
         add_vfs(old, fresh, out.differ);
         add_vfs(fresh, old, out.differ);
       });
@@ -92,7 +103,7 @@ std::optional<std::set<PciAddress>> affected_functions(const HostReadings& befor
       before.are_routes_unknown != now.are_routes_unknown || before.rdma_of_netdev != now.rdma_of_netdev)
     return std::nullopt;
   Functions functions = functions_that_differ(before, now);
-  if (!functions.are_nodes_same || have_netdevs(functions.came, before) || have_netdevs(functions.went, now))
+  if (!functions.are_pfs_same || have_netdevs(functions.came, before) || have_netdevs(functions.went, now))
     return std::nullopt;
   std::set<PciAddress> out = std::move(functions.differ);
   add_keys(before.vdpa_of_function, now.vdpa_of_function, out);

@@ -11,7 +11,8 @@ namespace sliced::hotplug {
 /// the VFs that their PFs have gained, lost or numbered anew. What VFs take from their PF's device is for the caller
 /// to compare.
 /// nullopt: other devices may differ too (a link or a representor came or went, a default route moved, somebody was
-/// enslaved, an interface got its function). Neither has interfaces with a switch id but among what is told by this.
+/// enslaved, an interface got its function, a PF came or went). Neither has interfaces with a switch id but among
+/// what is told by this.
 std::optional<std::set<PciAddress>> affected_functions(const HostReadings& before, const HostReadings& now);
 
 /// A representor, or what may have some: which function it concerns is not said by what has changed.

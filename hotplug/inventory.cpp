@@ -104,7 +104,7 @@ std::shared_ptr<Inventory> InventoryBook::conclude_some(const HostReadings& read
     keep_host_use(device);
     fresh[device.id.text] = std::move(device);
   }
-  if (concerns_vfs(readings, functions, fresh)) return nullptr;
+  if (concerns_vfs(functions, fresh)) return nullptr;
   auto next = std::make_shared<Inventory>();
   next->devices.reserve(now_->devices.size() + fresh.size());
   auto former = now_->devices.begin();
@@ -126,8 +126,7 @@ std::shared_ptr<Inventory> InventoryBook::conclude_some(const HostReadings& read
 }
 
 // VFs of these are told something else of their PF.
-bool InventoryBook::concerns_vfs(const HostReadings& readings, const Functions& functions,
-                                 const Devices& fresh) const {
+bool InventoryBook::concerns_vfs(const Functions& functions, const Devices& fresh) const {
   Functions told_otherwise;
   for (const PciAddress& address : functions) {
     const auto& device = fresh.at(address.text());
@@ -135,8 +134,8 @@ bool InventoryBook::concerns_vfs(const HostReadings& readings, const Functions& 
       told_otherwise.insert(address);
   }
   return !told_otherwise.empty() &&
-         std::any_of(readings.functions.begin(), readings.functions.end(), [&](const auto& entry) {
-           return entry.second.physfn && told_otherwise.contains(*entry.second.physfn);
+         std::any_of(now_->devices.begin(), now_->devices.end(), [&](const auto& entry) {
+           return entry.second.pf && told_otherwise.contains(*entry.second.pf);
          });
 }
 

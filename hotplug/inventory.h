@@ -78,7 +78,7 @@ class InventoryBook {
   // nullptr where VFs are told something else of their PF than before: more has to be concluded.
   std::shared_ptr<Inventory> conclude_some(const HostReadings& readings, const Functions& functions);
   using Devices = std::map<std::string, std::optional<HostDevice>>;  // by id; nullopt is gone
-  bool concerns_vfs(const HostReadings& readings, const Functions& functions, const Devices& fresh) const;
+  bool concerns_vfs(const Functions& functions, const Devices& fresh) const;
   // What the host used stays in use while its interface is not found and was not seen to leave: it may be
   // there under another name.
   void keep_host_use(HostDevice& device) const;
