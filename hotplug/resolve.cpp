@@ -157,7 +157,8 @@ class Resolver {
     if (pf == pfs_->end()) return;
     device.type = DeviceType::kVf;
     device.pf = (*pf)->pci;
-    if (device.broken.empty()) device.broken = "half there: a VF of " + device.pf->text() + " without physfn link";
+    if (device.broken.empty())
+      device.broken = "half there: a VF of " + device.pf->text() + " without physfn link";
   }
 
   // A netdev whose port facts have not been read yet may turn out to be an uplink.

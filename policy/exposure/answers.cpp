@@ -87,9 +87,11 @@ class Surveying {
     memory_.is_about_virtual.resize(memory_.selectors.size());
     memory_.steps.resize(memory_.selectors.size(), SelectorMemory::kNotAll);
     is_asked_.resize(memory_.selectors.size());
+    outlives_departure_.resize(memory_.selectors.size(), true);
     for (const Question& question : questions) {
       columns_.push_back(static_cast<size_t>(index_in(memory_.selectors, question.cel)));
       is_asked_[columns_.back()] = true;
+      outlives_departure_[columns_.back()] = question.is_of_interface;
       memory_.of_excludes[columns_.back()] = question.is_exclude;
       memory_.is_about_virtual[columns_.back()] = question.is_about_virtual;
     }
@@ -195,9 +197,10 @@ class Surveying {
     }
   }
 
-  // Of a device whose interface is away.
+  // Of a device whose interface is away. Who asks for nothing of it can be asked again.
   void keep_known(size_t d, size_t row) {
     for (size_t c = 0; c < former_.size(); ++c) {
+      if (!outlives_departure_[c]) continue;
       const size_t place = row * before_->selectors.size() + static_cast<size_t>(std::max(former_[c], 0));
       if (former_[c] >= 0 && before_->is_of_facts(place)) answer(d, c) = before_->answers[place];
     }
@@ -381,9 +384,10 @@ class Surveying {
   const hotplug::HostDevice* looked_at_ = nullptr;
   std::optional<hotplug::PciAddress> last_pf_;
   const hotplug::HostDevice* last_pf_device_ = nullptr;
-  std::vector<size_t> columns_;  // by question
-  std::vector<bool> is_asked_;   // by selector
-  std::vector<size_t> next_;     // by question: the device that it is asked about next
+  std::vector<size_t> columns_;           // by question
+  std::vector<bool> is_asked_;            // by selector
+  std::vector<bool> outlives_departure_;  // by selector: what it said of a device whose interface has left
+  std::vector<size_t> next_;              // by question: the device that it is asked about next
   SelectorMemory memory_;
   uint64_t worked_ = 0;
 };

@@ -33,8 +33,8 @@ class KeptAnswer {
 };
 
 /// What selectors said of the devices of a node. It stands while the facts stay the same: asking again would
-/// say the same. And while a function's interface is away, what they read of it may be gone, and what they
-/// said before stands. By their text: no edit of anything else in a policy changes it.
+/// say the same. And while a function's interface is away, what they read of it may be gone, and what those that
+/// may ask for it said before stands. By their text: no edit of anything else in a policy changes it.
 struct SelectorMemory {
   std::vector<std::string> selectors;  // sorted, none twice
   /// By selector: it was asked as an exclude's, about each port and with nothing taken for absent. What the
@@ -75,6 +75,7 @@ struct Question {
   const cel::Program* program = nullptr;
   bool is_about_virtual = true;  // false: other virtual links are passed over
   bool is_exclude = false;
+  bool is_of_interface = true;  // it may ask for facts that leave with the device's own interface
 };
 
 struct Survey {
@@ -99,7 +100,7 @@ Survey survey(const hotplug::Inventory& inventory, const std::vector<Question>& 
               Budget budget, const std::stop_token& stop, const Published& published = {},
               const std::string& record = "");
 
-/// Whether the interface of a device is away: then what was said before stands.
+/// Whether the interface of a device is away: then what was said of it before stands.
 bool is_away(const hotplug::HostDevice& device);
 
 }  // namespace sliced::policy

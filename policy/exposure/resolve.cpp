@@ -32,6 +32,10 @@ bool may_ask_for(Sort is_one, const cel::Program& program, const cel::Node& node
 
 // What an exclude record remembers: an interface tells it, which may be elsewhere.
 bool is_of_interface(const KnownAttribute& attribute) { return attribute.is_unknown != nullptr; }
+// What a VF takes from its PF stays when its own interface leaves.
+bool is_of_own_interface(const KnownAttribute& attribute) {
+  return is_of_interface(attribute) && attribute.id != "pfName" && attribute.id != "eswitchMode";
+}
 bool is_mac(const KnownAttribute& attribute) { return attribute.id == "mac"; }
 
 // From policies to the questions that are asked: which of them are about this node, and what of each goes on.
@@ -132,9 +136,11 @@ class Asking {
         const ExposurePolicy& one = *asked_[static_cast<size_t>(policy)];
         const bool is_about_virtual = may_exclude(one) || one.include_virtual;
         const auto [at, fresh] = question_of_.try_emplace(one.selector.cel, questions_.size());
-        if (fresh)
-          questions_.push_back(
-              {one.selector.cel, compiler_.of(one.selector.cel).program.get(), is_about_virtual});
+        if (fresh) {
+          const cel::Program* program = compiler_.of(one.selector.cel).program.get();
+          const bool is_of_own = may_ask_for(is_of_own_interface, *program, program->root());
+          questions_.push_back({one.selector.cel, program, is_about_virtual, false, is_of_own});
+        }
         questions_[at->second].is_about_virtual |= is_about_virtual;
         questions_[at->second].is_exclude |= list == &out_.node.excludes;
       }

@@ -299,6 +299,21 @@ TEST_F(Away, WhatWasSaidToAnExposeIsNoAnswerOfAnExclude) {
   EXPECT_EQ(decide_with({name}), "excluded") << "its own answer stands";
 }
 
+// Red when a VF stays excluded by a name that its PF has no longer, since its own interface is in a pod.
+TEST_F(Away, WhatAPfTellsIsAskedAnew) {
+  const std::string name = attribute("pfName") + " == \"ens1f0\"";
+  vf().netdev = hotplug::Netdev{.name = "ens1f0v0"};
+  vf().netdev->stale = true;
+  published.exposure = {kVfEntry};
+  ASSERT_EQ(decide_with({name}), "excluded");
+  memory = last.selectors;
+  pf().netdev->name = vf().pf_name = "net0";
+  EXPECT_EQ(decide_with({name}), "offered");
+  memory = last.selectors;
+  pf().netdev->name = vf().pf_name = "ens1f0";
+  EXPECT_EQ(decide_with({name}), "excluded") << "and the other way round";
+}
+
 // Red when an exclude that took too much, and so said nothing, is recorded as one that did not mean it.
 TEST_F(Away, WhatAnExcludeHasNotBeenAskedIsNotRecorded) {
   const std::string cheap = attribute("mtu") + " == 9000",
