@@ -70,6 +70,12 @@ std::string PciAddress::dashed() const {
   return out;
 }
 
+bool Inventory::is_vanished(const std::string& id) const {
+  if (vanished.empty()) return false;
+  const auto address = PciAddress::decode(id);
+  return address && vanished.contains(*address) && find(id) == nullptr;
+}
+
 std::string_view name_of(DeviceType type) {
   switch (type) {
     case DeviceType::kPf:

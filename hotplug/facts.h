@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -148,9 +149,14 @@ struct Inventory {
   bool has_udevd = false;         // run/udev/control is there
   bool asks_pfs = false;          // what PFs enforce is asked of the running kernel
   SharedMap<HostDevice> devices;  // by Id::text
+  /// Functions that an event says are gone, and nobody has looked for since: the event may be older than another
+  /// function at the same address.
+  std::set<PciAddress> vanished;
 
   /// nullptr where there is none of that id. Good as long as the inventory.
   const HostDevice* find(std::string_view id) const { return devices.find(id); }
+  /// There is none, and may be one.
+  bool is_vanished(const std::string& id) const;
 };
 using InventoryPtr = std::shared_ptr<const Inventory>;
 

@@ -43,8 +43,8 @@ void HostSource::on_pci(const Uevent& event) {
   if (!address) return;
   const FunctionReading* known = readings_.functions.find(*address);
   if (known != nullptr && known->physfn) marks_.touched.functions.insert(*known->physfn);
-  if (event.action == "remove") return vanish(EraseFunction{*address}, text_of(event));
   marks_.touched.functions.insert(*address);
+  if (event.action == "remove") return vanish(EraseFunction{*address}, text_of(event));
   mark(text_of(event));
 }
 
@@ -135,6 +135,7 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
     readings.enforced.erase(gone->function);
     const bool was_there = readings.functions.contains(gone->function);
     readings.functions.erase(gone->function);
+    if (was_there) readings.vanished.insert(gone->function);
     return was_there;
   }
   if (const auto* gone = std::get_if<EraseNetdev>(&edit)) {

@@ -100,6 +100,7 @@ struct HostReadings {
   bool are_routes_unknown = false;                    // they never could be read: any interface may carry one
   bool were_routes_read = false;
   std::map<PciAddress, VfConfig> enforced;  // VF -> what its PF enforces of it
+  std::set<PciAddress> vanished;            // as Inventory has them
   // As Inventory has them.
   bool has_udevd = false, asks_pfs = false;
   /// For the log, each said once while it lasts.

@@ -202,6 +202,7 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
     const FunctionReading* known = readings.functions.find(address);
     const auto vfs_before = known == nullptr ? std::map<PciAddress, int>{} : known->vfs;
     reread_function(host, address, readings);
+    readings.vanished.erase(address);
     const FunctionReading* now = readings.functions.find(address);
     if (now == nullptr) continue;
     const auto vfs_now = now->vfs;

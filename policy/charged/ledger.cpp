@@ -111,7 +111,8 @@ HoldingsByPool Ledger::holdings() const {
   for (const auto& [key, pool] : pools_) {
     if (key.first != names_.exposure_driver || pool.entries.empty()) continue;
     auto& holdings = out[key.second];
-    for (const auto& [name, entry] : pool.entries) holdings.push_back(entry.holding);
+    for (const auto& [name, entry] : pool.entries)
+      if (!entry.is_leaving) holdings.push_back(entry.holding);
   }
   return out;
 }
@@ -127,7 +128,8 @@ std::set<std::string> Ledger::sriov_holdings() const {
   std::set<std::string> out;
   for (const auto& [key, pool] : pools_)
     if (key.first == names_.sriov_driver)
-      for (const auto& [name, entry] : pool.entries) out.insert(out.end(), name);
+      for (const auto& [name, entry] : pool.entries)
+        if (!entry.is_leaving) out.insert(out.end(), name);
   return out;
 }
 
@@ -144,10 +146,11 @@ void Ledger::decided(const Decided& now) {
     Entry& entry = pool.entries[holding.entry];
     entry.holding = holding;
     entry.gone_since.reset();
-    entry.was_listed = false;
+    entry.was_listed = entry.is_leaving = false;
   };
   for (auto& [key, pool] : pools_)
-    for (auto& [name, entry] : pool.entries) entry.holding.is_withdrawn = true;
+    for (auto& [name, entry] : pool.entries)
+      entry.is_leaving |= !std::exchange(entry.holding.is_withdrawn, true) && entry.was_seen;
   for (const auto& [name, holdings] : now.offered) {
     Pool& pool = pools_[{names_.exposure_driver, name}];
     for (const Holding& holding : holdings) offer(pool, holding);
@@ -181,13 +184,16 @@ void Ledger::materialise_doubt(const std::set<std::string>& pools) {
 void Ledger::forget_gone(const hotplug::Inventory& inventory) {
   for (auto& [key, pool] : pools_) {
     for (auto& [name, entry] : pool.entries) {
-      entry.was_seen |= !entry.holding.is_withdrawn || inventory.find(entry.holding.device) != nullptr;
+      const bool is_here = !entry.holding.is_withdrawn || inventory.find(entry.holding.device) != nullptr;
+      entry.was_seen |= is_here;
+      entry.is_leaving &= !is_here;
       entry.holding.is_awaited = !entry.was_seen && entry.holding.device != kAnyDevice;
     }
     std::erase_if(pool.entries, [&](const auto& one) {
       const Entry& entry = one.second;
       if (!entry.holding.is_withdrawn) return false;  // as nearly all: nothing is looked up for them
-      const bool is_gone = entry.was_seen && inventory.find(entry.holding.device) == nullptr;
+      const std::string& device = entry.holding.device;
+      const bool is_gone = entry.was_seen && inventory.find(device) == nullptr && !inventory.is_vanished(device);
       if (is_gone && pool.gone.size() < kNamesMax) pool.gone.insert(one.first);
       return is_gone || entry.holding.device.empty();
     });
@@ -201,7 +207,7 @@ Record Ledger::record(const PoolKey& key) const {
   const bool is_for_nobody = key.first == names_.sriov_driver && !has_exposures_;
   std::vector<Holding> withdrawn;
   for (const auto& [name, entry] : pool->second.entries)
-    if (entry.holding.is_withdrawn && !(is_for_nobody && is_unknown(entry.holding)))
+    if (entry.holding.is_withdrawn && !entry.is_leaving && !(is_for_nobody && is_unknown(entry.holding)))
       withdrawn.push_back(entry.holding);
   return {std::move(withdrawn), key.second};
 }

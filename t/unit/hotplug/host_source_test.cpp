@@ -249,6 +249,20 @@ TEST_F(HostSourceTest, AFunctionThatComesBackAtOnceIsFound) {
   ASSERT_NE(find(vf), nullptr);
 }
 
+// udev may say of one that it is gone when another has taken its place.
+TEST_F(HostSourceTest, WhatAnEventSaysIsGoneIsLookedForOnce) {
+  auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2);
+  const std::string replaced = pf.vf(0).address(), gone = pf.vf(1).address();
+  start_quietly();
+  pf.vfs(1);
+  for (const std::string& vf : {replaced, gone}) pci("remove", vf);
+  scheduler.advance(HostSource::kBurst);
+  EXPECT_TRUE(source->inventory()->is_vanished(replaced) && source->inventory()->is_vanished(gone));
+  scheduler.advance(1s);
+  EXPECT_NE(find(replaced), nullptr);
+  EXPECT_TRUE(source->inventory()->vanished.empty());
+}
+
 // netlink says at once that the interface is gone, udev takes its time to say the same of the function. Red
 // when only the interface is looked at.
 TEST_F(HostSourceTest, AFunctionThatWentWithItsInterfaceIsNotWaitedFor) {

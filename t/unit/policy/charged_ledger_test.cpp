@@ -21,12 +21,14 @@ TimePoint at(Millis since) { return TimePoint(Millis{1'000'000}) + since; }
 struct ChargedLedger : testing::Test {
   ChargedLedger() { ledger.set_writing(true), plug({kPfId, kVfId}); }
 
-  void plug(const Set& ids) {
+  // vanished: an event says that it is gone.
+  void plug(const Set& ids, const std::string& vanished = "") {
     auto now = std::make_shared<hotplug::Inventory>();
     for (const std::string& id : ids) {
       now->devices[id].id.text = id;
       now->devices[id].pci = hotplug::PciAddress::decode(id);
     }
+    if (!vanished.empty()) now->vanished.insert(*hotplug::PciAddress::decode(vanished));
     inventory = now;
   }
   static Holding whole_pf() { return holding_of_function(kPf); }
@@ -352,6 +354,31 @@ TEST_F(ChargedLedger, WithItsFunctionGoesWhateverWasAllocatedOfIt) {
   plug({kVfId});
   decide({});
   EXPECT_EQ(recorded(), Set());
+}
+
+// Red when an event of a function that was at the address before makes what is allocated of this one free.
+TEST_F(ChargedLedger, WhatAnEventSaysIsGoneIsGoneWhenItHasBeenLookedFor) {
+  withdraw_the_pf();
+  plug({kVfId}, kPfId);
+  decide({});
+  EXPECT_EQ(recorded(), Set{kPf});
+  plug({kVfId});
+  decide({});
+  EXPECT_EQ(recorded(), Set());
+}
+
+TEST_F(ChargedLedger, WhatIsOfferedAsAnEventSaysThatItIsGoneIsChargedIfItIsThereStill) {
+  decide({whole_pf()}, {kVf});
+  for (const bool is_there : {true, false}) {
+    plug({kVfId}, kPfId);
+    decide({}, {kVf});
+    EXPECT_EQ(recorded(), Set()) << "no write is made for a moment's sake";
+    EXPECT_FALSE(ledger.holdings().contains(kPool.second) && !ledger.holdings().at(kPool.second).empty());
+    plug(is_there ? Set{kPfId, kVfId} : Set{kVfId});
+    decide({}, {kVf});
+    EXPECT_EQ(recorded(), is_there ? Set{kPf} : Set());
+    if (is_there) decide({whole_pf()}, {kVf});
+  }
 }
 
 // Red when a write of before, which is shown after the function has gone, makes it one that has not been seen yet.
