@@ -167,11 +167,13 @@ void ExposureWorld::remember_device(const std::string& id, DeviceFacts now) {
   remember(past, world_.scheduler.now(), std::move(now));
 }
 
-// One that comes back under another name keeps, for selectors, the one that it had, until it is renamed here.
+// One that comes back under another name keeps, for selectors, the one that it had, until it is renamed here; so does one
+// that may have been away as the daemon started.
 bool ExposureWorld::is_name_open(const DeviceFacts& before, const DeviceFacts& now) const {
   if (now.is_away && !before.is_away)
     return before.is_name_open || !world_.daemon || world_.machine.is_blind ||
            world_.scheduler.now() - std::max(named_at_.at(now.id), started_at_) < kReadBound;
+  if (before.name.empty() && !now.name.empty() && world_.machine.was_without_interface(now.id)) return true;
   const bool is_same = now.name == before.name && !now.name.empty();
   return before.is_away != now.is_away ? before.is_name_open || !is_same : is_same && before.is_name_open;
 }

@@ -167,6 +167,8 @@ void Machine::make_interface(const std::string& address) {
   netdev.name = free_name("eth" + std::to_string(netdev.ifindex));
   interfaces_[netdev.ifindex] = netdev;
   function->names = {netdev.name};
+  if (were_without_.contains(address))
+    function->names.insert(names_ever_[address].begin(), names_ever_[address].end());
   function->names_so_far.insert(netdev.name);
   names_ever_[address].insert(netdev.name);
   function->named_at = now();
@@ -366,8 +368,11 @@ void Machine::forget_what_events_told() {
 void Machine::daemon_starts() {
   daemon_started_ = now();
   were_away_.clear();
+  were_without_.clear();
   for (auto& [address, function] : functions_) {
     const Interface* netdev = interface_of(address);
+    if (netdev == nullptr && !function.driver.empty() && function.driver != "vfio-pci")
+      were_without_.insert(address);
     function.was_away = netdev != nullptr && !netdev->is_here;
     if (function.was_away) were_away_.insert(address);
     if (function.was_away && function.has_rdma) function.is_rdma_open = true;

@@ -141,6 +141,8 @@ class Machine {
   bool is_unfinished(const std::string& id) const;
   /// Its interface was in a pod since the daemon started, or that of a function that had its address.
   bool was_away(const std::string& function) const { return were_away_.contains(function); }
+  // Its driver had made no interface as the daemon started: it cannot be told from one whose interface was away.
+  bool was_without_interface(const std::string& function) const { return were_without_.contains(function); }
   std::vector<std::string> pfs() const;
   std::vector<std::string> vfs_of(const std::string& pf) const;
   bool is_name_taken(const std::string& name) const;
@@ -174,6 +176,7 @@ class Machine {
   std::map<int, Interface> interfaces_;
   /// Of functions by address, whichever card was there: what was published of a PF may be of an earlier one.
   std::map<std::string, std::set<std::string>> names_ever_;
+  std::set<std::string> were_without_;
   std::set<std::string> were_away_;  // functions by address, since the daemon started, replugged or not
   std::map<std::string, TimePoint> given_at_;  // names by renaming
   std::optional<TimePoint> forgot_at_;         // the last loss of events
