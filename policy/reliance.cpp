@@ -31,11 +31,10 @@ bool relies_on(const Decision& decision, const std::set<ExposurePolicy::Id>& pol
   const auto is_one = [&](int32_t index) {
     return index >= 0 && policies.contains(all[static_cast<size_t>(index)]->id);
   };
-  // One that cannot be understood holds back whatever is new, of devices that it says nothing of, too.
-  const auto& unreadable = decision.selectors->node.unreadable;
-  if (std::any_of(unreadable.begin(), unreadable.end(), is_one)) return true;
-  for (const auto& [id, verdict] : decision.verdicts)
-    if (is_one(verdict.exposure)) return true;
+  // Of devices that it says nothing of, too: the one that it is about may come in a moment.
+  const NodeExposures& of_node = decision.selectors->node;
+  for (const auto* excludes : {&of_node.excludes, &of_node.unreadable})
+    if (std::any_of(excludes->begin(), excludes->end(), is_one)) return true;
   size_t offered = 0, lost = 0;
   for (const auto& [id, personas] : decision.personas) {
     for (const PersonaVerdict& persona : personas) {
