@@ -118,7 +118,9 @@ class World {
   Exclude random_exclude(const std::string& name);
   /// From now on a daemon that starts may take it that there are none of a kind; one that runs may not.
   void miss(const kube::Resource& kind);
-  void find(const kube::Resource& kind) { missing_.erase(kind.plural); }
+  void find(const kube::Resource& kind) {
+    if (const auto at = missing_.find(kind.plural); at != missing_.end()) missing_.erase(at);
+  }
   /// So may one that runs.
   void note_absence(const std::string& plural);
   /// The daemon may have forgotten (for_good: it has) what excludes were that cannot be understood now.
@@ -295,7 +297,7 @@ class World {
   Past<Labels> labels_past_;
   Past<Excludes> excludes_past_;
   Excludes removed_excludes_;  // since a rest: of one that is put anew, a daemon may have heard that alone
-  std::set<std::string> missing_;  // plurals: see miss()
+  std::multiset<std::string> missing_;  // plurals, once for each fault: see miss()
   TimePoint told_since_{};         // what the cluster said before then, the daemon cannot have heard
   TimePoint last_write_at_{};
   std::set<std::string> stored_lately_;  // entries, since the last rest or the daemon's start
