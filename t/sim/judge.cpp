@@ -142,14 +142,14 @@ bool World::was_ready(const std::string& address, Millis stable_for) const {
     const bool is_last = i + 1 == states.size();
     const TimePoint end = is_last ? scheduler.now() : states[i + 1].first;
     const Ready is = states[i].second;
-    if (is == Ready::kOpen) {
+    if (is == Ready::kOpen || is == Ready::kOpenAndSet) {
       const bool was_seen_without = i > 0 && states[i - 1].second != Ready::kYes &&
                                     states[i].first - states[i - 1].first > Machine::kReadBound &&
                                     started_at_ < states[i - 1].first && !machine.is_blind &&
                                     !is_loss_lately_;
       since.reset();
-      if (was_seen_without) continue;
-      since = TimePoint{} - std::chrono::hours(24);
+      if (was_seen_without && is == Ready::kOpen) continue;
+      since = was_seen_without ? states[i].first : TimePoint{} - std::chrono::hours(24);
     } else if (is == Ready::kYes) {
       if (!since) since = states[i].first;
     } else {

@@ -278,8 +278,9 @@ class World {
   std::string node_uid_;
 
   std::map<std::string, Past<VfFacts>> vf_past_;
-  /// Whether VFs are ready, for longer than the others are remembered.
-  enum class Ready { kAbsent, kNo, kYes, kOpen };
+  /// Whether VFs are ready, for longer than the others are remembered. Open is what the daemon may not be able to
+  /// ask; it may be told of what is set then.
+  enum class Ready { kAbsent, kNo, kYes, kOpen, kOpenAndSet };
   std::map<std::string, Past<Ready>> ready_past_;
   TimePoint rested_at_{}, started_at_{};  // the last rest; the daemon's last start
   bool is_loss_lately_ = false;           // of events, since the last rest

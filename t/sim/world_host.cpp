@@ -139,7 +139,7 @@ void World::remember_function(const std::string& address) {
     const VfFacts facts = machine.vf_facts(vf);
     sim::remember(ready_past_[vf], scheduler.now(),
                   !facts.is_there       ? Ready::kAbsent
-                  : facts.is_open       ? Ready::kOpen
+                  : facts.is_open       ? facts.is_configured ? Ready::kOpenAndSet : Ready::kOpen
                   : facts.is_configured ? Ready::kYes
                                         : Ready::kNo);
   };
