@@ -252,6 +252,7 @@ void World::judge_stored(const fake::Request& request) {
   if (request.plural != "resourceslices") return;
   trace(request.verb + " stored " + request.name);
   tampered_with_.erase(request.name);
+  if (request.verb == "delete") in_place_.erase(request.name);  // as a twin, whose other one is changed then
   exposed.judge_stored(request.name);
   const auto slices = stored();
   const auto views = pools_of(slices);
