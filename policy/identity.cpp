@@ -114,17 +114,30 @@ std::map<std::string, std::string> link_names(const hotplug::Inventory& inventor
   return LinkNames(inventory, published).run();
 }
 
-bool EntryNames::is_anothers(const std::string& name, const hotplug::HostDevice& link) const {
+bool EntryNames::is_anothers(const std::string& name, const std::string& base, const hotplug::HostDevice& link) {
+  if (taken_.contains(name)) return true;
   const auto at = published_.find(name);
-  return taken_.contains(name) ||
-         (at != published_.end() && at->second != link.id.text && inventory_.find(at->second) != nullptr);
+  if (at != published_.end() && inventory_.find(at->second) != nullptr) return at->second != link.id.text;
+  return reads_as_anothers(name, base);
+}
+
+bool EntryNames::reads_as_anothers(const std::string& name, const std::string& base) {
+  if (name.size() == base.size()) return false;
+  if (!labels_) {
+    labels_.emplace();
+    for (const auto& [id, device] : inventory_.devices)
+      if (!device.pci) labels_->insert(link_label(id));
+  }
+  for (size_t end = name.find('-', base.size() + 1); end < name.size(); end = name.find('-', end + 1))
+    if (labels_->contains(name.substr(0, end))) return true;
+  return labels_->contains(name);
 }
 
 std::string EntryNames::name(const hotplug::HostDevice& device, const std::string& base,
                              const std::string& suffix) {
   if (base.empty()) return "";
   std::string name = base + suffix;
-  if (!device.pci && is_anothers(name, device)) name = with_hash(base, device.id.text) + suffix;
+  if (!device.pci && is_anothers(name, base, device)) name = with_hash(base, device.id.text) + suffix;
   if (!kube::is_dns_label(name)) return "";
   const size_t taken = taken_.size();
   taken_.insert(taken_.end(), name);  // they come in order, most of the time

@@ -37,15 +37,18 @@ class EntryNames {
   /// that link's. Both must outlive this.
   EntryNames(const hotplug::Inventory& inventory, const std::map<std::string, std::string>& published)
       : inventory_(inventory), published_(published) {}
-  /// "" when it does not make a DNS label, or is another entry's.
+  /// "" when it does not make a DNS label, or is another entry's. A name that reads as another link's with another
+  /// suffix ("br" and "-data" beside "br-data") gets the hash of its own: whoever has it is told by it alone.
   std::string name(const hotplug::HostDevice& device, const std::string& base, const std::string& suffix);
 
  private:
-  bool is_anothers(const std::string& name, const hotplug::HostDevice& link) const;
+  bool is_anothers(const std::string& name, const std::string& base, const hotplug::HostDevice& link);
+  bool reads_as_anothers(const std::string& name, const std::string& base);
 
   const hotplug::Inventory& inventory_;
   const std::map<std::string, std::string>& published_;
   std::set<std::string> taken_;
+  std::optional<std::set<std::string>> labels_;  // of all links, once they were asked for
 };
 
 /// "<node>/<PF's address dashed>" for a PF and its VFs, "<node>/net" for all others. Where that exceeds the

@@ -106,22 +106,27 @@ TEST(PoolNames, AreThoseOfThePf) {
 }
 
 TEST(EntryNames, AreEachOnesOwn) {
-  const auto inventory = inventory_of({"br0", "br0-x"});
+  const auto inventory = inventory_of({"br0", "br0-x", "br1"});
   const auto name = [&](EntryNames& names, const std::string& id, const std::string& suffix) {
     return names.name(inventory.devices.at(id), id == "0000:03:00.0" ? "0000-03-00-0" : id, suffix);
   };
-  const Names nothing, published{{"br0-x", "br0-x"}}, gone{{"br0-x", "br9"}};
+  const Names nothing, published{{"br0-x", "br0-x"}}, gone{{"br1-x", "br9"}};
   EntryNames first(inventory, nothing);
-  EXPECT_EQ(name(first, "br0", "-x"), "br0-x");
-  EXPECT_EQ(name(first, "br0-x", ""), hashed("br0-x", "br0-x"));
-  EXPECT_EQ(name(first, "br0", "-x"), hashed("br0", "br0") + "-x") << "what is taken";
+  EXPECT_EQ(name(first, "br0", "-x"), hashed("br0", "br0") + "-x") << "whether the other one is offered or not";
+  EXPECT_EQ(name(first, "br0", "-x-y"), hashed("br0", "br0") + "-x-y") << "br0-x and -y";
+  EXPECT_EQ(name(first, "br0", "-xy"), "br0-xy");
+  EXPECT_EQ(name(first, "br0-x", ""), "br0-x");
   EXPECT_EQ(name(first, "br0", "-x"), "");
   EntryNames second(inventory, published);
   EXPECT_EQ(name(second, "br0", "-x"), hashed("br0", "br0") + "-x")
       << "what stands there is the other link's";
   EXPECT_EQ(name(second, "br0-x", ""), "br0-x");
   EntryNames third(inventory, gone);
-  EXPECT_EQ(name(third, "br0", "-x"), "br0-x") << "whose link is gone";
+  EXPECT_EQ(name(third, "br1", "-x"), "br1-x") << "whose link is gone";
+  const Names own{{"br0-x", "br0"}};
+  EntryNames fourth(inventory, own);
+  EXPECT_EQ(name(fourth, "br0", "-x"), "br0-x") << "what stands there stays";
+  EXPECT_EQ(name(fourth, "br0-x", ""), hashed("br0-x", "br0-x"));
   EXPECT_EQ(name(third, "0000:03:00.0", std::string(52, 'x')), "") << "64 characters";
   EXPECT_EQ(name(third, "0000:03:00.0", "-"), "");
 }
