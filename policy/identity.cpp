@@ -114,7 +114,8 @@ std::map<std::string, std::string> link_names(const hotplug::Inventory& inventor
   return LinkNames(inventory, published).run();
 }
 
-bool EntryNames::is_anothers(const std::string& name, const std::string& base, const hotplug::HostDevice& link) {
+bool EntryNames::is_anothers(const std::string& name, const std::string& base,
+                             const hotplug::HostDevice& link) {
   if (taken_.contains(name)) return true;
   const auto at = published_.find(name);
   if (at != published_.end() && inventory_.find(at->second) != nullptr) return at->second != link.id.text;

@@ -193,7 +193,8 @@ void Ledger::forget_gone(const hotplug::Inventory& inventory) {
       const Entry& entry = one.second;
       if (!entry.holding.is_withdrawn) return false;  // as nearly all: nothing is looked up for them
       const std::string& device = entry.holding.device;
-      const bool is_gone = entry.was_seen && inventory.find(device) == nullptr && !inventory.is_vanished(device);
+      const bool is_gone =
+          entry.was_seen && inventory.find(device) == nullptr && !inventory.is_vanished(device);
       if (is_gone && pool.gone.size() < kNamesMax) pool.gone.insert(one.first);
       return is_gone || entry.holding.device.empty();
     });

@@ -196,8 +196,8 @@ class Ledger {
     /// It was offered until its device was said to be gone, which has not been looked at yet. It tells nothing until
     /// then: what has appeared in a moment is not offered in any way (policy/gates/settling.h).
     bool is_leaving = false;
-    bool was_listed = false;                   // the last census has shown it allocated
-    std::optional<Holder> holder = {};         // one claim, as it was read alone
+    bool was_listed = false;            // the last census has shown it allocated
+    std::optional<Holder> holder = {};  // one claim, as it was read alone
     /// Found to be allocated, here or by the one before, as when its device came back; no census has told since what else is.
     std::optional<TimePoint> found = {};
   };

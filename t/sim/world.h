@@ -299,7 +299,7 @@ class World {
   Past<Excludes> excludes_past_;
   Excludes removed_excludes_;  // since a rest: of one that is put anew, a daemon may have heard that alone
   std::multiset<std::string> missing_;  // plurals, once for each fault: see miss()
-  TimePoint told_since_{};         // what the cluster said before then, the daemon cannot have heard
+  TimePoint told_since_{};              // what the cluster said before then, the daemon cannot have heard
   TimePoint last_write_at_{};
   std::set<std::string> stored_lately_;  // entries, since the last rest or the daemon's start
   std::set<std::string> rested_with_;    // entries that stood in slices at the last rest

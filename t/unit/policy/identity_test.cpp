@@ -112,7 +112,8 @@ TEST(EntryNames, AreEachOnesOwn) {
   };
   const Names nothing, published{{"br0-x", "br0-x"}}, gone{{"br1-x", "br9"}};
   EntryNames first(inventory, nothing);
-  EXPECT_EQ(name(first, "br0", "-x"), hashed("br0", "br0") + "-x") << "whether the other one is offered or not";
+  EXPECT_EQ(name(first, "br0", "-x"), hashed("br0", "br0") + "-x")
+      << "whether the other one is offered or not";
   EXPECT_EQ(name(first, "br0", "-x-y"), hashed("br0", "br0") + "-x-y") << "br0-x and -y";
   EXPECT_EQ(name(first, "br0", "-xy"), "br0-xy");
   EXPECT_EQ(name(first, "br0-x", ""), "br0-x");
