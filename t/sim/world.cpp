@@ -263,7 +263,7 @@ void World::start_daemon() {
   netlink_is_lost_ = false;
   machine.daemon_starts();
   exposed.daemon_starts();
-  forget_seen_excludes(true);
+  forget_seen_excludes(cluster.stale_by == 0);  // a list of the past may show what was understood
   // A write of the one before may be on its way, and what it is shown may be of the past.
   if (scheduler.now() - last_write_at_ > kWayMax && !cluster.breaks_promises) {
     told_since_ = scheduler.now();
