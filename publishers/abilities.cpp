@@ -194,8 +194,11 @@ void Abilities::probe(Ability ability, size_t step) {
            },
        .on_failure =
            [this, ability](const kube::Failure& failure) {
-             // Without a Status it is somebody else's word.
-             if (failure.code == Errc::kInvalid && !failure.reason.empty()) return conclude(ability, false);
+             // Without a Status it is somebody else's word, and without a field of the slice about something else.
+             const bool is_of_field =
+                 !failure.fields.empty() || failure.what.find("\"spec.") != std::string::npos;
+             if (failure.code == Errc::kInvalid && !failure.reason.empty() && is_of_field)
+               return conclude(ability, false);
              retry(failure);
            }});
 }

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,7 +12,8 @@ import (
 	"sliced.test/lab"
 )
 
-// machine is the guest as a plain Debian, which systemd runs from its first process on. Nothing of Kubernetes is on it.
+// machine is the guest as a plain Debian, which systemd runs from its first process on. Nothing of Kubernetes is on it; a control plane may
+// run outside.
 type machine struct {
 	*testing.T
 	guest *lab.Guest
@@ -88,7 +90,8 @@ func TestPackage(t *testing.T) {
 }
 
 // Red when the package, installed by dpkg on a Debian that systemd runs, does not offer the functions of a card as they come and go,
-// is not restarted where it stands still, writes by a restart or a reload, or leaves anything when it is removed and purged.
+// in its directory and in a real control plane, is not restarted where it stands still, writes by a restart, a reload or an upgrade, or
+// leaves anything when it is removed and purged.
 func testPackage(t *testing.T, disk, release string) {
 	since := time.Now()
 	guest, err := lab.Boot(image, t.TempDir(), 768, lab.MachineOn(disk)...)
@@ -114,6 +117,7 @@ cat >policies.d/every-vf.yaml <<'TEXT'
 	m.follows()
 	m.reloads()
 	m.isRestarted()
+	m.joins()
 	m.goes()
 }
 
@@ -163,6 +167,78 @@ systemctl daemon-reload && systemctl restart sliced`)
 	}
 	m.run("rm -r /etc/systemd/system/sliced.service.d && systemctl daemon-reload && systemctl restart sliced")
 	m.offers(3)
+}
+
+// functions are the entries of those that the kernel has.
+func (m *machine) functions() []string {
+	return strings.Fields(m.run("for one in /sys/bus/pci/devices/" + pf + "/virtfn*; do basename $(readlink $one) | tr :. --; done"))
+}
+
+// joins has the service publish in a real control plane, with the permissions of config/deploy, and be upgraded while functions are
+// allocated there; then it is back at its directory.
+func (m *machine) joins() {
+	plane, err := harness.StartPlane(harness.Options{Scheduler: true, ControllerManager: true})
+	if err != nil {
+		m.Fatal(err)
+	}
+	defer func() { plane.Stop(m.Failed()) }()
+	l := harness.NewHostlessLab(m.T, plane)
+	l.RunAsDeployed()
+	config, err := os.ReadFile(l.Config)
+	if err != nil {
+		m.Fatal(err)
+	}
+	m.run(`mkdir -p /run/systemd/network && cat >/run/systemd/network/lan.network <<'TEXT'
+[Match]
+Driver=virtio_net
+[Network]
+Address=10.0.2.15/24
+LinkLocalAddressing=no
+TEXT
+systemctl start systemd-networkd`)
+	m.run("umask 077 && cat >/etc/sliced/kubeconfig <<'TEXT'\n" + strings.Replace(string(config), "127.0.0.1", "10.0.2.2", 1) + "\nTEXT\nchown sliced /etc/sliced/kubeconfig")
+	m.run("cd /etc/sliced && cp -p config.yaml /var/tmp/ && sed -i 's|^cluster: .*|cluster: kubeconfig:/etc/sliced/kubeconfig|; s|^nodeName: .*|nodeName: " + l.Node + "|' config.yaml")
+	rv := l.Apply("every-vf", harness.Config("nic", M{}))
+	m.run("systemctl restart sliced")
+	l.History.WaitOffers(m, rv, patience, m.functions()...)
+	for _, count := range []int{1, 3} {
+		rv = l.Server.Revision(m)
+		m.makeFunctions(count)
+		l.History.WaitOffers(m, rv, patience, m.functions()...)
+	}
+	l.Server.NewPod(m, l.Namespace, "pod", l.Node, 2)
+	l.Server.WaitScheduled(m, l.Namespace, "pod", patience)
+	m.isUpgraded(l)
+	m.run("cp -p /var/tmp/config.yaml /etc/sliced/ && rm /etc/sliced/kubeconfig && systemctl restart sliced")
+	m.offers(3)
+}
+
+// isUpgraded installs the package of a later version over the one that runs. What is written next is what an edit asks for.
+func (m *machine) isUpgraded(l *harness.Lab) {
+	before, pid := l.Server.Revision(m), m.run("systemctl show -P MainPID sliced")
+	m.run("DEBIAN_FRONTEND=noninteractive dpkg --force-confold -i /var/tmp/later.deb 2>&1")
+	m.until("the new version offers what the former one did", `[ "$(systemctl show -P MainPID sliced)" != `+pid+` ] &&
+expr "$(systemctl show -P ActiveState sliced) $(systemctl show -P StatusText sliced)" : "active 3 devices offered" >/dev/null`)
+	if version := m.run("dpkg-query -W -f '${Version}' sliced"); !strings.HasSuffix(version, ".later") {
+		m.Errorf("after the upgrade there is version %s", version)
+	}
+	if m.run("grep -c '^cluster: kubeconfig:' /etc/sliced/config.yaml") != "1" {
+		m.Error("the upgrade has taken the edited configuration")
+	}
+	edited := l.Apply("every-vf", harness.Config("renamed", M{}))
+	l.History.Wait(m, "the edit of after the upgrade", edited, patience, func(s harness.PoolState) bool {
+		for _, device := range s.Devices() {
+			if name := device.Attributes[harness.Driver+"/resourceName"].StringValue; name == nil || *name != "renamed" {
+				return false
+			}
+		}
+		return s.Offers(m.functions()...)
+	})
+	for _, state := range l.History.States(m, before)[1:] {
+		if state.RV <= edited {
+			m.Errorf("the upgrade has written: %s", state)
+		}
+	}
 }
 
 // goes removes and purges the package.

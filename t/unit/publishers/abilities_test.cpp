@@ -155,18 +155,24 @@ TEST_F(AbilitiesTest, AnAnswerThatIsNotTheServersSaysNothing) {
     return kube::Failure{
         .code = Errc::kInvalid, .http_status = 405, .what = "the server said 405: no POST here"};
   };
+  const auto object_to = [](const fake::Request& request) -> std::optional<kube::Failure> {
+    if (request.verb != "create") return std::nullopt;
+    return kube::Failure{
+        .code = Errc::kInvalid, .http_status = 400, .reason = "BadRequest", .what = "bad request"};
+  };
   const auto babble = [](const fake::Request&, kube::Json& object) { object = kube::Json("welcome"); };
-  for (const bool is_refused : {true, false}) {
-    if (is_refused) cluster.on_request = refuse;
-    if (!is_refused) cluster.on_reply = babble;
+  for (const std::string how : {"refused", "objected to", "babble"}) {
+    if (how == "refused") cluster.on_request = refuse;
+    if (how == "objected to") cluster.on_request = object_to;
+    if (how == "babble") cluster.on_reply = babble;
     cluster.git_version += "1";
     abilities->server_may_have_changed();
     scheduler.advance(1min);
-    EXPECT_TRUE(abilities->has(Ability::kSharedDevices)) << is_refused;
+    EXPECT_TRUE(abilities->has(Ability::kSharedDevices)) << how;
     cluster.on_request = nullptr;
     cluster.on_reply = nullptr;
     scheduler.advance(5min);
-    EXPECT_TRUE(abilities->has(Ability::kSharedDevices)) << is_refused;
+    EXPECT_TRUE(abilities->has(Ability::kSharedDevices)) << how;
   }
   EXPECT_EQ(changes, 1);
 }
