@@ -1,6 +1,8 @@
 // The whole daemon: what is not configured yet is not offered, and what loses that follows onLoss.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "daemon/daemon.h"
 #include "policy/explain.h"
 #include "t/fixture/daemon_world.h"
@@ -219,11 +221,15 @@ TEST_P(ReadinessTest, WhatCameWhileNothingWasDecidedTakesNoOldWord) {
   policy("{require: [adminMac]}");
   start();
   run(15s);
+  const std::string link = std::string("sys/bus/pci/devices/") + kVf;
+  const std::string target = std::filesystem::read_symlink(tree.root() + "/" + link).string();
+  tree.remove(link);
   pci_event("remove", kVf);
   run(5s);
   ASSERT_EQ(offered(), Names{"0000-3b-02-1"});
   cluster.remove(kube::kNodes, "node-a");
   run(1s);
+  tree.symlink(target, link);
   pci_event("add", kVf);
   run(1s);
   set_mac(0, kNoMac);  // without a word
