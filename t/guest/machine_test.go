@@ -196,10 +196,13 @@ Address=10.0.2.15/24
 LinkLocalAddressing=no
 TEXT
 systemctl start systemd-networkd`)
+	m.until("the control plane can be reached", "bash -c '</dev/tcp/10.0.2.2/"+l.Server.URL[strings.LastIndex(l.Server.URL, ":")+1:]+"' || { networkctl status --all --no-pager --lines=5; false; }")
 	m.run("umask 077 && cat >/etc/sliced/kubeconfig <<'TEXT'\n" + strings.Replace(string(config), "127.0.0.1", "10.0.2.2", 1) + "\nTEXT\nchown sliced /etc/sliced/kubeconfig")
-	m.run("cd /etc/sliced && cp -p config.yaml /var/tmp/ && sed -i 's|^cluster: .*|cluster: kubeconfig:/etc/sliced/kubeconfig|; s|^nodeName: .*|nodeName: " + l.Node + "|' config.yaml")
+	m.run("cd /etc/sliced && cp -p config.yaml /var/tmp/ && sed -i 's|^cluster: .*|cluster: kubeconfig:/etc/sliced/kubeconfig|; s|^nodeName: .*|nodeName: " + l.Node +
+		"|; s|^#namespace: .*|namespace: " + l.Namespace + "|' config.yaml && grep '^namespace: ' config.yaml")
 	rv := l.Apply("every-vf", harness.Config("nic", M{}))
 	m.run("systemctl restart sliced")
+	m.until("the service says that it offers three", `expr "$(systemctl show -P StatusText sliced)" : "3 devices offered" >/dev/null`)
 	l.History.WaitOffers(m, rv, patience, m.functions()...)
 	for _, count := range []int{1, 3} {
 		rv = l.Server.Revision(m)
