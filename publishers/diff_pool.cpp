@@ -193,14 +193,16 @@ void remove(const ResourceSlice& slice, std::string why, const Memory& memory, P
 // Of the slices that we hold, those of the highest generation decide. When all of them say what is wanted,
 // that generation is being completed (also after a restart in the middle); when one alone differs, it is
 // changed in place. A generation above the one we remember was written by somebody else and is no base of
-// ours.
+// ours. What is made anew beside a slice that is left (and goes last) would count with it in its generation.
 int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted, const InPlace& in_place,
-                       int64_t remembered, int64_t attempted) {
+                       const std::vector<const ResourceSlice*>& left, int64_t remembered, int64_t attempted) {
   const int64_t trusted = remembered > 0 ? std::max(remembered, attempted) : kTrustedGenerationMax;
-  int64_t highest = 0;
+  int64_t highest = 0, of_left = 0;
+  for (const ResourceSlice* slice : left)
+    if (slice->pool.generation <= trusted) of_left = std::max(of_left, slice->pool.generation);
   for (const auto& [index, slice] : in_place)
     if (slice->pool.generation <= trusted) highest = std::max(highest, slice->pool.generation);
-  if (in_place.empty()) return remembered + 1;
+  if (in_place.empty()) return std::max(remembered, of_left) + 1;
   if (highest == 0) highest = std::max<int64_t>(remembered, 1);
   size_t differing = 0, others = 0;
   for (const auto& [index, slice] : wanted) {
@@ -211,7 +213,8 @@ int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted, const InPl
       ++differing;
   }
   const bool keep = differing == 0 || (differing == 1 && others == 0);
-  return keep ? highest : highest + 1;
+  const int64_t chosen = keep ? highest : highest + 1;
+  return others > 0 && chosen <= of_left ? of_left + 1 : chosen;
 }
 
 // Entries that the slice that is to have them does not hold yet.
@@ -335,8 +338,11 @@ void diff_one(const policy::DesiredPool& pool, const ObservedSlices& observed, c
     const auto at = generations.find(pool.name);
     return at == generations.end() ? int64_t{0} : at->second;
   };
+  std::vector<const ResourceSlice*> left_of_pool;
+  std::copy_if(left.begin(), left.end(), std::back_inserter(left_of_pool),
+               [&](const ResourceSlice* slice) { return slice->pool.name == pool.name; });
   const int64_t generation =
-      generation_for(wanted, in_place, of_pool(memory.generations), of_pool(memory.attempted));
+      generation_for(wanted, in_place, left_of_pool, of_pool(memory.generations), of_pool(memory.attempted));
   for (const auto& [index, slice] : in_place)
     if (!wanted.contains(index)) remove(*slice, "no longer needed", memory, plan);
   for (auto& [index, slice] : wanted) {

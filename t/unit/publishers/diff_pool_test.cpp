@@ -697,6 +697,30 @@ TEST(DiffPool, ARecordBesideOthersAnnotations) {
   }
 }
 
+// Red when what is made anew in place of a slice without room counts with it as one whole pool, which lacks the rest.
+TEST(DiffPool, WhatIsMadeAnewDoesNotCountWithTheFormerOne) {
+  const policy::DesiredPool before = pool(devices(0, 136)), now = pool(devices(4, 126));
+  const ObservedSlices held = published(before);
+  ASSERT_EQ(held.size(), 2u);
+  Memory memory;
+  memory.generations["node-a"] = 1;
+  ObservedSlices observed = after_one_write(held, diff(pool(devices(2, 130)), held, memory), 500);
+  const std::string first = observed.begin()->first;
+  ASSERT_EQ(observed.at(first).pool.generation, 2) << "the other one still has the first";
+  memory.generations["node-a"] = 2;
+  memory.full.insert(first);
+  size_t writes = 0;
+  for (Plan plan = diff(now, observed, memory); !plan.empty() && writes < 10;
+       plan = diff(now, observed, memory)) {
+    observed = after_one_write(observed, plan, 1'000 + static_cast<int64_t>(++writes));
+    for (const auto& [name, slice] : observed)
+      memory.generations["node-a"] = std::max(memory.generations["node-a"], slice.pool.generation);
+    if (const auto seen = consumer_view(observed)) EXPECT_EQ(*seen, names_of(now)) << writes;
+  }
+  EXPECT_EQ(consumer_view(observed), names_of(now));
+  EXPECT_FALSE(observed.contains(first));
+}
+
 TEST(PackDevices, ASparsePoolIsPackedAnew) {
   Assigned assigned;
   std::vector<kube::DevicePtr> left;
