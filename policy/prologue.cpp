@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kube/name_problems.h"
+#include "policy/field_reader.h"
 
 namespace sliced::policy {
 
@@ -25,6 +26,7 @@ kube::ObjectMeta meta_of(const Result<kube::ObjectMeta>& meta, const kube::Json&
 }
 
 const kube::Json* spec_of(const kube::Json& object, Problems& problems) {
+  FieldReader(&object, "", problems).only({"apiVersion", "kind", "metadata", "spec", "status"});
   const kube::Json* spec = object.find("spec");
   if (spec != nullptr && !spec->is_null()) return spec;
   problems.push_back({"spec", "is missing; a policy without spec offers nothing", object.line()});

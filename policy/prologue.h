@@ -16,7 +16,8 @@ void check_names(const kube::Json& object, Problems& problems);
 /// A copy: the object goes when it is decoded.
 kube::ObjectMeta meta_of(const Result<kube::ObjectMeta>& meta, const kube::Json& object, Problems& problems);
 
-/// nullptr where there is none, which is a problem: a policy without spec is not one that selects everything.
+/// nullptr where there is none, which is a problem: a policy without spec is not one that selects everything. So is a
+/// member beside it that objects do not have ("Spec"): a server drops it, a file keeps it, and neither means it.
 const kube::Json* spec_of(const kube::Json& object, Problems& problems);
 
 }  // namespace sliced::policy

@@ -76,11 +76,14 @@ ExposurePolicy decode_exposure_policy(const Json& object, const std::string& dri
   policy.uid = meta.uid;
   policy.generation = meta.generation;
   policy.manager = kube::last_manager(object);
+  const size_t of_meta = policy.problems.size();
   const Json* spec = spec_of(object, policy.problems);
   if (spec == nullptr) return policy;
+  const bool is_whole = policy.problems.size() == of_meta;  // else an action may stand beside it
   FieldReader reader(spec, "spec", policy.problems);
   reader.only(kSpecFields);
   policy.action = read_action(reader, *spec);
+  if (!is_whole && policy.action == ExposureAction::kExpose) policy.action = ExposureAction::kUnknown;
   policy.priority = reader.integer("priority", 0, kExposurePriorityMax, kExposurePriorityDefault);
   policy.allow_host_use = reader.boolean("allowHostUse", false);
   policy.include_virtual = reader.boolean("includeVirtual", false);

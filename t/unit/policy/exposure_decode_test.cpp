@@ -195,6 +195,15 @@ TEST(ExposurePolicy, UnknownFieldsAreProblemsAtEveryLevel) {
   });
 }
 
+// Red when an exclude that stands beside spec, under a name that is almost its, is lost without a word.
+TEST(ExposurePolicy, WhatStandsBesideSpecMayBeAnAction) {
+  const ExposurePolicy policy = policy_of(std::string(kSelector) + "status: {}\nSpec: {action: exclude}\n");
+  ASSERT_EQ(policy.problems.size(), 1u);
+  EXPECT_EQ(policy.problems.front().field, "Spec");
+  EXPECT_EQ(policy.problems.front().what, "unknown field; did you mean spec?");
+  EXPECT_EQ(policy.action, ExposureAction::kUnknown);
+}
+
 TEST(ExposurePolicy, OfTheSpecWhatIsNotUnderstoodIsAProblemThatNamesTheRemedy) {
   expect_refused({
       {"  priority: 1", "spec.selector", {"missing", "cel"}},
