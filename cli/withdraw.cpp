@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <optional>
+#include <set>
+
 #include "cli/commands.h"
 #include "cli/node_locks.h"
 #include "cli/process.h"
@@ -10,13 +14,17 @@ namespace {
 
 constexpr Millis kLockMax{1'000};
 constexpr Millis kWithdrawMax{60'000};
+constexpr int kRoundsMax = 3;
 
 // A publisher of which no pool is desired, and which is not shown what others made under our driver.
 class Withdrawal {
  public:
-  Withdrawal(Process& process, const config::Options& options, std::string driver)
+  /// left_alone: names that have been said; outlives this.
+  Withdrawal(Process& process, const config::Options& options, std::string driver,
+             std::set<std::string>& left_alone)
       : driver_(std::move(driver)),
         node_(options.node_name),
+        left_alone_(left_alone),
         publisher_({*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()},
                    driver_, handlers()),
         watcher_(watchers::make_slice_watcher(
@@ -58,10 +66,11 @@ class Withdrawal {
   }
 
   /// Nothing of what others made.
-  std::optional<kube::ResourceSlice> own(const Item& item) const {
+  std::optional<kube::ResourceSlice> own(const Item& item) {
     if (!item.value) return publishers::unread_slice(item.id.name, item.uid, item.resource_version);
     if (publishers::is_ours(*item.value, driver_, node_)) return *item.value;
-    complain("left alone, somebody else made it: " + item.id.name);
+    if (left_alone_.insert(item.id.name).second)
+      complain("left alone, somebody else made it: " + item.id.name);
     return std::nullopt;
   }
 
@@ -81,12 +90,47 @@ class Withdrawal {
   }
 
   const std::string driver_, node_;
+  std::set<std::string>& left_alone_;
   bool listed_ = false;
   size_t deleted_ = 0;
   std::string why_;
   publishers::Publisher publisher_;
   std::unique_ptr<watchers::SliceWatcher> watcher_;
 };
+
+// How many slices were deleted; nullopt, and what is wrong has been said, when some are left.
+std::optional<size_t> delete_all(Process& process, const config::Options& options,
+                                 std::set<std::string>& left_alone) {
+  Withdrawal sriov(process, options, options.sriov_driver_name, left_alone);
+  Withdrawal exposure(process, options, options.exposure_driver_name, left_alone);
+  const auto is_over = [&] {
+    return (sriov.done() && exposure.done()) || sriov.is_hopeless() || exposure.is_hopeless();
+  };
+  if (!process.run_until(is_over, kWithdrawMax) || sriov.is_hopeless() || exposure.is_hopeless()) {
+    const Withdrawal& left = sriov.done() ? exposure : sriov;
+    complain((left.listed() ? "slices are left: " : "own slices could not be listed: ") + left.problem());
+    return std::nullopt;
+  }
+  const size_t deleted = sriov.deleted() + exposure.deleted();
+  for (const Withdrawal* withdrawal : {&sriov, &exposure})
+    for (const std::string& slice : withdrawal->terminating())
+      if (deleted == 0) complain("empty, and kept by a finalizer: " + slice);
+  return deleted;
+}
+
+// Until a list shows none: whoever answers in the server's place may say that all is deleted.
+bool withdraw_all(Process& process, const config::Options& options) {
+  size_t withdrawn = 0;
+  std::set<std::string> left_alone;
+  for (int round = 0; round < kRoundsMax; ++round) {
+    const auto deleted = delete_all(process, options, left_alone);
+    if (!deleted) return false;
+    if (*deleted == 0) return print(std::to_string(withdrawn) + " slices withdrawn\n"), true;
+    withdrawn = std::max(withdrawn, *deleted);
+  }
+  complain("slices are left: the server says that they are deleted, and goes on listing them");
+  return false;
+}
 
 }  // namespace
 
@@ -103,25 +147,7 @@ int withdraw(const config::Options& options) {
              " is running here and would publish again; stop it first");
     return process.leave(kExitError);
   }
-  int status = kExitSame;
-  {
-    Withdrawal sriov(process, options, options.sriov_driver_name);
-    Withdrawal exposure(process, options, options.exposure_driver_name);
-    const auto is_over = [&] {
-      return (sriov.done() && exposure.done()) || sriov.is_hopeless() || exposure.is_hopeless();
-    };
-    if (!process.run_until(is_over, kWithdrawMax) || sriov.is_hopeless() || exposure.is_hopeless()) {
-      const Withdrawal& left = sriov.done() ? exposure : sriov;
-      complain((left.listed() ? "slices are left: " : "own slices could not be listed: ") + left.problem());
-      status = kExitError;
-    } else {
-      print(std::to_string(sriov.deleted() + exposure.deleted()) + " slices withdrawn\n");
-      for (const Withdrawal* withdrawal : {&sriov, &exposure})
-        for (const std::string& slice : withdrawal->terminating())
-          complain("empty, and kept by a finalizer: " + slice);
-    }
-  }
-  return process.leave(status);
+  return process.leave(withdraw_all(process, options) ? kExitSame : kExitError);
 }
 
 }  // namespace sliced::cli
