@@ -212,12 +212,12 @@ class ExposureWorld final : public Companion {
   int64_t seen_version_ = -1;
   std::map<std::string, std::pair<std::string, SlicePtr>> slices_;  // by name, with their version
   SlicedPools pools_;
-  std::map<std::string, TimePoint> stands_since_;          // entries by id
-  std::set<std::string> stood_lately_;                     // the same, since the last rest or start
-  std::set<std::string> rested_with_;                      // the same, at the last rest
-  std::set<std::string> tampered_;                         // slices that others edited, and nobody has mended
-  std::map<std::string, std::set<std::string>> in_place_;  // by pool
-  std::map<std::string, Tokens> overdrawn_;                // counters by pool, when last judged
+  std::map<std::string, TimePoint> stands_since_;  // entries by id
+  std::set<std::string> stood_lately_;             // the same, since the last rest or start
+  std::set<std::string> rested_with_;              // the same, at the last rest
+  std::set<std::string> tampered_;                 // slices that others edited, and nobody has mended
+  std::map<std::pair<std::string, int64_t>, std::set<std::string>> in_place_;  // by pool and generation
+  std::map<std::string, Tokens> overdrawn_;  // counters by pool, when last judged
   TimePoint rested_at_{}, calm_due_{}, started_at_{};
   std::set<std::string> was_blocked_;  // entries, by what was allocated, at a rest
 };

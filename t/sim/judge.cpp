@@ -242,8 +242,9 @@ void World::judge_sent(const fake::Request& request, const Json& object) {
   if (stored_slice(*before).generation != slice.generation) {
     ++seen["new generation"];
   } else if (!same({"spec"}) && last_view_ && !is_old && !is_restored) {
-    in_place_.insert(slice.name);
-    if (in_place_.size() > 1) fail("I4", "changes several slices of one generation: now " + slice.name);
+    auto& changed = in_place_[slice.generation];
+    changed.insert(slice.name);
+    if (changed.size() > 1) fail("I4", "changes several slices of one generation: now " + slice.name);
   }
 }
 
@@ -252,7 +253,8 @@ void World::judge_stored(const fake::Request& request) {
   if (request.plural != "resourceslices") return;
   trace(request.verb + " stored " + request.name);
   tampered_with_.erase(request.name);
-  if (request.verb == "delete") in_place_.erase(request.name);  // as a twin, whose other one is changed then
+  if (request.verb == "delete")  // as a twin, whose other one is changed then
+    for (auto& [generation, changed] : in_place_) changed.erase(request.name);
   exposed.judge_stored(request.name);
   const auto slices = stored();
   const auto views = pools_of(slices);

@@ -75,7 +75,7 @@ void ExposureWorld::judge_in_place(const SliceContent& slice, const Json& object
     world_.fail("I3", "updates " + slice.name + " with what it holds");
   const bool is_in_place = slice_content(*before).generation == slice.generation;
   if (!is_in_place || is_restored || is_old || is_same(*before, object, "spec")) return;
-  auto& changed = in_place_[slice.pool];
+  auto& changed = in_place_[{slice.pool, slice.generation}];
   changed.insert(slice.name);
   if (changed.size() > 1) world_.fail("E4", "changes several slices of one generation: now " + slice.name);
 }

@@ -310,7 +310,8 @@ class World {
   std::set<std::string> tampered_with_;  // slices that others changed: restoring them is no change of ours
   bool has_old_write_ = false;           // one that was sent before the last decision has not arrived yet
   uint64_t writes_arrived_ = 0;          // of SimCluster::writes_begun()
-  std::set<std::string> in_place_;       // slices changed without a new generation since the last decision
+  /// By generation: slices changed in it since the last decision.
+  std::map<int64_t, std::set<std::string>> in_place_;
   std::optional<TimePoint> pci_heard_at_;
   size_t decisions_ = 0;
 };
