@@ -182,7 +182,7 @@ bool DirectoryTree::leads_elsewhere(const std::string& name, const File& file) c
 }
 
 void DirectoryTree::look_at_everything(bool read_all) {
-  std::set<std::string> seen;
+  Seen seen;
   struct stat root{};
   if (::stat(directory_.c_str(), &root) == 0) looked_at_ = signature_of(root);
   if (!watch("")) return;
@@ -191,7 +191,7 @@ void DirectoryTree::look_at_everything(bool read_all) {
   walk("", 1, seen);
   said_links_.end_round();
   if (trouble_) return;
-  for (const auto& name : seen) {
+  for (const auto& name : seen.files) {
     struct stat status{};
     const auto known = files_.find(name);
     const bool readable = ::stat(full(name).c_str(), &status) == 0;
@@ -200,12 +200,14 @@ void DirectoryTree::look_at_everything(bool read_all) {
   }
   std::vector<std::string> gone;
   for (const auto& [name, file] : files_) {
-    if (!seen.contains(name)) gone.push_back(name);
+    if (!seen.files.contains(name)) gone.push_back(name);
   }
   for (const auto& name : gone) missing(name);
 }
 
-void DirectoryTree::walk(const std::string& folder, int depth, std::set<std::string>& seen) {
+void DirectoryTree::walk(const std::string& folder, int depth, Seen& seen) {
+  if (!folder.empty() && ++seen.folders > limits_.folders_max)
+    return lose(too_many(limits_.folders_max, "folders"));
   if (!folder.empty() && !watch(folder)) return;
   auto names = names_in(full(folder));
   if (!names.ok()) {
@@ -226,15 +228,15 @@ void DirectoryTree::walk(const std::string& folder, int depth, std::set<std::str
       log_.warning("a link to a folder is not followed; what is in it does not count",
                    {{"link", full(path)}});
     if ((*sort != Sort::kFile && *sort != Sort::kOther) || !is_manifest_name(name)) continue;
-    if (seen.size() >= limits_.files_max) return lose(too_many());
-    seen.insert(path);
+    if (seen.files.size() >= limits_.files_max) return lose(too_many(limits_.files_max, "files"));
+    seen.files.insert(path);
   }
 }
 
 // Any of those that are left out, or not seen, could be an exclude.
-Error DirectoryTree::too_many() const {
-  return {Errc::kTooLarge, in_quotes(directory_) + " has room for " + std::to_string(limits_.files_max) +
-                               " files, and for no more; remove some, or keep several objects in one"};
+Error DirectoryTree::too_many(size_t max, const std::string& of_what) const {
+  return {Errc::kTooLarge, in_quotes(directory_) + " has room for " + std::to_string(max) + " " + of_what +
+                               ", and for no more; remove some, or keep several objects in one"};
 }
 Error DirectoryTree::too_deep(const std::string& folder) const {
   return {Errc::kTooLarge, in_quotes(full(folder)) + " is nested deeper than " +
@@ -246,7 +248,8 @@ void DirectoryTree::look_at(const std::string& name) {
   auto sort = sort_of(full(name), status);
   if (!sort.ok()) return lose(std::move(sort.error()));
   if (*sort == Sort::kNone || *sort == Sort::kFolder) return missing(name);
-  if (!files_.contains(name) && files_.size() >= limits_.files_max) return lose(too_many());
+  if (!files_.contains(name) && files_.size() >= limits_.files_max)
+    return lose(too_many(limits_.files_max, "files"));
   auto text =
       *sort == Sort::kFile
           ? read_manifest(full(name))

@@ -43,6 +43,7 @@ struct DirectoryLimits {
       5'000};  // whether it leads to the same directory, and links in it to the same files: no event tells when
                // what a link leads to is changed, or a folder above renamed
   size_t files_max = 4'096;
+  size_t folders_max = 1'024;  // each is a watch, and is read whenever anything moves
   int depth_max = 8;
   /// Of all ResourceSlices, and of all other objects, as JSON text and 1 KiB for each. Of more nothing but
   /// the names is kept; as much again of those, and the directory counts as one that cannot be read.
@@ -54,8 +55,8 @@ struct DirectoryLimits {
 /// Reentry: on_event runs from the loop, never from inside a call; it must not destroy the tree.
 /// Files:   *.yaml, *.yml, *.json at any depth; hidden files and folders, editors' backups and links to
 ///          folders (which is said) are not looked at. A link that leads nowhere or to a folder, a pipe or a device of such a name is
-///          a file that cannot be read; a folder that cannot be or is nested too deeply, or more files than there may
-///          be, make the directory one: any of them could be an exclude. An object that is in two files is taken from the first path in sort
+///          a file that cannot be read; a folder that cannot be or is nested too deeply, or more files or folders than
+///          there may be, make the directory one: any of them could be an exclude. An object that is in two files is taken from the first path in sort
 ///          order, with a warning; of DeviceExposurePolicies that differ, and of which one may be an exclude, nobody
 ///          knows which is meant: that one counts as unreadable.
 class DirectoryTree {
@@ -124,7 +125,11 @@ class DirectoryTree {
   /// Walks the folders. read_all: also files whose signature is that of before.
   void look_at_everything(bool read_all);
   /// Watches first, then reads: nothing that happens in between is missed.
-  void walk(const std::string& folder, int depth, std::set<std::string>& seen);
+  struct Seen {
+    std::set<std::string> files;
+    size_t folders = 0;
+  };
+  void walk(const std::string& folder, int depth, Seen& seen);
   /// False when the folder is not there, or cannot be read: that is trouble. Where the kernel has no more watches (fs.inotify.max_user_watches) it is
   /// looked at from time to time instead.
   bool watch(const std::string& folder);
@@ -132,7 +137,7 @@ class DirectoryTree {
   bool leads_elsewhere() const;
   /// Of a link: what it leads to is another file than the one that was read, or is gone.
   bool leads_elsewhere(const std::string& name, const File& file) const;
-  Error too_many() const;
+  Error too_many(size_t max, const std::string& of_what) const;
   Error too_deep(const std::string& folder) const;
   /// The directory cannot be read, or could not be relied on: kIo for all calls until it can.
   void lose(Error trouble);

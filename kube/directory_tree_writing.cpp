@@ -13,7 +13,8 @@
 namespace sliced::kube {
 
 Result<Unit> DirectoryTree::write(const std::string& file, const std::string& text) {
-  if (!files_.contains(file) && files_.size() >= limits_.files_max) return too_many();
+  if (!files_.contains(file) && files_.size() >= limits_.files_max)
+    return too_many(limits_.files_max, "files");
   const size_t slash = file.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : file.substr(0, slash);
   const std::string scratch =

@@ -968,6 +968,18 @@ TEST_F(DirectoryClusterTest, AFileThatCannotBeWrittenIsAnErrorWithItsName) {
       << answered.failure->what;
 }
 
+// Red when a daemon goes through folders without end, again and again.
+TEST_F(DirectoryClusterTest, MoreFoldersThanThereMayBeAreTrouble) {
+  put("a.yaml", policy("a", 1));
+  DirectoryCluster cluster(loop, log, directory, "here", {.look_again = 1ms, .folders_max = 2});
+  for (const char* folder : {"x", "x/y", "z"}) std::filesystem::create_directory(path(folder));
+  ASSERT_TRUE(run_until([&] { return log.count("directory cannot be read") == 1; })) << log.all();
+  EXPECT_NE(log.all().find("room for 2 folders"), std::string::npos) << log.all();
+  std::filesystem::remove(path("z"));
+  ASSERT_TRUE(run_until([&] { return log.count("directory can be read again") == 1; })) << log.all();
+  EXPECT_EQ(listed(cluster), Lines{"a"});
+}
+
 // Red when the file that is one too many is written all the same: nothing of the directory could be read from then on.
 TEST_F(DirectoryClusterTest, AFileForWhichThereIsNoRoomIsNotWritten) {
   put("a.yaml", policy("a", 1));
