@@ -111,8 +111,7 @@ HoldingsByPool Ledger::holdings() const {
   for (const auto& [key, pool] : pools_) {
     if (key.first != names_.exposure_driver || pool.entries.empty()) continue;
     auto& holdings = out[key.second];
-    for (const auto& [name, entry] : pool.entries)
-      if (!entry.is_leaving) holdings.push_back(entry.holding);
+    for (const auto& [name, entry] : pool.entries) holdings.push_back(entry.holding);
   }
   return out;
 }
@@ -128,8 +127,7 @@ std::set<std::string> Ledger::sriov_holdings() const {
   std::set<std::string> out;
   for (const auto& [key, pool] : pools_)
     if (key.first == names_.sriov_driver)
-      for (const auto& [name, entry] : pool.entries)
-        if (!entry.is_leaving) out.insert(out.end(), name);
+      for (const auto& [name, entry] : pool.entries) out.insert(out.end(), name);
   return out;
 }
 

@@ -163,7 +163,8 @@ std::vector<Holding> ExposurePools::without_offered(const std::vector<Holding>& 
 }
 
 bool ExposurePools::is_here(const Holding& one) const {
-  return one.device == kAnyDevice || in_.inventory->find(one.device) != nullptr;
+  return one.device == kAnyDevice || in_.inventory->find(one.device) != nullptr ||
+         in_.inventory->is_vanished(one.device);
 }
 
 void ExposurePools::note_withdrawn(const std::string& name, const std::vector<Holding>& withdrawn) {
@@ -173,7 +174,7 @@ void ExposurePools::note_withdrawn(const std::string& name, const std::vector<Ho
       out_.notes.add("pool " + name +
                      ": what of it may be allocated is not known, since its slices or their record "
                      "were lost; all of it is charged until the ResourceClaims tell");
-    else if (entries.size() < kEntriesInNote)
+    else if (entries.size() < kEntriesInNote && !in_.inventory->is_vanished(one.device))
       entries.push_back(one.entry);
   }
   if (entries.empty()) return;
