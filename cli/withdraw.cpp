@@ -99,31 +99,34 @@ class Withdrawal {
 };
 
 // How many slices were deleted; nullopt, and what is wrong has been said, when some are left.
-std::optional<size_t> delete_all(Process& process, const config::Options& options,
+std::optional<size_t> delete_all(Process& process, const config::Options& options, Millis time,
                                  std::set<std::string>& left_alone) {
   Withdrawal sriov(process, options, options.sriov_driver_name, left_alone);
   Withdrawal exposure(process, options, options.exposure_driver_name, left_alone);
   const auto is_over = [&] {
     return (sriov.done() && exposure.done()) || sriov.is_hopeless() || exposure.is_hopeless();
   };
-  if (!process.run_until(is_over, kWithdrawMax) || sriov.is_hopeless() || exposure.is_hopeless()) {
+  if (!process.run_until(is_over, time) || sriov.is_hopeless() || exposure.is_hopeless()) {
     const Withdrawal& left = sriov.done() ? exposure : sriov;
     complain((left.listed() ? "slices are left: " : "own slices could not be listed: ") + left.problem());
     return std::nullopt;
   }
   const size_t deleted = sriov.deleted() + exposure.deleted();
+  if (deleted > 0) return deleted;
   for (const Withdrawal* withdrawal : {&sriov, &exposure})
     for (const std::string& slice : withdrawal->terminating())
-      if (deleted == 0) complain("empty, and kept by a finalizer: " + slice);
-  return deleted;
+      complain("empty, and kept by a finalizer: " + slice);
+  return 0;
 }
 
 // Until a list shows none: whoever answers in the server's place may say that all is deleted.
 bool withdraw_all(Process& process, const config::Options& options) {
   size_t withdrawn = 0;
   std::set<std::string> left_alone;
+  const reactor::Scheduler& clock = process.loop.scheduler();
+  const TimePoint end = clock.now() + kWithdrawMax;
   for (int round = 0; round < kRoundsMax; ++round) {
-    const auto deleted = delete_all(process, options, left_alone);
+    const auto deleted = delete_all(process, options, std::max(Millis{1}, end - clock.now()), left_alone);
     if (!deleted) return false;
     if (*deleted == 0) return print(std::to_string(withdrawn) + " slices withdrawn\n"), true;
     withdrawn = std::max(withdrawn, *deleted);

@@ -75,7 +75,8 @@ void HeldHost::end_returns() {
 void HeldHost::tell(const hotplug::InventoryPtr& before, hotplug::InventoryUpdate update) {
   update.now = inventory();
   hotplug::InventoryDiff diff = hotplug::diff_inventory(*before, *update.now);
-  if (diff.is_empty() && !update.relisted && before->version > 0) return;
+  const bool is_same = diff.is_empty() && before->vanished == update.now->vanished;
+  if (is_same && !update.relisted && before->version > 0) return;
   update.added = std::move(diff.added);
   update.changed = std::move(diff.changed);
   update.removed = std::move(diff.removed);

@@ -44,7 +44,7 @@ struct Functions {
 };
 
 // The NUMA node, as the PF's file has it, and where VFs are that have lost their links.
-bool is_same_for_vfs(const FunctionReading* old, const FunctionReading* fresh) {
+bool tells_vfs_the_same(const FunctionReading* old, const FunctionReading* fresh) {
   const auto places = [](const FunctionReading* pf) {
     if (pf == nullptr || pf->vf_offset == 0) return std::make_tuple(0, 0, 0, std::string(), std::string());
     return std::make_tuple(pf->vf_offset, pf->vf_stride, pf->total_vfs, pf->vendor, pf->vf_product);
@@ -61,7 +61,7 @@ Functions functions_that_differ(const HostReadings& before, const HostReadings& 
         out.differ.insert(address);
         if (old == nullptr) out.came.insert(address);
         if (fresh == nullptr) out.went.insert(address);
-        out.are_pfs_same &= is_same_for_vfs(old, fresh);
+        out.are_pfs_same &= tells_vfs_the_same(old, fresh);
         add_vfs(old, fresh, out.differ);
         add_vfs(fresh, old, out.differ);
       });

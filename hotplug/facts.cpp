@@ -73,7 +73,7 @@ std::string PciAddress::dashed() const {
 bool Inventory::is_vanished(const std::string& id) const {
   if (vanished.empty()) return false;
   const auto address = PciAddress::decode(id);
-  return address && vanished.contains(*address) && find(id) == nullptr;
+  return address && vanished.contains(*address);
 }
 
 std::string_view name_of(DeviceType type) {

@@ -155,7 +155,7 @@ struct Inventory {
 
   /// nullptr where there is none of that id. Good as long as the inventory.
   const HostDevice* find(std::string_view id) const { return devices.find(id); }
-  /// There is none, and may be one.
+  /// Of a function: there is none, and may be one.
   bool is_vanished(const std::string& id) const;
 };
 using InventoryPtr = std::shared_ptr<const Inventory>;

@@ -160,6 +160,7 @@ class HostSource {
   void on_event(HostEvent event);
   void on(const Uevent& event);
   void on_pci(const Uevent& event);
+  void mark_what_hangs_on(const PciAddress& function);
   void on_net(const Uevent& event);
   void on(const LinkChange& event);
   void on(const RouteChange& event);

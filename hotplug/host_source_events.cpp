@@ -44,8 +44,22 @@ void HostSource::on_pci(const Uevent& event) {
   const FunctionReading* known = readings_.functions.find(*address);
   if (known != nullptr && known->physfn) marks_.touched.functions.insert(*known->physfn);
   marks_.touched.functions.insert(*address);
-  if (event.action == "remove") return vanish(EraseFunction{*address}, text_of(event));
+  if (event.action == "remove") {
+    mark_what_hangs_on(*address);
+    return vanish(EraseFunction{*address}, text_of(event));
+  }
   mark(text_of(event));
+}
+
+// The event may be of another function that had the address before: then this one's interfaces are here still. A VF that
+// has lost its links is told by its PF alone.
+void HostSource::mark_what_hangs_on(const PciAddress& function) {
+  for (const auto& [name, netdev] : readings_.netdevs)
+    if (netdev.is_functions_own && netdev.function == function) marks_.touched.netdevs.insert(name);
+  const FunctionReading* pf = readings_.functions.find(function);
+  if (pf == nullptr || pf->total_vfs == 0) return;
+  for (const auto& [address, other] : readings_.functions)
+    if (!other.physfn && is_vf_of(*pf, other)) marks_.touched.functions.insert(address);
 }
 
 void HostSource::on_net(const Uevent& event) {

@@ -139,7 +139,7 @@ void add_guids(const HostView& host, const PciAddress& pf, std::map<int, VfConfi
 }
 
 bool is_vf_of(const FunctionReading& pf, const FunctionReading& function) {
-  if (function.pci.domain != pf.pci.domain || pf.vf_offset == 0) return false;
+  if (function.pci.domain != pf.pci.domain || pf.vf_offset == 0 || pf.vf_product.empty()) return false;
   if (function.vendor != pf.vendor || function.product != pf.vf_product) return false;
   const int past = routing_id(function.pci) - routing_id(pf.pci) - pf.vf_offset;
   if (pf.vf_stride == 0) return past == 0;

@@ -109,6 +109,7 @@ void read_udevd(const HostView& host, HostReadings& readings) {
 }
 
 void reread_function(const HostView& host, const PciAddress& address, HostReadings& readings) {
+  readings.vanished.erase(address);
   auto function = read_function(host, address);
   if (function)
     readings.functions[address] = std::move(*function);
@@ -202,7 +203,6 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
     const FunctionReading* known = readings.functions.find(address);
     const auto vfs_before = known == nullptr ? std::map<PciAddress, int>{} : known->vfs;
     reread_function(host, address, readings);
-    readings.vanished.erase(address);
     const FunctionReading* now = readings.functions.find(address);
     if (now == nullptr) continue;
     const auto vfs_now = now->vfs;

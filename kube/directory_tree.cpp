@@ -191,6 +191,7 @@ void DirectoryTree::look_at_everything(bool read_all) {
   walk("", 1, seen);
   said_links_.end_round();
   if (trouble_) return;
+  folders_ = seen.folders;
   for (const auto& name : seen.files) {
     struct stat status{};
     const auto known = files_.find(name);

@@ -124,11 +124,11 @@ class DirectoryTree {
   // Looking.
   /// Walks the folders. read_all: also files whose signature is that of before.
   void look_at_everything(bool read_all);
-  /// Watches first, then reads: nothing that happens in between is missed.
   struct Seen {
     std::set<std::string> files;
     size_t folders = 0;
   };
+  /// Watches first, then reads: nothing that happens in between is missed.
   void walk(const std::string& folder, int depth, Seen& seen);
   /// False when the folder is not there, or cannot be read: that is trouble. Where the kernel has no more watches (fs.inotify.max_user_watches) it is
   /// looked at from time to time instead.
@@ -192,6 +192,7 @@ class DirectoryTree {
   bool unwatched_ = false;  // some folder cannot be watched: look from time to time
   std::optional<Error> trouble_;
   SaidLast said_trouble_;
+  size_t folders_ = 0;   // of the last walk
   SaidOnce said_links_;  // a walk is a round
   Signature looked_at_;  // of the directory itself
   std::map<std::string, File> files_;

@@ -20,6 +20,8 @@ Result<Unit> DirectoryTree::write(const std::string& file, const std::string& te
   const std::string scratch =
       full((folder.empty() ? "" : folder + "/") + "." + file.substr(slash + 1) + ".new");
   if (!folder.empty()) {
+    if (folders_ >= limits_.folders_max && ::access(full(folder).c_str(), F_OK) != 0)
+      return too_many(limits_.folders_max, "folders");
     const bool made = ::mkdir(full(folder).c_str(), 0755) == 0;
     if (!made && errno != EEXIST) return io_error("make directory", full(folder), errno);
     // What is written through it would never be read.

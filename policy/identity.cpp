@@ -109,6 +109,10 @@ std::string link_label(const std::string& interface) {
   return is_lossy || function_named_by(label) ? with_hash(label, interface) : label;
 }
 
+std::vector<std::string> labels_of_link(const std::string& interface) {
+  return {link_label(interface), plain_label(interface).first};
+}
+
 std::map<std::string, std::string> link_names(const hotplug::Inventory& inventory,
                                               const std::map<std::string, std::string>& published) {
   return LinkNames(inventory, published).run();
@@ -122,23 +126,29 @@ bool EntryNames::is_anothers(const std::string& name, const std::string& base,
   return reads_as_anothers(name, base);
 }
 
+// As unknown_holding() reads it (policy/charged/record.h): the longest label that it begins with.
 bool EntryNames::reads_as_anothers(const std::string& name, const std::string& base) {
-  if (name.size() == base.size()) return false;
   if (!labels_) {
     labels_.emplace();
     for (const auto& [id, device] : inventory_.devices)
-      if (!device.pci) labels_->insert(link_label(id));
+      if (!device.pci)
+        for (std::string& label : labels_of_link(id)) labels_->insert(std::move(label));
   }
-  for (size_t end = name.find('-', base.size() + 1); end < name.size(); end = name.find('-', end + 1))
-    if (labels_->contains(name.substr(0, end))) return true;
-  return labels_->contains(name);
+  for (size_t size = base.size() + 1; size <= name.size(); ++size)
+    if (labels_->contains(name.substr(0, size))) return true;
+  return false;
 }
 
 std::string EntryNames::name(const hotplug::HostDevice& device, const std::string& base,
                              const std::string& suffix) {
   if (base.empty()) return "";
   std::string name = base + suffix;
-  if (!device.pci && is_anothers(name, base, device)) name = with_hash(base, device.id.text) + suffix;
+  if (!device.pci) {
+    std::string hashed = with_hash(base, device.id.text) + suffix;
+    const auto stands = published_.find(hashed);
+    const bool is_published = stands != published_.end() && stands->second == device.id.text;
+    if (is_published || is_anothers(name, base, device)) name = std::move(hashed);
+  }
   if (!kube::is_dns_label(name)) return "";
   const size_t taken = taken_.size();
   taken_.insert(taken_.end(), name);  // they come in order, most of the time

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "hotplug/facts.h"
 
@@ -22,6 +23,9 @@ std::optional<hotplug::PciAddress> function_named_by(std::string_view name);
 /// A link's interface name made a DNS label: "eth0.100" becomes "eth0-100". Where anything else is lost, or
 /// the label begins with what looks like a PCI address, a short hash of the name is appended.
 std::string link_label(const std::string& interface);
+
+/// Its label of today, and the one without a hash: what the name of an entry of this link may begin with.
+std::vector<std::string> labels_of_link(const std::string& interface);
 
 /// Names without suffix of all links, by id; no two are the same, "" where there is none left. None is a
 /// function's. published: interface by entry name, of what stands in our slices: of links whose names fall

@@ -1,10 +1,13 @@
 #include "policy/prologue.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "kube/name_problems.h"
-#include "policy/field_reader.h"
+#include "reactor/base/text.h"
 
 namespace sliced::policy {
 
@@ -25,8 +28,18 @@ kube::ObjectMeta meta_of(const Result<kube::ObjectMeta>& meta, const kube::Json&
   return {};
 }
 
+bool check_members(const kube::Json& object, Problems& problems) {
+  static const std::vector<std::string_view> kMembers = {"apiVersion", "kind", "metadata", "spec", "status"};
+  const size_t before = problems.size();
+  if (object.object() == nullptr) return true;
+  for (const auto& [key, value] : *object.object())
+    if (std::find(kMembers.begin(), kMembers.end(), key) == kMembers.end() &&
+        nearest(lower(key), kMembers) == "spec")
+      problems.push_back({escaped(key, 64), "unknown field; did you mean spec?", value.line()});
+  return problems.size() == before;
+}
+
 const kube::Json* spec_of(const kube::Json& object, Problems& problems) {
-  FieldReader(&object, "", problems).only({"apiVersion", "kind", "metadata", "spec", "status"});
   const kube::Json* spec = object.find("spec");
   if (spec != nullptr && !spec->is_null()) return spec;
   problems.push_back({"spec", "is missing; a policy without spec offers nothing", object.line()});

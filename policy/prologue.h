@@ -16,8 +16,10 @@ void check_names(const kube::Json& object, Problems& problems);
 /// A copy: the object goes when it is decoded.
 kube::ObjectMeta meta_of(const Result<kube::ObjectMeta>& meta, const kube::Json& object, Problems& problems);
 
-/// nullptr where there is none, which is a problem: a policy without spec is not one that selects everything. So is a
-/// member beside it that objects do not have ("Spec"): a server drops it, a file keeps it, and neither means it.
+/// False, and a problem, where a member may have been meant as spec ("Spec"): a server drops it, a file keeps it.
+bool check_members(const kube::Json& object, Problems& problems);
+
+/// nullptr where there is none, which is a problem: a policy without spec is not one that selects everything.
 const kube::Json* spec_of(const kube::Json& object, Problems& problems);
 
 }  // namespace sliced::policy

@@ -196,7 +196,9 @@ void Abilities::probe(Ability ability, size_t step) {
            [this, ability](const kube::Failure& failure) {
              // Without a Status it is somebody else's word, and without a field of the slice about something else.
              const bool is_of_field =
-                 !failure.fields.empty() || failure.what.find("\"spec.") != std::string::npos;
+                 failure.what.find("spec.") != std::string::npos ||
+                 std::any_of(failure.fields.begin(), failure.fields.end(),
+                             [](const std::string& field) { return field.starts_with("spec"); });
              if (failure.code == Errc::kInvalid && !failure.reason.empty() && is_of_field)
                return conclude(ability, false);
              retry(failure);

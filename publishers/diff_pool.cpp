@@ -199,7 +199,8 @@ int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted, const InPl
   const int64_t trusted = remembered > 0 ? std::max(remembered, attempted) : kTrustedGenerationMax;
   int64_t highest = 0, of_left = 0;
   for (const ResourceSlice* slice : left)
-    if (slice->pool.generation <= trusted) of_left = std::max(of_left, slice->pool.generation);
+    if (slice->pool.name == wanted.begin()->second.pool.name && slice->pool.generation <= trusted)
+      of_left = std::max(of_left, slice->pool.generation);
   for (const auto& [index, slice] : in_place)
     if (slice->pool.generation <= trusted) highest = std::max(highest, slice->pool.generation);
   if (in_place.empty()) return std::max(remembered, of_left) + 1;
@@ -214,7 +215,7 @@ int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted, const InPl
   }
   const bool keep = differing == 0 || (differing == 1 && others == 0);
   const int64_t chosen = keep ? highest : highest + 1;
-  return others > 0 && chosen <= of_left ? of_left + 1 : chosen;
+  return others + differing > 0 && chosen <= of_left ? of_left + 1 : chosen;
 }
 
 // Entries that the slice that is to have them does not hold yet.
@@ -338,11 +339,8 @@ void diff_one(const policy::DesiredPool& pool, const ObservedSlices& observed, c
     const auto at = generations.find(pool.name);
     return at == generations.end() ? int64_t{0} : at->second;
   };
-  std::vector<const ResourceSlice*> left_of_pool;
-  std::copy_if(left.begin(), left.end(), std::back_inserter(left_of_pool),
-               [&](const ResourceSlice* slice) { return slice->pool.name == pool.name; });
   const int64_t generation =
-      generation_for(wanted, in_place, left_of_pool, of_pool(memory.generations), of_pool(memory.attempted));
+      generation_for(wanted, in_place, left, of_pool(memory.generations), of_pool(memory.attempted));
   for (const auto& [index, slice] : in_place)
     if (!wanted.contains(index)) remove(*slice, "no longer needed", memory, plan);
   for (auto& [index, slice] : wanted) {

@@ -193,8 +193,8 @@ class Ledger {
     Holding holding;
     std::optional<TimePoint> gone_since = {};  // withdrawn, and that is acknowledged
     bool was_seen = false;                     // its device, by this process
-    /// It was offered until its device was said to be gone, which has not been looked at yet: it is charged until then, and
-    /// not recorded, for one write is enough for what goes.
+    /// It was offered until its device was said to be gone, which has not been looked at yet: it is kept until then, and not
+    /// recorded, for one write is enough for what goes.
     bool is_leaving = false;
     bool was_listed = false;            // the last census has shown it allocated
     std::optional<Holder> holder = {};  // one claim, as it was read alone

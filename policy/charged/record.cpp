@@ -17,11 +17,6 @@ using kube::Json;
 
 constexpr int kFingerprintDigits = 12;
 
-std::string dashed(std::string text) {
-  std::replace(text.begin(), text.end(), '.', '-');
-  return text;
-}
-
 bool is_group(const std::string& text) {
   return text.empty() || text == kAnyGroup || kube::is_dns_label(text);
 }
@@ -119,8 +114,7 @@ Holding unknown_holding(const std::string& entry, const hotplug::Inventory& inve
   size_t told = inventory.find(holding.device) == nullptr ? 0 : holding.base.size();
   for (const auto& [id, device] : inventory.devices) {
     if (device.pci) continue;
-    // Its label of today, and the one without a hash that it may have had before.
-    for (const std::string& label : {link_label(id), dashed(id)}) {
+    for (const std::string& label : labels_of_link(id)) {
       if (!entry.starts_with(label) || label.size() <= told) continue;
       told = label.size();
       holding.device = id;

@@ -87,11 +87,11 @@ class Surveying {
     memory_.is_about_virtual.resize(memory_.selectors.size());
     memory_.steps.resize(memory_.selectors.size(), SelectorMemory::kNotAll);
     is_asked_.resize(memory_.selectors.size());
-    outlives_departure_.resize(memory_.selectors.size(), true);
+    is_of_own_interface_.resize(memory_.selectors.size(), true);
     for (const Question& question : questions) {
       columns_.push_back(static_cast<size_t>(index_in(memory_.selectors, question.cel)));
       is_asked_[columns_.back()] = true;
-      outlives_departure_[columns_.back()] = question.is_of_interface;
+      is_of_own_interface_[columns_.back()] = question.is_of_own_interface;
       memory_.of_excludes[columns_.back()] = question.is_exclude;
       memory_.is_about_virtual[columns_.back()] = question.is_about_virtual;
     }
@@ -197,13 +197,20 @@ class Surveying {
     }
   }
 
-  // Of a device whose interface is away. Who asks for nothing of it can be asked again.
+  // Of a device whose interface is away. Who asks of a VF what its PF tells can ask again.
   void keep_known(size_t d, size_t row) {
+    const bool is_told_by_pf = has_pf_with_interface(*devices_[d]);
     for (size_t c = 0; c < former_.size(); ++c) {
-      if (!outlives_departure_[c]) continue;
+      if (is_told_by_pf && !is_of_own_interface_[c]) continue;
       const size_t place = row * before_->selectors.size() + static_cast<size_t>(std::max(former_[c], 0));
       if (former_[c] >= 0 && before_->is_of_facts(place)) answer(d, c) = before_->answers[place];
     }
+  }
+
+  bool has_pf_with_interface(const hotplug::HostDevice& device) const {
+    const hotplug::HostDevice* pf =
+        device.type == hotplug::DeviceType::kVf && device.pf ? inventory_.find(device.pf->text()) : nullptr;
+    return pf != nullptr && pf->netdev && !pf->netdev->stale;
   }
 
   // What asking about every device takes, when nothing has to be asked; kNotAll otherwise.
@@ -384,10 +391,10 @@ class Surveying {
   const hotplug::HostDevice* looked_at_ = nullptr;
   std::optional<hotplug::PciAddress> last_pf_;
   const hotplug::HostDevice* last_pf_device_ = nullptr;
-  std::vector<size_t> columns_;           // by question
-  std::vector<bool> is_asked_;            // by selector
-  std::vector<bool> outlives_departure_;  // by selector: what it said of a device whose interface has left
-  std::vector<size_t> next_;              // by question: the device that it is asked about next
+  std::vector<size_t> columns_;            // by question
+  std::vector<bool> is_asked_;             // by selector
+  std::vector<bool> is_of_own_interface_;  // by selector, as of its question; true of one that is not asked
+  std::vector<size_t> next_;               // by question: the device that it is asked about next
   SelectorMemory memory_;
   uint64_t worked_ = 0;
 };

@@ -75,7 +75,7 @@ struct Question {
   const cel::Program* program = nullptr;
   bool is_about_virtual = true;  // false: other virtual links are passed over
   bool is_exclude = false;
-  bool is_of_interface = true;  // it may ask for facts that leave with the device's own interface
+  bool is_of_own_interface = true;  // it may ask for facts that leave with the device's own interface
 };
 
 struct Survey {

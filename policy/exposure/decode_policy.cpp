@@ -76,10 +76,9 @@ ExposurePolicy decode_exposure_policy(const Json& object, const std::string& dri
   policy.uid = meta.uid;
   policy.generation = meta.generation;
   policy.manager = kube::last_manager(object);
-  const size_t of_meta = policy.problems.size();
+  const bool is_whole = check_members(object, policy.problems);  // else an action may stand beside spec
   const Json* spec = spec_of(object, policy.problems);
   if (spec == nullptr) return policy;
-  const bool is_whole = policy.problems.size() == of_meta;  // else an action may stand beside it
   FieldReader reader(spec, "spec", policy.problems);
   reader.only(kSpecFields);
   policy.action = read_action(reader, *spec);

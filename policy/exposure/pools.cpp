@@ -163,8 +163,7 @@ std::vector<Holding> ExposurePools::without_offered(const std::vector<Holding>& 
 }
 
 bool ExposurePools::is_here(const Holding& one) const {
-  return one.device == kAnyDevice || in_.inventory->find(one.device) != nullptr ||
-         in_.inventory->is_vanished(one.device);
+  return one.device == kAnyDevice || in_.inventory->find(one.device) != nullptr;
 }
 
 void ExposurePools::note_withdrawn(const std::string& name, const std::vector<Holding>& withdrawn) {
@@ -174,7 +173,7 @@ void ExposurePools::note_withdrawn(const std::string& name, const std::vector<Ho
       out_.notes.add("pool " + name +
                      ": what of it may be allocated is not known, since its slices or their record "
                      "were lost; all of it is charged until the ResourceClaims tell");
-    else if (entries.size() < kEntriesInNote && !in_.inventory->is_vanished(one.device))
+    else if (entries.size() < kEntriesInNote)
       entries.push_back(one.entry);
   }
   if (entries.empty()) return;

@@ -32,7 +32,7 @@ bool may_ask_for(Sort is_one, const cel::Program& program, const cel::Node& node
 
 // What an exclude record remembers: an interface tells it, which may be elsewhere.
 bool is_of_interface(const KnownAttribute& attribute) { return attribute.is_unknown != nullptr; }
-// What a VF takes from its PF stays when its own interface leaves.
+// What a VF takes from its PF stays when its own interface leaves. Of a PF its own interface tells the mode.
 bool is_of_own_interface(const KnownAttribute& attribute) {
   return is_of_interface(attribute) && attribute.id != "pfName" && attribute.id != "eswitchMode";
 }

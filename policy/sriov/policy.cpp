@@ -197,6 +197,7 @@ SriovPolicy decode_sriov_policy(const Json& object, const Result<kube::ObjectMet
   policy.uid = meta.uid;
   policy.generation = meta.generation;
   policy.manager = kube::last_manager(object);
+  check_members(object, policy.problems);
   const Json* spec = spec_of(object, policy.problems);
   if (spec == nullptr) return policy;
   FieldReader reader(spec, "spec", policy.problems);
@@ -236,6 +237,7 @@ DeviceAttributes decode_device_attributes(const Json& object, const std::string&
   const kube::ObjectMeta meta = meta_of(its_meta, object, out.problems);
   out.id = {meta.namespace_, meta.name};
   out.labels = meta.labels;
+  check_members(object, out.problems);
   FieldReader spec(object.find("spec"), "spec", out.problems);
   spec.only({"attributes"});
   const Json* attributes = spec.member("attributes");

@@ -60,7 +60,7 @@ kube::Json object_of(const Exclude& exclude) {
 void Exclude::follow(const Exclude& last, bool is_seen_of_it) {
   is_seen = is_seen_of_it;
   former = last.former;
-  // Nobody compiles the selector of one that does not mean the node: it passes for understood.
+  // Nobody compiles the selector of one that may not mean the node: it passes for understood.
   if (last.flaw == Flaw::kSelector && !last.nodes.empty()) this->is_seen = false;
   if (last.flaw != Flaw::kNone) return;
   if (last.is_seen) former.clear();

@@ -180,6 +180,7 @@ void Machine::make_interface(const std::string& address) {
 void Machine::unbind(const std::string& address) {
   Function* function = find(address);
   if (function == nullptr || function->driver.empty()) return;
+  were_without_.erase(address);
   if (const Interface* netdev = interface_of(address)) {
     const Interface gone = *netdev;
     drop_interface(gone.ifindex);

@@ -251,7 +251,9 @@ TEST_F(HostSourceTest, AFunctionThatComesBackAtOnceIsFound) {
 
 // udev may say of one that it is gone when another has taken its place.
 TEST_F(HostSourceTest, WhatAnEventSaysIsGoneIsLookedForOnce) {
-  auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2);
+  auto pf = tree.pci("0000:3b:00.0").sriov(8).vfs(2, [](SysfsTree::Pci vf, int index) {
+    vf.netdev("ens1f0v" + std::to_string(index));
+  });
   const std::string replaced = pf.vf(0).address(), gone = pf.vf(1).address();
   start_quietly();
   pf.vfs(1);
@@ -259,7 +261,8 @@ TEST_F(HostSourceTest, WhatAnEventSaysIsGoneIsLookedForOnce) {
   scheduler.advance(HostSource::kBurst);
   EXPECT_TRUE(source->inventory()->is_vanished(replaced) && source->inventory()->is_vanished(gone));
   scheduler.advance(1s);
-  EXPECT_NE(find(replaced), nullptr);
+  ASSERT_NE(find(replaced), nullptr);
+  EXPECT_TRUE(find(replaced)->netdev.has_value()) << "nobody tells of its interface again";
   EXPECT_TRUE(source->inventory()->vanished.empty());
 }
 

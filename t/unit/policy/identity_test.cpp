@@ -115,7 +115,8 @@ TEST(EntryNames, AreEachOnesOwn) {
   EXPECT_EQ(name(first, "br0", "-x"), hashed("br0", "br0") + "-x")
       << "whether the other one is offered or not";
   EXPECT_EQ(name(first, "br0", "-x-y"), hashed("br0", "br0") + "-x-y") << "br0-x and -y";
-  EXPECT_EQ(name(first, "br0", "-xy"), "br0-xy");
+  EXPECT_EQ(name(first, "br0", "-xy"), hashed("br0", "br0") + "-xy") << "br0-x and y, as it is read";
+  EXPECT_EQ(name(first, "br0", "-y"), "br0-y");
   EXPECT_EQ(name(first, "br0-x", ""), "br0-x");
   EXPECT_EQ(name(first, "br0", "-x"), "");
   EntryNames second(inventory, published);
@@ -124,6 +125,10 @@ TEST(EntryNames, AreEachOnesOwn) {
   EXPECT_EQ(name(second, "br0-x", ""), "br0-x");
   EntryNames third(inventory, gone);
   EXPECT_EQ(name(third, "br1", "-x"), "br1-x") << "whose link is gone";
+  const std::string hashed_x = hashed("br1", "br1") + "-x";
+  const Names former{{hashed_x, "br1"}};
+  EntryNames fifth(inventory, former);
+  EXPECT_EQ(name(fifth, "br1", "-x"), hashed_x) << "also when nothing reads so any more";
   const Names own{{"br0-x", "br0"}};
   EntryNames fourth(inventory, own);
   EXPECT_EQ(name(fourth, "br0", "-x"), "br0-x") << "what stands there stays";
