@@ -129,12 +129,28 @@ class Counting {
       host_used += vf.is_host_used;
       full += vf.is_host_used && !personas.empty();
     }
-    for (const Holding& persona : members_.personas)
-      if (persona.is_withdrawn) charged += tokens_of(persona, full);
+    // Also of one that is not among the VFs just now: what is charged of it takes nothing from the others.
+    for (const auto& [device, personas] : by_device_)
+      if (device != members_.pf && !vfs_.contains(device))
+        full += std::max<int64_t>(1, shared_count(personas));
+    for (const auto& [device, personas] : by_device_) charged += charge_of(personas, full);
     set.counters.emplace(kSlots, quantity(std::max<int64_t>(0, full - host_used - charged)));
     for (const Holding& persona : members_.personas)
       if (persona.device == members_.pf || vfs_.contains(persona.device))
         take(persona, kPfSet, kSlots, tokens_of(persona, full));
+  }
+
+  // One that has its device for itself is not allocated beside others of it, whichever it is.
+  int64_t charge_of(const Personas& personas, int64_t full) const {
+    int64_t shared = 0, exclusive = 0;
+    for (const Holding* one : personas) {
+      if (!one->is_withdrawn) continue;
+      if (one->is_exclusive)
+        exclusive = tokens_of(*one, full);
+      else
+        ++shared;
+    }
+    return std::max(shared, exclusive);
   }
 
   int64_t tokens_of(const Holding& persona, int64_t full) const {

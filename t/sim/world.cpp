@@ -267,8 +267,9 @@ void World::start_daemon() {
   // A write of the one before may be on its way, and what it is shown may be of the past.
   if (scheduler.now() - last_write_at_ > kWayMax && !cluster.breaks_promises) {
     told_since_ = scheduler.now();
-    stored_lately_ = names_stored();
+    stored_lately_.clear();
   }
+  stored_lately_.merge(names_stored());
   for (const std::string& plural : missing_) note_absence(plural);
   in_place_.clear();
   pci_heard_at_.reset();
