@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "hotplug/host_source.h"
+#include "hotplug/pci_function.h"
 #include "hotplug/read_value.h"
 #include "reactor/base/text.h"
 

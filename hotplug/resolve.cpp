@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "hotplug/pci_function.h"
 #include "reactor/base/text.h"
 
 namespace sliced::hotplug {

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "hotplug/resolve.h"
 #include "t/fixture/sysfs_tree.h"
 
 namespace sliced::hotplug {
