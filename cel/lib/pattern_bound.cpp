@@ -16,7 +16,7 @@ constexpr uint64_t kUnicodeClass = 1'500;      // \pL
 constexpr uint64_t kFolded = 6;                // a letter with all that (?i) takes for it
 constexpr uint64_t kBase = 8, kInstructionsMax = 24'000;
 // Steps:
-constexpr uint64_t kBaseSteps = 100, kPatternByteSteps = 8, kInstructionSteps = 6, kRepetitionSteps = 3;
+constexpr uint64_t kBaseSteps = 100, kPatternByteSteps = 8, kInstructionSteps = 6, kRepetitionSteps = 12;
 constexpr uint64_t kUnicodeClassSteps = 1'600, kFoldedClassSteps = 3'000;
 // Bytes: RE2 wants 48 for an instruction, and some for states.
 constexpr size_t kMemoryBase = 16 << 10, kInstructionMemory = 96, kMemoryMax = 256 << 10;
