@@ -39,9 +39,10 @@ bool Checker::visit_format(Node& node) {
   ++formats_;
   const bool is_good = visit_args(node);
   --formats_;
+  if (!is_good || !environment_.has_device) return is_good;  // what is behind a mistake has no type
   const Node &text = *node.arg_list[0], &list = *node.arg_list[1];
   const bool is_list = list.op == Op::kList || (list.op == Op::kLiteral && list.type->is(Kind::kList));
-  if (!is_good || !environment_.has_device || !is_text(text) || !is_list) return is_good;
+  if (!is_text(text) || !is_list) return true;
   const auto pieces = decode_format(text.value.text());
   if (!pieces) return wrong(text, pieces.error().what);
   const bool is_folded = list.op == Op::kLiteral;

@@ -64,6 +64,7 @@ TEST(HostSelector, UnknownNamesAreRefusedWithTheNearestOne) {
       {"device.atributes", "did you mean attributes?"},
       {of("type") + ".startsWit(\"v\")", "did you mean startsWith?"},
       {of("type") + " = \"vf\"", "column 42: unexpected \"=\""},
+      {"nothing.format(1) == \"\"", "column 1: there is no variable nothing"},
   };
   for (const auto& row : rows)
     EXPECT_NE(select(row.expression, a_vf()).error.find(row.says), std::string::npos)
