@@ -25,9 +25,25 @@ std::string group_counter_of(const std::string& base, const std::string& group) 
 
 using Personas = std::vector<const Holding*>;
 
-int64_t shared_count(const Personas& personas) {
-  return std::count_if(personas.begin(), personas.end(),
-                       [](const Holding* one) { return !one->is_exclusive; });
+// Tokens that all of one device can take together: one for each that shares it.
+int64_t tokens_of_all(const Personas& personas) {
+  const auto shared =
+      std::count_if(personas.begin(), personas.end(), [](const Holding* one) { return !one->is_exclusive; });
+  return std::max<int64_t>(1, shared);
+}
+
+// Of those that are withdrawn. One that has its device for itself is not allocated beside others of it, whichever
+// it is.
+int64_t charge_of(const Personas& personas, int64_t tokens_of_exclusive) {
+  int64_t shared = 0, exclusive = 0;
+  for (const Holding* one : personas) {
+    if (!one->is_withdrawn) continue;
+    if (one->is_exclusive)
+      exclusive = tokens_of_exclusive;
+    else
+      ++shared;
+  }
+  return std::max(shared, exclusive);
 }
 
 // Groups that keep personas of one device apart: those with more than one of them.
@@ -122,35 +138,22 @@ class Counting {
   }
 
   void count_slots(const Personas& pf, kube::CounterSet& set) {
-    int64_t full = std::max<int64_t>(1, shared_count(pf)), host_used = 0, charged = 0;
+    int64_t full = tokens_of_all(pf), host_used = 0, charged = 0;
     for (const PoolMembers::Vf& vf : members_.vfs) {
       const Personas& personas = of_device(vf.device);
-      full += std::max<int64_t>(1, shared_count(personas));
+      full += tokens_of_all(personas);
       host_used += vf.is_host_used;
       full += vf.is_host_used && !personas.empty();
     }
     // Also of one that is not among the VFs just now: what is charged of it takes nothing from the others.
     for (const auto& [device, personas] : by_device_)
-      if (device != members_.pf && !vfs_.contains(device))
-        full += std::max<int64_t>(1, shared_count(personas));
-    for (const auto& [device, personas] : by_device_) charged += charge_of(personas, full);
+      if (device != members_.pf && !vfs_.contains(device)) full += tokens_of_all(personas);
+    for (const auto& [device, personas] : by_device_)
+      charged += charge_of(personas, device == members_.pf ? full : 1);
     set.counters.emplace(kSlots, quantity(std::max<int64_t>(0, full - host_used - charged)));
     for (const Holding& persona : members_.personas)
       if (persona.device == members_.pf || vfs_.contains(persona.device))
         take(persona, kPfSet, kSlots, tokens_of(persona, full));
-  }
-
-  // One that has its device for itself is not allocated beside others of it, whichever it is.
-  int64_t charge_of(const Personas& personas, int64_t full) const {
-    int64_t shared = 0, exclusive = 0;
-    for (const Holding* one : personas) {
-      if (!one->is_withdrawn) continue;
-      if (one->is_exclusive)
-        exclusive = tokens_of(*one, full);
-      else
-        ++shared;
-    }
-    return std::max(shared, exclusive);
   }
 
   int64_t tokens_of(const Holding& persona, int64_t full) const {
@@ -178,14 +181,9 @@ class Counting {
       for (const std::string& group : groups) refuse_group(personas, group);
       return;
     }
-    const int64_t full = std::max<int64_t>(1, shared_count(personas));
+    const int64_t full = tokens_of_all(personas);
     const auto tokens = [&](const Holding& one) { return one.is_exclusive ? full : int64_t{1}; };
-    if (has_tokens) {
-      int64_t charged = 0;
-      for (const Holding* one : personas)
-        if (one->is_withdrawn) charged += tokens(*one);
-      counters.emplace(base, quantity(std::max<int64_t>(0, full - charged)));
-    }
+    if (has_tokens) counters.emplace(base, quantity(full - charge_of(personas, full)));
     for (const std::string& group : groups)
       counters.emplace(group_counter_of(base, group), quantity(is_taken(personas, group) ? 0 : 1));
     const std::string set = set_for(counters);
