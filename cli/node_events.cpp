@@ -1,9 +1,12 @@
 #include "cli/node_events.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "kube/kinds.h"
+#include "policy/identity.h"
+#include "policy/offer_change.h"
 #include "policy/summary.h"
 #include "reports/tell_decision.h"
 
@@ -19,26 +22,112 @@ std::string uid_in(const Policies& policies, const auto& id) {
   return at == policies.end() ? "" : (*at)->uid;
 }
 
-// The word of whoever keeps it from being offered.
-std::string outcome_of(const policy::Decision& decision, const std::string& device) {
-  if (const auto personas = decision.personas.find(device);
-      personas != decision.personas.end() && !personas->second.empty())
-    return std::string(name_of(personas->second.front().outcome));
-  return std::string(name_of(decision.verdicts.at(device).outcome));
+// "policy ns/name" of the log is the SriovResourcePolicy of that name.
+std::string policy_in(const policy::OfferChange& change) {
+  constexpr std::string_view kLogged = "policy ";
+  return change.policy.starts_with(kLogged)
+             ? kube::kSriovResourcePolicies.kind + " " + change.policy.substr(kLogged.size())
+             : change.policy;
+}
+
+// nullopt: it is not there any more.
+std::optional<int64_t> generation_of(const policy::PolicySet& set, const std::string& policy) {
+  for (const auto& one : set.sriov)
+    if (policy == kube::kSriovResourcePolicies.kind + " " + text_of(one->id)) return one->generation;
+  for (const auto& one : set.exposures)
+    if (policy == kube::kDeviceExposurePolicies.kind + " " + text_of(one->id)) return one->generation;
+  return std::nullopt;
+}
+
+// Whether one of the change's entries is of the device.
+bool has_entry_of(const policy::OfferChange& change, const std::string& device) {
+  std::string dashed = device;
+  std::ranges::replace_if(dashed, [](char c) { return c == ':' || c == '.'; }, '-');
+  const auto function = policy::function_named_by(dashed);
+  const bool is_function = function && policy::function_name(*function) == dashed;
+  return std::ranges::any_of(change.devices, [&](const std::string& entry) {
+    return is_function ? policy::function_named_by(entry) == function
+                       : entry == device || entry.starts_with(device + "-");
+  });
+}
+
+// An exclude and a gate withdraw what they have not offered.
+bool names_former_policy(const policy::OfferChange& change) {
+  using policy::Outcome;
+  if (change.kind != policy::OfferChange::Kind::kWithdrawn) return true;
+  return change.outcome.empty() || change.outcome == name_of(Outcome::kNoMatch) ||
+         change.outcome == name_of(Outcome::kNoPolicy) || change.outcome == name_of(Outcome::kNotAVf);
+}
+
+std::string with_generation(const std::string& policy, int64_t generation) {
+  return policy + (generation > 0 ? " (generation " + std::to_string(generation) + ")" : "");
+}
+
+// Of a device of which no policy speaks any more: who offered it last.
+std::string former_cause(const policy::Decision& decision, const std::string& device,
+                         const std::vector<status::PastChangePtr>& past) {
+  for (auto at = past.rbegin(); at != past.rend(); ++at) {
+    const policy::OfferChange& change = (*at)->change;
+    if (change.policy.empty() || !names_former_policy(change) || !has_entry_of(change, device)) continue;
+    const std::string policy = policy_in(change);
+    const auto generation = generation_of(*decision.inputs->policies, policy);
+    return generation ? with_generation(policy, *generation) + " does not select it any more"
+                      : policy + " was deleted";
+  }
+  return "no policy selects it";
+}
+
+std::string cause_of(const policy::Decision& decision, const std::string& device,
+                     const std::vector<status::PastChangePtr>& past) {
+  using policy::Outcome;
+  const policy::Withdrawer by = policy::withdrawer_of(decision, device);
+  if (!by.is_on_host) return "it is not on the host any more";
+  if (by.policy.empty()) return former_cause(decision, device, past);
+  const std::string policy = with_generation(by.policy, by.generation), what(describe(by.outcome));
+  const bool is_subject = by.outcome == Outcome::kExcluded || by.outcome == Outcome::kExcludeUnreadable ||
+                          by.outcome == Outcome::kExcludeUnknown || by.outcome == Outcome::kMatchUnknown ||
+                          by.outcome == Outcome::kExposeUnknown || by.outcome == Outcome::kNoMatch ||
+                          by.outcome == Outcome::kNotAVf || by.outcome == Outcome::kNoPolicy;
+  return is_subject ? policy + " " + what : policy + " selects it, but " + what;
+}
+
+std::string holder_text(const DeviceHolder& holder) {
+  constexpr size_t kPodsNamed = 3;
+  if (holder.claim.empty()) return "a claim has it";
+  std::string out = "claim " + holder.claim;
+  for (size_t i = 0; i < std::min(kPodsNamed, holder.pods.size()); ++i)
+    out += (i == 0 ? " (pod " : ", pod ") + holder.pods[i];
+  if (holder.pods.size() > kPodsNamed)
+    out += " and " + std::to_string(holder.pods.size() - kPodsNamed) + " more";
+  return out + (holder.pods.empty() ? " has it" : ") has it");
 }
 
 }  // namespace
 }  // namespace node_events
 
-reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision,
-                                         const std::map<std::string, std::string>& allocated) {
+AllocatedDevices allocated_of(const kubelet::PreparedClaims& claims) {
+  AllocatedDevices out;
+  for (const auto& [key, claim] : claims)
+    for (const kubelet::PreparedDevice& device : claim.devices) {
+      DeviceHolder& holder = out[device.pci.empty() ? device.interface : device.pci];
+      const std::string name = claim.namespace_ + "/" + claim.name;
+      if (holder.claim.find(name) == std::string::npos)
+        holder.claim += (holder.claim.empty() ? "" : ", ") + name;
+      for (const kubelet::ReservingPod& pod : claim.pods)
+        if (std::ranges::find(holder.pods, pod.name) == holder.pods.end()) holder.pods.push_back(pod.name);
+    }
+  return out;
+}
+
+reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision, const AllocatedDevices& allocated,
+                                         const std::vector<status::PastChangePtr>& past) {
   reports::WithdrawnInUse out;
-  for (const auto& [device, claim] : allocated) {
+  for (const auto& [device, holder] : allocated) {
     if (device.empty()) continue;
-    const bool is_there = decision.verdicts.contains(device);
-    if (is_there && policy::standing_of(decision, device) == policy::Standing::kOffered) continue;
-    out[device] = (claim.empty() ? "a claim" : "claim " + claim) + "; " +
-                  (is_there ? node_events::outcome_of(decision, device) : "it is gone");
+    if (decision.verdicts.contains(device) &&
+        policy::standing_of(decision, device) == policy::Standing::kOffered)
+      continue;
+    out[device] = node_events::cause_of(decision, device, past) + "; " + node_events::holder_text(holder);
   }
   return out;
 }
@@ -71,9 +160,10 @@ void NodeEvents::look() {
   };
   auto seen = std::make_shared<Seen>();
   job_ = around_.executor.run(
-      [seen, decision = around_.daemon.shared_decision(), allocated = around_.allocated()] {
+      [seen, decision = around_.daemon.shared_decision(), allocated = around_.allocated(),
+       past = around_.past()] {
         tell_decision(*decision, seen->report);
-        seen->in_use = withdrawn_in_use(*decision, allocated);
+        seen->in_use = withdrawn_in_use(*decision, allocated, past);
       },
       node_events::kLookingMax,
       [this, seen](bool finished) {

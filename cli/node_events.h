@@ -4,14 +4,28 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/daemon.h"
 #include "kube/ports.h"
+#include "kubelet/prepared.h"
 #include "reactor/executor.h"
 #include "reports/event_writer.h"
 #include "reports/happening.h"
+#include "status/history.h"
 
 namespace sliced::cli {
+
+/// Which claim and pods have a device.
+struct DeviceHolder {
+  std::string claim = {};              // "ns/name"; several joined by ", "; "" not known
+  std::vector<std::string> pods = {};  // names, in the claim's namespace; empty where not known
+  bool operator==(const DeviceHolder&) const = default;
+};
+/// Devices that claims are known to have, by PCI address or interface name.
+using AllocatedDevices = std::map<std::string, DeviceHolder>;
+/// Of what is prepared here.
+AllocatedDevices allocated_of(const kubelet::PreparedClaims& claims);
 
 /// It looks once a minute, and sooner after a decision: 5 s to 60 s, so that a fleet does not tell of one edit at once.
 /// Ownership: everything that it is made from outlives it.
@@ -26,8 +40,9 @@ class NodeEvents {
     daemon::Daemon& daemon;
     std::string node;
     std::function<std::string()> now;  // EventWriter::Settings::now
-    /// Devices that claims are known to have, by PCI address or interface name: "ns/name" of the claim; "" not known.
-    std::function<std::map<std::string, std::string>()> allocated;
+    std::function<AllocatedDevices()> allocated;
+    /// Past changes of the offer, the oldest first: which policy offered a device before.
+    std::function<std::vector<status::PastChangePtr>()> past;
   };
   /// Nothing is looked at before start() or on_decided(), nothing told before permit(true).
   explicit NodeEvents(Surroundings around);
@@ -49,9 +64,10 @@ class NodeEvents {
   std::unique_ptr<reactor::Job> job_;
 };
 
-/// Of devices that claims have, those that the decision does not offer: "claim ns/name; excluded".
-/// One that is not on the host any more: "claim ns/name; it is gone". Pure: on a worker.
-reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision,
-                                         const std::map<std::string, std::string>& allocated);
+/// Of devices that claims have, those that the decision does not offer, with cause and holder: "DeviceExposurePolicy x
+/// (generation 2) does not select it any more; claim ns/name (pod a) has it".
+/// past: names the policy that offered the device before, where none speaks of it now. Pure: on a worker.
+reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision, const AllocatedDevices& allocated,
+                                         const std::vector<status::PastChangePtr>& past);
 
 }  // namespace sliced::cli

@@ -5,7 +5,6 @@
 #include <string>
 #include <variant>
 
-#include "cli/device_table.h"
 #include "cli/status_door.h"
 
 namespace sliced::cli {
@@ -33,10 +32,9 @@ std::string utc_micros() {
 }
 
 // plugin: null where it is off. Of what is only in claims that were read, it is not known whose they are.
-std::map<std::string, std::string> allocated(const KubeletPlugin* plugin, const policy::Ledger& ledger) {
-  std::map<std::string, std::string> out;
-  if (plugin != nullptr)
-    for (const auto& [device, claim] : prepared_for(plugin->prepared())) out.emplace(device, claim);
+AllocatedDevices allocated(const KubeletPlugin* plugin, const policy::Ledger& ledger) {
+  AllocatedDevices out;
+  if (plugin != nullptr) out = allocated_of(plugin->prepared());
   for (const std::string& device : ledger.known_allocated()) out.try_emplace(device);
   return out;
 }
@@ -62,7 +60,8 @@ Telling::Telling(Process& process, const config::Options& options, daemon::Daemo
         .daemon = daemon,
         .node = options.node_name,
         .now = telling::utc_micros,
-        .allocated = [plugin, &daemon] { return telling::allocated(plugin, daemon.ledger()); }});
+        .allocated = [plugin, &daemon] { return telling::allocated(plugin, daemon.ledger()); },
+        .past = [&history] { return history.all(); }});
 }
 
 void Telling::start() {

@@ -183,4 +183,24 @@ std::vector<OfferChange> tell_changes(const Decision* before, const Decision& no
   return teller.all();
 }
 
+Withdrawer withdrawer_of(const Decision& now, const std::string& device) {
+  const auto verdict = now.verdicts.find(device);
+  if (verdict == now.verdicts.end()) return {.is_on_host = false};
+  const PolicySet& policies = *now.inputs->policies;
+  const auto by_exposure = [&](int32_t index, Outcome outcome) {
+    const ExposurePolicy& policy = *policies.exposures[static_cast<size_t>(index)];
+    return Withdrawer{"DeviceExposurePolicy " + text_of(policy.id), policy.generation, outcome};
+  };
+  if (verdict->second.exposure >= 0) return by_exposure(verdict->second.exposure, verdict->second.outcome);
+  if (const int32_t index = std::max(verdict->second.policy, verdict->second.may_offer); index >= 0) {
+    const SriovPolicy& policy = *policies.sriov[static_cast<size_t>(index)];
+    return {"SriovResourcePolicy " + text_of(policy.id), policy.generation, verdict->second.outcome};
+  }
+  if (const auto personas = now.personas.find(device); personas != now.personas.end())
+    for (const PersonaVerdict& persona : personas->second)
+      if (persona.outcome != Outcome::kOffered && persona.policy >= 0)
+        return by_exposure(persona.policy, persona.outcome);
+  return {};
+}
+
 }  // namespace sliced::policy

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "policy/decision.h"
+#include "policy/verdict.h"
 
 namespace sliced::policy {
 
@@ -43,5 +44,17 @@ std::string some_devices_of(const OfferChange& change);
 std::vector<OfferChange> tell_changes(const Decision* before, const Decision& now, bool is_sriov,
                                       const std::string& driver, const OfferDifference& difference,
                                       const std::string& why);
+
+/// What keeps a host device from being offered.
+struct Withdrawer {
+  /// "SriovResourcePolicy ns/name", "DeviceExposurePolicy name"; "" no policy speaks of the device any more.
+  std::string policy = {};
+  int64_t generation = 0;  // of that policy as it was decided from
+  Outcome outcome = Outcome::kNoMatch;
+  bool is_on_host = true;
+  bool operator==(const Withdrawer&) const = default;
+};
+/// device: id of a host device that the decision does not offer in any way.
+Withdrawer withdrawer_of(const Decision& now, const std::string& device);
 
 }  // namespace sliced::policy

@@ -48,4 +48,48 @@ std::string_view name_of(Outcome outcome) {
   return "";
 }
 
+std::string_view describe(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kOffered:
+      return "offers it";
+    case Outcome::kNotAVf:
+    case Outcome::kNoMatch:
+      return "does not select it any more";
+    case Outcome::kNoPolicy:
+      return "does not select this node any more";
+    case Outcome::kMatchUnknown:
+    case Outcome::kExposeUnknown:
+      return "asks for facts that cannot be read while the interface is in another network namespace";
+    case Outcome::kHostUse:
+      return "the host uses it";
+    case Outcome::kBroken:
+      return "its identity cannot be read";
+    case Outcome::kRefused:
+      return "the API server refused its entry";
+    case Outcome::kExcluded:
+      return "excludes it";
+    case Outcome::kExcludeUnreadable:
+      return "is invalid and may exclude it";
+    case Outcome::kExcludeUnknown:
+      return "may exclude it: it asks for facts that cannot be read";
+    case Outcome::kConflict:
+      return "a SriovResourcePolicy offers the function or one of its VFs";
+    case Outcome::kNoCounters:
+      return "the API server does not support shared counters";
+    case Outcome::kNoSharing:
+      return "the API server does not support consumable capacity";
+    case Outcome::kSettling:
+      return "it has just appeared or changed";
+    case Outcome::kNotReady:
+      return "it is not configured as the policy requires";
+    case Outcome::kHeldByOther:
+      return "a claim may still have it from the other driver";
+    case Outcome::kCharged:
+      return "a claim may still have it as another entry";
+    case Outcome::kUnconfigured:
+      return "the node is not configured yet";
+  }
+  return "";
+}
+
 }  // namespace sliced::policy

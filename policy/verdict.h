@@ -38,6 +38,9 @@ enum class Outcome : uint8_t {
 };
 /// Lasts as long as the process.
 std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-use-by-host"
+/// The outcome in plain words, for messages: "the host uses it". A sentence without subject or full stop where a policy is the
+/// subject ("excludes it"), else a whole clause.
+std::string_view describe(Outcome outcome);
 
 /// What SriovResourcePolicies make of a device, and an exclude, which is for both kinds. One for each device of
 /// the inventory.

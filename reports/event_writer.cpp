@@ -119,8 +119,10 @@ kube::Json EventWriter::event_of(const Series& series) const {
                                    {"type", "Warning"}});
   out.set("metadata", events::object({{"namespace", series.namespace_}, {"name", series.name}}));
   out.set("regarding", regarding(series.last.policy));
-  out.set("note", cut(printable(settings_.node + ": " + series.last.note, events::kNoteBytesMax),
-                      events::kNoteBytesMax));
+  out.set("note",
+          cut(printable((is_of_node(series.last.key()) ? "" : settings_.node + ": ") + series.last.note,
+                        events::kNoteBytesMax),
+              events::kNoteBytesMax));
   return out;
 }
 

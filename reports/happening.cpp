@@ -77,8 +77,7 @@ Happenings HappeningFinder::look(const NodeReport& report, const WithdrawnInUse&
                          /*is_of_fleet=*/true});
   for (const auto& [device, how] : in_use)
     happening::add(
-        out,
-        {"DeviceWithdrawnInUse", {}, device, device + " is not offered any more, and is in use: " + how});
+        out, {"DeviceWithdrawnInUse", {}, device, device + " is no longer offered but still in use: " + how});
   find_held_back(report, now, out);
   return out;
 }

@@ -24,7 +24,8 @@ struct Happening {
 };
 using Happenings = std::vector<Happening>;
 
-/// Devices that a claim has and that are not offered any more, by name: "claim ns/name; excluded".
+/// Devices that a claim has and that are not offered any more, by name: cause and holder, "DeviceExposurePolicy x (generation
+/// 2) excludes it; claim ns/name (pod a) has it".
 using WithdrawnInUse = std::map<std::string, std::string>;
 
 /// In this order: policies with problems, entries that are refused, policies of both kinds that want one

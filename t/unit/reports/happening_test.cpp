@@ -40,14 +40,14 @@ TEST(Happening, EachIsFoundAndSaysWhich) {
                             vfs("9", "conflict", "", kOther), vfs("12", "in-use-by-host")});
   report.policies = {{kPolicy, 1, "expose", 0, 0, {}, "spec.x: bad", 2},
                      {kOther, 1, "expose", 0, 0, {}, "", 0}};
-  EXPECT_EQ(notes(finder.look(report, {{"0000:3b:02.1", "claim ns/c; excluded"}}, TimePoint{})),
+  EXPECT_EQ(notes(finder.look(report, {{"0000:3b:02.1", "X excludes it; claim ns/c has it"}}, TimePoint{})),
             (Notes{"PolicyNotUsedAsWritten p: spec.x: bad; and 2 more",
                    "EntryRefused p: 5 devices (VFs 0-3,7 of ens1f0) would be refused "
                    "by the API server, or were: attribute x: too long",
                    "PoliciesContradict e: 1 device (VF 9 of ens1f0) are offered by a "
                    "SriovResourcePolicy, whole or in part",
-                   "DeviceWithdrawnInUse : 0000:3b:02.1 is not offered any more, and "
-                   "is in use: claim ns/c; excluded"}));
+                   "DeviceWithdrawnInUse : 0000:3b:02.1 is no longer offered but still "
+                   "in use: X excludes it; claim ns/c has it"}));
 }
 
 // Red when devices that come and go are taken for one that waits.
