@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "reactor/base/first_few.h"
+#include "reactor/base/text.h"
 #include "reports/tell_decision.h"
 
 namespace sliced::cli {
@@ -41,6 +43,17 @@ void tell_problems(const daemon::Daemon& daemon, reports::NodeReport& out) {
   out.left_out.problems += static_cast<int64_t>(daemon.decision()->notes.more());
 }
 
+// The hardware's configuration first, then each reason of the decision.
+std::string waits_of(const daemon::Daemon& daemon) {
+  std::vector<std::string> out;
+  if (!daemon.awaits_configuration().empty())
+    out.push_back("configuration: " + daemon.awaits_configuration());
+  const policy::Notes& waits = daemon.decision()->waits;
+  out.insert(out.end(), waits.begin(), waits.end());
+  if (waits.more() > 0) out.push_back(and_more(waits.more()));
+  return join(out, "; ");
+}
+
 }  // namespace
 }  // namespace node_reports
 
@@ -49,8 +62,7 @@ reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::stri
                           .node_uid = daemon.owner_uid(),
                           .daemon_version = SLICED_VERSION,
                           .boot_id = daemon.host_inventory()->boot_id};
-  if (!daemon.awaits_configuration().empty())
-    out.waits_for = "configuration: " + daemon.awaits_configuration();
+  out.waits_for = node_reports::waits_of(daemon);
   out.pools = node_reports::pools_of(daemon);
   node_reports::tell_problems(daemon, out);
   return out;

@@ -23,6 +23,9 @@ void ProblemTeller::tell(const PolicyBook& policies, const policy::Decision& dec
   for_each_problem(policies, &decision, [&](const std::string& text) { say_if_new(problems_, text); });
   for (const std::string& note : decision.notes) say_if_new(notes_, note);
   if (const size_t more = decision.notes.more(); more > 0) say_if_new(notes_, and_more(more, "note"));
+  for (const std::string& wait : decision.waits)
+    if (waits_.note(wait)) log_.info("waiting", {{"for", wait}});
+  if (const size_t unsaid = waits_.end_round(); unsaid > 0) log_.info("waiting", {{"for", and_more(unsaid)}});
   if (const size_t unsaid = problems_.end_round() + notes_.end_round(); unsaid > 0) say(and_more(unsaid));
 }
 

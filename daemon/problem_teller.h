@@ -1,7 +1,8 @@
 #pragma once
 // What is wrong with the policies, and what a decision drops or holds back, as people are told.
 //
-// Log: each of it once while it lasts, and of one change no more than somebody reads.
+// Log: each of it once while it lasts, and of one change no more than somebody reads. What the decision waits for is
+// no problem: "waiting", level info.
 #include <functional>
 #include <string>
 
@@ -30,7 +31,7 @@ class ProblemTeller {
   void say(const std::string& why);
 
   Log& log_;
-  SaidOnce problems_, notes_;
+  SaidOnce problems_, notes_, waits_;
 };
 
 }  // namespace sliced::daemon

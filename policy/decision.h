@@ -54,6 +54,8 @@ struct Decision {
   // By policy: why it is not used although it was understood, and its selector has been asked.
   std::map<int32_t, Problem> sriov_problems, exposure_problems;
   Notes notes;  // what was dropped or held back and why, for the log
+  Notes
+      waits;  // what pools wait for, "a list of all ResourceClaims, ..."; no problem, and no part of `notes`
 };
 
 /// What is wrong with a policy that its decoding does not tell: its selector cannot be compiled, or it takes

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "policy/identity.h"
 #include "publishers/diff_pool.h"
 
 namespace sliced::publishers {
@@ -78,13 +79,17 @@ void Charges::decided(const policy::Decision& decision, std::vector<policy::Desi
   std::map<std::string, std::vector<std::string>> sriov;
   for (const policy::DesiredPool& desired : sriov_pools)
     for (const kube::Device& device : desired.devices) sriov[desired.name].push_back(device.name);
+  const std::string links = policy::exposure_pool_name(names_.node, {});
+  const bool has_link_slice = std::any_of(exposure_pools.begin(), exposure_pools.end(),
+                                          [&](const policy::DesiredPool& one) { return one.name == links; });
   ledger_.decided({.offered = decision.offered,
                    .contested = decision.contested,
                    .sriov = sriov,
                    .doubted = decision.doubted,
                    .wanted = decision.wanted,
                    .inventory = decision.inputs->inventory,
-                   .has_exposures = has_exposures_});
+                   .has_exposures = has_exposures_,
+                   .has_link_slice = has_link_slice});
   for (auto* pools : {&sriov_pools, &exposure_pools})
     for (policy::DesiredPool& desired : *pools) {
       desired.record = ledger_.record({desired.driver, desired.name});

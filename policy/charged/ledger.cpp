@@ -160,21 +160,23 @@ void Ledger::decided(const Decided& now) {
     Pool& pool = pools_[{names_.sriov_driver, name}];
     for (const std::string& entry : entries) offer(pool, holding_of_function(entry));
   }
-  materialise_doubt(now.doubted);
+  materialise_doubt(now);
   for (auto& [key, pool] : pools_) pool.is_wanted = now.wanted.contains(key.second);
   forget_gone(*inventory_);
 }
 
 // From now on it is an entry like others: recorded, and free when a census has said what it was.
-void Ledger::materialise_doubt(const std::set<std::string>& pools) {
+void Ledger::materialise_doubt(const Decided& now) {
   const auto charge = [&](const PoolKey& key) {
     pools_[key].entries.try_emplace(std::string(kUnknownEntry), Entry{whole_holding(key.second), begun_});
   };
-  for (const std::string& pool : pools) {
+  for (const std::string& pool : now.doubted) {
     charge({names_.exposure_driver, pool});
     doubt_.exposure.except.insert(pool);
   }
-  if (has_exposures_ && std::exchange(doubt_.is_of_sriov, false)) charge({names_.sriov_driver, names_.node});
+  const bool is_sriov_wanted = now.has_link_slice || now.wanted.contains(names_.node);
+  if (has_exposures_ && is_sriov_wanted && std::exchange(doubt_.is_of_sriov, false))
+    charge({names_.sriov_driver, names_.node});
 }
 
 // With its function goes whatever was allocated of it. One that has not been seen since this process began

@@ -124,6 +124,9 @@ class Ledger {
     const std::set<std::string>& wanted;  // pools of which somebody wants what may be allocated
     hotplug::InventoryPtr inventory;
     bool has_exposures = false;  // else nothing waits for the other driver's entries
+    /// The pool of links gets a slice. With that slice and those of the other driver a later start takes the other
+    /// driver's record for complete, so doubt of it has to be recorded.
+    bool has_link_slice = false;
   };
   void decided(const Decided& now);
   /// What is withdrawn of a pool, for its first slice.
@@ -238,8 +241,9 @@ class Ledger {
   static bool charge_whole(const std::string& name, Pool& pool);
   // The withdrawn-annotation of a slice. What cannot be understood charges the pool as a whole.
   void learn_record(const kube::ResourceSlice& slice, Pool& pool, Learned& out);
-  // A pool that was in doubt gets an entry that says so, which is recorded and freed like any other.
-  void materialise_doubt(const std::set<std::string>& pools);
+  // A pool that was in doubt gets an entry that says so, which is recorded and freed like any other. So does the
+  // other driver's where a DeviceExposurePolicy wants something of it, or its doubt would be forgotten.
+  void materialise_doubt(const Decided& now);
   // What was withdrawn goes with its device, unless that has not been seen since this process began.
   void forget_gone(const hotplug::Inventory& inventory);
   // Whether a census could end it, or tell what is allocated beside it.

@@ -16,8 +16,8 @@ using hotplug::HostDevice;
 
 constexpr size_t kEntriesInNote = 16;
 
-// A pool without slices is one of which nothing is known: a record that says just that would be written by every
-// start, and taken back once the claims have told.
+// A pool without slices is unverified by that alone (publishers::find_doubt). So a record that says only that needs
+// no slice: every start would write it, and delete it after the list of claims.
 bool is_worth_a_record(const std::vector<Holding>& withdrawn) {
   return std::any_of(withdrawn.begin(), withdrawn.end(),
                      [](const Holding& one) { return one.entry != kUnknownEntry; });
@@ -94,7 +94,7 @@ const ExposurePools::Vfs& ExposurePools::vfs_of(const HostDevice& pf) const {
 }
 
 void ExposurePools::finish_pool(const std::string& name, Pool& pool, bool is_always) {
-  std::vector<Holding> holdings = holdings_of(name, is_always);
+  std::vector<Holding> holdings = holdings_of(name);
   if (in_.settings.counters) hold_back_contested(name, pool, holdings);
   DesiredPool desired{.driver = in_.settings.exposure_driver, .name = name, .can_count = true};
   if (in_.settings.counters)
@@ -117,7 +117,9 @@ void ExposurePools::finish_pool(const std::string& name, Pool& pool, bool is_alw
   const bool has_functions = std::any_of(pool.candidates.begin(), pool.candidates.end(),
                                          [](const Candidate& one) { return one.device->pci.has_value(); });
   if (has_functions) desired.excludes = exclude_record_;
-  if (is_always || !desired.devices.empty() || is_worth_a_record(withdrawn))
+  // An empty slice of an unverified pool would look like a complete record to the next start.
+  const bool is_verified = withdrawn.empty() && !(in_.doubt.is_of(name) && !out_.doubted.contains(name));
+  if ((is_always && is_verified) || !desired.devices.empty() || is_worth_a_record(withdrawn))
     out_.pools[in_.settings.exposure_driver].push_back(std::move(desired));
 }
 
@@ -137,12 +139,13 @@ void ExposurePools::hold_back_contested(const std::string& name, Pool& pool, std
     if (const auto at = apart.find(holding.entry); at != apart.end()) holding = *at->second;
 }
 
-// What is published as nothing must not look like a record of nothing.
-std::vector<Holding> ExposurePools::holdings_of(const std::string& name, bool is_always) {
+// A new entry is what an unknown allocation can exclude. A pool of which no entry is wanted gives nothing away, so
+// whether its slices were lost or never existed does not matter yet; its doubt is kept for the first entry.
+std::vector<Holding> ExposurePools::holdings_of(const std::string& name) {
   const auto found = in_.holdings.find(name);
   std::vector<Holding> holdings = found == in_.holdings.end() ? std::vector<Holding>() : found->second;
   if (!in_.doubt.is_of(name)) return holdings;
-  if (holdings.empty() && !is_always && !now_.wanted.contains(name)) return holdings;
+  if (holdings.empty() && !now_.wanted.contains(name)) return holdings;
   out_.doubted.insert(name);
   holdings.push_back(whole_holding(name));
   return holdings;
@@ -168,20 +171,21 @@ bool ExposurePools::is_here(const Holding& one) const {
 
 void ExposurePools::note_withdrawn(const std::string& name, const std::vector<Holding>& withdrawn) {
   std::vector<std::string> entries;
+  size_t count = 0;
   for (const Holding& one : withdrawn) {
-    if (one.entry == kUnknownEntry)
-      out_.notes.add("pool " + name +
-                     ": what of it may be allocated is not known, since its slices or their record "
-                     "were lost; all of it is charged until the ResourceClaims tell");
-    else if (entries.size() < kEntriesInNote)
+    if (one.entry == kUnknownEntry) {
+      if (now_.wanted.contains(name))
+        out_.waits.add("a list of all ResourceClaims, which shows what of pool " + name +
+                       " is in use: its ResourceSlices or their record were missing or unreadable, and its "
+                       "devices are held back until then");
+    } else if (++count <= kEntriesInNote) {
       entries.push_back(one.entry);
+    }
   }
   if (entries.empty()) return;
-  if (withdrawn.size() > kEntriesInNote)
-    entries.push_back("and others, " + std::to_string(withdrawn.size()) + " in all");
-  out_.notes.add(
-      "pool " + name +
-      ": withdrawn and not yet shown free by the ResourceClaims, so still charged: " + join(entries, ", "));
+  if (count > kEntriesInNote) entries.push_back("and " + std::to_string(count - kEntriesInNote) + " more");
+  out_.waits.add("the ResourceClaims of devices of pool " + name +
+                 " that are no longer offered and may still be in use by a pod: " + join(entries, ", "));
 }
 
 // VFs that are just being made come and go in the counters with their entries.

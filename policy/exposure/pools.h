@@ -51,17 +51,18 @@ class ExposurePools {
   // PF's.
   void note_functions();
   // Holdings, then conflicts or counters, then what is left is published in name order. is_always: also when
-  // it is empty.
+  // it is empty, unless the pool is unverified.
   void finish_pool(const std::string& name, Pool& pool, bool is_always);
   // What goes on being offered under another exclusionGroup while it may be allocated under the one before is
   // held back until the claims show it free.
   void hold_back_contested(const std::string& name, Pool& pool, std::vector<Holding>& holdings);
-  // What may be allocated of the pool; in doubt, with one that stands for any device.
-  std::vector<Holding> holdings_of(const std::string& name, bool is_always);
+  // Entries of the pool that may be allocated; of an unverified pool that is wanted, with one for any device.
+  std::vector<Holding> holdings_of(const std::string& name);
   // What is not offered and still counts: its device is here, or is awaited.
   std::vector<Holding> without_offered(const std::vector<Holding>& holdings, const Pool& pool) const;
   bool is_here(const Holding& holding) const;
-  // A line for the log, with at most 16 names.
+  // One line of Decision::waits for each reason, with at most 16 names. An unverified pool of which no entry is
+  // wanted waits for nothing.
   void note_withdrawn(const std::string& name, const std::vector<Holding>& withdrawn);
   // Counters for all that excludes each other (exclusion.h). What cannot be counted is refused, and the rest
   // counted once more.

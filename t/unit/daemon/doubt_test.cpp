@@ -252,6 +252,85 @@ TEST_F(DoubtTest, TheFirstPolicyOfANode) {
   EXPECT_EQ(allocatable().size(), 2u);
 }
 
+// A node that never had a slice, with policies that want nothing of it. Red when it is called unverified, in an
+// annotation or in its report.
+TEST_F(DoubtTest, ANewNodeOfWhichNoPolicyWantsAnything) {
+  const std::string none = "{selector: {cel: 'device.attributes[\"dra.networking\"].ifName == \"none\"'}";
+  for (const bool is_exclude : {true, false}) {
+    SCOPED_TRACE(is_exclude);
+    make_pf(2);
+    put_policy("s", "{configs: [{}]}");
+    put_exposure("p", none + (is_exclude ? ", action: exclude}" : "}"));
+    start();
+    for (int i = 0; i < 600; ++i) {
+      run(1s);
+      ASSERT_TRUE(daemon->decision()->waits.empty()) << i << *daemon->decision()->waits.begin();
+    }
+    EXPECT_TRUE(daemon->decision()->notes.empty());
+    EXPECT_EQ(offered_by(kDriver).size(), 2u);
+    EXPECT_EQ(recorded(kDriver), Set());
+    EXPECT_EQ(recorded(), Set());
+    EXPECT_EQ(cluster.count("list", "resourceclaims"), 0u);
+    EXPECT_EQ(log.count("waiting") + log.count("not used as written"), 0u) << log.all();
+    const size_t before = writes();
+    start();
+    run(1min);
+    EXPECT_EQ(writes(), before) << log.all();
+    daemon.reset();
+    wipe();
+  }
+}
+
+// From then on it is checked, which ends.
+TEST_F(DoubtTest, ANewNodeSaysWhatItChecksOnceAPolicyWantsADevice) {
+  make_pf(2);
+  put_exposure("p", of_type("bridge"));
+  start();
+  run(1s);
+  ASSERT_TRUE(daemon->decision()->waits.empty());
+  put_exposure("q", of_type("vf"));
+  run(1s);
+  ASSERT_EQ(daemon->decision()->waits.size(), 1u);
+  EXPECT_TRUE(
+      daemon->decision()->waits.begin()->starts_with("a list of all ResourceClaims, which shows what of pool "
+                                                     "node-a/0000-3b-00-0 is in use"))
+      << *daemon->decision()->waits.begin();
+  EXPECT_EQ(allocatable(), Set());
+  run(30s);
+  EXPECT_TRUE(daemon->decision()->waits.empty()) << log.all();
+  EXPECT_EQ(allocatable().size(), 2u);
+  EXPECT_EQ(recorded(), Set());
+}
+
+// The other driver's slices alone are lost, and a start without a policy that wants anything comes between.
+TEST_F(DoubtTest, TheOtherDriversSlicesAreLostBesideTheSliceOfLinks) {
+  make_pf(2);
+  put_policy("s", "{configs: [{}]}");
+  put_exposure("p", of_type("bridge"));
+  start();
+  run(1s);
+  put_exposure("q", of_type("pf"));  // claims are listed for this one, and the slice of links is written
+  run(kKnown);
+  remove_exposure("q");
+  run(1min);
+  put_claim("mine", kDriver, "node-a", kFirstVf);
+  daemon.reset();
+  wipe_pool("node-a");
+  remove_policy("s");
+  start();
+  run(3s);
+  daemon.reset();
+  put_exposure("q", of_type("pf"));
+  start();
+  for (int i = 0; i < 120; ++i) {
+    run(1s);
+    ASSERT_EQ(allocatable(), Set()) << i << log.all();
+  }
+  remove_claim("mine");
+  run(3min);
+  EXPECT_EQ(allocatable(), Set{kWholePf});
+}
+
 // The list is read in pages; a page that has expired, or that is refused, proves nothing.
 TEST_F(DoubtTest, AListOfManyPages) {
   make_pf(2);

@@ -44,7 +44,7 @@ struct ChargedLedger : testing::Test {
     offered[kPool.second] = std::move(offers);
     if (is_sriov || !vfs.empty()) sriov[kNode] = std::move(vfs);
     is_sriov |= !sriov.empty();
-    ledger.decided({offered, contested, sriov, doubted, wanted, inventory, has_exposures});
+    ledger.decided({offered, contested, sriov, doubted, wanted, inventory, has_exposures, has_link_slice});
     doubted.clear();
   }
   void acknowledge(const Set& but = {}) {
@@ -87,7 +87,7 @@ struct ChargedLedger : testing::Test {
   std::map<std::string, std::vector<std::string>> sriov;
   bool is_sriov = false;
   Set doubted, wanted;
-  bool has_exposures = true;
+  bool has_exposures = true, has_link_slice = false;
 };
 
 // Red when a device is taken for free that a claim is known to have, or for taken that may merely be.
@@ -674,6 +674,10 @@ TEST_F(ChargedLedger, DoubtIsChargedWhereItMatters) {
   EXPECT_EQ(recorded(), Set{kWhole});
   EXPECT_FALSE(ledger.doubt().is_of(kPool.second)) << "an entry like others now";
   EXPECT_TRUE(ledger.is_sriov_doubted());
+  EXPECT_EQ(recorded(kOther), Set()) << "nobody wants anything of it, and no slice of links hides its loss";
+  wanted.insert(kNode);
+  decide({});
+  EXPECT_TRUE(ledger.is_sriov_doubted());
   EXPECT_EQ(recorded(kOther), Set{kWhole});
   EXPECT_EQ(ledger.need()->unknown_from, at(Ledger::kGrace))
       << "since the daemon began, not since it was charged";
@@ -683,6 +687,14 @@ TEST_F(ChargedLedger, DoubtIsChargedWhereItMatters) {
   EXPECT_EQ(change.found_out, 1u) << "charged by its name";
   EXPECT_FALSE(ledger.is_sriov_doubted());
   EXPECT_FALSE(ledger.doubt().is_any);
+}
+
+// Red when the slice of links makes a later start take the other driver's new slice for a complete record.
+TEST_F(ChargedLedger, DoubtOfTheOtherDriverIsRecordedBesideASliceOfLinks) {
+  ledger.begin({.exposure = {true, {kLinks.second}}, .is_of_sriov = true}, now);
+  has_link_slice = true;
+  decide({});
+  EXPECT_EQ(recorded(kOther), Set{kWhole});
 }
 
 TEST_F(ChargedLedger, DoubtDoesNotEndByACensusThatBeganTooEarly) {

@@ -83,7 +83,11 @@ TEST_F(ExposurePoolsTest, WhatIsWithdrawnStillCounts) {
   offer(kVf);
   finish();
   EXPECT_EQ(total("exclusion-slots"), kube::Quantity(0)) << "the whole of it may be allocated";
-  EXPECT_EQ(out.notes.size(), 1u);
+  EXPECT_TRUE(out.notes.empty()) << "no problem";
+  ASSERT_EQ(out.waits.size(), 1u);
+  EXPECT_NE(out.waits.begin()->find("no longer offered and may still be in use by a pod: 0000-03-00-0"),
+            std::string::npos)
+      << *out.waits.begin();
 }
 
 TEST_F(ExposurePoolsTest, ThePoolOfWhatIsWithdrawnStaysWithoutEntries) {
@@ -152,6 +156,32 @@ TEST_F(ExposurePoolsTest, DoubtAloneIsChargedAndNotWritten) {
   finish();
   EXPECT_TRUE(out.doubted.contains(kPool));
   EXPECT_EQ(pool(), nullptr);
+}
+
+// Red when the empty pool of links is published with a record of nothing, or is called unverified for ever.
+TEST_F(ExposurePoolsTest, APoolOfWhichNoEntryIsWantedIsNotUnverified) {
+  PolicySet policies;
+  policies.exposures.emplace_back(ExposurePolicy{});
+  in.policies = std::make_shared<const PolicySet>(policies);
+  in.doubt.is_any = true;
+  finish();
+  EXPECT_EQ(out.doubted, std::set<std::string>());
+  EXPECT_TRUE(out.waits.empty() && out.notes.empty());
+  EXPECT_EQ(pool("n1/net"), nullptr) << "an empty slice would tell the next start that nothing was lost";
+  in.doubt.is_any = false;
+  finish();
+  EXPECT_NE(pool("n1/net"), nullptr);
+}
+
+// What stands for the whole pool was recorded by a former daemon.
+TEST_F(ExposurePoolsTest, AnUnknownRecordIsReportedOnceAnEntryIsWanted) {
+  in.holdings[kPool] = {whole_holding(kPool)};
+  finish();
+  EXPECT_TRUE(out.waits.empty());
+  wanted = {kPool};
+  finish();
+  ASSERT_EQ(out.waits.size(), 1u);
+  EXPECT_TRUE(out.waits.begin()->starts_with("a list of all ResourceClaims")) << *out.waits.begin();
 }
 
 TEST_F(ExposurePoolsTest, DoubtIsWrittenWithWhatIsKnown) {
