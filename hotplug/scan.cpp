@@ -82,10 +82,7 @@ void read_rdma(const HostView& host, HostReadings& readings) {
       readings.rdma_of_function.emplace(*function, name);
       continue;
     }
-    const std::string dir = std::string(kRdmaDevicesDir) + "/" + name;
-    auto parent = host.read(dir + "/parent");
-    if (!parent) parent = host.read(dir + "/ports/1/gid_attrs/ndevs/0");
-    if (parent) readings.rdma_of_netdev.emplace(*parent, name);
+    if (const auto netdev = netdev_of_soft_rdma(host, name)) readings.rdma_of_netdev.emplace(*netdev, name);
   }
 }
 
@@ -221,6 +218,14 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
   read_vlans(host, readings);
   keep_default_routes(routes_before, readings);
   read_default_routes(host, readings);
+}
+
+std::optional<std::string> netdev_of_soft_rdma(const HostView& host, const std::string& rdma_device) {
+  const std::string dir = std::string(kRdmaDevicesDir) + "/" + rdma_device;
+  auto parent = host.read(dir + "/parent");
+  if (!parent) parent = host.read(dir + "/ports/1/gid_attrs/ndevs/0");
+  if (!parent) return std::nullopt;
+  return *std::move(parent);
 }
 
 SlowFacts read_slow_facts(const HostView& host, const std::string& netdev) {

@@ -1,6 +1,7 @@
 #pragma once
 // Discovery from sysfs and proc: identity first, then facts. Pure over a HostView; blocks, so it runs on a
 // worker.
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -52,6 +53,10 @@ struct Touched {
   bool is_empty() const { return functions.empty() && netdevs.empty() && !lists; }
 };
 void reread(const HostView& host, const Touched& touched, HostReadings& readings);
+
+/// Returns the interface of a software RDMA device (rdma_rxe, siw): these are no child of a PCI function and name their
+/// interface in sys/class/infiniband/NAME/parent or, without that file, in ports/1/gid_attrs/ndevs/0. nullopt: neither can be read.
+std::optional<std::string> netdev_of_soft_rdma(const HostView& host, const std::string& rdma_device);
 
 /// The locked facts of one interface. May hang: run it where that costs one worker and has a deadline.
 SlowFacts read_slow_facts(const HostView& host, const std::string& netdev);

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <thread>
 
+#include "hotplug/scan.h"
 #include "kubelet/checkpoint.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
@@ -83,13 +85,29 @@ std::string NodeHost::driver_of(const std::string& pci) const {
   return node_host::last(view_->readlink(node_host::function_path(pci) + "/driver").value_or(""));
 }
 
-void NodeHost::look_at_rdma(const std::string& device, HostLook& out) const {
-  const auto rdma = names(device + "/infiniband");
-  if (rdma.empty()) return;
-  out.rdma_device = rdma.front();
-  for (const char* kind : {"infiniband_verbs", "infiniband_mad"})
-    for (const std::string& node : names(device + "/" + kind))
-      out.rdma_nodes.push_back("/dev/infiniband/" + node);
+void NodeHost::look_at_rdma(const std::string& device, const std::vector<std::string>& interfaces,
+                            HostLook& out) const {
+  constexpr std::string_view kDevices = "sys/class/infiniband";
+  constexpr std::array<std::string_view, 2> kNodeClasses = {"infiniband_verbs", "infiniband_mad"};
+  const auto rdma = device.empty() ? std::vector<std::string>{} : names(device + "/infiniband");
+  if (!rdma.empty()) {
+    out.rdma_device = rdma.front();
+    for (const std::string_view kind : kNodeClasses)
+      for (const std::string& node : names(device + "/" + std::string(kind)))
+        out.rdma_nodes.push_back("/dev/infiniband/" + node);
+  } else {
+    // A software RDMA device is not below the function. Its nodes name it in "ibdev" (drivers/infiniband/core).
+    for (const std::string& name : names(std::string(kDevices))) {
+      const auto netdev = hotplug::netdev_of_soft_rdma(*view_, name);
+      if (netdev && std::find(interfaces.begin(), interfaces.end(), *netdev) != interfaces.end())
+        out.rdma_device = name;
+    }
+    if (out.rdma_device.empty()) return;
+    for (const std::string_view kind : kNodeClasses)
+      for (const std::string& node : names("sys/class/" + std::string(kind)))
+        if (text("sys/class/" + std::string(kind) + "/" + node + "/ibdev") == out.rdma_device)
+          out.rdma_nodes.push_back("/dev/infiniband/" + node);
+  }
   if (kernel_.has_node("/dev/infiniband/rdma_cm")) out.rdma_nodes.emplace_back("/dev/infiniband/rdma_cm");
 }
 
@@ -105,6 +123,7 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
     if (!view_->list("sys/class/net/" + device.interface))
       return Error{Errc::kNotFound, "interface " + escaped(device.interface) + " is gone"};
     read_uppers(device.interface);
+    look_at_rdma("", {device.interface}, out);
     return out;
   }
   const std::string path = function_path(device.pci);
@@ -113,8 +132,9 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
   out.identity = {without_0x(*vendor), without_0x(text(path + "/device")),
                   last(view_->readlink(path + "/physfn").value_or(""))};
   out.driver = driver_of(device.pci);
-  for (const std::string& interface : names(path + "/net")) read_uppers(interface);
-  look_at_rdma(path, out);
+  const std::vector<std::string> interfaces = names(path + "/net");
+  for (const std::string& interface : interfaces) read_uppers(interface);
+  look_at_rdma(path, interfaces, out);
   if (!device.vfio || device.mac.empty()) return out;
   const auto vf = vf_of(device.pci);
   auto mac = vf ? kernel_.read_mac(*vf) : Result<std::string>(vf.error());

@@ -78,7 +78,9 @@ class NodeHost final : public Host {
   // Of a directory's entries that begin with prefix, sorted.
   std::vector<std::string> names(const std::string& path, std::string_view prefix = "") const;
   // The device's name and its nodes below /dev/infiniband (uverbs, umad, rdma_cm), those that sysfs names.
-  void look_at_rdma(const std::string& device, HostLook& out) const;
+  // device: its path in sysfs, "" of a link. interfaces: its own, in this namespace.
+  void look_at_rdma(const std::string& device, const std::vector<std::string>& interfaces,
+                    HostLook& out) const;
   // The interface of its PF, and which VF of it. kNotFound: it is no VF, or one of the two is gone.
   Result<VfOfInterface> vf_of(const std::string& pci) const;
   // kBusy, with the other function's address: a group is handed over whole.

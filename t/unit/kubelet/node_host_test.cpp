@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -116,6 +117,31 @@ TEST_F(NodeHostTest, LooksAtRdma) {
   EXPECT_EQ(look->rdma_device, "mlx5_3");
   EXPECT_EQ(look->rdma_nodes, (std::vector<std::string>{"/dev/infiniband/uverbs3", "/dev/infiniband/issm3",
                                                         "/dev/infiniband/umad3", "/dev/infiniband/rdma_cm"}));
+}
+
+// A software RDMA device stands below no function: it names its interface, and its nodes name it.
+TEST_F(NodeHostTest, FindsTheNodesOfASoftwareRdmaDevice) {
+  vf().netdev("eth2");
+  for (const auto& [device, netdev, node] :
+       {std::array{"rxe1", "eth2", "uverbs1"}, std::array{"rxe0", "eth0", "uverbs0"}}) {
+    const std::string classes = tree_.root() + "/sys/class/";
+    for (const auto& [path, text] : {std::pair(std::string("infiniband/") + device + "/parent", netdev),
+                                     std::pair(std::string("infiniband_verbs/") + node + "/ibdev", device)}) {
+      fs::create_directories(fs::path(classes + path).parent_path());
+      std::ofstream(classes + path) << text << "\n";
+    }
+  }
+  nodes_.insert("/dev/infiniband/rdma_cm");
+  const std::vector<std::string> nodes = {"/dev/infiniband/uverbs1", "/dev/infiniband/rdma_cm"};
+  const auto look = host().look(device());
+  ASSERT_TRUE(look) << look.error().what;
+  EXPECT_EQ(look->rdma_device, "rxe1");
+  EXPECT_EQ(look->rdma_nodes, nodes);
+  PreparedDevice link{.device = "eth2", .interface = "eth2"};
+  EXPECT_EQ(host().look(link)->rdma_nodes, nodes);
+  link.interface = "eth3";
+  fs::create_directories(tree_.root() + "/sys/class/net/eth3");
+  EXPECT_EQ(host().look(link)->rdma_device, "");
 }
 
 TEST_F(NodeHostTest, BindsByOverrideAndRestores) {
