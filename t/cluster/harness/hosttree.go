@@ -422,3 +422,14 @@ func (h *HostTree) send(action, dir, subsystem string, more ...string) {
 		h.t.Logf("uevent %s@%s: %v", action, path, err)
 	}
 }
+
+// AddRDMA gives a function an RDMA device with the node /dev/infiniband/uverbsN, as a driver such as mlx5_ib does.
+func (h *HostTree) AddRDMA(address, name string, n int) {
+	h.t.Helper()
+	function := h.path(address)
+	dir := function + "/infiniband/" + name
+	h.mkdir(dir)
+	h.mkdir(fmt.Sprintf("%s/infiniband_verbs/uverbs%d", function, n))
+	h.link("../../../"+dir, "sys/class/infiniband/"+name)
+	h.send("add", dir, "infiniband")
+}

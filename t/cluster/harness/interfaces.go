@@ -38,7 +38,7 @@ func (k *KubeletRoot) WritePlugin(name, script string) {
 here=$(dirname "$0")
 device=$(sed -n 's/.*"deviceID":"\([^"]*\)".*/\1/p')
 created=$(cat "$here/../created" 2>/dev/null | wc -l)
-echo "$CNI_COMMAND $CNI_IFNAME $device $created" >>"$here/calls"
+echo "$CNI_COMMAND $CNI_IFNAME ${device:--} $created" >>"$here/calls"
 ` + script + `
 [ "$CNI_COMMAND" = ADD ] || exit 0
 cat <<END
@@ -55,7 +55,8 @@ END
 	}
 }
 
-// PluginCall is one: how many containers there were by then.
+// PluginCall is one call of a CNI plugin. Device is its deviceID, "-" without one; Containers is how many containers had been
+// created before it.
 type PluginCall struct{ Command, Interface, Device, Containers string }
 
 // PluginCalls are all of all CNI plugins so far.

@@ -1,0 +1,85 @@
+package harness
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+var fencedExample = regexp.MustCompile("(?ms)^```yaml\n# example: ([a-z-]+)\n(.*?)^```$")
+
+// Examples returns the names of a page's complete examples: YAML blocks whose first line is "# example: NAME".
+func Examples(page string) ([]string, error) {
+	text, err := os.ReadFile(Path(page))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, match := range fencedExample.FindAllStringSubmatch(string(text), -1) {
+		names = append(names, match[1])
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s has no example", page)
+	}
+	return names, nil
+}
+
+// ReadExample reads one example of a page for this lab. It does for the reader what the page asks of them: replace the names of the
+// namespaces, of the interface (ens1f0) and of the image. Policies get a name of their own and are for the lab's node alone.
+func (l *Lab) ReadExample(page, name, interfaceName, image string, pull core.PullPolicy) *Manifest {
+	l.T.Helper()
+	text, err := os.ReadFile(Path(page))
+	if err != nil {
+		l.T.Fatal(err)
+	}
+	m := &Manifest{lab: l, Namespace: name + "-" + l.Node}
+	for _, match := range fencedExample.FindAllStringSubmatch(string(text), -1) {
+		if match[1] != name {
+			continue
+		}
+		filled := strings.NewReplacer("ens1f0", interfaceName, "example.com/toolbox:1", image).Replace(match[2])
+		if m.objects, err = Decode(filled); err != nil {
+			l.T.Fatalf("%s: example %s: %v", page, name, err)
+		}
+	}
+	if len(m.objects) == 0 {
+		l.T.Fatalf("%s has no example %s", page, name)
+	}
+	for _, object := range m.objects {
+		l.adopt(object, m.Namespace, pull)
+	}
+	return m
+}
+
+func (l *Lab) adopt(object *unstructured.Unstructured, namespace string, pull core.PullPolicy) {
+	l.T.Helper()
+	set := func(value any, path ...string) {
+		if err := unstructured.SetNestedField(object.Object, value, path...); err != nil {
+			l.T.Fatal(err)
+		}
+	}
+	node := M{"kubernetes.io/hostname": l.Node}
+	switch object.GetKind() {
+	case "Namespace":
+		object.SetName(namespace)
+	case "SriovResourcePolicy":
+		object.SetNamespace(l.Namespace)
+		set(node, "spec", "nodeSelector")
+	case "DeviceExposurePolicy":
+		object.SetName(object.GetName() + "-" + l.Node)
+		set(M{"matchLabels": node}, "spec", "nodeSelector")
+	case "Pod":
+		set(int64(1), "spec", "terminationGracePeriodSeconds")
+		object.SetNamespace(namespace)
+		containers := object.Object["spec"].(M)["containers"].(L)
+		for _, container := range containers {
+			container.(M)["imagePullPolicy"] = string(pull)
+		}
+	default:
+		object.SetNamespace(namespace)
+	}
+}

@@ -1,0 +1,123 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	core "k8s.io/api/core/v1"
+
+	"sliced.test/cluster/harness"
+)
+
+const podsPage = "../../docs/pods.md"
+
+// pageExample is what an example of docs/pods.md gives to its container, beside what waitAllRun requires.
+type pageExample struct {
+	plugin   string   // the CNI plugin that must be called, once for each device; "" none
+	devices  int      // that the claim is allocated
+	nodes    []string // device nodes of the container, as patterns of their beginnings
+	exposing bool     // its policy is a DeviceExposurePolicy
+	rdma     bool     // the PF has an RDMA device
+}
+
+var pageExamples = map[string]pageExample{
+	"sriov":   {plugin: "sriov", devices: 1},
+	"vfio":    {devices: 1, nodes: []string{"/dev/vfio/"}},
+	"macvlan": {plugin: "macvlan", devices: 1, exposing: true},
+	"rdma":    {plugin: "macvlan", devices: 1, nodes: []string{"/dev/infiniband/uverbs0"}, exposing: true, rdma: true},
+	"numa":    {devices: 2, nodes: []string{"/dev/vfio/"}},
+}
+
+// Turns red when an example of docs/pods.md, applied as the page has it, does not start its pod with what the page promises, or when
+// the page has an example that nothing here expects.
+func TestExamplesOfThePodsPage(t *testing.T) {
+	t.Parallel()
+	names, err := harness.Examples(podsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range pageExamples {
+		if !slices.Contains(names, name) {
+			t.Errorf("the page has no example %s", name)
+		}
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want, ok := pageExamples[name]
+			if !ok {
+				t.Fatal("no row of pageExamples is for it")
+			}
+			want.play(t, name)
+		})
+	}
+}
+
+func (e pageExample) play(t *testing.T, name string) {
+	plane := shared
+	if e.exposing {
+		plane = exposingPlane(t)
+	}
+	lab := harness.NewLab(t, plane, near, far)
+	if e.exposing {
+		lab.Exposed = harness.NewHistory(t, lab.Watcher, harness.ExposureDriver, lab.Node)
+	}
+	lab.RunAsDeployed()
+	if e.rdma {
+		lab.Host.AddRDMA(near.Address, "mlx5_0", 0)
+	}
+	lab.Host.PlayKernel()
+	manifest := lab.ReadExample(podsPage, name, near.Name, "example.test/toolbox:1", core.PullIfNotPresent)
+	manifest.Furnish()
+	t.Cleanup(manifest.DeleteRest)
+	root := lab.NewKubeletRoot()
+	root.TellOfPods()
+	if e.plugin != "" {
+		root.WritePlugin(e.plugin, "")
+	}
+	wiped(t, lab, root.Run())
+	daemon := lab.Run(root.Flags()...)
+	waitRegistered(daemon, 1)
+	manifest.ApplyPods()
+	if e.exposing && !abilitiesOf(t, plane.Server).shares {
+		waitAllRefused(t, manifest, map[string]podRow{name: {pods: 1}}, "cannot allocate all claims")
+		manifest.DeletePods()
+		return
+	}
+	pod := waitAllRun(t, manifest, map[string]podRow{name: {pods: 1}})[0]
+	e.judge(t, lab, root, pod)
+	manifest.DeletePods()
+	waitUntil(t, "all pods are gone", promptly, func() bool { return len(manifest.Pods()) == 0 })
+	waitUntil(t, "no CDI spec is left", promptly, func() bool { return len(root.SpecFiles()) == 0 })
+	lab.Server.WaitDeallocated(t, manifest.Namespace, promptly)
+}
+
+func (e pageExample) judge(t *testing.T, lab *harness.Lab, root *harness.KubeletRoot, pod core.Pod) {
+	t.Helper()
+	claim := claimsOf(pod, lab.Server.Claims(t, pod.Namespace))["net"]
+	allocated := claim.Status.Allocation.Devices.Results
+	if len(allocated) != e.devices {
+		t.Fatalf("%d devices are allocated: %v", len(allocated), allocated)
+	}
+	added := map[string]bool{}
+	for _, call := range root.PluginCalls() {
+		if call.Command == "ADD" {
+			added[call.Device+" "+call.Interface] = true
+		}
+	}
+	if want := map[bool]int{true: e.devices}[e.plugin != ""]; len(added) != want {
+		t.Errorf("the plugins were called for %v", added)
+	}
+	for _, one := range root.Created() {
+		nodes := root.EditsOf(t, one.CDI).Nodes
+		for _, want := range e.nodes {
+			if !slices.ContainsFunc(nodes, func(node string) bool { return strings.HasPrefix(node, want) }) {
+				t.Errorf("the container has no %s: %v", want, nodes)
+			}
+		}
+		if len(e.nodes) == 0 && len(nodes) > 0 {
+			t.Errorf("the container has %v", nodes)
+		}
+	}
+}
