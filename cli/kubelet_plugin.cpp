@@ -64,6 +64,18 @@ bool has_entries(const std::string& directory) {
   return std::filesystem::directory_iterator(directory, none) != std::filesystem::directory_iterator();
 }
 
+std::string text_of(const std::map<std::string, std::string>& others) {
+  std::vector<std::string> out;
+  for (const auto& [driver, where] : others) out.push_back("driver " + driver + ": " + where);
+  return join(out, "; ");
+}
+
+std::string refusal_beside(const std::map<std::string, std::string>& others) {
+  return others.empty() ? ""
+                        : "nothing is prepared while another program serves " + text_of(others) +
+                              "; stop that program on this node (docs/from-dra-driver-sriov.md)";
+}
+
 // A sandbox's namespace each, a program's pipes, a connection: a node that boots has hundreds at once.
 void raise_limits(Log& log) {
   constexpr uint64_t kEnough = 4'096;
@@ -182,11 +194,27 @@ KubeletPlugin::KubeletPlugin(Process& process, const config::Options& options, d
                .log = *process.log,
                .preparer = counted_,
                .clock = [] { return static_cast<int64_t>(std::time(nullptr)); },
-               .on_registered = [this] { preparer_.reconcile(); }},
+               .on_registered = [this] { preparer_.reconcile(); },
+               .on_other_program =
+                   [this] {
+                     preparer_.refuse_until_start(refusal_beside(plugin_.other_programs()));
+                     on_change_();
+                   }},
               {.directories = {.plugins = options.kubelet_plugins_directory,
                                .registrar = options.kubelet_registrar_directory},
                .pod_uid = options.pod_uid},
               {driver(options.sriov_driver_name), driver(options.exposure_driver_name)}) {}
+
+void KubeletPlugin::start(std::function<void()> on_change) {
+  on_change_ = std::move(on_change);
+  plugin_.start([this] {
+    preparer_.start([this] {
+      is_known_ = true;
+      on_change_();
+      interfaces_->start();
+    });
+  });
+}
 
 kubelet::Plugin::Driver KubeletPlugin::driver(const std::string& name) {
   return {.name = name, .judge = [this, name, book = std::make_shared<kubelet::HealthBook>(name)] {
@@ -195,6 +223,12 @@ kubelet::Plugin::Driver KubeletPlugin::driver(const std::string& name) {
               if (one.trouble.empty()) one.trouble = interfaces_->trouble_of(name, one.pool, one.device);
             return all;
           }};
+}
+
+PluginState state_of(const KubeletPlugin* plugin) {
+  if (plugin == nullptr) return {"off", ""};
+  std::string other = text_of(plugin->other_programs());
+  return {other.empty() ? "on" : "waiting", std::move(other)};
 }
 
 std::unique_ptr<KubeletPlugin> open_kubelet_plugin(Process& process, const config::Options& options,

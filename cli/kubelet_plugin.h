@@ -1,6 +1,7 @@
 #pragma once
 // The kubelet plugin over the real ports and a running daemon.
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,16 +31,14 @@ class KubeletPlugin {
   /// The options are copied from, not kept.
   KubeletPlugin(Process& process, const config::Options& options, daemon::Daemon& daemon);
 
-  /// The node is this process' (the interlock is held). on_known: the daemon has been told what is prepared.
-  /// Once. Sockets that can be opened are there when it returns; the container runtime is connected to after
-  /// on_known.
-  void start(std::function<void()> on_known) {
-    preparer_.start([this, on_known = std::move(on_known)] {
-      on_known();
-      interfaces_->start();
-    });
-    plugin_.start();
-  }
+  /// The node is this process' (the interlock is held). on_change: is_known() or other_programs() has another answer. Once.
+  /// Sockets that can be opened are there when it returns. What is prepared is read once no other program serves one of the
+  /// drivers; claims are refused until then. The container runtime is connected to once that is known.
+  void start(std::function<void()> on_change);
+  /// The daemon has been told what is prepared: nothing is published before.
+  bool is_known() const { return is_known_; }
+  /// kubelet::Plugin::other_programs(): their slices are the other program's to write.
+  const std::map<std::string, std::string>& other_programs() const { return plugin_.other_programs(); }
   /// After each decision.
   /// Health may have become another: what is desired, or the host's inventory, has.
   void on_decided() { plugin_.look_at_health(); }
@@ -58,12 +57,23 @@ class KubeletPlugin {
   kubelet::ClaimPreparer::Knowledge knowledge(Process& process, const config::Options& options);
 
   daemon::Daemon& daemon_;
+  std::function<void()> on_change_;
+  bool is_known_ = false;
   kubelet::ClaimStatus status_;
   std::unique_ptr<kubelet::Interfaces> interfaces_;
   kubelet::ClaimPreparer preparer_;
   kubelet::CountedPreparer counted_{preparer_};
   kubelet::Plugin plugin_;
 };
+
+/// For people and for the node's report.
+struct PluginState {
+  std::string
+      word;  // "on", "off", or "waiting" for the end of another program that serves one of the drivers
+  std::string other;  // "waiting": which driver, and where, "driver D: PATH: ..."
+};
+/// plugin: null where it is off.
+PluginState state_of(const KubeletPlugin* plugin);
 
 /// Null: options.kubelet_plugin is off.
 /// Opens nothing yet: start() does.

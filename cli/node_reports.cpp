@@ -43,9 +43,10 @@ void tell_problems(const daemon::Daemon& daemon, reports::NodeReport& out) {
   out.left_out.problems += static_cast<int64_t>(daemon.decision()->notes.more());
 }
 
-// The hardware's configuration first, then each reason of the decision.
-std::string waits_of(const daemon::Daemon& daemon) {
+// Another program first, since nothing is written beside it; then the hardware's configuration, then each reason of the decision.
+std::string waits_of(const daemon::Daemon& daemon, const PluginState& plugin) {
   std::vector<std::string> out;
+  if (!plugin.other.empty()) out.push_back("the end of another program that serves " + plugin.other);
   if (!daemon.awaits_configuration().empty())
     out.push_back("configuration: " + daemon.awaits_configuration());
   const policy::Notes& waits = daemon.decision()->waits;
@@ -57,12 +58,14 @@ std::string waits_of(const daemon::Daemon& daemon) {
 }  // namespace
 }  // namespace node_reports
 
-reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::string& node) {
+reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::string& node,
+                                   const PluginState& plugin) {
   reports::NodeReport out{.node = node,
                           .node_uid = daemon.owner_uid(),
                           .daemon_version = SLICED_VERSION,
-                          .boot_id = daemon.host_inventory()->boot_id};
-  out.waits_for = node_reports::waits_of(daemon);
+                          .boot_id = daemon.host_inventory()->boot_id,
+                          .kubelet_plugin = plugin.word};
+  out.waits_for = node_reports::waits_of(daemon, plugin);
   out.pools = node_reports::pools_of(daemon);
   node_reports::tell_problems(daemon, out);
   return out;
@@ -95,7 +98,8 @@ bool NodeReports::is_busy() const {
 void NodeReports::make(reports::ReportWriter::OnMade on_made) {
   if (around_.daemon.decision() == nullptr || around_.daemon.owner_uid().empty())
     return on_made(std::nullopt);
-  auto report = std::make_shared<reports::NodeReport>(report_head_of(around_.daemon, around_.node));
+  auto report =
+      std::make_shared<reports::NodeReport>(report_head_of(around_.daemon, around_.node, around_.plugin()));
   told_pools_ = report->pools;
   if (around_.last_change) report->last_change = around_.last_change();
   job_ = around_.executor.run(

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/kubelet_plugin.h"
 #include "daemon/daemon.h"
 #include "kube/ports.h"
 #include "reactor/executor.h"
@@ -26,6 +27,7 @@ class NodeReports {
     std::string node;
     /// The last change of the offer that this process knows of; without a time: none.
     std::function<reports::LastChange()> last_change = {};
+    std::function<PluginState()> plugin = [] { return PluginState{}; };
   };
   explicit NodeReports(Surroundings around);
 
@@ -52,6 +54,7 @@ class NodeReports {
 
 /// What is known without looking at devices: everything but counts, policies and groups. Cheap; of this
 /// moment. The daemon has decided. Of problems the first 64, the others are counted.
-reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::string& node);
+reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::string& node,
+                                   const PluginState& plugin = {});
 
 }  // namespace sliced::cli

@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <ctime>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/kubelet_plugin.h"
@@ -127,12 +128,22 @@ int serve(Process& process, const Invocation& invocation, const std::string& loc
                         });
   service = std::make_unique<Service>(process, std::move(service_address), daemon);
   plugin = open_kubelet_plugin(process, running, daemon);
+  if (!plugin && config::has_api_server(running.cluster))
+    process.log->warning(
+        "kubelet plugin off: devices are published, and pods with claims do not start on this node",
+        {{"remedy", "--kubelet-plugin on, unless another program serves the kubelet for these drivers"}});
   NodeLocks locks(process, running, lock_directory, [&] {
     if (stopping) return;
     service->on_writer();
     if (telling) telling->permit();
     // What pods have looks as if it had changed: nothing is written before that is known.
-    if (plugin) return plugin->start([&] { daemon.permit_writes(!stopping); });
+    if (plugin)
+      return plugin->start([&] {
+        std::set<std::string> others;
+        for (const auto& [driver, where] : plugin->other_programs()) others.insert(driver);
+        daemon.permit_writes(!stopping && plugin->is_known(), std::move(others));
+        if (telling) telling->on_decided();
+      });
     daemon.permit_writes(true);
   });
   const auto sign = watch_sign(process, running, daemon);

@@ -240,8 +240,12 @@ status::Report StatusDoor::report() const {
   out.pod_uid = options_.pod_uid;
   out.pid = ::getpid();
   out.up = process_.loop.now() - began_;
+  const PluginState plugin = state_of(plugin_);
+  if (plugin_ != nullptr || config::has_api_server(options_.cluster)) out.kubelet_plugin = plugin.word;
+  out.kubelet_plugin_waits_for = plugin.other;
   if (!out.is_serving)
-    out.stands_by_for = locks_.acquired()         ? "it is read what pods have"
+    out.stands_by_for = !plugin.other.empty()     ? "another program serves " + plugin.other
+                        : locks_.acquired()       ? "it is read what pods have"
                         : locks_.holder().empty() ? "the lock of this driver and node"
                                                   : "another instance is active (" + locks_.holder() + ")";
   return out;

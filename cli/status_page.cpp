@@ -52,6 +52,11 @@ std::string status_text(const Json& report) {
   std::string out = headline(report);
   out += "node " + word(report, "node") + ", cluster " + word(report, "cluster") + "\n";
   if (const Json* summary = report.find("summary")) out += word(*summary, "text") + "\n";
+  if (const std::string plugin = word(report, "kubeletPlugin"); plugin == "off")
+    out += "kubelet plugin: off; pods with claims do not start on this node (--kubelet-plugin on)\n";
+  else if (plugin == "waiting")
+    out += "kubelet plugin: waiting for the end of another program that serves " +
+           word(report, "kubeletPluginWaitsFor") + "\n";
   for (const Json& check : items(report, "checks"))
     if (const std::string why = word(check, "why"); !why.empty())
       out += (is_so(check, "ok") ? "" : "not ready: " + word(check, "name") + ": ") + why + "\n";

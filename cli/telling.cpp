@@ -52,7 +52,8 @@ Telling::Telling(Process& process, const config::Options& options, daemon::Daemo
                                   .executor = *process.executor,
                                   .daemon = daemon,
                                   .node = options.node_name,
-                                  .last_change = [&history] { return telling::last_change_in(history); }});
+                                  .last_change = [&history] { return telling::last_change_in(history); },
+                                  .plugin = [plugin] { return state_of(plugin); }});
   if (options.events == config::Switch::kOn)
     events_ = std::make_unique<NodeEvents>(NodeEvents::Surroundings{
         .ports = ports,

@@ -144,8 +144,9 @@ void Daemon::start() {
   arm_sync();
 }
 
-void Daemon::permit_writes(bool permitted) {
+void Daemon::permit_writes(bool permitted, std::set<std::string> others) {
   is_permitted_ = permitted;
+  others_ = std::move(others);
   apply_permission();
   set_missing_macs();
 }
@@ -159,7 +160,7 @@ void Daemon::await_configuration(std::string why) {
 
 void Daemon::apply_permission() {
   charges_.permit(may_write());
-  for (Offer& offer : offers_) offer.publisher().permit(may_write());
+  for (Offer& offer : offers_) offer.publisher().permit(may_write() && !others_.contains(offer.driver()));
 }
 
 void Daemon::reload(const config::Options& options) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,7 +71,8 @@ class Daemon {
   void start();
   /// By who has the interlock (cli/node_locks.h). Taken back, no write begins any more; one on its way is not
   /// called back.
-  void permit_writes(bool permitted);
+  /// others: drivers whose slices another program of this node writes; nothing is written for them.
+  void permit_writes(bool permitted, std::set<std::string> others = {});
   /// why: what is waited for before this node is configured, in words; "" it is. Until then nothing is added, what was
   /// published in another boot is withdrawn, and devices that are not offered are not handed over. Before start(), and
   /// whenever it is another. By whoever watches the sign; a node state is watched here.
@@ -224,6 +226,7 @@ class Daemon {
   std::string unconfigured_;  // "" configured, or nobody is asked
   bool awaits_node_state_ = true;
   bool is_permitted_ = false;              // the interlock is ours
+  std::set<std::string> others_;           // drivers that are another program's
   uint64_t told_ = 0, prepared_ = 0;       // changes by excludes and Node; those that the newest inputs have
   std::optional<TimePoint> behind_since_;  // the first that is not in what is published
   bool recovered_ = false;                 // sticky facts were looked for in our own slices

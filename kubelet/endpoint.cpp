@@ -40,12 +40,15 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(reactor::Loop& loop, Log& log, 
       });
   if (!listener) return Error(listener.error());
   made->listener_ = std::move(*listener);
+  struct stat found{};
+  if (::lstat(path.c_str(), &found) == 0) made->device_ = found.st_dev, made->inode_ = found.st_ino;
   return made;
 }
 
 bool Endpoint::is_found() const {
   struct stat found{};
-  return ::lstat(path_.c_str(), &found) == 0 && S_ISSOCK(found.st_mode);
+  return ::lstat(path_.c_str(), &found) == 0 && S_ISSOCK(found.st_mode) && found.st_dev == device_ &&
+         found.st_ino == inode_;
 }
 
 void Endpoint::on_refused(const reactor::net::Peer& peer) {

@@ -1,5 +1,6 @@
 #pragma once
 // A unix socket with methods of gRPC, for the kubelet alone.
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -29,7 +30,8 @@ class Endpoint {
   /// (reactor/net/listener.h).
   static Result<std::unique_ptr<Endpoint>> open(reactor::Loop& loop, Log& log, const std::string& path,
                                                 grpc::Methods methods);
-  /// The file is there; a look at the disk, for whoever looks seldom. It is gone where somebody has cleaned the directory, and nobody finds the socket then.
+  /// The file at the path is this socket's; a look at the disk, for callers that look seldom. It is not where somebody
+  /// has cleaned the directory, or where another program has put its own socket there: clients do not find this one then.
   bool is_found() const;
   size_t connections() const { return server_.connections(); }
 
@@ -39,7 +41,8 @@ class Endpoint {
 
   Log& log_;
   const std::string path_;
-  std::string turned_away_;  // whom, last
+  std::string turned_away_;          // whom, last
+  uint64_t device_ = 0, inode_ = 0;  // of the file
   http::Server server_;
   std::unique_ptr<reactor::net::Listener> listener_;
 };

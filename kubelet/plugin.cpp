@@ -18,9 +18,12 @@ constexpr reactor::BackoffPolicy kTryAgain{.initial = Millis{500}, .cap = Millis
 // One driver.
 class Plugin::Served {
  public:
-  Served(const Ports& ports, const Settings& settings, Driver driver)
+  // on_other: where another program answers, "" nowhere; with each answer.
+  Served(const Ports& ports, const Settings& settings, Driver driver,
+         std::function<void(const std::string&)> on_other)
       : ports_(ports),
         settings_(settings),
+        on_other_(std::move(on_other)),
         name_(driver.name),
         health_({ports.loop.scheduler(), std::move(driver.judge), ports.clock}),
         backoff_(reactor::system_random(), kTryAgain) {}
@@ -28,14 +31,16 @@ class Plugin::Served {
   // Opens what is not open.
   void tend() {
     const Result<Unit> served = open();
-    if (!served && why_not_.is_new(served.error().what))
-      ports_.log.warning(served.error().code == Errc::kBusy
-                             ? "another program serves this driver; nothing is handed out until it ends"
-                             : "the kubelet cannot find this driver",
-                         {{"driver", name_}, {"why", served.error().what}});
-    if (served) why_not_.forget(), backoff_.reset();
+    if (served) backoff_.reset();
+    note(served);
     reactor::Scheduler& time = ports_.loop.scheduler();
     next_ = time.after(served ? kLookAgain : backoff_.next(time.now()), [this] { tend(); });
+  }
+  // Before the first tend().
+  void look_for_others() {
+    const auto paths = socket_paths(settings_.directories, name_, settings_.pod_uid);
+    if (!paths) return;  // tend() says so
+    note(remove_silent_others(settings_.directories, name_, {.folder = paths->folder}));
   }
   void look_at_health() { health_.look(); }
   const std::string& name() const { return name_; }
@@ -48,9 +53,10 @@ class Plugin::Served {
     if (is_serving()) return Unit{};
     const auto paths = socket_paths(settings_.directories, name_, settings_.pod_uid);
     if (!paths) return Error(paths.error());
+    if (auto made = make_folder(paths->folder); !made) return made;
+    const SocketPaths open{paths->folder, service_ ? paths->service : "", ""};
+    if (auto alone = remove_silent_others(settings_.directories, name_, open); !alone) return alone;
     if (!service_) {
-      if (auto made = make_folder(paths->folder); !made) return made;
-      if (auto alone = remove_silent_others(settings_.directories, name_, *paths); !alone) return alone;
       auto opened = Endpoint::open(ports_.loop, ports_.log, paths->service,
                                    plugin_methods(name_, ports_.preparer, health_));
       if (!opened) return Error(opened.error());
@@ -65,6 +71,18 @@ class Plugin::Served {
     return Unit{};
   }
 
+  void note(const Result<Unit>& done) {
+    const bool is_other = !done && done.error().code == Errc::kBusy;
+    if (done)
+      why_not_.forget();
+    else if (why_not_.is_new(done.error().what))
+      ports_.log.warning(
+          is_other ? "another program serves this driver; nothing is published or handed out until it ends"
+                   : "the kubelet cannot find this driver",
+          {{"driver", name_}, {"why", done.error().what}});
+    on_other_(is_other ? done.error().what : "");
+  }
+
   void on_status(const RegistrationStatus& status) {
     if (status.is_registered) {
       ports_.log.info("registered with the kubelet", {{"driver", name_}});
@@ -75,6 +93,7 @@ class Plugin::Served {
 
   const Ports ports_;
   const Settings settings_;
+  const std::function<void(const std::string&)> on_other_;
   const std::string name_;
   HealthStreams health_;
   std::unique_ptr<Endpoint> service_, registration_;  // found by the second, which goes first
@@ -83,15 +102,31 @@ class Plugin::Served {
   reactor::Ticket next_;
 };
 
-Plugin::Plugin(Ports ports, Settings settings, std::vector<Driver> drivers) {
-  for (Driver& driver : drivers)
-    served_.push_back(std::make_unique<Served>(ports, settings, std::move(driver)));
+Plugin::Plugin(Ports ports, Settings settings, std::vector<Driver> drivers) : ports_(std::move(ports)) {
+  for (Driver& driver : drivers) {
+    const auto on_other = [this, name = driver.name](const std::string& where) { note_other(name, where); };
+    served_.push_back(std::make_unique<Served>(ports_, settings, std::move(driver), on_other));
+  }
 }
 
 Plugin::~Plugin() = default;
 
-void Plugin::start() {
+void Plugin::start(std::function<void()> on_alone) {
+  for (const auto& one : served_) one->look_for_others();
+  on_alone_ = std::move(on_alone);
+  if (others_.empty()) std::exchange(on_alone_, {})();
   for (const auto& one : served_) one->tend();
+}
+
+void Plugin::note_other(const std::string& driver, const std::string& where) {
+  const auto before = others_;
+  if (where.empty())
+    others_.erase(driver);
+  else
+    others_[driver] = where;
+  if (others_ == before) return;
+  if (others_.empty() && on_alone_) std::exchange(on_alone_, {})();
+  ports_.on_other_program();
 }
 
 void Plugin::look_at_health() {

@@ -80,12 +80,14 @@ void ClaimPreparer::enqueue(std::unique_ptr<Task> task) {
       return void(last.done.push_back(std::move(task->done.front())));
   }
   queue.push_back(std::move(task));
-  if (has_started_ && queue.size() == 1) begin(*queue.front());
+  if ((has_started_ || !refusal_.empty()) && queue.size() == 1) begin(*queue.front());
 }
 
 void ClaimPreparer::begin(Task& task) {
   task.turn = ports_.scheduler.after(Millis{0}, [this, &task] {
     if (takes_no_more_) return fail(task, kEnding);
+    if (!has_started_ && refusal_.empty()) return;  // take_over() begins it
+    if (!has_started_) return fail(task, refusal_);
     if (const auto record = prepared_.find(task.key()); record != prepared_.end())
       task.before = record->second;
     task.steps = task.is_prepare ? prepare_steps() : release_steps();
@@ -184,6 +186,7 @@ void ClaimPreparer::forget_peer(const std::set<std::pair<PreparedKey, std::strin
 // ---- the start
 
 void ClaimPreparer::start(std::function<void()> ready) {
+  refusal_.clear();
   auto recalled = std::make_shared<Records>();
   const auto work = [recalled, host = ports_.host, drivers = settings_.files.drivers,
                      boot_id = knowledge_.boot_id(), may_wait = ++starts_ < kStartsMax] {

@@ -92,6 +92,9 @@ class ClaimPreparer final : public Preparer {
   /// Reads what was prepared before; calls that come earlier wait for it. ready: it is read, and all of it is told. Once.
   void start(std::function<void()> ready = [] {});
 
+  /// Before start(): calls are refused with that, and do not wait. "": they wait.
+  void refuse_until_start(std::string why) { refusal_ = std::move(why); }
+
   /// A kubelet has come, or come back: what nobody owns any more is cleaned up. Before start() nothing is.
   void reconcile() {
     if (has_started_ && !takes_no_more_) reconcile_.begin();
@@ -198,6 +201,7 @@ class ClaimPreparer final : public Preparer {
   std::set<PreparedKey> written_;  // their CDI files, by this process
   Tasks tasks_;
   bool has_started_ = false, takes_no_more_ = false;
+  std::string refusal_;  // of calls before start(); "" they wait
   size_t starts_ = 0;
   std::unique_ptr<reactor::Job> start_job_;
   reactor::Ticket start_turn_;

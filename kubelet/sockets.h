@@ -25,7 +25,8 @@ Result<SocketPaths> socket_paths(const SocketDirectories& directories, const std
                                  const std::string& pod_uid);
 
 /// Removes the sockets of other pods of the driver, and those with its name alone, at which nobody answers: of a pod
-/// that ended suddenly, and the kubelet would try them for ever.
+/// that ended suddenly, and the kubelet would try them for ever. Own paths that are "" spare none: for a process that has
+/// opened no socket yet.
 /// Errors: kBusy where somebody answers, and so serves the driver; names the path. kDenied, kIo.
 Result<Unit> remove_silent_others(const SocketDirectories& directories, const std::string& driver,
                                   const SocketPaths& own);

@@ -71,6 +71,7 @@ constexpr Texts<LastChange> kChangeTexts[] = {{"time", &LastChange::time},
 constexpr Numbers<LastChange> kChangeNumbers[] = {{"devices", &LastChange::devices}};
 constexpr Texts<NodeReport> kReportTexts[] = {{"daemonVersion", &NodeReport::daemon_version},
                                               {"bootID", &NodeReport::boot_id},
+                                              {"kubeletPlugin", &NodeReport::kubelet_plugin},
                                               {"waitsFor", &NodeReport::waits_for}};
 constexpr Numbers<NodeReport> kCountNumbers[] = {{"devices", &NodeReport::devices},
                                                  {"offered", &NodeReport::offered},

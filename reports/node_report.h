@@ -126,7 +126,10 @@ struct LastChange {
 struct NodeReport {
   std::string node, node_uid;  // node_uid: of the owner reference
   std::string daemon_version, boot_id;
-  std::string waits_for;  // before anything new is offered: "configuration: ..."; "" nothing
+  /// Whether the daemon is the kubelet's plugin: "on"; "off", and pods with claims do not start on the node;
+  /// "waiting" for another program to end; "" not reported.
+  std::string kubelet_plugin = {};
+  std::string waits_for = {};  // before anything new is offered: "configuration: ..."; "" nothing
   LastChange last_change;
   /// Host devices, each once; interfaces of pods and containers (type virtual) only where a policy offers them.
   int64_t devices = 0, offered = 0, held_back = 0, hidden = 0, unmatched = 0;

@@ -118,6 +118,9 @@ Json json_of(const Report& report) {
   out.set("ready", are_passed(checks));
   out.set("serving", report.is_serving);
   if (!report.is_serving) out.set("standsByFor", printable(report.stands_by_for, 1'024));
+  if (!report.kubelet_plugin.empty()) out.set("kubeletPlugin", report.kubelet_plugin);
+  if (!report.kubelet_plugin_waits_for.empty())
+    out.set("kubeletPluginWaitsFor", printable(report.kubelet_plugin_waits_for, 1'024));
   if (!report.awaits_configuration.empty())
     out.set("awaitsConfiguration", printable(report.awaits_configuration, 1'024));
   if (report.summary) out.set("summary", json_of(*report.summary));

@@ -39,7 +39,11 @@ struct Report {
   /// The interlock is held and nothing keeps from writing; else why not.
   bool is_serving = false;
   std::string stands_by_for;
-  std::string awaits_configuration = {};  // what is waited for before anything new is offered; "" nothing
+  /// "on"; "off": pods with claims do not start on this node; "waiting": another program serves one of the drivers.
+  /// "": there is no kubelet, or it is not known.
+  std::string kubelet_plugin = {};
+  std::string kubelet_plugin_waits_for = {};  // "waiting": which driver, and where it is served
+  std::string awaits_configuration = {};      // what is waited for before anything new is offered; "" nothing
 
   struct Driver {
     std::string name;

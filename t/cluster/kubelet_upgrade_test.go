@@ -85,10 +85,12 @@ func TestUpgradeWithRunningPods(t *testing.T) {
 	v.judgeSlices()
 }
 
-// Turns red when a program that serves a driver already is disturbed, or when its end goes unnoticed.
+// Turns red when a program that serves a driver already is disturbed, when slices of that driver are written beside it, when that is
+// not said, or when its end goes unnoticed. It is played by Kubernetes' own helper library, which dra-driver-sriov uses.
 func TestAnotherProgramServesTheDriver(t *testing.T) {
 	t.Parallel()
 	lab := harness.NewLab(t, shared, near)
+	lab.Reports = true
 	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
 	root := lab.NewKubeletRoot()
 	wiped(t, lab, root.Run())
@@ -101,8 +103,19 @@ func TestAnotherProgramServesTheDriver(t *testing.T) {
 			t.Errorf("nobody answers at %s any more", path)
 		}
 	}
+	waiting := waitReport(t, lab, "a plugin that waits", func(r *nodeReport) bool { return r.Status.KubeletPlugin == "waiting" })
+	if !strings.Contains(waiting.Status.WaitsFor, "another program that serves driver "+harness.Driver) {
+		t.Errorf("the report waits for %q", waiting.Status.WaitsFor)
+	}
+	// A decision has been made, of which the report is, and nothing was written for it.
+	if slices := lab.History.Now().Slices; len(slices) > 0 {
+		t.Errorf("beside the other program %d slices were written", len(slices))
+	}
+	stopped := lab.Server.Revision(t)
 	other.Stop()
 	waitRegistered(daemon, 1)
+	lab.History.WaitOffers(t, stopped, starting, vfs(near, 0, 4)...)
+	waitReport(t, lab, "a plugin that serves", func(r *nodeReport) bool { return r.Status.KubeletPlugin == "on" && r.Status.WaitsFor == "" })
 }
 
 // writePeers writes what dra-driver-sriov has on disk of a claim that it has prepared for vfio-pci.

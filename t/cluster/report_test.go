@@ -24,11 +24,12 @@ const (
 type nodeReport struct {
 	Metadata metav1.ObjectMeta
 	Status   struct {
-		DaemonVersion, BootID string
-		LastChange            struct{ Change, Why string }
-		Counts                struct{ Devices, Offered, HeldBack, Hidden, Unmatched, Problems int }
-		Problems              []string
-		Pools                 []struct {
+		DaemonVersion, BootID   string
+		KubeletPlugin, WaitsFor string
+		LastChange              struct{ Change, Why string }
+		Counts                  struct{ Devices, Offered, HeldBack, Hidden, Unmatched, Problems int }
+		Problems                []string
+		Pools                   []struct {
 			Name                        string
 			Generation, Devices, Slices int
 		}
@@ -96,11 +97,15 @@ func TestANodeReportsWhatItOffers(t *testing.T) {
 	lab := harness.NewLab(t, shared, pf0, pf1)
 	lab.Reports = true
 	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
-	lab.Run()
+	daemon := lab.Run()
 	lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...)
+	daemon.WaitLog(starting, "kubelet plugin off: devices are published, and pods with claims do not start")
 	first := waitReport(t, lab, "4 devices offered, and the pool", func(r *nodeReport) bool {
 		return r.Status.Counts.Offered == 4 && len(r.Status.Pools) == 1 && r.Status.Pools[0].Devices == 4
 	})
+	if first.Status.KubeletPlugin != "off" {
+		t.Errorf("a daemon that only publishes reports the plugin as %q", first.Status.KubeletPlugin)
+	}
 	if owners := first.Metadata.OwnerReferences; len(owners) != 1 || owners[0].Kind != "Node" || string(owners[0].UID) != lab.NodeUID {
 		t.Errorf("owners: %+v", owners)
 	}

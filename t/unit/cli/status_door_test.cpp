@@ -140,6 +140,25 @@ TEST(StatusText, SaysWhatIsOfferedAndWhatIsWrong) {
             "own slices  unreachable  no      connect:\\x1b refused\n");
 }
 
+// Red when a daemon that only publishes looks as if pods could start with its devices.
+TEST(StatusText, SaysThatPodsWithClaimsDoNotStart) {
+  status::Report report{.version = "1.2.3", .node = "a"};
+  EXPECT_EQ(status_text(status::json_of(report)).find("kubelet plugin"), std::string::npos);
+  report.kubelet_plugin = "on";
+  EXPECT_EQ(status_text(status::json_of(report)).find("kubelet plugin"), std::string::npos);
+  report.kubelet_plugin = "off";
+  EXPECT_NE(status_text(status::json_of(report))
+                .find("kubelet plugin: off; pods with claims do not start on this node"),
+            std::string::npos);
+  report.kubelet_plugin = "waiting";
+  report.kubelet_plugin_waits_for = "driver d: /x: somebody else listens there";
+  const std::string text = status_text(status::json_of(report));
+  EXPECT_NE(
+      text.find("kubelet plugin: waiting for the end of another program that serves driver d: /x: somebody"),
+      std::string::npos)
+      << text;
+}
+
 // Of a daemon of another version.
 TEST(StatusText, OfWhatIsMissingNothingIsMadeUp) {
   EXPECT_EQ(status_text(kube::Json::Object{}).substr(0, 40), "sliced , pid ?, up 0 s: NOT READY, stand");

@@ -25,7 +25,11 @@ struct KubeletPlugin : fixture::LoopTest {
   ~KubeletPlugin() override { fs::remove_all(root); }
   std::unique_ptr<Plugin> make(const std::string& pod_uid = "") {
     return std::make_unique<Plugin>(
-        Plugin::Ports{.loop = loop, .log = log, .preparer = preparer, .clock = [] { return int64_t{0}; }},
+        Plugin::Ports{.loop = loop,
+                      .log = log,
+                      .preparer = preparer,
+                      .clock = [] { return int64_t{0}; },
+                      .on_other_program = [this] { ++others_told; }},
         Plugin::Settings{.directories = {.plugins = root + "/plugins", .registrar = root + "/reg"},
                          .pod_uid = pod_uid},
         std::vector<Plugin::Driver>{{"a.example", [] { return std::vector<DeviceHealth>(); }},
@@ -38,6 +42,7 @@ struct KubeletPlugin : fixture::LoopTest {
   }
 
   std::string root;
+  int others_told = 0;
   fake::MemoryLog log;
   AskedPreparer preparer;
 };
@@ -70,12 +75,16 @@ TEST_F(KubeletPlugin, WhatIsLeftOfADeadProcessGoesAndALivingOneStays) {
   auto other = reactor::net::listen_unix(loop, path, {}, [](auto, auto) {});
   ASSERT_TRUE(other);
   auto plugin = make();
-  plugin->start();
+  int alone = 0;
+  plugin->start([&] { ++alone; });
+  EXPECT_EQ(alone, 0) << "the claims of the other program would be read too early";
   EXPECT_FALSE(plugin->is_serving("a.example"));
   EXPECT_TRUE(plugin->is_serving("b.example")) << "the other driver is nobody else's";
-  EXPECT_EQ(
-      log.count("another program serves this driver; nothing is handed out until it ends driver=a.example"),
-      1u)
+  ASSERT_TRUE(plugin->other_programs().contains("a.example"));
+  EXPECT_TRUE(plugin->other_programs().at("a.example").starts_with(path));
+  EXPECT_EQ(log.count("another program serves this driver; nothing is published or handed out until it ends "
+                      "driver=a.example"),
+            1u)
       << log.all();
   run_for(Millis{1'500});
   EXPECT_EQ(log.count("another program"), 1u) << "said once";
@@ -85,6 +94,29 @@ TEST_F(KubeletPlugin, WhatIsLeftOfADeadProcessGoesAndALivingOneStays) {
   fs::rename(path + ".kept", path);
   EXPECT_TRUE(run_until([&] { return plugin->is_serving("a.example"); }, Millis{20'000}));
   EXPECT_TRUE(fs::is_socket(before));
+  EXPECT_EQ(alone, 1);
+  EXPECT_TRUE(plugin->other_programs().empty());
+  EXPECT_EQ(others_told, 2);
+}
+
+// As dra-driver-sriov does at its start, whose socket has the same name. Red when a socket of whichever program counts as
+// the own one: both would publish.
+TEST_F(KubeletPlugin, AnotherProgramThatTakesTheNameIsNoticed) {
+  auto plugin = make();
+  plugin->start();
+  ASSERT_EQ(others_told, 0);
+  const std::string path = root + "/plugins/a.example/dra.sock";
+  fs::remove(path);
+  auto other = reactor::net::listen_unix(loop, path, {}, [](auto, auto) {});
+  ASSERT_TRUE(other);
+  EXPECT_TRUE(run_until([&] { return !plugin->other_programs().empty(); }, Millis{20'000}));
+  EXPECT_FALSE(plugin->is_serving("a.example"));
+  EXPECT_TRUE(plugin->is_serving("b.example"));
+  EXPECT_EQ(others_told, 1);
+  other->reset();
+  EXPECT_TRUE(run_until([&] { return plugin->is_serving("a.example"); }, Millis{20'000}));
+  EXPECT_TRUE(plugin->other_programs().empty());
+  EXPECT_EQ(others_told, 2);
 }
 
 TEST_F(KubeletPlugin, WhatIsNoSocketIsNotRemoved) {

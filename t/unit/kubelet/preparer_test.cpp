@@ -464,6 +464,24 @@ TEST_F(PreparerTest, ACheckpointThatCannotBeReadNowIsReadLater) {
   EXPECT_EQ(preparer->prepared().size(), 1u) << "CDI specs tell";
 }
 
+// Red when a claim waits for the end of another program until the kubelet gives up, and its pod's event does not say why; or when a
+// call that came just before the start is forgotten.
+TEST_F(PreparerTest, CallsBeforeTheStartAreRefusedWithAReasonOrWait) {
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  node.unreadable_times = 3;
+  run();
+  ASSERT_FALSE(preparer->has_started());
+  preparer->refuse_until_start("another program serves driver d");
+  EXPECT_NE(prepare(text)->error.find("another program serves driver d"), std::string::npos);
+  preparer->refuse_until_start("");
+  std::optional<PrepareAnswer> answer;
+  preparer->prepare(kSriov, request(text), [&](PrepareAnswer one) { answer = std::move(one); });
+  scheduler.advance(Millis{10'000});
+  ASSERT_TRUE(preparer->has_started());
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->error, "");
+}
+
 TEST_F(PreparerTest, SpecsThatNobodyOwnsAreRemovedAtTheStart) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   prepare(text);

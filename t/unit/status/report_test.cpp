@@ -99,6 +99,14 @@ TEST(Report, WaitingForTheConfigurationIsReadyAndSaysForWhat) {
   EXPECT_EQ(pages.at("/readyz")("").body, "ok\nnothing new is offered yet: f: there is no such file\n");
 }
 
+TEST(Report, SaysWhetherItIsTheKubeletsPlugin) {
+  Report report = ready_report();
+  EXPECT_EQ(json_of(report).find("kubeletPlugin"), nullptr) << "not known";
+  report.kubelet_plugin = "off";
+  EXPECT_EQ(json_of(report).text("kubeletPlugin"), "off");
+  EXPECT_TRUE(are_passed(readiness(report))) << "publishing only is a choice";
+}
+
 TEST(Report, AsJsonSaysWhatPeopleAreShown) {
   Report report = ready_report();
   report.drivers = {{.name = "d.example",
