@@ -83,17 +83,26 @@ class Objects {
   void say(const kube::Failure& failure, const std::string& what) {
     if (failure.code != Errc::kNotFound) complain(what + " is left out: " + failure.what);
   }
+  // By a list, as the daemon reads it: it may list nodes, and get none (config/deploy/rbac.yaml).
   void read_node() {
-    bool done = false;
-    const auto call = process_.cluster->get(
-        {kube::kNodes, "", options_.node_name},
-        {.on_done =
+    bool done = false, is_found = false, is_answered = false;
+    const auto call = process_.cluster->list(
+        {kube::kNodes, "", "metadata.name=" + options_.node_name},
+        {.on_item =
              [&](std::string_view text) {
-               if (auto node = kube::decode_json(text)) out_.objects.push_back(plain_node(*node));
-               done = true;
+               auto node = kube::decode_json(text);
+               const Json* name = node ? node->find({"metadata", "name"}) : nullptr;
+               if (name == nullptr || name->string() == nullptr || *name->string() != options_.node_name)
+                 return;
+               out_.objects.push_back(plain_node(*node));
+               is_found = true;
              },
+         .on_done = [&](const std::string&) { done = is_answered = true; },
          .on_failure = [&](const kube::Failure& failure) { say(failure, "the Node"), done = true; }});
     wait(done, "the Node");
+    if (is_answered && !is_found && config::has_api_server(options_.cluster))
+      complain("the Node is left out: there is none of the name " + in_quotes(options_.node_name) +
+               " (--node-name)");
   }
   void list(kube::Scope scope) {
     const std::string what = scope.resource.plural;
