@@ -157,7 +157,7 @@ func TestImageIsTheProgramAndItsLibraries(t *testing.T) {
 // token of a pod with the chart's rules), does not publish, asks for what it may not do, or leaves its node half offered when
 // its pod is replaced.
 func TestImageRunsAsThePodDoes(t *testing.T) {
-	pod := podOf(t, must(render(filepath.Join(manifests, "values.yaml"))))
+	pod := podOf(t, must(render(filepath.Join(manifests, "publisher-only-values.yaml"))))
 	lab := harness.NewHostlessLab(t, plane)
 	judging(t, lab.Node)
 	since := time.Now()
@@ -205,7 +205,7 @@ func offering(t *testing.T, lab *harness.Lab) (*harness.HostTree, int64) {
 
 // Turns red when the plugin's profile lacks what the program needs to serve a kubelet: its directories, or what it may write to.
 func TestImageServesTheKubeletWithThePluginsProfile(t *testing.T) {
-	pod := podOf(t, must(with(t, "kubeletPlugin: {enabled: true}")))
+	pod := podOf(t, must(render(filepath.Join(manifests, "values.yaml"))))
 	lab := harness.NewHostlessLab(t, plane)
 	judging(t, lab.Node)
 	machine, before := offering(t, lab)

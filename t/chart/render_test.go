@@ -25,21 +25,50 @@ func valuesFiles(t *testing.T) []string {
 	if err != nil || len(files) < 4 {
 		t.Fatalf("values files: %v, %v", files, err)
 	}
-	return append(files, filepath.Join(manifests, "values.yaml"))
+	return append(files, filepath.Join(manifests, "values.yaml"), filepath.Join(manifests, "publisher-only-values.yaml"))
 }
 
-// Turns red when install.yaml is not what the chart makes.
-func TestInstallIsRenderedFromTheChart(t *testing.T) {
-	want, err := render(filepath.Join(manifests, "values.yaml"))
-	if err != nil {
-		t.Fatal(err)
+// Turns red when a manifest is not what the chart makes.
+func TestManifestsAreRenderedFromTheChart(t *testing.T) {
+	for manifest, values := range map[string]string{"install.yaml": "values.yaml", "publisher-only.yaml": "publisher-only-values.yaml"} {
+		want, err := render(filepath.Join(manifests, values))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(manifests, manifest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(string(got), want) {
+			t.Errorf("packaging/manifests/%s is not what the chart renders: run ./dev package chart", manifest)
+		}
 	}
-	got, err := os.ReadFile(filepath.Join(manifests, "install.yaml"))
-	if err != nil {
-		t.Fatal(err)
+}
+
+// Turns red when pods with claims do not start after the documented installation: without the kubelet's plugin they are allocated
+// devices and hang. Publishing only has a file of its own.
+func TestTheDefaultInstallationStartsPods(t *testing.T) {
+	for file, is := range map[string]bool{"install.yaml": true, "publisher-only.yaml": false} {
+		text, err := os.ReadFile(filepath.Join(manifests, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(podOf(t, string(text)).Containers[0].Args, "--kubelet-plugin=on") != is {
+			t.Errorf("%s: the plugin is not as it should be: %v", file, podOf(t, string(text)).Containers[0].Args)
+		}
 	}
-	if !strings.HasSuffix(string(got), want) {
-		t.Error("packaging/manifests/install.yaml is not what the chart renders: run ./dev package chart")
+	if !slices.Contains(podOf(t, must(render())).Containers[0].Args, "--kubelet-plugin=on") {
+		t.Error("the chart's defaults have no plugin")
+	}
+}
+
+// Turns red when a column of policies has nothing in it after the documented installation, or when status is written without reports.
+func TestPoliciesHaveStatusByDefault(t *testing.T) {
+	if objects(t, must(render()))["Deployment sliced-aggregate"] == nil {
+		t.Error("nobody writes the status that kubectl get shows")
+	}
+	if objects(t, must(with(t, "report: false")))["Deployment sliced-aggregate"] != nil {
+		t.Error("reports that nobody writes are summed up")
 	}
 }
 
@@ -156,7 +185,7 @@ func TestRulesAreThoseThatAreJudged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	publisher, err := render()
+	publisher, err := with(t, "kubeletPlugin: {enabled: false}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +288,7 @@ func TestWhatPodsMayDo(t *testing.T) {
 		}
 		return paths
 	}
-	publisher, plugin := podOf(t, must(render())), podOf(t, must(with(t, "kubeletPlugin: {enabled: true}")))
+	publisher, plugin := podOf(t, must(with(t, "kubeletPlugin: {enabled: false}"))), podOf(t, must(render()))
 	for name, pod := range map[string]core.PodSpec{"publisher": publisher, "plugin": plugin} {
 		may := pod.Containers[0].SecurityContext
 		if !pod.HostNetwork || pod.HostPID || pod.HostIPC || may.Privileged != nil || !*may.ReadOnlyRootFilesystem ||
@@ -270,7 +299,7 @@ func TestWhatPodsMayDo(t *testing.T) {
 	if add := publisher.Containers[0].SecurityContext.Capabilities.Add; len(add) > 0 {
 		t.Errorf("a publisher has %v", add)
 	}
-	configuring := podOf(t, must(with(t, "configure: [admin-mac]")))
+	configuring := podOf(t, must(with(t, "{kubeletPlugin: {enabled: false}, configure: [admin-mac]}")))
 	if may := configuring.Containers[0].SecurityContext; !slices.Equal(may.Capabilities.Add, []core.Capability{"NET_ADMIN"}) ||
 		*may.AllowPrivilegeEscalation || !slices.Equal(writable(configuring), []string{"/run/sliced"}) {
 		t.Errorf("a publisher that sets addresses: %+v, writes to %v", may, writable(configuring))
@@ -343,8 +372,8 @@ func TestPodMonitorIsOfThePods(t *testing.T) {
 	if got := spec("PodMonitor sliced", "spec", "podMetricsEndpoints"); !reflect.DeepEqual(got, want) {
 		t.Errorf("endpoints %v", got)
 	}
-	if made["PodMonitor sliced-aggregate"] != nil || made["PodMonitor sliced-webhook"] != nil {
-		t.Error("pods that are not there are read")
+	if made["PodMonitor sliced-aggregate"] == nil || made["PodMonitor sliced-webhook"] != nil {
+		t.Error("pods that are not there are read, or others are not")
 	}
 	all := objects(t, must(with(t, "{podMonitor: {enabled: true, labels: {release: prometheus}}, healthAddress: '0.0.0.0:9810', aggregate: {enabled: true}, "+
 		"webhook: {enabled: true, tls: {injectCAFrom: a/b}}}")))

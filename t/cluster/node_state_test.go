@@ -17,12 +17,12 @@ import (
 
 var nodeStates = schema.GroupVersionResource{Group: "sriovnetwork.openshift.io", Version: "v1", Resource: "sriovnetworknodestates"}
 
-// mayReadNodeStates grants the user what config/deploy/node-state.yaml does, in the lab's namespace.
+// mayReadNodeStates grants the user what config/deploy/optional/node-state.yaml does, in the lab's namespace.
 func mayReadNodeStates(t *testing.T, lab *harness.Lab) {
 	t.Helper()
-	objects, err := harness.ReadYAML("../../config/deploy/node-state.yaml")
+	objects, err := harness.ReadYAML("../../config/deploy/optional/node-state.yaml")
 	if err != nil || len(objects) == 0 || objects[0].GetKind() != "Role" {
-		t.Fatalf("config/deploy/node-state.yaml: %v", err)
+		t.Fatalf("config/deploy/optional/node-state.yaml: %v", err)
 	}
 	role := &rbac.Role{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(objects[0].Object, role); err != nil {

@@ -28,7 +28,7 @@ const (
 // see them come and go, asks for what its token may not do, or may do more on the node than to look.
 func (n *node) testChart(t *testing.T) {
 	since := time.Now()
-	n.install(t, "")
+	n.install(t, "{kubeletPlugin: {enabled: false}, aggregate: {enabled: false}}")
 	pid := n.pidOfImage(t)
 	status := n.guest.Run(t, "cat /proc/"+pid+"/status")
 	for _, want := range []string{"CapPrm:\t0000000000000000\n", "CapEff:\t0000000000000000\n", "CapBnd:\t0000000000000000\n", "NoNewPrivs:\t1\n", "Seccomp:\t2\n"} {
@@ -59,7 +59,7 @@ func (n *node) testChart(t *testing.T) {
 // allocated, or takes them back.
 func (n *node) testChartPlugin(t *testing.T) {
 	since := time.Now()
-	n.install(t, "kubeletPlugin: {enabled: true, enableDeviceMetadata: true}")
+	n.install(t, "{kubeletPlugin: {enableDeviceMetadata: true}, aggregate: {enabled: false}}")
 	a, b := n.apply(t, "interface"), n.apply(t, "vfio")
 	a.seesInterface(a.running(0)[0], 0)
 	b.seesFunction(b.running(0)[0], 0)

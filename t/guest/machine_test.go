@@ -113,11 +113,13 @@ func testPackage(t *testing.T, disk, release string) {
 	m.run(`cd /etc/sliced && sed -i 's|^cluster: .*|cluster: dir:/etc/sliced/policies.d|; s|^#nodeName: .*|nodeName: machine|' config.yaml
 cat >policies.d/every-vf.yaml <<'TEXT'
 ` + policy + "TEXT")
-	m.run("systemctl enable --now sliced 2>&1")
+	m.run(`install -D -m 644 /usr/share/doc/sliced/examples/publisher-only.conf /etc/systemd/system/sliced.service.d/kubelet-plugin.conf
+systemctl daemon-reload && systemctl enable --now sliced 2>&1`)
 	m.follows()
 	m.reloads()
 	m.isRestarted()
 	m.joins()
+	m.run("rm -r /etc/systemd/system/sliced.service.d") // no file of the package's
 	m.goes()
 }
 
@@ -165,7 +167,7 @@ systemctl daemon-reload && systemctl restart sliced`)
 	if m.run(content) != before {
 		m.Error("restarts have written")
 	}
-	m.run("rm -r /etc/systemd/system/sliced.service.d && systemctl daemon-reload && systemctl restart sliced")
+	m.run("rm /etc/systemd/system/sliced.service.d/soon.conf && systemctl daemon-reload && systemctl restart sliced")
 	m.offers(3)
 }
 

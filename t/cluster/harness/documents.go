@@ -47,23 +47,52 @@ func (s *APIServer) Mapper() (meta.RESTMapper, error) {
 	return restmapper.NewDiscoveryRESTMapper(groups), nil
 }
 
-// ApplyServerSide is kubectl apply --server-side of fields that the server knows only.
+// ApplyServerSide is kubectl apply --server-side --force-conflicts of fields that the server knows only.
 func (s *APIServer) ApplyServerSide(mapper meta.RESTMapper, object *unstructured.Unstructured, dryRun ...string) error {
-	kind := object.GroupVersionKind()
-	mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	if err != nil {
-		return err
-	}
-	var client dynamic.ResourceInterface = s.Dynamic.Resource(mapping.Resource)
-	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-		client = s.Dynamic.Resource(mapping.Resource).Namespace(object.GetNamespace())
-	}
-	text, err := object.MarshalJSON()
+	client, err := s.clientOf(mapper, object)
 	if err != nil {
 		return err
 	}
 	force := true
-	_, err = client.Patch(context.Background(), object.GetName(), "application/apply-patch+yaml", text, metav1.PatchOptions{
-		FieldManager: "user", Force: &force, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun})
+	return apply(client, object, metav1.PatchOptions{FieldManager: "user", Force: &force, FieldValidation: metav1.FieldValidationStrict, DryRun: dryRun})
+}
+
+// ApplyAsKubectl is kubectl apply --server-side: a field that another manager has with another value is a conflict.
+func (s *APIServer) ApplyAsKubectl(mapper meta.RESTMapper, object *unstructured.Unstructured) error {
+	client, err := s.clientOf(mapper, object)
+	if err != nil {
+		return err
+	}
+	return apply(client, object, metav1.PatchOptions{FieldManager: "kubectl", FieldValidation: metav1.FieldValidationStrict})
+}
+
+// CreateAsKubectl is kubectl apply of an object that is not there.
+func (s *APIServer) CreateAsKubectl(mapper meta.RESTMapper, object *unstructured.Unstructured) error {
+	client, err := s.clientOf(mapper, object)
+	if err != nil {
+		return err
+	}
+	_, err = client.Create(context.Background(), object, metav1.CreateOptions{FieldManager: "kubectl-client-side-apply", FieldValidation: metav1.FieldValidationStrict})
 	return err
+}
+
+func apply(client dynamic.ResourceInterface, object *unstructured.Unstructured, options metav1.PatchOptions) error {
+	text, err := object.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	_, err = client.Patch(context.Background(), object.GetName(), "application/apply-patch+yaml", text, options)
+	return err
+}
+
+func (s *APIServer) clientOf(mapper meta.RESTMapper, object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	kind := object.GroupVersionKind()
+	mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return nil, err
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		return s.Dynamic.Resource(mapping.Resource).Namespace(object.GetNamespace()), nil
+	}
+	return s.Dynamic.Resource(mapping.Resource), nil
 }

@@ -78,7 +78,7 @@ What the pod sees of the node: each a name, a path (the same inside), what kind 
 - {name: nri, path: {{ dir $plugin.nriSocketPath }}, type: DirectoryOrCreate}
 - {name: network-namespaces, path: /var/run/netns, type: DirectoryOrCreate, propagation: HostToContainer}
 {{- range $number, $directory := $plugin.cniPath }}
-- {name: cni-{{ $number }}, path: {{ $directory }}, type: {{ if eq $plugin.configurationMode "MULTUS" }}DirectoryOrCreate{{ else }}Directory{{ end }}, readOnly: true}
+- {name: cni-{{ $number }}, path: {{ $directory }}, type: DirectoryOrCreate, readOnly: true}
 {{- end }}
 # Where CNI plugins keep what they know (SR-IOV CNI, host-local).
 - {name: cni-state, path: /var/lib/cni, type: DirectoryOrCreate}
