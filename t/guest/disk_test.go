@@ -22,7 +22,7 @@ type (
 // programs are what the node runs, beside what the lab's image has.
 var programs = map[string]string{
 	"kubelet": "opt/bin", "containerd": "opt/bin", "containerd-shim-runc-v2": "opt/bin", "ctr": "opt/bin", "runc": "opt/bin",
-	"host-device": "opt/cni/bin", "static": "opt/cni/bin", "tuning": "opt/cni/bin",
+	"host-device": "opt/cni/bin", "macvlan": "opt/cni/bin", "static": "opt/cni/bin", "tuning": "opt/cni/bin",
 }
 
 // makeDisk makes the file system that outlives the guest: programs, their configuration (node/) and the one image.
@@ -83,7 +83,7 @@ func toolbox() ([]byte, error) {
 	}
 	layer := archive{}
 	layer.add("bin/busybox", program)
-	for _, applet := range []string{"cat", "env", "find", "ip", "ls", "readlink", "sh", "sleep"} {
+	for _, applet := range []string{"cat", "env", "find", "grep", "ip", "ls", "readlink", "sh", "sleep"} {
 		layer.link("bin/"+applet, "busybox")
 	}
 	image := archive{}

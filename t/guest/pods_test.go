@@ -33,6 +33,7 @@ func TestNode(t *testing.T) {
 		{"AnotherDaemon", n.testAnotherDaemon},
 		{"AnotherMode", n.testAnotherMode},
 		{"RuntimeAndKubelet", n.testRuntimeAndKubelet},
+		{"PodsPage", n.testPodsPage},
 		{"Reboot", n.testReboot},
 		{"LateScript", n.testLateScript},
 		{"Chart", n.testChart},

@@ -27,8 +27,22 @@ func (n *node) apply(t *testing.T, name string) *scenario {
 	t.Helper()
 	mine := *n.Lab
 	mine.T = t
-	s := &scenario{node: n, t: t, manifest: mine.ReadManifest(name + ".yaml")}
-	s.manifest.Namespace = name + "-" + n.Node
+	manifest := mine.ReadManifest(name + ".yaml")
+	manifest.Namespace = name + "-" + n.Node
+	return n.applyManifest(t, manifest)
+}
+
+// applyExample makes the objects of an example of docs/pods.md, for the PF of the guest.
+func (n *node) applyExample(t *testing.T, name string) *scenario {
+	t.Helper()
+	mine := *n.Lab
+	mine.T = t
+	return n.applyManifest(t, mine.ReadExample(podsPage, name, n.nameOfPF(t), "example.test/toolbox:1", core.PullNever))
+}
+
+func (n *node) applyManifest(t *testing.T, manifest *harness.Manifest) *scenario {
+	t.Helper()
+	s := &scenario{node: n, t: t, manifest: manifest}
 	t.Cleanup(func() {
 		if t.Failed() {
 			s.tell()
@@ -104,6 +118,21 @@ func (s *scenario) said(pod core.Pod, life int32) string {
 		return strings.HasSuffix(text, "\nend")
 	})
 	return text
+}
+
+// waitSaid returns when the first life of a pod's container has written all of these.
+func (s *scenario) waitSaid(pod core.Pod, wants ...string) {
+	s.t.Helper()
+	log := fmt.Sprintf("/var/log/pods/%s_%s_%s/%s/0.log", pod.Namespace, pod.Name, pod.UID, pod.Spec.Containers[0].Name)
+	s.wait(s.t, fmt.Sprintf("the container has written %q", wants), func() bool {
+		text, _ := s.guest.Try("cut -d' ' -f4- "+log, 30*time.Second)
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // end deletes the pods of scenarios, and returns when nothing is left of them.
