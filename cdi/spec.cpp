@@ -49,6 +49,21 @@ Result<Unit> check_edits(const Edits& edits, const std::string& field) {
   return Unit{};
 }
 
+// Stricter than check(): specs of an earlier version are read all the same. A launcher may read its environment by lines.
+Result<Unit> check_names_of_env(const Spec& spec) {
+  const auto is_printable = [](char c) { return c > ' ' && c < 0x7f; };
+  const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; };
+  for (const Device& device : spec.devices)
+    for (const std::string& one : device.edits.env) {
+      const std::string_view name = std::string_view(one).substr(0, one.find('='));
+      if (!std::all_of(name.begin(), name.end(), is_printable) ||
+          std::any_of(one.begin(), one.end(), is_control))
+        return invalid("devices[" + device.name + "].containerEdits.env", one,
+                       "a name of printable ASCII without space, and a value of one line");
+    }
+  return Unit{};
+}
+
 Result<Unit> check(const Spec& spec) {
   const size_t slash = spec.kind.find('/');
   if (slash == std::string::npos || !kube::is_dns_subdomain(spec.kind.substr(0, slash)) ||
@@ -123,6 +138,7 @@ std::string_view version_of(const Spec& spec) {
 
 Result<std::string> encode_spec(const Spec& spec) {
   if (auto checked = check(spec); !checked) return std::move(checked.error());
+  if (auto checked = check_names_of_env(spec); !checked) return std::move(checked.error());
   Json::Array devices;
   for (const Device& device : spec.devices)
     devices.push_back(Json::Object{{"name", device.name}, {"containerEdits", encode(device.edits)}});

@@ -48,16 +48,24 @@ Result<Spec> Store::read(std::string_view kind, std::string_view id) const {
 Result<std::vector<std::string>> Store::ids(std::string_view kind) const {
   auto names = reactor::list_names(root_, kFilesMax);
   if (!names) return names;
+  std::vector<std::string> ids;
+  for (const std::string& name : *names)
+    if (std::string id = id_of(kind, name); !id.empty()) ids.push_back(std::move(id));
+  return ids;
+}
+
+std::string Store::id_of(std::string_view kind, std::string_view file) const {
   const std::string all = name_(kind, "");
   const size_t dot = all.rfind('.');
   const std::string start = all.substr(0, dot), end = all.substr(dot);
-  std::vector<std::string> ids;
-  for (const std::string& name : *names) {
-    if (name.size() <= all.size() || !name.starts_with(start) || !name.ends_with(end)) continue;
-    std::string id = name.substr(start.size(), name.size() - all.size());
-    if (check_id(id)) ids.push_back(std::move(id));
-  }
-  return ids;
+  if (file.size() <= all.size() || !file.starts_with(start) || !file.ends_with(end)) return "";
+  std::string id(file.substr(start.size(), file.size() - all.size()));
+  return check_id(id) ? id : "";
+}
+
+Result<size_t> Store::remove_temporaries(std::string_view kind) const {
+  return reactor::remove_temporaries(root_,
+                                     [&](std::string_view file) { return !id_of(kind, file).empty(); });
 }
 
 }  // namespace sliced::cdi

@@ -35,9 +35,14 @@ class Store {
   /// ours can have.
   /// Errors: kTooLarge, kDenied, kIo. No directory is no id.
   Result<std::vector<std::string>> ids(std::string_view kind) const;
+  /// Removes what writers of that kind's specs left when they were killed (reactor::remove_temporaries()). Yields their
+  /// number. Requires: no spec is written meanwhile.
+  Result<size_t> remove_temporaries(std::string_view kind) const;
 
  private:
   std::string path(std::string_view kind, std::string_view id) const;
+  // The id in a file's name; "" it is no file of a spec of that kind.
+  std::string id_of(std::string_view kind, std::string_view file) const;
 
   const std::string root_;
   const NameFile name_;

@@ -104,6 +104,11 @@ Result<Unit> Records::remove(const Attachment& attachment) const {
   return reactor::remove_durably(directory_ + "/" + record_name(attachment));
 }
 
+Result<Unit> Records::remove_temporaries() const {
+  const auto removed = reactor::remove_temporaries(directory_, [](std::string_view) { return true; });
+  return removed ? Result<Unit>(Unit{}) : Result<Unit>(removed.error());
+}
+
 Result<Records::All> Records::read(std::string_view container_id) const {
   const auto names = reactor::list_names(directory_, kRecordsMax);
   if (!names) return Error(names.error());

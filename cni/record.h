@@ -47,6 +47,8 @@ class Records {
   /// Errors: of the directory alone (kDenied, kIo, kTooLarge above kRecordsMax); none where it does not
   /// exist. A file that goes while it is read is passed over.
   Result<All> read(std::string_view container_id) const;
+  /// Removes what writers left when they were killed. Requires: no record is written meanwhile. Errors: kDenied, kIo.
+  Result<Unit> remove_temporaries() const;
 
  private:
   const std::string directory_;

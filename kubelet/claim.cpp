@@ -14,7 +14,6 @@ using kube::Json;
 
 // Parts of a claim that decode within this; the API server takes 10 KiB of parameters for each config.
 constexpr kube::JsonLimits kLimits{.size_max = size_t{2} << 20, .depth_max = 32, .nodes_max = 100'000};
-constexpr std::string_view kPodClaimName = "resource.kubernetes.io/pod-claim-name";
 constexpr size_t kTextMax = 1'024;
 
 Error invalid(const std::string& field, const std::string& what) {
@@ -183,8 +182,8 @@ Result<Unit> read_meta(std::string_view object, Claim& out) {
   texts.want("namespace", out.namespace_);
   texts.want("uid", out.uid);
   if (texts.error()) return *texts.error();
-  if (annotation->string() != nullptr && annotation->string()->size() <= kTextMax)
-    out.pod_claim_name = *annotation->string();
+  // Whether it is a name is checked before it is used (kubelet/plan.cpp).
+  if (annotation->string() != nullptr) out.pod_claim_name = annotation->string()->substr(0, kTextMax);
   return Unit{};
 }
 

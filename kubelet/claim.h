@@ -43,10 +43,13 @@ struct ReservingPod {
   bool operator==(const ReservingPod&) const = default;
 };
 
+/// Written by the controller that makes a claim from a template, and by anyone who may edit the claim.
+inline constexpr std::string_view kPodClaimName = "resource.kubernetes.io/pod-claim-name";
+
 /// The members have the names of the API's fields in our spelling; what the object leaves out is empty, or false.
 struct Claim {
   std::string namespace_, name, uid;
-  std::string pod_claim_name;  // annotation resource.kubernetes.io/pod-claim-name, "" none
+  std::string pod_claim_name;  // annotation kPodClaimName, as its author wrote it; "" none
   bool is_allocated = false;
   kube::NodeSelector nodes;  // where its devices can be reached from
   std::vector<AllocatedDevice> devices;

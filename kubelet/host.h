@@ -52,6 +52,10 @@ class Host {
   /// Which process, or which pod, may still use the claim's devices; "" none does. Errors: that cannot be seen.
   virtual Result<std::string> user_of(const PreparedClaim& claim) const = 0;
 
+  /// Removes the temporary files that a writer left when it was killed: of the checkpoint, of specs and metadata of these
+  /// drivers, of device infos ("" there are none). Requires: nothing is written meanwhile.
+  virtual Result<Unit> remove_temporaries(const std::vector<std::string>& drivers,
+                                          const std::string& device_info_directory) const = 0;
   /// All of it, or what failed first.
   virtual Result<Unit> apply(const FileChange& change) const = 0;
   virtual Result<Unit> write_checkpoint(const std::string& text) const = 0;

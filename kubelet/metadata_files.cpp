@@ -187,6 +187,17 @@ Result<Unit> MetadataFiles::remove(const MetadataFile& file) const {
   return Unit{};
 }
 
+Result<Unit> MetadataFiles::remove_temporaries(const std::string& driver) const {
+  using namespace metadata_files;
+  const auto files = list(driver);
+  if (!files) return files.error();
+  for (const MetadataFile& file : *files) {
+    const auto folders = walk(plugins_, file, false);
+    if (folders) ::unlinkat(folders->open.back().get(), kTemporary, 0);
+  }
+  return Unit{};
+}
+
 Result<std::vector<MetadataFile>> MetadataFiles::list(const std::string& driver) const {
   using namespace metadata_files;
   std::vector<MetadataFile> out;

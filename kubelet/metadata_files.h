@@ -26,6 +26,8 @@ class MetadataFiles {
   Result<Unit> remove(const MetadataFile& file) const;
   /// Of a driver, in order; whatever else lies there is passed over.
   Result<std::vector<MetadataFile>> list(const std::string& driver) const;
+  /// Removes what writers of that driver's files left when they were killed. Requires: no file is written meanwhile.
+  Result<Unit> remove_temporaries(const std::string& driver) const;
 
  private:
   const std::string plugins_;

@@ -338,6 +338,27 @@ Result<std::string> NodeHost::restore(const PreparedDevice& device) const {
 
 // ---- files
 
+Result<Unit> NodeHost::remove_temporaries(const std::vector<std::string>& drivers,
+                                          const std::string& device_info_directory) const {
+  using namespace node_host;
+  for (const std::string& driver : drivers) {
+    if (auto removed = specs_.remove_temporaries(cdi_kind(driver)); !removed)
+      return std::move(removed.error());
+    if (auto removed = metadata_specs_.remove_temporaries(metadata_kind(driver)); !removed)
+      return std::move(removed.error());
+    if (auto removed = metadata_.remove_temporaries(driver); !removed) return removed;
+  }
+  const auto is_info = [](std::string_view name) { return name.ends_with("-device.json"); };
+  if (!device_info_directory.empty())
+    if (auto removed = reactor::remove_temporaries(device_info_directory, is_info); !removed)
+      return std::move(removed.error());
+  const std::string own = last(paths_.checkpoint);
+  auto removed =
+      reactor::remove_temporaries(paths_.checkpoint.substr(0, paths_.checkpoint.size() - own.size()),
+                                  [&](std::string_view name) { return name == own; });
+  return removed ? Result<Unit>(Unit{}) : std::move(removed.error());
+}
+
 Result<Unit> NodeHost::apply(const FileChange& change) const {
   std::vector<reactor::DurableFile> files;
   for (const auto& [spec, id] : change.specs) {

@@ -60,6 +60,8 @@ class NodeHost final : public Host {
   Result<Unit> set_mac(const PreparedDevice& device, const std::string& mac) const override;
   Result<std::string> restore(const PreparedDevice& device) const override;
   Result<std::string> user_of(const PreparedClaim& claim) const override;
+  Result<Unit> remove_temporaries(const std::vector<std::string>& drivers,
+                                  const std::string& device_info_directory) const override;
   Result<Unit> apply(const FileChange& change) const override;
   Result<Unit> write_checkpoint(const std::string& text) const override;
   Result<std::string> read_checkpoint() const override;

@@ -5,6 +5,7 @@
 
 #include "hotplug/held_facts.h"
 #include "kube/json.h"
+#include "kube/names.h"
 #include "kubelet/device_metadata.h"
 #include "reactor/base/text.h"
 
@@ -79,6 +80,31 @@ Result<Unit> check_vfio(const PreparedDevice& device, const std::string& where) 
   if (!device.holding.is_exclusive || !device.share_id.empty())
     return Error{Errc::kInvalid, where + ": driver is vfio-pci, and " + escaped(device.device) +
                                      " is a shared device: others would lose it"};
+  return Unit{};
+}
+
+// Names of the claim's object and annotation become parts of variables' names and of paths. The API server checks all but
+// the annotation.
+Result<Unit> check_names(const Claim& claim, const std::string& driver) {
+  const auto invalid = [](const std::string& field, const std::string& value, const char* expected) {
+    return Error{Errc::kInvalid, field + " is " + in_quotes(value, 64) + ", expected " + expected};
+  };
+  constexpr const char* kLabel = "a DNS label (a-z, 0-9 and -, at most 63)";
+  if (!kube::is_dns_label(claim.namespace_)) return invalid("metadata.namespace", claim.namespace_, kLabel);
+  if (!kube::is_dns_subdomain(claim.name))
+    return invalid("metadata.name", claim.name, "a DNS subdomain (a-z, 0-9, - and ., at most 253)");
+  if (!claim.pod_claim_name.empty() && !kube::is_dns_label(claim.pod_claim_name))
+    return invalid("metadata.annotations[" + std::string(kPodClaimName) + "]", claim.pod_claim_name,
+                   "the name of a claim in the pod's spec, a DNS label (a-z, 0-9 and -, at most 63): remove "
+                   "the annotation, or correct it");
+  for (size_t i = 0; i < claim.devices.size(); ++i) {
+    const AllocatedDevice& device = claim.devices[i];
+    const std::string main = main_request(device.request);
+    if (device.driver != driver || (kube::is_dns_label(main) && device.request.size() <= 2 * 63 + 1))
+      continue;
+    return invalid("status.allocation.devices.results[" + std::to_string(i) + "].request", device.request,
+                   "one DNS label, or two with / between");
+  }
   return Unit{};
 }
 
@@ -181,6 +207,8 @@ Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const 
                            const std::set<std::string>& taken, const PlanSettings& settings) {
   using namespace plan_rules;
   const PrepareRequest who{claim.namespace_, claim.name, claim.uid};
+  if (auto checked = check_names(claim, driver); !checked)
+    return std::move(checked.error()).in(describe(who));
   const auto configs = VfConfigs::decode(claim, driver);
   if (!configs) return Error(configs.error()).in(describe(who));
   PreparedClaim out{.driver = driver,

@@ -188,9 +188,11 @@ void ClaimPreparer::forget_peer(const std::set<std::pair<PreparedKey, std::strin
 void ClaimPreparer::start(std::function<void()> ready) {
   refusal_.clear();
   auto recalled = std::make_shared<Records>();
-  const auto work = [recalled, host = ports_.host, drivers = settings_.files.drivers,
-                     boot_id = knowledge_.boot_id(), may_wait = ++starts_ < kStartsMax] {
-    *recalled = read_records(*host, drivers, boot_id, may_wait);
+  const auto work = [recalled, host = ports_.host, files = settings_.files, boot_id = knowledge_.boot_id(),
+                     may_wait = ++starts_ < kStartsMax] {
+    const auto removed = host->remove_temporaries(files.drivers, files.device_info_directory);
+    *recalled = read_records(*host, files.drivers, boot_id, may_wait);
+    if (!removed) recalled->leftovers = removed.error().what;
   };
   start_job_ =
       ports_.executor.run(work, Millis{0}, [this, recalled, ready = std::move(ready)](bool finished) {
@@ -204,6 +206,9 @@ void ClaimPreparer::start(std::function<void()> ready) {
 
 void ClaimPreparer::take_over(Records recalled) {
   start_job_.reset();
+  if (!recalled.leftovers.empty())
+    ports_.log.warning("temporary files of a daemon that was killed cannot be removed",
+                       {{"problem", recalled.leftovers}, {"remedy", "remove them: nothing reads them"}});
   if (!recalled.problem.empty())
     ports_.log.warning("what was prepared before is not known by its record; CDI specs tell of it",
                        {{"problem", recalled.problem},

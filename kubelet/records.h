@@ -15,6 +15,7 @@ struct Records {
   std::string from = "nothing";
   std::string problem;               // why it is not the checkpoint that tells; "" it does, or there is none
   std::vector<std::string> unknown;  // devices on vfio-pci whose facts of before nobody knows
+  std::string leftovers;             // why temporary files could not be removed; "" they were
   std::string unread;                // why nothing was read, and may be later; "" it was
 };
 

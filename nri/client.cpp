@@ -34,21 +34,22 @@ void Client::call(std::string service, std::string method, std::string payload, 
                                               .timeout = timeout})}));
 }
 
-void Client::end(uint32_t stream, Result<std::string> outcome) {
+bool Client::end(uint32_t stream, Result<std::string> outcome) {
   auto found = pending_.extract(stream);
-  if (found.empty()) return;
+  if (found.empty()) return false;
   const Pending call = std::move(found.mapped());
   if (!outcome) outcome = std::move(outcome.error()).in(call.method);
-  call.on_answer(std::move(outcome));  // last statement: *this may be gone
+  call.on_answer(std::move(outcome));  // *this may be gone
+  return true;
 }
 
 void Client::receive(std::string_view bytes) {
   reader_.add(bytes);
   const std::weak_ptr<bool> alive = alive_;
   while (auto frame = reader_.next()) {
-    if (frame->type != FrameType::kResponse) continue;
-    end(frame->stream, outcome_of(*frame));
+    const bool is_answer = frame->type == FrameType::kResponse && end(frame->stream, outcome_of(*frame));
     if (alive.expired()) return;
+    if (!is_answer) ++ignored_;
   }
 }
 

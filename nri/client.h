@@ -30,6 +30,8 @@ class Client {
   void call(std::string service, std::string method, std::string payload, Millis timeout, OnAnswer on_answer);
   /// Bytes of the connection. Last thing a caller does with it, for the client may be gone.
   void receive(std::string_view bytes);
+  /// Frames that answered no call, of the whole connection. Its owner ends a connection that sends them without end.
+  size_t ignored() const { return ignored_; }
 
  private:
   struct Pending {
@@ -37,12 +39,13 @@ class Client {
     OnAnswer on_answer;
     reactor::Ticket timer;
   };
-  // Nothing for a stream that nobody waits on.
-  void end(uint32_t stream, Result<std::string> outcome);
+  // False: no call waits for an answer on the stream.
+  bool end(uint32_t stream, Result<std::string> outcome);
 
   reactor::Scheduler& scheduler_;
   Send send_;
   FrameReader reader_;
+  size_t ignored_ = 0;
   uint32_t next_stream_ = 1;
   // By stream; odd numbers, each two above the last (ttrpc's PROTOCOL.md).
   std::map<uint32_t, Pending> pending_;

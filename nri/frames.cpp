@@ -1,6 +1,7 @@
 #include "nri/frames.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sliced::nri {
 
@@ -28,25 +29,27 @@ std::string encode_frame(const Frame& frame) {
 void FrameReader::add(std::string_view bytes) {
   const size_t passed = std::min(pass_over_, bytes.size());
   pass_over_ -= passed;
+  bytes_.erase(0, std::exchange(at_, 0));
   bytes_.append(bytes.substr(passed));
 }
 
 std::optional<Frame> FrameReader::next() {
-  if (bytes_.size() < kFrameHeaderBytes) return std::nullopt;
-  const size_t size = read_u32(bytes_, 0);
+  const size_t there = bytes_.size() - at_;
+  if (there < kFrameHeaderBytes) return std::nullopt;
+  const size_t size = read_u32(bytes_, at_);
   const bool too_large = size > kFrameDataMax;
-  if (!too_large && bytes_.size() - kFrameHeaderBytes < size) return std::nullopt;
-  Frame frame{.stream = read_u32(bytes_, 4),
-              .type = static_cast<FrameType>(bytes_[8]),
-              .flags = static_cast<uint8_t>(bytes_[9]),
+  if (!too_large && there - kFrameHeaderBytes < size) return std::nullopt;
+  Frame frame{.stream = read_u32(bytes_, at_ + 4),
+              .type = static_cast<FrameType>(bytes_[at_ + 8]),
+              .flags = static_cast<uint8_t>(bytes_[at_ + 9]),
               .too_large = too_large};
-  const size_t here = std::min(size, bytes_.size() - kFrameHeaderBytes);
+  const size_t here = std::min(size, there - kFrameHeaderBytes);
   if (too_large)
     pass_over_ = size - here;
   else
-    frame.data = bytes_.substr(kFrameHeaderBytes, size);
-  bytes_.erase(0, kFrameHeaderBytes + here);
-  if (bytes_.empty()) bytes_ = {};  // a large frame's memory goes with it
+    frame.data = bytes_.substr(at_ + kFrameHeaderBytes, size);
+  at_ += kFrameHeaderBytes + here;
+  if (at_ == bytes_.size()) bytes_ = {}, at_ = 0;  // releases the memory of a large frame
   return frame;
 }
 

@@ -27,7 +27,7 @@ struct Frame {
 std::string encode_frame(const Frame& frame);
 
 /// Frames out of bytes as they arrive. Keeps no more than one frame and what was added last: memory is taken
-/// as bytes come, not as a header announces them.
+/// as bytes come, not as a header announces them. Work: linear in the bytes, however small the frames are.
 class FrameReader {
  public:
   /// Then next() until there is none.
@@ -38,6 +38,7 @@ class FrameReader {
 
  private:
   std::string bytes_;
+  size_t at_ = 0;         // bytes_ before it are read
   size_t pass_over_ = 0;  // of the data of a frame that is too large
 };
 

@@ -14,7 +14,7 @@ namespace {
 using proto::borrowed;
 using proto::borrowed_bytes;
 
-constexpr size_t kStatusTextMax = 1024;
+constexpr size_t kStatusTextMax = 1024, kNameTextMax = 256;
 constexpr Millis kTimeoutMax{600'000};  // nobody waits longer; beyond, numbers overflow
 
 Millis bounded(int64_t millis) { return Millis{std::clamp<int64_t>(millis, 0, kTimeoutMax.count())}; }
@@ -48,7 +48,40 @@ Container container_of(const Sliced__Nri__Container& from) {
   return container;
 }
 
+size_t bytes_of(const std::vector<std::string>& texts) {
+  size_t bytes = 0;
+  for (const std::string& one : texts) bytes += sizeof one + one.size();
+  return bytes;
+}
+
+template <class Value>
+Result<Value> bounded_value(Value value, const char* what, size_t bytes_max) {
+  if (const size_t bytes = bytes_of(value); bytes > bytes_max)
+    return Error{Errc::kTooLarge, std::string(what) + " " + in_quotes(value.id, 64) + " has " +
+                                      std::to_string(bytes) + " bytes, at most " + std::to_string(bytes_max) +
+                                      " are kept"};
+  return value;
+}
+
+Result<PodSandbox> decode_sandbox(const Sliced__Nri__PodSandbox& from) {
+  return bounded_value(sandbox_of(from), "pod sandbox", kSandboxBytesMax);
+}
+
+Result<Container> decode_container(const Sliced__Nri__Container& from) {
+  return bounded_value(container_of(from), "container", kContainerBytesMax);
+}
+
 }  // namespace
+
+size_t bytes_of(const PodSandbox& pod) {
+  return sizeof pod + pod.id.size() + pod.name.size() + pod.namespace_name.size() + pod.uid.size() +
+         pod.network_namespace.size() + bytes_of(pod.ips);
+}
+
+size_t bytes_of(const Container& container) {
+  return sizeof container + container.id.size() + container.sandbox_id.size() + container.name.size() +
+         bytes_of(container.cdi_devices);
+}
 
 std::string encode_request(const Request& request) {
   Sliced__Ttrpc__Request raw = SLICED__TTRPC__REQUEST__INIT;
@@ -119,9 +152,9 @@ Result<Configure> decode_configure(std::string_view bytes) {
   auto raw = proto::unpack<Sliced__Nri__ConfigureRequest>(sliced__nri__configure_request__descriptor, bytes,
                                                           kMessageMemoryMax);
   if (!raw) return std::move(raw.error());
-  return Configure{.runtime_name = text((*raw)->runtime_name),
-                   .runtime_version = text((*raw)->runtime_version),
-                   .nri_version = text((*raw)->nri_version),
+  return Configure{.runtime_name = printable(proto::text((*raw)->runtime_name), kNameTextMax),
+                   .runtime_version = printable(proto::text((*raw)->runtime_version), kNameTextMax),
+                   .nri_version = printable(proto::text((*raw)->nri_version), kNameTextMax),
                    .request_timeout = bounded((*raw)->request_timeout)};
 }
 
@@ -130,9 +163,16 @@ Result<Synchronize> decode_synchronize(std::string_view bytes) {
                                                             bytes, kMessageMemoryMax);
   if (!raw) return std::move(raw.error());
   Synchronize all{.more = (*raw)->more != 0};
-  for (size_t i = 0; i < (*raw)->n_pods; ++i) all.pods.push_back(sandbox_of(*(*raw)->pods[i]));
-  for (size_t i = 0; i < (*raw)->n_containers; ++i)
-    all.containers.push_back(container_of(*(*raw)->containers[i]));
+  for (size_t i = 0; i < (*raw)->n_pods; ++i) {
+    auto pod = decode_sandbox(*(*raw)->pods[i]);
+    if (!pod) return std::move(pod.error());
+    all.pods.push_back(*std::move(pod));
+  }
+  for (size_t i = 0; i < (*raw)->n_containers; ++i) {
+    auto container = decode_container(*(*raw)->containers[i]);
+    if (!container) return std::move(container.error());
+    all.containers.push_back(*std::move(container));
+  }
   return all;
 }
 
@@ -141,8 +181,13 @@ Result<SandboxCall> decode_sandbox_call(std::string_view bytes) {
                                                         kMessageMemoryMax);
   if (!raw) return std::move(raw.error());
   if ((*raw)->pod == nullptr) return Error{Errc::kInvalid, "a call about a sandbox names none"};
-  SandboxCall call{.pod = sandbox_of(*(*raw)->pod)};
-  if (const auto* container = (*raw)->container) call.container = container_of(*container);
+  auto pod = decode_sandbox(*(*raw)->pod);
+  if (!pod) return std::move(pod.error());
+  SandboxCall call{.pod = *std::move(pod)};
+  if ((*raw)->container == nullptr) return call;
+  auto container = decode_container(*(*raw)->container);
+  if (!container) return std::move(container.error());
+  call.container = *std::move(container);
   return call;
 }
 

@@ -75,6 +75,12 @@ struct Container {
   bool operator==(const Container&) const = default;
 };
 
+/// Of one sandbox, and of one container, in memory: some hundred times what a runtime sends.
+inline constexpr size_t kSandboxBytesMax = 64u << 10, kContainerBytesMax = 256u << 10;
+/// Memory of the value with its texts, in bytes.
+size_t bytes_of(const PodSandbox& pod);
+size_t bytes_of(const Container& container);
+
 /// What the runtime says of itself before anything else.
 /// request_timeout is what each of our answers has, and not what a pod has (plugin.h, Reply::deadline).
 struct Configure {
@@ -102,7 +108,7 @@ struct SandboxCall {
 inline constexpr int32_t kSandboxAndCreateEvents = 0b1111;
 
 // What we say, and what we are told. Errors of decoding: kInvalid (no such message, or one that takes more memory than
-// kMessageMemoryMax). Fields that are not named above are passed over.
+// kMessageMemoryMax); kTooLarge (a sandbox or container above kSandboxBytesMax or kContainerBytesMax). Fields that are not named above are passed over.
 // name and index: the options' (--nri-plugin-name, --nri-plugin-index); version: ours, for the runtime's log.
 std::string encode_register(std::string_view name, std::string_view index, std::string_view version);
 std::string encode_configure_answer(int32_t events);

@@ -25,23 +25,30 @@ std::string encode_pieces(uint32_t connection, std::string_view bytes) {
   return out;
 }
 
-void PieceReader::add(std::string_view bytes) { bytes_ += bytes; }
+void PieceReader::add(std::string_view bytes) {
+  bytes_.erase(0, std::exchange(at_, 0));
+  bytes_ += bytes;
+}
 
 Result<std::optional<Piece>> PieceReader::next() {
   while (left_ == 0) {
-    if (bytes_.size() < kPieceHeaderBytes) return std::optional<Piece>{};
-    connection_ = read_u32(bytes_, 0);
-    left_ = read_u32(bytes_, 4);
+    if (bytes_.size() - at_ < kPieceHeaderBytes) return std::optional<Piece>{};
+    connection_ = read_u32(bytes_, at_);
+    left_ = read_u32(bytes_, at_ + 4);
+    at_ += kPieceHeaderBytes;
     if (connection_ == 0 || left_ > kPieceReadMax)
       return Error{Errc::kInvalid, "the multiplexer announces " + std::to_string(left_) +
                                        " bytes of connection " + std::to_string(connection_)};
-    bytes_.erase(0, kPieceHeaderBytes);
+    const bool is_known = connection_ == kPluginConnection || connection_ == kRuntimeConnection;
+    if ((left_ == 0 || !is_known) && ++idle_ > kIdlePiecesMax)
+      return Error{Errc::kInvalid, "the multiplexer sent " + std::to_string(idle_) +
+                                       " pieces that are empty or of a connection that is not open"};
   }
-  if (bytes_.empty()) return std::optional<Piece>{};
-  const size_t here = std::min(left_, bytes_.size());
+  if (at_ == bytes_.size()) return std::optional<Piece>{};
+  const size_t here = std::min(left_, bytes_.size() - at_);
+  Piece piece{.connection = connection_, .bytes = bytes_.substr(at_, here)};
   left_ -= here;
-  Piece piece{.connection = connection_, .bytes = bytes_.substr(0, here)};
-  bytes_.erase(0, here);
+  at_ += here;
   return std::optional<Piece>(std::move(piece));
 }
 

@@ -25,17 +25,25 @@ struct Piece {
   std::string bytes;
 };
 
-/// Pieces out of the trunk's bytes as they arrive. Nothing is kept but the beginning of a header.
+/// Pieces out of the trunk's bytes as they arrive. Keeps the beginning of a header between two calls of add().
+/// Work: linear in the bytes, however they are cut.
 class PieceReader {
  public:
-  /// What can be said of these bytes goes out through next().
+  /// Of the whole trunk. Go's multiplexer sends none: its writers flush buffers that hold something.
+  static constexpr size_t kIdlePiecesMax = 1024;
+
+  /// Appends bytes of the trunk; next() returns the pieces.
   void add(std::string_view bytes);
-  /// nullopt: there is no more for now. kInvalid: a header announces what nobody may send (more than a frame
-  /// of ttrpc, or the reserved connection 0); nothing can be read any more.
+  /// nullopt: no whole header or no data yet. A piece without bytes is not returned.
+  /// Errors: kInvalid: a header announces more than a ttrpc frame or names the reserved connection 0, or more than
+  /// kIdlePiecesMax pieces were empty or of a connection that is neither ours nor the runtime's. The trunk cannot be read any
+  /// more.
   Result<std::optional<Piece>> next();
 
  private:
   std::string bytes_;
+  size_t at_ = 0;    // bytes_ before it are read
+  size_t idle_ = 0;  // pieces that were empty or of another connection
   uint32_t connection_ = 0;
   size_t left_ = 0;  // of the piece that has begun
 };

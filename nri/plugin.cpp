@@ -18,8 +18,10 @@ constexpr std::string_view kNriVersion = "v0.12.3";  // whose api.proto we speak
 
 constexpr Millis kRegistrationTimeout{5'000};  // the runtime's own default
 constexpr size_t kUnsentMax = 1u << 20;        // answers are small: a runtime that reads none is gone
-// Of all parts of a Synchronize: some hundred times what a node has.
-constexpr size_t kPodsMax = 65'536, kContainersMax = 262'144;
+// Of all parts of a Synchronize, in memory: a node with 500 pods and 2,000 containers has less than 2 MiB.
+constexpr size_t kSynchronizeBytesMax = 48u << 20;
+// Of one connection: frames that ask nothing and answer nothing. A late answer now and then is one.
+constexpr size_t kIgnoredFramesMax = 1024;
 
 // Pods with interfaces wait while we are not connected: sooner than towards a server that many share.
 constexpr reactor::BackoffPolicy kReconnect{.initial = Millis{100},
@@ -63,6 +65,7 @@ struct Session {
   std::optional<Server> server;
   std::optional<Client> client;
   Synchronize seen;  // parts so far
+  size_t seen_bytes = 0;
   bool over = false;
 };
 
@@ -152,6 +155,8 @@ void Plugin::State::receive(const std::shared_ptr<Session>& at, std::string_view
     if (!*piece) return;
     if ((*piece)->connection == kPluginConnection) at->server->receive((*piece)->bytes);
     if ((*piece)->connection == kRuntimeConnection) at->client->receive((*piece)->bytes);
+    if (!at->over && at->server->ignored() + at->client->ignored() > kIgnoredFramesMax)
+      return lose("the runtime sends frames that ask and answer nothing");
   }
 }
 
@@ -200,15 +205,19 @@ void Plugin::State::synchronize(std::string_view payload, Answer answer) {
   auto part = decode_synchronize(payload);
   if (!part) return (void)answer.refuse(Code::kInvalidArgument, part.error().what);
   Synchronize& seen = session->seen;
-  if (seen.pods.size() + part->pods.size() > kPodsMax ||
-      seen.containers.size() + part->containers.size() > kContainersMax) {
-    seen = {};
-    return (void)answer.refuse(Code::kResourceExhausted, "more pods or containers than can be kept");
+  for (const PodSandbox& pod : part->pods) session->seen_bytes += bytes_of(pod);
+  for (const Container& container : part->containers) session->seen_bytes += bytes_of(container);
+  if (session->seen_bytes > kSynchronizeBytesMax) {
+    seen = {}, session->seen_bytes = 0;
+    return (void)answer.refuse(Code::kResourceExhausted, "pods and containers take more than " +
+                                                             std::to_string(kSynchronizeBytesMax >> 20) +
+                                                             " MiB: they are not kept");
   }
   std::move(part->pods.begin(), part->pods.end(), std::back_inserter(seen.pods));
   std::move(part->containers.begin(), part->containers.end(), std::back_inserter(seen.containers));
   if (part->more) return (void)answer.give(encode_synchronize_answer(true));
   const Synchronize all = std::exchange(seen, {});
+  session->seen_bytes = 0;
   hooks.synchronize(all.pods, all.containers, Reply(std::move(answer), [this] { up(); }));
 }
 

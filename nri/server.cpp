@@ -46,6 +46,7 @@ struct Server::State {
   Millis timeout = kTimeoutUnsaid;
   FrameReader reader;
   uint32_t last_stream = 0;
+  size_t ignored = 0;
   std::map<uint32_t, Call> calls;
   bool gone = false;
 };
@@ -81,7 +82,7 @@ void Server::State::take(const std::shared_ptr<State>& self, const Frame& frame)
   if (frame.too_large)
     return refuse(frame.stream, Code::kResourceExhausted,
                   "a message of more than " + std::to_string(kFrameDataMax) + " bytes");
-  if (frame.type == FrameType::kResponse) return;  // to nobody's request: we ask nothing here
+  if (frame.type == FrameType::kResponse) return void(++ignored);  // this side asks nothing here
   if (frame.type != FrameType::kRequest)
     return refuse(frame.stream, Code::kInvalidArgument, "no stream is open, and none can be opened");
   if (frame.stream % 2 != 1 || frame.stream <= last_stream)
@@ -133,6 +134,8 @@ void Server::receive(std::string_view bytes) {
     state->take(state, *frame);
   }
 }
+
+size_t Server::ignored() const { return state_->ignored; }
 
 void Server::set_timeout(Millis timeout) { state_->timeout = timeout; }
 

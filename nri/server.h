@@ -53,6 +53,9 @@ class Server {
   /// Bytes of the connection.
   /// Last thing a caller does with it, for a method may have dropped the server.
   void receive(std::string_view bytes);
+  /// Frames without an answer (responses, to which nothing was asked), of the whole connection. Its owner ends a connection
+  /// that sends them without end.
+  size_t ignored() const;
   /// How long a caller waits that does not say; 2 s at first, as NRI's runtimes.
   void set_timeout(Millis timeout);
 

@@ -128,11 +128,36 @@ Result<Unit> write_durably(const std::string& path, std::string_view text, unsig
 
 Result<Unit> remove_durably(const std::string& path) {
   using namespace durable_file;
-  if (::unlink(path.c_str()) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return Unit{};
-    return failed("remove", path);
+  bool is_removed = false;
+  for (const std::string& one : {temporary_of(path), path}) {
+    if (::unlink(one.c_str()) == 0)
+      is_removed = true;
+    else if (errno != ENOENT && errno != ENOTDIR)
+      return failed("remove", one);
   }
-  return sync_directory(directory_of(path));
+  return is_removed ? sync_directory(directory_of(path)) : Result<Unit>(Unit{});
+}
+
+Result<size_t> remove_temporaries(const std::string& directory,
+                                  const std::function<bool(std::string_view)>& is_ours) {
+  using namespace durable_file;
+  constexpr std::string_view kEnd = ".tmp";
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), &::closedir);
+  if (open == nullptr) return errno == ENOENT ? Result<size_t>(size_t{0}) : failed("list", directory);
+  std::vector<std::string> found;
+  errno = 0;
+  while (const dirent* entry = ::readdir(open.get())) {
+    const std::string_view name = entry->d_name;
+    if (name.size() > 1 + kEnd.size() && name.starts_with('.') && name.ends_with(kEnd) &&
+        is_ours(name.substr(1, name.size() - 1 - kEnd.size())))
+      found.emplace_back(name);
+    errno = 0;
+  }
+  if (errno != 0) return failed("list", directory);
+  for (const std::string& name : found)
+    if (::unlinkat(::dirfd(open.get()), name.c_str(), 0) != 0 && errno != ENOENT)
+      return failed("remove", directory + "/" + name);
+  return found.size();
 }
 
 Result<std::string> read_whole(const std::string& path, size_t size_max) {

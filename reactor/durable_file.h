@@ -2,6 +2,7 @@
 // Small files that must be there after a power cut, whole. Knows neither loop nor libuv; every call blocks, so
 // workers make them.
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,14 @@ struct DurableFile {
 /// first of them alone.
 Result<Unit> write_durably(const std::vector<DurableFile>& files);
 
-/// Afterwards there is no such file, also after a power cut. One that is not there is no error.
+/// Afterwards neither the file nor its temporary file exists, also after a power cut. One that is not there is no error.
 Result<Unit> remove_durably(const std::string& path);
+
+/// Removes the temporary files of writers that were killed: files ".<name>.tmp" in the directory for which is_ours(name) is
+/// true. Yields their number; 0 without a directory.
+/// Requires: no write_durably() into the directory runs meanwhile. Errors: kDenied, kIo.
+Result<size_t> remove_temporaries(const std::string& directory,
+                                  const std::function<bool(std::string_view name)>& is_ours);
 
 /// Errors: kNotFound, kDenied, kTooLarge, kInvalid (no regular file), kIo.
 /// The file of a path that somebody writes meanwhile may be read half; one of write_durably() never is.

@@ -26,6 +26,12 @@ std::string named(const cni::Attachment& attachment) {
   return "interface " + escaped(attachment.interface) + " of sandbox " + escaped(attachment.container_id);
 }
 
+Result<Unit> check_record(const cni::Record& record) {
+  if (auto good = cni::check(record.attachment); !good) return good;
+  const auto network = cni::decode_network(record.config, record.network);
+  return network ? Result<Unit>(Unit{}) : Result<Unit>(network.error());
+}
+
 using Namespace = std::shared_ptr<const int>;
 
 // Closed with its last holder; null: there is none.
@@ -89,6 +95,7 @@ void Attachments::start(std::function<void()> ready) {
       [found, open, records = ports_.records] {
         *found = records->read("");
         if (!*found) return;
+        (void)records->remove_temporaries();  // in nobody's way where they stay
         for (const cni::Record& record : (*found)->records)
           if (Namespace& held = (*open)[namespace_key(record.attachment)]; held == nullptr)
             held = open_namespace(record.attachment.network_namespace);
@@ -185,6 +192,14 @@ std::string Attachments::holder_of(const cni::Record& record) const {
 }
 
 void Attachments::attach(cni::Record record, TimePoint deadline, OnAttached done) {
+  // Checked before anything is kept or undone: a DEL with arguments that fail here would fail for ever, too.
+  if (Result<Unit> good = check_record(record); !good) {
+    const auto refuse = [why = good.error(), done = std::move(done)](Turns::Done ends) {
+      ends();
+      done(Error(why));
+    };
+    return turns_.add({}, refuse);
+  }
   // A pod has one sandbox at a time: what another one has, which ended without a word to us, goes first.
   const std::string_view pod = pod_uid_of(record.attachment);
   std::vector<cni::Attachment> before;

@@ -62,7 +62,8 @@ class Attachments {
   /// undone.
   void start(std::function<void()> ready);
 
-  /// Of one that is attached already: at once what it is. Errors: those of cni::run_chain, kTimeout, kBusy (the
+  /// Of one that is attached already: at once what it is. Errors: kInvalid and kTooLarge of a record whose attachment or
+  /// network fails cni::check() or cni::decode_network(): nothing is kept, run or undone; those of cni::run_chain, kTimeout, kBusy (the
   /// device is in another pod's sandbox), kIo (no record can be written); after one the record may still be there,
   /// and is the caller's to detach.
   /// The deadline ends with the record on disk; ADD has what is left of it but for the last 150 ms.

@@ -29,6 +29,19 @@ std::set<std::string> pods_of(const PreparedClaims& prepared) {
   return out;
 }
 
+// The sandbox's id names a file, the pod's uid and name are kept in the checkpoint: checked before anything is kept.
+Result<Unit> check(const nri::PodSandbox& pod) {
+  constexpr size_t kNameMax = 253;
+  const auto invalid = [&](const char* field, const std::string& value, const char* expected) {
+    return Error{Errc::kInvalid, "pod sandbox " + in_quotes(pod.id, 64) + ": " + field + " is " +
+                                     in_quotes(value, 64) + ", expected " + expected};
+  };
+  if (!cni::is_cni_name(pod.id)) return invalid("id", pod.id, "1 to 128 letters, digits and _ . -");
+  if (!cni::is_cni_name(pod.uid)) return invalid("uid", pod.uid, "1 to 128 letters, digits and _ . -");
+  if (pod.name.size() > kNameMax) return invalid("name", pod.name, "at most 253 bytes");
+  return Unit{};
+}
+
 bool may_run(const nri::Container& container) { return container.state != nri::ContainerState::kStopped; }
 
 }  // namespace
@@ -81,13 +94,17 @@ std::string Sandboxes::clash_in(const nri::PodSandbox& pod,
   return "";
 }
 
-void Sandboxes::learn_pod(const nri::PodSandbox& pod, const nri::Container& container) {
-  if (pod.uid.empty() || !handlers_.on_pod) return;
-  for (const PreparedKey& key : claims_used(prepared_(), container.cdi_devices)) {
+Result<Unit> Sandboxes::learn_pod(const nri::PodSandbox& pod, const nri::Container& container) {
+  if (pod.uid.empty() || !handlers_.on_pod) return Unit{};
+  const auto claims = claims_used(prepared_(), container.cdi_devices);
+  if (claims.empty()) return Unit{};
+  if (auto good = check(pod); !good) return good;
+  for (const PreparedKey& key : claims) {
     const auto& pods = prepared_().at(key).pods;
     if (std::none_of(pods.begin(), pods.end(), [&](const ReservingPod& one) { return one.uid == pod.uid; }))
       handlers_.on_pod(key, {pod.name, pod.uid});
   }
+  return Unit{};
 }
 
 // ---- up
@@ -97,13 +114,14 @@ void Sandboxes::run_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) {
 }
 
 void Sandboxes::create_container(nri::PodSandbox pod, nri::Container container, nri::Reply reply) {
-  learn_pod(pod, container);
+  if (const auto learned = learn_pod(pod, container); !learned) return void(reply.refuse(learned.error()));
   raise(std::move(pod), std::move(reply));
 }
 
 void Sandboxes::raise(nri::PodSandbox pod, nri::Reply reply) {
   auto missing = missing_of(pod);
   if (missing.empty()) return void(reply.agree());
+  if (const auto good = check(pod); !good) return void(reply.refuse(good.error()));
   if (pod.network_namespace.empty())
     return void(reply.refuse(
         {Errc::kInvalid, named(pod) + " has no network namespace of its own (hostNetwork), and " +
@@ -220,7 +238,10 @@ void Sandboxes::synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::
   for (const nri::Container& container : containers)
     if (const auto pod = by_id.find(container.sandbox_id); pod != by_id.end() && may_run(container))
       running.emplace_back(pod->second, &container);
-  for (const auto& [pod, container] : running) learn_pod(*pod, *container);
+  for (const auto& [pod, container] : running)
+    if (const auto learned = learn_pod(*pod, *container); !learned)
+      ports_.log.warning("a container has a claim, and its pod cannot be kept with it",
+                         {{"container", container->id}, {"problem", learned.error().what}});
   const std::set<std::string> with_claims = pods_of(prepared_());
   for (const auto& [pod, container] : running) {
     if (!with_claims.contains(pod->uid)) continue;

@@ -89,8 +89,9 @@ class Sandboxes final : public nri::Hooks {
   void take_down(const std::shared_ptr<Raising>& raising, const std::string& why);
   void lower(const nri::PodSandbox& pod, nri::Reply reply);
   void forget_trouble(const std::function<bool(const std::string& sandbox_id)>& is_gone);
-  // Claims that were reserved for the pod behind their being prepared.
-  void learn_pod(const nri::PodSandbox& pod, const nri::Container& container);
+  // Claims that were reserved for the pod after they were prepared. kInvalid: the container has such a claim, and the pod's
+  // texts cannot be kept.
+  Result<Unit> learn_pod(const nri::PodSandbox& pod, const nri::Container& container);
   // Of the sandboxes that stand, before anything else is done about them.
   void adopt(const std::map<std::string, const nri::PodSandbox*>& alive,
              const std::vector<nri::Container>& containers);

@@ -85,6 +85,10 @@ class FakeHost final : public kubelet::Host {
       if (path.starts_with(directory + "/")) names.push_back(path.substr(directory.size() + 1));
     return names;
   }
+  Result<Unit> remove_temporaries(const std::vector<std::string>&, const std::string&) const override {
+    if (auto error = node_.step("remove temporaries")) return *error;
+    return Unit{};
+  }
   Result<Unit> apply(const kubelet::FileChange& change) const override {
     for (const auto& file : change.specs) {
       if (auto error = node_.step("spec " + file.id)) return *error;

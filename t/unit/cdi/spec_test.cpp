@@ -50,6 +50,9 @@ TEST(CdiSpec, WhatARuntimeWouldRefuseIsNotWritten) {
       {"is empty", [](Spec& spec) { spec.devices[0].edits = {}; }},
       {".env", [](Spec& spec) { spec.devices[0].edits.env.push_back("A"); }},
       {".env", [](Spec& spec) { spec.devices[0].edits.env.push_back("=A"); }},
+      {".env", [](Spec& spec) { spec.devices[0].edits.env.push_back("A\nB=1"); }},
+      {".env", [](Spec& spec) { spec.devices[0].edits.env.push_back("A B=1"); }},
+      {".env", [](Spec& spec) { spec.devices[0].edits.env.push_back("A=1\nB=2"); }},
       {".deviceNodes", [](Spec& spec) { spec.devices[0].edits.nodes.push_back({"dev", "/dev"}); }},
       {".mounts", [](Spec& spec) { spec.devices[0].edits.mounts.push_back({"/a", "", {}}); }},
   };

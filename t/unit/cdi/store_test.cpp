@@ -48,6 +48,18 @@ TEST_F(CdiStore, OtherProgramsFilesAreNotOurs) {
   EXPECT_EQ(store().ids("example.com/vf").value(), (std::vector<std::string>{"uid-1"}));
 }
 
+TEST_F(CdiStore, WhatIsLeftOfAWriterThatDiedIsRemovedAndOthersFilesAreNot) {
+  ASSERT_TRUE(store().write(spec("1"), "uid-1"));
+  const std::vector<std::string> ours = {".example.com-vf_uid-1.yaml.tmp", ".example.com-vf_uid-3.yaml.tmp"};
+  const std::vector<std::string> theirs = {".example.com-gpu_uid.yaml.tmp", ".nvidia.yaml.tmp", "x.tmp"};
+  for (const auto& names : {ours, theirs})
+    for (const std::string& name : names) std::ofstream(root_ + "/cdi/" + name) << "{";
+  EXPECT_EQ(store().remove_temporaries("example.com/vf").value(), 2u);
+  for (const std::string& name : ours) EXPECT_FALSE(fs::exists(root_ + "/cdi/" + name)) << name;
+  for (const std::string& name : theirs) EXPECT_TRUE(fs::exists(root_ + "/cdi/" + name)) << name;
+  EXPECT_TRUE(store().read("example.com/vf", "uid-1"));
+}
+
 TEST_F(CdiStore, AnIdIsNoPath) {
   for (const char* id : {"", "../x", "a/b", ".", "..", "a\nb"}) {
     EXPECT_EQ(store().write(spec("1"), id).error().code, Errc::kInvalid) << id;

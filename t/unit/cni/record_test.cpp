@@ -67,6 +67,15 @@ TEST_F(RecordsTest, ABrokenFileIsSaidAndHarmsNoOther) {
                                       directory + "/cni/c@net1.json: it is the record d@net1.json"}));
 }
 
+TEST_F(RecordsTest, WhatIsLeftOfAWriterThatDiedIsRemoved) {
+  ASSERT_TRUE(records.write(record("a")).ok());
+  const std::string left = directory + "/cni/.b@net1.json.tmp";
+  std::ofstream(left) << "half";
+  EXPECT_TRUE(records.remove_temporaries().ok());
+  EXPECT_NE(access(left.c_str(), F_OK), 0);
+  EXPECT_EQ(records.read("")->records.size(), 1u);
+}
+
 TEST_F(RecordsTest, NoNameLeadsOutside) {
   EXPECT_FALSE(records.write(record("../a")).ok());
   EXPECT_FALSE(records.write(record("a", "../b")).ok());

@@ -66,7 +66,8 @@ class NodeHostTest : public testing::Test {
              }},
             {.cdi_root = root_ + "/cdi",
              .checkpoint = root_ + "/plugins/sliced-checkpoint.json",
-             .peer_checkpoint = root_ + "/plugins/checkpoint.json"}};
+             .peer_checkpoint = root_ + "/plugins/checkpoint.json",
+             .plugins = root_ + "/plugins"}};
   }
   Result<Unit> write(const std::string& path, std::string_view text) {
     writes_.push_back(path.substr(path.rfind('/') + 1) + "=" + std::string(trim(text)));
@@ -94,6 +95,25 @@ class NodeHostTest : public testing::Test {
   std::optional<DeviceHolder> process_;
   bool sees_pods_ = true;
 };
+
+TEST_F(NodeHostTest, WhatAKilledDaemonLeftHalfWrittenIsRemoved) {
+  const std::string driver = "sriovnetwork.k8snetworkplumbingwg.io";
+  const std::vector<std::string> ours = {
+      "/cdi/.sriovnetwork.k8snetworkplumbingwg.io-vf_uid-1.yaml.tmp",
+      "/cdi/." + cdi::metadata_file(metadata_kind(driver), "ns_claim_vf") + ".tmp",
+      "/dp/.intel.com-vf-0000:03:00.2-device.json.tmp", "/plugins/.sliced-checkpoint.json.tmp",
+      "/plugins/" + driver + "/dra-device-metadata/ns_claim/vf/.metadata.json.tmp"};
+  const std::vector<std::string> theirs = {"/cdi/.nvidia.yaml.tmp", "/plugins/.other.tmp", "/dp/.x.tmp"};
+  for (const auto& names : {ours, theirs})
+    for (const std::string& name : names) {
+      fs::create_directories(fs::path(root_ + name).parent_path());
+      std::ofstream(root_ + name) << "half";
+    }
+  const auto removed = host().remove_temporaries({driver}, root_ + "/dp");
+  ASSERT_TRUE(removed) << removed.error().what;
+  for (const std::string& name : ours) EXPECT_FALSE(fs::exists(root_ + name)) << name;
+  for (const std::string& name : theirs) EXPECT_TRUE(fs::exists(root_ + name)) << name;
+}
 
 TEST_F(NodeHostTest, LooksAtAFunctionAsTheKernelHasIt) {
   tree_.pci("0000:03:00.0").id("8086", "10c9");

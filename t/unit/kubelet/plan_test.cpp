@@ -47,6 +47,32 @@ TEST(Plan, HasEachResultOfTheDriverInOrder) {
   EXPECT_TRUE(planned(text, sample::kExposure)->devices.empty());
 }
 
+// They become parts of variables' names and of paths, whichever options are on.
+TEST(Plan, NamesThatAreNoneAreRefused) {
+  for (const std::string& name :
+       {std::string("a\nPCI_RESOURCE_X=1"), std::string("a=b"), std::string("a b"), std::string("A"),
+        std::string("../a"), std::string("a."), std::string(64, 'a'), std::string(2'000, 'a')}) {
+    ClaimText text = of_two();
+    text.annotations = Json::Object{{"resource.kubernetes.io/pod-claim-name", name}};
+    for (const bool names_requests : {false, true}) {
+      const auto claim = planned(text, sample::kSriov, {.names_requests = names_requests});
+      ASSERT_FALSE(claim) << name;
+      EXPECT_NE(claim.error().what.find("metadata.annotations[resource.kubernetes.io/pod-claim-name] is "),
+                std::string::npos)
+          << claim.error().what;
+      EXPECT_EQ(claim.error().what.find('\n'), std::string::npos);
+    }
+  }
+  ClaimText text = of_two();
+  text.name = "claim\nX=1";
+  EXPECT_FALSE(planned(text));
+  text = of_two();
+  text.results[0] = result("a\nX=1", "0000-03-00-2");
+  EXPECT_FALSE(planned(text));
+  text.results[0] = result("A_B", "gpu-0", "gpu.example.com", "x");
+  EXPECT_TRUE(planned(text)) << "another driver's";
+}
+
 TEST(Plan, WhatIsNotHereIsNamed) {
   ClaimText text = of_two();
   text.results[1] = result("b", "0000-03-00-7");

@@ -45,6 +45,18 @@ TEST_F(PreparerTest, AClaimBecomesSpecsACheckpointAndAnAnswer) {
   EXPECT_TRUE(charged.empty());
 }
 
+TEST_F(PreparerTest, WhatAKilledDaemonLeftHalfWrittenIsRemovedBeforeAnythingIsWritten) {
+  ASSERT_EQ(prepare(put(claim(1, "0000-03-00-2")))->error, "");
+  node.steps.clear();
+  node.on_step = [](const std::string& step) {
+    return step == "remove temporaries" ? std::optional(Error{Errc::kDenied, "read-only"}) : std::nullopt;
+  };
+  run();
+  EXPECT_EQ(node.steps.front(), "remove temporaries");
+  EXPECT_EQ(log.count("temporary files of a daemon that was killed cannot be removed problem=read-only"), 1u);
+  EXPECT_EQ(preparer->prepared().size(), 1u);
+}
+
 TEST_F(PreparerTest, AskedAgainItAnswersTheSameAndWritesNothing) {
   const ClaimText text = put(claim(1, "0000-03-00-2"));
   const auto first = prepare(text);

@@ -65,5 +65,17 @@ TEST(Frames, TheLargestIsRead) {
   EXPECT_EQ(frame->data.size(), kFrameDataMax);
 }
 
+TEST(Frames, ManySmallFramesInOneReadAreLinear) {
+  constexpr size_t kCount = 1'000'000;
+  const std::string one = test::frame(1, 1, "x");
+  std::string all;
+  for (size_t i = 0; i < kCount; ++i) all += one;
+  FrameReader reader;
+  reader.add(all);
+  size_t said = 0;
+  for (auto frame = reader.next(); frame; frame = reader.next()) said += frame->data.size();
+  EXPECT_EQ(said, kCount);
+}
+
 }  // namespace
 }  // namespace sliced::nri

@@ -44,5 +44,42 @@ TEST(Mux, WhatNobodyMaySendEndsTheTrunk) {
   EXPECT_TRUE(reader.next().ok());
 }
 
+TEST(Mux, PiecesThatCarryNothingEndTheTrunk) {
+  for (const std::string& idle : {test::piece(1, ""), test::piece(7, ""), test::piece(7, "for nobody")}) {
+    PieceReader reader;
+    std::string all;
+    for (size_t i = 0; i < 2 * PieceReader::kIdlePiecesMax; ++i) all += idle;
+    reader.add(all);
+    size_t given = 0;
+    auto next = reader.next();
+    for (; next.ok() && *next; next = reader.next()) ++given;
+    ASSERT_FALSE(next.ok());
+    EXPECT_EQ(next.error().code, Errc::kInvalid);
+    EXPECT_LE(given, PieceReader::kIdlePiecesMax);
+  }
+  PieceReader reader;  // whatever is said between
+  size_t said = 0;
+  auto next = reader.next();
+  for (size_t i = 0; i <= PieceReader::kIdlePiecesMax && next.ok(); ++i) {
+    reader.add(test::piece(1, "") + test::piece(1, "x"));
+    for (next = reader.next(); next.ok() && *next; next = reader.next()) ++said;
+  }
+  EXPECT_FALSE(next.ok());
+  EXPECT_EQ(said, PieceReader::kIdlePiecesMax);
+}
+
+// Erased from the front one by one, these would move 100 TB.
+TEST(Mux, ManySmallPiecesInOneReadAreLinear) {
+  constexpr size_t kCount = 2'000'000;
+  const std::string one = test::piece(1, "x");
+  std::string all;
+  for (size_t i = 0; i < kCount; ++i) all += one;
+  PieceReader reader;
+  reader.add(all);
+  size_t said = 0;
+  for (auto next = reader.next(); next.ok() && *next; next = reader.next()) said += (*next)->bytes.size();
+  EXPECT_EQ(said, kCount);
+}
+
 }  // namespace
 }  // namespace sliced::nri

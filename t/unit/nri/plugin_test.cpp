@@ -209,14 +209,53 @@ TEST_F(PluginTest, ARuntimeThatReadsNothingIsGivenUp) {
   EXPECT_TRUE(dials.wires[0]->is_gone);
 }
 
-TEST_F(PluginTest, TooManySandboxesAreRefused) {
-  begin();
-  std::string many;
-  for (int i = 0; i < 33'000; ++i) many += field(1, field(1, "p"));
-  many += test::number_field(3, 1);
-  EXPECT_EQ(call("Synchronize", many)->status.code, Code::kOk);
-  EXPECT_EQ(call("Synchronize", many)->status.code, Code::kResourceExhausted);
-  EXPECT_FALSE(plugin->link().is_up);
+TEST_F(PluginTest, PartsOfASynchronizationAreBoundedInBytes) {
+  const std::string pod = field(1, field(1, "p") + field(2, std::string(60'000, 'n')));
+  const std::string container = field(2, field(1, "c") + field(20, field(1, std::string(60'000, 'd'))));
+  for (const std::string& item : {field(1, field(1, "p")), pod, container}) {
+    begin();
+    std::string many;
+    const size_t part = item.size() < 100 ? 100'000 : 1'000'000;
+    while (many.size() + item.size() < part) many += item;
+    many += test::number_field(3, 1);
+    size_t kept = 0;
+    std::optional<Response> last;
+    while ((last = call("Synchronize", many))->status.code == Code::kOk && kept < 1'000) ++kept;
+    EXPECT_EQ(last->status.code, Code::kResourceExhausted) << last->status.message;
+    EXPECT_LT(kept, 60u);
+    EXPECT_GT(kept, 0u);
+    EXPECT_FALSE(plugin->link().is_up);
+    EXPECT_EQ(call("Synchronize", item)->status.code, Code::kOk) << "what was refused is not kept";
+    wire().end();
+    scheduler.advance(Millis{1'000});
+  }
+}
+
+TEST_F(PluginTest, ATextThatNoRuntimeSendsIsRefused) {
+  come_up();
+  const std::string large = field(1, field(1, "p") + field(2, std::string(100'000, 'n')));
+  for (const auto* method : {"RunPodSandbox", "StopPodSandbox", "CreateContainer", "Synchronize"}) {
+    const auto answer = call(method, large);
+    EXPECT_EQ(answer->status.code, Code::kInvalidArgument) << method;
+    EXPECT_NE(answer->status.message.find("65536"), std::string::npos) << answer->status.message;
+  }
+  std::string addresses = field(1, "p");
+  for (int i = 0; i < 10'000; ++i) addresses += field(10, "");
+  EXPECT_EQ(call("RunPodSandbox", field(1, addresses))->status.code, Code::kInvalidArgument);
+  EXPECT_TRUE(hooks.said.empty());
+}
+
+TEST_F(PluginTest, ARuntimeThatSendsNothingOfUseIsGivenUp) {
+  const std::string empty = test::piece(1, "");
+  const std::string answers = test::piece(1, test::frame(1, 2, "")) + test::piece(2, test::frame(99, 2, ""));
+  for (const std::string& idle : {empty, answers}) {
+    come_up();
+    const auto runtime = dials.wires.size() - 1;
+    for (int i = 0; i < 10'000 && !dials.wires[runtime]->is_gone; ++i) wire().say(idle);
+    EXPECT_TRUE(dials.wires[runtime]->is_gone);
+    EXPECT_FALSE(plugin->link().is_up);
+    scheduler.advance(Millis{1'000});
+  }
 }
 
 TEST_F(PluginTest, AHookMayDropThePlugin) {

@@ -50,6 +50,19 @@ TEST_F(DurableFile, WhatIsLeftOfAWriterThatDiedIsNoObstacle) {
   EXPECT_FALSE(fs::exists(path(".a.tmp")));
 }
 
+TEST_F(DurableFile, WhatIsLeftOfAWriterThatDiedIsRemoved) {
+  for (const char* name : {".a.tmp", ".b.tmp", ".other.tmp", ".tmp", "..tmp", "c.tmp", ".d", "a"})
+    std::ofstream(path(name)) << "half";
+  const auto is_ours = [](std::string_view name) { return name != "other"; };
+  EXPECT_EQ(remove_temporaries(root_, is_ours).value(), 2u);
+  for (const char* name : {".other.tmp", ".tmp", "..tmp", "c.tmp", ".d", "a"})
+    EXPECT_TRUE(fs::exists(path(name))) << name;
+  EXPECT_EQ(remove_temporaries(path("nowhere"), is_ours).value(), 0u);
+  std::ofstream(path(".a.tmp")) << "half";
+  EXPECT_TRUE(remove_durably(path("a")));
+  EXPECT_FALSE(fs::exists(path(".a.tmp")));
+}
+
 TEST_F(DurableFile, ALinkInTheWayIsReplacedAndNotFollowed) {
   std::ofstream(path("other")) << "untouched";
   fs::create_symlink("other", path("a"));

@@ -76,6 +76,53 @@ TEST_F(SandboxesTest, ASandboxGetsItsInterfacesBeforeItsContainersAndLosesThemWh
   EXPECT_EQ(world.node.records(), 0u);
 }
 
+// A record of it could be neither written nor undone: nothing is kept that only a restart would release.
+TEST_F(SandboxesTest, ASandboxIdThatIsNoneKeepsNothingAndLocksNoDevice) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  const auto pod = [&](const std::string& id, const std::string& uid = "uid-a") {
+    return field(1, field(1, id) + field(2, "pod-a") + field(3, uid) + field(4, "ns") +
+                        field(8, field(5, field(1, "network") + field(2, world.node.netns("x")))));
+  };
+  for (const std::string& id : {std::string("../../x"), std::string("a/b"), std::string("a@b"),
+                                std::string(""), std::string(300, 'a'), std::string("a\nb")}) {
+    EXPECT_NE(world.call("Run", pod(id)), "") << id;
+    EXPECT_NE(world.call("Create", pod(id) + field(2, nri::test::container("c", id))), "") << id;
+    EXPECT_TRUE(world.daemon->attachments.all().empty()) << id;
+    EXPECT_EQ(world.call("Stop", pod(id)), "") << id;
+  }
+  EXPECT_TRUE(world.node.calls().empty());
+  EXPECT_EQ(world.run("a"), "");
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1"}));
+  EXPECT_NE(world.call("Create", pod("../a") + field(2, nri::test::container("c", "../a"))), "");
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1"})) << "it takes nothing from the pod's sandbox";
+}
+
+TEST_F(SandboxesTest, AnAttachmentThatCouldNeverBeUndoneIsNotMade) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1").network = R"({"cniVersion":"1.0.0","type":"../vf"})";
+  EXPECT_NE(world.run("a"), "");
+  EXPECT_TRUE(world.daemon->attachments.all().empty());
+  EXPECT_EQ(world.node.records(), 0u);
+}
+
+// It would be in the checkpoint as long as the claim is prepared.
+TEST_F(SandboxesTest, APodWhoseTextsCannotBeKeptIsNotKept) {
+  World world(*this);
+  PreparedDevice& device = world.node.prepare("uid-a", "net1");
+  const std::string cdi = "sriovnetwork.k8snetworkplumbingwg.io/vf=claim-uid-a-net1-" + device.device;
+  const auto create = [&](const std::string& id, const std::string& uid, const std::string& name) {
+    return world.call("Create", field(1, field(1, id) + field(2, name) + field(3, uid)) +
+                                    field(2, field(1, "c") + field(20, field(1, cdi))));
+  };
+  const auto& pods = world.node.prepared.begin()->second.pods;
+  EXPECT_NE(create("b", std::string(2'000, 'u'), "pod-b"), "");
+  EXPECT_NE(create("b", "uid\nb", "pod-b"), "");
+  EXPECT_NE(create("b", "uid-b", std::string(2'000, 'n')), "");
+  EXPECT_NE(create("../b", "uid-b", "pod-b"), "");
+  EXPECT_EQ(pods.size(), 1u);
+}
+
 TEST_F(SandboxesTest, APodWithoutAClaimIsLetThrough) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
