@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
@@ -51,6 +52,18 @@ std::string mac_of(const kubelet::VfOfInterface& vf) {
   return "vf-macs/" + std::to_string(vf.ifindex) + "-" + std::to_string(vf.index);
 }
 
+// One file a VF; a VF without one has no address of its PF's. Which VFs there are is not played: all.
+Result<std::map<int, std::string>> played_macs(const std::string& root, int ifindex) {
+  constexpr int kVfsMax = 256;
+  std::map<int, std::string> out;
+  for (int index = 0; index < kVfsMax; ++index) {
+    const auto mac = reactor::read_whole(root + "/run/sliced/" + mac_of({ifindex, index}), 64);
+    if (!mac && mac.error().code != Errc::kNotFound) return mac.error();
+    out.emplace(index, mac ? std::string(trim(*mac)) : std::string(kubelet::kNoMac));
+  }
+  return out;
+}
+
 Result<Unit> write_played(const std::string& root, const std::string& path, std::string_view text) {
   const reactor::Descriptor socket = connect_to(root + "/run/sliced/kernel");
   if (!socket) return Error{Errc::kIo, "write /" + path + ": this is a snapshot of a host (--host)"};
@@ -72,12 +85,7 @@ kubelet::NodeHost::Kernel played_kernel(const std::string& root) {
                 struct stat found{};
                 return ::stat((root + path).c_str(), &found) == 0;
               },
-          .read_mac = [root](const kubelet::VfOfInterface& vf) -> Result<std::string> {
-            const auto mac = reactor::read_whole(root + "/run/sliced/" + mac_of(vf), 64);
-            if (!mac && mac.error().code == Errc::kNotFound) return std::string(kubelet::kNoMac);
-            if (!mac) return mac.error();
-            return std::string(trim(*mac));
-          },
+          .read_macs = [root](int ifindex) { return played_macs(root, ifindex); },
           .write_mac = [root](const kubelet::VfOfInterface& vf,
                               const std::string& mac) { return write_played(root, mac_of(vf), mac); },
           .write_own_mac =

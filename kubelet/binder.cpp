@@ -2,12 +2,20 @@
 
 #include <utility>
 
+#include "kubelet/mac_requests.h"
+
 namespace sliced::kubelet {
 
 const std::string& mac_for(Binding what, const PreparedDevice& device) {
   const std::string& original = device.vfio->original_mac;
   const bool is_asked = what == Binding::kBind && !original.empty() && !device.mac.empty();
   return is_asked ? device.mac : original;
+}
+
+std::string own_mac_of(const PreparedDevice& device) {
+  if (!device.held || !device.held->netdev) return "";
+  const auto mac = decode_mac(device.held->netdev->mac);
+  return mac ? *mac : "";
 }
 
 Result<std::string> bind_or_restore(const Host& host, Binding what, const PreparedDevice& device,

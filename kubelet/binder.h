@@ -46,6 +46,9 @@ class HostBinder final : public Binder {
 /// The address that the PF is to give the VF with it; "" it stays as it is. A machine never finds one that another pod
 /// has asked for.
 const std::string& mac_for(Binding what, const PreparedDevice& device);
+/// The address that its interface had, to be given back with its driver; "" it had none, or one that no interface can be
+/// given (InfiniBand, all zeros).
+std::string own_mac_of(const PreparedDevice& device);
 /// One device of those of a call, where the call is made. Yields what Binder::Done has of it.
 /// Blocks, and may hang: for a worker or a program of its own.
 Result<std::string> bind_or_restore(const Host& host, Binding what, const PreparedDevice& device,

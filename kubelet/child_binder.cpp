@@ -56,10 +56,9 @@ std::vector<std::string> arguments_of(Binding what, const std::vector<PreparedDe
   for (const auto& [one, name] : child_binder::kOrders)
     if (one == what) out.emplace_back(name);
   for (const PreparedDevice& device : devices) {
-    const bool had_interface = device.held && device.held->netdev;  // a bind that fails is taken back
+    // A bind that fails is taken back. An address that is no MAC (20 bytes of IPoIB, all zeros) is the driver's to choose.
     std::vector<std::string> fields{device.pci, device.vfio ? device.vfio->original_driver : "",
-                                    device.vfio ? mac_for(what, device) : "",
-                                    had_interface ? device.held->netdev->mac : ""};
+                                    device.vfio ? mac_for(what, device) : "", own_mac_of(device)};
     while (fields.size() > 2 && fields.back().empty()) fields.pop_back();
     out.push_back(join(fields, "="));
   }

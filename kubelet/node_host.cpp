@@ -11,8 +11,11 @@
 #include <cstdio>
 #include <cstring>
 #include <thread>
+#include <tuple>
 
+#include "hotplug/resolve.h"
 #include "hotplug/scan.h"
+#include "kubelet/binder.h"
 #include "kubelet/checkpoint.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
@@ -30,6 +33,9 @@ constexpr size_t kNamesMax = 65'536;
 std::string function_path(const std::string& pci) { return "sys/bus/pci/devices/" + pci; }
 
 std::string last(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// "pf0vf3", "pf0sf88", "c1pf0": devlink's names of ports that stand for functions (net/core/devlink.c).
+bool is_of_function(std::string_view port) { return port.starts_with("pf") || port.starts_with("c"); }
 
 std::string without_0x(const std::string& text) { return text.starts_with("0x") ? text.substr(2) : text; }
 
@@ -57,7 +63,7 @@ NodeHost::Kernel NodeHost::running_kernel() {
           },
           [](const std::vector<std::string>& nodes) { return kubelet::holder_of(nodes); },
           [](const std::vector<std::string>& pods) { return kubelet::process_of_pods(pods); },
-          &read_vf_mac,
+          &read_vf_macs,
           &write_vf_mac,
           &write_own_mac};
 }
@@ -137,13 +143,35 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
   look_at_rdma(path, interfaces, out);
   if (!device.vfio || device.mac.empty()) return out;
   const auto vf = vf_of(device.pci);
-  auto mac = vf ? kernel_.read_mac(*vf) : Result<std::string>(vf.error());
-  if (!mac) return std::move(mac.error()).in("device " + device.pci);
-  out.admin_mac = std::move(*mac);
+  const auto macs = vf ? kernel_.read_macs(vf->ifindex) : Result<std::map<int, std::string>>(vf.error());
+  if (!macs) return Error(macs.error()).in("device " + device.pci);
+  const auto own = macs->find(vf->index);
+  if (own == macs->end())
+    return Error{Errc::kIo, "device " + device.pci + ": its PF does not report the MAC address of VF " +
+                                std::to_string(vf->index) + ": it could not be given back"};
+  out.admin_mac = own->second;
   return out;
 }
 
-// Below a PF stand its VFs' representors, too, where its switch is on.
+std::string NodeHost::uplink_of(const std::string& pf) const {
+  using namespace node_host;
+  using Kind = hotplug::PortName::Kind;
+  std::optional<std::pair<std::tuple<int, int64_t, size_t, std::string, int64_t>, std::string>> best;
+  for (const std::string& name : names(function_path(pf) + "/net")) {
+    const std::string interface = function_path(pf) + "/net/" + name;
+    const std::string port = text(interface + "/phys_port_name");
+    const Kind kind = hotplug::decode_port_name(port).kind;
+    const bool is_on_switch = !text(interface + "/phys_switch_id").empty();
+    if (kind != Kind::kUplink && !port.empty() && (is_on_switch || is_of_function(port))) continue;
+    const int rank = kind == Kind::kUplink ? 0 : port.empty() ? 1 : 2;
+    std::pair one{std::tuple{rank, parse_int(text(interface + "/dev_port")).value_or(0), port.size(), port,
+                             parse_int(text(interface + "/ifindex")).value_or(0)},
+                  name};
+    if (!best || one < *best) best = std::move(one);
+  }
+  return best ? best->second : "";
+}
+
 Result<VfOfInterface> NodeHost::vf_of(const std::string& pci) const {
   using namespace node_host;
   const std::string pf = last(view_->readlink(function_path(pci) + "/physfn").value_or(""));
@@ -153,28 +181,28 @@ Result<VfOfInterface> NodeHost::vf_of(const std::string& pci) const {
   for (const std::string& link : names(function_path(pf), kVf))
     if (last(view_->readlink(function_path(pf) + "/" + link).value_or("")) == pci)
       out.index = static_cast<int>(parse_int(link.substr(kVf.size())).value_or(-1));
-  for (const std::string& name : names(function_path(pf) + "/net")) {
-    const std::string interface = function_path(pf) + "/net/" + name;
-    if (text(interface + "/phys_port_name").find("vf") != std::string::npos) continue;
-    out.ifindex = static_cast<int>(parse_int(text(interface + "/ifindex")).value_or(0));
-    break;
-  }
-  if (out.index < 0 || out.ifindex <= 0)
-    return Error{Errc::kNotFound, "its PF " + pf + " has no interface here, through which it could be asked"};
+  if (out.index < 0) return Error{Errc::kNotFound, "its PF " + pf + " does not have it any more"};
+  if (const std::string uplink = uplink_of(pf); !uplink.empty())
+    out.ifindex =
+        static_cast<int>(parse_int(text(function_path(pf) + "/net/" + uplink + "/ifindex")).value_or(0));
+  if (out.ifindex <= 0)
+    return Error{Errc::kIo,
+                 "its PF " + pf +
+                     " has no uplink in the host's network namespace, through which the MAC address of a VF "
+                     "is read and set: bring it back"};
   return out;
 }
 
 Result<Unit> NodeHost::set_mac(const PreparedDevice& device, const std::string& mac) const {
   const auto vf = vf_of(device.pci);
   if (!vf) return Error(vf.error()).in("device " + device.pci);
-  if (const auto before = kernel_.read_mac(*vf); before && *before == mac) return Unit{};
+  const auto before = kernel_.read_macs(vf->ifindex);
+  if (before && before->contains(vf->index) && before->at(vf->index) == mac) return Unit{};
   if (auto free = check_holder(device.pci); !free) return free;  // a machine that runs keeps its address
   if (auto written = kernel_.write_mac(*vf, mac); !written)
     return std::move(written.error()).in("device " + device.pci);
-  const auto now = kernel_.read_mac(*vf);
-  if (now && *now == mac) return Unit{};
-  return Error{Errc::kIo, "device " + device.pci + ": its PF was told MAC address " + mac + ", and has " +
-                              (now ? *now : "nothing to say: " + now.error().what)};
+  auto reported = check_reported(kernel_.read_macs(vf->ifindex), vf->index, mac);
+  return reported ? reported : std::move(reported.error()).in("device " + device.pci);
 }
 
 // ---- binding
@@ -288,8 +316,8 @@ Result<std::string> NodeHost::bind(const PreparedDevice& device,
 // that selectors see. A driver that refuses it has the last word.
 void NodeHost::return_address(const PreparedDevice& device) const {
   using namespace node_host;
-  if (!kernel_.write_own_mac || !device.held || !device.held->netdev || device.held->netdev->mac.empty())
-    return;
+  const std::string own = own_mac_of(device);
+  if (!kernel_.write_own_mac || own.empty()) return;
   const std::string path = function_path(device.pci) + "/net";
   const auto until = Clock::now() + kInterfaceWaitMax;
   auto found = names(path);
@@ -297,8 +325,8 @@ void NodeHost::return_address(const PreparedDevice& device) const {
   if (found.size() != 1) return;
   const std::string interface = path + "/" + found.front();
   const auto ifindex = parse_int(text(interface + "/ifindex"));
-  if (!ifindex || text(interface + "/address") == device.held->netdev->mac) return;
-  (void)kernel_.write_own_mac(static_cast<int>(*ifindex), device.held->netdev->mac);
+  if (!ifindex || text(interface + "/address") == own) return;
+  (void)kernel_.write_own_mac(static_cast<int>(*ifindex), own);
 }
 
 // Off vfio-pci it is out of the pod's hands. A driver that is not there, or refuses, is no reason for the pod to wait.

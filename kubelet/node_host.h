@@ -1,6 +1,7 @@
 #pragma once
 // kubelet::Host over this node: sysfs, /dev, and files that outlast a power cut.
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,7 +45,7 @@ class NodeHost final : public Host {
     std::function<std::optional<DeviceHolder>(const std::vector<std::string>& nodes)> holder_of = {};
     /// A process of one of these pods, by uid; none: whether there is one cannot be seen.
     std::function<Result<std::optional<DeviceHolder>>(const std::vector<std::string>& pods)> process_of = {};
-    std::function<Result<std::string>(const VfOfInterface& vf)> read_mac = {};
+    std::function<Result<std::map<int, std::string>>(int ifindex)> read_macs = {};
     std::function<Result<Unit>(const VfOfInterface& vf, const std::string& mac)> write_mac = {};
     std::function<Result<Unit>(int ifindex, const std::string& mac)> write_own_mac = {};
   };
@@ -83,8 +84,10 @@ class NodeHost final : public Host {
   // device: its path in sysfs, "" of a link. interfaces: its own, in this namespace.
   void look_at_rdma(const std::string& device, const std::vector<std::string>& interfaces,
                     HostLook& out) const;
-  // The interface of its PF, and which VF of it. kNotFound: it is no VF, or one of the two is gone.
+  // The uplink of its PF, and which VF of it. kNotFound: it is no VF, or gone. kIo: its PF has no uplink here.
   Result<VfOfInterface> vf_of(const std::string& pci) const;
+  // "" none. By phys_port_name, in the order of hotplug::ports_of_functions(); never a representor.
+  std::string uplink_of(const std::string& pf) const;
   // kBusy, with the other function's address: a group is handed over whole.
   Result<Unit> check_group(const std::string& pci, const std::vector<PreparedDevice>& together) const;
   // "7", or "noiommu-7", once its node is there. kTimeout: it is not within kNodeWaitMax.

@@ -109,8 +109,16 @@ Result<Unit> check_names(const Claim& claim, const std::string& driver) {
 }
 
 // Somebody must give the interface its address: a CNI plugin, or the PF where a machine gets the whole function.
-Result<Unit> check_mac(const PreparedDevice& device, const std::string& where) {
+Result<Unit> check_mac(const PreparedDevice& device, const KnownEntry& known, const std::string& where) {
+  constexpr int kInfiniBand = 32;  // ARPHRD_INFINIBAND
   if (device.mac.empty()) return Unit{};
+  const auto link_type = known.device.netdev && known.device.netdev->link_type
+                             ? known.device.netdev->link_type
+                             : known.device.pf_link_type;
+  if (link_type == kInfiniBand)
+    return Error{Errc::kInvalid, where + ": the pod asks for MAC address " + device.mac + ", and " +
+                                     escaped(device.device) +
+                                     " is an InfiniBand device, which has a GUID: leave out the address"};
   if (device.vfio && device.identity.pf.empty())
     return Error{Errc::kInvalid, where + ": the pod asks for MAC address " + device.mac + ", and " +
                                      escaped(device.device) + " is no VF, whose PF could give it one"};
@@ -229,7 +237,7 @@ Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const 
                        " is not on this node, or is gone: delete the pod, so that it is allocated another"};
     PreparedDevice device = prepared(result, *known, configs->of(result.request));
     if (auto checked = check_vfio(device, at(who, i)); !checked) return std::move(checked.error());
-    if (auto checked = check_mac(device, at(who, i)); !checked) return std::move(checked.error());
+    if (auto checked = check_mac(device, *known, at(who, i)); !checked) return std::move(checked.error());
     if (settings.tells_metadata) device.attributes = published(*known);
     if (settings.names_interfaces)
       if (auto kept = names.keep(device, at(who, i)); !kept) return std::move(kept.error());

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "hotplug/netlink_monitor.h"
+#include "kubelet/mac_requests.h"
 #include "kubelet/prepared.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
@@ -23,8 +24,10 @@ Error refused(const std::string& whose, int error) {
           "set the MAC address of " + whose + ": " + std::strerror(error)};
 }
 
+// Six bytes at most: the address of an InfiniBand interface has 20.
 void put_mac(const std::string& mac, uint8_t* out) {
-  for (size_t i = 0; 3 * i + 1 < mac.size(); ++i)
+  constexpr size_t kBytes = 6;
+  for (size_t i = 0; i < kBytes && 3 * i + 1 < mac.size(); ++i)
     out[i] = static_cast<uint8_t>(parse_hex(std::string_view(mac).substr(3 * i, 2)).value_or(0));
 }
 
@@ -59,11 +62,13 @@ int set_link(const std::string& request) {
 
 }  // namespace
 
-Result<std::string> read_vf_mac(const VfOfInterface& vf) {
-  const auto configs = hotplug::read_vf_configs(vf.ifindex);
+Result<std::map<int, std::string>> read_vf_macs(int ifindex) {
+  const auto configs = hotplug::read_vf_configs(ifindex);
   if (!configs) return configs.error();
-  const auto at = configs->find(vf.index);
-  return at == configs->end() || at->second.mac.empty() ? std::string(kNoMac) : at->second.mac;
+  std::map<int, std::string> out;
+  for (const auto& [index, config] : *configs)
+    if (!config.mac.empty()) out.emplace(index, config.mac);
+  return out;
 }
 
 std::string encode_vf_mac(const VfOfInterface& vf, const std::string& mac) {
@@ -109,7 +114,13 @@ std::string encode_own_mac(int ifindex, const std::string& mac) {
 
 namespace {
 
+Error no_mac(const std::string& mac) {
+  return {Errc::kInvalid,
+          "set a MAC address: " + in_quotes(mac, 64) + " is none, expected six bytes as 02:00:00:00:00:01"};
+}
+
 Result<Unit> write_alone(const VfOfInterface& vf, const std::string& mac) {
+  if (mac != kNoMac && !decode_mac(mac)) return no_mac(mac);
   const int error = set_link(encode_vf_mac(vf, mac));
   if (error == 0) return Unit{};
   return refused("VF " + std::to_string(vf.index) + " of interface " + std::to_string(vf.ifindex), error);
@@ -124,17 +135,34 @@ Result<Unit> write_vf_mac(const VfOfInterface& vf, const std::string& mac) {
 
 Result<bool> write_missing_vf_mac(const VfOfInterface& vf, const std::string& mac) {
   const std::lock_guard alone(writing());
-  const auto before = read_vf_mac(vf);
+  const auto before = read_vf_macs(vf.ifindex);
   if (!before) return before.error();
-  if (*before != kNoMac) return false;
+  if (!before->contains(vf.index))
+    return Error{Errc::kIo, "its PF does not report VF " + std::to_string(vf.index)};
+  if (before->at(vf.index) != kNoMac) return false;
+  for (const auto& [index, other] : *before)
+    if (other == mac)
+      return Error{Errc::kConflict, "MAC address " + mac + " is that of VF " + std::to_string(index) +
+                                        " of the same PF: give one of the two another address"};
   if (auto written = write_alone(vf, mac); !written) return std::move(written.error());
-  const auto now = read_vf_mac(vf);
-  if (now && *now == mac) return true;
-  return Error{Errc::kIo, "its PF was told MAC address " + mac + ", and has " +
-                              (now ? *now : "nothing to say: " + now.error().what)};
+  if (auto checked = check_reported(read_vf_macs(vf.ifindex), vf.index, mac); !checked)
+    return std::move(checked.error());
+  return true;
+}
+
+Result<Unit> check_reported(const Result<std::map<int, std::string>>& now, int index,
+                            const std::string& mac) {
+  const std::string what =
+      "its PF was told MAC address " + mac + " for VF " + std::to_string(index) + ", and ";
+  if (!now) return Error{Errc::kIo, what + "cannot be read: " + now.error().what};
+  const auto at = now->find(index);
+  if (at == now->end()) return Error{Errc::kIo, what + "does not report the VF"};
+  if (at->second != mac) return Error{Errc::kIo, what + "has " + at->second};
+  return Unit{};
 }
 
 Result<Unit> write_own_mac(int ifindex, const std::string& mac) {
+  if (!decode_mac(mac)) return no_mac(mac);
   const int error = set_link(encode_own_mac(ifindex, mac));
   if (error == 0) return Unit{};
   return refused("interface " + std::to_string(ifindex), error);

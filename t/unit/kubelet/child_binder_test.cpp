@@ -238,6 +238,15 @@ TEST(BindOrders, AreReadAsTheyWereWritten) {
       << "a bind that fails is taken back";
   EXPECT_EQ(decode_order(arguments_of(Binding::kRestore, {chosen}))->devices[0].held->netdev->mac,
             "02:00:00:00:00:77");
+  // One that no interface can be given is left to the driver, and keeps no function from being bound or restored.
+  for (const char* mac : {"00:00:10:49:fe:80:00:00:00:00:00:00:00:11:22:33:44:55:66:77", "00:00:00:00:00:00",
+                          "01:00:5e:00:00:01", "00:11:22:33:44:55:66:77", "x=y"})
+    for (const Binding what : {Binding::kBind, Binding::kRestore, Binding::kTakeAgain}) {
+      chosen.held->netdev->mac = mac;
+      const auto read = decode_order(arguments_of(what, {machine, chosen}));
+      ASSERT_TRUE(read) << mac << ": " << read.error().what;
+      EXPECT_EQ(read->devices[1], (PreparedDevice{.pci = "0000:03:00.2", .vfio = VfioBinding{"igbvf"}}));
+    }
   using Arguments = std::vector<std::string>;
   for (const Arguments& bad : {Arguments{},
                                {"unbind"},

@@ -52,8 +52,13 @@ class NodeHostTest : public testing::Test {
                if (sees_pods_) return pods == std::vector<std::string>{"pod-1"} ? process_ : std::nullopt;
                return Error{Errc::kIo, "not the host's processes"};
              },
-             [this](const VfOfInterface& vf) -> Result<std::string> {
-               return macs_[std::to_string(vf.ifindex) + "-" + std::to_string(vf.index)];
+             [this](int ifindex) -> Result<std::map<int, std::string>> {
+               std::map<int, std::string> out;
+               for (int index = 0; index < 8; ++index)
+                 if (const auto at = macs_.find(std::to_string(ifindex) + "-" + std::to_string(index));
+                     at != macs_.end())
+                   out.emplace(index, at->second);
+               return out;
              },
              [this](const VfOfInterface& vf, const std::string& mac) -> Result<Unit> {
                if (!keeps_mac_) macs_[std::to_string(vf.ifindex) + "-" + std::to_string(vf.index)] = mac;
@@ -389,6 +394,73 @@ TEST_F(NodeHostTest, ThePfGivesItsVfAnAddress) {
       << "read back";
   vf().remove();
   EXPECT_EQ(host().set_mac(one, one.mac).error().code, Errc::kNotFound);
+}
+
+// Whatever else stands below the PF's function and comes before it by name: representors of scalable functions, of VFs, of
+// another host's PF. Of two uplinks the first port's is asked, as in discovery.
+TEST_F(NodeHostTest, AVfsAddressIsSetThroughTheUplinkAndNoRepresentor) {
+  vf().link("physfn", "../0000:03:00.0");
+  auto pf = tree_.pci("0000:03:00.0").id("15b3", "101d").link("virtfn1", std::string("../") + kVf);
+  struct Port {
+    const char *name, *port, *ifindex, *switch_id;
+  };
+  const std::vector<Port> others = {{"a_sf", "pf0sf88", "40", ""},     {"eth7", "pf0vf0", "41", "0a0b"},
+                                    {"a_host", "c1pf0", "42", "0a0b"}, {"b_host", "c1pf0vf1", "43", ""},
+                                    {"c_odd", "pf0hpf", "44", "0a0b"}, {"d_number", "1", "45", "0a0b"}};
+  const auto add = [&](const Port& one) {
+    pf.netdev(one.name);
+    tree_.netdev_attr(one.name, "ifindex", one.ifindex);
+    tree_.netdev_attr(one.name, "phys_port_name", one.port);
+    if (*one.switch_id != '\0') tree_.netdev_attr(one.name, "phys_switch_id", one.switch_id);
+  };
+  for (const Port& one : others) add(one);
+  PreparedDevice one = device();
+  one.mac = "02:00:00:00:00:0a";
+  const auto none = host().set_mac(one, one.mac);
+  EXPECT_EQ(none.error().code, Errc::kIo);
+  EXPECT_NE(none.error().what.find("has no uplink"), std::string::npos) << none.error().what;
+  EXPECT_EQ(mac_writes_, 0);
+  add({"enp3s0f1np1", "p1", "6", "0a0b"});
+  ASSERT_TRUE(host().set_mac(one, one.mac));
+  EXPECT_EQ(macs_, (std::map<std::string, std::string>{{"6-1", one.mac}}));
+  add({"enp3s0f0np0", "p0", "5", "0a0b"});
+  ASSERT_TRUE(host().set_mac(one, one.mac));
+  EXPECT_EQ(macs_["5-1"], one.mac);
+  EXPECT_EQ(host().look(one)->admin_mac, one.mac);
+}
+
+TEST_F(NodeHostTest, AnAddressThatThePfDoesNotReportIsAnError) {
+  vf().link("physfn", "../0000:03:00.0");
+  tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0").link("virtfn1", std::string("../") + kVf);
+  tree_.netdev_attr("ens1f0", "ifindex", "7");
+  PreparedDevice one = device();
+  one.mac = "02:00:00:00:00:0a";
+  const auto look = host().look(one);
+  ASSERT_FALSE(look) << "which address to give back is unknown";
+  EXPECT_NE(look.error().what.find("does not report the MAC address of VF 1"), std::string::npos)
+      << look.error().what;
+  keeps_mac_ = true;
+  const auto set = host().set_mac(one, one.mac);
+  ASSERT_FALSE(set);
+  EXPECT_NE(set.error().what.find("does not report the VF"), std::string::npos) << set.error().what;
+  EXPECT_FALSE(host().set_mac(one, std::string(kNoMac))) << "what is not reported is not none";
+}
+
+// 20 bytes of IPoIB, all zeros, and what is no address at all: the driver's to choose.
+TEST_F(NodeHostTest, AnAddressThatNoInterfaceCanBeGivenIsLeftToTheDriver) {
+  for (const char* mac : {"00:00:10:49:fe:80:00:00:00:00:00:00:00:11:22:33:44:55:66:77", "00:00:00:00:00:00",
+                          "01:00:5e:00:00:01", "", "x=y"}) {
+    PreparedDevice one = device();
+    one.held.emplace().netdev = hotplug::Netdev{.name = "eth2", .mac = mac};
+    vf().driver("vfio-pci").netdev("eth2");
+    tree_.netdev_attr("eth2", "ifindex", "12");
+    tree_.netdev_attr("eth2", "address", "02:00:00:00:00:99");
+    const auto restored = host().restore(one);
+    ASSERT_TRUE(restored) << restored.error().what;
+    EXPECT_EQ(*restored, "");
+    EXPECT_EQ(driver(), "igbvf");
+    EXPECT_TRUE(own_macs_.empty()) << mac;
+  }
 }
 
 }  // namespace

@@ -73,6 +73,26 @@ TEST(Plan, NamesThatAreNoneAreRefused) {
   EXPECT_TRUE(planned(text)) << "another driver's";
 }
 
+TEST(Plan, AnInfiniBandDeviceIsGivenNoMacAddress) {
+  ClaimText text;
+  text.results = {result("vf", "0000-03-00-2")};
+  text.configs = {config({{"driver", "vfio-pci"}})};
+  Claim claim = text.decoded();
+  claim.devices[0].mac = "02:00:00:00:00:0a";
+  for (const bool has_interface : {true, false}) {
+    const auto find = [&](const std::string&, const std::string&, const std::string& entry) {
+      KnownEntry one = sample::vf(entry);
+      one.device.netdev->link_type = 32;
+      if (!has_interface) one.device.netdev.reset(), one.device.pf_link_type = 32;
+      return std::optional(one);
+    };
+    const auto planned = plan(claim, sample::kSriov, find, {}, {});
+    ASSERT_FALSE(planned);
+    EXPECT_NE(planned.error().what.find("is an InfiniBand device, which has a GUID"), std::string::npos)
+        << planned.error().what;
+  }
+}
+
 TEST(Plan, WhatIsNotHereIsNamed) {
   ClaimText text = of_two();
   text.results[1] = result("b", "0000-03-00-7");

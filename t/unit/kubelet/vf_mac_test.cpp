@@ -63,7 +63,30 @@ TEST(VfMac, TheKernelsRefusalIsSaid) {
         << written.error().what;
     EXPECT_EQ(written.error().what.find("Protocol error"), std::string::npos) << written.error().what;
   }
-  EXPECT_EQ(read_vf_mac({.ifindex = 1, .index = 0}).value(), kNoMac);
+  EXPECT_TRUE(read_vf_macs(1).value().empty());
+}
+
+TEST(VfMac, ATextThatIsNoAddressIsRefusedAndNoBufferIsOverrun) {
+  const std::string infiniband = "00:00:10:49:fe:80:00:00:00:00:00:00:00:11:22:33:44:55:66:77";
+  const std::string own = encode_own_mac(9, infiniband),
+                    vf = encode_vf_mac({.ifindex = 7, .index = 3}, infiniband);
+  EXPECT_EQ(own, encode_own_mac(9, infiniband.substr(0, 17)));
+  EXPECT_EQ(vf, encode_vf_mac({.ifindex = 7, .index = 3}, infiniband.substr(0, 17)));
+  for (const std::string& mac :
+       {infiniband, std::string("x"), std::string("01:00:5e:00:00:01"), std::string("")}) {
+    EXPECT_EQ(write_own_mac(1, mac).error().code, Errc::kInvalid) << mac;
+    EXPECT_EQ(write_vf_mac({.ifindex = 1, .index = 0}, mac).error().code, Errc::kInvalid) << mac;
+  }
+  EXPECT_EQ(write_own_mac(1, std::string(kNoMac)).error().code, Errc::kInvalid);
+}
+
+TEST(VfMac, WhatThePfReportsAfterwardsDecides) {
+  using Macs = Result<std::map<int, std::string>>;
+  const std::string mac = "02:00:00:00:00:0a";
+  EXPECT_TRUE(check_reported(Macs({{3, mac}}), 3, mac).ok());
+  for (const Macs& now :
+       {Macs({{3, std::string(kNoMac)}}), Macs({{4, mac}}), Macs(Error{Errc::kTimeout, "late"})})
+    EXPECT_EQ(check_reported(now, 3, mac).error().code, Errc::kIo);
 }
 
 }  // namespace
