@@ -86,6 +86,9 @@ status::AggregateMetrics aggregate_metrics(const Process& process, const Aggrega
     for (const auto& [kind, count] : now->policies()) out.policies[kind] = count;
     out.pending = now->pending();
     out.yielded = now->yielded();
+    out.leases = now->silent_nodes().leases();
+    out.silent = now->silent_nodes().silent();
+    out.outdated = now->outdated();
   }
   out.sums = counters.sums, out.written = counters.written, out.failed = counters.failed;
   return out;

@@ -54,6 +54,12 @@ Telling::Telling(Process& process, const config::Options& options, daemon::Daemo
                                   .node = options.node_name,
                                   .last_change = [&history] { return telling::last_change_in(history); },
                                   .plugin = [plugin] { return state_of(plugin); }});
+  if (options.report == config::Switch::kOn)
+    lease_ = std::make_unique<reports::NodeLeaseWriter>(
+        ports, reports::NodeLeaseWriter::Settings{.namespace_ = options.namespace_,
+                                                  .node = options.node_name,
+                                                  .node_uid = [&daemon] { return daemon.owner_uid(); },
+                                                  .now = telling::utc_micros});
   if (options.events == config::Switch::kOn)
     events_ = std::make_unique<NodeEvents>(NodeEvents::Surroundings{
         .ports = ports,
@@ -72,6 +78,7 @@ void Telling::start() {
 
 void Telling::permit() {
   if (reports_) reports_->permit(true);
+  if (lease_) lease_->permit(true);
   if (events_) events_->permit(true);
 }
 
@@ -89,6 +96,7 @@ void Telling::add_to(status::Metrics& metrics) const {
                        .bytes = counters.bytes,
                        .is_live = reports_->writer().standing().state == watchers::Standing::State::kLive};
   }
+  if (lease_) metrics.lease = {{lease_->counters().renewed, lease_->counters().failed}};
   if (events_) {
     const auto& counters = events_->writer().counters();
     metrics.events = {

@@ -1,6 +1,6 @@
 #pragma once
-// What the running daemon tells the cluster beside its slices: its report, and events. As the options have it; in a directory
-// cluster nothing.
+// What the running daemon reports to the cluster beside its slices: its report, its Lease, and events. As the options have it; in
+// a directory cluster nothing.
 #include <memory>
 
 #include "cli/kubelet_plugin.h"
@@ -8,6 +8,7 @@
 #include "cli/node_reports.h"
 #include "cli/process.h"
 #include "daemon/daemon.h"
+#include "reports/node_lease.h"
 #include "status/history.h"
 #include "status/metrics.h"
 
@@ -32,8 +33,9 @@ class Telling {
   void add_to(status::Metrics& metrics) const;
 
  private:
-  std::unique_ptr<NodeReports> reports_;  // nullptr: it is off
-  std::unique_ptr<NodeEvents> events_;    // likewise
+  std::unique_ptr<NodeReports> reports_;             // nullptr: it is off
+  std::unique_ptr<reports::NodeLeaseWriter> lease_;  // likewise, with reports
+  std::unique_ptr<NodeEvents> events_;               // likewise
 };
 
 }  // namespace sliced::cli

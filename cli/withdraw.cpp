@@ -5,15 +5,17 @@
 #include "cli/commands.h"
 #include "cli/node_locks.h"
 #include "cli/process.h"
+#include "kube/kinds.h"
 #include "publishers/publisher.h"
 #include "reactor/base/text.h"
+#include "reports/node_lease.h"
 #include "watchers/slice_watcher.h"
 
 namespace sliced::cli {
 namespace {
 
 constexpr Millis kLockMax{1'000};
-constexpr Millis kWithdrawMax{60'000};
+constexpr Millis kWithdrawMax{60'000}, kLeaseMax{5'000};
 constexpr int kRoundsMax = 3;
 
 // A publisher of which no pool is desired, and which is not shown what others made under our driver.
@@ -119,6 +121,27 @@ std::optional<size_t> delete_all(Process& process, const config::Options& option
   return 0;
 }
 
+// The node's Lease: without it a node whose slices are withdrawn is not reported as one whose daemon is silent.
+void delete_lease(Process& process, const config::Options& options) {
+  const std::string name = reports::node_lease_name(options.node_name);
+  if (name.empty() || !config::has_api_server(options.cluster)) return;
+  bool is_answered = false;
+  std::string problem = "no answer";
+  const auto call = process.cluster->write({.verb = kube::Verb::kDelete,
+                                            .resource = kube::kLeases,
+                                            .namespace_ = options.namespace_,
+                                            .name = name},
+                                           {[&](std::string_view) { is_answered = true, problem.clear(); },
+                                            [&](const kube::Failure& failure) {
+                                              is_answered = true;
+                                              problem = kube::says_gone(failure) ? "" : failure.what;
+                                            }});
+  process.run_until([&] { return is_answered; }, kLeaseMax);
+  if (!problem.empty())
+    complain("Lease " + options.namespace_ + "/" + name +
+             " is left, and the node will be reported as silent: " + problem);
+}
+
 // Until a list shows none: whoever answers in the server's place may say that all is deleted.
 bool withdraw_all(Process& process, const config::Options& options) {
   size_t withdrawn = 0;
@@ -150,7 +173,9 @@ int withdraw(const config::Options& options) {
              " is running here and would publish again; stop it first");
     return process.leave(kExitError);
   }
-  return process.leave(withdraw_all(process, options) ? kExitSame : kExitError);
+  if (!withdraw_all(process, options)) return process.leave(kExitError);
+  delete_lease(process, options);
+  return process.leave(kExitSame);
 }
 
 }  // namespace sliced::cli

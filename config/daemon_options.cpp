@@ -41,7 +41,7 @@ constexpr OptionInfo kDaemonOptions[] = {
          .choices = kTexts<Switch>,
          .help =
              "on: this node's NodeDeviceReport says what is offered, what is not and why, where the API server has that "
-             "kind. off: nothing is reported."}),
+             "kind, and its Lease that the daemon is alive. off: nothing is reported."}),
     option<&Options::events, parse_word<Switch>>(
         {.name = "events",
          .env = "SLICED_EVENTS",

@@ -434,6 +434,8 @@ CallPtr ApiCluster::server_info(std::function<void(ServerInfo)> on_done,
                               std::move(on_failure));
 }
 
+std::optional<int64_t> ApiCluster::server_time() const { return core_->server_time(); }
+
 std::string ApiCluster::describe() const {
   return core_->server ? http::encode_url(core_->server->url) : core_->credentials->describe();
 }

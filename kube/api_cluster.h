@@ -1,5 +1,6 @@
 #pragma once
 // The Cluster port over a real API server.
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -44,6 +45,7 @@ class ApiCluster final : public Cluster {
                  std::function<void(const Failure&)> on_failure) override;
   CallPtr server_info(std::function<void(ServerInfo)> on_done,
                       std::function<void(const Failure&)> on_failure) override;
+  std::optional<int64_t> server_time() const override;
   /// The server's address once it is known, before that the place of the credentials.
   std::string describe() const override;
 

@@ -37,6 +37,19 @@ Result<http::TargetPtr> ApiCore::server_for(const Access& access) {
   return server;
 }
 
+void ApiCore::note_date(const http::Head& head) {
+  const std::string* text = head.header("date");
+  const auto date = text == nullptr ? std::nullopt : http::decode_http_date(*text);
+  if (!date) return;
+  date_ = *date;
+  date_came_ = scheduler.now();
+}
+
+std::optional<int64_t> ApiCore::server_time() const {
+  if (!date_) return std::nullopt;
+  return *date_ + std::chrono::duration_cast<std::chrono::seconds>(scheduler.now() - date_came_).count();
+}
+
 void ApiCore::log_warnings(const ApiRequest& request, const http::Head& head) {
   for (std::string& text : http::decode_warnings(head)) {
     if (warned_.size() >= kWarningsMax || !warned_.insert(escaped(text, 1024)).second) continue;
@@ -108,6 +121,7 @@ void ApiOperation::on_head(const http::Head& head) {
       on_http_failure(
           {Errc::kTimeout, "no end of the response within " + std::to_string(most.count() / 1'000) + " s"});
     });
+  core_->note_date(head);
   core_->log_warnings(request_, head);
   if (reload_credentials(head.status)) return;
   const std::string* coding = head.header("content-encoding");

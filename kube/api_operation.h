@@ -1,5 +1,6 @@
 #pragma once
 // Inside kube/api_cluster.cpp: one call to the API server, from credentials to the end of the response.
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
@@ -32,6 +33,10 @@ class ApiCore {
   /// At most 256 texts are remembered, and so told; each is cut at 1 KiB.
   void log_warnings(const ApiRequest& request, const http::Head& head);
 
+  /// Remembers the response's Date.
+  void note_date(const http::Head& head);
+  std::optional<int64_t> server_time() const;
+
   reactor::Scheduler& scheduler;
   Log& log;
   const std::unique_ptr<CredentialSource> credentials;
@@ -42,6 +47,8 @@ class ApiCore {
 
  private:
   std::optional<Access> access_;
+  std::optional<int64_t> date_;  // of the last response that has one, seconds since 1970
+  TimePoint date_came_{};
   std::set<std::string> warned_;
 };
 

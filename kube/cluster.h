@@ -179,6 +179,9 @@ class Cluster {
   /// For metrics and for what differs between releases (docs/kubernetes-versions.md); nothing waits for it.
   virtual CallPtr server_info(std::function<void(ServerInfo)> on_done,
                               std::function<void(const Failure&)> on_failure) = 0;
+  /// The server's clock, in seconds since 1970: by the Date of its last response, which is exact to a second, and the time that
+  /// has passed since. nullopt: no response yet, or it has no clock of its own (a directory).
+  virtual std::optional<int64_t> server_time() const { return std::nullopt; }
   /// "https://10.0.0.1:443", "dir:/etc/sliced": for people.
   virtual std::string describe() const = 0;
 };

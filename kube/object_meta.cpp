@@ -1,5 +1,8 @@
 #include "kube/object_meta.h"
 
+#include <algorithm>
+
+#include "kube/api_time.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kube {
@@ -90,6 +93,16 @@ std::string last_manager(const Json& object) {
       name = one.text("manager"), when = time;
   }
   return std::string(name.substr(0, kManagerBytesMax));
+}
+
+int64_t last_edited(const Json& object) {
+  const Json* all = object.find({"metadata", "managedFields"});
+  if (all == nullptr || all->array() == nullptr) return 0;
+  int64_t out = 0;
+  for (const Json& one : *all->array())
+    if (one.object() != nullptr && one.text("subresource").empty())
+      out = std::max(out, decode_api_time(one.text("time")).value_or(0));
+  return out;
 }
 
 Result<ObjectMeta> decode_object_meta(const Json& object) {

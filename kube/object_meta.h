@@ -46,6 +46,9 @@ Json encode_object_meta(const ObjectMeta& meta);
 /// should: it is for people alone. At most 128 bytes, which is the API server's own bound.
 std::string last_manager(const Json& object);
 
+/// When that was, in seconds since 1970, by the API server's clock; 0 unknown. Writes of subresources do not count.
+int64_t last_edited(const Json& object);
+
 /// "group/version, kind, namespace/name" of any object, for error texts; tolerant of everything.
 std::string describe_object(const Json& object);
 

@@ -64,14 +64,15 @@ Aggregator::Aggregator(kube::Ports ports, Settings settings)
     : ports_(std::move(ports)),
       settings_(std::move(settings)),
       backoff_(ports_.random, aggregating::kPace),
+      silent_nodes_(ports_, settings_.namespace_),
       reports_(
           ports_, kube::Scope{kube::kNodeDeviceReports, "", "", false},
-          [this](std::string_view object) -> Result<NodeWordsPtr> {
+          [this](std::string_view object) -> Result<ReadReport> {
             auto json = kube::decode_json(object, aggregating::kReportLimits);
             if (!json) return std::move(json.error());
             const auto report = decode_node_report(*json);
             if (!report) return report.error();
-            return words_as_known(*report);
+            return ReadReport{words_as_known(*report), !report->silent_since.empty()};
           },
           [this](const SourceEvent<ReportWatcher::Item>& event) { on_reports(event); },
           [this](const watchers::Standing&) { on_change(); }, {},
@@ -98,6 +99,7 @@ std::unique_ptr<Aggregator::PolicyWatcher> Aggregator::watch(
 
 void Aggregator::start() {
   reports_.start();
+  silent_nodes_.start();
   sriov_->start();
   exposures_->start();
 }
@@ -111,13 +113,17 @@ NodeWordsPtr Aggregator::words_as_known(const NodeReport& report) {
 }
 
 void Aggregator::on_reports(const SourceEvent<ReportWatcher::Item>& event) {
-  const auto take = [](const ReportWatcher::Item& item, NodesWords& into) {
-    if (item.value)
-      into[item.id.name] = *item.value;
-    else
+  const auto take = [this](const ReportWatcher::Item& item, NodesWords& into) {
+    if (item.value) {
+      into[item.id.name] = item.value->words;
+      silent_nodes_.on_report(item.id.name, item.value->is_marked_silent);
+    } else {
       into.erase(item.id.name);
+      silent_nodes_.on_report_gone(item.id.name);
+    }
   };
   if (const auto* list = std::get_if<Relisted<ReportWatcher::Item>>(&event)) {
+    silent_nodes_.clear_reports();
     NodesWords all;
     for (const auto& item : list->all) take(item, all);
     nodes_ = std::move(all);
@@ -125,6 +131,7 @@ void Aggregator::on_reports(const SourceEvent<ReportWatcher::Item>& event) {
     take(changed->now, nodes_);
   } else if (const auto* removed = std::get_if<Removed<ReportWatcher::Item>>(&event)) {
     nodes_.erase(removed->id.name);
+    silent_nodes_.on_report_gone(removed->id.name);
   }
   on_change();
 }
@@ -210,6 +217,7 @@ void Aggregator::look() {
   const auto round = std::move(round_);
   ++counters_.sums;
   yielded_ = round->yielded;
+  outdated_ = round->outdated;
   std::ranges::reverse(to_write_);
   if (has_changed_) mark(kLookAfter);  // what has had its turn before it changed
   if (round->later) mark(std::chrono::duration_cast<Millis>(*round->later - now));
@@ -234,6 +242,7 @@ bool Aggregator::go_on() {
 void Aggregator::compare(const PolicyRef& policy, Kept& kept, Round& round) {
   const PolicyStatus& held = kept.policy.held;
   PolicyStatus status = status_of(kept.policy.judged, round.sum.of(policy), held, round.time);
+  round.outdated += static_cast<size_t>(std::max<int64_t>(0, status.nodes_selected - status.nodes_current));
   if (status.says_the_same(held)) return kept.disputed.reset();
   status.writer = own_writer();
   note_dispute(kept);

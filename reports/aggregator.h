@@ -18,7 +18,7 @@
 // Bounds:    a report of 256 KiB as the server stores it, a list of 256 MiB (50,000 nodes with reports of usual
 //            size); policies as watchers/policy_watcher.h. A report that is larger, or cannot be read, says nothing.
 // Permissions: list and watch on the three kinds, patch on the /status of both kinds of policies, as field
-//              manager sliced-aggregate.
+//              manager sliced-aggregate; and those of reports/silent_nodes.h, which it keeps beside.
 // Threads:   the loop's.
 #include <cstdint>
 #include <functional>
@@ -33,6 +33,7 @@
 #include "reactor/backoff.h"
 #include "reactor/base/said_once.h"
 #include "reports/policy_status.h"
+#include "reports/silent_nodes.h"
 #include "reports/summing.h"
 #include "watchers/watched_source.h"
 
@@ -75,6 +76,10 @@ class Aggregator {
   size_t pending() const { return to_write_.size() + (call_ != nullptr ? 1 : 0); }
   /// Those; of the last sum.
   size_t yielded() const { return yielded_; }
+  /// Of the last sum, over all policies: nodes that report a policy and have not decided by its present generation.
+  size_t outdated() const { return outdated_; }
+  /// Nodes whose daemons are gone.
+  const SilentNodes& silent_nodes() const { return silent_nodes_; }
 
  private:
   /// As the server has it.
@@ -83,7 +88,11 @@ class Aggregator {
     PolicyStatus held;
   };
   using PolicyWatcher = watchers::WatchedSource<Policy>;
-  using ReportWatcher = watchers::WatchedSource<NodeWordsPtr>;
+  struct ReadReport {
+    NodeWordsPtr words;
+    bool is_marked_silent = false;
+  };
+  using ReportWatcher = watchers::WatchedSource<ReadReport>;
   struct Kept {
     Policy policy;
     reactor::Backoff backoff;
@@ -102,7 +111,7 @@ class Aggregator {
     bool is_summed = false;
     std::optional<PolicyRef> next = std::nullopt;   // policy
     std::optional<TimePoint> later = std::nullopt;  // when something that differs may be written
-    size_t yielded = 0;
+    size_t yielded = 0, outdated = 0;
   };
 
   std::unique_ptr<PolicyWatcher> watch(const kube::Resource& kind, const std::string& namespace_,
@@ -137,13 +146,14 @@ class Aggregator {
   std::optional<TimePoint> due_;
   std::unique_ptr<Round> round_;  // that goes on
   bool has_changed_ = false;      // since it began
-  size_t yielded_ = 0;
+  size_t yielded_ = 0, outdated_ = 0;
   Counters counters_;
   reactor::Backoff backoff_;  // of the server
   SaidLast failure_;
   PolicyRef failed_;  // whose that is
   kube::CallPtr call_;
   reactor::Ticket timer_;
+  SilentNodes silent_nodes_;
   ReportWatcher reports_;
   std::unique_ptr<PolicyWatcher> sriov_, exposures_;
 };

@@ -72,7 +72,8 @@ constexpr Numbers<LastChange> kChangeNumbers[] = {{"devices", &LastChange::devic
 constexpr Texts<NodeReport> kReportTexts[] = {{"daemonVersion", &NodeReport::daemon_version},
                                               {"bootID", &NodeReport::boot_id},
                                               {"kubeletPlugin", &NodeReport::kubelet_plugin},
-                                              {"waitsFor", &NodeReport::waits_for}};
+                                              {"waitsFor", &NodeReport::waits_for},
+                                              {"silentSince", &NodeReport::silent_since}};
 constexpr Numbers<NodeReport> kCountNumbers[] = {{"devices", &NodeReport::devices},
                                                  {"offered", &NodeReport::offered},
                                                  {"heldBack", &NodeReport::held_back},

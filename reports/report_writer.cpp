@@ -34,7 +34,8 @@ Result<ReportWriter::Stored> ReportWriter::decode(std::string_view object) {
   if (!meta) return std::move(meta.error());
   auto report = decode_node_report(*json);
   if (!report) return std::move(report.error());
-  return Stored{*std::move(report), *std::move(meta)};
+  const bool is_marked_silent = !std::exchange(report->silent_since, "").empty();
+  return Stored{*std::move(report), *std::move(meta), is_marked_silent};
 }
 
 ReportWriter::ReportWriter(kube::Ports ports, std::string name, Node node)
@@ -68,7 +69,11 @@ void ReportWriter::on_event(const SourceEvent<Watcher::Item>& event) {
   if (item != nullptr)
     now = item->value ? Held{item->value->report, item->value->meta}
                       : Held{std::nullopt, {.resource_version = item->resource_version}};
-  const bool is_as_written = now && held_ && now->report && now->report == held_->report;
+  // Who notes that this daemon is silent takes that back by itself; unless it is gone meanwhile: once, this does.
+  if (item != nullptr && item->value && item->value->is_marked_silent &&
+      !std::exchange(has_cleared_mark_, true))
+    clears_mark_ = true;
+  const bool is_as_written = now && held_ && now->report && now->report == held_->report && !clears_mark_;
   held_ = std::move(now);
   if (!is_as_written) mark();
 }
@@ -114,7 +119,7 @@ void ReportWriter::take(std::optional<NodeReport> made) {
   if (made->last_change.time.empty() && held_ && held_->report)
     made->last_change = held_->report->last_change;
   const NodeReport report = fit(std::move(*made));
-  if (held_ && held_->report == writing::as_read(report)) {
+  if (held_ && held_->report == writing::as_read(report) && !clears_mark_) {
     last_failure_.forget();
     return end_work(Millis{0});
   }
@@ -140,6 +145,7 @@ void ReportWriter::write(const NodeReport& report) {
 void ReportWriter::on_written(std::string_view object) {
   const auto call = std::move(call_);
   ++counters_.taken;
+  clears_mark_ = false;
   backoff_.reset();
   last_failure_.forget();
   // What the server stored, unless the watch has told of that, or of what somebody has done behind it.

@@ -75,6 +75,7 @@ class ReportWriter {
   struct Stored {
     NodeReport report;
     kube::ObjectMeta meta;
+    bool is_marked_silent = false;  // NodeReport::silent_since was set, and is left out of the report
     bool operator==(const Stored&) const = default;
   };
   using Watcher = watchers::WatchedSource<Stored>;
@@ -95,6 +96,7 @@ class ReportWriter {
   const Node node_;
   std::optional<Held> held_;
   bool is_permitted_ = false, is_marked_ = false, is_at_work_ = false;
+  bool has_cleared_mark_ = false, clears_mark_ = false;
   bool is_told_ = false;                  // by the watch, since the last write began
   std::optional<TimePoint> waits_since_;  // for slices
   TimePoint not_before_{};

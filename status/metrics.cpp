@@ -100,6 +100,10 @@ void tell_reports(Exposition& out, const Metrics& metrics) {
   out.sample(metrics.reports->failed, {{"result", "failed"}});
   out.gauge("sliced_report_bytes", "Size of the last one that was sent.");
   out.sample(metrics.reports->bytes);
+  if (!metrics.lease) return;
+  out.counter("sliced_lease_renewals_total", "Renewals of this node's Lease.");
+  out.sample(metrics.lease->renewed, {{"result", "taken"}});
+  out.sample(metrics.lease->failed, {{"result", "failed"}});
 }
 
 void tell_events(Exposition& out, const Metrics& metrics) {

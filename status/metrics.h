@@ -54,11 +54,16 @@ struct Metrics {
     uint64_t taken = 0, failed = 0, bytes = 0;  // writes; bytes of the last one
     bool is_live = false;                       // the API server has the kind, and it is followed
   };
+  /// Writes of this node's Lease.
+  struct Lease {
+    uint64_t renewed = 0, failed = 0;
+  };
   /// What the kubelet was answered, a claim each time it is asked for (kubelet::CountedPreparer).
   std::vector<Claims> claims;  // empty without the kubelet plugin
 
   std::vector<std::pair<std::string, uint64_t>> events;  // by what became of them; empty: none are told
   std::optional<Reports> reports;                        // nullopt: nothing is reported
+  std::optional<Lease> lease;                            // nullopt: none is kept
 };
 
 /// Prometheus' text format, complete in itself: each family with its HELP and TYPE. What is counted by device

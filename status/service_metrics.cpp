@@ -18,6 +18,13 @@ std::string exposition_of(const AggregateMetrics& metrics) {
   out.sample(metrics.pending);
   out.gauge("sliced_aggregate_yielded", "Statuses that differ and are left to another writer for a while.");
   out.sample(metrics.yielded);
+  out.gauge("sliced_aggregate_leases", "Nodes whose daemons keep a Lease.");
+  out.sample(metrics.leases);
+  out.gauge("sliced_aggregate_silent_nodes", "Nodes whose daemon has not renewed its Lease in time.");
+  out.sample(metrics.silent);
+  out.gauge("sliced_aggregate_outdated_policies",
+            "Pairs of node and policy of which the node reports an older generation of the policy.");
+  out.sample(metrics.outdated);
   out.counter("sliced_aggregate_sums_total", "Times that all reports were summed up.");
   out.sample(metrics.sums);
   out.counter("sliced_aggregate_writes_total", "Writes of a policy's status.");

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "kube/credentials.h"
 #include "kube/kinds.h"
 
 namespace sliced::cli {
@@ -65,6 +66,8 @@ Result<kube::Json> ClusterObjects::get(const kube::Resource& resource, const std
   if (!wait_([&] { return result.has_value(); }, kReadMax)) return late(resource);
   return std::move(*result);
 }
+
+int64_t ClusterObjects::now() const { return cluster_.server_time().value_or(kube::system_wall_clock()); }
 
 std::string ClusterObjects::version() {
   std::optional<std::string> result;

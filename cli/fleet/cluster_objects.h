@@ -1,5 +1,6 @@
 #pragma once
 // Objects of a whole cluster, read once: what `why` and the tables of the fleet are made of.
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,8 @@ class ClusterObjects {
   /// Errors: kNotFound where there is no such object; kTimeout after two minutes.
   Result<kube::Json> get(const kube::Resource& resource, const std::string& namespace_,
                          const std::string& name);
+  /// The API server's clock as far as its responses have it, else that of this machine; seconds since 1970.
+  int64_t now() const;
   /// "v1.37.1"; "" where nobody says it.
   std::string version();
 

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "kube/kinds.h"
+#include "policy/exposure/decode_policy.h"
+#include "policy/identity.h"
+#include "policy/sriov/policy.h"
 #include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
 
@@ -71,9 +75,17 @@ FleetReport fleet_report(const reports::NodeReport& report) {
                   .held_back = static_cast<size_t>(std::max<int64_t>(0, report.held_back)),
                   .problems = {}};
   for (const reports::PolicyReport& one : report.policies)
-    out.policies.push_back(
-        {one.policy.namespace_.empty() ? one.policy.name : one.policy.namespace_ + "/" + one.policy.name,
-         one.matched, one.offered, cut(one.problem, 200)});
+    out.policies.push_back({.name = one.policy.namespace_.empty()
+                                        ? one.policy.name
+                                        : one.policy.namespace_ + "/" + one.policy.name,
+                            .matched = one.matched,
+                            .offered = one.offered,
+                            .problem = cut(one.problem, 200),
+                            .kind = one.policy.kind,
+                            .action = one.action,
+                            .generation = one.generation,
+                            .hidden = std::max<int64_t>(0, one.matched - one.offered)});
+  out.has_all_policies = report.left_out.policies == 0;
   for (const std::string& problem : report.problems)
     if (out.problems.size() < kReportProblemsMax) out.problems.push_back(cut(problem, 200));
   const size_t all =
@@ -94,9 +106,64 @@ bool NodeRow::has_slices() const {
   return std::any_of(pools.begin(), pools.end(), [](const PoolRow& pool) { return pool.slices > 0; });
 }
 
+Result<FleetPolicy> decode_fleet_policy(const kube::Json& object) {
+  const std::string_view kind = object.text("kind");
+  auto meta = kube::decode_object_meta(object);
+  if (!meta) return std::move(meta.error());
+  FleetPolicy out{
+      .kind = std::string(kind), .generation = meta->generation, .edited = kube::last_edited(object)};
+  if (kind == kube::kSriovResourcePolicies.kind) {
+    const auto policy = policy::decode_sriov_policy(object, meta);
+    out.name = policy::text_of(policy.id);
+    out.nodes = policy.node_selector;
+  } else if (kind == kube::kDeviceExposurePolicies.kind) {
+    const auto policy = policy::decode_exposure_policy(object);
+    out.name = policy::text_of(policy.id);
+    out.nodes = policy.node_selector;
+  } else {
+    return Error{Errc::kInvalid, kube::describe_object(object) + " is no policy"};
+  }
+  return out;
+}
+
+std::string describe(const std::vector<PolicyLag>& lags) {
+  if (lags.empty()) return "";
+  const PolicyLag& first = lags.front();
+  std::string out = first.current == 0
+                        ? "still applies " + first.name + ", which was deleted"
+                        : "has not applied " + first.name + " generation " + std::to_string(first.current);
+  const size_t more = lags.size() - 1;
+  return out +
+         (more == 0 ? "" : " and " + std::to_string(more) + (more == 1 ? " more policy" : " more policies"));
+}
+
+std::string age_text(int64_t seconds) {
+  seconds = std::max<int64_t>(0, seconds);
+  if (seconds < 120) return std::to_string(seconds) + "s";
+  if (seconds < 120 * 60) return std::to_string(seconds / 60) + "m";
+  if (seconds < 48 * 3'600) return std::to_string(seconds / 3'600) + "h";
+  return std::to_string(seconds / 86'400) + "d";
+}
+
+std::string state_of(const NodeRow& row) {
+  if (row.problems.empty())
+    return row.report && !row.report->waits_for.empty()
+               ? cut("waits for " + row.report->waits_for, kStateBytes)
+               : "ok";
+  std::string out;
+  for (size_t i = 0; i < row.problems.size(); ++i) {
+    const size_t more = row.problems.size() - i;
+    const std::string& next = row.problems[i];
+    if (i > 0 && out.size() + 2 + next.size() > kStateBytes)
+      return out + " (+" + std::to_string(more) + " more)";
+    out += (i == 0 ? "" : "; ") + cut(next, kStateBytes);
+  }
+  return out;
+}
+
 std::string_view health_of(const NodeRow& row) {
   if (row.is_bad) return "bad";
-  if (!row.has_slices() && row.usage.gone == 0) return "empty";
+  if (row.knows_slices && !row.has_slices() && row.usage.gone == 0) return "empty";
   return row.problems.empty() ? "ok" : "warning";
 }
 
@@ -104,8 +171,10 @@ FleetTotals totals_of(const std::vector<NodeRow>& rows) {
   FleetTotals out;
   for (const NodeRow& row : rows) {
     out.nodes += row.is_there && !row.name.empty();
-    out.without_slices += !row.has_slices() && !row.name.empty();
+    out.without_slices += row.knows_slices && !row.has_slices() && !row.name.empty();
     out.bad += row.is_bad;
+    out.warning += health_of(row) == "warning";
+    out.silent += row.silent_for.has_value();
     out.usage.add(row.usage);
   }
   return out;
@@ -127,6 +196,31 @@ void Fleet::put_claim(FleetClaim claim) {
     Claims& claims = held_[{one.driver, one.pool}][one.name];
     if (claims.empty() || claims.back() != &kept) claims.push_back(&kept);  // it may have several shares
   }
+}
+
+void Fleet::put_node(kube::NodeView node) {
+  std::string name = node.name;
+  nodes_.insert_or_assign(std::move(name), std::move(node));
+}
+
+void Fleet::put_policy(FleetPolicy policy) {
+  std::pair<std::string, std::string> key{policy.kind, policy.name};
+  policies_.insert_or_assign(std::move(key), std::move(policy));
+}
+
+void Fleet::clear_policies(const std::string& kind) {
+  std::erase_if(policies_, [&](const auto& one) { return one.first.first == kind; });
+}
+
+void Fleet::put_lease(reports::NodeLease lease) {
+  std::string node = lease.node;
+  leases_.insert_or_assign(std::move(node), std::move(lease));
+}
+
+std::optional<int64_t> Fleet::silent_for(const std::string& node) const {
+  const auto lease = leases_.find(node);
+  if (!now_ || lease == leases_.end() || !lease->second.is_expired(*now_)) return std::nullopt;
+  return *now_ - lease->second.renewed;
 }
 
 void Fleet::put_report(FleetReport report) {
@@ -185,22 +279,22 @@ namespace {
 std::string title_of(const PoolRow& pool) { return "pool " + pool.driver + "/" + pool.name; }
 
 void find_problems(NodeRow& row) {
-  if (!row.is_there) row.problems.push_back("there is no such node, and slices for it");
+  if (!row.is_there) row.problems.push_back("slices of a Node that does not exist");
+  if (row.silent_for) row.problems.push_back("daemon silent for " + age_text(*row.silent_for));
   for (const PoolRow& pool : row.pools)
     if (!pool.is_complete())
-      row.problems.push_back(title_of(pool) + ": " + std::to_string(pool.slices) + " of " +
-                             std::to_string(pool.slices_wanted) + " slices of generation " +
-                             std::to_string(pool.generation) + ": nothing is allocated from it");
+      row.problems.push_back(title_of(pool) + " incomplete: " + std::to_string(pool.slices) + " of " +
+                             std::to_string(pool.slices_wanted) + " slices");
   row.is_bad = !row.problems.empty();
   for (const PoolRow& pool : row.pools)
     if (pool.usage.gone > 0)
       row.problems.push_back(title_of(pool) + ": " + std::to_string(pool.usage.gone) +
-                             " allocated and not offered any more");
+                             " allocated but no longer offered");
+  if (!row.behind.empty()) row.problems.push_back(describe(row.behind));
   if (row.report) {
-    if (!row.report->waits_for.empty()) row.problems.push_back("waits for " + row.report->waits_for);
     row.problems.insert(row.problems.end(), row.report->problems.begin(), row.report->problems.end());
   }
-  if (!row.has_slices()) row.problems.push_back("no slices");
+  if (row.knows_slices && !row.has_slices()) row.problems.push_back("no slices");
 }
 
 // A pool of ours is called as its node, or "node/function".
@@ -210,7 +304,9 @@ std::string_view node_named_by(std::string_view pool) { return pool.substr(0, po
 
 std::vector<NodeRow> Fleet::rows() const {
   std::map<std::string, NodeRow> by_node;
-  for (const std::string& name : nodes_) by_node[name].name = name;
+  for (const auto& [name, node] : nodes_) by_node[name].name = name;
+  for (const auto& [name, report] : reports_)
+    if (!knows_nodes_ && !knows_slices_) by_node[name].name = name;
   const auto pools = newest();
   for (const auto& [id, pool] : pools) {
     const auto found = held_.find(id);
@@ -242,10 +338,43 @@ std::vector<NodeRow> Fleet::rows() const {
   for (auto& [name, row] : by_node) {
     row.is_there = name.empty() || !knows_nodes_ || nodes_.contains(name);
     if (const auto report = reports_.find(name); report != reports_.end()) row.report = report->second;
+    row.knows_slices = knows_slices_;
+    row.knows_claims = knows_claims_;
+    row.silent_for = silent_for(name);
+    find_lags(row);
     find_problems(row);
     out.push_back(std::move(row));
   }
+  std::sort(out.begin(), out.end(),
+            [](const NodeRow& a, const NodeRow& b) { return natural_less(a.name, b.name); });
   return out;
+}
+
+// Only what the report could say is missed: it names every policy that selects its node, unless there was no room.
+void Fleet::find_lags(NodeRow& row) const {
+  const auto node = nodes_.find(row.name);
+  if (!row.report || node == nodes_.end()) return;
+  std::map<std::pair<std::string_view, std::string_view>, int64_t> reported;
+  std::set<std::string_view> elsewhere;  // kinds of which the daemon follows another namespace
+  for (const FleetPolicyUse& use : row.report->policies) {
+    const auto known = known_kinds_.find(use.kind);
+    if (known == known_kinds_.end()) continue;
+    if (!known->second.empty() && !use.name.starts_with(known->second + "/")) elsewhere.insert(known->first);
+    reported[{use.kind, use.name}] = use.generation;
+  }
+  for (const auto& [key, policy] : policies_) {
+    const auto at = reported.find({policy.kind, policy.name});
+    const int64_t generation = at == reported.end() ? 0 : at->second;
+    if (at != reported.end()) reported.erase(at);
+    if (elsewhere.contains(policy.kind) || !known_kinds_.contains(policy.kind)) continue;
+    if (generation >= policy.generation || (generation == 0 && !row.report->has_all_policies)) continue;
+    if (now_ && policy.edited > 0 && *now_ - policy.edited < kEditGrace) continue;
+    if (!kube::match_node(policy.nodes, node->second).matched) continue;
+    row.behind.push_back({policy.kind, policy.name, generation, policy.generation});
+  }
+  for (const auto& [key, generation] : reported)
+    if (!elsewhere.contains(key.first))
+      row.behind.push_back({std::string(key.first), std::string(key.second), generation, 0});
 }
 
 std::vector<std::string> Fleet::holders(const std::string& driver, const std::string& pool,

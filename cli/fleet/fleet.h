@@ -13,7 +13,9 @@
 
 #include "allocation/claim.h"
 #include "kube/json.h"
+#include "kube/selector.h"
 #include "reactor/base/result.h"
+#include "reports/node_lease.h"
 #include "reports/node_report.h"
 
 namespace sliced::cli {
@@ -58,14 +60,30 @@ struct FleetPolicyUse {
   std::string name;
   int64_t matched = 0, offered = 0;
   std::string problem = {};  // why it is not used as it is written; "" it is
+  std::string kind = {}, action = {};
+  int64_t generation = 0;  // that the node has decided by
+  int64_t hidden = 0;      // of matched, those that are not offered
   bool operator==(const FleetPolicyUse&) const = default;
 };
+/// What is kept of a policy of either kind: which nodes have to decide by which generation of it.
+struct FleetPolicy {
+  std::string kind = {}, name = {};  // as FleetPolicyUse has them
+  int64_t generation = 0;
+  kube::NodeSelector nodes = {};
+  int64_t edited = 0;  // kube::last_edited()
+};
+/// Errors: kInvalid where it has no name, or is of neither kind.
+Result<FleetPolicy> decode_fleet_policy(const kube::Json& object);
+/// How long nodes may take to decide by an edit, and to report it, before they are said to be behind: reports are written at most
+/// every 10 s, and spread over 10 s more.
+inline constexpr int64_t kEditGrace = 60;  // seconds
 /// What is kept of a NodeDeviceReport.
 struct FleetReport {
   std::string node = {}, version = {}, waits_for = {};
   std::string changed = {};  // when the offer changed last: "2026-11-21T00:17:41.296Z"; "" not known
   size_t hidden = 0, held_back = 0;
   std::vector<FleetPolicyUse> policies = {};
+  bool has_all_policies = true;            // else the report had no room for some
   std::vector<std::string> problems = {};  // at most kReportProblemsMax, then how many more there are
   bool operator==(const FleetReport&) const = default;
 };
@@ -91,12 +109,28 @@ struct PoolRow {
   bool operator==(const PoolRow&) const = default;
 };
 
+/// A policy that a node has not decided by as it is now.
+struct PolicyLag {
+  std::string kind = {}, name = {};
+  int64_t reported = 0;  // generation that the node has decided by; 0 none
+  int64_t current = 0;   // generation that it is of now; 0: it was deleted
+  bool operator==(const PolicyLag&) const = default;
+};
+/// "has not applied intel generation 4 and 2 more policies"; "" for none.
+std::string describe(const std::vector<PolicyLag>& lags);
+
 struct NodeRow {
   std::string name = {};
   bool is_there = true;  // false: there are slices for it, and no such Node
   std::vector<PoolRow> pools = {};
   Usage usage = {};
   std::optional<FleetReport> report = {};
+  /// For how many seconds its daemon has not renewed its Lease, where that has expired. nullopt: it has not, or the node has none (the
+  /// daemon is of an older version, or may not write it), or nobody may read it.
+  std::optional<int64_t> silent_for = {};
+  std::vector<PolicyLag> behind = {};
+  bool knows_slices = true,
+       knows_claims = true;  // false: they could not be read, and what is counted of them is not known
   /// What is not as it should be, in words; the worst first.
   std::vector<std::string> problems = {};
   /// Nothing is given out of a part of it, or its slices are orphans.
@@ -104,12 +138,19 @@ struct NodeRow {
   bool has_slices() const;
   bool operator==(const NodeRow&) const = default;
 };
-/// "bad", "warning", "empty" (no slices, and nothing else to tell), "ok": the worst of a node's.
+/// "bad", "empty" (no slices), "warning", "ok": the worst of a node's. A node without slices that others are not expected to have
+/// either is "empty" and not "bad".
 std::string_view health_of(const NodeRow& row);
+/// What is not as it should be: as many problems as kStateBytes have room for, one at least, which is cut there, and how many more
+/// there are: "daemon silent for 9m (+2 more)". Without any, what the node waits for, which is no problem; else "ok".
+std::string state_of(const NodeRow& row);
+inline constexpr size_t kStateBytes = 90;
+/// "45s", "12m", "3h", "5d".
+std::string age_text(int64_t seconds);
 
 /// A row without a name counts with its devices, and is no node.
 struct FleetTotals {
-  size_t nodes = 0, without_slices = 0, bad = 0;
+  size_t nodes = 0, without_slices = 0, bad = 0, warning = 0, silent = 0;
   Usage usage;
 };
 FleetTotals totals_of(const std::vector<NodeRow>& rows);
@@ -125,7 +166,13 @@ class Fleet {
 
   /// Nodes cannot be listed: those that have slices are there.
   void set_knows_nodes(bool knows) { knows_nodes_ = knows; }
-  void put_node(const std::string& name) { nodes_.insert(name); }
+  /// Slices or claims cannot be listed: what is counted of them is not known.
+  void set_knows_slices(bool knows) { knows_slices_ = knows; }
+  void set_knows_claims(bool knows) { knows_claims_ = knows; }
+  /// Seconds since 1970, by the API server's clock where it is known. Before it is set no daemon is silent, and edits have no grace.
+  void set_now(int64_t now) { now_ = now; }
+  void put_node(const std::string& name) { put_node(kube::NodeView{name, {}}); }
+  void put_node(kube::NodeView node);
   void remove_node(const std::string& name) { nodes_.erase(name); }
   void put_slice(FleetSlice slice);
   void remove_slice(const std::string& name) { slices_.erase(name); }
@@ -133,12 +180,25 @@ class Fleet {
   void remove_claim(const std::string& id);
   void put_report(FleetReport report);
   void remove_report(const std::string& node) { reports_.erase(node); }
+  /// All policies of the kind are put, of that namespace ("" where the kind has none). A policy of it that a node reports and that was
+  /// not put is one that was deleted. Of nodes whose daemons follow another namespace nothing is concluded.
+  void set_knows_policies(const std::string& kind, const std::string& namespace_) {
+    known_kinds_[kind] = namespace_;
+  }
+  void put_policy(FleetPolicy policy);
+  void remove_policy(const std::string& kind, const std::string& name) { policies_.erase({kind, name}); }
+  void clear_policies(const std::string& kind);
+  void put_lease(reports::NodeLease lease);
+  void remove_lease(const std::string& node) { leases_.erase(node); }
+  void clear_leases() { leases_.clear(); }
+  /// For how many seconds the node's daemon has not renewed its Lease, by set_now(); nullopt: that has not expired, or there is none.
+  std::optional<int64_t> silent_for(const std::string& node) const;
   void clear_nodes() { nodes_.clear(); }
   void clear_slices() { slices_.clear(); }
   void clear_claims();
   void clear_reports() { reports_.clear(); }
 
-  /// One row a node, by name; of slices and claims that are no single node's, one row without a name. Counted
+  /// One row a node, by name (natural_less()); of slices and claims that are no single node's, one row without a name. Counted
   /// anew with each call: linear in devices, and in what claims have. What claims have of a pool and is not
   /// offered is told once, on the pool's first node.
   std::vector<NodeRow> rows() const;
@@ -158,10 +218,15 @@ class Fleet {
   struct Newest;
   std::map<PoolId, Newest> newest() const;
   static Usage usage_of(const FleetSlice& slice, const Held* held);
+  void find_lags(NodeRow& row) const;
 
   const std::set<std::string> drivers_;
-  bool knows_nodes_ = true;
-  std::set<std::string> nodes_;
+  bool knows_nodes_ = true, knows_slices_ = true, knows_claims_ = true;
+  std::optional<int64_t> now_;
+  std::map<std::string, kube::NodeView> nodes_;
+  std::map<std::string, reports::NodeLease> leases_;
+  std::map<std::pair<std::string, std::string>, FleetPolicy> policies_;  // by kind and name
+  std::map<std::string, std::string> known_kinds_;                       // to the namespace
   std::map<std::string, FleetSlice> slices_;
   std::map<std::string, FleetReport> reports_;
   std::map<std::string, FleetClaim> claims_;

@@ -46,7 +46,7 @@ Result<Unit> read_reports(ClusterObjects& objects,
   auto listed = objects.list(kube::kNodeDeviceReports, "", into(unread, on_object, on_anew));
   // Reports may be off, or not for everybody: what slices say stands without them.
   if (!listed && listed.error().code == Errc::kDenied)
-    add_unread(unread, "what nodes report is not known: " + listed.error().what);
+    add_unread(unread, std::string(lack_without(kube::kNodeDeviceReports)) + ": " + listed.error().what);
   return !listed && is_of_no_interest(listed.error().code) ? Result<Unit>(Unit{}) : std::move(listed);
 }
 
@@ -63,31 +63,109 @@ Result<Unit> read_claims(ClusterObjects& objects, Fleet& fleet, std::vector<std:
   return objects.list(kube::kResourceClaims, "", into(unread, on_object, [&] { fleet.clear_claims(); }));
 }
 
-Result<Unit> read_fleet(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread) {
+std::string_view lack_without(const kube::Resource& kind) {
+  if (kind == kube::kNodes) return "nodes without slices are unknown";
+  if (kind == kube::kResourceSlices) return "DEVICES, ALLOCATED and FREE are unknown";
+  if (kind == kube::kResourceClaims) return "ALLOCATED and FREE are unknown";
+  if (kind == kube::kNodeDeviceReports) return "HIDDEN, VERSION, CHANGED and problems are unknown";
+  if (kind == kube::kLeases) return "whether daemons are alive is unknown";
+  return "whether nodes have applied the latest policies is unknown";
+}
+
+namespace {
+
+// True: listed. False: it may not be, which is said in `unread`.
+Result<bool> may_list(Result<Unit> listed, const kube::Resource& kind, std::vector<std::string>& unread) {
+  if (listed) return true;
+  if (listed.error().code != Errc::kDenied) return std::move(listed.error());
+  add_unread(unread, std::string(lack_without(kind)) + ": " + listed.error().what);
+  return false;
+}
+
+Result<bool> read_fleet_nodes(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread) {
   const auto on_node = [&](const kube::Json& object) {
     const kube::Json* name = object.find({"metadata", "name"});
     if (name == nullptr || name->string() == nullptr) return;
     if (!kube::is_dns_subdomain(*name->string()))
       return add_unread(unread, "a Node is called " + in_quotes(*name->string()) + ", as no node can be");
-    fleet.put_node(*name->string());
+    kube::NodeView node{*name->string(), {}};
+    if (auto meta = kube::decode_object_meta(object))
+      node.labels = {meta->labels.begin(), meta->labels.end()};
+    fleet.put_node(std::move(node));
   };
-  auto nodes = objects.list(node_names(), into(unread, on_node, [&] { fleet.clear_nodes(); }));
-  if (!nodes && nodes.error().code != Errc::kDenied) return nodes;
-  if (!nodes) add_unread(unread, "nodes without slices are not known: " + nodes.error().what);
-  fleet.set_knows_nodes(nodes.ok());
+  auto nodes = may_list(objects.list(node_names(), into(unread, on_node, [&] { fleet.clear_nodes(); })),
+                        kube::kNodes, unread);
+  if (nodes) fleet.set_knows_nodes(*nodes);
+  return nodes;
+}
+
+Result<bool> read_fleet_slices(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread) {
   const auto on_slice = [&](const kube::Json& object) {
     auto slice = decode_fleet_slice(object);
     if (!slice) return add_unread(unread, slice.error().what);
     fleet.put_slice(*std::move(slice));
   };
   auto slices =
-      objects.list(kube::kResourceSlices, "", into(unread, on_slice, [&] { fleet.clear_slices(); }));
-  if (!slices) return slices;
+      may_list(objects.list(kube::kResourceSlices, "", into(unread, on_slice, [&] { fleet.clear_slices(); })),
+               kube::kResourceSlices, unread);
+  if (slices) fleet.set_knows_slices(*slices);
+  return slices;
+}
+
+// Kinds that are not installed have none.
+Result<Unit> read_fleet_policies(ClusterObjects& objects, const std::string& namespace_, Fleet& fleet,
+                                 std::vector<std::string>& unread) {
+  for (const auto* kind : {&kube::kSriovResourcePolicies, &kube::kDeviceExposurePolicies}) {
+    const std::string where = kind->namespaced ? namespace_ : "";
+    auto listed = objects.list(*kind, where,
+                               into(
+                                   unread,
+                                   [&](const kube::Json& object) {
+                                     if (auto policy = decode_fleet_policy(object))
+                                       fleet.put_policy(*std::move(policy));
+                                   },
+                                   [&] { fleet.clear_policies(kind->kind); }));
+    const bool is_absent = !listed && listed.error().code == Errc::kNotFound;
+    const auto known = may_list(is_absent ? Result<Unit>(Unit{}) : std::move(listed), *kind, unread);
+    if (!known) return known.error();
+    if (*known) fleet.set_knows_policies(kind->kind, where);
+  }
+  return Unit{};
+}
+
+}  // namespace
+
+Result<Unit> read_leases(ClusterObjects& objects, const std::string& namespace_, Fleet& fleet,
+                         std::vector<std::string>& unread) {
+  const auto on_lease = [&](const kube::Json& object) {
+    if (auto lease = reports::decode_node_lease(object)) fleet.put_lease(*std::move(lease));
+  };
+  auto listed =
+      objects.list(kube::kLeases, namespace_, into(unread, on_lease, [&] { fleet.clear_leases(); }));
+  const bool is_absent = !listed && listed.error().code == Errc::kNotFound;
+  const auto known = may_list(is_absent ? Result<Unit>(Unit{}) : std::move(listed), kube::kLeases, unread);
+  fleet.set_now(objects.now());
+  return known ? Result<Unit>(Unit{}) : Result<Unit>(known.error());
+}
+
+Result<Unit> read_fleet(ClusterObjects& objects, const std::string& namespace_, Fleet& fleet,
+                        std::vector<std::string>& unread) {
+  const auto nodes = read_fleet_nodes(objects, fleet, unread);
+  if (!nodes) return nodes.error();
+  const auto slices = read_fleet_slices(objects, fleet, unread);
+  if (!slices) return slices.error();
+  size_t reports = 0;
   auto reported = read_reports(
-      objects, [&](const reports::NodeReport& report) { fleet.put_report(fleet_report(report)); },
-      [&] { fleet.clear_reports(); }, unread);
+      objects, [&](const reports::NodeReport& report) { fleet.put_report(fleet_report(report)), ++reports; },
+      [&] { fleet.clear_reports(), reports = 0; }, unread);
   if (!reported) return reported;
-  return read_claims(objects, fleet, unread);
+  if (!*nodes && !*slices && reports == 0)
+    return Error{Errc::kDenied, "nothing of the fleet may be read: " + join(unread, "; ")};
+  const auto claims = may_list(read_claims(objects, fleet, unread), kube::kResourceClaims, unread);
+  if (!claims) return claims.error();
+  fleet.set_knows_claims(*claims);
+  if (auto policies = read_fleet_policies(objects, namespace_, fleet, unread); !policies) return policies;
+  return read_leases(objects, namespace_, fleet, unread);
 }
 
 kube::Scope slices_of(const std::string& node) {

@@ -15,10 +15,21 @@
 
 namespace sliced::cli {
 
-/// Nodes, slices, reports and claims. What cannot be read as what it is goes to `unread`, in words, at most kUnreadMax of it.
-/// Errors: the list that failed, and why. Nodes that may not be listed are those that have slices.
-/// Permissions: list on nodes (metadata), resourceslices, nodedevicereports and resourceclaims, of the whole cluster.
-Result<Unit> read_fleet(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread);
+/// Nodes, slices, reports, claims, Leases of daemons and policies. What cannot be read as what it is goes to `unread`, in words, at
+/// most kUnreadMax of it, and so does each kind that may not be listed, with what is not known for want of it.
+/// namespace_: of the Leases and of SriovResourcePolicies.
+/// Errors: the list that failed, and why; kDenied where neither nodes, slices nor reports may be listed. Nodes that may not be listed are
+///         those that have slices, or reports.
+/// Permissions: list on nodes (metadata), resourceslices, nodedevicereports, resourceclaims and deviceexposurepolicies of the whole
+///              cluster, on leases and sriovresourcepolicies in that namespace.
+Result<Unit> read_fleet(ClusterObjects& objects, const std::string& namespace_, Fleet& fleet,
+                        std::vector<std::string>& unread);
+/// Leases of daemons in that namespace, and the clock by which they are judged. Where they may not be listed, none is silent, and
+/// `unread` says so.
+Result<Unit> read_leases(ClusterObjects& objects, const std::string& namespace_, Fleet& fleet,
+                         std::vector<std::string>& unread);
+/// What cannot be told of a fleet without permission to list the kind: "ALLOCATED and FREE are unknown".
+std::string_view lack_without(const kube::Resource& kind);
 /// Claims that are allocated; of those that wait nothing is counted.
 Result<Unit> read_claims(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread);
 /// NodeDeviceReports; where the kind is not installed, or may not be read, there are none, and the second is

@@ -11,16 +11,19 @@
 namespace sliced::cli {
 namespace {
 
-constexpr std::string_view kBad = "31", kWarning = "33", kGood = "32", kDim = "2";
+constexpr std::string_view kBad = "31", kWarning = "33", kGood = "32", kEmpty = "35";
 
 std::string count(size_t n) { return std::to_string(n); }
 std::string count_of(size_t n, const std::string& of) { return count(n) + " " + of + (n == 1 ? "" : "s"); }
 
-std::string state_of(const NodeRow& row) { return row.problems.empty() ? "ok" : join(row.problems, "; "); }
+// -o wide has room for all of them.
+std::string whole_state_of(const NodeRow& row) {
+  return row.problems.empty() ? state_of(row) : join(row.problems, "; ");
+}
 
 std::string_view colour_of(const NodeRow& row) {
   const std::string_view health = health_of(row);
-  return health == "bad" ? kBad : health == "warning" ? kWarning : health == "empty" ? kDim : kGood;
+  return health == "bad" ? kBad : health == "warning" ? kWarning : health == "empty" ? kEmpty : kGood;
 }
 
 // Slices that name no node of their own.
@@ -28,21 +31,19 @@ std::string title_of(const NodeRow& row) { return row.name.empty() ? "(no single
 
 std::string age_of(const std::string& time, int64_t now_ms) {
   const int64_t then = status::ms_of_utc(time);
-  if (then == 0) return "";
-  const int64_t seconds = std::max<int64_t>(0, now_ms - then) / 1'000;
-  if (seconds < 120) return std::to_string(seconds) + "s";
-  if (seconds < 120 * 60) return std::to_string(seconds / 60) + "m";
-  if (seconds < 48 * 3'600) return std::to_string(seconds / 3'600) + "h";
-  return std::to_string(seconds / 86'400) + "d";
+  return then == 0 ? "" : age_text((now_ms - then) / 1'000);
 }
+
+// What is not known is an empty cell.
+std::string known(bool is_known, size_t n) { return is_known ? count(n) : ""; }
 
 std::vector<std::string> cells_of(const NodeRow& row, int64_t now_ms) {
   return {title_of(row),
-          count(row.pools.size()),
-          count(row.usage.devices),
-          count(row.usage.allocated),
-          count(row.usage.free),
-          count(row.usage.tainted),
+          known(row.knows_slices, row.pools.size()),
+          known(row.knows_slices, row.usage.devices),
+          known(row.knows_slices && row.knows_claims, row.usage.allocated),
+          known(row.knows_slices && row.knows_claims, row.usage.free),
+          known(row.knows_slices, row.usage.tainted),
           row.report ? count(row.report->hidden + row.report->held_back) : "",
           row.report ? row.report->version : "",
           row.report ? age_of(row.report->changed, now_ms) : "",
@@ -56,26 +57,34 @@ std::vector<std::string> cells_of(const NodeRow& row, const PoolRow& pool) {
           std::to_string(pool.generation),
           std::to_string(pool.slices) + (pool.is_complete() ? "" : "/" + std::to_string(pool.slices_wanted)),
           count(pool.usage.devices),
-          count(pool.usage.allocated),
-          count(pool.usage.free),
+          known(row.knows_claims, pool.usage.allocated),
+          known(row.knows_claims, pool.usage.free),
           count(pool.usage.tainted),
-          state_of(row)};
+          whole_state_of(row)};
 }
 
 std::string totals_text(const std::vector<NodeRow>& rows) {
   const FleetTotals all = totals_of(rows);
   std::string out = count_of(all.nodes, "node");
   if (all.without_slices > 0) out += ", " + count(all.without_slices) + " without slices";
-  if (all.bad > 0) out += ", " + count(all.bad) + " not as they should be";
-  return out + ": " + count_of(all.usage.devices, "device") + ", " + count(all.usage.allocated) +
-         " allocated, " + count(all.usage.free) + " free, " + count(all.usage.tainted) + " tainted";
+  if (all.bad > 0) out += ", " + count(all.bad) + " failing";
+  if (all.silent > 0) out += " (" + count(all.silent) + " with a silent daemon)";
+  if (all.warning > 0) out += ", " + count(all.warning) + " with warnings";
+  const bool knows_slices = rows.empty() || rows.front().knows_slices;
+  if (!knows_slices) return out + "; devices unknown";
+  out += ": " + count_of(all.usage.devices, "device");
+  if (rows.empty() || rows.front().knows_claims)
+    out += ", " + count(all.usage.allocated) + " allocated, " + count(all.usage.free) + " free";
+  return out + ", " + count(all.usage.tainted) + " tainted";
 }
 
-kube::Json json_of(const Usage& usage) {
-  kube::Json out = kube::Json::Object{{"devices", static_cast<int64_t>(usage.devices)},
-                                      {"allocated", static_cast<int64_t>(usage.allocated)},
-                                      {"free", static_cast<int64_t>(usage.free)},
-                                      {"tainted", static_cast<int64_t>(usage.tainted)}};
+kube::Json json_of(const Usage& usage, bool knows_claims) {
+  kube::Json out = kube::Json::Object{{"devices", static_cast<int64_t>(usage.devices)}};
+  if (knows_claims) {
+    out.set("allocated", static_cast<int64_t>(usage.allocated));
+    out.set("free", static_cast<int64_t>(usage.free));
+  }
+  out.set("tainted", static_cast<int64_t>(usage.tainted));
   if (usage.gone > 0) out.set("allocatedAndGone", static_cast<int64_t>(usage.gone));
   return out;
 }
@@ -91,7 +100,7 @@ kube::Json json_texts(const std::vector<std::string>& texts) {
 kube::Json json_of(const NodeRow& row) {
   kube::Json out = kube::Json::Object{{"name", json_text(row.name)}};
   if (!row.is_there) out.set("isThere", false);
-  out.set("usage", json_of(row.usage));
+  if (row.knows_slices) out.set("usage", json_of(row.usage, row.knows_claims));
   kube::Json::Array pools;
   for (const PoolRow& pool : row.pools)
     pools.push_back(kube::Json::Object{{"driver", json_text(pool.driver)},
@@ -99,13 +108,23 @@ kube::Json json_of(const NodeRow& row) {
                                        {"generation", pool.generation},
                                        {"slices", pool.slices},
                                        {"slicesWanted", pool.slices_wanted},
-                                       {"usage", json_of(pool.usage)}});
+                                       {"usage", json_of(pool.usage, row.knows_claims)}});
   out.set("pools", std::move(pools));
   if (row.report)
     out.set("report", kube::Json::Object{{"daemonVersion", json_text(row.report->version)},
                                          {"lastChange", json_text(row.report->changed)},
                                          {"hidden", static_cast<int64_t>(row.report->hidden)},
                                          {"heldBack", static_cast<int64_t>(row.report->held_back)}});
+  if (row.silent_for) out.set("daemonSilentSeconds", *row.silent_for);
+  kube::Json::Array behind;
+  for (const PolicyLag& lag : row.behind) {
+    kube::Json one = kube::Json::Object{{"kind", json_text(lag.kind)}, {"policy", json_text(lag.name)}};
+    if (lag.reported > 0) one.set("reportedGeneration", lag.reported);
+    if (lag.current > 0) one.set("generation", lag.current);
+    behind.push_back(std::move(one));
+  }
+  if (!behind.empty()) out.set("behind", std::move(behind));
+  out.set("health", health_of(row));
   if (!row.problems.empty()) out.set("problems", json_texts(row.problems));
   return out;
 }
@@ -120,6 +139,7 @@ std::string_view colour_of(DeviceStands stands) {
     case DeviceStands::kGone:
       return kBad;
     case DeviceStands::kAllocated:
+    case DeviceStands::kUnknown:
       return "";
   }
   return "";
@@ -196,7 +216,10 @@ kube::Json json_of(const std::vector<NodeRow>& rows) {
   kube::Json totals = kube::Json::Object{{"nodes", static_cast<int64_t>(all.nodes)},
                                          {"withoutSlices", static_cast<int64_t>(all.without_slices)},
                                          {"bad", static_cast<int64_t>(all.bad)},
-                                         {"usage", json_of(all.usage)}};
+                                         {"warning", static_cast<int64_t>(all.warning)},
+                                         {"silent", static_cast<int64_t>(all.silent)}};
+  if (rows.empty() || rows.front().knows_slices)
+    totals.set("usage", json_of(all.usage, rows.empty() || rows.front().knows_claims));
   return kube::Json::Object{{"nodes", std::move(nodes)}, {"totals", std::move(totals)}};
 }
 

@@ -17,16 +17,19 @@
 
 namespace sliced::cli {
 
-/// Nodes, slices, claims and reports, kept equal to what the cluster has. What cannot be read of an object is as if it were
-/// not there. Where nodes may not be listed, those are there that have slices; reports may be denied or not installed: then
-/// there are none.
+/// Nodes, slices, claims, reports, Leases of daemons and policies, kept equal to what the cluster has. What cannot be read of an object
+/// is as if it were not there. Kinds that may not be listed are left out, and gaps() names what is not known for want of them.
+/// Silence:   which daemons are silent is judged every kJudgeEvery, by the API server's clock, and not while Leases cannot be watched or
+///            have been watched again for less than kRenewAgain: after an outage of the API server daemons need a moment.
 /// Bounds:    of each kind 500,000 objects and 4 GiB of text of a list; what is kept is what Fleet keeps.
-/// Permissions: list and watch on resourceslices and resourceclaims; on nodes (metadata) and
-///              nodedevicereports where they may be had.
+/// Permissions: list and watch on resourceslices, resourceclaims, nodes (metadata), nodedevicereports and deviceexposurepolicies, and
+///              on leases and sriovresourcepolicies in namespace_, each as far as it may be had.
 /// Ownership: ports outlive it. Threads: the loop's.
 class FollowedFleet {
  public:
-  FollowedFleet(const kube::Ports& ports, const std::set<std::string>& drivers);
+  static constexpr Millis kJudgeEvery{10'000}, kRenewAgain{60'000};
+  FollowedFleet(const kube::Ports& ports, const std::set<std::string>& drivers,
+                const std::string& namespace_);
 
   /// As it is in this turn of the loop. The constructor has begun to follow.
   const Fleet& fleet() const { return fleet_; }
@@ -36,7 +39,9 @@ class FollowedFleet {
   bool is_whole() const;
   /// Why what is shown may be old or is not all; "" it is neither.
   std::string note() const;
-  /// A refusal that ends it: slices or claims may not be read. "": there is none.
+  /// What is not known because a kind may not be listed: "ALLOCATED and FREE are unknown: list resourceclaims: ...".
+  std::vector<std::string> gaps() const;
+  /// A refusal that ends it: neither nodes, slices nor reports may be read. "": there is none.
   std::string refusal() const;
 
  private:
@@ -44,13 +49,28 @@ class FollowedFleet {
   struct How;
   template <class T>
   void follow(const kube::Ports& ports, kube::Scope scope, const How<T>& how);
-  bool is_refused(size_t at) const;
-  bool is_optional(size_t at) const { return at == 0 || at + 1 == sources_.size(); }
-  bool is_without(size_t at) const;  // it goes on without that kind, and misses nothing that it has told
+  template <const kube::Resource* kResource>
+  void follow_policies(const kube::Ports& ports);
+  void judge();
+  void update_clock();
+  void note_known();
+  bool is_refused(const watchers::Source& source) const;
+  // It goes on without that kind, and misses nothing that it has shown.
+  bool is_without(const watchers::Source& source) const;
 
+  kube::Cluster& cluster_;
+  reactor::Scheduler& scheduler_;
   Fleet fleet_;
+  const std::string namespace_;
   uint64_t moment_ = 1;
-  std::vector<std::unique_ptr<watchers::Source>> sources_;  // nodes are the first, reports the last
+  struct Followed {
+    kube::Resource kind;
+    std::unique_ptr<watchers::Source> source;
+  };
+  std::vector<Followed> sources_;
+  bool is_lease_live_ = false;
+  TimePoint judges_from_{};  // max(): Leases are not followed any more
+  reactor::Ticket judging_;
 };
 
 /// Opens the cluster, waits until it is read, two minutes at most, and goes on with `show` until SIGINT,

@@ -64,6 +64,8 @@ std::string_view name_of(DeviceStands stands) {
       return "gone";
     case DeviceStands::kHidden:
       return "hidden";
+    case DeviceStands::kUnknown:
+      return "unknown";
   }
   return "";
 }

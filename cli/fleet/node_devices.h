@@ -17,8 +17,9 @@ enum class DeviceStands {
   kAllocated,  // offered, and a claim has it
   kGone,       // a claim has it, and it is not offered any more
   kHidden,     // the node has it and does not offer it
+  kUnknown,    // offered, without a taint; claims may not be read
 };
-/// "free", "tainted", "allocated", "gone", "hidden": an interface (docs/command-line.md).
+/// "free", "tainted", "allocated", "gone", "hidden", "unknown": an interface (docs/command-line.md).
 std::string_view name_of(DeviceStands stands);
 
 /// One device. What is not known is empty: who publishes says how much it says. pci is

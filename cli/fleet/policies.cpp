@@ -104,7 +104,9 @@ Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, 
 Result<Told> tell_policies(ClusterObjects& objects, const config::Options& options,
                            const FleetPolicies& policies, const NodeViews& nodes,
                            std::vector<std::string>& unread) {
-  PolicyCounts counts(policies);
+  Fleet fleet({});
+  if (auto leases = read_leases(objects, options.namespace_, fleet, unread); !leases) return leases.error();
+  PolicyCounts counts(policies, [&](const std::string& node) { return fleet.silent_for(node); });
   const std::string name = options.arguments.empty() ? "" : options.arguments[0];
   std::vector<reports::PolicyRef> named;
   for (const PolicyRow& row : counts.rows())

@@ -4,6 +4,7 @@
 
 #include "cli/table.h"
 #include "policy/decide.h"
+#include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
@@ -11,7 +12,16 @@ namespace {
 
 using reports::PolicyRef;
 
-constexpr size_t kNodesShown = 5, kAttributesShown = 3;
+constexpr size_t kNodesShown = 5, kAttributesShown = 3, kLaggingShown = 20;
+
+std::string number_of_nodes(size_t n) { return std::to_string(n) + (n == 1 ? " node" : " nodes"); }
+
+std::string indented(const std::string& text) {
+  std::string out;
+  for (const std::string_view line : split(text, '\n'))
+    if (!line.empty()) out += "  " + std::string(line) + "\n";
+  return out;
+}
 
 std::string name_of_policy(const PolicyRef& policy) {
   return policy.namespace_.empty() ? policy.name : policy.namespace_ + "/" + policy.name;
@@ -110,12 +120,18 @@ kube::Json json_of(const PolicyRow& row) {
   }
   if (!problems.empty()) out.set("problems", std::move(problems));
   if (!behind.empty()) out.set("behind", std::move(behind));
+  kube::Json::Array lagging;
+  for (const auto& [node, why] : row.lagging)
+    lagging.push_back(kube::Json::Object{{"node", utf8(node)}, {"why", utf8(why)}});
+  if (!lagging.empty()) out.set("notApplied", std::move(lagging));
   return out;
 }
 
 }  // namespace
 
-PolicyCounts::PolicyCounts(const FleetPolicies& policies) : policies_(policies), set_(policies.set()) {
+PolicyCounts::PolicyCounts(const FleetPolicies& policies,
+                           std::function<std::optional<int64_t>(const std::string& node)> silent_for)
+    : policies_(policies), silent_for_(std::move(silent_for)), set_(policies.set()) {
   const auto add = [&](PolicyRow row, const policy::Problems& problems) {
     for (const policy::Problem& problem : problems) row.problems[problem.field + ": " + problem.what] = 0;
     at_[row.policy] = rows_.size();
@@ -136,7 +152,11 @@ PolicyCounts::PolicyCounts(const FleetPolicies& policies) : policies_(policies),
 }
 
 void PolicyCounts::add(const kube::NodeView& node, const reports::NodeReport* report) {
-  for (const PolicyRef& policy : policies_selecting(*set_, node)) ++rows_[at_.at(policy)].selected;
+  for (const PolicyRef& policy : policies_selecting(*set_, node)) {
+    PolicyRow& row = rows_[at_.at(policy)];
+    ++row.selected;
+    note_lag(node.name, report, row);
+  }
   if (report == nullptr) return;
   for (const reports::PolicyReport& one : report->policies) {
     const auto at = at_.find(one.policy);
@@ -151,6 +171,23 @@ void PolicyCounts::add(const kube::NodeView& node, const reports::NodeReport* re
         (row.problems.size() < kProblemsOfPolicyMax || row.problems.contains(one.problem)))
       ++row.problems[one.problem];
   }
+}
+
+void PolicyCounts::note_lag(const std::string& node, const reports::NodeReport* report,
+                            PolicyRow& row) const {
+  int64_t reported = 0;
+  if (report != nullptr) {
+    const auto at = std::ranges::find(report->policies, row.policy, &reports::PolicyReport::policy);
+    if (at != report->policies.end()) reported = at->generation;
+    if (reported == row.generation || row.lagging.size() >= kLaggingMax) return;
+  }
+  std::string what = report == nullptr               ? "no report"
+                     : reported > 0                  ? "reports generation " + std::to_string(reported)
+                     : report->left_out.policies > 0 ? "its report has no room for it"
+                                                     : "does not report it";
+  if (const auto silent = silent_for_ ? silent_for_(node) : std::nullopt)
+    what = "daemon silent for " + age_text(*silent) + ", " + what;
+  if (row.lagging.size() < kLaggingMax) row.lagging[node] = std::move(what);
 }
 
 void PolicyCounts::add_precedence(const kube::NodeView& node, const reports::NodeReport& report,
@@ -191,6 +228,17 @@ std::string policies_text(const std::vector<PolicyRow>& rows, const TableStyle& 
 std::string policy_text(const PolicyRow& row, const TableStyle& style) {
   std::string out = policies_text({row}, style);
   if (!row.hidden.empty()) out += "hidden: " + text_of_counts(row.hidden) + "\n";
+  if (row.selected > row.reported) {
+    out += "not applied by " + number_of_nodes(row.selected - row.reported) + ":\n";
+    std::vector<std::vector<std::string>> cells;
+    for (const auto& [node, why] : row.lagging)
+      if (style.is_wide || cells.size() < kLaggingShown) cells.push_back({node, why});
+    const size_t shown = cells.size();
+    out += indented(table({"NODE", "WHY"}, cells));
+    if (row.selected - row.reported > shown)
+      out += "  " + and_more(row.selected - row.reported - shown, "node") +
+             (style.is_wide ? "" : " (-o wide)") + "\n";
+  }
   for (const auto& [policy, nodes] : row.behind)
     out += printable((policy.kind.empty() ? "an exclude, or a gate, takes" : describe(policy) + " takes") +
                          " what it would offer on " + nodes_with_counts(nodes),
@@ -219,11 +267,10 @@ std::string diff_text(const FleetDiff& diff, const TableStyle& style) {
   }
   for (const auto& [node, why] : diff.unjudged)
     out += printable(node + " cannot be judged: " + why, 2'000) + "\n";
-  const auto count_of_nodes = [](size_t n) { return std::to_string(n) + (n == 1 ? " node" : " nodes"); };
-  out += count_of_nodes(diff.changes.size()) + " would change: " + std::to_string(coming) +
+  out += number_of_nodes(diff.changes.size()) + " would change: " + std::to_string(coming) +
          " devices more, " + std::to_string(going) + " fewer, " + std::to_string(changing) + " otherwise; " +
-         count_of_nodes(diff.same) + " would not";
-  if (!diff.unjudged.empty()) out += "; " + count_of_nodes(diff.unjudged.size()) + " cannot be judged";
+         number_of_nodes(diff.same) + " would not";
+  if (!diff.unjudged.empty()) out += "; " + number_of_nodes(diff.unjudged.size()) + " cannot be judged";
   return out + "\n";
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 // What each policy does on all nodes, by their reports; and what an edit of policies would change. Pure.
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -9,16 +11,22 @@
 #include "cli/fleet/fleet_policies.h"
 #include "cli/fleet/fleet_tables.h"
 #include "kube/json.h"
+#include "reactor/base/text.h"
 #include "reports/node_report.h"
 
 namespace sliced::cli {
+
+/// natural_less() as the order of a map.
+struct NaturalLess {
+  bool operator()(const std::string& one, const std::string& other) const { return natural_less(one, other); }
+};
 
 /// A policy on all nodes.
 struct PolicyRow {
   reports::PolicyRef policy;
   std::string action = {};  // "expose", "exclude"
   int64_t priority = 0, generation = 0;
-  size_t selected = 0;  // nodes, by their labels
+  size_t selected = 0;  // nodes, by their labels; where nodes may not be listed, those that report it
   size_t reported = 0;  // of these, those whose report knows it as it is now
   int64_t matched = 0, offered = 0;
   reports::Counts hidden = {};  // by outcome
@@ -27,13 +35,19 @@ struct PolicyRow {
   /// Devices that it would offer and another policy takes: by that policy, then by node. Without a kind: an
   /// exclude, or a gate, takes them.
   std::map<reports::PolicyRef, std::map<std::string, size_t>> behind = {};
+  /// Nodes that it selects and that have not reported its present generation, with what is known of them: "reports generation 2",
+  /// "daemon silent for 9m, reports generation 2", "no report". At most kLaggingMax; `selected` less `reported` counts all.
+  std::map<std::string, std::string, NaturalLess> lagging = {};
 };
+inline constexpr size_t kLaggingMax = 1'000;
 
 /// Filled node by node; of a report nothing is kept but counts. The policies outlive it.
 /// Bounds: 20 problems of a policy; one that comes later counts where the same was told before.
 class PolicyCounts {
  public:
-  explicit PolicyCounts(const FleetPolicies& policies);
+  /// silent_for: seconds, of a node whose daemon is silent; empty: it is not known of any.
+  explicit PolicyCounts(const FleetPolicies& policies,
+                        std::function<std::optional<int64_t>(const std::string& node)> silent_for = {});
   /// report: nullptr, the node has none. What it says of another generation of a policy is not counted: the
   ///         node has not decided by what is asked about.
   void add(const kube::NodeView& node, const reports::NodeReport* report);
@@ -45,7 +59,10 @@ class PolicyCounts {
   std::vector<PolicyRow> rows() const;
 
  private:
+  void note_lag(const std::string& node, const reports::NodeReport* report, PolicyRow& row) const;
+
   const FleetPolicies& policies_;
+  const std::function<std::optional<int64_t>(const std::string& node)> silent_for_;
   const policy::PolicySetPtr set_;
   std::vector<PolicyRow> rows_;  // in order of evaluation
   std::map<reports::PolicyRef, size_t> at_;
@@ -54,7 +71,7 @@ class PolicyCounts {
 /// POLICY KIND ACTION PRIORITY NODES REPORTED MATCHED OFFERED HIDDEN PROBLEMS; wide: with generation, and
 /// hidden by outcome.
 std::string policies_text(const std::vector<PolicyRow>& rows, const TableStyle& style);
-/// Of one: the same, then its problems, and which policies take precedence over it where.
+/// Of one: the same, then its problems, which nodes have not applied it, and which policies take precedence over it where.
 std::string policy_text(const PolicyRow& row, const TableStyle& style);
 /// {"policies":[...]}: an interface (docs/command-line.md), as json_of() of a FleetDiff is.
 kube::Json json_of(const std::vector<PolicyRow>& rows);

@@ -197,4 +197,29 @@ std::string nearest(std::string_view word, const std::vector<std::string_view>& 
   return std::string(best);
 }
 
+bool natural_less(std::string_view one, std::string_view other) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto number_at = [&](std::string_view text, size_t at) {
+    size_t end = at;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    while (at + 1 < end && text[at] == '0') ++at;  // zeros in front count only where all else is equal
+    return text.substr(at, end - at);
+  };
+  size_t i = 0, j = 0;
+  while (i < one.size() && j < other.size()) {
+    if (is_digit(one[i]) && is_digit(other[j])) {
+      const std::string_view a = number_at(one, i), b = number_at(other, j);
+      if (a.size() != b.size()) return a.size() < b.size();
+      if (a != b) return a < b;
+      i = static_cast<size_t>(a.data() - one.data()) + a.size();
+      j = static_cast<size_t>(b.data() - other.data()) + b.size();
+      continue;
+    }
+    if (one[i] != other[j]) return one[i] < other[j];
+    ++i, ++j;
+  }
+  if (one.size() - i != other.size() - j) return one.size() - i < other.size() - j;
+  return one < other;
+}
+
 }  // namespace sliced

@@ -56,4 +56,8 @@ std::optional<uint64_t> parse_hex(std::string_view text);  // without 0x
 /// lower case count as the same. Of several equally near the first.
 std::string nearest(std::string_view word, const std::vector<std::string_view>& candidates);
 
+/// As people sort: runs of digits by their value, so that "worker-2" comes before "worker-10". A strict order of texts: equal ones
+/// alone are equivalent.
+bool natural_less(std::string_view one, std::string_view other);
+
 }  // namespace sliced

@@ -39,7 +39,8 @@ func summer(t *testing.T, lab *harness.Lab) string {
 		{APIGroups: []string{"networking.dra.io"}, Resources: []string{"deviceexposurepolicies/status"}, Verbs: []string{"patch"}},
 		{APIGroups: []string{harness.Driver}, Resources: []string{"sriovresourcepolicies"}, Verbs: []string{"list", "watch"}},
 		{APIGroups: []string{harness.Driver}, Resources: []string{"sriovresourcepolicies/status"}, Verbs: []string{"patch"}},
-		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "list", "watch", "create", "update"}},
+		{APIGroups: []string{"networking.dra.io"}, Resources: []string{"nodedevicereports"}, Verbs: []string{"patch"}},
 	}}
 	if _, err := client.ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

@@ -100,6 +100,7 @@ class FakeCluster final : public kube::Cluster {
   /// names; it takes nothing away. Off: it changes nothing. All that it does is the real server's to say.
   bool applies_status = false;
   std::string git_version = "v1.36.3";
+  std::function<int64_t()> clock;              // seconds since 1970; empty: its responses have no Date
   std::map<std::string, std::string> schemas;  // "group/version" -> OpenAPI v3 text
 
   enum class Network {
@@ -158,6 +159,9 @@ class FakeCluster final : public kube::Cluster {
                        std::function<void(const kube::Failure&)> on_failure) override;
   kube::CallPtr server_info(std::function<void(kube::ServerInfo)> on_done,
                             std::function<void(const kube::Failure&)> on_failure) override;
+  std::optional<int64_t> server_time() const override {
+    return clock ? std::optional(clock()) : std::nullopt;
+  }
   std::string describe() const override { return "fake"; }
 
  private:

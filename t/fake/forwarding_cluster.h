@@ -1,5 +1,6 @@
 #pragma once
 // A cluster in front of another: everything goes on to the one behind. Tests override what they change.
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,7 @@ class ForwardingCluster : public kube::Cluster {
   kube::CallPtr server_info(std::function<void(kube::ServerInfo)> on_done, OnFailure on_failure) override {
     return behind_.server_info(std::move(on_done), std::move(on_failure));
   }
+  std::optional<int64_t> server_time() const override { return behind_.server_time(); }
   std::string describe() const override { return behind_.describe(); }
 
  protected:

@@ -9,7 +9,9 @@
 #include <set>
 
 #include "cli/node_reports.h"
+#include "kube/api_time.h"
 #include "kube/kinds.h"
+#include "reports/node_lease.h"
 #include "t/fake/forwarding_cluster.h"
 #include "t/sim/world.h"
 
@@ -192,6 +194,10 @@ class Fleet {
         reported.add(scheduler.now(), size);
         return std::nullopt;
       }
+      if (request.plural == kube::kLeases.plural) {
+        leased.add(scheduler.now(), size);
+        return std::nullopt;
+      }
       auto& now = meter.at(scheduler.now());
       now.bytes_in += size;
       now.bytes_out += size;  // the answer
@@ -245,6 +251,24 @@ class Fleet {
       node->reports->start();
     }
   }
+  /// Each daemon keeps its Lease from now on.
+  void lease() {
+    cluster.install(kube::kLeases);
+    for (auto& node : nodes) {
+      node->lease = std::make_unique<reports::NodeLeaseWriter>(
+          kube::Ports{cluster, scheduler, log, [dice = &node->dice] { return dice->real(); }},
+          reports::NodeLeaseWriter::Settings{
+              .namespace_ = World::kNamespace,
+              .node = node->name,
+              .node_uid = [daemon = node->daemon.get()] { return daemon->owner_uid(); },
+              .now =
+                  [this] {
+                    return kube::encode_api_time(kLeasesBegin +
+                                                 scheduler.now().time_since_epoch().count() / 1'000);
+                  }});
+      node->lease->permit(true);
+    }
+  }
   size_t converged() const {
     return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(),
                                              [](const auto& node) { return node->daemon->converged(); }));
@@ -257,6 +281,7 @@ class Fleet {
     std::string name;
     std::unique_ptr<sliced::daemon::Daemon> daemon;
     std::unique_ptr<cli::NodeReports> reports;
+    std::unique_ptr<reports::NodeLeaseWriter> lease;
   };
   /// Writes of NodeDeviceReports.
   struct Reported {
@@ -274,7 +299,8 @@ class Fleet {
   Meter meter;
   CrowdedCluster crowd{cluster, scheduler, meter};
   size_t writes = 0;
-  Reported reported;
+  Reported reported, leased;
+  static constexpr int64_t kLeasesBegin = 1'795'219'200;  // 2026-11-21T00:00:00Z
   std::vector<std::unique_ptr<Node>> nodes;
 
  private:
@@ -478,6 +504,50 @@ void measure_reports(size_t count, Tally& tally) {
   settled("all daemons' reporting restarted", Millis{120'000}, 0);
 }
 
+// What it costs that each node shows that it is alive, and that it is seen when it is not.
+void measure_leases(size_t count, Tally& tally) {
+  Fleet fleet(count);
+  fleet.put_policy("all", {{"pool", "sriov"}}, "example.com/a");
+  fleet.start();
+  fleet.lease();
+  const auto now = [&] {
+    return Fleet::kLeasesBegin + fleet.scheduler.now().time_since_epoch().count() / 1'000;
+  };
+  const auto expired = [&] {
+    size_t out = 0;
+    fleet.cluster.for_each(kube::kLeases, [&](const kube::Json& object) {
+      const auto lease = reports::decode_node_lease(object);
+      out += lease && lease->is_expired(now());
+    });
+    return out;
+  };
+  const auto show = [&](const char* what, Millis time, size_t wanted_min, size_t wanted_max) {
+    fleet.leased = {};
+    fleet.meter.seconds.clear();
+    fleet.scheduler.advance(time);
+    size_t peak = 0;
+    for (const auto& [second, writes] : fleet.leased.by_second) peak = std::max(peak, writes);
+    const double seconds = static_cast<double>(time.count()) / 1'000;
+    std::printf(
+        "  leases: %-36s %zu writes (%.1f a second, the busiest second %zu; %.1f KiB a second, the largest %zu bytes); "
+        "%zu expired\n",
+        what, fleet.leased.writes, static_cast<double>(fleet.leased.writes) / seconds, peak,
+        static_cast<double>(fleet.leased.bytes) / 1024 / seconds, fleet.leased.largest, expired());
+    expect(tally, fleet.leased.writes >= wanted_min && fleet.leased.writes <= wanted_max, what);
+    return peak;
+  };
+  show("start, all at once", Millis{15'000}, count, count);
+  show("ten quiet minutes", Millis{600'000}, 10 * count, 12 * count);
+  const size_t peak = show("an hour", Millis{3'600'000}, 60 * count, 72 * count);
+  expect(tally, peak <= std::max<size_t>(count / 8, 8),
+         "renewals of a fleet that started together are spread");
+  expect(tally, fleet.writes <= count, "a renewal writes no slice");
+  expect(tally, expired() == 0, "of those that live none has expired");
+  for (size_t i = 0; i < count / 10; ++i) fleet.nodes[i]->lease.reset();
+  show("a tenth of the daemons has died", Millis{120'000}, count * 9 / 10 * 2, count * 9 / 10 * 3);
+  expect(tally, expired() == count / 10, "who has died is seen within two minutes, and nobody else");
+}
+
 }  // namespace
 
 Tally measure_scale(size_t nodes) {
@@ -486,6 +556,7 @@ Tally measure_scale(size_t nodes) {
   measure_fleet(nodes, tally);
   measure_power_up(nodes, tally);
   measure_reports(nodes, tally);
+  measure_leases(nodes, tally);
   return tally;
 }
 

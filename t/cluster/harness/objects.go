@@ -69,6 +69,7 @@ func (p *Plane) furnish(crds bool) error {
 			{APIGroups: []string{"resource.k8s.io"}, Resources: []string{"resourceslices"}, Verbs: all},
 			{APIGroups: []string{Exposures.Group}, Resources: []string{Exposures.Resource}, Verbs: read},
 			{APIGroups: []string{Reports.Group}, Resources: []string{Reports.Resource}, Verbs: all},
+			{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "create", "update", "delete"}},
 			{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"get", "create", "patch"}},
 		},
 		ClaimsRole: {

@@ -237,6 +237,39 @@ TEST(PolicyTables, EachPolicyOnAllNodes) {
             R"([{"policy":"SriovResourcePolicy ours/a","devices":{"worker-1":4}}])");
 }
 
+// Red when a policy that some nodes have not applied does not say which, and why.
+TEST(PolicyTables, OfOnePolicyTheNodesThatHaveNotAppliedItAreNamed) {
+  FleetPolicies of(kDrivers, "ours");
+  kube::Json edited = sriov("a", "{pfNames: [\"ens1f0\"]}");
+  kube::Json meta = *edited.find("metadata");
+  meta.set("generation", int64_t{2});
+  edited.set("metadata", meta);
+  of.put(edited);
+  PolicyCounts counts(of, [](const std::string& node) -> std::optional<int64_t> {
+    return node == "worker-10" ? std::optional<int64_t>(600) : std::nullopt;
+  });
+  reports::NodeReport old = report("offered", {"a"}), current = old, without = old;
+  current.policies[0].generation = 2;
+  without.policies.clear();
+  counts.add({"worker-10", {}}, &old);
+  counts.add({"worker-2", {}}, nullptr);
+  counts.add({"worker-3", {}}, &without);
+  counts.add({"worker-4", {}}, &current);
+  const std::string text = policy_text(counts.rows().at(0), {});
+  EXPECT_NE(text.find("not applied by 3 nodes:\n"
+                      "  NODE       WHY\n"
+                      "  worker-2   no report\n"
+                      "  worker-3   does not report it\n"
+                      "  worker-10  daemon silent for 10m, reports generation 1\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(kube::encode_json(
+                (*json_of(counts.rows()).find("policies")->array())[0].find("notApplied")->array()->at(0)),
+            R"({"node":"worker-2","why":"no report"})");
+  for (int i = 0; i < 100; ++i) counts.add({"more-" + std::to_string(i), {}}, nullptr);
+  EXPECT_NE(policy_text(counts.rows().at(0), {}).find("  and 83 more nodes (-o wide)\n"), std::string::npos);
+}
+
 TEST(PolicyTables, TheDifferenceNamesEachNodeAndThoseThatCannotBeJudged) {
   FleetDiff diff;
   diff.changes["w"] = {{'+', "d", "0000-3b-01-0", "0000:3b:01.0", "", "P a", {}},

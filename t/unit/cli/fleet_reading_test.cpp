@@ -32,7 +32,7 @@ struct FleetReadingTest : testing::Test, LateObjects {
               node + R"(","device":"x"}]}}}})");
     }
   }
-  Result<Unit> read() { return read_fleet(objects, fleet, unread); }
+  Result<Unit> read() { return read_fleet(objects, "ns", fleet, unread); }
 
   Fleet fleet{{"d.example"}};
   std::vector<std::string> unread;

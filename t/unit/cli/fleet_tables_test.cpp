@@ -31,26 +31,24 @@ std::vector<NodeRow> three() {
 
 TEST(FleetTables, ARowANodeAndTheTotals) {
   const int64_t now = status::ms_of_utc("2026-11-21T00:20:41.000Z");
-  EXPECT_EQ(
-      nodes_text(three(), {.now_ms = now}),
-      "NODE  POOLS  DEVICES  ALLOCATED  FREE  TAINTED  HIDDEN  VERSION  CHANGED  STATE\n"
-      "a     1      8        2          6     0        3       0.1.0    3m       ok\n"
-      "b     1      4        4          0     0        -       -        -        one; two\n"
-      "c     0      0        0          0     0        -       -        -        no slices\n"
-      "3 nodes, 1 without slices, 1 not as they should be: 12 devices, 6 allocated, 6 free, 0 tainted\n");
+  EXPECT_EQ(nodes_text(three(), {.now_ms = now}),
+            "NODE  POOLS  DEVICES  ALLOCATED  FREE  TAINTED  HIDDEN  VERSION  CHANGED  STATE\n"
+            "a     1      8        2          6     0        3       0.1.0    3m       ok\n"
+            "b     1      4        4          0     0        -       -        -        one; two\n"
+            "c     0      0        0          0     0        -       -        -        no slices\n"
+            "3 nodes, 1 without slices, 1 failing: 12 devices, 6 allocated, 6 free, 0 tainted\n");
 }
 
 TEST(FleetTables, WideIsARowAPool) {
   auto rows = three();
   rows[1].pools.push_back({.driver = "e", .name = "p", .generation = 2, .slices = 1, .slices_wanted = 3});
-  EXPECT_EQ(
-      nodes_text(rows, {.is_wide = true}),
-      "NODE  DRIVER  POOL  GENERATION  SLICES  DEVICES  ALLOCATED  FREE  TAINTED  STATE\n"
-      "a     d       a     4           1       8        2          6     0        ok\n"
-      "b     d       b     4           1       4        4          0     0        one; two\n"
-      "b     e       p     2           1/3     0        0          0     0        one; two\n"
-      "c     -       -     0           0       0        0          0     0        no slices\n"
-      "3 nodes, 1 without slices, 1 not as they should be: 12 devices, 6 allocated, 6 free, 0 tainted\n");
+  EXPECT_EQ(nodes_text(rows, {.is_wide = true}),
+            "NODE  DRIVER  POOL  GENERATION  SLICES  DEVICES  ALLOCATED  FREE  TAINTED  STATE\n"
+            "a     d       a     4           1       8        2          6     0        ok\n"
+            "b     d       b     4           1       4        4          0     0        one; two\n"
+            "b     e       p     2           1/3     0        0          0     0        one; two\n"
+            "c     -       -     0           0       0        0          0     0        no slices\n"
+            "3 nodes, 1 without slices, 1 failing: 12 devices, 6 allocated, 6 free, 0 tainted\n");
 }
 
 // Red when a name of others' steers the terminal, or an escape of ours stands where no terminal is.
@@ -72,10 +70,10 @@ TEST(FleetTables, AsDataEachNodeHasItsPoolsAndWhatIsWrong) {
       kube::encode_json(first),
       R"({"name":"a","usage":{"devices":8,"allocated":2,"free":6,"tainted":0},"pools":[{"driver":"d","name":"a",)"
       R"("generation":4,"slices":1,"slicesWanted":1,"usage":{"devices":8,"allocated":2,"free":6,"tainted":0}}],)"
-      R"("report":{"daemonVersion":"0.1.0","lastChange":"2026-11-21T00:17:41.000Z","hidden":3,"heldBack":0}})");
+      R"("report":{"daemonVersion":"0.1.0","lastChange":"2026-11-21T00:17:41.000Z","hidden":3,"heldBack":0},"health":"ok"})");
   EXPECT_EQ(
       kube::encode_json(*all.find({"totals"})),
-      R"({"nodes":3,"withoutSlices":1,"bad":1,"usage":{"devices":12,"allocated":6,"free":6,"tainted":0}})");
+      R"({"nodes":3,"withoutSlices":1,"bad":1,"warning":0,"silent":0,"usage":{"devices":12,"allocated":6,"free":6,"tainted":0}})");
 }
 
 TEST(FleetTables, ANameThatIsNoTextDoesNotSpoilTheData) {
@@ -87,15 +85,14 @@ TEST(FleetTables, TopHasWhoeverIsBadFirstThenTheFullest) {
   std::vector<NodeRow> rows = three();
   rows.push_back(node("d", 10, 9));
   const std::string text = top_text(rows, {});
-  EXPECT_EQ(
-      text,
-      "4 nodes, 1 without slices, 1 not as they should be: 22 devices, 15 allocated, 7 free, 0 tainted (68 % "
-      "allocated)\n"
-      "NODE  DEVICES  ALLOCATED  FREE  USED                        STATE\n"
-      "b     4        4          0     #################### 100 %  one; two\n"
-      "d     10       9          1     ##################.. 90 %   ok\n"
-      "a     8        2          6     #####............... 25 %   ok\n"
-      "c     0        0          0     .................... 0 %    no slices\n");
+  EXPECT_EQ(text,
+            "4 nodes, 1 without slices, 1 failing: 22 devices, 15 allocated, 7 free, 0 tainted (68 % "
+            "allocated)\n"
+            "NODE  DEVICES  ALLOCATED  FREE  USED                        STATE\n"
+            "b     4        4          0     #################### 100 %  one; two\n"
+            "d     10       9          1     ##################.. 90 %   ok\n"
+            "a     8        2          6     #####............... 25 %   ok\n"
+            "c     0        0          0     .................... 0 %    no slices\n");
 }
 
 TEST(FleetTables, ColumnsAreThoseOfATerminal) {

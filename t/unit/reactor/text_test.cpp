@@ -14,6 +14,23 @@ using namespace std::string_literals;
 using namespace std::string_view_literals;
 using Views = std::vector<std::string_view>;
 
+TEST(Text, NaturalOrderTakesNumbersByTheirValue) {
+  for (const auto& [less, more] :
+       std::vector<std::pair<std::string, std::string>>{{"worker-2", "worker-10"},
+                                                        {"a", "b"},
+                                                        {"a", "a1"},
+                                                        {"a1", "a01b"},
+                                                        {"a01", "a1"},
+                                                        {"a9z", "a10"},
+                                                        {"n-1.rack-9", "n-1.rack-10"},
+                                                        {"", "x"},
+                                                        {"99999999999999999998", "99999999999999999999"}}) {
+    EXPECT_TRUE(natural_less(less, more)) << less << " " << more;
+    EXPECT_FALSE(natural_less(more, less)) << less << " " << more;
+    EXPECT_FALSE(natural_less(less, less)) << less;
+  }
+}
+
 TEST(Text, Trim) {
   const struct {
     std::string_view in, out;

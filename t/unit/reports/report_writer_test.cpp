@@ -71,6 +71,28 @@ TEST_F(ReportWriterTest, WritesWhatIsMadeOwnedByTheNode) {
   EXPECT_TRUE(writer->is_settled());
 }
 
+// Red when a node stays marked as silent by an aggregate that is not there any more, or when it and the node overwrite each other.
+TEST_F(ReportWriterTest, AMarkOfSilenceIsTakenAwayOnceByAProcessThatLives) {
+  install_and_start();
+  const auto mark = [&] {
+    NodeReport marked = held();
+    marked.silent_since = "2026-11-21T00:10:10Z";
+    cluster.put(kNodeDeviceReports,
+                json_of(marked, *kube::decode_object_meta(*cluster.object(kNodeDeviceReports, "a"))));
+    scheduler.advance(1min);
+  };
+  const size_t before = writes();
+  mark();
+  EXPECT_EQ(held().silent_since, "");
+  EXPECT_EQ(writes(), before + 1);
+  mark();
+  EXPECT_NE(held().silent_since, "") << "whoever marks it, takes it back";
+  EXPECT_EQ(writes(), before + 1);
+  change(9);
+  scheduler.advance(1min);
+  EXPECT_EQ(held().silent_since, "") << "it is alive after all";
+}
+
 TEST_F(ReportWriterTest, WhatOthersAddToItsMetadataStays) {
   install_and_start();
   kube::Json object = *cluster.object(kNodeDeviceReports, "a");

@@ -28,6 +28,7 @@ Metrics whole_metrics() {
   out.watch_ends = {{"policies", "expired", 1}};
   out.claims = {{"sriov.example", {{"prepare", "done", 4}}}};
   out.events = {{"taken", 3}};
+  out.lease = {.renewed = 15, .failed = 16};
   out.reports = {.made = 9, .taken = 5, .failed = 6, .bytes = 7'000, .is_live = true};
   return out;
 }
@@ -64,6 +65,8 @@ TEST(Metrics, SayWhatTheReportSays) {
         "sliced_report_writes_total{result=\"taken\"} 5\n",
         "sliced_report_writes_total{result=\"failed\"} 6\n",
         "sliced_report_bytes 7000\n",
+        "sliced_lease_renewals_total{result=\"taken\"} 15\n",
+        "sliced_lease_renewals_total{result=\"failed\"} 16\n",
         "sliced_claims_total{driver=\"sriov.example\",operation=\"prepare\",result=\"done\"} 4\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
 }

@@ -16,6 +16,9 @@ AggregateMetrics whole_aggregate() {
           .policies = {{"DeviceExposurePolicy", 2}, {"SriovResourcePolicy", 3}},
           .pending = 4,
           .yielded = 5,
+          .leases = 4'999,
+          .silent = 9,
+          .outdated = 10,
           .sums = 6,
           .written = 7,
           .failed = 8};
@@ -37,8 +40,9 @@ TEST(ServiceMetrics, OfAggregateAreWhatPrometheusReads) {
                {"sliced_build_info{version=\"1.2.3\"} 1\n", "process_resident_memory_bytes 4096\n",
                 "sliced_ready 1\n", "sliced_aggregate_elected 1\n", "sliced_aggregate_reports 5000\n",
                 "sliced_aggregate_policies{kind=\"SriovResourcePolicy\"} 3\n", "sliced_aggregate_pending 4\n",
-                "sliced_aggregate_yielded 5\n", "sliced_aggregate_sums_total 6\n",
-                "sliced_aggregate_writes_total{result=\"taken\"} 7\n",
+                "sliced_aggregate_leases 4999\n", "sliced_aggregate_silent_nodes 9\n",
+                "sliced_aggregate_outdated_policies 10\n", "sliced_aggregate_yielded 5\n",
+                "sliced_aggregate_sums_total 6\n", "sliced_aggregate_writes_total{result=\"taken\"} 7\n",
                 "sliced_aggregate_writes_total{result=\"failed\"} 8\n"});
   EXPECT_EQ(wrong_with_metrics(exposition_of(AggregateMetrics{})), "") << "of one that is not elected";
 }

@@ -18,7 +18,7 @@
 {{- if and (eq $what "pods") $plugin.enabled $plugin.macAnnotation -}}
 {{- $_ := set $rule "verbs" (prepend $rule.verbs "get") -}}
 {{- end -}}
-{{- $leftOut := or (and (eq $what "nodedevicereports") (not $report)) (and (eq $what "events") (not $events)) -}}
+{{- $leftOut := or (and (has $what (list "nodedevicereports" "leases")) (not $report)) (and (eq $what "events") (not $events)) -}}
 {{- if and (or $plugin.enabled (not $plugins)) (not $leftOut) -}}
 {{- $taken = append $taken $rule -}}
 {{- end -}}

@@ -1,0 +1,15 @@
+#pragma once
+// Times as API objects have them: metav1.Time and metav1.MicroTime (RFC 3339).
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sliced::kube {
+
+/// "2026-11-20T23:07:00Z", also with a fraction, which is dropped, or an offset: seconds since 1970. nullopt: it is none.
+std::optional<int64_t> decode_api_time(std::string_view text);
+/// "2026-11-20T23:07:00Z".
+std::string encode_api_time(int64_t seconds);
+
+}  // namespace sliced::kube
