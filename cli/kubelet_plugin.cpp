@@ -142,6 +142,7 @@ kubelet::ClaimPreparer::Ports KubeletPlugin::ports(Process& process, const confi
               kubelet::NodeHost::Paths{.cdi_root = options.cdi_root,
                                        .checkpoint = checkpoint_path(options),
                                        .peer_checkpoint = directory + "/checkpoint.json",
+                                       .original_macs = directory + "/sliced-original-macs",
                                        .plugins = options.kubelet_plugins_directory}),
           interfaces_.get(),
           std::make_shared<kubelet::ChildBinder>(

@@ -7,9 +7,7 @@
 namespace sliced::kubelet {
 
 const std::string& mac_for(Binding what, const PreparedDevice& device) {
-  const std::string& original = device.vfio->original_mac;
-  const bool is_asked = what == Binding::kBind && !original.empty() && !device.mac.empty();
-  return is_asked ? device.mac : original;
+  return what == Binding::kBind && !device.mac.empty() ? device.mac : device.vfio->original_mac;
 }
 
 std::string own_mac_of(const PreparedDevice& device) {

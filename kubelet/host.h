@@ -7,6 +7,7 @@
 
 #include "cdi/spec.h"
 #include "kubelet/device_metadata.h"
+#include "kubelet/original_mac.h"
 #include "kubelet/plan.h"
 #include "kubelet/prepared.h"
 #include "reactor/base/result.h"
@@ -28,6 +29,8 @@ struct FileChange {
   std::vector<std::string> removed_infos;  // paths
   std::vector<RequestMetadata> metadata;   // each with the spec that mounts it
   std::vector<MetadataFile> removed_metadata;
+  std::vector<OriginalMac> original_macs;          // written before everything else
+  std::vector<std::string> removed_original_macs;  // PCI addresses; removed after everything else
 };
 
 /// Threads: called on workers, several at once; about one device, and about files, one call at a time.
@@ -64,6 +67,8 @@ class Host {
   virtual Result<std::string> read_peer_checkpoint() const = 0;
   /// Renames ours out of the way; yields its new path.
   virtual Result<std::string> set_checkpoint_aside() const = 0;
+  /// OriginalMacFiles::read().
+  virtual Result<std::vector<OriginalMac>> read_original_macs() const = 0;
   /// Of files; a directory that is not there has none.
   virtual Result<std::vector<std::string>> names_in(const std::string& directory) const = 0;
   /// Ids of the specs of that kind, and one of them.

@@ -74,7 +74,8 @@ NodeHost::NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel,
       paths_(std::move(paths)),
       specs_(paths_.cdi_root),
       metadata_specs_(paths_.cdi_root, &cdi::metadata_file),
-      metadata_(paths_.plugins) {}
+      metadata_(paths_.plugins),
+      original_macs_(paths_.original_macs) {}
 
 // ---- reading
 
@@ -380,6 +381,7 @@ Result<Unit> NodeHost::remove_temporaries(const std::vector<std::string>& driver
   if (!device_info_directory.empty())
     if (auto removed = reactor::remove_temporaries(device_info_directory, is_info); !removed)
       return std::move(removed.error());
+  if (auto removed = original_macs_.remove_temporaries(); !removed) return removed;
   const std::string own = last(paths_.checkpoint);
   auto removed =
       reactor::remove_temporaries(paths_.checkpoint.substr(0, paths_.checkpoint.size() - own.size()),
@@ -388,6 +390,8 @@ Result<Unit> NodeHost::remove_temporaries(const std::vector<std::string>& driver
 }
 
 Result<Unit> NodeHost::apply(const FileChange& change) const {
+  for (const OriginalMac& one : change.original_macs)
+    if (auto written = original_macs_.write(one); !written) return written;
   std::vector<reactor::DurableFile> files;
   for (const auto& [spec, id] : change.specs) {
     auto file = specs_.file_of(spec, id);
@@ -400,8 +404,13 @@ Result<Unit> NodeHost::apply(const FileChange& change) const {
     if (auto removed = store_of(kind).remove(kind, id); !removed) return removed;
   for (const std::string& path : change.removed_infos)
     if (auto removed = reactor::remove_durably(path); !removed) return removed;
-  return apply_metadata(change);
+  if (auto applied = apply_metadata(change); !applied) return applied;
+  for (const std::string& pci : change.removed_original_macs)
+    if (auto removed = original_macs_.remove(pci); !removed) return removed;
+  return Unit{};
 }
+
+Result<std::vector<OriginalMac>> NodeHost::read_original_macs() const { return original_macs_.read(); }
 
 const cdi::Store& NodeHost::store_of(const std::string& kind) const {
   return kind.ends_with("/metadata") ? metadata_specs_ : specs_;

@@ -13,6 +13,7 @@
 #include "kubelet/device_holder.h"
 #include "kubelet/host.h"
 #include "kubelet/metadata_files.h"
+#include "kubelet/original_mac.h"
 #include "kubelet/vf_mac.h"
 #include "reactor/base/time.h"
 
@@ -33,6 +34,7 @@ class NodeHost final : public Host {
     std::string cdi_root = "/var/run/cdi";
     std::string checkpoint;       // ours
     std::string peer_checkpoint;  // dra-driver-sriov's, read only
+    std::string original_macs;    // directory of kubelet/original_mac.h
     std::string plugins;          // the kubelet's directory of them, with device metadata
   };
   /// Of the kernel, beside reading: a test has its own.
@@ -68,6 +70,7 @@ class NodeHost final : public Host {
   Result<std::string> read_checkpoint() const override;
   Result<std::string> read_peer_checkpoint() const override;
   Result<std::string> set_checkpoint_aside() const override;
+  Result<std::vector<OriginalMac>> read_original_macs() const override;
   Result<std::vector<std::string>> names_in(const std::string& directory) const override;
   Result<std::vector<std::string>> spec_ids(const std::string& kind) const override;
   Result<cdi::Spec> read_spec(const std::string& kind, const std::string& id) const override;
@@ -112,6 +115,7 @@ class NodeHost final : public Host {
 
   const cdi::Store specs_, metadata_specs_;
   const MetadataFiles metadata_;
+  const OriginalMacFiles original_macs_;
 };
 
 }  // namespace sliced::kubelet

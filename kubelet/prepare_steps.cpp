@@ -271,7 +271,11 @@ void ClaimPreparer::judge_looks(Task& task) {
     if (!look) return give_up(task, look.error().what);
     if (const std::string why = refusal(device, task.known[i], *look); !why.empty())
       return give_up(task, why);
-    if (device.vfio && device.vfio->original_mac.empty()) device.vfio->original_mac = look->admin_mac;
+    if (device.vfio && device.vfio->original_mac.empty()) {
+      const auto kept = original_macs_.find(device.pci);
+      device.vfio->original_mac =
+          original_mac(kept == original_macs_.end() ? nullptr : &kept->second, look->admin_mac);
+    }
     if (!device.vfio || !device.vfio->original_driver.empty()) continue;
     std::string driver = look->driver == kVfioDriver ? task.known[i].device.driver : look->driver;
     if (driver.empty()) driver = driverless_.driver_of(device.pci);
@@ -287,10 +291,22 @@ void ClaimPreparer::note_begun(Task& task) {
   if (!is_bound(task.claim)) return go_on(task);
   prepared_[task.key()] = task.claim;
   task.hold = Task::Hold::kOnDisk;
-  commits_.add([] { return FileChange{}; },
+  commits_.add([change = keep_original_macs(task.claim)] { return change; },
                [this, &task](const Result<Unit>& written) {
                  written ? go_on(task) : give_up(task, written.error().what);
                });
+}
+
+FileChange ClaimPreparer::keep_original_macs(const PreparedClaim& claim) {
+  FileChange change;
+  for (const PreparedDevice& device : claim.devices) {
+    if (!device.vfio || device.mac.empty()) continue;
+    const OriginalMac one{device.pci, device.identity.pf, knowledge_.boot_id(), device.vfio->original_mac};
+    // Also where it is kept already: the commit that was to write it may have failed.
+    original_macs_.insert_or_assign(device.pci, one);
+    change.original_macs.push_back(one);
+  }
+  return change;
 }
 
 void ClaimPreparer::bind(Task& task) {

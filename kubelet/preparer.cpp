@@ -189,9 +189,9 @@ void ClaimPreparer::start(std::function<void()> ready) {
   refusal_.clear();
   auto recalled = std::make_shared<Records>();
   const auto work = [recalled, host = ports_.host, files = settings_.files, boot_id = knowledge_.boot_id(),
-                     may_wait = ++starts_ < kStartsMax] {
+                     may_wait = ++starts_ < kStartsMax, sets_macs = !settings_.mac_annotation.empty()] {
     const auto removed = host->remove_temporaries(files.drivers, files.device_info_directory);
-    *recalled = read_records(*host, files.drivers, boot_id, may_wait);
+    *recalled = read_records(*host, files.drivers, boot_id, may_wait, sets_macs);
     if (!removed) recalled->leftovers = removed.error().what;
   };
   start_job_ =
@@ -222,6 +222,21 @@ void ClaimPreparer::take_over(Records recalled) {
         {{"devices", join(recalled.unknown, " ")},
          {"why", "no record tells of their drivers of before"},
          {"remedy", "none; policies that name a driver withdraw them until their pods have ended"}});
+  if (!recalled.unknown_macs.empty())
+    ports_.log.warning(
+        "the MAC addresses that VFs had before their pods' are unknown",
+        {{"devices", join(recalled.unknown_macs, " ")},
+         {"why", "the checkpoint and the files beside it (sliced-original-macs) are lost or damaged"},
+         {"remedy", "once their pods have ended: ip link set PF vf NUMBER mac ADDRESS"}});
+  original_macs_ = std::move(recalled.original_macs);
+  if (const FileChange& change = recalled.original_macs_change;
+      !change.original_macs.empty() || !change.removed_original_macs.empty())
+    commits_.add([change] { return change; },
+                 [this](const Result<Unit>& written) {
+                   if (!written)
+                     ports_.log.warning("the MAC addresses that VFs had before their pods' are not on disk",
+                                        {{"problem", written.error().what}});
+                 });
   for (auto& [key, claim] : recalled.claims) reserve(std::move(claim));
   has_started_ = true;
   for (auto& [uid, queue] : tasks_) begin(*queue.front());

@@ -184,6 +184,12 @@ class ClaimPreparer final : public Preparer {
                        std::function<void(const std::string& problem)> next);
   // kTimeout ends the task and undoes nothing: what hangs may be done yet.
   void note_bound(Task& task, std::vector<Result<std::string>> groups);
+  // Files for the addresses that pods' are written over.
+  FileChange keep_original_macs(const PreparedClaim& claim);
+  // Those that are given back with the claim's devices: known ones. An unknown one stays, with what the PF enforces now.
+  FileChange drop_original_macs(const PreparedClaim& claim) const;
+  // Of an unprepare: reads what the PFs of VFs enforce whose own address is unknown, and reports them.
+  void report_unknown_macs(Task& task);
   // Into prepared_, and told to the daemon; a record of before is replaced.
   void reserve(PreparedClaim claim);
   // Out of prepared_, and told; nothing for one that is not there.
@@ -198,6 +204,7 @@ class ClaimPreparer final : public Preparer {
   const Handlers handlers_;
   const Settings settings_;
   PreparedClaims prepared_;
+  OriginalMacs original_macs_;     // of VFs that have, or may have, a pod's address: as their files are to be
   std::set<PreparedKey> written_;  // their CDI files, by this process
   Tasks tasks_;
   bool has_started_ = false, takes_no_more_ = false;

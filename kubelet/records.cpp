@@ -1,5 +1,7 @@
 #include "kubelet/records.h"
 
+#include <set>
+
 #include "kubelet/checkpoint.h"
 #include "kubelet/peer_checkpoint.h"
 #include "kubelet/plan.h"
@@ -83,10 +85,8 @@ bool adopt_peer(const Host& host, PreparedClaims& out, std::string& problem,
   return true;
 }
 
-}  // namespace
-
-Records read_records(const Host& host, const std::vector<std::string>& drivers, const std::string& boot_id,
-                     bool may_wait) {
+Records read_claims(const Host& host, const std::vector<std::string>& drivers, const std::string& boot_id,
+                    bool may_wait) {
   Records out;
   const auto text = host.read_checkpoint();
   if (may_wait && !text && (text.error().code == Errc::kIo || text.error().code == Errc::kDenied)) {
@@ -97,6 +97,7 @@ Records read_records(const Host& host, const std::vector<std::string>& drivers, 
   if (found) {
     adopt(std::move(*found), boot_id, out.claims);
     out.from = "the checkpoint";
+    out.is_checkpoint = true;
     return out;
   }
   const bool is_first = found.error().code == Errc::kNotFound;
@@ -110,6 +111,76 @@ Records read_records(const Host& host, const std::vector<std::string>& drivers, 
   }
   recall_specs(host, drivers, out.claims);
   if (!out.claims.empty()) out.from = "CDI specs";
+  return out;
+}
+
+bool is_of_other_boot(const OriginalMac& one, const std::string& boot_id) {
+  return !boot_id.empty() && !one.boot_id.empty() && one.boot_id != boot_id;
+}
+
+// Whether the PF enforces an address for the VF now, or may.
+bool may_have_mac(const Host& host, PreparedDevice device) {
+  device.mac = kNoMac;  // asks look() for it
+  const auto look = host.look(device);
+  return !look || look->admin_mac != kNoMac;
+}
+
+// The files and the claims complete each other: a claim whose record was lost gets its VFs' addresses from the files, and
+// an address that the checkpoint of an earlier version alone has gets its file.
+void join_original_macs(const Host& host, const std::vector<OriginalMac>& found, const std::string& boot_id,
+                        bool sets_macs, Records& out) {
+  for (OriginalMac one : found) {
+    if (is_of_other_boot(one, boot_id)) {
+      out.original_macs_change.removed_original_macs.push_back(one.pci);
+      continue;
+    }
+    if (one.mac.empty() && one.boot_id.empty() && !boot_id.empty()) {  // damaged: unknown until the next boot
+      one.boot_id = boot_id;
+      out.original_macs_change.original_macs.push_back(one);
+    }
+    out.original_macs.emplace(one.pci, std::move(one));
+  }
+  std::set<std::string> bound;
+  for (auto& [key, claim] : out.claims)
+    for (PreparedDevice& device : claim.devices) {
+      if (!device.vfio) continue;
+      bound.insert(device.pci);
+      const auto at = out.original_macs.find(device.pci);
+      const bool is_kept = at != out.original_macs.end();
+      std::string& original = device.vfio->original_mac;
+      if (is_kept && at->second.pf.empty()) at->second.pf = device.identity.pf;
+      if (original.empty() && is_kept) original = at->second.mac;
+      const bool is_lost =
+          original.empty() && (is_kept || (sets_macs && is_nameless(claim) && may_have_mac(host, device)));
+      if (is_lost) out.unknown_macs.push_back(device.pci);
+      if ((original.empty() && !is_lost) || (is_kept && at->second.mac == original)) continue;
+      const OriginalMac one{device.pci, device.identity.pf, boot_id, original};
+      out.original_macs.insert_or_assign(device.pci, one);
+      out.original_macs_change.original_macs.push_back(one);
+    }
+  // A whole checkpoint knows every VF that is not given back: another file is of a claim that this or an earlier version has
+  // given back since.
+  if (!out.is_checkpoint) return;
+  std::erase_if(out.original_macs, [&](const auto& one) {
+    if (one.second.mac.empty() || bound.contains(one.first)) return false;
+    out.original_macs_change.removed_original_macs.push_back(one.first);
+    return true;
+  });
+}
+
+}  // namespace
+
+Records read_records(const Host& host, const std::vector<std::string>& drivers, const std::string& boot_id,
+                     bool may_wait, bool sets_macs) {
+  Records out = read_claims(host, drivers, boot_id, may_wait);
+  if (!out.unread.empty()) return out;
+  const auto macs = host.read_original_macs();
+  if (!macs && may_wait) {
+    out.unread = macs.error().what;
+    return out;
+  }
+  if (!macs) out.problem += (out.problem.empty() ? "" : "; ") + macs.error().what;
+  join_original_macs(host, macs.value_or({}), boot_id, sets_macs, out);
   return out;
 }
 

@@ -23,7 +23,8 @@ bool is_taken(const PreparedDevice& device, const PreparedKey& own, const Prepar
 
 std::span<const PrepareStep> ClaimPreparer::release_steps() {
   static constexpr PrepareStep kSteps[] = {
-      &ClaimPreparer::detach,          &ClaimPreparer::note_ending,     &ClaimPreparer::restore,
+      &ClaimPreparer::detach,          &ClaimPreparer::note_ending,
+      &ClaimPreparer::restore,         &ClaimPreparer::report_unknown_macs,
       &ClaimPreparer::commit_released, &ClaimPreparer::answer_released,
   };
   return kSteps;
@@ -55,6 +56,48 @@ void ClaimPreparer::restore(Task& task) {
   });
 }
 
+// The pod's address may still be there. Whatever the PF enforces from now on that differs was set by the host.
+void ClaimPreparer::report_unknown_macs(Task& task) {
+  std::vector<PreparedDevice> unknown;
+  for (PreparedDevice& device : bound_devices(task.claim)) {
+    const auto kept = original_macs_.find(device.pci);
+    if (kept == original_macs_.end() || !kept->second.mac.empty()) continue;
+    device.mac = kNoMac;  // asks look() for what the PF enforces
+    unknown.push_back(std::move(device));
+  }
+  if (unknown.empty()) return go_on(task);
+  auto looks = std::make_shared<std::vector<Result<HostLook>>>();
+  const auto work = [looks, host = ports_.host, unknown] {
+    for (const PreparedDevice& device : unknown) looks->push_back(host->look(device));
+  };
+  task.job = ports_.executor.run(work, kLookMax, [this, looks, unknown, &task](bool finished) {
+    for (size_t i = 0; i < unknown.size(); ++i) {
+      const std::string now = finished && (*looks)[i] ? (*looks)[i]->admin_mac : "";
+      original_macs_[unknown[i].pci].left = now;
+      ports_.log.warning(
+          "a VF keeps the MAC address that its PF enforces: the one of before its pod is unknown",
+          {{"device", unknown[i].pci},
+           {"mac", now.empty() ? "unknown" : now},
+           {"claim", describe(task.request)},
+           {"remedy", "ip link set PF vf NUMBER mac ADDRESS, before another pod has it"}});
+    }
+    go_on(task);
+  });
+}
+
+FileChange ClaimPreparer::drop_original_macs(const PreparedClaim& claim) const {
+  FileChange change;
+  for (const PreparedDevice& device : bound_devices(claim)) {
+    const auto kept = original_macs_.find(device.pci);
+    if (kept == original_macs_.end()) continue;
+    if (kept->second.mac.empty())
+      change.original_macs.push_back(kept->second);
+    else
+      change.removed_original_macs.push_back(device.pci);
+  }
+  return change;
+}
+
 void ClaimPreparer::fail_release(Task& task, const std::string& problem) {
   fail(task,
        task.given_up.empty() ? problem : task.given_up + "; and it cannot be taken back yet: " + problem);
@@ -79,8 +122,12 @@ void ClaimPreparer::commit_released(Task& task) {
   release(task.key());
   // Its files may be there still: nobody else gets its devices until they are gone. What somebody was given while they
   // were being removed is not this claim's any more: taken back once more, it would be taken from a pod.
-  const auto keep = [this, &task](const Result<Unit>& result) {
-    if (result) return;
+  const FileChange macs = drop_original_macs(task.claim);
+  const auto keep = [this, macs, &task](const Result<Unit>& result) {
+    if (result) {
+      for (const std::string& pci : macs.removed_original_macs) original_macs_.erase(pci);
+      return;
+    }
     std::erase_if(task.claim.devices, [&](const PreparedDevice& device) {
       return releasing::is_taken(device, task.key(), prepared_);
     });
@@ -88,13 +135,20 @@ void ClaimPreparer::commit_released(Task& task) {
     task.claim.is_complete = false;
     reserve(task.claim);
   };
-  commits_.add([this, claim = task.claim] { return removal_of(claim, prepared_, settings_.files); },
-               [this, keep, &task](const Result<Unit>& written) {
-                 if (written) return go_on(task);
-                 keep(written);
-                 fail(task, task.given_up.empty() ? written.error().what : task.given_up);
-               },
-               keep);
+  const auto change = [this, macs, claim = task.claim] {
+    FileChange all = removal_of(claim, prepared_, settings_.files);
+    all.original_macs = macs.original_macs;
+    all.removed_original_macs = macs.removed_original_macs;
+    return all;
+  };
+  commits_.add(
+      change,
+      [this, keep, &task](const Result<Unit>& written) {
+        if (written) return go_on(task);
+        keep(written);
+        fail(task, task.given_up.empty() ? written.error().what : task.given_up);
+      },
+      keep);
 }
 
 void ClaimPreparer::answer_released(Task& task) {

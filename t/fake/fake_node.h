@@ -27,6 +27,7 @@ struct FakeNode {
   std::map<std::string, std::string> infos;
   std::map<kubelet::MetadataFile, std::string> metadata;
   std::optional<std::string> checkpoint, peer_checkpoint, aside;
+  kubelet::OriginalMacs original_macs;  // files
   size_t checkpoint_writes = 0;
   size_t unreadable_times = 0;           // the checkpoint, from now on
   std::optional<std::string> user = "";  // who may use what is prepared; nullopt: it cannot be seen
@@ -79,6 +80,11 @@ class FakeHost final : public kubelet::Host {
     if (!node_.user) return Error{Errc::kIo, "processes of pods cannot be seen"};
     return *node_.user;
   }
+  Result<std::vector<kubelet::OriginalMac>> read_original_macs() const override {
+    std::vector<kubelet::OriginalMac> out;
+    for (const auto& [pci, one] : node_.original_macs) out.push_back(one);
+    return out;
+  }
   Result<std::vector<std::string>> names_in(const std::string& directory) const override {
     std::vector<std::string> names;
     for (const auto& [path, text] : node_.infos)
@@ -90,6 +96,10 @@ class FakeHost final : public kubelet::Host {
     return Unit{};
   }
   Result<Unit> apply(const kubelet::FileChange& change) const override {
+    for (const kubelet::OriginalMac& one : change.original_macs) {
+      if (auto error = node_.step("original " + one.pci)) return *error;
+      node_.original_macs.insert_or_assign(one.pci, one);
+    }
     for (const auto& file : change.specs) {
       if (auto error = node_.step("spec " + file.id)) return *error;
       if (auto text = cdi::encode_spec(file.spec); !text) return text.error();
@@ -114,6 +124,10 @@ class FakeHost final : public kubelet::Host {
       if (auto error = node_.step("remove metadata " + file.request)) return *error;
       node_.metadata.erase(file);
       node_.specs.erase({kubelet::metadata_kind(file.driver), metadata_id(file)});
+    }
+    for (const std::string& pci : change.removed_original_macs) {
+      if (auto error = node_.step("forget " + pci)) return *error;
+      node_.original_macs.erase(pci);
     }
     return Unit{};
   }

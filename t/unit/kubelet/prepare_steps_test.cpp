@@ -1,6 +1,8 @@
 // What a pod asks for and is told: addresses by its annotation, and metadata of its devices.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "kubelet/checkpoint.h"
 #include "t/unit/kubelet/preparer_world.h"
 
@@ -107,6 +109,161 @@ TEST_F(PodsMac, KilledAtAnyStepTheOriginalIsNotForgotten) {
       EXPECT_EQ(mac(), kOriginal);
       EXPECT_EQ(driver_of(kVf), "igbvf");
     }
+}
+
+TEST_F(PodsMac, TheOriginalIsInAFileOfItsOwnBeforeAnythingChanges) {
+  const ClaimText text = with_pod(on_vfio(), asks(kMac));
+  bool is_seen = false;
+  node.on_step = [&](const std::string& step) {
+    if (!step.starts_with("bind") && !step.starts_with("mac")) return std::optional<Error>();
+    is_seen = true;
+    EXPECT_EQ(node.original_macs.at(kVf), (OriginalMac{kVf, "0000:03:00.0", "boot-1", kOriginal})) << step;
+    return std::optional<Error>();
+  };
+  ASSERT_EQ(prepare(text)->error, "");
+  EXPECT_TRUE(is_seen);
+  node.on_step = nullptr;
+  EXPECT_EQ(unprepare(request(text)), "");
+  EXPECT_TRUE(node.original_macs.empty()) << "given back";
+  node.on_step = [](const std::string& step) {
+    return step.starts_with("original") ? std::optional(Error{Errc::kIo, "no space left"}) : std::nullopt;
+  };
+  EXPECT_NE(prepare(text)->error.find("no space left"), std::string::npos);
+  EXPECT_EQ(mac(), kOriginal);
+  EXPECT_EQ(driver_of(kVf), "igbvf");
+}
+
+// The checkpoint is lost, cut or damaged; the claim is prepared again first, or not.
+TEST_F(PodsMac, WithoutItsRecordTheVfGetsItsOwnAddressBack) {
+  const std::vector<std::function<void(std::optional<std::string>&)>> losses = {
+      [](auto& checkpoint) { checkpoint.reset(); },
+      [](auto& checkpoint) { checkpoint->resize(checkpoint->size() / 2); },
+      [](auto& checkpoint) { checkpoint = ""; },
+      [](auto& checkpoint) { (*checkpoint)[checkpoint->size() / 2] ^= 1; }};
+  for (size_t i = 0; i < losses.size(); ++i)
+    for (const bool is_prepared_again : {true, false}) {
+      SCOPED_TRACE(std::to_string(i) + (is_prepared_again ? ", prepared again" : ""));
+      const ClaimText text = with_pod(on_vfio(), asks(kMac));
+      ASSERT_EQ(prepare(text)->error, "");
+      ASSERT_EQ(mac(), kMac);
+      losses[i](node.checkpoint);
+      run();
+      if (is_prepared_again) {
+        ASSERT_EQ(prepare(text)->error, "");
+        EXPECT_EQ(mac(), kMac);
+      }
+      EXPECT_EQ(unprepare(request(text)), "");
+      EXPECT_EQ(mac(), kOriginal);
+      EXPECT_TRUE(node.original_macs.empty());
+    }
+  EXPECT_EQ(log.count("unknown"), 0u);
+}
+
+TEST_F(PodsMac, KilledAtAnyStepAndWithoutItsRecordTheOriginalIsNotForgotten) {
+  for (const bool is_prepare : {true, false})
+    for (size_t killed_at = 0; killed_at < 14; ++killed_at) {
+      SCOPED_TRACE((is_prepare ? "prepare, step " : "unprepare, step ") + std::to_string(killed_at));
+      const ClaimText text = with_pod(on_vfio(), asks(kMac));
+      const PrepareRequest who = request(text);
+      if (!is_prepare) {
+        ASSERT_EQ(prepare(text)->error, "");
+      }
+      const size_t from = node.steps.size();
+      node.on_step = [&](const std::string&) -> std::optional<Error> {
+        if (node.steps.size() - from > killed_at) fake::abandon(fake::Abandoned::kHangs);
+        return std::nullopt;
+      };
+      if (is_prepare)
+        preparer->prepare(kSriov, who, [](PrepareAnswer) {});
+      else
+        preparer->unprepare(kSriov, who, [](const std::string&) {});
+      scheduler.advance(Millis{100});
+      node.on_step = nullptr;
+      node.checkpoint.reset();
+      run();
+      EXPECT_EQ(prepare(text)->error, "");
+      EXPECT_EQ(mac(), kMac);
+      EXPECT_EQ(unprepare(who), "");
+      EXPECT_EQ(mac(), kOriginal);
+      EXPECT_TRUE(node.original_macs.empty());
+    }
+}
+
+// Neither the checkpoint nor the file is left. Red when an address that a pod asked for counts as the VF's own.
+TEST_F(PodsMac, AnOriginalThatIsUnknownIsReportedAndNeverReplacedByALaterReading) {
+  constexpr const char *kNext = "02:00:00:00:00:0b", *kHosts = "02:00:00:00:00:55";
+  for (const bool is_damaged : {false, true})
+    for (const bool is_prepared_again : {false, true}) {
+      node.functions[kVf].mac = kOriginal;
+      node.original_macs.clear();
+      run();
+      const ClaimText text = with_pod(on_vfio(), asks(kMac));
+      ASSERT_EQ(prepare(text)->error, "");
+      node.checkpoint.reset();
+      if (is_damaged)
+        node.original_macs = {{kVf, OriginalMac{.pci = kVf}}};
+      else
+        node.original_macs.clear();
+      run();
+      EXPECT_EQ(
+          log.count("the MAC addresses that VFs had before their pods' are unknown devices=0000:03:00.2"),
+          1u);
+      if (is_prepared_again) {
+        ASSERT_EQ(prepare(text)->error, "");
+      }
+      EXPECT_EQ(unprepare(request(text)), "");
+      EXPECT_EQ(log.count("the one of before its pod is unknown device=0000:03:00.2 mac=02:00:00:00:00:0a"),
+                1u);
+      EXPECT_EQ(node.original_macs.at(kVf), (OriginalMac{kVf, "0000:03:00.0", "boot-1", "", kMac}));
+      run();
+      log.lines.clear();
+
+      // The next pod gets its address; the one of before it is not taken for the VF's own.
+      cluster.remove(kube::kPods, "pod-1", "ns");
+      const ClaimText next = with_pod(on_vfio(), asks(kNext));
+      ASSERT_EQ(prepare(next)->error, "");
+      EXPECT_EQ(mac(), kNext);
+      EXPECT_EQ(preparer->prepared().begin()->second.devices[0].vfio->original_mac, "");
+      EXPECT_EQ(unprepare(request(next)), "");
+      EXPECT_EQ(log.count("the one of before its pod is unknown device=0000:03:00.2 mac=02:00:00:00:00:0b"),
+                1u);
+      // What the host sets is the VF's own from then on.
+      node.functions[kVf].mac = kHosts;
+      ASSERT_EQ(prepare(next)->error, "");
+      EXPECT_EQ(unprepare(request(next)), "");
+      EXPECT_EQ(mac(), kHosts);
+      EXPECT_TRUE(node.original_macs.empty());
+      cluster.remove(kube::kPods, "pod-1", "ns");
+      log.lines.clear();
+    }
+}
+
+// As after a loss of the checkpoint and of the CDI specs: no claim is known, and the VF has a pod's address.
+TEST_F(PodsMac, AVfThatNobodyGaveBackHasItsOwnAddressForTheNextPod) {
+  ASSERT_EQ(prepare(with_pod(on_vfio(), asks(kMac)))->error, "");
+  node.checkpoint.reset();
+  node.specs.clear();
+  run();
+  cluster.remove(kube::kPods, "pod-1", "ns");
+  const ClaimText next = with_pod(on_vfio(), "[]");
+  ASSERT_EQ(prepare(next)->error, "");
+  EXPECT_EQ(mac(), kOriginal);
+  EXPECT_EQ(unprepare(request(next)), "");
+  EXPECT_EQ(mac(), kOriginal);
+  EXPECT_TRUE(node.original_macs.empty());
+}
+
+TEST_F(PodsMac, ACheckpointOfAnEarlierVersionGetsItsFilesAndFilesOfAnotherBootGo) {
+  const ClaimText text = with_pod(on_vfio(), asks(kMac));
+  ASSERT_EQ(prepare(text)->error, "");
+  const OriginalMacs kept = node.original_macs;
+  node.original_macs = {{"0000:03:00.4", OriginalMac{"0000:03:00.4", "", "boot-1", kOriginal}}};
+  run();
+  EXPECT_EQ(node.original_macs, kept) << "and one of a VF that was given back goes";
+  boot_id = "boot-2";
+  node.functions[kVf].driver = "igbvf";
+  run();
+  EXPECT_TRUE(node.original_macs.empty());
 }
 
 // A claim that stands goes to the next pod, and nobody has it taken back in between. Red when the next one is answered with
