@@ -51,6 +51,32 @@ FileChange files_of(const PreparedClaim& claim, const PreparedClaims& prepared,
   return change;
 }
 
+FileChange files_of(const PreparedClaim& claim, const PreparedClaim& before, const PreparedClaims& prepared,
+                    const FileSettings& settings) {
+  FileChange change = files_of(claim, prepared, settings);
+  PreparedClaims others = prepared;
+  others.erase(key_of(claim));
+  FileChange old = removal_of(before, others, settings);
+  for (FileChange::SpecName& name : old.removed_specs)
+    if (std::none_of(change.specs.begin(), change.specs.end(),
+                     [&](const auto& one) { return one.spec.kind == name.kind && one.id == name.id; }))
+      change.removed_specs.push_back(std::move(name));
+  // The pod of before may have other claims, whose spec is made without this one.
+  for (FileChange::SpecFile& file : old.specs)
+    if (std::none_of(change.specs.begin(), change.specs.end(),
+                     [&](const auto& one) { return one.spec.kind == file.spec.kind && one.id == file.id; }))
+      change.specs.push_back(std::move(file));
+  for (std::string& path : old.removed_infos)
+    if (std::none_of(change.infos.begin(), change.infos.end(),
+                     [&](const DeviceInfo& one) { return one.path == path; }))
+      change.removed_infos.push_back(std::move(path));
+  for (MetadataFile& file : old.removed_metadata)
+    if (std::none_of(change.metadata.begin(), change.metadata.end(),
+                     [&](const RequestMetadata& one) { return file_of(one) == file; }))
+      change.removed_metadata.push_back(std::move(file));
+  return change;
+}
+
 FileChange metadata_change(const PreparedClaim& claim, const FileSettings& settings) {
   FileChange change;
   if (!settings.tells_metadata) return change;

@@ -19,6 +19,9 @@ struct FileSettings {
 /// Of a claim among all that are prepared, it included: its spec, its pod's, its device infos and metadata.
 /// The pod's spec is made of all claims of that pod, so each prepare of one of them writes it anew.
 FileChange files_of(const PreparedClaim& claim, const PreparedClaims& prepared, const FileSettings& settings);
+/// The same, where a record of the claim was there before: files that only that one has are removed.
+FileChange files_of(const PreparedClaim& claim, const PreparedClaim& before, const PreparedClaims& prepared,
+                    const FileSettings& settings);
 /// Its metadata alone.
 FileChange metadata_change(const PreparedClaim& claim, const FileSettings& settings);
 /// The same files away; prepared has it no more.

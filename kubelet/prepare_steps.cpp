@@ -5,6 +5,7 @@
 #include "kubelet/checkpoint.h"
 #include "kubelet/mac_requests.h"
 #include "kubelet/preparer.h"
+#include "kubelet/recall.h"
 #include "kubelet/safety.h"
 #include "reactor/base/text.h"
 
@@ -77,6 +78,24 @@ bool has_other_pods(const Claim& now, const PreparedClaim& before) {
   return !before.pods.empty() && std::none_of(now.pods.begin(), now.pods.end(), is_known);
 }
 
+// What was done for the record is to be undone before the claim is prepared: it has devices that the claim has no more, or
+// it was for other pods. Of a record from CDI specs only the functions on vfio-pci are known for sure.
+bool is_outdated(const PreparedClaim& before, const Claim& asked, const PreparedClaim& now) {
+  if (now.devices.empty() && !before.devices.empty()) return true;
+  const auto is_left = [&](const PreparedDevice& was) {
+    return std::any_of(now.devices.begin(), now.devices.end(), [&](const PreparedDevice& one) {
+      return one.pool == was.pool && one.device == was.device && one.share_id == was.share_id &&
+             (one.vfio || !was.vfio);
+    });
+  };
+  if (is_nameless(before))
+    return std::any_of(before.devices.begin(), before.devices.end(),
+                       [&](const PreparedDevice& was) { return was.vfio && !is_on_vfio(now, was); });
+  if (has_other_pods(asked, before)) return true;
+  if (before.is_complete) return !are_same_devices(before, now);
+  return !std::all_of(before.devices.begin(), before.devices.end(), is_left);
+}
+
 // Of the pods' other claims, and of the other driver's devices of this one.
 std::set<std::string> interface_names(const Claim& claim, const std::string& driver,
                                       const PreparedClaims& prepared) {
@@ -98,10 +117,17 @@ std::set<std::string> interface_names(const Claim& claim, const std::string& dri
 
 std::span<const PrepareStep> ClaimPreparer::prepare_steps() {
   static constexpr PrepareStep kSteps[] = {
-      &ClaimPreparer::get_claim,           &ClaimPreparer::read_pod,       &ClaimPreparer::plan_claim,
-      &ClaimPreparer::compare_with_record, &ClaimPreparer::restore_others, &ClaimPreparer::keep_from_others,
-      &ClaimPreparer::read_networks,       &ClaimPreparer::look,           &ClaimPreparer::judge_looks,
-      &ClaimPreparer::note_begun,          &ClaimPreparer::bind,           &ClaimPreparer::commit_prepared,
+      &ClaimPreparer::get_claim,
+      &ClaimPreparer::read_pod,
+      &ClaimPreparer::plan_claim,
+      &ClaimPreparer::compare_with_record,
+      &ClaimPreparer::keep_from_others,
+      &ClaimPreparer::read_networks,
+      &ClaimPreparer::look,
+      &ClaimPreparer::judge_looks,
+      &ClaimPreparer::note_begun,
+      &ClaimPreparer::bind,
+      &ClaimPreparer::commit_prepared,
       &ClaimPreparer::answer_prepared,
   };
   return kSteps;
@@ -165,20 +191,16 @@ void ClaimPreparer::plan_claim(Task& task) {
 }
 
 // Asked again, as after each start of the kubelet: the same answer, unless the claim has been given other devices, or to
-// other pods, meanwhile and nobody told us. What is made for a pod (its MAC address, its interfaces) is no other's.
+// other pods, meanwhile and nobody told us. What is made for a pod (its MAC address, its interfaces, its files) is no other's.
 void ClaimPreparer::compare_with_record(Task& task) {
   using namespace preparing;
-  if (!task.before || !task.before->is_complete) return go_on(task);
-  if (!are_same_devices(*task.before, task.claim) || has_other_pods(task.asked, *task.before)) {
-    std::swap(*task.before, task.claim);
-    return restore_devices(task, bound_devices(task.claim), [this, &task](const std::string& problem) {
-      if (!problem.empty()) return give_up(task, problem);
-      release(task.key());
-      task.claim = std::move(*task.before);
-      task.before.reset();
-      go_on(task);
-    });
+  if (!task.before) return go_on(task);
+  if (is_outdated(*task.before, task.asked, task.claim)) {
+    task.next = std::exchange(task.claim, *task.before);
+    task.next_steps = std::exchange(task.steps, release_steps());
+    return go_on(task);
   }
+  if (!task.before->is_complete) return go_on(task);
   // Its pod may run and have its interfaces; else it waits as a new one does.
   if (const std::string why = ports_.interfaces ? ports_.interfaces->waits_for(*task.before) : "";
       !why.empty())
@@ -194,28 +216,6 @@ void ClaimPreparer::compare_with_record(Task& task) {
                  written_.insert(task.key());
                  end(task, answer_of(*task.before, settings_.files.tells_metadata));
                });
-}
-
-// What was begun and is now of other devices: nobody else knows that it is on vfio-pci for nobody.
-void ClaimPreparer::restore_others(Task& task) {
-  using namespace preparing;
-  if (!task.before) return go_on(task);
-  std::vector<PreparedDevice> others;
-  for (const PreparedDevice& device : bound_devices(*task.before))
-    if (!is_on_vfio(task.claim, device)) others.push_back(device);
-  if (others.empty()) return go_on(task);
-  restore_devices(task, std::move(others), [this, &task](const std::string& problem) {
-    if (!problem.empty()) return give_up(task, problem);
-    std::erase_if(task.before->devices, [&](const PreparedDevice& device) {
-      return device.vfio && !is_on_vfio(task.claim, device);
-    });
-    release(task.key());
-    if (task.before->devices.empty())
-      task.before.reset();
-    else
-      reserve(*task.before);
-    go_on(task);
-  });
 }
 
 void ClaimPreparer::keep_from_others(Task& task) {
@@ -338,14 +338,19 @@ void ClaimPreparer::commit_prepared(Task& task) {
   if (settings_.plan.names_requests) add_request_names(task.claim);
   prepared_[task.key()] = task.claim;
   task.hold = Task::Hold::kOnDisk;
-  commits_.add([this, claim = task.claim] { return files_of(claim, prepared_, settings_.files); },
-               [this, &task](const Result<Unit>& written) {
-                 written ? go_on(task) : give_up(task, written.error().what);
-               },
-               [this, &task](const Result<Unit>& filed) {
-                 task.claim.is_complete = filed.ok();
-                 prepared_[task.key()] = task.claim;
-               });
+  const auto change = [this, before = task.before, claim = task.claim] {
+    return before ? files_of(claim, *before, prepared_, settings_.files)
+                  : files_of(claim, prepared_, settings_.files);
+  };
+  commits_.add(
+      change,
+      [this, &task](const Result<Unit>& written) {
+        written ? go_on(task) : give_up(task, written.error().what);
+      },
+      [this, &task](const Result<Unit>& filed) {
+        task.claim.is_complete = filed.ok();
+        prepared_[task.key()] = task.claim;
+      });
 }
 
 void ClaimPreparer::answer_prepared(Task& task) {

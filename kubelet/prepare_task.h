@@ -64,6 +64,9 @@ struct PrepareTask {
   // and forgotten; kOnDisk may have changed the node, and goes through the steps of unprepare.
   enum class Hold { kNothing, kReserved, kOnDisk };
   Hold hold = Hold::kNothing;
+  /// Its earlier record is taken back first: what is prepared then, and the steps that follow.
+  std::optional<PreparedClaim> next = {};
+  std::span<const PrepareStep> next_steps = {};
   std::string given_up;  // why it is being taken back; "" it is not
 
   PreparedKey key() const { return {driver, request.uid}; }

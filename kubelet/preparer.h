@@ -152,10 +152,8 @@ class ClaimPreparer final : public Preparer {
   void read_pod(Task& task);
   void plan_claim(Task& task);
   // A claim that is prepared already is answered from its record; one whose devices, or pods, are others by now
-  // is taken back first.
+  // goes through release_steps() first, and is then prepared as a new one.
   void compare_with_record(Task& task);
-  // What a prepare has begun with other devices of the claim goes back first.
-  void restore_others(Task& task);
   // From here the devices are reserved: the ledger is told, and other claims are refused them.
   void keep_from_others(Task& task);
   void read_networks(Task& task);

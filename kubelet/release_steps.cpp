@@ -35,7 +35,8 @@ std::span<const PrepareStep> ClaimPreparer::release_steps() {
 void ClaimPreparer::detach(Task& task) {
   if (!task.is_prepare)
     task.claim = task.before ? *task.before : PreparedClaim{.driver = task.driver, .uid = task.request.uid};
-  if (ports_.interfaces == nullptr || task.is_prepare || !task.before) return go_on(task);
+  const bool is_kept = task.is_prepare && !task.next;
+  if (ports_.interfaces == nullptr || is_kept || !task.before) return go_on(task);
   ports_.interfaces->detach(*task.before, [this, &task] { go_on(task); });
 }
 
@@ -154,6 +155,15 @@ void ClaimPreparer::commit_released(Task& task) {
 void ClaimPreparer::answer_released(Task& task) {
   if (!task.claim.devices.empty() && handlers_.on_taken_back) handlers_.on_taken_back(task.claim);
   if (!task.given_up.empty()) return fail(task, task.given_up);
+  if (task.next) {
+    ports_.log.info(
+        "a claim has other devices or pods than it was prepared with: what was done for these is undone",
+        {{"driver", task.driver}, {"claim", describe(task.request)}, {"devices", names_of(task.claim)}});
+    task.claim = *std::exchange(task.next, std::nullopt);
+    task.steps = task.next_steps;
+    task.before.reset();
+    return go_on(task);
+  }
   if (!task.claim.devices.empty())
     ports_.log.info(
         "a claim is taken back",

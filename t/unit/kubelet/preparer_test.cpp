@@ -516,6 +516,129 @@ TEST_F(PreparerTest, AClaimThatWasGivenOtherDevicesMeanwhileGetsThese) {
   EXPECT_EQ(charged, std::set<std::string>{request(text).uid + " 0000-03-00-3"});
 }
 
+// The claim of before, its pods, and what it becomes: with another pod, with another device, with none of this driver.
+class ReplacedRecord : public PreparerTest {
+ protected:
+  static ClaimText first(bool on_vfio) {
+    return claim(1, "0000-03-00-2", on_vfio ? Json::Array{config({{"driver", "vfio-pci"}})} : Json::Array{});
+  }
+  static ClaimText changed(int how, bool on_vfio) {
+    ClaimText text = first(on_vfio);
+    if (how == 0)
+      text.pods = {Json::Object{{"resource", "pods"}, {"name", "pod-2"}, {"uid", "pod-uid-2"}}};
+    else if (how == 1)
+      text.results = {result("vf", "0000-03-00-3")};
+    else
+      text.results = {result("vf", "gpu-0", "gpu.example.com", "x")};
+    return text;
+  }
+  std::set<std::string> spec_ids() const {
+    std::set<std::string> out;
+    for (const auto& [key, spec] : node.specs) out.insert(key.second);
+    return out;
+  }
+};
+
+TEST_F(ReplacedRecord, LeavesNoFileAndNoEntryOfBefore) {
+  for (const bool on_vfio : {false, true})
+    for (const int how : {0, 1, 2}) {
+      SCOPED_TRACE(std::to_string(how) + (on_vfio ? " on vfio-pci" : ""));
+      const ClaimText text = put(first(on_vfio));
+      ASSERT_EQ(prepare(text)->error, "");
+      const std::string uid = request(text).uid;
+      const ClaimText now = put(changed(how, on_vfio));
+      ASSERT_EQ(prepare(now)->error, "");
+      const PreparedClaims known = decode_checkpoint(*node.checkpoint).value().claims;
+      if (how == 2) {
+        EXPECT_TRUE(spec_ids().empty());
+        EXPECT_TRUE(node.infos.empty());
+        EXPECT_TRUE(known.empty());
+        EXPECT_TRUE(charged.empty());
+      } else {
+        EXPECT_EQ(spec_ids(), (std::set<std::string>{uid, how == 0 ? "pod-uid-2" : "pod-uid-1"}));
+        EXPECT_EQ(node.infos.size(), 1u);
+        ASSERT_EQ(known.size(), 1u);
+        EXPECT_EQ(known.begin()->second.pods[0].uid, how == 0 ? "pod-uid-2" : "pod-uid-1");
+      }
+      if (how != 0) {
+        EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+        const ClaimText other = put(claim(2, "0000-03-00-2"));
+        EXPECT_EQ(prepare(other)->error, "") << "another claim has it";
+        EXPECT_EQ(unprepare(request(other)), "");
+      }
+      EXPECT_EQ(unprepare(request(now)), "");
+      EXPECT_TRUE(spec_ids().empty());
+      EXPECT_TRUE(node.infos.empty());
+      EXPECT_TRUE(decode_checkpoint(*node.checkpoint).value().claims.empty());
+    }
+}
+
+TEST_F(ReplacedRecord, KilledAtAnyStepLeavesNoFileEither) {
+  for (const bool on_vfio : {false, true})
+    for (const int how : {0, 1, 2})
+      for (size_t killed_at = 0; killed_at < 16; ++killed_at) {
+        SCOPED_TRACE(std::to_string(how) + (on_vfio ? " on vfio-pci" : "") + ", step " +
+                     std::to_string(killed_at));
+        const ClaimText text = put(first(on_vfio));
+        ASSERT_EQ(prepare(text)->error, "");
+        const ClaimText now = put(changed(how, on_vfio));
+        const size_t from = node.steps.size();
+        node.on_step = [&](const std::string&) -> std::optional<Error> {
+          if (node.steps.size() - from > killed_at) fake::abandon(fake::Abandoned::kHangs);
+          return std::nullopt;
+        };
+        preparer->prepare(kSriov, request(now), [](PrepareAnswer) {});
+        scheduler.advance(Millis{100});
+        node.on_step = nullptr;
+        run();
+        ASSERT_EQ(prepare(now)->error, "");
+        EXPECT_EQ(spec_ids().size(), how == 2 ? 0u : 2u);
+        EXPECT_EQ(unprepare(request(now)), "");
+        EXPECT_TRUE(spec_ids().empty());
+        EXPECT_TRUE(node.infos.empty());
+        EXPECT_TRUE(charged.empty());
+        for (const auto& [pci, function] : node.functions) EXPECT_EQ(function.driver, "igbvf") << pci;
+      }
+}
+
+TEST_F(ReplacedRecord, WhatCannotBeRemovedFailsThePrepareAndTheNextTryDoesIt) {
+  for (const int how : {0, 1, 2}) {
+    const ClaimText text = put(first(false));
+    ASSERT_EQ(prepare(text)->error, "");
+    const ClaimText now = put(changed(how, false));
+    node.on_step = [](const std::string& step) {
+      return step.starts_with("remove ") ? std::optional(Error{Errc::kDenied, "read-only"}) : std::nullopt;
+    };
+    EXPECT_NE(prepare(now)->error.find("read-only"), std::string::npos) << how;
+    EXPECT_FALSE(charged.empty()) << "no other claim has the device meanwhile";
+    node.on_step = nullptr;
+    EXPECT_EQ(prepare(now)->error, "");
+    EXPECT_EQ(unprepare(request(now)), "");
+    EXPECT_TRUE(spec_ids().empty());
+  }
+}
+
+// Begun for one pod, completed for two: the spec of the one is of no use any more.
+TEST_F(ReplacedRecord, WhatWasBegunForAPodLeavesNoSpecOfIt) {
+  const ClaimText text = put(first(true));
+  size_t checkpoints = 0;
+  node.on_step = [&](const std::string& step) {
+    const bool is_second = step.starts_with("checkpoint") && ++checkpoints > 1;
+    return is_second || step.starts_with("restore") ? std::optional(Error{Errc::kIo, "no space left"})
+                                                    : std::nullopt;
+  };
+  EXPECT_NE(prepare(text)->error, "");
+  ASSERT_TRUE(has_spec("pod-uid-1"));
+  node.on_step = nullptr;
+  ClaimText shared = first(true);
+  shared.pods.push_back(Json::Object{{"resource", "pods"}, {"name", "pod-2"}, {"uid", "pod-uid-2"}});
+  put(shared);
+  ASSERT_EQ(prepare(shared)->error, "");
+  EXPECT_EQ(spec_ids(), std::set<std::string>{request(shared).uid});
+  EXPECT_EQ(unprepare(request(shared)), "");
+  EXPECT_TRUE(spec_ids().empty());
+}
+
 // What was begun could not be taken back, and the claim has another device by now. Red when the record of the first is
 // overwritten: it stays on vfio-pci, for nobody, and nobody knows.
 TEST_F(PreparerTest, WhatWasBegunWithAnotherDeviceGoesBackFirst) {
