@@ -44,7 +44,8 @@ Result<std::string> version_of(const Json& config) {
     if (item.string() == nullptr) return wrong("cniVersions", "holds what is no string");
     if (is_known(*item.string())) best = std::max(best, *item.string());
   }
-  if (one == nullptr && many == nullptr) return std::string(kVersionOfNone);
+  const bool is_unset = one == nullptr || one->string()->empty();
+  if (is_unset && (many == nullptr || many->array()->empty())) return std::string(kVersionOfNone);
   if (best.empty())
     return wrong("cniVersion",
                  "is " + in_quotes(config.text("cniVersion")) + ": want one of " + joined(known));

@@ -139,6 +139,24 @@ std::vector<Item> items_of(Reader& parent, std::string_view key, size_t max, Ite
   return all;
 }
 
+// Results of 0.1.0 and 0.2.0 name no interface: one address a family, with the routes of that family
+// (containernetworking/cni, pkg/types/020).
+bool is_before_interfaces(std::string_view version) { return version < "0.3"; }
+bool is_ipv6(std::string_view address) { return address.find(':') != std::string_view::npos; }
+
+void read_families(Reader& reader, const Json& object, Attached& out) {
+  for (const std::string_view key : {"ip4", "ip6"}) {
+    const Json* family = object.find(key);
+    if (family == nullptr || family->is_null()) continue;
+    Reader of(*family, std::string(key));
+    out.ips.push_back({.address = of.subnet("ip"), .gateway = of.address("gateway")});
+    if (!of.error() && is_ipv6(out.ips.back().address) != (key == "ip6"))
+      of.fail("ip", "is " + in_quotes(out.ips.back().address) + ", an address of the other family");
+    for (Route& route : items_of(of, "routes", kRoutesMax, &route_of)) out.routes.push_back(std::move(route));
+    reader.adopt(of);
+  }
+}
+
 // Members that are not there are left out.
 void put(Json& object, std::string_view key, const std::string& text) {
   if (!text.empty()) object.set(key, Json(text));
@@ -156,10 +174,45 @@ void put(Json& object, std::string_view key, Json::Array items) {
   if (!items.empty()) object.set(key, Json(std::move(items)));
 }
 
+Json encode_dns(const Dns& from) {
+  Json dns{Json::Object{}};
+  put(dns, "nameservers", from.nameservers);
+  put(dns, "domain", from.domain);
+  put(dns, "search", from.search);
+  put(dns, "options", from.options);
+  return dns;
+}
+
+Json encode_families(const Attached& result) {
+  Json out;
+  out.set("cniVersion", Json(result.cni_version));
+  for (const bool is_six : {false, true}) {
+    const auto ip = std::find_if(result.ips.begin(), result.ips.end(),
+                                 [&](const Ip& one) { return is_ipv6(one.address) == is_six; });
+    if (ip == result.ips.end()) continue;
+    Json family;
+    family.set("ip", Json(ip->address));
+    put(family, "gateway", ip->gateway);
+    Json::Array routes;
+    for (const Route& route : result.routes) {
+      if (is_ipv6(route.destination) != is_six) continue;
+      Json item;
+      item.set("dst", Json(route.destination));
+      put(item, "gw", route.gateway);
+      routes.push_back(std::move(item));
+    }
+    put(family, "routes", std::move(routes));
+    out.set(is_six ? "ip6" : "ip4", std::move(family));
+  }
+  out.set("dns", encode_dns(result.dns));
+  return out;
+}
+
 }  // namespace
 
 const std::vector<std::string_view>& known_versions() {
-  static const std::vector<std::string_view> all{"0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"};
+  static const std::vector<std::string_view> all{"0.1.0", "0.2.0", "0.3.0", "0.3.1",
+                                                 "0.4.0", "1.0.0", "1.1.0"};
   return all;
 }
 
@@ -172,9 +225,13 @@ Result<Attached> decode_result(std::string_view text, std::string_view config_ve
   const auto& known = known_versions();
   if (std::find(known.begin(), known.end(), result.cni_version) == known.end())
     reader.fail("cniVersion", "is " + in_quotes(result.cni_version) + ", which is not known");
-  result.interfaces = items_of(reader, "interfaces", kInterfacesMax, &interface_of);
-  result.ips = items_of(reader, "ips", kInterfacesMax, &ip_of);
-  result.routes = items_of(reader, "routes", kRoutesMax, &route_of);
+  if (is_before_interfaces(result.cni_version)) {
+    read_families(reader, *json, result);
+  } else {
+    result.interfaces = items_of(reader, "interfaces", kInterfacesMax, &interface_of);
+    result.ips = items_of(reader, "ips", kInterfacesMax, &ip_of);
+    result.routes = items_of(reader, "routes", kRoutesMax, &route_of);
+  }
   if (const Json* dns = json->find("dns"); dns != nullptr && !dns->is_null()) {
     Reader of(*dns, "dns");
     result.dns = {.nameservers = of.texts("nameservers"),
@@ -188,6 +245,7 @@ Result<Attached> decode_result(std::string_view text, std::string_view config_ve
 }
 
 Json encode_result(const Attached& result) {
+  if (is_before_interfaces(result.cni_version)) return encode_families(result);
   const bool is_old = result.cni_version < "1";  // before 1.0.0
   Json out;
   out.set("cniVersion", Json(result.cni_version));
@@ -221,11 +279,7 @@ Json encode_result(const Attached& result) {
   put(out, "interfaces", std::move(interfaces));
   put(out, "ips", std::move(ips));
   put(out, "routes", std::move(routes));
-  Json dns{Json::Object{}};
-  put(dns, "nameservers", result.dns.nameservers);
-  put(dns, "domain", result.dns.domain);
-  put(dns, "search", result.dns.search);
-  put(dns, "options", result.dns.options);
+  Json dns = encode_dns(result.dns);
   if (is_old || !dns.object()->empty()) out.set("dns", std::move(dns));
   return out;
 }

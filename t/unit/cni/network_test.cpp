@@ -33,6 +33,10 @@ TEST(DecodeNetwork, OfSeveralVersionsTheNewestThatIsKnown) {
   EXPECT_EQ(version(R"({"cniVersion":"0.4.0","cniVersions":["0.3.1","1.1.0","2.0.0"],"type":"a"})"), "1.1.0");
   EXPECT_EQ(version(R"({"type":"a"})"), "0.3.1");
   EXPECT_EQ(version(R"({"cniVersion":"9.0.0","cniVersions":["0.3.1"],"type":"a"})"), "0.3.1");
+  for (const std::string old : {"0.1.0", "0.2.0"})
+    EXPECT_EQ(version(R"({"cniVersion":")" + old + R"(","type":"a"})"), old) << "libcni accepts it";
+  EXPECT_EQ(version(R"({"cniVersion":"0.2.0","cniVersions":["0.1.0"],"type":"a"})"), "0.2.0");
+  EXPECT_EQ(version(R"({"cniVersion":"","type":"a"})"), version(R"({"type":"a"})")) << "empty is unset";
 }
 
 TEST(DecodeNetwork, SaysWhatIsWrong) {
@@ -40,9 +44,9 @@ TEST(DecodeNetwork, SaysWhatIsWrong) {
             "spec.config: type is \"../sh\": want the bare file name of a plugin, such as sriov");
   for (const std::string_view type : {"", ".", "..", "a/b", "/bin/sh", "a b", "a\\\\b", "a\\n"})
     EXPECT_NE(why_not(R"({"cniVersion":"1.0.0","type":")" + std::string(type) + "\"}"), "") << type;
-  EXPECT_EQ(why_not(R"({"cniVersion":"0.2.0","type":"a"})"),
-            "spec.config: cniVersion is \"0.2.0\": want one of 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0");
-  EXPECT_NE(why_not(R"({"cniVersion":"","type":"a"})").find("cniVersion is \"\""), std::string::npos);
+  EXPECT_EQ(
+      why_not(R"({"cniVersion":"0.0.9","type":"a"})"),
+      "spec.config: cniVersion is \"0.0.9\": want one of 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0");
   EXPECT_NE(why_not(R"({"cniVersion":"1.0.0","type":"a","name":"a/b"})").find("name is"), std::string::npos);
   EXPECT_NE(why_not(R"({"cniVersion":"1.0.0","plugins":[]})").find("plugins"), std::string::npos);
   EXPECT_NE(why_not(R"({"cniVersion":"1.0.0","plugins":[{"type":"a"},{"type":"b/c"}]})").find("plugins[1]"),

@@ -12,6 +12,7 @@ std::string refusal_of(std::string_view text) {
 
 TEST(DecodeResult, EveryVersion) {
   for (const std::string_view version : known_versions()) {
+    if (version < "0.3") continue;
     const auto result = decode_result(
         R"({"cniVersion":")" + std::string(version) +
             R"(","interfaces":[{"name":"net1","mac":"02:00:00:00:00:01","sandbox":"/run/netns/a","more":1}],
@@ -31,14 +32,38 @@ TEST(DecodeResult, EveryVersion) {
   }
 }
 
+// Their results have one address a family and no interface (containernetworking/cni, pkg/types/020).
+TEST(DecodeResult, VersionsBeforeInterfaces) {
+  for (const std::string version : {"0.1.0", "0.2.0"}) {
+    const std::string text =
+        R"({"cniVersion":")" + version +
+        R"(","ip4":{"ip":"10.1.0.7/24","gateway":"10.1.0.1","routes":[{"dst":"0.0.0.0/0","gw":"10.1.0.1"}]},)"
+        R"("ip6":{"ip":"fd00::7/64","routes":[{"dst":"::/0"}]},"dns":{"nameservers":["10.1.0.1"]}})";
+    const auto result = decode_result(text, "0.3.1");
+    ASSERT_TRUE(result.ok()) << result.error().what;
+    EXPECT_TRUE(result->interfaces.empty());
+    EXPECT_EQ(result->ips, (std::vector<Ip>{{.address = "10.1.0.7/24", .gateway = "10.1.0.1"},
+                                            {.address = "fd00::7/64"}}));
+    EXPECT_EQ(result->routes, (std::vector<Route>{{.destination = "0.0.0.0/0", .gateway = "10.1.0.1"},
+                                                  {.destination = "::/0"}}));
+    EXPECT_EQ(kube::encode_json(encode_result(*result)), text) << "prevResult has the same form";
+  }
+  EXPECT_EQ(decode_result(R"({"ip4":{"ip":"10.1.0.7/24"}})", "0.2.0")->ips.size(), 1u) << "as the config";
+  EXPECT_EQ(decode_result("{}", "0.1.0")->cni_version, "0.1.0");
+  EXPECT_EQ(refusal_of(R"({"cniVersion":"0.2.0","ip4":{"ip":"fd00::7/64"}})"),
+            "the result's ip4.ip is \"fd00::7/64\", an address of the other family");
+  EXPECT_EQ(refusal_of(R"({"cniVersion":"0.2.0","ip6":{"ip":"x"}})"),
+            "the result's ip6.ip is \"x\", wanted an address and a prefix's length");
+}
+
 TEST(DecodeResult, AResultWithoutAVersionHasTheConfigs) {
   EXPECT_EQ(decode_result("{}", "0.4.0")->cni_version, "0.4.0");
   EXPECT_EQ(decode_result(R"({"cniVersion":"","ips":null})", "0.4.0")->cni_version, "0.4.0");
 }
 
 TEST(DecodeResult, SaysWhatIsWrong) {
-  EXPECT_EQ(refusal_of(R"({"cniVersion":"0.2.0"})"),
-            "the result's cniVersion is \"0.2.0\", which is not known");
+  EXPECT_EQ(refusal_of(R"({"cniVersion":"2.0.0"})"),
+            "the result's cniVersion is \"2.0.0\", which is not known");
   EXPECT_EQ(refusal_of(R"({"ips":[{"address":"10.1.0.7/24"},{"address":"10.1.0.7"}]})"),
             "the result's ips[1].address is \"10.1.0.7\", wanted an address and a prefix's length");
   EXPECT_EQ(refusal_of(R"({"ips":[{"address":"10.1.0.7/33"}]})"),
