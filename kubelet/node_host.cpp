@@ -305,7 +305,7 @@ Result<std::string> NodeHost::bind(const PreparedDevice& device,
   if (auto checked = check_group(pci, together); !checked) return std::move(checked.error());
   if (!view_->list(std::string(kDrivers) + std::string(kVfioDriver)))
     return Error{Errc::kIo, "driver vfio-pci is not there: load it (modprobe vfio-pci)"};
-  auto bound = rebind(pci, std::string(kVfioDriver));
+  auto bound = driver_of(pci) == kVfioDriver ? Result<Unit>(Unit{}) : rebind(pci, std::string(kVfioDriver));
   auto group = bound ? group_node(pci) : Result<std::string>(bound.error());
   if (!group)
     if (const auto back = restore(device); !back || !back->empty())

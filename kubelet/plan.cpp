@@ -64,7 +64,8 @@ PreparedDevice prepared(const AllocatedDevice& result, const KnownEntry& known, 
   if (device.pci) out.pci = device.pci->text();
   if (device.netdev) out.interface = device.netdev->name;
   out.identity = {device.vendor, device.product, device.pf ? device.pf->text() : ""};
-  if (out.config.wants_vfio()) out.vfio = VfioBinding{};
+  if (out.config.wants_vfio() || (device.driver == kVfioDriver && can_have_vfio_nodes(out)))
+    out.vfio = VfioBinding{};
   if (!out.is_admin && out.holding.is_exclusive) out.held = hotplug::facts_to_hold(device);
   return out;
 }
@@ -248,6 +249,10 @@ Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const 
   if (settings.tells_metadata)
     if (const auto files = metadata_of(out); !files) return Error(files.error()).in(describe(who));
   return out;
+}
+
+bool can_have_vfio_nodes(const PreparedDevice& device) {
+  return !device.is_admin && !device.pci.empty() && device.holding.is_exclusive && device.share_id.empty();
 }
 
 cdi::Edits edits_of(const PreparedDevice& device, const HostLook& look) {

@@ -50,6 +50,11 @@ struct PlanSettings {
 Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const FindEntry& find,
                            const std::set<std::string>& taken, const PlanSettings& settings);
 
+/// Returns whether a claim may open the device's VFIO group: an exclusive PCI function without adminAccess. Such a
+/// function gets its /dev/vfio nodes where it is bound to vfio-pci when it is allocated, as from the SR-IOV network device
+/// plugin, whether or not its VfConfig has `driver: vfio-pci`.
+bool can_have_vfio_nodes(const PreparedDevice& device);
+
 /// What the kernel says of one device when it is prepared.
 struct HostLook {
   Identity identity;

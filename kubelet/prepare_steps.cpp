@@ -60,11 +60,18 @@ std::string lacks_driver(const PreparedDevice& device, const Driverless& driverl
          " since a pod gave it back: load the driver's module, and it can be had half a minute later";
 }
 
+// Where no VfConfig asks for vfio-pci, the driver of the allocation decides: a later change of it, or a record from before
+// this rule, does not undo what running pods have.
+bool has_same_binding(const PreparedDevice& one, const PreparedDevice& other) {
+  return one.vfio.has_value() == other.vfio.has_value() ||
+         (!one.config.wants_vfio() && !other.config.wants_vfio());
+}
+
 bool are_same_devices(const PreparedClaim& a, const PreparedClaim& b) {
   return std::equal(a.devices.begin(), a.devices.end(), b.devices.begin(), b.devices.end(),
                     [](const PreparedDevice& one, const PreparedDevice& other) {
                       return one.pool == other.pool && one.device == other.device &&
-                             one.share_id == other.share_id && one.vfio.has_value() == other.vfio.has_value();
+                             one.share_id == other.share_id && has_same_binding(one, other);
                     });
 }
 
@@ -271,6 +278,12 @@ void ClaimPreparer::judge_looks(Task& task) {
     if (!look) return give_up(task, look.error().what);
     if (const std::string why = refusal(device, task.known[i], *look); !why.empty())
       return give_up(task, why);
+    // Without a VfConfig that asks for vfio-pci nothing is bound: the kernel's present answer decides.
+    if (!device.config.wants_vfio() && can_have_vfio_nodes(device)) {
+      const bool is_on_vfio = look->driver == kVfioDriver;
+      if (is_on_vfio && !device.vfio) device.vfio = VfioBinding{};
+      if (!is_on_vfio) device.vfio.reset();
+    }
     if (device.vfio && device.vfio->original_mac.empty()) {
       const auto kept = original_macs_.find(device.pci);
       device.vfio->original_mac =

@@ -181,6 +181,12 @@ TEST_F(NodeHostTest, BindsByOverrideAndRestores) {
   EXPECT_EQ(override_, "") << "the next probe is the kernel's own";
 }
 
+TEST_F(NodeHostTest, WhatIsBoundAlreadyIsNotWrittenTo) {
+  vf().driver("vfio-pci");
+  EXPECT_EQ(host().bind(device("vfio-pci"), {}).value(), "7");
+  EXPECT_TRUE(writes_.empty()) << "an override that nobody takes back";
+}
+
 TEST_F(NodeHostTest, RestoresWhatWasThere) {
   struct Case {
     std::string original, before, after;

@@ -237,6 +237,33 @@ TEST_F(PreparerTest, AFunctionIsBoundAndComesBack) {
   EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
 }
 
+// As from the SR-IOV network device plugin: the operator binds, and no class says so.
+TEST_F(PreparerTest, ADeviceThatIsOnVfioGetsItsNodesWithoutAVfConfig) {
+  facts_driver = node.functions.at("0000:03:00.2").driver = "vfio-pci";
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  ASSERT_EQ(prepare(text)->error, "");
+  const auto nodes = node.specs.at({kKind, request(text).uid}).devices[0].edits.nodes;
+  ASSERT_EQ(nodes.size(), 2u);
+  EXPECT_EQ(nodes[0].path, "/dev/vfio/7");
+  ASSERT_EQ(prepare(text)->error, "") << "again";
+  EXPECT_EQ(unprepare(request(text)), "");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "vfio-pci") << "whoever bound it keeps it bound";
+}
+
+// What is published may be older than the kernel's answer: nothing is bound that no VfConfig asks for.
+TEST_F(PreparerTest, WithoutAVfConfigTheKernelSaysWhetherADeviceIsOnVfio) {
+  const ClaimText left = put(claim(1, "0000-03-00-2")), bound = put(claim(2, "0000-03-00-3"));
+  facts_driver = "vfio-pci";
+  ASSERT_EQ(prepare(left)->error, "");
+  EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+  EXPECT_TRUE(node.specs.at({kKind, request(left).uid}).devices[0].edits.nodes.empty());
+  facts_driver = "igbvf";
+  node.functions.at("0000:03:00.3").driver = "vfio-pci";
+  ASSERT_EQ(prepare(bound)->error, "");
+  EXPECT_EQ(node.specs.at({kKind, request(bound).uid}).devices[0].edits.nodes.size(), 2u);
+  EXPECT_EQ(unprepare(request(bound)), "");
+}
+
 // Red when the daemon decides over what binding has done: its policy would withdraw what a pod has.
 TEST_F(PreparerTest, FactsOfBeforeAreHeldUntilItIsTakenBackAlsoByWhoComesNext) {
   const ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));

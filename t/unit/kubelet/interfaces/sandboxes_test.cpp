@@ -540,7 +540,7 @@ TEST_F(SandboxesTest, AddressesOfThePeerThatAreNoneAndNetworksThatCannotBeRunAre
   device.network_data = NetworkData{"net1", {"nonsense"}, "02:00:00:00:00:09"};
   PreparedDevice& other = world.node.prepare("uid-a", "net2", "0000:03:00.3");
   other.is_of_peer = true;
-  other.network = R"({"cniVersion":"0.2.0","type":"vf"})";
+  other.network = R"({"cniVersion":"0.0.9","type":"vf"})";
   world.synchronize({"a"}, {"a"});
   EXPECT_TRUE(world.settle());
   EXPECT_EQ(world.daemon->left_out, 1u);
