@@ -142,6 +142,7 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
   const std::vector<std::string> interfaces = names(path + "/net");
   for (const std::string& interface : interfaces) read_uppers(interface);
   look_at_rdma(path, interfaces, out);
+  if (!device.mac.empty() && device.mac != kNoMac) out.mac_holder = mac_holder(device.pci, device.mac);
   if (!device.vfio || device.mac.empty()) return out;
   const auto vf = vf_of(device.pci);
   const auto macs = vf ? kernel_.read_macs(vf->ifindex) : Result<std::map<int, std::string>>(vf.error());
@@ -152,6 +153,37 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
                                 std::to_string(vf->index) + ": it could not be given back"};
   out.admin_mac = own->second;
   return out;
+}
+
+std::string NodeHost::mac_holder(const std::string& pci, const std::string& mac) const {
+  using namespace node_host;
+  constexpr std::string_view kVf = "virtfn";
+  const std::string physfn = last(view_->readlink(function_path(pci) + "/physfn").value_or(""));
+  const std::string pf = physfn.empty() ? pci : physfn, uplink = uplink_of(pf);
+  const auto has_interface = [&](const std::string& function) {
+    const auto all = names(function_path(function) + "/net");
+    return std::any_of(all.begin(), all.end(), [&](const std::string& name) {
+      return lower(trim(text(function_path(function) + "/net/" + name + "/address"))) == mac;
+    });
+  };
+  if (pf != pci && !uplink.empty() &&
+      lower(trim(text(function_path(pf) + "/net/" + uplink + "/address"))) == mac)
+    return "its PF " + pf;
+  const auto ifindex =
+      uplink.empty() ? std::nullopt : parse_int(text(function_path(pf) + "/net/" + uplink + "/ifindex"));
+  const auto enforced = ifindex && kernel_.read_macs
+                            ? kernel_.read_macs(static_cast<int>(*ifindex))
+                            : Result<std::map<int, std::string>>(Error{Errc::kNotFound, ""});
+  for (const std::string& link : names(function_path(pf), kVf)) {
+    const std::string vf = last(view_->readlink(function_path(pf) + "/" + link).value_or(""));
+    const auto index = parse_int(link.substr(kVf.size()));
+    if (vf.empty() || vf == pci || !index) continue;
+    const auto at =
+        enforced ? enforced->find(static_cast<int>(*index)) : std::map<int, std::string>::const_iterator{};
+    if ((enforced && at != enforced->end() && at->second == mac) || has_interface(vf))
+      return "VF " + std::to_string(*index) + " (" + vf + ") of its PF";
+  }
+  return "";
 }
 
 std::string NodeHost::uplink_of(const std::string& pf) const {

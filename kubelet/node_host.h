@@ -89,6 +89,8 @@ class NodeHost final : public Host {
                     HostLook& out) const;
   // The uplink of its PF, and which VF of it. kNotFound: it is no VF, or gone. kIo: its PF has no uplink here.
   Result<VfOfInterface> vf_of(const std::string& pci) const;
+  // HostLook::mac_holder, as far as it can be read.
+  std::string mac_holder(const std::string& pci, const std::string& mac) const;
   // "" none. By phys_port_name, in the order of hotplug::ports_of_functions(); never a representor.
   std::string uplink_of(const std::string& pf) const;
   // kBusy, with the other function's address: a group is handed over whole.

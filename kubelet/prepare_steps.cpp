@@ -235,6 +235,8 @@ void ClaimPreparer::keep_from_others(Task& task) {
       return give_up(task, why);
     if (const std::string why = preparing::lacks_driver(device, driverless_); !why.empty())
       return give_up(task, why);
+    if (const std::string why = mac_refusal(task.claim, device, prepared_, original_macs_); !why.empty())
+      return give_up(task, why);
   }
   if (const std::string why = conflict_within(task.claim); !why.empty()) return give_up(task, why);
   if (task.before) preparing::keep_originals(*task.before, task.claim);
@@ -256,6 +258,16 @@ void ClaimPreparer::read_networks(Task& task) {
       ports_.interfaces->read_networks(task.claim, task.known, [this, &task](Result<PreparedClaim> read) {
         if (!read) return give_up(task, read.error().what);
         task.claim = *std::move(read);
+        // A network may give an address, too. The record has it from this turn on, so that of two claims that are prepared at
+        // once one is refused.
+        PreparedClaim& reserved = prepared_.at(task.key());
+        for (size_t i = 0; i < task.claim.devices.size(); ++i) {
+          const PreparedDevice& device = task.claim.devices[i];
+          if (const std::string why = mac_refusal(task.claim, device, prepared_, original_macs_);
+              !why.empty())
+            return give_up(task, why);
+          reserved.devices[i].network = device.network;
+        }
         go_on(task);
       });
 }

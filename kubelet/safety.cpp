@@ -1,7 +1,10 @@
 #include "kubelet/safety.h"
 
 #include <algorithm>
+#include <set>
 
+#include "kube/json.h"
+#include "kubelet/mac_requests.h"
 #include "policy/gates/host_use.h"
 #include "policy/holding.h"
 #include "reactor/base/text.h"
@@ -21,6 +24,46 @@ std::string held_by(const PreparedDevice& device, const PreparedClaim& other, co
            ": it can be had again when that claim's pod has ended";
   return named(device) + " excludes " + named(held) + ", which is prepared for " + who +
          ": it can be had when that claim's pod has ended";
+}
+
+constexpr kube::JsonLimits kNetworkLimits{.size_max = kNetworkBytesMax, .depth_max = 32, .nodes_max = 20'000};
+
+void add_mac(const std::string& text, std::set<std::string>& out) {
+  if (auto mac = decode_mac(text)) out.insert(*std::move(mac));
+}
+
+// Of a plugin's configuration, or of a chain of them.
+void add_macs_of_network(const std::string& network, std::set<std::string>& out) {
+  const auto config =
+      network.empty() ? Result<kube::Json>(kube::Json()) : kube::decode_json(network, kNetworkLimits);
+  if (!config) return;
+  add_mac(std::string(config->text("mac")), out);
+  const kube::Json* plugins = config->find("plugins");
+  if (plugins == nullptr || plugins->array() == nullptr) return;
+  for (const kube::Json& plugin : *plugins->array()) add_mac(std::string(plugin.text("mac")), out);
+}
+
+// That the device is given for its pod.
+std::set<std::string> macs_for_pod(const PreparedDevice& device) {
+  std::set<std::string> out;
+  if (device.is_admin) return out;
+  add_mac(device.mac, out);
+  add_macs_of_network(device.network, out);
+  return out;
+}
+
+// And those that it had before, and gets back.
+std::set<std::string> macs_of(const PreparedDevice& device) {
+  std::set<std::string> out = macs_for_pod(device);
+  if (device.is_admin) return out;
+  if (device.held && device.held->netdev) add_mac(device.held->netdev->mac, out);
+  if (device.vfio) add_mac(device.vfio->original_mac, out);
+  return out;
+}
+
+// PCI address; "" the device is no function.
+std::string pf_of(const PreparedDevice& device) {
+  return device.identity.pf.empty() ? device.pci : device.identity.pf;
 }
 
 std::string shown(const std::string& value) { return value.empty() ? "unknown" : escaped(value); }
@@ -66,6 +109,38 @@ std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, co
   return "";
 }
 
+std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device,
+                        const PreparedClaims& prepared, const OriginalMacs& original_macs) {
+  using namespace safety;
+  const std::string pf = pf_of(device);
+  const std::set<std::string> wanted = pf.empty() ? std::set<std::string>() : macs_for_pod(device);
+  if (wanted.empty()) return "";
+  const auto text = [&](const std::string& mac, const std::string& who) {
+    return named(device) + " is to get MAC address " + mac + ", which " + who + " of the same PF " +
+           escaped(pf) + " has: ask for another address, or wait until it is free";
+  };
+  const auto shared_with = [&](const PreparedDevice& other) -> std::string {
+    if (other.pci == device.pci || pf_of(other) != pf) return "";
+    for (const std::string& mac : macs_of(other))
+      if (wanted.contains(mac)) return mac;
+    return "";
+  };
+  for (const auto& [key, other] : prepared) {
+    if (key == key_of(claim)) continue;
+    for (const PreparedDevice& held : other.devices)
+      if (const std::string mac = shared_with(held); !mac.empty())
+        return text(mac, named(held) + ", prepared for " + describe(request_of(other)) + " (uid " +
+                             escaped(other.uid) + "),");
+  }
+  for (const PreparedDevice& beside : claim.devices)
+    if (const std::string mac = shared_with(beside); !mac.empty())
+      return text(mac, named(beside) + " of the same claim and");
+  for (const auto& [pci, kept] : original_macs)
+    if (pci != device.pci && kept.pf == pf && wanted.contains(kept.mac))
+      return text(kept.mac, "VF " + pci + ", which gets it back when its pod has ended,");
+  return "";
+}
+
 std::string conflict_within(const PreparedClaim& claim) {
   using namespace safety;
   for (size_t i = 0; i < claim.devices.size(); ++i)
@@ -84,6 +159,9 @@ std::string refusal(const PreparedDevice& device, const KnownEntry& known, const
     return named(device) + " is another function now: vendor " + shown(now.vendor) + ", device " +
            shown(now.product) + ", PF " + shown(now.pf) + "; it was published as vendor " +
            shown(before.vendor) + ", device " + shown(before.product) + ", PF " + shown(before.pf);
+  if (!device.is_admin && !look.mac_holder.empty())
+    return named(device) + " is to get MAC address " + device.mac + ", which " + look.mac_holder +
+           " has: ask for another address, or give that function another one";
   if (device.is_admin || !device.holding.is_exclusive || known.allows_host_use || look.uppers.empty())
     return "";
   return named(device) + " is used by the host: " + escaped(join(look.uppers, ", ")) +

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kubelet/original_mac.h"
 #include "kubelet/plan.h"
 #include "kubelet/prepared.h"
 
@@ -17,6 +18,13 @@ std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, co
                     const PreparedClaims& prepared);
 /// Of two devices of the same claim. "" they can stand beside each other.
 std::string conflict_within(const PreparedClaim& claim);
+
+/// A switch forwards an address to one of its ports. So no two functions of a PF get the same MAC address: by a pod's annotation,
+/// by a network's configuration (`mac`), or because one of them has it, or had it and gets it back. "" device gets none that
+/// another function of its PF has by these records; else the text names the claim that has it.
+/// original_macs: addresses that were written over.
+std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device,
+                        const PreparedClaims& prepared, const OriginalMacs& original_macs);
 
 /// After the host was looked at, before anything is bound: another function stands there, or the host uses it.
 std::string refusal(const PreparedDevice& device, const KnownEntry& known, const HostLook& look);

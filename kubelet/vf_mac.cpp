@@ -140,14 +140,19 @@ Result<bool> write_missing_vf_mac(const VfOfInterface& vf, const std::string& ma
   if (!before->contains(vf.index))
     return Error{Errc::kIo, "its PF does not report VF " + std::to_string(vf.index)};
   if (before->at(vf.index) != kNoMac) return false;
-  for (const auto& [index, other] : *before)
-    if (other == mac)
-      return Error{Errc::kConflict, "MAC address " + mac + " is that of VF " + std::to_string(index) +
-                                        " of the same PF: give one of the two another address"};
+  if (auto unused = check_unused(*before, vf.index, mac); !unused) return std::move(unused.error());
   if (auto written = write_alone(vf, mac); !written) return std::move(written.error());
   if (auto checked = check_reported(read_vf_macs(vf.ifindex), vf.index, mac); !checked)
     return std::move(checked.error());
   return true;
+}
+
+Result<Unit> check_unused(const std::map<int, std::string>& macs, int index, const std::string& mac) {
+  for (const auto& [other, its_mac] : macs)
+    if (other != index && its_mac == mac)
+      return Error{Errc::kConflict, "MAC address " + mac + " is that of VF " + std::to_string(other) +
+                                        " of the same PF: give one of the two another address"};
+  return Unit{};
 }
 
 Result<Unit> check_reported(const Result<std::map<int, std::string>>& now, int index,

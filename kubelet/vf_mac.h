@@ -26,6 +26,10 @@ Result<Unit> write_vf_mac(const VfOfInterface& vf, const std::string& mac);
 /// the PF has the address, and nothing was written.
 Result<bool> write_missing_vf_mac(const VfOfInterface& vf, const std::string& mac);
 
+/// Whether VF `index` may get the address: no other VF of the PF has it. macs: read_vf_macs() of it. Errors: kConflict, with
+/// the other VF.
+Result<Unit> check_unused(const std::map<int, std::string>& macs, int index, const std::string& mac);
+
 /// Whether a PF reports the address after it was told so. now: read_vf_macs() of it. Errors: kIo, with what it reports.
 Result<Unit> check_reported(const Result<std::map<int, std::string>>& now, int index, const std::string& mac);
 

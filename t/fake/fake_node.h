@@ -52,6 +52,9 @@ class FakeHost final : public kubelet::Host {
     kubelet::HostLook look = at->second.look;
     look.driver = at->second.driver;
     if (device.vfio && !device.mac.empty()) look.admin_mac = at->second.mac;
+    if (!device.mac.empty() && device.mac != kubelet::kNoMac)
+      for (const auto& [pci, other] : node_.functions)
+        if (pci != device.pci && other.mac == device.mac) look.mac_holder = "VF (" + pci + ") of its PF";
     return look;
   }
   Result<std::string> bind(const kubelet::PreparedDevice& device,

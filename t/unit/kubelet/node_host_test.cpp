@@ -435,6 +435,34 @@ TEST_F(NodeHostTest, AVfsAddressIsSetThroughTheUplinkAndNoRepresentor) {
   EXPECT_EQ(host().look(one)->admin_mac, one.mac);
 }
 
+TEST_F(NodeHostTest, WhichFunctionOfThePfHasTheAddressIsFoundAsFarAsItCanBeRead) {
+  constexpr const char *kMac = "02:00:00:00:00:0a", *kOther = "0000:03:00.3";
+  vf().link("physfn", "../0000:03:00.0");
+  auto pf = tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0");
+  pf.link("virtfn1", std::string("../") + kVf).link("virtfn2", std::string("../") + kOther);
+  tree_.pci(kOther).id("8086", "10ca").link("physfn", "../0000:03:00.0");
+  tree_.netdev_attr("ens1f0", "ifindex", "7");
+  tree_.netdev_attr("ens1f0", "address", "02:00:00:00:00:99");
+  macs_ = {{"7-1", kMac}, {"7-2", std::string(kNoMac)}};
+  PreparedDevice one = device();
+  one.mac = kMac;
+  for (const bool is_on_vfio : {true, false}) {
+    if (!is_on_vfio) one.vfio.reset();
+    EXPECT_EQ(host().look(one)->mac_holder, "") << "its own";
+    macs_["7-2"] = kMac;
+    EXPECT_EQ(host().look(one)->mac_holder, "VF 2 (0000:03:00.3) of its PF");
+    macs_["7-2"] = kNoMac;
+  }
+  tree_.netdev_attr("ens1f0", "address", "02:00:00:00:00:0A");
+  EXPECT_EQ(host().look(one)->mac_holder, "its PF 0000:03:00.0");
+  tree_.netdev_attr("ens1f0", "address", "02:00:00:00:00:99");
+  tree_.pci(kOther).netdev("eth3");
+  tree_.netdev_attr("eth3", "address", kMac);
+  EXPECT_EQ(host().look(one)->mac_holder, "VF 2 (0000:03:00.3) of its PF") << "its interface has it";
+  one.mac = "02:00:00:00:00:0b";
+  EXPECT_EQ(host().look(one)->mac_holder, "");
+}
+
 TEST_F(NodeHostTest, AnAddressThatThePfDoesNotReportIsAnError) {
   vf().link("physfn", "../0000:03:00.0");
   tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0").link("virtfn1", std::string("../") + kVf);

@@ -342,6 +342,59 @@ TEST_F(PodsMac, NoPodIsReadWhereTheFeatureIsOff) {
   EXPECT_EQ(mac(), kOriginal);
 }
 
+// The second claim is refused and names the first, whoever gives the address: PF or CNI plugin.
+TEST_F(PodsMac, TwoVfsOfAPfNeverGetTheSameAddress) {
+  for (const bool is_first_on_vfio : {true, false})
+    for (const bool is_second_on_vfio : {true, false})
+      for (const bool at_once : {true, false}) {
+        SCOPED_TRACE(std::to_string(is_first_on_vfio) + std::to_string(is_second_on_vfio) +
+                     std::to_string(at_once));
+        const auto config_of = [](bool on_vfio) {
+          return on_vfio ? Json::Array{config({{"driver", "vfio-pci"}})} : Json::Array{};
+        };
+        const ClaimText first = with_pod(claim(1, "0000-03-00-2", config_of(is_first_on_vfio)), asks(kMac));
+        std::optional<PrepareAnswer> one;
+        preparer->prepare(kSriov, request(first), [&](PrepareAnswer answer) { one = std::move(answer); });
+        // Both are reserved, and neither is done.
+        scheduler.advance(Millis{0});
+        if (!at_once) settle();
+        cluster.remove(kube::kPods, "pod-1", "ns");
+        const ClaimText second = with_pod(claim(2, "0000-03-00-3", config_of(is_second_on_vfio)), asks(kMac));
+        const auto two = prepare(second);
+        const bool is_first_refused = !one->error.empty();
+        if (at_once && is_first_refused) {
+          EXPECT_EQ(two->error, "");
+          EXPECT_EQ(unprepare(request(second)), "");
+          continue;
+        }
+        ASSERT_EQ(one->error, "");
+        EXPECT_NE(two->error.find("MAC address 02:00:00:00:00:0a"), std::string::npos) << two->error;
+        EXPECT_NE(two->error.find("ResourceClaim ns/claim-1"), std::string::npos) << two->error;
+        EXPECT_EQ(node.functions.at("0000:03:00.3").mac, kNoMac);
+        EXPECT_EQ(driver_of("0000:03:00.3"), "igbvf");
+        EXPECT_EQ(unprepare(request(first)), "");
+        EXPECT_EQ(prepare(second)->error, "") << "it is free";
+        EXPECT_EQ(unprepare(request(second)), "");
+        cluster.remove(kube::kPods, "pod-1", "ns");
+      }
+}
+
+TEST_F(PodsMac, AnAddressThatAnotherVfHasOrGetsBackIsNotGiven) {
+  ASSERT_EQ(prepare(with_pod(on_vfio(), asks(kMac)))->error, "");
+  cluster.remove(kube::kPods, "pod-1", "ns");
+  const auto on_other = [&](const std::string& mac) {
+    cluster.remove(kube::kPods, "pod-1", "ns");
+    return prepare(with_pod(claim(2, "0000-03-00-3", {config({{"driver", "vfio-pci"}})}), asks(mac)))->error;
+  };
+  EXPECT_NE(on_other(kOriginal).find("ResourceClaim ns/claim-1"), std::string::npos)
+      << "it is given back later";
+  node.functions["0000:03:00.4"].mac = "02:00:00:00:00:44";
+  EXPECT_NE(on_other("02:00:00:00:00:44").find("which VF (0000:03:00.4) of its PF has"), std::string::npos)
+      << "no claim has that one";
+  EXPECT_EQ(driver_of("0000:03:00.3"), "igbvf");
+  EXPECT_EQ(on_other("02:00:00:00:00:45"), "");
+}
+
 TEST_F(PodsMac, MultusIsToldAndTheVfIsLeftAlone) {
   const ClaimText text = with_pod(claim(1, "0000-03-00-2"), asks(kMac));
   ASSERT_EQ(prepare(text)->error, "");

@@ -97,6 +97,69 @@ TEST(Safety, TheRulesOfCountersHoldWithoutCounters) {
   }
 }
 
+// A switch would forward to one of the two.
+TEST(Safety, NoTwoFunctionsOfAPfGetTheSameMacAddress) {
+  constexpr const char *kMac = "02:00:00:00:00:0a", *kPf = "0000:03:00.0";
+  const auto on = [](const std::string& pci, const std::string& pf) {
+    PreparedDevice out{
+        .pool = "node-a", .device = "dev-" + pci, .pci = pci, .identity = {"8086", "10ca", pf}};
+    return out;
+  };
+  const auto asking = [&](PreparedDevice device) {
+    device.mac = kMac;
+    return device;
+  };
+  using Change = std::function<void(PreparedDevice&)>;
+  const std::vector<std::pair<Change, bool>> rows = {
+      {[](PreparedDevice&) {}, false},
+      {[](PreparedDevice& one) { one.mac = kMac; }, true},
+      {[](PreparedDevice& one) { one.mac = "02:00:00:00:00:0b"; }, false},
+      {[](PreparedDevice& one) { one.held.emplace().netdev = hotplug::Netdev{.mac = kMac}; }, true},
+      {[](PreparedDevice& one) { one.vfio = VfioBinding{"igbvf", "7", kMac}; }, true},
+      {[](PreparedDevice& one) { one.network = R"({"type":"sriov","mac":"02-00-00-00-00-0A"})"; }, true},
+      {[](PreparedDevice& one) {
+         one.network = R"({"plugins":[{"type":"sriov"},{"type":"tuning","mac":"02:00:00:00:00:0a"}]})";
+       },
+       true},
+      {[](PreparedDevice& one) { one.mac = kMac, one.is_admin = true; }, false},
+      {[](PreparedDevice& one) { one.mac = kMac, one.identity.pf = "0000:04:00.0"; }, false},
+      {[](PreparedDevice& one) { one.mac = kMac, one.pci = kPf, one.identity.pf = ""; },
+       true},  // the PF itself
+      {[](PreparedDevice& one) { one.mac = kMac, one.pci = one.identity.pf = ""; }, false}};
+  for (size_t i = 0; i < rows.size(); ++i) {
+    PreparedDevice first = on("0000:03:00.2", kPf);
+    rows[i].first(first);
+    const PreparedClaim holder = claim_with("first", first),
+                        second = claim_with("second", asking(on("0000:03:00.3", kPf)));
+    const PreparedClaims prepared = {{key_of(holder), holder}, {key_of(second), second}};
+    const std::string why = mac_refusal(second, second.devices[0], prepared, {});
+    EXPECT_EQ(!why.empty(), rows[i].second) << i << ": " << why;
+    if (rows[i].second) {
+      EXPECT_NE(
+          why.find("prepared for ResourceClaim ns/of-first (uid first), of the same PF 0000:03:00.0 has"),
+          std::string::npos)
+          << why;
+    }
+    // In one claim, too.
+    PreparedClaim both = second;
+    both.devices.push_back(first);
+    EXPECT_EQ(!mac_refusal(both, both.devices[0], {}, {}).empty(), rows[i].second) << i;
+  }
+  // One that asks for none is not refused for what it has.
+  PreparedDevice quiet = on("0000:03:00.3", kPf);
+  quiet.held.emplace().netdev = hotplug::Netdev{.mac = kMac};
+  const PreparedClaim holder = claim_with("first", asking(on("0000:03:00.2", kPf))),
+                      second = claim_with("second", quiet);
+  EXPECT_EQ(mac_refusal(second, quiet, {{key_of(holder), holder}}, {}), "");
+  // An address that was written over is given back.
+  const PreparedClaim third = claim_with("third", asking(on("0000:03:00.4", kPf)));
+  const OriginalMacs kept = {{"0000:03:00.2", {"0000:03:00.2", kPf, "boot", kMac}}};
+  EXPECT_NE(mac_refusal(third, third.devices[0], {}, kept).find("VF 0000:03:00.2, which gets it back"),
+            std::string::npos);
+  EXPECT_EQ(mac_refusal(third, third.devices[0], {}, {{"0000:03:00.4", {"0000:03:00.4", kPf, "boot", kMac}}}),
+            "");
+}
+
 TEST(Safety, NamesTheClaimThatHoldsIt) {
   const PreparedDevice macvlan = persona("0000-03-00-2", "-macvlan", false, "g"),
                        ipvlan = persona("0000-03-00-2", "-ipvlan", false, "g");

@@ -80,6 +80,16 @@ TEST(VfMac, ATextThatIsNoAddressIsRefusedAndNoBufferIsOverrun) {
   EXPECT_EQ(write_own_mac(1, std::string(kNoMac)).error().code, Errc::kInvalid);
 }
 
+TEST(VfMac, NoAddressIsGivenToASecondVf) {
+  const std::map<int, std::string> macs = {{0, "02:00:00:00:00:0a"}, {3, std::string(kNoMac)}};
+  EXPECT_TRUE(check_unused(macs, 3, "02:00:00:00:00:0b").ok());
+  EXPECT_TRUE(check_unused(macs, 0, "02:00:00:00:00:0a").ok());
+  const auto taken = check_unused(macs, 3, "02:00:00:00:00:0a");
+  EXPECT_EQ(taken.error().code, Errc::kConflict);
+  EXPECT_NE(taken.error().what.find("is that of VF 0 of the same PF"), std::string::npos)
+      << taken.error().what;
+}
+
 TEST(VfMac, WhatThePfReportsAfterwardsDecides) {
   using Macs = Result<std::map<int, std::string>>;
   const std::string mac = "02:00:00:00:00:0a";
