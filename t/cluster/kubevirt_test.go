@@ -111,11 +111,11 @@ func TestKubeVirtFindsItsFunctions(t *testing.T) {
 	manifest.ApplyPods()
 	pods := waitAllRun(t, manifest, map[string]podRow{"virt-launcher-source": {pods: 1}, "virt-launcher-target": {pods: 1}})
 	const all, file = "/var/run/kubernetes.io/dra-device-attributes/", "/" + harness.Driver + "-metadata.json"
-	both := []string{"02:00:00:00:00:0a", "02:00:00:00:00:0b"}
+	source, target := []string{"02:00:00:00:00:0a", "02:00:00:00:00:0b"}, []string{"02:00:00:00:00:1a", "02:00:00:00:00:1b"}
 	taken := map[string]bool{}
 	for _, row := range []launcher{
-		{"virt-launcher-source", "net", "vf", "vf", all + "resourceclaimtemplates/net/vf" + file, both},
-		{"virt-launcher-target", "net", "vf", "vf", all + "resourceclaimtemplates/net/vf" + file, both},
+		{"virt-launcher-source", "net", "vf", "vf", all + "resourceclaimtemplates/net/vf" + file, source},
+		{"virt-launcher-target", "net", "vf", "vf", all + "resourceclaimtemplates/net/vf" + file, target},
 		{"virt-launcher-target", "own", "uplink", "uplink/one", all + "resourceclaims/standing/uplink" + file, []string{"02:00:00:00:00:0c"}},
 	} {
 		for _, address := range row.judge(t, lab, root, kernel, pods) {
