@@ -72,6 +72,13 @@ constexpr OptionInfo kAskingOptions[] = {
          .help =
              "Say what the policies in this YAML or JSON file would change on every node, in place of those of their "
              "names; - is standard input, but not of page, which follows the file. Nothing is written."}),
+    option<&Options::diff_delete, parse_path>(
+        {.name = "diff-delete",
+         .placeholder = "KIND/NAME,...",
+         .commands = bit(Command::kPolicies),
+         .help =
+             "Say what deleting these policies would change on every node; KIND is srp, dep or devattr, or any other name of "
+             "the kind that kubectl takes. With --diff: beside the edit. Nothing is written."}),
     option<&Options::once, parse_word<bool>>(
         {.name = "once",
          .commands = bit(Command::kTop),

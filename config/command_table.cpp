@@ -68,7 +68,8 @@ constexpr CommandInfo kCommands[] = {
      .description =
          "Per policy the nodes that it selects, the devices that it matches and that are offered by it, and problems, by what "
          "nodes report; with NAME also which policies take precedence over it, and where. With --diff FILE it prints the "
-         "devices that would appear and disappear on every node if FILE were applied: each node is decided for as its daemon "
+         "devices that would appear and disappear on every node if FILE were applied, and with --diff-delete if policies were deleted, and "
+         "which of those that disappear are allocated, to whom: each node is decided for as its daemon "
          "does, by the facts in its report, and nodes whose report has not the facts are named. Exit status 0: told; with "
          "--diff, nothing would change. 2: with --diff, something would, or cannot be judged. 1: there is no answer."},
     {.id = Command::kTop,

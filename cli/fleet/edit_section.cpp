@@ -38,6 +38,9 @@ EditEffect::Change change_of(const kube::Json& change) {
     if (const std::string* one = attributes[i].string()) text += "; " + *one;
   if (attributes.size() > kEditAttributesShown)
     text += "; " + and_more(attributes.size() - kEditAttributesShown, "attribute");
+  const kube::Json::Array& claims = array_at(change, "claims");
+  for (size_t i = 0; i < claims.size(); ++i)
+    if (const std::string* one = claims[i].string()) text += (i == 0 ? "; allocated now: " : ", ") + *one;
   return {kind, std::move(text)};
 }
 

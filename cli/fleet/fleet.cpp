@@ -396,6 +396,17 @@ std::vector<std::pair<std::string, std::string>> Fleet::held_pools_of(const std:
   return out;
 }
 
+std::map<std::string, Fleet::HeldEntries> Fleet::held_entries() const {
+  std::map<std::string, HeldEntries> out;
+  for (const auto& [pool, held] : held_) {
+    HeldEntries& entries = out[std::string(node_named_by(pool.second))];
+    for (const auto& [device, claims] : held)
+      for (std::string& holder : holders(pool.first, pool.second, device))
+        entries[{pool.first, device}].push_back(std::move(holder));
+  }
+  return out;
+}
+
 std::vector<std::string> Fleet::held_of(const std::string& driver, const std::string& pool) const {
   std::vector<std::string> out;
   if (const auto held = held_.find({driver, pool}); held != held_.end())

@@ -208,6 +208,9 @@ class Fleet {
   /// Driver and name of pools that claims have devices of, and that are a node's by their names: "NODE" or
   /// "NODE/...", as ours are called.
   std::vector<std::pair<std::string, std::string>> held_pools_of(const std::string& node) const;
+  /// Of all nodes at once, as holders() has them, by node (by the pool's name), then by driver and device.
+  using HeldEntries = std::map<std::pair<std::string, std::string>, std::vector<std::string>>;
+  std::map<std::string, HeldEntries> held_entries() const;
   /// Names of the pool's devices that claims have, offered or not; sorted.
   std::vector<std::string> held_of(const std::string& driver, const std::string& pool) const;
 

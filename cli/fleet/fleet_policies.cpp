@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <tuple>
 
 #include "kube/kinds.h"
 #include "kube/manifest.h"
@@ -209,6 +210,8 @@ std::set<std::string> FleetPolicies::changed_since(const FleetPolicies& before) 
     for (const auto& [name, one] : now)
       if (const auto at = then.find(name); at == then.end() || !(said_by(at->second) == said_by(one)))
         out.insert(prefix + name);
+    for (const auto& [name, one] : then)
+      if (!now.contains(name)) out.insert(prefix + name);
   };
   compare(sriov_, before.sriov_, namespace_ + "/");
   compare(attributes_, before.attributes_, namespace_ + "/");
@@ -239,6 +242,81 @@ Result<FleetPolicies> edited_by(std::string_view text, const FleetPolicies& now)
       return wrong(line, name + " stands in line " + std::to_string(at->second) +
                              " already; leave out the one that is not meant");
   }
+  return out;
+}
+
+bool FleetPolicies::remove(const std::string& kind, const std::string& name) {
+  if (kind == kube::kDeviceExposurePolicies.kind) return exposures_.erase(name) > 0;
+  return kind == kube::kDeviceAttributes.kind ? attributes_.erase(name) > 0 : sriov_.erase(name) > 0;
+}
+
+std::vector<std::string> FleetPolicies::kinds_of(const std::string& name) const {
+  std::vector<std::string> out;
+  if (sriov_.contains(name)) out.push_back(kube::kSriovResourcePolicies.kind);
+  if (attributes_.contains(name)) out.push_back(kube::kDeviceAttributes.kind);
+  if (exposures_.contains(name)) out.push_back(kube::kDeviceExposurePolicies.kind);
+  return out;
+}
+
+namespace {
+
+// "" it is none.
+std::string policy_kind_named(std::string_view word) {
+  std::string lower(word);
+  std::ranges::transform(lower, lower.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+  lower = lower.substr(0, lower.find('.'));  // with its group
+  for (const auto& [kind, short_name, singular] :
+       {std::tuple(&kube::kSriovResourcePolicies, "srp", "sriovresourcepolicy"),
+        std::tuple(&kube::kDeviceAttributes, "devattr", "deviceattributes"),
+        std::tuple(&kube::kDeviceExposurePolicies, "dep", "deviceexposurepolicy")})
+    if (lower == short_name || lower == singular || lower == kind->plural) return kind->kind;
+  return "";
+}
+
+std::string_view short_kind(const std::string& kind) {
+  return kind == kube::kSriovResourcePolicies.kind ? "srp"
+         : kind == kube::kDeviceAttributes.kind    ? "devattr"
+                                                   : "dep";
+}
+
+Result<Unit> remove_named(std::string_view item, FleetPolicies& from) {
+  const std::string quoted = in_quotes(item);
+  const size_t slash = item.find('/');
+  std::string name(slash == std::string_view::npos ? item : item.substr(slash + 1)), kind;
+  const bool has_namespace =
+      slash != std::string_view::npos && item.substr(0, slash) == from.namespace_of_policies();
+  if (slash != std::string_view::npos && !has_namespace) {
+    kind = policy_kind_named(item.substr(0, slash));
+    if (kind.empty())
+      return Error{Errc::kInvalid,
+                   quoted + ": " + in_quotes(item.substr(0, slash)) +
+                       " must be one of srp, dep, devattr (kubectl api-resources has the long names)"};
+  }
+  std::vector<std::string> kinds = from.kinds_of(name);
+  if (has_namespace) std::erase(kinds, kube::kDeviceExposurePolicies.kind);
+  if (!kind.empty()) std::erase_if(kinds, [&](const std::string& one) { return one != kind; });
+  if (kinds.empty())
+    return Error{Errc::kNotFound, quoted + ": there is no such " + (kind.empty() ? "policy" : kind) +
+                                      "; SriovResourcePolicies and DeviceAttributes are those of namespace " +
+                                      from.namespace_of_policies()};
+  if (kinds.size() > 1) {
+    std::vector<std::string> forms;
+    for (const std::string& one : kinds) forms.push_back(std::string(short_kind(one)) + "/" + name);
+    return Error{Errc::kInvalid,
+                 quoted + ": several kinds have one of that name; write " + join(forms, " or ")};
+  }
+  from.remove(kinds.front(), name);
+  return Unit{};
+}
+
+}  // namespace
+
+Result<FleetPolicies> without(std::string_view list, const FleetPolicies& now) {
+  FleetPolicies out = now;
+  for (const std::string_view item : split(list, ','))
+    if (auto removed = remove_named(item, out); !removed)
+      return std::move(removed.error()).in("--diff-delete");
   return out;
 }
 

@@ -39,8 +39,12 @@ class FleetPolicies {
   const FleetDrivers& drivers() const { return drivers_; }
   /// What of our policies cannot be understood, "dra-driver-sriov/a spec.priority: ...".
   std::vector<std::string> problems() const;
-  /// Says something else than in `before`, or was not there; what has gone is not told. Whoever wrote it when
-  /// does not matter. By name: "namespace/name", or "name" of a DeviceExposurePolicy.
+  /// Takes one away; false: there is none of that name.
+  bool remove(const std::string& kind, const std::string& name);
+  /// Kinds that have one of that name.
+  std::vector<std::string> kinds_of(const std::string& name) const;
+  const std::string& namespace_of_policies() const { return namespace_; }
+  /// Says something else than in `before`, was not there, or has gone. Who wrote it when does not matter. By name: "namespace/name", or "name" of a DeviceExposurePolicy.
   std::set<std::string> changed_since(const FleetPolicies& before) const;
 
  private:
@@ -55,6 +59,11 @@ class FleetPolicies {
 /// As they would be with the objects of a YAML or JSON text in place of those of their names.
 /// Errors: kInvalid, "LINE: what": it is broken, has none, or one that is not a policy of ours.
 Result<FleetPolicies> edited_by(std::string_view text, const FleetPolicies& now);
+
+/// As they would be without those of a list "KIND/NAME,...". KIND is a name that kubectl takes for one of the three kinds ("srp",
+/// "sriovresourcepolicies", "DeviceExposurePolicy"); without it only one kind may have the name.
+/// Errors: kInvalid, kNotFound: which of them is none, and what is possible.
+Result<FleetPolicies> without(std::string_view list, const FleetPolicies& now);
 
 /// "SriovResourcePolicy namespace/name", "DeviceExposurePolicy name".
 std::string describe(const reports::PolicyRef& policy);
@@ -100,8 +109,9 @@ std::string unreported_facts_of(const reports::NodeReport& report, const policy:
 struct EntryChange {
   char what = '~';  // '+', '-', '~'
   std::string driver, name, device;
-  std::string before, after;            // policies, as describe() has them; "" none
-  std::vector<std::string> attributes;  // of '~': "key: old -> new"
+  std::string before, after;             // policies, as describe() has them; "" none
+  std::vector<std::string> attributes;   // of '~': "key: old -> new"
+  std::vector<std::string> claims = {};  // of '-': that have it now, "namespace/name (pod a)"
   bool operator==(const EntryChange&) const = default;
 };
 std::vector<EntryChange> entry_changes(const JudgedNode& before, const JudgedNode& after);

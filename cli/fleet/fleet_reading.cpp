@@ -187,13 +187,18 @@ Result<std::vector<kube::ResourceSlice>> read_slices_of(ClusterObjects& objects,
 }
 
 Result<Unit> read_policies(ClusterObjects& objects, const std::string& namespace_, FleetPolicies& policies,
-                           std::vector<std::string>& unread) {
+                           std::vector<std::string>& unread, std::set<std::string>* unlisted) {
   for (const auto* kind :
        {&kube::kSriovResourcePolicies, &kube::kDeviceAttributes, &kube::kDeviceExposurePolicies}) {
     const FleetPolicies before = policies;
     auto listed = objects.list(
         *kind, kind->namespaced ? namespace_ : "",
         into(unread, [&](const kube::Json& object) { policies.put(object); }, [&] { policies = before; }));
+    if (!listed && listed.error().code == Errc::kDenied && unlisted != nullptr) {
+      unlisted->insert(kind->kind);
+      add_unread(unread, kind->kind + ": only what nodes report is known: " + listed.error().what);
+      continue;
+    }
     if (!listed && listed.error().code != Errc::kNotFound) return listed;
   }
   return Unit{};
@@ -209,23 +214,27 @@ Result<Unit> read_node_views(ClusterObjects& objects, NodeViews& nodes, std::vec
   return objects.list(node_names(), into(unread, on_object, [&] { nodes.clear(); }));
 }
 
-Result<Unit> visit_nodes(ClusterObjects& objects, const NodeViews& nodes, std::vector<std::string>& unread,
+Result<Unit> visit_nodes(ClusterObjects& objects, const NodeViews* nodes, std::vector<std::string>& unread,
                          const VisitNode& visit) {
   std::set<std::string> reported;
   std::vector<std::string> unread_reports;
   auto read = read_reports(
       objects,
       [&](const reports::NodeReport& report) {
-        const auto node = nodes.find(report.node);
-        if (node != nodes.end() && reported.insert(report.node).second) visit(node->second, &report, "");
+        if (nodes == nullptr) {
+          if (reported.insert(report.node).second) visit(kube::NodeView{report.node, {}}, &report, "");
+          return;
+        }
+        const auto node = nodes->find(report.node);
+        if (node != nodes->end() && reported.insert(report.node).second) visit(node->second, &report, "");
       },
       [] {},  // what was visited stays so: each report stands by itself, and was so a moment ago
       unread_reports);
   for (const std::string& what : unread_reports) add_unread(unread, what);
-  if (!read) return read;
+  if (!read || nodes == nullptr) return read;
   const std::string_view why =
       unread_reports.empty() ? "it writes no report" : "it writes no report that can be read";
-  for (const auto& [name, node] : nodes)
+  for (const auto& [name, node] : *nodes)
     if (!reported.contains(name)) visit(node, nullptr, why);
   return Unit{};
 }

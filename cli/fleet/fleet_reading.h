@@ -2,6 +2,7 @@
 // A fleet read through a cluster, in pages; of an object nothing is kept but what is counted.
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,8 +46,9 @@ Result<std::vector<kube::ResourceSlice>> read_slices_of(ClusterObjects& objects,
                                                         std::vector<std::string>& unread);
 
 /// Policies of both kinds and attributes; kinds that are not installed have none.
+/// unlisted: where it is given, kinds that may not be listed go there, and to `unread`; else they are an error.
 Result<Unit> read_policies(ClusterObjects& objects, const std::string& namespace_, FleetPolicies& policies,
-                           std::vector<std::string>& unread);
+                           std::vector<std::string>& unread, std::set<std::string>* unlisted = nullptr);
 using NodeViews = std::map<std::string, kube::NodeView>;
 /// Names and labels.
 Result<Unit> read_node_views(ClusterObjects& objects, NodeViews& nodes, std::vector<std::string>& unread);
@@ -54,7 +56,8 @@ Result<Unit> read_node_views(ClusterObjects& objects, NodeViews& nodes, std::vec
 using VisitNode = std::function<void(const kube::NodeView& node, const reports::NodeReport* report,
                                      std::string_view why_none)>;
 /// Each node once: with its report as it comes, then those without. Reports of other nodes are passed over.
-Result<Unit> visit_nodes(ClusterObjects& objects, const NodeViews& nodes, std::vector<std::string>& unread,
+/// nodes: nullptr, they may not be listed: those that report are visited, without labels.
+Result<Unit> visit_nodes(ClusterObjects& objects, const NodeViews* nodes, std::vector<std::string>& unread,
                          const VisitNode& visit);
 
 inline constexpr size_t kUnreadMax = 20;

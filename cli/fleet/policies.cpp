@@ -26,6 +26,22 @@ Result<FleetPolicies> edited_by_file(const std::string& file, const FleetPolicie
   return edited;
 }
 
+// As they would be with what the options say.
+Result<FleetPolicies> edited_policies(const config::Options& options, const FleetPolicies& now) {
+  if (options.diff_delete.empty()) return edited_by_file(options.diff_file, now);
+  auto left = without(options.diff_delete, now);
+  if (!left || options.diff_file.empty()) return left;
+  const auto edited = edited_by_file(options.diff_file, now);
+  if (!edited) return edited;
+  // What is edited and deleted would be made anew, which nobody means.
+  const auto deleted = left->changed_since(now);
+  for (const std::string& name : edited->changed_since(now))
+    if (deleted.contains(name))
+      return Error{Errc::kInvalid, "--diff-delete: " + name + " is in " + options.diff_file +
+                                       ", too; leave it out of one of them"};
+  return edited_by_file(options.diff_file, *left);
+}
+
 // Which nodes an edit can concern: those that a policy of it selects, before or after.
 bool is_concerned(const kube::NodeView& node, const std::set<std::string>& changed,
                   const policy::PolicySet& before, const policy::PolicySet& after) {
@@ -69,6 +85,19 @@ class Differing {
       out_.changes[node.name] = std::move(changes);
   }
   const FleetDiff& diff() const { return out_; }
+  /// Who has what would disappear.
+  void add_claims(const Fleet& claims) {
+    const auto held = claims.held_entries();
+    for (auto& [node, changes] : out_.changes) {
+      const auto of_node = held.find(node);
+      if (of_node == held.end()) continue;
+      for (EntryChange& change : changes)
+        if (const auto at = of_node->second.find({change.driver, change.name});
+            change.what == '-' && at != of_node->second.end())
+          change.claims = at->second;
+    }
+  }
+  void set_knows_claims(bool knows) { out_.knows_claims = knows; }
   /// Of the edit, as nodes find them when they ask its selectors.
   const std::set<std::string>& problems() const { return problems_; }
 
@@ -83,15 +112,21 @@ class Differing {
 
 Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, const FleetPolicies& policies,
                        const NodeViews& nodes, std::vector<std::string>& unread) {
-  const auto edited = edited_by_file(options.diff_file, policies);
+  const auto edited = edited_policies(options, policies);
   if (!edited) return edited.error();
   for (const std::string& problem : edited->problems()) complain(problem);
   Differing differing(policies, *edited);
-  auto visited = visit_nodes(objects, nodes, unread,
+  auto visited = visit_nodes(objects, &nodes, unread,
                              [&](const auto& node, const auto* report, std::string_view why_none) {
                                differing.add(node, report, why_none);
                              });
   if (!visited) return visited.error();
+  Fleet claims({options.sriov_driver_name, options.exposure_driver_name});
+  const auto read = read_claims(objects, claims, unread);
+  if (!read && read.error().code != Errc::kDenied) return read.error();
+  if (!read) unread.push_back("which of the devices are allocated is unknown: " + read.error().what);
+  differing.set_knows_claims(read.ok());
+  differing.add_claims(claims);
   for (const std::string& problem : differing.problems()) complain(problem);
   const FleetDiff& diff = differing.diff();
   // What cannot be read may be a policy, or a node that nobody has judged.
@@ -101,27 +136,38 @@ Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, 
       is_same ? kExitSame : kExitChanges};
 }
 
+// What `policies` may read.
+struct PolicyReading {
+  bool knows_nodes = true;
+  std::set<std::string> unlisted;  // kinds of policies
+};
+
 Result<Told> tell_policies(ClusterObjects& objects, const config::Options& options,
                            const FleetPolicies& policies, const NodeViews& nodes,
-                           std::vector<std::string>& unread) {
+                           const PolicyReading& reading, std::vector<std::string>& unread) {
   Fleet fleet({});
   if (auto leases = read_leases(objects, options.namespace_, fleet, unread); !leases) return leases.error();
   PolicyCounts counts(policies, [&](const std::string& node) { return fleet.silent_for(node); });
+  counts.set_knows_nodes(reading.knows_nodes);
+  for (const std::string& kind : reading.unlisted) counts.set_unlisted(kind);
   const std::string name = options.arguments.empty() ? "" : options.arguments[0];
   std::vector<reports::PolicyRef> named;
   for (const PolicyRow& row : counts.rows())
     if (!name.empty() && is_named(row.policy, name)) named.push_back(row.policy);
-  if (!name.empty() && named.empty())
-    return Error{Errc::kNotFound, "there is no policy " + escaped(name) +
-                                      "; SriovResourcePolicies are those of namespace " + options.namespace_};
-  auto visited = visit_nodes(objects, nodes, unread, [&](const auto& node, const auto* report, auto) {
-    counts.add(node, report);
-    for (const reports::PolicyRef& policy : named)
-      if (report != nullptr) counts.add_precedence(node, *report, policy);
-  });
+  auto visited = visit_nodes(objects, reading.knows_nodes ? &nodes : nullptr, unread,
+                             [&](const auto& node, const auto* report, auto) {
+                               counts.add(node, report);
+                               if (report == nullptr || !reading.knows_nodes || !reading.unlisted.empty())
+                                 return;
+                               for (const reports::PolicyRef& policy : named)
+                                 counts.add_precedence(node, *report, policy);
+                             });
   if (!visited) return visited.error();
   auto rows = counts.rows();
   if (!name.empty()) std::erase_if(rows, [&](const PolicyRow& row) { return !is_named(row.policy, name); });
+  if (!name.empty() && rows.empty())
+    return Error{Errc::kNotFound, "there is no policy " + escaped(name) +
+                                      "; SriovResourcePolicies are those of namespace " + options.namespace_};
   if (!is_for_people(options)) return Told{formatted(json_of(rows), options.output)};
   if (name.empty()) return Told{policies_text(rows, style_of(options))};
   std::string text;
@@ -129,17 +175,30 @@ Result<Told> tell_policies(ClusterObjects& objects, const config::Options& optio
   return Told{std::move(text)};
 }
 
+// A difference needs all policies and the labels of all nodes.
+Result<Told> read_and_tell(ClusterObjects& objects, const config::Options& options,
+                           std::vector<std::string>& unread) {
+  FleetPolicies policies({options.sriov_driver_name, options.exposure_driver_name}, options.namespace_);
+  const bool is_diff = !options.diff_file.empty() || !options.diff_delete.empty();
+  PolicyReading reading;
+  auto read =
+      read_policies(objects, options.namespace_, policies, unread, is_diff ? nullptr : &reading.unlisted);
+  if (!read) return read.error();
+  NodeViews nodes;
+  auto listed = read_node_views(objects, nodes, unread);
+  if (!listed && (is_diff || listed.error().code != Errc::kDenied)) return listed.error();
+  if (is_diff) return tell_diff(objects, options, policies, nodes, unread);
+  reading.knows_nodes = listed.ok();
+  if (!listed) unread.push_back("NODES is unknown, and nodes without a report are: " + listed.error().what);
+  return tell_policies(objects, options, policies, nodes, reading, unread);
+}
+
 }  // namespace
 
 int policies(const config::Options& options) {
   return ask_cluster(options, [&](ClusterObjects& objects) -> Result<Told> {
-    FleetPolicies policies({options.sriov_driver_name, options.exposure_driver_name}, options.namespace_);
-    NodeViews nodes;
     std::vector<std::string> unread;
-    if (auto read = read_policies(objects, options.namespace_, policies, unread); !read) return read.error();
-    if (auto read = read_node_views(objects, nodes, unread); !read) return read.error();
-    auto told = options.diff_file.empty() ? tell_policies(objects, options, policies, nodes, unread)
-                                          : tell_diff(objects, options, policies, nodes, unread);
+    auto told = read_and_tell(objects, options, unread);
     complain_of_unread(unread);
     return told;
   });

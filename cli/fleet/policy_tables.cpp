@@ -52,8 +52,8 @@ std::vector<std::string> cells_of(const PolicyRow& row, bool is_wide) {
                                   std::to_string(row.priority)};
   if (is_wide) out.push_back(std::to_string(row.generation));
   out.insert(out.end(),
-             {std::to_string(row.selected), std::to_string(row.reported), std::to_string(row.matched),
-              std::to_string(row.offered),
+             {row.knows_selected ? std::to_string(row.selected) : "", std::to_string(row.reported),
+              std::to_string(row.matched), std::to_string(row.offered),
               is_wide ? text_of_counts(row.hidden) : std::to_string(sum_of(row.hidden)), problems_of(row)});
   return out;
 }
@@ -103,7 +103,7 @@ kube::Json json_of(const PolicyRow& row) {
   out.set("action", row.action);
   out.set("priority", row.priority);
   out.set("generation", row.generation);
-  out.set("nodesSelected", static_cast<int64_t>(row.selected));
+  if (row.knows_selected) out.set("nodesSelected", static_cast<int64_t>(row.selected));
   out.set("nodesReported", static_cast<int64_t>(row.reported));
   out.set("matched", row.matched);
   out.set("offered", row.offered);
@@ -152,13 +152,15 @@ PolicyCounts::PolicyCounts(const FleetPolicies& policies,
 }
 
 void PolicyCounts::add(const kube::NodeView& node, const reports::NodeReport* report) {
-  for (const PolicyRef& policy : policies_selecting(*set_, node)) {
-    PolicyRow& row = rows_[at_.at(policy)];
-    ++row.selected;
-    note_lag(node.name, report, row);
-  }
+  if (knows_nodes_)
+    for (const PolicyRef& policy : policies_selecting(*set_, node)) {
+      PolicyRow& row = rows_[at_.at(policy)];
+      ++row.selected;
+      note_lag(node.name, report, row);
+    }
   if (report == nullptr) return;
   for (const reports::PolicyReport& one : report->policies) {
+    if (unlisted_.contains(one.policy.kind)) add_unlisted(one);
     const auto at = at_.find(one.policy);
     if (at == at_.end() || rows_[at->second].generation != one.generation) continue;
     PolicyRow& row = rows_[at->second];
@@ -171,6 +173,18 @@ void PolicyCounts::add(const kube::NodeView& node, const reports::NodeReport* re
         (row.problems.size() < kProblemsOfPolicyMax || row.problems.contains(one.problem)))
       ++row.problems[one.problem];
   }
+}
+
+// By what is reported: the newest generation of it is the one that counts.
+void PolicyCounts::add_unlisted(const reports::PolicyReport& policy) {
+  const auto [at, is_new] = at_.emplace(policy.policy, rows_.size());
+  if (is_new) rows_.push_back({.policy = policy.policy, .action = policy.action, .knows_selected = false});
+  PolicyRow& row = rows_[at->second];
+  if (policy.generation <= row.generation) return;
+  row = {.policy = policy.policy,
+         .action = policy.action,
+         .generation = policy.generation,
+         .knows_selected = false};
 }
 
 void PolicyCounts::note_lag(const std::string& node, const reports::NodeReport* report,
@@ -210,6 +224,11 @@ void PolicyCounts::add_precedence(const kube::NodeView& node, const reports::Nod
   }
 }
 
+void PolicyCounts::set_knows_nodes(bool knows) {
+  knows_nodes_ = knows;
+  for (PolicyRow& row : rows_) row.knows_selected = knows;
+}
+
 std::vector<PolicyRow> PolicyCounts::rows() const { return rows_; }
 
 std::string policies_text(const std::vector<PolicyRow>& rows, const TableStyle& style) {
@@ -228,7 +247,7 @@ std::string policies_text(const std::vector<PolicyRow>& rows, const TableStyle& 
 std::string policy_text(const PolicyRow& row, const TableStyle& style) {
   std::string out = policies_text({row}, style);
   if (!row.hidden.empty()) out += "hidden: " + text_of_counts(row.hidden) + "\n";
-  if (row.selected > row.reported) {
+  if (row.knows_selected && row.selected > row.reported) {
     out += "not applied by " + number_of_nodes(row.selected - row.reported) + ":\n";
     std::vector<std::vector<std::string>> cells;
     for (const auto& [node, why] : row.lagging)
@@ -253,25 +272,104 @@ kube::Json json_of(const std::vector<PolicyRow>& rows) {
   return kube::Json::Object{{"policies", std::move(policies)}};
 }
 
-std::string diff_text(const FleetDiff& diff, const TableStyle& style) {
+namespace {
+
+using NodeNames = std::vector<std::string>;  // natural order
+
+std::string names_text(const NodeNames& nodes, bool is_wide) {
+  const size_t shown = is_wide ? nodes.size() : std::min(nodes.size(), kNodesShown);
+  std::string out = join({nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(shown)}, ", ");
+  if (shown < nodes.size()) out += " " + and_more(nodes.size() - shown, "node");
+  return out;
+}
+
+// Texts, each with the nodes that it is of, in the order of the first of them.
+class Stanzas {
+ public:
+  void add(const std::string& node, const std::string& text) {
+    const auto [at, is_new] = at_.emplace(text, stanzas_.size());
+    if (is_new) stanzas_.push_back({text, {}});
+    stanzas_[at->second].second.push_back(node);
+  }
+  const std::vector<std::pair<std::string, NodeNames>>& all() const { return stanzas_; }
+
+ private:
+  std::map<std::string, size_t> at_;
+  std::vector<std::pair<std::string, NodeNames>> stanzas_;
+};
+
+NodeNames in_natural_order(const auto& by_node) {
+  NodeNames out;
+  for (const auto& [node, value] : by_node) out.push_back(node);
+  std::ranges::sort(out, natural_less);
+  return out;
+}
+
+std::string stanza_text(const std::vector<EntryChange>& changes, bool has_colours) {
   std::string out;
-  size_t coming = 0, going = 0, changing = 0;
-  for (const auto& [node, changes] : diff.changes) {
-    out += printable(node, 300) + "\n";
+  for (const EntryChange& change : changes) {
+    const std::string text = printable(change_text(change), 2'000);
+    const char* code = change.what == '+' ? "32" : change.what == '-' ? "31" : "33";
+    out += has_colours ? "\x1b[" + std::string(code) + "m" + text + "\x1b[0m\n" : text + "\n";
+  }
+  return out;
+}
+
+// What would disappear and is allocated: who has it.
+std::string allocated_text(const FleetDiff& diff, const NodeNames& nodes, bool is_wide) {
+  constexpr size_t kAllocatedShown = 50;
+  std::vector<std::vector<std::string>> cells;
+  size_t more = 0;
+  for (const std::string& node : nodes)
+    for (const EntryChange& change : diff.changes.at(node)) {
+      if (change.what != '-' || change.claims.empty()) continue;
+      if (is_wide || cells.size() < kAllocatedShown)
+        cells.push_back({node, change.name, join(change.claims, ", ")});
+      else
+        ++more;
+    }
+  if (cells.empty()) return "";
+  return "allocated now, and would no longer be offered:\n" +
+         indented(table({"NODE", "DEVICE", "CLAIM"}, cells)) +
+         (more == 0 ? "" : "  " + and_more(more, "device") + " (-o wide)\n");
+}
+
+std::string sums_text(const FleetDiff& diff) {
+  size_t coming = 0, going = 0, changing = 0, allocated = 0;
+  for (const auto& [node, changes] : diff.changes)
     for (const EntryChange& change : changes) {
       (change.what == '+' ? coming : change.what == '-' ? going : changing) += 1;
-      const std::string text = printable(change_text(change), 2'000);
-      const char* code = change.what == '+' ? "32" : change.what == '-' ? "31" : "33";
-      out += style.has_colours ? "\x1b[" + std::string(code) + "m" + text + "\x1b[0m\n" : text + "\n";
+      allocated += change.what == '-' && !change.claims.empty();
     }
-  }
-  for (const auto& [node, why] : diff.unjudged)
-    out += printable(node + " cannot be judged: " + why, 2'000) + "\n";
-  out += number_of_nodes(diff.changes.size()) + " would change: " + std::to_string(coming) +
-         " devices more, " + std::to_string(going) + " fewer, " + std::to_string(changing) + " otherwise; " +
-         number_of_nodes(diff.same) + " would not";
+  std::string out = number_of_nodes(diff.changes.size()) + " would change: " + std::to_string(coming) +
+                    " devices more, " + std::to_string(going) + " fewer";
+  if (going > 0)
+    out += diff.knows_claims ? " (" + std::to_string(allocated) + " allocated now)"
+                             : " (not known how many are allocated: claims cannot be read)";
+  out += ", " + std::to_string(changing) + " otherwise; " + number_of_nodes(diff.same) + " would not";
   if (!diff.unjudged.empty()) out += "; " + number_of_nodes(diff.unjudged.size()) + " cannot be judged";
   return out + "\n";
+}
+
+}  // namespace
+
+std::string diff_text(const FleetDiff& diff, const TableStyle& style) {
+  const NodeNames nodes = in_natural_order(diff.changes);
+  Stanzas stanzas, unjudged;
+  for (const std::string& node : nodes)
+    stanzas.add(node, stanza_text(diff.changes.at(node), style.has_colours));
+  for (const std::string& node : in_natural_order(diff.unjudged)) unjudged.add(node, diff.unjudged.at(node));
+  std::string out;
+  const auto head = [&](const NodeNames& names) {
+    const std::string text = printable(names_text(names, style.is_wide), style.is_wide ? 1u << 20 : 2'000);
+    return names.size() == 1 ? text : number_of_nodes(names.size()) + ": " + text;
+  };
+  for (const auto& [text, names] : stanzas.all()) out += head(names) + "\n" + text;
+  for (const auto& [why, names] : unjudged.all())
+    out += names.size() == 1 ? printable(names.front() + " cannot be judged: " + why, 2'000) + "\n"
+                             : number_of_nodes(names.size()) + " cannot be judged: " + printable(why, 2'000) +
+                                   ": " + printable(names_text(names, style.is_wide), 1u << 20) + "\n";
+  return out + allocated_text(diff, nodes, style.is_wide) + sums_text(diff);
 }
 
 kube::Json json_of(const FleetDiff& diff) {
@@ -290,15 +388,20 @@ kube::Json json_of(const FleetDiff& diff) {
       kube::Json::Array attributes;
       for (const std::string& one : change.attributes) attributes.push_back(utf8(one));
       if (!attributes.empty()) item.set("attributes", std::move(attributes));
+      kube::Json::Array claims;
+      for (const std::string& one : change.claims) claims.push_back(utf8(one));
+      if (!claims.empty()) item.set("claims", std::move(claims));
       items.push_back(std::move(item));
     }
     nodes.push_back(kube::Json::Object{{"name", utf8(node)}, {"changes", std::move(items)}});
   }
   for (const auto& [node, why] : diff.unjudged)
     unjudged.push_back(kube::Json::Object{{"name", utf8(node)}, {"why", utf8(why)}});
-  return kube::Json::Object{{"nodes", std::move(nodes)},
-                            {"unjudged", std::move(unjudged)},
-                            {"same", static_cast<int64_t>(diff.same)}};
+  kube::Json out = kube::Json::Object{{"nodes", std::move(nodes)},
+                                      {"unjudged", std::move(unjudged)},
+                                      {"same", static_cast<int64_t>(diff.same)}};
+  if (!diff.knows_claims) out.set("claimsRead", false);
+  return out;
 }
 
 }  // namespace sliced::cli

@@ -26,7 +26,7 @@ struct PolicyRow {
   reports::PolicyRef policy;
   std::string action = {};  // "expose", "exclude"
   int64_t priority = 0, generation = 0;
-  size_t selected = 0;  // nodes, by their labels; where nodes may not be listed, those that report it
+  size_t selected = 0;  // nodes, by their labels
   size_t reported = 0;  // of these, those whose report knows it as it is now
   int64_t matched = 0, offered = 0;
   reports::Counts hidden = {};  // by outcome
@@ -38,6 +38,7 @@ struct PolicyRow {
   /// Nodes that it selects and that have not reported its present generation, with what is known of them: "reports generation 2",
   /// "daemon silent for 9m, reports generation 2", "no report". At most kLaggingMax; `selected` less `reported` counts all.
   std::map<std::string, std::string, NaturalLess> lagging = {};
+  bool knows_selected = true;  // false: nodes, or policies of the kind, may not be listed
 };
 inline constexpr size_t kLaggingMax = 1'000;
 
@@ -48,6 +49,10 @@ class PolicyCounts {
   /// silent_for: seconds, of a node whose daemon is silent; empty: it is not known of any.
   explicit PolicyCounts(const FleetPolicies& policies,
                         std::function<std::optional<int64_t>(const std::string& node)> silent_for = {});
+  /// Before the first node. Nodes may not be listed: those that report are added, without labels.
+  void set_knows_nodes(bool knows);
+  /// Before the first node. Policies of the kind may not be listed: they are those that nodes report.
+  void set_unlisted(const std::string& kind) { unlisted_.insert(kind); }
   /// report: nullptr, the node has none. What it says of another generation of a policy is not counted: the
   ///         node has not decided by what is asked about.
   void add(const kube::NodeView& node, const reports::NodeReport* report);
@@ -59,6 +64,7 @@ class PolicyCounts {
   std::vector<PolicyRow> rows() const;
 
  private:
+  void add_unlisted(const reports::PolicyReport& policy);
   void note_lag(const std::string& node, const reports::NodeReport* report, PolicyRow& row) const;
 
   const FleetPolicies& policies_;
@@ -66,6 +72,8 @@ class PolicyCounts {
   const policy::PolicySetPtr set_;
   std::vector<PolicyRow> rows_;  // in order of evaluation
   std::map<reports::PolicyRef, size_t> at_;
+  std::set<std::string> unlisted_;  // kinds
+  bool knows_nodes_ = true;
 };
 
 /// POLICY KIND ACTION PRIORITY NODES REPORTED MATCHED OFFERED HIDDEN PROBLEMS; wide: with generation, and
@@ -81,7 +89,9 @@ struct FleetDiff {
   std::map<std::string, std::vector<EntryChange>> changes;  // by node, those with some
   std::map<std::string, std::string> unjudged;              // by node: why it cannot be judged
   size_t same = 0;                                          // nodes without any
+  bool knows_claims = true;  // false: claims may not be read, and what is allocated is not known
 };
+/// Nodes with the same changes are one stanza, unless it is wide; then who has what would disappear, and the sums.
 std::string diff_text(const FleetDiff& diff, const TableStyle& style);
 /// {"nodes":[{"name":...,"changes":[...]}], "unjudged":[{"name":...,"why":...}], "same":n}
 kube::Json json_of(const FleetDiff& diff);

@@ -8,12 +8,12 @@ import (
 	coordination "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	typed "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	leaseclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"sliced.test/cluster/harness"
 )
 
-func leasesAs(t *testing.T, token string) typed.LeaseInterface {
+func leasesAs(t *testing.T, token string) leaseclient.LeaseInterface {
 	t.Helper()
 	return kubernetes.NewForConfigOrDie(plane.Server.RESTConfig(harness.User{Name: "test", Token: token})).CoordinationV1().Leases(home)
 }

@@ -284,9 +284,98 @@ TEST(PolicyTables, TheDifferenceNamesEachNodeAndThoseThatCannotBeJudged) {
       "  - x, P a\n"
       "  ~ y, P a -> P b; k: 1 -> 2\n"
       "v\\x1b cannot be judged: it writes no report\n"
-      "1 node would change: 1 devices more, 1 fewer, 1 otherwise; 3 nodes would not; 1 node cannot be judged\n");
+      "1 node would change: 1 devices more, 1 fewer (0 allocated now), 1 otherwise; 3 nodes would not; 1 node cannot be "
+      "judged\n");
   EXPECT_EQ(kube::encode_json(*json_of(diff).find("unjudged")),
             "[{\"name\":\"v\\u001b\",\"why\":\"it writes no report\"}]");
+}
+
+// Red when 41 nodes with the same changes are 41 stanzas, or when a pod that would lose its device is not named.
+TEST(PolicyTables, EqualChangesAreOneStanzaAndWhoHasWhatGoesIsNamed) {
+  FleetDiff diff;
+  for (int i = 1; i <= 12; ++i)
+    diff.changes["worker-" + std::to_string(i)] = {{'-', "d", "x", "x", "P a", "", {}}};
+  diff.changes["worker-2"][0].claims = {"apps/load (pod load-1)"};
+  diff.changes["worker-10"][0].claims = {"apps/b", "apps/c (pod c)"};
+  diff.changes["other"] = {{'+', "d", "y", "y", "", "P a", {}}};
+  diff.unjudged = {{"u-10", "it writes no report"}, {"u-9", "it writes no report"}};
+  EXPECT_EQ(
+      diff_text(diff, {}),
+      "other\n"
+      "  + y, P a\n"
+      "12 nodes: worker-1, worker-2, worker-3, worker-4, worker-5 and 7 more nodes\n"
+      "  - x, P a\n"
+      "2 nodes cannot be judged: it writes no report: u-9, u-10\n"
+      "allocated now, and would no longer be offered:\n"
+      "  NODE       DEVICE  CLAIM\n"
+      "  worker-2   x       apps/load (pod load-1)\n"
+      "  worker-10  x       apps/b, apps/c (pod c)\n"
+      "13 nodes would change: 1 devices more, 12 fewer (2 allocated now), 0 otherwise; 0 nodes would not; 2 nodes cannot "
+      "be judged\n");
+  EXPECT_NE(diff_text(diff, {.is_wide = true}).find("worker-11, worker-12\n"), std::string::npos);
+  const kube::Json json = json_of(diff);
+  EXPECT_EQ(json.find("claimsRead"), nullptr);
+  EXPECT_NE(kube::encode_json(json).find(R"x("claims":["apps/load (pod load-1)"])x"), std::string::npos);
+  diff.knows_claims = false;
+  EXPECT_NE(diff_text(diff, {}).find("12 fewer (not known how many are allocated: claims cannot be read)"),
+            std::string::npos);
+  EXPECT_EQ(kube::encode_json(*json_of(diff).find("claimsRead")), "false");
+}
+
+// Red when a deletion is no edit, or when a name that may mean two policies deletes one of them.
+TEST(FleetPolicies, ADeletionIsJudgedLikeAnEdit) {
+  const FleetPolicies now = policies({sriov("a", "{pfNames: [ens1f0]}"), exposure("a", "exclude", "false"),
+                                      exposure("b", "exclude", "true")});
+  const reports::NodeReport by = report("hidden", {"a"});
+  const auto left = without("DeviceExposurePolicy/b", now);
+  ASSERT_TRUE(left) << left.error().what;
+  EXPECT_EQ(left->changed_since(now), std::set<std::string>{"b"});
+  EXPECT_NE(told(judged(now, by), judged(*left, by)).find("+0000-3b-01-0 > SriovResourcePolicy ours/a"),
+            std::string::npos);
+  for (const char* form :
+       {"b", "dep/b", "deviceexposurepolicies/b", "deviceexposurepolicy.networking.dra.io/b"})
+    EXPECT_EQ(without(form, now)->changed_since(now), std::set<std::string>{"b"}) << form;
+  EXPECT_EQ(without("srp/a,dep/b", now)->changed_since(now), (std::set<std::string>{"b", "ours/a"}));
+  EXPECT_EQ(without("ours/a,dep/a", now)->changed_since(now), (std::set<std::string>{"a", "ours/a"}))
+      << "dep/a is left";
+  const std::map<std::string, std::string> wrong = {
+      {"a", "--diff-delete: \"a\": several kinds have one of that name; write srp/a or dep/a"},
+      {"srp/b",
+       "--diff-delete: \"srp/b\": there is no such SriovResourcePolicy; SriovResourcePolicies and DeviceAttributes are those "
+       "of namespace ours"},
+      {"c",
+       "--diff-delete: \"c\": there is no such policy; SriovResourcePolicies and DeviceAttributes are those of namespace ours"},
+      {"pod/a",
+       "--diff-delete: \"pod/a\": \"pod\" must be one of srp, dep, devattr (kubectl api-resources has the long names)"},
+      {"b,b",
+       "--diff-delete: \"b\": there is no such policy; SriovResourcePolicies and DeviceAttributes are those of namespace ours"}};
+  for (const auto& [form, what] : wrong) {
+    const auto refused = without(form, now);
+    ASSERT_FALSE(refused) << form;
+    EXPECT_EQ(refused.error().what, what);
+  }
+}
+
+// Red when who may not list nodes or policies learns nothing of what nodes report.
+TEST(PolicyTables, WithoutNodesOrPoliciesItIsWhatNodesReport) {
+  const FleetPolicies of = policies({sriov("a", "{pfNames: [ens1f0]}")});
+  const reports::NodeReport by = report("offered", {"a"});
+  PolicyCounts without_nodes(of);
+  without_nodes.set_knows_nodes(false);
+  without_nodes.add({"worker-1", {}}, &by);
+  EXPECT_NE(policies_text(without_nodes.rows(), {}).find("expose  0         -      1         4        4"),
+            std::string::npos)
+      << policies_text(without_nodes.rows(), {});
+  const FleetPolicies none(kDrivers, "ours");
+  PolicyCounts unlisted(none);
+  unlisted.set_unlisted("SriovResourcePolicy");
+  unlisted.add({"worker-1", {}}, &by);
+  reports::NodeReport newer = by;
+  newer.policies[0].generation = 2;
+  unlisted.add({"worker-2", {}}, &newer);
+  ASSERT_EQ(unlisted.rows().size(), 1u);
+  EXPECT_EQ(unlisted.rows()[0].generation, 2);
+  EXPECT_EQ(unlisted.rows()[0].reported, 1u) << "of the newest generation";
 }
 
 }  // namespace

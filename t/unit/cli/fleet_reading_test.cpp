@@ -89,7 +89,7 @@ struct FleetForgottenTest : FleetReadingTest {
   Visited visited(const NodeViews& nodes) {
     Visited out;
     EXPECT_TRUE(visit_nodes(
-        objects, nodes, unread, [&](const auto& node, const auto* report, std::string_view why_none) {
+        objects, &nodes, unread, [&](const auto& node, const auto* report, std::string_view why_none) {
           out.push_back(node.name + (report != nullptr ? " reports" : ": " + std::string(why_none)));
         }));
     return out;

@@ -141,6 +141,17 @@ TEST(Fleet, WhatANodeReportsStandsBesideWhatItOffers) {
   EXPECT_FALSE(row.is_bad);
 }
 
+TEST(Fleet, WhoHasWhatIsKnownByNode) {
+  Fleet fleet({kDriver});
+  fleet.put_claim(claim("ns/c", "a", {"1"}));
+  fleet.put_claim(claim("ns/d", "a/0000-03-00-0", {"2"}));
+  fleet.put_claim(claim("ns/e", "b", {"1"}));
+  const auto held = fleet.held_entries();
+  ASSERT_EQ(held.size(), 2u);
+  EXPECT_EQ(held.at("a").at({kDriver, "1"}), std::vector<std::string>{"ns/c (pod pod-of-c)"});
+  EXPECT_EQ(held.at("a").at({kDriver, "2"}), std::vector<std::string>{"ns/d (pod pod-of-d)"});
+}
+
 reports::NodeReport reporting(const std::string& node, std::vector<reports::PolicyReport> policies) {
   reports::NodeReport out{.node = node};
   out.policies = std::move(policies);

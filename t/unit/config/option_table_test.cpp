@@ -115,6 +115,7 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"once", "true"},
       {"page-address", "127.0.0.1:9811"},
       {"diff", "/tmp/policies.yaml"},
+      {"diff-delete", "dep/a,srp/b"},
   };
   std::set<std::string_view> covered = {"help"};
   for (const auto& row : rows) {
