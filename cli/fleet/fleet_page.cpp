@@ -12,8 +12,25 @@ namespace {
 
 using status::html;
 
+constexpr const char* kUnknown = "–";
+
+std::string known_count(bool is_known, size_t count) { return is_known ? std::to_string(count) : kUnknown; }
 std::string hidden_count(const NodeRow& row) {
-  return row.report ? std::to_string(row.report->hidden + row.report->held_back) : "–";
+  return known_count(row.report.has_value(), row.report ? row.report->hidden + row.report->held_back : 0);
+}
+// In percent; nullopt: nothing is offered, or it is not known what is allocated.
+std::optional<size_t> used(const NodeRow& row) {
+  if (!row.knows_slices || !row.knows_claims || row.usage.devices == 0) return std::nullopt;
+  return 100 * row.usage.allocated / row.usage.devices;
+}
+
+// Nodes that need somebody come first; within a health they stay sorted by name.
+std::vector<const NodeRow*> by_health(const std::vector<NodeRow>& rows) {
+  std::vector<const NodeRow*> out;
+  for (const std::string_view health : {"bad", "warning", "empty", "ok"})
+    for (const NodeRow& row : rows)
+      if (health_of(row) == health) out.push_back(&row);
+  return out;
 }
 
 std::string shown_name(const NodeRow& row) { return row.name.empty() ? "(no single node)" : row.name; }
@@ -28,35 +45,50 @@ const FleetPolicyUse* use_of(const NodeRow& row, const std::string& policy) {
 
 // Of a policy that is asked for, what it does there comes first.
 std::string shown_state(const NodeRow& row, const FleetFilter& filter) {
-  std::vector<std::string> parts = row.problems;
-  if (const FleetPolicyUse* use = use_of(row, filter.policy)) {
-    if (!use->problem.empty()) parts.insert(parts.begin(), use->problem);
-    parts.insert(parts.begin(), filter.policy + ": " + std::to_string(use->matched) + " matched, " +
-                                    std::to_string(use->offered) + " offered");
-  }
-  return parts.empty() ? "ok" : join(parts, "; ");
+  const FleetPolicyUse* use = use_of(row, filter.policy);
+  if (use == nullptr) return state_of(row);
+  std::vector<std::string> parts = {filter.policy + ": " + std::to_string(use->matched) + " matched, " +
+                                    std::to_string(use->offered) + " offered"};
+  if (!use->problem.empty()) parts.push_back(use->problem);
+  if (!row.problems.empty()) parts.push_back(state_of(row));
+  return join(parts, "; ");
 }
+
+// Cut in STATE, whole where the pointer rests.
+std::string state_title(const NodeRow& row) { return join(row.problems, "; "); }
 
 std::string number_cell(const char* of, const std::string& text) {
   return std::string("<td class=\"number\" data-of=\"") + of + "\">" + text + "</td>";
 }
 
+std::string used_cell(const NodeRow& row) {
+  const auto percent = used(row);
+  if (!percent) return "<td class=\"used\"></td>";
+  const std::string number = std::to_string(*percent);
+  return "<td class=\"used\"><meter min=\"0\" max=\"100\" value=\"" + number + "\">" + number +
+         " %</meter></td>";
+}
+
 std::string html_of(const NodeRow& row, const FleetFilter& filter) {
+  const bool knows_use = row.knows_slices && row.knows_claims;
   return "<tr class=\"node " + std::string(health_of(row)) + "\" data-name=\"" + html(row.name) +
          "\"><th scope=\"row\" class=\"name\"><a href=\"/node?name=" + http::percent_encode(row.name) +
          "\">" + html(shown_name(row)) + "</a></th>" +
-         number_cell("devices", std::to_string(row.usage.devices)) +
-         number_cell("allocated", std::to_string(row.usage.allocated)) +
-         number_cell("free", std::to_string(row.usage.free)) + number_cell("hidden", hidden_count(row)) +
-         "<td class=\"version\">" + html(row.report ? row.report->version : "") +
-         "</td><td class=\"state\">" + html(shown_state(row, filter)) + "</td></tr>\n";
+         number_cell("devices", known_count(row.knows_slices, row.usage.devices)) +
+         number_cell("allocated", known_count(knows_use, row.usage.allocated)) + used_cell(row) +
+         number_cell("free", known_count(knows_use, row.usage.free)) +
+         number_cell("hidden", hidden_count(row)) + "<td class=\"version\">" +
+         html(row.report ? row.report->version : "") + "</td><td class=\"state\" title=\"" +
+         html(state_title(row)) + "\">" + html(shown_state(row, filter)) + "</td></tr>\n";
 }
 
 // What a policy does, by what nodes report of it.
 struct PolicyEffect {
-  size_t nodes = 0, nodes_with_problems = 0;
-  int64_t matched = 0, offered = 0;
+  std::string kind, action;
+  size_t nodes = 0, nodes_with_problems = 0, behind = 0;
+  int64_t matched = 0, offered = 0, hidden = 0;
   std::string problem;  // one of them
+  bool is_exclude() const { return action == "exclude"; }
 };
 using PolicyEffects = std::map<std::string, PolicyEffect>;  // by name
 
@@ -66,12 +98,19 @@ PolicyEffects effects_of(const std::vector<NodeRow>& rows) {
     if (!row.report) continue;
     for (const FleetPolicyUse& use : row.report->policies) {
       PolicyEffect& effect = out[use.name];
+      effect.kind = use.kind, effect.action = use.action;
       ++effect.nodes;
       effect.matched += use.matched;
       effect.offered += use.offered;
+      effect.hidden += use.hidden;
       if (use.problem.empty()) continue;
       ++effect.nodes_with_problems;
       effect.problem = use.problem;
+    }
+    for (const PolicyLag& lag : row.behind) {
+      PolicyEffect& effect = out[lag.name];
+      if (effect.kind.empty()) effect.kind = lag.kind;
+      ++effect.behind;
     }
   }
   return out;
@@ -83,13 +122,15 @@ std::string problem_of(const PolicyEffect& effect) {
   return effect.problem + " (on " + std::to_string(nodes) + (nodes == 1 ? " node)" : " nodes)");
 }
 
+// An exclude offers nothing, and is to.
+std::string offered_of(const PolicyEffect& effect) {
+  return effect.is_exclude() ? kUnknown : std::to_string(effect.offered);
+}
+
 // What is counted at the top: a health, or something else, and in words.
-constexpr std::pair<std::string_view, std::string_view> kCounted[] = {{"all", "nodes"},
-                                                                      {"bad", "not as they should be"},
-                                                                      {"warning", "with problems"},
-                                                                      {"empty", "without slices"},
-                                                                      {"ok", "ok"},
-                                                                      {"policies", "policies"}};
+constexpr std::pair<std::string_view, std::string_view> kCounted[] = {
+    {"all", "nodes"}, {"bad", "failing"},      {"warning", "with warnings"}, {"empty", "without slices"},
+    {"ok", "ok"},     {"policies", "policies"}};
 
 std::map<std::string_view, size_t> counts_of(const std::vector<NodeRow>& rows, const PolicyEffects& effects) {
   std::map<std::string_view, size_t> out;
@@ -107,8 +148,8 @@ std::string html_of_counts(const FleetPageFacts& facts) {
     const bool is_it = !is_policies && facts.filter.health == (is_all ? "" : name);
     const std::string to = is_policies ? "#effects" : is_all ? "/" : "/?health=" + std::string(name);
     out += "<a href=\"" + to + "\" data-count=\"" + std::string(name) + "\"" +
-           (is_it ? " aria-current=\"true\"" : "") + "><b>" + std::to_string(counts[name]) + "</b> " +
-           std::string(words) + "</a>\n";
+           (counts[name] == 0 ? " class=\"none\"" : "") + (is_it ? " aria-current=\"true\"" : "") + "><b>" +
+           std::to_string(counts[name]) + "</b> " + std::string(words) + "</a>\n";
   }
   return out;
 }
@@ -117,15 +158,20 @@ std::string html_of_policies(const std::vector<NodeRow>& rows, const std::string
   const PolicyEffects effects = effects_of(rows);
   std::string out = std::string("<section id=\"effects\"") + (effects.empty() ? " hidden" : "") +
                     ">\n<h2>Policies, by what nodes report</h2>\n<table id=\"policies\">\n<thead><tr>";
-  for (const char* title : {"Policy", "Nodes", "Matched", "Offered", "Problem"})
+  for (const char* title : {"Policy", "Kind", "Action"})
     out += std::string("<th scope=\"col\">") + title + "</th>";
-  out += "</tr></thead>\n<tbody>\n";
+  for (const char* title : {"Nodes", "Matched", "Offered", "Hidden", "Not applied"})
+    out += std::string("<th scope=\"col\" class=\"number\">") + title + "</th>";
+  out += "<th scope=\"col\">Problem</th></tr></thead>\n<tbody>\n";
   for (const auto& [name, effect] : effects)
-    out += "<tr><th scope=\"row\"><a href=\"/?policy=" + http::percent_encode(name) + "\"" +
-           (name == chosen ? " aria-current=\"true\"" : "") + ">" + html(name) + "</a></th>" +
-           number_cell("nodes", std::to_string(effect.nodes)) +
+    out += "<tr" + std::string(effect.is_exclude() ? " class=\"exclude\"" : "") +
+           "><th scope=\"row\"><a href=\"/?policy=" + http::percent_encode(name) + "\"" +
+           (name == chosen ? " aria-current=\"true\"" : "") + ">" + html(name) +
+           "</a></th><td class=\"kind\">" + html(effect.kind) + "</td><td class=\"action\">" +
+           html(effect.action) + "</td>" + number_cell("nodes", std::to_string(effect.nodes)) +
            number_cell("matched", std::to_string(effect.matched)) +
-           number_cell("offered", std::to_string(effect.offered)) + "<td class=\"problem\">" +
+           number_cell("offered", offered_of(effect)) + number_cell("hidden", std::to_string(effect.hidden)) +
+           number_cell("behind", std::to_string(effect.behind)) + "<td class=\"problem\">" +
            html(problem_of(effect)) + "</td></tr>\n";
   return out + "</tbody>\n</table>\n</section>\n";
 }
@@ -153,9 +199,63 @@ std::string devices_of_node(const FleetPageFacts& facts) {
   return out.append("</tbody>\n</table>\n").append(kDetailEnd);
 }
 
+// Where the columns of a heading begin, as table() makes one: words in capitals, two spaces and more apart. Empty: it is none.
+std::vector<size_t> columns_in(std::string_view line) {
+  std::vector<size_t> out;
+  for (size_t at = 0; at < line.size(); ++at) {
+    const char c = line[at];
+    if (c != ' ' && c != '-' && (c < 'A' || c > 'Z')) return {};
+    if (c == ' ' || (at > 0 && line[at - 1] != ' ')) continue;
+    if (at > 1 && line[at - 2] != ' ') return {};  // one space is no gap
+    out.push_back(at);
+  }
+  return out.size() < 3 ? std::vector<size_t>{} : out;
+}
+
+// Whether the line is a row below those columns: before each there is a gap.
+bool is_row(std::string_view line, const std::vector<size_t>& columns) {
+  if (line.empty() || line.front() == ' ') return false;
+  return std::ranges::all_of(columns, [&](size_t at) {
+    return at == 0 || (at + 1 <= line.size() && line[at] != ' ' && line.substr(at - 2, 2) == "  ");
+  });
+}
+
+std::string cells_of(std::string_view line, const std::vector<size_t>& columns, const std::string& tag) {
+  std::string out = "<tr>";
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const size_t end = i + 1 < columns.size() ? columns[i + 1] : line.size();
+    out += "<" + tag + ">" + html(trim(line.substr(columns[i], end - columns[i])), kWhyBytesMax) + "</" +
+           tag.substr(0, 2) + ">";
+  }
+  return out + "</tr>\n";
+}
+
+// The text of the command: its first line is the answer, its tables are tables and come last, the rest stays as it is.
+std::string html_of_why(std::string_view text) {
+  std::string rest, tables;
+  const size_t end = text.find('\n');
+  const std::string answer = "<p class=\"answer\">" + html(text.substr(0, end), kWhyBytesMax) + "</p>\n";
+  const auto lines = split(end == std::string_view::npos ? std::string_view() : text.substr(end + 1), '\n');
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const auto columns = columns_in(lines[i]);
+    if (columns.empty()) {
+      rest.append(lines[i]) += "\n";
+      continue;
+    }
+    tables += "<table>\n<thead>" + cells_of(lines[i], columns, "th scope=\"col\"") + "</thead>\n<tbody>\n";
+    for (; i + 1 < lines.size() && is_row(lines[i + 1], columns); ++i)
+      tables += cells_of(lines[i + 1], columns, "td");
+    tables += "</tbody>\n</table>\n";
+  }
+  while (rest.ends_with('\n')) rest.pop_back();
+  rest.erase(0, rest.find_first_not_of('\n'));
+  return answer + (rest.empty() ? "" : "<pre>" + status::html_lines(rest + "\n", kWhyBytesMax) + "</pre>\n") +
+         tables;
+}
+
 std::string why_section(const FleetPageFacts& facts) {
-  return ("<section id=\"detail\">\n<h2>Why does pod " + html(facts.pod) + " wait?</h2>\n<pre>" +
-          status::html_lines(facts.why, kWhyBytesMax) + "</pre>\n")
+  return ("<section id=\"detail\">\n<h2>Why does pod " + html(facts.pod) + " wait?</h2>\n" +
+          html_of_why(facts.why))
       .append(kDetailEnd);
 }
 
@@ -168,8 +268,29 @@ std::string filter_section(const FleetFilter& filter) {
 std::string state_text(const std::vector<NodeRow>& rows, const std::string& note) {
   if (!note.empty()) return note;
   const FleetTotals all = totals_of(rows);
-  return std::to_string(all.usage.devices) + " devices, " + std::to_string(all.usage.allocated) +
-         " allocated, " + std::to_string(all.usage.free) + " free";
+  std::vector<std::string> parts;
+  if (all.bad > 0) parts.push_back(std::to_string(all.bad) + " failing");
+  if (all.warning > 0) parts.push_back(std::to_string(all.warning) + " with warnings");
+  std::string out = join(parts, ", ");
+  if (!out.empty()) out += ": ";
+  const bool knows_slices = rows.empty() || rows.front().knows_slices;
+  if (!knows_slices) return out + "devices unknown";
+  out += std::to_string(all.usage.devices) + " devices";
+  if (!rows.empty() && !rows.front().knows_claims) return out;
+  return out + ", " + std::to_string(all.usage.allocated) + " allocated, " + std::to_string(all.usage.free) +
+         " free";
+}
+
+// The class of that text.
+std::string_view tone_of(const std::vector<NodeRow>& rows, const std::string& note) {
+  const FleetTotals all = totals_of(rows);
+  return !note.empty() || all.bad > 0 ? "bad" : all.warning > 0 ? "stale" : "";
+}
+
+std::string html_of_gaps(const std::vector<std::string>& gaps) {
+  std::string out;
+  for (const std::string& gap : gaps) out += "<p class=\"gap\">" + html(gap) + "</p>\n";
+  return out;
 }
 
 std::string value_of(const FleetPageFacts& facts, std::string_view name) {
@@ -179,7 +300,8 @@ std::string value_of(const FleetPageFacts& facts, std::string_view name) {
   if (name == "policy") return html(facts.filter.policy);
   if (name == "version") return html(facts.version);
   if (name == "cluster") return html(facts.cluster);
-  if (name == "well") return facts.note.empty() ? "" : "bad";
+  if (name == "tone") return std::string(tone_of(facts.rows, facts.note));
+  if (name == "gaps") return html_of_gaps(facts.gaps);
   if (name == "state") return html(state_text(facts.rows, facts.note));
   if (name == "counts") return html_of_counts(facts);
   if (name == "pod") return html(facts.pod);
@@ -191,8 +313,8 @@ std::string value_of(const FleetPageFacts& facts, std::string_view name) {
   if (name == "editmoment") return facts.edit != nullptr ? std::to_string(facts.edit_moment) : "";
   if (name == "policies") return html_of_policies(facts.rows, facts.filter.policy);
   std::string out;
-  for (const NodeRow& row : facts.rows)
-    if (is_shown(row, facts.filter)) out += html_of(row, facts.filter);
+  for (const NodeRow* row : by_health(facts.rows))
+    if (is_shown(*row, facts.filter)) out += html_of(*row, facts.filter);
   return out;
 }
 
@@ -217,17 +339,22 @@ std::string fleet_page(const FleetPageFacts& facts) {
 
 kube::Json page_rows(const std::vector<NodeRow>& rows, const FleetFilter& filter) {
   kube::Json::Array nodes;
-  for (const NodeRow& row : rows) {
+  for (const NodeRow* at : by_health(rows)) {
+    const NodeRow& row = *at;
     if (!is_shown(row, filter)) continue;
-    nodes.push_back(kube::Json::Object{
+    const bool knows_use = row.knows_slices && row.knows_claims;
+    kube::Json node = kube::Json::Object{
         {"name", printable(row.name, 1'024)},
         {"health", health_of(row)},
-        {"usage", kube::Json::Object{{"devices", static_cast<int64_t>(row.usage.devices)},
-                                     {"allocated", static_cast<int64_t>(row.usage.allocated)},
-                                     {"free", static_cast<int64_t>(row.usage.free)}}},
+        {"usage", kube::Json::Object{{"devices", known_count(row.knows_slices, row.usage.devices)},
+                                     {"allocated", known_count(knows_use, row.usage.allocated)},
+                                     {"free", known_count(knows_use, row.usage.free)}}},
         {"hidden", hidden_count(row)},
         {"version", printable(row.report ? row.report->version : "", 256)},
-        {"state", printable(shown_state(row, filter), 1'024)}});
+        {"state", printable(shown_state(row, filter), 1'024)},
+        {"title", printable(state_title(row), 1'024)}};
+    if (const auto percent = used(row)) node.set("used", static_cast<int64_t>(*percent));
+    nodes.push_back(std::move(node));
   }
   const PolicyEffects effects = effects_of(rows);
   kube::Json counts = kube::Json::Object{};
@@ -236,9 +363,13 @@ kube::Json page_rows(const std::vector<NodeRow>& rows, const FleetFilter& filter
   kube::Json::Array policies;
   for (const auto& [name, effect] : effects)
     policies.push_back(kube::Json::Object{{"name", printable(name, 1'024)},
+                                          {"kind", printable(effect.kind, 64)},
+                                          {"action", printable(effect.action, 64)},
                                           {"nodes", static_cast<int64_t>(effect.nodes)},
                                           {"matched", effect.matched},
-                                          {"offered", effect.offered},
+                                          {"offered", offered_of(effect)},
+                                          {"hidden", effect.hidden},
+                                          {"behind", static_cast<int64_t>(effect.behind)},
                                           {"problem", printable(problem_of(effect), 1'024)}});
   return kube::Json::Object{
       {"counts", std::move(counts)}, {"policies", std::move(policies)}, {"nodes", std::move(nodes)}};
@@ -248,7 +379,7 @@ kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const 
                        std::optional<uint64_t> edit_moment) {
   kube::Json out = kube::Json::Object{{"moment", std::to_string(moment)},
                                       {"state", printable(state_text(rows, note), 1'024)},
-                                      {"well", note.empty()}};
+                                      {"tone", tone_of(rows, note)}};
   if (edit_moment) out.set("edit", std::to_string(*edit_moment));
   return out;
 }

@@ -28,6 +28,7 @@ struct FleetPageFacts {
   uint64_t moment = 0;
   std::string version, cluster;
   std::string note;                  // why what is shown may be old; "" it is not
+  std::vector<std::string> gaps;     // what may not be read, and what is not known for want of it
   std::string node;                  // whose devices are told; "" none
   std::vector<DeviceLine> devices;   // its
   std::string problem;               // why these are not all; "" they are
@@ -38,10 +39,11 @@ struct FleetPageFacts {
 /// The whole page, in memory: a row a node, and the devices of one node at most.
 std::string fleet_page(const FleetPageFacts& facts);
 
-/// {"counts":{"all":n,"bad":n,...,"policies":n},"policies":[{name, nodes, matched, offered, problem}],
-/// "nodes":[{name, health, usage, hidden, version, state}]}: what the script makes anew, of nodes those that are shown.
+/// {"counts":{"all":n,"bad":n,...,"policies":n},"policies":[{name, kind, action, nodes, matched, offered, hidden, behind, problem}],
+/// "nodes":[{name, health, usage, used, hidden, version, state, title}]}: what the script makes anew, of nodes those that are shown, with
+/// those first that need somebody. Numbers that may be unknown are texts; `used` is in percent.
 kube::Json page_rows(const std::vector<NodeRow>& rows, const FleetFilter& filter);
-/// {"moment":"7","state":...,"well":b}, and "edit":"3" where policies are edited.
+/// {"moment":"7","state":...,"tone":"" "stale" or "bad"}, and "edit":"3" where policies are edited.
 kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const std::string& note,
                        std::optional<uint64_t> edit_moment);
 

@@ -131,6 +131,7 @@ class FleetPages {
                           .version = SLICED_VERSION,
                           .cluster = process_.cluster->describe(),
                           .note = fleet_.note(),
+                          .gaps = fleet_.gaps(),
                           .node = {},
                           .devices = {},
                           .problem = {},

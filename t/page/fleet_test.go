@@ -120,7 +120,7 @@ func TestAFleetOfFiveThousandNodes(t *testing.T) {
 	tab.is("document.querySelectorAll('#detail tbody tr.hidden').length", 4)
 	tab.is("document.querySelector('#detail tr.hidden').textContent", "0000:3b:01.0ens1f0hiddenDeviceExposurePolicy no-vfs: excluded")
 	tab.open(base + "/why?pod=ns%2Fnobody")
-	tab.until("document.querySelector('#detail pre').textContent.includes('ns/nobody')")
+	tab.until("document.querySelector('#detail .answer').textContent.includes('ns/nobody')")
 
 	// What is counted follows, too.
 	tab.is("document.querySelector('#counts [data-count=warning] b').textContent", "1")
@@ -141,6 +141,42 @@ func TestTheFleetFitsANarrowScreenAndNeedsNoScript(t *testing.T) {
 		tab.is(workers+".length", 30)
 		tab.is("document.documentElement.scrollWidth", 360)
 		tab.is("document.querySelector('tr.node.bad a').textContent", "worker-2")
+	}
+}
+
+// broken is how many headings have a line break within: each is as high as one line.
+const broken = "[...document.querySelectorAll('thead th')].filter(one => one.offsetParent && " +
+	"one.getClientRects()[0].height - parseFloat(getComputedStyle(one).paddingTop) - parseFloat(getComputedStyle(one).paddingBottom) > " +
+	"1.9 * parseFloat(getComputedStyle(one).fontSize)).length"
+
+// Turns red when a heading breaks within a word, when a node with trouble is below the fold, when the page is wider than its screen, when
+// numbers are not aligned, or when the first node of a narrow screen is far down.
+func TestTheFleetIsReadableAtEachWidth(t *testing.T) {
+	base, cluster := startFleet(t, 40)
+	writeFleet(t, cluster, "report.yaml", strings.ReplaceAll(report(strings.Repeat("a long problem that fills the state and more of it ", 6)),
+		"matched: 2, offered: 2", "matched: 19200, offered: 19200"))
+	b := openBrowser(t)
+	for _, width := range []int{360, 600, 800, 1024, 1280, 1920} {
+		for _, path := range []string{"/", "/node?name=worker-1", "/?policy=ns%2Fintel"} {
+			tab := b.openTab(t, width, 800, true)
+			tab.open(base + path)
+			tab.until("document.getElementById('filter').hidden == false")
+			tab.is("document.documentElement.scrollWidth", float64(width))
+			tab.is(broken, 0)
+			tab.is("document.querySelector('h1').getClientRects()[0].height < 50", true)
+		}
+		tab := b.openTab(t, width, 800, true)
+		tab.open(base + "/")
+		tab.until("document.getElementById('filter').hidden == false")
+		tab.is("document.querySelector('tr.node').getBoundingClientRect().top < 500", true)
+		tab.is("[..."+workers+"].slice(0, 2).map(one => one.dataset.name).join()", "worker-2,worker-0")
+		tab.is("[..."+workers+"].slice(0, 2).map(one => one.className).join()", "node bad,node warning")
+		tab.is("document.getElementById('state').className", "bad")
+		if width > 800 {
+			tab.is("new Set([..."+workers+"].map(one => one.querySelector('[data-of=devices]').getBoundingClientRect().right)).size", 1)
+			tab.is("getComputedStyle(document.querySelector('td.number')).textAlign", "right")
+			tab.is("getComputedStyle(document.querySelector('td.number')).fontVariantNumeric", "tabular-nums")
+		}
 	}
 }
 

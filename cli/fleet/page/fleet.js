@@ -17,20 +17,27 @@ function element(name, attributes = {}, ...children) {
 
 const number = (of, value) => element('td', {class: 'number', 'data-of': of}, String(value));
 
+function usedOf({used}) {
+  if (used === undefined) return element('td', {class: 'used'});
+  return element('td', {class: 'used'}, element('meter', {min: 0, max: 100, value: used}, `${used} %`));
+}
+
 function rowOf(node) {
   const title = node.name || '(no single node)';
   return element('tr', {class: `node ${node.health}`, 'data-name': node.name},
     element('th', {scope: 'row', class: 'name'}, element('a', {href: `/node?name=${encodeURIComponent(node.name)}`}, title)),
-    number('devices', node.usage.devices), number('allocated', node.usage.allocated), number('free', node.usage.free),
-    number('hidden', node.hidden), element('td', {class: 'version'}, node.version), element('td', {class: 'state'}, node.state));
+    number('devices', node.usage.devices), number('allocated', node.usage.allocated), usedOf(node), number('free', node.usage.free),
+    number('hidden', node.hidden), element('td', {class: 'version'}, node.version),
+    element('td', {class: 'state', title: node.title}, node.state));
 }
 
 function effectOf(of) {
   const link = element('a', {href: `/?policy=${encodeURIComponent(of.name)}`}, of.name);
   if (of.name === policy) link.setAttribute('aria-current', 'true');
-  return element('tr', {}, element('th', {scope: 'row'}, link),
-    number('nodes', of.nodes), number('matched', of.matched), number('offered', of.offered),
-    element('td', {class: 'problem'}, of.problem));
+  return element('tr', of.action === 'exclude' ? {class: 'exclude'} : {}, element('th', {scope: 'row'}, link),
+    element('td', {class: 'kind'}, of.kind), element('td', {class: 'action'}, of.action),
+    number('nodes', of.nodes), number('matched', of.matched), number('offered', of.offered), number('hidden', of.hidden),
+    number('behind', of.behind), element('td', {class: 'problem'}, of.problem));
 }
 
 function showFleet(fleet) {
@@ -38,8 +45,10 @@ function showFleet(fleet) {
   body.replaceChildren(...fleet.nodes.map(rowOf));
   $('policies').tBodies[0].replaceChildren(...fleet.policies.map(effectOf));
   $('effects').hidden = !fleet.policies.length;
-  for (const link of $('counts').querySelectorAll('[data-count]'))
+  for (const link of $('counts').querySelectorAll('[data-count]')) {
     link.querySelector('b').textContent = fleet.counts[link.dataset.count];
+    link.classList.toggle('none', !fleet.counts[link.dataset.count]);
+  }
   show();
   if (focused !== undefined) [...body.rows].find(row => row.dataset.name === focused)?.querySelector('a').focus();
 }
@@ -75,7 +84,7 @@ async function look() {
       edit = effect.moment;
     }
     $('state').textContent = now.state;
-    $('state').className = now.well ? '' : 'bad';
+    $('state').className = now.tone;
   } catch {
     $('state').textContent = 'kubectl sliced page does not answer';
     $('state').className = 'stale';

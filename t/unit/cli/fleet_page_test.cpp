@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
@@ -28,11 +30,18 @@ TEST(FleetPage, NodesAreShownByHealthAndByPolicy) {
   FleetPageFacts facts;
   facts.rows = {node("a", "", false), node("b", "broken", true), node("c", "late", false)};
   facts.rows.push_back({.name = "d", .problems = {"no slices"}});
-  facts.rows[2].report = FleetReport{.node = "c", .policies = {{"ns/p", 4, 3, "spec.x: wrong"}}};
+  facts.rows[2].report = FleetReport{.node = "c",
+                                     .policies = {{.name = "ns/p",
+                                                   .matched = 4,
+                                                   .offered = 3,
+                                                   .problem = "spec.x: wrong",
+                                                   .kind = "SriovResourcePolicy",
+                                                   .action = "expose",
+                                                   .hidden = 1}}};
   const std::string all = fleet_page(facts);
   EXPECT_EQ(count(all, "<tr class=\"node"), 4u);
   EXPECT_NE(all.find("<b>4</b> nodes"), std::string::npos);
-  EXPECT_NE(all.find("<b>1</b> not as they should be"), std::string::npos);
+  EXPECT_NE(all.find("<b>1</b> failing"), std::string::npos);
   EXPECT_NE(all.find("href=\"/?policy=ns%2Fp\""), std::string::npos);
   EXPECT_EQ(all.find("{{"), std::string::npos);
   facts.filter.health = "bad";
@@ -43,8 +52,10 @@ TEST(FleetPage, NodesAreShownByHealthAndByPolicy) {
   EXPECT_EQ(rows.find("nodes")->array()->size(), 1u);
   EXPECT_EQ(kube::encode_json(*rows.find("counts")),
             R"({"all":4,"bad":1,"warning":1,"empty":1,"ok":1,"policies":1})");
-  EXPECT_EQ(kube::encode_json(*rows.find("policies")),
-            R"x([{"name":"ns/p","nodes":1,"matched":4,"offered":3,"problem":"spec.x: wrong (on 1 node)"}])x");
+  EXPECT_EQ(
+      kube::encode_json(*rows.find("policies")),
+      R"x([{"name":"ns/p","kind":"SriovResourcePolicy","action":"expose","nodes":1,"matched":4,"offered":"3","hidden":1,)x"
+      R"x("behind":0,"problem":"spec.x: wrong (on 1 node)"}])x");
   EXPECT_EQ((*rows.find("nodes")->array())[0].text("state"),
             "ns/p: 4 matched, 3 offered; spec.x: wrong; late");
 }
@@ -92,11 +103,93 @@ TEST(FleetPage, NamesAreText) {
   EXPECT_EQ(fleet_page(facts).find("data-health=\"<"), std::string::npos);
 }
 
-TEST(FleetPage, WhyAPodWaitsIsToldInLines) {
+// Red when nodes that need somebody are in the middle of the alphabet, or when the headline is well beside them.
+TEST(FleetPage, NodesThatNeedSomebodyComeFirstAndTheHeadlineSaysSo) {
+  FleetPageFacts facts;
+  facts.rows = {node("a", "", false), node("b", "late", false), node("c", "broken", true)};
+  facts.rows.push_back({.name = "d", .problems = {"no slices"}});
+  const std::string text = fleet_page(facts);
+  std::vector<size_t> places;
+  for (const char* name : {"c", "b", "d", "a"})
+    places.push_back(text.find("data-name=\"" + std::string(name) + "\""));
+  EXPECT_TRUE(std::ranges::is_sorted(places)) << text;
+  EXPECT_NE(
+      text.find(
+          "<p id=\"state\" class=\"bad\" role=\"status\">1 failing, 1 with warnings: 12 devices, 3 allocated, 9 free</p>"),
+      std::string::npos)
+      << text;
+  std::vector<std::string> names;
+  const kube::Json rows = page_rows(facts.rows, {});
+  for (const kube::Json& one : *rows.find("nodes")->array()) names.emplace_back(one.text("name"));
+  EXPECT_EQ(names, (std::vector<std::string>{"c", "b", "d", "a"}));
+  EXPECT_EQ(page_moment({facts.rows[0], facts.rows[1]}, 1, "", {}).text("tone"), "stale");
+  EXPECT_EQ(page_moment({facts.rows[0]}, 1, "", {}).text("tone"), "");
+}
+
+// Red when an exclude, which offers nothing, looks like a policy that is broken, or when nodes that lag behind are not counted.
+TEST(FleetPage, APolicyShowsItsKindActionAndWhatItHides) {
+  FleetPageFacts facts;
+  facts.rows = {node("a", "", false), node("b", "", false)};
+  facts.rows[0].report = FleetReport{
+      .node = "a",
+      .policies = {
+          {.name = "no", .matched = 6, .kind = "DeviceExposurePolicy", .action = "exclude", .hidden = 6}}};
+  facts.rows[1].report = FleetReport{.node = "b"};
+  facts.rows[1].behind = {{"DeviceExposurePolicy", "no", 0, 1}};
+  const std::string text = fleet_page(facts);
+  EXPECT_NE(
+      text.find(
+          "<tr class=\"exclude\"><th scope=\"row\"><a href=\"/?policy=no\">no</a></th><td class=\"kind\">"
+          "DeviceExposurePolicy</td><td class=\"action\">exclude</td><td class=\"number\" data-of=\"nodes\">1</td>"
+          "<td class=\"number\" data-of=\"matched\">6</td><td class=\"number\" data-of=\"offered\">–</td>"
+          "<td class=\"number\" data-of=\"hidden\">6</td><td class=\"number\" data-of=\"behind\">1</td>"),
+      std::string::npos)
+      << text;
+}
+
+TEST(FleetPage, WhatMayNotBeReadIsNamedAndNoNumber) {
+  FleetPageFacts facts;
+  facts.rows = {node("a", "", false)};
+  facts.rows[0].knows_claims = false;
+  facts.gaps = {"ALLOCATED and FREE are unknown: list <resourceclaims>"};
+  const std::string text = fleet_page(facts);
+  EXPECT_NE(text.find("<p class=\"gap\">ALLOCATED and FREE are unknown: list &lt;resourceclaims&gt;</p>"),
+            std::string::npos);
+  EXPECT_NE(text.find("data-of=\"allocated\">–</td><td class=\"used\"></td>"), std::string::npos) << text;
+}
+
+// Red when the answer is below the table, or the table is no table.
+TEST(FleetPage, WhyAPodWaitsIsTheAnswerThenItsReasonsThenATable) {
   FleetPageFacts facts;
   facts.pod = "ns/p";
   facts.why = "pod ns/p: <pending>\n  a\x1b\n";
-  EXPECT_NE(fleet_page(facts).find("<pre>pod ns/p: &lt;pending&gt;\n  a\\x1b\n</pre>"), std::string::npos);
+  EXPECT_NE(
+      fleet_page(facts).find("<p class=\"answer\">pod ns/p: &lt;pending&gt;</p>\n<pre>  a\\x1b\n</pre>"),
+      std::string::npos)
+      << fleet_page(facts);
+  facts.why =
+      "pod ns/p is pending\n"
+      "claim ns/c is not allocated\n"
+      "\n"
+      "NODE      REQUEST  WANTED  WHY\n"
+      "worker-1  a        1       <b>  and two spaces\n"
+      "worker-2  a        1       -\n"
+      "Pools: 2 pools of x (sliced's).\n"
+      "\n"
+      "Any one of these would help:\n"
+      "  - delete pod q\n";
+  const std::string text = fleet_page(facts);
+  const size_t answer = text.find("<p class=\"answer\">pod ns/p is pending</p>"),
+               rest = text.find("<pre>claim ns/c is not allocated\n\nPools: 2 pools of x (sliced"),
+               help = text.find("  - delete pod q"),
+               table = text.find("<table>\n<thead><tr><th scope=\"col\">NODE</th>");
+  EXPECT_LT(answer, rest) << text;
+  EXPECT_LT(rest, help);
+  EXPECT_LT(help, table);
+  EXPECT_NE(text.find("<tr><td>worker-1</td><td>a</td><td>1</td><td>&lt;b&gt;  and two spaces</td></tr>\n"
+                      "<tr><td>worker-2</td><td>a</td><td>1</td><td>-</td></tr>\n</tbody>"),
+            std::string::npos)
+      << text;
 }
 
 TEST(FleetPage, OnlyItsOwnServerIsAskedByItsForm) {
@@ -106,7 +199,7 @@ TEST(FleetPage, OnlyItsOwnServerIsAskedByItsForm) {
       EXPECT_NE(header.value.find("default-src 'none'"), std::string::npos);
     }
   EXPECT_EQ(kube::encode_json(page_moment({node("a", "", false)}, 7, "", {})),
-            R"({"moment":"7","state":"4 devices, 1 allocated, 3 free","well":true})");
+            R"({"moment":"7","state":"4 devices, 1 allocated, 3 free","tone":""})");
   EXPECT_EQ(page_moment({}, 7, "", 3).text("edit"), "3");
 }
 
