@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cni/plugin_fields.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cni {
@@ -60,6 +61,13 @@ Result<bool> flag_of(const Json& config, std::string_view key) {
   const std::string text = value->string() != nullptr ? lower(*value->string()) : "";
   if (text == "true" || text == "false") return text == "true";
   return wrong(key, "is neither true nor false");
+}
+
+// Never the author's, also where a record of before has them.
+bool is_ours(std::string_view key) {
+  for (const std::string_view one : {"runtimeConfig", "prevResult", "deviceID", "pciBusID"})
+    if (key == one) return true;
+  return false;
 }
 
 Result<PluginConfig> plugin_of(const Json& config) {
@@ -122,6 +130,7 @@ Result<Network> decode_network(std::string_view config, std::string_view name) {
   if (!json) return std::move(json.error()).in("spec.config");
   if (json->object() == nullptr)
     return wrong("spec.config", "is a " + std::string(json->kind_name()) + ", wanted a map");
+  if (auto good = check_keys(*json, ""); !good) return std::move(good.error()).in("spec.config");
   const Json* own = json->find("name");
   if (own != nullptr && own->string() == nullptr) return wrong("spec.config: name", "is no string");
   Network network{.name = std::string(own != nullptr && !own->string()->empty() ? *own->string() : name)};
@@ -189,7 +198,10 @@ std::string_view name_of(Command command) {
 std::string input_for(const Network& network, size_t index, const Attachment& attachment,
                       const std::optional<Attached>& previous) {
   const PluginConfig& plugin = network.plugins[index];
-  Json input = plugin.config;
+  Json::Object own;
+  for (const auto& member : *plugin.config.object())
+    if (!is_ours(member.first)) own.push_back(member);
+  Json input(std::move(own));
   input.set("name", Json(network.name));
   input.set("cniVersion", Json(network.cni_version));
   if (previous) input.set("prevResult", encode_result(*previous));

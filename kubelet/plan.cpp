@@ -236,7 +236,9 @@ Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const 
       return Error{Errc::kInvalid,
                    at(who, i) + ": device " + in_quotes(result.pool + "/" + result.device) +
                        " is not on this node, or is gone: delete the pod, so that it is allocated another"};
-    PreparedDevice device = prepared(result, *known, configs->of(result.request));
+    auto config = configs->of(result.request);
+    if (!config) return std::move(config.error()).in(at(who, i));
+    PreparedDevice device = prepared(result, *known, *std::move(config));
     if (auto checked = check_vfio(device, at(who, i)); !checked) return std::move(checked.error());
     if (auto checked = check_mac(device, *known, at(who, i)); !checked) return std::move(checked.error());
     if (settings.tells_metadata) device.attributes = published(*known);

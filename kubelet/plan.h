@@ -30,7 +30,11 @@ struct KnownEntry {
   std::string not_ready;                 // why it cannot be handed over now; "" it can
   std::string multus_resource;           // attribute k8s.cni.cncf.io/resourceName; "" none
   std::optional<kube::DevicePtr> entry;  // as it is offered; nullopt it is not
-  std::vector<std::string> cni_plugins;  // supportedCNIPlugins; empty: any
+  std::vector<std::string> cni_plugins;  // supportedCNIPlugins; empty: its policy has no list
+  bool has_policy = true;                // false: no policy offers it now
+  /// `allow` of its policy: which settings of the VF a NetworkAttachmentDefinition may make through the PF; nullopt: its
+  /// policy does not have the field.
+  std::optional<std::vector<std::string>> vf_settings = std::nullopt;
 };
 /// nullopt: no entry of this node has that driver, pool and name.
 using FindEntry = std::function<std::optional<KnownEntry>(const std::string& driver, const std::string& pool,

@@ -168,11 +168,4 @@ std::string refusal(const PreparedDevice& device, const KnownEntry& known, const
          (look.uppers.size() == 1 ? " stands" : " stand") + " on its interface " + escaped(device.interface);
 }
 
-std::string refusal_of_cni(const KnownEntry& known, std::string_view type) {
-  const auto& all = known.cni_plugins;
-  if (all.empty() || std::find(all.begin(), all.end(), type) != all.end()) return "";
-  return "its NetworkAttachmentDefinition is of type " + in_quotes(type, 64) +
-         ", and the policy of the device allows " + join(all, ", ");
-}
-
 }  // namespace sliced::kubelet

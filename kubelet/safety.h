@@ -29,9 +29,6 @@ std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device
 /// After the host was looked at, before anything is bound: another function stands there, or the host uses it.
 std::string refusal(const PreparedDevice& device, const KnownEntry& known, const HostLook& look);
 
-/// What a NetworkAttachmentDefinition's plugin may do with the device. "" it may.
-std::string refusal_of_cni(const KnownEntry& known, std::string_view type);
-
 /// Whether a claim that holds one keeps the other from being handed over.
 bool conflict(const PreparedDevice& a, const PreparedDevice& b);
 

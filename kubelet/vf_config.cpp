@@ -1,6 +1,7 @@
 #include "kubelet/vf_config.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "kube/names.h"
 #include "reactor/base/text.h"
@@ -73,7 +74,7 @@ Result<VfConfigs::One> VfConfigs::decode_one(const AllocatedConfig& config,
       return invalid(path, key, "is " + in_quotes(value.text(key), 64) + ", wants " + std::string(wanted));
   if (auto known = only_known(value, path); !known) return std::move(known.error());
 
-  One out{.is_claims = config.is_claims, .requests = config.requests};
+  One out{.is_claims = config.is_claims, .path = path, .requests = config.requests};
   for (const auto& [key, field] : {std::pair("driver", &out.driver), std::pair("ifName", &out.if_name),
                                    std::pair("netAttachDefName", &out.nad_name),
                                    std::pair("netAttachDefNamespace", &out.nad_namespace)}) {
@@ -123,31 +124,57 @@ Result<VfConfigs> VfConfigs::decode(const Claim& claim, std::string_view driver)
   return out;
 }
 
-// A claim that names a definition means one of its own namespace: else it could choose any in its class's.
-void VfConfigs::merge(const One& one, const std::string& claim_namespace, VfConfig& out) {
+bool VfConfigs::One::is_for(const std::string& request) const {
+  const std::string main = main_request(request);
+  return requests.empty() || std::any_of(requests.begin(), requests.end(), [&](const std::string& name) {
+           return name == request || name == main;
+         });
+}
+
+void VfConfigs::merge(const One& one, One& out) {
+  out.path = one.path;
   if (!one.driver.empty()) out.driver = one.driver;
   if (!one.if_name.empty()) out.if_name = one.if_name;
   if (!one.nad_name.empty()) out.nad_name = one.nad_name;
-  if (!one.nad_namespace.empty())
-    out.nad_namespace = one.nad_namespace;
-  else if (one.is_claims && !one.nad_name.empty())
-    out.nad_namespace = claim_namespace;
-  if (one.adds_vhost) out.adds_vhost = *one.adds_vhost;
+  if (!one.nad_namespace.empty()) out.nad_namespace = one.nad_namespace;
+  if (one.adds_vhost) out.adds_vhost = one.adds_vhost;
 }
 
-VfConfig VfConfigs::of(const std::string& request) const {
-  VfConfig out;
-  const std::string main = main_request(request);
-  for (const One& one : in_order_) {
-    const bool is_meant = one.requests.empty() ||
-                          std::any_of(one.requests.begin(), one.requests.end(),
-                                      [&](const auto& name) { return name == request || name == main; });
-    if (is_meant) merge(one, namespace_, out);
-  }
-  if (out.nad_name.empty())
-    out.nad_namespace.clear();
-  else if (out.nad_namespace.empty())
-    out.nad_namespace = namespace_;
+VfConfigs::One VfConfigs::merged(const std::string& request, bool is_claims) const {
+  One out{.is_claims = is_claims};
+  for (const One& one : in_order_)
+    if (one.is_claims == is_claims && one.is_for(request)) merge(one, out);
+  return out;
+}
+
+Result<VfConfig> VfConfigs::of(const std::string& request) const {
+  One by_class = merged(request, false), by_claim = merged(request, true);
+  // A claim that names a definition means one of its own namespace, and a class means the claim's where it says none.
+  if (!by_claim.nad_name.empty()) by_claim.nad_namespace = namespace_;
+  if (!by_class.nad_name.empty() && by_class.nad_namespace.empty()) by_class.nad_namespace = namespace_;
+  const auto differs = [&](const char* field, const std::string& ours, const std::string& theirs) {
+    return Error{Errc::kInvalid, by_claim.path + "." + field + " is " + in_quotes(theirs, 64) +
+                                     ", and the DeviceClass sets " + in_quotes(ours, 64) +
+                                     ", which a claim cannot change: leave it out"};
+  };
+  for (const auto& [field, ours, theirs] :
+       {std::tuple("driver", &by_class.driver, &by_claim.driver),
+        std::tuple("ifName", &by_class.if_name, &by_claim.if_name),
+        std::tuple("netAttachDefName", &by_class.nad_name, &by_claim.nad_name),
+        std::tuple("netAttachDefNamespace", &by_class.nad_namespace, &by_claim.nad_namespace)})
+    if (!ours->empty() && !theirs->empty() && *ours != *theirs) return differs(field, *ours, *theirs);
+  if (by_class.adds_vhost && by_claim.adds_vhost && *by_class.adds_vhost != *by_claim.adds_vhost)
+    return differs("addVhostMount", *by_class.adds_vhost ? "true" : "false",
+                   *by_claim.adds_vhost ? "true" : "false");
+  const bool is_by_class = !by_class.nad_name.empty();
+  merge(by_claim, by_class);
+  VfConfig out{.driver = by_class.driver,
+               .if_name = by_class.if_name,
+               .nad_namespace = by_class.nad_name.empty() ? "" : by_class.nad_namespace,
+               .nad_name = by_class.nad_name,
+               .adds_vhost = by_class.adds_vhost.value_or(false)};
+  // Users of the claim's namespace can write the definitions that are there.
+  out.is_nad_administrators = is_by_class && out.nad_namespace != namespace_;
   return out;
 }
 

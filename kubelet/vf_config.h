@@ -21,6 +21,8 @@ struct VfConfig {
   std::string nad_namespace;  // of the NetworkAttachmentDefinition; set where nad_name is
   std::string nad_name;
   bool adds_vhost = false;  // /dev/vhost-net and /dev/net/tun
+  /// A DeviceClass names the definition, in a namespace that is not the claim's: its author is an administrator.
+  bool is_nad_administrators = false;
   bool wants_vfio() const { return driver == kVfioDriver; }
   bool operator==(const VfConfig&) const = default;
 };
@@ -32,23 +34,26 @@ class VfConfigs {
   /// Errors: kInvalid with path, value and remedy.
   static Result<VfConfigs> decode(const Claim& claim, std::string_view driver);
 
-  /// Classes' before the claim's own, in their order; later ones win field by field. One without requests is for
-  /// all; one that names a request is for its sub-requests, too. A claim names NetworkAttachmentDefinitions of
+  /// Classes' values, then the claim's, in their order. Of several classes' the last wins, and of several claims'. One without
+  /// requests is for all; one that names a request is for its sub-requests, too. A claim names NetworkAttachmentDefinitions of
   /// its own namespace only, also where its class names another namespace.
-  VfConfig of(const std::string& request) const;
+  /// Errors: kInvalid: the claim sets a field to another value than its class.
+  Result<VfConfig> of(const std::string& request) const;
 
  private:
   // As it was said, before merging: a field that was not said is "" or nullopt.
   struct One {
     bool is_claims = false;
+    std::string path;  // of the parameters, for error texts
     std::vector<std::string> requests;
     std::string driver, if_name, nad_namespace, nad_name;
     std::optional<bool> adds_vhost;
+    bool is_for(const std::string& request) const;
   };
   static Result<One> decode_one(const AllocatedConfig& config, const std::string& claim_namespace);
-  // Field by field over what came before. A claim that names a NetworkAttachmentDefinition means its own
-  // namespace, whichever the class has named.
-  static void merge(const One& one, const std::string& claim_namespace, VfConfig& out);
+  // Field by field, the last one wins.
+  static void merge(const One& one, One& out);
+  One merged(const std::string& request, bool is_claims) const;
 
   std::string namespace_;  // the claim's
   std::vector<One> in_order_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "kubelet/interfaces/networks.h"
 #include "kubelet/interfaces/wanted.h"
 #include "kubelet/recall.h"
 #include "reactor/base/text.h"
@@ -122,7 +121,7 @@ kube::CallPtr Interfaces::read_networks(PreparedClaim claim, std::vector<KnownEn
   };
   if (!settings_.only_ends)
     return kubelet::read_networks(ports_.cluster, ports_.scheduler, std::move(claim), std::move(known),
-                                  std::move(done));
+                                  settings_.networks, std::move(done));
   auto call = std::make_unique<AsItIs>();
   call->turn =
       ports_.scheduler.after(Millis{0}, [claim = std::move(claim), done = std::move(done)]() mutable {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kubelet/interface_port.h"
+#include "kubelet/interfaces/networks.h"
 #include "kubelet/interfaces/sandboxes.h"
 #include "nri/plugin.h"
 
@@ -38,6 +39,7 @@ class Interfaces final : public InterfacePort {
     /// MULTUS: claims are not given interfaces any more. The runtime is connected to as long as a claim that was
     /// prepared with one is there, or an interface that is to be undone; else it never is.
     bool only_ends = false;
+    NetworkSettings networks = {};
   };
   static constexpr Millis kEndsAgain{60'000};  // from one look whether anything is left to the next
   /// What is passed by reference outlives it. prepared: what is prepared now.

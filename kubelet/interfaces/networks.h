@@ -15,17 +15,24 @@
 
 namespace sliced::kubelet {
 
-/// What the definition's config becomes for this device. `master`, `bridge` and `device` of a plugin that stands on an
-/// interface of the host are the device's own where the config says nothing of them.
-/// Errors: kInvalid, kTooLarge: not a chain of CNI plugins; a plugin that supportedCNIPlugins does not name, and that is no
-/// companion of others (tuning, bandwidth, ...); another interface than the device's. They name definition, field, value, remedy.
+/// What definitions may do where the policy of the device does not say it (options of the daemon).
+struct NetworkSettings {
+  std::vector<std::string> exclusive_plugins = {"sriov", "host-device", "ib-sriov"};
+  std::vector<std::string> shared_plugins = {"macvlan", "ipvlan", "macvtap", "vlan", "bridge"};
+  bool allows_vf_settings = true;  // all settings of a VF through its PF, where no policy has `allow`
+};
+
+/// The text that is run for this device: the config in its canonical form (cni/definition.h), with `master`, `bridge` and
+/// `device` of the device's own interface.
+/// Errors: kInvalid, kTooLarge; name definition, plugin, field, value and what is wanted.
 Result<std::string> network_for(const PreparedDevice& device, const KnownEntry& known,
-                                std::string_view config);
+                                std::string_view config, const NetworkSettings& settings = {});
 
 /// Sets PreparedDevice::network of the devices that name one; each definition is asked for once. known: by device.
 /// Reentry: done is called once, never from within this call, and may drop the call.
 /// Errors:  of the cluster and of network_for(); the text names the definition and the remedy.
 kube::CallPtr read_networks(kube::Cluster& cluster, reactor::Scheduler& scheduler, PreparedClaim claim,
-                            std::vector<KnownEntry> known, std::function<void(Result<PreparedClaim>)> done);
+                            std::vector<KnownEntry> known, NetworkSettings settings,
+                            std::function<void(Result<PreparedClaim>)> done);
 
 }  // namespace sliced::kubelet

@@ -232,16 +232,6 @@ TEST(Safety, WhatStandsOnTheInterfaceIsTheHosts) {
   EXPECT_EQ(refusal(device, known, used), "") << "a share is what macvlans are for";
 }
 
-TEST(Safety, APolicySaysWhichPluginsItsDevicesAreFor) {
-  KnownEntry known = sample::vf("0000-03-00-2");
-  EXPECT_EQ(refusal_of_cni(known, "bridge"), "");
-  known.cni_plugins = {"macvlan", "ipvlan"};
-  EXPECT_EQ(refusal_of_cni(known, "ipvlan"), "");
-  EXPECT_EQ(
-      refusal_of_cni(known, "bridge"),
-      "its NetworkAttachmentDefinition is of type \"bridge\", and the policy of the device allows macvlan, ipvlan");
-}
-
 TEST(Safety, AClaimDoesNotExcludeItself) {
   PreparedClaim claim = claim_with("uid", persona("0000-03-00-2", "-macvlan", false, "g"));
   EXPECT_EQ(conflict_within(claim), "");

@@ -18,7 +18,7 @@ Result<VfConfigs> configs_of(Json::Array configs) {
 }
 
 VfConfig config_of(Json::Array configs, const std::string& request = "vf") {
-  return configs_of(std::move(configs)).value().of(request);
+  return configs_of(std::move(configs)).value().of(request).value();
 }
 
 TEST(VfConfigs, AllFieldsAreHonoured) {
@@ -27,22 +27,41 @@ TEST(VfConfigs, AllFieldsAreHonoured) {
                                           {"netAttachDefName", "fast"},
                                           {"netAttachDefNamespace", "ns"},
                                           {"addVhostMount", true}})});
-  EXPECT_EQ(all, (VfConfig{"vfio-pci", "net1", "ns", "fast", true}));
+  EXPECT_EQ(all, (VfConfig{"vfio-pci", "net1", "ns", "fast", true, false}));
   EXPECT_TRUE(all.wants_vfio());
   EXPECT_EQ(config_of({}), VfConfig{});
 }
 
-TEST(VfConfigs, TheClaimsComeAfterItsClassesWhateverTheirOrder) {
+std::string why_not(Json::Array configs) {
+  const auto found = configs_of(std::move(configs)).value().of("vf");
+  return found ? "" : found.error().what;
+}
+
+TEST(VfConfigs, AClaimAddsToItsClassAndChangesNothingOfIt) {
   const Json claims = config({{"ifName", "mine"}});
-  const Json classes = config({{"ifName", "theirs"}, {"addVhostMount", true}}, {}, "FromClass");
+  const Json classes = config({{"addVhostMount", true}, {"driver", "vfio-pci"}}, {}, "FromClass");
   for (const Json::Array& order : {Json::Array{claims, classes}, Json::Array{classes, claims}}) {
     EXPECT_EQ(config_of(order).if_name, "mine");
-    EXPECT_TRUE(config_of(order).adds_vhost) << "what the claim does not say stays";
+    EXPECT_TRUE(config_of(order).adds_vhost && config_of(order).wants_vfio());
   }
   EXPECT_EQ(config_of({config({{"ifName", "a"}}), config({{"ifName", "b"}})}).if_name, "b");
-  EXPECT_FALSE(config_of({classes, config({{"addVhostMount", false}})}).adds_vhost);
-  EXPECT_FALSE(config_of({config({{"driver", "vfio-pci"}}, {}, "FromClass"), config({{"driver", "default"}})})
-                   .wants_vfio());
+  EXPECT_TRUE(config_of({classes, config({{"addVhostMount", true}, {"driver", "vfio-pci"}})}).wants_vfio())
+      << "the same value changes nothing";
+  const struct {
+    const char* field;
+    Json by_class, by_claim;
+  } cases[] = {{"ifName", "theirs", "mine"},      {"driver", "vfio-pci", "default"},
+               {"driver", "default", "vfio-pci"}, {"addVhostMount", false, true},
+               {"addVhostMount", true, false},    {"netAttachDefName", "theirs", "mine"}};
+  for (const auto& [field, by_class, by_claim] : cases) {
+    const Json of_class = config({{field, by_class}}, {}, "FromClass"),
+               of_claim = config({{field, by_claim}});
+    for (const Json::Array& order : {Json::Array{of_claim, of_class}, Json::Array{of_class, of_claim}}) {
+      EXPECT_NE(why_not(order).find(std::string(".opaque.parameters.") + field + " is "), std::string::npos)
+          << why_not(order);
+      EXPECT_NE(why_not(order).find("which a claim cannot change: leave it out"), std::string::npos);
+    }
+  }
 }
 
 TEST(VfConfigs, RequestsChooseWhoIsMeant) {
@@ -72,11 +91,25 @@ TEST(VfConfigs, AClaimChoosesAmongDefinitionsOfItsOwnNamespaceOnly) {
   const Json classes =
       config({{"netAttachDefName", "infra"}, {"netAttachDefNamespace", "kube-system"}}, {}, "FromClass");
   EXPECT_EQ(config_of({classes}).nad_namespace, "kube-system");
-  const VfConfig chosen = config_of({classes, config({{"netAttachDefName", "mine"}})});
-  EXPECT_EQ(chosen.nad_namespace + "/" + chosen.nad_name, "ns/mine")
+  EXPECT_NE(why_not({classes, config({{"netAttachDefName", "mine"}})}), "");
+  EXPECT_NE(why_not({classes, config({{"netAttachDefName", "infra"}})}), "")
+      << "another definition of that name, in the claim's namespace";
+  const Json only_namespace = config({{"netAttachDefNamespace", "kube-system"}}, {}, "FromClass");
+  EXPECT_NE(why_not({only_namespace, config({{"netAttachDefName", "mine"}})}), "")
       << "else a claim could choose any of another namespace";
   EXPECT_EQ(config_of({config({{"netAttachDefName", "mine"}})}).nad_namespace, "ns");
   EXPECT_EQ(config_of({config({{"netAttachDefNamespace", "ns"}})}).nad_namespace, "") << "of no definition";
+}
+
+// Users of a namespace can write the definitions that are there, whichever name a class gives.
+TEST(VfConfigs, ADefinitionIsAnAdministratorsOnlyInAnotherNamespaceThatTheClassNames) {
+  const auto by_class = [](const char* namespace_) {
+    return config({{"netAttachDefName", "infra"}, {"netAttachDefNamespace", namespace_}}, {}, "FromClass");
+  };
+  EXPECT_TRUE(config_of({by_class("kube-system")}).is_nad_administrators);
+  EXPECT_FALSE(config_of({by_class("ns")}).is_nad_administrators);
+  EXPECT_FALSE(config_of({by_class("")}).is_nad_administrators);
+  EXPECT_FALSE(config_of({config({{"netAttachDefName", "infra"}})}).is_nad_administrators);
 }
 
 TEST(VfConfigs, WhatIsNotUnderstoodPreparesNothing) {

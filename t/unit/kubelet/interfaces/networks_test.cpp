@@ -22,23 +22,33 @@ PreparedDevice device(const std::string& pci, const std::string& interface,
           .config = {.nad_namespace = "ns", .nad_name = network}};
 }
 
+// A device that others have, too.
+PreparedDevice shared(const std::string& interface) {
+  PreparedDevice out = device("", interface);
+  out.holding.is_exclusive = false;
+  return out;
+}
+
+KnownEntry listing(std::vector<std::string> plugins) {
+  KnownEntry known;
+  known.cni_plugins = std::move(plugins);
+  return known;
+}
+
 TEST(NetworkFor, PutsTheDevicesInterfaceWhereAPluginStandsOnOne) {
   const struct {
     std::string_view config, want;  // want: "" as it was
   } cases[] = {
-      {R"({"cniVersion":"1.0.0","type":"sriov","vlan":7})", ""},
       {R"({"cniVersion":"1.0.0","type":"macvlan"})",
        R"({"cniVersion":"1.0.0","type":"macvlan","master":"ens1f0"})"},
       {R"({"cniVersion":"1.0.0","type":"ipvlan","master":"ens1f0"})", ""},
       {R"({"cniVersion":"1.0.0","type":"bridge","bridge":""})",
        R"({"cniVersion":"1.0.0","type":"bridge","bridge":"ens1f0"})"},
-      {R"({"cniVersion":"1.0.0","type":"host-device"})",
-       R"({"cniVersion":"1.0.0","type":"host-device","device":"ens1f0"})"},
       {R"({"cniVersion":"1.0.0","plugins":[{"type":"vlan"},{"type":"tuning"}]})",
        R"({"cniVersion":"1.0.0","plugins":[{"type":"vlan","master":"ens1f0"},{"type":"tuning"}]})"},
   };
   for (const auto& [config, want] : cases) {
-    const auto text = network_for(device("", "ens1f0"), {}, config);
+    const auto text = network_for(shared("ens1f0"), {}, config);
     ASSERT_TRUE(text.ok()) << text.error().what;
     EXPECT_EQ(*kube::decode_json(*text), *kube::decode_json(want.empty() ? config : want)) << config;
   }
@@ -46,6 +56,8 @@ TEST(NetworkFor, PutsTheDevicesInterfaceWhereAPluginStandsOnOne) {
   EXPECT_EQ(*kube::decode_json(*network_for(device("0000:03:00.2", "eth2"), {}, function)),
             *kube::decode_json(function))
       << "its address says it";
+  EXPECT_EQ(*kube::decode_json(*network_for(device("", "ens1f0"), {}, function)),
+            *kube::decode_json(R"({"cniVersion":"1.0.0","type":"host-device","device":"ens1f0"})"));
 }
 
 // Red when a definition reaches an interface of the host, or a function, that the claim was not allocated.
@@ -53,21 +65,34 @@ TEST(NetworkFor, NoPluginOfTheChainIsGivenAnotherDevice) {
   const PreparedDevice function = device("0000:03:00.2", "eth2"), link = device("", "ens1f0");
   PreparedDevice unseen = device("0000:03:00.2", ""), share = function;
   share.share_id = "share";
+  const KnownEntry any = listing({"sriov", "host-device", "macvlan", "bridge", "tuning", "own"});
   const struct {
     const PreparedDevice& device;
     std::string_view plugin, says;
   } cases[] = {
+      {link, R"({"type":"host-device","device":"eth0"})", "device is \"eth0\""},
       {function, R"({"type":"host-device","device":"eth0"})", "device is \"eth0\""},
       {unseen, R"({"type":"host-device","device":"eth0"})", "device is \"eth0\""},
       {function, R"({"type":"host-device","hwaddr":"02:00:00:00:00:01"})", "hwaddr is"},
       {function, R"({"type":"host-device","kernelpath":"/sys/devices/x/net/eth0"})", "kernelpath is"},
       {function, R"({"type":"host-device","runtimeConfig":{"deviceID":"0000:04:00.0"}})", "runtimeConfig is"},
+      {function, R"({"type":"host-device","Device":"eth0"})", "Device is spelled otherwise"},
+      {function, R"({"type":"host-device","PCIBusID":"0000:04:00.0"})", "want pciBusID"},
+      {function, R"({"type":"host-device","RuntimeConfig":{"deviceID":"0000:04:00.0"}})",
+       "want runtimeConfig"},
+      {function, R"({"type":"host-device","DPDKMode":true})", "DPDKMode is no field"},
       {link, R"({"type":"host-device","pciBusID":"0000:04:00.0"})", "pciBusID is \"0000:04:00.0\""},
-      {share, R"({"type":"sriov","deviceID":"0000:03:00.3"})",
-       "deviceID is \"0000:03:00.3\", and the claim was allocated \"0000:03:00.2\""},
+      {share, R"({"type":"sriov"})", "takes the device as a whole"},
       {link, R"({"type":"macvlan","master":7})", "master is \"7\""},
+      {link, R"({"type":"macvlan","master":"ens1f0","Master":"eth0"})", "are one field to a CNI plugin"},
+      {link, R"({"type":"macvlan","linkInContainer":"true","master":"eth0"})", "linkInContainer is"},
       {unseen, R"({"type":"macvlan"})", "type is \"macvlan\", which stands on an interface of the host"},
       {unseen, R"({"type":"bridge","bridge":"br0"})", "bridge is \"br0\""},
+      {link, R"({"type":"own","master":"eth0"})", "master is \"eth0\""},
+      {link, R"({"type":"own","inner":{"device":"eth0"}})", "inner.device is set by sliced"},
+      {link, R"({"type":"own","inner":{"Device":"eth0"}})", "inner.Device is spelled otherwise"},
+      {function, R"({"type":"own","delegates":[{"type":"host-device","device":"eth0"}]})",
+       "delegates is set"},
   };
   for (const auto& [device, plugin, says] : cases)
     for (const char* around : {"", "one", "second"}) {
@@ -76,19 +101,20 @@ TEST(NetworkFor, NoPluginOfTheChainIsGivenAnotherDevice) {
                                 : name == "one"
                                     ? R"({"cniVersion":"1.0.0","plugins":[)" + one + "]}"
                                     : R"({"cniVersion":"1.0.0","plugins":[{"type":"tuning"},)" + one + "]}";
-      const auto text = network_for(device, {}, chain);
+      const auto text = network_for(device, any, chain);
       ASSERT_FALSE(text.ok()) << chain;
       EXPECT_NE(text.error().what.find(says), std::string::npos) << text.error().what;
     }
   for (const char* good : {R"({"type":"sriov","deviceID":"0000:04:00.0"})", R"({"type":"host-device"})",
-                           R"({"type":"macvlan","master":"net1","linkInContainer":true})"})
-    EXPECT_TRUE(network_for(function, {}, good).ok())
-        << good << ": ours takes its place, or it is the sandbox's";
+                           R"({"type":"macvlan","master":"net1","linkInContainer":true})"}) {
+    const auto text = network_for(function, any, good);
+    ASSERT_TRUE(text.ok()) << good << ": ours takes its place, or it is the sandbox's";
+    EXPECT_EQ(text->find("0000:04:00.0"), std::string::npos) << *text;
+  }
 }
 
 TEST(NetworkFor, RefusesByDefinitionFieldAndValue) {
-  KnownEntry macvlan_only;
-  macvlan_only.cni_plugins = {"macvlan"};
+  const KnownEntry macvlan_only = listing({"macvlan"});
   const std::string who = "NetworkAttachmentDefinition ns/nad";
   const struct {
     std::string config, says;
@@ -98,21 +124,43 @@ TEST(NetworkFor, RefusesByDefinitionFieldAndValue) {
       {R"({"cniVersion":"1.0.0","type":"macvlan","master":"eth0"})",
        who + ": spec.config: master is \"eth0\", and the claim was allocated \"ens1f0\": leave master out"},
       {R"({"cniVersion":"1.0.0","type":"ipvlan"})",
-       "is of type \"ipvlan\", and the policy of the device allows macvlan"},
+       "type is \"ipvlan\", and supportedCNIPlugins of the device's policy allows macvlan"},
       {R"({"cniVersion":"1.0.0","plugins":[{"type":"macvlan"},{"type":"host-device"}]})",
-       "is of type \"host-device\""},
-      {R"({"cniVersion":"1.0.0","plugins":[{"type":"tuning"}]})", "is of type \"tuning\""},
+       "type is \"host-device\""},
+      {R"({"cniVersion":"1.0.0","plugins":[{"type":"macvlan"},{"type":"portmap"}]})", "type is \"portmap\""},
+      {R"({"cniVersion":"1.0.0","plugins":[{"type":"tuning"}]})", "type is \"tuning\""},
       {R"({"cniVersion":"1.0.0","type":"macvlan","x":")" + std::string(kNetworkBytesMax, 'x') + "\"}",
        "want at most 16384"},
   };
   for (const auto& [config, says] : cases) {
-    const auto text = network_for(device("", "ens1f0"), macvlan_only, config);
+    const auto text = network_for(shared("ens1f0"), macvlan_only, config);
     ASSERT_FALSE(text.ok()) << config.substr(0, 80);
     EXPECT_NE(text.error().what.find(says), std::string::npos) << text.error().what;
   }
-  EXPECT_TRUE(network_for(device("", "ens1f0"), macvlan_only,
+  EXPECT_TRUE(network_for(shared("ens1f0"), macvlan_only,
                           R"({"cniVersion":"1.0.0","plugins":[{"type":"macvlan"},{"type":"tuning"}]})")
                   .ok());
+}
+
+TEST(NetworkFor, WithoutAListOfThePolicyTheOptionsDecideWhatRuns) {
+  const PreparedDevice function = device("0000:03:00.2", "eth2");
+  const auto runs = [](const PreparedDevice& device, const char* type, const NetworkSettings& settings = {}) {
+    return network_for(device, {}, R"({"type":")" + std::string(type) + "\"}", settings).ok();
+  };
+  for (const char* type : {"sriov", "host-device", "ib-sriov"}) {
+    EXPECT_TRUE(runs(function, type)) << type;
+    EXPECT_FALSE(runs(shared("ens1f0"), type)) << type;
+  }
+  for (const char* type : {"macvlan", "ipvlan", "macvtap", "vlan", "bridge"}) {
+    EXPECT_FALSE(runs(function, type)) << type;
+    EXPECT_TRUE(runs(shared("ens1f0"), type)) << type;
+  }
+  for (const char* type : {"ptp", "portmap", "firewall", "bandwidth", "multus", "flannel", "tuning", "own"}) {
+    EXPECT_FALSE(runs(function, type)) << type;
+    EXPECT_FALSE(runs(shared("ens1f0"), type)) << type;
+    EXPECT_TRUE(runs(function, type, {.exclusive_plugins = {type}})) << type;
+    EXPECT_FALSE(runs(function, type, {.exclusive_plugins = {}})) << type;
+  }
 }
 
 struct ReadNetworksTest : testing::Test {
@@ -126,7 +174,7 @@ struct ReadNetworksTest : testing::Test {
     std::optional<Result<PreparedClaim>> outcome;
     const size_t count = devices.size();
     const auto call =
-        read_networks(cluster, scheduler, {.devices = std::move(devices)}, std::vector<KnownEntry>(count),
+        read_networks(cluster, scheduler, {.devices = std::move(devices)}, std::vector<KnownEntry>(count), {},
                       [&](Result<PreparedClaim> one) { outcome = std::move(one); });
     EXPECT_FALSE(outcome);
     scheduler.advance(Millis{1'000});
@@ -139,10 +187,11 @@ struct ReadNetworksTest : testing::Test {
 TEST_F(ReadNetworksTest, EachDefinitionIsAskedForOnceAndOnlyWhereOneIsNamed) {
   put("a", R"({"cniVersion":"1.0.0","type":"sriov"})");
   put("b", R"({"cniVersion":"1.0.0","type":"macvlan"})");
-  PreparedDevice looks_on = device("0000:03:00.5", "", "absent");
+  PreparedDevice looks_on = device("0000:03:00.5", "", "absent"), parent = shared("eth3");
+  parent.config.nad_name = "b";
   looks_on.is_admin = true;
-  const auto claim = read({device("0000:03:00.2", "eth2", "a"), device("0000:03:00.3", "eth3", "b"),
-                           device("0000:03:00.4", "eth4", "a"), looks_on, device("0000:03:00.6", "", "")});
+  const auto claim = read({device("0000:03:00.2", "eth2", "a"), parent, device("0000:03:00.4", "eth4", "a"),
+                           looks_on, device("0000:03:00.6", "", "")});
   ASSERT_TRUE(claim.ok()) << claim.error().what;
   EXPECT_NE(claim->devices[0].network.find("sriov"), std::string::npos);
   EXPECT_NE(claim->devices[1].network.find("\"master\":\"eth3\""), std::string::npos);
