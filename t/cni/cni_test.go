@@ -27,6 +27,13 @@ type told struct {
 }
 
 func TestMain(m *testing.M) {
+	if arguments := os.Getenv(withLibcni); arguments != "" {
+		if err := addWithLibcni(arguments); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	directory := os.Getenv(pluginDirectory)
 	if directory == "" || os.Getenv("CNI_COMMAND") == "" {
 		os.Exit(m.Run())
@@ -108,6 +115,17 @@ func write(t *testing.T, path string, content any) string {
 	return path
 }
 
+func listOfPlugins(config string) (*libcni.NetworkConfigList, error) {
+	if strings.Contains(config, `"plugins"`) {
+		return libcni.NetworkConfFromBytes([]byte(config))
+	}
+	one, err := libcni.NetworkPluginConfFromBytes([]byte(config))
+	if err != nil {
+		return nil, err
+	}
+	return libcni.ConfListFromConf(one)
+}
+
 func newWorld(t *testing.T, config string, says map[string]string, with attachment) *world {
 	directory := t.TempDir()
 	self, err := os.Executable()
@@ -122,15 +140,7 @@ func newWorld(t *testing.T, config string, says map[string]string, with attachme
 	}
 	t.Setenv(pluginDirectory, directory)
 	t.Setenv("CNI_IFNAME", "of the caller's own")
-	var list *libcni.NetworkConfigList
-	if strings.Contains(config, `"plugins"`) {
-		list, err = libcni.NetworkConfFromBytes([]byte(config))
-	} else {
-		var one *libcni.PluginConfig
-		if one, err = libcni.NetworkPluginConfFromBytes([]byte(config)); err == nil {
-			list, err = libcni.ConfListFromConf(one)
-		}
-	}
+	list, err := listOfPlugins(config)
 	if err != nil {
 		t.Fatal(err)
 	}
