@@ -17,10 +17,6 @@ Error wrong(std::string_view field, const std::string& what) {
   return {Errc::kInvalid, std::string(field) + " " + what};
 }
 
-bool is_alphanumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 std::string joined(const std::vector<std::string_view>& texts) {
   return join(std::vector<std::string>(texts.begin(), texts.end()), ", ");
 }
@@ -105,25 +101,6 @@ Result<Unit> add_plugins(const Json& config, Network& network) {
 }
 
 }  // namespace
-
-bool is_cni_name(std::string_view text) {
-  return !text.empty() && text.size() <= 128 && is_alphanumeric(text[0]) &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return is_alphanumeric(c) || std::string_view("_.-").find(c) != std::string_view::npos;
-         });
-}
-
-bool is_plugin_type(std::string_view text) {
-  return !text.empty() && text.size() <= 128 && text != "." && text != ".." &&
-         std::all_of(text.begin(), text.end(),
-                     [](char c) { return c > ' ' && c < '\x7f' && c != '/' && c != '\\'; });
-}
-
-bool is_interface_name(std::string_view text) {
-  return !text.empty() && text.size() <= 15 && text != "." && text != ".." && is_utf8(text) &&
-         std::none_of(text.begin(), text.end(),
-                      [](char c) { return c == '/' || c == ':' || c == '\x7f' || (c >= '\0' && c <= ' '); });
-}
 
 Result<Network> decode_network(std::string_view config, std::string_view name) {
   auto json = kube::decode_json(config, kConfigLimits);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cni/names.h"
 #include "cni/result.h"
 #include "kube/json.h"
 #include "reactor/base/result.h"
@@ -68,12 +69,5 @@ std::string input_for(const Network& network, size_t index, const Attachment& at
 std::vector<std::string> environment_for(Command command, const Attachment& attachment,
                                          const std::vector<std::string>& directories,
                                          const std::vector<std::string>& ours);
-
-/// [a-zA-Z0-9][a-zA-Z0-9_.-]*, as libcni wants names of networks and containers; at most 128 bytes.
-bool is_cni_name(std::string_view text);
-/// A file name: no separator, no "." and "..", nothing that is not text; at most 128 bytes.
-bool is_plugin_type(std::string_view text);
-/// A name that the kernel gives an interface: 1 to 15 bytes, no '/', ':' or white space.
-bool is_interface_name(std::string_view text);
 
 }  // namespace sliced::cni

@@ -6,7 +6,7 @@
 #include <array>
 #include <map>
 
-#include "cni/network.h"
+#include "cni/names.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cni {
@@ -19,6 +19,7 @@ using Context = FieldContext;
 
 constexpr size_t kTextMax = 253;
 constexpr size_t kPathMax = 1'024;
+constexpr size_t kFreeTextMax = 16u << 10;  // of a plugin without a table
 
 bool is_printable(std::string_view text, size_t size_max) {
   return text.size() <= size_max && is_utf8(text) && std::none_of(text.begin(), text.end(), [](char c) {
@@ -691,7 +692,7 @@ Result<kube::Json> read_fields(const kube::Json& object, std::span<const Field> 
 Result<kube::Json> read_free(const kube::Json& value, const std::string& path, const FieldContext& context) {
   using namespace plugin_tables;
   if (value.string() != nullptr)
-    return is_printable(*value.string(), kConfigBytesMax)
+    return is_printable(*value.string(), kFreeTextMax)
                ? Result<Json>(value)
                : wrong_value(path, value, "text without control characters");
   if (value.array() != nullptr) {
