@@ -6,8 +6,10 @@
 
 namespace sliced::kubelet {
 
-const std::string& mac_for(Binding what, const PreparedDevice& device) {
-  return what == Binding::kBind && !device.mac.empty() ? device.mac : device.vfio->original_mac;
+std::string mac_for(Binding what, const PreparedDevice& device) {
+  if (what == Binding::kBind && !device.mac.empty()) return device.mac;
+  const std::string& original = device.vfio->original_mac;
+  return original == kNoMac || decode_mac(original) ? original : "";
 }
 
 std::string own_mac_of(const PreparedDevice& device) {
@@ -18,7 +20,7 @@ std::string own_mac_of(const PreparedDevice& device) {
 
 Result<std::string> bind_or_restore(const Host& host, Binding what, const PreparedDevice& device,
                                     const std::vector<PreparedDevice>& together) {
-  const std::string& mac = mac_for(what, device);
+  const std::string mac = mac_for(what, device);
   if (what == Binding::kBind) {
     auto group = host.bind(device, together);
     if (!group || mac.empty()) return group;

@@ -44,8 +44,8 @@ class HostBinder final : public Binder {
 };
 
 /// The address that the PF is to give the VF with it; "" it stays as it is. A machine never finds one that another pod
-/// has asked for.
-const std::string& mac_for(Binding what, const PreparedDevice& device);
+/// has asked for. An original one that no function can be given is left out.
+std::string mac_for(Binding what, const PreparedDevice& device);
 /// The address that its interface had, to be given back with its driver; "" it had none, or one that no interface can be
 /// given (InfiniBand, all zeros).
 std::string own_mac_of(const PreparedDevice& device);

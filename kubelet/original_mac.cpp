@@ -55,7 +55,7 @@ Result<OriginalMac> decode_original_mac(std::string_view text) {
 }
 
 std::string original_mac(const OriginalMac* kept, const std::string& now) {
-  if (kept == nullptr) return now;
+  if (kept == nullptr) return original_macs::is_mac(now) ? now : "";
   if (!kept->mac.empty()) return kept->mac;
   const bool is_set_since = !kept->left.empty() && !now.empty() && now != kept->left;
   return is_set_since ? now : "";

@@ -30,7 +30,7 @@ std::string encode_original_mac(const OriginalMac& value);
 Result<OriginalMac> decode_original_mac(std::string_view text);
 
 /// The address to give back to the VF; "" unknown. kept: of its file; null: there is none, so the PF still enforces its own.
-/// now: what the PF enforces; "" it was not read.
+/// now: what the PF enforces; "" it was not read. One that could not be given back (multicast) is unknown as well.
 std::string original_mac(const OriginalMac* kept, const std::string& now);
 
 /// The directory of these files, which is nobody else's. Every call blocks, and is for a worker.

@@ -247,6 +247,11 @@ TEST(BindOrders, AreReadAsTheyWereWritten) {
       ASSERT_TRUE(read) << mac << ": " << read.error().what;
       EXPECT_EQ(read->devices[1], (PreparedDevice{.pci = "0000:03:00.2", .vfio = VfioBinding{"igbvf"}}));
     }
+  machine.vfio->original_mac = "01:00:5e:00:00:01";
+  const auto restored = decode_order(arguments_of(Binding::kRestore, {machine}));
+  ASSERT_TRUE(restored) << restored.error().what;
+  EXPECT_EQ(mac_for(Binding::kRestore, restored->devices[0]), "");
+  EXPECT_TRUE(decode_order(arguments_of(Binding::kBind, {machine})));
   using Arguments = std::vector<std::string>;
   for (const Arguments& bad : {Arguments{},
                                {"unbind"},

@@ -70,6 +70,8 @@ TEST_F(OriginalMacFilesTest, NoNameLeadsOutside) {
 TEST(OriginalMac, AnUnknownOneIsReplacedByNoLaterReadingButWhatTheHostSet) {
   EXPECT_EQ(original_mac(nullptr, "02:00:00:00:00:01"), "02:00:00:00:00:01");
   EXPECT_EQ(original_mac(&kOne, "02:00:00:00:00:01"), kOne.mac);
+  EXPECT_EQ(original_mac(nullptr, std::string(kNoMac)), kNoMac);
+  EXPECT_EQ(original_mac(nullptr, "01:00:5e:00:00:01"), "") << "it could not be given back";
   OriginalMac unknown{.pci = kOne.pci};
   EXPECT_EQ(original_mac(&unknown, "02:00:00:00:00:01"), "");
   unknown.left = "02:00:00:00:00:01";
