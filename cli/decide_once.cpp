@@ -1,5 +1,6 @@
 #include "cli/decide_once.h"
 
+#include "cli/prepared_facts.h"
 #include "cli/signs.h"
 
 namespace sliced::cli {
@@ -9,6 +10,9 @@ std::unique_ptr<daemon::Daemon> decide_once(Process& process, const config::Opti
   daemon->permit_looks();
   if (const std::string awaited = awaited_now(process, options); !awaited.empty())
     daemon->await_configuration(awaited);
+  // The daemon that runs here decides over the facts from before a device was bound or moved for a pod.
+  const std::string boot_id = process.host->read("proc/sys/kernel/random/boot_id").value_or("");
+  for (const auto& [id, facts] : read_prepared(boot_id, options).held) daemon->hold("checkpoint", facts);
   daemon->start();
   std::vector<std::string> missing;
   const auto is_decided = [&] { return daemon->decision() != nullptr && !daemon->decision()->awaits_pods; };

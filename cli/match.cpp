@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/host_once.h"
 #include "cli/matches.h"
+#include "cli/prepared_facts.h"
 #include "cli/process.h"
 #include "cli/show.h"
 #include "cli/slice_sources.h"
@@ -55,10 +56,11 @@ int match_this_host(const cel::Program& program, const config::Options& options)
   auto process = Process::open_host_only(options);
   if (!process) return complain(process.error().what), kExitError;
   const hotplug::InventoryPtr inventory = read_host_once(**process);
-  const int status =
-      inventory == nullptr
-          ? kExitError
-          : tell(match_host(program, *inventory, options.exposure_driver_name), true, options.output);
+  const int status = inventory == nullptr
+                         ? kExitError
+                         : tell(match_host(program, *with_prepared(inventory, options).inventory,
+                                           options.exposure_driver_name),
+                                true, options.output);
   return (*process)->leave(status);
 }
 

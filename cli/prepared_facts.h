@@ -6,19 +6,28 @@
 
 #include "config/options.h"
 #include "hotplug/facts.h"
+#include "hotplug/held_facts.h"
 
 namespace sliced::cli {
 
 /// Where the daemon with these options keeps its record.
 std::string checkpoint_path(const config::Options& options);
 
+struct PreparedFacts {
+  hotplug::HeldFacts held;         // facts of before a device was bound or moved
+  std::set<std::string> prepared;  // ids of devices
+};
+
+/// Reads the record below --kubelet-plugins-directory-path. One of another boot counts as none. A record that cannot be
+/// read or decoded counts as none, and stderr names it with the consequence. Blocks.
+PreparedFacts read_prepared(const std::string& boot_id, const config::Options& options);
+
 struct HostWithPrepared {
   hotplug::InventoryPtr inventory;
   std::set<std::string> prepared;  // ids of devices
 };
 
-/// Reads the record below --kubelet-plugins-directory-path. Of another boot it says nothing; one that cannot be read
-/// is told on stderr, and is none. Blocks.
+/// The host as the daemon sees it: read_prepared() laid over it.
 HostWithPrepared with_prepared(hotplug::InventoryPtr host, const config::Options& options);
 
 }  // namespace sliced::cli

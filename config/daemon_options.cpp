@@ -99,9 +99,11 @@ constexpr OptionInfo kDaemonOptions[] = {
          .env = "KUBELET_PLUGINS_DIRECTORY_PATH",
          .file_key = "kubeletPluginsDirectoryPath",
          .placeholder = "PATH",
-         .commands = bit(Command::kRun) | bit(Command::kDrift),
+         .commands = bit(Command::kRun) | bit(Command::kDrift) | bit(Command::kExplain) |
+                     bit(Command::kPlan) | bit(Command::kMatch),
          .help =
-             "The kubelet's directory with a folder for each plugin; ours have the names of the drivers."}),
+             "The kubelet's directory with a folder for each plugin; ours have the names of the drivers. Commands other "
+             "than run read there which devices pods hold."}),
     option<&Options::kubelet_registrar_directory, parse_path>(
         {.name = "kubelet-registrar-directory-path",
          .env = "KUBELET_REGISTRAR_DIRECTORY_PATH",

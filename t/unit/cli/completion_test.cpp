@@ -40,7 +40,7 @@ TEST(CompletionScript, BashCompletes) {
       {"sliced plan -o j", 3, "json "},
       {"sliced plan --log-format journald -", 4,
        "--cluster --node-name --node-labels --namespace -n --node-state-namespace --host --config -c --sriov-driver-name "
-       "--exposure-driver-name --scheduler-version --until-configured --pod-name --pod-namespace --kinds-off --readiness --log-format --log-level --output -o --help -h "},
+       "--exposure-driver-name --scheduler-version --kubelet-plugins-directory-path --until-configured --pod-name --pod-namespace --kinds-off --readiness --log-format --log-level --output -o --help -h "},
       {"sliced completion b", 2, "bash "},
       {"sliced match --s", 2, "--sriov-driver-name --slices "},
       {"sliced run --log-format = js", 4, "json "},
