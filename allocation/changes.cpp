@@ -85,7 +85,8 @@ class Candidates {
       fill(change);
       out_.push_back(std::move(change));
     };
-    add_taints(request, add);
+    if (request.source.empty())
+      add_taints(request, add);  // nothing in a pod tolerates for an extended resource
     for (const auto& [key, amount] : request.capacity) {
       // Without the key a device gives what it gives by default, which may be all: not where less would do.
       add(has_capacity(key) ? Asks::kLessCapacity : Asks::kNoCapacity,
@@ -248,7 +249,9 @@ std::string_view name_of(Asks asks) {
 
 std::string describe(const Change& change, const Scene& scene) {
   const Request* request = find_request(scene, change);
-  const std::string whose = "request " + change.request + " of claim " + change.claim;
+  const bool is_extended = request != nullptr && !request->source.empty();
+  const std::string whose =
+      is_extended ? request->source : "request " + change.request + " of claim " + change.claim;
   switch (change.asks) {
     case Asks::kCompletePools: {
       std::vector<std::string> names;
@@ -275,18 +278,26 @@ std::string describe(const Change& change, const Scene& scene) {
         }
       return "";
     case Asks::kFewer:
+      if (is_extended) return whose + ": ask for " + std::to_string(request->count - change.count) + " fewer";
       return "let " + whose + " ask for " + std::to_string(change.count) + " and not for " +
              std::to_string(request->count);
     case Asks::kNoSelector:
       return "loosen selectors[" + std::to_string(change.index) + "] of " + whose + ": " +
              request->selectors[change.index];
     case Asks::kNoClassSelector:
-      return "loosen selectors[" + std::to_string(change.index) + "] of DeviceClass " + change.device_class +
-             ": " + scene.classes.at(change.device_class).selectors[change.index];
+      return "have a policy offer devices that DeviceClass " + change.device_class +
+             " selects, or ask for another DeviceClass: selectors[" + std::to_string(change.index) + "] is " +
+             scene.classes.at(change.device_class).selectors[change.index];
     case Asks::kMakeClass:
       return "create DeviceClass " + change.device_class;
     case Asks::kNoRequest:
-      return "do without " + whose + ": no other change makes room for it here";
+      for (const Claim& claim : scene.claims)
+        for (const RequestGroup& group : claim.requests)
+          if (claim.id() == change.claim && group.name == change.request && !group.alternatives.empty() &&
+              !group.alternatives.front().source.empty())
+            return "have more devices offered here for \"" + group.alternatives.front().source +
+                   "\": no other change makes room for it";
+      return "have more devices offered here for " + whose + ": no other change makes room for it";
   }
   return "";
 }

@@ -132,6 +132,7 @@ Result<DeviceClass> decode_device_class(const kube::Json& object) {
   return decode<DeviceClass>(object, [](const Fields& root, DeviceClass& out) {
     out.selectors = read_selectors(root["spec"]["selectors"], out.unknown);
     out.extended_resource = root["spec"]["extendedResourceName"].text();
+    out.created = root["metadata"]["creationTimestamp"].text();
   });
 }
 

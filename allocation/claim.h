@@ -33,6 +33,7 @@ struct DeviceClass {
   std::string name;
   std::vector<std::string> selectors;  // CEL
   std::string extended_resource;       // by whose name containers ask for it without a claim; "" none
+  std::string created;                 // metadata.creationTimestamp, RFC 3339 in UTC
   std::vector<std::string> unknown;
   bool operator==(const DeviceClass&) const = default;
 };
@@ -49,6 +50,8 @@ struct Request {
   bool admin_access = false;
   std::vector<Toleration> tolerations;
   std::map<std::string, kube::Quantity> capacity;
+  /// Of extended resources: "container app asks for 2 of example.com/vf"; "" of a claim's own requests.
+  std::string source;
   bool operator==(const Request&) const = default;
 };
 
@@ -93,8 +96,9 @@ struct Claim {
   std::vector<Constraint> constraints;
   std::optional<Allocation> allocation;
   std::vector<std::string>
-      users;            // names of the pods in status.reservedFor; other consumers as "plural/name"
-  bool is_made = true;  // false: it will be, from a template
+      users;                 // names of the pods in status.reservedFor; other consumers as "plural/name"
+  bool is_made = true;       // false: it will be, from a template or by the scheduler
+  bool is_extended = false;  // of the pod's extended resources (allocation/extended.h)
   std::vector<std::string> unknown;
   std::string id() const { return namespace_ + "/" + name; }
   bool operator==(const Claim&) const = default;

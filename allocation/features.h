@@ -9,7 +9,7 @@ namespace sliced::allocation {
 
 /// k8s.io/dynamic-resource-allocation/structured Features; what is alpha there is left out, for it is off.
 /// KEPs: 5018 (admin access), 4816 (prioritized list), 4815 (partitionable devices), 5055 (taints and their
-///       rules), 5007 (binding conditions), 5075 (consumable capacity).
+///       rules), 5007 (binding conditions), 5075 (consumable capacity), 5004 (extended resources by DRA).
 struct Features {
   bool admin_access = true;
   bool prioritized_list = true;       // firstAvailable
@@ -18,6 +18,7 @@ struct Features {
   bool taint_rules = true;  // DeviceTaintRules
   bool binding_conditions = true;
   bool consumable_capacity = true;  // shared devices, capacity requests
+  bool extended_resources = true;   // that DeviceClasses provide
   bool fractional_range = false;    // beside servers of 1.36 the one of 1.37 has it off
   bool operator==(const Features&) const = default;
 };
@@ -25,7 +26,7 @@ struct Features {
 /// Of "v1.36.3", as /version has it in gitVersion, or "1.36+"; nullopt where the text is no version, or is
 /// not of 1.x. Releases after 1.37 count as that one, but for fractional ranges, of which it is known when they come.
 /// Source: pkg/features of k8s.io/kubernetes. 1.36 has turned partitionable devices, taints, binding
-///         conditions and consumable capacity on, 1.37 DeviceTaintRules; the other two are on in all of
+///         conditions, consumable capacity and extended resources on, 1.37 DeviceTaintRules; the other two are on in all of
 ///         resource.k8s.io/v1. Fractional ranges are on where --min-compatibility-version is 1.37 at least,
 ///         and by default that is the release before: from 1.38 on.
 std::optional<Features> features_of(std::string_view version);

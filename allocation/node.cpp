@@ -4,6 +4,7 @@
 
 #include "allocation/fields.h"
 #include "kube/object_meta.h"
+#include "kube/quantity.h"
 #include "reactor/base/text.h"
 
 namespace sliced::allocation {
@@ -11,12 +12,24 @@ namespace {
 
 constexpr std::string_view kUnschedulable = "node.kubernetes.io/unschedulable";
 
-void read_resources(const Fields& container, std::vector<std::string>& out) {
+constexpr __int128 kNanosOfOne = 1'000'000'000;
+
+// A whole number of them; 0 of what is none.
+int64_t read_count(const Fields& amount) {
+  const auto found = kube::Quantity::decode(*amount.value());
+  if (!found) return amount.wrong(found.error().what), 0;
+  if (found->nanos() % kNanosOfOne != 0) return 0;
+  return static_cast<int64_t>(found->nanos() / kNanosOfOne);
+}
+
+Container read_container(const Fields& item, bool is_init) {
+  Container out{.name = item["name"].text(), .is_init = is_init};
+  out.is_sidecar = is_init && item["restartPolicy"].text() == "Always";
   for (const char* kind : {"requests", "limits"})
-    container["resources"][kind].each_member([&](const std::string& key, const Fields&) {
-      if (key.find('/') != std::string::npos && std::find(out.begin(), out.end(), key) == out.end())
-        out.push_back(key);
+    item["resources"][kind].each_member([&](const std::string& key, const Fields& amount) {
+      if (amount.is_there()) out.resources.emplace(key, read_count(amount));
     });
+  return out;
 }
 
 void read_claims(const Fields& root, Pod& out) {
@@ -55,8 +68,10 @@ void read_pod(const Fields& root, Pod& out) {
         {item["key"].text(), item["operator"].text(), item["value"].text(), item["effect"].text()});
   });
   spec["schedulingGates"].each([&](const Fields& item) { out.gates.push_back(item["name"].text()); });
-  for (const char* kind : {"containers", "initContainers"})
-    spec[kind].each([&](const Fields& item) { read_resources(item, out.extended_resources); });
+  for (const bool is_init : {true, false})
+    spec[is_init ? "initContainers" : "containers"].each(
+        [&](const Fields& item) { out.containers.push_back(read_container(item, is_init)); });
+  out.extended_claim = root["status"]["extendedResourceClaimStatus"]["resourceClaimName"].text();
   read_claims(root, out);
 }
 
@@ -68,7 +83,11 @@ Result<Node> decode_node(const kube::Json& object) {
   Node out;
   out.view = {meta->name, meta->labels};
   Error error{Errc::kInvalid, ""};
-  const Fields spec = Fields(&object, "", error)["spec"];
+  const Fields root(&object, "", error);
+  const Fields spec = root["spec"];
+  root["status"]["allocatable"].each_member([&](const std::string& key, const Fields& amount) {
+    if (key.find('/') != std::string::npos && amount.is_there()) out.extended[key] = read_count(amount);
+  });
   spec["taints"].each([&](const Fields& item) {
     out.taints.push_back({item["key"].text(), item["value"].text(), item["effect"].text()});
   });

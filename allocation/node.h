@@ -1,5 +1,7 @@
 #pragma once
 // Node and Pod (core/v1) as far as they decide where a pod with claims can go.
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,10 +13,13 @@
 
 namespace sliced::allocation {
 
-/// Room and conditions are not read: they are for other plugins of the scheduler to judge.
+/// Conditions and room (cpu, memory) are not read: they are for other plugins of the scheduler to judge.
 struct Node {
   kube::NodeView view;              // name and labels
   std::vector<kube::Taint> taints;  // of the node; an unschedulable one has a taint for it
+  /// status.allocatable of names with a slash: what device plugins provide.
+  std::map<std::string, int64_t> extended;
+  bool is_known = true;  // false: only its name, from a ResourceSlice; Nodes could not be read
   bool operator==(const Node&) const = default;
 };
 
@@ -27,8 +32,18 @@ struct PodClaim {
   bool operator==(const PodClaim&) const = default;
 };
 
-/// A pod as kube-scheduler reads it. Extended resources are those of containers and init containers, of
-/// requests and limits alike.
+/// A container as far as it asks for resources.
+struct Container {
+  std::string name;
+  bool is_init = false, is_sidecar = false;  // a sidecar: an init container with restartPolicy Always
+  /// resources.requests, and limits of which there is no request, as the API server's defaulting has it. Whole numbers;
+  /// what is none (cpu: 500m) is 0.
+  std::map<std::string, int64_t> resources;
+  bool ends() const { return is_init && !is_sidecar; }
+  bool operator==(const Container&) const = default;
+};
+
+/// A pod as kube-scheduler reads it.
 struct Pod {
   std::string namespace_, name;
   std::string node_name;  // where it is bound to; "" pending
@@ -37,9 +52,10 @@ struct Pod {
   std::optional<kube::NodeSelector> affinity;  // required, of nodes
   std::vector<Toleration> tolerations;
   std::vector<PodClaim> claims;
-  std::vector<std::string> extended_resources;  // that its containers ask for: names with a slash
-  std::vector<std::string> gates;               // schedulingGates
-  std::string scheduler;                        // "" or default-scheduler
+  std::vector<Container> containers;  // init containers first, each in the pod's order
+  std::string extended_claim;         // status.extendedResourceClaimStatus.resourceClaimName; "" none
+  std::vector<std::string> gates;     // schedulingGates
+  std::string scheduler;              // "" or default-scheduler
   std::string id() const { return namespace_ + "/" + name; }
   bool operator==(const Pod&) const = default;
 };

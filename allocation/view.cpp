@@ -16,6 +16,20 @@ std::string holder_of(const Hold& hold) {
   return hold.claim->id() + (hold.claim->users.empty() ? "" : " (pod " + join(hold.claim->users, ", ") + ")");
 }
 
+// An attribute in another case or with a slip is an absent one to the expression.
+std::string with_near_attribute(std::string error, const Candidate& candidate) {
+  constexpr std::string_view kAbsent = "no such key: ";
+  const size_t at = error.find(kAbsent);
+  if (at == std::string::npos) return error;
+  std::string_view word = std::string_view(error).substr(at + kAbsent.size());
+  word = word.substr(0, word.find_first_of(" ,;:)\n"));
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : candidate.device->attributes)
+    if (const std::string_view text = name; true) names.push_back(text.substr(text.find('/') + 1));
+  const std::string near = nearest(word, names);
+  return near.empty() ? error : error + "; did you mean " + near + "?";
+}
+
 // Counters of one pool, with what is left of each.
 class Counting {
  public:
@@ -138,7 +152,7 @@ class Viewing {
       if (says == Says::kError) {
         add(Obstacle::kError, 0, candidate, [&] {
           return whose + " fails, selectors[" + std::to_string(i) +
-                 "]: " + scene_.selectors->error_of(selectors[i], candidate);
+                 "]: " + with_near_attribute(scene_.selectors->error_of(selectors[i], candidate), candidate);
         });
         return false;
       }

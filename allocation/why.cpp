@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <functional>
 
+#include "allocation/extended.h"
 #include "reactor/base/text.h"
 
 namespace sliced::allocation {
 namespace {
 
-constexpr size_t kAdviceMax = 3;
+constexpr size_t kAdviceMax = 3, kHintsMax = 5;
 // Nodes of which it is worked out what would help; of nodes that the pod is kept away from in small clusters alone.
 constexpr size_t kDetailedMax = 500;
 constexpr size_t kUsersMax = 256;  // ResourceClaimReservedForMaxSize
@@ -24,10 +25,12 @@ class Gathering {
     if (!one.claim.empty()) {
       if (const Claim* claim = find(cluster_.claims, pod.namespace_, one.claim))
         return out_.claims.push_back(*claim);
+      if (cluster_.denied.contains("resourceclaims")) return;
       return out_.everywhere.push_back("there is no ResourceClaim " + pod.namespace_ + "/" + one.claim +
                                        ", which the pod names");
     }
     const Claim* found = find(cluster_.templates, pod.namespace_, one.template_);
+    if (found == nullptr && cluster_.denied.contains("resourceclaimtemplates")) return;
     if (found == nullptr)
       return out_.everywhere.push_back("there is no ResourceClaimTemplate " + pod.namespace_ + "/" +
                                        one.template_ + ", which the pod names");
@@ -36,6 +39,22 @@ class Gathering {
                               " yet: kube-controller-manager does that, and its log says why it did not");
     out_.claims.push_back(*found);
     out_.claims.back().name = pod.name + "-" + one.name;
+  }
+  // What all of the pod's extended resources are, wherever a node leaves them to DeviceClasses.
+  void add_extended(const Pod& pod) {
+    const auto is_it = [&](const Claim& one) {
+      return one.name == pod.extended_claim && one.namespace_ == pod.namespace_;
+    };
+    if (!pod.node_name.empty()) {
+      const auto made = std::find_if(cluster_.claims.begin(), cluster_.claims.end(), is_it);
+      if (made != cluster_.claims.end()) out_.claims.push_back(*made);
+      return;
+    }
+    if (!cluster_.features.extended_resources) return;
+    std::set<std::string> resources;
+    for (const auto& [resource, count] : extended_requests(pod)) resources.insert(resource);
+    Claim claim = extended_claim(pod, resources, ResourceClasses(cluster_.classes));
+    if (!claim.requests.empty()) out_.claims.push_back(std::move(claim));
   }
   void add_classes() {
     for (const Claim& claim : out_.claims)
@@ -60,9 +79,13 @@ class Gathering {
         out_.unsure.push_back("DeviceClass " + found->name + ": " + what + ", which is not known here");
       return out_.classes.push_back(*found);
     }
-    if (!is_waiting(claim)) return;
+    if (!is_waiting(claim) || cluster_.denied.contains("deviceclasses")) return;
+    std::vector<std::string_view> names;
+    for (const DeviceClass& one : cluster_.classes) names.push_back(one.name);
+    const std::string near = nearest(request.device_class, names);
     std::string line = "there is no DeviceClass " + request.device_class + ", which request " +
-                       request_id(group, request) + " of claim " + claim.id() + " names";
+                       request_id(group, request) + " of claim " + claim.id() + " names" +
+                       (near.empty() ? "" : "; did you mean " + near + "?");
     const bool is_said =
         std::find(out_.everywhere.begin(), out_.everywhere.end(), line) != out_.everywhere.end();
     if (!is_said) out_.everywhere.push_back(std::move(line));
@@ -76,30 +99,34 @@ class Gathering {
 class Asking {
  public:
   Asking(const Cluster& cluster, Answer& out)
-      : out_(out),
+      : cluster_(cluster),
+        out_(out),
         is_small_(cluster.nodes.size() <= kDetailedMax),
         index_(out.slices),
         held_(held_by(cluster.claims, cluster.features)),
+        resource_classes_(cluster.classes),
         selectors_(cluster.effort_max) {
     scene_.held = &held_;
     scene_.selectors = &selectors_;
     scene_.features = cluster.features;
     for (const DeviceClass& one : out.classes) scene_.classes[one.name] = one;
     for (const Claim& claim : out.claims)
-      if (is_waiting(claim)) scene_.claims.push_back(claim);
+      if (is_waiting(claim) && !claim.is_extended) scene_.claims.push_back(claim);
+    if (out.pod) extended_ = extended_requests(*out.pod);
   }
 
   NodeAnswer ask(const Node& node) {
     NodeAnswer out;
     out.name = node.view.name;
-    if (out_.pod) out.kept_away = keeps_away(*out_.pod, node);
+    if (out_.pod && node.is_known) out.kept_away = keeps_away(*out_.pod, node);
     for (const Claim& claim : out_.claims)
-      if (out.kept_away.empty() && claim.allocation && claim.allocation->nodes &&
+      if (node.is_known && out.kept_away.empty() && claim.allocation && claim.allocation->nodes &&
           !kube::match_node(*claim.allocation->nodes, node.view).matched)
         out.kept_away = "claim " + claim.id() + " is allocated, for other nodes";
+    Scene scene = scene_;
+    const std::string by_plugin = ask_extended(node, scene, out);
     if (selectors_.is_spent()) return not_looked_at(std::move(out));
     const std::vector<Pool> pools = gather_pools(index_, node.view, scene_.features);
-    Scene scene = scene_;
     scene.pools = &pools;
     Outcome outcome = search(scene);
     out.found = outcome.found;
@@ -108,6 +135,7 @@ class Asking {
     tell_of_pools(pools, out);
     if (selectors_.is_spent()) return not_looked_at(std::move(out));
     out.requests = view_requests(scene);
+    if (out.found == Found::kNo || out.found == Found::kError) count_classes(scene, out);
     if (out.found == Found::kNo || out.found == Found::kError) {
       const bool is_looked_into = out.kept_away.empty() || is_small_;
       if (detailed_ < kDetailedMax && is_looked_into && !selectors_.is_half_spent())
@@ -117,6 +145,7 @@ class Asking {
     }
     if (selectors_.is_spent()) return not_looked_at(std::move(out));
     selectors_.forget();
+    if (out.found == Found::kYes && !by_plugin.empty()) out.found = Found::kUnsure, out.unsure = by_plugin;
     return out;
   }
   /// Of which it would have taken too long.
@@ -132,6 +161,41 @@ class Asking {
     out.found = Found::kUnsure;
     out.changes.is_known = false;
     return out;
+  }
+  // Extended resources on this node: those of which its device plugins provide none are a claim's, by a DeviceClass.
+  // Returns why it cannot be said whether device plugins have enough; "" they need not.
+  std::string ask_extended(const Node& node, Scene& scene, NodeAnswer& out) const {
+    std::set<std::string> by_class;
+    std::string by_plugin;
+    for (const auto& [resource, count] : extended_) {
+      const DeviceClass* of = resource_classes_.find(resource);
+      const auto found = node.extended.find(resource);
+      const int64_t there = found == node.extended.end() ? 0 : found->second;
+      if (of != nullptr && scene.features.extended_resources && there == 0) {
+        by_class.insert(resource);
+        continue;
+      }
+      if (there >= count) {
+        by_plugin = "a device plugin of the node provides " + std::to_string(there) + " of " + resource +
+                    "; how many of them pods use is not read";
+        continue;
+      }
+      if (!out.kept_away.empty()) continue;
+      if (!node.is_known || cluster_.denied.contains("deviceclasses")) {
+        by_plugin = "who provides " + resource + " is not known";
+        continue;
+      }
+      if (found != node.extended.end())
+        out.kept_away = "the pod asks for " + std::to_string(count) + " of " + resource +
+                        ", and the node's device plugin provides " + std::to_string(there);
+      else if (of != nullptr)
+        out.kept_away = "no device plugin of the node provides " + resource + "; DeviceClass " + of->name +
+                        " provides it from Kubernetes 1.36 on";
+      else
+        out.kept_away = "neither a DeviceClass nor a device plugin of the node provides " + resource;
+    }
+    if (!by_class.empty()) scene.claims.push_back(extended_claim(*out_.pod, by_class, resource_classes_));
+    return by_plugin;
   }
   static void tell_of_pools(const std::vector<Pool>& pools, NodeAnswer& out) {
     for (const Pool& pool : pools) {
@@ -153,14 +217,99 @@ class Asking {
     for (const Change& change : out.changes.alone) out.alone_text.push_back(describe(change, scene));
   }
 
+  // Of requests that match nothing here: which classes would.
+  void count_classes(const Scene& scene, const NodeAnswer& node) {
+    for (const Claim& claim : scene.claims)
+      for (const RequestGroup& group : claim.requests)
+        for (const Request& request : group.alternatives) {
+          const std::string id = request_id(group, request);
+          const auto view = std::find_if(node.requests.begin(), node.requests.end(), [&](const auto& one) {
+            return one.claim == claim.id() && one.request == id;
+          });
+          if (view == node.requests.end() || view->matching > 0) continue;
+          for (const DeviceClass& one : cluster_.classes)
+            if (one.name != request.device_class)
+              count_class(scene, claim.id() + ", request " + id, request, one);
+        }
+  }
+  void count_class(const Scene& scene, const std::string& whose, const Request& request,
+                   const DeviceClass& of) {
+    const auto takes = [&](const std::vector<std::string>& selectors, const Candidate& candidate) {
+      return std::all_of(selectors.begin(), selectors.end(), [&](const std::string& one) {
+        return selectors_.ask(one, candidate) == Says::kYes;
+      });
+    };
+    for (const Pool& pool : *scene.pools) {
+      if (!pool.is_usable()) continue;
+      for (const Candidate& one : pool.devices) {
+        if (selectors_.is_half_spent()) return;
+        if (one.is_here && takes(of.selectors, one) && takes(request.selectors, one))
+          fitting_[whose][of.name].insert(one.device);
+      }
+    }
+  }
+
+ public:
+  /// Lines that name the classes that match devices for requests which match none on any node.
+  std::vector<std::string> hints() const {
+    std::vector<std::string> out;
+    for (const auto& [whose, classes] : fitting_) {
+      const bool is_matched = std::any_of(out_.nodes.begin(), out_.nodes.end(), [&](const NodeAnswer& node) {
+        return std::any_of(node.requests.begin(), node.requests.end(), [&](const RequestView& view) {
+          return view.claim + ", request " + view.request == whose && view.matching > 0;
+        });
+      });
+      if (is_matched) continue;
+      std::vector<std::pair<size_t, std::string>> sorted;
+      for (const auto& [name, devices] : classes) sorted.emplace_back(devices.size(), name);
+      std::stable_sort(sorted.begin(), sorted.end(),
+                       [](const auto& a, const auto& b) { return a.first > b.first; });
+      std::vector<std::string> parts;
+      for (const auto& [devices, name] : sorted)
+        if (parts.size() < kHintsMax)
+          parts.push_back(name + " (" + std::to_string(devices) + (devices == 1 ? " device)" : " devices)"));
+      out.push_back("claim " + whose + ": DeviceClasses that match devices: " + join(parts, ", ") +
+                    (sorted.size() > kHintsMax ? " " + and_more(sorted.size() - kHintsMax, "class") : ""));
+    }
+    return out;
+  }
+
+ private:
+  const Cluster& cluster_;
+  std::map<std::string, std::map<std::string, std::set<const kube::Device*>>> fitting_;
   const Answer& out_;
   const bool is_small_;
   size_t detailed_ = 0, not_looked_at_ = 0;
   const SliceIndex index_;
   const Held held_;
+  const ResourceClasses resource_classes_;
+  std::map<std::string, int64_t> extended_;
   Selectors selectors_;
   Scene scene_;
 };
+
+// What may not be read, and what follows from it.
+void judge_denied(const Cluster& cluster, Answer& out) {
+  if (cluster.denied.empty()) return;
+  std::vector<std::string> missing;
+  for (const auto& [kind, permission] : cluster.denied) missing.push_back(permission);
+  out.unsure.insert(out.unsure.begin(), "permissions are missing: " + join(missing, ", ") +
+                                            "; the ClusterRole sliced-viewer grants them");
+  if (out.verdict == Verdict::kCan) out.verdict = Verdict::kUnsure;
+  if (out.verdict != Verdict::kPending || !out.everywhere.empty()) return;
+  // Without the claims of others devices are taken for free: what is too little then is too little. Without Nodes, slices
+  // of node selectors are nowhere.
+  const bool is_placed = std::none_of(out.slices.begin(), out.slices.end(), [](const SlicePtr& slice) {
+    return slice->is_per_device || slice->where.selector.has_value();
+  });
+  const bool is_certain = !cluster.denied.contains("deviceclasses") &&
+                          !cluster.denied.contains("resourceslices") &&
+                          !cluster.denied.contains("resourceclaimtemplates") &&
+                          (is_placed || !cluster.denied.contains("nodes")) &&
+                          std::none_of(out.nodes.begin(), out.nodes.end(),
+                                       [](const NodeAnswer& node) { return node.found == Found::kError; });
+  if (!is_certain) out.verdict = Verdict::kUnsure;
+}
 
 void judge(Answer& out) {
   bool is_unsure = false;
@@ -175,6 +324,18 @@ void judge(Answer& out) {
     out.verdict = Verdict::kUnsure;
 }
 
+// "" where it is nothing to advise: a DeviceClass belongs to all who use it.
+std::string advice_of(const NodeAnswer& node, size_t i, bool is_error) {
+  const Asks asks = node.changes.alone[i].asks;
+  const Change& change = node.changes.alone[i];
+  if (asks != Asks::kNoClassSelector && asks != Asks::kNoSelector) return node.alone_text[i];
+  if (!is_error) return asks == Asks::kNoSelector ? node.alone_text[i] : "";
+  return "guard selectors[" + std::to_string(change.index) + "] of " +
+         (asks == Asks::kNoClassSelector ? "DeviceClass " + change.device_class
+                                         : "request " + change.request + " of claim " + change.claim) +
+         " against attributes that a device lacks, by has() or .? and orValue()";
+}
+
 // Changes that are enough alone, on the node where least is asked; what keeps the pod away from a node is no reason to
 // change a claim.
 void advise(Answer& out) {
@@ -186,8 +347,8 @@ void advise(Answer& out) {
       if (is_error_only && node.found != Found::kError) continue;
       if (!is_error_only && !out.aborted_by.empty()) continue;
       for (size_t i = 0; i < node.changes.alone.size(); ++i)
-        found.emplace_back(node.changes.alone[i].asks,
-                           node.alone_text[i] + " (then it can run on " + node.name + ")");
+        if (const std::string text = advice_of(node, i, is_error_only); !text.empty())
+          found.emplace_back(node.changes.alone[i].asks, text + " (then it can run on " + node.name + ")");
     }
     std::stable_sort(found.begin(), found.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -207,8 +368,18 @@ void ask_nodes(const Cluster& cluster, Answer& out) {
   Asking asking(cluster, out);
   std::vector<const Node*> nodes;
   for (const Node& node : cluster.nodes) nodes.push_back(&node);
+  // Where Nodes may not be read, those that have slices are known by name.
+  std::map<std::string, Node> named;
+  if (cluster.denied.contains("nodes"))
+    for (const SlicePtr& slice : out.slices)
+      if (!slice->where.node_name.empty()) {
+        Node& node = named[slice->where.node_name];
+        node.view.name = slice->where.node_name;
+        node.is_known = false;
+      }
+  for (const auto& [name, node] : named) nodes.push_back(&node);
   std::sort(nodes.begin(), nodes.end(),
-            [](const Node* a, const Node* b) { return a->view.name < b->view.name; });
+            [](const Node* a, const Node* b) { return natural_less(a->view.name, b->view.name); });
   for (const Node* node : nodes) out.nodes.push_back(asking.ask(*node));
   if (const size_t left = asking.not_looked_at(); left > 0)
     out.unsure.push_back(std::to_string(left) + " of " + std::to_string(nodes.size()) +
@@ -220,12 +391,15 @@ void ask_nodes(const Cluster& cluster, Answer& out) {
   for (const Claim& claim : out.claims)
     for (const std::string& what : claim.unknown)
       out.unsure.push_back("claim " + claim.id() + ": " + what + ", which is not known here");
-  if (cluster.nodes.empty()) out.everywhere.push_back("there is no node");
+  if (cluster.nodes.empty() && !cluster.denied.contains("nodes"))
+    out.everywhere.push_back("there is no node");
   judge(out);
+  judge_denied(cluster, out);
   advise(out);
+  if (out.verdict == Verdict::kPending) out.hints = asking.hints();
 }
 
-void look_at_pod(const Cluster& cluster, const Pod& pod, Answer& out) {
+void look_at_pod(const Pod& pod, Answer& out) {
   for (const std::string& gate : pod.gates)
     out.everywhere.push_back("the pod has the scheduling gate " + gate +
                              ": it is not looked at before that is removed");
@@ -236,11 +410,6 @@ void look_at_pod(const Cluster& cluster, const Pod& pod, Answer& out) {
                                " pods already, and no more may");
   if (!pod.scheduler.empty() && pod.scheduler != "default-scheduler")
     out.unsure.push_back("the pod's scheduler is " + pod.scheduler + ", which may have rules of its own");
-  for (const std::string& resource : pod.extended_resources)
-    for (const DeviceClass& one : cluster.classes)
-      if (one.extended_resource == resource || "deviceclass.resource.kubernetes.io/" + one.name == resource)
-        out.unsure.push_back("a container asks for " + resource + ", which DeviceClass " + one.name +
-                             " gives: such requests are not looked at");
 }
 
 template <class T>
@@ -278,8 +447,9 @@ Answer why_pod(const Cluster& cluster, const Pod& pod) {
   out.pod = pod;
   Gathering gathering(cluster, out);
   for (const PodClaim& one : pod.claims) gathering.add(pod, one);
+  gathering.add_extended(pod);
   gathering.add_classes();
-  look_at_pod(cluster, pod, out);
+  look_at_pod(pod, out);
   if (!pod.node_name.empty()) return out.verdict = Verdict::kRuns, out.everywhere.clear(), out;
   ask_nodes(cluster, out);
   return out;

@@ -35,6 +35,9 @@ struct Cluster {
   std::vector<Claim> claims;     // of all namespaces
   std::vector<Claim> templates;  // is_made is false; of the pod's namespace at least
   Features features;
+  /// Kinds that may not be read, by their plural ("nodes"), with the permission that is missing in words ("list nodes").
+  /// Nothing is concluded from the absence of such an object: what depends on one is kUnsure.
+  std::map<std::string, std::string> denied;
   /// Objects that could not be read, each in words: what is said is not sure then.
   FirstFew<std::string> unread;
   uint64_t effort_max = kEffortMax;  // allocation/selectors.h
@@ -49,6 +52,7 @@ void add_object(const kube::Json& object, const std::string& default_namespace, 
 struct NodeAnswer {
   std::string name;
   std::string kept_away;  // why the pod cannot go there whatever its claims; "" nothing of what is looked at
+  std::string unsure;     // of kUnsure: why it cannot be said; "" too much would have to be tried
   Found found = Found::kNo;
   std::string error;                  // of kError
   std::vector<RequestView> requests;  // of claims that are still to be allocated
@@ -77,10 +81,13 @@ struct Answer {
   /// A node where allocating fails with an error: the scheduler gives the pod up for all nodes when it meets that.
   std::string aborted_by;
   std::vector<SlicePtr> slices;   // as the scheduler sees them: with the taints of DeviceTaintRules
-  std::vector<NodeAnswer> nodes;  // in the order of names
+  std::vector<NodeAnswer> nodes;  // by name, numbers in it as numbers (natural_less())
   /// Of kPending alone, and only where nothing stands in the way everywhere. Of nodes that the pod is kept
   /// away from there is none.
+  /// Never a change of a DeviceClass, which others use too, but for one that fails.
   std::vector<std::string> advice;  // the one change that would help; each alone is enough
+  /// Of kPending, for requests that match no device: which DeviceClasses match devices, in words.
+  std::vector<std::string> hints;
   std::vector<std::string> unsure;  // what was not looked at, or is not known here
 };
 

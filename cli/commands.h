@@ -31,7 +31,7 @@ int aggregate(const config::Options& options);
 int plan(const config::Options& options);
 /// One decision likewise; of arguments[0], or of every device.
 int explain(const config::Options& options);
-/// Reads the whole cluster once. kExitNone: the pod or the claim waits; kExitError also where that is not sure.
+/// Reads the whole cluster once. kExitNone: the pod or the claim waits. kExitUnsure: that is not sure.
 int why(const config::Options& options);
 /// Asks the cluster once; so do devices and policies.
 int nodes(const config::Options& options);

@@ -191,6 +191,8 @@ void open_standard_files() {
 bool print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
     return true;
+  // The reader has what it asked for: `| head`.
+  if (errno == EPIPE) return true;
   complain("standard output cannot be written");
   return false;
 }

@@ -28,6 +28,7 @@ inline constexpr int kExitError = 1;    // the command could not do its work
 inline constexpr int kExitChanges = 2;  // plan: something would be written
 inline constexpr int kExitNone = 2;     // match: an answer, and nothing matches
 inline constexpr int kExitDrift = 2;    // drift: a field differs
+inline constexpr int kExitUnsure = 3;   // why: an answer, and not a sure one
 
 /// Ownership: whatever is made from its ports is dropped before it. Members are in the order in which they
 /// depend on each other: the loop goes last.

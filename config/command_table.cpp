@@ -10,7 +10,9 @@ constexpr std::array<std::string_view, 3> kShells = {"bash", "zsh", "fish"};
 
 constexpr std::array<std::string_view, 4> kPages = {"livez", "readyz", "metrics", "verdicts"};
 
-constexpr std::array<std::string_view, 2> kWhyKinds = {"pod", "claim"};
+// As kubectl names them; `why pod/NAME` is one word (check_arguments()).
+constexpr std::array<std::string_view, 6> kWhyKinds = {"pod",    "claim",         "pods",
+                                                       "claims", "resourceclaim", "resourceclaims"};
 
 constexpr CommandInfo kCommands[] = {
     {.id = Command::kRun,
@@ -40,11 +42,11 @@ constexpr CommandInfo kCommands[] = {
      .arguments_max = 2,
      .summary = "Say why a pod, or a claim, waits for devices.",
      .description =
-         "KIND is pod or claim. For each request of its claims it says how many devices of each node match, are "
+         "KIND is pod or claim; KIND/NAME is accepted too, and --namespace says where. For each request of its claims it says how many devices of each node match, are "
          "allocated and by whom, and are free; what the nearest of the others lack; and what would have to be "
          "otherwise. Selectors are asked and devices allocated by the scheduler's rules. It reads nodes, pods, "
          "ResourceSlices, DeviceClasses and claims, and writes nothing. As `kubectl sliced why` it is found as "
-         "kubectl-sliced. Exit status 0: it runs, or a node has what it asks for. 2: none has. 1: there is no answer.",
+         "kubectl-sliced. Exit status 0: it runs, or a node has what it asks for. 2: none has. 3: an answer that is not sure. 1: there is no answer.",
      .choices = kWhyKinds},
     {.id = Command::kNodes,
      .name = "nodes",

@@ -266,17 +266,23 @@ void check_flags(const CommandInfo& command, const std::vector<Setting>& flags, 
 
 void check_arguments(const CommandInfo& command, const Options& options, Problems& problems) {
   const auto& arguments = options.arguments;
-  if (arguments.size() < command.arguments_min)
+  // kubectl's form of two words: pod/NAME.
+  const size_t slash =
+      command.id == Command::kWhy && !arguments.empty() ? arguments[0].find('/') : std::string::npos;
+  const size_t joined = slash == std::string::npos ? 0 : 1;
+  if (arguments.size() + joined < command.arguments_min)
     problems.push_back(std::string(command.name) + ": " + std::string(command.arguments) + " is missing");
-  if (arguments.size() > command.arguments_max)
-    problems.push_back(std::string(command.name) + ": " + in_quotes(arguments[command.arguments_max]) +
+  const size_t arguments_max = command.arguments_max - joined;
+  if (arguments.size() > arguments_max)
+    problems.push_back(std::string(command.name) + ": " + in_quotes(arguments[arguments_max]) +
                        " is one word too many");
   if (command.choices.empty() || arguments.empty()) return;
+  const std::string word = arguments[0].substr(0, slash);
   for (const std::string_view choice : command.choices)
-    if (choice == arguments[0]) return;
-  problems.push_back(std::string(command.name) + ": " + in_quotes(arguments[0]) + " must be one of " +
+    if (choice == word) return;
+  problems.push_back(std::string(command.name) + ": " + in_quotes(word) + " must be one of " +
                      join({command.choices.begin(), command.choices.end()}, ", ") +
-                     did_you_mean(arguments[0], {command.choices.begin(), command.choices.end()}));
+                     did_you_mean(word, {command.choices.begin(), command.choices.end()}));
 }
 
 bool is_fleet_table(Command command) {

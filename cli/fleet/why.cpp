@@ -37,10 +37,17 @@ std::string default_namespace(const config::Options& options) {
 }
 
 Subject subject_of(const config::Options& options) {
-  const std::string& name = options.arguments[1];
+  std::string kind = options.arguments[0], name;
+  if (const size_t slash = kind.find('/'); slash != std::string::npos) {
+    name = kind.substr(slash + 1);
+    kind.resize(slash);
+  } else {
+    name = options.arguments[1];
+  }
+  const bool is_pod = kind == "pod" || kind == "pods";
   const size_t slash = name.find('/');
-  if (slash == std::string::npos) return {options.arguments[0] == "pod", options.namespace_, name};
-  return {options.arguments[0] == "pod", name.substr(0, slash), name.substr(slash + 1)};
+  if (slash == std::string::npos) return {is_pod, options.namespace_, name};
+  return {is_pod, name.substr(0, slash), name.substr(slash + 1)};
 }
 
 // The templates of claims that are not made yet.
@@ -51,6 +58,9 @@ void read_templates(ClusterObjects& objects, const allocation::Pod& pod, allocat
     if (object) {
       object->set("kind", kube::kResourceClaimTemplates.kind);
       allocation::add_object(*object, pod.namespace_, out);
+    } else if (object.error().code == Errc::kDenied) {
+      out.denied[kube::kResourceClaimTemplates.plural] =
+          "get resourceclaimtemplates in namespace " + pod.namespace_;
     } else if (object.error().code != Errc::kNotFound) {
       out.unread.push_back(object.error().what);
     }
@@ -72,11 +82,18 @@ Result<allocation::Answer> answer(ClusterObjects& objects, const config::Options
                                   const Subject& subject, allocation::Cluster& cluster) {
   const auto object =
       objects.get(subject.is_pod ? kube::kPods : kube::kResourceClaims, subject.namespace_, subject.name);
-  if (!object) return object.error();
+  if (!object && object.error().code != Errc::kDenied) return object.error();
   auto known = features(objects, options, cluster.unread);
   if (!known) return known.error();
   cluster.features = *known;
-  if (auto read = read_allocation(objects, options.namespace_, cluster); !read) return read.error();
+  if (auto read = read_allocation(objects, subject.namespace_, cluster); !read) return read.error();
+  if (!object) {
+    std::string missing;
+    for (const auto& [kind, permission] : cluster.denied) missing += ", " + permission;
+    return Error{Errc::kDenied, std::string("permissions are missing: get ") +
+                                    (subject.is_pod ? "pods" : "resourceclaims") + " in namespace " +
+                                    subject.namespace_ + missing + " (" + object.error().what + ")"};
+  }
   if (!subject.is_pod) {
     auto claim = allocation::decode_claim(*object);
     if (!claim) return claim.error();
@@ -113,7 +130,7 @@ int exit_of(allocation::Verdict verdict) {
     case allocation::Verdict::kPending:
       return kExitNone;
     case allocation::Verdict::kUnsure:
-      return kExitError;
+      return kExitUnsure;
   }
   return kExitError;
 }

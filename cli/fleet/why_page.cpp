@@ -47,7 +47,8 @@ void tell_of_request(const Answer& answer, const RequestGroup& group, const Requ
                      std::vector<std::string>& out) {
   out.push_back("  request " + allocation::request_id(group, request) + ": " +
                 allocation::describe_count(request) + " of class " + request.device_class +
-                (request.admin_access ? ", with admin access" : ""));
+                (request.admin_access ? ", with admin access" : "") +
+                (request.source.empty() ? "" : " (" + request.source + ")"));
   for (const auto& one : answer.classes)
     if (one.name == request.device_class)
       for (const std::string& selector : one.selectors) out.push_back("    class: " + selector);
@@ -66,7 +67,9 @@ void tell_of_claim(const Answer& answer, const Claim& claim, std::vector<std::st
                   (claim.users.empty() ? "" : "; used by pod " + join(claim.users, ", ")));
     return;
   }
-  out.push_back(who + (claim.is_made ? " is not allocated" : " is not there yet"));
+  out.push_back(who + (claim.is_extended ? " is what the scheduler makes of the pod's extended resources"
+                       : claim.is_made   ? " is not allocated"
+                                         : " is not there yet"));
   for (const RequestGroup& group : claim.requests)
     for (const Request& request : group.alternatives) tell_of_request(answer, group, request, out);
   for (const auto& constraint : claim.constraints)
@@ -106,14 +109,25 @@ std::string why_of(const RequestView& view) {
                     standing.device + ": " + standing.what);
     if (view.matching == 0) break;
   }
+  if (parts.empty() && view.matching > 0 && !view.all && static_cast<int64_t>(view.free) < view.wanted)
+    parts.push_back("only " + number(view.free, "device") + " for " + std::to_string(view.wanted));
   return join(parts, "; ");
 }
 
 std::string why_of_node(const NodeAnswer& node) {
   if (!node.kept_away.empty()) return node.kept_away;
   if (node.found == Found::kYes) return "can be allocated";
-  if (node.found == Found::kUnsure) return "not known: too much would have to be tried";
-  if (node.found == Found::kError) return "an error: " + node.error;
+  if (node.found == Found::kUnsure)
+    return "not known: " + (node.unsure.empty() ? "too much would have to be tried" : node.unsure);
+  if (node.found == Found::kError) {
+    // What is said of the request names the same failure, and what may have been meant.
+    const bool is_said = std::any_of(node.requests.begin(), node.requests.end(), [](const RequestView& view) {
+      return view.matching == 0 &&
+             std::any_of(view.standing.begin(), view.standing.end(),
+                         [](const auto& one) { return one.obstacle == allocation::Obstacle::kError; });
+    });
+    return is_said ? "an error" : "an error: " + node.error;
+  }
   return "";
 }
 
@@ -147,13 +161,54 @@ std::vector<const NodeAnswer*> in_order(const Answer& answer) {
   return out;
 }
 
-std::string nodes_text(const Answer& answer, size_t nodes_max) {
+// Nodes of which the same is said, wherever their own names are in it.
+struct NodeGroup {
+  std::vector<std::string> nodes;
+  std::vector<std::vector<std::string>> rows;  // of the first
+};
+
+std::string without_name(std::string text, const std::string& name) {
+  for (size_t at = 0; (at = text.find(name, at)) != std::string::npos;) text.replace(at, name.size(), "\x01");
+  return text;
+}
+
+std::vector<NodeGroup> grouped(const Answer& answer) {
+  std::vector<NodeGroup> out;
+  std::map<std::string, size_t> places;
+  for (const NodeAnswer* node : in_order(answer)) {
+    auto rows = rows_of(*node);
+    std::string key;
+    for (const auto& row : rows) key += without_name(join(row, "\x02"), node->name) + "\x03";
+    const auto [at, is_new] = places.emplace(std::move(key), out.size());
+    if (is_new) out.push_back({{}, std::move(rows)});
+    out[at->second].nodes.push_back(node->name);
+  }
+  return out;
+}
+
+// "worker-1, worker-2, worker-3 and 27 more nodes".
+std::string names_of(std::vector<std::string> nodes, size_t names_max) {
+  const size_t more = nodes.size() > names_max ? nodes.size() - names_max : 0;
+  nodes.resize(nodes.size() - more);
+  return join(nodes, ", ") + (more > 0 ? " " + and_more(more, "node") : "");
+}
+
+std::string nodes_text(const Answer& answer, size_t rows_max) {
   std::vector<std::vector<std::string>> rows;
-  const auto nodes = in_order(answer);
-  for (size_t i = 0; i < nodes.size() && i < nodes_max; ++i)
-    for (auto& row : rows_of(*nodes[i])) rows.push_back(std::move(row));
+  size_t left_out = 0;
+  const auto groups = grouped(answer);
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (i >= rows_max) {
+      left_out += groups[i].nodes.size();
+      continue;
+    }
+    for (auto row : groups[i].rows) {
+      row[0] = names_of(groups[i].nodes, 3);
+      rows.push_back(std::move(row));
+    }
+  }
   std::string out = table({"NODE", "REQUEST", "WANTED", "MATCH", "ALLOCATED", "FREE", "WHY"}, rows);
-  if (nodes.size() > nodes_max) out += and_more(nodes.size() - nodes_max, "node") + "\n";
+  if (left_out > 0) out += and_more(left_out, "node") + "\n";
   return out;
 }
 
@@ -172,12 +227,68 @@ std::string changes_text(const Answer& answer, size_t nodes_max) {
       groups.push_back({std::move(text), {node->name}});
   }
   std::string out;
-  for (auto& [text, nodes] : groups) {
-    const size_t more = nodes.size() > 5 ? nodes.size() - 5 : 0;
-    nodes.resize(nodes.size() - more);
-    out += "  on " + plain(join(nodes, ", ")) + (more > 0 ? " " + and_more(more, "node") : "") + ":\n" + text;
+  for (auto& [text, nodes] : groups) out += "  on " + plain(names_of(std::move(nodes), 5)) + ":\n" + text;
+  return out.empty() ? "" : "To run there, all of this would have to change:\n" + out;
+}
+
+// Why no node will do, where one reason holds for all of them.
+std::string pending_text(const Answer& answer) {
+  if (!answer.everywhere.empty()) return answer.everywhere.front();
+  if (!answer.aborted_by.empty())
+    return "allocating fails with an error on node " + answer.aborted_by +
+           ", and the scheduler then tries no other node";
+  std::map<std::string, size_t> reasons;  // of nodes that have what is asked for
+  size_t kept_away = 0, has_devices = 0;
+  for (const NodeAnswer& node : answer.nodes) {
+    kept_away += !node.kept_away.empty();
+    if (node.kept_away.empty() || node.found != Found::kYes) continue;
+    ++has_devices;
+    ++reasons[without_name(node.kept_away, node.name)];
   }
-  return out.empty() ? "" : "To run there, all of this would have to be otherwise:\n" + out;
+  const auto kept = [&](const std::map<std::string, size_t>& of) {
+    const auto most = std::max_element(of.begin(), of.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most->first + (of.size() > 1 ? " (" + number(most->second, "node") + ")" : "");
+  };
+  if (has_devices > 0)
+    return number(has_devices, "node") + (has_devices == 1 ? " has" : " have") +
+           " what its claims ask for, but the pod is kept away from " + (has_devices == 1 ? "it" : "them") +
+           ": " + kept(reasons);
+  if (kept_away == answer.nodes.size()) {
+    for (const NodeAnswer& node : answer.nodes) ++reasons[without_name(node.kept_away, node.name)];
+    return "the pod is kept away from " +
+           (kept_away == 1 ? std::string("the one node") : "all " + number(kept_away, "node")) + ": " +
+           kept(reasons);
+  }
+  // A request that has too little on each node.
+  for (const NodeAnswer& first : answer.nodes) {
+    if (!first.kept_away.empty()) continue;
+    for (const RequestView& of : first.requests) {
+      size_t most_free = 0, most_matching = 0;
+      const NodeAnswer* best = nullptr;
+      bool is_short = !of.all && of.request.find('/') == std::string::npos;  // no alternative of several
+      for (const NodeAnswer& node : answer.nodes) {
+        if (!node.kept_away.empty()) continue;
+        const auto view = std::find_if(node.requests.begin(), node.requests.end(), [&](const auto& one) {
+          return one.claim == of.claim && one.request == of.request;
+        });
+        // Nodes may leave an extended resource to device plugins.
+        is_short = is_short && view != node.requests.end() && static_cast<int64_t>(view->free) < of.wanted;
+        if (view == node.requests.end()) continue;
+        most_matching = std::max(most_matching, view->matching);
+        if (best == nullptr || view->free > most_free) most_free = view->free, best = &node;
+      }
+      if (!is_short || best == nullptr) continue;
+      const std::string what = "request " + of.request + " (class " + of.device_class + ")";
+      if (most_matching == 0)
+        return "no device of " + number(answer.nodes.size(), "node") + " matches " + what;
+      return "no node has " + number(static_cast<size_t>(of.wanted), "free device") + " for " + what +
+             "; the most is " + std::to_string(most_free) +
+             (most_free > 0 ? ", on " + best->name : ", of " + std::to_string(most_matching) + " that match");
+    }
+    break;
+  }
+  return "none of " + number(answer.nodes.size(), "node") + " has what its claims ask for";
 }
 
 std::string headline(const Answer& answer, const std::string& subject) {
@@ -190,21 +301,20 @@ std::string headline(const Answer& answer, const std::string& subject) {
       return subject + " can be scheduled, as far as its claims go, on " + std::to_string(possible) + " of " +
              number(answer.nodes.size(), "node");
     case Verdict::kPending:
-      return subject + " is pending: " +
-             (!answer.everywhere.empty() ? answer.everywhere.front()
-              : !answer.aborted_by.empty()
-                  ? "allocating fails with an error on node " + answer.aborted_by +
-                        ", and the scheduler then tries no other node"
-                  : "none of " + number(answer.nodes.size(), "node") + " has what its claims ask for");
+      return subject + " is pending: " + pending_text(answer);
     case Verdict::kUnsure:
-      return subject + ": it cannot be said whether a node has what its claims ask for";
+      for (const NodeAnswer& node : answer.nodes)
+        if (node.found == Found::kUnsure && node.kept_away.empty() && !node.unsure.empty())
+          return subject + ": unsure whether a node has what it asks for: on " + node.name + ", " +
+                 node.unsure;
+      return subject + ": unsure whether a node has what its claims ask for" +
+             (answer.unsure.empty() ? "" : ": " + answer.unsure.front());
   }
   return "";
 }
 
 constexpr const char* kNotLookedAt =
-    "Not looked at: processors, memory, ports, volumes, spreading, priorities, extenders and plugins of the scheduler, "
-    "device requests by extended resources.\n";
+    "Not looked at: processors, memory, ports, volumes, spreading, priorities, extenders and plugins of the scheduler.\n";
 
 // ---- data
 
@@ -277,6 +387,7 @@ Json json_of(const NodeAnswer& node) {
       Json::Object{{"name", node.name}, {"canRun", node.can_run()}, {"allocatable", name_of(node.found)}};
   if (!node.kept_away.empty()) out.set("keptAway", node.kept_away);
   if (!node.error.empty()) out.set("error", node.error);
+  if (!node.unsure.empty()) out.set("unsure", node.unsure);
   Json::Array requests, changes, alone, picks;
   for (const RequestView& view : node.requests) requests.push_back(json_of(view));
   for (size_t i = 0; i < node.changes_text.size(); ++i)
@@ -329,20 +440,23 @@ std::string pools_text(const allocation::Cluster& cluster, const std::vector<std
 std::string why_text(const Answer& answer, const std::string& subject, const std::string& pools,
                      size_t nodes_max) {
   std::string out = plain(headline(answer, subject)) + "\n";
-  if (answer.pod && answer.claims.empty() && answer.everywhere.empty())
-    out += "It names no claims: no device keeps it waiting.\n";
-  for (const std::string& line : answer.everywhere) out += "  - " + plain(line) + "\n";
-  std::vector<std::string> claims;
-  for (const Claim& claim : answer.claims) tell_of_claim(answer, claim, claims);
-  for (const std::string& line : claims) out += plain(line) + "\n";
-  if (!answer.nodes.empty()) out += "\n" + nodes_text(answer, nodes_max) + plain(pools) + "\n";
-  if (answer.verdict == Verdict::kPending)
-    if (const std::string changes = changes_text(answer, nodes_max); !changes.empty()) out += "\n" + changes;
+  if (answer.verdict == Verdict::kCan && answer.claims.empty())
+    out += "It asks for no devices: no device keeps it waiting.\n";
+  for (size_t i = 1; i < answer.everywhere.size(); ++i) out += "  - " + plain(answer.everywhere[i]) + "\n";
   if (!answer.advice.empty()) {
     out += answer.advice.size() == 1 ? "\nThe one change that would help:\n"
                                      : "\nAny one of these would help:\n";
     for (const std::string& line : answer.advice) out += "  - " + plain(line) + "\n";
   }
+  if (!answer.hints.empty()) out += "\n";
+  for (const std::string& line : answer.hints) out += plain(line) + "\n";
+  if (answer.verdict == Verdict::kPending)
+    if (const std::string changes = changes_text(answer, nodes_max); !changes.empty()) out += "\n" + changes;
+  std::vector<std::string> claims;
+  for (const Claim& claim : answer.claims) tell_of_claim(answer, claim, claims);
+  if (!claims.empty() && !answer.nodes.empty()) out += "\n";
+  for (const std::string& line : claims) out += plain(line) + "\n";
+  if (!answer.nodes.empty()) out += "\n" + nodes_text(answer, nodes_max) + plain(pools) + "\n";
   if (!answer.unsure.empty()) out += "\nNot sure:\n";
   for (const std::string& line : answer.unsure) out += "  - " + plain(line) + "\n";
   if (!answer.nodes.empty()) out += std::string("\n") + kNotLookedAt;
@@ -361,6 +475,7 @@ Json json_of(const Answer& answer, const std::string& subject) {
   out.set("claims", std::move(claims));
   out.set("nodes", std::move(nodes));
   if (!answer.advice.empty()) out.set("advice", texts(answer.advice));
+  if (!answer.hints.empty()) out.set("hints", texts(answer.hints));
   if (!answer.unsure.empty()) out.set("unsure", texts(answer.unsure));
   return out;
 }

@@ -23,10 +23,26 @@ ListTold told_to(allocation::Cluster& out, const std::string& namespace_, std::f
 }
 
 // Releases before 1.37 do not serve them, and their schedulers know of none.
+// A kind of all namespaces, or of one where that is all that may be read.
+Result<Unit> read_kind(ClusterObjects& objects, const kube::Resource& kind, const std::string& namespace_,
+                       allocation::Cluster& out, const std::function<void()>& forget) {
+  auto listed = objects.list(kind, "", told_to(out, namespace_, forget));
+  if (listed || listed.error().code != Errc::kDenied) return listed;
+  const bool is_namespaced = kind.plural == kube::kResourceClaims.plural;
+  out.denied[kind.plural] = "list " + kind.plural + (is_namespaced ? " of all namespaces" : "");
+  if (!is_namespaced) return Unit{};
+  forget();
+  listed = objects.list(kind, namespace_, told_to(out, namespace_, forget));
+  if (listed || listed.error().code != Errc::kDenied) return listed;
+  return Unit{};
+}
+
 void read_taint_rules(ClusterObjects& objects, allocation::Cluster& out) {
   const auto listed =
       objects.list(kube::kDeviceTaintRules, "", told_to(out, "", [&] { out.taint_rules.clear(); }));
-  if (!listed && listed.error().code != Errc::kNotFound)
+  if (!listed && listed.error().code == Errc::kDenied) {
+    if (out.features.taint_rules) out.denied[kube::kDeviceTaintRules.plural] = "list devicetaintrules";
+  } else if (!listed && listed.error().code != Errc::kNotFound)
     out.unread.push_back("DeviceTaintRules cannot be read: " + listed.error().what);
 }
 
@@ -40,7 +56,7 @@ Result<Unit> read_allocation(ClusterObjects& objects, const std::string& namespa
       {kube::kResourceSlices, [&] { out.slices.clear(); }},
       {kube::kResourceClaims, [&] { out.claims.clear(); }}};
   for (const auto& [kind, forget] : kinds)
-    if (auto listed = objects.list(kind, "", told_to(out, namespace_, forget)); !listed) return listed;
+    if (auto listed = read_kind(objects, kind, namespace_, out, forget); !listed) return listed;
   read_taint_rules(objects, out);
   return Unit{};
 }

@@ -11,7 +11,9 @@
 namespace sliced::cli {
 
 /// Nodes, classes, slices, claims of all namespaces, and taint rules. namespace_: of objects that name none.
-/// Errors: the list that failed, and why; without taint rules it goes on.
+/// namespace_ is also whose claims are read where those of all namespaces may not be.
+/// Kinds that may not be read go to out.denied, all of them. Errors: the list that failed otherwise, and why; without
+/// taint rules it goes on.
 Result<Unit> read_allocation(ClusterObjects& objects, const std::string& namespace_,
                              allocation::Cluster& out);
 

@@ -1,5 +1,6 @@
 #include "allocation/node.h"
 
+#include "allocation/extended.h"
 #include "t/unit/allocation/objects.h"
 
 namespace sliced::allocation {
@@ -43,7 +44,7 @@ status: {resourceClaimStatuses: [{name: made, resourceClaimName: p-made-x1}, {na
   ASSERT_TRUE(pod) << pod.error().what;
   EXPECT_EQ(pod->claims,
             (std::vector<PodClaim>{{"own", "c", ""}, {"made", "p-made-x1", "t"}, {"later", "", "t"}}));
-  EXPECT_EQ(pod->extended_resources, std::vector<std::string>{"example.com/x"});
+  EXPECT_EQ(extended_requests(*pod), (std::map<std::string, int64_t>{{"example.com/x", 1}}));
 }
 
 }  // namespace

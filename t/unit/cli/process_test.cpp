@@ -12,6 +12,25 @@
 namespace sliced::cli {
 namespace {
 
+// `| head`: the reader has what it asked for.
+TEST(Print, AReaderThatIsGoneIsNoError) {
+  std::signal(SIGPIPE, SIG_IGN);
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ::close(ends[0]);
+  std::fflush(stdout);
+  const int before = ::dup(STDOUT_FILENO);
+  ::dup2(ends[1], STDOUT_FILENO);
+  testing::internal::CaptureStderr();
+  const bool is_printed = print("a line\n");
+  const std::string said = testing::internal::GetCapturedStderr();
+  ::dup2(before, STDOUT_FILENO);
+  ::close(before), ::close(ends[1]);
+  std::clearerr(stdout);
+  EXPECT_TRUE(is_printed);
+  EXPECT_EQ(said, "");
+}
+
 // Red when the process waits for what a worker does: SIGTERM would be answered when that ends, and it never
 // does.
 TEST(LeavingDeathTest, AWorkerThatNeverEndsHoldsNobody) {

@@ -69,6 +69,11 @@ TEST(Load, WhoAsksTheClusterFindsItAsKubectlDoes) {
   world.environment = {{"HOME", "/home/a"}, {"NAMESPACE", "dra-driver-sriov"}};
   EXPECT_EQ(world.load(why).options.cluster, ClusterSpec(KubeconfigFile{"/home/a/.kube/config"}));
   EXPECT_EQ(world.load(why).options.namespace_, "") << "that of the context";
+  for (const Words& words :
+       {Words{"why", "pod/a"}, {"why", "pods/a"}, {"why", "resourceclaim/a"}, {"why", "claims", "a"}})
+    EXPECT_EQ(world.load(words).problems, Words{}) << words[1];
+  EXPECT_EQ(world.load({"why", "pod/a", "b"}).problems, Words{"why: \"b\" is one word too many"});
+  EXPECT_EQ(world.load({"why", "node/a"}).problems.size(), 1u);
   EXPECT_EQ(world.load(with({"-n", "apps"})).options.namespace_, "apps");
   EXPECT_EQ(world.load(with({"--context", "c"})).options.cluster,
             ClusterSpec(KubeconfigFile{"/home/a/.kube/config", "c"}));

@@ -26,6 +26,7 @@ type world struct {
 	others   []*resourceapi.ResourceClaim // allocated
 	mine     []*resourceapi.ResourceClaim
 	pod      *v1.Pod
+	changes  []change // of the claim that the scheduler makes of extended resources
 }
 
 // Expressions are few; each is compiled once for all worlds.

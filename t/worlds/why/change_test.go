@@ -40,6 +40,7 @@ func partOf(claim *resourceapi.ResourceClaim, name string) *part {
 func (w *world) with(changes []change) *world {
 	out := *w
 	out.slices, out.others, out.mine, out.classes = nil, nil, nil, asked.Classes{}
+	out.changes = changes
 	for _, one := range w.slices {
 		out.slices = append(out.slices, one.DeepCopy())
 	}

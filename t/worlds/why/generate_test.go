@@ -3,6 +3,7 @@ package why
 import (
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
@@ -31,7 +32,36 @@ func (w *world) makeNodes(d dice) {
 		if d.in(10) {
 			node.Spec.Taints = []v1.Taint{{Key: "maintenance", Effect: pick(d, v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule)}}
 		}
+		// What a device plugin provides, where one is still there.
+		if d.in(15) {
+			node.Status.Allocatable = v1.ResourceList{v1.ResourceName(pick(d, extendedNames...)): resource.MustParse(pick(d, "0", "1", "4"))}
+		}
 		w.nodes = append(w.nodes, node)
+	}
+}
+
+var extendedNames = []string{"example.com/vf", "example.com/port"}
+
+// makeContainers lets them ask for extended resources: of a class's name, of its default name, of none.
+func (w *world) makeContainers(d dice) {
+	container := func(name string) v1.Container {
+		out := v1.Container{Name: name}
+		out.Resources.Requests = v1.ResourceList{v1.ResourceCPU: resource.MustParse("100m")}
+		for range d.IntN(3) {
+			name := pick(d, "example.com/vf", "example.com/vf", "example.com/port", resourceapi.ResourceDeviceClassPrefix+pick(d, "any", "of-a", "x-b"))
+			out.Resources.Requests[v1.ResourceName(name)] = resource.MustParse(pick(d, "1", "1", "2", "3", "5", "0"))
+		}
+		return out
+	}
+	for i := range d.IntN(3) {
+		one := container(fmt.Sprintf("init%d", i))
+		if d.in(30) {
+			one.RestartPolicy = ptr.To(v1.ContainerRestartPolicyAlways)
+		}
+		w.pod.Spec.InitContainers = append(w.pod.Spec.InitContainers, one)
+	}
+	for i := range 1 + d.IntN(2) {
+		w.pod.Spec.Containers = append(w.pod.Spec.Containers, container(fmt.Sprintf("c%d", i)))
 	}
 }
 
@@ -221,6 +251,11 @@ func (w *world) makeClasses(d dice) {
 	add := func(name string, expressions ...string) {
 		class := &resourceapi.DeviceClass{TypeMeta: metav1.TypeMeta{APIVersion: "resource.k8s.io/v1", Kind: "DeviceClass"}}
 		class.Name = name
+		// Of classes with one name the newest counts.
+		class.CreationTimestamp = metav1.NewTime(time.Unix(1_700_000_000+int64(len(w.classes))*60+int64(d.IntN(2))*3600, 0))
+		if d.in(30) {
+			class.Spec.ExtendedResourceName = ptr.To(pick(d, extendedNames...))
+		}
 		for _, text := range expressions {
 			class.Spec.Selectors = append(class.Spec.Selectors, resourceapi.DeviceSelector{CEL: &resourceapi.CELDeviceSelector{Expression: text}})
 		}
@@ -320,7 +355,15 @@ func (w *world) makeClaim(d dice, name string) *resourceapi.ResourceClaim {
 func (w *world) makePod(d dice) {
 	w.pod = &v1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}}
 	w.pod.Name, w.pod.Namespace = "p", "default"
-	for i := range 1 + d.IntN(2) {
+	extended := d.in(30)
+	if extended {
+		w.makeContainers(d)
+	}
+	claims := 1 + d.IntN(2)
+	if extended {
+		claims = d.IntN(2)
+	}
+	for i := range claims {
 		claim := w.makeClaim(d, fmt.Sprintf("mine-%d", i))
 		w.mine = append(w.mine, claim)
 		w.pod.Spec.ResourceClaims = append(w.pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: fmt.Sprintf("c%d", i), ResourceClaimName: ptr.To(claim.Name)})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	resourceapi "k8s.io/api/resource/v1"
 	"sliced.test/worlds/asked"
 )
 
@@ -30,12 +31,20 @@ func judge(w *world, a answer, seen seen) error {
 		if said.Name != node.Name {
 			return fmt.Errorf("%s where %s was expected", said.Name, node.Name)
 		}
-		results, err := w.allocate(node, w.mine)
+		extended := w.extended(node)
+		results, err := w.allocate(node, append(append([]*resourceapi.ResourceClaim{}, w.mine...), extended.claims...))
 		truth := "no"
 		if err != nil {
 			truth = "error"
 		} else if results != nil {
 			truth = "yes"
+		}
+		if len(extended.claims) > 0 {
+			seen["extended-"+truth]++
+		}
+		// How many of a device plugin's are left is not read.
+		if extended.byPlugin && truth == "yes" {
+			truth = "unsure"
 		}
 		seen[truth]++
 		// Before 1.36 pools are tried in no order: which of two things that stand in the way is met first is chance.
@@ -43,7 +52,7 @@ func judge(w *world, a answer, seen seen) error {
 		if said.Allocatable != truth && !alike {
 			return fmt.Errorf("%s: why says %s (%s), the allocator %s (%v)", node.Name, said.Allocatable, said.Error, truth, err)
 		}
-		admits := w.admits(node)
+		admits := w.admits(node) && !extended.lacks
 		if admits != (said.KeptAway == "") {
 			return fmt.Errorf("%s: kept away %q, and the scheduler's filters say %v", node.Name, said.KeptAway, admits)
 		}
@@ -87,7 +96,7 @@ func (w *world) lacksClass() bool {
 
 // judgeChanges makes what is named otherwise: with all of it the allocator says yes, and with one of it left out no.
 func judgeChanges(w *world, index int, said nodeAnswer, seen seen) error {
-	if said.Allocatable == "yes" {
+	if said.Allocatable == "yes" || said.Allocatable == "unsure" {
 		return nil
 	}
 	if len(said.Changes) == 0 {
@@ -96,7 +105,7 @@ func judgeChanges(w *world, index int, said nodeAnswer, seen seen) error {
 	var last error
 	allocatable := func(changes []change) bool {
 		changed := w.with(changes)
-		results, err := changed.allocate(w.nodes[index], changed.mine)
+		results, err := changed.allocate(w.nodes[index], append(changed.mine, changed.extended(w.nodes[index]).claims...))
 		last = err
 		return err == nil && results != nil
 	}
@@ -105,6 +114,9 @@ func judgeChanges(w *world, index int, said nodeAnswer, seen seen) error {
 	}
 	for i := range said.Changes {
 		seen[said.Changes[i].Asks]++
+		if said.Changes[i].Claim == extendedClaim && said.Changes[i].Asks == "fewer" {
+			seen["extended-fewer"]++
+		}
 		without := append(append([]change{}, said.Changes[:i]...), said.Changes[i+1:]...)
 		if allocatable(without) {
 			return fmt.Errorf("%q is named for nothing, of %s", said.Changes[i].Text, texts(said.Changes))
@@ -169,7 +181,8 @@ func TestWhy(t *testing.T) {
 		return
 	}
 	for _, pattern := range []string{"yes", "no", "error", "schedulable", "pending", "several", "alone", "release", "tolerate", "less-capacity",
-		"no-capacity", "no-constraint", "fewer", "no-selector", "no-class-selector", "make-class", "no-request", "complete-pools", "ruled"} {
+		"no-capacity", "no-constraint", "fewer", "no-selector", "no-class-selector", "make-class", "no-request", "complete-pools", "ruled",
+		"extended-yes", "extended-no", "extended-fewer", "unsure"} {
 		if all[pattern]*300 < count {
 			t.Errorf("%s was seen %d times in %d worlds: too seldom to be judged", pattern, all[pattern], count)
 		}
