@@ -111,12 +111,12 @@ func TestKubeVirtFindsItsFunctions(t *testing.T) {
 	manifest.ApplyPods()
 	pods := waitAllRun(t, manifest, map[string]podRow{"virt-launcher-source": {pods: 1}, "virt-launcher-target": {pods: 1}})
 	const all, file = "/var/run/kubernetes.io/dra-device-attributes/", "/" + harness.Driver + "-metadata.json"
-	source, target := []string{"02:00:00:00:00:0a", "02:00:00:00:00:0b"}, []string{"02:00:00:00:00:1a", "02:00:00:00:00:1b"}
+	source, target := []string{"02:00:00:00:aa:0a", "02:00:00:00:aa:0b"}, []string{"02:00:00:00:aa:1a", "02:00:00:00:aa:1b"}
 	taken := map[string]bool{}
 	for _, row := range []launcher{
 		{"virt-launcher-source", "net", "vf", "vf", all + "resourceclaimtemplates/net/vf" + file, source},
 		{"virt-launcher-target", "net", "vf", "vf", all + "resourceclaimtemplates/net/vf" + file, target},
-		{"virt-launcher-target", "own", "uplink", "uplink/one", all + "resourceclaims/standing/uplink" + file, []string{"02:00:00:00:00:0c"}},
+		{"virt-launcher-target", "own", "uplink", "uplink/one", all + "resourceclaims/standing/uplink" + file, []string{"02:00:00:00:aa:0c"}},
 	} {
 		for _, address := range row.judge(t, lab, root, kernel, pods) {
 			if taken[address] {
@@ -137,6 +137,67 @@ func TestKubeVirtFindsItsFunctions(t *testing.T) {
 		if driver := kernel.Driver(address); driver != "iavf" {
 			t.Errorf("%s is left to %q", address, driver)
 		}
+	}
+}
+
+// Turns red when a VF keeps the address of a machine that is gone because the daemon's record of what is prepared was lost,
+// cut short or damaged meanwhile; or when its own address is not on disk beside the record as long as the machine has it.
+func TestAVfGetsItsOwnAddressBackWithoutTheCheckpoint(t *testing.T) {
+	t.Parallel()
+	lab := harness.NewLab(t, shared, near, far)
+	manifest := lab.ReadManifest("kubevirt.yaml")
+	kernel := lab.Host.PlayKernel()
+	manifest.Furnish()
+	t.Cleanup(manifest.DeleteRest)
+	root := lab.NewKubeletRoot()
+	wiped(t, lab, root.Run())
+	grantPods(t, lab)
+	flags := append(root.Flags(), "--mac-annotation", "kubevirt.io/dra-networks")
+	daemon := lab.Run(flags...)
+	lab.History.WaitOffers(t, 0, starting, join(vfs(near, 0, 4), harness.VFDevices(far.Address, 0, 4))...)
+	plugin := root.Path + "/plugins/" + harness.Driver
+	kept := func() []string {
+		files, _ := filepath.Glob(plugin + "/sliced-original-macs/*.json")
+		return files
+	}
+	const checkpoint = "/sliced-checkpoint.json"
+	for name, lose := range map[string]func(text []byte) error{
+		"removed":   func([]byte) error { return os.Remove(plugin + checkpoint) },
+		"cut short": func(text []byte) error { return os.WriteFile(plugin+checkpoint, text[:len(text)/2], 0o600) },
+		"damaged": func(text []byte) error {
+			text[len(text)/2] ^= 1
+			return os.WriteFile(plugin+checkpoint, text, 0o600)
+		},
+	} {
+		manifest.ApplyPods()
+		waitAllRun(t, manifest, map[string]podRow{"virt-launcher-source": {pods: 1}, "virt-launcher-target": {pods: 1}})
+		taken := kept()
+		if len(taken) != 5 {
+			t.Errorf("%s: the addresses of five VFs are written over, and kept are %v", name, taken)
+		}
+		daemon.Kill()
+		text, err := os.ReadFile(plugin + checkpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := lose(text); err != nil {
+			t.Fatal(err)
+		}
+		daemon = lab.Run(flags...)
+		manifest.DeletePods()
+		waitUntil(t, "no CDI spec and no address is left: "+name, promptly, func() bool {
+			return len(root.SpecFiles()) == 0 && len(kept()) == 0
+		})
+		for _, file := range taken {
+			address := strings.TrimSuffix(filepath.Base(file), ".json")
+			if mac := adminMAC(t, lab, kernel, address); mac != "00:00:00:00:00:00" {
+				t.Errorf("%s: %s keeps the address %s of a machine that is gone", name, address, mac)
+			}
+		}
+		waitUntil(t, "both pods are gone: "+name, promptly, func() bool {
+			pods, err := lab.Server.Client.CoreV1().Pods(manifest.Namespace).List(t.Context(), metav1.ListOptions{})
+			return err == nil && len(pods.Items) == 0
+		})
 	}
 }
 
