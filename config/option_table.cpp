@@ -60,8 +60,8 @@ constexpr OptionInfo kPlaceOptions[] = {
          .file_key = "namespace",
          .placeholder = "NAME",
          .commands = kOnCluster | bit(Command::kMigrate) | bit(Command::kSnapshot) |
-                     bit(Command::kConfigured) | bit(Command::kWhy) | bit(Command::kPolicies) |
-                     bit(Command::kPage) | kAggregating,
+                     bit(Command::kConfigured) | bit(Command::kWhy) | bit(Command::kNodes) |
+                     bit(Command::kPolicies) | bit(Command::kTop) | bit(Command::kPage) | kAggregating,
          .not_from_env = bit(Command::kWhy),
          .help = "The namespace whose policies count; of why, that of a pod or "
                  "claim that is named without one."}),

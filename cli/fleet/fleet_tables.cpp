@@ -36,13 +36,14 @@ std::string age_of(const std::string& time, int64_t now_ms) {
 
 // What is not known is an empty cell.
 std::string known(bool is_known, size_t n) { return is_known ? count(n) : ""; }
+bool knows_use(const NodeRow& row) { return row.knows_slices && row.knows_claims; }
 
 std::vector<std::string> cells_of(const NodeRow& row, int64_t now_ms) {
   return {title_of(row),
           known(row.knows_slices, row.pools.size()),
           known(row.knows_slices, row.usage.devices),
-          known(row.knows_slices && row.knows_claims, row.usage.allocated),
-          known(row.knows_slices && row.knows_claims, row.usage.free),
+          known(knows_use(row), row.usage.allocated),
+          known(knows_use(row), row.usage.free),
           known(row.knows_slices, row.usage.tainted),
           row.report ? count(row.report->hidden + row.report->held_back) : "",
           row.report ? row.report->version : "",
@@ -265,7 +266,9 @@ kube::Json json_of(const std::vector<DeviceLine>& lines, const std::string& node
 
 std::string top_text(std::vector<NodeRow> rows, const Frame& frame) {
   const FleetTotals all = totals_of(rows);
-  std::string out = totals_text(rows) + " (" + count(percent(all.usage)) + " % allocated)\n";
+  std::string out = totals_text(rows);
+  if (rows.empty() || knows_use(rows.front())) out += " (" + count(percent(all.usage)) + " % allocated)";
+  out += "\n";
   if (!frame.note.empty()) out += printable(frame.note, 1000) + "\n";
   std::stable_sort(rows.begin(), rows.end(), [](const NodeRow& a, const NodeRow& b) {
     const auto rank = [](const NodeRow& row) { return std::tuple(!row.is_bad, !row.has_slices()); };
@@ -276,8 +279,10 @@ std::string top_text(std::vector<NodeRow> rows, const Frame& frame) {
   const size_t shown = frame.rows_max == 0 ? rows.size() : std::min(rows.size(), frame.rows_max);
   std::vector<std::vector<std::string>> cells;
   for (size_t i = 0; i < shown; ++i)
-    cells.push_back({title_of(rows[i]), count(rows[i].usage.devices), count(rows[i].usage.allocated),
-                     count(rows[i].usage.free), bar(percent(rows[i].usage)), state_of(rows[i])});
+    cells.push_back({title_of(rows[i]), known(rows[i].knows_slices, rows[i].usage.devices),
+                     known(knows_use(rows[i]), rows[i].usage.allocated),
+                     known(knows_use(rows[i]), rows[i].usage.free),
+                     knows_use(rows[i]) ? bar(percent(rows[i].usage)) : "", state_of(rows[i])});
   const auto paint = [&](size_t row, size_t column) -> std::string_view {
     if (column == 5) return colour_of(rows[row]);
     const size_t used = percent(rows[row].usage);

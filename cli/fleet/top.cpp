@@ -6,6 +6,7 @@
 #include "cli/fleet/followed_fleet.h"
 #include "cli/show.h"
 #include "cli/terminal.h"
+#include "reactor/base/text.h"
 #include "reactor/signal.h"
 
 namespace sliced::cli {
@@ -13,10 +14,18 @@ namespace {
 
 constexpr Millis kDrawAtMostEvery{1'000};
 
+// Why what is shown may be old, and what is not known for want of permission.
+std::string note_of(const FollowedFleet& followed) {
+  std::vector<std::string> parts = followed.gaps();
+  if (!followed.note().empty()) parts.insert(parts.begin(), followed.note());
+  return join(parts, "; ");
+}
+
 std::string once(const FollowedFleet& followed, const config::Options& options) {
   const auto rows = followed.fleet().rows();
+  if (!is_for_people(options)) complain_of_unread(followed.gaps());
   if (!is_for_people(options)) return formatted(json_of(rows), options.output);
-  return top_text(rows, {.has_colours = has_colours(), .note = followed.note()});
+  return top_text(rows, {.has_colours = has_colours(), .note = note_of(followed)});
 }
 
 // The head of a frame is the totals, perhaps a note, and the heading; its foot how many more there are.
@@ -37,7 +46,7 @@ Result<Unit> go_on(Process& process, const FollowedFleet& followed, bool& is_ove
                                {.rows_max = size.rows > kRowsAround + 1 ? size.rows - kRowsAround : 1,
                                 .columns_max = size.columns,
                                 .has_colours = has_colours(),
-                                .note = followed.note()}));
+                                .note = note_of(followed)}));
     }
     // What changes meanwhile is drawn together.
     process.run_until([&] { return is_over || drawn == 0; }, kDrawAtMostEvery);

@@ -11,8 +11,11 @@ import (
 	"testing"
 	"time"
 
+	coordination "k8s.io/api/coordination/v1"
 	resource "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"sliced.test/cluster/harness"
 )
@@ -86,7 +89,7 @@ func TestTheFleetAtAGlance(t *testing.T) {
 	}
 	t.Cleanup(func() { client.Delete(context.Background(), half.Name, metav1.DeleteOptions{}) })
 	if found := fleetOf(t, kubeconfig, "nodes")[empty.Node]; found.Usage != (usage{Devices: 1}) || len(found.Problems) != 1 ||
-		!strings.Contains(found.Problems[0], "1 of 2 slices of generation 1") {
+		!strings.Contains(found.Problems[0], "incomplete: 1 of 2 slices") {
 		t.Errorf("of a pool that is not complete: %+v", found)
 	}
 	devicesOfANode(t, lab, kubeconfig)
@@ -132,6 +135,76 @@ func devicesOfANode(t *testing.T, lab *harness.Lab, kubeconfig string) {
 		!strings.Contains(stderr, "there is no node nowhere") {
 		t.Errorf("of a node that is not there: exit status %d after %v: %s", code, time.Since(began), stderr)
 	}
+}
+
+// Turns red when a daemon that is gone is not seen within two minutes in `nodes`, in `policies NAME`, in its report and in the metrics of
+// aggregate; when one that lives is; when its Lease is not its Node's; or when `withdraw` leaves the Lease behind.
+func TestADaemonThatIsGoneIsSeen(t *testing.T) {
+	t.Parallel()
+	dead, alive := harness.NewLab(t, shared, pf0), harness.NewLab(t, shared, pf0)
+	dead.Reports, alive.Reports = true, true
+	daemon := dead.Run()
+	alive.Run()
+	kubeconfig := shared.Server.AdminKubeconfig(t, dead.Namespace)
+	leases := func(lab *harness.Lab) *coordination.Lease {
+		lease, err := lab.Server.Client.CoordinationV1().Leases(lab.Namespace).Get(context.Background(), "sliced-node-"+lab.Node, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lease
+	}
+	for _, lab := range []*harness.Lab{dead, alive} {
+		waitUntil(t, "a Lease", 30*time.Second, func() bool { return leases(lab) != nil })
+		if owners := leases(lab).OwnerReferences; len(owners) != 1 || owners[0].Kind != "Node" || string(owners[0].UID) != lab.NodeUID {
+			t.Errorf("owners: %+v", owners)
+		}
+	}
+	summed := aggregate(t, summer(t, dead), dead.Namespace, "a")
+	waitUntil(t, "aggregate is elected", 60*time.Second, func() bool { return summed.hasLooked(t) })
+	waitReport(t, dead, "a report", func(*nodeReport) bool { return true })
+	silent := func(lab *harness.Lab) bool {
+		text, code := asKubectlPlugin(t, kubeconfig, "nodes", "--namespace", lab.Namespace, "-o", "json")
+		var said struct {
+			Nodes []struct {
+				Name                string
+				DaemonSilentSeconds int
+			}
+		}
+		if err := json.Unmarshal([]byte(text), &said); code != 0 || err != nil {
+			t.Fatalf("exit status %d, %v: %s", code, err, text)
+		}
+		for _, one := range said.Nodes {
+			if one.Name == lab.Node {
+				return one.DaemonSilentSeconds > 0
+			}
+		}
+		t.Fatalf("no node %s: %s", lab.Node, text)
+		return false
+	}
+	if silent(dead) || silent(alive) {
+		t.Error("a daemon that has just renewed its Lease is silent")
+	}
+	daemon.Kill()
+	waitUntil(t, "the daemon is silent", 2*time.Minute, func() bool { return silent(dead) })
+	waitUntil(t, "aggregate has seen it", 30*time.Second, func() bool { return summed.counts(t, "sliced_aggregate_silent_nodes") == 1 })
+	waitUntil(t, "its report is marked", 30*time.Second, func() bool {
+		object, err := dead.Server.Dynamic.Resource(harness.Reports).Get(context.Background(), dead.Node, metav1.GetOptions{})
+		since, _, _ := unstructured.NestedString(object.Object, "status", "silentSince")
+		return err == nil && since != ""
+	})
+	if silent(alive) {
+		t.Error("a daemon that lives is silent")
+	}
+	dead.Run()
+	waitUntil(t, "it is back", 30*time.Second, func() bool { return !silent(dead) })
+	waitUntil(t, "its report is not marked any more", 60*time.Second, func() bool {
+		object, err := dead.Server.Dynamic.Resource(harness.Reports).Get(context.Background(), dead.Node, metav1.GetOptions{})
+		_, is, _ := unstructured.NestedString(object.Object, "status", "silentSince")
+		return err == nil && !is
+	})
 }
 
 // policiesByReport is what `policies` says by what the daemon reports, and --diff.

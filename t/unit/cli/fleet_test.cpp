@@ -279,6 +279,9 @@ TEST(Fleet, WhatMayNotBeReadIsUnknownAndNotNone) {
       << nodes_text(fleet.rows(), {});
   EXPECT_EQ(kube::encode_json(*json_of(fleet.rows()).find({"totals", "usage"})),
             R"({"devices":1,"tainted":0})");
+  const std::string top = top_text(fleet.rows(), {});
+  EXPECT_NE(top.find("\na     1        -          -     -     ok"), std::string::npos) << top;
+  EXPECT_EQ(top.find("%"), std::string::npos) << top;
 }
 
 Result<FleetSlice> decoded(const std::string& yaml) {
