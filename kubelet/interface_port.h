@@ -23,6 +23,14 @@ class InterfacePort {
   /// The claim with the networks of its devices (PreparedDevice::network). known: by device.
   [[nodiscard]] virtual kube::CallPtr read_networks(PreparedClaim claim, std::vector<KnownEntry> known,
                                                     std::function<void(Result<PreparedClaim>)> done) = 0;
+  /// Why the claim cannot be taken back now: a pod whose sandbox runs has its devices, or the runtime has not reported yet
+  /// which sandboxes run. "" nothing is known that speaks against it.
+  virtual std::string in_use(const PreparedClaim& claim) = 0;
+  /// Why a device of a claim that is to be prepared is another pod's still: a sandbox of no pod of the claim has it. ""
+  /// none is known.
+  virtual std::string held_elsewhere(const PreparedClaim& claim) const = 0;
+  /// The interface of that device is in the sandbox of one of the claim's pods.
+  virtual bool is_attached(const PreparedClaim& claim, const PreparedDevice& device) const = 0;
   /// What is left of the claim's interfaces in sandboxes is undone; what cannot be is tried again without the claim.
   virtual void detach(const PreparedClaim& claim, std::function<void()> done) = 0;
 };

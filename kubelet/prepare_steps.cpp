@@ -239,6 +239,9 @@ void ClaimPreparer::keep_from_others(Task& task) {
       return give_up(task, why);
   }
   if (const std::string why = conflict_within(task.claim); !why.empty()) return give_up(task, why);
+  if (const std::string why = ports_.interfaces ? ports_.interfaces->held_elsewhere(task.claim) : "";
+      !why.empty())
+    return give_up(task, why);
   if (task.before) preparing::keep_originals(*task.before, task.claim);
   // Another claim's commit writes it down, too: who is killed then has bound nothing of it that was not bound before.
   PreparedClaim reserved = task.claim;

@@ -170,6 +170,9 @@ class ClaimPreparer final : public Preparer {
   void answer_prepared(Task& task);
 
   // Unprepare, or a prepare's own undoing.
+  // An unprepare while a sandbox that has a device of the claim runs fails and changes nothing: a kubelet may ask for it
+  // below a second pod of the claim.
+  void check_unused(Task& task);
   void detach(Task& task);
   void note_ending(Task& task);
   void restore(Task& task);

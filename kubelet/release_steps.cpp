@@ -23,14 +23,25 @@ bool is_taken(const PreparedDevice& device, const PreparedKey& own, const Prepar
 
 std::span<const PrepareStep> ClaimPreparer::release_steps() {
   static constexpr PrepareStep kSteps[] = {
-      &ClaimPreparer::detach,          &ClaimPreparer::note_ending,
-      &ClaimPreparer::restore,         &ClaimPreparer::report_unknown_macs,
-      &ClaimPreparer::commit_released, &ClaimPreparer::answer_released,
+      &ClaimPreparer::check_unused,        &ClaimPreparer::detach,
+      &ClaimPreparer::note_ending,         &ClaimPreparer::restore,
+      &ClaimPreparer::report_unknown_macs, &ClaimPreparer::commit_released,
+      &ClaimPreparer::answer_released,
   };
   return kSteps;
 }
 
-// Its sandboxes have stopped by now, mostly. What a prepare gives up no sandbox has had.
+// What a prepare gives up no sandbox has had. A prepare that takes the record of before back (Task::next) is asked as an
+// unprepare is.
+void ClaimPreparer::check_unused(Task& task) {
+  const bool is_given_up = task.is_prepare && !task.next;
+  const bool is_asked = ports_.interfaces != nullptr && !is_given_up && task.before;
+  const std::string why = is_asked ? ports_.interfaces->in_use(*task.before) : "";
+  if (why.empty()) return go_on(task);
+  fail(task, task.next ? "it was prepared with other devices or for other pods before, and " + why : why);
+}
+
+// Its sandboxes have stopped; what their stop could not undo is undone here. What a prepare gives up no sandbox has had.
 // Of an unprepare the claim is what its record says; of a prepare that gives up, as far as that has come.
 void ClaimPreparer::detach(Task& task) {
   if (!task.is_prepare)

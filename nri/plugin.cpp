@@ -232,12 +232,13 @@ void Plugin::State::lose(const std::string& why) {
   const auto self = shared_from_this();  // the stream, which may have called us, holds nobody
   const bool was_up = std::exchange(link.is_up, false);
   wait_for(why);
+  link.has_failed = true;
   if (session) session->over = true;
   session.reset();
   const Millis wait = backoff.next(scheduler.now());
   retry = scheduler.after(wait, [this] { connect(); });
   if (said.is_new(why))
-    log.warning("not connected to the container runtime: interfaces cannot be moved into pods",
+    log.warning("not connected to the container runtime: " + options.lost,
                 {{"socket", options.socket}, {"reason", why}});
   if (was_up) hooks.link_changed();
 }

@@ -20,6 +20,7 @@ struct PluginOptions {
   std::string name = "dra-driver-sriov";  // NRI_PLUGIN_NAME: letters, digits and "_.+-"
   std::string index = "42";               // NRI_PLUGIN_IDX: two digits; lower ones are called first
   std::string socket = "/var/run/nri/nri.sock";
+  std::string lost = "interfaces cannot be moved into pods";  // while not connected, for the log
 };
 /// What a runtime would refuse. Errors: kInvalid; names the option, its value and the remedy.
 Result<Unit> check(const PluginOptions& options);
@@ -29,6 +30,7 @@ struct Link {
   bool is_up = false;                 // registered, configured and synchronized: sandboxes are told to us
   TimePoint since{};                  // of is_up
   std::string why_not = "not begun";  // "" when it is up
+  bool has_failed = false;            // an attempt has failed since it was up last, or since the start
 };
 
 /// The answer to a hook, owed until somebody gives it; dropping it refuses.

@@ -1,5 +1,7 @@
 #include "kubelet/interfaces/interfaces.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -15,6 +17,16 @@ bool is_of(const cni::Attachment& attachment, const PreparedClaim& claim, const 
   return attachment.interface == device.config.if_name &&
          std::any_of(claim.pods.begin(), claim.pods.end(),
                      [&](const ReservingPod& pod) { return pod.uid == pod_uid_of(attachment); });
+}
+
+// "ns/name".
+std::string pod_of(const cni::Attachment& attachment) {
+  std::string name_space, name;
+  for (const auto& [key, value] : attachment.arguments) {
+    if (key == "K8S_POD_NAMESPACE") name_space = value;
+    if (key == "K8S_POD_NAME") name = value;
+  }
+  return escaped(name_space) + "/" + escaped(name);
 }
 
 }  // namespace
@@ -34,13 +46,11 @@ Interfaces::Interfaces(Ports ports, Settings settings, std::function<const Prepa
 
 void Interfaces::start() {
   attachments_.start([this] {
-    if (!settings_.only_ends) return connect();
-    if (!has_any()) return;
-    ports_.log.info("what was prepared in mode STANDALONE keeps its interfaces, and loses them, as before",
-                    {{"interfaces", attachments_.all().size()}});
-    undo_strays();
+    if (settings_.only_ends && !attachments_.all().empty())
+      ports_.log.info("what was prepared in mode STANDALONE keeps its interfaces, and loses them, as before",
+                      {{"interfaces", attachments_.all().size()}});
+    if (settings_.only_ends) undo_strays();
     connect();
-    end_when_over();
   });
 }
 
@@ -62,23 +72,12 @@ void Interfaces::undo_strays() {
 }
 
 void Interfaces::connect() {
+  in_use_since_.clear();
+  plugin_.reset();
+  nri::PluginOptions options = settings_.runtime;
+  if (settings_.only_ends) options.lost = "an unprepare is believed without knowing which pods run";
   plugin_ = std::make_unique<nri::Plugin>(ports_.scheduler, ports_.random, ports_.log, ports_.dial,
-                                          settings_.runtime, sandboxes_);
-}
-
-bool Interfaces::has_any() const {
-  const PreparedClaims& prepared = prepared_();
-  return !attachments_.all().empty() || std::any_of(prepared.begin(), prepared.end(), [](const auto& one) {
-    return std::any_of(one.second.devices.begin(), one.second.devices.end(), has_network);
-  });
-}
-
-void Interfaces::end_when_over() {
-  look_again_ = ports_.scheduler.after(kEndsAgain, [this] {
-    if (has_any()) return end_when_over();
-    ports_.log.info("nothing that was prepared in mode STANDALONE is left");
-    plugin_.reset();
-  });
+                                          std::move(options), sandboxes_);
 }
 
 bool Interfaces::wants_interface(const PreparedDevice& device) const {
@@ -96,14 +95,9 @@ std::vector<cni::Attachment> Interfaces::left_of(const PreparedClaim& claim) con
 std::string Interfaces::waits_for(const PreparedClaim& claim) const {
   const auto wanting = std::find_if(claim.devices.begin(), claim.devices.end(),
                                     [this](const PreparedDevice& one) { return wants_interface(one); });
-  if (wanting == claim.devices.end() || (plugin_ && plugin_->link().is_up)) return "";
-  const auto is_attached = [&](const PreparedDevice& device) {
-    return std::any_of(attachments_.all().begin(), attachments_.all().end(), [&](const auto& one) {
-      return one.second.is_attached() && is_of(one.second.record.attachment, claim, device);
-    });
-  };
+  if (wanting == claim.devices.end() || is_connected()) return "";
   if (std::all_of(claim.devices.begin(), claim.devices.end(), [&](const PreparedDevice& device) {
-        return !wants_interface(device) || is_attached(device);
+        return !wants_interface(device) || is_attached(claim, device);
       }))
     return "";
   return "netAttachDefName is " + in_quotes(wanting->config.nad_name, 64) +
@@ -112,6 +106,61 @@ std::string Interfaces::waits_for(const PreparedClaim& claim) const {
          escaped(settings_.runtime.socket) + " be its socket (--nri-socket-path), or " +
          (settings_.only_ends ? "delete its pod" : "run with --configuration-mode MULTUS") +
          "; the kubelet asks again";
+}
+
+bool Interfaces::runs(const cni::Attachment& attachment) const {
+  if (is_connected() || sandboxes_.running().contains(attachment.container_id))
+    return sandboxes_.running().contains(attachment.container_id);
+  return ::access(attachment.network_namespace.c_str(), F_OK) == 0;
+}
+
+std::string Interfaces::in_use(const PreparedClaim& claim) {
+  const std::string why_not = plugin_ ? plugin_->link().why_not : "not begun";
+  if (!is_connected() && !(plugin_ && plugin_->link().has_failed))
+    return "the container runtime has not reported yet which pods run (NRI: " + why_not +
+           "); the kubelet asks again";
+  const auto text = [&](const std::string& pod) {
+    return "pod " + pod +
+           " runs and has its devices: it is taken back when the sandbox of that pod has ended" +
+           (is_connected() ? "" : " (the container runtime is not connected, NRI: " + why_not + ")");
+  };
+  if (const auto pod = sandboxes_.running().user_of(claim)) {
+    const auto now = ports_.scheduler.now();
+    const auto [since, is_new] = in_use_since_.try_emplace(key_of(claim), now);
+    if (is_connected() && !pod->has_file && now - since->second >= kAskAgain)
+      ask_again_ = ports_.scheduler.after(Millis{0}, [this] { connect(); });
+    return text(pod->name);
+  }
+  in_use_since_.erase(key_of(claim));
+  if (is_connected()) return "";
+  for (const auto& [name, kept] : attachments_.all())
+    for (const PreparedDevice& device : claim.devices)
+      if (!kept.is_leaving && is_of(kept.record.attachment, claim, device) && runs(kept.record.attachment))
+        return text(pod_of(kept.record.attachment));
+  return "";
+}
+
+std::string Interfaces::held_elsewhere(const PreparedClaim& claim) const {
+  for (const auto& [name, kept] : attachments_.all())
+    for (const PreparedDevice& device : claim.devices) {
+      const cni::Attachment& attachment = kept.record.attachment;
+      if (device.is_admin || device.pci.empty() || attachment.device != device.pci || kept.is_leaving)
+        continue;
+      const bool is_own = std::any_of(claim.pods.begin(), claim.pods.end(), [&](const ReservingPod& pod) {
+        return pod.uid == pod_uid_of(attachment);
+      });
+      if (!is_own && runs(attachment))
+        return "device " + escaped(device.pool + "/" + device.device) + " is in use: pod " +
+               pod_of(attachment) + " runs and has its interface " + escaped(attachment.interface) +
+               "; it can be had when the sandbox of that pod has ended";
+    }
+  return "";
+}
+
+bool Interfaces::is_attached(const PreparedClaim& claim, const PreparedDevice& device) const {
+  return std::any_of(attachments_.all().begin(), attachments_.all().end(), [&](const auto& one) {
+    return one.second.is_attached() && is_of(one.second.record.attachment, claim, device);
+  });
 }
 
 kube::CallPtr Interfaces::read_networks(PreparedClaim claim, std::vector<KnownEntry> known,

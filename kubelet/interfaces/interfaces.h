@@ -1,9 +1,10 @@
 #pragma once
 // Mode STANDALONE: the interfaces of claims come into their pods by the container runtime's word. In mode MULTUS, what
-// was prepared in that mode before has its interfaces so to its end.
+// was prepared in that mode before has its interfaces so to its end. In both modes the runtime reports which pods run.
 //
 //   prepare ─▶ read_networks ─▶ checkpoint        runtime ─▶ nri::Plugin ─▶ Sandboxes ─▶ Attachments ─▶ CNI plugins, records
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -36,12 +37,11 @@ class Interfaces final : public InterfacePort {
   struct Settings {
     nri::PluginOptions runtime;
     std::string records;  // directory of nobody else
-    /// MULTUS: claims are not given interfaces any more. The runtime is connected to as long as a claim that was
-    /// prepared with one is there, or an interface that is to be undone; else it never is.
+    /// MULTUS: claims are not given interfaces any more. Without a connection to the runtime only the knowledge is lost
+    /// which pods run.
     bool only_ends = false;
     NetworkSettings networks = {};
   };
-  static constexpr Millis kEndsAgain{60'000};  // from one look whether anything is left to the next
   /// What is passed by reference outlives it. prepared: what is prepared now.
   Interfaces(Ports ports, Settings settings, std::function<const PreparedClaims&()> prepared,
              Sandboxes::Handlers handlers);
@@ -53,6 +53,14 @@ class Interfaces final : public InterfacePort {
   /// NRI is not connected, and some device of the claim wants an interface that is not there yet. With the
   /// remedy. only_ends: of claims that were prepared with one alone.
   std::string waits_for(const PreparedClaim& claim) const override;
+  /// Not connected: as the runtime reported last, and by the records of interfaces whose sandbox's network namespace is there.
+  /// Until the first attempt to connect has succeeded or failed every claim is in use.
+  /// Runtimes do not report every stop (containerd 2.4: of sandboxes older than itself). So a claim that is still in use after
+  /// kAskAgain, by a sandbox without a namespace's file, makes the runtime list its sandboxes again, by a new connection.
+  std::string in_use(const PreparedClaim& claim) override;
+  static constexpr Millis kAskAgain{60'000};
+  std::string held_elsewhere(const PreparedClaim& claim) const override;
+  bool is_attached(const PreparedClaim& claim, const PreparedDevice& device) const override;
   /// As kubelet::read_networks(); only_ends: the claim as it is.
   kube::CallPtr read_networks(PreparedClaim claim, std::vector<KnownEntry> known,
                               std::function<void(Result<PreparedClaim>)> done) override;
@@ -72,11 +80,11 @@ class Interfaces final : public InterfacePort {
   // By pod, device and name of the interface, as the records have them.
   std::vector<cni::Attachment> left_of(const PreparedClaim& claim) const;
   bool wants_interface(const PreparedDevice& device) const;
-  // Claims that were prepared with an interface, or what is to be undone.
-  bool has_any() const;
   void connect();
-  // only_ends: lets the runtime go once nothing is left.
-  void end_when_over();
+  // The runtime has reported which sandboxes run, and is connected.
+  bool is_connected() const { return plugin_ && plugin_->link().is_up; }
+  // By the runtime's report, or without a connection by the namespace's file.
+  bool runs(const cni::Attachment& attachment) const;
   // Of pods that have no claim any more, which was taken back by a process of before that could not undo it.
   void undo_strays();
 
@@ -85,8 +93,9 @@ class Interfaces final : public InterfacePort {
   const std::function<const PreparedClaims&()> prepared_;
   Attachments attachments_;
   Sandboxes sandboxes_;
-  std::unique_ptr<nri::Plugin> plugin_;  // null: not begun, or nothing is left
-  reactor::Ticket look_again_;
+  std::unique_ptr<nri::Plugin> plugin_;            // null: not begun
+  std::map<PreparedKey, TimePoint> in_use_since_;  // claims that were found in use, by the same connection
+  reactor::Ticket ask_again_;
 };
 
 }  // namespace sliced::kubelet

@@ -56,9 +56,11 @@ struct Sandboxes::Raising {
   size_t to_undo = 0;
   std::string why;  // it fails
   reactor::Ticket last_word = {};
+  std::shared_ptr<RunningSandboxes> ends_in = {};  // where it ends with a refusal; null: it runs on
 
   void refuse() {
-    if (reply) reply->refuse({Errc::kIo, why});
+    const bool is_refused = reply && reply->refuse({Errc::kIo, why});
+    if (is_refused && ends_in) ends_in->end(pod.id);
     reply.reset();
     last_word.reset();
   }
@@ -110,30 +112,34 @@ Result<Unit> Sandboxes::learn_pod(const nri::PodSandbox& pod, const nri::Contain
 // ---- up
 
 void Sandboxes::run_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) {
-  raise(std::move(pod), std::move(reply));
+  running_->run(pod);
+  raise(std::move(pod), std::move(reply), true);
 }
 
 void Sandboxes::create_container(nri::PodSandbox pod, nri::Container container, nri::Reply reply) {
   if (const auto learned = learn_pod(pod, container); !learned) return void(reply.refuse(learned.error()));
-  raise(std::move(pod), std::move(reply));
+  running_->create(pod, container);
+  raise(std::move(pod), std::move(reply), false);
 }
 
-void Sandboxes::raise(nri::PodSandbox pod, nri::Reply reply) {
+void Sandboxes::raise(nri::PodSandbox pod, nri::Reply reply, bool is_run) {
   auto missing = missing_of(pod);
   if (missing.empty()) return void(reply.agree());
-  if (const auto good = check(pod); !good) return void(reply.refuse(good.error()));
+  const auto refuse = [&](const std::string& why) {
+    if (reply.refuse({Errc::kInvalid, why}) && is_run) running_->end(pod.id);
+  };
+  if (const auto good = check(pod); !good) return refuse(good.error().what);
   if (pod.network_namespace.empty())
-    return void(reply.refuse(
-        {Errc::kInvalid, named(pod) + " has no network namespace of its own (hostNetwork), and " +
-                             named(missing.front()) +
-                             " is to be in it: leave out hostNetwork, or netAttachDefName"}));
+    return refuse(named(pod) + " has no network namespace of its own (hostNetwork), and " +
+                  named(missing.front()) + " is to be in it: leave out hostNetwork, or netAttachDefName");
   if (const std::string why = clash_in(pod, missing); !why.empty()) {
     ports_.log.warning("a sandbox has not the interfaces of its pod and is refused",
                        {{"pod", named(pod)}, {"sandbox", pod.id}, {"problem", why}});
-    return void(reply.refuse({Errc::kInvalid, why}));
+    return refuse(why);
   }
   auto raising = std::make_shared<Raising>(
       Raising{.pod = std::move(pod), .deadline = reply.deadline(), .missing = std::move(missing)});
+  if (is_run) raising->ends_in = running_;
   raising->reply = std::move(reply);
   raising->why = "the interfaces of " + named(raising->pod) + " are not there in time";
   raising->last_word = ports_.scheduler.after(
@@ -193,6 +199,7 @@ void Sandboxes::stop_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) { lower(
 void Sandboxes::remove_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) { lower(pod, std::move(reply)); }
 
 void Sandboxes::lower(const nri::PodSandbox& pod, nri::Reply reply) {
+  running_->end(pod.id);
   forget_trouble([&](const std::string& sandbox) { return sandbox == pod.id; });
   const auto attachments = ports_.attachments.of_sandbox(pod.id);
   if (attachments.empty()) return void(reply.agree());
@@ -217,6 +224,7 @@ void Sandboxes::lower(const nri::PodSandbox& pod, nri::Reply reply) {
 
 void Sandboxes::synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::Container> containers,
                             nri::Reply reply) {
+  running_->replace(pods, containers);
   std::map<std::string, const nri::PodSandbox*> alive;  // their network namespace is there
   for (const nri::PodSandbox& pod : pods)
     if (!pod.network_namespace.empty()) alive[pod.id] = &pod;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kubelet/interfaces/attachments.h"
+#include "kubelet/interfaces/running_sandboxes.h"
 #include "kubelet/interfaces/wanted.h"
 #include "nri/plugin.h"
 
@@ -75,6 +76,10 @@ class Sandboxes final : public nri::Hooks {
   /// the process.
   std::string trouble_of(const std::string& driver, const std::string& pool, const std::string& device) const;
 
+  /// As the runtime has reported them. Without a connection: as they were when it ended, but for those whose network
+  /// namespace is gone.
+  const RunningSandboxes& running() const { return *running_; }
+
  private:
   // A call that waits for interfaces; held by what it waits for.
   struct Raising;
@@ -83,7 +88,8 @@ class Sandboxes final : public nri::Hooks {
     std::string sandbox_id, text;
   };
 
-  void raise(nri::PodSandbox pod, nri::Reply reply);
+  // is_run: RunPodSandbox; a sandbox that is refused then does not run.
+  void raise(nri::PodSandbox pod, nri::Reply reply, bool is_run);
   void attach_next(const std::shared_ptr<Raising>& raising);
   // Undoes what this call has made, and then refuses it; 50 ms before its deadline in any case.
   void take_down(const std::shared_ptr<Raising>& raising, const std::string& why);
@@ -105,6 +111,8 @@ class Sandboxes final : public nri::Hooks {
   const std::function<const PreparedClaims&()> prepared_;
   const Handlers handlers_;
   std::map<Entry, Trouble> troubles_;
+  const std::shared_ptr<RunningSandboxes> running_ =
+      std::make_shared<RunningSandboxes>();  // also of calls that wait
   const std::shared_ptr<int> life_ = std::make_shared<int>();
 };
 
