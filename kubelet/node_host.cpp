@@ -65,7 +65,8 @@ NodeHost::Kernel NodeHost::running_kernel() {
           [](const std::vector<std::string>& pods) { return kubelet::process_of_pods(pods); },
           &read_vf_macs,
           &write_vf_mac,
-          &write_own_mac};
+          &write_own_mac,
+          &probe_vfio_group};
 }
 
 NodeHost::NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths)
@@ -143,6 +144,8 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
   for (const std::string& interface : interfaces) read_uppers(interface);
   look_at_rdma(path, interfaces, out);
   if (!device.mac.empty() && device.mac != kNoMac) out.mac_holder = mac_holder(device.pci, device.mac);
+  out.interfaces = interfaces;
+  if (const auto free = check_holder(device.pci); !free) out.in_use = free.error().what;
   if (!device.vfio || device.mac.empty()) return out;
   const auto vf = vf_of(device.pci);
   const auto macs = vf ? kernel_.read_macs(vf->ifindex) : Result<std::map<int, std::string>>(vf.error());
@@ -274,23 +277,53 @@ Result<std::string> NodeHost::group_node(const std::string& pci) const {
   return group;
 }
 
-std::optional<DeviceHolder> NodeHost::holder(const std::string& pci) const {
+// Two sources: the kernel's answer for the group, which holds in each PID namespace but has no name, and /proc, which has
+// names but shows all processes in the host's PID namespace alone.
+Result<std::string> NodeHost::holder(const std::string& pci) const {
   using namespace node_host;
-  if (!kernel_.holder_of || driver_of(pci) != kVfioDriver) return std::nullopt;
-  const std::string group = last(view_->readlink(function_path(pci) + "/iommu_group").value_or(""));
-  std::vector<std::string> nodes = {"/dev/vfio/" + group, "/dev/vfio/noiommu-" + group};
-  for (const std::string& name : names(function_path(pci) + "/vfio-dev"))
-    nodes.push_back("/dev/vfio/devices/" + name);
-  return kernel_.holder_of(nodes);
+  if (!kernel_.holder_of) return std::string();
+  const std::string path = function_path(pci);
+  const std::string group = last(view_->readlink(path + "/iommu_group").value_or(""));
+  std::vector<std::string> groups, others;
+  if (!group.empty()) groups = {"/dev/vfio/" + group, "/dev/vfio/noiommu-" + group};
+  for (const std::string& name : names(path + "/vfio-dev")) others.push_back("/dev/vfio/devices/" + name);
+  const size_t cdevs = others.size();
+  for (const std::string& name : names(path + "/uio")) others.push_back("/dev/" + name);
+  const bool is_on_vfio = driver_of(pci) == kVfioDriver || cdevs > 0;
+  const bool is_there =
+      is_on_vfio || !others.empty() ||
+      std::any_of(groups.begin(), groups.end(), [&](const auto& node) { return kernel_.has_node(node); });
+  if (!is_there) return std::string();
+  bool is_open = false, is_free = false;
+  for (const std::string& node : groups) {
+    const GroupUse use = kernel_.probe_group ? kernel_.probe_group(node) : GroupUse::kUnknown;
+    is_open |= use == GroupUse::kOpen;
+    is_free |= use == GroupUse::kFree;
+  }
+  std::vector<std::string> nodes = groups;
+  nodes.insert(nodes.end(), others.begin(), others.end());
+  const auto found = kernel_.holder_of(nodes);
+  if (found && *found) return "process " + std::to_string((*found)->pid) + " (" + (*found)->name + ")";
+  if (is_open) return std::string("a process that cannot be seen from here");
+  const bool has_uio = others.size() > cdevs;
+  if (found || (is_free && !has_uio)) return std::string();
+  return Error(found.error());
 }
 
-// Whoever has the device open keeps vfio-pci from letting it go: the write would wait for that in the kernel.
+// Whoever has the device open keeps vfio-pci from letting it go: the write would wait for that in the kernel. A UIO driver lets
+// it go below the process.
 Result<Unit> NodeHost::check_holder(const std::string& pci) const {
   const auto found = holder(pci);
-  if (!found) return Unit{};
-  return Error{Errc::kBusy, "device " + pci + " is in use: process " + std::to_string(found->pid) + " (" +
-                                found->name +
-                                ") has its VFIO group open, and it is let go when that has ended"};
+  if (found && found->empty()) return Unit{};
+  if (found)
+    return Error{Errc::kBusy, "device " + pci + " is in use: " + *found +
+                                  " has its VFIO group open, and it is let go when that has ended"};
+  return Error{
+      Errc::kBusy,
+      "device " + pci +
+          " may be in use: whether a process has its VFIO group or UIO device open cannot be told: " +
+          found.error().what +
+          "; run in the host's PID namespace (chart: kubeletPlugin.hostPID), or with access to /dev/vfio"};
 }
 
 Result<std::string> NodeHost::user_of(const PreparedClaim& claim) const {
@@ -305,7 +338,8 @@ Result<std::string> NodeHost::user_of(const PreparedClaim& claim) const {
   };
   if (*process) return name_of(**process);
   for (const PreparedDevice& device : claim.devices) {
-    if (const auto found = device.pci.empty() ? std::nullopt : holder(device.pci)) return name_of(*found);
+    const auto found = device.pci.empty() ? Result<std::string>(std::string()) : holder(device.pci);
+    if (!found || !found->empty()) return found;
     // An interface that is away is in a sandbox.
     const bool had_interface = device.held && device.held->netdev && !device.vfio;
     const bool is_here = device.pci.empty() ? view_->list("sys/class/net/" + device.interface).ok()
@@ -337,6 +371,9 @@ Result<std::string> NodeHost::bind(const PreparedDevice& device,
   if (auto checked = check_group(pci, together); !checked) return std::move(checked.error());
   if (!view_->list(std::string(kDrivers) + std::string(kVfioDriver)))
     return Error{Errc::kIo, "driver vfio-pci is not there: load it (modprobe vfio-pci)"};
+  // It may be open through another driver: a VFIO variant driver, or one for UIO.
+  if (driver_of(pci) != kVfioDriver)
+    if (auto free = check_holder(pci); !free) return std::move(free.error());
   auto bound = driver_of(pci) == kVfioDriver ? Result<Unit>(Unit{}) : rebind(pci, std::string(kVfioDriver));
   auto group = bound ? group_node(pci) : Result<std::string>(bound.error());
   if (!group)

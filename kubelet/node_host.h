@@ -43,13 +43,14 @@ class NodeHost final : public Host {
     std::function<Result<Unit>(const std::string& path, std::string_view text)> write;
     /// Whether "/dev/..." is there.
     std::function<bool(const std::string& path)> has_node;
-    /// Who has one of these open; none: nobody.
-    std::function<std::optional<DeviceHolder>(const std::vector<std::string>& nodes)> holder_of = {};
+    /// As kubelet::holder_of().
+    std::function<Result<std::optional<DeviceHolder>>(const std::vector<std::string>& nodes)> holder_of = {};
     /// A process of one of these pods, by uid; none: whether there is one cannot be seen.
     std::function<Result<std::optional<DeviceHolder>>(const std::vector<std::string>& pods)> process_of = {};
     std::function<Result<std::map<int, std::string>>(int ifindex)> read_macs = {};
     std::function<Result<Unit>(const VfOfInterface& vf, const std::string& mac)> write_mac = {};
     std::function<Result<Unit>(int ifindex, const std::string& mac)> write_own_mac = {};
+    std::function<GroupUse(const std::string& node)> probe_group = {};
   };
   /// That of this machine.
   static Kernel running_kernel();
@@ -97,9 +98,10 @@ class NodeHost final : public Host {
   Result<Unit> check_group(const std::string& pci, const std::vector<PreparedDevice>& together) const;
   // "7", or "noiommu-7", once its node is there. kTimeout: it is not within kNodeWaitMax.
   Result<std::string> group_node(const std::string& pci) const;
-  // Nobody, where it is not on vfio-pci.
-  std::optional<DeviceHolder> holder(const std::string& pci) const;
-  // kBusy, with pid and name of who has the function's group open.
+  // The process that has a node of the function open, for people; "" none, also where it has no such node. Nodes: its VFIO
+  // group, vfio-dev cdevs and UIO devices, whichever driver made them. Errors: kDenied, that cannot be told.
+  Result<std::string> holder(const std::string& pci) const;
+  // kBusy: a process has a node of the function open, or it cannot be told whether one has.
   Result<Unit> check_holder(const std::string& pci) const;
   // The interface's own address of before vfio-pci, where its driver would choose another one. Failures are
   // passed over: the function is back all the same.

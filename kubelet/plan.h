@@ -64,7 +64,9 @@ struct HostLook {
   Identity identity;
   std::string driver;               // bound now; "" none
   std::vector<std::string> uppers;  // interfaces of the host that stand on its own: macvlan, VLAN, bridge ...
-  std::string rdma_device;          // "mlx5_0"; "" none
+  std::vector<std::string> interfaces;  // of the function, in the host's namespace
+  std::string in_use;       // why it cannot be had: a process has it open, or may have; "" none has
+  std::string rdma_device;  // "mlx5_0"; "" none
   std::vector<std::string> rdma_nodes;  // "/dev/infiniband/uverbs0"
   std::string vfio_group;               // after binding: "7", "noiommu-0"
   std::string admin_mac;                // its PF enforces, where it is to be changed; "" not asked

@@ -32,6 +32,11 @@ bool was_on_vfio(const std::optional<PreparedClaim>& before, const PreparedDevic
   return before && is_on_vfio(*before, device);
 }
 
+bool has_function(const std::optional<PreparedClaim>& before, const PreparedDevice& device) {
+  return before && std::any_of(before->devices.begin(), before->devices.end(),
+                               [&](const PreparedDevice& one) { return one.pci == device.pci; });
+}
+
 // What the checkpoint takes of it, about; quotes in what is quoted count twice.
 size_t bytes_of(const PreparedClaim& claim) {
   constexpr size_t kOfClaim = 1'024, kOfPod = 320, kOfDevice = 2'048;
@@ -299,6 +304,13 @@ void ClaimPreparer::judge_looks(Task& task) {
       if (is_on_vfio && !device.vfio) device.vfio = VfioBinding{};
       if (!is_on_vfio) device.vfio.reset();
     }
+    // What this claim was prepared with before may be open, and its interface in a sandbox, of its own pod.
+    const bool is_new = !preparing::has_function(task.before, device);
+    if (is_new && !device.is_admin && !look->in_use.empty()) return give_up(task, look->in_use);
+    const bool is_attached =
+        ports_.interfaces != nullptr && ports_.interfaces->is_attached(task.claim, device);
+    if (const std::string why = is_attached ? "" : refusal_of_interface(device, *look); !why.empty())
+      return give_up(task, why);
     if (device.vfio && device.vfio->original_mac.empty()) {
       const auto kept = original_macs_.find(device.pci);
       device.vfio->original_mac =

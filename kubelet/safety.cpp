@@ -74,6 +74,22 @@ bool may_be_on(const policy::Holding& recalled, const policy::Holding& other) {
          (recalled.entry == other.base || recalled.entry.starts_with(other.base + "-"));
 }
 
+// Both sriov-cni and the host-device plugin know these as drivers for programs in user space.
+constexpr std::string_view kUserspaceDrivers[] = {"vfio-pci", "uio_pci_generic", "igb_uio"};
+// Plugins that move the interface, or stand on it: without one the pod has none. sriov-cni and others set such a function up
+// through its PF or its representor.
+constexpr std::string_view kInterfacePlugins[] = {"host-device", "macvlan", "ipvlan", "vlan", "ipoib"};
+
+// Type of the plugin that attaches: the first of a list (CNI's network configuration list).
+std::string first_plugin(const std::string& network) {
+  const auto config = kube::decode_json(network);
+  if (!config) return "";
+  const kube::Json* plugins = config->find("plugins");
+  const auto* list = plugins != nullptr ? plugins->array() : nullptr;
+  if (list != nullptr && !list->empty()) return std::string(list->front().text("type"));
+  return std::string(config->text("type"));
+}
+
 // An unknown fact of before speaks against nothing.
 bool differs(const std::string& before, const std::string& now) { return !before.empty() && before != now; }
 
@@ -166,6 +182,34 @@ std::string refusal(const PreparedDevice& device, const KnownEntry& known, const
     return "";
   return named(device) + " is used by the host: " + escaped(join(look.uppers, ", ")) +
          (look.uppers.size() == 1 ? " stands" : " stand") + " on its interface " + escaped(device.interface);
+}
+
+std::string refusal_of_interface(const PreparedDevice& device, const HostLook& look) {
+  using namespace safety;
+  const bool is_run =
+      !device.is_admin && !device.network.empty() && !device.pci.empty() && !device.config.wants_vfio();
+  if (!is_run || !look.interfaces.empty()) return "";
+  const std::string type = first_plugin(device.network);
+  const bool is_userspace = std::find(std::begin(kUserspaceDrivers), std::end(kUserspaceDrivers),
+                                      look.driver) != std::end(kUserspaceDrivers) ||
+                            look.driver.find("vfio") != std::string::npos;
+  const bool wants_interface = std::find(std::begin(kInterfacePlugins), std::end(kInterfacePlugins), type) !=
+                               std::end(kInterfacePlugins);
+  if (is_userspace && !wants_interface) return "";
+  const std::string why = named(device) +
+                          " has no interface, and its claim names a network (netAttachDefName " +
+                          in_quotes(device.config.nad_namespace + "/" + device.config.nad_name, 128) +
+                          ", CNI plugin " + in_quotes(type, 64) + "): ";
+  const std::string machine =
+      "; or set driver: vfio-pci in the VfConfig, where the pod is to have the function itself";
+  if (look.driver.empty())
+    return why + "no driver has taken it; load its driver's module and write " + device.pci +
+           " to /sys/bus/pci/drivers_probe" + machine;
+  if (is_userspace)
+    return why + "driver " + escaped(look.driver) + " makes none; bind the function to its network driver" +
+           machine;
+  return why + "driver " + escaped(look.driver) +
+         " has made none, or it is in another network namespace; it can be had when the interface is in the host's";
 }
 
 }  // namespace sliced::kubelet

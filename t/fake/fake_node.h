@@ -19,6 +19,7 @@ struct FakeNode {
     std::string driver = "igbvf";
     std::string group = "7";
     std::string mac = std::string(kubelet::kNoMac);  // its PF enforces
+    bool has_interface = true;                       // while a driver has it that makes one
   };
   std::map<std::string, Function> functions;  // by PCI address
   std::string chosen_driver = "igbvf";        // by the kernel, where nobody says which
@@ -51,6 +52,8 @@ class FakeHost final : public kubelet::Host {
     if (at == node_.functions.end()) return Error{Errc::kNotFound, device.pci + " is gone"};
     kubelet::HostLook look = at->second.look;
     look.driver = at->second.driver;
+    if (at->second.has_interface && !look.driver.empty() && look.driver != "vfio-pci")
+      look.interfaces = {"eth0"};
     if (device.vfio && !device.mac.empty()) look.admin_mac = at->second.mac;
     if (!device.mac.empty() && device.mac != kubelet::kNoMac)
       for (const auto& [pci, other] : node_.functions)

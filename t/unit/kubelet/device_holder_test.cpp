@@ -22,7 +22,8 @@ TEST(DeviceHolder, WhoHasANodeOpenIsFoundByItsNumber) {
   ASSERT_TRUE(control);
   ASSERT_EQ(::grantpt(control.get()) | ::unlockpt(control.get()), 0);
   const std::string node = ::ptsname(control.get());
-  EXPECT_FALSE(holder_of({node}));
+  const auto is_held = [&] { return holder_of({node}).value_or(std::nullopt).has_value(); };
+  EXPECT_FALSE(is_held());
   int told[2];
   ASSERT_EQ(::pipe(told), 0);
   const pid_t child = ::fork();
@@ -33,19 +34,40 @@ TEST(DeviceHolder, WhoHasANodeOpenIsFoundByItsNumber) {
   }
   char byte = 0;
   ASSERT_EQ(::read(told[0], &byte, 1), 1);
-  const auto holder = holder_of({"/dev/not-there", node});
+  const auto holder = holder_of({"/dev/not-there", node}).value_or(std::nullopt);
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   ::close(told[0]), ::close(told[1]);
   ASSERT_TRUE(holder);
   EXPECT_EQ(holder->pid, child);
   EXPECT_FALSE(holder->name.empty());
-  EXPECT_FALSE(holder_of({node})) << "it has ended";
+  EXPECT_FALSE(is_held()) << "it has ended";
 }
 
 TEST(DeviceHolder, AFileIsNoDevice) {
   const reactor::Descriptor file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  EXPECT_FALSE(holder_of({"/proc/self/exe"}));
+  EXPECT_EQ(holder_of({"/proc/self/exe"}).value(), std::nullopt);
+}
+
+// Red when a daemon that sees its own container's processes alone takes a device for free.
+TEST(DeviceHolder, NobodyIsFoundOnlyWhereAllProcessesCanBeSeen) {
+  namespace fs = std::filesystem;
+  std::string proc = testing::TempDir() + "proc-XXXXXX";
+  ASSERT_NE(::mkdtemp(proc.data()), nullptr);
+  fs::create_directories(proc + "/1/fd");
+  EXPECT_EQ(holder_of({"/dev/null"}, proc).error().code, Errc::kDenied);
+  fs::create_directories(proc + "/self/ns");
+  fs::create_symlink("pid:[4026531836]", proc + "/self/ns/pid");
+  EXPECT_EQ(holder_of({"/dev/null"}, proc).value(), std::nullopt);
+  fs::create_symlink("/dev/null", proc + "/1/fd/3");
+  EXPECT_EQ(holder_of({"/dev/null"}, proc).value()->pid, 1);
+  fs::remove_all(proc);
+}
+
+TEST(DeviceHolder, WhatIsNoGroupIsUnknown) {
+  EXPECT_EQ(probe_vfio_group("/dev/not-there"), GroupUse::kAbsent);
+  EXPECT_EQ(probe_vfio_group("/dev/null"), GroupUse::kFree);
+  EXPECT_EQ(probe_vfio_group("/dev"), GroupUse::kUnknown) << "EISDIR";
 }
 
 TEST(DeviceHolder, ProcessesOfAPodAreKnownByTheirControlGroup) {

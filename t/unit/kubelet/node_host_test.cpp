@@ -41,38 +41,41 @@ class NodeHostTest : public testing::Test {
     fs::create_directory_symlink(fs::relative(path, fs::canonical(function)), function + "/iommu_group");
   }
   NodeHost host() {
-    return {std::move(hotplug::open_host_view(tree_.root())).value(),
-            {[this](const std::string& path, std::string_view text) { return write(path, text); },
-             [this](const std::string& path) { return nodes_.contains(path); },
-             [this](const std::vector<std::string>& nodes) {
-               asked_ = nodes;
-               return holder_;
-             },
-             [this](const std::vector<std::string>& pods) -> Result<std::optional<DeviceHolder>> {
-               if (sees_pods_) return pods == std::vector<std::string>{"pod-1"} ? process_ : std::nullopt;
-               return Error{Errc::kIo, "not the host's processes"};
-             },
-             [this](int ifindex) -> Result<std::map<int, std::string>> {
-               std::map<int, std::string> out;
-               for (int index = 0; index < 8; ++index)
-                 if (const auto at = macs_.find(std::to_string(ifindex) + "-" + std::to_string(index));
-                     at != macs_.end())
-                   out.emplace(index, at->second);
-               return out;
-             },
-             [this](const VfOfInterface& vf, const std::string& mac) -> Result<Unit> {
-               if (!keeps_mac_) macs_[std::to_string(vf.ifindex) + "-" + std::to_string(vf.index)] = mac;
-               ++mac_writes_;
-               return Unit{};
-             },
-             [this](int ifindex, const std::string& mac) -> Result<Unit> {
-               own_macs_.push_back(std::to_string(ifindex) + " " + mac);
-               return Unit{};
-             }},
-            {.cdi_root = root_ + "/cdi",
-             .checkpoint = root_ + "/plugins/sliced-checkpoint.json",
-             .peer_checkpoint = root_ + "/plugins/checkpoint.json",
-             .plugins = root_ + "/plugins"}};
+    return {
+        std::move(hotplug::open_host_view(tree_.root())).value(),
+        {[this](const std::string& path, std::string_view text) { return write(path, text); },
+         [this](const std::string& path) { return nodes_.contains(path); },
+         [this](const std::vector<std::string>& nodes) -> Result<std::optional<DeviceHolder>> {
+           asked_ = nodes;
+           if (!holder_ && !sees_processes_) return Error{Errc::kDenied, "not all processes can be seen"};
+           return holder_;
+         },
+         [this](const std::vector<std::string>& pods) -> Result<std::optional<DeviceHolder>> {
+           if (sees_pods_) return pods == std::vector<std::string>{"pod-1"} ? process_ : std::nullopt;
+           return Error{Errc::kIo, "not the host's processes"};
+         },
+         [this](int ifindex) -> Result<std::map<int, std::string>> {
+           std::map<int, std::string> out;
+           for (int index = 0; index < 8; ++index)
+             if (const auto at = macs_.find(std::to_string(ifindex) + "-" + std::to_string(index));
+                 at != macs_.end())
+               out.emplace(index, at->second);
+           return out;
+         },
+         [this](const VfOfInterface& vf, const std::string& mac) -> Result<Unit> {
+           if (!keeps_mac_) macs_[std::to_string(vf.ifindex) + "-" + std::to_string(vf.index)] = mac;
+           ++mac_writes_;
+           return Unit{};
+         },
+         [this](int ifindex, const std::string& mac) -> Result<Unit> {
+           own_macs_.push_back(std::to_string(ifindex) + " " + mac);
+           return Unit{};
+         },
+         [this](const std::string& node) { return nodes_.contains(node) ? group_use_ : GroupUse::kAbsent; }},
+        {.cdi_root = root_ + "/cdi",
+         .checkpoint = root_ + "/plugins/sliced-checkpoint.json",
+         .peer_checkpoint = root_ + "/plugins/checkpoint.json",
+         .plugins = root_ + "/plugins"}};
   }
   Result<Unit> write(const std::string& path, std::string_view text) {
     writes_.push_back(path.substr(path.rfind('/') + 1) + "=" + std::string(trim(text)));
@@ -98,7 +101,8 @@ class NodeHostTest : public testing::Test {
   std::vector<std::string> writes_, asked_;
   std::optional<DeviceHolder> holder_;  // of what is asked for
   std::optional<DeviceHolder> process_;
-  bool sees_pods_ = true;
+  bool sees_pods_ = true, sees_processes_ = true;
+  GroupUse group_use_ = GroupUse::kFree;  // of each group that is there
 };
 
 TEST_F(NodeHostTest, WhatAKilledDaemonLeftHalfWrittenIsRemoved) {
@@ -273,6 +277,61 @@ TEST_F(NodeHostTest, WhatAProcessHasOpenIsNotRestoredAndItIsNamed) {
   holder_.reset();
   EXPECT_TRUE(host().restore(device()));
   EXPECT_EQ(driver(), "igbvf");
+}
+
+// The chart's pod may have a PID namespace of its own. Red when a function is unbound below a machine that is not seen.
+TEST_F(NodeHostTest, WhatTheKernelSaysIsOpenIsNotTakenThoughNoProcessIsSeen) {
+  ASSERT_TRUE(host().bind(device(), {}));
+  sees_processes_ = false;
+  writes_.clear();
+  for (const GroupUse use : {GroupUse::kOpen, GroupUse::kUnknown}) {
+    group_use_ = use;
+    const auto restored = host().restore(device());
+    EXPECT_EQ(restored.error().code, Errc::kBusy);
+    const char* why =
+        use == GroupUse::kOpen
+            ? "device 0000:03:00.2 is in use: a process that cannot be seen from here has its VFIO group open"
+            : "device 0000:03:00.2 may be in use: whether a process has its VFIO group or UIO device open "
+              "cannot be told: not all processes can be seen; run in the host's PID namespace (chart: "
+              "kubeletPlugin.hostPID)";
+    EXPECT_TRUE(restored.error().what.starts_with(why)) << restored.error().what;
+    EXPECT_FALSE(host().set_mac(device(), "02:00:00:00:00:77"));
+    EXPECT_EQ(host().look(device())->in_use, restored.error().what) << "nor is it given to another claim";
+  }
+  EXPECT_TRUE(writes_.empty());
+  group_use_ = GroupUse::kFree;
+  EXPECT_TRUE(host().restore(device())) << "the kernel's word is enough";
+  EXPECT_EQ(driver(), "igbvf");
+  sees_processes_ = true;
+  ASSERT_TRUE(host().bind(device(), {}));
+  group_use_ = GroupUse::kUnknown;
+  EXPECT_TRUE(host().restore(device())) << "and so is all of /proc";
+}
+
+// Red when prepare unbinds what a machine has through a variant driver, or a program in user space through UIO.
+TEST_F(NodeHostTest, WhatIsOpenThroughAnotherDriverIsNotBound) {
+  vf().driver("mlx5_vfio_pci");
+  fs::create_directories(tree_.root() + "/" + vf().path() + "/vfio-dev/vfio3");
+  sees_processes_ = false;
+  group_use_ = GroupUse::kOpen;
+  EXPECT_EQ(host().bind(device("mlx5_vfio_pci"), {}).error().code, Errc::kBusy);
+  group_use_ = GroupUse::kFree;
+  EXPECT_TRUE(host().bind(device("mlx5_vfio_pci"), {}));
+  fs::remove_all(tree_.root() + "/" + vf().path() + "/vfio-dev");
+  // Any number of processes may have a UIO device open: the kernel does not say whether one has.
+  nodes_.clear();
+  vf().driver("igb_uio");
+  fs::create_directories(tree_.root() + "/" + vf().path() + "/uio/uio0");
+  writes_.clear();
+  EXPECT_EQ(host().bind(device("igb_uio"), {}).error().code, Errc::kBusy);
+  sees_processes_ = true;
+  holder_ = DeviceHolder{12, "testpmd"};
+  EXPECT_NE(host().bind(device("igb_uio"), {}).error().what.find("process 12 (testpmd)"), std::string::npos);
+  EXPECT_EQ(asked_.back(), "/dev/uio0");
+  EXPECT_TRUE(writes_.empty());
+  holder_.reset();
+  nodes_ = {"/dev/vfio/7"};
+  EXPECT_TRUE(host().bind(device("igb_uio"), {}));
 }
 
 TEST_F(NodeHostTest, WhoMayStillUseAClaimsDevicesIsSaidOrUnknown) {

@@ -286,6 +286,67 @@ TEST_F(InterfacesTest, ARuntimeThatReportsNoStopIsAskedAgain) {
   EXPECT_EQ(unprepare(claim), "");
 }
 
+// Red when such a function is allocated again and again, and no pod ever starts with it.
+TEST_F(InterfacesTest, AFunctionWithoutAnInterfaceIsNotPreparedForANetwork) {
+  connect();
+  fake::FakeNode::Function& vf = node.functions["0000:03:00.2"];
+  const auto nad = [&](const std::string& config) {
+    cluster.put(kube::kNetworkAttachmentDefinitions,
+                Json::Object{{"metadata", Json::Object{{"name", "nad"}, {"namespace", "ns"}}},
+                             {"spec", Json::Object{{"config", config}}}});
+  };
+  const std::string sriov = R"({"cniVersion":"1.0.0","type":"sriov"})";
+  const std::string host_device = R"({"cniVersion":"1.0.0","name":"n","plugins":[{"type":"host-device"}]})";
+  const struct {
+    std::string driver, config, why;
+  } cases[] = {
+      {"", sriov, "no driver has taken it; load its driver's module and write 0000:03:00.2"},
+      {"", host_device, "no driver has taken it"},
+      {"igbvf", host_device, "driver igbvf has made none, or it is in another network namespace"},
+      {"vfio-pci", host_device, "driver vfio-pci makes none; bind the function to its network driver"},
+      {"igb_uio", host_device, "driver igb_uio makes none"},
+      {"mlx5_vfio_pci", host_device, "driver mlx5_vfio_pci makes none"},
+      {"vfio-pci", sriov, ""},  // set up through its PF
+      {"uio_pci_generic", sriov, ""},
+  };
+  const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.driver + " " + one.config);
+    nad(one.config);
+    vf.driver = one.driver;
+    vf.has_interface = false;
+    const std::string why = prepare(claim);
+    if (one.why.empty()) {
+      EXPECT_EQ(why, "");
+      EXPECT_EQ(unprepare(claim), "");
+      continue;
+    }
+    for (const std::string& part :
+         {std::string("ResourceClaim ns/a: device node-a/0000-03-00-2 has no interface"),
+          std::string("netAttachDefName \"ns/nad\""), one.why})
+      EXPECT_NE(why.find(part), std::string::npos) << why;
+    EXPECT_TRUE(preparer->prepared().empty());
+  }
+  vf.driver = "igbvf";
+  vf.has_interface = true;
+  EXPECT_EQ(prepare(claim), "");
+  EXPECT_EQ(unprepare(claim), "");
+  vf.driver = "";
+  EXPECT_EQ(prepare(put("b", {})), "") << "who names no network needs none";
+}
+
+// A machine of the host has it. Red when its function goes to a claim.
+TEST_F(InterfacesTest, WhatAProcessHasOpenIsNotPrepared) {
+  node.functions["0000:03:00.2"].driver = "vfio-pci";
+  node.functions["0000:03:00.2"].look.in_use = "device 0000:03:00.2 is in use: process 7 (qemu)";
+  const PrepareRequest claim = put("a", {{"driver", "vfio-pci"}});
+  connect();
+  EXPECT_NE(prepare(claim).find("is in use: process 7 (qemu)"), std::string::npos);
+  EXPECT_TRUE(preparer->prepared().empty());
+  node.functions["0000:03:00.2"].look.in_use.clear();
+  EXPECT_EQ(prepare(claim), "");
+}
+
 // Another plugin of the runtime refuses the sandbox behind us: no event says that it has ended.
 TEST_F(InterfacesTest, ASandboxWhoseNamespaceIsRemovedHasEnded) {
   const std::string netns = directory + "/netns";
