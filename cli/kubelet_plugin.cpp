@@ -112,7 +112,8 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(Process& process,
           .dial =
               [&loop, socket = options.nri_socket](reactor::net::OnConnected then) {
                 return reactor::net::connect_unix(loop, socket, kDialMax, std::move(then));
-              }},
+              },
+          .is_back = [host = process.host](const std::string& pci) { return kubelet::is_back(*host, pci); }},
       kubelet::Interfaces::Settings{.runtime = {.name = options.nri_plugin_name,
                                                 .index = options.nri_plugin_index,
                                                 .socket = options.nri_socket},

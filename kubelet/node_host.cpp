@@ -17,6 +17,7 @@
 #include "hotplug/scan.h"
 #include "kubelet/binder.h"
 #include "kubelet/checkpoint.h"
+#include "kubelet/safety.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
 #include "reactor/durable_file.h"
@@ -239,6 +240,16 @@ Result<Unit> NodeHost::set_mac(const PreparedDevice& device, const std::string& 
     return std::move(written.error()).in("device " + device.pci);
   auto reported = check_reported(kernel_.read_macs(vf->ifindex), vf->index, mac);
   return reported ? reported : std::move(reported.error()).in("device " + device.pci);
+}
+
+bool is_back(const hotplug::HostView& view, const std::string& pci) {
+  using namespace node_host;
+  const std::string path = function_path(pci);
+  if (const auto vendor = view.read(path + "/vendor"); !vendor) return vendor.error().code == Errc::kNotFound;
+  if (!view.list(path + "/net").value_or({}).empty()) return true;
+  const auto driver = view.readlink(path + "/driver");
+  if (!driver) return driver.error().code == Errc::kNotFound;
+  return is_userspace_driver(last(*driver));
 }
 
 // ---- binding

@@ -122,4 +122,8 @@ class NodeHost final : public Host {
   const OriginalMacFiles original_macs_;
 };
 
+/// Whether no interface of the function can be in a network namespace other than the host's: it has one here, no driver, a
+/// driver for user space, or is gone. False where that cannot be read.
+bool is_back(const hotplug::HostView& view, const std::string& pci);
+
 }  // namespace sliced::kubelet

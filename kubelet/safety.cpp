@@ -184,15 +184,20 @@ std::string refusal(const PreparedDevice& device, const KnownEntry& known, const
          (look.uppers.size() == 1 ? " stands" : " stand") + " on its interface " + escaped(device.interface);
 }
 
+bool is_userspace_driver(std::string_view driver) {
+  using namespace safety;
+  return std::find(std::begin(kUserspaceDrivers), std::end(kUserspaceDrivers), driver) !=
+             std::end(kUserspaceDrivers) ||
+         driver.find("vfio") != std::string_view::npos;
+}
+
 std::string refusal_of_interface(const PreparedDevice& device, const HostLook& look) {
   using namespace safety;
   const bool is_run =
       !device.is_admin && !device.network.empty() && !device.pci.empty() && !device.config.wants_vfio();
   if (!is_run || !look.interfaces.empty()) return "";
   const std::string type = first_plugin(device.network);
-  const bool is_userspace = std::find(std::begin(kUserspaceDrivers), std::end(kUserspaceDrivers),
-                                      look.driver) != std::end(kUserspaceDrivers) ||
-                            look.driver.find("vfio") != std::string::npos;
+  const bool is_userspace = is_userspace_driver(look.driver);
   const bool wants_interface = std::find(std::begin(kInterfacePlugins), std::end(kInterfacePlugins), type) !=
                                std::end(kInterfacePlugins);
   if (is_userspace && !wants_interface) return "";

@@ -29,6 +29,8 @@ std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device
 /// After the host was looked at, before anything is bound: another function stands there, or the host uses it.
 std::string refusal(const PreparedDevice& device, const KnownEntry& known, const HostLook& look);
 
+/// A driver that hands the function to a program in user space, and makes no interface: vfio-pci and its variants, UIO.
+bool is_userspace_driver(std::string_view driver);
 /// A function whose network is run needs an interface in the host's namespace that its plugin can move or stand on; a
 /// plugin that sets up a function on a userspace driver through its PF needs none. "" it has what its network needs.
 std::string refusal_of_interface(const PreparedDevice& device, const HostLook& look);

@@ -75,6 +75,7 @@ struct Attachments::Work {
   std::unique_ptr<cni::Run> run = {};
   Namespace network_namespace = {};  // of an attaching
   bool has_namespace = true;         // of a detaching: where the record says
+  bool is_back = false;  // of a detaching: the namespace is gone, and the function is not in any other
 };
 
 Attachments::Attachments(Ports ports)
@@ -203,11 +204,12 @@ void Attachments::attach(cni::Record record, TimePoint deadline, OnAttached done
   // A pod has one sandbox at a time: what another one has, which ended without a word to us, goes first.
   const std::string_view pod = pod_uid_of(record.attachment);
   std::vector<cni::Attachment> before;
-  for (const auto& [name, kept] : kept_) {
+  for (auto& [name, kept] : kept_) {
     const cni::Attachment& other = kept.record.attachment;
     if (other.container_id == record.attachment.container_id) continue;
     const bool is_same_pod = !pod.empty() && pod_uid_of(other) == pod;
     const bool is_same_device = !other.device.empty() && other.device == record.attachment.device;
+    kept.is_wanted |= is_same_device;
     if (is_same_pod || (is_same_device && kept.is_leaving)) before.push_back(other);
   }
   for (const cni::Attachment& one : before) detach(one, [](const Result<Unit>&) {});
@@ -324,8 +326,11 @@ void Attachments::begin_detach(const std::shared_ptr<Work>& work) {
   // A file that is gone is none to name: plugins would look for it.
   on_disk(
       work,
-      [work, path = work->record.attachment.network_namespace](const cni::Records&) -> Result<Unit> {
+      [work, path = work->record.attachment.network_namespace, device = work->record.attachment.device,
+       is_held = at->second.network_namespace != nullptr,
+       is_back = ports_.is_back](const cni::Records&) -> Result<Unit> {
         work->has_namespace = access(path.c_str(), F_OK) == 0;
+        work->is_back = !work->has_namespace && !is_held && !device.empty() && is_back && is_back(device);
         return Unit{};
       },
       [this, work](const Result<Unit>&) { run(work, dels_, &Attachments::run_del); });
@@ -366,8 +371,36 @@ void Attachments::end_detach(const std::shared_ptr<Work>& work, const Result<Uni
                         {"device", work->record.attachment.device},
                         {"problem", outcome.error().what}});
   problem = outcome.error().what;
+  Kept& kept = kept_[name];
+  if (work->is_back && (kept.is_wanted || ++kept.failures >= kTriesMax)) return give_up_detach(work, problem);
   try_again(work->record.attachment);
   end(work, Error(outcome.error()));
+}
+
+void Attachments::give_up_detach(const std::shared_ptr<Work>& work, const std::string& problem) {
+  const cni::Attachment& attachment = work->record.attachment;
+  ports_.log.error(
+      "an interface is given up without its DEL: its sandbox is gone and its device is back",
+      {{"sandbox", attachment.container_id},
+       {"interface", attachment.interface},
+       {"device", attachment.device},
+       {"pod", std::string(pod_uid_of(attachment))},
+       {"network", work->record.network},
+       {"problem", problem},
+       {"left",
+        "what the plugins keep: addresses of their IPAM, and VLAN, MAC address and other settings of the VF"}});
+  on_disk(
+      work, [attachment](const cni::Records& records) { return records.remove(attachment); },
+      [this, work](Result<Unit> removed) {
+        const std::string name = cni::record_name(work->record.attachment);
+        if (!removed) {
+          try_again(work->record.attachment);
+          return end(work, std::move(removed.error()));
+        }
+        kept_.erase(name);
+        retries_.erase(name);
+        end(work, cni::Attached{});
+      });
 }
 
 void Attachments::try_again(const cni::Attachment& attachment) {

@@ -51,6 +51,9 @@ class Attachments {
     std::shared_ptr<const cni::Records> records;
     RunChain run;
     reactor::Random random = reactor::system_random();
+    /// Whether no interface of that function can be in a network namespace other than the host's (kubelet/node_host.h,
+    /// is_back()). Called on a worker, may block. Null: it never is.
+    std::function<bool(const std::string& pci)> is_back = {};
   };
   /// Reads and runs nothing yet.
   explicit Attachments(Ports ports);
@@ -75,8 +78,10 @@ class Attachments {
   /// record with what was said of it (without a result: begun). One that is known already stays as it is.
   void adopt(cni::Record record);
   /// Of one that is not there: well, at once. done is told of the first try; the others follow by themselves.
-  /// Errors: those of cni::run_chain, kIo, kBusy (the disk). It is tried again after 1 s to 60 s, doubling,
-  /// without end.
+  /// Errors: those of cni::run_chain, kIo, kBusy (the disk). It is tried again after 1 s to 60 s, doubling. Where the
+  /// sandbox's namespace is gone and its function is back (Ports::is_back) the record is dropped, with an error in the log,
+  /// once another sandbox wants the device, or after kTriesMax: a plugin whose DEL needs what is not there, as that of
+  /// host-device the function's driver, would keep the device for ever. All others are tried again without end.
   using OnDetached = std::function<void(Result<Unit>)>;
   /// From this call on it counts as leaving, also while it waits for its turn; one that is being made is
   /// undone behind that.
@@ -85,12 +90,15 @@ class Attachments {
   /// that some of kDelsMax are left for who needs the device meanwhile, and has it undone before the others.
   void detach_later(const cni::Attachment& attachment);
   static constexpr size_t kLaterMax = 32;
+  static constexpr int kTriesMax = 10;  // some 4 minutes
 
   /// One that is made, begun, or not yet undone.
   struct Kept {
     cni::Record record;
     bool is_leaving = false;
-    std::string problem;  // why it could not be undone; "" it could, or was not tried
+    std::string problem;     // why it could not be undone; "" it could, or was not tried
+    int failures = 0;        // DELs that have failed, of this process
+    bool is_wanted = false;  // another sandbox wants the device
     /// Open, one for all of a sandbox: it and its interfaces outlive its file. Null: unknown.
     std::shared_ptr<const int> network_namespace = {};
     bool is_attached() const { return record.result && !is_leaving; }
@@ -123,6 +131,8 @@ class Attachments {
   // Without its file the namespace is let go after the first DEL that fails: the kernel then gives the
   // interface back.
   void end_detach(const std::shared_ptr<Work>& work, const Result<Unit>& outcome);
+  // The record goes without its DEL.
+  void give_up_detach(const std::shared_ptr<Work>& work, const std::string& problem);
   // Without a deadline: the next one of this attachment has to know what became of it.
   void on_disk(const std::shared_ptr<Work>& work, std::function<Result<Unit>(const cni::Records&)> act,
                std::function<void(Result<Unit>)> next);

@@ -41,7 +41,8 @@ Interfaces::Interfaces(Ports ports, Settings settings, std::function<const Prepa
                     .log = ports_.log,
                     .records = std::make_shared<const cni::Records>(settings_.records),
                     .run = ports_.run,
-                    .random = ports_.random}),
+                    .random = ports_.random,
+                    .is_back = ports_.is_back}),
       sandboxes_({ports_.scheduler, ports_.log, attachments_}, prepared_, std::move(handlers)) {}
 
 void Interfaces::start() {

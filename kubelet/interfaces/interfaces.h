@@ -31,6 +31,7 @@ class Interfaces final : public InterfacePort {
     Attachments::RunChain run;
     nri::Plugin::Dial dial;
     reactor::Random random = reactor::system_random();
+    std::function<bool(const std::string& pci)> is_back = {};  // as Attachments::Ports has it
   };
   /// records: one file an interface, which is there as long as there is something to undo; it outlives the
   /// process and must outlive the pod of a daemon.

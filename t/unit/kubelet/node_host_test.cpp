@@ -334,6 +334,21 @@ TEST_F(NodeHostTest, WhatIsOpenThroughAnotherDriverIsNotBound) {
   EXPECT_TRUE(host().bind(device("igb_uio"), {}));
 }
 
+TEST_F(NodeHostTest, AFunctionIsBackWithAnInterfaceOrWithoutADriverThatMakesOne) {
+  const auto back = [&] { return is_back(**hotplug::open_host_view(tree_.root()), kVf); };
+  EXPECT_FALSE(back()) << "igbvf has it, and its interface is elsewhere";
+  vf().netdev("eth2");
+  EXPECT_TRUE(back());
+  EXPECT_TRUE(is_back(**hotplug::open_host_view(tree_.root()), "0000:99:00.0")) << "gone";
+  tree_.pci("0000:03:00.5").id("8086", "10ca");
+  for (const char* driver : {"", "vfio-pci", "mlx5_vfio_pci", "igb_uio"}) {
+    tree_.pci("0000:03:00.5").driver(driver);
+    EXPECT_TRUE(is_back(**hotplug::open_host_view(tree_.root()), "0000:03:00.5")) << driver;
+  }
+  tree_.pci("0000:03:00.5").driver("iavf");
+  EXPECT_FALSE(is_back(**hotplug::open_host_view(tree_.root()), "0000:03:00.5"));
+}
+
 TEST_F(NodeHostTest, WhoMayStillUseAClaimsDevicesIsSaidOrUnknown) {
   PreparedClaim claim{.pods = {{"pod", "pod-1"}}, .devices = {device()}};
   EXPECT_EQ(host().user_of(claim).value(), "");

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -103,6 +104,7 @@ struct Node {
 
   std::string directory;
   PreparedClaims prepared;
+  std::atomic<bool> is_back = false;  // its devices, once their sandboxes are gone
 };
 
 /// The daemon's part, over the node. Dropping it is SIGKILL.
@@ -126,7 +128,8 @@ struct Daemon {
                                  on_run(std::move(outcome));  // last statement: this function may be gone
                                });
                          },
-                     .random = [] { return 0.0; }}),
+                     .random = [] { return 0.0; },
+                     .is_back = [&node](const std::string&) { return node.is_back.load(); }}),
         sandboxes(
             {loop.scheduler(), log, attachments},
             [&node]() -> const PreparedClaims& { return node.prepared; },

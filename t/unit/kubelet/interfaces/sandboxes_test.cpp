@@ -361,6 +361,32 @@ TEST_F(SandboxesTest, WhatCannotBeUndoneKeepsItsDeviceAndGoesBeforeTheNextHasIt)
   EXPECT_EQ(world.daemon->log.count("an interface cannot be taken from a sandbox"), 1u) << "said once";
 }
 
+// The DEL of host-device fails for ever for a function without a driver. Red when no later pod gets the device.
+TEST_F(SandboxesTest, WhatCanNeverBeUndoneIsGivenUpForTheNextPodOnceItsSandboxIsGone) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  EXPECT_EQ(world.run("a"), "");
+  world.node.plugin("vf", "[ $CNI_COMMAND = ADD ] || { echo no driver >&2; exit 1; }");
+  EXPECT_NE(world.stop("a"), "");
+  world.node.prepared.clear();
+  world.node.prepare("uid-b", "net1");
+  world.node.is_back = true;
+  EXPECT_NE(world.run("b").find("cannot be undone yet"), std::string::npos) << "its namespace is there";
+  world.node.is_back = false;
+  world.node.erase("netns-a");
+  EXPECT_TRUE(run_until([&] { return world.node.open_files("netns-a (deleted)") == 0; }, Millis{20'000}));
+  EXPECT_NE(world.run("b").find("cannot be undone yet"), std::string::npos)
+      << "its interface may be elsewhere";
+  EXPECT_EQ(world.daemon->log.count("an interface is given up without its DEL"), 0u);
+  world.node.is_back = true;
+  EXPECT_EQ(world.run("b"), "");
+  EXPECT_EQ(world.daemon->log.count("an interface is given up without its DEL"), 1u);
+  EXPECT_EQ(world.node.records(), 1u);
+  EXPECT_EQ(world.node.calls().back(), "ADD b net1");
+  EXPECT_TRUE(world.settle());
+  EXPECT_EQ(world.node.calls().back(), "ADD b net1") << "and never undone below it";
+}
+
 TEST_F(SandboxesTest, WhatCannotBeUndoneIsTriedAgainByItself) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
