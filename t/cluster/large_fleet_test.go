@@ -14,6 +14,7 @@ import (
 	"time"
 
 	core "k8s.io/api/core/v1"
+	rbac "k8s.io/api/rbac/v1"
 	resource "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -198,6 +199,13 @@ func TestALargeFleet(t *testing.T) {
 	user := plane.NewUser()
 	plane.Server.Bind(t, "", "sliced", user)
 	plane.Server.Bind(t, "", harness.ClaimsRole, user)
+	plane.Server.Bind(t, "", "sliced-policies", user)
+	readsLeases := &rbac.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "reads-leases"}, Rules: []rbac.PolicyRule{
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"list"}}}}
+	if _, err := plane.Server.Client.RbacV1().ClusterRoles().Create(context.Background(), readsLeases, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	plane.Server.Bind(t, "", readsLeases.Name, user)
 	kubeconfig := plane.Kubeconfig(t, proxy.URL, &api.AuthInfo{Token: user.Token})
 
 	judge := func(count int) {

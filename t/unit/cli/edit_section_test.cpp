@@ -14,7 +14,7 @@ TEST(EditSection, EachNodeIsToldWithWhatWouldComeGoAndChange) {
   const EditEffect told = effect(
       R"({"nodes":[{"name":"a","changes":[)"
       R"({"change":"added","draDriver":"d","entry":"vf-0","device":"0000:3b:01.0","after":"P ns/p"},)"
-      R"({"change":"removed","draDriver":"d","entry":"vf-1","device":"vf-1","before":"P ns/p"},)"
+      R"x({"change":"removed","draDriver":"d","entry":"vf-1","device":"vf-1","before":"P ns/p","claims":["ns/c (pod a)","ns/d"]},)x"
       R"({"change":"changed","draDriver":"d","entry":"vf-2","device":"vf-2","before":"P ns/p","after":"P ns/q",)"
       R"("attributes":["a: 1 -> 2","b: 1 -> 2","c: 1 -> 2","d: 1 -> 2"]}]}],)"
       R"("unjudged":[{"name":"b","why":"it writes no report"}],"same":7})");
@@ -23,11 +23,13 @@ TEST(EditSection, EachNodeIsToldWithWhatWouldComeGoAndChange) {
       kube::encode_json(*json_of(told).find("nodes")),
       R"([{"name":"a","unjudged":"","more":"","changes":[)"
       R"({"kind":"added","text":"+ vf-0 (0000:3b:01.0), P ns/p"},)"
-      R"({"kind":"removed","text":"- vf-1, P ns/p"},)"
+      R"x({"kind":"removed","text":"- vf-1, P ns/p; allocated now: ns/c (pod a), ns/d"},)x"
       R"({"kind":"changed","text":"~ vf-2, P ns/p -> P ns/q; a: 1 -> 2; b: 1 -> 2; c: 1 -> 2; and 1 more attribute"}]},)"
       R"({"name":"b","unjudged":"cannot be judged: it writes no report","more":"","changes":[]}])");
   const std::string html = html_of(told);
-  EXPECT_NE(html.find("<div class=\"removed\">- vf-1, P ns/p</div>"), std::string::npos) << html;
+  EXPECT_NE(html.find("<div class=\"removed\">- vf-1, P ns/p; allocated now: ns/c (pod a), ns/d</div>"),
+            std::string::npos)
+      << html;
   EXPECT_NE(html.find("cannot be judged: it writes no report"), std::string::npos);
   EXPECT_NE(html.find("<pre id=\"edit-problem\" hidden>"), std::string::npos);
 }

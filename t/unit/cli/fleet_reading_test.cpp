@@ -34,6 +34,12 @@ struct FleetReadingTest : testing::Test, LateObjects {
   }
   Result<Unit> read() { return read_fleet(objects, "ns", fleet, unread); }
 
+  void forget_all() {
+    fleet.clear_nodes(), fleet.clear_slices(), fleet.clear_claims(), fleet.clear_reports(),
+        fleet.clear_leases();
+    unread.clear();
+  }
+
   Fleet fleet{{"d.example"}};
   std::vector<std::string> unread;
 };
@@ -65,6 +71,69 @@ TEST_F(FleetReadingTest, WhatCannotBeReadIsSaidOnceHoweverOftenItIsListed) {
   pages.late["resourceslices"] = 2;
   ASSERT_TRUE(read());
   EXPECT_EQ(unread, std::vector<std::string>{"ResourceSlice broken: spec.pool.name is missing"});
+}
+
+// Red when a list that is forbidden ends the command, or when what is missing for want of it is not named.
+TEST_F(FleetReadingTest, WhatMayNotBeListedIsNamedAndTheRestIsRead) {
+  cluster.install(kube::kLeases);
+  cluster.install(kube::kDeviceExposurePolicies);
+  const std::map<std::string, std::string> lacks = {
+      {"nodes", "nodes without slices are unknown: list nodes"},
+      {"resourceslices", "DEVICES, ALLOCATED and FREE are unknown: list resourceslices"},
+      {"nodedevicereports", "HIDDEN, VERSION, CHANGED and problems are unknown: list nodedevicereports"},
+      {"resourceclaims", "ALLOCATED and FREE are unknown: list resourceclaims"},
+      {"deviceexposurepolicies",
+       "whether nodes have applied the latest policies is unknown: list deviceexposurepolicies"},
+      {"leases", "whether daemons are alive is unknown: list leases"}};
+  for (const auto& [plural, lack] : lacks) {
+    cluster.deny(plural);
+    forget_all();
+    ASSERT_TRUE(read()) << plural;
+    ASSERT_EQ(unread.size(), 1u) << plural;
+    EXPECT_EQ(unread[0].find(lack), 0u) << unread[0];
+    EXPECT_EQ(fleet.rows().size(), 2u) << plural;
+    cluster.allow(plural);
+  }
+  for (const char* plural : {"resourceclaims", "leases", "deviceexposurepolicies", "nodes", "resourceslices"})
+    cluster.deny(plural);
+  forget_all();
+  ASSERT_TRUE(read()) << "reports are left";
+  EXPECT_EQ(unread.size(), 5u);
+  EXPECT_EQ(fleet.rows().size(), 2u);
+  cluster.deny("nodedevicereports");
+  const auto refused = read();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kDenied);
+}
+
+// Red when a daemon's Lease is not read in the namespace of the policies, or a policy that a node has not applied goes unseen.
+TEST_F(FleetReadingTest, LeasesAndPoliciesAreReadForEachNode) {
+  cluster.install(kube::kLeases);
+  cluster.install(kube::kDeviceExposurePolicies);
+  cluster.clock = [] { return int64_t{1'795'220'000}; };
+  cluster.put_text(
+      kube::kLeases,
+      R"({"metadata":{"name":"sliced-node-a","namespace":"ns"},"spec":{"renewTime":"2026-11-21T00:10:10Z"}})");
+  cluster.put_text(
+      kube::kLeases,
+      R"({"metadata":{"name":"sliced-node-b","namespace":"other"},"spec":{"renewTime":"2026-11-21T00:10:10Z"}})");
+  cluster.put_text(kube::kDeviceExposurePolicies, R"({"metadata":{"name":"p","generation":1},"spec":{}})");
+  ASSERT_TRUE(read());
+  const auto rows = fleet.rows();
+  EXPECT_EQ(rows.at(0).silent_for, 190);
+  EXPECT_EQ(rows.at(0).behind, (std::vector<PolicyLag>{{"DeviceExposurePolicy", "p", 0, 1}}));
+  EXPECT_FALSE(rows.at(1).silent_for);
+}
+
+TEST_F(FleetReadingTest, PoliciesThatMayNotBeListedAreNamed) {
+  cluster.install(kube::kDeviceExposurePolicies);
+  cluster.deny("deviceexposurepolicies");
+  FleetPolicies policies({"d.example", "e.example"}, "ns");
+  EXPECT_FALSE(read_policies(objects, "ns", policies, unread)) << "for who needs them all";
+  std::set<std::string> unlisted;
+  EXPECT_TRUE(read_policies(objects, "ns", policies, unread, &unlisted));
+  EXPECT_EQ(unlisted, std::set<std::string>{"DeviceExposurePolicy"});
+  EXPECT_EQ(unread.size(), 1u);
 }
 
 TEST_F(FleetReadingTest, AServerThatForgetsEachListIsNotAskedForEver) {
