@@ -70,12 +70,13 @@ Result<Unit> dump(const std::string& request, Decode decode) {
 
 }  // namespace
 
-Result<std::set<int>> ask_default_route_links() {
+Result<RouteLinks> ask_route_links() {
   Nexthops nexthops;
   auto asked = dump(encode_nexthop_dump(1),
                     [&](std::string_view datagram) { return decode_nexthops(datagram, nexthops); });
   if (!asked) return asked.error();
-  std::set<int> ifindexes;
+  RouteLinks out;
+  std::set<SubnetRoute> subnets;
   for (const uint8_t family : {AF_INET, AF_INET6}) {
     std::set<uint32_t> tables{RT_TABLE_MAIN};  // also where no rule leads to it any more
     asked = dump(encode_rule_dump(family, 1),
@@ -88,12 +89,14 @@ Result<std::set<int>> ask_default_route_links() {
     }
     for (const uint32_t table : tables.size() > kTablesMax ? std::set<uint32_t>{0} : tables) {
       asked = dump(encode_route_dump(family, table, 1), [&](std::string_view datagram) {
-        return decode_default_route_links(datagram, tables, nexthops, ifindexes);
+        const auto others = decode_subnet_routes(datagram, tables, nexthops, subnets);
+        return others ? decode_default_route_links(datagram, tables, nexthops, out.defaults) : others;
       });
       if (!asked) return asked.error();
     }
   }
-  return ifindexes;
+  out.others = links_beyond_subnets(subnets);
+  return out;
 }
 
 }  // namespace sliced::hotplug

@@ -34,7 +34,9 @@ struct LinkChange {
 /// A default route came or went, or a rule or nexthop object that may make one of the host's.
 /// It does not say which: several of them together make an interface carry the host's traffic, so all are
 /// read.
+/// Of other routes only those through a gateway that come: what goes waits for the next full read.
 struct RouteChange {
+  int new_link = 0;  // another route than a default one came, through that link; 0: all else
   bool operator==(const RouteChange&) const = default;
 };
 

@@ -118,9 +118,18 @@ void HostSource::rename(const RenameNetdev& change) {
   edit(change);
 }
 
-void HostSource::on(const RouteChange&) {
+// A link that has such a route already is not read again: daemons that route set thousands.
+void HostSource::on(const RouteChange& event) {
+  const auto is_known = [&] {
+    for (const std::string& name : readings_.other_routes)
+      if (const NetdevReading* netdev = readings_.netdevs.find(name);
+          netdev != nullptr && netdev->ifindex == event.new_link)
+        return true;
+    return false;
+  };
+  if (event.new_link != 0 && is_known()) return;
   marks_.touched.lists = true;
-  mark("default route changed");
+  mark(event.new_link == 0 ? "default route changed" : "route added");
 }
 
 void HostSource::on(const Overflow& event) {
@@ -157,6 +166,7 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
     const NetdevReading* known = readings.netdevs.find(gone->name);
     if (known == nullptr || (gone->ifindex != 0 && known->ifindex != gone->ifindex)) return false;
     readings.netdevs.erase(gone->name);
+    readings.other_routes.erase(gone->name);
     readings.default_routes.erase(gone->name);  // they go with it; the name may be another's in a moment
     return true;
   }
@@ -167,7 +177,8 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
   readings.netdevs.erase(rename.from);
   if (readings.netdevs.contains(rename.to)) return true;
   renamed.name = rename.to;
-  if (readings.default_routes.erase(rename.from) > 0) readings.default_routes.insert(rename.to);
+  for (auto* routes : {&readings.default_routes, &readings.other_routes})
+    if (routes->erase(rename.from) > 0) routes->insert(rename.to);
   readings.netdevs[rename.to] = std::move(renamed);
   return true;
 }

@@ -194,9 +194,9 @@ class FileHostView final : public HostView {
     return std::unique_ptr<HostDir>(std::make_unique<OpenDir>(std::move(dir), path, shortages_));
   }
 
-  Result<std::optional<std::set<int>>> default_route_links() const override {
-    if (!is_live_) return HostView::default_route_links();
-    auto links = ask_default_route_links();
+  Result<std::optional<RouteLinks>> route_links() const override {
+    if (!is_live_) return HostView::route_links();
+    auto links = ask_route_links();
     if (!links) return links.error();
     return std::optional(std::move(*links));
   }

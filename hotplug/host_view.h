@@ -10,11 +10,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "hotplug/route_links.h"
 #include "reactor/base/result.h"
 
 namespace sliced::hotplug {
@@ -44,12 +44,10 @@ class HostView {
   /// Follows links. The default asks read(), list() and readlink() with whole paths; *this must outlive what
   /// it returns.
   virtual Result<std::unique_ptr<HostDir>> open_dir(std::string_view path) const;
-  /// Ifindexes of the links that carry a default route (ask_default_route_links()): proc/net/route shows only
+  /// Ifindexes of the links that carry routes of the host (ask_route_links()): proc/net/route shows only
   /// the main table, and the first of several next hops; proc/net/ipv6_route those of all tables. Only the
   /// running system can be asked: nullopt for a snapshot.
-  virtual Result<std::optional<std::set<int>>> default_route_links() const {
-    return std::optional<std::set<int>>{};
-  }
+  virtual Result<std::optional<RouteLinks>> route_links() const { return std::optional<RouteLinks>{}; }
   /// How often a file could not be opened for want of descriptors, of this process or of the system. What was said to be
   /// unreadable meanwhile may well be there.
   virtual uint64_t shortages() const { return 0; }

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
+#include <map>
 
+#include "hotplug/netlink_decode.h"
 #include "hotplug/pci_function.h"
 #include "hotplug/read_value.h"
 #include "reactor/base/text.h"
@@ -111,6 +115,42 @@ bool is_usable_route(std::string_view flags_text) {
   const auto flags = parse_hex(flags_text);
   return flags && (*flags & kRouteUp) != 0 && (*flags & kRouteReject) == 0;
 }
+
+bool has_gateway(std::string_view flags_text) {
+  constexpr uint64_t kRouteGateway = 0x2;  // RTF_GATEWAY
+  return (parse_hex(flags_text).value_or(0) & kRouteGateway) != 0;
+}
+
+// An address as proc/net/route has it: the bytes in network order, printed as a number of this machine.
+std::optional<std::string> bytes_of_word(std::string_view text) {
+  const auto number = parse_hex(text);
+  if (!number || *number > UINT32_MAX) return std::nullopt;
+  const auto word = static_cast<uint32_t>(*number);
+  std::string out(sizeof word, '\0');
+  std::memcpy(out.data(), &word, sizeof word);
+  return out;
+}
+
+// Of links by name, numbered for links_beyond_subnets().
+class SubnetRoutes {
+ public:
+  void add(std::string_view name, SubnetRoute route) {
+    if (route.length == 0) return;
+    route.link = links_.try_emplace(std::string(name), static_cast<int>(links_.size()) + 1).first->second;
+    if (!is_local_or_multicast(route)) routes_.insert(std::move(route));
+  }
+  std::set<std::string> beyond_subnets() const {
+    const std::set<int> links = links_beyond_subnets(routes_);
+    std::set<std::string> out;
+    for (const auto& [name, link] : links_)
+      if (links.contains(link)) out.insert(name);
+    return out;
+  }
+
+ private:
+  std::map<std::string, int> links_;
+  std::set<SubnetRoute> routes_;
+};
 
 bool is_zeros(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c == '0'; });
@@ -235,29 +275,70 @@ void decode_default_routes6(std::string_view text, std::set<std::string>& names)
   });
 }
 
+void decode_other_routes4(std::string_view text, std::set<std::string>& names) {
+  SubnetRoutes routes;
+  each_line(text, [&](std::string_view line) {
+    const auto columns = words(line);
+    if (columns.size() < 8 || !is_usable_route(columns[3])) return;
+    const auto destination = bytes_of_word(columns[1]), mask = bytes_of_word(columns[7]);
+    if (!destination || !mask) return;
+    uint8_t length = 0;
+    for (const char byte : *mask)
+      length += static_cast<uint8_t>(std::popcount(static_cast<unsigned char>(byte)));
+    routes.add(columns[0],
+               {.is_connected = !has_gateway(columns[3]), .length = length, .destination = *destination});
+  });
+  names.merge(routes.beyond_subnets());
+}
+
+void decode_other_routes6(std::string_view text, std::set<std::string>& names) {
+  SubnetRoutes routes;
+  each_line(text, [&](std::string_view line) {
+    const auto columns = words(line);
+    if (columns.size() < 10 || !is_usable_route(columns[8]) || columns[9] == "lo") return;
+    const auto length = parse_hex(columns[1]);
+    std::string destination;
+    for (size_t i = 0; i + 2 <= columns[0].size(); i += 2)
+      destination += static_cast<char>(parse_hex(columns[0].substr(i, 2)).value_or(0));
+    if (!length || *length > 128 || destination.size() != 16) return;
+    routes.add(columns[9], {.is_v6 = true,
+                            .is_connected = !has_gateway(columns[8]),
+                            .length = static_cast<uint8_t>(*length),
+                            .destination = destination});
+  });
+  names.merge(routes.beyond_subnets());
+}
+
 void read_vlans(const HostView& host, HostReadings& readings) {
   if (const auto text = read_proc(host, "proc/net/vlan/config", readings))
     readings.vlans = decode_vlan_config(*text);
 }
 
 void keep_default_routes(const HostReadings& before, HostReadings& now) {
-  std::set<int> links;
-  for (const std::string& name : before.default_routes)
-    if (const NetdevReading* netdev = before.netdevs.find(name)) links.insert(netdev->ifindex);
-  std::set<std::string> kept = before.default_routes;
-  for (const auto& [name, netdev] : now.netdevs)
-    if (links.contains(netdev.ifindex)) kept.insert(name);
-  now.default_routes = std::move(kept);
+  const auto kept = [&](const std::set<std::string>& names) {
+    std::set<int> links;
+    for (const std::string& name : names)
+      if (const NetdevReading* netdev = before.netdevs.find(name)) links.insert(netdev->ifindex);
+    std::set<std::string> out = names;
+    for (const auto& [name, netdev] : now.netdevs)
+      if (links.contains(netdev.ifindex)) out.insert(name);
+    return out;
+  };
+  now.default_routes = kept(before.default_routes);
+  now.other_routes = kept(before.other_routes);
   now.are_routes_unknown = before.are_routes_unknown;
   now.were_routes_read = before.were_routes_read;
 }
 
 void read_default_routes(const HostView& host, HostReadings& readings) {
-  const auto links = host.default_route_links();
+  const auto links = host.route_links();
   if (links && *links) {
     readings.default_routes.clear();
-    for (const auto& [name, netdev] : readings.netdevs)
-      if ((*links)->contains(netdev.ifindex)) readings.default_routes.insert(name);
+    readings.other_routes.clear();
+    for (const auto& [name, netdev] : readings.netdevs) {
+      if ((*links)->defaults.contains(netdev.ifindex)) readings.default_routes.insert(name);
+      if ((*links)->others.contains(netdev.ifindex)) readings.other_routes.insert(name);
+    }
     readings.were_routes_read = true;
     readings.are_routes_unknown = false;
     return;
@@ -266,11 +347,13 @@ void read_default_routes(const HostView& host, HostReadings& readings) {
   const auto v4 = read_proc(host, "proc/net/route", readings),
              v6 = read_proc(host, "proc/net/ipv6_route", readings);
   // What cannot be read guards as it did, and what never was guards everything.
-  if (v4 && v6 && links) readings.default_routes.clear();
+  if (v4 && v6 && links) readings.default_routes.clear(), readings.other_routes.clear();
   readings.were_routes_read |= v4 && v6;
   readings.are_routes_unknown = !readings.were_routes_read;
   decode_default_routes4(v4.value_or(""), readings.default_routes);
   decode_default_routes6(v6.value_or(""), readings.default_routes);
+  decode_other_routes4(v4.value_or(""), readings.other_routes);
+  decode_other_routes6(v6.value_or(""), readings.other_routes);
 }
 
 }  // namespace sliced::hotplug

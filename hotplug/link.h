@@ -23,6 +23,10 @@ SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name)
 std::map<std::string, VlanEntry> decode_vlan_config(std::string_view text);
 void decode_default_routes4(std::string_view text, std::set<std::string>& names);
 void decode_default_routes6(std::string_view text, std::set<std::string>& names);
+/// Links with a route through a gateway whose destination is beyond their own subnets (the routes without a gateway): neither
+/// file has the protocol that a route was made by.
+void decode_other_routes4(std::string_view text, std::set<std::string>& names);
+void decode_other_routes6(std::string_view text, std::set<std::string>& names);
 
 // What cannot be read keeps its last value and is a problem. Default routes want the interfaces read before.
 void read_vlans(const HostView& host, HostReadings& readings);

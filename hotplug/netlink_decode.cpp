@@ -7,6 +7,7 @@
 #include <linux/netlink.h>
 #include <linux/nexthop.h>
 #include <linux/rtnetlink.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <climits>
 #include <cstring>
 #include <optional>
+#include <tuple>
 
 #include "reactor/base/text.h"
 
@@ -105,11 +107,37 @@ bool decode_link(const nlmsghdr& header, std::string_view payload, std::vector<H
   return ok;
 }
 
-bool decode_route(std::string_view payload, std::vector<HostEvent>& events) {
+bool decode_next_hops(std::string_view list, std::set<int>& ifindexes) {
+  while (list.size() >= sizeof(rtnexthop)) {
+    const auto hop = peek<rtnexthop>(list);
+    if (hop->rtnh_len < sizeof(rtnexthop) || hop->rtnh_len > list.size()) return false;
+    if (hop->rtnh_ifindex > 0) ifindexes.insert(hop->rtnh_ifindex);
+    list.remove_prefix(std::min(list.size(), aligned(hop->rtnh_len)));
+  }
+  return true;
+}
+
+bool decode_route(uint16_t type, std::string_view payload, std::vector<HostEvent>& events) {
   const auto route = peek<rtmsg>(payload);
   if (!route) return false;
-  if (route->rtm_dst_len == 0 && route->rtm_type == RTN_UNICAST) events.push_back(RouteChange{});
-  return true;
+  if (route->rtm_type != RTN_UNICAST) return true;
+  if (route->rtm_dst_len == 0) return events.push_back(RouteChange{}), true;
+  if (type != RTM_NEWROUTE) return true;
+  // Only its links are told: of a route through a nexthop object any may be one.
+  std::set<int> links;
+  bool ok = true, has_gateway = false, is_by_object = false;
+  ok &=
+      each_attribute(payload.substr(aligned(sizeof *route)), [&](uint16_t attribute, std::string_view value) {
+        if (const auto link = peek<int>(value); attribute == RTA_OIF && link && *link > 0)
+          links.insert(*link);
+        if (attribute == RTA_MULTIPATH) ok &= decode_next_hops(value, links);
+        is_by_object |= attribute == RTA_NH_ID;
+        has_gateway |= attribute == RTA_GATEWAY || attribute == RTA_VIA || attribute == RTA_MULTIPATH;
+      });
+  if (ok && links.empty() && is_by_object) events.push_back(RouteChange{});
+  for (const int link : links)
+    if (ok && (has_gateway || is_by_object)) events.push_back(RouteChange{.new_link = link});
+  return ok;
 }
 
 // A rule (fib_rule_hdr has the layout of rtmsg).
@@ -253,16 +281,6 @@ void decode_vf(std::string_view payload, std::map<int, VfConfig>& configs) {
   if (number && *number <= 0xffff) configs.insert_or_assign(static_cast<int>(*number), std::move(config));
 }
 
-bool decode_next_hops(std::string_view list, std::set<int>& ifindexes) {
-  while (list.size() >= sizeof(rtnexthop)) {
-    const auto hop = peek<rtnexthop>(list);
-    if (hop->rtnh_len < sizeof(rtnexthop) || hop->rtnh_len > list.size()) return false;
-    if (hop->rtnh_ifindex > 0) ifindexes.insert(hop->rtnh_ifindex);
-    list.remove_prefix(std::min(list.size(), aligned(hop->rtnh_len)));
-  }
-  return true;
-}
-
 bool decode_default_route(std::string_view payload, const std::set<uint32_t>& tables,
                           const Nexthops& nexthops, std::set<int>& ifindexes) {
   const auto route = peek<rtmsg>(payload);
@@ -280,6 +298,50 @@ bool decode_default_route(std::string_view payload, const std::set<uint32_t>& ta
   });
   if (tables.contains(table)) ifindexes.merge(links);
   return ok;
+}
+
+bool covers(std::string_view prefix, uint8_t length, std::string_view address) {
+  if (prefix.size() != address.size() || length > 8 * prefix.size()) return false;
+  const size_t whole = length / 8;
+  if (prefix.substr(0, whole) != address.substr(0, whole)) return false;
+  const int rest = length % 8;
+  const int mask = 0xff00 >> rest & 0xff;
+  return rest == 0 || ((prefix[whole] ^ address[whole]) & mask) == 0;
+}
+
+bool decode_subnet_route(std::string_view payload, const std::set<uint32_t>& tables, const Nexthops& nexthops,
+                         std::set<SubnetRoute>& routes) {
+  const auto route = peek<rtmsg>(payload);
+  if (!route) return false;
+  const bool is_v6 = route->rtm_family == AF_INET6;
+  const size_t size = is_v6 ? sizeof(in6_addr) : sizeof(in_addr);
+  const bool is_of_network = route->rtm_dst_len != 0 && route->rtm_type == RTN_UNICAST &&
+                             (route->rtm_flags & RTM_F_CLONED) == 0 && route->rtm_protocol != RTPROT_REDIRECT;
+  if (!is_of_network) return true;
+  SubnetRoute one{.is_v6 = is_v6, .length = route->rtm_dst_len};
+  uint32_t table = route->rtm_table;
+  std::set<int> links;
+  std::string source;
+  bool has_gateway = false, ok = true;
+  ok &= each_attribute(payload.substr(aligned(sizeof *route)), [&](uint16_t type, std::string_view value) {
+    if (type == RTA_TABLE) table = peek<uint32_t>(value).value_or(table);
+    if (type == RTA_DST) one.destination = value;
+    if (type == RTA_PREFSRC) source = value;
+    if (const auto link = peek<int>(value); type == RTA_OIF && link && *link > 0) links.insert(*link);
+    if (type == RTA_MULTIPATH) ok &= decode_next_hops(value, links);
+    if (const auto id = peek<uint32_t>(value); type == RTA_NH_ID && id) links.merge(nexthops.links_of(*id));
+    has_gateway |= type == RTA_GATEWAY || type == RTA_VIA || type == RTA_MULTIPATH || type == RTA_NH_ID;
+  });
+  if (!ok || !tables.contains(table) || one.destination.size() != size) return ok;
+  if (is_local_or_multicast(one)) return true;
+  one.is_connected =
+      !has_gateway && (route->rtm_protocol == RTPROT_KERNEL || route->rtm_protocol == RTPROT_RA ||
+                       covers(one.destination, one.length, source));
+  for (const int link : links) {
+    one.link = link;
+    routes.insert(one);
+  }
+  return true;
 }
 
 Error kernel_error(const char* request, std::string_view payload) {
@@ -343,7 +405,7 @@ Result<std::vector<HostEvent>> decode_link_events(std::string_view datagram) {
         break;
       case RTM_NEWROUTE:
       case RTM_DELROUTE:
-        ok = decode_route(message->payload, events);
+        ok = decode_route(message->header.nlmsg_type, message->payload, events);
         break;
       case RTM_NEWRULE:
       case RTM_DELRULE:
@@ -423,6 +485,45 @@ Result<bool> decode_default_route_links(std::string_view datagram, const std::se
   return each_answer(datagram, RTM_NEWROUTE, "RTM_GETROUTE", [&](std::string_view payload) {
     return decode_default_route(payload, tables, nexthops, ifindexes);
   });
+}
+
+// No route of a network: 169.254.0.0/16 (a cloud's metadata server), 224.0.0.0/4, fe80::/10, ff00::/8.
+bool is_local_or_multicast(const SubnetRoute& route) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(route.destination[i]); };
+  if (!route.is_v6)
+    return (route.length >= 16 && byte(0) == 169 && byte(1) == 254) ||
+           (route.length >= 4 && (byte(0) & 0xf0) == 0xe0);
+  return (route.length >= 10 && byte(0) == 0xfe && (byte(1) & 0xc0) == 0x80) ||
+         (route.length >= 8 && byte(0) == 0xff);
+}
+
+bool SubnetRoute::operator<(const SubnetRoute& other) const {
+  return std::tie(link, is_v6, is_connected, length, destination) <
+         std::tie(other.link, other.is_v6, other.is_connected, other.length, other.destination);
+}
+
+Result<bool> decode_subnet_routes(std::string_view datagram, const std::set<uint32_t>& tables,
+                                  const Nexthops& nexthops, std::set<SubnetRoute>& routes) {
+  return each_answer(datagram, RTM_NEWROUTE, "RTM_GETROUTE", [&](std::string_view payload) {
+    return decode_subnet_route(payload, tables, nexthops, routes);
+  });
+}
+
+std::set<int> links_beyond_subnets(const std::set<SubnetRoute>& routes) {
+  std::map<int, std::vector<const SubnetRoute*>> connected;
+  for (const SubnetRoute& route : routes)
+    if (route.is_connected) connected[route.link].push_back(&route);
+  std::set<int> out;
+  for (const SubnetRoute& route : routes) {
+    if (route.is_connected || out.contains(route.link)) continue;
+    const auto& own = connected[route.link];
+    if (std::none_of(own.begin(), own.end(), [&](const SubnetRoute* subnet) {
+          return subnet->length <= route.length &&
+                 covers(subnet->destination, subnet->length, route.destination);
+        }))
+      out.insert(route.link);
+  }
+  return out;
 }
 
 std::string encode_rule_dump(uint8_t family, uint32_t sequence) {

@@ -48,6 +48,24 @@ Result<bool> decode_nexthops(std::string_view datagram, Nexthops& nexthops);
 Result<bool> decode_default_route_links(std::string_view datagram, const std::set<uint32_t>& tables,
                                         const Nexthops& nexthops, std::set<int>& ifindexes);
 
+/// A unicast route that is no default route, of these tables and not made for an ICMP redirect.
+struct SubnetRoute {
+  int link = 0;
+  bool is_v6 = false;
+  /// It comes with an address of the link, or with a router's prefix: no gateway, and made by the kernel (RTPROT_KERNEL), for a
+  /// router advertisement (RTPROT_RA), or with a source address within itself.
+  bool is_connected = false;
+  uint8_t length = 0;       // of the prefix, in bits
+  std::string destination;  // 4 or 16 bytes
+  bool operator<(const SubnetRoute& other) const;
+};
+/// 169.254.0.0/16 (a cloud's metadata server), 224.0.0.0/4, fe80::/10, ff00::/8: counts for nothing.
+bool is_local_or_multicast(const SubnetRoute& route);
+Result<bool> decode_subnet_routes(std::string_view datagram, const std::set<uint32_t>& tables,
+                                  const Nexthops& nexthops, std::set<SubnetRoute>& routes);
+/// RouteLinks::others of all that was decoded.
+std::set<int> links_beyond_subnets(const std::set<SubnetRoute>& routes);
+
 // family: AF_INET or AF_INET6. All want NETLINK_GET_STRICT_CHK.
 std::string encode_rule_dump(uint8_t family, uint32_t sequence);
 std::string encode_nexthop_dump(uint32_t sequence);

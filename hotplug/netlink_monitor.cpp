@@ -8,10 +8,10 @@
 #include <sys/time.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <vector>
 
 #include "hotplug/datagrams.h"
 #include "hotplug/netlink_decode.h"
@@ -37,22 +37,32 @@ bool is_from_kernel(const Datagram& datagram) {
   return from.nl_family == AF_NETLINK && from.nl_pid == 0;
 }
 
-// Routes come and go by the thousand on nodes that route for pods: only default routes wake us. The packet
-// begins with nlmsghdr; BPF loads 16 bits in network order.
-bool keep_default_routes_only(int fd) {
+// Routes come and go by the thousand on nodes that route for pods: only default routes wake us, and routes through a gateway
+// that come. The packet begins with nlmsghdr; BPF loads 16 bits in network order, and finds an attribute by its type
+// (SKF_AD_NLATTR: A is where attributes begin, X the type; the answer is its offset, or 0).
+bool keep_wanted_routes_only(int fd) {
   constexpr uint32_t kType = offsetof(nlmsghdr, nlmsg_type);
   constexpr uint32_t kDstLen = sizeof(nlmsghdr) + offsetof(rtmsg, rtm_dst_len);
+  constexpr uint32_t kAttributes = NLMSG_ALIGN(sizeof(nlmsghdr)) + NLMSG_ALIGN(sizeof(rtmsg));
+  constexpr auto kFindAttribute = static_cast<uint32_t>(SKF_AD_OFF + SKF_AD_NLATTR);
   const uint32_t fresh = htons(RTM_NEWROUTE), gone = htons(RTM_DELROUTE);
-  std::array<sock_filter, 7> program{{
-      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, kType),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, fresh, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, gone, 0, 2),
-      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kDstLen),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+  std::vector<sock_filter> program{
+      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, kType),       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, fresh, 5, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, gone, 0, 2),  // neither: passed
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kDstLen),     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),           BPF_STMT(BPF_RET | BPF_K, 0),
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, kDstLen),     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
-      BPF_STMT(BPF_RET | BPF_K, 0),
-  }};
-  const sock_fprog filter{.len = program.size(), .filter = program.data()};
+  };
+  for (const uint32_t attribute : {RTA_GATEWAY, RTA_VIA, RTA_MULTIPATH, RTA_NH_ID}) {
+    program.push_back(BPF_STMT(BPF_LD | BPF_IMM, kAttributes));
+    program.push_back(BPF_STMT(BPF_LDX | BPF_IMM, attribute));
+    program.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kFindAttribute));
+    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
+    program.push_back(BPF_STMT(BPF_RET | BPF_K, UINT32_MAX));
+  }
+  program.push_back(BPF_STMT(BPF_RET | BPF_K, 0));
+  const sock_fprog filter{.len = static_cast<unsigned short>(program.size()), .filter = program.data()};
   return ::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) == 0;
 }
 
@@ -87,7 +97,7 @@ class NetlinkMonitor final : public EventSource {
     if (::bind(fd, reinterpret_cast<sockaddr*>(&self), sizeof self) != 0) return errno_error("bind");
     if (!join(fd, RTNLGRP_LINK)) return errno_error("RTNLGRP_LINK");
     // Without the filter every route would wake us; then default routes wait for the periodic rescan.
-    if (keep_default_routes_only(fd) && !(join(fd, RTNLGRP_IPV4_ROUTE) && join(fd, RTNLGRP_IPV6_ROUTE)))
+    if (keep_wanted_routes_only(fd) && !(join(fd, RTNLGRP_IPV4_ROUTE) && join(fd, RTNLGRP_IPV6_ROUTE)))
       return errno_error("RTNLGRP_IPV4_ROUTE");
     // What leads to a default route, or is one's next hop. Kernels without rules or nexthop objects have no
     // groups.

@@ -358,14 +358,20 @@ class Resolver {
     if (!netdev.master.empty()) return "enslaved to " + netdev.master;
     if (netdev.carries_default_route) return "default route through " + reference(netdev.kernel_name);
     if (readings_.are_routes_unknown) return "unknown, the default routes cannot be read";
-    const std::string above = default_route_above(uppers, netdev.kernel_name);
-    return above.empty() ? "" : "default route through " + above;
+    if (const std::string above = route_above(readings_.default_routes, uppers, netdev.kernel_name);
+        !above.empty())
+      return "default route through " + above;
+    const std::string beyond = "routes beyond its own subnet through ";
+    if (readings_.other_routes.contains(netdev.kernel_name)) return beyond + reference(netdev.kernel_name);
+    const std::string above = route_above(readings_.other_routes, uppers, netdev.kernel_name);
+    return above.empty() ? "" : beyond + above;
   }
 
   // Breadth first, each interface once: a ring in a snapshot must not hold us.
-  std::string default_route_above(const std::map<std::string, std::set<std::string>>& uppers,
-                                  const std::string& name) const {
-    if (readings_.default_routes.empty() || !uppers.contains(name)) return "";
+  std::string route_above(const std::set<std::string>& routes,
+                          const std::map<std::string, std::set<std::string>>& uppers,
+                          const std::string& name) const {
+    if (routes.empty() || !uppers.contains(name)) return "";
     std::set<std::string> seen{name};
     std::vector<std::string> next{name};
     for (size_t at = 0; at < next.size(); ++at) {
@@ -373,7 +379,7 @@ class Resolver {
       if (above == uppers.end()) continue;
       for (const std::string& upper : above->second) {
         if (!seen.insert(upper).second) continue;
-        if (readings_.default_routes.contains(upper)) return reference(upper);
+        if (routes.contains(upper)) return reference(upper);
         next.push_back(upper);
       }
     }

@@ -182,8 +182,10 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
   readings.problems.clear();
   HostReadings routes_before;
   routes_before.default_routes = readings.default_routes;
-  for (const std::string& name : readings.default_routes)
-    if (const NetdevReading* netdev = readings.netdevs.find(name)) routes_before.netdevs[name] = *netdev;
+  routes_before.other_routes = readings.other_routes;
+  for (const auto* routes : {&readings.default_routes, &readings.other_routes})
+    for (const std::string& name : *routes)
+      if (const NetdevReading* netdev = readings.netdevs.find(name)) routes_before.netdevs[name] = *netdev;
   std::set<PciAddress> functions = touched.functions;
   for (const PciAddress& address : touched.functions) {
     const FunctionReading* known = readings.functions.find(address);

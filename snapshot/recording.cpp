@@ -86,10 +86,13 @@ std::optional<int> int_of(const Json& value) {
   return static_cast<int>(*value.integer());
 }
 
-bool decode_routes(const Json* list, std::optional<std::set<int>>& out) {
+// Absent in a snapshot: not asked for, as the others of one from before they counted.
+bool decode_routes(const Json* list, std::optional<hotplug::RouteLinks>& routes,
+                   std::set<int> hotplug::RouteLinks::* links) {
   if (list == nullptr || list->is_null()) return true;
   if (list->array() == nullptr) return false;
-  out.emplace();
+  if (!routes) routes.emplace();
+  std::set<int>* const out = &((*routes).*links);
   for (const Json& item : *list->array()) {
     const auto index = int_of(item);
     if (!index) return false;
@@ -126,10 +129,12 @@ Json encode(const Recording& recording) {
   out.set("reads", encode_all(recording.reads));
   out.set("lists", encode_all(recording.lists));
   out.set("links", encode_all(recording.links));
-  if (recording.default_routes) {
-    Json::Array links;
-    for (const int index : *recording.default_routes) links.push_back(index);
+  if (recording.routes) {
+    Json::Array links, others;
+    for (const int index : recording.routes->defaults) links.push_back(index);
+    for (const int index : recording.routes->others) others.push_back(index);
     out.set("defaultRouteLinks", std::move(links));
+    out.set("otherRouteLinks", std::move(others));
   }
   Json::Array macs;
   for (const auto& [index, by_vf] : recording.admin_macs)
@@ -139,7 +144,7 @@ Json encode(const Recording& recording) {
 }
 
 Result<Recording> decode_recording(const Json& value) {
-  for (const char* list : {"reads", "lists", "links", "defaultRouteLinks", "adminMacs"})
+  for (const char* list : {"reads", "lists", "links", "defaultRouteLinks", "otherRouteLinks", "adminMacs"})
     if (const Json* all = value.find(list);
         all != nullptr && all->array() != nullptr && all->array()->size() > kAnswersMax)
       return Error{Errc::kTooLarge,
@@ -147,7 +152,8 @@ Result<Recording> decode_recording(const Json& value) {
   Recording out;
   if (!decode_all(value.find("reads"), out.reads) || !decode_all(value.find("lists"), out.lists) ||
       !decode_all(value.find("links"), out.links) ||
-      !decode_routes(value.find("defaultRouteLinks"), out.default_routes) ||
+      !decode_routes(value.find("defaultRouteLinks"), out.routes, &hotplug::RouteLinks::defaults) ||
+      !decode_routes(value.find("otherRouteLinks"), out.routes, &hotplug::RouteLinks::others) ||
       !decode_macs(value.find("adminMacs"), out.admin_macs))
     return Error{Errc::kInvalid, "its host cannot be understood"};
   return out;
@@ -188,10 +194,10 @@ Result<std::string> RecordingHost::readlink(std::string_view path) const {
   return answer;
 }
 
-Result<std::optional<std::set<int>>> RecordingHost::default_route_links() const {
-  auto answer = host_->default_route_links();
+Result<std::optional<hotplug::RouteLinks>> RecordingHost::route_links() const {
+  auto answer = host_->route_links();
   const std::lock_guard lock(mutex_);
-  if (answer) noted_.default_routes = *answer;
+  if (answer) noted_.routes = *answer;
   return answer;
 }
 

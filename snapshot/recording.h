@@ -20,14 +20,14 @@ namespace sliced::snapshot {
 struct Recording {
   std::map<std::string, Result<std::string>> reads, links;
   std::map<std::string, Result<std::vector<std::string>>> lists;
-  std::optional<std::set<int>> default_routes;           // of the running kernel
+  std::optional<hotplug::RouteLinks> routes;             // of the running kernel
   std::map<int, std::map<int, std::string>> admin_macs;  // by ifindex of the PF, by VF
 };
 
 /// Paths of one recording that are read; more is no host of today.
 inline constexpr size_t kAnswersMax = 500'000;
 
-/// {"reads":[[path,answer],...],"lists":..., "links":..., "defaultRouteLinks":[...],
+/// {"reads":[[path,answer],...],"lists":..., "links":..., "defaultRouteLinks":[...], "otherRouteLinks":[...],
 /// "adminMacs":[[ifindex,vf,mac],...]}. An answer is the text, the list of names, or
 /// {"error":...,"what":...}; a code that has no word here becomes "io".
 kube::Json encode(const Recording& recording);
@@ -43,7 +43,7 @@ class RecordingHost final : public hotplug::HostView {
   Result<std::string> read(std::string_view path, size_t size_max) const override;
   Result<std::vector<std::string>> list(std::string_view path) const override;
   Result<std::string> readlink(std::string_view path) const override;
-  Result<std::optional<std::set<int>>> default_route_links() const override;
+  Result<std::optional<hotplug::RouteLinks>> route_links() const override;
   uint64_t shortages() const override { return host_->shortages(); }
   bool is_live() const override { return host_->is_live(); }
   /// What the PF's interface said of its VFs.
@@ -63,7 +63,7 @@ class RecordedHost final : public hotplug::HostView {
   Result<std::string> read(std::string_view path, size_t size_max) const override;
   Result<std::vector<std::string>> list(std::string_view path) const override;
   Result<std::string> readlink(std::string_view path) const override;
-  Result<std::optional<std::set<int>>> default_route_links() const override { return said_.default_routes; }
+  Result<std::optional<hotplug::RouteLinks>> route_links() const override { return said_.routes; }
   bool is_live() const override { return false; }
   /// Empty where the PF was not asked.
   std::map<int, std::string> admin_macs(int ifindex) const;

@@ -17,6 +17,9 @@ FUZZ_TARGET(netlink) {
   if (const auto last = hotplug::decode_nexthops(datagram, nexthops); !last) fuzz::check(last.error());
   std::set<uint32_t> tables{254};
   if (const auto last = hotplug::decode_rule_tables(datagram, tables); !last) fuzz::check(last.error());
+  std::set<hotplug::SubnetRoute> subnets;
+  if (hotplug::decode_subnet_routes(datagram, tables, nexthops, subnets))
+    (void)hotplug::links_beyond_subnets(subnets);
   std::set<int> routes;
   if (const auto last = hotplug::decode_default_route_links(datagram, tables, nexthops, routes); !last)
     fuzz::check(last.error());

@@ -48,6 +48,51 @@ TEST(DecodeDefaultRoutes, V4) {
   }
 }
 
+// OVN's management port: an address, and the cluster's networks through a gateway. Red when it is offered to pods.
+TEST(DecodeOtherRoutes, V4) {
+  const std::string subnet = "mp0\t0001F40A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";   // 10.244.1.0/24
+  const std::string cluster = "mp0\t0000F40A\t0101F40A\t0003\t0\t0\t0\t0000FFFF\t0\t0\t0\n";  // 10.244.0.0/16
+  const std::string within =
+      "mp0\t8001F40A\t0101F40A\t0003\t0\t0\t0\t80FFFFFF\t0\t0\t0\n";  // 10.244.1.128/25
+  const std::string metadata =
+      "mp0\tFEA9FEA9\t0101F40A\t0007\t0\t0\t0\tFFFFFFFF\t0\t0\t0\n";  // 169.254.169.254
+  const std::string reject = "mp0\t0000F40A\t0101F40A\t0203\t0\t0\t0\t0000FFFF\t0\t0\t0\n";
+  const std::string lead = "mp0\t00000000\t0101F40A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n";
+  const struct {
+    std::string text;
+    std::set<std::string> want;
+  } rows[] = {{subnet, {}},          {subnet + cluster, {"mp0"}}, {cluster, {"mp0"}},
+              {subnet + within, {}}, {subnet + metadata, {}},     {subnet + reject, {}},
+              {subnet + lead, {}}};
+  for (const auto& row : rows) {
+    std::set<std::string> names;
+    decode_other_routes4(row.text, names);
+    EXPECT_EQ(names, row.want) << row.text;
+  }
+}
+
+TEST(DecodeOtherRoutes, V6) {
+  const std::string zeros(32, '0'), gateway = "fd000000000000010000000000000001";
+  const auto line = [&](const std::string& destination, const std::string& length, const std::string& hop,
+                        const std::string& flags) {
+    return destination + " " + length + " " + zeros + " 00 " + hop + " 00000400 00000001 00000000 " + flags +
+           "     mp0\n";
+  };
+  const std::string subnet = line("fd000000000000010000000000000000", "40", zeros, "00000001");
+  const std::string cluster = line("fd000000000000000000000000000000", "30", gateway, "00000003");
+  const std::string link_local = line("fe800000000000000000000000000000", "40", zeros, "00000001");
+  const std::string within = line("fd000000000000010000000000000080", "79", gateway, "00000003");
+  const struct {
+    std::string text;
+    std::set<std::string> want;
+  } rows[] = {{subnet + link_local, {}}, {subnet + cluster, {"mp0"}}, {subnet + within, {}}};
+  for (const auto& row : rows) {
+    std::set<std::string> names;
+    decode_other_routes6(row.text, names);
+    EXPECT_EQ(names, row.want) << row.text;
+  }
+}
+
 TEST(DecodeDefaultRoutes, V6) {
   const std::string zeros(32, '0'), gateway = "fe800000000000000000000000000001";
   const struct {

@@ -85,7 +85,7 @@ TEST(DecodeLinkEvents, Messages) {
       {"a name that is a path", link(RTM_NEWLINK, 7, name("../eth0")), {}},
       {"a default route", route(RTM_NEWROUTE, 0), {RouteChange{}}},
       {"a default route's end", route(RTM_DELROUTE, 0), {RouteChange{}}},
-      {"another route", route(RTM_NEWROUTE, 24), {}},
+      {"a connected route", route(RTM_NEWROUTE, 24), {}},
       {"no way out", route(RTM_NEWROUTE, 0, RTN_UNREACHABLE), {}},
       {"something else", message(RTM_NEWADDR, "xxxxxxxx"), {}},
   };
@@ -253,6 +253,61 @@ TEST(DecodeDefaultRouteLinks, Messages) {
   EXPECT_FALSE(*decode_default_route_links(default_route(out(2), 0, 100) + default_route(out(5), 0, 200),
                                            {100, 7}, {}, links));
   EXPECT_EQ(links, std::set<int>{2}) << "of the tables that were asked for";
+}
+
+std::string network(const std::string& destination, uint8_t length, const std::string& attributes,
+                    uint8_t protocol = RTPROT_STATIC, uint8_t table = RT_TABLE_MAIN,
+                    uint8_t kind = RTN_UNICAST) {
+  rtmsg info{};
+  info.rtm_family = destination.size() == 16 ? AF_INET6 : AF_INET;
+  info.rtm_dst_len = length;
+  info.rtm_table = table;
+  info.rtm_type = kind;
+  info.rtm_protocol = protocol;
+  return message(RTM_NEWROUTE, bytes_of(info) + attribute(RTA_DST, destination) + attributes);
+}
+
+// Red when OVN's management port counts as free, or an address alone as use.
+TEST(DecodeSubnetRoutes, OnlyRoutesBeyondTheLinksOwnSubnetsCount) {
+  const std::string own("\x0a\xf4\1\0", 4), all("\x0a\xf4\0\0", 4), half("\x0a\xf4\1\x80", 4);
+  const std::string metadata("\xa9\xfe\xa9\xfe", 4), groups("\xe0\0\0\0", 4);
+  const std::string router("\xfd\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0", 16);
+  const std::string gateway = attribute(RTA_GATEWAY, std::string("\x0a\xf4\1\1", 4));
+  const std::string address = attribute(RTA_PREFSRC, std::string("\x0a\xf4\1\2", 4));
+  const std::string connected = network(own, 24, out(2), RTPROT_KERNEL);
+  const struct {
+    const char* why;
+    std::string datagram;
+    std::set<int> want;
+  } rows[] = {
+      {"its own subnet", connected, {}},
+      {"the cluster, through a gateway", connected + network(all, 16, out(2) + gateway), {2}},
+      {"the cluster, on the link", connected + network(all, 16, out(2)), {2}},
+      {"a part of its subnet, through a gateway", connected + network(half, 25, out(2) + gateway), {}},
+      {"a host of its subnet, by DHCP", connected + network(half, 32, out(2), RTPROT_DHCP), {}},
+      {"a part of another link's subnet", connected + network(half, 25, out(3) + gateway), {3}},
+      {"its subnet, by hand", network(own, 24, out(2) + address), {}},
+      {"a prefix that a router advertises", network(router, 64, out(2), RTPROT_RA), {}},
+      {"a route that a router advertises", network(router, 48, out(2) + gateway, RTPROT_RA), {2}},
+      {"a cloud's metadata server", connected + network(metadata, 32, out(2) + gateway), {}},
+      {"multicast", network(groups, 4, out(2)), {}},
+      {"an ICMP redirect", network(all, 32, out(2) + gateway, RTPROT_REDIRECT), {}},
+      {"several next hops", network(all, 16, attribute(RTA_MULTIPATH, hop(2) + hop(3))), {2, 3}},
+      {"a group of nexthop objects", network(all, 16, by_nexthop(9)), {2, 3}},
+      {"another table", network(all, 16, out(2) + gateway, RTPROT_STATIC, 100), {}},
+      {"unreachable", network(all, 16, out(2), RTPROT_STATIC, RT_TABLE_MAIN, RTN_UNREACHABLE), {}},
+      {"a default route", default_route(out(2) + gateway), {}},
+  };
+  for (const auto& row : rows) {
+    std::set<SubnetRoute> routes;
+    const auto is_last = decode_subnet_routes(row.datagram, kMain, some_nexthops(), routes);
+    ASSERT_TRUE(is_last) << row.why << ": " << is_last.error().what;
+    EXPECT_EQ(links_beyond_subnets(routes), row.want) << row.why;
+  }
+  // A link is told of as such a route comes through it; what goes waits for the next full read.
+  const auto told =
+      decode_link_events(network(all, 16, out(2) + gateway) + network(all, 16, out(3)) + connected);
+  EXPECT_EQ(*told, std::vector<HostEvent>{RouteChange{.new_link = 2}});
 }
 
 TEST(DecodeDefaultRouteLinks, Refuses) {

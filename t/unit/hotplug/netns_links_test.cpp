@@ -267,11 +267,11 @@ TEST_F(NetnsLinksTest, DefaultRoutesAreAskedOfTheKernel) {
   links.add_veth("one0", "two0");
   links.up("one0");
   links.up("two0");
-  const auto before = ask_default_route_links();
+  const auto before = ask_route_links();
   ASSERT_TRUE(before) << before.error().what;
-  EXPECT_TRUE(before->empty());
+  EXPECT_EQ(*before, RouteLinks{});
   links.default_route("one0");
-  EXPECT_EQ(*ask_default_route_links(), std::set<int>{static_cast<int>(::if_nametoindex("one0"))});
+  EXPECT_EQ(*ask_route_links(), (RouteLinks{{static_cast<int>(::if_nametoindex("one0"))}, {}}));
   links.remove("one0");
 }
 
@@ -302,6 +302,7 @@ TEST_F(NetnsLinksTest, WhatLeadsToADefaultRouteIsSeen) {
     return reached;
   };
   constexpr const char* kRoute = "default route through ";
+  constexpr const char* kBeyond = "routes beyond its own subnet through ";
   const struct {
     const char* command;
     const char *one, *two;
@@ -342,13 +343,37 @@ TEST_F(NetnsLinksTest, WhatLeadsToADefaultRouteIsSeen) {
       {"rule add table main pref 32766", "", ""},
       {"route add default nexthop via 192.0.2.2 dev one0 nexthop via 198.51.100.2 dev two0", kRoute, kRoute},
       {"route del default", "", ""},
+      // As OVN's management port has them; what comes with an address, or with DHCP, is none.
+      {"route add 10.244.0.0/16 via 192.0.2.2 dev one0", kBeyond, ""},
+      {"route add default via 192.0.2.2 dev one0", kRoute, ""},
+      {"route del default", kBeyond, ""},
+      {"route flush 10.244.0.0/16 && ip addr add 203.0.113.9/32 dev one0 && ip addr del 203.0.113.9/32 dev one0 && "
+       "ip route add default dev one0 && ip route del default",
+       "", ""},
+      {"route add 192.0.2.2/32 dev one0 proto dhcp", "", ""},
+      {"route add 169.254.169.254/32 via 192.0.2.2 dev one0", "", ""},
+      {"route add 192.0.2.64/26 via 192.0.2.2 dev one0", "", ""},
+      {"route add 203.0.113.0/24 nexthop via 192.0.2.2 dev one0 nexthop via 198.51.100.2 dev two0", kBeyond,
+       kBeyond},
+      {"route del 203.0.113.0/24 && ip route add default dev one0 && ip route del default", "", ""},
+      {"-6 route add 2001:db8:ffff::/48 via 2001:db8::2 dev two0", "", kBeyond},
+      {"-6 route del 2001:db8:ffff::/48 && ip route add default dev one0 && ip route del default", "", ""},
+      {"route add 203.0.113.0/24 nhid 1", "", kBeyond},
+      {"route del 203.0.113.0/24 && ip route add default dev one0 && ip route del default", "", ""},
+      {"route add 203.0.113.0/24 via 192.0.2.2 dev one0 table 100", "", ""},
   };
   for (const auto& step : steps) {
     run_ip(step.command);
-    std::set<int> links;
-    if (*step.one != '\0') links.insert(static_cast<int>(::if_nametoindex("one0")));
-    if (*step.two != '\0') links.insert(static_cast<int>(::if_nametoindex("two0")));
-    EXPECT_EQ(*ask_default_route_links(), links) << "after ip " << step.command;
+    const auto asked = ask_route_links();
+    ASSERT_TRUE(asked) << asked.error().what;
+    const auto is_said = [&](const char* name, const std::string& use) {
+      const int link = static_cast<int>(::if_nametoindex(name));
+      EXPECT_EQ(asked->defaults.contains(link), use == kRoute) << "after ip " << step.command;
+      if (use != kRoute)
+        EXPECT_EQ(asked->others.contains(link), use == kBeyond) << "after ip " << step.command;
+    };
+    is_said("one0", step.one);
+    is_said("two0", step.two);
     ASSERT_TRUE(uses(step.one, step.two)) << "after ip " << step.command;
   }
   EXPECT_EQ(source->counters().full_scans, 1u);
