@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "allocation/free.h"
 #include "allocation/search.h"
 #include "reactor/base/text.h"
 
@@ -35,7 +36,7 @@ class Counting {
  public:
   Counting(const Pool& pool, const Scene& scene) : pool_(pool), scene_(scene) {
     for (const auto& [set, counters] : pool.counter_sets)
-      for (const auto& [name, amount] : *counters) left_[{set, name}] = amount.nanos();
+      left_.supply(counter_amounts({std::string(set), *counters}));
     for (const Candidate& one : pool.devices) draw(*one.device);
     for (const kube::Device* one : pool.elsewhere) draw(*one);
   }
@@ -43,11 +44,11 @@ class Counting {
   std::string missing(const kube::Device& device) const {
     for (const kube::CounterConsumption& one : device.consumes_counters)
       for (const auto& [name, amount] : one.counters) {
-        const auto left = left_.find({one.counter_set, name});
-        if (left == left_.end() || amount.nanos() <= left->second) continue;
+        const Amount left = left_.left(one.counter_set + "/" + name);
+        if (amount.nanos() <= left) continue;
         const Amount total = pool_.counter_sets.at(one.counter_set)->at(name).nanos();
         return "takes " + describe(amount.nanos()) + " of counter " + one.counter_set + "/" + name +
-               ", and " + describe(left->second) + " of " + describe(total) + " is left" +
+               ", and " + describe(left) + " of " + describe(total) + " is left" +
                users_of(one.counter_set, name);
       }
     return "";
@@ -62,11 +63,7 @@ class Counting {
     return is_held ? &found->second : nullptr;
   }
   void draw(const kube::Device& device) {
-    if (holds_of(device) == nullptr) return;
-    for (const kube::CounterConsumption& one : device.consumes_counters)
-      for (const auto& [name, amount] : one.counters)
-        if (const auto left = left_.find({one.counter_set, name}); left != left_.end())
-          left->second -= amount.nanos();
+    if (holds_of(device) != nullptr) left_.draw(counter_amounts(device.consumes_counters));
   }
   std::string users_of(const std::string& set, const std::string& counter) const {
     std::string out;
@@ -87,7 +84,7 @@ class Counting {
 
   const Pool& pool_;
   const Scene& scene_;
-  std::map<std::pair<std::string_view, std::string_view>, Amount> left_;
+  CountersLeft left_;
 };
 
 class Viewing {
@@ -237,7 +234,7 @@ class Viewing {
   bool stands_by_taint(const Candidate& candidate) {
     if (!scene_.features.device_taints) return false;
     for (const kube::Taint& taint : candidate.device->taints) {
-      if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") continue;
+      if (!keeps_pods_away(taint)) continue;
       if (std::any_of(request_.tolerations.begin(), request_.tolerations.end(),
                       [&](const Toleration& one) { return tolerates(one, taint); }))
         continue;

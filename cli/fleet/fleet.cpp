@@ -22,6 +22,33 @@ int64_t integer_at(const kube::Json& object, std::initializer_list<std::string_v
   return value != nullptr && value->integer() != nullptr ? *value->integer() : 0;
 }
 
+// Amounts of counters, of sets or of what a device consumes; what is no amount counts as none.
+void add_counters(const kube::Json& of, std::string_view set, allocation::Amounts& out) {
+  const kube::Json* counters = of.find("counters");
+  if (counters == nullptr || counters->object() == nullptr) return;
+  for (const auto& [name, counter] : *counters->object()) {
+    const kube::Json* value = counter.find("value");
+    if (value == nullptr) continue;
+    const auto amount = kube::Quantity::decode(*value);
+    if (amount) out[std::string(set) + "/" + std::string(name)] += amount->nanos();
+  }
+}
+
+allocation::Amounts decode_counters(const kube::Json* list, std::string_view set_key) {
+  allocation::Amounts out;
+  if (list == nullptr || list->array() == nullptr) return out;
+  for (const kube::Json& one : *list->array()) add_counters(one, one.text(set_key), out);
+  return out;
+}
+
+bool has_taint(const kube::Json& device) {
+  const kube::Json* taints = device.find("taints");
+  if (taints == nullptr || taints->array() == nullptr) return false;
+  return std::any_of(taints->array()->begin(), taints->array()->end(), [](const kube::Json& taint) {
+    return allocation::keeps_pods_away({"", "", std::string(taint.text("effect"))});
+  });
+}
+
 Result<std::vector<FleetDevice>> decode_devices(const kube::Json* devices) {
   std::vector<FleetDevice> out;
   if (devices == nullptr || devices->array() == nullptr) return out;
@@ -29,9 +56,14 @@ Result<std::vector<FleetDevice>> decode_devices(const kube::Json* devices) {
   for (const kube::Json& device : *devices->array()) {
     const std::string_view name = device.text("name");
     if (name.empty()) return Error{Errc::kInvalid, "spec.devices: an entry has no name"};
-    const kube::Json* taints = device.find("taints");
-    out.push_back(
-        {std::string(name), taints != nullptr && taints->array() != nullptr && !taints->array()->empty()});
+    FleetDevice one{.name = std::string(name), .is_tainted = has_taint(device)};
+    if (auto counters = decode_counters(device.find("consumesCounters"), "counterSet"); !counters.empty()) {
+      // VFs of one PF consume the same.
+      const bool is_same = !out.empty() && out.back().counters && *out.back().counters == counters;
+      one.counters =
+          is_same ? out.back().counters : std::make_shared<const allocation::Amounts>(std::move(counters));
+    }
+    out.push_back(std::move(one));
   }
   return out;
 }
@@ -55,7 +87,8 @@ Result<FleetSlice> decode_fleet_slice(const kube::Json& object) {
                     .node = node != nullptr ? *node->string() : "",
                     .generation = integer_at(object, {"spec", "pool", "generation"}),
                     .slice_count = integer_at(object, {"spec", "pool", "resourceSliceCount"}),
-                    .devices = *std::move(devices)};
+                    .devices = *std::move(devices),
+                    .shared_counters = decode_counters(object.find({"spec", "sharedCounters"}), "name")};
 }
 
 FleetClaim fleet_claim(const allocation::Claim& claim) {
@@ -263,13 +296,14 @@ std::map<Fleet::PoolId, Fleet::Newest> Fleet::newest() const {
   return out;
 }
 
-Usage Fleet::usage_of(const FleetSlice& slice, const Held* held) {
+Usage Fleet::usage_of(const FleetSlice& slice, const Held* held, const allocation::CountersLeft& counters) {
   Usage out{.devices = slice.devices.size()};
   for (const FleetDevice& device : slice.devices) {
     const bool is_held = held != nullptr && held->contains(device.name);
     out.allocated += is_held;
     out.tainted += device.is_tainted;
-    out.free += !is_held && !device.is_tainted;
+    out.free += !is_held && !device.is_tainted &&
+                (!device.counters || counters.short_of(*device.counters) == nullptr);
   }
   return out;
 }
@@ -312,7 +346,14 @@ std::vector<NodeRow> Fleet::rows() const {
     const auto found = held_.find(id);
     const Held* held = found == held_.end() ? nullptr : &found->second;
     std::map<std::string, Usage> usage;  // by node
-    for (const FleetSlice* slice : pool.slices) usage[slice->node].add(usage_of(*slice, held));
+    allocation::CountersLeft counters;
+    for (const FleetSlice* slice : pool.slices) {
+      counters.supply(slice->shared_counters);
+      for (const FleetDevice& device : slice->devices)
+        if (device.counters && held != nullptr && held->contains(device.name))
+          counters.draw(*device.counters);
+    }
+    for (const FleetSlice* slice : pool.slices) usage[slice->node].add(usage_of(*slice, held, counters));
     // What is held of a pool and not offered is told once, on the pool's first node.
     size_t offered_and_held = 0;
     for (const auto& [node, used] : usage) offered_and_held += used.allocated;

@@ -3,6 +3,7 @@
 // objects that come one by one. Pure.
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "allocation/claim.h"
+#include "allocation/free.h"
 #include "kube/json.h"
 #include "kube/selector.h"
 #include "reactor/base/result.h"
@@ -28,8 +30,13 @@ struct FleetDrivers {
 /// An entry of a slice, as far as it is counted.
 struct FleetDevice {
   std::string name;
-  bool is_tainted = false;
-  bool operator==(const FleetDevice&) const = default;
+  bool is_tainted = false;  // a taint keeps pods from it
+  /// consumesCounters; nullptr: none. Devices of a slice that consume the same share it.
+  std::shared_ptr<const allocation::Amounts> counters = {};
+  bool operator==(const FleetDevice& other) const {
+    return name == other.name && is_tainted == other.is_tainted &&
+           (counters == other.counters || (counters && other.counters && *counters == *other.counters));
+  }
 };
 
 /// A ResourceSlice of which everything but that has been let go. node "": of several nodes, or of none.
@@ -38,6 +45,7 @@ struct FleetSlice {
   std::string name = {}, driver = {}, pool = {}, node = {};
   int64_t generation = 0, slice_count = 0;
   std::vector<FleetDevice> devices = {};
+  allocation::Amounts shared_counters = {};  // what it supplies to its pool
   bool operator==(const FleetSlice&) const = default;
 };
 /// kInvalid without a name, a driver, a pool, or with devices that have no names; the text names the slice.
@@ -91,8 +99,8 @@ inline constexpr size_t kReportProblemsMax = 5;
 FleetReport fleet_report(const reports::NodeReport& report);
 
 /// Devices of one pool, or of several. allocated: of those that are offered; gone: of those that are not any more.
-/// free: offered, had by no claim, without a taint, and in a complete pool. Neither counters nor capacity are looked at: a VF of a PF that somebody
-/// has may count as free (`why` knows better).
+/// free: allocation/free.h: had by no claim, without a taint, in a complete pool, and the counters that it shares with
+/// others are enough. Of a shared device that a claim has it is not said how much is left: it is not free.
 struct Usage {
   size_t devices = 0, allocated = 0, free = 0, tainted = 0, gone = 0;
   void add(const Usage& other);
@@ -220,7 +228,7 @@ class Fleet {
   using Held = std::unordered_map<std::string, Claims>;  // by device
   struct Newest;
   std::map<PoolId, Newest> newest() const;
-  static Usage usage_of(const FleetSlice& slice, const Held* held);
+  static Usage usage_of(const FleetSlice& slice, const Held* held, const allocation::CountersLeft& counters);
   void find_lags(NodeRow& row) const;
 
   const std::set<std::string> drivers_;

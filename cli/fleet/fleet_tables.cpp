@@ -136,6 +136,7 @@ std::string_view colour_of(DeviceStands stands) {
       return kGood;
     case DeviceStands::kTainted:
     case DeviceStands::kHidden:
+    case DeviceStands::kUsedUp:
       return kWarning;
     case DeviceStands::kGone:
       return kBad;

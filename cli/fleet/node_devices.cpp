@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "allocation/free.h"
 #include "cli/fleet/fleet_policies.h"
 #include "reactor/base/text.h"
 
@@ -45,7 +46,7 @@ DeviceLine line_of(const kube::ResourceSlice& slice, const kube::Device& device,
   for (const kube::Taint& taint : device.taints) out.taints.push_back(text_of(taint));
   if (!out.claims.empty())
     out.stands = DeviceStands::kAllocated;
-  else if (!out.taints.empty())
+  else if (std::any_of(device.taints.begin(), device.taints.end(), allocation::keeps_pods_away))
     out.stands = DeviceStands::kTainted;
   return out;
 }
@@ -64,6 +65,8 @@ std::string_view name_of(DeviceStands stands) {
       return "gone";
     case DeviceStands::kHidden:
       return "hidden";
+    case DeviceStands::kUsedUp:
+      return "used-up";
     case DeviceStands::kUnknown:
       return "unknown";
   }
@@ -77,12 +80,38 @@ std::string detail_of(const DeviceLine& line) {
   return join(parts, "; ");
 }
 
+namespace {
+
+// Free devices that the pool's counters are not enough for.
+void mark_used_up(const kube::ResourceSlice& slice, const kube::Device& device,
+                  const allocation::CountersLeft& counters, DeviceLine& line) {
+  if (line.stands != DeviceStands::kFree || device.consumes_counters.empty()) return;
+  const allocation::Amounts asked = allocation::counter_amounts(device.consumes_counters);
+  const std::string* counter = counters.short_of(asked);
+  if (counter == nullptr) return;
+  line.stands = DeviceStands::kUsedUp;
+  line.why = "takes " + allocation::describe(asked.at(*counter)) + " of counter " + *counter + " of pool " +
+             slice.pool.name + ", and " + allocation::describe(counters.left(*counter)) + " is left";
+}
+
+}  // namespace
+
 std::vector<DeviceLine> device_lines(const std::string& node, const std::vector<kube::ResourceSlice>& slices,
                                      const Fleet& fleet, const FleetDrivers& drivers) {
   std::map<std::pair<std::string, std::string>, int64_t> newest;
   for (const auto& slice : slices) {
     auto& generation = newest[{slice.driver, slice.pool.name}];
     generation = std::max(generation, slice.pool.generation);
+  }
+  std::map<std::pair<std::string, std::string>, allocation::CountersLeft> counters;
+  for (const auto& slice : slices) {
+    if (slice.pool.generation != newest[{slice.driver, slice.pool.name}]) continue;
+    auto& left = counters[{slice.driver, slice.pool.name}];
+    for (const kube::CounterSet& set : slice.shared_counters)
+      left.supply(allocation::counter_amounts({set.name, set.counters}));
+    for (const kube::DevicePtr& device : slice.devices)
+      if (!fleet.holders(slice.driver, slice.pool.name, device->name).empty())
+        left.draw(allocation::counter_amounts(device->consumes_counters));
   }
   std::vector<DeviceLine> out;
   std::map<std::pair<std::string, std::string>, std::set<std::string>> offered;
@@ -92,6 +121,7 @@ std::vector<DeviceLine> device_lines(const std::string& node, const std::vector<
     if (slice.pool.generation != newest[{slice.driver, slice.pool.name}]) continue;
     for (const kube::DevicePtr& device : slice.devices) {
       out.push_back(line_of(slice, *device, fleet, drivers));
+      mark_used_up(slice, *device, counters[{slice.driver, slice.pool.name}], out.back());
       names.insert(device->name);
     }
   }

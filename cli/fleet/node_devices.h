@@ -17,9 +17,10 @@ enum class DeviceStands {
   kAllocated,  // offered, and a claim has it
   kGone,       // a claim has it, and it is not offered any more
   kHidden,     // the node has it and does not offer it
-  kUnknown,    // offered, without a taint; claims may not be read
+  kUsedUp,  // offered, had by no claim; the counters that it shares with devices that claims have are used up
+  kUnknown,  // offered, without a taint; claims may not be read
 };
-/// "free", "tainted", "allocated", "gone", "hidden", "unknown": an interface (docs/command-line.md).
+/// "free", "tainted", "allocated", "gone", "hidden", "used-up", "unknown": an interface (docs/command-line.md).
 std::string_view name_of(DeviceStands stands);
 
 /// One device. What is not known is empty: who publishes says how much it says. pci is
@@ -31,7 +32,7 @@ struct DeviceLine {
   DeviceStands stands = DeviceStands::kFree;
   std::vector<std::string> claims = {};  // that have it: "namespace/name (pod a)"
   std::vector<std::string> taints = {};  // "key=value:effect"
-  std::string why = {};                  // of kHidden
+  std::string why = {};                  // of kHidden and kUsedUp
   bool operator==(const DeviceLine&) const = default;
 };
 

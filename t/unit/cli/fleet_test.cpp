@@ -53,6 +53,33 @@ TEST(Fleet, CountsWhatEachNodeOffersAndWhoHasIt) {
   EXPECT_TRUE(fleet.holders(kDriver, "a", "2").empty());
 }
 
+FleetSlice slice_with_counters() {
+  auto found = decode_fleet_slice(
+      kube::decode_yaml(
+          "kind: ResourceSlice\nmetadata: {name: s}\n"
+          "spec: {driver: d.example, nodeName: a, pool: {name: a, generation: 1, resourceSliceCount: 1},\n"
+          "  sharedCounters: [{name: pf, counters: {slots: {value: '2'}}}],\n"
+          "  devices: [{name: whole, consumesCounters: [{counterSet: pf, counters: {slots: {value: '2'}}}]},\n"
+          "    {name: vf0, consumesCounters: [{counterSet: pf, counters: {slots: {value: '1'}}}]},\n"
+          "    {name: vf1, consumesCounters: [{counterSet: pf, counters: {slots: {value: '1'}}}],\n"
+          "      taints: [{key: k, effect: None}]}, {name: other}]}\n")
+          .documents.front());
+  EXPECT_TRUE(found);
+  return found ? *found : FleetSlice{};
+}
+
+// Red when the VFs of a PF that a pod has as a whole count as free, or the PF beside one of its VFs.
+TEST(Fleet, WhatItsCountersDoNotSufficeForIsNotFree) {
+  Fleet fleet({kDriver});
+  fleet.put_node("a");
+  fleet.put_slice(slice_with_counters());
+  EXPECT_EQ(row_of(fleet.rows(), "a").usage.free, 4u);
+  fleet.put_claim(claim("ns/c", "a", {"whole"}));
+  EXPECT_EQ(row_of(fleet.rows(), "a").usage, (Usage{.devices = 4, .allocated = 1, .free = 1}));
+  fleet.put_claim(claim("ns/c", "a", {"vf0"}));
+  EXPECT_EQ(row_of(fleet.rows(), "a").usage, (Usage{.devices = 4, .allocated = 1, .free = 2}));
+}
+
 TEST(Fleet, AClaimThatSaysSomethingElseHasWhatItSaysNow) {
   Fleet fleet({kDriver});
   fleet.put_slice(slice("s", "a", {{"1"}, {"2"}}));

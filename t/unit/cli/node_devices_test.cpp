@@ -27,6 +27,20 @@ kube::Device vf(const std::string& name, const std::string& pci, const std::stri
   return out;
 }
 
+TEST(NodeDevices, AVfOfAPfThatAPodHasAsAWholeIsUsedUp) {
+  kube::Device pf = vf("pf", "0000:03:00.0", ""), one = vf("a", "0000:03:00.1", "p0");
+  pf.consumes_counters = {{"pf", {{"slots", kube::Quantity(2)}}}};
+  one.consumes_counters = {{"pf", {{"slots", kube::Quantity(1)}}}};
+  kube::ResourceSlice of = slice(kDrivers.exposure, 1, {pf, one});
+  of.shared_counters = {{"pf", {{"slots", kube::Quantity(2)}}}};
+  Fleet fleet({kDrivers.sriov, kDrivers.exposure});
+  EXPECT_EQ(device_lines("n", {of}, fleet, kDrivers)[1].stands, DeviceStands::kFree);
+  fleet.put_claim({.id = "ns/x", .users = {"p"}, .devices = {{kDrivers.exposure, "n", "pf"}}});
+  const DeviceLine line = device_lines("n", {of}, fleet, kDrivers)[1];
+  EXPECT_EQ(line.stands, DeviceStands::kUsedUp);
+  EXPECT_EQ(line.why, "takes 1 of counter pf/slots of pool n, and 0 is left");
+}
+
 TEST(NodeDevices, EachHasItsHardwareAndWhoHasIt) {
   kube::Device tainted = vf("c", "0000:03:00.3", "p0");
   tainted.taints = {{"k", "v", "NoSchedule"}};
