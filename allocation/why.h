@@ -86,6 +86,8 @@ struct Answer {
   /// away from there is none.
   /// Never a change of a DeviceClass, which others use too, but for one that fails.
   std::vector<std::string> advice;  // the one change that would help; each alone is enough
+  /// Of a pod that is on a node and whose containers do not start: what its events and its node say, in words.
+  std::vector<std::string> notes;
   /// Of kPending, for requests that match no device: which DeviceClasses match devices, in words.
   std::vector<std::string> hints;
   std::vector<std::string> unsure;  // what was not looked at, or is not known here

@@ -151,6 +151,7 @@ int why(const config::Options& given) {
   if (!found) return complain(subject.text() + ": " + found.error().what), process.leave(kExitError);
   const auto hidden =
       find_hidden(objects, {options.sriov_driver_name, options.exposure_driver_name}, cluster, *found);
+  read_start(objects, *found);
   const std::string text = text_of(*found, subject, cluster, hidden, options);
   return process.leave(print(text) ? exit_of(found->verdict) : kExitError);
 }

@@ -296,7 +296,8 @@ std::string headline(const Answer& answer, const std::string& subject) {
   for (const NodeAnswer& node : answer.nodes) possible += node.can_run();
   switch (answer.verdict) {
     case Verdict::kRuns:
-      return subject + (answer.pod ? " is on node " + answer.pod->node_name : " is allocated");
+      return subject + (answer.pod ? " is on node " + answer.pod->node_name : " is allocated") +
+             (answer.notes.empty() ? "" : ", and its containers do not start: " + answer.notes.front());
     case Verdict::kCan:
       return subject + " can be scheduled, as far as its claims go, on " + std::to_string(possible) + " of " +
              number(answer.nodes.size(), "node");
@@ -442,6 +443,7 @@ std::string why_text(const Answer& answer, const std::string& subject, const std
   std::string out = plain(headline(answer, subject)) + "\n";
   if (answer.verdict == Verdict::kCan && answer.claims.empty())
     out += "It asks for no devices: no device keeps it waiting.\n";
+  for (size_t i = 1; i < answer.notes.size(); ++i) out += "  - " + plain(answer.notes[i]) + "\n";
   for (size_t i = 1; i < answer.everywhere.size(); ++i) out += "  - " + plain(answer.everywhere[i]) + "\n";
   if (!answer.advice.empty()) {
     out += answer.advice.size() == 1 ? "\nThe one change that would help:\n"
@@ -476,6 +478,7 @@ Json json_of(const Answer& answer, const std::string& subject) {
   out.set("nodes", std::move(nodes));
   if (!answer.advice.empty()) out.set("advice", texts(answer.advice));
   if (!answer.hints.empty()) out.set("hints", texts(answer.hints));
+  if (!answer.notes.empty()) out.set("notes", texts(answer.notes));
   if (!answer.unsure.empty()) out.set("unsure", texts(answer.unsure));
   return out;
 }

@@ -61,6 +61,43 @@ Result<Unit> read_allocation(ClusterObjects& objects, const std::string& namespa
   return Unit{};
 }
 
+void read_start(ClusterObjects& objects, allocation::Answer& answer) {
+  if (!answer.pod || answer.pod->node_name.empty() || answer.pod->phase != "Pending") return;
+  const allocation::Pod& pod = *answer.pod;
+  std::string last, text;  // RFC 3339 in UTC: later is greater
+  const auto on_event = [&](const kube::Json& event) {
+    const kube::Json* of = event.find("regarding");
+    if (of == nullptr || of->text("kind") != "Pod" || of->text("name") != pod.name ||
+        event.text("type") != "Warning")
+      return;
+    const kube::Json* series = event.find("series");
+    std::string when(series != nullptr ? series->text("lastObservedTime") : "");
+    for (const char* key : {"deprecatedLastTimestamp", "eventTime"})
+      if (when.empty()) when = event.text(key);
+    if (when < last) return;
+    last = when;
+    text = std::string(event.text("reason")) + ": " + std::string(event.text("note"));
+  };
+  const auto listed = objects.list(
+      kube::kEvents, pod.namespace_,
+      {.on_object = on_event, .on_bad = [](std::string) {}, .on_anew = [&] { last.clear(), text.clear(); }});
+  if (!listed) answer.unsure.push_back("the pod's events are not known: " + listed.error().what);
+  if (!text.empty()) answer.notes.push_back(text + (last.empty() ? "" : " (" + last + ")"));
+  auto report = objects.get(kube::kNodeDeviceReports, "", pod.node_name);
+  if (!report) {
+    if (report.error().code != Errc::kNotFound)
+      answer.unsure.push_back("the report of node " + pod.node_name +
+                              " is not known: " + report.error().what);
+    return;
+  }
+  const kube::Json* plugin = report->find({"status", "kubeletPlugin"});
+  if (plugin != nullptr && plugin->string() != nullptr && *plugin->string() != "on")
+    answer.notes.push_back("node " + pod.node_name + " reports of its kubelet plugin: " + *plugin->string());
+  const kube::Json* silent = report->find({"status", "silentSince"});
+  if (silent != nullptr && silent->string() != nullptr && !silent->string()->empty())
+    answer.notes.push_back("the daemon of node " + pod.node_name + " is silent since " + *silent->string());
+}
+
 std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers& drivers,
                                      const allocation::Cluster& cluster, allocation::Answer& answer) {
   std::vector<HiddenMatch> out;

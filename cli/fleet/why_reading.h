@@ -17,6 +17,10 @@ namespace sliced::cli {
 Result<Unit> read_allocation(ClusterObjects& objects, const std::string& namespace_,
                              allocation::Cluster& out);
 
+/// Why the containers of a pod that is on a node do not start: its last warning (Event), and what its node's report says of
+/// the kubelet plugin. To answer.notes; what cannot be read goes to answer.unsure. Nothing for a pod that is not Pending.
+void read_start(ClusterObjects& objects, allocation::Answer& answer);
+
 /// What nodes have and do not offer: of whoever has enough it is of no interest. answer: of this cluster; what is not known
 /// goes to its `unsure`.
 std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers& drivers,

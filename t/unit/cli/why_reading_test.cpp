@@ -67,6 +67,46 @@ TEST_F(WhyReadingTest, AListThatBeginsAnewCountsOnce) {
   EXPECT_EQ(read.unread.size(), once.unread.size());
 }
 
+// Red when nothing is said of a pod that is on a node and hangs there.
+TEST_F(WhyReadingTest, APodWhoseContainersDoNotStartHasItsLastWarning) {
+  cluster.install(kube::kEvents);
+  const auto event = [&](const std::string& name, const std::string& when, const std::string& pod) {
+    put(kube::kEvents, "metadata: {name: " + name +
+                           ", namespace: ns}\nregarding: {kind: Pod, namespace: ns, name: " + pod +
+                           "}\ntype: Warning\nreason: FailedPrepareDynamicResources\nnote: " + name +
+                           "\ndeprecatedLastTimestamp: '" + when + "'\n");
+  };
+  event("older", "2026-01-01T00:00:00Z", "p");
+  event("newer", "2026-01-02T00:00:00Z", "p");
+  event("of-another", "2026-01-03T00:00:00Z", "q");
+  put(kube::kNodeDeviceReports, "metadata: {name: w}\nstatus: {kubeletPlugin: 'off'}\n");
+  allocation::Answer answer;
+  answer.verdict = allocation::Verdict::kRuns;
+  answer.pod.emplace();
+  answer.pod->namespace_ = "ns", answer.pod->name = "p", answer.pod->node_name = "w",
+  answer.pod->phase = "Pending";
+  read_start(objects, answer);
+  EXPECT_EQ(answer.notes,
+            (std::vector<std::string>{"FailedPrepareDynamicResources: newer (2026-01-02T00:00:00Z)",
+                                      "node w reports of its kubelet plugin: off"}));
+  answer.pod->phase = "Running";
+  answer.notes.clear();
+  read_start(objects, answer);
+  EXPECT_TRUE(answer.notes.empty());
+}
+
+TEST_F(WhyReadingTest, AMissingPermissionIsNamedWithTheOthers) {
+  put(kube::kDeviceClasses, "metadata: {name: c}\nspec: {}\n");
+  for (const auto* kind : {&kube::kNodes, &kube::kResourceSlices, &kube::kDeviceTaintRules})
+    cluster.deny(kind->plural);
+  allocation::Cluster all;
+  ASSERT_TRUE(read_allocation(objects, "ns", all)) << "what may be read is an answer";
+  EXPECT_EQ(all.denied, (std::map<std::string, std::string>{{"devicetaintrules", "list devicetaintrules"},
+                                                            {"nodes", "list nodes"},
+                                                            {"resourceslices", "list resourceslices"}}));
+  EXPECT_EQ(all.classes.size(), 1u);
+}
+
 TEST_F(WhyReadingTest, WhoHidesWhatWouldMatchIsNamedOnce) {
   put(kube::kSriovResourcePolicies,
       "metadata: {name: a, namespace: ours}\n"
