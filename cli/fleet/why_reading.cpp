@@ -1,11 +1,13 @@
 #include "cli/fleet/why_reading.h"
 
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "cli/fleet/fleet_reading.h"
 #include "config/options.h"
 #include "kube/kinds.h"
+#include "reactor/base/text.h"
 
 namespace sliced::cli {
 namespace {
@@ -98,18 +100,43 @@ void read_start(ClusterObjects& objects, allocation::Answer& answer) {
     answer.notes.push_back("the daemon of node " + pod.node_name + " is silent since " + *silent->string());
 }
 
+namespace {
+
+// Where a request matches nothing on any node: devices that could be offered.
+void hint_at_unmatched(const std::map<std::string, int64_t>& unmatched, allocation::Answer& answer) {
+  std::set<std::pair<std::string, std::string>> all, matched;
+  for (const allocation::NodeAnswer& node : answer.nodes)
+    for (const allocation::RequestView& view : node.requests) {
+      all.emplace(view.claim, view.request);
+      if (view.matching > 0) matched.emplace(view.claim, view.request);
+    }
+  if (unmatched.empty() || (all.size() == matched.size() && !all.empty())) return;
+  std::vector<std::string> parts;
+  for (const auto& [node, devices] : unmatched)
+    if (parts.size() < 5) parts.push_back(node + " (" + std::to_string(devices) + ")");
+  answer.hints.push_back(
+      "Nodes with devices that no policy selects: " + join(parts, ", ") +
+      (unmatched.size() > 5 ? " " + and_more(unmatched.size() - 5, "node") : "") +
+      "; a SriovResourcePolicy or DeviceExposurePolicy that selects them would offer them");
+}
+
+}  // namespace
+
 std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers& drivers,
                                      const allocation::Cluster& cluster, allocation::Answer& answer) {
   std::vector<HiddenMatch> out;
   if (answer.verdict != allocation::Verdict::kPending) return out;
   std::vector<reports::NodeReport> reports;
+  std::map<std::string, int64_t> unmatched;  // by node
   auto read = read_reports(
       objects,
       [&](reports::NodeReport report) {
+        if (report.unmatched > 0) unmatched[report.node] = report.unmatched;
         keep_hidden(report);
         if (!report.groups.empty()) reports.push_back(std::move(report));
       },
-      [&] { reports.clear(); }, answer.unsure);
+      [&] { reports.clear(), unmatched.clear(); }, answer.unsure);
+  hint_at_unmatched(unmatched, answer);
   if (!read) answer.unsure.push_back("what nodes hide is not known: " + read.error().what);
   std::map<std::string_view, const kube::NodeView*> nodes;
   for (const allocation::Node& node : cluster.nodes) nodes[node.view.name] = &node.view;

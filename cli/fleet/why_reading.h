@@ -22,7 +22,7 @@ Result<Unit> read_allocation(ClusterObjects& objects, const std::string& namespa
 void read_start(ClusterObjects& objects, allocation::Answer& answer);
 
 /// What nodes have and do not offer: of whoever has enough it is of no interest. answer: of this cluster; what is not known
-/// goes to its `unsure`.
+/// goes to its `unsure`, and nodes with devices that no policy selects to its `hints`, where a request matches nothing.
 std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers& drivers,
                                      const allocation::Cluster& cluster, allocation::Answer& answer);
 

@@ -95,6 +95,23 @@ TEST_F(WhyReadingTest, APodWhoseContainersDoNotStartHasItsLastWarning) {
   EXPECT_TRUE(answer.notes.empty());
 }
 
+// Red when a pod for which only a policy is missing hears nothing of it.
+TEST_F(WhyReadingTest, DevicesThatNoPolicySelectsAreNamedWhereNothingMatches) {
+  put(kube::kNodeDeviceReports, "metadata: {name: w}\nstatus: {counts: {devices: 12, unmatched: 12}}\n");
+  allocation::Answer answer;
+  answer.nodes.resize(1);
+  answer.nodes[0].name = "w";
+  answer.nodes[0].requests.resize(1);
+  find_hidden(objects, {kDriver, "dra.example"}, {}, answer);
+  EXPECT_EQ(answer.hints, std::vector<std::string>{
+                              "Nodes with devices that no policy selects: w (12); a SriovResourcePolicy or "
+                              "DeviceExposurePolicy that selects them would offer them"});
+  answer.hints.clear();
+  answer.nodes[0].requests[0].matching = 1;
+  find_hidden(objects, {kDriver, "dra.example"}, {}, answer);
+  EXPECT_TRUE(answer.hints.empty());
+}
+
 TEST_F(WhyReadingTest, AMissingPermissionIsNamedWithTheOthers) {
   put(kube::kDeviceClasses, "metadata: {name: c}\nspec: {}\n");
   for (const auto* kind : {&kube::kNodes, &kube::kResourceSlices, &kube::kDeviceTaintRules})
