@@ -29,8 +29,7 @@ void look_at_host(std::string_view text) {
   const auto again = snapshot::decode_recording(snapshot::encode(*recording));
   fuzz::must(again && again->lists.size() == recording->lists.size() &&
                  again->reads.size() == recording->reads.size() &&
-                 again->admin_macs == recording->admin_macs &&
-                 again->default_routes == recording->default_routes,
+                 again->admin_macs == recording->admin_macs && again->routes == recording->routes,
              "a recording comes back as it was");
   hotplug::scan_host(snapshot::RecordedHost(std::move(*recording)));
 }
