@@ -43,10 +43,18 @@ FUZZ_TARGET(vf_config) {
   }
   const auto configs = kubelet::VfConfigs::decode(claim, kDriver);
   if (!configs) return fuzz::check(configs.error()), 0;
-  for (const char* request : {"a", "a/b", "b"}) check(configs->of(request), has_class);
-  fuzz::must(configs->of("a") == configs->of("a/b"), "who names a request means its sub-requests");
-  fuzz::must(kubelet::VfConfigs::decode(claim, "dra.networking")->of("a") == kubelet::VfConfig{},
-             "what is another driver's says nothing");
+  for (const char* request : {"a", "a/b", "b"}) {
+    const auto merged = configs->of(request);
+    if (merged)
+      check(*merged, has_class);
+    else
+      fuzz::check(merged.error());
+  }
+  const auto whole = configs->of("a"), part = configs->of("a/b");
+  fuzz::must(whole.ok() == part.ok() && (!whole || *whole == *part),
+             "a configuration for a request is for its sub-requests");
+  const auto other = kubelet::VfConfigs::decode(claim, "dra.networking")->of("a");
+  fuzz::must(other && *other == kubelet::VfConfig{}, "a configuration for another driver sets nothing");
   return 0;
 }
 
