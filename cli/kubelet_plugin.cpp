@@ -87,6 +87,12 @@ void raise_limits(Log& log) {
                               " or more (systemd: LimitNOFILE=)"}});
 }
 
+kubelet::NetworkSettings network_settings(const config::Options& options) {
+  return {.exclusive_plugins = {options.cni_plugins_exclusive.begin(), options.cni_plugins_exclusive.end()},
+          .shared_plugins = {options.cni_plugins_shared.begin(), options.cni_plugins_shared.end()},
+          .allows_vf_settings = options.vf_settings == config::VfSettings::kAll};
+}
+
 }  // namespace
 
 std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(Process& process,
@@ -118,7 +124,8 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(Process& process,
                                                 .index = options.nri_plugin_index,
                                                 .socket = options.nri_socket},
                                     .records = interface_records(options),
-                                    .only_ends = is_multus(options)},
+                                    .only_ends = is_multus(options),
+                                    .networks = network_settings(options)},
       [this]() -> const kubelet::PreparedClaims& { return preparer_.prepared(); },
       kubelet::Sandboxes::Handlers{
           .on_attached =

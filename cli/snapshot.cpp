@@ -87,7 +87,7 @@ class Objects {
   void read_node() {
     bool done = false, is_found = false, is_answered = false;
     const auto call = process_.cluster->list(
-        {kube::kNodes, "", "metadata.name=" + options_.node_name},
+        {{kube::kNodes, "", "metadata.name=" + options_.node_name}},
         {.on_item =
              [&](std::string_view text) {
                auto node = kube::decode_json(text);

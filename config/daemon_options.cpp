@@ -144,6 +144,33 @@ constexpr OptionInfo kDaemonOptions[] = {
          .placeholder = "PATH:...",
          .commands = bit(Command::kRun),
          .help = "The directories with CNI plugins; the first that has one counts. STANDALONE only."}),
+    option<&Options::cni_plugins_exclusive, parse_cni_plugins>(
+        {.name = "cni-plugins-exclusive",
+         .env = "SLICED_CNI_PLUGINS_EXCLUSIVE",
+         .file_key = "cniPluginsExclusive",
+         .placeholder = "PLUGIN,...",
+         .commands = bit(Command::kRun),
+         .help =
+             "CNI plugins that a NetworkAttachmentDefinition may run for a device that one claim has alone, where the "
+             "device's policy has no supportedCNIPlugins. All others are refused when the claim is prepared. STANDALONE only."}),
+    option<&Options::cni_plugins_shared, parse_cni_plugins>(
+        {.name = "cni-plugins-shared",
+         .env = "SLICED_CNI_PLUGINS_SHARED",
+         .file_key = "cniPluginsShared",
+         .placeholder = "PLUGIN,...",
+         .commands = bit(Command::kRun),
+         .help = "The same for a device that several claims share. STANDALONE only."}),
+    option<&Options::vf_settings, parse_word<VfSettings>>(
+        {.name = "vf-settings",
+         .env = "SLICED_VF_SETTINGS",
+         .file_key = "vfSettings",
+         .placeholder = "SETTINGS",
+         .commands = bit(Command::kRun),
+         .choices = kTexts<VfSettings>,
+         .help =
+             "Settings of a VF through its PF (vlan, trust, spoofchk, link_state, rates, mac, pkey) that a "
+             "NetworkAttachmentDefinition may make. none: for clusters whose namespaces do not trust each other. STANDALONE "
+             "only."}),
     option<&Options::nri_socket, parse_path>(
         {.name = "nri-socket-path",
          .env = "NRI_SOCKET_PATH",

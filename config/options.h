@@ -93,6 +93,9 @@ enum class PolicyForm { kAuto, kSriov, kExposure };
 /// Fixed for the process: what one has put into pods the other does not take out.
 enum class ConfigurationMode { kStandalone, kMultus };
 
+/// Which settings of a VF through its PF (VLAN, trust, ...) a NetworkAttachmentDefinition may make.
+enum class VfSettings { kAll, kNone };
+
 /// Who says that the hardware of this node is configured (configured/sign.h). With kNothing nobody is asked.
 struct ConfiguredBy {
   enum class How { kNothing, kAnnotation, kFile, kNodeState };
@@ -149,6 +152,11 @@ struct Options {
   std::string interface_prefix = "vfnet";  // of who has no ifName
   // The first that has a plugin's file counts.
   std::string cni_path = "/opt/cni/bin";  // directories, joined by ':'
+  /// CNI plugins, and features of them such as "bridge.ipMasq", that definitions may use where the policy of the device has no
+  /// supportedCNIPlugins: of a device that one claim has alone, and of one that several share.
+  std::set<std::string> cni_plugins_exclusive = {"host-device", "ib-sriov", "sriov"};
+  std::set<std::string> cni_plugins_shared = {"bridge", "ipvlan", "macvlan", "macvtap", "vlan"};
+  VfSettings vf_settings = VfSettings::kAll;
   std::string nri_socket = "/var/run/nri/nri.sock";
   // By these two the runtime tells plugins apart, in the order of the indexes as texts.
   std::string nri_plugin_name = "dra-driver-sriov";

@@ -251,6 +251,22 @@ std::string parse_kinds(std::string_view text, std::set<std::string>& value) {
   return "";
 }
 
+std::string parse_cni_plugins(std::string_view text, std::set<std::string>& value) {
+  constexpr size_t kPluginsMax = 32;
+  std::set<std::string> plugins;
+  if (text.empty()) return value = plugins, "";
+  for (const std::string_view word : split(text, ',')) {
+    if (word.empty() || word.size() > 128 || !are_all(word, "_.-") || word.starts_with("."))
+      return in_quotes(word) +
+             " is not the file name of a CNI plugin, such as sriov, or PLUGIN.FEATURE, such as "
+             "bridge.ipMasq";
+    plugins.emplace(word);
+  }
+  if (plugins.size() > kPluginsMax) return "must name at most " + std::to_string(kPluginsMax) + " plugins";
+  value = std::move(plugins);
+  return "";
+}
+
 std::string parse_configure(std::string_view text, std::set<std::string>& value) {
   std::set<std::string> words;
   if (text.empty()) return value = words, "";

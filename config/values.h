@@ -49,6 +49,9 @@ inline constexpr std::array kWords<PolicyForm> = {Word{"auto", PolicyForm::kAuto
 template <>
 inline constexpr std::array kWords<ConfigurationMode> = {Word{"STANDALONE", ConfigurationMode::kStandalone},
                                                          Word{"MULTUS", ConfigurationMode::kMultus}};
+template <>
+inline constexpr std::array kWords<VfSettings> = {Word{"all", VfSettings::kAll},
+                                                  Word{"none", VfSettings::kNone}};
 /// Their texts alone.
 /// For help, completion and "must be one of".
 template <class T>
@@ -116,6 +119,8 @@ std::string parse_driver_name(std::string_view text, std::string& value);
 std::string parse_scheduler_version(std::string_view text, std::string& value);
 /// Of kKinds, separated by commas, in any case of letters; kept as kKinds has them.
 std::string parse_kinds(std::string_view text, std::set<std::string>& value);
+/// File names of CNI plugins, or PLUGIN.FEATURE, separated by commas, at most 32; "" is none.
+std::string parse_cni_plugins(std::string_view text, std::set<std::string>& value);
 /// Of kConfigurable, separated by commas; "" is nothing.
 std::string parse_configure(std::string_view text, std::set<std::string>& value);
 /// A map in YAML or JSON, as spec.readiness of policies; {} and "" are none.
