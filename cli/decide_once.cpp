@@ -1,12 +1,17 @@
 #include "cli/decide_once.h"
 
+#include <utility>
+
+#include "cli/boot_evidence.h"
 #include "cli/prepared_facts.h"
 #include "cli/signs.h"
 
 namespace sliced::cli {
 
 std::unique_ptr<daemon::Daemon> decide_once(Process& process, const config::Options& options) {
-  auto daemon = std::make_unique<daemon::Daemon>(process.daemon_ports(/*live_events=*/false), options);
+  daemon::Ports ports = process.daemon_ports(/*live_events=*/false);
+  ports.boot = boot_of(process, options);
+  auto daemon = std::make_unique<daemon::Daemon>(std::move(ports), options);
   daemon->permit_looks();
   if (const std::string awaited = awaited_now(process, options); !awaited.empty())
     daemon->await_configuration(awaited);

@@ -4,6 +4,7 @@
 
 #include "cli/process.h"
 #include "cli/table.h"
+#include "policy/node_state/in_sync.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
@@ -123,8 +124,9 @@ std::string drift_table(const DriftReport& report) {
         rows.push_back(row_of(drift, finding));
     if (rows.size() == before) rows.push_back(row_of(drift));
   }
-  if (rows.empty() && !report.state.is_spec_unknown) return "no interface is to be configured\n";
-  return table({"INTERFACE", "DEVICE", "VF", "FIELD", "WANTED", "FOUND", "REPORTED"}, rows);
+  const std::string status = policy::describe_status(report.state) + "\n";
+  if (rows.empty() && !report.state.is_spec_unknown) return status + "no interface is to be configured\n";
+  return status + table({"INTERFACE", "DEVICE", "VF", "FIELD", "WANTED", "FOUND", "REPORTED"}, rows);
 }
 
 kube::Json json_of(const DriftReport& report) {

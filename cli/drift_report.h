@@ -17,6 +17,7 @@ struct DriftReport {
   int exit_code() const;
 };
 
+/// A line with syncStatus and lastSyncError, then
 /// INTERFACE DEVICE VF FIELD WANTED FOUND REPORTED: a row for each field that differs, or that cannot be told; one for
 /// an interface without any. What was not asked for a reason is counted there, and stands in the data alone.
 std::string drift_table(const DriftReport& report);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "cli/commands.h"
 #include "cli/decide_once.h"
 #include "cli/show.h"
@@ -6,6 +8,16 @@
 
 namespace sliced::cli {
 namespace {
+
+// "device ENTRY: ..." of one of its entries.
+bool is_of(const policy::Explanation& explanation, const std::string& note) {
+  const auto names = [&](const std::string& entry) {
+    return !entry.empty() &&
+           (note.starts_with("device " + entry + ":") || note.starts_with("device " + entry + " "));
+  };
+  return names(explanation.entry) || std::any_of(explanation.personas.begin(), explanation.personas.end(),
+                                                 [&](const auto& persona) { return names(persona.entry); });
+}
 
 int explain_one(const daemon::Daemon& daemon, const std::string& name, config::OutputFormat format) {
   const policy::Decision& decision = *daemon.decision();
@@ -16,6 +28,8 @@ int explain_one(const daemon::Daemon& daemon, const std::string& name, config::O
     return kExitError;
   }
   const policy::Explanation explanation = explain_as_published(snapshot_of(daemon), id);
+  for (const std::string& note : decision.notes)
+    if (is_of(explanation, note)) complain(note);
   const bool table = format == config::OutputFormat::kTable;
   return print(table ? explanation_text(explanation) : formatted(json_of(explanation), format)) ? kExitSame
                                                                                                 : kExitError;

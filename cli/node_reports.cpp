@@ -52,6 +52,8 @@ std::string waits_of(const daemon::Daemon& daemon, const PluginState& plugin) {
   const policy::Notes& waits = daemon.decision()->waits;
   out.insert(out.end(), waits.begin(), waits.end());
   if (waits.more() > 0) out.push_back(and_more(waits.more()));
+  for (const auto& [reason, devices] : daemon.decision()->unready)
+    out.push_back(policy::text_of(reason, devices));
   return join(out, "; ");
 }
 

@@ -8,13 +8,14 @@
 namespace sliced::cli {
 
 NodeStateSign::NodeStateSign(kube::Ports cluster, hotplug::HostSource::Ports host,
-                             daemon::NodeStateSource::Place place, bool allows_empty,
-                             configured::OnChange on_change)
+                             daemon::NodeStateSource::Place place, daemon::NodeStateSource::Boot boot,
+                             bool allows_empty, configured::OnChange on_change)
     : scheduler_(cluster.scheduler),
       log_(cluster.log),
       allows_empty_(allows_empty),
       on_change_(std::move(on_change)),
-      state_(std::move(cluster), std::move(place), [this](const std::string&) { look_soon(); }),
+      state_(std::move(cluster), std::move(place), std::move(boot),
+             [this](const std::string&) { look_soon(); }),
       host_(std::move(host), [this](const auto&) { look_soon(); }) {}
 
 void NodeStateSign::start() {

@@ -18,7 +18,7 @@ class NodeStateSign final : public configured::Sign {
  public:
   /// Permissions: get, list and watch on sriovnetworknodestates in that namespace.
   NodeStateSign(kube::Ports cluster, hotplug::HostSource::Ports host, daemon::NodeStateSource::Place place,
-                bool allows_empty, configured::OnChange on_change);
+                daemon::NodeStateSource::Boot boot, bool allows_empty, configured::OnChange on_change);
 
   void start() override;
   bool is_seen() const override { return is_seen_; }

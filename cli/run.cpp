@@ -4,6 +4,7 @@
 #include <ctime>
 #include <set>
 
+#include "cli/boot_evidence.h"
 #include "cli/commands.h"
 #include "cli/kubelet_plugin.h"
 #include "cli/node_locks.h"
@@ -115,17 +116,18 @@ int serve(Process& process, const Invocation& invocation, const std::string& loc
   std::unique_ptr<Service> service;
   std::unique_ptr<StatusDoor> status;
   std::unique_ptr<Telling> telling;
-  daemon::Daemon daemon(process.daemon_ports(/*live_events=*/true), running,
-                        [&](const policy::Decision& decision) {
-                          if (running.show) display.show(decision);
-                          if (plugin) plugin->on_decided();
-                          if (service) service->on_decided();
-                          if (status) status->on_decided();
-                          if (telling) telling->on_decided();
-                          // A list or a large write leaves free memory behind that nobody needs before the
-                          // next one.
-                          trim = process.loop.scheduler().after(kTrimAfter, [] { malloc_trim(0); });
-                        });
+  daemon::Ports ports = process.daemon_ports(/*live_events=*/true);
+  ports.boot = boot_of(process, running);
+  daemon::Daemon daemon(std::move(ports), running, [&](const policy::Decision& decision) {
+    if (running.show) display.show(decision);
+    if (plugin) plugin->on_decided();
+    if (service) service->on_decided();
+    if (status) status->on_decided();
+    if (telling) telling->on_decided();
+    // A list or a large write leaves free memory behind that nobody needs before the
+    // next one.
+    trim = process.loop.scheduler().after(kTrimAfter, [] { malloc_trim(0); });
+  });
   service = std::make_unique<Service>(process, std::move(service_address), daemon);
   plugin = open_kubelet_plugin(process, running, daemon);
   if (!plugin && config::has_api_server(running.cluster))

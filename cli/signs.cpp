@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "cli/boot_evidence.h"
 #include "cli/node_state_sign.h"
 #include "configured/file_sign.h"
 #include "configured/pod_sign.h"
@@ -28,9 +29,11 @@ std::unique_ptr<configured::Sign> make_sign(Process& process, const config::Opti
     return std::make_unique<NodeStateSign>(
         kube::Ports{*process.cluster, scheduler, *process.log, reactor::system_random()},
         process.host_ports(/*live_events=*/true),
-        daemon::NodeStateSource::Place{options.node_state_namespace, options.node_name}, by.allows_empty,
-        std::move(on_change));
-  configured::PodSign::Settings settings{.namespace_ = options.pod_namespace, .pod = options.pod_name};
+        daemon::NodeStateSource::Place{options.node_state_namespace, options.node_name,
+                                       daemon::ignored_of(options)},
+        boot_of(process, options), by.allows_empty, std::move(on_change));
+  configured::PodSign::Settings settings{
+      .namespace_ = options.pod_namespace, .pod = options.pod_name, .uid = options.pod_uid};
   if (goes_on) settings.tries_max = 0, settings.boot_id = boot_id_of(process);
   return std::make_unique<configured::PodSign>(
       kube::Ports{*process.cluster, scheduler, *process.log, reactor::system_random()}, std::move(settings),

@@ -144,10 +144,25 @@ status::Report report_of(const daemon::Daemon& daemon) {
                            .why = standing.why,
                            .has_synced = standing.known});
   });
-  if (const policy::Decision* decision = daemon.decision())
+  if (const watchers::Source* node_states = daemon.node_state().source()) {
+    const watchers::Standing& standing = node_states->standing();
+    out.sources.push_back({.name = "node state",
+                           .state = std::string(watchers::describe(standing.state)),
+                           .why = standing.why,
+                           .has_synced = standing.known,
+                           .is_waited_for = false});
+    if (daemon.decision() != nullptr) {
+      const policy::NodeState& now = daemon.decision()->inputs->node_state;
+      out.is_node_state_in_sync = now.is_known && now.out_of_sync.empty();
+    }
+  }
+  if (const policy::Decision* decision = daemon.decision()) {
     out.summary = policy::summarize(*decision);
-  else
-    out.waiting_for = daemon.waiting_for();
+    for (const auto& [reason, devices] : decision->unready)
+      out.waits.push_back(policy::text_of(reason, devices));
+    for (const std::string& one : decision->waits) out.waits.push_back("waits for " + one);
+  }
+  if (daemon.decision() == nullptr) out.waiting_for = daemon.waiting_for();
   out.is_serving = daemon.is_permitted();
   out.awaits_configuration = daemon.awaits_configuration();
   for (const daemon::Offer& offer : daemon.offers()) out.drivers.push_back(driver_of(offer, daemon.now()));

@@ -4,11 +4,13 @@
 #include "cli/commands.h"
 #include "cli/process.h"
 #include "cli/signs.h"
+#include "reactor/base/duration.h"
 #include "reactor/signal.h"
 
 namespace sliced::cli {
 namespace {
 
+constexpr int kExitTimeout = 2;
 constexpr int kExitOfSignal = 128;  // and the signal's number, as shells have it
 
 }  // namespace
@@ -38,6 +40,13 @@ int wait_for_config(const config::Options& options) {
           reactor::Signal::open(process.loop, number, [end, number] { end(kExitOfSignal + number); });
       if (signal) signals.push_back(std::move(*signal));
     }
+    reactor::Ticket late;
+    if (options.wait_timeout > Millis{0})
+      late = process.loop.scheduler().after(options.wait_timeout, [&] {
+        complain("wait-for-config: not configured within " + format_duration(options.wait_timeout) + ": " +
+                 sign->awaited());
+        end(kExitTimeout);
+      });
     sign->start();
     while (!exit) process.run();
   }

@@ -188,7 +188,7 @@ constexpr CommandInfo kCommands[] = {
          "Sets the annotation sriovnetwork.openshift.io/device-plugin-wait-config on its own pod and ends once somebody has "
          "removed it, as the SR-IOV network operator's init container does; or waits for a file, or for the node's "
          "SriovNetworkNodeState. Exit status 0: configured. "
-         "1: it cannot be waited for. 143: ended by SIGTERM."},
+         "1: it cannot be waited for. 2: not configured within --timeout. 143: ended by SIGTERM."},
     {.id = Command::kConfigured,
      .name = "configured",
      .summary = "Say that this node's hardware is configured.",

@@ -15,7 +15,7 @@ constexpr OptionInfo kDaemonOptions[] = {
          .env = "SLICED_RUNTIME_DIRECTORY",
          .file_key = "runtimeDirectory",
          .placeholder = "PATH",
-         .commands = kWriting | bit(Command::kStatus) | bit(Command::kHistory),
+         .commands = kWriting | kDeciding | bit(Command::kStatus) | bit(Command::kHistory),
          .help =
              "Where the locks stand by which one daemon a node writes, and the socket that `sliced status` reads: a "
              "directory of this user that others can neither write to nor open; made with mode 0700 when only its "
@@ -197,10 +197,12 @@ constexpr OptionInfo kDaemonOptions[] = {
          .env = "POD_UID",
          .file_key = "podUID",
          .placeholder = "UID",
-         .commands = bit(Command::kRun) | bit(Command::kStatus) | bit(Command::kHistory),
+         .commands = bit(Command::kRun) | bit(Command::kStatus) | bit(Command::kHistory) |
+                     bit(Command::kWaitForConfig),
          .help =
              "The UID of the pod that this runs in. The sockets have it in their names, so that during an upgrade "
-             "those of the old pod and of the new one stand beside each other."}),
+             "those of the old pod and of the new one stand beside each other. A pod of the same name with another UID does not "
+             "end a wait for the annotation."}),
     option<&Options::until_configured, parse_sign>(
         {.name = "until-configured",
          .env = "SLICED_UNTIL_CONFIGURED",
@@ -222,6 +224,11 @@ constexpr OptionInfo kDaemonOptions[] = {
          .help =
              "What to wait for, or to do: annotation of pods, or file:PATH. Without it wait-for-config waits for the "
              "annotation, and configured does both, with the file /run/sliced/configured."}),
+    option<&Options::wait_timeout, parse_time>(
+        {.name = "timeout",
+         .placeholder = "TIME",
+         .commands = bit(Command::kWaitForConfig),
+         .help = "End with exit status 2 when the node is not configured after this time. 0s: never."}),
     option<&Options::pod_name, parse_pod_name>(
         {.name = "pod-name",
          .env = "POD_NAME",

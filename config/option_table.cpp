@@ -86,6 +86,17 @@ constexpr OptionInfo kPlaceOptions[] = {
          .help =
              "The namespace in which the SR-IOV network operator keeps its SriovNetworkNodeStates: for drift, the condition "
              "nodeState of readiness, the sign node-state and configure; on OpenShift it is openshift-sriov-network-operator."}),
+    option<&Options::ignore_node_state, parse_ignored>(
+        {.name = "ignore-node-state",
+         .env = "SLICED_IGNORE_NODE_STATE",
+         .file_key = "ignoreNodeState",
+         .placeholder = "WHAT,...",
+         .commands = kDeciding | bit(Command::kWaitForConfig),
+         .choices = kIgnorable,
+         .help =
+             "What of a SriovNetworkNodeState's status does not hold devices back. failed: syncStatus Failed. earlier-boot: "
+             "a status that the operator wrote before this boot or never, for node states that another program keeps; "
+             "with the operator, devices are then offered before it has configured them again."}),
     option<&Options::host_root, parse_path>(
         {.name = "host",
          .env = "SLICED_HOST",

@@ -122,6 +122,8 @@ struct Options {
   std::string namespace_ = "dra-driver-sriov";
   /// Where the SR-IOV network operator keeps its SriovNetworkNodeStates.
   std::string node_state_namespace = "sriov-network-operator";
+  /// What of its status is passed over: kFailed, kEarlierBoot.
+  std::set<std::string> ignore_node_state;
   /// Below another root, or in a file of `sliced snapshot`, another host is read.
   std::string host_root = "/";  // "/" is the running system
   /// spec.driver of our ResourceSlices; two different names, of at most 63 bytes.
@@ -196,6 +198,7 @@ struct Options {
   ConfiguredBy until_configured;  // of run; nothing: it offers from the start
   ConfiguredBy
       wait_for;  // nothing: wait-for-config takes the annotation, and configured does all that it can
+  Millis wait_timeout{0};               // of wait-for-config; 0: for ever
   std::string pod_name, pod_namespace;  // this pod's; "" none. configured: in which namespace pods are let go
   std::map<std::string, std::string> let_go = {{"app", "sliced"}};  // labels of those pods
 
@@ -240,6 +243,9 @@ struct Options {
 
 /// Of Options::configure: administrative MAC addresses of VFs.
 inline constexpr std::string_view kAdminMac = "admin-mac";
+
+/// Of Options::ignore_node_state.
+inline constexpr std::string_view kIgnoreFailed = "failed", kIgnoreEarlierBoot = "earlier-boot";
 
 /// Of Options::node_state: no file.
 inline constexpr std::string_view kNodeStateOfCluster = "cluster";

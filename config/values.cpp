@@ -280,6 +280,19 @@ std::string parse_configure(std::string_view text, std::set<std::string>& value)
   return "";
 }
 
+std::string parse_ignored(std::string_view text, std::set<std::string>& value) {
+  std::set<std::string> words;
+  if (text.empty()) return value = words, "";
+  for (const std::string_view word : split(text, ',')) {
+    if (std::find(kIgnorable.begin(), kIgnorable.end(), word) == kIgnorable.end())
+      return in_quotes(word) + " is unknown; expected failed, earlier-boot, or both separated by a comma" +
+             remark(word, {kIgnorable.begin(), kIgnorable.end()});
+    words.emplace(word);
+  }
+  value = std::move(words);
+  return "";
+}
+
 std::string parse_time(std::string_view text, Millis& value) {
   const auto duration = parse_duration(text);
   if (!duration) return "must be a duration such as 5m, 90s, 1m30s or 100ms";

@@ -69,6 +69,9 @@ inline constexpr std::array<std::string_view, 3> kKinds = {"SriovResourcePolicy"
 /// What --configure takes.
 inline constexpr std::array<std::string_view, 1> kConfigurable = {kAdminMac};
 
+/// What --ignore-node-state takes.
+inline constexpr std::array<std::string_view, 2> kIgnorable = {kIgnoreFailed, kIgnoreEarlierBoot};
+
 /// "must be one of auto, text, json, journald; did you mean json?"
 /// A suggestion only where one word is near by what one mistypes.
 std::string not_one_of(std::string_view text, std::span<const std::string_view> texts);
@@ -123,6 +126,8 @@ std::string parse_kinds(std::string_view text, std::set<std::string>& value);
 std::string parse_cni_plugins(std::string_view text, std::set<std::string>& value);
 /// Of kConfigurable, separated by commas; "" is nothing.
 std::string parse_configure(std::string_view text, std::set<std::string>& value);
+/// Words of kIgnorable.
+std::string parse_ignored(std::string_view text, std::set<std::string>& value);
 /// A map in YAML or JSON, as spec.readiness of policies; {} and "" are none.
 std::string parse_readiness(std::string_view text, policy::Readiness& value);
 /// As reactor/base/duration.h. Bounds of single options are load()'s to look at: some depend on other options.

@@ -20,11 +20,13 @@ constexpr reactor::BackoffPolicy kTries{.initial = Millis{1'000},
                                         .reset_after = Millis{600'000}};
 constexpr Millis kLookEvery{30'000};
 
-std::string encode_wait(const std::string& boot_id) {
+// With a UID the API server refuses it for another pod of the name (409).
+std::string encode_wait(const std::string& boot_id, const std::string& uid) {
   Json annotations;
   annotations.set(kWaitAnnotation, "true");
   if (!boot_id.empty()) annotations.set(kWaitBootAnnotation, boot_id);
   Json metadata, patch;
+  if (!uid.empty()) metadata.set("uid", uid);
   metadata.set("annotations", std::move(annotations));
   patch.set("metadata", std::move(metadata));
   return kube::encode_json(patch);
@@ -43,6 +45,7 @@ Result<PodWait> decode_pod_wait(std::string_view object) {
   if (boot != meta->annotations.end()) out.boot_id = boot->second;
   out.name = meta->name;
   out.namespace_ = meta->namespace_;
+  out.uid = meta->uid;
   return out;
 }
 
@@ -51,7 +54,8 @@ PodSign::PodSign(kube::Ports ports, Settings settings, OnChange on_change)
       settings_(std::move(settings)),
       on_change_(std::move(on_change)),
       backoff_(ports_.random, kTries),
-      awaited_(pod() + ": the annotation " + std::string(kWaitAnnotation) + " is not set yet") {}
+      awaited_(pod() + ": the annotation " + std::string(kWaitAnnotation) + " is not set yet"),
+      uid_(settings_.uid) {}
 
 PodSign::~PodSign() = default;
 
@@ -66,6 +70,7 @@ void PodSign::recall() {
            [this](std::string_view object) {
              const auto found = own(object);
              failed_ = 0;
+             if (!replaced_.empty()) return give_up(replaced_);
              if (found && found->waits && found->boot_id == settings_.boot_id) return begin_wait();
              if (found && found->boot_id == settings_.boot_id)
                return see("it was let go in this boot before");
@@ -80,10 +85,16 @@ void PodSign::set() {
        .resource = kube::kPods,
        .namespace_ = settings_.namespace_,
        .name = settings_.pod,
-       .body = encode_wait(settings_.boot_id),
+       .body = encode_wait(settings_.boot_id, uid_),
        .field_manager = "sliced"},
-      {.on_done = [this](std::string_view) { begin_wait(); },
+      {.on_done = [this](std::string_view object) { on_set(object); },
        .on_failure = [this](const kube::Failure& failure) { try_again(failure, "patch", &PodSign::set); }});
+}
+
+void PodSign::on_set(std::string_view object) {
+  const auto set = own(object);
+  if (!replaced_.empty()) return give_up(replaced_);
+  begin_wait();
 }
 
 std::string PodSign::remedy(const kube::Failure& failure, std::string_view verbs) const {
@@ -145,11 +156,17 @@ void PodSign::look() {
                           .on_failure = [this](const kube::Failure& failure) { on_look_failed(failure); }});
 }
 
-Result<PodWait> PodSign::own(std::string_view object) const {
+Result<PodWait> PodSign::own(std::string_view object) {
   auto found = decode_pod_wait(object);
   if (found && (found->name != settings_.pod || found->namespace_ != settings_.namespace_))
     return Error{Errc::kInvalid, "the answer is about " + in_quotes(found->namespace_ + "/" + found->name) +
                                      ", not about it"};
+  if (found && uid_.empty()) uid_ = found->uid;
+  if (found && found->uid != uid_) {
+    replaced_ = pod() + " was replaced: its UID is " + escaped(found->uid) +
+                ", and this process waits in the one with " + escaped(uid_) + "; the new pod waits by itself";
+    return Error{Errc::kInvalid, replaced_};
+  }
   return found;
 }
 
@@ -157,6 +174,7 @@ void PodSign::on_looked(const Result<PodWait>& found) {
   call_.reset();
   failed_ = 0;
   backoff_.reset();
+  if (!replaced_.empty()) return give_up(replaced_);
   if (found && !found->waits) return see("the annotation is gone");
   if (!found)
     ports_.log.warning("this pod cannot be understood; it is read again", {{"why", found.error().what}});

@@ -29,7 +29,7 @@ inline constexpr std::string_view kWaitBootAnnotation = "dra.networking/wait-con
 struct PodWait {
   bool waits = false;   // the annotation is there
   std::string boot_id;  // of kWaitBootAnnotation; "" none
-  std::string name, namespace_;
+  std::string name, namespace_, uid;
   bool operator==(const PodWait&) const = default;
 };
 /// object: a Pod, or its metadata alone (PartialObjectMetadata). Errors: kInvalid for what is no object with
@@ -48,6 +48,9 @@ class PodSign final : public Sign {
     int tries_max = 10;
     /// Noted beside the annotation, and asked for before it is set; "": it is set whatever was before.
     std::string boot_id = {};
+    /// Of this pod; "": that of the first answer. A pod of the same name with another UID is not this one: its annotation
+    /// says nothing of this wait, which is then given up.
+    std::string uid = {};
   };
 
   PodSign(kube::Ports ports, Settings settings, OnChange on_change);
@@ -70,8 +73,9 @@ class PodSign final : public Sign {
   void on_event(const SourceEvent<Watcher::Item>& event);
   // Now, or once the one that is under way is over.
   void look();
-  // What a read was answered with: an error where that is another object.
-  Result<PodWait> own(std::string_view object) const;
+  // What a read or a write was answered with: an error where that is another object.
+  Result<PodWait> own(std::string_view object);
+  void on_set(std::string_view object);
   void on_looked(const Result<PodWait>& found);
   void on_look_failed(const kube::Failure& failure);
   void look_after(Millis delay);
@@ -88,6 +92,8 @@ class PodSign final : public Sign {
   int failed_ = 0;  // in a row, of the step at hand
   bool is_seen_ = false, looks_again_ = false;
   std::string awaited_, given_up_;
+  std::string uid_;       // of this pod; "" not known yet
+  std::string replaced_;  // why the pod of this name is another one; "" it is not known to be
   kube::CallPtr call_;
   reactor::Ticket timer_;
   std::unique_ptr<Watcher> watcher_;

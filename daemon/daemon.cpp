@@ -67,7 +67,8 @@ Daemon::Daemon(Ports ports, config::Options options, OnDecided on_decided)
             }),
       sources_({ports.cluster, scheduler_, log_, ports.random}, scope(), cluster_handlers()),
       node_states_({ports.cluster, scheduler_, log_, ports.random},
-                   {options_.node_state_namespace, options_.node_name},
+                   {options_.node_state_namespace, options_.node_name, ignored_of(options_)},
+                   std::move(ports.boot),
                    [this](std::string why) {
                      look_at_readiness();
                      look_at_sign();
@@ -383,7 +384,9 @@ bool Daemon::conclude(policy::Decision decision, const std::string& why) {
     tell_changes(offer, decision, *difference, why);
   }
   decision_ = std::make_shared<const policy::Decision>(std::move(decision));
-  problems_.tell(policies_, *decision_);
+  // `explain NAME` says what is said of that device by itself.
+  const bool is_of_one = options_.command == config::Command::kExplain && !options_.arguments.empty();
+  problems_.tell(policies_, *decision_, !is_of_one);
   publish(std::move(pools));
   await_readiness();
   if (decision_->is_regrouped) decider_.mark("an exclusionGroup has changed");

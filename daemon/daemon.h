@@ -44,6 +44,7 @@ struct Ports {
   kube::Cluster& cluster;
   reactor::Random random;
   SetMissingMac set_missing_mac = {};  // empty: this host can only be read
+  NodeStateSource::Boot boot = {};
 };
 
 /// Initial sync: nothing is decided before host, node, policies and own slices have each been told once.

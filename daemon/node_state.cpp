@@ -1,7 +1,10 @@
 #include "daemon/node_state.h"
 
+#include <chrono>
+#include <limits>
 #include <utility>
 
+#include "kube/api_time.h"
 #include "kube/kinds.h"
 #include "reactor/base/text.h"
 #include "watchers/policy_watcher.h"
@@ -36,10 +39,41 @@ std::string why_silent(const watchers::Standing& standing) {
   return "";
 }
 
+std::string missing(const std::string& named) {
+  return "there is no " + named +
+         "; is --node-state-namespace the namespace of the SR-IOV network operator, and its daemon on this node?";
+}
+
+// As far as the operator's writes differ.
+std::string status_of(const policy::SriovNodeState& state) {
+  return state.uid + "\n" + state.sync_status + "\n" + state.last_sync_error + "\n" +
+         (state.sync_status_at ? std::to_string(*state.sync_status_at) : "");
+}
+
 }  // namespace node_state
 
-NodeStateSource::NodeStateSource(kube::Ports ports, Place place, std::function<void(std::string)> on_change)
-    : ports_(std::move(ports)), place_(std::move(place)), on_change_(std::move(on_change)) {}
+policy::IgnoredStatus ignored_of(const config::Options& options) {
+  return {.failed = options.ignore_node_state.contains(std::string(config::kIgnoreFailed)),
+          .earlier_boot = options.ignore_node_state.contains(std::string(config::kIgnoreEarlierBoot))};
+}
+
+// "12345.67 98765.43": seconds since the boot, and of idleness.
+std::function<std::optional<Millis>()> uptime_of(std::shared_ptr<const hotplug::HostView> host) {
+  return [host = std::move(host)]() -> std::optional<Millis> {
+    const auto text = host->read("proc/uptime");
+    if (!text) return std::nullopt;
+    const auto seconds = parse_int(std::string_view(*text).substr(0, text->find('.')));
+    if (!seconds || *seconds < 0 || *seconds > std::numeric_limits<int32_t>::max()) return std::nullopt;
+    return Millis{std::chrono::seconds{*seconds}};
+  };
+}
+
+NodeStateSource::NodeStateSource(kube::Ports ports, Place place, Boot boot,
+                                 std::function<void(std::string)> on_change)
+    : ports_(std::move(ports)),
+      place_(std::move(place)),
+      boot_(std::move(boot)),
+      on_change_(std::move(on_change)) {}
 
 void NodeStateSource::want(bool wanted) {
   if (wanted == is_wanted()) return;
@@ -93,11 +127,52 @@ void NodeStateSource::on_event(const SourceEvent<Watcher::Item>& event) {
 void NodeStateSource::take(const Watcher::Item* item) {
   unreadable_ = item == nullptr || item->value ? "" : item->value.error().what;
   if (item != nullptr && item->value)
-    return set({.object = std::make_shared<const policy::SriovNodeState>(*item->value), .why = ""},
+    return set({.object = std::make_shared<const policy::SriovNodeState>(*item->value),
+                .why = "",
+                .no_evidence = look_for_evidence(*item->value),
+                .ignored = place_.ignored},
                "node state changed");
-  set({nullptr, unreadable_.empty() ? "there is no " + named() : named() + " cannot be read: " + unreadable_,
-       unreadable_.empty()},
-      unreadable_.empty() ? "node state is gone" : "node state cannot be read");
+  if (!unreadable_.empty())
+    return set({nullptr, named() + " cannot be read: " + unreadable_}, "node state cannot be read");
+  if (!first_status_) first_status_ = "";
+  // The kind may be what is missing: discovery has said so before the list is empty.
+  if (watcher_->standing().is_unserved)
+    return set({nullptr, named() + " " + node_state::why_silent({.state = node_state::State::kAbsent}), true},
+               "node state is gone");
+  set({nullptr, node_state::missing(named()), true}, "node state is gone");
+}
+
+std::string NodeStateSource::look_for_evidence(const policy::SriovNodeState& state) {
+  const std::string status = node_state::status_of(state);
+  if (!first_status_) first_status_ = status;
+  if (evident_uid_ == state.uid) return "";
+  std::string why_not;
+  const bool is_noted = boot_.has_evidence && boot_.has_evidence(state.uid);
+  if (status == *first_status_ && !is_noted) why_not = age_of(state);
+  if (!why_not.empty() || state.sync_status.empty()) return why_not;
+  evident_uid_ = state.uid;
+  if (!is_noted && boot_.note_evidence) boot_.note_evidence(state.uid);
+  return "";
+}
+
+std::string NodeStateSource::age_of(const policy::SriovNodeState& state) const {
+  if (!state.sync_status_at)
+    return "its metadata.managedFields do not say when status.syncStatus was written";
+  const std::string written = "the status was written at " + kube::encode_api_time(*state.sync_status_at);
+  if (!booted_at_) {
+    const auto now = ports_.cluster.server_time();
+    if (!now) return written + ", and the API server's clock is not known (no Date in its responses)";
+    const std::optional<Millis> uptime = boot_.uptime ? boot_.uptime() : std::nullopt;
+    if (!uptime) return written + ", and the time since the node booted is not known (/proc/uptime)";
+    booted_at_ = *now - std::chrono::duration_cast<std::chrono::seconds>(*uptime).count();
+  }
+  constexpr int64_t margin = std::chrono::duration_cast<std::chrono::seconds>(kClockMargin).count();
+  if (*state.sync_status_at > *booted_at_ + margin) return "";
+  return written + ", and the node booted at " + kube::encode_api_time(*booted_at_) +
+         " by the API server's clock" +
+         (*state.sync_status_at > *booted_at_
+              ? " (less than " + std::to_string(margin) + " s between them: clocks may differ)"
+              : "");
 }
 
 void NodeStateSource::note_standing() {
@@ -105,7 +180,7 @@ void NodeStateSource::note_standing() {
   // What is known stays, but for a kind that is gone: that is an answer, and takes the object with it.
   if (is_listed_ && standing.state != node_state::State::kAbsent) {
     if (word_.object == nullptr && unreadable_.empty())
-      set({nullptr, "there is no " + named(), true}, "node state is not there");
+      set({nullptr, node_state::missing(named()), true}, "node state is not there");
     return;
   }
   set({nullptr, named() + " " + node_state::why_silent(standing),
@@ -117,7 +192,7 @@ void NodeStateSource::set(policy::NodeStateWord word, std::string why) {
   const bool is_first = is_awaited();
   first_answer_.reset();
   const bool is_same = (word.object == nullptr) == (word_.object == nullptr) && word.why == word_.why &&
-                       word.is_absent == word_.is_absent &&
+                       word.is_absent == word_.is_absent && word.no_evidence == word_.no_evidence &&
                        (word.object == nullptr || *word.object == *word_.object);
   if (is_same && !is_first) return;
   word_ = std::move(word);

@@ -16,15 +16,23 @@ void for_each_problem(const PolicyBook& policies, const policy::Decision* decisi
 
 void ProblemTeller::say(const std::string& why) { log_.warning("not used as written", {{"why", why}}); }
 
-void ProblemTeller::tell(const PolicyBook& policies, const policy::Decision& decision) {
+void ProblemTeller::tell(const PolicyBook& policies, const policy::Decision& decision, bool are_devices) {
   const auto say_if_new = [this](SaidOnce& said, const std::string& text) {
     if (said.note(text)) say(cut(text, kMessageBytesMax));
   };
   for_each_problem(policies, &decision, [&](const std::string& text) { say_if_new(problems_, text); });
-  for (const std::string& note : decision.notes) say_if_new(notes_, note);
-  if (const size_t more = decision.notes.more(); more > 0) say_if_new(notes_, and_more(more, "note"));
+  for (const std::string& note : decision.notes)
+    if (are_devices || !note.starts_with("device ")) say_if_new(notes_, note);
+  if (const size_t more = decision.notes.more(); more > 0 && are_devices)
+    say_if_new(notes_, and_more(more, "note"));
   for (const std::string& wait : decision.waits)
     if (waits_.note(wait)) log_.info("waiting", {{"for", wait}});
+  // Once a reason: how many devices it holds back changes while they come.
+  for (const auto& [reason, devices] : decision.unready)
+    if (waits_.note(reason))
+      log_.info(
+          "waiting",
+          {{"for", reason}, {"devices", devices.count}, {"such_as", devices.example}, {"why", devices.why}});
   if (const size_t unsaid = waits_.end_round(); unsaid > 0) log_.info("waiting", {{"for", and_more(unsaid)}});
   if (const size_t unsaid = problems_.end_round() + notes_.end_round(); unsaid > 0) say(and_more(unsaid));
 }

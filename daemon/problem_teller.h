@@ -25,7 +25,8 @@ class ProblemTeller {
 
   /// After each decision.
   /// At most 100 lines of one change (SaidOnce); the rest is counted in one more.
-  void tell(const PolicyBook& policies, const policy::Decision& decision);
+  /// are_devices: also what is said of single devices.
+  void tell(const PolicyBook& policies, const policy::Decision& decision, bool are_devices = true);
 
  private:
   void say(const std::string& why);

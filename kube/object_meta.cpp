@@ -105,6 +105,20 @@ int64_t last_edited(const Json& object) {
   return out;
 }
 
+std::optional<int64_t> status_written_at(const Json& object, std::string_view field) {
+  const Json* all = object.find({"metadata", "managedFields"});
+  if (all == nullptr || all->array() == nullptr) return std::nullopt;
+  std::optional<int64_t> newest;
+  for (const Json& one : *all->array()) {
+    if (one.object() == nullptr || one.text("subresource") != "status") continue;
+    const std::string member = "f:" + std::string(field);
+    if (one.find({"fieldsV1", "f:status", std::string_view(member)}) == nullptr) continue;
+    const auto at = decode_api_time(one.text("time"));
+    if (at && (!newest || *at > *newest)) newest = at;
+  }
+  return newest;
+}
+
 Result<ObjectMeta> decode_object_meta(const Json& object) {
   const Json* metadata = object.find("metadata");
   if (metadata == nullptr) return Error{Errc::kInvalid, "metadata: is missing"};

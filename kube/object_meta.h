@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kube/json.h"
@@ -48,6 +49,11 @@ std::string last_manager(const Json& object);
 
 /// When that was, in seconds since 1970, by the API server's clock; 0 unknown. Writes of subresources do not count.
 int64_t last_edited(const Json& object);
+
+/// When status.FIELD was last changed, by the API server's clock, in seconds since 1970: the time of the managers of
+/// subresource status that own it (metadata.managedFields). The server sets that time when a write changes a field of the
+/// manager's, so the value may be older, and never newer. nullopt: no manager owns it, or the object has no managedFields.
+std::optional<int64_t> status_written_at(const Json& object, std::string_view field);
 
 /// "group/version, kind, namespace/name" of any object, for error texts; tolerant of everything.
 std::string describe_object(const Json& object);

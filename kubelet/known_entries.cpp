@@ -131,11 +131,10 @@ std::optional<KnownEntry> of_exposure(const EntrySources& from, const std::strin
   return out;
 }
 
-// Whatever the policies say of it now: a claim may have it from before a reboot.
-std::optional<KnownEntry> once_configured(std::optional<KnownEntry> known, const policy::Unconfigured& now,
-                                          const std::set<std::string>& of_this_boot) {
-  if (known && now.holds() && !of_this_boot.contains(known->holding.entry))
-    known->not_ready = "this node is not configured yet: " + now.why;
+// Whatever the policies say of it now: a claim may have it from before a reboot. An entry that stays published, since it was
+// in this boot, is refused likewise: the hardware is about to be configured again, below a pod that would start now.
+std::optional<KnownEntry> once_configured(std::optional<KnownEntry> known, const policy::Unconfigured& now) {
+  if (known && now.holds()) known->not_ready = "this node is not configured yet: " + now.why;
   return known;
 }
 
@@ -147,9 +146,8 @@ std::optional<KnownEntry> find_entry(const EntrySources& sources, const std::str
   using namespace known_entries;
   const policy::Settings& settings = sources.decision.inputs->settings;
   const policy::Unconfigured& now = sources.decision.inputs->unconfigured;
-  if (driver == settings.sriov_driver) return once_configured(of_sriov(sources, pool, entry), now, now.sriov);
-  if (driver == settings.exposure_driver)
-    return once_configured(of_exposure(sources, pool, entry), now, now.exposure);
+  if (driver == settings.sriov_driver) return once_configured(of_sriov(sources, pool, entry), now);
+  if (driver == settings.exposure_driver) return once_configured(of_exposure(sources, pool, entry), now);
   return std::nullopt;
 }
 

@@ -61,6 +61,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
   out.untold_pfs = std::move(circumstances.untold_pfs);
   out.awaited_pfs = std::move(circumstances.awaited_pfs);
   out.unready_since = std::move(circumstances.unready_since);
+  out.unready = std::move(circumstances.unready);
   out.inputs = std::move(inputs);
   return out;
 }

@@ -1,8 +1,27 @@
 #include "policy/decision.h"
 
 #include "policy/exposure/resolve.h"
+#include "reactor/base/first_few.h"
 
 namespace sliced::policy {
+
+void note_unready(UnreadyByReason& all, std::string reason, const std::string& entry,
+                  const std::string& why) {
+  sliced::cut_message(reason);
+  UnreadyDevices& one = all[std::move(reason)];
+  ++one.count;
+  if (!one.example.empty() && one.example <= entry) return;
+  one.example = entry;
+  one.why = why;
+  sliced::cut_message(one.why);
+}
+
+std::string text_of(const std::string& reason, const UnreadyDevices& devices) {
+  std::string out = std::to_string(devices.count) +
+                    (devices.count == 1 ? " device waits for " : " devices wait for ") + reason;
+  if (devices.why == reason) return out;
+  return out + (devices.count == 1 ? ", " : ", such as ") + devices.example + ": " + devices.why;
+}
 
 std::vector<PolicyProblem> problems_of(const Decision& decision) {
   std::vector<PolicyProblem> out;

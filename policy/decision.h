@@ -19,6 +19,18 @@
 
 namespace sliced::policy {
 
+/// Devices that wait for one thing (readiness). It ends by itself and is no problem of a policy.
+struct UnreadyDevices {
+  size_t count = 0;
+  std::string example, why;  // the first of them by name of the entry, and why it waits
+  bool operator==(const UnreadyDevices&) const = default;
+};
+/// By reason: "adminMac", "nodeState: syncStatus InProgress: ...", "stableFor: ...".
+using UnreadyByReason = std::map<std::string, UnreadyDevices>;
+void note_unready(UnreadyByReason& all, std::string reason, const std::string& entry, const std::string& why);
+/// "64 devices wait for adminMac, such as 0000-3b-02-0: VF 0 of ens1f0 has admin MAC ..."
+std::string text_of(const std::string& reason, const UnreadyDevices& devices);
+
 /// Everything that is said of it later (explain.h, the log, publishing) comes from here, so that none of them can
 /// disagree.
 /// One that was broken off (decide()'s stop) has no inputs, and nothing of it may be used.
@@ -43,6 +55,7 @@ struct Decision {
   std::optional<TimePoint> due;
   std::set<hotplug::PciAddress> awaited_pfs;
   std::map<std::string, TimePoint> unready_since;
+  UnreadyByReason unready;
   /// What policies ask of PFs' word, for the next decision; PFs that have not been asked since, and are to be at once.
   AskedOfPfsPtr asked_of_pfs;
   std::set<hotplug::PciAddress> untold_pfs;

@@ -12,6 +12,12 @@ void tell_standing(Exposition& out, const Report& report) {
   out.gauge("sliced_configured",
             "0 while nothing new is offered because whoever configures this node's hardware is not done.");
   out.sample(report.awaits_configuration.empty() ? 1 : 0);
+  if (report.is_node_state_in_sync) {
+    out.gauge(
+        "sliced_node_state_in_sync",
+        "1 when the operator has configured this node in this boot and the host is as its SriovNetworkNodeState wants it.");
+    out.sample(*report.is_node_state_in_sync ? 1 : 0);
+  }
   out.gauge("sliced_source_live", "1 when the source is followed now.");
   for (const Report::Source& source : report.sources)
     out.sample(source.state == "live" ? 1 : 0, {{"source", source_name(source)}});

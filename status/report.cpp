@@ -95,14 +95,17 @@ std::string source_name(const Report::Source& source) {
 std::vector<Check> readiness(const Report& report) {
   std::vector<Check> out;
   for (const Report::Source& source : report.sources)
-    out.push_back({source_name(source), problem_of(source), ""});
+    out.push_back({source_name(source), source.is_waited_for ? problem_of(source) : "", ""});
   out.push_back({"api", api_problem(report), ""});
   out.push_back({"decision", report.summary ? "" : "waits for " + join(report.waiting_for, "; "), ""});
   out.push_back({"interlock", "", report.is_serving ? "" : "stands by: " + report.stands_by_for});
-  out.push_back({"configuration", "",
-                 report.awaits_configuration.empty()
-                     ? ""
-                     : "nothing new is offered yet: " + report.awaits_configuration});
+  out.push_back(
+      {"configuration", "",
+       report.awaits_configuration.empty()
+           ? ""
+           : "this node is not configured yet, so nothing is added to what is published and no new claim is "
+             "prepared: " +
+                 report.awaits_configuration});
   return out;
 }
 
@@ -124,6 +127,11 @@ Json json_of(const Report& report) {
   if (!report.awaits_configuration.empty())
     out.set("awaitsConfiguration", printable(report.awaits_configuration, 1'024));
   if (report.summary) out.set("summary", json_of(*report.summary));
+  if (!report.waits.empty()) {
+    Json::Array waits;
+    for (const std::string& one : report.waits) waits.push_back(printable(one, 1'024));
+    out.set("waitsFor", Json(std::move(waits)));
+  }
   out.set("drivers", list_of(report.drivers));
   out.set("sources", list_of(report.sources));
   out.set("checks", list_of(checks));

@@ -31,6 +31,7 @@ struct Report {
     std::string why;
     bool has_synced = false;
     bool is_of_cluster = true;
+    bool is_waited_for = true;  // false: the daemon is ready without it
   };
   std::vector<Source> sources;
   std::vector<std::string> waiting_for;         // of the first decision; empty once there is one
@@ -44,6 +45,9 @@ struct Report {
   std::string kubelet_plugin = {};
   std::string kubelet_plugin_waits_for = {};  // "waiting": which driver, and where it is served
   std::string awaits_configuration = {};      // what is waited for before anything new is offered; "" nothing
+  std::vector<std::string> waits =
+      {};  // what devices that are held back wait for, each reason once with its count
+  std::optional<bool> is_node_state_in_sync = {};  // with its SriovNetworkNodeState; nullopt: it is not read
 
   struct Driver {
     std::string name;

@@ -82,8 +82,10 @@ class ExposureDecision {
   }
 
   void hold_back(HeldBack no, PersonaVerdict& verdict) {
-    if ((no.outcome == Outcome::kRefused || no.outcome == Outcome::kNotReady) && !verdict.entry.empty())
+    if (no.outcome == Outcome::kRefused && !verdict.entry.empty())
       out_.notes.add("device " + verdict.entry + " held back: " + no.why);
+    if (no.outcome == Outcome::kNotReady && !verdict.entry.empty())
+      note_unready(now_.unready, no.reason.empty() ? no.why : std::move(no.reason), verdict.entry, no.why);
     verdict.outcome = no.outcome;
     verdict.why = std::move(no.why);
   }

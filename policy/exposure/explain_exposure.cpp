@@ -65,7 +65,14 @@ SelectorAnswer answer_of(const Decision& decision, int32_t policy, const hotplug
 // One sentence about a persona.
 std::string said_of(const Decision& decision, const PersonaVerdict& verdict,
                     const hotplug::HostDevice& device) {
-  if (verdict.outcome == Outcome::kOffered) return "offered as " + verdict.entry;
+  if (verdict.outcome == Outcome::kOffered) {
+    const Inputs& in = *decision.inputs;
+    const std::string pool = exposure_pool_name(in.node.name, device);
+    const EntryPlace place{PolicyKind::kExposure, pool, verdict.entry};
+    return "offered as " + verdict.entry +
+           offered_unready(in, device, in.policies->exposures[static_cast<size_t>(verdict.policy)]->readiness,
+                           place);
+  }
   if (verdict.outcome == Outcome::kNoCounters)
     return "it excludes another entry that is offered, and this cluster cannot count that "
            "(DRAPartitionableDevices, kube-scheduler 1.36.2)";

@@ -72,4 +72,15 @@ std::string Findings::text_of(const ConditionSet& conditions) const {
   return out;
 }
 
+std::string Findings::reason_of(const ConditionSet& conditions) const {
+  std::string out;
+  for (size_t i = 0; i < kConditionCount; ++i) {
+    if (!conditions.test(i)) continue;
+    const auto condition = static_cast<Condition>(i);
+    out += (out.empty() ? "" : "; ") + std::string(name_of(condition));
+    if (condition == Condition::kNodeState) out += ": " + of(condition).why;
+  }
+  return out;
+}
+
 }  // namespace sliced::policy

@@ -36,6 +36,8 @@ class Findings {
   Finding of(Condition condition) const;
   /// "adminMac: VF 3 of ens1f0 has admin MAC 00:00:00:00:00:00; mtuAtLeast: ..."
   std::string text_of(const ConditionSet& conditions) const;
+  /// The same without what differs between devices: "adminMac; mtuAtLeast". A node state's reason is of the whole PF or node.
+  std::string reason_of(const ConditionSet& conditions) const;
 
  private:
   void count(Waiting waiting);

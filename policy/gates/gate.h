@@ -41,6 +41,8 @@ struct Offer {
 struct HeldBack {
   Outcome outcome;
   std::string why = {};  // where the outcome alone does not say it
+  /// Of kNotReady: the same for all devices that wait for one thing, so that people read it once. "" why.
+  std::string reason = {};
 };
 
 /// What gates know beside the offer, one decision long.
@@ -61,6 +63,7 @@ struct Circumstances {
   std::optional<TimePoint> due = {};
   std::set<hotplug::PciAddress> awaited_pfs = {};
   std::map<std::string, TimePoint> unready_since = {};
+  UnreadyByReason unready = {};
   std::map<std::string, AskedOfPf, std::less<>> asked_of_pfs = {};
   std::set<hotplug::PciAddress> untold_pfs = {};
 };

@@ -32,14 +32,18 @@ const std::string& driver_of(const Inputs& in, PolicyKind kind) {
   return kind == PolicyKind::kSriov ? in.settings.sriov_driver : in.settings.exposure_driver;
 }
 
+// lost: not none.
+kube::Taint taint_of(const ConditionSet& lost, const std::string& driver) {
+  size_t first = 0;
+  while (!lost.test(first)) ++first;
+  return {driver + std::string(kTaintId), std::string(name_of(static_cast<Condition>(first))), "NoSchedule"};
+}
+
 // Without one of before.
 kube::DevicePtr as_tainted(kube::DevicePtr entry, const Findings& findings, const std::string& driver) {
   const Readied& found = findings.found();
   if (findings.demand().on_loss != OnLoss::kTaint || found.lost.none()) return entry;
-  size_t first = 0;
-  while (!found.lost.test(first)) ++first;
-  kube::Taint taint{driver + std::string(kTaintId), std::string(name_of(static_cast<Condition>(first))),
-                    "NoSchedule"};
+  kube::Taint taint = taint_of(found.lost, driver);
   entry.edit([&](kube::Device& device) {
     std::erase_if(device.taints, [&](const kube::Taint& one) { return one.key == taint.key; });
     device.taints.push_back(std::move(taint));
@@ -87,6 +91,19 @@ kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const O
   // How it stood in slices is not known: a taint is not taken away for that.
   const Findings known(in, offer.device, offer.readiness, [] { return Waiting::kAsKnown; });
   return as_tainted(std::move(entry), known, driver);
+}
+
+std::string offered_unready(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
+                            const EntryPlace& place) {
+  using namespace readiness_gate;
+  const Findings findings(in, device, readiness, [&] { return waiting_of(in, device, place); });
+  const ConditionSet& lost = findings.found().lost;
+  if (lost.none() || findings.demand().on_loss == OnLoss::kWithdraw) return "";
+  if (findings.demand().on_loss == OnLoss::kKeep)
+    return ", although it is not ready (onLoss: keep): " + findings.text_of(lost);
+  const kube::Taint taint = taint_of(lost, driver_of(in, place.kind));
+  return ", with taint " + taint.key + "=" + taint.value + ":" + taint.effect +
+         ", so that new claims need a toleration (onLoss: taint): " + findings.text_of(lost);
 }
 
 std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
@@ -180,7 +197,7 @@ class ReadinessGate final : public Gate {
     if (stands && found.lost.none()) return std::nullopt;
     std::string why = findings.text_of(found.missing);
     if (findings.demand().on_loss == OnLoss::kWithdraw || !stands)
-      return held_back(offer, found.since, std::move(why));
+      return held_back(offer, found.since, std::move(why), findings.reason_of(found.missing));
     const std::string refused = refused_taint(offer, findings);
     if (refused.empty()) return std::nullopt;
     return held_back(offer, found.since, why + "; and it cannot stay with a taint: " + refused);
@@ -195,10 +212,10 @@ class ReadinessGate final : public Gate {
                           offer.kind == PolicyKind::kSriov ? in_.quarantine.sriov : in_.quarantine.exposure);
   }
 
-  HeldBack held_back(const Offer& offer, TimePoint since, std::string why) {
+  HeldBack held_back(const Offer& offer, TimePoint since, std::string why, std::string reason = {}) {
     const auto [at, is_new] = now_.unready_since.emplace(offer.device.id.text, since);
     if (!is_new) at->second = std::min(at->second, since);
-    return {Outcome::kNotReady, std::move(why)};
+    return {Outcome::kNotReady, std::move(why), std::move(reason)};
   }
 
   // It was decided to be published, and nothing since then is a reason to let it go. What would have stayed whatever it

@@ -21,6 +21,11 @@ void note_asked_of_pf(Circumstances& now, const hotplug::HostDevice& device, con
 kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const Offer& offer,
                              kube::DevicePtr entry);
 
+/// Of an entry that stays published although its device is not ready (onLoss: taint or keep): ", with taint ...: ..."; "" it
+/// is ready. place: of the entry.
+std::string offered_unready(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
+                            const EntryPlace& place);
+
 /// Why it may not be handed over now: what is missing, and what its PF is still asked for where it is offered; "" nothing
 /// is, or its policy keeps it (onLoss: keep).
 std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,

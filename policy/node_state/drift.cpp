@@ -98,7 +98,9 @@ Answer ask_num_vfs(const Subject& s) {
   if (!s.wanted.externally_managed) return compare(s.pf.num_vfs == s.wanted.num_vfs, wanted, found);
   if (s.pf.num_vfs > s.wanted.num_vfs)
     return exempt("who manages the PF may make more VFs (" + found + ") than are wanted (" + wanted + ")");
-  return compare(s.pf.num_vfs == s.wanted.num_vfs, "at least " + wanted, found);
+  return compare(s.pf.num_vfs == s.wanted.num_vfs,
+                 wanted + " or more, which another program than the operator makes (externallyManaged)",
+                 found);
 }
 
 Answer ask_link_admin_state(const Subject& s) {

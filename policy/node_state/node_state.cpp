@@ -192,6 +192,8 @@ SriovNodeState decode_node_state(const kube::Json& object, const Result<kube::Ob
   state.is_spec_unknown = !meta;
   state.namespace_ = known.namespace_;
   state.name = known.name;
+  state.uid = known.uid;
+  state.sync_status_at = kube::status_written_at(object, "syncStatus");
   state.generation = known.generation;
   if (const auto at = known.annotations.find(kCurrentState); at != known.annotations.end())
     state.current_state = cut(at->second, kTextBytesMax);

@@ -64,12 +64,14 @@ struct SriovNodeState {
     const SeenVf* vf(int index) const;  // nullptr: it does not tell
   };
 
-  std::string namespace_, name;
+  std::string namespace_, name, uid;
   int64_t generation = 0;
   std::vector<Wanted> wanted;
   std::vector<Seen> seen;
   std::string sync_status;      // "Succeeded", "Failed", "InProgress"
   std::string last_sync_error;  // at most 1 KiB
+  /// When syncStatus was written, in seconds since 1970 by the API server's clock (kube::status_written_at).
+  std::optional<int64_t> sync_status_at;
   /// Annotation sriovnetwork.openshift.io/current-state: "Idle", "Draining", "DrainComplete" ...
   std::string current_state;
   Problems

@@ -106,8 +106,10 @@ Finding node_state(const Subject& subject) {
   const auto& out_of_sync = subject.node_state.out_of_sync;
   const std::string pf = device.pf ? device.pf->text() : device.id.text;
   const auto at = out_of_sync.find(pf);
-  return met_if(at == out_of_sync.end(),
-                at == out_of_sync.end() ? "" : "PF " + pf + " is not in sync: " + at->second);
+  if (at == out_of_sync.end()) return {Finding::Is::kMet, subject.node_state.status};
+  // One reason for all PFs is one text, so that people see it once.
+  return not_met(at->second == subject.node_state.unsettled ? at->second
+                                                            : "PF " + pf + " is not in sync: " + at->second);
 }
 
 using AskedOfPf = ConditionKind::AskedOfPf;

@@ -20,7 +20,8 @@ struct Subject {
 /// What a condition finds. What cannot apply to a device counts as met; what cannot be read counts as not met.
 struct Finding {
   enum class Is { kMet, kDoesNotApply, kNotMet } is = Is::kMet;
-  std::string why;  // of the last two: "VF 3 of ens1f0 has admin MAC 00:00:00:00:00:00"
+  std::string
+      why;  // of the last two, and of a node state whose operator reports an error: "VF 3 of ens1f0 has admin MAC 00:00:00:00:00:00"
   bool counts_as_met() const { return is != Is::kNotMet; }
   bool operator==(const Finding&) const = default;
 };

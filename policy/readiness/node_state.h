@@ -11,6 +11,11 @@ namespace sliced::policy {
 struct NodeState {
   bool is_known = false;
   std::string why = "no SriovNetworkNodeState is read";
+  /// Why the operator is not known to have configured this node in this boot (node_state/in_sync.h); "" it has, or it has
+  /// nothing to configure.
+  std::string unsettled = {};
+  /// "syncStatus Failed, lastSyncError: ..."; "" syncStatus is Succeeded without an error.
+  std::string status = {};
   /// By host device id of the PF: why it is not in sync. A PF that is not here, in sync or not mentioned, is met.
   std::map<std::string, std::string> out_of_sync;
   /// Ids of PFs whose VFs are to have MAC addresses or GUIDs, and of which everything else is as it should be: whether they

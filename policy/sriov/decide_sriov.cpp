@@ -100,7 +100,10 @@ class SriovDecision {
     if (no.outcome == Outcome::kExcludeUnreadable)
       verdict = {.outcome = no.outcome, .exposure = now_.unreadable_exclude};
     if (no.why.empty()) return;
-    out_.notes.add("device " + name + " held back: " + no.why);
+    if (no.outcome == Outcome::kNotReady)
+      note_unready(now_.unready, no.reason.empty() ? no.why : std::move(no.reason), name, no.why);
+    else
+      out_.notes.add("device " + name + " held back: " + no.why);
     out_.refusals[vf.id.text] = std::move(no.why);
   }
 

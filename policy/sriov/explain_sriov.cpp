@@ -80,8 +80,12 @@ std::string summary_of(const Decision& decision, const HostDevice& device, const
   const std::string by =
       who < 0 ? "" : "policy " + text_of(policies[static_cast<size_t>(who)]->id) + ", " + place_of(verdict);
   switch (verdict.outcome) {
-    case Outcome::kOffered:
-      return "offered as " + function_name(*device.pci) + " by " + by;
+    case Outcome::kOffered: {
+      const std::string entry = function_name(*device.pci);
+      const EntryPlace place{PolicyKind::kSriov, decision.inputs->node.name, entry};
+      return "offered as " + entry + " by " + by +
+             offered_unready(*decision.inputs, device, policies[static_cast<size_t>(who)]->readiness, place);
+    }
     case Outcome::kNotAVf:
       return "is a " + std::string(name_of(device.type)) +
              "; a SriovResourcePolicy offers virtual functions only";

@@ -251,9 +251,45 @@ void FakeCluster::record(const Resource& resource, std::optional<Json> before, s
   for (const auto& watch : watches->second) send_change(watch, history_.back());
 }
 
+int64_t FakeCluster::time_of_2027() const {
+  return 1'800'000'000 +
+         std::chrono::duration_cast<std::chrono::seconds>(scheduler_.now().time_since_epoch()).count();
+}
+
+// As the API server does for a write to subresource status: by its clock, also where its responses have no Date.
+void FakeCluster::stamp_sync_status(Json& object, const Json* old) const {
+  const auto text_of = [](const Json& one) {
+    return std::string(one.find("status") == nullptr ? "" : one.find("status")->text("syncStatus")) + "\n" +
+           std::string(one.find("status") == nullptr ? "" : one.find("status")->text("lastSyncError"));
+  };
+  if (object.find({"status", "syncStatus"}) == nullptr ||
+      object.find({"metadata", "managedFields"}) != nullptr)
+    return;
+  if (old != nullptr && text_of(*old) == text_of(object)) {
+    if (const Json* fields = old->find({"metadata", "managedFields"}))
+      set_meta(object, "managedFields", *fields);
+    return;
+  }
+  const int64_t now = clock ? clock() : time_of_2027();
+  const auto days = std::chrono::floor<std::chrono::days>(std::chrono::seconds{now});
+  const std::chrono::year_month_day date{std::chrono::sys_days{days}};
+  const int64_t second = now - std::chrono::seconds{days}.count();
+  char time[32];
+  std::snprintf(time, sizeof time, "%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                static_cast<int>(second / 3600), static_cast<int>(second / 60 % 60),
+                static_cast<int>(second % 60));
+  set_meta(
+      object, "managedFields",
+      decoded_or_abort(std::string(R"([{"manager":"sriov-network-config-daemon","operation":"Update",)") +
+                       R"("subresource":"status","fieldsV1":{"f:status":{"f:syncStatus":{}}},"time":")" +
+                       time + R"("}])"));
+}
+
 Json FakeCluster::put(const Resource& resource, Json object) {
   const Key key{resource.group, resource.plural, meta_text(object, "namespace"), meta_text(object, "name")};
   const auto old = objects_.find(key);
+  stamp_sync_status(object, old == objects_.end() ? nullptr : &old->second);
   Json next = stamped(resource, std::move(object), old == objects_.end() ? nullptr : &old->second);
   if (old != objects_.end() && same_content(old->second, next)) return old->second;
   std::optional<Json> before;

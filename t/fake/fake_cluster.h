@@ -81,6 +81,9 @@ class FakeCluster final : public kube::Cluster {
   void for_each(const kube::Resource& resource, const std::function<void(const kube::Json&)>& visit) const;
   int64_t resource_version() const { return version_; }
 
+  /// For `clock`: 2027-01-15T08:00:00Z at the scheduler's zero.
+  int64_t time_of_2027() const;
+
   // Faults.
   // -------------------------------------------------------------------------------------------------------
   Millis latency{2};
@@ -209,6 +212,8 @@ class FakeCluster final : public kube::Cluster {
   void send_bookmark(const std::shared_ptr<Watch>& watch, bool initial_events_end);
   void schedule_bookmark(const std::shared_ptr<Watch>& watch);
   std::vector<std::shared_ptr<Watch>> watches_of(std::string_view plural) const;
+
+  void stamp_sync_status(kube::Json& object, const kube::Json* old) const;
 
   reactor::Scheduler& scheduler_;
   std::set<std::string> served_;  // "group/version/plural"

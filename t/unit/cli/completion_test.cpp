@@ -39,8 +39,8 @@ TEST(CompletionScript, BashCompletes) {
       {"sliced plan --sync", 2, " "},
       {"sliced plan -o j", 3, "json "},
       {"sliced plan --log-format journald -", 4,
-       "--cluster --node-name --node-labels --namespace -n --node-state-namespace --host --config -c --sriov-driver-name "
-       "--exposure-driver-name --scheduler-version --kubelet-plugins-directory-path --until-configured --pod-name --pod-namespace --kinds-off --readiness --log-format --log-level --output -o --help -h "},
+       "--cluster --node-name --node-labels --namespace -n --node-state-namespace --ignore-node-state --host --config -c --sriov-driver-name "
+       "--exposure-driver-name --runtime-directory --scheduler-version --kubelet-plugins-directory-path --until-configured --pod-name --pod-namespace --kinds-off --readiness --log-format --log-level --output -o --help -h "},
       {"sliced completion b", 2, "bash "},
       {"sliced match --s", 2, "--sriov-driver-name --slices "},
       {"sliced run --log-format = js", 4, "json "},

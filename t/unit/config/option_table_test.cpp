@@ -95,6 +95,8 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"readiness", "{require: [], setAdminMac: true}"},
       {"readiness", ""},
       {"configure", "admin-mac"},
+      {"ignore-node-state", "earlier-boot,failed"},
+      {"timeout", "1m30s"},
       {"readiness-poll", "10s"},
       {"settle", "0s"},
       {"settle-max", "2s"},

@@ -120,6 +120,18 @@ TEST_F(PodSignTest, AnAnswerAboutAnotherPodEndsNoWait) {
   EXPECT_TRUE(sign->is_seen());
 }
 
+// Red when a process that outlives its pod ends well, since the next pod of that name has no annotation yet.
+TEST_F(PodSignTest, APodThatWasMadeAgainUnderTheNameEndsTheWaitWithAnError) {
+  wait();
+  ASSERT_TRUE(has(kWaitAnnotation));
+  cluster.remove(kube::kPods, "p1", "ns");
+  put({});
+  after(60);
+  EXPECT_FALSE(sign->is_seen());
+  EXPECT_NE(sign->given_up().find("was replaced"), std::string::npos) << sign->given_up();
+  EXPECT_FALSE(has(kWaitAnnotation)) << "the new pod waits by itself";
+}
+
 TEST_F(PodSignTest, WithoutAWatchItLooksEveryThirtySeconds) {
   cluster.on_request = [](const fake::Request& request) -> std::optional<kube::Failure> {
     if (request.verb != "watch" && request.verb != "list") return std::nullopt;

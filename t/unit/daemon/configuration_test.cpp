@@ -197,7 +197,7 @@ TEST_F(ByNodeStateTest, WhatThePfEnforcesIsAskedForAgain) {
   read_vf_configs = [&](int) { return Result<std::map<int, hotplug::VfConfig>>(configs); };
   node_state(
       "spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 4, externallyManaged: true, vfGroups: "
-      "[{vfRange: 0-3}]}]}");
+      "[{vfRange: 0-3}]}]}\nstatus: {syncStatus: Succeeded}");
   start();
   run(1min);
   expect_awaited("adminMac of VF 0");
@@ -221,6 +221,31 @@ TEST_F(ByNodeStateTest, ARestartTakesNothingAwayAndAddsNothing) {
   start();
   run(1min);
   expect_awaited("wanted at least 9000");
+}
+
+// The order of a reboot: VFs of an externally managed PF are made before the operator's daemon starts, which then writes
+// InProgress, configures, and writes Succeeded. Red when the Succeeded of before lets anything be offered.
+TEST_F(ByNodeStateTest, ASucceededOfBeforeTheRebootOffersNothing) {
+  node_state(wants(1500));
+  start();
+  run(2s);
+  ASSERT_EQ(offered().size(), 4u);
+  run(10min);
+  reboot();
+  tree.uptime(20s);
+  never_more_than({});
+  start();
+  run(1min);
+  expect_awaited("no evidence that the SR-IOV network operator has configured this node since it booted");
+  node_state(wants(1500, "InProgress"));
+  expect_awaited("syncStatus InProgress");
+  cluster.on_admit = {};
+  node_state(wants(1500));
+  EXPECT_EQ(offered().size(), 4u);
+  never_more_than(offered());
+  start();
+  run(1min);
+  EXPECT_EQ(offered().size(), 4u) << "and a restart withdraws nothing";
 }
 
 TEST_F(ByNodeStateTest, WhatMayNotBeReadIsNoSign) {

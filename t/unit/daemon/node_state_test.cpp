@@ -14,9 +14,13 @@ namespace node_state_source_test {
 using namespace std::chrono_literals;
 
 constexpr const char* kNamespace = "operators";
+constexpr const char* kMissing =
+    "there is no SriovNetworkNodeState operators/a; is --node-state-namespace the namespace of the SR-IOV network "
+    "operator, and its daemon on this node?";
 
 struct NodeStateSourceTest : testing::Test {
   NodeStateSourceTest() {
+    cluster.clock = [this] { return cluster.time_of_2027(); };
     fixture::VfHost made;
     made.pf("0000:3b:00.0", "ens1f0", 2).pf("0000:5e:00.0", "ens2f0", 2);
     for (const char* pf : {"0000:3b:00.0", "0000:5e:00.0"}) made.at(pf).netdev->is_up = true;
@@ -50,14 +54,19 @@ struct NodeStateSourceTest : testing::Test {
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
   size_t changes = 0;
+  std::optional<Millis> uptime = 1h;
   hotplug::InventoryPtr host;
   NodeStateSource source{{cluster, scheduler, log, [] { return 0.5; }},
                          {kNamespace, "a"},
+                         {.uptime = [this] { return uptime; }},
                          [this](const std::string&) { ++changes; }};
 };
 
-constexpr const char* kGood = "spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 2, mtu: 9000}]}\n";
-constexpr const char* kBad = "spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 3, mtu: 9001}]}\n";
+constexpr const char* kGoodSpec =
+    "spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 2, mtu: 9000}]}\n";
+constexpr const char* kBadSpec = "spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 3, mtu: 9001}]}\n";
+constexpr const char* kSucceeded = "status: {syncStatus: Succeeded}\n";
+const std::string kGood = std::string(kGoodSpec) + kSucceeded, kBad = std::string(kBadSpec) + kSucceeded;
 
 TEST_F(NodeStateSourceTest, NothingIsAskedAsLongAsNobodyAsks) {
   install();
@@ -75,19 +84,21 @@ TEST_F(NodeStateSourceTest, NothingIsAskedAsLongAsNobodyAsks) {
 TEST_F(NodeStateSourceTest, CreatedInProgressSucceededEditedDeleted) {
   install();
   want();
-  EXPECT_EQ(said(), "there is no SriovNetworkNodeState operators/a");
+  EXPECT_EQ(said(), kMissing);
   put("");
   EXPECT_EQ(said(), "known") << "it speaks of no PF";
-  put(std::string(kGood) + "status: {syncStatus: InProgress}\n");
-  EXPECT_EQ(said(), "known; 0000:3b:00.0 the SR-IOV network operator is at it (syncStatus InProgress)");
-  put(std::string(kGood) + "status: {syncStatus: Succeeded}\n");
+  put(std::string(kGoodSpec) + "status: {syncStatus: InProgress}\n");
+  EXPECT_EQ(
+      said(),
+      "known; 0000:3b:00.0 syncStatus InProgress: the SR-IOV network operator is configuring this node");
+  put(kGood);
   EXPECT_EQ(said(), "known");
-  put(std::string(kBad) + "status: {syncStatus: Succeeded}\n");
+  put(kBad);
   EXPECT_EQ(said(), "known; 0000:3b:00.0 mtu is 9000, wanted at least 9001; and 1 more field")
       << "what the host says counts, not the status";
   cluster.remove(kube::kSriovNetworkNodeStates, "a", kNamespace);
   scheduler.advance(1s);
-  EXPECT_EQ(said(), "there is no SriovNetworkNodeState operators/a");
+  EXPECT_EQ(said(), kMissing);
 }
 
 TEST_F(NodeStateSourceTest, OnlyTheNodesOwnInTheOperatorsNamespaceCounts) {
@@ -95,7 +106,7 @@ TEST_F(NodeStateSourceTest, OnlyTheNodesOwnInTheOperatorsNamespaceCounts) {
   put(kBad, "b");
   put(kBad, "a", "elsewhere");
   want();
-  EXPECT_EQ(said(), "there is no SriovNetworkNodeState operators/a");
+  EXPECT_EQ(said(), kMissing);
 }
 
 // Red when a kind that is not installed is an error, or is not looked for again.
@@ -158,7 +169,7 @@ TEST_F(NodeStateSourceTest, WhatCannotBeUnderstoodIsNotInSync) {
       "SriovNetworkNodeState operators/a: spec.interfaces[0].pciAddress is \"ens1f0\", wants a PCI address as "
       "\"0000:3b:00.0\"")
       << "it may be any PF";
-  put("spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 2, mtu: x}]}\n");
+  put("spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 2, mtu: x}]}\nstatus: {syncStatus: Succeeded}\n");
   EXPECT_EQ(said(), "known; 0000:3b:00.0 spec.interfaces[0].mtu is a string, wants a whole number");
 }
 
@@ -179,10 +190,159 @@ TEST_F(NodeStateSourceTest, OnlyWhatIsReadIsAChange) {
   put(kGood);
   want();
   const size_t before = changes;
-  put(std::string(kGood) + "tomorrow: 1\n");
+  put(kGood + "tomorrow: 1\n");
   EXPECT_EQ(changes, before);
-  put(std::string(kGood) + "status: {syncStatus: InProgress}\n");
+  put(std::string(kGoodSpec) + "status: {syncStatus: InProgress}\n");
   EXPECT_EQ(changes, before + 1);
+}
+
+// ---- evidence that the operator wrote the status in this boot
+
+struct NodeStateBootTest : NodeStateSourceTest {
+  NodeStateBootTest() { install(); }
+  // As a daemon that begins now, in the boot that began `ago`.
+  policy::NodeState begun(std::optional<Millis> ago, NodeStateSource::Boot boot = {},
+                          policy::IgnoredStatus ignored = {}) {
+    boot.uptime = [ago] { return ago; };
+    NodeStateSource next({cluster, scheduler, log, [] { return 0.5; }}, {kNamespace, "a", ignored},
+                         std::move(boot), [](const std::string&) {});
+    next.want(true);
+    scheduler.advance(1s);
+    return next.over(host);
+  }
+  static std::string held(const policy::NodeState& state) {
+    return state.out_of_sync.empty() ? "" : state.out_of_sync.begin()->second;
+  }
+};
+
+// Red when a Succeeded of the boot before lets devices go before the operator has configured them again.
+TEST_F(NodeStateBootTest, AStatusOfBeforeTheBootIsNoEvidence) {
+  put(kGood);
+  scheduler.advance(10min);
+  const std::string why = held(begun(5s));
+  EXPECT_NE(
+      why.find(
+          "the status was written at 2027-01-15T08:01:00Z, and the node booted at 2027-01-15T08:10:56Z by the "
+          "API server's clock"),
+      std::string::npos)
+      << why;
+  EXPECT_NE(
+      why.find(
+          "kubectl -n operators delete pod -l app=sriov-network-config-daemon --field-selector spec.nodeName=a"),
+      std::string::npos)
+      << "the remedy: " << why;
+}
+
+TEST_F(NodeStateBootTest, AStatusWrittenInThisBootBeforeTheDaemonBeganCounts) {
+  scheduler.advance(10min);
+  put(kGood);
+  scheduler.advance(10min);
+  EXPECT_EQ(held(begun(15min)), "");
+}
+
+// The margin: neither of them is known to the second.
+TEST_F(NodeStateBootTest, ClocksHaveAMargin) {
+  scheduler.advance(10min);
+  put(kGood);
+  scheduler.advance(10min);
+  EXPECT_NE(held(begun(10min + 25s)).find("less than 30 s"), std::string::npos) << held(begun(10min + 25s));
+  EXPECT_EQ(held(begun(10min + 40s)), "");
+}
+
+TEST_F(NodeStateBootTest, WhereAClockIsNotKnownNothingIsEvidence) {
+  put(kGood);
+  EXPECT_NE(held(begun(std::nullopt)).find("/proc/uptime"), std::string::npos);
+  cluster.clock = {};
+  EXPECT_NE(held(begun(1h)).find("no Date in its responses"), std::string::npos);
+}
+
+TEST_F(NodeStateBootTest, WithoutManagedFieldsNothingIsEvidence) {
+  put(std::string("  "), "b");
+  cluster.put(kube::kSriovNetworkNodeStates,
+              kube::decode_yaml("metadata: {name: a, namespace: operators, managedFields: []}\n" + kGood)
+                  .documents.at(0));
+  EXPECT_NE(held(begun(1h)).find("metadata.managedFields"), std::string::npos);
+}
+
+// As the operator's daemon does at each start: InProgress, then Succeeded.
+TEST_F(NodeStateBootTest, WhatTheDaemonSeesWrittenCountsAndLastsForTheBoot) {
+  put(kGood);
+  scheduler.advance(10min);
+  uptime = 5s;
+  want();
+  EXPECT_NE(said().find("no evidence"), std::string::npos) << said();
+  put(std::string(kGoodSpec) + "status: {syncStatus: InProgress}\n");
+  EXPECT_NE(said().find("InProgress"), std::string::npos) << said();
+  put(kGood);
+  EXPECT_EQ(said(), "known");
+  source.want(false);
+  want();
+  EXPECT_EQ(said(), "known") << "who asks again does not forget";
+}
+
+// Red when a daemon that is restarted forgets, and so withdraws.
+TEST_F(NodeStateBootTest, ADaemonThatComesNextInTheBootKnowsIt) {
+  std::set<std::string> noted;
+  const NodeStateSource::Boot boot{
+      .has_evidence = [&](const std::string& uid) { return noted.contains(uid); },
+      .note_evidence = [&](const std::string& uid) { noted.insert(uid); }};
+  put(kGood);
+  scheduler.advance(10min);
+  EXPECT_NE(held(begun(5s, boot)), "");
+  EXPECT_TRUE(noted.empty());
+  {
+    NodeStateSource first({cluster, scheduler, log, [] { return 0.5; }}, {kNamespace, "a"},
+                          {[] { return Millis{5s}; }, boot.has_evidence, boot.note_evidence},
+                          [](const std::string&) {});
+    first.want(true);
+    scheduler.advance(1s);
+    put(std::string(kGoodSpec) + "status: {syncStatus: InProgress}\n");
+    put(kGood);
+  }
+  EXPECT_EQ(noted.size(), 1u);
+  EXPECT_EQ(held(begun(5s, boot)), "");
+  cluster.remove(kube::kSriovNetworkNodeStates, "a", kNamespace);
+  put(kGood);
+  scheduler.advance(10min);
+  EXPECT_NE(held(begun(5s, boot)), "") << "of another object nothing is known";
+}
+
+TEST_F(NodeStateBootTest, OnlySucceededPasses) {
+  for (const std::string& status : {"Failed", "InProgress", "''", "Finished"}) {
+    put(std::string(kGoodSpec) + "status: {syncStatus: " + status + ", lastSyncError: no GUID of VF 2}\n");
+    const std::string why = held(begun(1h));
+    EXPECT_NE(why.find("lastSyncError: no GUID of VF 2"), std::string::npos) << status << ": " << why;
+  }
+  put(std::string(kGoodSpec));
+  EXPECT_NE(held(begun(1h)).find("syncStatus is not set"), std::string::npos) << "nobody has configured it";
+}
+
+TEST_F(NodeStateBootTest, WhatIsIgnoredDoesNotHold) {
+  put(std::string(kGoodSpec) + "status: {syncStatus: Failed, lastSyncError: broken}\n");
+  EXPECT_EQ(held(begun(1h, {}, {.failed = true})), "");
+  EXPECT_NE(held(begun(1h, {}, {.earlier_boot = true})), "");
+  EXPECT_EQ(begun(1h, {}, {.failed = true}).status, "syncStatus Failed, lastSyncError: broken")
+      << "and is shown all the same";
+  put(kGood);
+  scheduler.advance(10min);
+  EXPECT_EQ(held(begun(5s, {}, {.earlier_boot = true})), "");
+  EXPECT_NE(held(begun(5s, {}, {.failed = true})), "");
+  put(std::string(kGoodSpec));
+  EXPECT_EQ(held(begun(5s, {}, {.earlier_boot = true})), "") << "kept by another program";
+  put(std::string(kGoodSpec) + "status: {syncStatus: InProgress}\n");
+  EXPECT_NE(held(begun(5s, {}, {.failed = true, .earlier_boot = true})), "");
+}
+
+// Red when the first text for a kind that is not there speaks of the object.
+TEST_F(NodeStateSourceTest, WithoutTheKindTheObjectIsNotWhatIsMissing) {
+  std::vector<std::string> texts;
+  NodeStateSource next({cluster, scheduler, log, [] { return 0.5; }}, {kNamespace, "a"}, {},
+                       [&](const std::string&) { texts.push_back(next.word().why); });
+  next.want(true);
+  scheduler.advance(5min);
+  ASSERT_FALSE(texts.empty());
+  for (const std::string& text : texts)
+    EXPECT_NE(text.find("does not have its kind"), std::string::npos) << text;
 }
 
 }  // namespace node_state_source_test

@@ -477,11 +477,12 @@ TEST_P(ReadinessTest, ANodeStateThatWantsNothingOfVfsDoesNotWaitForTheirPf) {
 // Red when a node state that wants MAC addresses is judged by what was read while nobody asked.
 TEST_P(ReadinessTest, ANodeStateThatWantsMacsWaitsForTheWordOfTheirPf) {
   cluster.install(kube::kSriovNetworkNodeStates);
-  cluster.put(kube::kSriovNetworkNodeStates,
-              kube::decode_yaml("metadata: {name: node-a, namespace: sriov-network-operator}\n"
-                                "spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 2, "
-                                "vfGroups: [{resourceName: r, vfRange: 0-1}]}]}")
-                  .documents.at(0));
+  cluster.put(
+      kube::kSriovNetworkNodeStates,
+      kube::decode_yaml("metadata: {name: node-a, namespace: sriov-network-operator}\n"
+                        "spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 2, "
+                        "vfGroups: [{resourceName: r, vfRange: 0-1}]}]}\nstatus: {syncStatus: Succeeded}")
+          .documents.at(0));
   for (const int index : {0, 1}) {
     set_mac(index, "02:00:00:00:00:0" + std::to_string(index));
     tree.netdev_attr("ens1f0v" + std::to_string(index), "address",

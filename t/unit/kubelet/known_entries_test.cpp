@@ -180,8 +180,9 @@ TEST_F(KnownEntriesTest, AVfOfTheSriovDriverIsItsFunction) {
   EXPECT_FALSE(other->entry);
 }
 
-// Red when a claim of before a reboot gets a device that nobody has configured since, whatever the policies say of it.
-TEST_F(KnownEntriesTest, BeforeTheNodeIsConfiguredOnlyWhatWasOfferedInThisBootIsReady) {
+// Red when a new claim gets a device below which the hardware is about to be configured: also one that was published
+// earlier in this boot, before a wait was set again.
+TEST_F(KnownEntriesTest, BeforeTheNodeIsConfiguredNothingIsReadyAlsoWhatStaysOffered) {
   for (const bool has_policy : {false, true}) {
     auto in = std::make_shared<policy::Inputs>();
     in->inventory = host_.inventory();
@@ -194,7 +195,8 @@ TEST_F(KnownEntriesTest, BeforeTheNodeIsConfiguredOnlyWhatWasOfferedInThisBootIs
     const auto decision = policy::decide(std::move(in));
     EXPECT_EQ(find(decision, kSriov, "node-a", "0000-3b-00-1")->not_ready,
               "this node is not configured yet: f: there is no such file");
-    EXPECT_EQ(find(decision, kSriov, "node-a", "0000-3b-00-2")->not_ready, "");
+    EXPECT_EQ(find(decision, kSriov, "node-a", "0000-3b-00-2")->not_ready,
+              "this node is not configured yet: f: there is no such file");
     holdings_[kPool] = {{.entry = "0000-3b-00-2", .device = "0000:3b:00.2"}};
     EXPECT_NE(find(decision, kExposure, kPool, "0000-3b-00-2")->not_ready, "");
   }

@@ -299,12 +299,27 @@ TEST(Readiness, WhatIsNotReadyIsHeldBackAndNamed) {
     for (const auto& [driver, pools] : decision.pools)
       for (const DesiredPool& pool : pools) EXPECT_TRUE(pool.devices.empty());
     EXPECT_EQ(decision.awaited_pfs.size(), 1u) << "the kernel may not tell of it";
-    EXPECT_FALSE(decision.notes.empty());
+    EXPECT_TRUE(decision.notes.empty()) << "to wait is no problem of a policy";
+    ASSERT_EQ(decision.unready.size(), 1u);
+    EXPECT_EQ(decision.unready.begin()->first, "adminMac; mtuAtLeast");
     bool is_rule_there = false;
     for (const Rule& rule : explain(decision, kVf).rules)
       is_rule_there |= rule.place == "spec.readiness" && rule.field == "adminMac" && rule.said == "no";
     EXPECT_TRUE(is_rule_there);
   }
+}
+
+// Red when each device that waits is a line of its own: people read 64 of them as a mistake in the policy.
+TEST(Readiness, DevicesThatWaitForOneThingAreOneReasonWithACount) {
+  UnreadyByReason all;
+  for (const char* entry : {"0000-3b-02-1", "0000-3b-02-0", "0000-3b-02-2"})
+    note_unready(all, "adminMac", entry, std::string("no MAC of ") + entry);
+  note_unready(all, "nodeState: syncStatus InProgress", "a", "nodeState: syncStatus InProgress");
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(text_of("adminMac", all.at("adminMac")),
+            "3 devices wait for adminMac, such as 0000-3b-02-0: no MAC of 0000-3b-02-0");
+  EXPECT_EQ(text_of(all.rbegin()->first, all.rbegin()->second),
+            "1 device waits for nodeState: syncStatus InProgress");
 }
 
 TEST(Readiness, NothingIsAskedOfPfsForWhatTheKernelTells) {

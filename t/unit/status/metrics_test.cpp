@@ -16,6 +16,7 @@ Report whole_report() {
                                 .hidden = 1,
                                 .sriov = {{policy::Outcome::kOffered, 3}, {policy::Outcome::kHostUse, 1}},
                                 .exposure = {{policy::Outcome::kConflict, 2}}};
+  out.is_node_state_in_sync = true;
   out.drivers = {{.name = "sriov.example", .entries = 3}, {.name = "net.example"}};
   return out;
 }

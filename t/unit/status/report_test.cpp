@@ -96,7 +96,21 @@ TEST(Report, WaitingForTheConfigurationIsReadyAndSaysForWhat) {
   EXPECT_TRUE(are_passed(readiness(report)));
   EXPECT_EQ(json_of(report).text("awaitsConfiguration"), "f: there is no such file");
   const auto pages = status_pages([&] { return report; }, [] { return std::string(); });
-  EXPECT_EQ(pages.at("/readyz")("").body, "ok\nnothing new is offered yet: f: there is no such file\n");
+  EXPECT_EQ(
+      pages.at("/readyz")("").body,
+      "ok\nthis node is not configured yet, so nothing is added to what is published and no new claim is prepared: f: "
+      "there is no such file\n");
+}
+
+// Red when a source that nothing waits for makes the daemon unready, or is not shown.
+TEST(Report, ANodeStateThatMayNotBeReadIsShownAndTheDaemonIsReady) {
+  Report report = ready_report();
+  report.sources.push_back({.name = "node state", .state = "denied", .why = "403", .is_waited_for = false});
+  report.waits = {"4 devices wait for adminMac"};
+  EXPECT_TRUE(are_passed(readiness(report)));
+  const std::string text = kube::encode_json(json_of(report));
+  EXPECT_NE(text.find("node state"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"waitsFor\":[\"4 devices wait for adminMac\"]"), std::string::npos) << text;
 }
 
 TEST(Report, SaysWhetherItIsTheKubeletsPlugin) {

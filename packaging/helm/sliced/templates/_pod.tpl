@@ -22,6 +22,9 @@
 {{- with .Values.nodeStateNamespace }}
 - --node-state-namespace={{ . }}
 {{- end }}
+{{- with .Values.ignoreNodeState }}
+- --ignore-node-state={{ join "," . }}
+{{- end }}
 {{- with .Values.healthAddress }}
 - --health-address={{ . }}
 {{- end }}
