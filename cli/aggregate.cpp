@@ -84,6 +84,7 @@ status::AggregateMetrics aggregate_metrics(const Process& process, const Aggrega
     counters = sum_of_counters(counters, now->counters());
     out.reports = now->nodes();
     for (const auto& [kind, count] : now->policies()) out.policies[kind] = count;
+    for (const auto& [kind, count] : now->invalid_policies()) out.invalid[kind] = count;
     out.pending = now->pending();
     out.yielded = now->yielded();
     out.leases = now->silent_nodes().leases();

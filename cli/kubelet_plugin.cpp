@@ -110,8 +110,14 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(Process& process,
           .executor = *process.executor,
           .log = *process.log,
           .run =
-              [&loop, place](cni::Network network, cni::Command command, cni::Attachment attachment,
-                             std::optional<cni::Attached> previous, Millis deadline, cni::OnRun on_run) {
+              [&loop, place, took = attaches_](
+                  cni::Network network, cni::Command command, cni::Attachment attachment,
+                  std::optional<cni::Attached> previous, Millis deadline, cni::OnRun on_run) {
+                if (command == cni::Command::kAdd)
+                  on_run = [&loop, took, begun = loop.now(), on_run = std::move(on_run)](auto outcome) {
+                    took->add(loop.now() - begun);
+                    on_run(std::move(outcome));
+                  };
                 return cni::run_chain(loop, place, std::move(network), command, std::move(attachment),
                                       std::move(previous), deadline, std::move(on_run));
               },

@@ -43,6 +43,8 @@ class KubeletPlugin {
   /// Health may have become another: what is desired, or the host's inventory, has.
   void on_decided() { plugin_.look_at_health(); }
   const kubelet::CountedPreparer::ByDriver& counts() const { return counted_.counts(); }
+  /// How long the CNI plugins of an interface took, for each that was asked for (ADD), well or not.
+  const Durations& attaches() const { return *attaches_; }
   const kubelet::PreparedClaims& prepared() const { return preparer_.prepared(); }
   /// The end is near: what the kubelet asks for from now on is refused.
   /// What is under way goes on to its end.
@@ -59,6 +61,8 @@ class KubeletPlugin {
   daemon::Daemon& daemon_;
   std::function<void()> on_change_;
   bool is_known_ = false;
+  const std::shared_ptr<Durations> attaches_ =
+      std::make_shared<Durations>();  // with the plugins that still run
   kubelet::ClaimStatus status_;
   std::unique_ptr<kubelet::Interfaces> interfaces_;
   kubelet::ClaimPreparer preparer_;

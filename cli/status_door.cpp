@@ -101,8 +101,29 @@ int64_t wall_ms() {
   return std::chrono::duration_cast<Millis>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+status::Metrics::Problems problems_in(const daemon::Daemon& daemon) {
+  status::Metrics::Problems out;
+  const policy::Decision* decision = daemon.decision();
+  if (decision == nullptr) return out;
+  daemon.for_each_policy_problem([&](const std::string&) { ++out.all; });
+  out.all += decision->notes.size();
+  const policy::PolicySet& set = *decision->inputs->policies;
+  for (size_t i = 0; i < set.sriov.size(); ++i)
+    if (!problems_of(*set.sriov[i]).empty() || decision->sriov_problems.contains(static_cast<int32_t>(i)))
+      ++out.sriov;
+  for (size_t i = 0; i < set.exposures.size(); ++i)
+    if (!set.exposures[i]->problems.empty() ||
+        selector_problem(*decision, static_cast<int32_t>(i)) != nullptr ||
+        decision->exposure_problems.contains(static_cast<int32_t>(i)))
+      ++out.exposures;
+  for (const auto& one : set.attributes)
+    if (!one->problems.empty()) ++out.attributes;
+  return out;
+}
+
 status::Metrics metrics_of(const daemon::Daemon& daemon) {
   status::Metrics out;
+  out.problems = problems_in(daemon);
   const daemon::Decider::Counters& decisions = daemon.decisions();
   out.decided = decisions.decided;
   out.overtaken = decisions.overtaken;
@@ -236,13 +257,21 @@ status::Pages StatusDoor::pages() {
 std::string StatusDoor::exposition() const {
   status::Metrics metrics = metrics_of(daemon_);
   metrics.process = process_metrics(process_);
-  if (plugin_ != nullptr)
-    for (const auto& [driver, counts] : plugin_->counts())
+  if (plugin_ != nullptr) {
+    metrics.attaches = plugin_->attaches();
+    std::map<std::string, uint64_t> prepared;
+    for (const auto& [key, claim] : plugin_->prepared()) ++prepared[key.first];
+    kubelet::CountedPreparer::ByDriver calls = plugin_->counts();
+    for (const daemon::Offer& offer : daemon_.offers()) calls[offer.driver()];  // also before the first call
+    for (const auto& [driver, counts] : calls)
       metrics.claims.push_back({driver,
                                 {{"prepare", "done", counts.prepared},
                                  {"prepare", "failed", counts.not_prepared},
                                  {"unprepare", "done", counts.unprepared},
-                                 {"unprepare", "failed", counts.not_unprepared}}});
+                                 {"unprepare", "failed", counts.not_unprepared}},
+                                counts.prepare,
+                                prepared[driver]});
+  }
   if (add_metrics_) add_metrics_(metrics);
   return exposition_of(report(), metrics);
 }

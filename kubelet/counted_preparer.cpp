@@ -6,12 +6,14 @@ namespace sliced::kubelet {
 
 void CountedPreparer::prepare(const std::string& driver, PrepareRequest claim,
                               std::function<void(PrepareAnswer)> done) {
-  behind_.prepare(driver, std::move(claim),
-                  [counts = counts_, driver, done = std::move(done)](PrepareAnswer answer) {
-                    Counts& mine = (*counts)[driver];
-                    ++(answer.error.empty() ? mine.prepared : mine.not_prepared);
-                    done(std::move(answer));
-                  });
+  behind_.prepare(
+      driver, std::move(claim),
+      [counts = counts_, driver, now = now_, begun = now_(), done = std::move(done)](PrepareAnswer answer) {
+        Counts& mine = (*counts)[driver];
+        mine.prepare.add(now() - begun);
+        ++(answer.error.empty() ? mine.prepared : mine.not_prepared);
+        done(std::move(answer));
+      });
 }
 
 void CountedPreparer::unprepare(const std::string& driver, PrepareRequest claim,

@@ -1,11 +1,15 @@
 #pragma once
 // A Preparer before another one, that counts what the kubelet is answered.
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "kubelet/preparer_port.h"
+#include "reactor/base/durations.h"
+#include "reactor/base/time.h"
 
 namespace sliced::kubelet {
 
@@ -17,13 +21,15 @@ class CountedPreparer final : public Preparer {
   struct Counts {
     uint64_t prepared = 0, not_prepared = 0, unprepared = 0,
              not_unprepared = 0;  // claims, each time one is asked for
+    Durations prepare;            // from a call to its answer, well or not
   };
   using ByDriver = std::map<std::string, Counts>;
 
   /// Counts are shared with the calls under way, so that an answer after this object's end is counted nowhere
   /// and harms nothing.
   /// Threads: the loop's, as the one behind it.
-  explicit CountedPreparer(Preparer& behind) : behind_(behind), counts_(std::make_shared<ByDriver>()) {}
+  explicit CountedPreparer(Preparer& behind, std::function<TimePoint()> now = steady_now)
+      : behind_(behind), now_(std::move(now)), counts_(std::make_shared<ByDriver>()) {}
 
   /// Counted when it is answered, as prepared where the answer has no error.
   void prepare(const std::string& driver, PrepareRequest claim,
@@ -34,7 +40,10 @@ class CountedPreparer final : public Preparer {
   const ByDriver& counts() const { return *counts_; }
 
  private:
+  static TimePoint steady_now() { return std::chrono::time_point_cast<Millis>(Clock::now()); }
+
   Preparer& behind_;
+  const std::function<TimePoint()> now_;
   const std::shared_ptr<ByDriver> counts_;
 };
 

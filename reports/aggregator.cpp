@@ -173,6 +173,16 @@ std::map<std::string, size_t> Aggregator::policies() const {
   return out;
 }
 
+std::map<std::string, size_t> Aggregator::invalid_policies() const {
+  constexpr size_t kNotUsedAsWritten = 2;
+  static_assert(kConditionTypes[kNotUsedAsWritten] == "NotUsedAsWritten");
+  std::map<std::string, size_t> out;
+  for (const auto& [ref, kept] : policies_)
+    if (!kept.policy.judged.problem.empty() || kept.policy.held.conditions[kNotUsedAsWritten].is_true)
+      ++out[ref.kind];
+  return out;
+}
+
 std::string Aggregator::waits_for() const {
   for (const std::string& lack : {aggregating::lack_of(*sriov_, /*may_be_absent=*/true),
                                   aggregating::lack_of(*exposures_, /*may_be_absent=*/true),

@@ -72,6 +72,8 @@ class Aggregator {
   size_t nodes() const { return nodes_.size(); }
   /// By kind, both of them; those too large to be judged are none of it.
   std::map<std::string, size_t> policies() const;
+  /// By kind: of those, that have a problem of their own, or that a node does not use as they are written.
+  std::map<std::string, size_t> invalid_policies() const;
   /// Statuses that differ and have not been written yet, of the last sum; those whose writer is given time are none of them.
   size_t pending() const { return to_write_.size() + (call_ != nullptr ? 1 : 0); }
   /// Those; of the last sum.

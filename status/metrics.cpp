@@ -1,5 +1,7 @@
 #include "status/metrics.h"
 
+#include <algorithm>
+
 #include "status/exposition.h"
 
 namespace sliced::status {
@@ -23,6 +25,35 @@ void tell_standing(Exposition& out, const Report& report) {
     out.sample(source.state == "live" ? 1 : 0, {{"source", source_name(source)}});
 }
 
+constexpr const char* kPluginStates[] = {"on", "off", "waiting"};
+
+void tell_plugin(Exposition& out, const Report& report) {
+  out.gauge(
+      "sliced_kubelet_plugin",
+      "1 for the state of the kubelet plugin: off, and pods with claims do not start; waiting, while another "
+      "program serves a driver.");
+  for (const char* state : kPluginStates)
+    out.sample(report.kubelet_plugin == state ? 1 : 0, {{"state", state}});
+}
+
+void tell_problems(Exposition& out, const Metrics& metrics) {
+  out.gauge("sliced_problems", "What is not used as it is written: policies, attributes, devices.");
+  out.sample(metrics.problems.all);
+  out.gauge("sliced_invalid_policies", "Policies that have a problem and are not used as they are written.");
+  out.sample(metrics.problems.sriov, {{"kind", "SriovResourcePolicy"}});
+  out.sample(metrics.problems.exposures, {{"kind", "DeviceExposurePolicy"}});
+  out.sample(metrics.problems.attributes, {{"kind", "DeviceAttributes"}});
+}
+
+// Verdicts that are alerted on have their series from the start.
+void tell_verdicts(Exposition& out, const std::string& driver, const policy::OutcomeCounts& counts) {
+  for (const policy::Outcome outcome : {policy::Outcome::kRefused, policy::Outcome::kBroken})
+    if (std::none_of(counts.begin(), counts.end(), [&](const auto& one) { return one.first == outcome; }))
+      out.sample(0, {{"driver", driver}, {"verdict", std::string(name_of(outcome))}});
+  for (const auto& [outcome, count] : counts)
+    out.sample(count, {{"driver", driver}, {"verdict", std::string(name_of(outcome))}});
+}
+
 void tell_devices(Exposition& out, const Report& report) {
   if (!report.summary || report.drivers.size() != 2) return;
   const policy::Summary& summary = *report.summary;
@@ -34,10 +65,8 @@ void tell_devices(Exposition& out, const Report& report) {
   out.sample(summary.devices - told, {{"standing", "unmatched"}});
   out.gauge("sliced_devices",
             "Devices, or ways in which a device is offered, by the verdict of a driver's policies.");
-  for (const auto& [outcome, count] : summary.sriov)
-    out.sample(count, {{"driver", report.drivers[0].name}, {"verdict", std::string(name_of(outcome))}});
-  for (const auto& [outcome, count] : summary.exposure)
-    out.sample(count, {{"driver", report.drivers[1].name}, {"verdict", std::string(name_of(outcome))}});
+  tell_verdicts(out, report.drivers[0].name, summary.sriov);
+  tell_verdicts(out, report.drivers[1].name, summary.exposure);
   out.gauge("sliced_entries", "Device entries that are to be published.");
   for (const Report::Driver& driver : report.drivers) out.sample(driver.entries, {{"driver", driver.name}});
 }
@@ -92,6 +121,15 @@ void tell_claims(Exposition& out, const Metrics& metrics) {
   for (const Metrics::Claims& claims : metrics.claims)
     for (const Count& one : claims.calls)
       out.sample(one.count, {{"driver", claims.driver}, {"operation", one.by}, {"result", one.result}});
+  out.gauge("sliced_prepared_claims", "Claims that are prepared on this node now.");
+  for (const Metrics::Claims& claims : metrics.claims)
+    out.sample(claims.prepared, {{"driver", claims.driver}});
+  out.histogram("sliced_prepare_duration_seconds",
+                "From the kubelet's call to prepare a claim to its answer.");
+  for (const Metrics::Claims& claims : metrics.claims)
+    out.sample(claims.prepare, {{"driver", claims.driver}});
+  out.histogram("sliced_attach_duration_seconds", "Of the CNI plugins that attach one interface to its pod.");
+  out.sample(metrics.attaches);
 }
 
 void tell_reports(Exposition& out, const Metrics& metrics) {
@@ -124,6 +162,8 @@ std::string exposition_of(const Report& report, const Metrics& metrics) {
   Exposition out;
   tell_process(out, report.version, metrics.process);
   tell_standing(out, report);
+  tell_plugin(out, report);
+  tell_problems(out, metrics);
   tell_devices(out, report);
   tell_decisions(out, metrics);
   tell_writes(out, metrics);

@@ -47,6 +47,8 @@ struct Metrics {
   struct Claims {
     std::string driver;
     std::vector<Count> calls;  // by operation
+    Durations prepare = {};    // of calls to prepare a claim, from the call to its answer
+    uint64_t prepared = 0;     // claims that are prepared now
   };
   /// Of this node's NodeDeviceReport.
   struct Reports {
@@ -60,6 +62,13 @@ struct Metrics {
   };
   /// What the kubelet was answered, a claim each time it is asked for (kubelet::CountedPreparer).
   std::vector<Claims> claims;  // empty without the kubelet plugin
+  Durations attaches;          // of an interface's CNI plugins (ADD), well or not; with the kubelet plugin
+  /// What is not used as it is written, as the node's report counts it; and policies that have a problem, by kind. 0
+  /// before the first decision.
+  struct Problems {
+    uint64_t all = 0;
+    uint64_t sriov = 0, exposures = 0, attributes = 0;  // objects of each kind
+  } problems = {};
 
   std::vector<std::pair<std::string, uint64_t>> events;  // by what became of them; empty: none are told
   std::optional<Reports> reports;                        // nullopt: nothing is reported

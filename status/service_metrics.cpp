@@ -14,6 +14,12 @@ std::string exposition_of(const AggregateMetrics& metrics) {
   out.sample(metrics.reports);
   out.gauge("sliced_aggregate_policies", "Policies whose status is kept, by kind.");
   for (const auto& [kind, count] : metrics.policies) out.sample(count, {{"kind", kind}});
+  out.gauge("sliced_aggregate_invalid_policies",
+            "Policies that have a problem and are not used as they are written.");
+  for (const auto& [kind, count] : metrics.policies) {
+    const auto invalid = metrics.invalid.find(kind);
+    out.sample(invalid == metrics.invalid.end() ? 0 : invalid->second, {{"kind", kind}});
+  }
   out.gauge("sliced_aggregate_pending", "Statuses that are to be written.");
   out.sample(metrics.pending);
   out.gauge("sliced_aggregate_yielded", "Statuses that differ and are left to another writer for a while.");

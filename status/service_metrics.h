@@ -21,6 +21,7 @@ struct AggregateMetrics {
   // Of the one that is elected, else nothing.
   uint64_t reports = 0;                      // nodes of which one has been read
   std::map<std::string, uint64_t> policies;  // by kind
+  std::map<std::string, uint64_t> invalid;   // of those: that have a problem
   uint64_t pending = 0, yielded = 0;         // statuses: to be written; left to another writer
   uint64_t leases = 0, silent = 0;           // nodes: with a Lease; whose daemon does not renew it
   uint64_t outdated = 0;                     // of each policy, nodes that have not decided by its generation

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/node_reports.h"
 #include "cli/status_page.h"
 #include "t/fixture/daemon_world.h"
 
@@ -112,6 +113,27 @@ TEST_F(StatusOfDaemon, CountsWhatItDoes) {
   cluster.set_network(fake::FakeCluster::Network::kRefused);
   run(1s);
   EXPECT_GE(ended("policies", "failed"), 1u);
+}
+
+// Red when a policy with a mistake, the commonest failure, can be alerted on by nobody.
+TEST_F(StatusOfDaemon, ProblemsAndInvalidPoliciesAreCounted) {
+  make_pf(1);
+  put_policy("good", "{configs: [{}]}");
+  start();
+  run(15s);
+  EXPECT_EQ(metrics_of(*daemon).problems.all, 0u);
+  put_policy("bad", "{configs: [{resourceFilters: [{vendor: ['8086']}]}]}");
+  put_exposure("worse", "{selector: {cel: 'device.attributes[\"dra.networking\"].pfname == \"x\"'}}");
+  run(15s);
+  const status::Metrics::Problems problems = metrics_of(*daemon).problems;
+  EXPECT_EQ(problems.sriov, 1u);
+  EXPECT_EQ(problems.exposures, 1u);
+  EXPECT_EQ(problems.attributes, 0u);
+  EXPECT_EQ(problems.all, report_head_of(*daemon, "node-a").problems.size()) << "as the report has it";
+  remove_policy("bad");
+  remove_exposure("worse");
+  run(15s);
+  EXPECT_EQ(metrics_of(*daemon).problems.all, 0u);
 }
 
 TEST(StatusText, SaysWhatIsOfferedAndWhatIsWrong) {

@@ -34,6 +34,22 @@ TEST(CountedPreparer, CountsEachAnswerByItsDriverAndPassesItOn) {
   EXPECT_EQ(counted.counts().at("b").unprepared, 1u);
 }
 
+TEST(CountedPreparer, TimesEachPrepareFromTheCallToItsAnswer) {
+  AskedPreparer behind;
+  TimePoint now{Millis{1'000}};
+  CountedPreparer counted(behind, [&] { return now; });
+  counted.prepare("a", {}, [](const PrepareAnswer&) {});
+  now += Millis{20};
+  counted.prepare("a", {}, [](const PrepareAnswer&) {});
+  now += Millis{30};
+  behind.prepares.at(0).done({});
+  behind.prepares.at(1).done({.error = "no such device"});
+  Durations wanted;
+  wanted.add(Millis{50});
+  wanted.add(Millis{30});
+  EXPECT_EQ(counted.counts().at("a").prepare, wanted);
+}
+
 TEST(CountedPreparer, MayGoBeforeItIsAnswered) {
   AskedPreparer behind;
   bool is_told = false;

@@ -14,6 +14,7 @@ AggregateMetrics whole_aggregate() {
           .is_elected = true,
           .reports = 5'000,
           .policies = {{"DeviceExposurePolicy", 2}, {"SriovResourcePolicy", 3}},
+          .invalid = {{"SriovResourcePolicy", 2}},
           .pending = 4,
           .yielded = 5,
           .leases = 4'999,
@@ -36,14 +37,17 @@ void expect_lines(const std::string& text, const std::vector<const char*>& lines
 }
 
 TEST(ServiceMetrics, OfAggregateAreWhatPrometheusReads) {
-  expect_lines(exposition_of(whole_aggregate()),
-               {"sliced_build_info{version=\"1.2.3\"} 1\n", "process_resident_memory_bytes 4096\n",
-                "sliced_ready 1\n", "sliced_aggregate_elected 1\n", "sliced_aggregate_reports 5000\n",
-                "sliced_aggregate_policies{kind=\"SriovResourcePolicy\"} 3\n", "sliced_aggregate_pending 4\n",
-                "sliced_aggregate_leases 4999\n", "sliced_aggregate_silent_nodes 9\n",
-                "sliced_aggregate_outdated_policies 10\n", "sliced_aggregate_yielded 5\n",
-                "sliced_aggregate_sums_total 6\n", "sliced_aggregate_writes_total{result=\"taken\"} 7\n",
-                "sliced_aggregate_writes_total{result=\"failed\"} 8\n"});
+  expect_lines(
+      exposition_of(whole_aggregate()),
+      {"sliced_build_info{version=\"1.2.3\"} 1\n", "process_resident_memory_bytes 4096\n", "sliced_ready 1\n",
+       "sliced_aggregate_elected 1\n", "sliced_aggregate_reports 5000\n",
+       "sliced_aggregate_policies{kind=\"SriovResourcePolicy\"} 3\n",
+       "sliced_aggregate_invalid_policies{kind=\"SriovResourcePolicy\"} 2\n",
+       "sliced_aggregate_invalid_policies{kind=\"DeviceExposurePolicy\"} 0\n", "sliced_aggregate_pending 4\n",
+       "sliced_aggregate_leases 4999\n", "sliced_aggregate_silent_nodes 9\n",
+       "sliced_aggregate_outdated_policies 10\n", "sliced_aggregate_yielded 5\n",
+       "sliced_aggregate_sums_total 6\n", "sliced_aggregate_writes_total{result=\"taken\"} 7\n",
+       "sliced_aggregate_writes_total{result=\"failed\"} 8\n"});
   EXPECT_EQ(wrong_with_metrics(exposition_of(AggregateMetrics{})), "") << "of one that is not elected";
 }
 
