@@ -43,6 +43,7 @@ class KubeletPlugin {
   /// Health may have become another: what is desired, or the host's inventory, has.
   void on_decided() { plugin_.look_at_health(); }
   const kubelet::CountedPreparer::ByDriver& counts() const { return counted_.counts(); }
+  size_t failing(const std::string& driver) const { return counted_.failing(driver); }
   /// How long the CNI plugins of an interface took, for each that was asked for (ADD), well or not.
   const Durations& attaches() const { return *attaches_; }
   const kubelet::PreparedClaims& prepared() const { return preparer_.prepared(); }

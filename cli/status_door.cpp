@@ -53,7 +53,11 @@ status::Metrics::Driver counts_of(const daemon::Offer& offer) {
   const publishers::Publisher::Counters& counters = offer.publisher().counters();
   status::Metrics::Driver out{
       .name = offer.driver(), .took = counters.took, .failed_syncs = counters.failed_syncs};
-  for (const auto& [key, count] : counters.writes)
+  // A series that begins above 0 has not grown for Prometheus: what is alerted on is there from the start.
+  auto writes = counters.writes;
+  for (const kube::Verb verb : {kube::Verb::kCreate, kube::Verb::kUpdate, kube::Verb::kDelete})
+    writes[{verb, publishers::Publisher::Answered::kRefused}];
+  for (const auto& [key, count] : writes)
     out.writes.push_back({name_of(key.first), name_of(key.second), count});
   return out;
 }
@@ -270,7 +274,8 @@ std::string StatusDoor::exposition() const {
                                  {"unprepare", "done", counts.unprepared},
                                  {"unprepare", "failed", counts.not_unprepared}},
                                 counts.prepare,
-                                prepared[driver]});
+                                prepared[driver],
+                                plugin_->failing(driver)});
   }
   if (add_metrics_) add_metrics_(metrics);
   return exposition_of(report(), metrics);

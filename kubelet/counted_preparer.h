@@ -24,6 +24,9 @@ class CountedPreparer final : public Preparer {
     Durations prepare;            // from a call to its answer, well or not
   };
   using ByDriver = std::map<std::string, Counts>;
+  /// A kubelet repeats a call that failed after some seconds; a claim that it has not asked for as long as this is forgotten.
+  static constexpr Millis kFailingFor{300'000};
+  static constexpr size_t kFailingMax = 4'096;  // of a driver; more are not told apart
 
   /// Counts are shared with the calls under way, so that an answer after this object's end is counted nowhere
   /// and harms nothing.
@@ -38,6 +41,8 @@ class CountedPreparer final : public Preparer {
                  std::function<void(std::string error)> done) override;
   /// By name; drivers without a call are not in it. The reference lasts as long as this.
   const ByDriver& counts() const { return *counts_; }
+  /// Claims whose last call to prepare failed within kFailingFor.
+  size_t failing(const std::string& driver) const;
 
  private:
   static TimePoint steady_now() { return std::chrono::time_point_cast<Millis>(Clock::now()); }
@@ -45,6 +50,9 @@ class CountedPreparer final : public Preparer {
   Preparer& behind_;
   const std::function<TimePoint()> now_;
   const std::shared_ptr<ByDriver> counts_;
+  using Failing =
+      std::map<std::string, std::map<std::string, TimePoint>>;  // by driver, then claim uid: when last
+  const std::shared_ptr<Failing> failing_ = std::make_shared<Failing>();
 };
 
 }  // namespace sliced::kubelet

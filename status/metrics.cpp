@@ -124,6 +124,10 @@ void tell_claims(Exposition& out, const Metrics& metrics) {
   out.gauge("sliced_prepared_claims", "Claims that are prepared on this node now.");
   for (const Metrics::Claims& claims : metrics.claims)
     out.sample(claims.prepared, {{"driver", claims.driver}});
+  out.gauge("sliced_failing_claims",
+            "Claims whose last call to prepare failed, within the last five minutes.");
+  for (const Metrics::Claims& claims : metrics.claims)
+    out.sample(claims.failing, {{"driver", claims.driver}});
   out.histogram("sliced_prepare_duration_seconds",
                 "From the kubelet's call to prepare a claim to its answer.");
   for (const Metrics::Claims& claims : metrics.claims)

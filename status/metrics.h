@@ -49,6 +49,7 @@ struct Metrics {
     std::vector<Count> calls;  // by operation
     Durations prepare = {};    // of calls to prepare a claim, from the call to its answer
     uint64_t prepared = 0;     // claims that are prepared now
+    uint64_t failing = 0;      // claims whose last call failed, lately
   };
   /// Of this node's NodeDeviceReport.
   struct Reports {

@@ -14,6 +14,7 @@ import (
 	core "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"sliced.test/cluster/harness"
 )
@@ -398,5 +399,36 @@ func TestPodMonitorIsOfThePods(t *testing.T) {
 	if len(container.Ports) != 1 || container.Ports[0].Name != "status" || container.Ports[0].ContainerPort != 9810 ||
 		!slices.Contains(container.Args, "--health-address=0.0.0.0:9810") {
 		t.Errorf("ports %v, arguments %v", container.Ports, container.Args)
+	}
+}
+
+// Turns red when what the operator of Prometheus and the sidecar of Grafana are given is not what the tests of alerts and dashboard judge,
+// or when it is there although nobody asked for it. (The API server here knows no PrometheusRule.)
+func TestAlertsAndDashboardAreThoseThatAreJudged(t *testing.T) {
+	for name := range objects(t, must(render())) {
+		if strings.HasPrefix(name, "PrometheusRule ") || strings.HasSuffix(name, "-dashboard") {
+			t.Errorf("%s is made by default", name)
+		}
+	}
+	made := objects(t, must(with(t, "{prometheusRule: {enabled: true, labels: {release: prometheus}}, dashboard: {enabled: true}}")))
+	text, err := os.ReadFile("../../packaging/monitoring/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(text, &file.Object); err != nil {
+		t.Fatal(err)
+	}
+	rule := made["PrometheusRule sliced"]
+	if rule == nil || rule.GetLabels()["release"] != "prometheus" || !reflect.DeepEqual(rule.Object["spec"].(M)["groups"], file.Object["groups"]) {
+		t.Errorf("the rule: %v", rule)
+	}
+	dashboard, err := os.ReadFile("../../packaging/monitoring/dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := made["ConfigMap sliced-dashboard"]
+	if config == nil || config.GetLabels()["grafana_dashboard"] != "1" || strings.TrimSpace(config.Object["data"].(M)["sliced.json"].(string)) != strings.TrimSpace(string(dashboard)) {
+		t.Error("the dashboard is another one")
 	}
 }

@@ -50,6 +50,29 @@ TEST(CountedPreparer, TimesEachPrepareFromTheCallToItsAnswer) {
   EXPECT_EQ(counted.counts().at("a").prepare, wanted);
 }
 
+// Red when one claim that a kubelet asks for again and again looks like a node on which nothing can be prepared.
+TEST(CountedPreparer, TellsHowManyClaimsFail) {
+  AskedPreparer behind;
+  TimePoint now{Millis{1'000}};
+  CountedPreparer counted(behind, [&] { return now; });
+  const auto fail = [&](const std::string& uid) {
+    counted.prepare("a", {"ns", "c", uid}, [](const PrepareAnswer&) {});
+    behind.prepares.back().done({.error = "no such device"});
+  };
+  for (int i = 0; i < 20; ++i) fail("one");
+  EXPECT_EQ(counted.failing("a"), 1u);
+  EXPECT_EQ(counted.failing("b"), 0u);
+  fail("two"), fail("three");
+  EXPECT_EQ(counted.failing("a"), 3u);
+  counted.prepare("a", {"ns", "c", "two"}, [](const PrepareAnswer&) {});
+  behind.prepares.back().done({});
+  counted.unprepare("a", {"ns", "c", "three"}, [](const std::string&) {});
+  behind.unprepares.back().done("");
+  EXPECT_EQ(counted.failing("a"), 1u);
+  now += CountedPreparer::kFailingFor + Millis{1};
+  EXPECT_EQ(counted.failing("a"), 0u) << "its pod is gone, and nobody asks any more";
+}
+
 TEST(CountedPreparer, MayGoBeforeItIsAnswered) {
   AskedPreparer behind;
   bool is_told = false;
