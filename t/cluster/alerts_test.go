@@ -187,6 +187,7 @@ func TestAlertsByWhatTheProgramsTell(t *testing.T) {
 		}
 		recorded[name] = value
 	}
+	recorded[`sliced_node_state_in_sync{job="sliced",instance="a"}`] = "1" // told only where there is the operator's object
 	names := map[string]bool{}
 	for name := range recorded {
 		family, _, _ := strings.Cut(name, "{")
@@ -240,6 +241,7 @@ func judgeAlerts(t *testing.T, recorded map[string]string) {
 		"SlicedLogLost":                 one("sliced_log_lines_lost_total", grows),
 		"SlicedNotReady":                one("sliced_ready", is(0)),
 		"SlicedNotConfigured":           one("sliced_configured", is(0)),
+		"SlicedNodeStateNotInSync":      one("sliced_node_state_in_sync", is(0)),
 		"SlicedNobodyWrites":            one("sliced_serving", is(0)),
 		"SlicedKubeletPluginWaits":      one(`sliced_kubelet_plugin state="waiting"`, is(1)),
 		"SlicedProblems":                one("sliced_problems", is(1)),
