@@ -32,6 +32,7 @@ migrate::Target target_of(const config::Options& options) {
   return target;
 }
 
+constexpr const char* kHostnameLabel = "kubernetes.io/hostname";
 constexpr const char* kOperatorsPrefix = "openshift.io";
 
 // What the files say, whatever it is.
@@ -45,8 +46,7 @@ struct Sources {
 class Reader {
  public:
   Reader(const config::Options& options, const migrate::Target& target, Sources& out)
-      : target_(target), node_prefix_(options.resource_prefix), out_(out) {
-    if (!options.resource_prefix.empty()) plugin_.resource_prefix = options.resource_prefix;
+      : target_(target), plugin_{options.resource_prefix}, node_prefix_(options.resource_prefix), out_(out) {
     if (node_prefix_.empty()) node_prefix_ = kOperatorsPrefix;
   }
 
@@ -57,6 +57,9 @@ class Reader {
     for (const auto& problem : yaml.problems) out_.complaints.error({file, problem.line}, problem.what);
     const migrate::Lines lines = split(*text, '\n');
     for (const kube::Json& document : yaml.documents) read_document(document, file, *text, lines);
+    if (out_.complaints.has_errors() && text->find("{{") != std::string::npos)
+      out_.complaints.error(
+          {file, 0}, "has {{: is this a template? Fill it in first (helm template), and give its output");
   }
 
   // What needs all files.
@@ -87,10 +90,104 @@ class Reader {
     if (migrate::is_node_policy(document)) return void(node_policies_.emplace_back(file, document));
     if (migrate::is_of_dra_driver(document))
       return migrate::read_dra_object(document, file, target_, out_.of_dra_driver, out_.complaints);
+    read_other(document, file, lines);
+  }
+
+  // An object of another kind, which may contain a configuration all the same.
+  void read_other(const kube::Json& document, const std::string& file, const migrate::Lines& lines) {
+    const migrate::Place place{file, document.line()};
     const std::string_view kind = document.text("kind");
-    out_.complaints.warning({file, document.line()},
-                            (kind.empty() ? "a document without a kind" : escaped(kind)) +
-                                " is passed over: nothing of it says which devices are offered");
+    const kube::Json* meta = document.find("metadata");
+    const std::string name(meta != nullptr ? meta->text("name") : "");
+    const std::string who = kind.empty() ? "a document without a kind"
+                                         : escaped(kind) + (name.empty() ? "" : " " + escaped(name));
+    if (const std::string group = migrate::group_of_unknown_node_policy(document); !group.empty())
+      return out_.complaints.error(
+          place,
+          who + ": group " + escaped(group) +
+              " is not known; policies of sriovnetwork.openshift.io are read. Where yours have the same fields, "
+              "write apiVersion: sriovnetwork.openshift.io/v1, and --resource-prefix as your operator has it");
+    const auto embedded = migrate::embedded_configs(document);
+    const bool is_read = kind.empty() || kind == "NicClusterPolicy" || kind == "NicNodePolicy";
+    for (const migrate::Embedded& one : embedded) {
+      const migrate::Place at{file, one.value->line()};
+      migrate::Nodes nodes;
+      if (!is_read)
+        out_.complaints.error(
+            at, who + ": " + one.path +
+                    " contains a configuration of the device plugin, and for which nodes it is "
+                    "cannot be read of this kind: give the JSON alone as FILE, or the ConfigMap that "
+                    "is made of it");
+      else if (read_nodes(document, who, file, nodes))
+        read_embedded_config(*one.value, file, who + ", " + one.path,
+                             name.empty() ? std::string("device-plugin") : name, nodes, lines, plugin_,
+                             out_.plugin, out_.complaints);
+    }
+    if (const auto path = path_of_node_policy(document, "", 0); !path.empty())
+      return out_.complaints.error(
+          place, who + ": " + path +
+                     " contains a SriovNetworkNodePolicy: give it as an object of its own (of "
+                     "a template, what it makes; of a policy of ACM, what is in the cluster)");
+    if (document.find({"sriovDevicePlugin", "resources"}) != nullptr)
+      return out_.complaints.error(
+          place, who +
+                     ": sriovDevicePlugin.resources are values of a chart: give the output of "
+                     "helm template, or the NicClusterPolicy of the cluster");
+    if (embedded.empty())
+      out_.complaints.warning(
+          place, who + " is passed over: nothing of it says which devices are offered" +
+                     (kind.empty() ? "; of values of a chart give the output of helm template" : ""));
+  }
+
+  // Of NicClusterPolicies and NicNodePolicies (Mellanox/network-operator, api/v1alpha1). False: an error was reported.
+  bool read_nodes(const kube::Json& document, const std::string& who, const std::string& file,
+                  migrate::Nodes& out) {
+    const kube::Json* labels = document.find({"spec", "nodeSelector"});
+    const kube::Json* affinity = document.find({"spec", "nodeAffinity"});
+    const migrate::Place place{file, document.line()};
+    if (labels != nullptr && !labels->is_null()) {
+      kube::FieldProblems problems;
+      (void)kube::decode_node_selector(*labels, problems);
+      if (labels->object() == nullptr || !problems.empty())
+        return out_.complaints.error(place, who + ": spec.nodeSelector is no map of labels"), false;
+      for (const auto& [key, value] : *labels->object())
+        if (value.string() != nullptr) out.labels[key] = *value.string();
+      if (out.labels.size() != labels->object()->size())
+        return out_.complaints.error(place, who + ": spec.nodeSelector wants strings: put values in quotes"),
+               false;
+    }
+    if (affinity == nullptr || affinity->is_null()) return true;
+    const kube::Json* terms = affinity->find("requiredDuringSchedulingIgnoredDuringExecution");
+    if (terms == nullptr || terms->is_null()) return true;
+    kube::FieldProblems problems;
+    (void)kube::decode_node_selector(*terms, problems);
+    if (terms->find("nodeSelectorTerms") == nullptr || !problems.empty() || !out.labels.empty())
+      return out_.complaints.error(
+                 place,
+                 who + ": spec.nodeAffinity cannot be read" +
+                     (problems.empty()
+                          ? ""
+                          : " (" + problems.begin()->field + " " + problems.begin()->what + ")") +
+                     ": give the JSON of the configuration alone, and add a nodeSelector to what is printed"),
+             false;
+    out.terms = *terms;
+    return true;
+  }
+
+  static std::string path_of_node_policy(const kube::Json& value, const std::string& path, int depth) {
+    constexpr int kDepthMax = 16;
+    if (depth > kDepthMax) return "";
+    std::string found;
+    if (value.array() != nullptr)
+      for (size_t i = 0; i < value.array()->size() && found.empty(); ++i)
+        found = path_of_node_policy((*value.array())[i], path + "[" + std::to_string(i) + "]", depth + 1);
+    if (value.object() == nullptr) return found;
+    if (depth > 0 && value.text("kind") == "SriovNetworkNodePolicy") return path;
+    for (const auto& [key, member] : *value.object()) {
+      found = path_of_node_policy(member, path + (path.empty() ? "" : ".") + escaped(key, 64), depth + 1);
+      if (!found.empty()) return found;
+    }
+    return found;
   }
 
   const migrate::Target& target_;
@@ -105,7 +202,8 @@ class Reader {
 void complain_of_all(const Complaints& complaints) {
   std::string lines;
   for (const migrate::Complaint& complaint : complaints.all()) lines += text_of(complaint) + "\n";
-  if (const size_t more = complaints.all().more(); more > 0) lines += and_more(more, "complaint") + "\n";
+  if (const size_t more = complaints.more_errors(); more > 0) lines += and_more(more, "error") + "\n";
+  if (const size_t more = complaints.more_warnings(); more > 0) lines += and_more(more, "warning") + "\n";
   std::fputs(lines.c_str(), stderr);
 }
 
@@ -156,22 +254,87 @@ migrate::Before before_of(const Sources& sources, const hotplug::InventoryPtr& i
   return migrate::by_plugin({operators_config(sources.node_policies, node)}, node);
 }
 
+// What each configuration requires of nodes that this one lacks; of those that select it nothing. all: how many there are.
+struct NodeDemands {
+  size_t all = 0;
+  std::vector<std::string> lacks;
+};
+
+NodeDemands demands_of(const Sources& sources, const kube::NodeView& node, const migrate::Target& target) {
+  NodeDemands out;
+  for (const auto* configs : {&sources.plugin, &sources.node_policies})
+    for (const Config& config : *configs) {
+      ++out.all;
+      if (const std::string lacks = config.nodes.lacks(node); !lacks.empty())
+        out.lacks.push_back(config.origin + " " + lacks);
+    }
+  for (const auto& policy : policies_among(sources.of_dra_driver, target).sriov) {
+    ++out.all;
+    const auto match = match_node(policy->node_selector, node);
+    if (!match.matched)
+      out.lacks.push_back("SriovResourcePolicy " + escaped(policy->id.name) + " requires " +
+                          escaped(match.field, 128) + " " + escaped(match.wanted, 256) +
+                          (match.found.empty() ? ", which the node lacks"
+                                               : ", and the node has " + in_quotes(match.found, 128)));
+  }
+  return out;
+}
+
+// "" where the configurations can be judged on that node: "the same" of what is for no node, or for unknown labels, says
+// nothing.
+std::string wrong_with_node(const Sources& sources, const kube::NodeView& node, bool are_labels_known,
+                            const migrate::Target& target) {
+  const NodeDemands demands = demands_of(sources, node, target);
+  const bool is_for_none = demands.lacks.size() == demands.all;
+  // A key of a ConfigMap names its node; of labels nobody knows.
+  const bool lacks_labels =
+      std::any_of(demands.lacks.begin(), demands.lacks.end(), [](const std::string& one) {
+        return one.find(" requires ") != std::string::npos && one.find("metadata.name") == std::string::npos;
+      });
+  if (!is_for_none && (are_labels_known || !lacks_labels)) return "";
+  std::vector<std::string> labels,
+      lacks(demands.lacks.begin(),
+            demands.lacks.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(demands.lacks.size(), 5)));
+  for (const auto& [key, value] : node.labels)
+    labels.push_back(escaped(key, 128) + "=" + escaped(value, 128));
+  if (demands.lacks.size() > lacks.size())
+    lacks.push_back(and_more(demands.lacks.size() - lacks.size(), "configuration"));
+  return (is_for_none ? "no configuration is for node "
+                      : std::to_string(demands.lacks.size()) + " of " + std::to_string(demands.all) +
+                            " configurations are for labels that are not given of node ") +
+         escaped(node.name) + " (labels: " + (labels.empty() ? "none" : join(labels, ", ")) +
+         "): " + join(lacks, "; ") +
+         ". Give the node's labels with --node-labels KEY=VALUE,..., another --node-name, or a snapshot of the node as --host";
+}
+
 int check_host(const config::Options& options, const Sources& sources, const std::vector<Made>& objects) {
   if (sources.kinds() > 1)
     return complain(
                "--check compares with one way of offering devices, and the files are of several: check them one "
                "after the other"),
            kExitError;
+  kube::NodeView node{options.node_name, options.node_labels};
+  node.labels.try_emplace(kHostnameLabel, node.name);  // as the kubelet sets it, unless it is overridden
+  const migrate::Target target = target_of(options);
+  if (const std::string wrong = wrong_with_node(sources, node, !options.node_labels.empty(), target);
+      !wrong.empty())
+    return complain(wrong), kExitError;
   auto process = Process::open_host_only(options);
   if (!process) return complain(process.error().what), kExitError;
   const hotplug::InventoryPtr inventory = read_host_once(**process);
   if (inventory == nullptr) return (*process)->leave(kExitError);
-  const kube::NodeView node{options.node_name, options.node_labels};
-  const migrate::Target target = target_of(options);
   const auto rows = compare(before_of(sources, inventory, node, target), objects, inventory, node, target);
   const bool is_same =
       std::all_of(rows.begin(), rows.end(), [](const Compared& row) { return row.is_same(); });
   const bool is_printed = print(text_of(rows, options.output));
+  const bool has_lost_nics = std::any_of(rows.begin(), rows.end(), [&](const Compared& row) {
+    const hotplug::HostDevice* device = inventory->devices.find(row.device);
+    return row.after.empty() && device != nullptr && device->type != hotplug::DeviceType::kVf;
+  });
+  if (has_lost_nics && options.form != config::PolicyForm::kExposure)
+    complain(
+        "functions without a PF, as in a VM, and PFs are not offered by SriovResourcePolicies: --as exposure offers "
+        "them");
   return (*process)->leave(!is_printed ? kExitError : is_same ? kExitSame : kExitChanges);
 }
 

@@ -82,6 +82,32 @@ void look_at_nodes(DraPolicy& in, const Json& spec) {
   }
 }
 
+// What the first versions called rootDevices was the bridge above the PF (host.go, GetParentPciAddress), and a policy
+// compares it with the PF.
+void refuse_root_devices(DraPolicy& in, const Json& object) {
+  const Json* spec = object.find("spec");
+  if (spec == nullptr) return;
+  for (const Json& config : list_in(*spec, "configs"))
+    for (const Json& filter : list_in(config, "resourceFilters"))
+      if (!list_in(filter, "rootDevices").empty())
+        in.complaints.error(
+            {in.file, filter.find("rootDevices")->line()},
+            in.who +
+                ": rootDevices of a SriovResourceFilter is the PCI bridge above the PF, which no policy "
+                "selects by: write the addresses of the PFs below it as pfPciAddresses (ls "
+                "/sys/bus/pci/devices/BRIDGE/), or their names as pfNames");
+}
+
+// sliced reads the policies of one namespace, as dra-driver-sriov does.
+void move_to_namespace(DraPolicy& in, const Json& object, const std::string& to, Json& meta) {
+  const std::string from(meta.text("namespace"));
+  if (from == to) return;
+  if (!from.empty())
+    in.warn(object, "is in namespace " + escaped(from) + ", where sliced does not look: it is printed for " +
+                        escaped(to) + "; for another namespace say --namespace");
+  meta.set("namespace", to);
+}
+
 void look_at_policy(DraPolicy& in, const Json& object) {
   const Json* spec = object.find("spec");
   if (spec == nullptr || spec->object() == nullptr) return;
@@ -136,9 +162,12 @@ void read_dra_object(const Json& object, const std::string& file, const Target& 
   const Place place{file, object.line()};
   const bool is_filter = object.text("kind") == kFilterKind;
   const std::string kind(is_filter ? kube::kSriovResourcePolicies.kind : object.text("kind"));
-  const auto meta = own_metadata(object, is_filter);
+  auto meta = own_metadata(object, is_filter);
   if (!meta) return complaints.error(place, std::string(object.text("kind")) + ": " + meta.error().what);
   const std::string name = escaped(meta->text("name"));
+  DraPolicy in{file, std::string(object.text("kind")) + " " + name, complaints};
+  move_to_namespace(in, object, target.namespace_, *meta);
+  if (is_filter) refuse_root_devices(in, object);
   Made made{{"From " + escaped(file) + ":" + std::to_string(object.line()) + ", " +
              std::string(object.text("kind")) + " " + name + "."},
             Json::Object{}};
@@ -146,7 +175,6 @@ void read_dra_object(const Json& object, const std::string& file, const Target& 
   made.object.set("kind", kind);
   made.object.set("metadata", *meta);
   if (const Json* spec = object.find("spec")) made.object.set("spec", *spec);
-  DraPolicy in{file, std::string(object.text("kind")) + " " + name, complaints};
   if (kind == kube::kSriovResourcePolicies.kind) look_at_policy(in, object);
   std::vector<Made> one{std::move(made)};
   check(one, target, place, complaints);

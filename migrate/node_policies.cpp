@@ -13,10 +13,27 @@ namespace {
 using kube::Json;
 
 constexpr std::string_view kGroup = "sriovnetwork.openshift.io/";
+constexpr std::string_view kKind = "SriovNetworkNodePolicy";
 constexpr std::string_view kDefaultPolicy = "default";
 constexpr size_t kPoliciesOfAResourceMax = 64;  // each is compared with each
 
+// Of api/v1 of the operator. What a policy says beside these the API server drops.
+constexpr std::initializer_list<std::string_view> kSpecFields = {
+    "resourceName",      "nodeSelector", "priority",     "mtu",         "numVfs",   "nicSelector",
+    "deviceType",        "isRdma",       "needVhostNet", "eSwitchMode", "vdpaType", "excludeTopology",
+    "externallyManaged", "linkType",     "bridge"};
+constexpr std::initializer_list<std::string_view> kNicFields = {"vendor", "deviceID", "rootDevices",
+                                                                "pfNames", "netFilter"};
+
+bool is_one_of(std::string_view field, std::initializer_list<std::string_view> fields) {
+  return std::find(fields.begin(), fields.end(), field) != fields.end();
+}
+
 bool is_id(std::string_view text) { return text.size() == 4 && parse_hex(text) && lower(text) == text; }
+
+constexpr std::string_view kGiveDevicePluginConfig =
+    "give the ConfigMap device-plugin-config, which the operator makes of its policies, in place of them (kubectl -n "
+    "sriov-network-operator get configmap device-plugin-config -o yaml)";
 
 // One policy, field by field.
 class PolicyReader {
@@ -29,26 +46,34 @@ class PolicyReader {
     config_.place = {file, object.line()};
     config_.origin = who_;
     config_.name = dns_name_of(name_);
+    config_.has_own_name = true;
   }
   const std::string& name() const { return name_; }
 
   Config read(const Json& spec, const std::string& prefix, const VfIds& ids) {
+    refuse_unknown(spec, "spec", kSpecFields, "spec.nicSelector", kNicFields);
     read_nodes(spec);
-    const Json* priority = spec.find("priority");
-    if (priority != nullptr && priority->integer() != nullptr) config_.priority = *priority->integer();
-    Resource resource{.place = config_.place, .name = prefix + "/" + std::string(spec.text("resourceName"))};
-    if (const std::string wrong = wrong_with_resource_name(resource.name); !wrong.empty())
+    config_.priority = integer(spec, "priority");
+    check_what_is_about_making_vfs(spec);
+    Resource resource{.place = config_.place, .name = prefix + "/" + text(spec, "resourceName")};
+    if (const std::string wrong = wrong_with_resource_name(resource.name);
+        !wrong.empty() && is_text(spec, "resourceName"))
       error(spec, "resourceName", "is " + in_quotes(spec.text("resourceName"), 64) + ": " + wrong);
-    if (!spec.text("vdpaType").empty())
+    if (!text(spec, "vdpaType").empty())
       error(spec, "vdpaType", "is not supported: there are no vDPA devices");
-    resource.gives_vfio = spec.text("deviceType") == "vfio-pci";
+    const std::string type = text(spec, "deviceType");
+    if (!type.empty() && type != "netdevice" && type != "vfio-pci")
+      error(spec, "deviceType", "is " + in_quotes(type, 64) + ", expected netdevice or vfio-pci");
+    resource.gives_vfio = type == "vfio-pci";
     resource.gives_vhost = is_true(spec, "needVhostNet");
     Selector selector{.place = config_.place, .needs_rdma = is_true(spec, "isRdma")};
     read_link_type(spec, resource.gives_vfio, selector);
     if (const Json* nics = spec.find("nicSelector"); nics != nullptr && nics->object() != nullptr)
       read_nics(*nics, spec, ids, selector);
-    else
+    else if (nics == nullptr || nics->is_null())
       error(spec, "nicSelector", "is missing");
+    else
+      error(spec, "nicSelector", wrong_type(*nics, "a map"));
     resource.selectors.push_back(std::move(selector));
     config_.resources.push_back(std::move(resource));
     return std::move(config_);
@@ -60,16 +85,62 @@ class PolicyReader {
     complaints_.error({file_, at != nullptr ? at->line() : in.line()},
                       who_ + ": spec." + std::string(field) + " " + what);
   }
+  static std::string wrong_type(const Json& value, std::string_view wanted) {
+    return "is a " + std::string(value.kind_name()) + ", expected " + std::string(wanted) +
+           (wanted == "a string" && value.kind_name() == "number" ? ": put it in quotes" : "");
+  }
+  static const Json* member(const Json& in, std::string_view field) {
+    const Json* value = in.find(field);
+    return value == nullptr || value->is_null() ? nullptr : value;
+  }
+  // other: the map into which a field may belong that is unknown here.
+  void refuse_unknown(const Json& in, const std::string& path, std::initializer_list<std::string_view> fields,
+                      const std::string& other, std::initializer_list<std::string_view> fields_of_other) {
+    for (const auto& [key, value] : *in.object()) {
+      if (is_one_of(key, fields)) continue;
+      const std::string near = nearest(key, fields), near_other = nearest(key, fields_of_other);
+      complaints_.error(
+          {file_, value.line()},
+          who_ + ": " + path + "." + escaped(key, 64) +
+              " is no field of a SriovNetworkNodePolicy, so that it selects nothing: " +
+              (is_one_of(key, fields_of_other) ? "move it to " + other
+               : !near.empty()                 ? "write " + near + " if that is meant, or delete it"
+               : !near_other.empty() ? "write " + other + "." + near_other + " if that is meant, or delete it"
+                                     : "delete it"));
+    }
+  }
+  static bool is_text(const Json& in, std::string_view field) {
+    const Json* value = member(in, field);
+    return value == nullptr || value->string() != nullptr;
+  }
+  std::string text(const Json& spec, std::string_view field) {
+    if (!is_text(spec, field)) error(spec, field, wrong_type(*spec.find(field), "a string"));
+    return std::string(spec.text(field));
+  }
+  int64_t integer(const Json& spec, std::string_view field) {
+    const Json* value = member(spec, field);
+    if (value == nullptr) return 0;
+    if (value->integer() == nullptr) error(spec, field, wrong_type(*value, "an integer"));
+    return value->integer() != nullptr ? *value->integer() : 0;
+  }
   bool is_true(const Json& spec, std::string_view field) {
-    const Json* value = spec.find(field);
-    if (value == nullptr || value->is_null()) return false;
-    if (value->boolean() == nullptr)
-      error(spec, field, "is a " + std::string(value->kind_name()) + ", wants true or false");
+    const Json* value = member(spec, field);
+    if (value == nullptr) return false;
+    if (value->boolean() == nullptr) error(spec, field, wrong_type(*value, "true or false"));
     return value->boolean() != nullptr && *value->boolean();
   }
+  // Nothing of these is carried over; a wrong type may still be a field that was meant as another one.
+  void check_what_is_about_making_vfs(const Json& spec) {
+    for (const char* field : {"mtu", "numVfs"}) (void)integer(spec, field);
+    for (const char* field : {"excludeTopology", "externallyManaged"}) (void)is_true(spec, field);
+    (void)text(spec, "eSwitchMode");
+    if (const Json* bridge = member(spec, "bridge"); bridge != nullptr && bridge->object() == nullptr)
+      error(spec, "bridge", wrong_type(*bridge, "a map"));
+  }
   void read_nodes(const Json& spec) {
-    const Json* nodes = spec.find("nodeSelector");
-    if (nodes == nullptr || nodes->object() == nullptr) return;
+    const Json* nodes = member(spec, "nodeSelector");
+    if (nodes == nullptr) return;
+    if (nodes->object() == nullptr) return error(spec, "nodeSelector", wrong_type(*nodes, "a map of labels"));
     for (const auto& [key, value] : *nodes->object()) {
       if (value.string() != nullptr)
         config_.nodes.labels[key] = *value.string();
@@ -80,7 +151,7 @@ class PolicyReader {
   }
   // Of what is bound to vfio-pci the operator asks for no type: the plugin could not tell it.
   void read_link_type(const Json& spec, bool is_vfio, Selector& out) {
-    const std::string type = lower(spec.text("linkType"));
+    const std::string type = lower(text(spec, "linkType"));
     if (type.empty() || is_vfio) return;
     if (type == "eth" || type == "ib")
       out.link_types.push_back(type == "eth" ? "ethernet" : "infiniband");
@@ -88,46 +159,75 @@ class PolicyReader {
       error(spec, "linkType", "is " + in_quotes(type, 32) + ", wants eth or ib");
   }
   void read_nics(const Json& nics, const Json& spec, const VfIds& ids, Selector& out) {
+    refuse_unknown(nics, "spec.nicSelector", kNicFields, "spec", kSpecFields);
+    for (const char* field : {"vendor", "deviceID", "netFilter"})
+      if (!is_text(nics, field)) error_in(nics, field, wrong_type(*nics.find(field), "a string"));
     if (const std::string vendor(nics.text("vendor")); !vendor.empty()) {
       out.vendors.push_back(vendor);
       if (!is_id(vendor))
         error_in(nics, "vendor", "is " + in_quotes(vendor, 32) + ", wants four hexadecimal digits");
     }
     read_device(nics, spec, ids, out);
-    for (const bool is_address : {false, true}) {
-      const std::string field = is_address ? "rootDevices" : "pfNames";
-      const Json* list = nics.find(field);
-      if (list == nullptr || list->array() == nullptr) continue;
-      if (list->array()->size() > kEntriesMax) {
-        error_in(nics, field,
-                 "has " + std::to_string(list->array()->size()) + " entries, at most " +
-                     std::to_string(kEntriesMax) + " can be said: split the policy in two");
-        continue;
-      }
-      for (const Json& item : *list->array())
-        read_pf_entry(item.string() != nullptr ? *item.string() : "", is_address, who_ + ": spec.nicSelector",
-                      {file_, item.line()}, is_address ? out.root_devices : out.pf_names, complaints_);
-    }
+    for (const bool is_address : {false, true}) read_pfs(nics, is_address, out);
     if (!nics.text("netFilter").empty())
-      error_in(nics, "netFilter", "is not known of devices: name the PFs by pfNames or rootDevices");
+      error_in(
+          nics, "netFilter",
+          "selects functions in a VM by the cloud's network, and the policy does not say which these are: " +
+              std::string(kGiveDevicePluginConfig));
+    if (nics.object()->empty())
+      error_in(
+          nics, "",
+          "is empty, which the operator's webhook refuses: name a vendor, deviceID, pfNames or rootDevices");
+  }
+  void read_pfs(const Json& nics, bool is_address, Selector& out) {
+    const std::string field = is_address ? "rootDevices" : "pfNames";
+    const Json* list = member(nics, field);
+    if (list == nullptr) return;
+    if (list->array() == nullptr) return error_in(nics, field, wrong_type(*list, "a list of strings"));
+    if (list->array()->size() > kEntriesMax)
+      return error_in(nics, field,
+                      "has " + std::to_string(list->array()->size()) + " entries, at most " +
+                          std::to_string(kEntriesMax) + " can be said: split the policy in two");
+    for (const Json& item : *list->array())
+      read_pf_entry(item.string() != nullptr ? *item.string() : "", is_address, who_ + ": spec.nicSelector",
+                    {file_, item.line()}, is_address ? out.root_devices : out.pf_names, complaints_);
   }
   // The device is the PF; the plugin is told of the VFs'.
   void read_device(const Json& nics, const Json& spec, const VfIds& ids, Selector& out) {
     const std::string pf(nics.text("deviceID"));
     if (pf.empty()) return;
+    if (!is_id(pf))
+      return error_in(nics, "deviceID",
+                      "is " + in_quotes(pf, 32) + ", wants four hexadecimal digits in lower case");
     const Json* vfs = spec.find("numVfs");
-    if (vfs != nullptr && vfs->integer() != nullptr && *vfs->integer() == 0) return out.devices.push_back(pf);
+    if (vfs == nullptr || (vfs->integer() != nullptr && *vfs->integer() == 0))
+      return out.devices.push_back(pf);
     const auto vf = ids.find(pf);
     if (vf != ids.end()) return out.devices.push_back(vf->second);
-    error_in(nics, "deviceID",
-             "is " + in_quotes(pf, 32) +
-                 ", of PFs, and which VFs they have only the operator knows: give its ConfigMap "
-                 "supported-nic-ids as another FILE, or name the PFs by pfNames or rootDevices");
+    if (ids.empty())
+      return error_in(
+          nics, "deviceID",
+          "is " + in_quotes(pf, 32) +
+              ", of PFs, and which VFs they have only the operator knows: give its ConfigMap "
+              "supported-nic-ids as another FILE, or name the PFs by pfNames or rootDevices; in a VM, "
+              "whose functions have no PF, " +
+              std::string(kGiveDevicePluginConfig));
+    const auto of_vf =
+        std::find_if(ids.begin(), ids.end(), [&](const auto& one) { return one.second == pf; });
+    error_in(
+        nics, "deviceID",
+        "is " + in_quotes(pf, 32) + ", and supported-nic-ids has no PF with this id" +
+            (of_vf != ids.end() ? ", but VFs with it, of PF " + of_vf->first + ": write " + of_vf->first +
+                                      " if these are meant"
+                                : "") +
+            "; the operator's plugin selects by no device id then: delete deviceID if that is right, or add "
+            "the PF to supported-nic-ids");
   }
   void error_in(const Json& nics, std::string_view field, const std::string& what) {
     const Json* at = nics.find(field);
-    complaints_.error({file_, at != nullptr ? at->line() : nics.line()},
-                      who_ + ": spec.nicSelector." + std::string(field) + " " + what);
+    complaints_.error(
+        {file_, at != nullptr ? at->line() : nics.line()},
+        who_ + ": spec.nicSelector" + (field.empty() ? "" : ".") + std::string(field) + " " + what);
   }
 
   const std::string& file_;
@@ -189,19 +289,22 @@ bool shares_a_pf(const Sorted::Pfs& one, const Sorted::Pfs& other) {
 
 void check_pair(const Config& a, const Config& b, const Sorted& sorted_a, const Sorted& sorted_b,
                 Complaints& complaints) {
+  if (a.nodes.is_disjoint(b.nodes)) return;  // no node's plugin has both
   const Difference differ = difference(selector_of(a), selector_of(b));
   const std::string who = b.origin + ": resource " + escaped(only(b).name) + " is also that of " + a.origin;
-  if (selector_of(a).needs_rdma != selector_of(b).needs_rdma || only(a).gives_vhost != only(b).gives_vhost ||
-      only(a).gives_vfio != only(b).gives_vfio)
-    complaints.error(
-        b.place,
-        who + ", and they differ in isRdma, needVhostNet or deviceType: give one another resourceName");
+  if (selector_of(a).needs_rdma != selector_of(b).needs_rdma)
+    complaints.error(b.place,
+                     who +
+                         ", and they differ in isRdma. On a node that both select the operator asks for it "
+                         "as the first of them does: set it in both or in none, give one another "
+                         "resourceName, or have their nodeSelectors differ in the value of a label");
   else if (differ.is_lopsided)
     complaints.error(
         b.place,
         who +
-            ", and one sets a field of nicSelector, or linkType, that the other does not. The operator "
-            "asks both for it: set it in both, or in none");
+            ", and one sets a field of nicSelector, or linkType, that the other does not. On a node that "
+            "both select the operator asks both for it: set it in both, or in none, or have their "
+            "nodeSelectors differ in the value of a label");
   else if (shares_a_pf(sorted_a.pf_names, sorted_b.pf_names) ||
            shares_a_pf(sorted_a.root_devices, sorted_b.root_devices))
     complaints.warning(
@@ -231,10 +334,51 @@ void check_group(const std::vector<const Config*>& group, Complaints& complaints
   }
 }
 
+// The operator asks a resource where its first policy on a node is, for all its policies. So a later policy of a resource
+// goes to where the first one is, if that one is on each node that the later one selects.
+// Returns whether any policy has another place.
+bool gather_resources(std::vector<Config>& configs, Complaints& complaints) {
+  std::vector<Config> out;
+  bool is_moved = false;
+  for (Config& config : configs) {
+    const auto is_other = [&](const Config& one) { return only(one).name != only(config).name; };
+    const auto first = std::find_if(out.begin(), out.end(), [&](const Config& one) {
+      return !is_other(one) && !one.nodes.is_disjoint(config.nodes);
+    });
+    const auto between = std::find_if(first, out.end(), [&](const Config& one) {
+      return is_other(one) && !one.nodes.is_disjoint(config.nodes) && !one.nodes.is_disjoint(first->nodes);
+    });
+    if (between == out.end()) {
+      out.push_back(std::move(config));
+    } else if (first->nodes.covers(config.nodes)) {
+      out.insert(std::find_if(first, out.end(), is_other), std::move(config));
+      is_moved = true;
+    } else {
+      complaints.error(
+          config.place,
+          config.origin + ": resource " + escaped(only(config).name) + " is also that of " + first->origin +
+              ", and " + between->origin +
+              " comes between them by priority. On nodes that all select the operator asks both at the "
+              "place of the first, and on others it does not: give them priorities that follow each "
+              "other, or the same nodeSelector");
+      out.push_back(std::move(config));
+    }
+  }
+  configs = std::move(out);
+  return is_moved;
+}
+
 }  // namespace
 
 bool is_node_policy(const Json& object) {
-  return object.text("kind") == "SriovNetworkNodePolicy" && object.text("apiVersion").starts_with(kGroup);
+  return object.text("kind") == kKind && object.text("apiVersion").starts_with(kGroup);
+}
+
+std::string group_of_unknown_node_policy(const Json& object) {
+  if (object.text("kind") != kKind || is_node_policy(object)) return "";
+  const std::string_view api = object.text("apiVersion");
+  const std::string_view group = api.substr(0, api.find('/'));
+  return group.empty() ? "(none)" : std::string(group);
 }
 
 bool is_nic_ids(const Json& object) {
@@ -274,6 +418,9 @@ void order_node_policies(std::vector<Config>& configs, Complaints& complaints) {
   std::map<std::string_view, std::vector<const Config*>> groups;
   for (const Config& config : configs) groups[only(config).name].push_back(&config);
   for (const auto& [name, group] : groups) check_group(group, complaints);
+  if (!gather_resources(configs, complaints)) return;
+  auto priority = static_cast<int64_t>(configs.size());
+  for (Config& config : configs) config.priority = priority--;
 }
 
 Config operators_config(const std::vector<Config>& configs, const kube::NodeView& node) {

@@ -15,6 +15,9 @@ namespace sliced::migrate {
 using VfIds = std::map<std::string, std::string>;
 
 bool is_node_policy(const kube::Json& object);
+/// Returns the API group of a SriovNetworkNodePolicy of another operator than sriovnetwork.openshift.io; "" of any other
+/// object. Such policies (sriovnetwork.k8s.cni.cncf.io of Google Distributed Cloud and Alauda) are not read.
+std::string group_of_unknown_node_policy(const kube::Json& object);
 bool is_nic_ids(const kube::Json& object);
 /// Adds to `out`; a line that is none is an error: "VENDOR PF VF", four hexadecimal digits each. Of one PF id
 /// the first line counts.
@@ -22,12 +25,15 @@ void read_nic_ids(const kube::Json& object, const std::string& file, VfIds& out,
 
 /// Adds a configuration for the policy; the one that is named default is none, as the operator has it.
 /// prefix: of the resource, "openshift.io" as a rule.
-/// Of spec are read nodeSelector, priority, resourceName, deviceType, isRdma, needVhostNet, linkType,
+/// A field that the operator's API does not know, and one of a wrong type, are errors.
+/// Of spec are used nodeSelector, priority, resourceName, deviceType, isRdma, needVhostNet, linkType,
 /// vdpaType (an error), nicSelector, and numVfs for what deviceID means: with 0 VFs it is the PF's own.
 void read_node_policy(const kube::Json& object, const std::string& file, const std::string& prefix,
                       const VfIds& ids, std::vector<Config>& out, Complaints& complaints);
-/// Puts them in the order in which the operator asks them, and looks at those that share a resource: it makes one selector
-/// of theirs, field by field, which is not the same unless they differ in one.
+/// Puts them in the order in which the operator asks them on each node. Where a resource has several policies the operator
+/// asks all of them where the first is; if that changes the order, priorities are numbered again.
+/// Compares those that share a resource and may share a node: the operator makes one selector of theirs, field by field,
+/// which is not the same unless they differ in one.
 void order_node_policies(std::vector<Config>& configs, Complaints& complaints);
 
 /// What the operator gives its plugin on that node: of those that share a resource, one selector with all

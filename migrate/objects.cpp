@@ -20,6 +20,10 @@ constexpr size_t kConfigsMax = 64;        // of a SriovResourcePolicy
 constexpr size_t kFiltersMax = 64;        // of a config
 constexpr int64_t kFirstPriority = 1000;  // of DeviceExposurePolicies
 constexpr std::string_view kMultusName = "k8s.cni.cncf.io/resourceName";
+// Of functions that hypervisors make: virtio, Amazon, Google, Microsoft, VMware.
+constexpr std::initializer_list<std::string_view> kVendorsOfVms = {"1af4", "1d0f", "1ae0", "1414", "15ad"};
+constexpr std::initializer_list<std::string_view> kDriversOfVms = {
+    "virtio_net", "virtio-pci", "ena", "gve", "hv_netvsc", "mana", "vmxnet3"};
 constexpr std::string_view kApiOfClasses = "resource.k8s.io/v1";
 
 Json list_of(const std::vector<std::string>& texts) { return Json::Array(texts.begin(), texts.end()); }
@@ -67,6 +71,7 @@ void add_filters(const Selector& selector, Json::Array& out) {
 Json node_selector_of(const Nodes& nodes) {
   Json::Object labels;
   for (const auto& [key, value] : nodes.labels) labels.emplace_back(key, value);
+  if (!nodes.terms.is_null()) return nodes.terms;
   if (nodes.name.empty()) return labels;
   Json field = Json::Object{};
   field.set("key", "metadata.name");
@@ -96,7 +101,8 @@ class Maker {
  public:
   Maker(const std::vector<Config>& configs, const Target& target, Complaints& complaints)
       : configs_(configs), target_(target), complaints_(complaints) {
-    is_exposure_ = target.form == Form::kExposure || (target.form == Form::kAuto && asks_rdma());
+    is_exposure_ = target.form == Form::kExposure ||
+                   (target.form == Form::kAuto && (asks_rdma() || names_functions_without_pf()));
     driver_ = is_exposure_ ? target.exposure_driver : target.sriov_driver;
   }
 
@@ -124,6 +130,23 @@ class Maker {
     return false;
   }
 
+  // SriovResourcePolicies offer VFs of PFs alone, and in a VM no function has a PF. Addresses may be of either.
+  bool names_functions_without_pf() const {
+    const auto is_any = [](const std::vector<std::string>& list, std::initializer_list<std::string_view> of) {
+      return std::any_of(list.begin(), list.end(), [&](const std::string& one) {
+        return std::find(of.begin(), of.end(), one) != of.end();
+      });
+    };
+    for (const Config& config : configs_)
+      for (const Resource& resource : config.resources)
+        for (const Selector& selector : resource.selectors)
+          if (selector.pf_names.empty() && selector.root_devices.empty() &&
+              (!selector.pci_addresses.empty() || is_any(selector.vendors, kVendorsOfVms) ||
+               is_any(selector.drivers, kDriversOfVms)))
+            return true;
+    return false;
+  }
+
   void publish(const Resource& resource) {
     const auto found = by_name_.find(resource.name);
     if (found == by_name_.end()) {
@@ -136,9 +159,11 @@ class Maker {
     }
     Published& published = published_[found->second];
     published.places.push_back(resource.place);
-    if (published.has_vhost != resource.gives_vhost || published.has_vfio != resource.gives_vfio)
+    // Without it in the class the driver that a device has decides whether pods get /dev/vfio.
+    published.has_vfio &= resource.gives_vfio;
+    if (published.has_vhost != resource.gives_vhost)
       complaints_.error(resource.place, "resource " + escaped(resource.name) +
-                                            " differs in needVhostNet, or in being of vfio-pci, from " +
+                                            " differs in needVhostNet from " +
                                             describe(published.places.front()) +
                                             ": a DeviceClass says that for all nodes; give one another name");
   }
@@ -212,7 +237,8 @@ class Maker {
     if (!config.nodes.name.empty()) priority_ = kFirstPriority;  // no other configuration is for that node
     for (const Resource& resource : config.resources) {
       const Published& published = published_of(resource);
-      const std::string suffix = config.nodes.name.empty() ? "" : "-" + config.nodes.name;
+      // Several configurations may have the resource, in this run or in one for another file.
+      const std::string suffix = config.has_own_name ? "-" + config.name : "";
       Json object =
           object_of(kube::api_version(kube::kDeviceExposurePolicies), kube::kDeviceExposurePolicies.kind,
                     dns_name_of(published.object_name + suffix, 253));
@@ -328,9 +354,7 @@ void check(const std::vector<Made>& objects, const Target& target, const Place& 
     const std::string_view kind = made.object.text("kind");
     const std::string who = std::string(kind) + " " + escaped(made.object.find("metadata")->text("name"));
     if (!keys.insert(who).second)
-      complaints.error(
-          place,
-          who + " comes of two things: give one of them another name, or migrate them one after the other");
+      complaints.error(place, who + " comes of two objects of one name: rename one of them in the file");
     policy::Problems problems;
     if (kind == kube::kSriovResourcePolicies.kind)
       problems = problems_of(policy::decode_sriov_policy(made.object));

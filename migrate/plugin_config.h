@@ -27,10 +27,24 @@ bool is_plugin_config_map(const kube::Json& object);
 /// does. At most 1,000 resources in one configuration, as many as there are priorities of DeviceExposurePolicies.
 void read_plugin_config(const std::string& file, std::string_view text, const PluginSettings& settings,
                         std::vector<Config>& out, Complaints& complaints);
-/// Adds what each key of the ConfigMap says: config.json is for every node, any other key for the node of that
-/// name (docs/config-file of the plugin). lines: of the file, which tell where those of a block stand.
+/// Adds what each key of the ConfigMap says. config.json, and the only key whatever its name, is for every node; of several
+/// keys each is for the node of that name (docs/config-file of the plugin). A ConfigMap that the SR-IOV network operator
+/// writes has a key for each node, and resources of openshift.io.
+/// lines: of the file, which tell where those of a block stand.
 void read_plugin_config_map(const kube::Json& object, const std::string& file, const Lines& lines,
                             const PluginSettings& settings, std::vector<Config>& out, Complaints& complaints);
+
+/// A configuration in an object of another kind, or in the values of a chart: a text with its JSON, or a map with
+/// resourceList. path: "spec.sriovDevicePlugin.config". value: of the document.
+struct Embedded {
+  std::string path;
+  const kube::Json* value;
+};
+std::vector<Embedded> embedded_configs(const kube::Json& value, const std::string& path = "", int depth = 0);
+/// Adds it for these nodes. name: of the objects that are made of it.
+void read_embedded_config(const kube::Json& value, const std::string& file, const std::string& origin,
+                          const std::string& name, const Nodes& nodes, const Lines& lines,
+                          const PluginSettings& settings, std::vector<Config>& out, Complaints& complaints);
 
 /// A node has one configuration of the plugin: two for the same are an error.
 void check_one_config_a_node(const std::vector<Config>& configs, Complaints& complaints);

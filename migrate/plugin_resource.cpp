@@ -179,6 +179,19 @@ bool read_unsupported(Fields& in, const Json& value, std::string_view field) {
   return true;
 }
 
+// field: in lower case.
+bool is_of_resource(std::string_view field) {
+  constexpr std::string_view kOfResource[] = {"resourcename", "resourceprefix", "devicetype",
+                                              "excludetopology", "additionalinfo"};
+  return std::find(std::begin(kOfResource), std::end(kOfResource), field) != std::end(kOfResource);
+}
+bool is_of_selector(std::string_view field) {
+  constexpr std::string_view kOfSelector[] = {
+      "vendors", "devices",      "drivers",     "pciaddresses", "pfnames", "rootdevices", "linktypes",
+      "isrdma",  "needvhostnet", "acpiindexes", "ddpprofiles",  "pkeys",   "vdpatype",    "auxtypes"};
+  return std::find(std::begin(kOfSelector), std::end(kOfSelector), field) != std::end(kOfSelector);
+}
+
 // needs_vhost: what the selector says of it.
 void read_field(Fields& in, const std::string& key, const Json& value, Selector& out, bool& needs_vhost) {
   const std::string field = lower(key);
@@ -200,6 +213,11 @@ void read_field(Fields& in, const std::string& key, const Json& value, Selector&
     out.needs_rdma = in.boolean(value, "isRdma");
   else if (field == "needvhostnet")
     needs_vhost = in.boolean(value, "needVhostNet");
+  else if (is_of_resource(field))
+    in.error(
+        value, escaped(key, 64),
+        "is a field of the resource, beside selectors: the plugin passes over it here; move it there if it is meant, "
+        "or delete it");
   else if (!read_unsupported(in, value, field)) {
     const std::string near = nearest(key, {"vendors", "devices", "drivers", "pciAddresses", "pfNames",
                                            "rootDevices", "linkTypes", "isRdma", "needVhostNet"});
@@ -220,20 +238,15 @@ void refuse_twice(Fields& in, const Json& object) {
 // What pods get beside the device is said of a class, and so of all selectors of a resource. vhost: how many of them want
 // that.
 void check_together(Fields& in, const Json& value, size_t vhost, Resource& resource) {
-  size_t vfio = 0, vfio_alone = 0;
+  size_t vfio_alone = 0;
   for (const Selector& selector : resource.selectors) {
     const auto& drivers = selector.drivers;
-    const bool has = std::find(drivers.begin(), drivers.end(), "vfio-pci") != drivers.end();
-    vfio += has;
-    vfio_alone += has && drivers.size() == 1;
+    vfio_alone += drivers.size() == 1 && drivers.front() == "vfio-pci";
   }
   const size_t all = resource.selectors.size();
-  resource.gives_vfio = vfio > 0;
+  // Else the driver that a device has at allocation decides, as with the plugin.
+  resource.gives_vfio = vfio_alone == all;
   resource.gives_vhost = vhost > 0;
-  if (vfio > 0 && vfio_alone < all)
-    in.error(value, "selectors",
-             "have vfio-pci beside other drivers: a DeviceClass says whether its pods get /dev/vfio, "
-             "for all its devices; make two resources of it");
   if (vhost > 0 && vhost < all)
     in.error(value, "selectors",
              "differ in needVhostNet: a DeviceClass says that for all its devices; make two "
@@ -270,6 +283,19 @@ void read_selectors(Fields& in, const Json& value, Resource& out) {
   check_together(in, value, vhost, out);
 }
 
+void refuse_field(Fields& in, const std::string& key, const Json& value) {
+  const std::string near = nearest(key, {"resourceName", "resourcePrefix", "deviceType", "excludeTopology",
+                                         "additionalInfo", "selectors"});
+  std::string what = "is a field that the plugin passes over: ";
+  if (is_of_selector(lower(key)))
+    what = "belongs into selectors: the plugin passes over it here, beside selectors" +
+           std::string(lower(key) == "isrdma" ? " (up to v3.1 it read isRdma here)" : "") +
+           "; move it into selectors if it is meant, or delete it";
+  else
+    what += near.empty() ? "delete it" : "write " + near + " if that is meant, or delete it";
+  in.error(value, escaped(key, 64), what);
+}
+
 void read_resource_field(Fields& in, const std::string& key, const Json& value) {
   const std::string field = lower(key);
   if (field == "excludetopology")
@@ -281,7 +307,7 @@ void read_resource_field(Fields& in, const std::string& key, const Json& value) 
                "delete it here");
   } else if (field != "resourcename" && field != "resourceprefix" && field != "devicetype" &&
              field != "selectors" && field != "selectorobj" && field != "selectorobjs")
-    in.error(value, escaped(key, 64), "is a field that the plugin passes over: delete it");
+    refuse_field(in, key, value);
 }
 
 // True where it can go on: the device is one of a network.
@@ -293,7 +319,9 @@ bool check_device_type(Fields& in, const Json& value) {
     in.error(*type, "deviceType",
              "is " + text + ", and sliced offers network functions alone" + std::string(kDeleteIt));
   else
-    in.error(*type, "deviceType", "is " + in_quotes(text, 64) + ", with which the plugin does not start");
+    in.error(*type, "deviceType",
+             "is " + in_quotes(text, 64) +
+                 ", with which the plugin does not start: write netDevice, or delete it");
   return false;
 }
 

@@ -14,7 +14,8 @@ namespace sliced::migrate {
 
 /// What of the plugin is not in its configuration.
 struct PluginSettings {
-  std::string resource_prefix = "intel.com";  // its --resource-prefix
+  // Its --resource-prefix; "": openshift.io of a configuration that the SR-IOV network operator writes, else intel.com.
+  std::string resource_prefix = {};
 };
 
 /// Entries of a field of a selector that can be carried over.

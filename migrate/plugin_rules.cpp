@@ -41,10 +41,7 @@ std::string link_type_of(const HostDevice& device) {
 
 bool is_plugin_device(const HostDevice& device) {
   if (!device.pci || device.driver.empty()) return false;
-  if (device.type == DeviceType::kPf && device.num_vfs > 0) return false;
-  const auto leads = [](const hotplug::Netdev& netdev) { return netdev.carries_default_route; };
-  return !(device.netdev && leads(*device.netdev)) &&
-         std::none_of(device.other_netdevs.begin(), device.other_netdevs.end(), leads);
+  return device.type != DeviceType::kPf || device.num_vfs == 0;
 }
 
 bool takes(const Selector& selector, const HostDevice& device) {

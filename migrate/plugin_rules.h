@@ -5,8 +5,9 @@
 
 namespace sliced::migrate {
 
-/// What the plugin looks at: a function with a driver over which no default route leads. A PF is one only while it has
-/// no VFs.
+/// Returns whether the plugin looks at the device: a function with a driver; a PF only while it has no VFs. Default routes
+/// do not count: since v3.8.0 the plugin finds none (netlink v1.3 reports the destination 0.0.0.0/0 where the plugin
+/// expects nil), and it never looked at IPv6 and at other tables than main.
 bool is_plugin_device(const hotplug::HostDevice& device);
 /// Types of links are ARPHRD_ETHER and ARPHRD_INFINIBAND (linux/if_arp.h), of the function's interface or,
 /// where it has none, of its PF's. Of the entries for one PF the first alone is asked.

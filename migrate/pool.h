@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kube/json.h"
 #include "kube/selector.h"
 #include "reactor/base/first_few.h"
 
@@ -48,17 +49,27 @@ struct Resource {
   std::string name;  // "intel.com/sriov_net": an extended resource
   std::vector<Selector> selectors;
   // What pods get beside the device, of whichever selector it is: a DeviceClass says that for all its devices.
-  bool gives_vfio = false;   // /dev/vfio nodes: its devices are bound to vfio-pci
+  // All its devices are bound to vfio-pci. Of devices of several drivers the driver at allocation decides which nodes pods
+  // get (kubelet/plan.h).
+  bool gives_vfio = false;
   bool gives_vhost = false;  // /dev/vhost-net and /dev/net/tun
   bool operator==(const Resource&) const = default;
 };
 
-/// Which nodes a configuration is for: one by name, those with all the labels, or every one.
+/// Which nodes a configuration is for: one by name, those with all the labels, those that a core NodeSelector matches, or
+/// every one.
 struct Nodes {
   std::string name;
   kube::Labels labels;
-  bool is_all() const { return name.empty() && labels.empty(); }
-  bool selects(const kube::NodeView& node) const;
+  kube::Json terms;  // {"nodeSelectorTerms": [...]}, valid; null: none
+  bool is_all() const { return name.empty() && labels.empty() && terms.is_null(); }
+  bool selects(const kube::NodeView& node) const { return lacks(node).empty(); }
+  /// Returns what the node lacks, as "requires label zone=a, which the node lacks"; "" where it is selected.
+  std::string lacks(const kube::NodeView& node) const;
+  /// Returns true where no node is selected by both: they differ in the name, or in the value of a label.
+  bool is_disjoint(const Nodes& other) const;
+  /// Returns true where each node that `other` selects is selected by this one too. False where that is not known.
+  bool covers(const Nodes& other) const;
   bool operator==(const Nodes&) const = default;
 };
 
@@ -66,8 +77,10 @@ struct Nodes {
 /// has the first (by_plugin()), the operator's all of them (operators_config()).
 struct Config {
   Place place;
-  std::string origin;  // "ConfigMap kube-system/sriovdp-config, key config.json": for people
-  std::string name;    // what objects that are made of it are called: a DNS label
+  std::string origin;           // "ConfigMap kube-system/sriovdp-config, key config.json": for people
+  std::string name;             // what objects that are made of it are called: a DNS label
+  bool has_own_name = false;    // of an object; else a file, whose name says nothing
+  bool is_by_operator = false;  // by the name of its ConfigMap
   Nodes nodes;
   int64_t priority = 0;  // of several that select a node the higher is asked first
   std::vector<Resource> resources;
@@ -83,22 +96,24 @@ struct Complaint {
 };
 inline void cut_message(Complaint& complaint) { sliced::cut_message(complaint.what); }
 
-/// The first of them; errors are counted, all of them. With an error nothing of what was read may be used: a
-/// resource that is left out would leave its devices to the next one.
+/// The first 100 errors and the first 100 warnings; the others are counted. Warnings take no room from errors. With an
+/// error nothing of what was read may be used: a resource that is left out would leave its devices to the next one.
 class Complaints {
  public:
-  void error(const Place& place, std::string what) { add(true, place, std::move(what)); }
-  void warning(const Place& place, std::string what) { add(false, place, std::move(what)); }
-  bool has_errors() const { return errors_ > 0; }
-  const FirstFew<Complaint>& all() const { return all_; }
+  void error(const Place& place, std::string what) { errors_.push_back({true, place, std::move(what)}); }
+  void warning(const Place& place, std::string what) { warnings_.push_back({false, place, std::move(what)}); }
+  bool has_errors() const { return !errors_.empty(); }
+  /// Errors first.
+  std::vector<Complaint> all() const {
+    std::vector<Complaint> out(errors_.begin(), errors_.end());
+    out.insert(out.end(), warnings_.begin(), warnings_.end());
+    return out;
+  }
+  size_t more_errors() const { return errors_.more(); }
+  size_t more_warnings() const { return warnings_.more(); }
 
  private:
-  void add(bool is_error, const Place& place, std::string what) {
-    if (is_error) ++errors_;
-    all_.push_back({is_error, place, std::move(what)});
-  }
-  FirstFew<Complaint> all_{100};
-  size_t errors_ = 0;
+  FirstFew<Complaint> errors_{100}, warnings_{100};
 };
 
 /// "FILE:7: error: what". Without a line the file alone stands in front.

@@ -59,7 +59,22 @@ class Selector {
       if (!path.is_capacity && is_ours(drivers_, path.domain) && known_.insert(path.key).second)
         look_at(path, about, node.offset, out);
     }
+    if (node.op == cel::Op::kAnd)
+      for (const cel::Node* arg : node.args()) guarded_.insert(guarded_by(*arg));
     for (const cel::Node* arg : node.args()) visit(*arg, about, out);
+  }
+
+  // "domain/name" of has(...) and of `"name" in device.attributes["domain"]`; "" of any other condition.
+  std::string guarded_by(const cel::Node& node) const {
+    if (node.op == cel::Op::kHas && node.slot >= 0)
+      return program_.paths()[static_cast<size_t>(node.slot)].key;
+    const auto args = node.args();
+    if (node.op != cel::Op::kCall || node.name != "@in" || args.size() != 2 || !cel::is_text(*args[0]))
+      return "";
+    const cel::Node& map = *args[1];
+    if (map.op != cel::Op::kIndex || map.args().size() != 2 || !cel::is_text(*map.args()[1])) return "";
+    if (map.args()[0]->op != cel::Op::kSelect || map.args()[0]->slot2 != cel::Node::kAttributes) return "";
+    return std::string(map.args()[1]->value.text()) + "/" + std::string(args[0]->value.text());
   }
 
   void look_at(const cel::Path& path, const Expression& about, int32_t offset, policy::Problems& out) {
@@ -67,8 +82,10 @@ class Selector {
     const auto own = own_attributes(path.domain, drivers_);
     if (std::ranges::find(own, path.id) != own.end()) return;
     if (is_exposures && path.id.starts_with(policy::cni_attribute_id(""))) return;
+    const std::string near = nearest(path.id, own);
+    // Where the attribute is absent the selector is false, and no error; a name that is almost another is a mistake still.
+    if (guarded_.contains(path.key) && near.empty()) return;
     out.add([&] {
-      const std::string near = nearest(path.id, own);
       return policy::Problem{about.field,
                              "column " + std::to_string(cel::Place::column(program_.text(), offset)) +
                                  ": no device has the attribute " + escaped(path.key, 160) + " by itself" +
@@ -81,7 +98,8 @@ class Selector {
 
   const cel::Program& program_;
   const Drivers& drivers_;
-  std::set<std::string> known_;  // that have been looked at
+  std::set<std::string> known_;    // that have been looked at
+  std::set<std::string> guarded_;  // `"name" in device.attributes[...]` is a condition beside them
 };
 
 // In their order.

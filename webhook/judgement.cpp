@@ -20,6 +20,7 @@ namespace {
 using kube::Json;
 
 constexpr std::string_view kClaimGroup = "resource.k8s.io/";
+constexpr std::string_view kFilterKind = "SriovResourceFilter";
 constexpr std::string_view kTemplateKind = "ResourceClaimTemplate";
 
 Judgement about(std::string who, const Json& object) {
@@ -135,6 +136,12 @@ std::optional<Judgement> judge(const kube::Json& object, const Drivers& drivers,
     return with_name(judge_claim(object, kind, drivers, namespace_), object);
   if (group.starts_with(kClaimGroup) && kind == kube::kDeviceClasses.kind)
     return with_name(judge_class(object, drivers, may_work), object);
+  if (kind == kFilterKind && group.starts_with("sriovnetwork."))
+    return not_read(
+        "", object, "kind",
+        "is " + in_quotes(kind) +
+            ", of the first versions of dra-driver-sriov, which sliced does not read: sliced migrate FILE "
+            "prints a SriovResourcePolicy for it");
   const std::string near = nearest(kind, {kube::kSriovResourcePolicies.kind, kube::kDeviceAttributes.kind,
                                           kube::kDeviceExposurePolicies.kind});
   if (near.empty()) return std::nullopt;

@@ -125,7 +125,8 @@ Problems warnings_of(const ExposurePolicy& policy) {
     out.push_back({"spec.exposure.deviceNameSuffix",
                    "does not begin with -: the names of devices run into it, as in \"0000-03-00-0" +
                        exposure.name_suffix + "\""});
-  if (exposure.plugins.empty())
+  // Attributes of the policy's own are for classes that select by these.
+  if (exposure.plugins.empty() && exposure.additional_attributes.empty())
     out.push_back({"spec.exposure.supportedCNIPlugins",
                    "is empty: a DeviceClass that asks for a plugin does not find these devices"});
   return out;

@@ -130,6 +130,17 @@ TEST(NodePolicies, ThatShareAResource) {
   EXPECT_NE(ranges.texts().find("warning: SriovNetworkNodePolicy p2"), std::string::npos);
   EXPECT_EQ(compared(ranges.configs, {"n", {}}),
             "3b:00.1 openshift.io/a\n3b:00.2 openshift.io/a\n3b:00.3 ()->(openshift.io/a)\n");
+  // What is asked of one node is not asked of nodes that differ in a label's value.
+  for (const char* other :
+       {"nicSelector: {vendor: '15b3'}", "isRdma: true, nicSelector: {pfNames: [ens2f0]}"}) {
+    const auto texts = [&](const std::string& zone) {
+      return read({"{resourceName: a, nodeSelector: {zone: a}, nicSelector: {pfNames: [ens1f0]}}",
+                   "{resourceName: a, nodeSelector: {zone: " + zone + "}, " + other + "}"})
+          .texts();
+    };
+    EXPECT_EQ(texts("b"), "");
+    EXPECT_NE(texts("a").find("error: "), std::string::npos);
+  }
   const Read rdma = read({"{resourceName: a, isRdma: true, nicSelector: {vendor: '8086'}}",
                           "{resourceName: a, nicSelector: {vendor: '15b3'}}"});
   EXPECT_TRUE(rdma.complaints.has_errors());
@@ -138,7 +149,9 @@ TEST(NodePolicies, ThatShareAResource) {
 TEST(NodePolicies, WhatCannotBeCarriedOver) {
   const std::pair<std::string, std::string> rows[] = {
       {"{resourceName: a, nicSelector: {netFilter: 'openstack/NetworkID:1'}}",
-       "spec.nicSelector.netFilter is not known of devices: name the PFs by pfNames or rootDevices"},
+       "spec.nicSelector.netFilter selects functions in a VM by the cloud's network, and the policy does not say which these "
+       "are: give the ConfigMap device-plugin-config, which the operator makes of its policies, in place of them (kubectl "
+       "-n sriov-network-operator get configmap device-plugin-config -o yaml)"},
       {"{resourceName: a, vdpaType: vhost, nicSelector: {vendor: '15b3'}}",
        "spec.vdpaType is not supported: there are no vDPA devices"},
       {"{resourceName: a}", "spec.nicSelector is missing"},

@@ -104,10 +104,10 @@ const Documented kDocumented[] = {
     {"pciAddresses",
      R"({"resourceList": [{"resourceName": "one", "selectors": [{"pciAddresses": ["0000:5e:00.2"]}]}]})",
      "intel.com/one: 5e:00.2\n", ""},
-    {"one object in place of a list",
+    {"one object in place of a list, as the operator writes it",
      R"({"resourceList": [{"resourceName": "old", "selectors": {"pfNames": ["ens2f0"], "IsRdma": false,
         "NeedVhostNet": false}, "SelectorObj": null}]})",
-     "intel.com/old: 5e:00.1 5e:00.2 5e:00.3 5e:00.4\n", ""},
+     "openshift.io/old: 5e:00.1 5e:00.2 5e:00.3 5e:00.4\n", ""},
     {"a device belongs to the first that takes it",
      R"({"resourceList": [{"resourceName": "a", "selectors": [{"pfNames": ["ens2f0#2-3"]}, {"vendors": ["15b3"]}]},
         {"resourceName": "b", "excludeTopology": true, "selectors": [{"pfNames": ["ens2f0"]}, {"devices": ["1592"]}]}]})",
@@ -175,9 +175,6 @@ TEST(PluginConfig, WhatWouldNotMeanTheSameIsAnErrorWithARemedy) {
       {resource(R"([{"drivers": ["igb_uio"]}])"),
        "resource intel.com/r: drivers has \"igb_uio\": pods get no /dev/uio node from sliced; bind the VFs to vfio-pci, and "
        "write that"},
-      {resource(R"([{"drivers": ["vfio-pci", "iavf"]}])"),
-       "resource intel.com/r: selectors have vfio-pci beside other drivers: a DeviceClass says whether its pods get "
-       "/dev/vfio, for all its devices; make two resources of it"},
       {resource(R"([{"needVhostNet": true}, {}])"),
        "resource intel.com/r: selectors differ in needVhostNet: a DeviceClass says that for all its devices; make two "
        "resources of it"},
@@ -196,7 +193,14 @@ TEST(PluginConfig, WhatWouldNotMeanTheSameIsAnErrorWithARemedy) {
       {resource("{}", R"(, "resourcePrefix": "node.kubernetes.io")"),
        "resource node.kubernetes.io/r: resourceName wants a prefix that is a domain name, and not one of kubernetes.io"},
       {resource("{}", R"(, "deviceTpye": "netDevice")"),
-       "resource intel.com/r: deviceTpye is a field that the plugin passes over: delete it"},
+       "resource intel.com/r: deviceTpye is a field that the plugin passes over: write deviceType if that is meant, or "
+       "delete it"},
+      {resource("{}", R"(, "pfNames": ["ens1f0"])"),
+       "resource intel.com/r: pfNames belongs into selectors: the plugin passes over it here, beside selectors; move it into "
+       "selectors if it is meant, or delete it"},
+      {resource(R"({"resourcePrefix": "a.b"})"),
+       "resource intel.com/r: resourcePrefix is a field of the resource, beside selectors: the plugin passes over it here; "
+       "move it there if it is meant, or delete it"},
   };
   for (const auto& [json, error] : rows) {
     const Read read = read_json(json);
@@ -244,6 +248,17 @@ TEST(PluginConfig, AKeyOfAConfigMapIsANodeAndALineIsOneOfTheFile) {
   EXPECT_EQ(read.configs[0].resources.at(0).selectors.at(0).place.line, 10);
 }
 
+// The driver at allocation decides which nodes pods get (kubelet/plan.h).
+TEST(PluginConfig, AClassAsksForVfioWhereAllSelectorsDo) {
+  const auto gives_vfio = [](const std::string& selectors) {
+    return read_json(resource(selectors)).configs.at(0).resources.at(0).gives_vfio;
+  };
+  EXPECT_TRUE(gives_vfio(R"([{"drivers": ["vfio-pci"]}, {"drivers": ["vfio-pci"], "vendors": ["8086"]}])"));
+  EXPECT_FALSE(gives_vfio(R"([{"drivers": ["vfio-pci", "iavf"]}])"));
+  EXPECT_FALSE(gives_vfio(R"([{"drivers": ["vfio-pci"]}, {"drivers": ["iavf"]}])"));
+  EXPECT_FALSE(gives_vfio(R"([{"vendors": ["8086"]}])"));
+}
+
 TEST(PluginConfig, TwoConfigurationsForANodeAreAnError) {
   const std::string one = "{\"resourceList\": [{\"resourceName\": \"a\", \"selectors\": {}}]}";
   Read read = read_map("metadata: {name: m}\ndata:\n  config.json: '" + one + "'\n  node-a: '" + one + "'\n");
@@ -261,9 +276,9 @@ TEST(PluginConfig, TimeGrowsAsTheTextDoes) {
   std::string keys, lines;
   for (int i = 0; i < kKeys; ++i) keys += (i > 0 ? ",\"k" : "\"k") + std::to_string(i) + "\":1";
   Read got = read_json(resource("[{" + keys + "}]"));
-  EXPECT_EQ(got.complaints.all().size(), size_t{kKeys});
+  EXPECT_EQ(got.complaints.all().size() + got.complaints.more_errors(), size_t{kKeys});
   got = read_json(resource("[{}]", "," + keys));
-  EXPECT_EQ(got.complaints.all().size(), size_t{kKeys});
+  EXPECT_EQ(got.complaints.all().size() + got.complaints.more_errors(), size_t{kKeys});
   for (int i = 0; i < kKeys / 2; ++i) lines += " k" + std::to_string(i) + ": '{\"resourceList\": 1}'\n";
   got = read_map("metadata: {name: c}\ndata:\n" + lines);
   EXPECT_TRUE(got.configs.empty());

@@ -225,7 +225,6 @@ inline bool is_meant(const Wish& wish, const hotplug::HostDevice& device) {
 /// The resource that gets the device, the first in order; "" none does.
 inline std::string expected(const std::vector<Resource>& resources, const hotplug::HostDevice& device) {
   if (device.driver.empty()) return "";
-  if (device.netdev && device.netdev->carries_default_route) return "";
   if (device.type == hotplug::DeviceType::kPf && device.num_vfs > 0) return "";
   for (const Resource& resource : resources)
     for (const Wish& wish : resource.wishes)

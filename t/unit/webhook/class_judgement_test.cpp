@@ -65,6 +65,8 @@ TEST(ClassJudgement, AttributesThatNoDeviceHasByItselfAreWarnedOf) {
        "device.attributes['dra.networking'].supportedCNIs.contains(',sriov,')",
        "device.driver == 'dra.networking' && device.attributes['example.org'].anything == 1",
        "device.driver == 'dra.networking' && device.capacity['dra.networking'].share.isGreaterThan(quantity('1'))",
+       "device.driver == 'dra.networking' && 'zone' in device.attributes['dra.networking'] && "
+       "device.attributes['dra.networking'].zone == 'a'",
        "has(device.attributes['dra.networking'].type)"})
     EXPECT_EQ(said_of_class(class_of(known)), "") << known;
   const std::string said =
@@ -76,6 +78,11 @@ TEST(ClassJudgement, AttributesThatNoDeviceHasByItselfAreWarnedOf) {
       "sriovnetwork.k8snetworkplumbingwg.io/pfname by itself; did you mean PFName?; where no DeviceAttributes "
       "object gives it, reading it is an error, which ends the scheduler's attempt\n")
       << "once";
+  for (const char* unguarded :
+       {"'zone' in device.attributes['dra.networking'] || device.attributes['dra.networking'].zone == 'a'",
+        "'zone' in device.attributes['example.org'] && device.attributes['dra.networking'].zone == 'a'",
+        "'pfNam' in device.attributes['dra.networking'] && device.attributes['dra.networking'].pfNam == 'a'"})
+    EXPECT_NE(said_of_class(class_of(unguarded)), "") << unguarded;
   // For selectors of policies alone: it is never published.
   EXPECT_NE(
       said_of_class(class_of("device.attributes['dra.networking'].operState == 'up'")).find("warning: "),
