@@ -100,7 +100,7 @@ void validate_object(const kube::Json& object, const std::string& file, const we
 }  // namespace
 
 int validate(const config::Options& options) {
-  const webhook::Drivers drivers{options.sriov_driver_name, options.exposure_driver_name};
+  const webhook::Drivers drivers{options.sriov_driver_name, options.exposure_driver_name, options.namespace_};
   Report report;
   for (const std::string& file : options.arguments) {
     const auto text = read_whole(file, kFileMax);

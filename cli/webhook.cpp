@@ -52,7 +52,7 @@ void serve(Process& process, reactor::Executor& selectors, const Invocation& inv
       {process.loop, *process.executor, selectors, *process.log,
        [] { return static_cast<int64_t>(std::time(nullptr)); }},
       {*endpoint_of(running.webhook_address), {running.tls_cert_file, running.tls_private_key_file, ""}},
-      {running.sriov_driver_name, running.exposure_driver_name});
+      {running.sriov_driver_name, running.exposure_driver_name, running.namespace_});
   std::optional<status::Door> door;
   if (const auto address = endpoint_of(running.health_address))
     door.emplace(status::Door::Ports{process.loop, *process.log,

@@ -454,7 +454,8 @@ Loaded load(const std::vector<std::string>& arguments, const Ports& ports) {
   options.command = command->id;
   options.arguments.assign(line.words.begin() + 1, line.words.end());
   const bool is_asking = takes(*command, *find_option("kubeconfig"));
-  if (command->id == Command::kWhy) options.namespace_.clear();  // then it is the context's
+  // Of why it is the context's then; webhook judges by a namespace only where one is given.
+  if (command->id == Command::kWhy || command->id == Command::kWebhook) options.namespace_.clear();
   check_flags(*command, line.settings, problems);
   check_arguments(*command, options, problems);
   const std::vector<Setting> environment = read_environment(line.settings, *command, ports);

@@ -61,10 +61,11 @@ constexpr OptionInfo kPlaceOptions[] = {
          .placeholder = "NAME",
          .commands = kOnCluster | bit(Command::kMigrate) | bit(Command::kSnapshot) |
                      bit(Command::kConfigured) | bit(Command::kWhy) | bit(Command::kNodes) |
-                     bit(Command::kPolicies) | bit(Command::kTop) | bit(Command::kPage) | kAggregating,
-         .not_from_env = bit(Command::kWhy),
+                     bit(Command::kPolicies) | bit(Command::kTop) | bit(Command::kPage) |
+                     bit(Command::kValidate) | bit(Command::kWebhook) | kAggregating,
+         .not_from_env = bit(Command::kWhy) | bit(Command::kWebhook),
          .help = "The namespace whose policies count; of why, that of a pod or "
-                 "claim that is named without one."}),
+                 "claim that is named without one. validate and webhook warn of policies in another one."}),
     option<&Options::kubeconfig, parse_path>(
         {.name = "kubeconfig",
          .placeholder = "FILE",

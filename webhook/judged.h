@@ -13,6 +13,8 @@ namespace sliced::webhook {
 /// drivers are nobody's here.
 struct Drivers {
   std::string sriov, exposure;
+  /// The namespace whose policies the daemons use: a policy in another one is a warning. "" it is not known.
+  std::string policies = {};
 };
 
 struct Judgement {

@@ -108,6 +108,19 @@ const kube::Resource* resource_of(std::string_view kind) {
   return nullptr;
 }
 
+// The API server stores it and says nothing, and no daemon looks there.
+void check_namespace(const Json& object, const Drivers& drivers, const std::string& namespace_,
+                     Judgement& out) {
+  const Json* meta = object.find("metadata");
+  std::string home = meta == nullptr ? "" : std::string(meta->text("namespace"));
+  if (home.empty()) home = namespace_;
+  if (drivers.policies.empty() || home.empty() || home == drivers.policies) return;
+  out.warnings.push_back({"metadata.namespace", "is " + in_quotes(home, 64) +
+                                                    ", and the daemons use policies of namespace " +
+                                                    in_quotes(drivers.policies, 64) +
+                                                    " only (--namespace): this object has no effect there"});
+}
+
 Judgement not_read(std::string who, const Json& object, std::string field, std::string what) {
   Judgement out = about(std::move(who), object);
   out.is_read = false;
@@ -126,9 +139,11 @@ std::optional<Judgement> judge(const kube::Json& object, const Drivers& drivers,
     if (group != kube::api_version(*resource))
       return not_read(std::string(kind), object, "apiVersion",
                       "is " + in_quotes(group) + ", wants " + kube::api_version(*resource));
-    if (resource == &kube::kSriovResourcePolicies) return judge_sriov(object);
-    if (resource == &kube::kDeviceAttributes) return judge_attributes(object, drivers);
-    return judge_exposure(object, drivers, may_work);
+    if (resource == &kube::kDeviceExposurePolicies) return judge_exposure(object, drivers, may_work);
+    Judgement out =
+        resource == &kube::kSriovResourcePolicies ? judge_sriov(object) : judge_attributes(object, drivers);
+    check_namespace(object, drivers, namespace_, out);
+    return out;
   }
   if (kind.empty() || group.empty())
     return not_read("", object, "", "is no Kubernetes object: apiVersion or kind is missing");

@@ -43,7 +43,7 @@ TEST(HelpText, TellsDefaultEnvironmentAndShortForm) {
   EXPECT_NE(
       help.find(
           "  -n, --namespace NAME\n      The namespace whose policies count; of why, that of a pod or claim that is named "
-          "without one.\n      Default: dra-driver-sriov. [NAMESPACE]\n"),
+          "without one.\n      validate and webhook warn of policies in another one. Default: dra-driver-sriov. [NAMESPACE]\n"),
       std::string::npos)
       << help;
   EXPECT_NE(help.find("Exit status 0: nothing to change."), std::string::npos);

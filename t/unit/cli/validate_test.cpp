@@ -52,8 +52,10 @@ TEST_F(ValidateTest, ObjectsOfOneKindAndNameAreErrors) {
   file("b.yaml", policy("name: q") + policy("name: p"));
   EXPECT_EQ(
       said(),
+      "a.yaml:7: warning: SriovResourcePolicy p: metadata.namespace is \"other\", and the daemons use policies of "
+      "namespace \"dra-driver-sriov\" only (--namespace): this object has no effect there\n"
       "b.yaml:7: error: SriovResourcePolicy p: metadata.name is \"p\", as that of the object at a.yaml:2" +
-          kTaken + "5 objects checked, 1 errors, 0 warnings\n");
+          kTaken + "5 objects checked, 1 errors, 1 warnings\n");
 }
 
 // Red when a namespace that means nothing has two objects pass of which one would be lost.

@@ -179,6 +179,32 @@ TEST(Judgement, WhatASelectorCosts) {
   EXPECT_FALSE(unchecked->dearest);
 }
 
+// Red when the likeliest mistake, a policy in a namespace that no daemon looks at, is told of by nobody.
+TEST(Judgement, PoliciesInANamespaceThatIsNotWatchedAreWarnedOf) {
+  Drivers drivers = kDrivers;
+  const auto warned = [&](const std::string& text, const std::string& request = "") {
+    const auto judged = judge(object_of(text), drivers, request);
+    EXPECT_TRUE(judged && judged->errors.empty());
+    size_t found = 0;
+    for (const policy::Problem& one : judged->warnings) found += one.field == "metadata.namespace";
+    return found == 1;
+  };
+  const std::string policy =
+      "apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: SriovResourcePolicy\n"
+      "spec: {configs: [{resourceFilters: [{vendors: ['8086']}]}]}\nmetadata: {name: p";
+  EXPECT_FALSE(warned(policy + ", namespace: default}")) << "nobody says which is watched";
+  drivers.policies = "watched";
+  EXPECT_TRUE(warned(policy + ", namespace: default}"));
+  EXPECT_FALSE(warned(policy + ", namespace: watched}"));
+  EXPECT_FALSE(warned(policy + "}")) << "of a file: kubectl gives it one";
+  EXPECT_TRUE(warned(policy + "}", "default")) << "of a review, which names it";
+  EXPECT_FALSE(
+      warned("apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\n"
+             "spec: {selector: {cel: 'true'}}\nmetadata: {name: p}",
+             "default"))
+      << "it has no namespace";
+}
+
 }  // namespace
 }  // namespace judgement_test
 }  // namespace sliced::webhook
