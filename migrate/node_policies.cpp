@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "migrate/plugin_resource.h"
@@ -18,14 +19,13 @@ constexpr std::string_view kDefaultPolicy = "default";
 constexpr size_t kPoliciesOfAResourceMax = 64;  // each is compared with each
 
 // Of api/v1 of the operator. What a policy says beside these the API server drops.
-constexpr std::initializer_list<std::string_view> kSpecFields = {
+constexpr std::string_view kSpecFields[] = {
     "resourceName",      "nodeSelector", "priority",     "mtu",         "numVfs",   "nicSelector",
     "deviceType",        "isRdma",       "needVhostNet", "eSwitchMode", "vdpaType", "excludeTopology",
     "externallyManaged", "linkType",     "bridge"};
-constexpr std::initializer_list<std::string_view> kNicFields = {"vendor", "deviceID", "rootDevices",
-                                                                "pfNames", "netFilter"};
+constexpr std::string_view kNicFields[] = {"vendor", "deviceID", "rootDevices", "pfNames", "netFilter"};
 
-bool is_one_of(std::string_view field, std::initializer_list<std::string_view> fields) {
+bool is_one_of(std::string_view field, std::span<const std::string_view> fields) {
   return std::find(fields.begin(), fields.end(), field) != fields.end();
 }
 
@@ -94,11 +94,12 @@ class PolicyReader {
     return value == nullptr || value->is_null() ? nullptr : value;
   }
   // other: the map into which a field may belong that is unknown here.
-  void refuse_unknown(const Json& in, const std::string& path, std::initializer_list<std::string_view> fields,
-                      const std::string& other, std::initializer_list<std::string_view> fields_of_other) {
+  void refuse_unknown(const Json& in, const std::string& path, std::span<const std::string_view> fields,
+                      const std::string& other, std::span<const std::string_view> fields_of_other) {
     for (const auto& [key, value] : *in.object()) {
       if (is_one_of(key, fields)) continue;
-      const std::string near = nearest(key, fields), near_other = nearest(key, fields_of_other);
+      const std::string near = nearest(key, {fields.begin(), fields.end()}),
+                        near_other = nearest(key, {fields_of_other.begin(), fields_of_other.end()});
       complaints_.error(
           {file_, value.line()},
           who_ + ": " + path + "." + escaped(key, 64) +

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 #include "kube/kinds.h"
 #include "migrate/expression.h"
@@ -21,9 +22,9 @@ constexpr size_t kFiltersMax = 64;        // of a config
 constexpr int64_t kFirstPriority = 1000;  // of DeviceExposurePolicies
 constexpr std::string_view kMultusName = "k8s.cni.cncf.io/resourceName";
 // Of functions that hypervisors make: virtio, Amazon, Google, Microsoft, VMware.
-constexpr std::initializer_list<std::string_view> kVendorsOfVms = {"1af4", "1d0f", "1ae0", "1414", "15ad"};
-constexpr std::initializer_list<std::string_view> kDriversOfVms = {
-    "virtio_net", "virtio-pci", "ena", "gve", "hv_netvsc", "mana", "vmxnet3"};
+constexpr std::string_view kVendorsOfVms[] = {"1af4", "1d0f", "1ae0", "1414", "15ad"};
+constexpr std::string_view kDriversOfVms[] = {"virtio_net", "virtio-pci", "ena",    "gve",
+                                              "hv_netvsc",  "mana",       "vmxnet3"};
 constexpr std::string_view kApiOfClasses = "resource.k8s.io/v1";
 
 Json list_of(const std::vector<std::string>& texts) { return Json::Array(texts.begin(), texts.end()); }
@@ -132,7 +133,7 @@ class Maker {
 
   // SriovResourcePolicies offer VFs of PFs alone, and in a VM no function has a PF. Addresses may be of either.
   bool names_functions_without_pf() const {
-    const auto is_any = [](const std::vector<std::string>& list, std::initializer_list<std::string_view> of) {
+    const auto is_any = [](const std::vector<std::string>& list, std::span<const std::string_view> of) {
       return std::any_of(list.begin(), list.end(), [&](const std::string& one) {
         return std::find(of.begin(), of.end(), one) != of.end();
       });

@@ -213,7 +213,7 @@ func TestImageServesTheKubeletWithThePluginsProfile(t *testing.T) {
 	daemon := sandbox.run(t)
 	lab.History.WaitOffers(t, before, 30*time.Second, harness.VFDevices("0000:03:00.0", 0, 4)...)
 	sandbox.probe(t, pod.Containers[0].ReadinessProbe)
-	if status := daemon.status(t); status["CapBnd"] != "0000000000201000" || status["CapEff"] != "0000000000201000" {
+	if status := daemon.status(t); status["CapBnd"] != "0000000000281004" || status["CapEff"] != "0000000000281004" {
 		t.Errorf("the daemon runs with %v", status)
 	}
 	registrar := machine.Root + "/var/lib/kubelet/plugins_registry"

@@ -251,6 +251,10 @@ func TestOtherDriversPass(t *testing.T) {
 	other := slicesOf(as(t, answer.Status.Token))
 	for _, node := range []string{node.Name, ""} {
 		stored, err := other.Create(ctx, slice("gpu", "gpu.example.com", node), now)
+		for err != nil && strings.Contains(err.Error(), "cannot create resource") { // the server has not seen the binding yet
+			time.Sleep(50 * time.Millisecond)
+			stored, err = other.Create(ctx, slice("gpu", "gpu.example.com", node), now)
+		}
 		allowed(t, "create", err)
 		stored.Spec.Pool.Generation++
 		_, err = other.Update(ctx, stored, metav1.UpdateOptions{})

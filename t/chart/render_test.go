@@ -292,7 +292,7 @@ func TestWhatPodsMayDo(t *testing.T) {
 	publisher, plugin := podOf(t, must(with(t, "kubeletPlugin: {enabled: false}"))), podOf(t, must(render()))
 	for name, pod := range map[string]core.PodSpec{"publisher": publisher, "plugin": plugin} {
 		may := pod.Containers[0].SecurityContext
-		if !pod.HostNetwork || pod.HostPID || pod.HostIPC || may.Privileged != nil || !*may.ReadOnlyRootFilesystem ||
+		if !pod.HostNetwork || pod.HostPID != (name == "plugin") || pod.HostIPC || may.Privileged != nil || !*may.ReadOnlyRootFilesystem ||
 			!slices.Equal(may.Capabilities.Drop, []core.Capability{"ALL"}) || *pod.AutomountServiceAccountToken {
 			t.Errorf("%s: %+v %+v", name, pod, may)
 		}
@@ -308,7 +308,7 @@ func TestWhatPodsMayDo(t *testing.T) {
 	if got := writable(publisher); !slices.Equal(got, []string{"/run/sliced"}) {
 		t.Errorf("a publisher writes to %v", got)
 	}
-	if add := plugin.Containers[0].SecurityContext.Capabilities.Add; !slices.Equal(add, []core.Capability{"NET_ADMIN", "SYS_ADMIN"}) {
+	if add := plugin.Containers[0].SecurityContext.Capabilities.Add; !slices.Equal(add, []core.Capability{"NET_ADMIN", "SYS_ADMIN", "SYS_PTRACE", "DAC_READ_SEARCH"}) {
 		t.Errorf("a plugin has %v", add)
 	}
 	want := []string{"/run/sliced", "/sys", "/var/lib/kubelet/plugins", "/var/lib/kubelet/plugins_registry", "/var/run/cdi",

@@ -186,7 +186,8 @@ func enter(root string, mounts []string) error {
 // capabilities are those that the pod adds to none, as their numbers.
 func (s *sandbox) capabilities(t *testing.T) string {
 	t.Helper()
-	numbers := map[core.Capability]int{"NET_ADMIN": unix.CAP_NET_ADMIN, "SYS_ADMIN": unix.CAP_SYS_ADMIN}
+	numbers := map[core.Capability]int{"NET_ADMIN": unix.CAP_NET_ADMIN, "SYS_ADMIN": unix.CAP_SYS_ADMIN,
+		"SYS_PTRACE": unix.CAP_SYS_PTRACE, "DAC_READ_SEARCH": unix.CAP_DAC_READ_SEARCH}
 	var added []string
 	for _, name := range s.pod.Containers[0].SecurityContext.Capabilities.Add {
 		number, known := numbers[name]

@@ -89,7 +89,7 @@ var manifests = map[string]manifestRow{
 			"two-each": {1, map[string][]part{"app": {of("", "", 2).on("left-net").from("ens1f0"), of("", "", 2).on("right-net").from("ens2f0")}}}}},
 	"beside-a-gpu": {redWhen: "results of another driver stand in the way, or pcieRoot is not the other's", gpus: map[string]string{"gpu-0": "pci0001:00"},
 		pods: app(of("both", "vf", 1).on("tenants").from("ens2f0"), part{claim: "both", request: "gpu", count: 1, driver: harness.GPUs})},
-	"vfio": {redWhen: "the claim's driver does not win over its class', the driver is not changed, or the pod has not the nodes",
+	"vfio": {redWhen: "what the claim adds to its class's configuration is lost, the driver is not changed, or the pod has not the nodes",
 		pods: app(of("vf", "vf", 1).on("tenants").dpdk())},
 	"multus-one-vf":  {redWhen: "a VF without a configuration is not prepared", pods: app(of("net", "vf", 1)), infos: 1},
 	"multus-two-vfs": {redWhen: "of two VFs of a pool one is forgotten", pods: app(of("net", "vf", 2)), infos: 2},
