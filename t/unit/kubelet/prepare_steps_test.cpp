@@ -49,6 +49,20 @@ class PodsMac : public sample::PreparerWorld {
     return R"([{"claimName":"net","requestName":"vf","mac":")" + mac + R"("}])";
   }
   std::string mac() const { return node.functions.at(kVf).mac; }
+  // Begins a prepare, or an unprepare, and stops it for ever after so many steps.
+  void kill_after(size_t killed_at, bool is_prepare, const PrepareRequest& who) {
+    const size_t from = node.steps.size();
+    node.on_step = [&](const std::string&) -> std::optional<Error> {
+      if (node.steps.size() - from > killed_at) fake::abandon(fake::Abandoned::kHangs);
+      return std::nullopt;
+    };
+    if (is_prepare)
+      preparer->prepare(kSriov, who, [](PrepareAnswer) {});
+    else
+      preparer->unprepare(kSriov, who, [](const std::string&) {});
+    scheduler.advance(Millis{100});
+    node.on_step = nullptr;
+  }
 };
 
 TEST_F(PodsMac, AMachineFindsItsAddressAndTheVfGetsItsOwnBack) {
@@ -89,17 +103,7 @@ TEST_F(PodsMac, KilledAtAnyStepTheOriginalIsNotForgotten) {
       if (!is_prepare) {
         ASSERT_EQ(prepare(text)->error, "");
       }
-      const size_t from = node.steps.size();
-      node.on_step = [&](const std::string&) -> std::optional<Error> {
-        if (node.steps.size() - from > killed_at) fake::abandon(fake::Abandoned::kHangs);
-        return std::nullopt;
-      };
-      if (is_prepare)
-        preparer->prepare(kSriov, who, [](PrepareAnswer) {});
-      else
-        preparer->unprepare(kSriov, who, [](const std::string&) {});
-      scheduler.advance(Millis{100});
-      node.on_step = nullptr;
+      kill_after(killed_at, is_prepare, who);
       run();
       if (is_prepare) {
         EXPECT_EQ(prepare(text)->error, "");
@@ -168,17 +172,7 @@ TEST_F(PodsMac, KilledAtAnyStepAndWithoutItsRecordTheOriginalIsNotForgotten) {
       if (!is_prepare) {
         ASSERT_EQ(prepare(text)->error, "");
       }
-      const size_t from = node.steps.size();
-      node.on_step = [&](const std::string&) -> std::optional<Error> {
-        if (node.steps.size() - from > killed_at) fake::abandon(fake::Abandoned::kHangs);
-        return std::nullopt;
-      };
-      if (is_prepare)
-        preparer->prepare(kSriov, who, [](PrepareAnswer) {});
-      else
-        preparer->unprepare(kSriov, who, [](const std::string&) {});
-      scheduler.advance(Millis{100});
-      node.on_step = nullptr;
+      kill_after(killed_at, is_prepare, who);
       node.checkpoint.reset();
       run();
       EXPECT_EQ(prepare(text)->error, "");
