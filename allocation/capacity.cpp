@@ -1,5 +1,6 @@
 #include "allocation/capacity.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -127,11 +128,37 @@ Result<Taking> taking_of(const std::map<std::string, kube::Quantity>& wanted, co
     if (amount > capacity.value.nanos())
       out.misfit = "has " + describe(capacity.value.nanos()) + " of capacity " + key + " in all";
     else if (capacity.request_policy && !is_valid(amount, *capacity.request_policy, fractional_range))
-      out.misfit = "gives no " + describe(amount) + " of capacity " + key + " to one claim";
+      out.misfit = most_of(capacity, fractional_range) < amount
+                       ? "gives one claim at most " + describe(most_of(capacity, fractional_range)) +
+                             " of capacity " + key
+                       : "gives no " + describe(amount) + " of capacity " + key + " to one claim";
     if (out.misfit.empty()) continue;
     out.misfit_key = key;
     return out;
   }
+  return out;
+}
+
+Amount most_of(const kube::Capacity& capacity, bool fractional_range) {
+  const Amount whole_value = capacity.value.nanos();
+  const auto& policy = capacity.request_policy;
+  if (!policy) return whole_value;
+  Amount out = policy->default_ ? std::min(policy->default_->nanos(), whole_value) : 0;
+  if (policy->valid_range) {
+    const kube::ValidRange& range = *policy->valid_range;
+    Amount most = range.max ? std::min(range.max->nanos(), whole_value) : whole_value;
+    if (range.step) {
+      const Scale scale = scale_of(range, fractional_range);
+      const Amount unit = scale.is_milli ? kMilli : kOne;
+      if (scale.step <= 0) return out;
+      const Amount above = most / unit - scale.min;
+      most = above < 0 ? 0 : (scale.min + above / scale.step * scale.step) * unit;
+    }
+    return std::max(out, most);
+  }
+  if (policy->valid_values.empty()) return whole_value;
+  for (const kube::Quantity& valid : policy->valid_values)
+    if (valid.nanos() <= whole_value) out = std::max(out, valid.nanos());
   return out;
 }
 

@@ -27,6 +27,8 @@ struct Taking {
   std::string misfit;
   std::string misfit_key;  // of the capacity
 };
+/// The most of a capacity that one claim can be given: the largest valid amount, else the whole value.
+Amount most_of(const kube::Capacity& capacity, bool fractional_range);
 /// wanted: capacity.requests of the request. What is not asked for is requestPolicy.default, else the whole value.
 /// fractional_range: steps count in thousandths where min, max and step are whole numbers of those; without it,
 /// and where they are none, amounts are rounded up to whole numbers first, as resource.Quantity.Value() does.

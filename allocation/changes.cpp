@@ -1,6 +1,7 @@
 #include "allocation/changes.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <tuple>
 
@@ -16,6 +17,8 @@ std::string in_words(const kube::Taint& taint) {
 }
 
 // Each request or alternative of that name.
+kube::Quantity quantity_of(Amount amount) { return kube::Quantity::decode(describe(amount)).value_or({}); }
+
 template <class Visit>
 void for_request(Scene& scene, const Change& change, Visit visit) {
   for (Claim& claim : scene.claims)
@@ -122,8 +125,13 @@ class Candidates {
           const bool is_tolerated =
               std::any_of(request.tolerations.begin(), request.tolerations.end(),
                           [&](const Toleration& toleration) { return tolerates(toleration, taint); });
-          if (!is_tolerated && seen.emplace(taint.key, taint.value, taint.effect).second)
-            add(Asks::kTolerate, [&](Change& change) { change.taint = taint; });
+          if (is_tolerated || !seen.emplace(taint.key, taint.value, taint.effect).second) continue;
+          add(Asks::kTolerate, [&](Change& change) {
+            change.taint = taint;
+            change.taint_driver = one.slice->common.driver;
+            if (scene_.taint_rules != nullptr)
+              change.taint_rules = rules_of(*scene_.taint_rules, *one.slice, *one.device, taint);
+          });
         }
   }
 
@@ -140,7 +148,8 @@ void change_requests(Scene& scene, const Change& change) {
         request.tolerations.push_back({change.taint.key, "Equal", change.taint.value, change.taint.effect});
         break;
       case Asks::kLessCapacity:
-        if (request.capacity.contains(change.key)) request.capacity[change.key] = kube::Quantity(0);
+        if (request.capacity.contains(change.key))
+          request.capacity[change.key] = change.most ? quantity_of(*change.most) : kube::Quantity(0);
         break;
       case Asks::kNoCapacity:
         request.capacity.erase(change.key);
@@ -193,6 +202,44 @@ Scene with_change(Scene scene, const Change& change, const std::vector<Pool>& wh
   return scene;
 }
 
+namespace {
+
+constexpr size_t kAmountsMax = 8;  // that are tried of a capacity
+
+// Amounts of a capacity that are as much as a device gives, or has left, largest first.
+std::vector<Amount> amounts_of(const Scene& scene, const std::string& key) {
+  std::set<Amount, std::greater<>> found;
+  for (const Pool& pool : *scene.pools)
+    for (const Candidate& one : pool.devices) {
+      const auto capacity = one.device->capacity.find(key);
+      if (capacity == one.device->capacity.end()) continue;
+      const Amount most = most_of(capacity->second, scene.features.fractional_range);
+      const Use use = use_of(one.id(), *scene.held, scene.released);
+      const auto used = use.amounts.find(key);
+      const Amount left = used == use.amounts.end() ? most : capacity->second.value.nanos() - used->second;
+      for (const Amount amount : {most, std::min(most, left)})
+        if (amount > 0) found.insert(amount);
+    }
+  std::vector<Amount> out(found.begin(), found.end());
+  if (out.size() > kAmountsMax) out.resize(kAmountsMax);
+  return out;
+}
+
+// Of what asks for less of a capacity: how much less is enough, with the other changes as they are.
+template <class FoundWith>
+void find_amounts(const Scene& scene, std::vector<Change>& changes, const FoundWith& found_with) {
+  for (Change& change : changes) {
+    if (change.asks != Asks::kLessCapacity) continue;
+    for (const Amount amount : amounts_of(scene, change.key)) {
+      change.most = amount;
+      if (found_with(changes) == Found::kYes) break;
+      change.most.reset();
+    }
+  }
+}
+
+}  // namespace
+
 Changes find_changes(const Scene& scene, const std::vector<Pool>& whole_pools,
                      const std::vector<RequestView>& views, uint64_t tries_max) {
   Changes out;
@@ -215,6 +262,12 @@ Changes find_changes(const Scene& scene, const std::vector<Pool>& whole_pools,
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
       if (found_with(fewer) == Found::kYes) out.all = std::move(fewer);
     }
+  }
+  find_amounts(scene, out.all, found_with);
+  for (Change& change : out.alone) {
+    std::vector<Change> only = {change};
+    find_amounts(scene, only, found_with);
+    change = only.front();
   }
   return out;
 }
@@ -247,6 +300,28 @@ std::string_view name_of(Asks asks) {
   return "";
 }
 
+std::string release_text(const Claim& claim) {
+  std::string out;
+  size_t more = 0, pods = 0;
+  for (const std::string& user : claim.users) {
+    if (out.size() > 200) {
+      ++more;
+      continue;
+    }
+    const bool is_pod = user.find('/') == std::string::npos;
+    pods += is_pod;
+    out += (out.empty() ? "" : ", ") + (is_pod ? claim.namespace_ + "/" : "") + user;
+  }
+  if (claim.users.empty()) return "delete claim " + claim.id() + ", which no pod uses";
+  const bool is_all_pods = pods == claim.users.size() - more;
+  return "delete " +
+         std::string(!is_all_pods              ? ""
+                     : claim.users.size() == 1 ? "pod "
+                                               : "pods ") +
+         out + (more > 0 ? " and " + std::to_string(more) + " more" : "") + ", which " +
+         (claim.users.size() == 1 ? "has" : "have") + " claim " + claim.id();
+}
+
 std::string describe(const Change& change, const Scene& scene) {
   const Request* request = find_request(scene, change);
   const bool is_extended = request != nullptr && !request->source.empty();
@@ -259,13 +334,18 @@ std::string describe(const Change& change, const Scene& scene) {
       return "complete the pools of which slices are missing: " + join(names, ", ");
     }
     case Asks::kRelease:
-      return "release claim " + change.claim +
-             (change.holder->users.empty() ? "" : " (pod " + join(change.holder->users, ", ") + ")");
+      return release_text(*change.holder);
     case Asks::kTolerate:
-      return "let " + whose + " tolerate the device taint " + in_words(change.taint) + ", or take it away";
+      return (change.taint_rules.empty() ? "have driver " + change.taint_driver +
+                                               " take away the device taint " + in_words(change.taint)
+                                         : "delete DeviceTaintRule " + change.taint_rules +
+                                               " with its device taint " + in_words(change.taint)) +
+             ", or let " + whose + " tolerate it";
     case Asks::kLessCapacity:
-      return "let " + whose + " ask for less than " + request->capacity.at(change.key).text() + " of " +
-             change.key;
+      return "let " + whose + " ask for " +
+             (change.most ? "at most " + describe(*change.most) + ", and not for "
+                          : std::string("less than ")) +
+             request->capacity.at(change.key).text() + " of " + change.key;
     case Asks::kNoCapacity:
       return "let " + whose + " not ask for capacity " + change.key;
     case Asks::kNoConstraint:

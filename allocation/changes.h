@@ -4,6 +4,7 @@
 //
 // Ownership: Change::holder points into the claims that Scene::held was made of; everything else is a copy.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,19 +32,26 @@ enum class Asks : uint8_t {
 struct Change {
   Asks asks = Asks::kRelease;
   /// "namespace/name" (Claim::id()).
-  std::string claim;              // whose request it is about; of kRelease: who lets go
-  std::string request;            // "request" or "request/alternative"
-  std::string device_class;       // of kNoClassSelector, kMakeClass
-  size_t index = 0;               // of a selector or constraint
-  std::string key;                // of a capacity
-  int64_t count = 0;              // of kFewer
-  kube::Taint taint;              // of kTolerate
+  std::string claim;         // whose request it is about; of kRelease: who lets go
+  std::string request;       // "request" or "request/alternative"
+  std::string device_class;  // of kNoClassSelector, kMakeClass
+  size_t index = 0;          // of a selector or constraint
+  std::string key;           // of a capacity
+  int64_t count = 0;         // of kFewer
+  kube::Taint taint;         // of kTolerate
+  /// Of kTolerate: the DeviceTaintRules that give it, with commas, else the driver that does.
+  std::string taint_rules, taint_driver;
+  /// Of kLessCapacity: the most that is little enough; nullopt: it is not known, only that less would do.
+  std::optional<Amount> most;
   std::vector<PoolId> pools;      // of kCompletePools
   const Claim* holder = nullptr;  // of kRelease
 };
 /// "release claim default/a (pod p)", "let request vf tolerate the taint x:NoSchedule".
 /// scene: the one in which the change was found, unchanged: what the change is about is looked up there.
 std::string describe(const Change& change, const Scene& scene);
+/// What ends a claim's hold on its devices: "delete pod default/p, which has claim default/a". Without a pod the claim itself has to
+/// go: the controller deallocates a claim when the last of its pods is gone, and no other one.
+std::string release_text(const Claim& claim);
 /// A word for scripts: "release", "tolerate". An interface: `sliced why -o json` has it.
 std::string_view name_of(Asks asks);
 

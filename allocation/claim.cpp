@@ -140,6 +140,7 @@ Result<Claim> decode_claim(const kube::Json& object) {
   return decode<Claim>(object, [](const Fields& root, Claim& out) {
     read_spec(root["spec"], out);
     read_status(root["status"], out);
+    out.is_deleted = root["metadata"]["deletionTimestamp"].is_there();
   });
 }
 

@@ -99,6 +99,7 @@ struct Claim {
       users;                 // names of the pods in status.reservedFor; other consumers as "plural/name"
   bool is_made = true;       // false: it will be, from a template or by the scheduler
   bool is_extended = false;  // of the pod's extended resources (allocation/extended.h)
+  bool is_deleted = false;   // metadata.deletionTimestamp is set
   std::vector<std::string> unknown;
   std::string id() const { return namespace_ + "/" + name; }
   bool operator==(const Claim&) const = default;

@@ -59,6 +59,9 @@ void read_pod(const Fields& root, Pod& out) {
   const Fields spec = root["spec"];
   out.node_name = spec["nodeName"].text();
   out.phase = root["status"]["phase"].text();
+  out.reason = root["status"]["reason"].text();
+  out.message = root["status"]["message"].text();
+  out.is_deleted = root["metadata"]["deletionTimestamp"].is_there();
   out.scheduler = spec["schedulerName"].text();
   spec["nodeSelector"].each_member(
       [&](const std::string& key, const Fields& value) { out.node_selector[key] = value.text(); });
@@ -129,7 +132,7 @@ std::string keeps_away(const Pod& pod, const Node& node) {
   if (!pod.affinity) return "";
   const kube::NodeMatch match = kube::match_node(*pod.affinity, node.view);
   if (match.matched) return "";
-  return "the pod's node affinity wants " + match.wanted +
+  return "the pod's node affinity wants " + match.field + (match.field.empty() ? "" : " ") + match.wanted +
          (match.found.empty() ? "; the node has none" : "; the node has " + match.found);
 }
 

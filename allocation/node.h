@@ -48,6 +48,8 @@ struct Pod {
   std::string namespace_, name;
   std::string node_name;  // where it is bound to; "" pending
   std::string phase;
+  std::string reason, message;  // of status, where the pod has failed
+  bool is_deleted = false;      // metadata.deletionTimestamp is set
   kube::Labels node_selector;
   std::optional<kube::NodeSelector> affinity;  // required, of nodes
   std::vector<Toleration> tolerations;

@@ -10,6 +10,7 @@
 #include "allocation/held.h"
 #include "allocation/pools.h"
 #include "allocation/selectors.h"
+#include "allocation/taint_rule.h"
 
 namespace sliced::allocation {
 
@@ -19,6 +20,7 @@ struct Scene {
   const std::vector<Pool>* pools = nullptr;  // that the node sees
   const Held* held = nullptr;
   Selectors* selectors = nullptr;
+  const std::vector<TaintRule>* taint_rules = nullptr;  // that gave devices taints; nullptr: none did
   Features features;
   std::map<std::string, DeviceClass> classes;  // those that the claims name, as far as they are there
   std::vector<Claim> claims;                   // to be allocated, in the pod's order

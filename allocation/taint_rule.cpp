@@ -50,6 +50,15 @@ Result<TaintRule> decode_taint_rule(const kube::Json& object) {
   return out;
 }
 
+std::string rules_of(const std::vector<TaintRule>& rules, const Slice& slice, const kube::Device& device,
+                     const kube::Taint& taint) {
+  std::string out;
+  for (const TaintRule& rule : rules)
+    if (is_of(rule, slice) && rule.device.value_or(device.name) == device.name && rule.taint == taint)
+      out += (out.empty() ? "" : ", ") + rule.name;
+  return out;
+}
+
 Tainted with_taints(const std::vector<SlicePtr>& slices, const std::vector<TaintRule>& rules,
                     size_t taints_max) {
   Tainted out{slices};

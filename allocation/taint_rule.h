@@ -25,6 +25,10 @@ struct TaintRule {
 /// kInvalid with the field's path when a known field has the wrong shape.
 Result<TaintRule> decode_taint_rule(const kube::Json& object);
 
+/// The rules that give the device this taint, by name, with commas; "" none: its driver gives it.
+std::string rules_of(const std::vector<TaintRule>& rules, const Slice& slice, const kube::Device& device,
+                     const kube::Taint& taint);
+
 /// Taints of rules that are put into slices, some 100 bytes each.
 inline constexpr size_t kRuleTaintsMax = 1'000'000;
 

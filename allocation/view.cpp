@@ -139,6 +139,13 @@ class Viewing {
         return add(Obstacle::kNoAttribute, 0, candidate,
                    [&] { return "has no " + constraint.attribute + ", of which a constraint speaks"; });
     ++out_.free;
+    for (size_t i = 0; i < claim_.constraints.size(); ++i) {
+      if (!concerns(claim_.constraints[i], group_, request_)) continue;
+      auto& values = out_.values[i];
+      const std::string value =
+          kube::describe_attribute(*find_attribute(candidate, claim_.constraints[i].attribute));
+      if (values.size() < kValuesMax || values.contains(value)) ++values[value];
+    }
   }
 
   bool ask(const std::vector<std::string>& selectors, Obstacle obstacle, const std::string& whose,
@@ -188,6 +195,12 @@ class Viewing {
       return true;
     }
     if (!taking->misfit.empty()) {
+      const auto capacity = candidate.device->capacity.find(taking->misfit_key);
+      if (capacity != candidate.device->capacity.end()) {
+        auto& over = out_.over_most[taking->misfit_key];
+        ++over.devices;
+        over.most = std::max(over.most, most_of(capacity->second, scene_.features.fractional_range));
+      }
       add(Obstacle::kCapacity, 0, candidate, [&] {
         const auto amount = request_.capacity.find(taking->misfit_key);
         return taking->misfit + (amount == request_.capacity.end()
@@ -239,8 +252,13 @@ class Viewing {
                       [&](const Toleration& one) { return tolerates(one, taint); }))
         continue;
       add(Obstacle::kTaint, 0, candidate, [&] {
+        const std::string rules =
+            scene_.taint_rules == nullptr
+                ? ""
+                : rules_of(*scene_.taint_rules, *candidate.slice, *candidate.device, taint);
         return "has the taint " + taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" +
-               taint.effect + ", which the request does not tolerate";
+               taint.effect + (rules.empty() ? "" : " of DeviceTaintRule " + rules) +
+               ", which the request does not tolerate";
       });
       return true;
     }

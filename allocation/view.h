@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "allocation/capacity.h"
 #include "allocation/scene.h"
 
 namespace sliced::allocation {
@@ -34,6 +35,7 @@ struct Standing {
   size_t devices = 0;
 };
 
+inline constexpr size_t kValuesMax = 64;
 struct RequestView {
   /// Without the DeviceClass only `devices` is counted. Devices of other nodes (kElsewhere) stand in `standing` alone.
   std::string claim, request, device_class;  // "namespace/name"; "request" or "request/alternative"
@@ -46,6 +48,16 @@ struct RequestView {
   size_t free = 0;                        // of those that match: nothing stands in the way
   std::map<std::string, size_t> holders;  // claim -> how many of those that match
   std::vector<Standing> standing;         // of those that are not free, the nearest to it first
+  /// By capacity of which the request asks for more than a device gives one claim: how many of those that match are such,
+  /// and the most that any of them gives.
+  struct OverMost {
+    size_t devices = 0;
+    Amount most = 0;
+  };
+  std::map<std::string, OverMost> over_most;
+  /// By index of the claim's constraints: the values of those that are free, with how many devices have each. At most
+  /// kValuesMax of a constraint; of one that does not concern the request there is none.
+  std::map<size_t, std::map<std::string, size_t>> values;
 };
 
 /// One for each request and alternative of the scene's claims, in their order. Bounded: `what` is made for

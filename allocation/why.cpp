@@ -95,6 +95,65 @@ class Gathering {
   Answer& out_;
 };
 
+// "2 x "ens1f0", 4 x "ens1f1"".
+std::string values_text(const std::map<std::string, size_t>& values) {
+  constexpr size_t kShownMax = 6;
+  std::vector<std::string> parts;
+  for (const auto& [value, devices] : values)
+    if (parts.size() < kShownMax) parts.push_back(std::to_string(devices) + " x " + value);
+  return join(parts, ", ") +
+         (values.size() > kShownMax ? " " + and_more(values.size() - kShownMax, "value") : "");
+}
+
+// Why the free devices of the requests that a constraint concerns cannot meet it; "" they may. Requests with alternatives
+// are not judged: which one would be taken is not known.
+std::string clash_of(const Claim& claim, size_t index, const std::vector<RequestView>& views) {
+  struct Part {
+    const RequestView* view;
+    const std::map<std::string, size_t>* values;
+    int64_t wanted;
+  };
+  std::vector<Part> parts;
+  for (const RequestView& view : views) {
+    if (view.claim != claim.id()) continue;
+    const auto values = view.values.find(index);
+    if (values == view.values.end()) continue;
+    if (view.request.find('/') != std::string::npos || values->second.size() >= kValuesMax) return "";
+    const int64_t wanted = view.all ? static_cast<int64_t>(view.matching) : view.wanted;
+    if (static_cast<int64_t>(view.free) < wanted) return "";  // it has too little by itself
+    parts.push_back({&view, &values->second, wanted});
+  }
+  if (parts.empty()) return "";
+  const Constraint& constraint = claim.constraints[index];
+  bool is_met = false;
+  std::set<std::string> all;
+  int64_t wanted = 0;
+  for (const Part& part : parts) {
+    wanted += part.wanted;
+    for (const auto& [value, devices] : *part.values) all.insert(value);
+  }
+  if (constraint.is_distinct)
+    is_met = static_cast<int64_t>(all.size()) >= wanted;
+  else
+    is_met = std::any_of(all.begin(), all.end(), [&](const std::string& value) {
+      return std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
+        const auto found = part.values->find(value);
+        return found != part.values->end() && static_cast<int64_t>(found->second) >= part.wanted;
+      });
+    });
+  if (is_met) return "";
+  std::vector<std::string> texts;
+  for (const Part& part : parts)
+    texts.push_back("request " + part.view->request + " wants " + std::to_string(part.wanted) + " and has " +
+                    values_text(*part.values));
+  return "constraints[" + std::to_string(index) + "] of claim " + claim.id() + ", " +
+         (constraint.is_distinct ? "distinctAttribute " : "matchAttribute ") + constraint.attribute + ": " +
+         join(texts, "; ") +
+         (constraint.is_distinct ? "; that is " + std::to_string(all.size()) + " values for " +
+                                       std::to_string(wanted) + " devices"
+                                 : "; no value is enough for all of them");
+}
+
 // One node after the other.
 class Asking {
  public:
@@ -108,6 +167,7 @@ class Asking {
         selectors_(cluster.effort_max) {
     scene_.held = &held_;
     scene_.selectors = &selectors_;
+    if (cluster.features.taint_rules) scene_.taint_rules = &cluster.taint_rules;
     scene_.features = cluster.features;
     for (const DeviceClass& one : out.classes) scene_.classes[one.name] = one;
     for (const Claim& claim : out.claims)
@@ -122,7 +182,7 @@ class Asking {
     for (const Claim& claim : out_.claims)
       if (node.is_known && out.kept_away.empty() && claim.allocation && claim.allocation->nodes &&
           !kube::match_node(*claim.allocation->nodes, node.view).matched)
-        out.kept_away = "claim " + claim.id() + " is allocated, for other nodes";
+        out.kept_away = "claim " + claim.id() + " is allocated, for other nodes" + others_text(claim);
     Scene scene = scene_;
     const std::string by_plugin = ask_extended(node, scene, out);
     if (selectors_.is_spent()) return not_looked_at(std::move(out));
@@ -135,6 +195,7 @@ class Asking {
     tell_of_pools(pools, out);
     if (selectors_.is_spent()) return not_looked_at(std::move(out));
     out.requests = view_requests(scene);
+    if (out.found == Found::kNo) find_clashes(scene, out);
     if (out.found == Found::kNo || out.found == Found::kError) count_classes(scene, out);
     if (out.found == Found::kNo || out.found == Found::kError) {
       const bool is_looked_into = out.kept_away.empty() || is_small_;
@@ -152,6 +213,12 @@ class Asking {
   size_t not_looked_at() const { return not_looked_at_; }
 
  private:
+  // The scheduler itself deallocates a claim that no other pod uses.
+  std::string others_text(Claim claim) const {
+    if (!out_.pod) return "";
+    std::erase(claim.users, out_.pod->name);
+    return claim.users.empty() ? "" : "; to have it allocated again, " + release_text(claim);
+  }
   // Half an answer is none: with the rest of the effort expressions say no to everything.
   NodeAnswer not_looked_at(NodeAnswer half) {
     ++not_looked_at_;
@@ -215,6 +282,14 @@ class Asking {
     out.changes = find_changes(scene, whole, out.requests);
     for (const Change& change : out.changes.all) out.changes_text.push_back(describe(change, scene));
     for (const Change& change : out.changes.alone) out.alone_text.push_back(describe(change, scene));
+  }
+
+  // What the constraints of a claim ask of its requests together, where each alone has enough.
+  static void find_clashes(const Scene& scene, NodeAnswer& out) {
+    for (const Claim& claim : scene.claims)
+      for (size_t i = 0; i < claim.constraints.size(); ++i)
+        if (std::string clash = clash_of(claim, i, out.requests); !clash.empty())
+          out.clashes.push_back(std::move(clash));
   }
 
   // Of requests that match nothing here: which classes would.
@@ -408,8 +483,57 @@ void look_at_pod(const Pod& pod, Answer& out) {
         std::find(claim.users.begin(), claim.users.end(), pod.name) == claim.users.end())
       out.everywhere.push_back("claim " + claim.id() + " is used by " + std::to_string(claim.users.size()) +
                                " pods already, and no more may");
+  for (const Claim& claim : out.claims)
+    if (claim.is_deleted)
+      out.everywhere.push_back("claim " + claim.id() +
+                               " is being deleted, and the scheduler allocates no such claim: " +
+                               (claim.users.empty() ? "delete the pod, and create it again"
+                                                    : release_text(claim) + ", and then this pod"));
+  if (pod.is_deleted) out.everywhere.push_back("the pod is being deleted");
   if (!pod.scheduler.empty() && pod.scheduler != "default-scheduler")
     out.unsure.push_back("the pod's scheduler is " + pod.scheduler + ", which may have rules of its own");
+}
+
+bool has_ended(const Pod& pod) { return pod.phase == "Failed" || pod.phase == "Succeeded"; }
+
+// Neither the scheduler nor the kubelet looks at it any more.
+void tell_of_end(const Pod& pod, Answer& out) {
+  const bool has_failed = pod.phase == "Failed";
+  out.verdict = has_failed ? Verdict::kPending : Verdict::kRuns;
+  out.everywhere.clear();
+  if (!has_failed) return;
+  std::string why = pod.reason;
+  if (!pod.message.empty()) why += (why.empty() ? "" : ": ") + pod.message;
+  out.everywhere.push_back(
+      "it has failed" + (why.empty() ? "" : " (" + why + ")") +
+      ", and neither the scheduler nor the kubelet tries it again: delete it, and create "
+      "it again where no controller does");
+}
+
+// A pod with a node is nothing that the scheduler looks at: a claim of it that is not allocated stays so.
+void judge_bound(const Cluster& cluster, const Pod& pod, Answer& out) {
+  out.everywhere.clear();
+  out.verdict = Verdict::kRuns;
+  if (pod.phase != "Pending" && !pod.phase.empty()) return;
+  const auto node = std::find_if(cluster.nodes.begin(), cluster.nodes.end(),
+                                 [&](const Node& one) { return one.view.name == pod.node_name; });
+  const std::string remedy = "delete the pod, and create it again without spec.nodeName";
+  for (const Claim& claim : out.claims) {
+    if (!claim.allocation)
+      out.everywhere.push_back("it is on node " + pod.node_name + ", and its claim " + claim.id() +
+                               (claim.is_made ? " is not allocated" : " is not there yet") +
+                               "; the scheduler allocates nothing for a pod that has a node: " + remedy);
+    else if (node != cluster.nodes.end() && claim.allocation->nodes &&
+             !kube::match_node(*claim.allocation->nodes, node->view).matched)
+      out.everywhere.push_back("it is on node " + pod.node_name + ", and its claim " + claim.id() +
+                               " is allocated for other nodes: " + remedy);
+    else if (claim.users.size() >= kUsersMax &&
+             std::find(claim.users.begin(), claim.users.end(), pod.name) == claim.users.end())
+      out.everywhere.push_back("it is on node " + pod.node_name + ", and its claim " + claim.id() +
+                               " is used by " + std::to_string(claim.users.size()) +
+                               " pods already, and no more may");
+  }
+  if (!out.everywhere.empty()) out.verdict = Verdict::kPending;
 }
 
 template <class T>
@@ -450,7 +574,8 @@ Answer why_pod(const Cluster& cluster, const Pod& pod) {
   gathering.add_extended(pod);
   gathering.add_classes();
   look_at_pod(pod, out);
-  if (!pod.node_name.empty()) return out.verdict = Verdict::kRuns, out.everywhere.clear(), out;
+  if (has_ended(pod)) return tell_of_end(pod, out), out;
+  if (!pod.node_name.empty()) return judge_bound(cluster, pod, out), out;
   ask_nodes(cluster, out);
   return out;
 }
@@ -459,6 +584,8 @@ Answer why_claim(const Cluster& cluster, const Claim& claim) {
   Answer out;
   out.claims.push_back(claim);
   Gathering(cluster, out).add_classes();
+  if (claim.is_deleted)
+    out.everywhere.push_back("it is being deleted, and the scheduler allocates no such claim");
   if (claim.allocation) return out.verdict = Verdict::kRuns, out;
   ask_nodes(cluster, out);
   return out;

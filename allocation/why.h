@@ -57,6 +57,8 @@ struct NodeAnswer {
   std::string error;                  // of kError
   std::vector<RequestView> requests;  // of claims that are still to be allocated
   std::vector<std::string> pools;     // incomplete and invalid ones, each in words
+  /// Of kNo: constraints that the free devices cannot meet, each with the values that they have.
+  std::vector<std::string> clashes;
   /// is_known is false also where they were not looked for.
   Changes changes;                        // of kNo and kError
   std::vector<std::string> changes_text;  // the same in words; and of those that are enough alone

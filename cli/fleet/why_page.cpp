@@ -144,6 +144,11 @@ std::vector<std::vector<std::string>> rows_of(const NodeAnswer& node) {
     first.clear();
   }
   if (rows.empty()) rows.push_back({node.name, "", "", "", "", "", in_one_line(first)});
+  if (!node.clashes.empty() && node.found == Found::kNo && node.kept_away.empty()) {
+    std::string& last = rows.back().back();
+    last += (last.empty() ? "" : "; ") + in_one_line(join(node.clashes, "; "));
+    is_said = true;
+  }
   if (!is_said) rows.back().back() = "each request alone has enough, all together have not";
   for (const std::string& pool : node.pools) rows.push_back({node.name, "", "", "", "", "", pool});
   return rows;
@@ -231,6 +236,59 @@ std::string changes_text(const Answer& answer, size_t nodes_max) {
   return out.empty() ? "" : "To run there, all of this would have to change:\n" + out;
 }
 
+// A request that asks for more of a capacity than any device gives one claim: on all nodes that have devices that match.
+std::string over_most_text(const Answer& answer) {
+  struct Sum {
+    size_t matching = 0;
+    std::map<std::string, RequestView::OverMost> over;
+  };
+  std::map<std::pair<std::string, std::string>, Sum> sums;
+  for (const NodeAnswer& node : answer.nodes)
+    for (const RequestView& view : node.requests) {
+      if (!node.kept_away.empty()) continue;
+      Sum& sum = sums[{view.claim, view.request}];
+      sum.matching += view.matching;
+      for (const auto& [key, over] : view.over_most) {
+        sum.over[key].devices += over.devices;
+        sum.over[key].most = std::max(sum.over[key].most, over.most);
+      }
+    }
+  for (const Claim& claim : answer.claims)
+    for (const RequestGroup& group : claim.requests)
+      for (const Request& request : group.alternatives) {
+        if (group.is_list) continue;
+        const auto sum = sums.find({claim.id(), allocation::request_id(group, request)});
+        if (sum == sums.end()) continue;
+        for (const auto& [key, over] : sum->second.over) {
+          const auto amount = request.capacity.find(key);
+          if (over.devices == 0 || over.devices != sum->second.matching || amount == request.capacity.end())
+            continue;
+          return "request " + request.name + " asks for " + amount->second.text() + " of capacity " + key +
+                 ", and no device gives one claim more than " + allocation::describe(over.most);
+        }
+      }
+  return "";
+}
+
+// A constraint that cannot be met on any node that the pod may go to.
+std::string clash_text(const Answer& answer) {
+  const NodeAnswer* first = nullptr;
+  size_t nodes = 0;
+  for (const NodeAnswer& node : answer.nodes) {
+    if (!node.kept_away.empty()) continue;
+    if (node.clashes.empty() || node.found != Found::kNo) {
+      if (std::any_of(node.requests.begin(), node.requests.end(),
+                      [](const RequestView& view) { return view.matching > 0; }))
+        return "";
+      continue;
+    }
+    ++nodes;
+    if (first == nullptr) first = &node;
+  }
+  if (first == nullptr) return "";
+  return first->clashes.front() + (nodes > 1 ? " (on " + first->name + ")" : "");
+}
+
 // Why no node will do, where one reason holds for all of them.
 std::string pending_text(const Answer& answer) {
   if (!answer.everywhere.empty()) return answer.everywhere.front();
@@ -260,6 +318,8 @@ std::string pending_text(const Answer& answer) {
            (kept_away == 1 ? std::string("the one node") : "all " + number(kept_away, "node")) + ": " +
            kept(reasons);
   }
+  if (std::string over = over_most_text(answer); !over.empty()) return over;
+  if (std::string clash = clash_text(answer); !clash.empty()) return clash;
   // A request that has too little on each node.
   for (const NodeAnswer& first : answer.nodes) {
     if (!first.kept_away.empty()) continue;
@@ -302,7 +362,8 @@ std::string headline(const Answer& answer, const std::string& subject) {
       return subject + " can be scheduled, as far as its claims go, on " + std::to_string(possible) + " of " +
              number(answer.nodes.size(), "node");
     case Verdict::kPending:
-      return subject + " is pending: " + pending_text(answer);
+      return subject + (answer.pod && answer.pod->phase == "Failed" ? " does not run: " : " is pending: ") +
+             pending_text(answer);
     case Verdict::kUnsure:
       for (const NodeAnswer& node : answer.nodes)
         if (node.found == Found::kUnsure && node.kept_away.empty() && !node.unsure.empty())
@@ -338,6 +399,8 @@ Json json_of(const Change& change, const std::string& text) {
                          change.asks == allocation::Asks::kNoSelector ||
                          change.asks == allocation::Asks::kNoClassSelector;
   if (has_index) out.set("index", static_cast<int64_t>(change.index));
+  if (!change.taint_rules.empty()) out.set("deviceTaintRules", change.taint_rules);
+  if (change.most) out.set("atMost", allocation::describe(*change.most));
   return out;
 }
 
@@ -355,6 +418,9 @@ Json json_of(const RequestView& view) {
   Json holders = Json::Object{};
   for (const auto& [claim, devices] : view.holders) holders.set(claim, static_cast<int64_t>(devices));
   if (!view.holders.empty()) out.set("holders", std::move(holders));
+  Json over = Json::Object{};
+  for (const auto& [key, one] : view.over_most) over.set(key, allocation::describe(one.most));
+  if (!view.over_most.empty()) out.set("capacityAtMost", std::move(over));
   Json::Array standing;
   for (const auto& one : view.standing)
     standing.push_back(Json::Object{
@@ -403,6 +469,7 @@ Json json_of(const NodeAnswer& node) {
                                  {"device", pick.device.device}});
   if (!requests.empty()) out.set("requests", std::move(requests));
   if (!node.pools.empty()) out.set("pools", texts(node.pools));
+  if (!node.clashes.empty()) out.set("clashes", texts(node.clashes));
   if (!changes.empty()) out.set("changes", std::move(changes));
   if (!alone.empty()) out.set("anyOneOf", std::move(alone));
   if (!picks.empty()) out.set("picks", std::move(picks));
@@ -443,7 +510,8 @@ std::string why_text(const Answer& answer, const std::string& subject, const std
   std::string out = plain(headline(answer, subject)) + "\n";
   if (answer.verdict == Verdict::kCan && answer.claims.empty())
     out += "It asks for no devices: no device keeps it waiting.\n";
-  for (size_t i = 1; i < answer.notes.size(); ++i) out += "  - " + plain(answer.notes[i]) + "\n";
+  for (size_t i = answer.verdict == Verdict::kRuns ? 1 : 0; i < answer.notes.size(); ++i)
+    out += "  - " + plain(answer.notes[i]) + "\n";
   for (size_t i = 1; i < answer.everywhere.size(); ++i) out += "  - " + plain(answer.everywhere[i]) + "\n";
   if (!answer.advice.empty()) {
     out += answer.advice.size() == 1 ? "\nThe one change that would help:\n"

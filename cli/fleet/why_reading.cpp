@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli/fleet/fleet_reading.h"
+#include "cli/fleet/missing_policy.h"
 #include "config/options.h"
 #include "kube/kinds.h"
 #include "reactor/base/text.h"
@@ -102,22 +103,25 @@ void read_start(ClusterObjects& objects, allocation::Answer& answer) {
 
 namespace {
 
-// Where a request matches nothing on any node: devices that could be offered.
+// Devices that could be offered, where no policy was found that would.
 void hint_at_unmatched(const std::map<std::string, int64_t>& unmatched, allocation::Answer& answer) {
+  if (unmatched.empty()) return;
+  std::vector<std::string> parts;
+  for (const auto& [node, devices] : unmatched)
+    if (parts.size() < 5) parts.push_back(node + " (" + std::to_string(devices) + ")");
+  answer.hints.push_back("Nodes with devices that no policy selects: " + join(parts, ", ") +
+                         (unmatched.size() > 5 ? " " + and_more(unmatched.size() - 5, "node") : "") +
+                         "; no policy over what they report was found that would offer what is asked for");
+}
+
+bool is_any_unmatched(const allocation::Answer& answer) {
   std::set<std::pair<std::string, std::string>> all, matched;
   for (const allocation::NodeAnswer& node : answer.nodes)
     for (const allocation::RequestView& view : node.requests) {
       all.emplace(view.claim, view.request);
       if (view.matching > 0) matched.emplace(view.claim, view.request);
     }
-  if (unmatched.empty() || (all.size() == matched.size() && !all.empty())) return;
-  std::vector<std::string> parts;
-  for (const auto& [node, devices] : unmatched)
-    if (parts.size() < 5) parts.push_back(node + " (" + std::to_string(devices) + ")");
-  answer.hints.push_back(
-      "Nodes with devices that no policy selects: " + join(parts, ", ") +
-      (unmatched.size() > 5 ? " " + and_more(unmatched.size() - 5, "node") : "") +
-      "; a SriovResourcePolicy or DeviceExposurePolicy that selects them would offer them");
+  return all.size() != matched.size() || all.empty();
 }
 
 }  // namespace
@@ -127,30 +131,42 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
   std::vector<HiddenMatch> out;
   if (answer.verdict != allocation::Verdict::kPending) return out;
   std::vector<reports::NodeReport> reports;
-  std::map<std::string, int64_t> unmatched;  // by node
+  UnmatchedDevices unmatched;
   auto read = read_reports(
       objects,
       [&](reports::NodeReport report) {
-        if (report.unmatched > 0) unmatched[report.node] = report.unmatched;
+        unmatched.add(report);
         keep_hidden(report);
         if (!report.groups.empty()) reports.push_back(std::move(report));
       },
       [&] { reports.clear(), unmatched.clear(); }, answer.unsure);
-  hint_at_unmatched(unmatched, answer);
   if (!read) answer.unsure.push_back("what nodes hide is not known: " + read.error().what);
   std::map<std::string_view, const kube::NodeView*> nodes;
   for (const allocation::Node& node : cluster.nodes) nodes[node.view.name] = &node.view;
   std::map<std::string, FleetPolicies> policies;  // by the namespace that the node's daemon obeys
+  std::set<std::string> unlisted;
+  const auto policies_of = [&](const std::string& namespace_) -> const FleetPolicies& {
+    const auto [at, is_new] = policies.try_emplace(namespace_, drivers, namespace_);
+    if (is_new)
+      if (auto listed = read_policies(objects, namespace_, at->second, answer.unsure, &unlisted); !listed)
+        answer.unsure.push_back("what nodes hide is not known: " + listed.error().what);
+    return at->second;
+  };
+  const std::string otherwise = config::Options{}.namespace_;
+  if (!short_requests(answer).empty() && !unmatched.counts().empty()) {
+    for (const auto& shape : unmatched.shapes())
+      policies_of(shape.namespace_.empty() ? otherwise : shape.namespace_);
+    allocation::Selectors effort;
+    const auto advice = missing_policies(answer, unmatched, nodes, policies, drivers, otherwise, effort);
+    answer.hints.insert(answer.hints.end(), advice.begin(), advice.end());
+    if (advice.empty() && is_any_unmatched(answer)) hint_at_unmatched(unmatched.counts(), answer);
+  }
   allocation::Selectors selectors;
   for (const reports::NodeReport& report : reports) {
     const auto node = nodes.find(report.node);
     if (node == nodes.end() || out.size() >= kHiddenMatchesMax || selectors.is_spent()) continue;
-    const std::string namespace_ = namespace_of(report, config::Options{}.namespace_);
-    const auto [at, is_new] = policies.try_emplace(namespace_, drivers, namespace_);
-    if (is_new)
-      if (auto listed = read_policies(objects, namespace_, at->second, answer.unsure); !listed)
-        answer.unsure.push_back("what nodes hide is not known: " + listed.error().what);
-    for (HiddenMatch& match : hidden_matches(answer, report, *node->second, at->second, selectors))
+    const FleetPolicies& its = policies_of(namespace_of(report, otherwise));
+    for (HiddenMatch& match : hidden_matches(answer, report, *node->second, its, selectors))
       out.push_back(std::move(match));
   }
   if (selectors.is_spent())

@@ -92,7 +92,7 @@ func TestWhyAPodWaits(t *testing.T) {
 			t.Errorf("what stands in the way: %+v, wanted the release of %s", node.Changes, holder)
 		}
 	}
-	if text, _ := asKubectlPlugin(t, kubeconfig, "why", "pod", lab.Namespace+"/waits"); !strings.Contains(text, "release claim "+holder+" (pod holder)") {
+	if text, _ := asKubectlPlugin(t, kubeconfig, "why", "pod", lab.Namespace+"/waits"); !strings.Contains(text, "delete pod "+lab.Namespace+"/holder, which has claim "+holder) {
 		t.Errorf("as text:\n%s", text)
 	}
 

@@ -58,8 +58,16 @@ TEST(Why, WhatAnAdministratorTaintsIsTainted) {
   add(cluster, "kind: DeviceClass\nmetadata: {name: any}\nspec: {}");
   const Answer answer = ask(cluster, "{deviceClassName: any}");
   EXPECT_EQ(answer.verdict, Verdict::kPending);
-  EXPECT_NE(join(answer.advice, "\n").find("taint broken:NoSchedule"), std::string::npos)
+  EXPECT_NE(
+      join(answer.advice, "\n").find("delete DeviceTaintRule broken with its device taint broken:NoSchedule"),
+      std::string::npos)
       << join(answer.advice, "\n");
+  const RequestView& view = answer.nodes.at(0).requests.at(0);
+  EXPECT_TRUE(std::any_of(view.standing.begin(), view.standing.end(), [](const Standing& one) {
+    return one.what ==
+           "has the taint broken:NoSchedule of DeviceTaintRule broken, which the "
+           "request does not tolerate";
+  })) << "a taint of the driver is seen first, and is no rule's";
   cluster.features.taint_rules = false;
   EXPECT_EQ(why_pod(cluster, *answer.pod).verdict, Verdict::kCan)
       << "schedulers before 1.37 know of no rules";
@@ -85,10 +93,13 @@ TEST(Why, CountsWhatMatchesWhatIsHeldAndByWhom) {
 TEST(Why, NamesEachChangeThatIsEnough) {
   Cluster cluster;
   const Answer answer = ask(cluster, "{deviceClassName: vf}");
-  EXPECT_EQ(answer.nodes.at(0).changes_text, std::vector<std::string>{"release claim default/other (pod q)"});
+  EXPECT_EQ(answer.nodes.at(0).changes_text,
+            std::vector<std::string>{"delete pod default/q, which has claim default/other"});
   ASSERT_EQ(answer.advice.size(), 2u) << "a DeviceClass, which others use too, is never loosened";
-  EXPECT_EQ(answer.advice[0], "release claim default/other (pod q) (then it can run on w)");
-  EXPECT_NE(answer.advice[1].find("tolerate the device taint sick:NoExecute"), std::string::npos);
+  EXPECT_EQ(answer.advice[0], "delete pod default/q, which has claim default/other (then it can run on w)");
+  EXPECT_EQ(answer.advice[1],
+            "have driver d.io take away the device taint sick:NoExecute, or let request r of claim default/c "
+            "tolerate it (then it can run on w)");
 }
 
 // Two of what there is one of: nothing alone is enough, and all that is needed is named.
@@ -171,7 +182,8 @@ spec: {selectors: [{cel: {expression: 'device.driver == "e.io"'}}]}
   const Answer answer = why_pod(cluster, pod_of("{resourceClaims: [{name: net, resourceClaimName: c}]}"));
   EXPECT_EQ(answer.nodes.at(0).requests.at(0).standing.at(0).what,
             "takes 2 of counter pf/slots, and 1 of 2 is left; used by vf0 of claim default/small");
-  EXPECT_EQ(answer.nodes.at(0).changes_text, std::vector<std::string>{"release claim default/small"});
+  EXPECT_EQ(answer.nodes.at(0).changes_text,
+            std::vector<std::string>{"delete claim default/small, which no pod uses"});
 }
 
 TEST(Why, APodThatRunsIsNotAskedAbout) {
@@ -361,6 +373,177 @@ TEST(Why, WhatTakesTooLongIsNotLookedAtAndSaid) {
   }
   Cluster whole;
   EXPECT_EQ(ask(whole, dear).verdict, Verdict::kPending);
+}
+
+constexpr const char* kShared = R"(
+kind: ResourceSlice
+metadata: {name: shared}
+spec:
+  driver: e.io
+  nodeName: w
+  pool: {name: e, generation: 1, resourceSliceCount: 1}
+  devices:
+  - name: s1
+    allowMultipleAllocations: true
+    attributes: {pf: {string: p0}}
+    capacity: {e.io/links: {value: "64", requestPolicy: {default: "1", validRange: {min: "1", max: "4", step: "1"}}}}
+  - name: s2
+    allowMultipleAllocations: true
+    attributes: {pf: {string: p1}}
+    capacity: {e.io/links: {value: "64", requestPolicy: {default: "1", validRange: {min: "1", max: "2", step: "1"}}}}
+  - {name: s3, attributes: {pf: {string: p1}}}
+---
+kind: DeviceClass
+metadata: {name: shared}
+spec: {selectors: [{cel: {expression: 'device.driver == "e.io" && device.allowMultipleAllocations == true'}}]}
+---
+kind: DeviceClass
+metadata: {name: e}
+spec: {selectors: [{cel: {expression: 'device.driver == "e.io"'}}]}
+)";
+
+// Red when only "less" is said of a capacity whose maximum is known.
+TEST(Why, TheMostThatADeviceGivesOneClaimIsNamed) {
+  Cluster cluster;
+  add(cluster, kShared);
+  const Answer answer = ask(cluster, "{deviceClassName: shared, capacity: {requests: {e.io/links: '5'}}}");
+  EXPECT_EQ(answer.verdict, Verdict::kPending);
+  const RequestView& view = answer.nodes.at(0).requests.at(0);
+  EXPECT_EQ(view.matching, 2u);
+  ASSERT_EQ(view.over_most.count("e.io/links"), 1u);
+  EXPECT_EQ(view.over_most.at("e.io/links").devices, 2u);
+  EXPECT_EQ(describe(view.over_most.at("e.io/links").most), "4") << "of any device";
+  EXPECT_EQ(view.standing.at(0).what,
+            "gives one claim at most 4 of capacity e.io/links; the request asks for 5");
+  ASSERT_EQ(answer.advice.size(), 1u);
+  EXPECT_EQ(
+      answer.advice[0],
+      "let request r of claim default/c ask for at most 4, and not for 5 of e.io/links (then it can run on w)");
+}
+
+// Red when the amount that is advised would not do: what is left counts, too.
+TEST(Why, TheAmountThatIsAdvisedIsLeft) {
+  Cluster cluster;
+  add(cluster, kShared);
+  add(cluster, R"(
+kind: ResourceClaim
+metadata: {name: large}
+spec: {}
+status: {allocation: {devices: {results: [
+  {request: r, driver: e.io, pool: e, device: s1, shareID: a, consumedCapacity: {e.io/links: "61"}},
+  {request: r, driver: e.io, pool: e, device: s2, shareID: b, consumedCapacity: {e.io/links: "64"}}]}}, reservedFor: [{resource: pods, name: p}]}
+)");
+  const Answer answer = ask(cluster, "{deviceClassName: shared, capacity: {requests: {e.io/links: '4'}}}");
+  EXPECT_EQ(answer.verdict, Verdict::kPending);
+  EXPECT_NE(join(answer.advice, "\n").find("ask for at most 3, and not for 4 of e.io/links"),
+            std::string::npos)
+      << join(answer.advice, "\n");
+}
+
+std::string two_requests(const std::string& constraint, const std::string& first, const std::string& second) {
+  return "kind: ResourceClaim\nmetadata: {name: c}\nspec: {devices: {requests: [{name: a, exactly: " + first +
+         "}, {name: b, exactly: " + second + "}], constraints: [" + constraint + "]}}";
+}
+
+// Red when "all together have not" is all that is said of a constraint that no values can meet.
+TEST(Why, TheValuesThatClashAreNamed) {
+  Cluster cluster;
+  add(cluster, kWorld);
+  add(cluster, kShared);
+  add(cluster, two_requests("{matchAttribute: e.io/pf}",
+                            "{deviceClassName: e, selectors: [{cel: {expression: "
+                            "'device.attributes[\"e.io\"].pf == \"p0\"'}}]}",
+                            "{deviceClassName: e, selectors: [{cel: {expression: "
+                            "'device.attributes[\"e.io\"].pf == \"p1\"'}}], count: 2}"));
+  const Answer answer = why_pod(cluster, pod_of("{resourceClaims: [{name: net, resourceClaimName: c}]}"));
+  EXPECT_EQ(answer.verdict, Verdict::kPending);
+  EXPECT_EQ(
+      answer.nodes.at(0).clashes,
+      std::vector<std::string>{
+          "constraints[0] of claim default/c, matchAttribute e.io/pf: request a wants 1 and has 1 x \"p0\"; "
+          "request b wants 2 and has 2 x \"p1\"; no value is enough for all of them"});
+}
+
+TEST(Why, TooFewValuesForADistinctAttributeAreCounted) {
+  Cluster cluster;
+  add(cluster, kWorld);
+  add(cluster, kShared);
+  add(cluster,
+      two_requests("{distinctAttribute: e.io/pf}", "{deviceClassName: e}", "{deviceClassName: e, count: 2}"));
+  const Answer answer = why_pod(cluster, pod_of("{resourceClaims: [{name: net, resourceClaimName: c}]}"));
+  EXPECT_EQ(answer.verdict, Verdict::kPending);
+  ASSERT_EQ(answer.nodes.at(0).clashes.size(), 1u);
+  EXPECT_NE(answer.nodes.at(0).clashes[0].find("that is 2 values for 3 devices"), std::string::npos)
+      << answer.nodes.at(0).clashes[0];
+}
+
+// What a constraint can meet is no clash: counters or other claims stand in the way then.
+TEST(Why, AConstraintThatCanBeMetIsNoClash) {
+  Cluster cluster;
+  add(cluster, kWorld);
+  add(cluster, kShared);
+  add(cluster, two_requests("{matchAttribute: e.io/pf, requests: [b]}", "{deviceClassName: e, count: 3}",
+                            "{deviceClassName: e}"));
+  const Answer answer = why_pod(cluster, pod_of("{resourceClaims: [{name: net, resourceClaimName: c}]}"));
+  EXPECT_TRUE(answer.nodes.at(0).clashes.empty()) << answer.nodes.at(0).clashes[0];
+}
+
+kube::Json pod_object(const std::string& spec, const std::string& status) {
+  return kube::decode_yaml("metadata: {name: p, namespace: default}\nspec: " + spec + "\nstatus: " + status +
+                           "\n")
+      .documents.at(0);
+}
+
+// Red when a pod that neither the scheduler nor the kubelet tries again is said to run.
+TEST(Why, APodThatIsNotTriedAgainHasToBeDeleted) {
+  Cluster cluster;
+  add(cluster, kWorld);
+  add(cluster, claim("{deviceClassName: vf}"));
+  const std::string on_w = "{nodeName: w, resourceClaims: [{name: net, resourceClaimName: c}]}";
+  const Answer bound = why_pod(cluster, *decode_pod(pod_object(on_w, "{phase: Pending}")));
+  EXPECT_EQ(bound.verdict, Verdict::kPending);
+  ASSERT_EQ(bound.everywhere.size(), 1u);
+  EXPECT_EQ(
+      bound.everywhere[0],
+      "it is on node w, and its claim default/c is not allocated; the scheduler allocates nothing for a pod "
+      "that has a node: delete the pod, and create it again without spec.nodeName");
+  const Answer failed =
+      why_pod(cluster, *decode_pod(pod_object(on_w, "{phase: Failed, reason: Evicted, message: taint}")));
+  EXPECT_EQ(failed.verdict, Verdict::kPending);
+  EXPECT_EQ(
+      failed.everywhere.at(0),
+      "it has failed (Evicted: taint), and neither the scheduler nor the kubelet tries it again: delete it, "
+      "and create it again where no controller does");
+  EXPECT_EQ(why_pod(cluster, *decode_pod(pod_object(on_w, "{phase: Running}"))).verdict, Verdict::kRuns);
+  EXPECT_EQ(why_pod(cluster, *decode_pod(pod_object(on_w, "{phase: Succeeded}"))).verdict, Verdict::kRuns);
+}
+
+TEST(Why, AClaimThatGoesHoldsThePodUp) {
+  Cluster cluster;
+  add(cluster, kWorld);
+  add(cluster,
+      "kind: ResourceClaim\nmetadata: {name: c, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [a/b]}\n"
+      "spec: {devices: {requests: [{name: r, exactly: {deviceClassName: vf}}]}}");
+  const Answer answer = why_pod(cluster, pod_of("{resourceClaims: [{name: net, resourceClaimName: c}]}"));
+  EXPECT_EQ(answer.verdict, Verdict::kPending);
+  ASSERT_EQ(answer.everywhere.size(), 1u);
+  EXPECT_NE(answer.everywhere[0].find("is being deleted"), std::string::npos);
+}
+
+// A claim that is allocated elsewhere is deallocated by the scheduler only where no other pod uses it.
+TEST(Why, WhoeverHasAClaimThatIsAllocatedElsewhereIsNamed) {
+  Cluster cluster;
+  add(cluster, kWorld);
+  add(cluster,
+      "kind: ResourceClaim\nmetadata: {name: c}\nspec: {devices: {requests: [{name: r, exactly: {deviceClassName: "
+      "vf}}]}}\nstatus: {allocation: {devices: {results: [{request: r, driver: d.io, pool: v, device: a}]}, "
+      "nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [v]}]}]}}, "
+      "reservedFor: [{resource: pods, name: q}]}");
+  const Answer answer = why_pod(cluster, pod_of("{resourceClaims: [{name: net, resourceClaimName: c}]}"));
+  EXPECT_EQ(
+      answer.nodes.at(0).kept_away,
+      "claim default/c is allocated, for other nodes; to have it allocated again, delete pod default/q, which "
+      "has claim default/c");
 }
 
 }  // namespace

@@ -102,12 +102,14 @@ TEST_F(WhyReadingTest, DevicesThatNoPolicySelectsAreNamedWhereNothingMatches) {
   answer.nodes.resize(1);
   answer.nodes[0].name = "w";
   answer.nodes[0].requests.resize(1);
+  answer.nodes[0].requests[0].wanted = 1;
   find_hidden(objects, {kDriver, "dra.example"}, {}, answer);
-  EXPECT_EQ(answer.hints, std::vector<std::string>{
-                              "Nodes with devices that no policy selects: w (12); a SriovResourcePolicy or "
-                              "DeviceExposurePolicy that selects them would offer them"});
+  EXPECT_EQ(answer.hints,
+            std::vector<std::string>{
+                "Nodes with devices that no policy selects: w (12); no policy over what they report "
+                "was found that would offer what is asked for"});
   answer.hints.clear();
-  answer.nodes[0].requests[0].matching = 1;
+  answer.nodes[0].requests[0].matching = answer.nodes[0].requests[0].free = 1;
   find_hidden(objects, {kDriver, "dra.example"}, {}, answer);
   EXPECT_TRUE(answer.hints.empty());
 }

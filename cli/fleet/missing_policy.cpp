@@ -1,0 +1,666 @@
+#include "cli/fleet/missing_policy.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "cli/fleet/hidden_devices.h"
+#include "kube/kinds.h"
+#include "policy/exposure/decode_policy.h"
+#include "policy/exposure/selector.h"
+#include "policy/sriov/match.h"
+#include "reactor/base/first_few.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace missing_policy {
+
+using allocation::Says;
+using kube::Json;
+
+constexpr size_t kExistingMax = 2, kNamesMax = 8, kLiteralsMax = 16, kChangesMax = 2;
+constexpr size_t kNameBytesMax = 60;
+
+// A request that has too few devices.
+struct Wanted {
+  std::string claim, request, device_class;
+  std::vector<std::string> selectors;
+  std::map<std::string, kube::Quantity> capacity;
+  std::string text() const { return "request " + request + " of claim " + claim; }
+};
+
+std::vector<Wanted> wanted_by(const allocation::Answer& answer) {
+  const auto too_short = short_requests(answer);
+  std::vector<Wanted> out;
+  for (const allocation::Claim& claim : answer.claims) {
+    if (claim.allocation) continue;
+    for (const auto& group : claim.requests)
+      for (const auto& request : group.alternatives) {
+        Wanted one{
+            claim.id(), allocation::request_id(group, request), request.device_class, {}, request.capacity};
+        const auto its = std::find_if(answer.classes.begin(), answer.classes.end(),
+                                      [&](const auto& of) { return of.name == request.device_class; });
+        if (its == answer.classes.end() ||
+            std::find(too_short.begin(), too_short.end(), one.claim + ", " + one.request) == too_short.end())
+          continue;
+        one.selectors = its->selectors;
+        one.selectors.insert(one.selectors.end(), request.selectors.begin(), request.selectors.end());
+        out.push_back(std::move(one));
+      }
+  }
+  return out;
+}
+
+std::string facts_text(const reports::DeviceGroup& group) {
+  std::string out;
+  for (const std::string* one :
+       {&group.type, &group.pf, &group.pf_name, &group.pci_address, &group.interface, &group.interface_base,
+        &group.vendor, &group.product, &group.subsystem_vendor, &group.subsystem_product, &group.driver,
+        &group.link_type, &group.eswitch_mode, &group.pf_product, &group.master, &group.host_use})
+    out += *one + "\x01";
+  out += reports::text_of(group.vfs) + "\x01";
+  for (const int number : {group.stride, group.numa_node.value_or(-1), group.mtu.value_or(-1),
+                           group.total_vfs, group.num_vfs, static_cast<int>(group.rdma)})
+    out += std::to_string(number) + "\x01";
+  return out;
+}
+
+// Where a policy would offer something.
+struct Found {
+  size_t devices = 0;  // on all nodes
+  std::vector<std::string> nodes;
+  std::string device;            // one of them
+  std::set<std::string> groups;  // by index of shape and group
+};
+
+std::string nodes_text(std::vector<std::string> nodes) {
+  std::sort(nodes.begin(), nodes.end(), natural_less);
+  const size_t more = nodes.size() > 3 ? nodes.size() - 3 : 0;
+  nodes.resize(nodes.size() - more);
+  return join(nodes, ", ") + (more > 0 ? " " + and_more(more, "node") : "");
+}
+
+std::string count_text(const Found& found) {
+  return std::to_string(found.devices) + (found.devices == 1 ? " device on " : " devices on ") +
+         nodes_text(found.nodes);
+}
+
+// Text in quotes in an expression.
+std::vector<std::string> literals_of(const std::vector<std::string>& selectors) {
+  std::vector<std::string> out;
+  for (const std::string& text : selectors)
+    for (size_t at = 0; at < text.size(); ++at) {
+      const char quote = text[at];
+      if (quote != '"' && quote != '\'') continue;
+      const size_t end = text.find(quote, at + 1);
+      if (end == std::string::npos) break;
+      std::string literal = text.substr(at + 1, end - at - 1);
+      at = end;
+      if (!literal.empty() && literal.size() <= 64 && literal.find('\\') == std::string::npos &&
+          std::find(out.begin(), out.end(), literal) == out.end() && out.size() < kLiteralsMax)
+        out.push_back(std::move(literal));
+    }
+  return out;
+}
+
+// `device.attributes["DRIVER"].NAME == VALUE` of the selectors: what a policy of DRIVER may add.
+std::map<std::string, Json> compared_attributes(const std::vector<std::string>& selectors,
+                                                const std::string& driver) {
+  std::map<std::string, Json> out;
+  const auto is_word = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  for (const std::string& text : selectors)
+    for (const std::string& start : {"[\"" + driver + "\"].", "['" + driver + "']."})
+      for (size_t at = text.find(start); at != std::string::npos; at = text.find(start, at + 1)) {
+        size_t end = at + start.size();
+        std::string name;
+        while (end < text.size() && is_word(text[end])) name += text[end++];
+        while (end < text.size() && text[end] == ' ') ++end;
+        std::string value;
+        if (text.compare(end, 2, "==") == 0) {
+          end += 2;
+          while (end < text.size() && text[end] == ' ') ++end;
+          const char quote = end < text.size() ? text[end] : 0;
+          if (quote == '"' || quote == '\'') {
+            const size_t close = text.find(quote, end + 1);
+            if (close == std::string::npos) continue;
+            out.emplace(name, Json(text.substr(end + 1, close - end - 1)));
+            continue;
+          }
+          while (end < text.size() && (is_word(text[end]) || text[end] == '-')) value += text[end++];
+          if (const auto number = parse_int(value)) out.emplace(name, Json::Object{{"int", *number}});
+        }
+        if (value.empty() || value == "true" || value == "false")
+          out.emplace(name, Json::Object{{"bool", value != "false"}});
+      }
+  std::erase_if(out, [&](const auto& one) {
+    return one.first.empty() || policy::is_reserved_exposure_attribute(driver + "/" + one.first, driver);
+  });
+  return out;
+}
+
+// A name of an object, of a class's.
+std::string object_name(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const char low = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const bool is_plain = (low >= 'a' && low <= 'z') || (low >= '0' && low <= '9');
+    if (out.size() < kNameBytesMax && (is_plain || !out.empty())) out += is_plain ? low : '-';
+  }
+  while (out.ends_with('-')) out.pop_back();
+  return out.empty() ? "devices" : out;
+}
+
+class Advising {
+ public:
+  Advising(const allocation::Answer& answer, const UnmatchedDevices& devices,
+           const std::map<std::string_view, const kube::NodeView*>& nodes,
+           const std::map<std::string, FleetPolicies>& policies, const FleetDrivers& drivers,
+           const std::string& namespace_, allocation::Selectors& selectors)
+      : nodes_(nodes), policies_(policies), drivers_(drivers), selectors_(selectors) {
+    std::set<std::string_view> kept_away;
+    for (const allocation::NodeAnswer& node : answer.nodes)
+      if (!node.kept_away.empty()) kept_away.insert(node.name);
+    for (const UnmatchedDevices::Shape& shape : devices.shapes()) {
+      UnmatchedDevices::Shape& one = shapes_.emplace_back(shape);
+      std::erase_if(one.nodes, [&](const std::string& node) { return kept_away.contains(node); });
+      if (one.namespace_.empty()) one.namespace_ = namespace_;
+      if (one.nodes.empty()) shapes_.pop_back();
+    }
+  }
+
+  void advise(const Wanted& wanted, std::vector<std::string>& out) {
+    std::vector<std::pair<size_t, std::string>> existing;  // by how much of it would be changed
+    for (const auto& [namespace_, policies] : policies_) {
+      const policy::PolicySetPtr set = policies.exposing();
+      for (const auto& one : set->sriov) change_sriov(wanted, *one, *set, existing);
+      for (const auto& one : set->exposures) change_exposure(wanted, *one, existing);
+    }
+    std::stable_sort(existing.begin(), existing.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (existing.size() > kExistingMax) existing.resize(kExistingMax);
+    for (auto& [changes, text] : existing) out.push_back(std::move(text));
+    if (!existing.empty()) return;
+    std::string text = new_sriov(wanted);
+    if (text.empty()) text = new_exposure(wanted);
+    if (!text.empty()) out.push_back(std::move(text));
+  }
+
+ private:
+  bool is_spent() const { return selectors_.is_spent() || tries_ >= kPolicyTriesMax; }
+
+  bool matches(const Wanted& wanted, const JudgedEntry& entry) {
+    allocation::Slice slice;
+    slice.common.driver = entry.driver;
+    const allocation::Candidate candidate{.device = &*entry.entry, .slice = &slice};
+    if (!std::all_of(wanted.selectors.begin(), wanted.selectors.end(), [&](const std::string& expression) {
+          return selectors_.ask(expression, candidate) == Says::kYes;
+        }))
+      return false;
+    const auto taking = allocation::taking_of(wanted.capacity, *entry.entry, /*fractional_range=*/true);
+    return taking && taking->misfit.empty();
+  }
+
+  // What a set of policies would offer of the shape's devices to the request, on nodes that `selected` takes.
+  template <class Selected>
+  void add_found(const Wanted& wanted, size_t index, const policy::PolicySetPtr& set, Selected selected,
+                 Found& out) {
+    const UnmatchedDevices::Shape& shape = shapes_[index];
+    std::vector<std::string> nodes;
+    for (const std::string& node : shape.nodes)
+      if (selected(view_of(node))) nodes.push_back(node);
+    if (nodes.empty() || is_spent()) return;
+    ++tries_;
+    const JudgedNode judged = judge_node(shape.report, view_of(nodes.front()), set, drivers_);
+    std::set<std::string> devices;
+    for (const auto& [key, entry] : judged.entries)
+      if (matches(wanted, entry)) devices.insert(entry.device);
+    selectors_.forget();
+    if (devices.empty()) return;
+    if (out.device.empty()) out.device = *devices.begin();
+    for (size_t i = 0; i < shape.report.groups.size(); ++i)
+      for (const auto& device : reports::devices_of(shape.report.groups[i]))
+        if (devices.contains(device.id.text))
+          out.groups.insert(std::to_string(index) + "/" + std::to_string(i));
+    out.devices += devices.size() * nodes.size();
+    out.nodes.insert(out.nodes.end(), nodes.begin(), nodes.end());
+  }
+  kube::NodeView view_of(const std::string& node) const {
+    const auto found = nodes_.find(node);
+    return found == nodes_.end() ? kube::NodeView{node, {}} : *found->second;
+  }
+  bool is_known(const std::string& node) const { return nodes_.contains(node); }
+
+  static policy::PolicySetPtr set_of(std::vector<policy::SriovPolicy> sriov,
+                                     std::vector<policy::ExposurePolicy> exposures,
+                                     std::vector<Shared<policy::DeviceAttributes>> attributes = {}) {
+    return std::make_shared<const policy::PolicySet>(policy::make_policy_set(
+        policy::share(std::move(sriov)), std::move(attributes), policy::share(std::move(exposures))));
+  }
+
+  // ---- existing policies
+
+  // Nodes that the policy does not select are asked, too, with what its selector misses as one more change.
+  template <class Policy, class Change>
+  void change_policy(const Wanted& wanted, const Policy& policy, const std::string& name, Change change,
+                     std::vector<std::pair<size_t, std::string>>& out) {
+    for (const bool is_selected : {true, false}) {
+      std::map<std::pair<size_t, std::string>, Found> found;  // by what would be changed
+      for (size_t i = 0; i < shapes_.size(); ++i) {
+        const auto selected = [&](const kube::NodeView& node) {
+          const bool is_there = !is_known(node.name) || kube::match_node(policy.node_selector, node).matched;
+          return is_there == is_selected;
+        };
+        const auto node = std::find_if(shapes_[i].nodes.begin(), shapes_[i].nodes.end(),
+                                       [&](const std::string& one) { return selected(view_of(one)); });
+        if (node == shapes_[i].nodes.end()) continue;
+        std::vector<std::string> before;
+        if (!is_selected) {
+          const kube::NodeMatch match = kube::match_node(policy.node_selector, view_of(*node));
+          before.push_back("spec.nodeSelector wants " + match.field + " " + match.wanted + ", and " + *node +
+                           (match.found.empty() ? " has no such label" : " has " + match.found));
+        }
+        std::set<std::string> seen;
+        for (const reports::DeviceGroup& group : shapes_[i].report.groups) {
+          const auto devices = reports::devices_of(group);
+          if (devices.empty() || is_spent()) continue;
+          for (auto& [set, changes] : change(devices.front(), before)) {
+            const std::string text = join(changes, "; ");
+            if (changes.size() > kChangesMax || !seen.insert(text).second) continue;
+            add_found(wanted, i, set, selected, found[{changes.size(), text}]);
+          }
+        }
+      }
+      for (const auto& [key, one] : found)
+        if (one.devices > 0)
+          out.emplace_back(key.first, name + " would offer " + count_text(one) + " for " + wanted.text() +
+                                          " if this were otherwise: " + key.second);
+    }
+  }
+
+  using Changed = std::vector<std::pair<policy::PolicySetPtr, std::vector<std::string>>>;
+
+  void change_sriov(const Wanted& wanted, const policy::SriovPolicy& policy, const policy::PolicySet& of,
+                    std::vector<std::pair<size_t, std::string>>& out) {
+    if (!policy.problems.empty()) return;
+    change_policy(
+        wanted, policy, "SriovResourcePolicy " + policy::text_of(policy.id),
+        [&](const hotplug::HostDevice& device, const std::vector<std::string>& before) {
+          Changed found;
+          if (device.type != hotplug::DeviceType::kVf || !device.pci) return found;
+          for (size_t c = 0; c < policy.configs.size(); ++c) {
+            const policy::ResourceConfig& config = policy.configs[c];
+            if (!config.problems.empty()) continue;
+            for (size_t f = 0; f < std::max<size_t>(config.filters.size(), 1); ++f) {
+              policy::SriovPolicy edited = policy;
+              edited.node_selector = all_nodes();
+              edited.readiness = {};
+              edited.configs = {config};
+              std::vector<std::string> changes = before;
+              if (!config.filters.empty()) {
+                edited.configs[0].filters = {config.filters[f]};
+                open_filter(device, c, f, edited, changes);
+              }
+              if (!changes.empty() && changes.size() <= kChangesMax)
+                found.emplace_back(set_of({edited}, {}, of.attributes), std::move(changes));
+            }
+          }
+          return found;
+        },
+        out);
+  }
+  // Takes the fields out of the one filter that say no to the device.
+  static void open_filter(const hotplug::HostDevice& device, size_t config, size_t filter,
+                          policy::SriovPolicy& edited, std::vector<std::string>& changes) {
+    policy::ResourceFilter& open = edited.configs[0].filters[0];
+    while (changes.size() <= kChangesMax) {
+      const policy::FilterAnswer answer = policy::ask_filter(open, device, {});
+      if (answer.says == policy::Says::kYes || !answer.field) return;
+      const auto set = set_of({edited}, {});
+      const policy::Rule rule =
+          policy::rule_of({.policy = 0, .config = 0, .filter = 0, .refusal = answer.field}, device, *set);
+      changes.push_back("spec.configs[" + std::to_string(config) + "].resourceFilters[" +
+                        std::to_string(filter) + "]." + rule.field + " is " + rule.wanted + ", and " +
+                        device.id.text + " has " + (rule.found.empty() ? "none" : rule.found));
+      clear(open, *answer.field);
+    }
+  }
+  static void clear(policy::ResourceFilter& filter, policy::FilterField field) {
+    using policy::FilterField;
+    switch (field) {
+      case FilterField::kVendors:
+        return filter.vendors.clear();
+      case FilterField::kDevices:
+        return filter.devices.clear();
+      case FilterField::kDrivers:
+        return filter.drivers.clear();
+      case FilterField::kPciAddresses:
+        return filter.pci_addresses.clear();
+      case FilterField::kPfNames:
+        return filter.pf_names.clear();
+      case FilterField::kPfPciAddresses:
+        return filter.pf_pci_addresses.clear();
+      case FilterField::kRootDevices:
+        return filter.root_devices.clear();
+      case FilterField::kNumaNodes:
+        return filter.numa_nodes.clear();
+      case FilterField::kLinkType:
+        return filter.link_type.clear();
+    }
+  }
+  static kube::NodeSelector all_nodes() {
+    return policy::decode_sriov_policy(sriov_object("a", "a", {})).node_selector;
+  }
+
+  void change_exposure(const Wanted& wanted, const policy::ExposurePolicy& policy,
+                       std::vector<std::pair<size_t, std::string>>& out) {
+    if (!policy.problems.empty() || policy.action != policy::ExposureAction::kExpose) return;
+    change_policy(
+        wanted, policy, "DeviceExposurePolicy " + policy.id.name,
+        [&](const hotplug::HostDevice& device, const std::vector<std::string>& before) {
+          std::vector<std::string> changes = before;
+          const auto parts = allocation::conjuncts(policy.selector.cel);
+          std::string no = no_of(parts, device);
+          if (no == kSeveral) return Changed{};
+          if (!no.empty()) changes.push_back("spec.selector.cel says no to " + device.id.text + ": " + no);
+          policy::ExposurePolicy edited = policy;
+          edited.node_selector = all_nodes();
+          edited.readiness = {};
+          if (!no.empty()) edited.selector.cel = without(parts, no);
+          if (changes.empty()) return Changed{};
+          return Changed{{set_of({}, {edited}), std::move(changes)}};
+        },
+        out);
+  }
+  static constexpr const char* kSeveral = "\x01";
+  static std::string without(const std::vector<std::string>& parts, const std::string& no) {
+    std::string out;
+    for (const std::string& part : parts)
+      if (part != no) out += (out.empty() ? "" : " && ") + part;
+    return out.empty() ? "true" : out;
+  }
+  // The one part of the expression that is not true of the device; "" all are, kSeveral more than one is not.
+  std::string no_of(const std::vector<std::string>& parts, const hotplug::HostDevice& device) const {
+    hotplug::Inventory inventory;
+    inventory.devices[device.id.text] = device;
+    policy::HostDeviceView view(drivers_.exposure);
+    view.look_at(policy::facts_of(inventory.devices.begin()->second, inventory));
+    cel::Evaluator evaluator;
+    std::string out;
+    for (const std::string& part : parts) {
+      const auto program = policy::compile_selector(part, drivers_.exposure);
+      if (!program) return kSeveral;
+      if (evaluator.select(*program, view) == cel::Answer::Is::kTrue) continue;
+      if (!out.empty()) return kSeveral;
+      out = part;
+    }
+    return out;
+  }
+
+  // ---- a new one
+
+  static Json sriov_object(const std::string& namespace_, const std::string& name, Json::Object config) {
+    Json::Array configs;
+    configs.push_back(std::move(config));
+    return Json::Object{{"apiVersion", kube::api_version(kube::kSriovResourcePolicies)},
+                        {"kind", kube::kSriovResourcePolicies.kind},
+                        {"metadata", Json::Object{{"name", name}, {"namespace", namespace_}}},
+                        {"spec", Json::Object{{"configs", std::move(configs)}}}};
+  }
+  static Json exposure_object(const std::string& name, const std::string& cel, const Json::Object& exposure) {
+    Json spec = Json::Object{{"selector", Json::Object{{"cel", cel}}}};
+    if (!exposure.empty()) spec.set("exposure", Json(exposure));
+    return Json::Object{{"apiVersion", kube::api_version(kube::kDeviceExposurePolicies)},
+                        {"kind", kube::kDeviceExposurePolicies.kind},
+                        {"metadata", Json::Object{{"name", name}}},
+                        {"spec", std::move(spec)}};
+  }
+
+  template <class SetOf>
+  Found found_by(const Wanted& wanted, const std::string& namespace_, SetOf set_of_namespace) {
+    Found out;
+    const policy::PolicySetPtr set = set_of_namespace();
+    for (size_t i = 0; i < shapes_.size(); ++i)
+      if (namespace_.empty() || shapes_[i].namespace_ == namespace_)
+        add_found(wanted, i, set, [](const kube::NodeView&) { return true; }, out);
+    return out;
+  }
+
+  // Values of the groups that were found, at most kNamesMax different ones; {} where one has none, or there are more.
+  template <class Get>
+  std::vector<std::string> values_of(const Found& found, Get get) const {
+    std::set<std::string> out;
+    for (const std::string& place : found.groups) {
+      const size_t slash = place.find('/');
+      const auto shape = static_cast<size_t>(*parse_int(place.substr(0, slash)));
+      const auto group = static_cast<size_t>(*parse_int(place.substr(slash + 1)));
+      const std::string value = get(shapes_[shape].report.groups[group]);
+      if (value.empty()) return {};
+      out.insert(value);
+    }
+    if (out.size() > kNamesMax) return {};
+    return {out.begin(), out.end()};
+  }
+  static Json::Array array_of(const std::vector<std::string>& all) {
+    Json::Array out;
+    for (const std::string& one : all) out.push_back(one);
+    return out;
+  }
+
+  // The narrowest filter that takes them all: PFs by name, by address, or by their kind.
+  Json::Object filter_of(const Found& found) const {
+    if (auto names = values_of(found, [](const auto& group) { return group.pf_name; }); !names.empty())
+      return {{"pfNames", array_of(names)}};
+    if (auto pfs = values_of(found, [](const auto& group) { return group.pf; }); !pfs.empty())
+      return {{"pfPciAddresses", array_of(pfs)}};
+    Json::Object out;
+    if (auto vendors = values_of(found, [](const auto& group) { return group.vendor; }); !vendors.empty())
+      out.emplace_back("vendors", array_of(vendors));
+    if (auto devices = values_of(found, [](const auto& group) { return group.product; }); !devices.empty())
+      out.emplace_back("devices", array_of(devices));
+    return out;
+  }
+
+  std::string new_sriov(const Wanted& wanted) {
+    std::set<std::string> namespaces;
+    for (const auto& shape : shapes_) namespaces.insert(shape.namespace_);
+    std::vector<std::string> names = {"", object_name(wanted.device_class)};
+    for (const std::string& literal : literals_of(wanted.selectors)) names.push_back(literal);
+    for (const std::string& namespace_ : namespaces) {
+      std::vector<Shared<policy::DeviceAttributes>> attributes;
+      if (const auto at = policies_.find(namespace_); at != policies_.end())
+        attributes = at->second.exposing()->attributes;
+      // Without DeviceAttributes, and with those of each object that has labels.
+      std::vector<Json> selectors = {Json()};
+      for (const auto& one : attributes) {
+        Json labels = Json::Object{};
+        for (const auto& [key, value] : one->labels) labels.set(key, value);
+        if (!one->labels.empty() && selectors.size() < kNamesMax)
+          selectors.push_back(Json::Object{{"matchLabels", std::move(labels)}});
+      }
+      for (const Json& selector : selectors)
+        for (const std::string& name : names) {
+          const auto config = [&](const std::string& resource, const Json::Object& filter) {
+            Json::Object out;
+            if (!resource.empty()) out.emplace_back("resourceName", resource);
+            if (selector.object() != nullptr) out.emplace_back("deviceAttributesSelector", selector);
+            if (!filter.empty()) {
+              Json::Array filters;
+              filters.push_back(Json(filter));
+              out.emplace_back("resourceFilters", std::move(filters));
+            }
+            return out;
+          };
+          const auto found_with = [&](const Json& object) {
+            return found_by(wanted, namespace_, [&] {
+              policy::SriovPolicy policy = policy::decode_sriov_policy(object);
+              return set_of({std::move(policy)}, {}, attributes);
+            });
+          };
+          const std::string called = object_name(wanted.device_class);
+          const Found any = found_with(sriov_object(namespace_, called, config(name, {})));
+          if (any.devices == 0) continue;
+          // A name of its own where the request asks for none: entries are told apart by it.
+          for (const std::string& resource : {name.empty() ? called : name, name}) {
+            const Json object = sriov_object(namespace_, called, config(resource, filter_of(any)));
+            const Found found = found_with(object);
+            if (found.devices > 0) return new_text(wanted, found, object);
+          }
+        }
+    }
+    return "";
+  }
+
+  // `device.attributes["dra.networking"].ifName in [...]`: what the devices that were found have in common.
+  std::string cel_of(const Found& found) const {
+    const std::string of = "device.attributes[\"" + drivers_.exposure + "\"].";
+    std::string out;
+    const auto add = [&](const char* attribute, const std::vector<std::string>& values) {
+      if (values.empty()) return;
+      std::vector<std::string> quoted;
+      for (const std::string& value : values) quoted.push_back("\"" + value + "\"");
+      out += (out.empty() ? "" : " && ") + of + attribute +
+             (quoted.size() == 1 ? " == " + quoted[0] : " in [" + join(quoted, ", ") + "]");
+    };
+    add("type", values_of(found, [](const auto& group) { return group.type; }));
+    const auto is_vf = [](const auto& group) { return group.type == "vf"; };
+    if (auto pfs = values_of(found, [&](const auto& group) { return is_vf(group) ? group.pf_name : ""; });
+        !pfs.empty())
+      add("pfName", pfs);
+    else if (auto names = values_of(
+                 found, [&](const auto& group) { return is_vf(group) ? std::string() : group.interface; });
+             !names.empty())
+      add("ifName", names);
+    else {
+      add("vendor", values_of(found, [](const auto& group) { return group.vendor; }));
+      add("product", values_of(found, [](const auto& group) { return group.product; }));
+    }
+    return out.empty() ? "true" : out;
+  }
+
+  // Ways to offer a device that the request may mean: which plugins it names, shared or not, with its attributes and capacities.
+  std::vector<Json::Object> exposures_of(const Wanted& wanted) const {
+    std::vector<std::vector<std::string>> plugins = {{}};
+    std::vector<std::string> named;
+    for (const char* plugin :
+         {"sriov", "host-device", "macvlan", "ipvlan", "bridge", "vlan", "ib-sriov", "rdma"})
+      if (std::any_of(wanted.selectors.begin(), wanted.selectors.end(), [&](const std::string& selector) {
+            return selector.find(policy::cni_attribute_id(plugin)) != std::string::npos ||
+                   selector.find("," + std::string(plugin) + ",") != std::string::npos ||
+                   selector.find("\"" + std::string(plugin) + "\"") != std::string::npos;
+          }))
+        named.push_back(plugin);
+    for (const std::string& one : named) plugins.push_back({one});
+    if (named.size() > 1) plugins.push_back(named);
+    const auto attributes = compared_attributes(wanted.selectors, drivers_.exposure);
+    std::vector<Json::Object> out;
+    for (const bool has_attributes : {false, true})
+      for (const auto& of : plugins)
+        for (const bool is_shared : {false, true}) {
+          if (has_attributes && attributes.empty()) continue;
+          Json::Object one;
+          if (is_shared) one.emplace_back("allowMultipleAllocations", true);
+          if (!wanted.capacity.empty()) {
+            Json::Object capacity;
+            for (const auto& [key, amount] : wanted.capacity)
+              capacity.emplace_back(
+                  key.starts_with(drivers_.exposure + "/") ? key.substr(drivers_.exposure.size() + 1) : key,
+                  Json::Object{{"value", amount.text()}});
+            one.emplace_back("capacity", std::move(capacity));
+          }
+          Json::Array list;
+          for (const std::string& plugin : of) list.push_back(Json::Object{{"name", plugin}});
+          if (!of.empty()) one.emplace_back("supportedCNIPlugins", std::move(list));
+          if (has_attributes) {
+            Json::Object values;
+            for (const auto& [name, value] : attributes) values.emplace_back(name, value);
+            one.emplace_back("additionalAttributes", std::move(values));
+          }
+          out.push_back(std::move(one));
+        }
+    return out;
+  }
+
+  std::string new_exposure(const Wanted& wanted) {
+    const std::string name = object_name(wanted.device_class);
+    for (const Json::Object& exposure : exposures_of(wanted)) {
+      const auto found_with = [&](const Json& object) {
+        return found_by(wanted, "", [&] {
+          return set_of({}, {policy::decode_exposure_policy(object, drivers_.exposure,
+                                                            kube::decode_object_meta(object))});
+        });
+      };
+      const Found any = found_with(exposure_object(name, "true", exposure));
+      if (any.devices == 0) continue;
+      const Json object = exposure_object(name, cel_of(any), exposure);
+      const Found found = found_with(object);
+      if (found.devices > 0) return new_text(wanted, found, object);
+    }
+    return "";
+  }
+
+  static std::string new_text(const Wanted& wanted, const Found& found, const Json& object) {
+    return "No policy selects " + count_text(found) + " that " + wanted.text() + " could have; this " +
+           std::string(object.text("kind")) + " would offer them: " + kube::encode_json(object);
+  }
+
+  std::vector<UnmatchedDevices::Shape> shapes_;
+  const std::map<std::string_view, const kube::NodeView*>& nodes_;
+  const std::map<std::string, FleetPolicies>& policies_;
+  const FleetDrivers& drivers_;
+  allocation::Selectors& selectors_;
+  size_t tries_ = 0;
+};
+
+}  // namespace missing_policy
+
+void UnmatchedDevices::add(const reports::NodeReport& report) {
+  if (report.unmatched > 0) counts_[report.node] = report.unmatched;
+  Shape shape;
+  shape.report.node = report.node;
+  shape.namespace_ = namespace_of(report, "");
+  shape.nodes = {report.node};
+  std::string facts = shape.namespace_ + "\x02";
+  for (const reports::DeviceGroup& group : report.groups) {
+    if (group.standing != "unmatched" || group.type == "virtual") continue;
+    shape.report.groups.push_back(group);
+    facts += missing_policy::facts_text(group) + "\x02";
+  }
+  if (shape.report.groups.empty()) return;
+  const auto known = by_facts_.find(facts);
+  if (known != by_facts_.end()) return shapes_[known->second].nodes.push_back(report.node);
+  if (shapes_.size() >= kShapesMax) return;
+  by_facts_[facts] = shapes_.size();
+  shapes_.push_back(std::move(shape));
+}
+
+std::vector<std::string> short_requests(const allocation::Answer& answer) {
+  std::vector<std::string> order;
+  std::set<std::string> enough;
+  for (const allocation::NodeAnswer& node : answer.nodes) {
+    if (!node.kept_away.empty()) continue;
+    for (const allocation::RequestView& view : node.requests) {
+      const std::string id = view.claim + ", " + view.request;
+      if (std::find(order.begin(), order.end(), id) == order.end()) order.push_back(id);
+      if (view.all ? view.free > 0 && view.free == view.matching
+                   : static_cast<int64_t>(view.free) >= view.wanted)
+        enough.insert(id);
+    }
+  }
+  std::erase_if(order, [&](const std::string& id) { return enough.contains(id); });
+  return order;
+}
+
+std::vector<std::string> missing_policies(const allocation::Answer& answer, const UnmatchedDevices& devices,
+                                          const std::map<std::string_view, const kube::NodeView*>& nodes,
+                                          const std::map<std::string, FleetPolicies>& policies,
+                                          const FleetDrivers& drivers, const std::string& namespace_,
+                                          allocation::Selectors& selectors) {
+  missing_policy::Advising advising(answer, devices, nodes, policies, drivers, namespace_, selectors);
+  std::vector<std::string> out;
+  for (const auto& wanted : missing_policy::wanted_by(answer)) advising.advise(wanted, out);
+  return out;
+}
+
+}  // namespace sliced::cli

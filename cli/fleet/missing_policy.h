@@ -1,0 +1,60 @@
+#pragma once
+// Which policy would offer devices for what a pod waits for, where nodes have devices that no policy selects. Pure.
+//
+// Each policy that is named was decided with, by the daemon's own code, over the devices of the nodes' reports, and its entries
+// were asked by the selectors of the request.
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allocation/selectors.h"
+#include "allocation/why.h"
+#include "cli/fleet/fleet_policies.h"
+#include "kube/selector.h"
+#include "reports/node_report.h"
+
+namespace sliced::cli {
+
+/// Devices that no policy selects, of a whole fleet: nodes whose devices look alike to policies are kept once.
+/// Bounds: kShapesMax kinds of nodes; nodes beyond are counted. Interfaces of pods (type virtual) are not among them.
+class UnmatchedDevices {
+ public:
+  struct Shape {
+    reports::NodeReport report;  // of one of the nodes, with its unmatched groups alone
+    std::string namespace_;      // whose SriovResourcePolicies its daemon obeys; "" its report does not say
+    std::vector<std::string> nodes;
+  };
+  void add(const reports::NodeReport& report);
+  void clear() { *this = {}; }
+  const std::vector<Shape>& shapes() const { return shapes_; }
+  /// Nodes with such devices by their count, also of those that are not kept.
+  const std::map<std::string, int64_t>& counts() const { return counts_; }
+
+ private:
+  std::vector<Shape> shapes_;
+  std::map<std::string, size_t> by_facts_;
+  std::map<std::string, int64_t> counts_;
+};
+inline constexpr size_t kShapesMax = 64;
+
+/// Lines for people: for each request that has too few devices on every node, the existing policies that would offer some if they
+/// were changed, with field, value found and value wanted; and where there is none, the smallest policy to write, as an object
+/// that `kubectl apply` takes.
+/// nodes: of the cluster, by name; one that is not there has no labels that are known. policies: by namespace. namespace_: of nodes
+///        that do not say theirs.
+/// selectors: bounds what expressions take; once it is spent nothing is found.
+/// Bounds: kPolicyTriesMax decisions, two existing policies a request.
+std::vector<std::string> missing_policies(const allocation::Answer& answer, const UnmatchedDevices& devices,
+                                          const std::map<std::string_view, const kube::NodeView*>& nodes,
+                                          const std::map<std::string, FleetPolicies>& policies,
+                                          const FleetDrivers& drivers, const std::string& namespace_,
+                                          allocation::Selectors& selectors);
+inline constexpr size_t kPolicyTriesMax = 1'000;
+
+/// Requests of the answer that have too few free devices on each node to which the pod may go: "claim, request".
+std::vector<std::string> short_requests(const allocation::Answer& answer);
+
+}  // namespace sliced::cli

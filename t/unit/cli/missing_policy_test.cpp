@@ -1,0 +1,209 @@
+#include "cli/fleet/missing_policy.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/yaml.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace missing_policy_test {
+namespace {
+
+const FleetDrivers kDrivers{"sriov.example", "dra.networking"};
+
+struct MissingPolicyTest : testing::Test {
+  MissingPolicyTest() { nodes = {{"worker-1", &views[0]}, {"worker-2", &views[1]}}; }
+
+  void policy(const std::string& yaml) {
+    for (const auto& object : kube::decode_yaml(yaml).documents)
+      EXPECT_TRUE(policies.at("ours").put(object)) << yaml;
+    EXPECT_EQ(policies.at("ours").problems(), std::vector<std::string>{});
+  }
+  static reports::DeviceGroup vfs(const std::string& pf_name) {
+    reports::DeviceGroup group;
+    group.type = "vf";
+    group.pf = "0000:3b:00.0";
+    group.pf_name = pf_name;
+    group.vfs = {{0, 3}};
+    group.pci_address = "0000:3b:01.0";
+    group.vendor = "8086", group.product = "1889";
+    group.driver = "iavf";
+    group.link_type = "ethernet";
+    group.standing = "unmatched";
+    return group;
+  }
+  static reports::DeviceGroup pf(const std::string& interface) {
+    reports::DeviceGroup group;
+    group.type = "pf";
+    group.pci_address = "0000:3b:00.0";
+    group.interface = interface;
+    group.vendor = "8086", group.product = "1572", group.driver = "ice";
+    group.link_type = "ethernet";
+    group.standing = "unmatched";
+    return group;
+  }
+  void report(const std::string& node, std::vector<reports::DeviceGroup> groups) {
+    reports::NodeReport one;
+    one.node = node;
+    for (const auto& group : groups) one.unmatched += static_cast<int64_t>(reports::device_count(group));
+    one.groups = std::move(groups);
+    one.policies = {{{"SriovResourcePolicy", "ours", "other"}}};
+    devices.add(one);
+  }
+  // Of one request of class vf-fast that has nothing on both nodes.
+  std::string advice(const std::string& selector, std::map<std::string, kube::Quantity> capacity = {}) {
+    allocation::Answer answer;
+    answer.verdict = allocation::Verdict::kPending;
+    answer.classes = {{.name = "vf-fast", .selectors = {selector}, .extended_resource = "", .unknown = {}}};
+    allocation::Request request;
+    request.name = "net", request.device_class = "vf-fast", request.capacity = std::move(capacity);
+    allocation::Claim claim;
+    claim.namespace_ = "apps", claim.name = "c";
+    claim.requests = {{.name = "net", .is_list = false, .alternatives = {request}}};
+    answer.claims = {claim};
+    for (const char* name : {"worker-1", "worker-2"}) {
+      allocation::NodeAnswer& node = answer.nodes.emplace_back();
+      node.name = name;
+      if (kept_away == name) node.kept_away = "a taint";
+      allocation::RequestView& view = node.requests.emplace_back();
+      view.claim = "apps/c", view.request = "net", view.wanted = 1, view.free = free;
+    }
+    allocation::Selectors selectors;
+    return join(missing_policies(answer, devices, nodes, policies, kDrivers, "ours", selectors), "\n");
+  }
+
+  kube::NodeView views[2] = {{"worker-1", {{"zone", "a"}}}, {"worker-2", {{"zone", "b"}}}};
+  std::map<std::string_view, const kube::NodeView*> nodes;
+  std::map<std::string, FleetPolicies> policies = {{"ours", FleetPolicies(kDrivers, "ours")}};
+  UnmatchedDevices devices;
+  std::string kept_away;
+  size_t free = 0;
+};
+
+constexpr const char* kStorage =
+    "device.driver == \"sriov.example\" && device.attributes[\"sriov.example\"].resourceName == \"storage\"";
+
+// Red when a policy that misses by one field is not named, or named with another field.
+TEST_F(MissingPolicyTest, AnExistingPolicyThatMissesByOneFieldIsNamed) {
+  policy(
+      "kind: SriovResourcePolicy\nmetadata: {name: intel, namespace: ours}\n"
+      "spec: {configs: [{resourceName: storage, resourceFilters: [{vendors: ['15b3']}, {pfNames: [ens1f0], drivers: "
+      "[vfio-pci]}]}]}\n");
+  report("worker-1", {vfs("ens1f0")});
+  report("worker-2", {vfs("ens1f0")});
+  EXPECT_EQ(
+      advice(kStorage),
+      "SriovResourcePolicy ours/intel would offer 8 devices on worker-1, worker-2 for request net of claim apps/c "
+      "if this were otherwise: spec.configs[0].resourceFilters[0].vendors is 15b3, and 0000:3b:01.0 has 8086\n"
+      "SriovResourcePolicy ours/intel would offer 8 devices on worker-1, worker-2 for request net of claim apps/c "
+      "if this were otherwise: spec.configs[0].resourceFilters[1].drivers is vfio-pci, and 0000:3b:01.0 has iavf");
+}
+
+TEST_F(MissingPolicyTest, APolicyForOtherNodesIsNamedWithItsNodeSelector) {
+  policy(
+      "kind: SriovResourcePolicy\nmetadata: {name: intel, namespace: ours}\n"
+      "spec: {nodeSelector: {zone: c}, configs: [{resourceName: storage, resourceFilters: [{pfNames: [ens1f0]}]}]}\n");
+  report("worker-1", {vfs("ens1f0")});
+  const std::string said = advice(kStorage);
+  EXPECT_NE(said.find("SriovResourcePolicy ours/intel would offer 4 devices on worker-1"), std::string::npos)
+      << said;
+  EXPECT_NE(said.find("spec.nodeSelector wants labels[zone] In [c], and worker-1 has a"), std::string::npos)
+      << said;
+}
+
+// Red when a policy is named whose devices the request would not take: its resourceName is another.
+TEST_F(MissingPolicyTest, APolicyWhoseDevicesWouldNotMatchIsNotNamed) {
+  policy(
+      "kind: SriovResourcePolicy\nmetadata: {name: intel, namespace: ours}\n"
+      "spec: {configs: [{resourceName: other, resourceFilters: [{pfNames: [ens9]}]}]}\n");
+  report("worker-1", {vfs("ens1f0")});
+  const std::string said = advice(kStorage);
+  EXPECT_EQ(
+      said,
+      "No policy selects 4 devices on worker-1 that request net of claim apps/c could have; this "
+      "SriovResourcePolicy would offer them: "
+      "{\"apiVersion\":\"sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\",\"kind\":\"SriovResourcePolicy\","
+      "\"metadata\":{\"name\":\"vf-fast\",\"namespace\":\"ours\"},\"spec\":{\"configs\":[{\"resourceName\":"
+      "\"storage\",\"resourceFilters\":[{\"pfNames\":[\"ens1f0\"]}]}]}}");
+}
+
+TEST_F(MissingPolicyTest, ADeviceExposurePolicyThatMissesByOnePartIsNamed) {
+  policy(
+      "kind: DeviceExposurePolicy\nmetadata: {name: uplink}\n"
+      "spec: {selector: {cel: 'device.attributes[\"dra.networking\"].type == \"pf\" && "
+      "device.attributes[\"dra.networking\"].ifName == \"ens9\"'}}\n");
+  report("worker-1", {pf("ens1f0")});
+  EXPECT_EQ(
+      advice("device.driver == \"dra.networking\""),
+      "DeviceExposurePolicy uplink would offer 1 device on worker-1 for request net of claim apps/c if this were "
+      "otherwise: spec.selector.cel says no to 0000:3b:00.0: device.attributes[\"dra.networking\"].ifName == "
+      "\"ens9\"");
+}
+
+// A shared persona with the plugin, the attribute and the capacity that are asked for; what is printed is decided with again.
+TEST_F(MissingPolicyTest, ANewDeviceExposurePolicyIsOfferedAsTheRequestWantsIt) {
+  report("worker-1", {pf("ens1f0")});
+  const std::string said = advice(
+      "device.driver == \"dra.networking\" && device.allowMultipleAllocations == true && "
+      "device.attributes[\"dra.networking\"].cni_macvlan && "
+      "device.attributes[\"dra.networking\"].physicalNetworkName == \"fabric-a\"",
+      {{"dra.networking/macvlans", kube::Quantity(2)}});
+  const size_t object = said.find("{");
+  ASSERT_NE(object, std::string::npos) << said;
+  const auto decoded = kube::decode_json(said.substr(object));
+  ASSERT_TRUE(decoded) << said;
+  EXPECT_EQ(decoded->text("kind"), "DeviceExposurePolicy");
+  const kube::Json* exposure = decoded->find({"spec", "exposure"});
+  ASSERT_NE(exposure, nullptr);
+  EXPECT_EQ(
+      kube::encode_json(*exposure),
+      "{\"allowMultipleAllocations\":true,\"capacity\":{\"macvlans\":{\"value\":\"2\"}},\"supportedCNIPlugins\":[{"
+      "\"name\":\"macvlan\"}],\"additionalAttributes\":{\"physicalNetworkName\":\"fabric-a\"}}");
+  EXPECT_EQ(
+      decoded->find({"spec", "selector"})->text("cel"),
+      "device.attributes[\"dra.networking\"].type == \"pf\" && device.attributes[\"dra.networking\"].ifName == "
+      "\"ens1f0\"");
+  policy(said.substr(object));
+}
+
+TEST_F(MissingPolicyTest, NothingIsAdvisedWhereNoPolicyWouldHelp) {
+  report("worker-1", {vfs("ens1f0")});
+  EXPECT_EQ(advice("device.driver == \"another.example\""), "");
+  EXPECT_EQ(advice("device.attributes[\"sriov.example\"].vendor == \"15b3\""), "");
+  kept_away = "worker-1";
+  EXPECT_EQ(advice(kStorage), "") << "the pod may not go there";
+  kept_away.clear();
+  free = 1;
+  EXPECT_EQ(advice(kStorage), "") << "there is enough";
+}
+
+// What the host uses is no device that a policy would offer.
+TEST_F(MissingPolicyTest, WhatTheHostUsesIsNotAdvised) {
+  auto group = vfs("ens1f0");
+  group.host_use = "has the default route";
+  report("worker-1", {group});
+  EXPECT_EQ(advice(kStorage), "");
+}
+
+TEST_F(MissingPolicyTest, WithDeviceAttributesWhereTheClassAsksForOne) {
+  policy(
+      "kind: DeviceAttributes\nmetadata: {name: fabric-a, namespace: ours, labels: {fabric: a}}\n"
+      "spec: {attributes: {fabric: {string: a}}}\n");
+  report("worker-1", {vfs("ens1f0")});
+  const std::string said = advice("device.attributes[\"sriov.example\"].fabric == \"a\"");
+  EXPECT_NE(said.find("\"deviceAttributesSelector\":{\"matchLabels\":{\"fabric\":\"a\"}}"), std::string::npos)
+      << said;
+}
+
+// Red when a fleet costs a decision for each node.
+TEST_F(MissingPolicyTest, NodesThatLookAlikeAreJudgedOnce) {
+  for (int i = 0; i < 500; ++i) report("w-" + std::to_string(i), {vfs("ens1f0")});
+  EXPECT_EQ(devices.shapes().size(), 1u);
+  EXPECT_EQ(devices.shapes()[0].nodes.size(), 500u);
+  const std::string said = advice(kStorage);
+  EXPECT_NE(said.find("2000 devices on w-0, w-1, w-2 and 497 more nodes"), std::string::npos) << said;
+}
+
+}  // namespace
+}  // namespace missing_policy_test
+}  // namespace sliced::cli
