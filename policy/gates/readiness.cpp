@@ -39,11 +39,25 @@ kube::Taint taint_of(const ConditionSet& lost, const std::string& driver) {
   return {driver + std::string(kTaintId), std::string(name_of(static_cast<Condition>(first))), "NoSchedule"};
 }
 
+// What is lost, or holds again and is damped: the conditions that keep a taint.
+ConditionSet unsettled(const Readied& found, TimePoint now) {
+  ConditionSet out = found.lost;
+  if (out.none() && found.flapping && found.calm_at > now) out.set(static_cast<size_t>(*found.flapping));
+  return out;
+}
+
+std::string flapping_text(const Readied& found) {
+  return std::string(name_of(*found.flapping)) + ": it was lost " + std::to_string(found.losses) +
+         " times in a short time, and has to hold for " + format_duration(damping(found.losses));
+}
+
 // Without one of before.
-kube::DevicePtr as_tainted(kube::DevicePtr entry, const Findings& findings, const std::string& driver) {
-  const Readied& found = findings.found();
-  if (findings.demand().on_loss != OnLoss::kTaint || found.lost.none()) return entry;
-  kube::Taint taint = taint_of(found.lost, driver);
+kube::DevicePtr as_tainted(kube::DevicePtr entry, const Findings& findings, TimePoint now,
+                           const std::string& driver) {
+  if (findings.demand().on_loss != OnLoss::kTaint) return entry;
+  const ConditionSet lost = unsettled(findings.found(), now);
+  if (lost.none()) return entry;
+  kube::Taint taint = taint_of(lost, driver);
   entry.edit([&](kube::Device& device) {
     std::erase_if(device.taints, [&](const kube::Taint& one) { return one.key == taint.key; });
     device.taints.push_back(std::move(taint));
@@ -85,25 +99,27 @@ kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const O
   const Findings findings(in, offer.device, offer.readiness,
                           [&] { return waiting_of(in, offer.device, place_of(offer)); });
   const kube::Device* before = findings.untold().is_any() ? stood_as(in, offer.pool, entry->name) : nullptr;
-  if (before != nullptr) return as_tainted(as_it_stood(*before, std::move(entry)), findings, driver);
+  if (before != nullptr) return as_tainted(as_it_stood(*before, std::move(entry)), findings, in.now, driver);
   entry = settling.as_it_was(offer.device, offer.pool, std::move(entry));
-  if (!findings.untold().is_any()) return as_tainted(std::move(entry), findings, driver);
+  if (!findings.untold().is_any()) return as_tainted(std::move(entry), findings, in.now, driver);
   // How it stood in slices is not known: a taint is not taken away for that.
   const Findings known(in, offer.device, offer.readiness, [] { return Waiting::kAsKnown; });
-  return as_tainted(std::move(entry), known, driver);
+  return as_tainted(std::move(entry), known, in.now, driver);
 }
 
 std::string offered_unready(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
                             const EntryPlace& place) {
   using namespace readiness_gate;
   const Findings findings(in, device, readiness, [&] { return waiting_of(in, device, place); });
-  const ConditionSet& lost = findings.found().lost;
-  if (lost.none() || findings.demand().on_loss == OnLoss::kWithdraw) return "";
-  if (findings.demand().on_loss == OnLoss::kKeep)
-    return ", although it is not ready (onLoss: keep): " + findings.text_of(lost);
+  const Readied& found = findings.found();
+  const OnLoss on_loss = findings.demand().on_loss;
+  const ConditionSet lost = on_loss == OnLoss::kTaint ? unsettled(found, in.now) : found.lost;
+  if (lost.none() || on_loss == OnLoss::kWithdraw) return "";
+  if (on_loss == OnLoss::kKeep) return ", although it is not ready (onLoss: keep): " + findings.text_of(lost);
   const kube::Taint taint = taint_of(lost, driver_of(in, place.kind));
   return ", with taint " + taint.key + "=" + taint.value + ":" + taint.effect +
-         ", so that new claims need a toleration (onLoss: taint): " + findings.text_of(lost);
+         ", so that new claims need a toleration (onLoss: taint): " +
+         (found.lost.any() ? findings.text_of(lost) : flapping_text(found));
 }
 
 std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
@@ -158,12 +174,18 @@ class ReadinessGate final : public Gate {
     const Readied& found = findings.found();
     const bool is_kept = want_word(offer, findings);
     if (found.missing.any()) return ask_unready(offer, findings);
-    if (is_kept || found.since <= in_.now - demand.stable_for || has_stood(offer, findings))
+    const bool is_calm = found.calm_at <= in_.now;
+    const bool is_stable = found.since <= in_.now - demand.stable_for;
+    if (is_kept || (is_stable && is_calm)) return std::nullopt;
+    if (has_stood(offer, findings)) {
+      if (!is_calm && demand.on_loss == OnLoss::kTaint) wake_at(found.calm_at);
       return std::nullopt;
-    const TimePoint due = found.since + demand.stable_for;
-    now_.due = std::min(now_.due.value_or(due), due);
+    }
+    wake_at(std::max(is_calm ? kEver : found.calm_at, is_stable ? kEver : found.since + demand.stable_for));
     return held_back(offer, found.since,
-                     "stableFor: it is ready, and has to be for " + format_duration(demand.stable_for));
+                     is_stable
+                         ? readiness_gate::flapping_text(found)
+                         : "stableFor: it is ready, and has to be for " + format_duration(demand.stable_for));
   }
 
   static std::string say(const Telling& told) {
@@ -178,13 +200,15 @@ class ReadinessGate final : public Gate {
   }
 
  private:
+  void wake_at(TimePoint due) { now_.due = std::min(now_.due.value_or(due), due); }
+
   // True: it stands, and stays as it was until its PF has told.
   bool want_word(const Offer& offer, const Findings& findings) {
     const Untold& untold = findings.untold();
     if (!untold.is_any()) return false;
     now_.awaited_pfs.insert(*offer.device.pf);  // it may not answer
     if ((findings.found().missing & untold.conditions).any()) return false;
-    now_.due = std::min(now_.due.value_or(untold.until), untold.until);
+    wake_at(untold.until);
     return true;
   }
 
@@ -207,7 +231,7 @@ class ReadinessGate final : public Gate {
   std::string refused_taint(const Offer& offer, const Findings& findings) const {
     if (findings.demand().on_loss != OnLoss::kTaint || findings.found().lost.none() || offer.entry.empty())
       return "";
-    return refused_before(*readiness_gate::as_tainted(offer.draft().entry, findings,
+    return refused_before(*readiness_gate::as_tainted(offer.draft().entry, findings, in_.now,
                                                       readiness_gate::driver_of(in_, offer.kind)),
                           offer.kind == PolicyKind::kSriov ? in_.quarantine.sriov : in_.quarantine.exposure);
   }

@@ -112,6 +112,27 @@ Finding node_state(const Subject& subject) {
                                                             : "PF " + pf + " is not in sync: " + at->second);
 }
 
+Finding carrier(const Subject& subject) {
+  const HostDevice& device = subject.device;
+  if (device.type == DeviceType::kBridge || device.type == DeviceType::kVirtual)
+    return does_not_apply("it has no link of its own");
+  const HostDevice* owner = link_owner(subject);
+  if (owner == nullptr) return not_met("the PF of " + named(device) + " is not on this host");
+  if (!owner->netdev && hotplug::is_handed_over(*owner))
+    return does_not_apply("bound to " + owner->driver + " " + escaped(owner->id.text) + " has no interface");
+  if (!owner->netdev)
+    return not_met(escaped(owner->id.text) + " has no interface here whose link could be read");
+  const hotplug::Netdev& netdev = *owner->netdev;
+  const std::string interface =
+      "interface " + escaped(netdev.name) + (owner == &device ? "" : ", the PF of " + named(device) + ",");
+  if (netdev.oper_state.empty()) return not_met("the link state of " + interface + " is not known");
+  // Drivers without carrier detection leave "unknown"; an interface that is set down reads "down" (net/core/net-sysfs.c).
+  if (netdev.oper_state == "up" || netdev.oper_state == "unknown") return met();
+  if (netdev.is_up == false)
+    return not_met(interface + " is set down (ip link set " + escaped(netdev.name) + " up)");
+  return not_met(interface + " has no carrier: operstate " + escaped(netdev.oper_state));
+}
+
 using AskedOfPf = ConditionKind::AskedOfPf;
 
 constexpr std::array<ConditionKind, kConditionCount - 1> kTable = {{
@@ -125,10 +146,16 @@ constexpr std::array<ConditionKind, kConditionCount - 1> kTable = {{
     {Condition::kUdevInitialized, "udevd's record of the interface", AskedOfPf::kNo, udev_initialized},
     {Condition::kNodeState, "the node's SriovNetworkNodeState, compared with the host", AskedOfPf::kPerhaps,
      node_state},
+    {Condition::kCarrier, "operstate of the interface; of a VF that of its PF", AskedOfPf::kNo, carrier},
 }};
 
 }  // namespace
 }  // namespace conditions
+
+const hotplug::HostDevice* link_owner(const Subject& subject) {
+  if (subject.device.type != hotplug::DeviceType::kVf) return &subject.device;
+  return subject.device.pf ? subject.host.find(subject.device.pf->text()) : nullptr;
+}
 
 std::span<const ConditionKind> condition_table() { return conditions::kTable; }
 

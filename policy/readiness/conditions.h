@@ -47,6 +47,10 @@ inline bool looks_back(const Readiness& one) {
          (one.require && (*one.require & conditions_of_pfs(/*perhaps=*/true)).any());
 }
 
+/// The device whose physical link `carrier` judges: the PF of a VF, else the device itself. A VF that waits for a pod is set down, so
+/// that its own interface reports no carrier. nullptr: the PF is not in the inventory.
+const hotplug::HostDevice* link_owner(const Subject& subject);
+
 Finding find_condition(Condition condition, const Subject& subject, int mtu_at_least);
 
 /// Of the interface that stands for the function, or of the link.

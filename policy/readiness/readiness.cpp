@@ -23,6 +23,8 @@ std::string_view name_of(Condition condition) {
       return "udevInitialized";
     case Condition::kNodeState:
       return "nodeState";
+    case Condition::kCarrier:
+      return "carrier";
     case Condition::kMtuAtLeast:
       return "mtuAtLeast";
   }

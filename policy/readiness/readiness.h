@@ -21,9 +21,10 @@ enum class Condition : uint8_t {
   kGuid,
   kUdevInitialized,
   kNodeState,
+  kCarrier,
   kMtuAtLeast,  // not of `require`: it has a value, and a field of its own
 };
-inline constexpr size_t kConditionCount = 8;
+inline constexpr size_t kConditionCount = 9;
 std::string_view name_of(Condition condition);  // "driverBound", ..., "mtuAtLeast"
 
 /// One bit a Condition.

@@ -1,6 +1,8 @@
 #include "policy/readiness/track.h"
 
 #include <algorithm>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace sliced::policy {
@@ -9,6 +11,7 @@ namespace {
 
 using hotplug::HostDevice;
 
+constexpr int kLossesMax = 100;
 constexpr size_t kLowsMax = 8;  // of more the smallest two count as one
 
 void find_all(const Subject& subject, Track& out) {
@@ -19,10 +22,17 @@ void find_all(const Subject& subject, Track& out) {
   }
 }
 
+void count_loss(Condition condition, TimePoint met_since, TimePoint now, Track& track) {
+  uint8_t& losses = track.losses[static_cast<size_t>(condition)];
+  if (met_since <= now - kCalmAfter) losses = 0;
+  if (losses < kLossesMax) ++losses;
+}
+
 void note_mtu(const Subject& subject, TimePoint now, Track& track) {
   const Finding::Is is = find_mtu(subject, 1).is;
   const int mtu = is == Finding::Is::kMet ? *subject.device.netdev->mtu : 0;
   if (is == track.mtu_is && mtu == track.mtu) return;
+  if (mtu < track.mtu) count_loss(Condition::kMtuAtLeast, track.mtu_since, now, track);
   if (track.mtu_is != Finding::Is::kDoesNotApply) {
     auto& lows = track.lows;
     std::erase_if(lows, [&](const Track::Low& low) { return low.mtu >= track.mtu; });
@@ -37,6 +47,12 @@ void note_mtu(const Subject& subject, TimePoint now, Track& track) {
   track.mtu_since = now;
 }
 
+void count_losses(const Track& before, TimePoint now, Track& track) {
+  for (size_t i = 0; i < kConditionCount; ++i)
+    if (before.met.test(i) && !track.met.test(i))
+      count_loss(static_cast<Condition>(i), before.since[i], now, track);
+}
+
 int ifindex_of(const HostDevice& device) { return device.netdev ? device.netdev->ifindex : 0; }
 bool has_left(const HostDevice& device) { return device.netdev && device.netdev->stale; }
 
@@ -44,10 +60,28 @@ bool has_left(const HostDevice& device) { return device.netdev && device.netdev-
 bool is_untold(const Subject& subject) {
   return subject.device.pf && subject.host.asks_pfs && !subject.device.enforced;
 }
-ConditionSet asked_of_pfs() { return conditions_of_pfs(/*perhaps=*/false); }
+// Its interface is elsewhere, or its driver does not answer.
+bool is_link_unknown(const Subject& subject) {
+  const HostDevice* owner = link_owner(subject);
+  return owner != nullptr && owner->netdev && owner->netdev->oper_state.empty();
+}
+// Conditions whose sources do not answer now.
+ConditionSet untold_of(const Subject& subject) {
+  ConditionSet out;
+  if (is_untold(subject)) out = conditions_of_pfs(/*perhaps=*/false);
+  out.set(static_cast<size_t>(Condition::kCarrier), is_link_unknown(subject));
+  return out;
+}
 // What is found of it now without being told, as that it is for others, is so.
-void keep_told(const Track& before, Track& one) {
-  one.met |= before.met & ~before.not_for_it & asked_of_pfs();
+void keep_told(const Track& before, const ConditionSet& untold, Track& one) {
+  one.met |= before.met & ~before.not_for_it & untold;
+}
+
+// What a VF's carrier depends on.
+auto link_of(const HostDevice* pf) {
+  const bool is_there = pf != nullptr && pf->netdev;
+  return std::tuple(pf != nullptr, is_there, pf != nullptr && hotplug::is_handed_over(*pf),
+                    is_there ? std::string_view(pf->netdev->oper_state) : std::string_view());
 }
 
 void set_since(Track& one, TimePoint since) {
@@ -57,6 +91,11 @@ void set_since(Track& one, TimePoint since) {
 
 }  // namespace
 }  // namespace tracks
+
+Millis damping(int losses) {
+  if (losses < 2) return Millis{0};
+  return losses > 6 ? kDampingMax : std::min(kDampingMax, Millis{1000} * (1 << (losses - 2)));
+}
 
 bool Track::is_met(Condition condition, int mtu_at_least) const {
   if (condition != Condition::kMtuAtLeast) return has(met, condition);
@@ -96,6 +135,12 @@ Readied readied(const Track& one, const Demand& demand) {
     out.since = std::max(out.since, since);
     if (condition == Condition::kUdevInitialized) continue;
     out.lost.set(i, out.missing.test(i));
+    const Millis damped = damping(one.losses[i]);
+    if (!out.missing.test(i) && damped > Millis{0} && since + damped > out.calm_at) {
+      out.calm_at = since + damped;
+      out.flapping = condition;
+      out.losses = one.losses[i];
+    }
     out.whole_since = std::max(out.whole_since, since);
   }
   out.since = std::max(out.since, one.born);
@@ -128,7 +173,7 @@ void ReadinessBook::begin(const hotplug::InventoryPtr& host, const NodeState& no
     const ConditionSet seen = one.met;
     if (stands || all) set_since(one, kEver);
     if (stands && !all) one.taken_at = now;
-    if (stands && is_untold({device, *host, node_state})) keep_told({.met = ConditionSet().set()}, one);
+    if (stands) keep_told({.met = ConditionSet().set()}, untold_of({device, *host, node_state}), one);
     // Who has it may have changed what it was judged by. Of one that does not stand the driver may be making it yet.
     one.is_away = (stands || all) && hotplug::is_netdev_elsewhere(device);
     if (stands && one.is_away) {
@@ -141,6 +186,7 @@ void ReadinessBook::begin(const hotplug::InventoryPtr& host, const NodeState& no
 }
 
 void ReadinessBook::look(const hotplug::InventoryPtr& host, const NodeState& node_state, TimePoint now) {
+  using namespace tracks;
   const bool is_all =
       node_state != node_state_ || host->has_udevd != host_->has_udevd || host->asks_pfs != host_->asks_pfs;
   if (!is_all && host == host_) return;
@@ -148,9 +194,13 @@ void ReadinessBook::look(const hotplug::InventoryPtr& host, const NodeState& nod
   const hotplug::InventoryPtr before = std::exchange(host_, host);
   if (is_all)
     for (const auto& [id, device] : host->devices) look_at(id, device, now);
+  std::set<hotplug::PciAddress> relinked;
   decltype(host->devices)::for_each_difference(
       before->devices, host->devices,
-      [&](const std::string& id, const hotplug::HostDevice*, const hotplug::HostDevice* device) {
+      [&](const std::string& id, const hotplug::HostDevice* old, const hotplug::HostDevice* device) {
+        const hotplug::HostDevice& either = device == nullptr ? *old : *device;
+        if (either.type == hotplug::DeviceType::kPf && link_of(old) != link_of(device))
+          relinked.insert(*either.pci);
         if (device == nullptr) {
           tracks_.erase(id);
           held_.erase(id);
@@ -158,6 +208,13 @@ void ReadinessBook::look(const hotplug::InventoryPtr& host, const NodeState& nod
           look_at(id, *device, now);
         }
       });
+  if (!is_all && !relinked.empty()) look_at_vfs(relinked, now);
+}
+
+// Their own facts are the same, and the link that they share is not.
+void ReadinessBook::look_at_vfs(const std::set<hotplug::PciAddress>& pfs, TimePoint now) {
+  for (const auto& [id, device] : host_->devices)
+    if (device.pf && pfs.contains(*device.pf)) look_at(id, device, now);
 }
 
 bool ReadinessBook::is_any_unfinished() const {
@@ -211,14 +268,18 @@ void ReadinessBook::look_at(const std::string& id, const hotplug::HostDevice& de
                         known->ifindex != ifindex_of(device);
   const bool was_held = is_other && held_.erase(id) > 0;
   if (known == nullptr || (is_other && !known->is_away && !was_held)) {
-    tracks_[id] = track_of(subject, now);
+    Track fresh = track_of(subject, now);
+    if (known != nullptr) fresh.losses = known->losses, count_losses(*known, now, fresh);
+    tracks_[id] = std::move(fresh);
     return;
   }
   Track next = *known;
   find_all(subject, next);
-  if (is_untold(subject)) keep_told(*known, next);
-  next.taken &= is_untold(subject) ? asked_of_pfs() & ~next.not_for_it : ConditionSet();
+  const ConditionSet untold = untold_of(subject);
+  keep_told(*known, untold, next);
+  next.taken &= untold & ~next.not_for_it;
   if (next.taken != known->taken) next.taken_at = now;
+  count_losses(*known, now, next);
   for (size_t i = 0; i < kConditionCount; ++i)
     if (next.met.test(i) != known->met.test(i)) next.since[i] = now;
   note_mtu(subject, now, next);

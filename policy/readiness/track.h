@@ -9,7 +9,9 @@
 //           not known of one that is not known to be the same (ifindex): events may have been lost, and the function be
 //           another one at its address.
 // Untold:   what a PF does not tell any more (its interface is elsewhere) stays as it was told, where it was told and
-//           concerns the device still.
+//           concerns the device still. So does carrier while the link state cannot be read.
+// Flapping: losses of a condition are counted, and each makes it wait for longer before it counts (damping()). The count outlives
+//           a replaced interface, and is forgotten with the device or the daemon.
 // Start:    what stands in slices of this boot and is ready when the daemon begins has been ready ever since; what
 //           nobody can tell of it then counts as met. That is so for the entries that stand, and for no others of it.
 #include <array>
@@ -27,6 +29,13 @@
 #include "reactor/base/time.h"
 
 namespace sliced::policy {
+
+/// Damping of conditions that come and go: what was lost n times has to hold for damping(n) before its device is offered again, or
+/// loses its taint. 0 for one loss, then 1 s, 2 s, 4 s, 8 s, 16 s, and at most kDampingMax. A condition that has held for kCalmAfter
+/// counts from 0 again. So a device that flaps changes at most 14 times in the first minute and 4 times in each later one.
+inline constexpr Millis kDampingMax{30'000};
+inline constexpr Millis kCalmAfter{60'000};
+Millis damping(int losses);
 
 /// What has been so ever since.
 inline constexpr TimePoint kEver = TimePoint::min();
@@ -49,6 +58,8 @@ struct Track {
     bool operator==(const Low&) const = default;
   };
   std::vector<Low> lows;
+  /// By Condition: how often it was lost with less than kCalmAfter between being met again and the next loss.
+  std::array<uint8_t, kConditionCount> losses{};
   int ifindex = 0;       // of its interface, 0 none
   bool is_away = false;  // its interface is elsewhere, as far as is known
   // What is taken for granted since entries of it stood when the daemon began: that these are met, which nobody has
@@ -72,6 +83,10 @@ struct Readied {
   TimePoint since = kEver;        // that all of it holds; with something missing: that the first of it is
   ConditionSet lost;              // of what is missing, what an entry that stands is not to lack
   TimePoint whole_since = kEver;  // that nothing is lost, while nothing is
+  /// When the last damping of a condition ends that holds again; kEver none is damped.
+  TimePoint calm_at = kEver;
+  std::optional<Condition> flapping;  // the condition of calm_at
+  int losses = 0;                     // of it
 };
 Readied readied(const Track& track, const Demand& demand);
 
@@ -99,6 +114,7 @@ class ReadinessBook {
   const NodeState& node_state() const { return node_state_; }
 
  private:
+  void look_at_vfs(const std::set<hotplug::PciAddress>& pfs, TimePoint now);
   void look_at(const std::string& id, const hotplug::HostDevice& device, TimePoint now);
   void stay_away(const std::string& id, const Track& known, const hotplug::HostDevice& device, TimePoint now);
   bool is_elsewhere(const std::string& id, const Track& known, const hotplug::HostDevice& device) const;

@@ -103,7 +103,7 @@ func TestSchemas(t *testing.T) {
 			"resourceFilters":          L{M{"vendors": L{"8086"}, "pfPciAddresses": L{"0000:03:00.0"}, "linkType": "eth"}}}}},
 		"the older form": {"nodeSelector": M{"a": "b"},
 			"configs": L{M{"resourceName": "x", "resourceFilters": L{M{"numaNodes": L{"0"}}}}}},
-		"readiness":                readied(M{"require": L{"driverBound", "netdev", "adminMac", "adminMacMatches", "guid", "udevInitialized", "nodeState"}, "mtuAtLeast": int64(9000), "stableFor": "1m2s", "onLoss": "taint", "setAdminMac": true}),
+		"readiness":                readied(M{"require": L{"driverBound", "netdev", "adminMac", "adminMacMatches", "guid", "udevInitialized", "nodeState", "carrier"}, "mtuAtLeast": int64(9000), "stableFor": "1m2s", "onLoss": "taint", "setAdminMac": true}),
 		"readiness of nothing":     readied(M{"require": L{}, "mtuAtLeast": int64(0), "stableFor": "0s"}),
 		"misspelt (kept)":          readied(M{"requires": L{"adminMac"}}),
 		"no filters":               {"configs": L{M{"resourceName": "x"}}},

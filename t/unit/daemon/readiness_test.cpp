@@ -355,6 +355,57 @@ TEST_P(ReadinessTest, KeepAndTaint) {
   EXPECT_TRUE(taints().empty());
 }
 
+// Red when a VF's readiness is judged by its own facts alone.
+TEST_P(ReadinessTest, VfsFollowTheCarrierOfTheirPf) {
+  policy("{require: [carrier]}");
+  tree.netdev_attr("ens1f0", "operstate", "down");
+  start();
+  run(15s);
+  EXPECT_EQ(offered(), Names{});
+  EXPECT_NE(
+      said().find("carrier: interface ens1f0, the PF of VF 0 of ens1f0, has no carrier: operstate down"),
+      std::string::npos)
+      << said();
+  tree.netdev_attr("ens1f0", "operstate", "up");
+  tell_pf();
+  run(2s);
+  EXPECT_EQ(offered().size(), 2u) << said();
+  tree.netdev_attr("ens1f0", "operstate", "down");
+  tell_pf();
+  run(2s);
+  EXPECT_EQ(offered(), Names{});
+  tree.netdev_attr("ens1f0", "operstate", "up");
+  tell_pf();
+  run(2min);
+  EXPECT_EQ(offered().size(), 2u) << said();
+}
+
+// Red without damping: two writes a flap.
+TEST_P(ReadinessTest, ALinkThatFlapsIsWrittenAFewTimesAndBoundedWhateverFollowsALoss) {
+  for (const std::string on_loss : {"withdraw", "taint", "keep"}) {
+    policy("{require: [carrier], onLoss: " + on_loss + "}");
+    tree.netdev_attr("ens1f0", "operstate", "up");
+    start();
+    run(5min);
+    ASSERT_EQ(offered().size(), 2u) << on_loss << said();
+    const size_t before = writes();
+    for (int i = 0; i < 240; ++i) {
+      tree.netdev_attr("ens1f0", "operstate", i % 2 == 0 ? "down" : "up");
+      tell_pf();
+      run(500ms);
+    }
+    // Two minutes: 14 changes in the first one and 4 in the second are the bound; every policy kind has one slice here.
+    EXPECT_LE(writes() - before, 18u) << on_loss;
+    if (on_loss != "keep") {
+      EXPECT_GE(writes() - before, 1u) << on_loss;
+      EXPECT_NE(said().find("carrier: it was lost "), std::string::npos) << said();
+    }
+    run(1min);
+    EXPECT_EQ(offered().size(), 2u) << on_loss << said();
+    EXPECT_FALSE(is_tainted(kFirstVf)) << on_loss;
+  }
+}
+
 TEST_P(ReadinessTest, ARestartWritesNothingAndMakesNothingWait) {
   policy("{require: [adminMac, udevInitialized], stableFor: 1h}");
   set_mac(0, "02:00:00:00:00:01");
@@ -448,7 +499,7 @@ TEST_P(ReadinessTest, ANodeStateIsHeard) {
   EXPECT_EQ(offered(), Names{}) << "the host has changed";
   tree.netdev_attr("ens1f0", "mtu", "1500");
   tell_pf();
-  run(1s);
+  run(3s);  // it is the second loss within a minute
   EXPECT_EQ(offered().size(), 2u);
   cluster.remove(kube::kSriovNetworkNodeStates, "node-a", "sriov-network-operator");
   run(1s);

@@ -42,6 +42,9 @@ constexpr const char* kReadinesses[] = {"",
                                         "{require: [], stableFor: 3s}",
                                         "{require: [adminMacMatches, nodeState], stableFor: 1s}",
                                         "{require: [nodeState], onLoss: keep}",
+                                        "{require: [carrier]}",
+                                        "{require: [carrier, adminMac], stableFor: 2s}",
+                                        "{require: [carrier], onLoss: taint}",
                                         "{require: [netdev, udevInitialized], stableFor: 2s}"};
 
 constexpr const char* kOffers[] = {
@@ -69,13 +72,19 @@ Demand demand_in(const std::string& readiness) {
   return demand_of(decode_readiness(&yaml.documents.at(0), "", problems), {});
 }
 
-// Since when something has been so without a break.
+// Since when something has been so without a break, and how often it was lost without a minute of calm between.
 struct Held {
   bool is_met = false;
   TimePoint since = kEver;
+  size_t losses = 0;
   void see(bool met, TimePoint now, bool is_new) {
+    if (is_met && !met) losses = since <= now - 60s ? 1 : losses + 1;
     if (is_new || met != is_met) since = now;
     is_met = met;
+  }
+  TimePoint calm_at() const {
+    constexpr std::array<Millis, 7> kWaits = {0s, 0s, 1s, 2s, 4s, 8s, 16s};
+    return losses < 2 ? kEver : since + (losses < kWaits.size() ? kWaits[losses] : Millis(30s));
   }
 };
 
@@ -86,7 +95,7 @@ struct Past {
   std::map<int, Held> mtus;
 
   struct Found {
-    bool is_ready = true, is_lost = false;
+    bool is_ready = true, is_lost = false, is_damped = false;
     TimePoint whole_since = kEver;  // while nothing is lost
   };
   Found find(const Demand& demand, TimePoint now) const {
@@ -98,8 +107,10 @@ struct Past {
       out.is_ready &= held.is_met && held.since + demand.stable_for <= now;
       if (condition == Condition::kUdevInitialized) continue;
       out.is_lost |= !held.is_met;
+      out.is_damped |= held.is_met && held.calm_at() > now;
       out.whole_since = std::max(out.whole_since, held.since);
     }
+    out.is_ready &= !out.is_damped;
     return out;
   }
   void see(const Subject& subject, TimePoint now, bool is_new) {
@@ -113,6 +124,11 @@ struct Past {
     born = since;
     for (Held& one : conditions) one.since = since;
     for (auto& [mtu, one] : mtus) one.since = since;
+    forget_losses();
+  }
+  void forget_losses() {
+    for (Held& one : conditions) one.losses = 0;
+    for (auto& [mtu, one] : mtus) one.losses = 0;
   }
 };
 
@@ -124,6 +140,7 @@ class History {
     vf().netdev->mac = "02:00:00:00:00:01";
     vf().netdev->mtu = 9000;
     vf().netdev->is_initialized = true;
+    host_.at(kPf).netdev->oper_state = "up";
     state_.is_known = true;
     start(true);
   }
@@ -152,7 +169,7 @@ class History {
     in_.before_at = now_;
   }
   const std::string& told() const { return told_; }
-  size_t added = 0, stood = 0;
+  size_t added = 0, stood = 0, damped = 0;
 
  private:
   hotplug::HostDevice& vf() { return host_.at(kVf); }
@@ -164,26 +181,40 @@ class History {
   }
 
   void happen(bool& is_new, bool& starts) {
-    const int what = below(10);
+    const int what = below(11);
     if (what == 0) readiness_ = kReadinesses[below(std::size(kReadinesses))];
     if (what == 1) starts = true;
     if (what == 2) state_.is_known = below(2) == 0;
     if (what == 3) is_new = come_or_go();
     told_ += " " + std::to_string(what) + (what == 0 ? readiness_ : "") + "@" +
              std::to_string(now_.time_since_epoch().count());
+    if (what == 10) flap([this] { host_.at(kPf).netdev->oper_state = below(2) == 0 ? "down" : "up"; });
     if (!is_there_) return;
-    if (what == 4) vf().enforced->mac = below(2) == 0 ? "00:00:00:00:00:00" : "02:00:00:00:00:01";
+    if (what == 4)
+      flap([this] { vf().enforced->mac = below(2) == 0 ? "00:00:00:00:00:00" : "02:00:00:00:00:01"; });
     if (what == 5) vf().netdev->mtu = below(2) == 0 ? 1500 : 9000;
     if (what == 6) vf().driver = below(2) == 0 ? "" : "iavf";
     if (what == 7) vf().netdev->is_initialized = below(2) == 0;
     if (what == 8) vf().netdev->mac = below(2) == 0 ? "02:00:00:00:00:02" : "02:00:00:00:00:01";
     if (what == 9) vf().netdev->ifindex = ++ifindex_, is_new = true;
   }
+  // Several changes, each seen and none decided of.
+  template <class Change>
+  void flap(Change change) {
+    for (int more = below(3) == 0 ? below(12) : 0; more > 0; --more) {
+      change();
+      now_ += Millis(below(200));
+      const auto inventory = seen();
+      book_.look(inventory, state_, now_);
+      if (is_there_) past_.see({*inventory->find(kVf), *inventory, state_}, now_, false);
+    }
+    change();
+  }
   bool come_or_go() {
     if (is_there_)
       gone_ = vf(), host_.remove(kVf);
     else
-      host_.add(gone_);
+      host_.add(gone_), past_.forget_losses(), past_.conditions = {}, past_.mtus.clear();
     return is_there_ = !is_there_;
   }
   // Of a daemon.
@@ -226,6 +257,10 @@ class History {
       ASSERT_NE(demand.on_loss, OnLoss::kWithdraw) << "lost, and stays:" << told_;
       ASSERT_EQ(is_tainted, demand.on_loss == OnLoss::kTaint) << told_;
     }
+    if (!entries.empty() && !standing_.empty() && demand.on_loss == OnLoss::kTaint && found.is_damped) {
+      ASSERT_TRUE(is_tainted) << "it flaps, and lost its taint:" << told_;
+    }
+    damped += found.is_damped && entries.empty() ? 1 : 0;
     (standing_.empty() ? added : stood) += entries.size();
     standing_ = std::move(entries);
   }
@@ -255,16 +290,18 @@ class History {
 };
 
 TEST(ReadinessHistories, NothingIsAddedThatWasNotReadyForLongEnoughAndNothingReadyIsWithheld) {
-  size_t added = 0, stood = 0;
+  size_t added = 0, stood = 0, damped = 0;
   for (unsigned seed = 1; seed <= kHistories && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("history " + std::to_string(seed));
     History history(seed);
     for (int i = 0; i < kSteps && !testing::Test::HasFailure(); ++i) history.step(), history.decide();
     added += history.added;
     stood += history.stood;
+    damped += history.damped;
   }
   EXPECT_GT(added, 500u);
   EXPECT_GT(stood, 1'000u);
+  EXPECT_GT(damped, 100u);
 }
 
 }  // namespace

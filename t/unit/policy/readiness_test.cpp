@@ -37,10 +37,10 @@ Readiness decode(const std::string& text) {
 
 TEST(DecodeReadiness, EveryFieldAndBack) {
   const std::string text =
-      "{require: [driverBound, netdev, adminMac, adminMacMatches, guid, udevInitialized, nodeState], "
+      "{require: [driverBound, netdev, adminMac, adminMacMatches, guid, udevInitialized, nodeState, carrier], "
       "mtuAtLeast: 9000, stableFor: 1m2s, onLoss: taint, setAdminMac: true}";
   const Readiness all = decode(text);
-  EXPECT_EQ(all.require->count(), 7u);
+  EXPECT_EQ(all.require->count(), 8u);
   EXPECT_EQ(all.mtu_at_least, 9000);
   EXPECT_EQ(all.stable_for, 62s);
   EXPECT_EQ(all.on_loss, OnLoss::kTaint);
@@ -191,6 +191,51 @@ const Row kRows[] = {
     {"a NIC", Condition::kNodeState,
      [](auto& vf, auto&, auto& state) { state = {}, vf.type = hotplug::DeviceType::kNic; }, Is::kDoesNotApply,
      "neither a PF nor a VF"},
+    {"all is well", Condition::kCarrier, {}, Is::kMet, ""},
+    {"a VF that waits for a pod is set down itself", Condition::kCarrier,
+     [](auto& vf, auto&, auto&) { vf.netdev->oper_state = "down", vf.netdev->is_up = false; }, Is::kMet, ""},
+    {"a VF on vfio-pci has its PF's link", Condition::kCarrier,
+     [](auto& vf, auto& host, auto&) {
+       vf.netdev.reset(), vf.driver = "vfio-pci", host.devices.at(kPf).netdev->oper_state = "down";
+     },
+     Is::kNotMet, "interface ens1f0, the PF of VF 0 of ens1f0, has no carrier: operstate down"},
+    {"no cable", Condition::kCarrier,
+     [](auto&, auto& host, auto&) { host.devices.at(kPf).netdev->oper_state = "down"; }, Is::kNotMet,
+     "interface ens1f0, the PF of VF 0 of ens1f0, has no carrier: operstate down"},
+    {"dormant (802.1X)", Condition::kCarrier,
+     [](auto&, auto& host, auto&) { host.devices.at(kPf).netdev->oper_state = "dormant"; }, Is::kNotMet,
+     "operstate dormant"},
+    {"set down", Condition::kCarrier,
+     [](auto&, auto& host, auto&) {
+       host.devices.at(kPf).netdev->oper_state = "down", host.devices.at(kPf).netdev->is_up = false;
+     },
+     Is::kNotMet, "is set down (ip link set ens1f0 up)"},
+    {"a driver without carrier detection", Condition::kCarrier,
+     [](auto&, auto& host, auto&) { host.devices.at(kPf).netdev->oper_state = "unknown"; }, Is::kMet, ""},
+    {"not read", Condition::kCarrier,
+     [](auto&, auto& host, auto&) { host.devices.at(kPf).netdev->oper_state = ""; }, Is::kNotMet,
+     "the link state of interface ens1f0, the PF of VF 0 of ens1f0, is not known"},
+    {"its PF's interface is not there", Condition::kCarrier,
+     [](auto&, auto& host, auto&) { host.devices.at(kPf).netdev.reset(); }, Is::kNotMet,
+     "0000:3b:00.0 has no interface here"},
+    {"its PF on vfio-pci", Condition::kCarrier,
+     [](auto&, auto& host, auto&) {
+       host.devices.at(kPf).netdev.reset(), host.devices.at(kPf).driver = "vfio-pci";
+     },
+     Is::kDoesNotApply, "bound to vfio-pci 0000:3b:00.0 has no interface"},
+    {"its PF is gone", Condition::kCarrier, [](auto&, auto& host, auto&) { host.devices.erase(kPf); },
+     Is::kNotMet, "the PF of VF 0 of ens1f0 is not on this host"},
+    {"a NIC by itself", Condition::kCarrier,
+     [](auto& vf, auto&, auto&) {
+       vf.type = hotplug::DeviceType::kNic, vf.netdev->oper_state = "lowerlayerdown";
+     },
+     Is::kNotMet, "interface ens1f0v0 has no carrier: operstate lowerlayerdown"},
+    {"a bond by itself", Condition::kCarrier,
+     [](auto& vf, auto&, auto&) { vf.type = hotplug::DeviceType::kBond, vf.netdev->oper_state = "up"; },
+     Is::kMet, ""},
+    {"a bridge has no link", Condition::kCarrier,
+     [](auto& vf, auto&, auto&) { vf.type = hotplug::DeviceType::kBridge; }, Is::kDoesNotApply,
+     "it has no link of its own"},
     {"enough", Condition::kMtuAtLeast, {}, Is::kMet, ""},
     {"too small", Condition::kMtuAtLeast, [](auto& vf, auto&, auto&) { vf.netdev->mtu = 8999; }, Is::kNotMet,
      "interface ens1f0v0 has MTU 8999, wanted 9000"},
@@ -209,6 +254,7 @@ struct World {
     vf.netdev->mac = "02:00:00:00:00:01";
     vf.netdev->mtu = 9000;
     vf.netdev->is_initialized = true;
+    host.at(kPf).netdev->oper_state = "up";
     state.is_known = true;
   }
   std::shared_ptr<hotplug::Inventory> inventory() const {

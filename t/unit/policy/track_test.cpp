@@ -29,6 +29,7 @@ Demand demanding(std::initializer_list<Condition> conditions, int mtu = 0) {
 struct TrackTest : testing::Test {
   TrackTest() {
     host.pf(kPf, "ens1f0", 2);
+    host.at(kPf).netdev->oper_state = "up";
     vf().enforced = hotplug::VfConfig{.mac = "02:00:00:00:00:01"};
     vf().netdev->mac = "02:00:00:00:00:01";
     vf().netdev->mtu = 1500;
@@ -364,6 +365,72 @@ TEST_F(TrackTest, AUdevdThatComesIsNoticed) {
 }
 
 // Against the whole history: since when has the MTU been at least that?
+// Red when only what differs itself is looked at: the VF's own facts are the same.
+TEST_F(TrackTest, AVfFollowsTheLinkOfItsPf) {
+  const Demand carrier = demanding({Condition::kCarrier});
+  const auto pf = [this]() -> hotplug::Netdev& {
+    return *host.at(kPf).netdev;
+  };  // inventories share what is not changed
+  begin(10s);
+  EXPECT_TRUE(is_ready(carrier));
+  pf().oper_state = "down";
+  look(20s);
+  EXPECT_FALSE(is_ready(carrier));
+  EXPECT_EQ(vf_by(carrier).since, TimePoint(20s));
+  pf().oper_state = "";
+  look(25s);
+  EXPECT_FALSE(is_ready(carrier)) << "what cannot be read is not met";
+  pf().oper_state = "up";
+  look(30s);
+  EXPECT_TRUE(is_ready(carrier));
+  EXPECT_EQ(vf_by(carrier).since, TimePoint(30s));
+  pf().oper_state = "", pf().stale = true;
+  look(40s);
+  EXPECT_TRUE(is_ready(carrier)) << "the PF's interface is elsewhere: as it was";
+  host.at(kPf).netdev.reset();
+  look(50s);
+  EXPECT_FALSE(is_ready(carrier)) << "the PF has lost its driver";
+}
+
+TEST_F(TrackTest, AtTheStartAnUnknownLinkIsMetForWhatStandsAlone) {
+  const Demand carrier = demanding({Condition::kCarrier});
+  host.at(kPf).netdev->oper_state.clear();
+  begin(10s, {kVf});
+  EXPECT_TRUE(is_ready(carrier));
+  EXPECT_TRUE(has(book.now().at(kVf).taken, Condition::kCarrier));
+  book = {};
+  begin(10s);
+  EXPECT_FALSE(is_ready(carrier));
+}
+
+TEST(Damping, DoublesUpToABound) {
+  const std::pair<int, Millis> rows[] = {{0, 0s}, {1, 0s},  {2, 1s},  {3, 2s},    {4, 4s},
+                                         {5, 8s}, {6, 16s}, {7, 30s}, {100, 30s}, {1'000'000, 30s}};
+  for (const auto& [losses, wait] : rows) EXPECT_EQ(damping(losses), wait) << losses;
+}
+
+TEST_F(TrackTest, WhatComesAndGoesWaitsEverLonger) {
+  const auto lose = [&](Millis at) { vf().enforced->mac = "00:00:00:00:00:00", look(at); };
+  const auto regain = [&](Millis at) { vf().enforced->mac = "02:00:00:00:00:01", look(at); };
+  begin(10s);
+  lose(100s), regain(101s);
+  EXPECT_EQ(vf_by(mac).calm_at, kEver) << "once is no flapping";
+  lose(102s), regain(103s);
+  EXPECT_EQ(vf_by(mac).calm_at, TimePoint(104s));
+  EXPECT_EQ(vf_by(mac).flapping, Condition::kAdminMac);
+  vf().netdev->ifindex = 77;
+  look(103s);
+  lose(104s), regain(105s);
+  EXPECT_EQ(vf_by(mac).calm_at, TimePoint(107s)) << "another interface does not make it calm";
+  EXPECT_EQ(vf_by(demanding({Condition::kNetdev})).calm_at, kEver) << "that is another condition";
+  lose(164s), regain(165s);
+  EXPECT_EQ(vf_by(mac).losses, 4) << "59 s are no calm";
+  lose(225s), regain(226s);
+  EXPECT_EQ(vf_by(mac).calm_at, kEver) << "60 s are";
+  for (int i = 0; i < 300; ++i) lose(300s + i * 100ms), regain(300s + i * 100ms + 50ms);
+  EXPECT_EQ(vf_by(mac).calm_at, vf_by(mac).since + kDampingMax);
+}
+
 TEST_F(TrackTest, AnyMtuHasItsOwnTime) {
   std::mt19937 dice(7);
   for (int round = 0; round < 200; ++round) {
