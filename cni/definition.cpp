@@ -46,8 +46,9 @@ Result<Json> capabilities_in(const Json& value) {
 
 class Reader {
  public:
-  Reader(const DefinitionRules& rules, const std::optional<DefinitionDevice>& device)
-      : rules_(rules), device_(device) {}
+  Reader(const DefinitionRules& rules, const std::optional<DefinitionDevice>& device,
+         std::string_view cni_version)
+      : rules_(rules), device_(device), cni_version_(cni_version) {}
 
   /// index: its place in the chain.
   Result<Json> plugin(const Json& config, size_t index) const {
@@ -83,7 +84,10 @@ class Reader {
 
  private:
   FieldContext context_of(std::string_view plugin) const {
-    return {.rules = rules_, .is_shared = device_ && !device_->is_exclusive, .plugin = plugin};
+    return {.rules = rules_,
+            .is_shared = device_ && !device_->is_exclusive,
+            .plugin = plugin,
+            .cni_version = cni_version_};
   }
 
   static bool is_of_envelope(std::string_view key) {
@@ -219,6 +223,7 @@ class Reader {
 
   const DefinitionRules& rules_;
   const std::optional<DefinitionDevice>& device_;
+  const std::string_view cni_version_;
 };
 
 const std::vector<std::string_view> kListFields = {"cniVersion",   "cniVersions", "name",
@@ -254,7 +259,7 @@ Result<std::string> canonical_definition(std::string_view config, std::string_vi
   if (!network) return Error(network.error());
   const auto json = kube::decode_json(config);
   if (!json) return Error(json.error()).in("spec.config");
-  const Reader reader(rules, device);
+  const Reader reader(rules, device, network->cni_version);
   Json out{Json::Object{}};
   set_envelope(*json, *network, out);
   const bool is_list = json->find("plugins") != nullptr;

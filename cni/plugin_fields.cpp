@@ -275,6 +275,9 @@ constexpr std::string_view kMacWanted = "the MAC address of a station, such as 0
 constexpr std::string_view kPathWanted = "an absolute path without \"..\"";
 constexpr Field kMac = {"mac", read_value<good_mac>, kMacWanted};
 constexpr Field kMtuField = {"mtu", kMtu, kMtuWanted};
+// CNI plugins have the field since 1.3.0, and CNI 1.1.0 since 1.6.0. Releases before 1.3.0 make the interface on the host's
+// `master`, or on the interface of the host's default route.
+constexpr Field kLinkInContainer = {"linkInContainer", kFlag, kBoolean, Writer::kAuthor, "", "1.1.0"};
 
 constexpr std::array<std::string_view, 3> kOnOff = {"on", "off", ""};
 constexpr std::array<std::string_view, 4> kLinkStates = {"auto", "enable", "disable", ""};
@@ -302,6 +305,14 @@ Result<Json> ipvlan_mode(const Json& given, const std::string& path, const Conte
   const bool may_change = !context.is_shared || context.rules.author == Author::kAdministrator;
   if (may_change || !good_word<kIpvlanSharedModes>(given).is_null()) return good_word<kIpvlanModes>(given);
   return wrong_value(path, given, "l2: the mode is that of all interfaces on a device that others have, too");
+}
+
+// macvlan, ipvlan and vlan pass these modes of their interface on to the parent (ndo_change_rx_flags): its driver then receives
+// what is meant for others, too, as long as the pod runs.
+Result<Json> receive_mode(const Json& given, const std::string& path, const Context& context) {
+  const bool may_change = !context.is_shared || context.rules.author == Author::kAdministrator;
+  if (may_change || given != Json(true)) return good_boolean(given);
+  return wrong_value(path, given, "false: the device gets the mode as well, and others have it, too");
 }
 
 // ---- main plugins
@@ -339,13 +350,13 @@ constexpr Field kMacvlan[] = {
     {"mode", macvlan_mode, "bridge, private, vepa or, for an exclusive device, passthru"},
     kMtuField,
     kMac,
-    {"linkInContainer", kFlag, kBoolean},
+    kLinkInContainer,
     {"bcqueuelen", read_value<good_integer<0, 1'000>>, "0 to 1000"},
 };
 constexpr Field kIpvlan[] = {
     {"mode", ipvlan_mode, "l2 or, for an exclusive device, l3 and l3s"},
     kMtuField,
-    {"linkInContainer", kFlag, kBoolean},
+    kLinkInContainer,
 };
 constexpr Field kMacvtap[] = {
     {"mode", macvlan_mode, "bridge, private, vepa or, for an exclusive device, passthru"},
@@ -354,7 +365,7 @@ constexpr Field kMacvtap[] = {
 constexpr Field kVlan[] = {
     {"vlanId", read_value<good_integer<0, 4'094>>, "0 to 4094"},
     kMtuField,
-    {"linkInContainer", kFlag, kBoolean},
+    kLinkInContainer,
 };
 
 constexpr Field kTrunkFields[] = {
@@ -363,7 +374,8 @@ constexpr Field kTrunkFields[] = {
     {"id", read_value<good_integer<1, 4'094>>, "1 to 4094"},
 };
 constexpr Field kBridge[] = {
-    kMtuField,
+    // The MTU of a bridge is the smallest of its ports' (br_mtu_auto_adjust), also for the host's own address on it.
+    {"mtu", kMtu, kMtuWanted, Writer::kListed, "bridge.mtu"},
     {"hairpinMode", kFlag, kBoolean},
     {"portIsolation", kFlag, kBoolean},
     {"enabledad", kFlag, kBoolean},
@@ -394,8 +406,8 @@ constexpr Field kTuning[] = {
     {"sysctl", sysctls, "a map of sysctls of the interface"},
     kMac,
     kMtuField,
-    {"promisc", kFlag, kBoolean},
-    {"allmulti", kFlag, kBoolean},
+    {"promisc", receive_mode, kBoolean},
+    {"allmulti", receive_mode, kBoolean},
     {"txQLen", read_value<good_integer<0, 100'000>>, "0 to 100000"},
     {"dataDir", read_value<good_path>, kPathWanted, Writer::kAdministrator},
 };
@@ -596,6 +608,13 @@ Result<Unit> may_write(const Field& field, const Json& value, const std::string&
   const DefinitionRules& rules = context.rules;
   // What switches a feature off, or says nothing, asks for nothing.
   const bool is_off = value.boolean() != nullptr && !*value.boolean();
+  // Versions have numbers of one digit, and compare as text.
+  if (!is_off && context.cni_version < field.since_cni_version)
+    return Error{Errc::kInvalid,
+                 path + " is " + said(value) + " and cniVersion " + in_quotes(context.cni_version, 16) +
+                     ": releases of the plugin that do not know the field would act on an "
+                     "interface of the host; want cniVersion " +
+                     std::string(field.since_cni_version) + ", which these refuse (CNI plugins before 1.6)"};
   switch (field.writer) {
     case Writer::kAuthor:
       break;

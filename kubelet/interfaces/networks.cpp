@@ -128,6 +128,11 @@ Result<std::string> network_for(const PreparedDevice& device, const KnownEntry& 
   auto text = cni::canonical_definition(config, device.config.nad_name,
                                         rules_for(device, known, settings, is_exclusive), allocated);
   if (!text) return std::move(text.error()).in(who);
+  // What is set for the device (its interface, host-local's directory) counts, too: what reads the kept text again has this bound.
+  if (text->size() > kNetworkBytesMax)
+    return Error{Errc::kTooLarge, who + ": spec.config has " + std::to_string(text->size()) +
+                                      " bytes with the fields that sliced sets; want at most " +
+                                      std::to_string(kNetworkBytesMax)};
   return text;
 }
 

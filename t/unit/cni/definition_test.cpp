@@ -262,6 +262,51 @@ TEST(CanonicalDefinition, NothingOfASharedParentIsChangedForItsOtherUsers) {
       why_not(plugin_of("ipvlan", R"("mode":"l3")"), rules({"ipvlan"}, Author::kAdministrator), kParent), "");
 }
 
+// Facts of the kernel: macvlan_change_rx_flags, ipvlan_change_rx_flags, vlan_dev_change_rx_flags; br_mtu_auto_adjust.
+TEST(CanonicalDefinition, ASharedDeviceIsNotReconfiguredThroughItsInterfaces) {
+  const DefinitionDevice own{.pci = "", .interface = "ens1f0"};
+  for (const std::string type : {"macvlan", "ipvlan", "vlan", "bridge"})
+    for (const std::string field : {"promisc", "allmulti"}) {
+      const auto chain = [&](const std::string& value) {
+        return R"({"plugins":[{"type":")" + type + R"("},{"type":"tuning",")" + field + "\":" + value + "}]}";
+      };
+      EXPECT_NE(why_not(chain("true"), rules({type}), kParent).find(field + " is true: want false"),
+                std::string::npos)
+          << type;
+      EXPECT_EQ(why_not(chain("false"), rules({type}), kParent), "") << type;
+      EXPECT_EQ(why_not(chain("true"), rules({type}), own), "") << type;
+      EXPECT_EQ(why_not(chain("true"), rules({type}, Author::kAdministrator), kParent), "") << type;
+    }
+  const std::string small = plugin_of("bridge", R"("mtu":600)");
+  EXPECT_NE(why_not(small, rules({"bridge"}), kParent).find("have bridge.mtu added to the list"),
+            std::string::npos);
+  EXPECT_EQ(why_not(small, rules({"bridge", "bridge.mtu"}), kParent), "");
+  EXPECT_EQ(names_to_list(small), std::vector<std::string>{"bridge.mtu"});
+}
+
+// CNI plugins before 1.3.0 ignore linkInContainer, and those before 1.6.0 refuse CNI 1.1.0.
+TEST(CanonicalDefinition, AFieldThatMovesAnotherOneNeedsAReleaseThatKnowsIt) {
+  for (const std::string type : {"macvlan", "ipvlan", "vlan"})
+    for (const Author author : {Author::kNamespaceUser, Author::kAdministrator}) {
+      const auto all = rules({type}, author);
+      const std::string plugin = R"("type":")" + type + R"(","master":"eno1","linkInContainer":)";
+      for (const char* version : {"", R"("cniVersion":"1.0.0",)", R"("cniVersions":["0.4.0","1.0.0"],)"}) {
+        const std::string why = why_not("{" + std::string(version) + plugin + "true}", all, kParent);
+        EXPECT_NE(why.find("linkInContainer is true and cniVersion"), std::string::npos) << why;
+        EXPECT_NE(why.find("want cniVersion 1.1.0"), std::string::npos) << why;
+        EXPECT_FALSE(
+            canonical_definition("{" + std::string(version) + plugin + "true}", "nad", all, std::nullopt)
+                .ok());
+      }
+      for (const char* version : {R"("cniVersion":"1.1.0",)", R"("cniVersions":["1.0.0","1.1.0"],)"}) {
+        const auto text = canonical("{" + std::string(version) + plugin + "true}", all, kParent);
+        ASSERT_TRUE(text.ok()) << text.error().what;
+        EXPECT_NE(text->find(R"("cniVersion":"1.1.0")"), std::string::npos) << *text;
+      }
+      EXPECT_NE(why_not("{" + plugin + "false}", all, kParent).find("master is \"eno1\""), std::string::npos);
+    }
+}
+
 TEST(CanonicalDefinition, SettingsThroughThePfAreThoseThatThePolicyAllows) {
   DefinitionRules some = rules({"sriov", "ib-sriov", "bridge"});
   some.settings = {"vlan", "trust"};

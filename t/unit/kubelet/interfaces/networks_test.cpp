@@ -105,8 +105,9 @@ TEST(NetworkFor, NoPluginOfTheChainIsGivenAnotherDevice) {
       ASSERT_FALSE(text.ok()) << chain;
       EXPECT_NE(text.error().what.find(says), std::string::npos) << text.error().what;
     }
-  for (const char* good : {R"({"type":"sriov","deviceID":"0000:04:00.0"})", R"({"type":"host-device"})",
-                           R"({"type":"macvlan","master":"net1","linkInContainer":true})"}) {
+  for (const char* good :
+       {R"({"type":"sriov","deviceID":"0000:04:00.0"})", R"({"type":"host-device"})",
+        R"({"cniVersion":"1.1.0","type":"macvlan","master":"net1","linkInContainer":true})"}) {
     const auto text = network_for(function, any, good);
     ASSERT_TRUE(text.ok()) << good << ": ours takes its place, or it is the sandbox's";
     EXPECT_EQ(text->find("0000:04:00.0"), std::string::npos) << *text;
@@ -140,6 +141,24 @@ TEST(NetworkFor, RefusesByDefinitionFieldAndValue) {
   EXPECT_TRUE(network_for(shared("ens1f0"), macvlan_only,
                           R"({"cniVersion":"1.0.0","plugins":[{"type":"macvlan"},{"type":"tuning"}]})")
                   .ok());
+}
+
+// Red when a text is kept that its readers find too large: its MAC address would not be compared with those of other claims
+// (kubelet/safety.cpp).
+TEST(NetworkFor, WhatIsKeptIsAsBoundedAsWhatIsWritten) {
+  const auto config = [](size_t size) {
+    const std::string start =
+        R"({"type":"own","mac":"02:00:00:00:00:01","ipam":{"type":"host-local","subnet":"10.0.0.0/24"},"x":")";
+    return start + std::string(size - start.size() - 2, 'x') + "\"}";
+  };
+  const auto kept = network_for(shared("ens1f0"), listing({"own"}), config(kNetworkBytesMax - 100));
+  ASSERT_TRUE(kept.ok()) << kept.error().what;
+  EXPECT_LE(kept->size(), kNetworkBytesMax);
+  ASSERT_EQ(config(kNetworkBytesMax).size(), kNetworkBytesMax);
+  const auto text = network_for(shared("ens1f0"), listing({"own"}), config(kNetworkBytesMax));
+  ASSERT_FALSE(text.ok()) << text->size();
+  EXPECT_EQ(text.error().code, Errc::kTooLarge);
+  EXPECT_NE(text.error().what.find("ns/nad: spec.config has 16"), std::string::npos) << text.error().what;
 }
 
 TEST(NetworkFor, WithoutAListOfThePolicyTheOptionsDecideWhatRuns) {
