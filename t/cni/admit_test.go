@@ -46,7 +46,7 @@ func admit(t *testing.T, cases []definition) []admitted {
 		}
 		input.Write(append(line, '\n'))
 	}
-	command := exec.Command("../../build/t/cni_admit")
+	command := exec.Command(programPath(t, "cni_admit"))
 	command.Stdin = &input
 	out, err := command.Output()
 	if err != nil {
@@ -98,7 +98,7 @@ var bases = []baseCase{
 	{plugin: "macvlan", config: `{"type":"macvlan","master":"` + ownInterface + `",` + localIPAM + `}`},
 	{plugin: "ipvlan", config: `{"type":"ipvlan","mode":"l2",` + staticIPAM + `}`},
 	{plugin: "vlan", config: `{"type":"vlan","vlanId":5,` + staticIPAM + `}`},
-	{plugin: "bridge", config: `{"type":"bridge","mtu":1500,` + staticIPAM + `}`},
+	{plugin: "bridge", config: `{"type":"bridge","hairpinMode":true,` + staticIPAM + `}`},
 	{plugin: "tuning", first: moved, config: `{"type":"tuning","sysctl":{"net.ipv4.conf.IFNAME.arp_filter":"1"},"mtu":1500}`, exclusive: true},
 	{plugin: "sbr", first: moved, config: `{"type":"sbr","table":100}`, exclusive: true},
 	{plugin: "vrf", first: moved, config: `{"type":"vrf","vrfname":"blue"}`, exclusive: true},

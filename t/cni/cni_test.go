@@ -156,7 +156,7 @@ func (w *world) ours(command string, previous string) (string, error) {
 	if previous != "" {
 		arguments = append(arguments, write(w.t, filepath.Join(w.directory, "previous"), previous))
 	}
-	out, err := exec.Command("../../build/t/cni_chain", arguments...).CombinedOutput()
+	out, err := exec.Command(programPath(w.t, "cni_chain"), arguments...).CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
 

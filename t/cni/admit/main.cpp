@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cni/network.h"
+#include "cni/plugin_fields.h"
 #include "kube/json.h"
 #include "kubelet/interfaces/networks.h"
 
@@ -23,7 +24,20 @@ bool is_set(const Json& from, std::string_view key) {
   return value != nullptr && value->boolean() != nullptr && *value->boolean();
 }
 
+// The fields of each plugin's table.
+Json tables() {
+  Json::Object out;
+  for (const auto& plugins : {cni::all_plugins(), cni::all_ipam_plugins()})
+    for (const cni::PluginFields& plugin : plugins) {
+      Json::Array names;
+      for (const cni::Field& field : plugin.fields) names.emplace_back(field.name);
+      out.emplace_back(plugin.type, std::move(names));
+    }
+  return Json(std::move(out));
+}
+
 Json answer(const Json& from) {
+  if (is_set(from, "tables")) return tables();
   kubelet::PreparedDevice device{.request = "vf",
                                  .device = "dev",
                                  .pci = text_of(from, "pci"),

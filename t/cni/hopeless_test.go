@@ -1,0 +1,171 @@
+package cni
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// attachmentsProgram is the daemon's part that makes and undoes interfaces, in the host's network namespace of a lab. The host has one PCI
+// function there, whose interface is ens1f0v0; it is a directory below `function`.
+type attachmentsProgram struct {
+	*lab
+	function string
+	records  string
+	input    io.Writer
+	output   *bufio.Reader
+	log      *strings.Builder
+}
+
+func (l *lab) startAttachments() *attachmentsProgram {
+	l.t.Helper()
+	functions := l.t.TempDir()
+	p := &attachmentsProgram{lab: l, function: filepath.Join(functions, ownPCI), records: l.t.TempDir(), log: &strings.Builder{}}
+	p.bind(true)
+	script := "mount --bind " + functions + " /sys/bus/pci/devices && exec " + programPath(l.t, "cni_attachments") + " " + l.plugins + " " + p.records
+	command := exec.Command("ip", "netns", "exec", l.host, "sh", "-c", script)
+	command.Stderr = p.log
+	in, err := command.StdinPipe()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	out, err := command.StdoutPipe()
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	p.input, p.output = in, bufio.NewReader(out)
+	l.t.Cleanup(func() {
+		in.Close()
+		if err := command.Wait(); err != nil {
+			l.t.Errorf("cni_attachments: %v\n%s", err, p.log)
+		}
+	})
+	return p
+}
+
+// bind gives the function its driver and its interface, or takes both.
+func (p *attachmentsProgram) bind(bound bool) {
+	p.t.Helper()
+	os.RemoveAll(p.function)
+	if err := os.MkdirAll(p.function, 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	write(p.t, filepath.Join(p.function, "vendor"), "0x8086\n")
+	if !bound {
+		return
+	}
+	if err := os.MkdirAll(filepath.Join(p.function, "net/ens1f0v0"), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	driver := filepath.Join(filepath.Dir(p.function), "iavf")
+	if err := os.MkdirAll(driver, 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.Symlink("../iavf", filepath.Join(p.function, "driver")); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// ask returns the error of a command, "" none.
+func (p *attachmentsProgram) ask(command, sandbox, netns string) string {
+	p.t.Helper()
+	text, _ := json.Marshal(map[string]string{"command": command, "containerID": sandbox, "netns": "/run/netns/" + netns, "deviceID": ownPCI,
+		"config": `{"cniVersion":"1.0.0","name":"net","type":"host-device","ipam":{"type":"host-local","ranges":[[{"subnet":"192.0.2.0/24"}]],"dataDir":"` + p.files + `"}}`})
+	if _, err := p.input.Write(append(text, '\n')); err != nil {
+		p.t.Fatal(err)
+	}
+	line, err := p.output.ReadString('\n')
+	if err != nil {
+		p.t.Fatalf("%v\n%s", err, p.log)
+	}
+	var answer struct{ Error string }
+	if err := json.Unmarshal([]byte(line), &answer); err != nil {
+		p.t.Fatalf("%v: %s", err, line)
+	}
+	return answer.Error
+}
+
+func (p *attachmentsProgram) recorded() string {
+	p.t.Helper()
+	files, err := os.ReadDir(p.records)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var names []string
+	for _, file := range files {
+		names = append(names, file.Name())
+	}
+	return strings.Join(names, " ")
+}
+
+// The real host-device fails at every DEL of a function without a driver. Red when its record keeps the function from later sandboxes once
+// the sandbox's network namespace is gone, or when it goes while the namespace, and so maybe the interface, is still there.
+func TestAHopelessDelKeepsNoDevice(t *testing.T) {
+	l := newLab(t, buildPlugins(t))
+	p := l.startAttachments()
+	if said := p.ask("attach", "first", l.pod); said != "" {
+		t.Fatalf("attach: %s\n%s", said, p.log)
+	}
+	run(t, "ip", "-n", l.pod, "link", "show", "net1")
+
+	p.bind(false) // the driver is unbound below the pod
+	run(t, "ip", "-n", l.pod, "link", "delete", "net1")
+	if said := p.ask("detach", "first", l.pod); !strings.Contains(said, "driver") {
+		t.Fatalf("host-device undoes a function without a driver: %q", said)
+	}
+	if said := p.ask("attach", "second", l.host); !strings.Contains(said, "first") {
+		t.Errorf("the namespace of the first sandbox is there, and the second one is told: %q", said)
+	}
+	if got := p.recorded(); got != "first@net1.json" {
+		t.Errorf("records: %q", got)
+	}
+
+	run(t, "ip", "netns", "del", l.pod)
+	next := l.pod + "b"
+	run(t, "ip", "netns", "add", next)
+	t.Cleanup(func() { exec.Command("ip", "netns", "del", next).Run() })
+	// The namespace is kept open for one DEL more, whose end lets it go. The kubelet asks again: DEL fails, the record goes, and then the
+	// second sandbox's own ADD finds no interface.
+	p.ask("attach", "second", next)
+	if said := p.ask("attach", "second", next); !strings.Contains(said, "driver") || strings.Contains(said, "first") {
+		t.Errorf("after the first sandbox has gone the second one is told: %q", said)
+	}
+	if got := p.recorded(); strings.Contains(got, "first") {
+		t.Errorf("records: %q", got)
+	}
+	if !strings.Contains(p.log.String(), "an interface is given up without its DEL") {
+		t.Errorf("the log does not say it:\n%s", p.log)
+	}
+
+	// With its driver the function is a later pod's, once the second sandbox has ended, too. The kubelet asks again where an attach fails.
+	p.bind(true)
+	run(t, "ip", "-n", l.host, "link", "add", "ens1f0v0", "type", "veth", "peer", "name", "ens1f0v0-new")
+	p.ask("detach", "second", next)
+	run(t, "ip", "netns", "del", next)
+	last := l.pod + "c"
+	run(t, "ip", "netns", "add", last)
+	t.Cleanup(func() { exec.Command("ip", "netns", "del", last).Run() })
+	said := p.ask("attach", "third", last)
+	for tries := 1; said != "" && tries < 3; tries++ {
+		said = p.ask("attach", "third", last)
+	}
+	if said != "" {
+		t.Errorf("a later sandbox: %s\n%s", said, p.log)
+	}
+	run(t, "ip", "-n", last, "link", "show", "net1")
+	if said := p.ask("detach", "third", last); said != "" {
+		t.Errorf("detach: %s", said)
+	}
+	run(t, "ip", "-n", l.host, "link", "show", "ens1f0v0")
+	if got := p.recorded(); got != "" {
+		t.Errorf("records: %q", got)
+	}
+}
