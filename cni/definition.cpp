@@ -292,9 +292,11 @@ std::vector<std::string> names_to_list(std::string_view config) {
   const auto add = [&](std::string_view name) {
     if (std::find(out.begin(), out.end(), name) == out.end()) out.emplace_back(name);
   };
-  for (const PluginConfig& plugin : network->plugins) {
+  for (size_t i = 0; i < network->plugins.size(); ++i) {
+    const PluginConfig& plugin = network->plugins[i];
     const PluginFields* known = plugin_fields(plugin.type);
-    if (known == nullptr || known->use == Use::kHost) add(plugin.type);
+    const bool is_behind = i > 0 && known != nullptr && known->use == Use::kCompanion;
+    if (known == nullptr || (known->use != Use::kMain && !is_behind)) add(plugin.type);
     for (const Field& field : known == nullptr ? std::span<const Field>() : known->fields)
       if (const kube::Json* value = plugin.config.find(field.name); field.writer == Field::Writer::kListed &&
                                                                     value != nullptr && !value->is_null() &&
