@@ -1,6 +1,12 @@
 #include "cli/prepared_facts.h"
 
+#include <optional>
+#include <utility>
+
+#include "cli/local_door.h"
 #include "cli/process.h"
+#include "cli/snapshot_host.h"
+#include "kube/json.h"
 #include "kubelet/checkpoint.h"
 #include "reactor/base/text.h"
 #include "reactor/durable_file.h"
@@ -11,22 +17,110 @@ std::string checkpoint_path(const config::Options& options) {
   return options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/sliced-checkpoint.json";
 }
 
+namespace prepared_facts {
+
+constexpr const char* kUnknown =
+    "; devices that pods hold are judged as the host shows them now, which may differ from the daemon";
+
+struct Told {
+  std::optional<kubelet::Checkpoint> record;
+  std::string why_not;  // what kept from asking a daemon that may run here; "" none does
+};
+
+// Of a page: nullopt where it is another node's or drivers', or of another boot.
+Result<std::optional<kubelet::Checkpoint>> decode_page(const std::string& body, const std::string& boot_id,
+                                                       const config::Options& options) {
+  const auto page = kube::decode_json(body, {.size_max = 2 * kubelet::kCheckpointBytesMax});
+  if (!page) return page.error();
+  const bool is_ours = page->text("sriovDriver") == options.sriov_driver_name &&
+                       page->text("exposureDriver") == options.exposure_driver_name;
+  // `match` asks about this host, whatever its node is called.
+  const bool is_of_node =
+      options.command == config::Command::kMatch || page->text("node") == options.node_name;
+  if (!is_ours || !is_of_node) return std::optional<kubelet::Checkpoint>();
+  auto record = kubelet::decode_checkpoint(page->text("record"));
+  if (!record) return record.error();
+  if (record->boot_id != boot_id) return std::optional<kubelet::Checkpoint>();
+  return std::optional(*std::move(record));
+}
+
+Told ask_daemon(const std::string& boot_id, const config::Options& options) {
+  Told out;
+  if (is_snapshot(options.host_root)) return out;
+  const FoundSockets found = find_sockets(options);
+  if (!found.denied.empty()) out.why_not = found.denied;
+  for (const std::string& socket : found.sockets) {
+    const auto fetched = fetch(socket, "/prepared");
+    if (!fetched) {
+      // A daemon that was killed leaves its socket, with nobody behind it.
+      const Errc code = fetched.error().code;
+      if (code != Errc::kIo && code != Errc::kNotFound) out.why_not = fetched.error().what;
+      continue;
+    }
+    if (fetched->status == 503) {
+      out.why_not = socket + ": " + std::string(trim(fetched->body));
+      continue;
+    }
+    if (fetched->status != 200) continue;  // of a version that has no such page
+    auto record = decode_page(fetched->body, boot_id, options);
+    if (!record)
+      out.why_not = socket + ": /prepared: " + record.error().what;
+    else if (*record)
+      return {std::move(*record), ""};
+  }
+  return out;
+}
+
+const char* remedy(bool is_denied) { return is_denied ? "; run as root or as the daemon's user" : ""; }
+
+}  // namespace prepared_facts
+
+std::string prepared_page(const std::string& boot_id, const kubelet::PreparedClaims& claims,
+                          const config::Options& options) {
+  kubelet::Checkpoint record{boot_id, {}};
+  for (const auto& [key, claim] : claims) {
+    kubelet::PreparedClaim& one = record.claims[key];
+    one.driver = claim.driver, one.namespace_ = claim.namespace_, one.name = claim.name, one.uid = claim.uid;
+    one.is_complete = claim.is_complete;
+    for (const kubelet::PreparedDevice& device : claim.devices) {
+      kubelet::PreparedDevice& its = one.devices.emplace_back();
+      its.request = device.request, its.pool = device.pool, its.device = device.device;
+      its.is_admin = device.is_admin;
+      its.pci = device.pci;
+      its.held = device.held;
+    }
+  }
+  return kube::encode_json(kube::Json::Object{{"node", options.node_name},
+                                              {"sriovDriver", options.sriov_driver_name},
+                                              {"exposureDriver", options.exposure_driver_name},
+                                              {"record", kubelet::encode_checkpoint(record)}}) +
+         "\n";
+}
+
 PreparedFacts read_prepared(const std::string& boot_id, const config::Options& options) {
+  using namespace prepared_facts;
   PreparedFacts out;
   if (boot_id.empty()) return out;  // no record can be of this boot
-  const std::string path = checkpoint_path(options);
-  const auto text = reactor::read_whole(path, kubelet::kCheckpointBytesMax);
-  if (!text && text.error().code == Errc::kNotFound) return out;
-  const auto found = text ? kubelet::decode_checkpoint(*text) : Result<kubelet::Checkpoint>(text.error());
-  if (!found) {
-    complain(
-        "prepared devices are unknown: " + escaped(path) + ": " + found.error().what +
-        "; devices that pods hold are judged as the host shows them now, which may differ from the daemon" +
-        (found.error().code == Errc::kDenied ? "; run as root, or ask `sliced status verdicts`" : ""));
-    return out;
+  Told told = ask_daemon(boot_id, options);
+  if (!told.record) {
+    const std::string path = checkpoint_path(options);
+    const auto text = reactor::read_whole(path, kubelet::kCheckpointBytesMax);
+    const bool is_there = text || text.error().code != Errc::kNotFound;
+    auto found = text ? kubelet::decode_checkpoint(*text) : Result<kubelet::Checkpoint>(text.error());
+    const bool is_denied = !found && found.error().code == Errc::kDenied;
+    if (!is_there && !told.why_not.empty())
+      complain("prepared devices are unknown: " + escaped(told.why_not) + ", and there is no record " +
+               escaped(path) + kUnknown + remedy(true));
+    else if (is_there && !found)
+      complain("prepared devices are unknown: " + (told.why_not.empty() ? "" : escaped(told.why_not) + "; ") +
+               escaped(path) + ": " + found.error().what + kUnknown + remedy(is_denied));
+    else if (is_there && !told.why_not.empty())
+      complain("the daemon cannot be asked which devices are prepared: " + escaped(told.why_not) +
+               "; its record " + escaped(path) + " counts, unless it keeps another one" + remedy(true));
+    if (!found || found->boot_id != boot_id) return out;
+    told.record = *std::move(found);
   }
-  if (found->boot_id != boot_id) return out;
-  for (const auto& [key, claim] : found->claims)
+  for (const auto& [key, claim] : told.record->claims)
     for (const kubelet::PreparedDevice& device : claim.devices) {
       if (device.is_admin) continue;
       if (!device.pci.empty()) out.prepared.insert(device.pci);

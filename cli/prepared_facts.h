@@ -1,12 +1,14 @@
 #pragma once
-// Which devices pods have, by the record of the daemon that runs here (kubelet/checkpoint.h), for commands that judge
-// the host: such a device is shown with its facts of before.
+// Which devices pods have, as the daemon that runs here knows it, for commands that judge the host: such a device is shown with its
+// facts of before. The daemon is asked at its status socket (/prepared); where none answers, its record is read
+// (kubelet/checkpoint.h).
 #include <set>
 #include <string>
 
 #include "config/options.h"
 #include "hotplug/facts.h"
 #include "hotplug/held_facts.h"
+#include "kubelet/prepared.h"
 
 namespace sliced::cli {
 
@@ -18,9 +20,17 @@ struct PreparedFacts {
   std::set<std::string> prepared;  // ids of devices
 };
 
-/// Reads the record below --kubelet-plugins-directory-path. One of another boot counts as none. A record that cannot be
-/// read or decoded counts as none, and stderr names it with the consequence. Blocks.
+/// The daemon's answer at its status socket in --runtime-directory counts before the record below
+/// --kubelet-plugins-directory-path: a daemon may keep its record elsewhere, or be newer than what is written. Daemons of other nodes or
+/// drivers, and whatever is of another boot, count as none. What may not be read, does not answer or cannot be decoded counts as
+/// none, and stderr names it with the consequence, unless the other one of the two answers in its place. Blocks: 5 s for a
+/// daemon that does not answer. Of a snapshot (--host FILE) no daemon is asked.
 PreparedFacts read_prepared(const std::string& boot_id, const config::Options& options);
+
+/// The page /prepared: the node, the drivers, and what is prepared as a record of the checkpoint's form, without networks, CDI edits
+/// and requests of pods, which none of the commands needs.
+std::string prepared_page(const std::string& boot_id, const kubelet::PreparedClaims& claims,
+                          const config::Options& options);
 
 struct HostWithPrepared {
   hotplug::InventoryPtr inventory;

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <utility>
 
+#include "cli/prepared_facts.h"
 #include "cli/process_metrics.h"
 #include "cli/show.h"
 #include "cli/verdicts.h"
@@ -254,6 +255,16 @@ status::Pages StatusDoor::pages() {
   out["/history"] =
       status::in_pieces({*process_.executor, process_.loop.scheduler()}, kVerdictsAtOnce,
                         [this](std::string_view query) { return history_page(history_, query); });
+  out["/prepared"] = [this](std::string_view) -> status::Answer {
+    const bool is_known = plugin_ == nullptr || plugin_->is_known();
+    if (!is_known || !daemon_.is_permitted())
+      return {.status = 503,
+              .body = "which devices are prepared is not known yet, or another daemon serves\n"};
+    return {
+        .body = prepared_page(daemon_.host_inventory()->boot_id,
+                              plugin_ == nullptr ? kubelet::PreparedClaims{} : plugin_->prepared(), options_),
+        .content_type = "application/json"};
+  };
   page_.add_to(out);
   return out;
 }

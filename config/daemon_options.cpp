@@ -15,7 +15,8 @@ constexpr OptionInfo kDaemonOptions[] = {
          .env = "SLICED_RUNTIME_DIRECTORY",
          .file_key = "runtimeDirectory",
          .placeholder = "PATH",
-         .commands = kWriting | kDeciding | bit(Command::kStatus) | bit(Command::kHistory),
+         .commands = kWriting | kDeciding | bit(Command::kStatus) | bit(Command::kHistory) |
+                     bit(Command::kMatch) | bit(Command::kDrift),
          .help =
              "Where the locks stand by which one daemon a node writes, and the socket that `sliced status` reads: a "
              "directory of this user that others can neither write to nor open; made with mode 0700 when only its "
@@ -103,7 +104,7 @@ constexpr OptionInfo kDaemonOptions[] = {
                      bit(Command::kPlan) | bit(Command::kMatch),
          .help =
              "The kubelet's directory with a folder for each plugin; ours have the names of the drivers. Commands other "
-             "than run read there which devices pods hold."}),
+             "than run read there which devices pods hold, where no daemon answers at its status socket."}),
     option<&Options::kubelet_registrar_directory, parse_path>(
         {.name = "kubelet-registrar-directory-path",
          .env = "KUBELET_REGISTRAR_DIRECTORY_PATH",

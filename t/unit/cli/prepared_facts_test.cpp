@@ -2,14 +2,23 @@
 #include "cli/prepared_facts.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <thread>
 
 #include "cli/commands.h"
 #include "cli/host_once.h"
 #include "cli/process.h"
 #include "kubelet/checkpoint.h"
+#include "reactor/loop.h"
+#include "status/door.h"
+#include "status/pages.h"
+#include "t/fake/memory_log.h"
 #include "t/fixture/sysfs_tree.h"
 
 namespace sliced::cli {
@@ -31,19 +40,22 @@ struct PreparedFactsTest : testing::Test {
     options.cluster = config::ClusterDirectory{host.root() + "/cluster"};
     options.node_name = "worker";
     options.host_root = host.root();
+    options.runtime_directory = host.root() + "/run";
+    std::filesystem::create_directories(options.runtime_directory);
+    ::chmod(options.runtime_directory.c_str(), 0700);
     options.kubelet_plugins_directory = host.root() + "/plugins";
     options.output = config::OutputFormat::kTable;
   }
-  void record() {
+  // What a daemon has of the claim; the VF is on vfio-pci afterwards.
+  kubelet::Checkpoint prepare() {
     hotplug::InventoryPtr inventory;
     {
       auto process = Process::open_host_only(options);
-      ASSERT_TRUE(process);
+      EXPECT_TRUE(process);
       inventory = read_host_once(**process);
       (*process)->leave(0);
     }
-    ASSERT_NE(inventory, nullptr);
-    ASSERT_NE(inventory->find(kVf), nullptr);
+    EXPECT_NE(inventory, nullptr);
     kubelet::PreparedDevice device;
     device.request = "r", device.pool = "worker", device.device = "0000-03-00-2", device.pci = kVf;
     device.held = *inventory->find(kVf);
@@ -51,10 +63,17 @@ struct PreparedFactsTest : testing::Test {
     claim.driver = options.sriov_driver_name, claim.namespace_ = "apps", claim.name = "vm", claim.uid = "u1";
     claim.devices = {device};
     claim.is_complete = true;
-    std::filesystem::create_directories(std::filesystem::path(checkpoint_path(options)).parent_path());
-    std::ofstream(checkpoint_path(options))
-        << kubelet::encode_checkpoint({inventory->boot_id, {{key_of(claim), claim}}});
     host.pci(kVf).driver("vfio-pci");
+    return {inventory->boot_id, {{key_of(claim), claim}}};
+  }
+  void write(const kubelet::Checkpoint& record) {
+    std::filesystem::create_directories(std::filesystem::path(checkpoint_path(options)).parent_path());
+    std::ofstream(checkpoint_path(options)) << kubelet::encode_checkpoint(record);
+  }
+  void record() { write(prepare()); }
+  bool sees_the_driver_of_before() {
+    EXPECT_EQ(run(explain, config::Command::kExplain, {kVf}), kExitSame) << err;
+    return out.find("offered as") != std::string::npos;
   }
   // Exit status; stdout and stderr are in `out` and `err`.
   int run(int (*command)(const config::Options&), config::Command id, std::vector<std::string> arguments) {
@@ -72,6 +91,176 @@ struct PreparedFactsTest : testing::Test {
   config::Options options;
   std::string out, err;
 };
+
+// A daemon's status socket, as far as /prepared goes, in a thread of its own.
+class Daemon {
+ public:
+  Daemon(const std::string& directory, std::function<status::Answer()> page) {
+    thread_ = std::thread([this, directory, page = std::move(page)] {
+      reactor::Loop loop;
+      fake::MemoryLog log;
+      status::Door door({loop, log, [] { return int64_t{0}; }}, {directory, "", {}},
+                        status::serve_pages({{"/prepared", [&](std::string_view) { return page(); }}}));
+      is_open_ = !door.socket().empty();
+      while (!ends_) loop.turn(Millis{10});
+    });
+    while (!is_open_) std::this_thread::yield();
+  }
+  ~Daemon() {
+    ends_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> is_open_ = false, ends_ = false;
+  std::thread thread_;
+};
+
+// Red when a command reads the record alone: the daemon keeps it elsewhere.
+TEST_F(PreparedFactsTest, TheDaemonIsAskedWhereItsRecordIsElsewhere) {
+  const kubelet::Checkpoint known = prepare();
+  options.command = config::Command::kRun;
+  Daemon daemon(options.runtime_directory, [&, body = prepared_page(known.boot_id, known.claims, options)] {
+    return status::Answer{.body = body};
+  });
+  EXPECT_TRUE(sees_the_driver_of_before()) << out;
+  EXPECT_EQ(err, "");
+  EXPECT_EQ(run(match, config::Command::kMatch,
+                {R"(device.attributes["dra.networking"].?driver.orValue("") == "vfio-pci")"}),
+            kExitNone)
+      << out << err;
+  options.output = config::OutputFormat::kDiff;
+  EXPECT_EQ(run(plan, config::Command::kPlan, {}), kExitChanges) << err;
+  EXPECT_NE(out.find("+ 0000-03-00-2\n"), std::string::npos) << out;
+}
+
+// The daemon's own answer counts before a record: it may have been given back since that was read.
+TEST_F(PreparedFactsTest, TheDaemonsAnswerCountsBeforeARecord) {
+  const kubelet::Checkpoint known = prepare();
+  write(known);
+  Daemon daemon(options.runtime_directory, [&, body = prepared_page(known.boot_id, {}, options)] {
+    return status::Answer{.body = body};
+  });
+  EXPECT_FALSE(sees_the_driver_of_before()) << out;
+  EXPECT_EQ(err, "");
+}
+
+TEST_F(PreparedFactsTest, DaemonsOfOtherNodesDriversAndBootsDoNotCount) {
+  const kubelet::Checkpoint known = prepare();
+  write(known);
+  config::Options other = options;
+  std::string body;
+  Daemon daemon(options.runtime_directory, [&] { return status::Answer{.body = body}; });
+  other.node_name = "another";
+  body = prepared_page(known.boot_id, {}, other);
+  EXPECT_TRUE(sees_the_driver_of_before()) << out;
+  other = options, other.sriov_driver_name = "another.example";
+  body = prepared_page(known.boot_id, {}, other);
+  EXPECT_TRUE(sees_the_driver_of_before()) << out;
+  body = prepared_page("00000000-0000-0000-0000-000000000001", {}, options);
+  EXPECT_TRUE(sees_the_driver_of_before()) << out;
+  EXPECT_EQ(err, "") << "the record is this node's";
+}
+
+TEST_F(PreparedFactsTest, ADaemonThatDoesNotKnowYetIsNamed) {
+  record();
+  Daemon daemon(options.runtime_directory,
+                [] { return status::Answer{.status = 503, .body = "not known yet\n"}; });
+  EXPECT_TRUE(sees_the_driver_of_before()) << out;
+  EXPECT_NE(err.find("the daemon cannot be asked which devices are prepared: "), std::string::npos) << err;
+  EXPECT_NE(err.find("not known yet"), std::string::npos) << err;
+  std::filesystem::remove(checkpoint_path(options));
+  EXPECT_FALSE(sees_the_driver_of_before()) << out;
+  EXPECT_NE(err.find("prepared devices are unknown: "), std::string::npos) << err;
+  EXPECT_NE(err.find("and there is no record "), std::string::npos) << err;
+}
+
+TEST_F(PreparedFactsTest, WithoutADaemonAndARecordNothingIsSaid) {
+  prepare();
+  EXPECT_FALSE(sees_the_driver_of_before()) << out;
+  EXPECT_EQ(err, "");
+}
+
+// A daemon that was killed leaves its socket.
+TEST_F(PreparedFactsTest, ASocketWithNobodyBehindItIsNone) {
+  record();
+  {
+    Daemon daemon(options.runtime_directory, [] { return status::Answer{}; });
+    std::filesystem::rename(options.runtime_directory + "/status.sock", options.runtime_directory + "/kept");
+  }
+  std::filesystem::rename(options.runtime_directory + "/kept", options.runtime_directory + "/status.sock");
+  EXPECT_TRUE(sees_the_driver_of_before()) << out;
+  EXPECT_EQ(err, "");
+}
+
+// As another user than root, where the test runs as root.
+struct PreparedFactsOfAUser : PreparedFactsTest {
+  PreparedFactsOfAUser() { ::chmod(host.root().c_str(), 0755); }
+  void as_user(const std::function<void()>& work) {
+    const bool is_root = ::geteuid() == 0;
+    if (is_root) {
+      ASSERT_EQ(::seteuid(65534), 0);
+    }
+    work();
+    if (is_root) {
+      ASSERT_EQ(::seteuid(0), 0);
+    }
+  }
+  std::string told() {
+    std::string out;
+    as_user([&] {
+      testing::internal::CaptureStderr();
+      facts = read_prepared(known.boot_id, options);
+      out = testing::internal::GetCapturedStderr();
+    });
+    return out;
+  }
+  void forbid(const std::string& path) { ASSERT_EQ(::chmod(path.c_str(), 0), 0); }
+
+  kubelet::Checkpoint known = prepare();
+  PreparedFacts facts;
+};
+
+TEST_F(PreparedFactsOfAUser, ASocketThatMayNotBeReachedIsNamedBesideTheRecord) {
+  write(known);
+  forbid(options.runtime_directory);
+  const std::string said = told();
+  EXPECT_EQ(facts.prepared, std::set<std::string>{kVf});
+  EXPECT_NE(said.find("the daemon cannot be asked which devices are prepared: "), std::string::npos) << said;
+  EXPECT_NE(said.find(options.runtime_directory), std::string::npos) << said;
+  EXPECT_NE(said.find("unless it keeps another one; run as root or as the daemon's user"), std::string::npos)
+      << said;
+}
+
+TEST_F(PreparedFactsOfAUser, ASocketThatMayNotBeReachedLeavesItUnknownWithoutARecord) {
+  forbid(options.runtime_directory);
+  const std::string said = told();
+  EXPECT_TRUE(facts.prepared.empty());
+  EXPECT_NE(said.find("prepared devices are unknown: "), std::string::npos) << said;
+  EXPECT_NE(said.find("devices that pods hold are judged as the host shows them now"), std::string::npos)
+      << said;
+  EXPECT_NE(said.find("run as root or as the daemon's user"), std::string::npos) << said;
+}
+
+TEST_F(PreparedFactsOfAUser, ARecordThatMayNotBeReadIsNamed) {
+  write(known);
+  forbid(checkpoint_path(options));
+  const std::string said = told();
+  EXPECT_TRUE(facts.prepared.empty());
+  EXPECT_NE(said.find("prepared devices are unknown: "), std::string::npos) << said;
+  EXPECT_NE(said.find(checkpoint_path(options)), std::string::npos) << said;
+  EXPECT_NE(said.find("run as root or as the daemon's user"), std::string::npos) << said;
+}
+
+// Neither may be read: both are named.
+TEST_F(PreparedFactsOfAUser, BothAreNamedWhereNeitherMayBeRead) {
+  write(known);
+  forbid(options.runtime_directory);
+  forbid(checkpoint_path(options));
+  const std::string said = told();
+  EXPECT_NE(said.find(options.runtime_directory), std::string::npos) << said;
+  EXPECT_NE(said.find(checkpoint_path(options)), std::string::npos) << said;
+}
 
 TEST_F(PreparedFactsTest, ExplainSeesTheDriverOfBefore) {
   record();
