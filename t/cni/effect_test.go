@@ -453,3 +453,34 @@ func TestChanges(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Red when an interface on a shared device gets the address of the device itself or of another pod's interface, or an MTU above the device's:
+// a definition may set both, because the kernel refuses these.
+func TestTheKernelRefusesAddressesAndMTUsOfOthers(t *testing.T) {
+	plugins := buildPlugins(t)
+	for name, tuning := range map[string]string{
+		"the device's own address":     `"mac":"02:00:00:00:00:a0"`,
+		"the address of another claim": `"mac":"02:00:00:00:00:a1"`,
+		"an MTU above the device's":    `"mtu":9000`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			row := effectCase{config: onParent("macvlan", tuning), on: "ens1f0v0", shared: true}
+			row.config = strings.Replace(row.config, `,"vlanId":5`, "", 1)
+			l := newLab(t, plugins)
+			run(t, "ip", "-n", l.host, "link", "set", "ens1f0v0", "address", "02:00:00:00:00:a0")
+			run(t, "ip", "-n", l.host, "link", "add", "neighbour", "link", "ens1f0v0", "address", "02:00:00:00:00:a1", "type", "macvlan", "mode", "bridge")
+			run(t, "ip", "-n", l.host, "link", "set", "neighbour", "up")
+			got := l.admit(row)
+			if got.Refused != "" {
+				t.Fatalf("refused: %s", got.Refused)
+			}
+			before := l.modes()
+			if said, err := l.chain("ADD", got.Network); err == nil || !strings.Contains(said, "plugin tuning") {
+				t.Errorf("ADD: %v %s", err, said)
+			}
+			if left := changes(before, l.modes()); len(left) > 0 {
+				t.Errorf("the host changed:\n%s", strings.Join(left, "\n"))
+			}
+		})
+	}
+}

@@ -134,6 +134,17 @@ func TestFieldsThatOlderReleasesDoNotKnow(t *testing.T) {
 			t.Errorf("%s is known to all releases", field)
 		}
 	}
+	for plugin, facts := range recordedFacts(t) {
+		known := strings.Fields(facts.Oldest)
+		for field := range facts.Later {
+			known = append(known, field)
+		}
+		for _, field := range tables[plugin] {
+			if !slices.Contains(known, field) {
+				t.Errorf("structures.json does not say which release of %s knows %s", plugin, field)
+			}
+		}
+	}
 }
 
 // Red when a definition with linkInContainer reaches a release of macvlan that ignores the field and takes a NIC of the host: by the text that
