@@ -46,9 +46,8 @@ Result<Json> capabilities_in(const Json& value) {
 
 class Reader {
  public:
-  Reader(const DefinitionRules& rules, const std::optional<DefinitionDevice>& device,
-         std::string_view cni_version)
-      : rules_(rules), device_(device), cni_version_(cni_version) {}
+  Reader(const DefinitionRules& rules, const std::optional<DefinitionDevice>& device)
+      : rules_(rules), device_(device) {}
 
   /// index: its place in the chain.
   Result<Json> plugin(const Json& config, size_t index) const {
@@ -84,10 +83,7 @@ class Reader {
 
  private:
   FieldContext context_of(std::string_view plugin) const {
-    return {.rules = rules_,
-            .is_shared = device_ && !device_->is_exclusive,
-            .plugin = plugin,
-            .cni_version = cni_version_};
+    return {.rules = rules_, .is_shared = device_ && !device_->is_exclusive, .plugin = plugin};
   }
 
   static bool is_of_envelope(std::string_view key) {
@@ -188,14 +184,6 @@ class Reader {
     if (value != nullptr && !value->is_null() && value->string() == nullptr)
       return device_ ? names_another(known->host_interface, said, device_->interface)
                      : wrong_value(std::string(known->host_interface), *value, "a string");
-    // An interface that is inside the sandbox is none of the host's.
-    if (const Json* inside = out.find("linkInContainer"); inside != nullptr && *inside == Json(true)) {
-      if (said.empty()) return Unit{};
-      if (!is_interface_name(said))
-        return wrong_value(std::string(known->host_interface), *value, "the name of an interface");
-      out.set(known->host_interface, Json(said));
-      return Unit{};
-    }
     if (!device_) return Unit{};
     if (!said.empty() && said != device_->interface)
       return names_another(known->host_interface, said, device_->interface);
@@ -223,7 +211,6 @@ class Reader {
 
   const DefinitionRules& rules_;
   const std::optional<DefinitionDevice>& device_;
-  const std::string_view cni_version_;
 };
 
 const std::vector<std::string_view> kListFields = {"cniVersion",   "cniVersions", "name",
@@ -259,7 +246,7 @@ Result<std::string> canonical_definition(std::string_view config, std::string_vi
   if (!network) return Error(network.error());
   const auto json = kube::decode_json(config);
   if (!json) return Error(json.error()).in("spec.config");
-  const Reader reader(rules, device, network->cni_version);
+  const Reader reader(rules, device);
   Json out{Json::Object{}};
   set_envelope(*json, *network, out);
   const bool is_list = json->find("plugins") != nullptr;

@@ -1,6 +1,9 @@
 #include "cni/invoke.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "reactor/base/text.h"
@@ -46,15 +49,31 @@ class Chain final : public Run {
     if (auto good = check(attachment_); !good) return end(std::move(good.error()));
     const bool is_unchecked = network_.is_check_disabled || network_.cni_version < "0.4";
     if (command_ == Command::kCheck && is_unchecked) return end(Attached{});
+    if (command_ == Command::kAdd)
+      for (const PluginConfig& plugin : network_.plugins)
+        if (is_missing(plugin.type)) return end(failure_of(plugin, not_there()));
     step();
+  }
+
+  // Asked of all before the first is run: an ADD that ends half way has to be undone.
+  bool is_missing(const std::string& type) const {
+    for (const std::string& directory : place_.directories)
+      if (access((directory + "/" + type).c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR))
+        return false;
+    return true;
+  }
+  Error not_there() const {
+    return {Errc::kNotFound, "there is no such plugin in " + escaped(join(place_.directories, ":"), 1024)};
   }
 
   size_t index() const { return command_ == Command::kDel ? network_.plugins.size() - 1 - done_ : done_; }
 
   void step() {
-    if (done_ == network_.plugins.size())
+    if (done_ == network_.plugins.size()) {
+      if (first_error_) return end(*std::move(first_error_));
       return end(command_ == Command::kAdd && previous_ ? *previous_ : Attached{});
-    const Millis left = ends_ - loop_.now();
+    }
+    const Millis left = time_left();
     if (left <= Millis{0}) return fail({Errc::kTimeout, late()});
     for (const std::string& directory : place_.directories) {
       auto child =
@@ -65,7 +84,14 @@ class Chain final : public Run {
       }
       if (child.error().code != Errc::kNotFound) return fail(std::move(child.error()));
     }
-    fail({Errc::kNotFound, "there is no such plugin in " + escaped(join(place_.directories, ":"), 1024)});
+    fail(not_there());
+  }
+
+  // A plugin of DEL that hangs leaves their share of the time to those that follow.
+  Millis time_left() const {
+    const Millis left = std::chrono::duration_cast<Millis>(ends_ - loop_.now());
+    if (command_ != Command::kDel) return left;
+    return left / static_cast<Millis::rep>(network_.plugins.size() - done_);
   }
 
   reactor::ChildSpec spec(const std::string& directory, Millis left) const {
@@ -101,8 +127,17 @@ class Chain final : public Run {
   }
 
   void fail(Error error) {
-    end(std::move(error).in("network " + network_.name + ": plugin " + network_.plugins[index()].type + ": " +
-                            std::string(name_of(command_))));
+    error = failure_of(network_.plugins[index()], std::move(error));
+    if (command_ != Command::kDel) return end(std::move(error));
+    if (!first_error_) first_error_ = std::move(error);
+    ++done_;
+    // From the loop: a chain of plugins that are not there does not call itself.
+    next_ = loop_.scheduler().after(Millis{0}, [this] { step(); });
+  }
+
+  Error failure_of(const PluginConfig& plugin, Error error) const {
+    return std::move(error).in("network " + network_.name + ": plugin " + plugin.type + ": " +
+                               std::string(name_of(command_)));
   }
 
   void end(Result<Attached> outcome) {
@@ -120,6 +155,7 @@ class Chain final : public Run {
   const TimePoint ends_;
   OnRun on_run_;
   size_t done_ = 0;
+  std::optional<Error> first_error_;  // of DEL
   std::unique_ptr<Child> child_;
   reactor::Ticket next_;
 };

@@ -30,11 +30,14 @@ class Run {
 /// What ADD's last plugin said, of the others nothing: {} of CHECK and DEL. An ADD that says nothing has failed.
 using OnRun = std::function<void(Result<Attached>)>;
 
-/// ADD and CHECK go through the chain from its first plugin, DEL from its last; the first that fails ends it.
+/// ADD and CHECK go through the chain from its first plugin; the first that fails ends it. ADD runs none when one of them is
+/// not installed. DEL goes from the last to the first and runs every plugin, also after one that failed; its error is the
+/// first. So a companion cannot keep the plugin that has the device from giving it back.
 /// After an ADD that failed, DEL undoes what it has done. `previous`: what the last ADD has made, for CHECK
 /// and DEL (0.4.0 and later are told); ADD passes on what each plugin says itself.
 /// CHECK before 0.4.0, or disabled by the network, ends well at once.
-/// deadline: of the whole chain; then the process group of the plugin that runs is killed.
+/// deadline: of the whole chain, for DEL in equal shares of what is left; then the process group of the plugin that runs is
+/// killed.
 /// Reentry:  on_run is called once, never from within this call, and may drop the run.
 /// Errors:   kInvalid (attachment, a result that is none), kTimeout, kNotFound (no such plugin file), kDenied,
 ///           kIo (the plugin says so); the text names plugin, network and command, and quotes the plugin.

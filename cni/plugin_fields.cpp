@@ -275,9 +275,6 @@ constexpr std::string_view kMacWanted = "the MAC address of a station, such as 0
 constexpr std::string_view kPathWanted = "an absolute path without \"..\"";
 constexpr Field kMac = {"mac", read_value<good_mac>, kMacWanted};
 constexpr Field kMtuField = {"mtu", kMtu, kMtuWanted};
-// CNI plugins have the field since 1.3.0, and CNI 1.1.0 since 1.6.0. Releases before 1.3.0 make the interface on the host's
-// `master`, or on the interface of the host's default route.
-constexpr Field kLinkInContainer = {"linkInContainer", kFlag, kBoolean, Writer::kAuthor, "", "1.1.0"};
 
 constexpr std::array<std::string_view, 3> kOnOff = {"on", "off", ""};
 constexpr std::array<std::string_view, 4> kLinkStates = {"auto", "enable", "disable", ""};
@@ -300,10 +297,11 @@ Result<Json> macvlan_mode(const Json& given, const std::string& path, const Cont
   return wrong_value(path, given, "bridge, private or vepa: passthru takes a device that others have, too");
 }
 
-// All ipvlan interfaces of one parent have the mode of the last that was made (ipvlan_set_port_mode).
+// All ipvlan interfaces of one parent have the mode of the last that was made (ipvlan_set_port_mode), so a shared parent has one
+// mode for all authors.
 Result<Json> ipvlan_mode(const Json& given, const std::string& path, const Context& context) {
-  const bool may_change = !context.is_shared || context.rules.author == Author::kAdministrator;
-  if (may_change || !good_word<kIpvlanSharedModes>(given).is_null()) return good_word<kIpvlanModes>(given);
+  if (!context.is_shared || !good_word<kIpvlanSharedModes>(given).is_null())
+    return good_word<kIpvlanModes>(given);
   return wrong_value(path, given, "l2: the mode is that of all interfaces on a device that others have, too");
 }
 
@@ -350,13 +348,11 @@ constexpr Field kMacvlan[] = {
     {"mode", macvlan_mode, "bridge, private, vepa or, for an exclusive device, passthru"},
     kMtuField,
     kMac,
-    kLinkInContainer,
     {"bcqueuelen", read_value<good_integer<0, 1'000>>, "0 to 1000"},
 };
 constexpr Field kIpvlan[] = {
     {"mode", ipvlan_mode, "l2 or, for an exclusive device, l3 and l3s"},
     kMtuField,
-    kLinkInContainer,
 };
 constexpr Field kMacvtap[] = {
     {"mode", macvlan_mode, "bridge, private, vepa or, for an exclusive device, passthru"},
@@ -365,7 +361,6 @@ constexpr Field kMacvtap[] = {
 constexpr Field kVlan[] = {
     {"vlanId", read_value<good_integer<0, 4'094>>, "0 to 4094"},
     kMtuField,
-    kLinkInContainer,
 };
 
 constexpr Field kTrunkFields[] = {
@@ -608,13 +603,6 @@ Result<Unit> may_write(const Field& field, const Json& value, const std::string&
   const DefinitionRules& rules = context.rules;
   // What switches a feature off, or says nothing, asks for nothing.
   const bool is_off = value.boolean() != nullptr && !*value.boolean();
-  // Versions have numbers of one digit, and compare as text.
-  if (!is_off && context.cni_version < field.since_cni_version)
-    return Error{Errc::kInvalid,
-                 path + " is " + said(value) + " and cniVersion " + in_quotes(context.cni_version, 16) +
-                     ": releases of the plugin that do not know the field would act on an "
-                     "interface of the host; want cniVersion " +
-                     std::string(field.since_cni_version) + ", which these refuse (CNI plugins before 1.6)"};
   switch (field.writer) {
     case Writer::kAuthor:
       break;

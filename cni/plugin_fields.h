@@ -42,7 +42,6 @@ struct FieldContext {
   const DefinitionRules& rules;
   bool is_shared = false;  // others have the device, too
   std::string_view plugin = {};
-  std::string_view cni_version = {};  // that the plugin is called with: "1.1.0"
 };
 
 /// One field. read: the value in its canonical form, or an error that begins with `path`.
@@ -60,10 +59,6 @@ struct Field {
   std::string_view wanted;  // "0 to 4094"
   Writer writer = Writer::kAuthor;
   std::string_view condition = {};
-  /// A field that changes what another field means, such as which namespace `master` is in: a release of the plugin that does
-  /// not know it would act on the host. The oldest CNI version that only releases with the field accept: the older ones refuse
-  /// a configuration of that version. "": a release that ignores the field does what its absence does.
-  std::string_view since_cni_version = {};
 };
 
 /// The table of a plugin, or of an IPAM plugin.

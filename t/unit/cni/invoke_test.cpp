@@ -47,7 +47,7 @@ struct InvokeTest : fixture::LoopTest {
         {.container_id = "c1", .network_namespace = "/run/netns/a", .interface = "net1"}, std::move(previous),
         deadline, [&](Result<Attached> what) { outcome = std::move(what); });
     EXPECT_FALSE(outcome);
-    EXPECT_TRUE(run_until([&] { return outcome.has_value(); }, Millis{30'000}));
+    EXPECT_TRUE(run_until([&] { return outcome.has_value(); }, 2 * deadline + Millis{30'000}));
     return outcome ? *outcome : Result<Attached>(Error{Errc::kTimeout, "never called"});
   }
   static std::string chain(const std::string& version = "1.0.0") {
@@ -96,13 +96,52 @@ TEST_F(InvokeTest, TheFirstThatFailsEndsTheChainAndIsQuoted) {
 
 TEST_F(InvokeTest, WhatAPluginSaysOnStandardErrorIsQuotedToo) {
   plugin("one", "echo 'a\tline' >&2; exit 3");
-  EXPECT_EQ(run(chain(), Command::kDel).error().what,
-            "network n: plugin two: DEL: there is no such plugin in " + directory + "/absent:" + directory);
   recording("two");
   EXPECT_EQ(run(chain(), Command::kDel).error().what,
             "network n: plugin one: DEL: exit status 3: a\\x09line");
   plugin("one", "kill -9 $$");
   EXPECT_EQ(run(chain(), Command::kAdd).error().what, "network n: plugin one: ADD: killed by signal 9");
+}
+
+// Red when the plugin that has the device is not asked to give it back, because a companion behind it failed.
+TEST_F(InvokeTest, DelRunsEveryPluginAndReportsTheFirstThatFailed) {
+  recording("one");
+  plugin("two", "exit 5");
+  EXPECT_EQ(run(chain(), Command::kDel).error().what, "network n: plugin two: DEL: exit status 5");
+  EXPECT_EQ(text("calls"), "DEL one net1\n");
+  plugin("one", "exit 6");
+  EXPECT_EQ(run(chain(), Command::kDel).error().what, "network n: plugin two: DEL: exit status 5");
+}
+
+TEST_F(InvokeTest, DelRunsThePluginsThatAreThere) {
+  recording("one");
+  const auto outcome = run(chain(), Command::kDel);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().code, Errc::kNotFound);
+  EXPECT_EQ(outcome.error().what,
+            "network n: plugin two: DEL: there is no such plugin in " + directory + "/absent:" + directory);
+  EXPECT_EQ(text("calls"), "DEL one net1\n");
+}
+
+// Red when a plugin that hangs takes the time of those that follow it.
+TEST_F(InvokeTest, APluginOfDelThatHangsLeavesTimeToTheNext) {
+  recording("one");
+  plugin("two", "sleep 1000");
+  // A slow machine needs more than the first share to start a shell.
+  for (Millis deadline{2'000}; text("calls").empty() && deadline < Millis{100'000}; deadline *= 4)
+    EXPECT_EQ(run(chain(), Command::kDel, {}, deadline).error().code, Errc::kTimeout);
+  EXPECT_EQ(text("calls"), "DEL one net1\n");
+}
+
+// Red when ADD runs the first plugin of a chain that cannot be run to its end.
+TEST_F(InvokeTest, AddRunsNothingWhenAPluginIsNotThere) {
+  recording("one");
+  const auto outcome = run(chain(), Command::kAdd);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().code, Errc::kNotFound);
+  EXPECT_EQ(outcome.error().what,
+            "network n: plugin two: ADD: there is no such plugin in " + directory + "/absent:" + directory);
+  EXPECT_EQ(text("calls"), "");
 }
 
 // Red when ADD takes what its record, with all that the result left out, could not be read with: DEL would never be run.
@@ -127,18 +166,19 @@ TEST_F(InvokeTest, WhatCouldNotBeReadBackIsTooMuch) {
 }
 
 TEST_F(InvokeTest, AResultThatIsNoneIsAnError) {
+  recording("two");
   plugin("one", "echo junk");
   EXPECT_NE(run(chain(), Command::kAdd).error().what.find("the result is no JSON"), std::string::npos);
   plugin("one", "true");
   EXPECT_EQ(run(chain(), Command::kAdd).error().code, Errc::kInvalid) << "it has said nothing";
   plugin("one", "head -c 300000 /dev/zero");
   EXPECT_EQ(run(chain(), Command::kAdd).error().code, Errc::kTooLarge);
-  recording("two");
   plugin("one", "echo junk");
   EXPECT_TRUE(run(chain(), Command::kDel).ok()) << "nobody reads it";
 }
 
 TEST_F(InvokeTest, TheDeadlineIsTheChainsAndEndsTheWholeGroup) {
+  recording("two");
   plugin("one", "sleep 1000 & echo $! >sleeper; trap '' TERM; wait; sleep 1000");
   const auto begun = Clock::now();
   const auto outcome = run(chain(), Command::kAdd, {}, Millis{500});
@@ -154,6 +194,7 @@ TEST_F(InvokeTest, TheDeadlineIsTheChainsAndEndsTheWholeGroup) {
 }
 
 TEST_F(InvokeTest, DroppingItEndsWhatRuns) {
+  recording("two");
   plugin("one", "echo $$ >pid; exec sleep 1000");
   bool is_called = false;
   auto running =

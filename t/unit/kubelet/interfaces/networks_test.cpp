@@ -85,7 +85,7 @@ TEST(NetworkFor, NoPluginOfTheChainIsGivenAnotherDevice) {
       {share, R"({"type":"sriov"})", "takes the device as a whole"},
       {link, R"({"type":"macvlan","master":7})", "master is \"7\""},
       {link, R"({"type":"macvlan","master":"ens1f0","Master":"eth0"})", "are one field to a CNI plugin"},
-      {link, R"({"type":"macvlan","linkInContainer":"true","master":"eth0"})", "linkInContainer is"},
+      {link, R"({"type":"macvlan","linkInContainer":true,"master":"eth0"})", "linkInContainer is"},
       {unseen, R"({"type":"macvlan"})", "type is \"macvlan\", which stands on an interface of the host"},
       {unseen, R"({"type":"bridge","bridge":"br0"})", "bridge is \"br0\""},
       {link, R"({"type":"own","master":"eth0"})", "master is \"eth0\""},
@@ -105,11 +105,9 @@ TEST(NetworkFor, NoPluginOfTheChainIsGivenAnotherDevice) {
       ASSERT_FALSE(text.ok()) << chain;
       EXPECT_NE(text.error().what.find(says), std::string::npos) << text.error().what;
     }
-  for (const char* good :
-       {R"({"type":"sriov","deviceID":"0000:04:00.0"})", R"({"type":"host-device"})",
-        R"({"cniVersion":"1.1.0","type":"macvlan","master":"net1","linkInContainer":true})"}) {
+  for (const char* good : {R"({"type":"sriov","deviceID":"0000:04:00.0"})", R"({"type":"host-device"})"}) {
     const auto text = network_for(function, any, good);
-    ASSERT_TRUE(text.ok()) << good << ": ours takes its place, or it is the sandbox's";
+    ASSERT_TRUE(text.ok()) << good << ": ours takes its place";
     EXPECT_EQ(text->find("0000:04:00.0"), std::string::npos) << *text;
   }
 }
