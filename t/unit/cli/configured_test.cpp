@@ -30,6 +30,26 @@ TEST(Configured, WhatIsNoFileStays) {
   EXPECT_TRUE(std::filesystem::is_regular_file(options.wait_for.path));
 }
 
+// Red when a wait that cannot end keeps its pod from ever failing, or is confused with other errors.
+TEST(WaitForConfig, EndsWithItsOwnStatusAfterTheTimeout) {
+  fixture::SysfsTree host;
+  host.boot_id("boot-1");
+  config::Options options;
+  options.command = config::Command::kWaitForConfig;
+  options.host_root = host.root();
+  options.wait_for.how = config::ConfiguredBy::How::kFile;
+  options.wait_for.path = host.root() + "/sign";
+  options.wait_timeout = Millis{20};
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(wait_for_config(options), 2);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("not configured within 20ms: " + options.wait_for.path + ": there is no such file"),
+            std::string::npos)
+      << said;
+  std::ofstream(options.wait_for.path) << "";
+  EXPECT_EQ(wait_for_config(options), kExitSame) << "what is there is seen, however short the time";
+}
+
 }  // namespace
 }  // namespace configured_test
 }  // namespace sliced::cli

@@ -29,17 +29,34 @@ struct DriftOf : testing::Test {
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
     const int status = drift(options);
-    testing::internal::GetCapturedStdout();
+    out = testing::internal::GetCapturedStdout();
     said = testing::internal::GetCapturedStderr();
     return status;
   }
   fixture::SysfsTree host;
-  std::string said;
+  std::string out, said;
 };
 
 TEST_F(DriftOf, ItsOwnAmongOthers) {
   EXPECT_EQ(asked(state_of("there") + state_of("here")), kExitSame);
   EXPECT_EQ(said, "");
+}
+
+// Red when the fields are as they are wanted, and nothing is said of an operator that could not configure the node.
+TEST_F(DriftOf, BeginsWithTheStatusThatTheOperatorWrote) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"{syncStatus: Failed, lastSyncError: 'failed to configure GUID of VF 2'}",
+       "syncStatus Failed, lastSyncError: failed to configure GUID of VF 2\n"},
+      {"{syncStatus: InProgress}", "syncStatus InProgress\n"},
+      {"{syncStatus: Succeeded}", "syncStatus Succeeded\n"},
+      {"{syncStatus: Succeeded, lastSyncError: \"a\\nb\"}", "syncStatus Succeeded, lastSyncError: a\\x0ab\n"},
+      {"{}", "syncStatus is not set\n"}};
+  for (const auto& [status, line] : rows) {
+    std::string state = state_of("here");
+    state.insert(state.find("---"), std::string("status: ") + status + "\n");
+    EXPECT_EQ(asked(state), kExitSame) << "the status does not decide";
+    EXPECT_TRUE(out.substr(0, out.find('\n') + 1).ends_with(line)) << out;
+  }
 }
 
 // Red when "in sync" is said of a host by another one's state, and nobody hears of it.

@@ -465,6 +465,11 @@ TEST(Readiness, WhatFollowsALoss) {
     Offered kept(kind, "{require: [adminMac], onLoss: keep}", TimePoint(90s), TimePoint(80s));
     kept.lose(TimePoint(97s));
     EXPECT_EQ(kept.said().substr(0, 9), "offered: ");
+    EXPECT_NE(
+        kept.said().find(", although it is not ready (onLoss: keep): adminMac: VF 0 of ens1f0 has admin MAC "
+                         "00:00:00:00:00:00"),
+        std::string::npos)
+        << kept.said();
     kept.in.tracks[kVf].born = TimePoint(95s);
     EXPECT_EQ(kept.said().substr(0, 11), "not-ready: ") << "it is another one now";
 
@@ -482,6 +487,12 @@ TEST(Readiness, WhatFollowsALoss) {
     const std::string driver =
         kind == PolicyKind::kSriov ? "sriovnetwork.k8snetworkplumbingwg.io" : "dra.networking";
     EXPECT_EQ(taints(), (std::vector<kube::Taint>{{driver + "/not-ready", "adminMac", "NoSchedule"}}));
+    EXPECT_NE(
+        tainted.said().find(", with taint " + driver +
+                            "/not-ready=adminMac:NoSchedule, so that new claims need a toleration (onLoss: "
+                            "taint): adminMac: VF 0 of ens1f0 has admin MAC"),
+        std::string::npos)
+        << tainted.said();
     const auto pools = tainted.decide().pools;
     for (const auto& [name, all] : pools)
       for (const DesiredPool& pool : all)
