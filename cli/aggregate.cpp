@@ -107,18 +107,19 @@ void serve(Process& process, const config::Options& options) {
   std::unique_ptr<reports::Aggregator> aggregator;
   reports::Aggregator::Counters before;
   // Who is not elected asks for the Lease and for nothing else.
-  reports::Election election(ports,
-                             {options.namespace_, kLease, identity_of(options), [] { return utc_now(true); }},
-                             [&](bool elected) {
-                               if (aggregator) before = sum_of_counters(before, aggregator->counters());
-                               aggregator.reset();
-                               if (!elected) return;
-                               aggregator = std::make_unique<reports::Aggregator>(
-                                   ports, reports::Aggregator::Settings{.namespace_ = options.namespace_,
-                                                                        .now = [] { return utc_now(false); },
-                                                                        .version = SLICED_VERSION});
-                               aggregator->start();
-                             });
+  reports::Election election(
+      ports, {options.namespace_, kLease, identity_of(options), [] { return utc_now(true); }},
+      [&](bool elected) {
+        if (aggregator) before = sum_of_counters(before, aggregator->counters());
+        aggregator.reset();
+        if (!elected) return;
+        aggregator = std::make_unique<reports::Aggregator>(
+            ports, reports::Aggregator::Settings{.namespace_ = options.namespace_,
+                                                 .now = [] { return utc_now(false); },
+                                                 .event_time = [] { return utc_now(true); },
+                                                 .version = SLICED_VERSION});
+        aggregator->start();
+      });
   std::optional<status::Door> door;
   if (const auto address = endpoint_of(options.health_address))
     door.emplace(status::Door::Ports{process.loop, *process.log,

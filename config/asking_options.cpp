@@ -79,6 +79,12 @@ constexpr OptionInfo kAskingOptions[] = {
          .help =
              "Say what deleting these policies would change on every node; KIND is srp, dep or devattr, or any other name of "
              "the kind that kubectl takes. With --diff: beside the edit. Nothing is written."}),
+    option<&Options::all_namespaces, parse_word<bool>>(
+        {.name = "all-namespaces",
+         .short_name = 'A',
+         .commands = bit(Command::kPolicies),
+         .help =
+             "Tell SriovResourcePolicies of every namespace, and mark those of namespaces that no daemon reads: they have no effect."}),
     option<&Options::once, parse_word<bool>>(
         {.name = "once",
          .commands = bit(Command::kTop),

@@ -236,6 +236,7 @@ struct Options {
   /// Whoever reaches it reads what this user may read of the cluster.
   std::string page_address = "127.0.0.1:9811";  // where the fleet's page is served
   std::string diff_file;                        // policies in it are compared with those that are; "" none
+  bool all_namespaces = false;                  // policies of every namespace are told
   std::string diff_delete;  // "KIND/NAME,...": policies that are compared as if they were deleted; "" none
 
   bool operator==(const Options&) const = default;

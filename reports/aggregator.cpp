@@ -65,6 +65,8 @@ Aggregator::Aggregator(kube::Ports ports, Settings settings)
       settings_(std::move(settings)),
       backoff_(ports_.random, aggregating::kPace),
       silent_nodes_(ports_, settings_.namespace_),
+      unread_(ports_, {settings_.namespace_, settings_.event_time ? settings_.event_time : settings_.now},
+              [this] { on_change(); }),
       reports_(
           ports_, kube::Scope{kube::kNodeDeviceReports, "", "", false},
           [this](std::string_view object) -> Result<ReadReport> {
@@ -100,6 +102,7 @@ std::unique_ptr<Aggregator::PolicyWatcher> Aggregator::watch(
 void Aggregator::start() {
   reports_.start();
   silent_nodes_.start();
+  unread_.start();
   sriov_->start();
   exposures_->start();
 }
@@ -228,10 +231,19 @@ void Aggregator::look() {
   ++counters_.sums;
   yielded_ = round->yielded;
   outdated_ = round->outdated;
+  unread_.look(reported_namespaces());
   std::ranges::reverse(to_write_);
   if (has_changed_) mark(kLookAfter);  // what has had its turn before it changed
   if (round->later) mark(std::chrono::duration_cast<Millis>(*round->later - now));
   write_next();
+}
+
+std::set<std::string> Aggregator::reported_namespaces() const {
+  std::set<std::string> out;
+  shared_.policies.each_in_use([&](const PolicyRef& policy) {
+    if (policy.kind == kube::kSriovResourcePolicies.kind) out.insert(policy.namespace_);
+  });
+  return out;
 }
 
 // One portion; true once there is no other.

@@ -18,13 +18,14 @@
 // Bounds:    a report of 256 KiB as the server stores it, a list of 256 MiB (50,000 nodes with reports of usual
 //            size); policies as watchers/policy_watcher.h. A report that is larger, or cannot be read, says nothing.
 // Permissions: list and watch on the three kinds, patch on the /status of both kinds of policies, as field
-//              manager sliced-aggregate; and those of reports/silent_nodes.h, which it keeps beside.
+//              manager sliced-aggregate; and those of reports/silent_nodes.h and reports/unread_policies.h, which it keeps beside.
 // Threads:   the loop's.
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,7 @@
 #include "reports/policy_status.h"
 #include "reports/silent_nodes.h"
 #include "reports/summing.h"
+#include "reports/unread_policies.h"
 #include "watchers/watched_source.h"
 
 namespace sliced::reports {
@@ -42,9 +44,10 @@ namespace sliced::reports {
 class Aggregator {
  public:
   struct Settings {
-    std::string namespace_;            // of SriovResourcePolicies
-    std::function<std::string()> now;  // RFC 3339, in seconds
-    std::string version;               // of this program: PolicyStatus::writer
+    std::string namespace_;                        // of SriovResourcePolicies
+    std::function<std::string()> now;              // RFC 3339, in seconds
+    std::function<std::string()> event_time = {};  // with microseconds, of Events; empty: now
+    std::string version;                           // of this program: PolicyStatus::writer
     // Of a turn of the loop: words of nodes (0.4 ms; some 8 ms where each node speaks of generations of its own), and policies
     // that are compared.
     size_t words_a_turn = 20'000, policies_a_turn = 500;
@@ -82,6 +85,8 @@ class Aggregator {
   size_t outdated() const { return outdated_; }
   /// Nodes whose daemons are gone.
   const SilentNodes& silent_nodes() const { return silent_nodes_; }
+  /// Policies in namespaces that no daemon reads, as far as they were reported.
+  size_t unread_policies() const { return unread_.count(); }
 
  private:
   /// As the server has it.
@@ -126,6 +131,7 @@ class Aggregator {
   void mark(Millis delay);
   void look();
   bool go_on();
+  std::set<std::string> reported_namespaces() const;
   void compare(const PolicyRef& policy, Kept& kept, Round& round);
   Writer own_writer() const { return {settings_.version, settings_.namespace_}; }
   // Somebody who precedes us has written it: a while begins in which it is theirs.
@@ -156,6 +162,7 @@ class Aggregator {
   kube::CallPtr call_;
   reactor::Ticket timer_;
   SilentNodes silent_nodes_;
+  UnreadPolicies unread_;
   ReportWatcher reports_;
   std::unique_ptr<PolicyWatcher> sriov_, exposures_;
 };

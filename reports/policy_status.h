@@ -39,6 +39,12 @@ class SharedValues {
     return *all_.insert(std::make_shared<const T>(value)).first;
   }
   size_t size() const { return all_.size(); }
+  /// Those that anybody else has.
+  template <class F>
+  void each_in_use(F f) const {
+    for (const auto& one : all_)
+      if (one.use_count() > 1) f(*one);
+  }
   /// nullptr: nobody has it.
   const T* find(const T& value) const {
     const auto known = all_.find(value);

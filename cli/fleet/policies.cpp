@@ -1,3 +1,4 @@
+#include <map>
 #include <set>
 
 #include "cli/commands.h"
@@ -7,6 +8,8 @@
 #include "cli/fleet/policy_tables.h"
 #include "cli/read_file.h"
 #include "cli/show.h"
+#include "kube/kinds.h"
+#include "kube/object_meta.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
@@ -138,6 +141,8 @@ Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, 
 
 // What `policies` may read.
 struct PolicyReading {
+  std::map<std::string, FleetPolicies> others =
+      {};  // SriovResourcePolicies of other namespaces (-A), by namespace
   bool knows_nodes = true;
   std::set<std::string> unlisted;  // kinds of policies
 };
@@ -154,9 +159,13 @@ Result<Told> tell_policies(ClusterObjects& objects, const config::Options& optio
   std::vector<reports::PolicyRef> named;
   for (const PolicyRow& row : counts.rows())
     if (!name.empty() && is_named(row.policy, name)) named.push_back(row.policy);
+  std::map<std::string, PolicyCounts> others;
+  for (const auto& [namespace_, theirs] : reading.others)
+    others.emplace(namespace_, PolicyCounts(theirs)).first->second.set_knows_nodes(false);
   auto visited = visit_nodes(objects, reading.knows_nodes ? &nodes : nullptr, unread,
                              [&](const auto& node, const auto* report, auto) {
                                counts.add(node, report);
+                               for (auto& [namespace_, theirs] : others) theirs.add(node, report);
                                if (report == nullptr || !reading.knows_nodes || !reading.unlisted.empty())
                                  return;
                                for (const reports::PolicyRef& policy : named)
@@ -164,10 +173,15 @@ Result<Told> tell_policies(ClusterObjects& objects, const config::Options& optio
                              });
   if (!visited) return visited.error();
   auto rows = counts.rows();
+  for (const auto& [namespace_, theirs] : others)
+    for (PolicyRow& row : theirs.rows_of_another_namespace()) rows.push_back(std::move(row));
   if (!name.empty()) std::erase_if(rows, [&](const PolicyRow& row) { return !is_named(row.policy, name); });
   if (!name.empty() && rows.empty())
-    return Error{Errc::kNotFound, "there is no policy " + escaped(name) +
-                                      "; SriovResourcePolicies are those of namespace " + options.namespace_};
+    return Error{Errc::kNotFound,
+                 "there is no policy " + escaped(name) +
+                     (options.all_namespaces ? std::string()
+                                             : "; SriovResourcePolicies are those of namespace " +
+                                                   options.namespace_ + " (-A: of every one)")};
   if (!is_for_people(options)) return Told{formatted(json_of(rows), options.output)};
   if (name.empty()) return Told{policies_text(rows, style_of(options))};
   std::string text;
@@ -175,12 +189,43 @@ Result<Told> tell_policies(ClusterObjects& objects, const config::Options& optio
   return Told{std::move(text)};
 }
 
+// Those of the namespace that is asked are read as ever.
+Result<Unit> read_others(ClusterObjects& objects, const config::Options& options, PolicyReading& reading,
+                         std::vector<std::string>& unread) {
+  auto listed = objects.list(
+      kube::kSriovResourcePolicies, "",
+      {.on_object =
+           [&](const kube::Json& object) {
+             const auto meta = kube::decode_object_meta(object);
+             if (!meta || meta->namespace_ == options.namespace_) return;
+             reading.others
+                 .try_emplace(meta->namespace_,
+                              FleetDrivers{options.sriov_driver_name, options.exposure_driver_name},
+                              meta->namespace_)
+                 .first->second.put(object);
+           },
+       .on_bad = [&](std::string what) { unread.push_back(std::move(what)); },
+       .on_anew = [&] { reading.others.clear(); }});
+  if (!listed && listed.error().code == Errc::kDenied) {
+    unread.push_back("SriovResourcePolicies of other namespaces are unknown: " + listed.error().what);
+    return Unit{};
+  }
+  return !listed && listed.error().code == Errc::kNotFound ? Result<Unit>(Unit{}) : std::move(listed);
+}
+
 // A difference needs all policies and the labels of all nodes.
 Result<Told> read_and_tell(ClusterObjects& objects, const config::Options& options,
                            std::vector<std::string>& unread) {
   FleetPolicies policies({options.sriov_driver_name, options.exposure_driver_name}, options.namespace_);
   const bool is_diff = !options.diff_file.empty() || !options.diff_delete.empty();
+  if (is_diff && options.all_namespaces)
+    return Error{
+        Errc::kInvalid,
+        "--all-namespaces: is not for --diff and --diff-delete, which are of the namespace that daemons "
+        "read (--namespace)"};
   PolicyReading reading;
+  if (options.all_namespaces)
+    if (auto others = read_others(objects, options, reading, unread); !others) return others.error();
   auto read =
       read_policies(objects, options.namespace_, policies, unread, is_diff ? nullptr : &reading.unlisted);
   if (!read) return read.error();

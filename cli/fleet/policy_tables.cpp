@@ -103,6 +103,7 @@ kube::Json json_of(const PolicyRow& row) {
   out.set("action", row.action);
   out.set("priority", row.priority);
   out.set("generation", row.generation);
+  if (!row.is_read) out.set("isRead", false);
   if (row.knows_selected) out.set("nodesSelected", static_cast<int64_t>(row.selected));
   out.set("nodesReported", static_cast<int64_t>(row.reported));
   out.set("matched", row.matched);
@@ -160,6 +161,7 @@ void PolicyCounts::add(const kube::NodeView& node, const reports::NodeReport* re
     }
   if (report == nullptr) return;
   for (const reports::PolicyReport& one : report->policies) {
+    is_reported_ |= one.policy.namespace_ == policies_.namespace_of_policies();
     if (unlisted_.contains(one.policy.kind)) add_unlisted(one);
     const auto at = at_.find(one.policy);
     if (at == at_.end() || rows_[at->second].generation != one.generation) continue;
@@ -230,6 +232,19 @@ void PolicyCounts::set_knows_nodes(bool knows) {
 }
 
 std::vector<PolicyRow> PolicyCounts::rows() const { return rows_; }
+
+std::vector<PolicyRow> PolicyCounts::rows_of_another_namespace() const {
+  std::vector<PolicyRow> out = rows_;
+  for (PolicyRow& row : out) {
+    row.is_read = is_reported_;
+    row.knows_selected = false;
+    row.lagging.clear();
+    if (!row.is_read)
+      row.problems["no daemon reads policies of namespace " + row.policy.namespace_ + ": it has no effect"] =
+          0;
+  }
+  return out;
+}
 
 std::string policies_text(const std::vector<PolicyRow>& rows, const TableStyle& style) {
   std::vector<std::string> heading = {"POLICY", "KIND", "ACTION", "PRIORITY"};

@@ -38,6 +38,7 @@ struct PolicyRow {
   /// Nodes that it selects and that have not reported its present generation, with what is known of them: "reports generation 2",
   /// "daemon silent for 9m, reports generation 2", "no report". At most kLaggingMax; `selected` less `reported` counts all.
   std::map<std::string, std::string, NaturalLess> lagging = {};
+  bool is_read = true;         // false: no daemon reads its namespace, so it has no effect
   bool knows_selected = true;  // false: nodes, or policies of the kind, may not be listed
 };
 inline constexpr size_t kLaggingMax = 1'000;
@@ -62,6 +63,8 @@ class PolicyCounts {
                       const reports::PolicyRef& policy);
   /// SriovResourcePolicies in order of evaluation, then the others in theirs.
   std::vector<PolicyRow> rows() const;
+  /// Of another namespace than is asked: which nodes follow it is not known, and it is read where a node reports one of it.
+  std::vector<PolicyRow> rows_of_another_namespace() const;
 
  private:
   void add_unlisted(const reports::PolicyReport& policy);
@@ -74,6 +77,7 @@ class PolicyCounts {
   std::map<reports::PolicyRef, size_t> at_;
   std::set<std::string> unlisted_;  // kinds
   bool knows_nodes_ = true;
+  bool is_reported_ = false;  // a SriovResourcePolicy of the namespace, by any node
 };
 
 /// POLICY KIND ACTION PRIORITY NODES REPORTED MATCHED OFFERED HIDDEN PROBLEMS; wide: with generation, and

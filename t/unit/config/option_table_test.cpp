@@ -118,6 +118,7 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"raw", "true"},
       {"on", "worker-1"},
       {"once", "true"},
+      {"all-namespaces", "true"},
       {"page-address", "127.0.0.1:9811"},
       {"diff", "/tmp/policies.yaml"},
       {"diff-delete", "dep/a,srp/b"},
