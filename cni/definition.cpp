@@ -111,6 +111,11 @@ class Reader {
           "type is " + in_quotes(type, 64) +
           ", which takes the device as a whole, and other claims may have it, too: use macvlan, ipvlan, "
           "vlan or bridge");
+    // Behind a plugin that moves nothing a companion would change an interface that the pod has already.
+    if (is_companion && device_ && device_->is_on_vfio)
+      return refused(
+          "type is " + in_quotes(type, 64) +
+          ", which changes the pod's interface, and a device on vfio-pci has none there: leave it out");
     if (known != nullptr && type == "rdma" && device_ && device_->pci.empty())
       return refused("type is \"rdma\", which takes a device by its PCI address, and the device has none");
     return Unit{};

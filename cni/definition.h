@@ -20,6 +20,8 @@ struct DefinitionDevice {
   std::string interface;  // its own on the host; "" none
   /// No other claim has it: plugins get its address, and may take it as a whole.
   bool is_exclusive = true;
+  /// It is bound to vfio-pci for the pod, so no plugin gives the pod an interface of it.
+  bool is_on_vfio = false;
 };
 
 /// config as JSON in canonical form, one plugin or a list as it was written; `master`, `bridge` and `device` are the device's

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 
 #include "cni/names.h"
 #include "reactor/base/text.h"
@@ -82,8 +83,20 @@ Json good_cidr(const Json& value) {
   return value.string() != nullptr && is_cidr(*value.string()) ? value : Json();
 }
 
+// whereabouts looks for a free address from one to the next. In a network of all addresses the last is followed by the first,
+// so it would look for ever, as the elected leader for the whole cluster.
+bool has_all_addresses(std::string_view network) {
+  const size_t slash = network.find('/');
+  const auto bits = slash == std::string_view::npos ? std::nullopt : parse_int(network.substr(slash + 1));
+  return bits && *bits == 0;
+}
+Json good_excluded(const Json& value) {
+  return has_all_addresses(text_in(value)) ? Json() : good_cidr(value);
+}
+
 // whereabouts: "10.0.0.0/24", "10.0.0.5-10.0.0.20/24".
 Json good_range(const Json& value) {
+  if (has_all_addresses(text_in(value))) return {};
   const std::string_view text = text_in(value);
   const size_t dash = text.find('-');
   if (dash == std::string_view::npos) return good_cidr(value);
@@ -490,10 +503,12 @@ constexpr Field kHostLocal[] = {
 };
 
 constexpr Field kWhereaboutsRange[] = {
-    {"range", read_value<good_range>, "a network such as 10.0.0.0/24, or 10.0.0.5-10.0.0.20/24"},
+    {"range", read_value<good_range>,
+     "a network such as 10.0.0.0/24, or 10.0.0.5-10.0.0.20/24, and not one of all addresses"},
     {"range_start", read_value<good_address>, "an IP address"},
     {"range_end", read_value<good_address>, "an IP address"},
-    {"exclude", read_list<good_cidr, 256>, "at most 256 networks such as 10.0.0.0/30"},
+    {"exclude", read_list<good_excluded, 256>,
+     "at most 256 networks such as 10.0.0.0/30, and none of all addresses"},
 };
 constexpr Field kKubernetesFields[] = {
     {"kubeconfig", read_value<good_path>, kPathWanted},
@@ -698,6 +713,13 @@ Result<kube::Json> read_fields(const kube::Json& object, std::span<const Field> 
 
 Result<kube::Json> read_free(const kube::Json& value, const std::string& path, const FieldContext& context) {
   using namespace plugin_tables;
+  if (value.string() != nullptr && context.rules.author != Author::kAdministrator)
+    return Error{
+        Errc::kInvalid,
+        path + " is text, which may name an interface, a path or a program of the host, and " +
+            in_quotes(context.plugin, 64) +
+            " is a plugin without a table of fields: want true, false or a number, or have a DeviceClass "
+            "name a definition of another namespace"};
   if (value.string() != nullptr)
     return is_printable(*value.string(), kFreeTextMax)
                ? Result<Json>(value)

@@ -76,6 +76,8 @@ bool are_all(std::string_view text, std::string_view others) {
 std::string parse_interface_prefix(std::string_view text, std::string& value) {
   if (text.empty() || text.size() > 11 || !are_all(text, "_.-"))
     return "must be 1 to 11 letters, digits and \"_.-\", such as vfnet";
+  if (text == "eth")
+    return "must be another than eth, since eth0 is the pod's interface of the cluster's network";
   value = text;
   return "";
 }

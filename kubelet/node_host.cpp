@@ -144,7 +144,11 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
   const std::vector<std::string> interfaces = names(path + "/net");
   for (const std::string& interface : interfaces) read_uppers(interface);
   look_at_rdma(path, interfaces, out);
-  if (!device.mac.empty() && device.mac != kNoMac) out.mac_holder = mac_holder(device.pci, device.mac);
+  for (const std::string& mac : macs_for_pod(device)) {
+    if (mac == kNoMac || !out.mac_holder.empty()) continue;
+    out.mac_holder = mac_holder(device.pci, mac);
+    out.mac_held = out.mac_holder.empty() ? "" : mac;
+  }
   out.interfaces = interfaces;
   if (const auto free = check_holder(device.pci); !free) out.in_use = free.error().what;
   if (!device.vfio || device.mac.empty()) return out;

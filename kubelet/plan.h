@@ -70,9 +70,10 @@ struct HostLook {
   std::vector<std::string> rdma_nodes;  // "/dev/infiniband/uverbs0"
   std::string vfio_group;               // after binding: "7", "noiommu-0"
   std::string admin_mac;                // its PF enforces, where it is to be changed; "" not asked
-  // "VF 3 (0000:03:00.5) of its PF": another function of the PF that has the MAC address which the device is to get, as the
+  // "VF 3 (0000:03:00.5) of its PF": another function of the PF that has a MAC address which the device is to get, as the
   // PF enforces it or an interface has it in this network namespace. "" none is known.
   std::string mac_holder;
+  std::string mac_held;  // that address
   bool operator==(const HostLook&) const = default;
 };
 

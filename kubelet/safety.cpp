@@ -43,16 +43,7 @@ void add_macs_of_network(const std::string& network, std::set<std::string>& out)
   for (const kube::Json& plugin : *plugins->array()) add_mac(std::string(plugin.text("mac")), out);
 }
 
-// That the device is given for its pod.
-std::set<std::string> macs_for_pod(const PreparedDevice& device) {
-  std::set<std::string> out;
-  if (device.is_admin) return out;
-  add_mac(device.mac, out);
-  add_macs_of_network(device.network, out);
-  return out;
-}
-
-// And those that it had before, and gets back.
+// Those that the device is given for its pod, and those that it had before and gets back.
 std::set<std::string> macs_of(const PreparedDevice& device) {
   std::set<std::string> out = macs_for_pod(device);
   if (device.is_admin) return out;
@@ -106,6 +97,15 @@ bool conflict(const PreparedDevice& a, const PreparedDevice& b) {
   if (may_be_one)
     return one.is_exclusive || other.is_exclusive || !(one.group.empty() || other.group.empty());
   return policy::exclude_each_other(one, other, a.pf == b.pf ? a.pf : "");
+}
+
+std::set<std::string> macs_for_pod(const PreparedDevice& device) {
+  using namespace safety;
+  std::set<std::string> out;
+  if (device.is_admin) return out;
+  add_mac(device.mac, out);
+  add_macs_of_network(device.network, out);
+  return out;
 }
 
 std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, const KnownEntry& known,
@@ -176,7 +176,7 @@ std::string refusal(const PreparedDevice& device, const KnownEntry& known, const
            shown(now.product) + ", PF " + shown(now.pf) + "; it was published as vendor " +
            shown(before.vendor) + ", device " + shown(before.product) + ", PF " + shown(before.pf);
   if (!device.is_admin && !look.mac_holder.empty())
-    return named(device) + " is to get MAC address " + device.mac + ", which " + look.mac_holder +
+    return named(device) + " is to get MAC address " + look.mac_held + ", which " + look.mac_holder +
            " has: ask for another address, or give that function another one";
   if (device.is_admin || !device.holding.is_exclusive || known.allows_host_use || look.uppers.empty())
     return "";

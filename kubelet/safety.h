@@ -1,6 +1,7 @@
 #pragma once
 // The rules that hold when a device is handed over, whatever a scheduler has counted: counters may be switched off
 // in the server, and a scheduler may be too old for them. Pure; each refusal says what it is because of.
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,10 @@ std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, co
                     const PreparedClaims& prepared);
 /// Of two devices of the same claim. "" they can stand beside each other.
 std::string conflict_within(const PreparedClaim& claim);
+
+/// The MAC addresses that the device is given for its pod: by an annotation, and by its network's configuration. None for one
+/// with adminAccess.
+std::set<std::string> macs_for_pod(const PreparedDevice& device);
 
 /// A switch forwards an address to one of its ports. So no two functions of a PF get the same MAC address: by a pod's annotation,
 /// by a network's configuration (`mac`), or because one of them has it, or had it and gets it back. "" device gets none that

@@ -1,6 +1,7 @@
 #include "kubelet/vf_config.h"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 #include "kube/names.h"
@@ -41,6 +42,9 @@ Result<std::string> text(const Json& value, std::string_view key, const std::str
     return invalid(path, key, "is a " + std::string(at->kind_name()) + ", wants a string");
   return *at->string();
 }
+
+// The loopback, the interface of the cluster's network, and what stands for all interfaces in a sysctl (net.ipv4.conf).
+constexpr std::array<std::string_view, 4> kNamesOfThePod = {"lo", "eth0", "all", "default"};
 
 // What the kernel takes (dev_valid_name in net/core/dev.c), and no control bytes.
 bool is_interface_name(std::string_view name) {
@@ -87,6 +91,11 @@ Result<VfConfigs::One> VfConfigs::decode_one(const AllocatedConfig& config,
     return invalid(path, "ifName",
                    "is " + in_quotes(out.if_name, 64) +
                        ", wants an interface's name of at most 15 bytes without space, / : %");
+  if (std::find(kNamesOfThePod.begin(), kNamesOfThePod.end(), out.if_name) != kNamesOfThePod.end())
+    return invalid(
+        path, "ifName",
+        "is " + in_quotes(out.if_name, 64) +
+            ", which is the pod's own interface or means all of them: want another name, such as net1");
   if (!out.nad_name.empty() && !kube::is_dns_subdomain(out.nad_name))
     return invalid(path, "netAttachDefName",
                    "is " + in_quotes(out.nad_name, 64) + ", wants an object's name");

@@ -123,8 +123,10 @@ Result<std::string> network_for(const PreparedDevice& device, const KnownEntry& 
     return Error{Errc::kTooLarge, who + ": spec.config has " + std::to_string(config.size()) +
                                       " bytes; want at most " + std::to_string(kNetworkBytesMax)};
   const bool is_exclusive = device.holding.is_exclusive && device.share_id.empty();
-  const cni::DefinitionDevice allocated{
-      .pci = device.pci, .interface = device.interface, .is_exclusive = is_exclusive};
+  const cni::DefinitionDevice allocated{.pci = device.pci,
+                                        .interface = device.interface,
+                                        .is_exclusive = is_exclusive,
+                                        .is_on_vfio = device.vfio.has_value()};
   auto text = cni::canonical_definition(config, device.config.nad_name,
                                         rules_for(device, known, settings, is_exclusive), allocated);
   if (!text) return std::move(text.error()).in(who);

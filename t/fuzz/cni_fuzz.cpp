@@ -132,6 +132,8 @@ void check_plugin(const Json& plugin, const Case& one, std::string_view text) {
       fuzz::must(key != ours, "what we set is not the author's", text);
     fuzz::must(!key.starts_with("delegate") || one.rules.author == cni::Author::kAdministrator,
                "a delegate is an administrator's", text);
+    if (table == nullptr && one.rules.author != cni::Author::kAdministrator && !is_envelope && key != "ipam")
+      fuzz::must(value.string() == nullptr, "text for a plugin without a table is an administrator's", text);
     const bool is_interface = table != nullptr ? key == table->host_interface
                                                : key == "device" || key == "master" || key == "bridge";
     if (is_interface)

@@ -146,6 +146,10 @@ TEST(CanonicalDefinition, OnlyFieldsOfTheTableAtEveryDepth) {
       {"sriov", R"("ipam":{"type":"whereabouts","range":"10.0.0.0/8","etcd_host":"x"})", "etcd_host"},
       {"sriov", R"("ipam":{"type":"whereabouts","range":"10.0.0.0/8","datastore":"etcd"})", "datastore"},
       {"sriov", R"("ipam":{"type":"whereabouts","range":"10.0.0.0/8","PodName":"x"})", "PodName"},
+      {"sriov", R"("ipam":{"type":"whereabouts","range":"0.0.0.0/0"})", "range is \"0.0.0.0/0\""},
+      {"sriov", R"("ipam":{"type":"whereabouts","range":"10.0.0.1-10.0.0.9/0"})", "range is"},
+      {"sriov", R"("ipam":{"type":"whereabouts","range":"10.0.0.0/8","exclude":["::/0"]})", "exclude is"},
+      {"sriov", R"("ipam":{"type":"whereabouts","ipRanges":[{"range":"::/00"}]})", "range is"},
       {"sriov", R"("ipam":{"type":"portmap"})", "type is \"portmap\""},
       {"sriov", R"("ipam":{"type":"own"})", "type is \"own\""},
       {"sriov", R"("ipam":{"type":"../x"})", "type is"},
@@ -231,6 +235,35 @@ TEST(CanonicalDefinition, CompanionsRunBehindAPluginAndHostPluginsWhenListed) {
             std::string::npos);
   EXPECT_NE(why_not(rdma, rules({"macvlan"}), {.pci = "", .interface = "ens1f0"}).find("the device has none"),
             std::string::npos);
+}
+
+// bond-cni takes the host's interfaces with {"linksInContainer":false,"links":[{"name":"eno1"}]}, and others paths, sockets and
+// programs, in fields that nobody here knows.
+TEST(CanonicalDefinition, TextForAPluginWithoutATableIsAnAdministrators) {
+  for (const char* config :
+       {R"({"type":"bond","links":[{"name":"eno1"}],"linksInContainer":false})",
+        R"({"type":"ovs","socket_file":"unix:/run/evil.sock"})", R"({"type":"userspace","sharedDir":"/etc"})",
+        R"({"plugins":[{"type":"sriov"},{"type":"bond","deep":[[{"a":{"b":"eno1"}}]]}]})"}) {
+    const std::vector<std::string> listed = {"sriov", "bond", "ovs", "userspace"};
+    EXPECT_NE(why_not(config, rules(listed), kFunction).find("is a plugin without a table of fields"),
+              std::string::npos)
+        << config;
+    EXPECT_EQ(why_not(config, rules(listed, Author::kAdministrator), kFunction), "") << config;
+  }
+  EXPECT_EQ(
+      why_not(R"({"type":"own","count":2,"on":true,"of":[1,2.5],"no":null})", rules({"own"}), kFunction), "");
+}
+
+// A VF on vfio-pci is not moved, so net.ipv4.conf.IFNAME would be the one that the pod has already.
+TEST(CanonicalDefinition, NoCompanionRunsForADeviceOnVfio) {
+  DefinitionDevice on_vfio = kFunction;
+  on_vfio.is_on_vfio = true;
+  for (const char* type : {"tuning", "sbr", "route-override", "rdma"})
+    EXPECT_NE(
+        why_not(companion_of(type, ""), rules({"sriov"}), on_vfio).find("a device on vfio-pci has none"),
+        std::string::npos)
+        << type;
+  EXPECT_EQ(why_not(plugin_of("sriov", R"("vlan":5)"), rules({"sriov"}), on_vfio), "");
 }
 
 TEST(CanonicalDefinition, FeaturesOfTheBridgeThatChangeTheHostRunWhenListed) {

@@ -533,7 +533,17 @@ TEST_F(NodeHostTest, WhichFunctionOfThePfHasTheAddressIsFoundAsFarAsItCanBeRead)
   tree_.pci(kOther).netdev("eth3");
   tree_.netdev_attr("eth3", "address", kMac);
   EXPECT_EQ(host().look(one)->mac_holder, "VF 2 (0000:03:00.3) of its PF") << "its interface has it";
-  one.mac = "02:00:00:00:00:0b";
+  // A network's configuration gives an address as well.
+  one.mac.clear();
+  for (const std::string network :
+       {R"({"type":"sriov","mac":"02:00:00:00:00:99"})",
+        R"({"plugins":[{"type":"host-device"},{"type":"tuning","mac":"02:00:00:00:00:99"}]})"}) {
+    one.network = network;
+    EXPECT_EQ(host().look(one)->mac_holder, "its PF 0000:03:00.0") << network;
+    EXPECT_EQ(host().look(one)->mac_held, "02:00:00:00:00:99");
+  }
+  one.network = R"({"type":"sriov","mac":"02:00:00:00:00:0b"})";
+  one.mac = "02:00:00:00:00:0c";
   EXPECT_EQ(host().look(one)->mac_holder, "");
 }
 

@@ -145,9 +145,10 @@ TEST(NetworkFor, RefusesByDefinitionFieldAndValue) {
 // (kubelet/safety.cpp).
 TEST(NetworkFor, WhatIsKeptIsAsBoundedAsWhatIsWritten) {
   const auto config = [](size_t size) {
-    const std::string start =
-        R"({"type":"own","mac":"02:00:00:00:00:01","ipam":{"type":"host-local","subnet":"10.0.0.0/24"},"x":")";
-    return start + std::string(size - start.size() - 2, 'x') + "\"}";
+    const std::string start = R"({"type":"own","ipam":{"type":"host-local","subnet":"10.0.0.0/24"},"x":[)";
+    std::string numbers(size - start.size() - 2, '1');
+    for (size_t at = 2; at + 1 < numbers.size(); at += 3) numbers[at] = ',';
+    return start + numbers + "]}";
   };
   const auto kept = network_for(shared("ens1f0"), listing({"own"}), config(kNetworkBytesMax - 100));
   ASSERT_TRUE(kept.ok()) << kept.error().what;
