@@ -629,7 +629,8 @@ Result<Unit> may_write(const Field& field, const Json& value, const std::string&
                                        " lets a definition set " +
                                        (rules.settings->empty() ? "nothing" : join(*rules.settings, ", ")) +
                                        " through the PF: leave it out, or have " +
-                                       std::string(field.condition) + " added there"};
+                                       std::string(field.condition) +
+                                       " added to spec.allow of each policy that matches the device"};
     case Writer::kListed:
       if (is_off || rules.lists(field.condition)) break;
       return Error{Errc::kInvalid, path + " is " + said(value) +

@@ -170,7 +170,7 @@ constexpr OptionInfo kDaemonOptions[] = {
          .choices = kTexts<VfSettings>,
          .help =
              "Settings of a VF through its PF (vlan, trust, spoofchk, link_state, rates, mac, pkey) that a "
-             "NetworkAttachmentDefinition may make. none: for clusters whose namespaces do not trust each other. STANDALONE "
+             "NetworkAttachmentDefinition may make where a policy that matches the device has no spec.allow. none: for clusters whose namespaces do not trust each other. STANDALONE "
              "only."}),
     option<&Options::nri_socket, parse_path>(
         {.name = "nri-socket-path",

@@ -35,11 +35,17 @@ void SchemaCheck::tell(const Kind& kind, std::string_view schema) {
     text = dropped.error().what;
   else if (dropped && !dropped->empty())
     text = "drops " + join(*dropped, ", ");
+  // All other fields offer less when they are dropped, or nothing.
+  const bool drops_allow =
+      dropped && std::find(dropped->begin(), dropped->end(), "spec.allow") != dropped->end();
+  const std::string remedy =
+      drops_allow ? "where policies limit network definitions by spec.allow, also set --vf-settings none"
+                  : "";
   if (said_[kind.resource.kind].is_new(text))
     log_.warning(
         "the installed CRD drops fields of ours; policies that use them say less than they should: install "
         "the CRD of this version",
-        {{"kind", kind.resource.kind}, {"schema", text}});
+        {{"kind", kind.resource.kind}, {"schema", text}, {"remedy", remedy}});
 }
 
 }  // namespace sliced::daemon

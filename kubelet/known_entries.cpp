@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/allowed_settings.h"
 #include "policy/charged/record.h"
 #include "policy/gates/readiness.h"
 #include "policy/identity.h"
@@ -22,6 +23,13 @@ void add_entry(const policy::KeptEntries& kept, KnownEntry& out) {
   const auto found = attributes.find(kResourceName);
   if (found == attributes.end()) return;
   if (const auto* text = std::get_if<std::string>(&found->second)) out.multus_resource = *text;
+}
+
+void add_settings(const policy::AllowedSettings& allowed, KnownEntry& out) {
+  out.has_policy = allowed.has_policy;
+  if (allowed.listed) out.vf_settings = policy::names_of(*allowed.listed);
+  out.is_default_too = allowed.is_default_too;
+  out.allowing_policies = allowed.policies;
 }
 
 KnownEntry known(const hotplug::HostDevice& device, policy::Holding holding) {
@@ -73,6 +81,7 @@ std::optional<KnownEntry> of_sriov(const EntrySources& from, const std::string& 
   KnownEntry out = known(*device, policy::holding_of_function(entry));
   out.holding.device = device->id.text;
   if (from.decision.entries) add_entry(from.decision.entries->sriov, out);
+  add_settings(policy::sriov_settings(from.decision, *device), out);
   const auto verdict = from.decision.verdicts.find(device->id.text);
   if (verdict == from.decision.verdicts.end()) return out;
   if (verdict->second.outcome == policy::Outcome::kSettling)
@@ -89,6 +98,13 @@ std::optional<KnownEntry> of_sriov(const EntrySources& from, const std::string& 
     out.not_ready = policy::unreadiness(in, *device, policy.readiness,
                                         verdict->second.outcome == policy::Outcome::kOffered);
   return out;
+}
+
+// An entry's name is its device's with the suffix of its policy. One that does not begin so is known by no record, and may be
+// any policy's.
+std::string_view suffix_of(const policy::Holding& holding) {
+  const std::string_view entry = holding.entry;
+  return entry.starts_with(holding.base) ? entry.substr(holding.base.size()) : entry;
 }
 
 // What the policy of its persona says; where none offers it any more, what those ask for that may have.
@@ -128,6 +144,7 @@ std::optional<KnownEntry> of_exposure(const EntrySources& from, const std::strin
   KnownEntry out = known(*device, holding);
   if (from.decision.entries) add_entry(from.decision.entries->exposure, out);
   add_policy(from, out);
+  add_settings(policy::exposure_settings(from.decision, *device, suffix_of(out.holding)), out);
   return out;
 }
 

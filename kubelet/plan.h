@@ -31,10 +31,14 @@ struct KnownEntry {
   std::string multus_resource;           // attribute k8s.cni.cncf.io/resourceName; "" none
   std::optional<kube::DevicePtr> entry;  // as it is offered; nullopt it is not
   std::vector<std::string> cni_plugins;  // supportedCNIPlugins; empty: its policy has no list
-  bool has_policy = true;                // false: no policy offers it now
-  /// `allow` of its policy: which settings of the VF a NetworkAttachmentDefinition may make through the PF; nullopt: its
-  /// policy does not have the field.
+  bool has_policy = true;  // false: no policy matches it now, and none of the settings is allowed
+  /// Which settings of the VF a NetworkAttachmentDefinition may make through the PF: those in `allow` of each policy that matches
+  /// the device and has the field; nullopt: none has it, and --vf-settings decides.
   std::optional<std::vector<std::string>> vf_settings = std::nullopt;
+  bool is_default_too =
+      false;  // a policy that matches the device does not have `allow`: --vf-settings limits it, too
+  std::string allowing_policies =
+      {};  // that have `allow`: "SriovResourcePolicy ns/a and SriovResourcePolicy ns/b"
 };
 /// nullopt: no entry of this node has that driver, pool and name.
 using FindEntry = std::function<std::optional<KnownEntry>(const std::string& driver, const std::string& pool,

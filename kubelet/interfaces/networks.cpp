@@ -19,6 +19,21 @@ std::string named(const VfConfig& config) {
   return "NetworkAttachmentDefinition " + escaped(config.nad_namespace) + "/" + escaped(config.nad_name);
 }
 
+void limit_settings(const KnownEntry& known, const NetworkSettings& settings, cni::DefinitionRules& rules) {
+  if (!known.has_policy) {
+    rules.settings.emplace();
+    rules.settings_source = "no policy matches the device now, which";
+  } else if (!settings.allows_vf_settings && (!known.vf_settings || known.is_default_too)) {
+    rules.settings.emplace();
+    rules.settings_source =
+        known.vf_settings ? "--vf-settings none, with a policy without spec.allow that matches the device,"
+                          : "--vf-settings none";
+  } else if (known.vf_settings) {
+    rules.settings = known.vf_settings;
+    rules.settings_source = "spec.allow of " + known.allowing_policies;
+  }
+}
+
 cni::DefinitionRules rules_for(const PreparedDevice& device, const KnownEntry& known,
                                const NetworkSettings& settings, bool is_exclusive) {
   cni::DefinitionRules rules{
@@ -32,14 +47,7 @@ cni::DefinitionRules rules_for(const PreparedDevice& device, const KnownEntry& k
     rules.plugins = is_exclusive ? settings.exclusive_plugins : settings.shared_plugins;
     rules.plugins_source = is_exclusive ? "--cni-plugins-exclusive" : "--cni-plugins-shared";
   }
-  if (known.vf_settings) {
-    rules.settings = known.vf_settings;
-    rules.settings_source =
-        known.has_policy ? "spec.allow of the device's policy" : "no policy offers the device now, which";
-  } else if (!settings.allows_vf_settings) {
-    rules.settings.emplace();
-    rules.settings_source = "--vf-settings none";
-  }
+  limit_settings(known, settings, rules);
   return rules;
 }
 

@@ -20,7 +20,7 @@ constexpr size_t kCelBytesMax = 10 << 10;
 
 const std::initializer_list<std::string_view> kSpecFields = {"nodeSelector",   "priority", "selector",
                                                              "action",         "exposure", "allowHostUse",
-                                                             "includeVirtual", "readiness"};
+                                                             "includeVirtual", "allow",    "readiness"};
 
 // Whether a field that is not known may have been meant as the action: the policy may then be an exclude,
 // whatever the action's default says.
@@ -86,6 +86,7 @@ ExposurePolicy decode_exposure_policy(const Json& object, const std::string& dri
   policy.priority = reader.integer("priority", 0, kExposurePriorityMax, kExposurePriorityDefault);
   policy.allow_host_use = reader.boolean("allowHostUse", false);
   policy.include_virtual = reader.boolean("includeVirtual", false);
+  policy.allow = decode_allow(*spec, reader);
   policy.readiness = decode_readiness(reader.member("readiness"), "spec.readiness", policy.problems);
   const size_t before = policy.problems.size();
   policy.node_selector = reader.node_selector("nodeSelector");
@@ -110,6 +111,7 @@ Problems warnings_of(const ExposurePolicy& policy) {
                      policy.selector.line});
   if (policy.action == ExposureAction::kExclude) {
     if (policy.allow_host_use) out.push_back({"spec.allowHostUse", "has no effect with action exclude"});
+    if (policy.allow) out.push_back({"spec.allow", "has no effect with action exclude"});
     if (policy.readiness != Readiness{})
       out.push_back({"spec.readiness", "has no effect with action exclude"});
     if (policy.include_virtual)
@@ -139,6 +141,7 @@ std::vector<std::string> exposure_policy_fields() {
                                "spec.action",
                                "spec.allowHostUse",
                                "spec.includeVirtual",
+                               "spec.allow",
                                "spec.exposure.deviceNameSuffix",
                                "spec.exposure.exclusionGroup",
                                "spec.exposure.allowMultipleAllocations",

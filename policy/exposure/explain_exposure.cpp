@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/allowed_settings.h"
 #include "policy/exposure/resolve.h"
 #include "policy/exposure/selector.h"
 #include "policy/gates/gates.h"
@@ -69,9 +70,9 @@ std::string said_of(const Decision& decision, const PersonaVerdict& verdict,
     const Inputs& in = *decision.inputs;
     const std::string pool = exposure_pool_name(in.node.name, device);
     const EntryPlace place{PolicyKind::kExposure, pool, verdict.entry};
-    return "offered as " + verdict.entry +
-           offered_unready(in, device, in.policies->exposures[static_cast<size_t>(verdict.policy)]->readiness,
-                           place);
+    const ExposurePolicy& policy = *in.policies->exposures[static_cast<size_t>(verdict.policy)];
+    return "offered as " + verdict.entry + offered_unready(in, device, policy.readiness, place) +
+           text_of(exposure_settings(decision, device, policy.exposure.name_suffix));
   }
   if (verdict.outcome == Outcome::kNoCounters)
     return "it excludes another entry that is offered, and this cluster cannot count that "

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "kube/selector.h"
 #include "policy/problem.h"
 #include "policy/readiness/readiness.h"
+#include "policy/vf_settings.h"
 
 namespace sliced::policy {
 
@@ -73,8 +75,9 @@ struct ExposurePolicy {
   Exposure exposure;  // of kExpose
   bool allow_host_use = false;
   bool include_virtual = false;
-  Readiness readiness;  // of kExpose
-  Problems problems;    // not empty: offers nothing
+  std::optional<VfSettings> allow;  // of kExpose; nullopt: --vf-settings decides
+  Readiness readiness;              // of kExpose
+  Problems problems;                // not empty: offers nothing
   /// Of what may be an exclude: what it said before, when that was understood. It goes on if this cannot be.
   std::shared_ptr<const ExposurePolicy> last_understood;
   bool operator==(const ExposurePolicy&) const = default;

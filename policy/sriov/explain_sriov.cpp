@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "policy/allowed_settings.h"
 #include "policy/gates/gates.h"
 #include "policy/gates/readiness.h"
 #include "policy/sriov/match.h"
@@ -84,7 +85,8 @@ std::string summary_of(const Decision& decision, const HostDevice& device, const
       const std::string entry = function_name(*device.pci);
       const EntryPlace place{PolicyKind::kSriov, decision.inputs->node.name, entry};
       return "offered as " + entry + " by " + by +
-             offered_unready(*decision.inputs, device, policies[static_cast<size_t>(who)]->readiness, place);
+             offered_unready(*decision.inputs, device, policies[static_cast<size_t>(who)]->readiness, place) +
+             text_of(sriov_settings(decision, device));
     }
     case Outcome::kNotAVf:
       return "is a " + std::string(name_of(device.type)) +

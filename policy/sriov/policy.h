@@ -19,6 +19,7 @@
 #include "kube/selector.h"
 #include "policy/problem.h"
 #include "policy/readiness/readiness.h"
+#include "policy/vf_settings.h"
 
 namespace sliced::policy {
 
@@ -101,6 +102,7 @@ struct SriovPolicy {
   std::string manager;   // who wrote it last (kube::last_manager); "" unknown
   int64_t priority = 0;  // higher first
   bool allow_host_use = false;
+  std::optional<VfSettings> allow;  // of definitions; nullopt: --vf-settings decides
   Readiness readiness;
   kube::NodeSelector node_selector;
   std::vector<ResourceConfig> configs;

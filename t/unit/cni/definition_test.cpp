@@ -334,12 +334,12 @@ TEST(CanonicalDefinition, AnInterfaceStandsOnTheDeviceAndOnNoOtherOfThePod) {
 TEST(CanonicalDefinition, SettingsThroughThePfAreThoseThatThePolicyAllows) {
   DefinitionRules some = rules({"sriov", "ib-sriov", "bridge"});
   some.settings = {"vlan", "trust"};
-  some.settings_source = "spec.allow of the device's policy";
+  some.settings_source = "spec.allow of SriovResourcePolicy ns/p";
   EXPECT_EQ(why_not(plugin_of("sriov", R"("vlan":5,"trust":"on")"), some, kFunction), "");
   EXPECT_EQ(
       why_not(plugin_of("sriov", R"("vlan":5,"spoofchk":"off")"), some, kFunction),
-      "spec.config: spoofchk is \"off\", and spec.allow of the device's policy lets a definition set vlan, trust "
-      "through the PF: leave it out, or have spoofchk added there");
+      "spec.config: spoofchk is \"off\", and spec.allow of SriovResourcePolicy ns/p lets a definition set vlan, "
+      "trust through the PF: leave it out, or have spoofchk added to spec.allow of each policy that matches the device");
   DefinitionRules none = some;
   none.settings.emplace();
   for (const std::string_view setting : vf_settings()) {

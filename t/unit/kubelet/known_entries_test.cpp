@@ -160,6 +160,74 @@ configs: [{resourceFilters: [{pfPciAddresses: ['0000:3b:00.0']}]}]}})"));
   EXPECT_EQ(known->not_ready, "");
 }
 
+// Red when a policy that somebody adds loosens what another one allows, or a device that no policy matches is free of limits.
+TEST_F(KnownEntriesTest, SettingsAreThoseThatEachPolicyThatMatchesAllows) {
+  using Names = std::vector<std::string>;
+  const auto sriov = [](const std::string& name, const std::string& rest) {
+    auto out = policy::decode_sriov_policy(
+        object(("{metadata: {name: " + name + ", namespace: ns}, spec: {" + rest + "}}").c_str()));
+    EXPECT_TRUE(policy::problems_of(out).empty()) << rest;
+    return out;
+  };
+  const auto first = sriov(
+      "first", "priority: 9, allow: [vlan, trust, mac], configs: [{resourceFilters: [{pfNames: [ens1f0]}]}]");
+  const auto all =
+      sriov("last", "allow: [mac, vlan, pkey], configs: [{resourceFilters: [{vendors: ['15b3']}]}, {}]");
+  const auto open = sriov("open", "configs: [{}]");
+  const auto other = sriov("other", "allow: [], configs: [{resourceFilters: [{pfNames: [ens2f0]}]}]");
+  const auto of = [&](const std::vector<policy::SriovPolicy>& policies) {
+    return *find(decided(policies, {}), kSriov, "node-a", "0000-3b-00-1");
+  };
+  EXPECT_EQ(of({first, other}).vf_settings, (Names{"vlan", "trust", "mac"}));
+  EXPECT_FALSE(of({first, other}).is_default_too);
+  EXPECT_EQ(of({first, other}).allowing_policies, "SriovResourcePolicy ns/first");
+  EXPECT_EQ(of({first, all}).vf_settings, (Names{"vlan", "mac"}));
+  EXPECT_EQ(of({first, all}).allowing_policies,
+            "SriovResourcePolicy ns/first and SriovResourcePolicy ns/last");
+  EXPECT_EQ(of({first, open}).vf_settings, (Names{"vlan", "trust", "mac"}));
+  EXPECT_TRUE(of({first, open}).is_default_too);
+  EXPECT_EQ(of({open}).vf_settings, std::nullopt);
+  EXPECT_TRUE(of({open}).has_policy);
+  EXPECT_FALSE(of({other}).has_policy);
+  EXPECT_FALSE(of({}).has_policy);
+  auto elsewhere = first;
+  elsewhere.node_selector.everything = false;
+  EXPECT_FALSE(of({elsewhere}).has_policy) << "it is for other nodes";
+  host_.at("0000:3b:00.1").host_use = "enslaved to br0";
+  EXPECT_EQ(of({first}).vf_settings, (Names{"vlan", "trust", "mac"})) << "held back, and perhaps allocated";
+}
+
+TEST_F(KnownEntriesTest, SettingsOfAPersonaAreThoseOfThePoliciesWithItsSuffix) {
+  using Names = std::vector<std::string>;
+  const auto exposure = [](const std::string& name, const std::string& rest) {
+    const kube::Json json = object(("{metadata: {name: " + name +
+                                    "}, spec: {selector: {cel: "
+                                    "'device.attributes[\"dra.networking\"].type == \"pf\"'}, " +
+                                    rest + "}}")
+                                       .c_str());
+    auto out = policy::decode_exposure_policy(json, kExposure, kube::decode_object_meta(json));
+    EXPECT_TRUE(out.problems.empty()) << rest;
+    return out;
+  };
+  const auto plain = exposure("plain", "allow: [vlan, trust]");
+  const auto behind = exposure("behind", "priority: 5, allow: [trust]");
+  const auto shared = exposure("shared", "allow: [], exposure: {deviceNameSuffix: -s}");
+  const auto exclude = exposure("exclude", "action: exclude");
+  const auto of = [&](const std::vector<policy::ExposurePolicy>& policies, const std::string& entry) {
+    const auto decision = decided({}, policies);
+    if (!decision.offered.empty()) holdings_ = decision.offered;
+    return *find(decision, kExposure, kPool, entry);
+  };
+  EXPECT_EQ(of({plain, shared}, "0000-3b-00-0").vf_settings, (Names{"vlan", "trust"}));
+  EXPECT_EQ(of({plain, shared}, "0000-3b-00-0-s").vf_settings, Names());
+  EXPECT_EQ(of({plain, shared, behind}, "0000-3b-00-0").vf_settings, (Names{"trust"}));
+  EXPECT_EQ(of({plain, shared, behind}, "0000-3b-00-0").allowing_policies,
+            "DeviceExposurePolicy plain and DeviceExposurePolicy behind");
+  EXPECT_FALSE(of({shared}, "0000-3b-00-0").has_policy) << "no policy offers it without the suffix now";
+  EXPECT_EQ(of({plain, exclude}, "0000-3b-00-0").vf_settings, (Names{"vlan", "trust"}))
+      << "a claim may have it from before";
+}
+
 TEST_F(KnownEntriesTest, AVfOfTheSriovDriverIsItsFunction) {
   const auto decision = decided({policy::decode_sriov_policy(object(kSriovPolicy))}, {});
   const auto known = find(decision, kSriov, "node-a", "0000-3b-00-1");

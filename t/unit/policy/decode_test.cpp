@@ -92,6 +92,15 @@ TEST(SriovPolicy, WhatIsNotUnderstoodIsAProblem) {
       {"priority as text", "  priority: high\n  configs: []", true, "spec.priority", "whole number"},
       {"host use as text", "  allowHostUse: 'maybe'\n  configs: []", true, "spec.allowHostUse",
        "true or false"},
+      {"an unknown setting", "  allow: [vlan, vlanqos]\n  configs: []", true, "spec.allow",
+       "has \"vlanqos\"; did you mean vlanQoS? Wants some of vlan, vlanQoS, vlanProto, trust, spoofchk, link_state"},
+      {"a setting twice", "  allow: [vlan, trust, vlan]\n  configs: []", true, "spec.allow",
+       "has \"vlan\" twice"},
+      {"settings as text", "  allow: vlan\n  configs: []", true, "spec.allow", "is a string, wants a list"},
+      {"settings as a map", "  allow: {vlan: true}\n  configs: []", true, "spec.allow", "wants a list"},
+      {"a setting that is a number", "  allow: [5]\n  configs: []", true, "spec.allow[0]", "wants a string"},
+      {"settings that are null", "  allow:\n  configs: []", true, "spec.allow",
+       "is null, wants a list: [] allows nothing"},
       {"filter that is null", "  configs: [{resourceFilters: [null]}]", false,
        "spec.configs[0].resourceFilters[0]", "null"},
       {"config that is null", "  configs: [null]", false, "spec.configs[0]", "null"},
@@ -123,6 +132,18 @@ TEST(SriovPolicy, EveryProblemIsReportedNotTheFirst) {
   EXPECT_EQ(policy.configs.at(0).problems.size(), 2u);
   EXPECT_EQ(policy.configs.at(1).problems.size(), 1u);
   EXPECT_TRUE(policy.problems.empty()) << "a broken config leaves its neighbours alone";
+}
+
+TEST(SriovPolicy, AllowIsAbsentEmptyOrAList) {
+  EXPECT_EQ(policy_of("  configs: []").allow, std::nullopt);
+  EXPECT_EQ(policy_of("  allow: []\n  configs: []").allow, VfSettings());
+  const SriovPolicy policy = policy_of("  allow: [pkey, vlan]\n  configs: []");
+  EXPECT_TRUE(policy.problems.empty());
+  EXPECT_EQ(names_of(*policy.allow), (std::vector<std::string>{"vlan", "pkey"}));
+  EXPECT_FALSE(says_the_same(policy, policy_of("  allow: [vlan]\n  configs: []")));
+  std::string all;
+  for (const std::string_view name : vf_setting_names()) all += std::string(name) + ", ";
+  EXPECT_TRUE(policy_of(("  allow: [" + all + "]\n  configs: []").c_str()).allow->all());
 }
 
 TEST(SriovPolicy, MissingSpecOffersNothing) {

@@ -215,6 +215,12 @@ TEST(ExposurePolicy, OfTheSpecWhatIsNotUnderstoodIsAProblemThatNamesTheRemedy) {
       {std::string(kSelector) + "  action: hide", "spec.action", {"hide", "expose or exclude"}},
       {std::string(kSelector) + "  includeVirtual: 'yes'", "spec.includeVirtual", {"true or false"}},
       {std::string(kSelector) + "  allowHostUse: 1", "spec.allowHostUse", {"true or false"}},
+      {std::string(kSelector) + "  allow: [vlan, link-state]",
+       "spec.allow",
+       {"has \"link-state\"; did you mean link_state?", "Wants some of vlan, vlanQoS"}},
+      {std::string(kSelector) + "  allow: [mac, mac]", "spec.allow", {"has \"mac\" twice: remove one"}},
+      {std::string(kSelector) + "  allow: null", "spec.allow", {"is null", "[] allows nothing"}},
+      {std::string(kSelector) + "  allow: all", "spec.allow", {"wants a list"}},
       {std::string(kSelector) + "  action: exclude\n  exposure: {}", "spec.exposure", {"remove one"}},
       {std::string(kSelector) + "  exposure: []", "spec.exposure", {"wants a map"}},
   });
@@ -434,6 +440,7 @@ TEST(ExposurePolicy, WhatIsProbablyNotMeantIsWarnedOf) {
        {"spec.selector.cel"}},
       {"  selector: {cel: 'true'}\n  action: exclude\n  allowHostUse: true\n  includeVirtual: true",
        {"spec.allowHostUse", "spec.includeVirtual"}},
+      {"  selector: {cel: 'true'}\n  action: exclude\n  allow: []", {"spec.allow"}},
       {"  selector: {cel: 'true'}", {"spec.exposure.supportedCNIPlugins"}},
       {"  selector: {cel: 'true'}\n  exposure: {additionalAttributes: {resourceName: a}}", {}},
       {"  selector: {cel: 'true'}\n  allowHostUse: true\n  exposure: {deviceNameSuffix: a, "

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "kube/yaml.h"
+#include "policy/allowed_settings.h"
 #include "policy/decide.h"
 #include "policy/explain.h"
 #include "policy/exposure/decode_policy.h"
@@ -239,6 +240,27 @@ TEST(SriovUnknown, OverARestartItStaysWhatItStandsAs) {
     world.in->published.resources[kEntry] = kDriver + "/resourceName=" + stood + "\n";
     EXPECT_EQ(offered_as(world.decide(), kEntry), stood == "c" ? "match-unknown" : stood);
   }
+}
+
+// Red when a policy whose filter asks for a fact that is unknown limits nothing, or explain says another limit than holds.
+TEST(SriovUnknown, SettingsAreLimitedByWhatMayMatchToo) {
+  World world;
+  world.add("by-address",
+            "{allow: [vlan, trust], configs: [{resourceFilters: [{pfPciAddresses: ['0000:3b:00.0']}]}]}");
+  world.add("by-name", "{allow: [vlan], configs: [{resourceFilters: [{pfNames: [ens9f9]}]}]}");
+  Decision decision = world.decide();
+  EXPECT_EQ(names_of(*sriov_settings(decision, world.host.at(kVf)).listed),
+            (std::vector<std::string>{"vlan", "trust"}));
+  EXPECT_EQ(
+      explain(decision, kVf).summary,
+      "offered as 0000-3b-00-1 by policy ns/by-address, spec.configs[0].resourceFilters[0]; network definitions may set "
+      "vlan, trust through the PF (spec.allow of SriovResourcePolicy ns/by-address)");
+  world.lose_pf();
+  decision = world.decide();
+  EXPECT_EQ(names_of(*sriov_settings(decision, world.host.at(kVf)).listed), std::vector<std::string>{"vlan"});
+  world.policies.back() =
+      "metadata: {name: by-name, namespace: ns}\nspec: {configs: [{resourceFilters: [{linkType: ib}]}]}";
+  EXPECT_TRUE(sriov_settings(world.decide(), world.host.at(kVf)).is_default_too);
 }
 
 }  // namespace sriov_unknown_test

@@ -62,11 +62,17 @@ const std::string kFilter = "spec.configs[].resourceFilters[].";
 
 TEST(Crd, NamesEveryFieldOfBothGenerationsOfThePolicy) {
   const Json crd = load_crd("sriovresourcepolicies.yaml");
-  std::vector<std::string> paths{"spec.nodeSelector",           "spec.priority",
-                                 "spec.allowHostUse",           "spec.readiness.require",
-                                 "spec.readiness.mtuAtLeast",   "spec.readiness.stableFor",
-                                 "spec.readiness.onLoss",       "spec.readiness.setAdminMac",
-                                 "spec.configs[].resourceName", "spec.configs[].deviceAttributesSelector"};
+  std::vector<std::string> paths{"spec.nodeSelector",
+                                 "spec.priority",
+                                 "spec.allowHostUse",
+                                 "spec.allow",
+                                 "spec.readiness.require",
+                                 "spec.readiness.mtuAtLeast",
+                                 "spec.readiness.stableFor",
+                                 "spec.readiness.onLoss",
+                                 "spec.readiness.setAdminMac",
+                                 "spec.configs[].resourceName",
+                                 "spec.configs[].deviceAttributesSelector"};
   for (const char* field : {"vendors", "devices", "pciAddresses", "pfNames", "pfPciAddresses", "rootDevices",
                             "drivers", "numaNodes", "linkType"})
     paths.push_back(kFilter + field);

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "cni/plugin_fields.h"
 #include "kube/kinds.h"
+#include "policy/vf_settings.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_scheduler.h"
 #include "t/unit/kubelet/sample_claims.h"
@@ -58,6 +60,49 @@ TEST(NetworkFor, PutsTheDevicesInterfaceWhereAPluginStandsOnOne) {
       << "its address says it";
   EXPECT_EQ(*kube::decode_json(*network_for(device("", "ens1f0"), {}, function)),
             *kube::decode_json(R"({"cniVersion":"1.0.0","type":"host-device","device":"ens1f0"})"));
+}
+
+TEST(NetworkFor, PoliciesKnowTheSettingsOfDefinitions) {
+  const auto known = policy::vf_setting_names();
+  const auto checked = cni::vf_settings();
+  EXPECT_EQ(std::vector(known.begin(), known.end()), std::vector(checked.begin(), checked.end()));
+}
+
+// Red when `allow` of a policy, --vf-settings, or that no policy matches the device limits nothing.
+TEST(NetworkFor, SettingsAreThoseThatEachPolicyAllows) {
+  const PreparedDevice function = device("0000:03:00.2", "eth2");
+  const std::string config = R"({"type":"sriov","vlan":5,"trust":"on"})";
+  const auto why_not = [&](const KnownEntry& known, bool allows_vf_settings) {
+    const auto text = network_for(function, known, config, {.allows_vf_settings = allows_vf_settings});
+    return text ? "" : text.error().what;
+  };
+  const std::string start = "NetworkAttachmentDefinition ns/nad: spec.config: ";
+  KnownEntry limited;
+  limited.vf_settings = {{"vlan"}};
+  limited.allowing_policies = "SriovResourcePolicy ns/p";
+  const std::string by_policy =
+      start +
+      "trust is \"on\", and spec.allow of SriovResourcePolicy ns/p lets a definition set vlan through the PF: leave it "
+      "out, or have trust added to spec.allow of each policy that matches the device";
+  EXPECT_EQ(why_not(limited, true), by_policy);
+  EXPECT_EQ(why_not(limited, false), by_policy) << "a policy that has the field decides";
+  limited.vf_settings = {{"vlan", "trust"}};
+  EXPECT_EQ(why_not(limited, false), "");
+  limited.is_default_too = true;
+  EXPECT_EQ(why_not(limited, true), "");
+  EXPECT_NE(why_not(limited, false).find("--vf-settings none, with a policy without spec.allow"),
+            std::string::npos);
+  EXPECT_EQ(why_not({}, true), "");
+  EXPECT_NE(why_not({}, false).find("vlan is 5, and --vf-settings none lets a definition set nothing"),
+            std::string::npos);
+  KnownEntry withdrawn;
+  withdrawn.has_policy = false;
+  EXPECT_NE(
+      why_not(withdrawn, true).find("no policy matches the device now, which lets a definition set nothing"),
+      std::string::npos);
+  PreparedDevice administrators = function;
+  administrators.config.is_nad_administrators = true;
+  EXPECT_TRUE(network_for(administrators, withdrawn, config).ok());
 }
 
 // Red when a definition reaches an interface of the host, or a function, that the claim was not allocated.

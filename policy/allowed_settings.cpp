@@ -1,0 +1,73 @@
+#include "policy/allowed_settings.h"
+
+#include <algorithm>
+
+#include "policy/exposure/resolve.h"
+#include "policy/sriov/match.h"
+#include "reactor/base/text.h"
+
+namespace sliced::policy {
+namespace {
+
+// A policy that matches is stricter by what it allows; one without the field leaves the decision to the option.
+void limit(const std::optional<VfSettings>& allow, const std::string& policy, AllowedSettings& out) {
+  out.has_policy = true;
+  if (!allow) {
+    out.is_default_too = true;
+    return;
+  }
+  out.policies += (out.policies.empty() ? "" : " and ") + policy;
+  out.listed = out.listed ? *out.listed & *allow : *allow;
+}
+
+// A config that cannot be understood offers nothing and has no effect on others, so it allows and forbids nothing either.
+bool may_match(const SriovPolicy& policy, const hotplug::HostDevice& vf, const UnknownFacts& unknown) {
+  return std::any_of(policy.configs.begin(), policy.configs.end(), [&](const ResourceConfig& config) {
+    return config.problems.empty() &&
+           (config.filters.empty() ||
+            std::any_of(config.filters.begin(), config.filters.end(), [&](const ResourceFilter& filter) {
+              return ask_filter(filter, vf, unknown).says != Says::kNo;
+            }));
+  });
+}
+
+}  // namespace
+
+AllowedSettings sriov_settings(const Decision& decision, const hotplug::HostDevice& vf) {
+  AllowedSettings out;
+  if (vf.type != hotplug::DeviceType::kVf || !vf.pci) return out;
+  const Inputs& in = *decision.inputs;
+  const UnknownFacts unknown = unknown_facts(vf, *in.inventory);
+  for (const int32_t index : decision.asked_sriov) {
+    const SriovPolicy& policy = *in.policies->sriov[static_cast<size_t>(index)];
+    if (may_match(policy, vf, unknown)) limit(policy.allow, "SriovResourcePolicy " + text_of(policy.id), out);
+  }
+  return out;
+}
+
+AllowedSettings exposure_settings(const Decision& decision, const hotplug::HostDevice& device,
+                                  std::string_view suffix) {
+  AllowedSettings out;
+  if (decision.selectors == nullptr) return out;
+  const SelectorAnswers& answers = *decision.selectors;
+  for (const int32_t index : answers.node.exposes) {
+    const ExposurePolicy& policy = *decision.inputs->policies->exposures[static_cast<size_t>(index)];
+    if (policy.exposure.name_suffix != suffix) continue;
+    if (device.type == hotplug::DeviceType::kVirtual && !policy.include_virtual) continue;
+    const std::string& asked = answers.asked[static_cast<size_t>(index)];
+    const KeptAnswer answer = answers.memory.of(device.id.text, asked);
+    if (answer.says_yes() || !answers.memory.unknown_fact(device.id.text, asked).empty())
+      limit(policy.allow, "DeviceExposurePolicy " + policy.id.name, out);
+  }
+  return out;
+}
+
+std::string text_of(const AllowedSettings& settings) {
+  if (!settings.listed) return "";
+  return "; network definitions may set " +
+         (settings.listed->none() ? "nothing" : join(names_of(*settings.listed), ", ")) +
+         " through the PF (spec.allow of " + settings.policies +
+         (settings.is_default_too ? "; --vf-settings none: nothing)" : ")");
+}
+
+}  // namespace sliced::policy
