@@ -123,7 +123,7 @@ func TestReadersMayRead(t *testing.T) {
 		return answer.Status.Allowed
 	}
 	// The role `view` has them once the controller of aggregated roles has seen sliced-view, which install.yaml has brought.
-	for deadline := time.Now().Add(30 * time.Second); !may("list", "resource.k8s.io", "resourceclaims", "developers"); time.Sleep(50 * time.Millisecond) {
+	for deadline := harness.Limit(); !may("list", "resource.k8s.io", "resourceclaims", "developers"); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("who may view the namespace may not list its claims")
 		}

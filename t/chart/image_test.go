@@ -165,7 +165,7 @@ func TestImageRunsAsThePodDoes(t *testing.T) {
 	sandbox := newSandbox(t, pod, machine.Root, lab.Node, podToken(t, lab.Node))
 	first := sandbox.run(t)
 	offered := harness.VFDevices("0000:03:00.0", 0, 4)
-	lab.History.WaitOffers(t, before, 30*time.Second, offered...)
+	lab.History.WaitOffers(t, before, harness.Patience, offered...)
 	published := plane.Server.Revision(t)
 	if status := first.status(t); status["CapBnd"] != "0000000000000000" || status["CapEff"] != "0000000000000000" || status["NoNewPrivs"] != "1" {
 		t.Errorf("the daemon runs with %v", status)
@@ -178,7 +178,7 @@ func TestImageRunsAsThePodDoes(t *testing.T) {
 	first.end(t)
 	machine.SetVFs("0000:03:00.0", 2)
 	second := sandbox.run(t)
-	lab.History.WaitOffers(t, published, 30*time.Second, offered[:2]...)
+	lab.History.WaitOffers(t, published, harness.Patience, offered[:2]...)
 	lab.History.NeverEmpty(t, published)
 	lab.History.NeverBelow(t, published, offered[:2]...)
 	second.end(t)
@@ -211,13 +211,13 @@ func TestImageServesTheKubeletWithThePluginsProfile(t *testing.T) {
 	machine, before := offering(t, lab)
 	sandbox := newSandbox(t, pod, machine.Root, lab.Node, podToken(t, lab.Node))
 	daemon := sandbox.run(t)
-	lab.History.WaitOffers(t, before, 30*time.Second, harness.VFDevices("0000:03:00.0", 0, 4)...)
+	lab.History.WaitOffers(t, before, harness.Patience, harness.VFDevices("0000:03:00.0", 0, 4)...)
 	sandbox.probe(t, pod.Containers[0].ReadinessProbe)
 	if status := daemon.status(t); status["CapBnd"] != "0000000000281004" || status["CapEff"] != "0000000000281004" {
 		t.Errorf("the daemon runs with %v", status)
 	}
 	registrar := machine.Root + "/var/lib/kubelet/plugins_registry"
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := harness.Limit(); ; time.Sleep(100 * time.Millisecond) {
 		sockets, _ := filepath.Glob(registrar + "/*-reg.sock")
 		if len(sockets) == 2 { // one a driver; the pod is in their names, whole or shortened
 			break

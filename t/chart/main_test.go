@@ -111,7 +111,7 @@ func install() error {
 			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := harness.Limit(); ; time.Sleep(50 * time.Millisecond) {
 		_, err := plane.Server.Dynamic.Resource(harness.Policies).List(context.Background(), metav1.ListOptions{})
 		if err == nil {
 			return nil

@@ -36,7 +36,7 @@ func enableNodeTokens(t *testing.T, node *core.Node) {
 		}
 	}
 	client := as(t, nodeToken(t, node))
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := harness.Limit(); ; time.Sleep(50 * time.Millisecond) {
 		_, err := issue(client, 600, nil)
 		if err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy") {
 			return

@@ -37,7 +37,7 @@ func TestAPodRenewsTheLeaseOfItsOwnNodeOnly(t *testing.T) {
 	words := "metadata.name: must be sliced-node-lease-a"
 	for name, token := range map[string]string{"pod": podToken(t, a.Name), "node": nodeToken(t, a)} {
 		client := leasesAs(t, token)
-		for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		for deadline := harness.Limit(); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 			// Until the admission policy is obeyed.
 			if _, err := client.Create(ctx, lease("nowhere"), metav1.CreateOptions{DryRun: []string{"All"}}); err != nil {
 				break

@@ -87,7 +87,7 @@ func patch(client kubernetes.Interface, pod, text string) error {
 // judged waits until a policy that was just installed refuses what it must.
 func judged(t *testing.T, try func() error) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); try() == nil; time.Sleep(50 * time.Millisecond) {
+	for deadline := harness.Limit(); try() == nil; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the admission policy judges nothing after 30 s")
 		}
@@ -148,13 +148,13 @@ func TestAPodChangesItsOwnAnnotationsOnly(t *testing.T) {
 	refused(t, "a token of no pod", patch(as(t, nodes), own.Name, `{"metadata":{"annotations":{"a":"b"}}}`), "this token is of no pod")
 
 	process := program(t, token, "wait-for-config", "--pod-name", own.Name, "--pod-namespace", home)
-	for deadline := time.Now().Add(30 * time.Second); !annotated(t, own.Name); time.Sleep(50 * time.Millisecond) {
+	for deadline := harness.Limit(); !annotated(t, own.Name); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) || process.Exited() {
 			t.Fatal("the annotation is not set")
 		}
 	}
 	allowed(t, "an administrator lets it go", patch(plane.Server.Client, own.Name, `{"metadata":{"annotations":{"`+waitAnnotation+`":null}}}`))
-	if !process.Wait(10*time.Second) || process.ExitCode() != 0 {
+	if !process.Wait(harness.Patience) || process.ExitCode() != 0 {
 		t.Errorf("exit code %d", process.ExitCode())
 	}
 	if strings.Contains(process.Log(), "forbidden") {

@@ -33,7 +33,7 @@ func TestAPodReportsItsOwnNodeOnly(t *testing.T) {
 	words := "metadata.name: the report of the node report-a is wanted"
 	for name, token := range map[string]string{"pod": podToken(t, a.Name), "node": nodeToken(t, a)} {
 		client := reportsAs(t, token)
-		for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		for deadline := harness.Limit(); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 			// Until the admission policy is obeyed.
 			if _, err := client.Create(ctx, report("nowhere", 1), metav1.CreateOptions{DryRun: []string{"All"}}); err != nil {
 				break

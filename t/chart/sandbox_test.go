@@ -71,9 +71,9 @@ func (s *sandbox) run(t *testing.T) *container {
 // probe runs a probe's command beside the container until it passes.
 func (s *sandbox) probe(t *testing.T, of *core.Probe) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := harness.Limit(); ; time.Sleep(100 * time.Millisecond) {
 		asked := s.execute(t, of.Exec.Command)
-		if asked.process.Wait(10*time.Second) && asked.process.ExitCode() == 0 {
+		if asked.process.Wait(harness.Patience) && asked.process.ExitCode() == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -117,7 +117,7 @@ func (s *sandbox) execute(t *testing.T, command []string) *container {
 func (c *container) end(t *testing.T) {
 	t.Helper()
 	c.process.Signal(syscall.SIGTERM)
-	if !c.process.Wait(10*time.Second) || c.process.ExitCode() != 0 {
+	if !c.process.Wait(harness.Patience) || c.process.ExitCode() != 0 {
 		t.Errorf("the pod did not end within its grace period, or with %d", c.process.ExitCode())
 	}
 }

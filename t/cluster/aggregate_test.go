@@ -20,7 +20,7 @@ import (
 )
 
 // summing is by when a status follows what nodes report: their own time, and 11 s.
-const summing = reportingBy + 15*time.Second
+const summing = harness.Patience
 
 // aggregator is a `sliced aggregate`, and where its health is told.
 type aggregator struct {
@@ -112,7 +112,7 @@ func policyStatus(t *testing.T, lab *harness.Lab, gvr schema.GroupVersionResourc
 
 func waitStatus(t *testing.T, lab *harness.Lab, gvr schema.GroupVersionResource, name, what string, holds func(map[string]any, string) bool) {
 	t.Helper()
-	for deadline := time.Now().Add(summing); ; time.Sleep(200 * time.Millisecond) {
+	for deadline := harness.Limit(); ; time.Sleep(200 * time.Millisecond) {
 		status, conditions := policyStatus(t, lab, gvr, name)
 		if holds(status, conditions) {
 			return
@@ -184,7 +184,7 @@ func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
 	settled, _ := policyStatus(t, lab, harness.Policies, "p")
 	both[first].Kill()
 	successor := both[1-first]
-	waitUntil(t, "the other is elected, and has summed up", 40*time.Second, func() bool { return successor.hasLooked(t) })
+	waitUntil(t, "the other is elected, and has summed up", harness.Patience, func() bool { return successor.hasLooked(t) })
 	if n := successor.counts(t, `sliced_aggregate_writes_total{result="taken"}`); n != 0 {
 		t.Errorf("the successor has written %v statuses that stood", n)
 	}
@@ -234,7 +234,7 @@ func TestTwoReleasesDoNotFightOverAStatus(t *testing.T) {
 	}
 	before := version()
 	second := aggregate(t, config, lab.Namespace, "aggregate-1")
-	waitUntil(t, "the second is elected, and has summed up", 40*time.Second, func() bool { return second.hasLooked(t) })
+	waitUntil(t, "the second is elected, and has summed up", harness.Patience, func() bool { return second.hasLooked(t) })
 	if now := version(); now != before {
 		status, _ := policyStatus(t, lab, harness.Exposures, name)
 		t.Errorf("what says the same is written once more: %v", status)

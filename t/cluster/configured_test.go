@@ -157,7 +157,7 @@ func TestConfiguredLetsGoThePodsOfItsNode(t *testing.T) {
 	if text, code := configured(lab, "--for", "annotation"); code != 0 || text != "pod ours is let go\n" {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
-	ends(t, ours, 0, 5*time.Second)
+	ends(t, ours, 0, harness.Patience)
 	since := time.Now()
 	if text, code := configured(lab, "--for", "annotation"); code != 0 || text != "" {
 		t.Errorf("again: exit code %d\n%s", code, text)
@@ -171,7 +171,7 @@ func TestConfiguredLetsGoThePodsOfItsNode(t *testing.T) {
 	if text, code := configured(lab, "--for", "file:"+file); code != 0 {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
-	ends(t, byFile, 0, 5*time.Second)
+	ends(t, byFile, 0, harness.Patience)
 	boot, _ := os.ReadFile(lab.Host.Root + "/proc/sys/kernel/random/boot_id")
 	if text, err := os.ReadFile(file); err != nil || string(text) != string(boot) {
 		t.Errorf("the file says %q, %v; this is boot %q", text, err, boot)
@@ -179,7 +179,7 @@ func TestConfiguredLetsGoThePodsOfItsNode(t *testing.T) {
 	if text, code := configured(lab, "--for", "annotation", "--selector", "app=sriov-device-plugin"); code != 0 {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
-	ends(t, theirs, 0, 5*time.Second)
+	ends(t, theirs, 0, harness.Patience)
 }
 
 // Turns red when SIGTERM does not end the wait as a shell says it, or when what is not permitted is not said with its remedy.
@@ -201,7 +201,7 @@ func TestTheInitContainerSaysWhatItIsNotAllowed(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 	grantOnPods(lab, "get", "patch") // not watch
-	waitUntil(t, "the pod waits", time.Minute, func() bool { return strings.Contains(process.Log(), "waits until this node is configured") })
+	waitUntil(t, "the pod waits", harness.Patience, func() bool { return strings.Contains(process.Log(), "waits until this node is configured") })
 	process.Signal(syscall.SIGTERM)
 	ends(t, process, 143, starting)
 }
@@ -235,7 +235,7 @@ func TestAfterARebootNoPodStartsBeforeItsNodeIsConfigured(t *testing.T) {
 	// A restart in the same boot takes nothing away, whatever became of the file.
 	must(t, os.Remove(file))
 	at := lab.Server.Revision(t)
-	daemon.Term(10 * time.Second)
+	daemon.Term(harness.Patience)
 	daemon = lab.Run(flags...)
 	waitRegistered(daemon, 1)
 	daemon.WaitLog(starting, "waits until this node is configured", "decided")

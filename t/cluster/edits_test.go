@@ -18,7 +18,7 @@ import (
 )
 
 // What was withdrawn and is free comes back within this time.
-const returning = 2 * time.Minute
+const returning = harness.Patience
 
 // What these hosts have, and how their policies offer it.
 var (
@@ -214,7 +214,7 @@ func (e *editor) see(now offers) {
 		isOther := func(name string) bool { return !slices.Contains(left, name) }
 		return exposed.Complete() && !slices.ContainsFunc(names, isOther) && len(e.able.left(names, nil, shared)) == len(names)
 	}
-	for deadline := time.Now().Add(starting); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := harness.Limit(); ; time.Sleep(20 * time.Millisecond) {
 		exposed, sriov := e.Exposed.Now(), e.History.Now()
 		if isSeen(exposed) && (now.sriov == nil || sriov.Offers(now.sriov...)) {
 			break
@@ -231,7 +231,7 @@ func (e *editor) see(now offers) {
 // before is held because its claim stands, and no longer because nobody knows.
 func listed(e *editor) {
 	e.T.Helper()
-	for deadline := time.Now().Add(returning); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := harness.Limit(); ; time.Sleep(100 * time.Millisecond) {
 		lists := e.Server.Audit.Requests(e.T, func(r harness.Request) bool {
 			uri, err := url.Parse(r.URI)
 			return err == nil && r.User.Username == e.User.Name && r.Ref.Resource == "resourceclaims" && r.Verb == "list" &&

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	events "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,7 +30,7 @@ func TestAProblemOfAPolicyIsAnEventOfIt(t *testing.T) {
 		}
 		return all.Items
 	}
-	waitUntil(t, "an Event of the policy", 90*time.Second, func() bool { return len(told()) > 0 })
+	waitUntil(t, "an Event of the policy", harness.Patience, func() bool { return len(told()) > 0 })
 	first := told()
 	if len(first) != 1 || first[0].Reason != "PolicyNotUsedAsWritten" || first[0].Regarding.UID != policy.GetUID() ||
 		!strings.Contains(first[0].Note, "nonsense") || first[0].ReportingInstance != lab.Node {
@@ -39,7 +38,7 @@ func TestAProblemOfAPolicyIsAnEventOfIt(t *testing.T) {
 	}
 	daemon.Term(starting)
 	lab.Run()
-	waitUntil(t, "after a restart it is a series", 90*time.Second, func() bool {
+	waitUntil(t, "after a restart it is a series", harness.Patience, func() bool {
 		all := told()
 		return len(all) == 1 && all[0].Series != nil && all[0].Series.Count == 2
 	})

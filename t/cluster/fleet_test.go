@@ -157,13 +157,13 @@ func TestADaemonThatIsGoneIsSeen(t *testing.T) {
 		return lease
 	}
 	for _, lab := range []*harness.Lab{dead, alive} {
-		waitUntil(t, "a Lease", 30*time.Second, func() bool { return leases(lab) != nil })
+		waitUntil(t, "a Lease", harness.Patience, func() bool { return leases(lab) != nil })
 		if owners := leases(lab).OwnerReferences; len(owners) != 1 || owners[0].Kind != "Node" || string(owners[0].UID) != lab.NodeUID {
 			t.Errorf("owners: %+v", owners)
 		}
 	}
 	summed := aggregate(t, summer(t, dead), dead.Namespace, "a")
-	waitUntil(t, "aggregate is elected", 60*time.Second, func() bool { return summed.hasLooked(t) })
+	waitUntil(t, "aggregate is elected", harness.Patience, func() bool { return summed.hasLooked(t) })
 	waitReport(t, dead, "a report", func(*nodeReport) bool { return true })
 	silent := func(lab *harness.Lab) bool {
 		text, code := asKubectlPlugin(t, kubeconfig, "nodes", "--namespace", lab.Namespace, "-o", "json")
@@ -188,9 +188,9 @@ func TestADaemonThatIsGoneIsSeen(t *testing.T) {
 		t.Error("a daemon that has just renewed its Lease is silent")
 	}
 	daemon.Kill()
-	waitUntil(t, "the daemon is silent", 2*time.Minute, func() bool { return silent(dead) })
-	waitUntil(t, "aggregate has seen it", 30*time.Second, func() bool { return summed.counts(t, "sliced_aggregate_silent_nodes") == 1 })
-	waitUntil(t, "its report is marked", 30*time.Second, func() bool {
+	waitUntil(t, "the daemon is silent", harness.Patience, func() bool { return silent(dead) })
+	waitUntil(t, "aggregate has seen it", harness.Patience, func() bool { return summed.counts(t, "sliced_aggregate_silent_nodes") == 1 })
+	waitUntil(t, "its report is marked", harness.Patience, func() bool {
 		object, err := dead.Server.Dynamic.Resource(harness.Reports).Get(context.Background(), dead.Node, metav1.GetOptions{})
 		since, _, _ := unstructured.NestedString(object.Object, "status", "silentSince")
 		return err == nil && since != ""
@@ -199,8 +199,8 @@ func TestADaemonThatIsGoneIsSeen(t *testing.T) {
 		t.Error("a daemon that lives is silent")
 	}
 	dead.Run()
-	waitUntil(t, "it is back", 30*time.Second, func() bool { return !silent(dead) })
-	waitUntil(t, "its report is not marked any more", 60*time.Second, func() bool {
+	waitUntil(t, "it is back", harness.Patience, func() bool { return !silent(dead) })
+	waitUntil(t, "its report is not marked any more", harness.Patience, func() bool {
 		object, err := dead.Server.Dynamic.Resource(harness.Reports).Get(context.Background(), dead.Node, metav1.GetOptions{})
 		_, is, _ := unstructured.NestedString(object.Object, "status", "silentSince")
 		return err == nil && !is

@@ -35,17 +35,17 @@ func TestHarnessJudgesAHandMadeSlice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lab.History.WaitOffers(t, before, 5*time.Second)
+	lab.History.WaitOffers(t, before, harness.Patience)
 
 	shared.Server.NewPod(t, lab.Namespace, "p", lab.Node, 1)
-	shared.Server.Unschedulable(t, lab.Namespace, "p", 20*time.Second)
+	shared.Server.Unschedulable(t, lab.Namespace, "p", harness.Patience)
 	before = shared.Server.Revision(t)
 	made.Spec.Devices = []resource.Device{{Name: "a"}}
 	if made, err = client.Update(ctx, made, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	lab.History.WaitOffers(t, before, 5*time.Second, "a")
-	results := shared.Server.WaitScheduled(t, lab.Namespace, "p", 20*time.Second)
+	lab.History.WaitOffers(t, before, harness.Patience, "a")
+	results := shared.Server.WaitScheduled(t, lab.Namespace, "p", harness.Patience)
 	if len(results) != 1 || results[0].Device != "a" || results[0].Pool != lab.Node {
 		t.Fatalf("allocated %+v", results)
 	}
@@ -54,7 +54,7 @@ func TestHarnessJudgesAHandMadeSlice(t *testing.T) {
 	if err := client.Delete(ctx, made.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	lab.History.Wait(t, "no slice", before, 5*time.Second, func(s harness.PoolState) bool { return len(s.Slices) == 0 })
+	lab.History.Wait(t, "no slice", before, harness.Patience, func(s harness.PoolState) bool { return len(s.Slices) == 0 })
 	if n := len(lab.History.States(t, 0)); n != 4 { // nothing, empty, one device, nothing
 		t.Errorf("the history has %d states", n)
 	}

@@ -293,7 +293,7 @@ func TestEndsWhenWhatIsBegunIsDone(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		v.daemon.Term(30 * time.Second)
+		v.daemon.Term(harness.Patience)
 	}()
 	v.daemon.WaitSaid(promptly, "ends when what is being prepared is done", 1)
 	next := v.Run(v.root.Flags()...)
@@ -325,7 +325,7 @@ func TestEndedByChance(t *testing.T) {
 		if isKill {
 			v.daemon.Kill()
 		} else {
-			v.daemon.Term(30 * time.Second)
+			v.daemon.Term(harness.Patience)
 		}
 		v.daemon = v.Run(v.root.Flags()...)
 		waitRegistered(v.daemon, 1)

@@ -52,7 +52,7 @@ func (r rude) speak() (net.Conn, *http2.Framer) {
 	if connection == nil {
 		return nil, nil
 	}
-	connection.SetDeadline(time.Now().Add(20 * time.Second))
+	connection.SetDeadline(harness.Limit())
 	io.WriteString(connection, http2.ClientPreface)
 	framer := http2.NewFramer(connection, connection)
 	framer.SetMaxReadFrameSize(1 << 24)
@@ -156,7 +156,7 @@ var rudenesses = map[string]func(r rude){
 				message[i] = byte(random.UintN(256))
 			}
 			var answer []byte
-			err := client.Invoke(within(r.t, 20*time.Second), prepareMethod, &message, &answer, grpc.ForceCodec(raw{}))
+			err := client.Invoke(harness.Patient(r.t), prepareMethod, &message, &answer, grpc.ForceCodec(raw{}))
 			switch status.Code(err) {
 			case codes.OK, codes.InvalidArgument, codes.ResourceExhausted, codes.Internal:
 			default:
@@ -175,7 +175,7 @@ var rudenesses = map[string]func(r rude){
 		}
 	},
 	"another protocol": func(r rude) {
-		client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		client := http.Client{Timeout: harness.UntilLimit(), Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 			return net.Dial("unix", r.path)
 		}}}
 		defer client.CloseIdleConnections()
@@ -274,7 +274,7 @@ func TestRudeClients(t *testing.T) {
 		v.judgeRuns(pod, "a thousand connections")
 		end()
 		waitUntil(t, "a new client is served", promptly, func() bool {
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // then another client tries
 			defer cancel()
 			_, err := registration.NewRegistrationClient(dial(t, path)).GetInfo(ctx, &registration.InfoRequest{})
 			return err == nil || status.Code(err) == codes.Unimplemented

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	resource "k8s.io/api/resource/v1"
 
@@ -66,7 +65,7 @@ func TestUpgradeWithRunningPods(t *testing.T) {
 	v.newPod("during")
 	waitRunningIn(t, v.Lab, v.manifest.Namespace, "during")
 	old := bothDrivers(v.root)
-	v.daemon.Term(30 * time.Second)
+	v.daemon.Term(harness.Patience)
 	waitRegistered(beside, 1)
 	onlyLiving(t, v.root, old)
 	v.newPod("after")
@@ -156,7 +155,7 @@ func (v *victim) write(path, text string) {
 func TestUpgradeFromThePeer(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
-	v.daemon.Term(30 * time.Second) // its slices stay: the peer's look like them
+	v.daemon.Term(harness.Patience) // its slices stay: the peer's look like them
 	peer := v.root.RunOtherDriver(harness.Driver, v.writePeers)
 	v.newPod("theirs")
 	waitRunningIn(t, v.Lab, v.manifest.Namespace, "theirs")

@@ -283,7 +283,7 @@ func heldBack(t *testing.T) (found []fact) {
 	asked := []string{"counters", "devices that are allocated several times", "list attributes"}
 	taken := regexp.MustCompile(`the API server takes (no )?(` + strings.Join(asked, "|") + `)\b`)
 	said := map[string]string{}
-	for deadline := time.Now().Add(starting); len(said) < len(asked); time.Sleep(50 * time.Millisecond) {
+	for deadline := harness.Limit(); len(said) < len(asked); time.Sleep(50 * time.Millisecond) {
 		for _, match := range taken.FindAllStringSubmatch(daemon.Log(), -1) {
 			said[match[2]] = map[string]string{"": "yes", "no ": "no"}[match[1]]
 		}
@@ -296,7 +296,7 @@ func heldBack(t *testing.T) (found []fact) {
 	}
 	// Where nobody counts, nothing that excludes another is offered before claims have shown all of it free.
 	vf0 := harness.VFAddress("0000:03:00.0", 0)
-	for deadline := time.Now().Add(returning); outcome(t, lab, vf0, "vf") != "yes" && time.Now().Before(deadline); {
+	for deadline := harness.Limit(); outcome(t, lab, vf0, "vf") != "yes" && time.Now().Before(deadline); {
 		time.Sleep(500 * time.Millisecond)
 	}
 	for _, of := range [][2]string{{"0000:03:00.0", "pf"}, {"0000:03:00.0", "macvlan"}, {vf0, "vf"}} {

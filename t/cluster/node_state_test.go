@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	rbac "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -81,7 +80,7 @@ func TestNodeStateHoldsBack(t *testing.T) {
 	lab.History.WaitOffers(t, 0, starting, others...)
 	explained := func(words string) {
 		t.Helper()
-		waitUntil(t, "explain says "+words, 30*time.Second, func() bool {
+		waitUntil(t, "explain says "+words, harness.Patience, func() bool {
 			out, _, _ := lab.Command("explain", "--node-state-namespace", lab.Namespace)
 			return strings.Contains(out, words)
 		})
@@ -133,7 +132,7 @@ func TestANodeStateIsASign(t *testing.T) {
 	lab.History.WaitOffers(t, 0, starting)
 	said := func(words string) {
 		t.Helper()
-		waitUntil(t, "wait-for-config says "+words, 30*time.Second, func() bool { return strings.Contains(waiting.Log(), words) })
+		waitUntil(t, "wait-for-config says "+words, harness.Patience, func() bool { return strings.Contains(waiting.Log(), words) })
 		if waiting.Exited() {
 			t.Fatalf("it ended, exit code %d", waiting.ExitCode())
 		}

@@ -36,18 +36,12 @@ func dial(t testing.TB, path string) *grpc.ClientConn {
 	return connection
 }
 
-func within(t testing.TB, limit time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 // waitUntil polls; what names what is waited for.
 func waitUntil(t testing.TB, what string, limit time.Duration, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(limit); !holds(); time.Sleep(50 * time.Millisecond) {
+	for deadline := harness.Limit(); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", limit, what)
+			t.Fatalf("waited until the limit of the test program for: %s", what)
 		}
 	}
 }
@@ -72,17 +66,17 @@ func TestKubeletPluginSpeaksGRPC(t *testing.T) {
 	waitUntil(t, "the service's socket", starting, func() bool { return answers(root.Service(harness.Driver)) })
 	connection := dial(t, root.Service(harness.Driver))
 	plugin := dra.NewDRAPluginClient(connection)
-	answer, err := plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{Claims: []*dra.Claim{
+	answer, err := plugin.NodePrepareResources(harness.Patient(t), &dra.NodePrepareResourcesRequest{Claims: []*dra.Claim{
 		draClaim("ns", "a", "u1"), draClaim("ns", "b", "u2")}})
 	if err != nil || len(answer.Claims) != 2 || answer.Claims["u2"].GetError() != "ResourceClaim ns/b: it is gone" {
 		t.Errorf("prepare: %v %v", answer, err)
 	}
-	back, err := plugin.NodeUnprepareResources(within(t, 10*time.Second), &dra.NodeUnprepareResourcesRequest{Claims: []*dra.Claim{
+	back, err := plugin.NodeUnprepareResources(harness.Patient(t), &dra.NodeUnprepareResourcesRequest{Claims: []*dra.Claim{
 		draClaim("ns", "a", "u1")}})
 	if err != nil || len(back.Claims) != 1 || back.Claims["u1"].GetError() != "" {
 		t.Errorf("unprepare: %v %v", back, err)
 	}
-	answer, err = plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{Claims: []*dra.Claim{
+	answer, err = plugin.NodePrepareResources(harness.Patient(t), &dra.NodePrepareResourcesRequest{Claims: []*dra.Claim{
 		draClaim("ns", "ä%", ""), draClaim("ns", "b", "u2")}})
 	if err != nil || len(answer.Claims) != 2 || answer.Claims["u2"].GetError() != "ResourceClaim ns/b: it is gone" ||
 		answer.Claims[""].GetError() != `claims[0].uid: "" is no UID` {
@@ -94,16 +88,16 @@ func TestKubeletPluginSpeaksGRPC(t *testing.T) {
 		says string
 	}{
 		"an unknown method": {func() error {
-			return connection.Invoke(within(t, 10*time.Second), "/k8s.io.kubelet.pkg.apis.dra.v1alpha3.Node/100%",
+			return connection.Invoke(harness.Patient(t), "/k8s.io.kubelet.pkg.apis.dra.v1alpha3.Node/100%",
 				&dra.NodePrepareResourcesRequest{}, &dra.NodePrepareResourcesResponse{})
 		}, codes.Unimplemented, "there is no method /k8s.io.kubelet.pkg.apis.dra.v1alpha3.Node/100%"},
 		"gzip": {func() error {
-			_, err := plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{
+			_, err := plugin.NodePrepareResources(harness.Patient(t), &dra.NodePrepareResourcesRequest{
 				Claims: []*dra.Claim{draClaim("ns", "a", "u1")}}, grpc.UseCompressor(gzip.Name))
 			return err
 		}, codes.Unimplemented, `grpc-encoding "gzip" is not understood`},
 		"2 MiB": {func() error {
-			_, err := plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{
+			_, err := plugin.NodePrepareResources(harness.Patient(t), &dra.NodePrepareResourcesRequest{
 				Claims: []*dra.Claim{draClaim("ns", strings.Repeat("x", 2<<20), "u")}})
 			return err
 		}, codes.ResourceExhausted, "at most 1048576 are taken"},
@@ -134,7 +128,7 @@ func TestKubeletPluginPrepares(t *testing.T) {
 	uid := string(claim.UID)
 	named := []*dra.Claim{draClaim(claim.Namespace, claim.Name, uid)}
 	prepare := func() *dra.NodePrepareResourceResponse {
-		answer, err := plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{Claims: named})
+		answer, err := plugin.NodePrepareResources(harness.Patient(t), &dra.NodePrepareResourcesRequest{Claims: named})
 		if err != nil || answer.Claims[uid].GetError() != "" {
 			t.Fatalf("%v: %v", err, answer)
 		}
@@ -164,10 +158,10 @@ func TestKubeletPluginPrepares(t *testing.T) {
 	lab.Run(root.Flags()...)
 	waitUntil(t, "the service's socket again", starting, func() bool { return answers(root.Service(harness.Driver)) })
 	waitUntil(t, "the same answer", starting, func() bool {
-		answer, err := plugin.NodePrepareResources(within(t, 10*time.Second), &dra.NodePrepareResourcesRequest{Claims: named})
+		answer, err := plugin.NodePrepareResources(harness.Patient(t), &dra.NodePrepareResourcesRequest{Claims: named})
 		return err == nil && same(answer.Claims[uid], first)
 	})
-	back, err := plugin.NodeUnprepareResources(within(t, 10*time.Second), &dra.NodeUnprepareResourcesRequest{Claims: named})
+	back, err := plugin.NodeUnprepareResources(harness.Patient(t), &dra.NodeUnprepareResourcesRequest{Claims: named})
 	if err != nil || back.Claims[uid].GetError() != "" || len(files()) != 0 {
 		t.Errorf("unprepare: %v %v, files %v", back, err, files())
 	}
@@ -182,7 +176,7 @@ func same(one, other *dra.NodePrepareResourceResponse) bool {
 
 // The first VF loses its driver and then its function; the watch hears of both.
 func judgeHealth(t *testing.T, lab *harness.Lab, client health.DRAResourceHealthClient) {
-	watch, err := client.NodeWatchResources(within(t, time.Minute), &health.NodeWatchResourcesRequest{})
+	watch, err := client.NodeWatchResources(harness.Patient(t), &health.NodeWatchResourcesRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +219,7 @@ func TestGetInfoWhileDeciding(t *testing.T) {
 	apply(0)
 	root := lab.NewKubeletRoot()
 	lab.Run(root.Flags()...)
-	lab.History.WaitOffers(t, 0, time.Minute, vfs(pfs[0], 0, 4)...)
+	lab.History.WaitOffers(t, 0, harness.Patience, vfs(pfs[0], 0, 4)...)
 	waitUntil(t, "the registration's socket", starting, func() bool { return answers(root.Registration(harness.Driver)) })
 	slowest := time.Duration(0)
 	for i := range 6 {
@@ -233,7 +227,7 @@ func TestGetInfoWhileDeciding(t *testing.T) {
 		for range 30 {
 			began := time.Now()
 			connection := dial(t, root.Registration(harness.Driver))
-			info, err := registration.NewRegistrationClient(connection).GetInfo(within(t, time.Second), &registration.InfoRequest{})
+			info, err := registration.NewRegistrationClient(connection).GetInfo(harness.Patient(t), &registration.InfoRequest{})
 			if err != nil {
 				t.Fatalf("edit %d: %v after %v", i, err, time.Since(began))
 			}
@@ -243,7 +237,7 @@ func TestGetInfoWhileDeciding(t *testing.T) {
 			slowest = max(slowest, time.Since(began))
 			connection.Close()
 		}
-		all(lab, edited, time.Minute, attr+"resourceName", fmt.Sprintf("n%d", i+1), vfs(pfs[0], 0, 4)...)
+		all(lab, edited, harness.Patience, attr+"resourceName", fmt.Sprintf("n%d", i+1), vfs(pfs[0], 0, 4)...)
 	}
 	t.Logf("the slowest GetInfo of 180 took %v", slowest)
 }

@@ -300,7 +300,7 @@ func waitAllRun(t *testing.T, manifest *harness.Manifest, rows map[string]podRow
 		want += row.pods
 	}
 	var pods []core.Pod
-	for deadline := time.Now().Add(promptly); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := harness.Limit(); ; time.Sleep(50 * time.Millisecond) {
 		pods = manifest.Pods()
 		ready := 0
 		for _, pod := range pods {

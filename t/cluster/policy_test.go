@@ -20,8 +20,8 @@ import (
 const (
 	// Bounds on waiting, far below the sync interval (5 min) and far above what a busy machine takes. How soon a state is
 	// reached is ./dev bench's to say, and the stepped tests'.
-	starting = 90 * time.Second // of a daemon
-	promptly = 60 * time.Second // of a consequence
+	starting = harness.Patience // for a daemon
+	promptly = harness.Patience // for a consequence
 	attr     = harness.Driver + "/"
 )
 
@@ -62,11 +62,11 @@ func TestPolicyToPod(t *testing.T) {
 	lab.Run()
 	lab.History.WaitOffers(t, 0, starting)
 	shared.Server.NewPod(t, lab.Namespace, "p", lab.Node, 2)
-	shared.Server.Unschedulable(t, lab.Namespace, "p", 20*time.Second)
+	shared.Server.Unschedulable(t, lab.Namespace, "p", harness.Patience)
 
 	rv := lab.Apply("vfs", harness.Config("intel", harness.PFNames("ens1f0")))
 	state := lab.History.WaitOffers(t, rv, promptly, vfs(pf0, 0, 4)...)
-	results := shared.Server.WaitScheduled(t, lab.Namespace, "p", 30*time.Second)
+	results := shared.Server.WaitScheduled(t, lab.Namespace, "p", harness.Patience)
 	if len(results) != 2 || results[0].Device == results[1].Device {
 		t.Fatalf("allocated %+v", results)
 	}
@@ -307,11 +307,11 @@ func TestPodKeepsItsAllocation(t *testing.T) {
 	lab.Run()
 	lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...)
 	shared.Server.NewPod(t, lab.Namespace, "old", lab.Node, 1)
-	before := shared.Server.WaitScheduled(t, lab.Namespace, "old", 30*time.Second)
+	before := shared.Server.WaitScheduled(t, lab.Namespace, "old", harness.Patience)
 	rv := shared.Server.Delete(t, harness.Policies, lab.Namespace, "p")
 	lab.History.WaitOffers(t, rv, promptly)
 	shared.Server.NewPod(t, lab.Namespace, "new", lab.Node, 1)
-	shared.Server.Unschedulable(t, lab.Namespace, "new", 20*time.Second)
+	shared.Server.Unschedulable(t, lab.Namespace, "new", harness.Patience)
 	claim := shared.Server.Claim(t, lab.Namespace, "old")
 	if claim == nil || claim.Status.Allocation == nil ||
 		claim.Status.Allocation.Devices.Results[0].Device != before[0].Device {
@@ -369,5 +369,5 @@ func TestRefusedAttributeUnderThePeersCRDs(t *testing.T) {
 		t.Errorf("a version that is none was published: %+v", device.Attributes)
 	}
 	// What is refused, and what the served CRD prunes.
-	daemon.WaitLog(10*time.Second, "example.com/long", "example.com/odd", "numaNodes", "resourceName", "priority")
+	daemon.WaitLog(harness.Patience, "example.com/long", "example.com/odd", "numaNodes", "resourceName", "priority")
 }

@@ -46,7 +46,7 @@ func many() (pfs []harness.PF, names []string) {
 // awake waits until a daemon started after since has its watches of policies, node and slices open.
 func awake(t *testing.T, server *harness.APIServer, u harness.User, since time.Time) {
 	t.Helper()
-	for deadline := time.Now().Add(starting); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := harness.Limit(); ; time.Sleep(50 * time.Millisecond) {
 		open := map[string]bool{}
 		for _, r := range server.Audit.Of(t, u, since) {
 			if r.Verb == "watch" && r.Answer.Code < 300 {
@@ -66,7 +66,7 @@ func awake(t *testing.T, server *harness.APIServer, u harness.User, since time.T
 // would have written before the last of them is before it: it does one thing after the other.
 func written(t *testing.T, lab *harness.Lab, since time.Time, writes int) []harness.Request {
 	t.Helper()
-	for deadline := time.Now().Add(starting); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := harness.Limit(); ; time.Sleep(50 * time.Millisecond) {
 		if got := shared.Server.Audit.Writes(t, lab.User, since); len(got) >= writes {
 			return shared.Server.Audit.Of(t, lab.User, since)
 		} else if time.Now().After(deadline) {
@@ -109,7 +109,7 @@ func TestRestartWith300VFsWritesNothing(t *testing.T) {
 		}
 	}
 	shared.Server.NewPod(t, lab.Namespace, "p", lab.Node, 8)
-	if results := shared.Server.WaitScheduled(t, lab.Namespace, "p", 30*time.Second); len(results) != 8 {
+	if results := shared.Server.WaitScheduled(t, lab.Namespace, "p", harness.Patience); len(results) != 8 {
 		t.Errorf("allocated %+v", results)
 	}
 	published := shared.Server.Revision(t)
@@ -224,11 +224,11 @@ func TestHostChanges(t *testing.T) {
 		t.Helper()
 		before, since := shared.Server.Revision(t), time.Now()
 		act()
-		took = time.Since(since)
-		lab.History.WaitOffers(t, before, 3*time.Second, want...)
-		return len(shared.Server.Audit.Writes(t, lab.User, since)), took
+		lab.History.WaitOffers(t, before, promptly, want...)
+		return len(shared.Server.Audit.Writes(t, lab.User, since)), time.Since(since)
 	}
-	// What comes waits until 100 ms were quiet, what goes does not wait, but 50 ms of it go together.
+	// What comes waits until 100 ms were quiet, what goes does not wait, but 50 ms of it go together. On a slow machine the events
+	// arrive further apart, and the whole takes longer.
 	writes, took := change(func() { host.SetVFs(address, 64) }, vfs(pf0, 0, 64)...)
 	if writes > 2+int(took/(100*time.Millisecond)) {
 		t.Errorf("60 VFs that came within %v wrote %d times", took, writes)
@@ -340,7 +340,7 @@ func TestConflictingWrites(t *testing.T) {
 		t.Fatal("no write met a conflict: the provocation does not provoke")
 	}
 	last = lab.Apply("p", harness.Config("last", harness.PFNames("ens2f0")))
-	lab.History.WaitOffers(t, last, 5*time.Second, vfs(pf1, 0, 2)...)
+	lab.History.WaitOffers(t, last, harness.Patience, vfs(pf1, 0, 2)...)
 	lab.History.NeverEmpty(t, state.RV)
 }
 
@@ -456,7 +456,7 @@ func TestTwoDaemons(t *testing.T) {
 		t.Errorf("the take-over wrote:\n%s", describe(writes))
 	}
 	rv = lab.Apply("p", harness.Config("", harness.PFNames("ens1f0", "ens2f0")))
-	lab.History.WaitOffers(t, rv, 10*time.Second, join(vfs(pf0, 0, 4), vfs(pf1, 0, 2))...)
+	lab.History.WaitOffers(t, rv, harness.Patience, join(vfs(pf0, 0, 4), vfs(pf1, 0, 2))...)
 	if writes := shared.Server.Audit.Writes(t, firstUser, killed); len(writes) != 0 {
 		t.Errorf("the dead daemon wrote:\n%s", describe(writes))
 	}
@@ -475,11 +475,11 @@ func TestNodeRecreated(t *testing.T) {
 	if err := shared.Server.Client.CoreV1().Nodes().Delete(ctx, lab.Node, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	lab.History.Wait(t, "slices collected with their Node", before, 30*time.Second,
+	lab.History.Wait(t, "slices collected with their Node", before, harness.Patience,
 		func(s harness.PoolState) bool { return len(s.Slices) == 0 })
 	before = shared.Server.Revision(t)
 	node := shared.Server.NewNode(t, lab.Node, nil)
-	state := lab.History.WaitOffers(t, before, 10*time.Second, vfs(pf0, 0, 4)...)
+	state := lab.History.WaitOffers(t, before, harness.Patience, vfs(pf0, 0, 4)...)
 	for name, s := range state.Slices {
 		if len(s.OwnerReferences) != 1 || s.OwnerReferences[0].UID != node.UID {
 			t.Errorf("%s belongs to %+v, the Node is %s", name, s.OwnerReferences, node.UID)
@@ -574,7 +574,7 @@ func TestWhatOthersWriteStays(t *testing.T) {
 	if err := resourceSlices(shared.Server).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	lab.History.Wait(t, "the held slice empty, its devices in another", before, 10*time.Second, func(now harness.PoolState) bool {
+	lab.History.Wait(t, "the held slice empty, its devices in another", before, harness.Patience, func(now harness.PoolState) bool {
 		held := now.Slices[name]
 		return held != nil && held.DeletionTimestamp != nil && len(held.Spec.Devices) == 0 && now.Offers(vfs(pf0, 0, 4)...)
 	})
@@ -588,7 +588,7 @@ func TestWhatOthersWriteStays(t *testing.T) {
 	if _, err := resourceSlices(shared.Server).Update(ctx, s, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	lab.History.Wait(t, "the held slice gone, the pool as it was", quiet, 10*time.Second, func(now harness.PoolState) bool {
+	lab.History.Wait(t, "the held slice gone, the pool as it was", quiet, harness.Patience, func(now harness.PoolState) bool {
 		return now.Slices[name] == nil && now.Offers(vfs(pf0, 0, 3)...)
 	})
 	restarted.Term(promptly)

@@ -16,7 +16,7 @@ import (
 )
 
 // How long the scheduler may take for a pod: its own second of waiting, on a machine that runs other tests beside it.
-const scheduling = 30 * time.Second
+const scheduling = harness.Patience
 
 // ask is one way to claim devices, and what has to come of it.
 type ask struct {
@@ -155,7 +155,7 @@ func (d *desk) remove(pods ...string) {
 
 func (d *desk) settle() {
 	d.T.Helper()
-	for deadline := time.Now().Add(d.within); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := harness.Limit(); ; time.Sleep(50 * time.Millisecond) {
 		held := d.check()
 		waiting := ""
 		for pod, kind := range d.kind {

@@ -209,7 +209,7 @@ func TestAdmissionNamesUnknownFields(t *testing.T) {
 		"exclusiv":     exposure(M{"supportedCNIPlugins": L{M{"name": "sriov"}, M{"name": "b", "exclusiv": true}}}),
 	}
 	// A new admission policy takes a moment until it is enforced: the first refusal shows that it is.
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := harness.Limit()
 	for ; create(bad["nodeselector"]) == nil || create(bad["attribute"]) == nil || create(bad["priorty"]) == nil; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing is refused")

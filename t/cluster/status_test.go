@@ -21,7 +21,7 @@ import (
 // page is what a daemon answers at its address, and how.
 func page(t *testing.T, address, path string) (int, string) {
 	t.Helper()
-	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: harness.UntilLimit(), Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Get("http://" + address + path)
 	if err != nil {
 		return 0, err.Error()
@@ -65,7 +65,7 @@ func askStatus(t *testing.T, directory string, more ...string) (string, int) {
 // readyWithin polls /readyz until it has that answer, and returns the body.
 func readyWithin(t *testing.T, address string, wanted int, within time.Duration) string {
 	t.Helper()
-	for deadline := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := harness.Limit(); ; time.Sleep(50 * time.Millisecond) {
 		code, body := page(t, address, "/readyz")
 		if code == wanted {
 			return body
@@ -204,7 +204,7 @@ func (o *observed) judgeStandby(t *testing.T) {
 	second := o.Run("--runtime-directory", o.directory, "--pod-uid", "pod-2")
 	second.WaitLog(starting, "another instance is active")
 	var text string
-	for deadline := time.Now().Add(starting); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := harness.Limit(); ; time.Sleep(50 * time.Millisecond) {
 		said, code := askStatus(t, o.directory, "--pod-uid", "pod-2", "readyz")
 		text = said
 		if code == 0 {
@@ -226,7 +226,7 @@ func (o *observed) judgeStandby(t *testing.T) {
 func (o *observed) judgeOutage(t *testing.T) {
 	t.Helper()
 	o.Server.Kill(t)
-	if body := readyWithin(t, o.address, http.StatusServiceUnavailable, time.Minute); !strings.Contains(body, "[-]api failed: unreachable") {
+	if body := readyWithin(t, o.address, http.StatusServiceUnavailable, harness.Patience); !strings.Contains(body, "[-]api failed: unreachable") {
 		t.Errorf("without API server: %s", body)
 	}
 	if code, body := page(t, o.address, "/livez"); code != http.StatusOK {

@@ -109,7 +109,7 @@ func TestWhyAPodWaits(t *testing.T) {
 	lab.Server.NewPod(t, lab.Namespace, "next", lab.Node, 2)
 	lab.Server.Unschedulable(t, lab.Namespace, "next", scheduling)
 	lab.Server.DeletePod(t, lab.Namespace, "holder-2")
-	for deadline := time.Now().Add(scheduling); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := harness.Limit(); ; time.Sleep(20 * time.Millisecond) {
 		text, code := asKubectlPlugin(t, kubeconfig, "why", "pod", "next", "-o", "json")
 		if code == 0 {
 			var out said

@@ -214,6 +214,6 @@ func (n *node) tellOfChart(t *testing.T) {
 			t.Logf("%s %s: %s", event.InvolvedObject.Name, event.Reason, event.Message)
 		}
 	}
-	log, _ := n.guest.Try("tail -n 60 /var/log/pods/"+home+"_*/*/*.log", time.Minute)
+	log, _ := n.guest.Try("tail -n 60 /var/log/pods/"+home+"_*/*/*.log", harness.Patience)
 	t.Logf("the image's log:\n%s", log)
 }

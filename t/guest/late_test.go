@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	core "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -126,7 +125,7 @@ func (n *node) recordEvents(t *testing.T) {
 	n.guest.Run(t, "/opt/bin/ctr events >/run/events 2>&1 </dev/null &")
 	n.mark(t, "begun")
 	n.wait(t, "events are written down", func() bool {
-		out, status := n.guest.Try("cat /run/events", time.Minute)
+		out, status := n.guest.Try("cat /run/events", harness.Patience)
 		if status == 0 && out == "" {
 			n.guest.Run(t, "/opt/bin/ctr namespaces label begun at=last")
 		}

@@ -28,18 +28,18 @@ func (m *machine) run(script string) string {
 func (m *machine) until(what, script string) {
 	m.Helper()
 	said, status := "", 1
-	for deadline := time.Now().Add(patience); status != 0; time.Sleep(200 * time.Millisecond) {
+	for deadline := harness.Limit(); status != 0; time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			m.Fatalf("not within %v: %s: %s\n%s", patience, what, said, m.journal())
 		}
-		if said, status = m.guest.Try(script, time.Minute); status < 0 {
+		if said, status = m.guest.Try(script, harness.Patience); status < 0 {
 			m.Fatalf("%s: the guest does not answer: %s", what, said)
 		}
 	}
 }
 
 func (m *machine) journal() string {
-	text, _ := m.guest.Try(content+"; systemctl status sliced --no-pager -l; journalctl -u sliced --no-pager -n 40", time.Minute)
+	text, _ := m.guest.Try(content+"; systemctl status sliced --no-pager -l; journalctl -u sliced --no-pager -n 40", harness.Patience)
 	return text
 }
 
@@ -107,7 +107,7 @@ func testPackage(t *testing.T, disk, release string) {
 	}
 	t.Log(m.run("systemctl --version | head -n 1; uname -r; dpkg-deb -f /var/tmp/sliced.deb Version"))
 	m.run("dpkg -i /var/tmp/sliced.deb 2>&1")
-	if is, status := guest.Try("systemctl is-enabled sliced || systemctl is-active sliced", time.Minute); status == 0 {
+	if is, status := guest.Try("systemctl is-enabled sliced || systemctl is-active sliced", harness.Patience); status == 0 {
 		t.Errorf("installing has enabled or started it: %s", is)
 	}
 	m.run(`cd /etc/sliced && sed -i 's|^cluster: .*|cluster: dir:/etc/sliced/policies.d|; s|^#nodeName: .*|nodeName: machine|' config.yaml

@@ -22,7 +22,7 @@ import (
 const (
 	pf       = "0000:21:00.0"
 	count    = 3
-	patience = 3 * time.Minute
+	patience = harness.Patience
 )
 
 // node is the guest as a node of the control plane.
@@ -183,7 +183,7 @@ func (n *node) startKubelet(t *testing.T) {
 
 func (n *node) wait(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(200 * time.Millisecond) {
+	for deadline := harness.Limit(); !ok(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within %v: %s", patience, what)
 		}

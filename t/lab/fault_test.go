@@ -34,7 +34,7 @@ func TestKilledDuringChanges(t *testing.T) {
 		want := append(append([]string{}, constant...), vfs(pf0, count)...)
 		w.awake(change + 2)
 		// What the killed daemon had already written counts: after it the newest state is the right one.
-		for deadline := time.Now().Add(patience); !w.History.Now().Offers(want...) || w.History.Now().RV < rv; time.Sleep(50 * time.Millisecond) {
+		for deadline := harness.Limit(); !w.History.Now().Offers(want...) || w.History.Now().RV < rv; time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("change %d, %d VFs (seed %d): offered is %s", change, count, *seed, w.History.Now())
 			}
@@ -81,8 +81,9 @@ func TestUeventStorm(t *testing.T) {
 	if grown := after.peakKiB - before.peakKiB; grown > 4096 {
 		t.Errorf("memory grew by %d KiB", grown)
 	}
-	// A reading an event would take minutes here; a first decision is what one full reading costs.
-	if used, unit := after.cpu-before.cpu, before.cpu; used > 3*unit+30*time.Second {
+	// The start is one full reading. 20,000 readings of one interface would cost several hundred times as much, however slow the
+	// machine is.
+	if used, unit := after.cpu-before.cpu, before.cpu; used > 50*unit {
 		t.Errorf("the storm took %v of processor time; starting took %v", used, unit)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -93,7 +94,7 @@ func Boot(image, dir string, mebibytes int, more ...string) (*Guest, error) {
 }
 
 func (g *Guest) connect(agent, qmp string) error {
-	deadline := time.Now().Add(150 * time.Second)
+	deadline := harness.Limit()
 	dial := func(path string) (c net.Conn, err error) {
 		for time.Now().Before(deadline) && !g.process.Exited() {
 			if c, err = net.Dial("unix", path); err == nil {
@@ -133,17 +134,31 @@ func (g *Guest) Stop() {
 }
 
 // Try runs a shell script in the guest and returns its output and status; -1 when there was no answer in time, and the guest
-// is of no use any more.
+// is of no use any more. Without a limit (harness.Patience) it waits for as long as the guest's kernel does not say that it
+// stands still.
 func (g *Guest) Try(script string, within time.Duration) (string, int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.agent.SetDeadline(time.Now().Add(within))
+	end := harness.Limit()
+	if within < harness.Patience {
+		end = time.Now().Add(within)
+	}
+	g.agent.SetWriteDeadline(end)
 	if _, err := fmt.Fprintln(g.agent, base64.StdEncoding.EncodeToString([]byte(script))); err != nil {
 		return err.Error(), -1
 	}
-	line, err := g.answers.ReadString('\n')
-	if err != nil {
-		return err.Error(), -1
+	line, err := "", error(nil)
+	for {
+		g.agent.SetReadDeadline(minTime(end, time.Now().Add(90*time.Second)))
+		part := ""
+		part, err = g.answers.ReadString('\n')
+		line += part
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) || time.Now().After(end) || within >= harness.Patience && g.saysThatItStandsStill() {
+			return "waited for the guest to answer: " + err.Error(), -1
+		}
 	}
 	status, text, _ := strings.Cut(strings.TrimSpace(line), " ")
 	code, err := strconv.Atoi(status)
@@ -154,10 +169,23 @@ func (g *Guest) Try(script string, within time.Duration) (string, int) {
 	return strings.TrimRight(string(output), "\n"), code
 }
 
+func minTime(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// saysThatItStandsStill tells whether the kernel has said in this scenario that tasks wait for ever or a processor is stalled.
+func (g *Guest) saysThatItStandsStill() bool {
+	said := g.process.Log()[g.heard:]
+	return strings.Contains(said, "detected stall") || strings.Contains(said, " blocked for more than ")
+}
+
 // Run is Try for what must succeed.
 func (g *Guest) Run(t testing.TB, script string) string {
 	t.Helper()
-	out, status := g.Try(script, 90*time.Second)
+	out, status := g.Try(script, harness.Patience)
 	if status != 0 {
 		g.tellOfStandstill(t)
 		t.Fatalf("in the guest: %s\nended with %d: %s\nconsole:\n%s", script, status, out, g.process.LogTail(15))
@@ -231,8 +259,8 @@ func (g *Guest) command(name string, arguments map[string]any) (any, error) {
 			return nil, fmt.Errorf("QEMU refuses %s: %v", text, said["error"])
 		}
 		return said["return"], nil
-	case <-time.After(20 * time.Second):
-		return nil, fmt.Errorf("QEMU did not answer %s", text)
+	case <-time.After(harness.UntilLimit()):
+		return nil, fmt.Errorf("waited for QEMU to answer %s; console:\n%s", text, g.process.LogTail(15))
 	}
 }
 
@@ -250,7 +278,7 @@ func (g *Guest) Unplug(t testing.TB, id string) {
 	if _, err := g.command("device_del", map[string]any{"id": id}); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.After(60 * time.Second); ; {
+	for deadline := time.After(harness.UntilLimit()); ; {
 		select {
 		case gone := <-g.deleted:
 			if gone == id {

@@ -19,9 +19,10 @@ func TestVFsComeAndGo(t *testing.T) {
 	w := running(t)
 	for _, n := range []int{7, 3, 7} {
 		rv, since := w.now(), time.Now()
-		took := setVFs(t, pf0, n)
+		setVFs(t, pf0, n)
 		w.offers(rv, vfs(pf0, n))
 		w.grows(rv)
+		took := time.Since(since) // on a slow machine the events arrive further apart
 		w.writesAtMost(since, 1+int(math.Ceil(took.Seconds())), fmt.Sprintf("%d VFs in %v", n, took))
 
 		rv = w.now()
@@ -71,11 +72,11 @@ func plug(t testing.TB, id, slot string) string {
 			guest.command("device_del", M{"id": id})
 		}
 	})
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	for deadline := harness.Limit(); time.Now().Before(deadline); {
 		for _, line := range strings.Fields(guest.Run(t, list)) {
 			if !strings.Contains(before, line) {
 				address := strings.Split(line, "/")[5]
-				if _, status := guest.Try("udevadm settle --timeout=30; ls /sys/bus/pci/devices/"+address+"/net/*/ifindex", patience); status == 0 {
+				if _, status := guest.Try("udevadm settle --timeout=600; ls /sys/bus/pci/devices/"+address+"/net/*/ifindex", patience); status == 0 {
 					return address
 				}
 			}
@@ -115,7 +116,7 @@ func TestDriversAreRebound(t *testing.T) {
 	rv = w.now()
 	guest.Run(t, "cd /sys/bus/pci/devices/"+address+" && echo "+address+" >driver/unbind && echo >driver_override && echo "+address+" >/sys/bus/pci/drivers_probe")
 	w.History.Wait(t, name+" offered as kernel", rv, patience, func(s harness.PoolState) bool { return s.Offers(all...) && resourceOf(s) == "kernel" })
-	guest.Run(t, "udevadm settle --timeout=30")
+	guest.Run(t, "udevadm settle --timeout=600")
 	if found := discovered(t, address); found["driver"] != "igbvf" || found["netdev"] == nil {
 		t.Errorf("discovered: %v", found)
 	}
@@ -126,7 +127,7 @@ func TestDriversAreRebound(t *testing.T) {
 func TestWhatAProcessHasIsNotUnbound(t *testing.T) {
 	newWorld(t)
 	setVFs(t, pf0, 3)
-	guest.Run(t, "udevadm settle --timeout=30")
+	guest.Run(t, "udevadm settle --timeout=600")
 	address := vf(pf0, 1)
 	helper := func(order string) string {
 		return strings.TrimSpace(guest.Run(t, "sh -c 'sliced bind-helper $$ / "+order+" "+address+"=igbvf; true'"))
@@ -202,7 +203,7 @@ ip link set ens1 netns pod`)
 	guest.Run(t, `set -e
 ip -n pod link set eth0 netns 1
 ip -n pod link set ens1 netns 1
-udevadm settle --timeout=30`)
+udevadm settle --timeout=600`)
 	time.Sleep(2 * time.Second)
 	w.writesAtMost(since, 0, "interfaces that leave and return")
 	for _, s := range w.History.States(t, rv) {
@@ -215,7 +216,7 @@ udevadm settle --timeout=30`)
 // awake waits until the daemon of this run has made its first decision.
 func (w *world) awake(run int) {
 	w.t.Helper()
-	for deadline := time.Now().Add(patience); !strings.Contains(w.said(), "decided"); time.Sleep(100 * time.Millisecond) {
+	for deadline := harness.Limit(); !strings.Contains(w.said(), "decided"); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.t.Fatalf("daemon %d does not decide:\n%s", run, w.said())
 		}

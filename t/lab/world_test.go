@@ -23,7 +23,7 @@ type (
 // The PFs that are there at boot, and how long the emulated kernel may take for what it does.
 const (
 	pf0, pf1 = "0000:21:00.0", "0000:41:00.0"
-	patience = 60 * time.Second
+	patience = harness.Patience
 )
 
 // world is one scenario: a node, a user and a history on the control plane, a daemon in the guest.
@@ -75,7 +75,7 @@ func newWorld(t testing.TB) *world {
 			t.Logf("the daemon's log:\n%s", w.tail(60))
 			guest.tellOfStandstill(t)
 		}
-		guest.Try("killall -q -KILL sliced", 10*time.Second)
+		guest.Try("killall -q -KILL sliced", patience)
 	})
 	return w
 }

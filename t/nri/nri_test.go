@@ -19,8 +19,6 @@ import (
 	"github.com/containerd/nri/pkg/api"
 )
 
-const wait = 20 * time.Second
-
 // What the plugin's program has printed.
 type plugin struct {
 	t    *testing.T
@@ -65,7 +63,7 @@ func (p *plugin) expect(from int, pattern string) int {
 	p.t.Helper()
 	wanted := regexp.MustCompile(pattern)
 	late := false
-	timer := time.AfterFunc(wait, func() {
+	timer := time.AfterFunc(time.Until(limit()), func() {
 		p.lock.Lock()
 		late = true
 		p.more.Broadcast()
@@ -194,9 +192,9 @@ func TestPodFromRunToRemove(t *testing.T) {
 // plugin is called.
 func until(t *testing.T, what string, reached func() bool) {
 	t.Helper()
-	for end := time.Now().Add(wait); !reached(); time.Sleep(10 * time.Millisecond) {
+	for end := limit(); !reached(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("does not come: %s", what)
+			t.Fatalf("waited until the limit of the test program for: %s", what)
 		}
 	}
 }
@@ -221,7 +219,7 @@ func TestRefusalArrives(t *testing.T) {
 
 // A hook that does not come back refuses before the runtime's time is up: the pod does not start, and we are still there.
 func TestLateHookRefusesThePod(t *testing.T) {
-	adaptation.SetPluginRequestTimeout(time.Second)
+	adaptation.SetPluginRequestTimeout(10 * time.Second) // the plugin refuses somewhat earlier, on a slow machine too
 	defer adaptation.SetPluginRequestTimeout(adaptation.DefaultPluginRequestTimeout)
 	socket := socketIn(t)
 	r := startRuntime(t, socket, nil, nil)
@@ -243,7 +241,7 @@ func TestLateHookRefusesThePod(t *testing.T) {
 
 // A process that stands still is dropped by the runtime, which goes on. Once it runs again it knows, and is back.
 func TestPluginThatStandsStillIsDroppedAndComesBack(t *testing.T) {
-	adaptation.SetPluginRequestTimeout(300 * time.Millisecond)
+	adaptation.SetPluginRequestTimeout(3 * time.Second)
 	defer adaptation.SetPluginRequestTimeout(adaptation.DefaultPluginRequestTimeout)
 	socket := socketIn(t)
 	r := startRuntime(t, socket, nil, nil)

@@ -15,8 +15,6 @@ import (
 	"time"
 )
 
-const patience = 20 * time.Second
-
 // browser is a headless Chromium, spoken to by its DevTools protocol over a pipe.
 type browser struct {
 	to      *os.File
@@ -129,7 +127,7 @@ func (b *browser) call(t *testing.T, session, method string, params, into any) {
 		}
 	case <-b.gone:
 		t.Fatalf("%s: the browser has ended", method)
-	case <-time.After(patience):
+	case <-time.After(time.Until(limit())):
 		t.Fatalf("%s: the browser does not answer", method)
 	}
 }
@@ -201,9 +199,9 @@ func (tab *tab) is(expression string, wanted any) {
 
 func (tab *tab) until(expression string) {
 	tab.t.Helper()
-	for deadline := time.Now().Add(patience); tab.value(expression) != true; time.Sleep(30 * time.Millisecond) {
+	for deadline := limit(); tab.value(expression) != true; time.Sleep(30 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			tab.t.Fatalf("not so within %v: %s\n%v", patience, expression, tab.value("document.body.innerText.slice(0, 3000)"))
+			tab.t.Fatalf("waited until the limit of the test program for: %s\n%v", expression, tab.value("document.body.innerText.slice(0, 3000)"))
 		}
 	}
 }

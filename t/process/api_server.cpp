@@ -16,13 +16,12 @@
 #include "kube/json.h"
 #include "reactor/base/line_writer.h"
 #include "reactor/base/text.h"
+#include "t/fixture/patience.h"
 
 namespace sliced::process {
 namespace {
 
 using kube::Json;
-
-constexpr std::chrono::seconds kLongWhile{280};
 
 struct Request {
   std::string method, path, query, body;
@@ -309,7 +308,7 @@ void ApiServer::tell(const std::string& plural, const std::string& type, const s
       if (watch.plural == plural) return true;
     return false;
   };
-  state_->changed.wait_for(lock, kLongWhile, has_watch);
+  state_->changed.wait_for(lock, fixture::patience(), has_watch);
   auto told = kube::decode_json(object);
   if (!told) std::abort();
   Json meta = *told->find("metadata");
@@ -322,7 +321,7 @@ void ApiServer::tell(const std::string& plural, const std::string& type, const s
 
 bool ApiServer::wait_for_devices(const std::set<std::string>& wanted) {
   std::unique_lock lock(state_->mutex);
-  return state_->changed.wait_for(lock, kLongWhile,
+  return state_->changed.wait_for(lock, fixture::patience(),
                                   [&] { return state_->held.empty() && state_->devices() == wanted; });
 }
 

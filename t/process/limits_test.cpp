@@ -21,6 +21,7 @@
 
 #include "reactor/base/text.h"
 #include "reactor/thread_executor.h"
+#include "t/fixture/patience.h"
 #include "t/fixture/sysfs_tree.h"
 #include "t/process/api_server.h"
 
@@ -32,7 +33,6 @@ constexpr rlim_t kMemoryMax = 64u << 20;
 constexpr rlim_t kReservedStacks =
     reactor::ThreadExecutor::Limits{}.workers * reactor::ThreadExecutor::kStackBytes;
 constexpr size_t kPolicyText = 360u << 10;
-constexpr int kWrittenMax = 120'000;  // ms, between two slices that are written
 
 void limit_memory() {
   const rlimit limit{kMemoryMax + kReservedStacks, kMemoryMax + kReservedStacks};
@@ -315,7 +315,8 @@ struct DirectoryTest : ProcessTest {
       return std::all_of(wanted.begin(), wanted.end(),
                          [&](const std::string& one) { return slices.find(one) != std::string::npos; });
     };
-    for (pollfd written{changes, POLLIN, 0}; !are_there() && poll(&written, 1, kWrittenMax) > 0;) {
+    for (pollfd written{changes, POLLIN, 0};
+         !are_there() && poll(&written, 1, static_cast<int>(fixture::patience().count())) > 0;) {
       char events[4'096];
       (void)!read(changes, events, sizeof events);
     }

@@ -17,14 +17,13 @@
 #include <utility>
 #include <vector>
 
+#include "t/fixture/patience.h"
 #include "t/fixture/sysfs_tree.h"
 
 namespace sliced::process::service {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr auto kHeardMax = 60s;
 
 struct ServiceTest : testing::Test {
   ServiceTest() {
@@ -76,7 +75,7 @@ struct ServiceTest : testing::Test {
 
   /// Reads on until a word that begins so; false when none comes.
   bool hears(const std::string& beginning) {
-    const auto until = std::chrono::steady_clock::now() + kHeardMax;
+    const auto until = std::chrono::steady_clock::now() + fixture::patience();
     while (std::chrono::steady_clock::now() < until) {
       pollfd ready{manager, POLLIN, 0};
       if (poll(&ready, 1, 1'000) <= 0) continue;

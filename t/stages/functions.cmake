@@ -6,10 +6,10 @@ set(sliced_stages_dir ${CMAKE_CURRENT_LIST_DIR})
 #   sliced_stage(NAME TIER test|all|soak COUNT how run_stage.py counts its cases COMMAND ...
 #     [STAGE label, else NAME] [COST CPU seconds] [HOURS limit] [PROCESSORS n] [AGAIN text] [ENV A=b ...]
 #     [NEEDS fixtures] [MAKES fixture] [LOCKS resources])
-# The limit ends a stage that hangs, and nothing else: it allows a machine ten times slower than the present ones.
+# The limit ends a stage that hangs, and nothing else. It is many times what the stage takes; an hour if it is not named.
 function(sliced_stage name)
   cmake_parse_arguments(STAGE "" "TIER;STAGE;COUNT;COST;HOURS;PROCESSORS;AGAIN;MAKES" "COMMAND;NEEDS;LOCKS;ENV" ${ARGN})
-  foreach(default STAGE=${name} COST=20 HOURS=4 PROCESSORS=1)
+  foreach(default STAGE=${name} COST=20 HOURS=1 PROCESSORS=1)
     string(REPLACE "=" ";" default ${default})
     list(GET default 0 key)
     list(GET default 1 value)
@@ -36,7 +36,7 @@ endfunction()
 function(sliced_go_stage name directory)
   cmake_parse_arguments(GO "" "HOURS" "ARGS" ${ARGN})
   if(NOT GO_HOURS)
-    set(GO_HOURS 4)
+    set(GO_HOURS 1)
   endif()
   # Before the stage's own limit, so that what waits can say what it waits for.
   math(EXPR timeout "${GO_HOURS} * 60 - 5")

@@ -48,6 +48,9 @@ class Counts:
 
 def run(command, log, limit, env, take_line):
     """Runs the command; each line of its output goes through take_line, which returns the text to log. Returns the status."""
+    env = {**(env or os.environ)}
+    if limit:
+        env["SLICED_WAIT_SECONDS"] = str(limit - min(300, limit // 2))  # t/fixture/patience.h
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env,
                                text=True, errors="replace", bufsize=1, start_new_session=True)
 

@@ -119,7 +119,7 @@ func (a *Allocations) Finish(t testing.TB, within time.Duration) {
 	t.Helper()
 	defer a.stop()
 	last := a.list(t)
-	for deadline := time.Now().Add(within); !a.knows(last); time.Sleep(50 * time.Millisecond) {
+	for deadline := endOf(within); !a.knows(last); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Errorf("the watch of claims has not seen what a list showed %v ago", within)
 			break

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -35,7 +36,8 @@ type Request struct {
 	URI   string `json:"requestURI"`
 	Verb  string `json:"verb"`
 	User  struct {
-		Username string `json:"username"`
+		Username string              `json:"username"`
+		Extra    map[string][]string `json:"extra"`
 	} `json:"user"`
 	UserAgent string `json:"userAgent"`
 	Ref       struct {
@@ -50,6 +52,11 @@ type Request struct {
 	Stored   json.RawMessage  `json:"responseObject"`
 	Received metav1.MicroTime `json:"requestReceivedTimestamp"`
 	Staged   metav1.MicroTime `json:"stageTimestamp"`
+}
+
+// UsedToken tells whether the request came with the token of that id (ServiceAccountToken).
+func (r Request) UsedToken(id string) bool {
+	return slices.Contains(r.User.Extra["authentication.kubernetes.io/credential-id"], "JTI="+id)
 }
 
 func (r Request) IsWrite() bool {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	core "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -219,9 +220,9 @@ func (p *Plane) Compact(t testing.TB) {
 
 // TryCompact is Compact for other goroutines than the test's.
 func (p *Plane) TryCompact() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithDeadline(context.Background(), Limit())
 	defer cancel()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{p.etcdAt}, DialTimeout: 5 * time.Second})
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{p.etcdAt}, DialTimeout: UntilLimit()})
 	if err != nil {
 		return err
 	}
@@ -258,10 +259,15 @@ func (p *Plane) Stop(failed bool) {
 // NewUser hands out a user that nobody else of this plane has, so that its requests can be counted.
 func (p *Plane) NewUser() User { return p.users[p.next.Add(1)-1] }
 
-// ServiceAccountToken signs a token for an existing service account.
-func (p *Plane) ServiceAccountToken(t testing.TB, namespace, name, uid string, expires time.Time) string {
+// ServiceAccountToken signs a token for an existing service account. It is valid while the secret exists; without one, for longer
+// than any test. Audit events name the token by its id (Request.UsedToken).
+func (p *Plane) ServiceAccountToken(t testing.TB, account *core.ServiceAccount, id string, secret *core.Secret) string {
 	t.Helper()
-	token, err := p.cred.serviceAccountToken(namespace, name, uid, expires, nil)
+	var bound map[string]any
+	if secret != nil {
+		bound = map[string]any{"secret": map[string]any{"name": secret.Name, "uid": string(secret.UID)}}
+	}
+	token, err := p.cred.serviceAccountToken(account.Namespace, account.Name, string(account.UID), id, bound)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -358,8 +364,8 @@ func (s *APIServer) Start() error {
 	if err != nil {
 		return err
 	}
-	probe := http.Client{Transport: transport, Timeout: 2 * time.Second}
-	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	probe := http.Client{Transport: transport, Timeout: 30 * time.Second} // then it asks again
+	for deadline := Limit(); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if s.process.Exited() {
 			return fmt.Errorf("%s ended:\n%s", s.name, s.process.LogTail(20))
 		}
@@ -372,7 +378,7 @@ func (s *APIServer) Start() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s is not ready after 90 s:\n%s", s.name, s.process.LogTail(20))
+	return fmt.Errorf("%s is not ready at the limit of the test program:\n%s", s.name, s.process.LogTail(20))
 }
 
 // Kill ends the server as a power cut would: no drain, connections reset, the port refuses.

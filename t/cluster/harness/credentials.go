@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"math/big"
 	"net"
 	"os"
@@ -101,20 +102,19 @@ func (c *credentials) issue(template *x509.Certificate) (certPEM, keyPEM []byte,
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), nil
 }
 
-// serviceAccountToken signs what the TokenRequest API would issue. The server grants a minute of leeway after
-// expiry, so a token that ended 50 s ago is good for about 10 s more: a test of expiry need not wait for one.
-// node: as of a pod that runs there; nil as of no pod.
-func (c *credentials) serviceAccountToken(namespace, name, uid string, expires time.Time, node map[string]any) (string, error) {
+// serviceAccountToken signs what the TokenRequest API would issue, good for a day.
+// bound: "node" as of a pod that runs there, "secret" as of one that is valid while the secret exists; nil as of neither.
+// id: its name in audit events.
+func (c *credentials) serviceAccountToken(namespace, name, uid, id string, bound map[string]any) (string, error) {
 	type M = map[string]any
 	about := M{"namespace": namespace, "serviceaccount": M{"name": name, "uid": uid}}
-	if node != nil {
-		about["node"] = node
-	}
+	maps.Copy(about, bound)
+	now := time.Now()
 	header, _ := json.Marshal(M{"alg": "RS256", "kid": keyID(&c.saKey.PublicKey)})
 	claims, err := json.Marshal(M{
 		"iss": issuer, "aud": []string{issuer}, "sub": "system:serviceaccount:" + namespace + ":" + name,
-		"iat": expires.Add(-time.Hour).Unix(), "nbf": expires.Add(-time.Hour).Unix(), "exp": expires.Unix(),
-		"kubernetes.io": about,
+		"iat": now.Add(-time.Minute).Unix(), "nbf": now.Add(-time.Minute).Unix(), "exp": now.Add(24 * time.Hour).Unix(),
+		"jti": id, "kubernetes.io": about,
 	})
 	if err != nil {
 		return "", err

@@ -149,14 +149,14 @@ func (d *Daemon) Kill() {
 	d.Process.Kill()
 }
 
-// Term asks the daemon to end and returns how long that took; more than the limit fails the test.
+// Term asks the daemon to end and returns how long that took.
 func (d *Daemon) Term(limit time.Duration) time.Duration {
 	d.lab.T.Helper()
 	d.meant = true
 	start := time.Now()
 	d.Signal(syscall.SIGTERM)
 	if !d.Wait(limit) {
-		d.lab.T.Fatalf("the daemon still runs %v after SIGTERM", limit)
+		d.lab.T.Fatalf("waited for the daemon to end after SIGTERM; it said last:\n%s", d.LogTail(20))
 	}
 	if code := d.ExitCode(); code != 0 {
 		d.lab.T.Errorf("after SIGTERM the daemon ended with exit code %d", code)
@@ -167,7 +167,7 @@ func (d *Daemon) Term(limit time.Duration) time.Duration {
 // WaitLog fails when the daemon has not said all of the words within the time.
 func (d *Daemon) WaitLog(within time.Duration, words ...string) {
 	d.lab.T.Helper()
-	for deadline := time.Now().Add(within); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := endOf(within); ; time.Sleep(100 * time.Millisecond) {
 		log, missing := d.Log(), ""
 		for _, word := range words {
 			if !strings.Contains(log, word) {
@@ -178,7 +178,7 @@ func (d *Daemon) WaitLog(within time.Duration, words ...string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			d.lab.T.Errorf("the log does not mention %q", missing)
+			d.lab.T.Errorf("waited for the log to mention %q; it says last:\n%s", missing, d.LogTail(20))
 			return
 		}
 	}
@@ -190,9 +190,9 @@ func (d *Daemon) Said(words string) int { return strings.Count(d.Log(), words) }
 // WaitSaid fails when the daemon has not said the words so often within the time.
 func (d *Daemon) WaitSaid(within time.Duration, words string, times int) {
 	d.lab.T.Helper()
-	for deadline := time.Now().Add(within); d.Said(words) < times; time.Sleep(50 * time.Millisecond) {
+	for deadline := endOf(within); d.Said(words) < times; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			d.lab.T.Fatalf("the log mentions %q %d times, want %d", words, d.Said(words), times)
+			d.lab.T.Fatalf("the log mentions %q %d times, want %d; it says last:\n%s", words, d.Said(words), times, d.LogTail(20))
 		}
 	}
 }

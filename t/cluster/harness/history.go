@@ -248,7 +248,7 @@ func (h *History) Now() PoolState {
 // never count.
 func (h *History) Wait(t testing.TB, want string, after int64, within time.Duration, ok func(PoolState) bool) PoolState {
 	t.Helper()
-	deadline := time.After(within)
+	deadline := time.After(time.Until(endOf(within)))
 	for {
 		h.mu.Lock()
 		grown, gap, states := h.grown, h.gap, h.states

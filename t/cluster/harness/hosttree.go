@@ -417,7 +417,7 @@ func (h *HostTree) send(action, dir, subsystem string, more ...string) {
 		return
 	}
 	defer socket.Close()
-	socket.SetWriteDeadline(time.Now().Add(5 * time.Second)) // a full queue waits for its reader
+	socket.SetWriteDeadline(Limit()) // a full queue waits for its reader
 	if _, err := socket.Write([]byte(strings.Join(fields, "\x00") + "\x00")); err != nil {
 		h.t.Logf("uevent %s@%s: %v", action, path, err)
 	}

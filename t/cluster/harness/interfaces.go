@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	core "k8s.io/api/core/v1"
 	rbac "k8s.io/api/rbac/v1"
@@ -103,8 +102,7 @@ func (l *Lab) RunAsDeployed() {
 			must(t, err)
 		}
 	}
-	token, err := l.cred.serviceAccountToken(l.Namespace, "sliced", string(account.UID), time.Now().Add(50*time.Minute),
-		M{"name": l.Node, "uid": l.NodeUID})
+	token, err := l.cred.serviceAccountToken(l.Namespace, "sliced", string(account.UID), l.Node, M{"node": M{"name": l.Node, "uid": l.NodeUID}})
 	must(t, err)
 	l.Config = l.Kubeconfig(t, l.Server.URL, &api.AuthInfo{Token: token})
 }

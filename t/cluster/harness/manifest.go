@@ -153,7 +153,7 @@ func (s *APIServer) Claims(t testing.TB, namespace string) map[string]*resource.
 // WaitDeallocated returns when nothing is allocated to the claims of a namespace any more.
 func (s *APIServer) WaitDeallocated(t testing.TB, namespace string, within time.Duration) {
 	t.Helper()
-	for deadline := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := endOf(within); ; time.Sleep(50 * time.Millisecond) {
 		var held []string
 		for name, claim := range s.Claims(t, namespace) {
 			if claim.Status.Allocation != nil {

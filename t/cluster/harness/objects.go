@@ -178,7 +178,7 @@ func LooseCRD(kind, plural string, spec M) *unstructured.Unstructured {
 // InstallCRDs creates them and returns once each is served: a first LIST may answer 429 while its storage
 // starts.
 func (s *APIServer) InstallCRDs(objects []*unstructured.Unstructured) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithDeadline(context.Background(), Limit())
 	defer cancel()
 	for _, object := range objects {
 		if _, err := s.Dynamic.Resource(CRDs).Create(ctx, object, metav1.CreateOptions{}); err != nil {
@@ -422,7 +422,7 @@ func (s *APIServer) EndPod(t testing.TB, namespace, name string) {
 // WaitReleased returns when the claim of a deleted pod is gone: what was allocated is free then.
 func (s *APIServer) WaitReleased(t testing.TB, namespace, pod string, within time.Duration) {
 	t.Helper()
-	for deadline := time.Now().Add(within); s.Claim(t, namespace, pod) != nil; time.Sleep(50 * time.Millisecond) {
+	for deadline := endOf(within); s.Claim(t, namespace, pod) != nil; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the claim of pod %s is still there %v after the pod was deleted", pod, within)
 		}
@@ -478,7 +478,7 @@ func (s *APIServer) Claim(t testing.TB, namespace, pod string) *resource.Resourc
 func (s *APIServer) WaitScheduled(t testing.TB, namespace, pod string,
 	within time.Duration) []resource.DeviceRequestAllocationResult {
 	t.Helper()
-	for deadline := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := endOf(within); ; time.Sleep(50 * time.Millisecond) {
 		p, err := s.Client.CoreV1().Pods(namespace).Get(context.Background(), pod, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -498,7 +498,7 @@ func (s *APIServer) WaitScheduled(t testing.TB, namespace, pod string,
 func (s *APIServer) Unschedulable(t testing.TB, namespace, pod string, within time.Duration) {
 	t.Helper()
 	said := "nothing"
-	for deadline := time.Now().Add(within); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := endOf(within); ; time.Sleep(50 * time.Millisecond) {
 		p, err := s.Client.CoreV1().Pods(namespace).Get(context.Background(), pod, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)

@@ -71,12 +71,12 @@ func (p *Process) Exited() bool {
 	}
 }
 
-// Wait returns false when the child still runs after the timeout.
+// Wait returns false when the child still runs after the timeout, or at Limit.
 func (p *Process) Wait(timeout time.Duration) bool {
 	select {
 	case <-p.done:
 		return true
-	case <-time.After(timeout):
+	case <-time.After(time.Until(endOf(timeout))):
 		return false
 	}
 }

@@ -60,7 +60,7 @@ func (w *Webhook) Restart(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(60 * time.Second); w.Subject() == ""; time.Sleep(20 * time.Millisecond) {
+	for deadline := Limit(); w.Subject() == ""; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) || w.Exited() {
 			t.Fatalf("the webhook does not answer:\n%s", w.LogTail(20))
 		}
@@ -103,7 +103,7 @@ func (w *Webhook) CertificateFiles() (cert, key string) {
 func (w *Webhook) Dial() (*tls.Conn, error) {
 	trusted := x509.NewCertPool()
 	trusted.AppendCertsFromPEM(w.plane.CA())
-	return tls.DialWithDialer(&net.Dialer{Timeout: 5 * time.Second}, "tcp", w.Address, &tls.Config{RootCAs: trusted})
+	return tls.DialWithDialer(&net.Dialer{Timeout: UntilLimit()}, "tcp", w.Address, &tls.Config{RootCAs: trusted})
 }
 
 // Subject is the name in the certificate that a new client sees; "" where there is no server.
@@ -150,7 +150,7 @@ func (w *Webhook) Ask(t testing.TB, name string) {
 // WaitAsked repeats what the webhook refuses until it does so.
 func (w *Webhook) WaitAsked(t testing.TB, refused func() error) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := Limit(); ; time.Sleep(50 * time.Millisecond) {
 		err := refused()
 		if err != nil && strings.Contains(err.Error(), "admission webhook") {
 			return

@@ -174,7 +174,7 @@ TEST_F(NetnsLinksTest, WhatTheKernelDoesIsSeenWithoutARescan) {
   reactor::ThreadExecutor executor(loop);
   const auto source = open(executor);
   const auto find = [&](const char* id) { return source->inventory()->find(id); };
-  const auto seen = [&](const std::function<bool()>& reached) { return run_until(reached, Millis{5000}); };
+  const auto seen = [&](const std::function<bool()>& reached) { return run_until(reached); };
 
   links.add_veth("first0", "peer0");
   EXPECT_TRUE(seen([&] { return find("first0") && find("peer0"); }));

@@ -118,7 +118,7 @@ struct ManyBindings : testing::Test {
     return jobs;
   }
   void turn_until(const std::function<bool()>& holds) {
-    for (int turns = 0; turns < 1'000 && !holds(); ++turns) loop.turn(Millis{20});
+    while (!holds()) loop.turn(Millis{20});
   }
   std::vector<Result<std::string>> run(ChildBinder& binder, size_t count) {
     const auto jobs = begin(binder, count);

@@ -61,7 +61,7 @@ struct DoorTest : fixture::LoopTest {
   std::string ask(const std::string& path) {
     Client client{connect(path)};
     client.say("GET /a HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
-    EXPECT_TRUE(run_until([&] { return client.is_over; }, Millis{20'000})) << client.heard;
+    EXPECT_TRUE(run_until([&] { return client.is_over; })) << client.heard;
     return client.heard;
   }
 
@@ -123,7 +123,7 @@ TEST_F(DoorTest, OfTwoDaemonsTheSecondHasANameOfItsOwnUntilTheFirstEnds) {
   EXPECT_EQ(second->socket(), root + "/status-2.sock");
   EXPECT_TRUE(ask(second->socket()).ends_with("page a\n"));
   first.reset();
-  EXPECT_TRUE(run_until([&] { return second->socket() == root + "/status.sock"; }, Millis{10'000}));
+  EXPECT_TRUE(run_until([&] { return second->socket() == root + "/status.sock"; }));
   EXPECT_FALSE(fs::exists(root + "/status-2.sock"));
   EXPECT_TRUE(ask(second->socket()).ends_with("page a\n"));
 }
@@ -151,7 +151,7 @@ TEST_F(DoorTest, WhatADeadDaemonLeftIsRemovedAndALivingOnesStays) {
 TEST_F(DoorTest, AFileThatIsGoneComesBack) {
   auto door = open();
   fs::remove(root + "/status.sock");
-  EXPECT_TRUE(run_until([&] { return fs::is_socket(root + "/status.sock"); }, Millis{20'000}));
+  EXPECT_TRUE(run_until([&] { return fs::is_socket(root + "/status.sock"); }));
   EXPECT_TRUE(ask(door->socket()).ends_with("page a\n"));
 }
 
@@ -162,7 +162,7 @@ TEST_F(DoorTest, WhereItCannotBeOpenedIsSaidOnceAndTriedAgain) {
   run_for(Millis{2'500});
   EXPECT_EQ(log.count("the status cannot be read here"), 1u) << log.all();
   fs::create_directory(root);
-  EXPECT_TRUE(run_until([&] { return !door->socket().empty(); }, Millis{10'000}));
+  EXPECT_TRUE(run_until([&] { return !door->socket().empty(); }));
 }
 
 TEST_F(DoorTest, AnAddressIsServedBesideItAndWaitedForWhileAnotherHasIt) {
@@ -173,7 +173,7 @@ TEST_F(DoorTest, AnAddressIsServedBesideItAndWaitedForWhileAnotherHasIt) {
   EXPECT_EQ(log.count("the status cannot be read at --health-address; tried again"), 1u) << log.all();
   const uint16_t port = first->port();
   first.reset();
-  EXPECT_TRUE(run_until([&] { return second->port() == port; }, Millis{10'000}));
+  EXPECT_TRUE(run_until([&] { return second->port() == port; }));
 }
 
 TEST_F(DoorTest, WithoutADirectoryThereIsTheAddressAlone) {
@@ -207,7 +207,7 @@ TEST_F(DoorTest, RudeClientsAreCutOff) {
   }
   EXPECT_TRUE(ask(door->socket()).ends_with("page a\n")) << "others are served meanwhile";
   const auto are_over = [&] { return std::ranges::all_of(clients, &Client::is_over); };
-  EXPECT_TRUE(run_until(are_over, Millis{20'000}));
+  EXPECT_TRUE(run_until(are_over));
   auto client = clients.begin();
   for (const auto& row : rows) {
     EXPECT_TRUE(client->heard.starts_with(row.answer)) << row.why << ": " << client->heard;
