@@ -39,12 +39,13 @@ bool uses_list_attributes(const policy::PolicySet& policies) {
 
 Daemon::Daemon(Ports ports, config::Options options, OnDecided on_decided)
     : scheduler_(ports.host.scheduler),
+      executor_(ports.host.executor),
       log_(ports.host.log),
       options_(std::move(options)),
       on_decided_(std::move(on_decided)),
       node_(log_, options_),
       problems_(log_),
-      decider_({scheduler_, ports.host.executor, log_, ports.random},
+      decider_({scheduler_, executor_, log_, ports.random},
                {.prepare = [this] { return prepare(); },
                 .awaits = [this] { return !sources_awaited().empty(); },
                 .conclude = [this](policy::Decision decision,
@@ -74,19 +75,19 @@ Daemon::Daemon(Ports ports, config::Options options, OnDecided on_decided)
                      look_at_sign();
                      decider_.mark(std::move(why));
                    }),
-      admin_macs_(make_admin_macs(ports.host.executor, std::move(ports.set_missing_mac))) {
+      admin_macs_(make_admin_macs(std::move(ports.set_missing_mac))) {
   host_.set_ask_again_max(options_.readiness_poll);
   if (is_node_state_awaited()) unconfigured_ = "the node's SriovNetworkNodeState has not been read yet";
 }
 
-std::unique_ptr<AdminMacs> Daemon::make_admin_macs(reactor::Executor& executor, SetMissingMac set) {
+std::unique_ptr<AdminMacs> Daemon::make_admin_macs(SetMissingMac set) {
   if (!options_.configure.contains(std::string(config::kAdminMac))) return nullptr;
   if (!set) {
     log_.warning("nothing of this host is configured: it can only be read", {{"host", options_.host_root}});
     return nullptr;
   }
   return std::make_unique<AdminMacs>(
-      AdminMacs::Ports{scheduler_, executor, log_, std::move(set)},
+      AdminMacs::Ports{scheduler_, executor_, log_, std::move(set)},
       AdminMacs::Handlers{.is_taken = [this](const std::string& vf) { return held_.is_held(vf); },
                           .on_set = [this](const auto& pf) { host_.read_again(pf, "a MAC address was set"); },
                           .on_due = [this] { set_missing_macs(); }});

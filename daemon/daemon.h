@@ -152,7 +152,7 @@ class Daemon {
   // not known.
   Offer make_offer(Driver which, kube::Ports ports);
   // nullptr where --configure does not ask for it.
-  std::unique_ptr<AdminMacs> make_admin_macs(reactor::Executor& executor, SetMissingMac set);
+  std::unique_ptr<AdminMacs> make_admin_macs(SetMissingMac set);
   ClusterSources::Scope scope() const;
   ClusterSources::Handlers cluster_handlers();
 
@@ -214,6 +214,7 @@ class Daemon {
   bool has_api_server() const { return config::has_api_server(options_.cluster); }
 
   reactor::Scheduler& scheduler_;
+  reactor::Executor& executor_;
   Log& log_;
   config::Options options_;
   const OnDecided on_decided_;
