@@ -9,7 +9,7 @@
 
 namespace sliced::cel {
 
-inline constexpr size_t kExpressionBytesMax = 10 * 1024;  // resource/v1: CELSelectorExpressionMaxLength
+inline constexpr size_t kExpressionBytesMax = 10'240;  // resource/v1: CELSelectorExpressionMaxLength
 /// cel-go's bound on recursion, which it holds against two things: how deep one rule of the grammar stands in
 /// itself (brackets, arguments, elements; the right side of an operator once more), and how high the tree is,
 /// where selections, indexes, receivers, binary operators and ?: count: a.b.c is one higher with each part.

@@ -37,15 +37,16 @@ std::vector<ClusterSources::Named> ClusterSources::make_sources(const kube::Port
     handlers_.on_standing();
   };
   std::vector<Named> out;
-  out.push_back({"node " + scope.node, kube::kNodes,
-                 watchers::make_node_watcher(
-                     ports, scope.node, [this](auto event) { handlers_.on_node(event); }, on_standing)});
+  out.push_back(
+      {"node " + scope.node, kube::kNodes,
+       watchers::make_node_watcher(
+           ports, scope.node, [this](const auto& event) { handlers_.on_node(event); }, on_standing)});
   for (size_t i = 0; i < scope.drivers.size(); ++i) {
     const Driver& driver = scope.drivers[i];
     out.push_back(
         {driver.slices, kube::kResourceSlices,
          watchers::make_slice_watcher(
-             ports, driver.name, scope.node, [this, i](auto event) { handlers_.on_slices(i, event); },
+             ports, driver.name, scope.node, [this, i](const auto& event) { handlers_.on_slices(i, event); },
              on_standing, true, driver.slices_bytes_max)});
     for (const PolicyKind& kind : driver.kinds)
       out.push_back({kind.source, kind.resource, make_policies(ports, kind, on_standing)});

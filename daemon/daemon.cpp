@@ -242,7 +242,7 @@ void Daemon::hold_writes(std::string why) {
 }
 
 bool Daemon::is_behind() const {
-  return prepared_ != told_ && scheduler_.now() - *behind_since_ < kBehindMax;
+  return prepared_ != told_ && behind_since_ && scheduler_.now() - *behind_since_ < kBehindMax;
 }
 
 void Daemon::on_reach(const Reach::Change& change) {

@@ -59,10 +59,13 @@ void RunningSandboxes::replace(const std::vector<nri::PodSandbox>& pods,
                                const std::vector<nri::Container>& containers) {
   sandboxes_.clear();
   std::map<std::string_view, const nri::PodSandbox*> by_id;
+  std::map<std::string_view, const nri::PodSandbox*> last_of_pod;  // by uid; run() says why
   for (const nri::PodSandbox& pod : pods) {
     by_id[pod.id] = &pod;
-    if (!pod.network_namespace.empty()) run(pod);
+    if (!pod.network_namespace.empty()) last_of_pod[pod.uid] = &pod;
   }
+  for (const nri::PodSandbox& pod : pods)
+    if (!pod.network_namespace.empty() && (pod.uid.empty() || last_of_pod[pod.uid] == &pod)) at(pod);
   for (const nri::Container& container : containers) {
     const auto pod = by_id.find(container.sandbox_id);
     if (pod != by_id.end() && container.state != nri::ContainerState::kStopped) at(*pod->second);

@@ -1,6 +1,7 @@
 #include "kubelet/interfaces/wanted.h"
 
 #include <algorithm>
+#include <set>
 
 #include "kubelet/plan.h"
 
@@ -81,16 +82,25 @@ bool are_of_one(const cni::Record& a, const cni::Record& b) {
 
 std::vector<PreparedKey> claims_used(const PreparedClaims& prepared,
                                      const std::vector<std::string>& cdi_devices) {
+  // The name of a device begins with its claim's uid and '-' (plan.cpp, device_name()). A runtime reports thousands of containers in
+  // one turn of the loop, so that claims are looked up and not searched.
+  std::vector<std::string> drivers;
+  for (auto at = prepared.begin(); at != prepared.end();
+       at = prepared.lower_bound({drivers.back() + '\0', ""}))
+    drivers.push_back(at->first.first);
+  std::set<PreparedKey> near;
+  for (const std::string_view cdi_device : cdi_devices) {
+    const size_t kind = cdi_device.find('=');
+    if (kind == std::string_view::npos) continue;
+    const std::string_view name = cdi_device.substr(kind + 1);
+    for (size_t end = name.find('-'); end != std::string_view::npos; end = name.find('-', end + 1))
+      for (const std::string& driver : drivers)
+        if (PreparedKey key{driver, name.substr(0, end)}; prepared.contains(key)) near.insert(std::move(key));
+  }
   std::vector<PreparedKey> out;
-  std::vector<std::string_view> names;  // without their kinds
-  for (const std::string_view name : cdi_devices)
-    if (const size_t at = name.find('='); at != std::string_view::npos) names.push_back(name.substr(at + 1));
-  if (names.empty()) return out;
-  for (const auto& [key, claim] : prepared) {
-    // The uid first: a runtime tells of thousands of containers in one turn.
-    const bool is_near = std::any_of(names.begin(), names.end(),
-                                     [&](std::string_view name) { return name.starts_with(claim.uid); });
-    if (!is_near || !claim.is_complete) continue;
+  for (const PreparedKey& key : near) {
+    const PreparedClaim& claim = prepared.at(key);
+    if (!claim.is_complete) continue;
     const PrepareAnswer answer = answer_of(claim, false);
     if (std::any_of(answer.devices.begin(), answer.devices.end(), [&](const auto& device) {
           return std::find(cdi_devices.begin(), cdi_devices.end(), device.cdi_ids.front()) !=

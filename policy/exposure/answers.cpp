@@ -342,7 +342,7 @@ class Surveying {
       Asked now = select(question, HostDeviceView::Unknown::kIsAnError, room - worst.steps);
       now.steps += worst.steps;
       if (is_graver(now.is, worst.is))
-        worst = std::move(now);
+        worst = now;
       else
         worst.steps = now.steps;
     };

@@ -14,7 +14,7 @@ std::string fingerprint(std::string_view text) { return hex(stable_hash(text), k
 
 }  // namespace
 
-std::string exclude_record(std::vector<std::string> selectors) {
+std::string exclude_record(const std::vector<std::string>& selectors) {
   std::vector<std::string> fingerprints;
   for (const std::string& selector : selectors) fingerprints.push_back(fingerprint(selector));
   std::sort(fingerprints.begin(), fingerprints.end());

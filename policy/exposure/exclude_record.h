@@ -13,7 +13,7 @@ namespace sliced::policy {
 inline constexpr std::string_view kExcludesAnnotation = "dra.networking/excludes";
 
 /// selectors: their CEL texts, in any order. "" for none.
-std::string exclude_record(std::vector<std::string> selectors);
+std::string exclude_record(const std::vector<std::string>& selectors);
 
 /// Whether the selector is among those of `record`. now: the record of the excludes of today.
 bool is_recorded(std::string_view record, std::string_view now, const std::string& selector);

@@ -155,7 +155,7 @@ class Asking {
           may_ask_for(is_of_interface, *question.program, question.program->root()))
         recorded.push_back(question.cel);
     }
-    return exclude_record(std::move(recorded));
+    return exclude_record(recorded);
   }
 
   void ask(const hotplug::InventoryPtr& inventory) {

@@ -55,7 +55,7 @@ std::optional<PciAddress> address(FieldReader& reader) {
 }
 
 std::string one_of(FieldReader& reader, std::string_view key, std::string_view a, std::string_view b) {
-  const std::string text = reader.text(key);
+  std::string text = reader.text(key);
   if (text.empty() || text == a || text == b) return text;
   reader.problem(
       key, "is " + in_quotes(text, 64) + ", wants \"" + std::string(a) + "\" or \"" + std::string(b) + "\"");
@@ -101,7 +101,7 @@ SriovNodeState::VfGroup read_group(const Json& value, std::string path, Problems
   return group;
 }
 
-SriovNodeState::Wanted read_wanted(const Json& value, std::string path) {
+SriovNodeState::Wanted read_wanted(const Json& value, const std::string& path) {
   SriovNodeState::Wanted wanted;
   FieldReader reader(&value, path, wanted.problems);
   wanted.pci = address(reader);

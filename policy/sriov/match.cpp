@@ -123,7 +123,7 @@ uint32_t fields_of(const ResourceFilter& filter) {
   return out;
 }
 
-std::string with_index(std::string pf, const HostDevice& vf) {
+std::string with_index(const std::string& pf, const HostDevice& vf) {
   if (pf.empty()) return {};
   return vf.vf_index ? pf + "#" + std::to_string(*vf.vf_index) : pf;
 }

@@ -63,7 +63,7 @@ class FlatMap {
   /// Replaces what is there.
   void insert_or_assign(Key key, Value value) {
     const auto [at, fresh] = entry(std::move(key), std::move(value));
-    if (!fresh) at->second = std::move(value);
+    if (!fresh) at->second = std::move(value);  // NOLINT(bugprone-use-after-move): entry() moves it if fresh
   }
   /// Each as emplace() does: what is there stays. Cheap when what comes is in order and behind what is there.
   template <class Iterator>

@@ -47,7 +47,7 @@ struct InvokeTest : fixture::LoopTest {
         {.container_id = "c1", .network_namespace = "/run/netns/a", .interface = "net1"}, std::move(previous),
         deadline, [&](Result<Attached> what) { outcome = std::move(what); });
     EXPECT_FALSE(outcome);
-    EXPECT_TRUE(run_until([&] { return outcome.has_value(); }, 2 * deadline + Millis{30'000}));
+    EXPECT_TRUE(run_until([&] { return outcome.has_value(); }));
     return outcome ? *outcome : Result<Attached>(Error{Errc::kTimeout, "never called"});
   }
   static std::string chain(const std::string& version = "1.0.0") {

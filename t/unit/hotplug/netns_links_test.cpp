@@ -296,7 +296,7 @@ TEST_F(NetnsLinksTest, WhatLeadsToADefaultRouteIsSeen) {
       const HostDevice* device = source->inventory()->find(link);
       return device != nullptr && device->host_use == (how.empty() ? "" : how + link);
     };
-    const bool reached = run_until([&] { return is("one0", one) && is("two0", two); }, Millis{5000});
+    const bool reached = run_until([&] { return is("one0", one) && is("two0", two); });
     EXPECT_TRUE(reached) << source->inventory()->find("one0")->host_use << ", "
                          << source->inventory()->find("two0")->host_use;
     return reached;

@@ -66,7 +66,7 @@ TEST_F(KubeletPlugin, OfTwoPodsTheYoungerServesWhenTheOlderEnds) {
   EXPECT_FALSE(young->is_serving("a.example"));
   old.reset();
   EXPECT_FALSE(is_there("reg/a.example-uid-1-reg.sock"));
-  EXPECT_TRUE(run_until([&] { return young->is_serving("a.example"); }, Millis{20'000}));
+  EXPECT_TRUE(run_until([&] { return young->is_serving("a.example"); }));
   EXPECT_TRUE(is_there("plugins/a.example/dra-uid-2.sock") && is_there("reg/a.example-uid-2-reg.sock"));
 }
 
@@ -92,7 +92,7 @@ TEST_F(KubeletPlugin, WhatIsLeftOfADeadProcessGoesAndALivingOneStays) {
   fs::rename(path, path + ".kept");
   other->reset();  // as after SIGKILL: the file stays, and nobody answers
   fs::rename(path + ".kept", path);
-  EXPECT_TRUE(run_until([&] { return plugin->is_serving("a.example"); }, Millis{20'000}));
+  EXPECT_TRUE(run_until([&] { return plugin->is_serving("a.example"); }));
   EXPECT_TRUE(fs::is_socket(before));
   EXPECT_EQ(alone, 1);
   EXPECT_TRUE(plugin->other_programs().empty());
@@ -109,12 +109,12 @@ TEST_F(KubeletPlugin, AnotherProgramThatTakesTheNameIsNoticed) {
   fs::remove(path);
   auto other = reactor::net::listen_unix(loop, path, {}, [](auto, auto) {});
   ASSERT_TRUE(other);
-  EXPECT_TRUE(run_until([&] { return !plugin->other_programs().empty(); }, Millis{20'000}));
+  EXPECT_TRUE(run_until([&] { return !plugin->other_programs().empty(); }));
   EXPECT_FALSE(plugin->is_serving("a.example"));
   EXPECT_TRUE(plugin->is_serving("b.example"));
   EXPECT_EQ(others_told, 1);
   other->reset();
-  EXPECT_TRUE(run_until([&] { return plugin->is_serving("a.example"); }, Millis{20'000}));
+  EXPECT_TRUE(run_until([&] { return plugin->is_serving("a.example"); }));
   EXPECT_TRUE(plugin->other_programs().empty());
   EXPECT_EQ(others_told, 2);
 }

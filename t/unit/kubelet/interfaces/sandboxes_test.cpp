@@ -30,7 +30,7 @@ struct World {
   // Its answer: "" agreed.
   std::string call(const std::string& method, const std::string& payload, uint64_t timeout_ms = 20'000) {
     const uint32_t number = runtime->call(method, payload, timeout_ms);
-    EXPECT_TRUE(test.run_until([&] { return runtime->answer(number).has_value(); }, Millis{30'000}));
+    EXPECT_TRUE(test.run_until([&] { return runtime->answer(number).has_value(); }));
     return runtime->answer(number).value_or("never answered");
   }
   std::string run(const std::string& id, uint64_t timeout_ms = 20'000) {
@@ -48,7 +48,7 @@ struct World {
     EXPECT_EQ(call("Synchronize", all), "");
   }
   bool settle() {
-    return test.run_until([&] { return daemon->attachments.idle(); }, Millis{30'000});
+    return test.run_until([&] { return daemon->attachments.idle(); });
   }
 
   fixture::LoopTest& test;
@@ -337,7 +337,7 @@ TEST_F(SandboxesTest, ANamespaceIsLetGoWhereItsPluginsCannotUndo) {
   world.node.plugin("vf", "[ $CNI_COMMAND = ADD ] || [ -z \"$CNI_NETNS\" ] || exit 1");
   world.node.erase("netns-a");
   world.synchronize({});
-  EXPECT_TRUE(run_until([&] { return world.node.records() == 0; }, Millis{20'000}));
+  EXPECT_TRUE(run_until([&] { return world.node.records() == 0; }));
   EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1", "DEL a net1"}));
 }
 
@@ -374,7 +374,7 @@ TEST_F(SandboxesTest, WhatCanNeverBeUndoneIsGivenUpForTheNextPodOnceItsSandboxIs
   EXPECT_NE(world.run("b").find("cannot be undone yet"), std::string::npos) << "its namespace is there";
   world.node.is_back = false;
   world.node.erase("netns-a");
-  EXPECT_TRUE(run_until([&] { return world.node.open_files("netns-a (deleted)") == 0; }, Millis{20'000}));
+  EXPECT_TRUE(run_until([&] { return world.node.open_files("netns-a (deleted)") == 0; }));
   EXPECT_NE(world.run("b").find("cannot be undone yet"), std::string::npos)
       << "its interface may be elsewhere";
   EXPECT_EQ(world.daemon->log.count("an interface is given up without its DEL"), 0u);
@@ -394,7 +394,7 @@ TEST_F(SandboxesTest, WhatCannotBeUndoneIsTriedAgainByItself) {
   world.node.plugin("vf", "[ $CNI_COMMAND = ADD ] || exit 1");
   EXPECT_NE(world.stop("a"), "");
   world.node.plugin("vf", "");
-  EXPECT_TRUE(run_until([&] { return world.node.records() == 0; }, Millis{20'000}));
+  EXPECT_TRUE(run_until([&] { return world.node.records() == 0; }));
 }
 
 // The device is another pod's still, and that pod runs.
@@ -506,16 +506,16 @@ TEST_F(SandboxesTest, TheNamespaceOfASandboxIsHeldOnceWhateverIsInIt) {
 // claim in all containers: that takes many seconds.
 TEST_F(SandboxesTest, TheWorkOfASynchronizeGrowsWithItsSandboxes) {
   const auto synchronize = [this](size_t claims) {
-    World world(*this);
-    for (size_t i = 0; i < claims; ++i) world.node.prepare("uid-own-" + std::to_string(i), "net1", "");
+    const auto world = std::make_shared<World>(*this);
+    for (size_t i = 0; i < claims; ++i) world->node.prepare("uid-own-" + std::to_string(i), "net1", "");
     std::string all;
-    const std::string netns = world.node.netns("all");
+    const std::string netns = world->node.netns("all");
     for (size_t i = 0; i < 3 * claims; ++i) {
       const std::string id = "sandbox-" + std::to_string(i);
       all += field(1, nri::test::sandbox(id, netns));
       for (const char* name : {"a-", "b-"}) all += field(2, nri::test::container(name + id, id));
     }
-    EXPECT_EQ(world.call("Synchronize", all), "");
+    return [=] { EXPECT_EQ(world->call("Synchronize", all), ""); };
   };
   EXPECT_LT(fixture::growth(250, synchronize), fixture::kGrowthMax);
 }
