@@ -13,7 +13,7 @@ import (
 // waitFor waits for a file that a program makes when it is ready.
 func waitFor(t *testing.T, path string, log *strings.Builder) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := limit(); ; time.Sleep(20 * time.Millisecond) {
 		if _, err := os.Stat(path); err == nil {
 			return
 		}
@@ -88,7 +88,7 @@ func TestDHCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	listener.(*net.UnixListener).SetDeadline(time.Now().Add(time.Minute))
+	listener.(*net.UnixListener).SetDeadline(limit())
 	called := make(chan error)
 	go func() {
 		connection, err := listener.Accept()

@@ -89,7 +89,7 @@ func newLab(t *testing.T, plugins string) *lab {
 // waitUp waits until the kernel has seen the carrier of these: a state of before would differ from the one behind by that.
 func (l *lab) waitUp(names ...string) {
 	l.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := limit(); ; time.Sleep(10 * time.Millisecond) {
 		up := 0
 		for _, line := range strings.Split(run(l.t, "ip", "-n", l.host, "-br", "link"), "\n") {
 			if fields := strings.Fields(line); len(fields) > 1 && fields[1] == "UP" && slices.Contains(names, strings.Split(fields[0], "@")[0]) {
