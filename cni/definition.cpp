@@ -111,6 +111,9 @@ class Reader {
           "type is " + in_quotes(type, 64) +
           ", which takes the device as a whole, and other claims may have it, too: use macvlan, ipvlan, "
           "vlan or bridge");
+    // It would make a bridge of the interface's name on the host when the interface is away for a moment.
+    if (known != nullptr && type == "bridge" && device_ && device_->is_no_bridge)
+      return refused("type is \"bridge\", and the device is no bridge: use macvlan, ipvlan or vlan");
     // Behind a plugin that moves nothing a companion would change an interface that the pod has already.
     if (is_companion && device_ && device_->is_on_vfio)
       return refused(

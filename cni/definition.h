@@ -22,6 +22,7 @@ struct DefinitionDevice {
   bool is_exclusive = true;
   /// It is bound to vfio-pci for the pod, so no plugin gives the pod an interface of it.
   bool is_on_vfio = false;
+  bool is_no_bridge = false;  // it is known to be another kind of link
 };
 
 /// config as JSON in canonical form, one plugin or a list as it was written; `master`, `bridge` and `device` are the device's

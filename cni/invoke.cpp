@@ -51,7 +51,8 @@ class Chain final : public Run {
     if (command_ == Command::kCheck && is_unchecked) return end(Attached{});
     if (command_ == Command::kAdd)
       for (const PluginConfig& plugin : network_.plugins)
-        if (is_missing(plugin.type)) return end(failure_of(plugin, not_there()));
+        if (std::string missing = missing_of(plugin); !missing.empty())
+          return end(failure_of(plugin, not_there(missing)));
     step();
   }
 
@@ -62,8 +63,17 @@ class Chain final : public Run {
         return false;
     return true;
   }
-  Error not_there() const {
-    return {Errc::kNotFound, "there is no such plugin in " + escaped(join(place_.directories, ":"), 1024)};
+  // The plugin itself or its IPAM plugin; "" both are there. host-device moves the interface before it runs the other, and its
+  // DEL begins with it.
+  std::string missing_of(const PluginConfig& plugin) const {
+    const kube::Json* ipam = plugin.config.find("ipam");
+    for (const std::string_view type : {std::string_view(plugin.type), ipam ? ipam->text("type") : ""})
+      if (!type.empty() && is_missing(std::string(type))) return std::string(type);
+    return "";
+  }
+  Error not_there(const std::string& type) const {
+    return {Errc::kNotFound, "there is no plugin " + escaped(type, 64) + " in " +
+                                 escaped(join(place_.directories, ":"), 1024)};
   }
 
   size_t index() const { return command_ == Command::kDel ? network_.plugins.size() - 1 - done_ : done_; }
@@ -84,7 +94,7 @@ class Chain final : public Run {
       }
       if (child.error().code != Errc::kNotFound) return fail(std::move(child.error()));
     }
-    fail(not_there());
+    fail(not_there(network_.plugins[index()].type));
   }
 
   // A plugin of DEL that hangs leaves their share of the time to those that follow.

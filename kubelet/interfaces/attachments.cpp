@@ -330,7 +330,8 @@ void Attachments::begin_detach(const std::shared_ptr<Work>& work) {
        is_held = at->second.network_namespace != nullptr,
        is_back = ports_.is_back](const cni::Records&) -> Result<Unit> {
         work->has_namespace = access(path.c_str(), F_OK) == 0;
-        work->is_back = !work->has_namespace && !is_held && !device.empty() && is_back && is_back(device);
+        // An interface on a shared link has gone with its namespace.
+        work->is_back = !work->has_namespace && !is_held && (device.empty() || (is_back && is_back(device)));
         return Unit{};
       },
       [this, work](const Result<Unit>&) { run(work, dels_, &Attachments::run_del); });
@@ -372,7 +373,8 @@ void Attachments::end_detach(const std::shared_ptr<Work>& work, const Result<Uni
                         {"problem", outcome.error().what}});
   problem = outcome.error().what;
   Kept& kept = kept_[name];
-  if (work->is_back && (kept.is_wanted || ++kept.failures >= kTriesMax)) return give_up_detach(work, problem);
+  if (work->is_back && (kept.is_wanted || ++kept.failures >= ports_.tries_max))
+    return give_up_detach(work, problem);
   try_again(work->record.attachment);
   end(work, Error(outcome.error()));
 }

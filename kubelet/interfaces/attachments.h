@@ -54,6 +54,7 @@ class Attachments {
     /// Whether no interface of that function can be in a network namespace other than the host's (kubelet/node_host.h,
     /// is_back()). Called on a worker, may block. Null: it never is.
     std::function<bool(const std::string& pci)> is_back = {};
+    int tries_max = 10;  // some 4 minutes
   };
   /// Reads and runs nothing yet.
   explicit Attachments(Ports ports);
@@ -79,9 +80,10 @@ class Attachments {
   void adopt(cni::Record record);
   /// Of one that is not there: well, at once. done is told of the first try; the others follow by themselves.
   /// Errors: those of cni::run_chain, kIo, kBusy (the disk). It is tried again after 1 s to 60 s, doubling. Where the
-  /// sandbox's namespace is gone and its function is back (Ports::is_back) the record is dropped, with an error in the log,
-  /// once another sandbox wants the device, or after kTriesMax: a plugin whose DEL needs what is not there, as that of
-  /// host-device the function's driver, would keep the device for ever. All others are tried again without end.
+  /// sandbox's namespace is gone, and its function is back (Ports::is_back) or it has none, the record is dropped, with an error
+  /// in the log, once another sandbox wants the device, or after Ports::tries_max: a plugin whose DEL needs what is not there,
+  /// as that of host-device the function's driver, would keep the device for ever, and records of shared devices would pile
+  /// up. All others are tried again without end.
   using OnDetached = std::function<void(Result<Unit>)>;
   /// From this call on it counts as leaving, also while it waits for its turn; one that is being made is
   /// undone behind that.
@@ -90,7 +92,6 @@ class Attachments {
   /// that some of kDelsMax are left for who needs the device meanwhile, and has it undone before the others.
   void detach_later(const cni::Attachment& attachment);
   static constexpr size_t kLaterMax = 32;
-  static constexpr int kTriesMax = 10;  // some 4 minutes
 
   /// One that is made, begun, or not yet undone.
   struct Kept {

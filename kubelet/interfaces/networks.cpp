@@ -134,7 +134,8 @@ Result<std::string> network_for(const PreparedDevice& device, const KnownEntry& 
   const cni::DefinitionDevice allocated{.pci = device.pci,
                                         .interface = device.interface,
                                         .is_exclusive = is_exclusive,
-                                        .is_on_vfio = device.vfio.has_value()};
+                                        .is_on_vfio = device.vfio.has_value(),
+                                        .is_no_bridge = known.device.type != hotplug::DeviceType::kBridge};
   auto text = cni::canonical_definition(config, device.config.nad_name,
                                         rules_for(device, known, settings, is_exclusive), allocated);
   if (!text) return std::move(text.error()).in(who);

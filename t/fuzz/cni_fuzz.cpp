@@ -170,6 +170,7 @@ void check_network_for(std::string_view text, const Case& one, const Result<std:
   device.config.is_nad_administrators = one.rules.author == cni::Author::kAdministrator;
   device.holding.is_exclusive = one.device.is_exclusive;
   kubelet::KnownEntry known;
+  known.device.type = hotplug::DeviceType::kBridge;
   known.vf_settings = one.rules.settings;
   if (one.rules.plugins) known.cni_plugins = *one.rules.plugins;
   const auto network = kubelet::network_for(device, known, text);

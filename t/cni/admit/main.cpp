@@ -46,6 +46,7 @@ Json answer(const Json& from) {
   device.holding.is_exclusive = is_set(from, "exclusive");
   if (!device.holding.is_exclusive) device.share_id = "share";
   kubelet::KnownEntry known;
+  known.device.type = hotplug::DeviceType::kBridge;  // any plugin may stand on one
   if (const Json* plugins = from.find("plugins"); plugins != nullptr && plugins->array() != nullptr)
     for (const Json& plugin : *plugins->array()) known.cni_plugins.push_back(*plugin.string());
   const auto network = kubelet::network_for(device, known, from.text("config"));

@@ -119,7 +119,7 @@ TEST_F(InvokeTest, DelRunsThePluginsThatAreThere) {
   ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.error().code, Errc::kNotFound);
   EXPECT_EQ(outcome.error().what,
-            "network n: plugin two: DEL: there is no such plugin in " + directory + "/absent:" + directory);
+            "network n: plugin two: DEL: there is no plugin two in " + directory + "/absent:" + directory);
   EXPECT_EQ(text("calls"), "DEL one net1\n");
 }
 
@@ -140,8 +140,20 @@ TEST_F(InvokeTest, AddRunsNothingWhenAPluginIsNotThere) {
   ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.error().code, Errc::kNotFound);
   EXPECT_EQ(outcome.error().what,
-            "network n: plugin two: ADD: there is no such plugin in " + directory + "/absent:" + directory);
+            "network n: plugin two: ADD: there is no plugin two in " + directory + "/absent:" + directory);
   EXPECT_EQ(text("calls"), "");
+}
+
+// host-device has moved the interface already when it finds that its IPAM plugin is not there, and does not move it back.
+TEST_F(InvokeTest, AddRunsNothingWhenAnIpamPluginIsNotThere) {
+  recording("one");
+  const std::string config =
+      R"({"cniVersion":"1.0.0","name":"n","plugins":[{"type":"one","ipam":{"type":"two"}}]})";
+  EXPECT_EQ(run(config, Command::kAdd).error().what,
+            "network n: plugin one: ADD: there is no plugin two in " + directory + "/absent:" + directory);
+  EXPECT_EQ(text("calls"), "");
+  recording("two");
+  EXPECT_TRUE(run(config, Command::kAdd).ok());
 }
 
 // Red when ADD takes what its record, with all that the result left out, could not be read with: DEL would never be run.

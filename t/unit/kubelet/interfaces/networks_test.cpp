@@ -31,8 +31,14 @@ PreparedDevice shared(const std::string& interface) {
   return out;
 }
 
-KnownEntry listing(std::vector<std::string> plugins) {
+KnownEntry bridge() {
   KnownEntry known;
+  known.device.type = hotplug::DeviceType::kBridge;
+  return known;
+}
+
+KnownEntry listing(std::vector<std::string> plugins) {
+  KnownEntry known = bridge();
   known.cni_plugins = std::move(plugins);
   return known;
 }
@@ -50,9 +56,12 @@ TEST(NetworkFor, PutsTheDevicesInterfaceWhereAPluginStandsOnOne) {
        R"({"cniVersion":"1.0.0","plugins":[{"type":"vlan","master":"ens1f0"},{"type":"tuning"}]})"},
   };
   for (const auto& [config, want] : cases) {
-    const auto text = network_for(shared("ens1f0"), {}, config);
+    const auto text = network_for(shared("ens1f0"), bridge(), config);
     ASSERT_TRUE(text.ok()) << text.error().what;
     EXPECT_EQ(*kube::decode_json(*text), *kube::decode_json(want.empty() ? config : want)) << config;
+    KnownEntry nic;
+    nic.device.type = hotplug::DeviceType::kNic;
+    EXPECT_EQ(network_for(shared("ens1f0"), nic, config).ok(), config.find("bridge") == std::string::npos);
   }
   const std::string_view function = R"({"cniVersion":"1.0.0","type":"host-device"})";
   EXPECT_EQ(*kube::decode_json(*network_for(device("0000:03:00.2", "eth2"), {}, function)),
@@ -208,7 +217,7 @@ TEST(NetworkFor, WhatIsKeptIsAsBoundedAsWhatIsWritten) {
 TEST(NetworkFor, WithoutAListOfThePolicyTheOptionsDecideWhatRuns) {
   const PreparedDevice function = device("0000:03:00.2", "eth2");
   const auto runs = [](const PreparedDevice& device, const char* type, const NetworkSettings& settings = {}) {
-    return network_for(device, {}, R"({"type":")" + std::string(type) + "\"}", settings).ok();
+    return network_for(device, bridge(), R"({"type":")" + std::string(type) + "\"}", settings).ok();
   };
   for (const char* type : {"sriov", "host-device", "ib-sriov"}) {
     EXPECT_TRUE(runs(function, type)) << type;

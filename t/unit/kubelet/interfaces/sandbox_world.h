@@ -129,7 +129,8 @@ struct Daemon {
                                });
                          },
                      .random = [] { return 0.0; },
-                     .is_back = [&node](const std::string&) { return node.is_back.load(); }}),
+                     .is_back = [&node](const std::string&) { return node.is_back.load(); },
+                     .tries_max = 2}),
         sandboxes(
             {loop.scheduler(), log, attachments},
             [&node]() -> const PreparedClaims& { return node.prepared; },

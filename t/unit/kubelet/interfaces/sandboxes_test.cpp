@@ -387,6 +387,19 @@ TEST_F(SandboxesTest, WhatCanNeverBeUndoneIsGivenUpForTheNextPodOnceItsSandboxIs
   EXPECT_EQ(world.node.calls().back(), "ADD b net1") << "and never undone below it";
 }
 
+// Red when records of shared devices pile up: each sandbox that the kubelet tries leaves one.
+TEST_F(SandboxesTest, AnInterfaceOnASharedDeviceIsGivenUpOnceItsSandboxIsGone) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1", "");
+  EXPECT_EQ(world.run("a"), "");
+  world.node.plugin("vf", "[ $CNI_COMMAND = ADD ] || exit 1");
+  EXPECT_NE(world.stop("a"), "");
+  EXPECT_EQ(world.node.records(), 1u) << "its namespace is there";
+  world.node.erase("netns-a");
+  EXPECT_TRUE(run_until([&] { return world.node.records() == 0; }, Millis{60'000}));
+  EXPECT_EQ(world.daemon->log.count("an interface is given up without its DEL"), 1u);
+}
+
 TEST_F(SandboxesTest, WhatCannotBeUndoneIsTriedAgainByItself) {
   World world(*this);
   world.node.prepare("uid-a", "net1");
