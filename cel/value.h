@@ -165,9 +165,7 @@ struct Value {
 
   // What it is, without looking further.
   bool is_error() const { return kind == Kind::kError; }
-  /// Neither is_true() nor is_false() holds of what is no bool.
   bool is_true() const { return kind == Kind::kBool && b; }
-  bool is_false() const { return kind == Kind::kBool && !b; }
   bool is_number() const { return kind == Kind::kInt || kind == Kind::kUint || kind == Kind::kDouble; }
   /// Of kString, kBytes and kType alone.
   std::string_view text() const { return {s.data, s.size}; }

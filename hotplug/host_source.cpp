@@ -42,7 +42,6 @@ void HostSource::rescan(std::string why, OnRescanned on_rescanned) {
 }
 
 void HostSource::recover_sticky(std::vector<RecoveredNetdev> recovered) {
-  if (ports_.on_doubt) judge_.recover_sticky(recovered);
   book_.recover_sticky(std::move(recovered));
   if (has_reported_) assemble("netdevs recovered from what was published", marks_.changes, false);
 }
@@ -442,22 +441,12 @@ void HostSource::note_late_facts() {
 InventoryDiff HostSource::assemble(const std::string& why, const NetdevChanges& changes, bool relisted) {
   const InventoryPtr before = book_.now();
   InventoryDiff diff = book_.take(readings_, changes);
-  if (ports_.on_doubt) judge(changes);
   if (book_.now() != before || !has_reported_) {  // the boot id alone may differ
     has_reported_ = true;
     on_update_(InventoryUpdate{book_.now(), diff.added, diff.changed, diff.removed, relisted, why});
   }
   tell_answers();
   return diff;
-}
-
-void HostSource::judge(const NetdevChanges& changes) {
-  judge_.take(readings_, changes);
-  const InventoryDiff diff = diff_inventory(*judge_.now(), *book_.now());
-  for (const auto* ids : {&diff.added, &diff.changed, &diff.removed})
-    for (const std::string& id : *ids) ports_.on_doubt("device " + id);
-  if (judge_.now()->version != book_.now()->version) ports_.on_doubt("version");
-  if (judge_.sticky() != book_.sticky()) ports_.on_doubt("what is remembered of interfaces");
 }
 
 // Events that came while the rescan ran explain their devices; what else differs had been missed.

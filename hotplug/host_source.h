@@ -72,8 +72,6 @@ class HostSource {
     std::vector<std::unique_ptr<EventSource>> events;
     Log& log;
     ReadVfConfigs read_vf_configs = {};
-    /// For tests: where it is set, everything is concluded anew each time as well, and what differs is told.
-    std::function<void(const std::string& what)> on_doubt = {};
   };
   /// On the loop. The first one comes when everything has been read once.
   /// The first waits for the slow facts of the first reading, or for their deadlines: without them a restart
@@ -206,8 +204,6 @@ class HostSource {
   /// Slow facts that came behind their update: one update for all of a moment.
   void note_late_facts();
   InventoryDiff assemble(const std::string& why, const NetdevChanges& changes, bool relisted);
-  /// For on_doubt: a second book concludes everything, from the same readings.
-  void judge(const NetdevChanges& changes);
   void report_missed(const Marks& marks, const InventoryDiff& diff);
   /// The host cannot be listed: what is known stands, and the marks stay. Waits double.
   void retry_later();
@@ -220,7 +216,7 @@ class HostSource {
 
   Ports ports_;
   OnUpdate on_update_;
-  InventoryBook book_, judge_{InventoryBook::Conclude::kEverything};  // the second for on_doubt alone
+  InventoryBook book_;
   HostReadings readings_;
   Marks marks_;
   /// By ifindex, of interfaces that were heard of and have not been read yet: kTouchedMax at most.

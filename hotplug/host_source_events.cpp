@@ -114,7 +114,6 @@ void HostSource::rename(const RenameNetdev& change) {
   marks_.changes.renamed_to.insert(change.to);
   marks_.touched.netdevs.insert(change.from);
   book_.rename(change.from, change.to, change.ifindex);
-  if (ports_.on_doubt) judge_.rename(change.from, change.to, change.ifindex);
   edit(change);
 }
 

@@ -234,12 +234,4 @@ SlowFacts read_slow_facts(const HostView& host, const std::string& netdev) {
   return read_slow_facts_of_netdev(host, netdev);
 }
 
-ScanResult scan_host(const HostView& host, SlowReads slow) {
-  HostReadings readings = read_host(host);
-  if (slow == SlowReads::kRead || !host.is_live())
-    for (const auto& [name, netdev] : HostReadings(readings).netdevs)
-      readings.netdevs.at(name).slow = read_slow_facts(host, name);
-  return ScanResult{resolve(readings), readings.problems, readings.boot_id};
-}
-
 }  // namespace sliced::hotplug

@@ -14,22 +14,9 @@
 
 namespace sliced::hotplug {
 
-/// What there is, with conclusions: for commands that look once.
-struct ScanResult {
-  std::vector<HostDevice> devices;    // sorted by id
-  std::vector<std::string> problems;  // what could not be read, for the log
-  std::string boot_id;
-};
-
-enum class SlowReads { kLeaveOut, kRead };
-
-/// Everything. Facts that take kernel locks (speed, operstate, phys_port_name, phys_switch_id) are left out
-/// unless asked for: on a live host a reader may hang in them, so there they are read one job a device by
-/// read_slow_facts(). Of a snapshot they are read here.
-ScanResult scan_host(const HostView& host, SlowReads slow = SlowReads::kLeaveOut);
-
-/// What scan_host() concludes from: kept by who wants to re-read parts of it. Lists that cannot be read now
-/// stay as they were before.
+/// Reads everything but facts that take kernel locks (speed, operstate, phys_port_name, phys_switch_id): on a live host a
+/// reader may hang in them, so they are read by read_slow_facts(), one job a device. Lists that cannot be read now stay as
+/// they were before.
 HostReadings read_host(const HostView& host, const HostReadings& before = {});
 
 /// The first half of read_host(): which functions and interfaces there are (with their class links' targets),

@@ -93,7 +93,6 @@ class UeventSocket final : public EventSource {
   }
 
   void take(std::string_view bytes) {
-    if (bytes == "overflow") return on_event_(Overflow{"told so by " + name()});
     if (auto event = decode_uevent(bytes)) on_event_(std::move(*event));
   }
 

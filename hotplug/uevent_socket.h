@@ -13,7 +13,7 @@ class Loop;
 namespace sliced::hotplug {
 
 /// Makes ROOT/run/sliced where it is missing, beneath ROOT whatever links say, and takes the place of a
-/// socket left there. The datagram "overflow" is an Overflow, for tests. What is no uevent is logged by
+/// socket left there. What is no uevent is logged by
 /// nobody and changes nothing.
 std::unique_ptr<EventSource> make_uevent_socket(reactor::Loop& loop, std::string root);
 

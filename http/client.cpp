@@ -169,7 +169,7 @@ void Client::Running::on_loss(const Loss& loss) {
   const Error why = loss.error;  // may live in the connection
   stream_.reset();
   move_.reset();
-  const bool is_at_hand = request_ && !(request_->request.upload && request_->request.upload->is_begun());
+  const bool is_at_hand = request_ != nullptr;
   if (loss.fate == Loss::Fate::kUnprocessed && is_at_hand) return try_later();
   // A server may close a kept connection at the very moment a request is on its way to it.
   const bool may_repeat =

@@ -73,7 +73,6 @@ class Client {
 
   /// For tests and metrics; a connection that drains and carries nothing is closed, not idle.
   size_t idle_connections() const { return pool_->idle(); }
-  uint64_t connections_opened() const { return pool_->opened(); }
 
  private:
   // Its exchange's Handle holds it, and each callback while it runs: so a handler may drop its own Exchange.

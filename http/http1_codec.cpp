@@ -14,7 +14,6 @@ std::string encode_http1(const OutgoingRequest& outgoing) {
   std::string out =
       request.method + ' ' + outgoing.target + " HTTP/1.1\r\nHost: " + outgoing.authority + "\r\n";
   for (const Header& header : request.headers) out += header.name + ": " + header.value + "\r\n";
-  if (request.upload) out += "Transfer-Encoding: chunked\r\n";
   if (outgoing.has_body()) out += "Content-Length: " + std::to_string(request.body.size()) + "\r\n";
   return out + "\r\n" + request.body;
 }

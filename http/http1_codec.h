@@ -11,7 +11,7 @@
 
 namespace sliced::http {
 
-/// The bytes of the request; of one with an upload, its head.
+/// The bytes of the request.
 /// Nothing is checked here: prepare_request() has done that.
 std::string encode_http1(const OutgoingRequest& request);
 

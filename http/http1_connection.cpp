@@ -15,8 +15,7 @@ class Http1Connection final : public Connection, public std::enable_shared_from_
   explicit Http1Connection(std::unique_ptr<ByteStream> wire) : wire_(std::move(wire)) {
     wire_->receive({.on_data = [this](std::string_view bytes) { on_data(bytes); },
                     .on_end = [this] { on_wire_end(); },
-                    .on_error = [this](const Error& error) { on_wire_error(error); },
-                    .on_drained = [this] { on_drained(); }});
+                    .on_error = [this](const Error& error) { on_wire_error(error); }});
   }
 
   std::unique_ptr<Stream> send(OutgoingRequestPtr request, const Limits& limits, Receiver& receiver) override;
@@ -30,9 +29,6 @@ class Http1Connection final : public Connection, public std::enable_shared_from_
  private:
   class Exchange;
   std::unique_ptr<ResponseDecoder> make_decoder(const Limits& limits);
-  void push_upload();
-  void detach();
-  void on_drained();
   void on_data(std::string_view bytes);
   void on_wire_end();
   void on_wire_error(const Error& error);
@@ -44,7 +40,6 @@ class Http1Connection final : public Connection, public std::enable_shared_from_
   std::unique_ptr<ByteStream> wire_;  // none: closed
   std::unique_ptr<ResponseDecoder> decoder_;
   Exchange* current_ = nullptr;
-  std::shared_ptr<Upload> upload_;  // of the present request, until it is sent
   bool got_bytes_ = false, draining_ = false;
 };
 
@@ -73,34 +68,7 @@ std::unique_ptr<Stream> Http1Connection::send(OutgoingRequestPtr request, const 
   got_bytes_ = false;
   decoder_ = make_decoder(limits);
   wire_->write(encode_http1(*request));
-  upload_ = request->request.upload;
-  if (upload_) upload_->attach([this] { push_upload(); });
-  push_upload();
   return exchange;
-}
-
-// What the kernel does not take stays with its maker, who hears of room.
-void Http1Connection::push_upload() {
-  while (upload_ && wire_ && wire_->unsent_bytes() < kUploadRoom) {
-    if (const std::string_view part = upload_->take(kUploadRoom); !part.empty()) {
-      wire_->write(encode_chunk(part));
-    } else {
-      if (!upload_->is_whole()) return;
-      wire_->write(encode_last_chunk(upload_->trailers()));
-      detach();
-    }
-  }
-}
-
-void Http1Connection::detach() {
-  if (const auto upload = std::exchange(upload_, nullptr)) upload->attach(nullptr);
-}
-
-void Http1Connection::on_drained() {
-  const auto self = shared_from_this();
-  const auto upload = upload_;
-  push_upload();
-  if (upload) upload->tell_room();
 }
 
 // A receiver that drops its stream stops the decoder.
@@ -161,7 +129,7 @@ void Http1Connection::finish() {
   }
   Receiver& receiver = std::exchange(current_, nullptr)->receiver();
   // A server that answers before it has read all of the request leaves the rest of it on the connection.
-  if (!decoder_->keep_alive() || wire_->unsent_bytes() != 0 || upload_ || draining_) {
+  if (!decoder_->keep_alive() || wire_->unsent_bytes() != 0 || draining_) {
     close();
   } else {
     wire_->resume();
@@ -177,7 +145,6 @@ void Http1Connection::lose(Error error) {
 }
 
 void Http1Connection::close() {
-  detach();
   wire_.reset();
   tell_change();
 }

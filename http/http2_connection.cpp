@@ -60,17 +60,9 @@ class Http2Connection final : public Connection, public std::enable_shared_from_
 
 class Http2Connection::Exchange final : public Stream {
  public:
-  Exchange(std::shared_ptr<Http2Connection> connection, Http2Session::StreamId id,
-           std::shared_ptr<Upload> upload)
-      : connection_(std::move(connection)), id_(id), upload_(std::move(upload)) {
-    if (upload_)
-      upload_->attach([this] {
-        connection_->session_.push(id_);
-        connection_->flush();
-      });
-  }
+  Exchange(std::shared_ptr<Http2Connection> connection, Http2Session::StreamId id)
+      : connection_(std::move(connection)), id_(id) {}
   ~Exchange() override {
-    if (upload_) upload_->attach(nullptr);
     connection_->session_.cancel(id_);
     connection_->flush();
     connection_->tell_change();
@@ -85,15 +77,13 @@ class Http2Connection::Exchange final : public Stream {
  private:
   const std::shared_ptr<Http2Connection> connection_;
   const Http2Session::StreamId id_;
-  const std::shared_ptr<Upload> upload_;
 };
 
 std::unique_ptr<Stream> Http2Connection::send(OutgoingRequestPtr request, const Limits& limits,
                                               Receiver& receiver) {
-  const auto upload = request->request.upload;
   const auto id = session_.send(std::move(request), limits, receiver);
   flush();
-  return std::make_unique<Exchange>(shared_from_this(), id, upload);
+  return std::make_unique<Exchange>(shared_from_this(), id);
 }
 
 void Http2Connection::on_data(std::string_view bytes) {
@@ -102,7 +92,6 @@ void Http2Connection::on_data(std::string_view bytes) {
   const size_t max_before = session_.streams_max();
   const auto fed = session_.feed(bytes, last_heard_);
   flush();
-  session_.tell_rooms();
   if (is_closed()) return;
   if (!fed) return die(fed.error());
   const bool goes_away = session_.is_going_away() && !draining_;
@@ -135,7 +124,6 @@ void Http2Connection::flush() {
 void Http2Connection::on_drained() {
   const auto self = shared_from_this();
   flush();
-  session_.tell_rooms();
 }
 
 void Http2Connection::deliver() {

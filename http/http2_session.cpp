@@ -42,8 +42,7 @@ struct Http2Session::Stream {
   OutgoingRequestPtr request;  // until all of it is sent
   Receiver* receiver;
   Limits limits;
-  size_t sent = 0;                 // of the request's body
-  std::shared_ptr<Upload> upload;  // likewise until all of it is sent
+  size_t sent = 0;  // of the request's body
   size_t head_bytes = 0, headers = 0, body_bytes = 0;
   Head head;         // in the making
   Headers trailers;  // likewise
@@ -149,7 +148,6 @@ struct Http2Session::Callbacks {
                            nghttp2_data_source*, void* user) noexcept {
     Stream* stream = of(user).find(id);
     if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    if (stream->upload) return read_upload(of(user), id, *stream, space, size, flags);
     const std::string& body = stream->request->request.body;
     const size_t part = std::min(size, body.size() - stream->sent);
     std::memcpy(space, body.data() + stream->sent, part);
@@ -157,21 +155,6 @@ struct Http2Session::Callbacks {
     const Piece piece{.bytes = part, .left = body.size() - stream->sent, .is_whole = true};
     if (piece.is_last()) stream->request.reset();
     return of(user).hand_out(id, piece, {}, flags);
-  }
-
-  static ssize_t read_upload(Http2Session& self, int32_t id, Stream& stream, uint8_t* space, size_t size,
-                             uint32_t* flags) {
-    const auto upload = stream.upload;
-    const std::string_view part = upload->take(size);
-    std::memcpy(space, part.data(), part.size());
-    const Piece piece{.bytes = part.size(), .left = upload->unsent_bytes(), .is_whole = upload->is_whole()};
-    const ssize_t moved = self.hand_out(id, piece, upload->trailers(), flags);
-    if (piece.is_last()) {
-      upload->attach(nullptr);
-      stream.upload.reset();
-      stream.request.reset();
-    }
-    return moved;
   }
 
   static CallbacksPtr make() {
@@ -221,13 +204,12 @@ Http2Session::StreamId Http2Session::send(OutgoingRequestPtr request, const Limi
   const auto raw_fields = fields(headers);
   nghttp2_data_provider body{};
   body.read_callback = &Callbacks::read_body;
-  const auto upload = request->request.upload;
-  const bool has_body = !request->request.body.empty() || upload;
+  const bool has_body = !request->request.body.empty();
   const StreamId id = nghttp2_submit_request(raw_, nullptr, raw_fields.data(), raw_fields.size(),
                                              has_body ? &body : nullptr, nullptr);
   assert(id > 0);  // which streams_max() has promised
   earn(kHttp2FrameBudgetAStream);
-  streams_.emplace(id, Stream{has_body ? std::move(request) : nullptr, &receiver, limits, 0, upload});
+  streams_.emplace(id, Stream{has_body ? std::move(request) : nullptr, &receiver, limits});
   return id;
 }
 
@@ -236,18 +218,6 @@ bool Http2Session::is_wanted(const FrameHeader& frame) const { return streams_.c
 Http2Session::Stream* Http2Session::find(StreamId id) {
   const auto at = streams_.find(id);
   return at == streams_.end() ? nullptr : &at->second;
-}
-
-void Http2Session::push(StreamId id) {
-  if (const Stream* stream = find(id); stream != nullptr && stream->upload && !error_)
-    nghttp2_session_resume_data(raw_, id);
-}
-
-void Http2Session::tell_rooms() {
-  std::vector<std::shared_ptr<Upload>> uploads;
-  for (const auto& [id, stream] : streams_)
-    if (stream.upload) uploads.push_back(stream.upload);
-  for (const auto& upload : uploads) upload->tell_room();
 }
 
 void Http2Session::cancel(StreamId id) {

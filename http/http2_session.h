@@ -45,10 +45,6 @@ class Http2Session final : private Http2Framing {
   StreamId send(OutgoingRequestPtr request, const Limits& limits, Receiver& receiver);
   /// The receiver hears no more. A stream that has ended is passed over, here and below.
   void cancel(StreamId id);
-  /// Its upload has grown.
-  void push(StreamId id);
-  /// Uploads that have room hear of it. Only where receivers may be called.
-  void tell_rooms();
   void pause(StreamId id);
   /// What was kept comes with the next deliver().
   void resume(StreamId id);
@@ -66,7 +62,6 @@ class Http2Session final : private Http2Framing {
   size_t streams() const { return streams_.size(); }
   /// 0 once one of the two goes away, or the numbers are used up.
   size_t streams_max() const;
-  bool has_settings() const { return has_settings_; }
   bool is_going_away() const { return is_going_away_; }  // the server
   /// Why, in its own words; "" without.
   const std::string& farewell() const { return farewell_; }

@@ -34,42 +34,6 @@ const std::string* Head::header(std::string_view name) const {
   return nullptr;
 }
 
-void Upload::send(std::string bytes) {
-  if (is_whole_ || bytes.empty()) return;
-  bytes_.erase(0, std::exchange(taken_, 0));
-  bytes_ += bytes;
-  was_full_ |= bytes_.size() > kUploadRoom;
-  tell_progress();
-}
-
-void Upload::finish(Headers trailers) {
-  if (std::exchange(is_whole_, true)) return;
-  std::erase_if(trailers, [](Header& header) {
-    header.name = lower(header.name);
-    return !is_writable(header);
-  });
-  trailers_ = std::move(trailers);
-  tell_progress();
-}
-
-void Upload::tell_progress() {
-  const auto told = on_progress_;  // which may end with this
-  if (told) told();
-}
-
-std::string_view Upload::take(size_t max) {
-  const std::string_view part = std::string_view(bytes_).substr(taken_, max);
-  taken_ += part.size();
-  is_begun_ |= !part.empty();
-  return part;
-}
-
-void Upload::tell_room() {
-  if (unsent_bytes() > kUploadRoom || !std::exchange(was_full_, false)) return;
-  const auto told = on_room;
-  if (told) told();
-}
-
 bool is_writable(const Header& header) {
   return !header.name.empty() && std::all_of(header.name.begin(), header.name.end(), is_token_char) &&
          !breaks_framing(header.value);
@@ -89,7 +53,7 @@ Result<OutgoingRequestPtr> prepare_request(const Url& server, Request request) {
 }
 
 bool OutgoingRequest::has_body() const {
-  return !request.upload && (!request.body.empty() || request.method == "POST" || request.method == "PUT");
+  return !request.body.empty() || request.method == "POST" || request.method == "PUT";
 }
 
 std::optional<Millis> decode_retry_after(const Head& head, Millis cap) {

@@ -1,7 +1,6 @@
 #pragma once
 // Requests and responses as values (RFC 9110), the same in every version of HTTP.
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,43 +21,6 @@ struct Header {
 };
 using Headers = std::vector<Header>;
 
-/// The body of a request that is sent piece by piece, at any time from now on: streams of gRPC, and large
-/// ones. Shared by who makes it and the connection that takes it.
-/// Repeats:   once a piece is taken, its request is not sent again, not even where the server says that it
-///            has not acted on it.
-/// Reentry:   nobody is called from within. Behind finish(), and once the exchange is over, it is deaf.
-class Upload {
- public:
-  void send(std::string bytes);
-  /// The request is whole (half-close).
-  /// Trailers that cannot be written (is_writable) are left out; names become lower case.
-  void finish(Headers trailers = {});
-  /// Who has much to say watches it, and waits for on_room() above kUploadRoom.
-  size_t unsent_bytes() const { return bytes_.size() - taken_; }
-  std::function<void()> on_room;  // unsent_bytes() was above kUploadRoom, and is not now
-
-  // For connections.
-  // One connection at a time; on_progress is called in send() and finish(), and may be the last thing that
-  // holds this.
-  void attach(std::function<void()> on_progress) { on_progress_ = std::move(on_progress); }
-  bool is_begun() const { return is_begun_; }
-  bool is_whole() const { return is_whole_; }
-  /// Valid until the next call of anything here.
-  std::string_view take(size_t max);
-  const Headers& trailers() const { return trailers_; }
-  /// Calls on_room, once behind each time that there was too much.
-  void tell_room();
-
- private:
-  void tell_progress();
-  std::function<void()> on_progress_;
-  std::string bytes_;
-  size_t taken_ = 0;  // of bytes_
-  Headers trailers_;
-  bool is_begun_ = false, is_whole_ = false, was_full_ = false;
-};
-constexpr size_t kUploadRoom = 64u << 10;
-
 /// What is to be asked, of whatever server: prepare_request() makes of it what can be sent. With POST and PUT
 /// an empty body is said to be one (Content-Length: 0).
 struct Request {
@@ -67,7 +29,6 @@ struct Request {
   QueryItems query;
   Headers headers;  // Host, Content-Length and Connection are the encoders'
   std::string body;
-  std::shared_ptr<Upload> upload = nullptr;  // instead of a body
 };
 
 /// Of a response, interim ones (1xx) passed over.

@@ -85,7 +85,6 @@ std::shared_ptr<Pool::Attempt> Pool::connect(const TargetPtr& target, Millis dea
     under_way->join(std::move(waiter));
     return under_way;
   }
-  ++opened_;
   const auto attempt = std::make_shared<Attempt>(*this, target);
   attempt->join(std::move(waiter));
   attempt->begin(dial_, deadline);

@@ -59,7 +59,6 @@ class Pool : public std::enable_shared_from_this<Pool> {
   const PoolBounds& bounds() const { return bounds_; }
   /// Connections without an exchange, which are kept for idle_keep, and at most idle_max of them.
   size_t idle() const;
-  uint64_t opened() const { return opened_; }
 
   size_t exchanges = 0;  // under way: their owners count
 
@@ -92,7 +91,6 @@ class Pool : public std::enable_shared_from_this<Pool> {
   TargetPtr asked_;                // the last target, and what is known of it
   bool is_http1_ = false;
   size_t streams_known_ = kHttp2StreamsAssumed;
-  uint64_t opened_ = 0;
 };
 
 }  // namespace sliced::http

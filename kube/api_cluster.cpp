@@ -440,6 +440,4 @@ std::string ApiCluster::describe() const {
   return core_->server ? http::encode_url(core_->server->url) : core_->credentials->describe();
 }
 
-const RequestCounts& ApiCluster::request_counts() const { return core_->counts; }
-
 }  // namespace sliced::kube

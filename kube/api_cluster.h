@@ -49,9 +49,6 @@ class ApiCluster final : public Cluster {
   /// The server's address once it is known, before that the place of the credentials.
   std::string describe() const override;
 
-  /// Grows for as long as the cluster lives; the reference does too.
-  const RequestCounts& request_counts() const;
-
  private:
   // Shared with calls under way, which may outlive this and are dropped by whoever made them.
   std::shared_ptr<ApiCore> core_;

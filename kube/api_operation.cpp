@@ -77,7 +77,6 @@ void ApiOperation::end() {
 
 void ApiOperation::fail(const Failure& failure) {
   end();
-  ++core_->counts[{request_.verb, request_.resource}].failed;
   on_failed(failure);
 }
 
@@ -103,7 +102,6 @@ void ApiOperation::on_credentials(Result<Credentials> credentials) {
   used_ = *std::move(credentials);
   http::Request message = request_.message;
   if (!used_.token.empty()) message.headers.push_back({"Authorization", "Bearer " + used_.token});
-  ++core_->counts[{request_.verb, request_.resource}].sent;
   http::Handlers handlers{.on_head = [this](const http::Head& head) { on_head(head); },
                           .on_body = [this](std::string_view bytes) { on_body(bytes); },
                           .on_done = [this] { on_http_done(); },

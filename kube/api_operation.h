@@ -42,7 +42,6 @@ class ApiCore {
   const std::unique_ptr<CredentialSource> credentials;
   const std::string user_agent;
   http::Client client;
-  RequestCounts counts;
   http::TargetPtr server;
 
  private:
@@ -54,7 +53,6 @@ class ApiCore {
 
 /// Sends requests one after the other; subclasses make of the responses what the port promises.
 /// Ownership: its Handle owns it; a callback that runs keeps it alive to its end.
-/// Counts: each request that is sent, and each operation that fails, by verb and resource (RequestCounts).
 /// Failure: http's errors, credentials that cannot be had, a coding that was not asked for, and every status
 /// but 2xx. A status that came whole or half counts before a connection that broke behind it.
 class ApiOperation : public std::enable_shared_from_this<ApiOperation> {

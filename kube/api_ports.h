@@ -1,5 +1,5 @@
 #pragma once
-// What an ApiCluster is made of, and what it counts.
+// What an ApiCluster is made of.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -24,16 +24,5 @@ struct ApiPorts {
   reactor::Random random;
   std::string user_agent;  // "sliced/0.1.0"
 };
-
-/// Requests sent, by (verb, resource): ("list", "nodes"), ("create", "resourceslices.resource.k8s.io"). Pages
-/// of a list and repetitions after a 401 count each. Non-resource requests are ("discover" | "schema" |
-/// "version", "").
-struct RequestCount {
-  /// sent: with credentials, to the server. failed: ended otherwise than by a whole 2xx, dropped ones not
-  /// among them.
-  uint64_t sent = 0, failed = 0;
-  bool operator==(const RequestCount&) const = default;
-};
-using RequestCounts = std::map<std::pair<std::string, std::string>, RequestCount>;
 
 }  // namespace sliced::kube

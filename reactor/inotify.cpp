@@ -80,14 +80,6 @@ Result<Unit> Inotify::watch(const std::string& directory) {
   return Unit{};
 }
 
-void Inotify::unwatch(const std::string& directory) {
-  std::erase_if(directories_, [&](const auto& entry) {
-    if (entry.second != directory) return false;
-    inotify_rm_watch(fd_.get(), entry.first);
-    return true;
-  });
-}
-
 void Inotify::read_events(const std::shared_ptr<Inotify*>& self) {
   alignas(inotify_event) char buffer[8192];
   const ssize_t size =

@@ -35,8 +35,8 @@ struct FileEvent {
   bool operator==(const FileEvent&) const = default;
 };
 
-/// Reentry: on_event may watch, unwatch, and destroy the Inotify that called it.
-/// Order:   as the kernel reports. An event for a directory that was unwatched meanwhile is not delivered.
+/// Reentry: on_event may watch, and destroy the Inotify that called it.
+/// Order:   as the kernel reports.
 /// Reading: 8 KiB of events a turn; what is left makes the next turn's. The kernel's queue is bounded
 /// (fs.inotify.max_queued_events), and what it drops is told as kOverflow, once.
 class Inotify {
@@ -52,8 +52,6 @@ class Inotify {
   /// last wins.
   /// Errors: kNotFound, kDenied, kInvalid (not a directory), kTooLarge (fs.inotify.max_user_watches).
   Result<Unit> watch(const std::string& directory);
-  /// Harmless for what is not watched.
-  void unwatch(const std::string& directory);
 
  private:
   Inotify(Descriptor fd, OnEvent on_event);

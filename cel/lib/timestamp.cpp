@@ -144,14 +144,6 @@ std::optional<Duration> read_duration(std::string_view text) {
   return Duration{static_cast<int64_t>(negative ? 0 - nanos : nanos)};
 }
 
-constexpr std::pair<std::string_view, TimePart> kTimeParts[] = {
-    {"getFullYear", TimePart::kFullYear},   {"getMonth", TimePart::kMonth},
-    {"getDayOfYear", TimePart::kDayOfYear}, {"getDayOfMonth", TimePart::kDayOfMonth},
-    {"getDate", TimePart::kDate},           {"getDayOfWeek", TimePart::kDayOfWeek},
-    {"getHours", TimePart::kHours},         {"getMinutes", TimePart::kMinutes},
-    {"getSeconds", TimePart::kSeconds},     {"getMilliseconds", TimePart::kMilliseconds},
-};
-
 }  // namespace
 
 std::strong_ordering Timestamp::operator<=>(const Timestamp& other) const {
@@ -236,12 +228,6 @@ Result<Duration> subtract(const Duration& a, const Duration& b) {
   return Duration{*difference};
 }
 
-std::optional<TimePart> time_part_named(std::string_view function) {
-  for (const auto& [name, part] : kTimeParts)
-    if (name == function) return part;
-  return std::nullopt;
-}
-
 int64_t time_part(const Timestamp& time, TimePart part, chrono::minutes offset) {
   const chrono::sys_seconds moment(chrono::seconds(time.seconds) + offset);
   const auto day = chrono::floor<chrono::days>(moment);
@@ -289,6 +275,5 @@ int64_t whole_hours(const Duration& span) { return span.nanos / (3600 * kNanosPe
 int64_t whole_minutes(const Duration& span) { return span.nanos / (60 * kNanosPerSecond); }
 int64_t whole_seconds(const Duration& span) { return span.nanos / kNanosPerSecond; }
 int64_t whole_milliseconds(const Duration& span) { return span.nanos / 1'000'000; }
-int64_t millisecond_part(const Duration& span) { return whole_milliseconds(span) % 1000; }
 
 }  // namespace sliced::cel

@@ -61,8 +61,6 @@ enum class TimePart {
   kSeconds,
   kMilliseconds,
 };
-/// "getFullYear" and so on; nullopt for other names.
-std::optional<TimePart> time_part_named(std::string_view function);
 /// In UTC, whatever zone the timestamp was written in, or at an offset east of it.
 int64_t time_part(const Timestamp& time, TimePart part, std::chrono::minutes offset = {});
 /// "+05:30", "-02:00", "05:30", "UTC", "GMT" or "". kInvalid for names of zones and anything else.
@@ -73,7 +71,5 @@ int64_t whole_hours(const Duration& span);
 int64_t whole_minutes(const Duration& span);
 int64_t whole_seconds(const Duration& span);
 int64_t whole_milliseconds(const Duration& span);
-/// What getMilliseconds means by CEL's specification; in Kubernetes it is whole_milliseconds().
-int64_t millisecond_part(const Duration& span);
 
 }  // namespace sliced::cel

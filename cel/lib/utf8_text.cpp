@@ -160,18 +160,6 @@ std::string upper_ascii(std::string_view text) {
   return changed(text, [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
 }
 
-std::string reverse_text(std::string_view text) {
-  std::string out(text.size(), '\0');
-  size_t to = text.size();
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = next(text, at);
-    to -= end - at;
-    text.copy(&out[to], end - at, at);
-    at = end;
-  }
-  return out;
-}
-
 std::string quote_text(std::string_view text) {
   constexpr std::string_view kEscaped = "\a\b\f\n\r\t\v\\\"", kNames = "abfnrtv\\\"";
   std::string out = "\"";

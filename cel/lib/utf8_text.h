@@ -49,8 +49,6 @@ std::string_view trim_text(std::string_view text);
 /// Letters of ASCII alone change.
 std::string lower_ascii(std::string_view text);
 std::string upper_ascii(std::string_view text);
-/// Kubernetes has none: version 3 of the extension.
-std::string reverse_text(std::string_view text);
 /// strings.quote: between double quotes, with CEL's escapes for \a \b \f \n \r \t \v \ and ". Other control
 /// characters stay as they are.
 std::string quote_text(std::string_view text);

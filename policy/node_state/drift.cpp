@@ -204,6 +204,10 @@ Answer ask_vdpa(const Subject& s) {
 
 std::string number_or_nothing(int value) { return value == 0 ? "" : std::to_string(value); }
 
+struct DriftRule {
+  std::string_view field;
+  bool is_of_vf = false;
+};
 struct Row {
   DriftRule rule;
   Answer (*ask)(const Subject&);
@@ -354,12 +358,6 @@ std::string text_of(const DriftFinding& finding) {
       std::string(finding.field) + (finding.vf ? " of VF " + std::to_string(*finding.vf) : "");
   if (finding.is == DriftIs::kDiffers) return field + " is " + finding.found + ", wanted " + finding.wanted;
   return field + (finding.is == DriftIs::kUnknown ? " is not known: " : " is not asked: ") + finding.why;
-}
-
-std::vector<DriftRule> drift_rules() {
-  std::vector<DriftRule> out;
-  for (const auto& row : drift_rules_of::kRows) out.push_back(row.rule);
-  return out;
 }
 
 }  // namespace sliced::policy

@@ -68,11 +68,4 @@ std::vector<InterfaceDrift> judge_drift(const DriftRequest& request);
 /// One of them.
 InterfaceDrift judge_interface(const DriftRequest& request, const SriovNodeState::Wanted& wanted);
 
-/// A rule as its tests and the documentation see it.
-struct DriftRule {
-  std::string_view field;
-  bool is_of_vf = false;
-};
-std::vector<DriftRule> drift_rules();
-
 }  // namespace sliced::policy

@@ -10,6 +10,7 @@
 
 #include "hotplug/scan.h"
 #include "t/bench/ratio.h"
+#include "t/fixture/scan_host.h"
 #include "t/fixture/sysfs_tree.h"
 
 using namespace sliced;
@@ -87,14 +88,14 @@ int main() {
         });
   }
   Recorder recorder(tree.view());
-  const size_t devices = hotplug::scan_host(recorder).devices.size();
+  const size_t devices = fixture::scan_host(recorder).devices.size();
   const auto view = tree.view();
   const int root = open(tree.root().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   std::printf("scan: %zu devices, %zu accesses\n", devices, recorder.accesses.size());
   size_t sink = 0;
   bench::compare(
       "scan of 256 VFs / same files by a bare loop", 21, [&] { sink += repeat(root, recorder.accesses); },
-      [&] { sink += hotplug::scan_host(*view).devices.size(); });
+      [&] { sink += fixture::scan_host(*view).devices.size(); });
   close(root);
   return sink == 0;
 }

@@ -5,6 +5,7 @@
 #include "snapshot/aliases.h"
 #include "snapshot/archive.h"
 #include "snapshot/snapshot.h"
+#include "t/fixture/scan_host.h"
 #include "t/fuzz/fuzz.h"
 
 namespace sliced::fuzz::snapshot_target {
@@ -31,7 +32,7 @@ void look_at_host(std::string_view text) {
                  again->reads.size() == recording->reads.size() &&
                  again->admin_macs == recording->admin_macs && again->routes == recording->routes,
              "a recording comes back as it was");
-  hotplug::scan_host(snapshot::RecordedHost(std::move(*recording)));
+  fixture::scan_host(snapshot::RecordedHost(std::move(*recording)));
 }
 
 // An address that stands alone somewhere in a text, in each of its spellings.

@@ -5,6 +5,7 @@
 #include "hotplug/link.h"
 #include "hotplug/resolve.h"
 #include "hotplug/scan.h"
+#include "t/fixture/scan_host.h"
 #include "t/fuzz/fuzz.h"
 
 namespace sliced::fuzz::sysfs_target {
@@ -54,7 +55,7 @@ FUZZ_TARGET(sysfs) {
     auto& map = line[at] == '=' ? files.texts : files.links;
     map[std::string(line.substr(0, at))] = line.substr(at + 1);
   }
-  const hotplug::ScanResult found = hotplug::scan_host(files, hotplug::SlowReads::kRead);
+  const fixture::ScanResult found = fixture::scan_host(files, fixture::SlowReads::kRead);
   for (const auto& problem : found.problems) fuzz::check_text(problem);
   for (const auto& device : found.devices) fuzz::check_text(escaped(device.broken, 1024));
   std::set<std::string> names;

@@ -283,10 +283,7 @@ void World::start_daemon() {
     events.push_back(std::make_unique<fake::FakeEvents>(netlink_));
     daemon = std::make_unique<sliced::daemon::Daemon>(
         sliced::daemon::Ports{
-            {sim_scheduler, sim_executor, machine.view(), std::move(events), log, vf_reader(),
-             [this](const std::string& what) {
-               fail("I2", "concluding everything anew gives another " + what);
-             }},
+            {sim_scheduler, sim_executor, machine.view(), std::move(events), log, vf_reader()},
             sim_cluster,
             [this] { return daemon_dice_.real(); }},
         options, [this](const policy::Decision& decision) { border.leave([&] { on_decided(decision); }); });

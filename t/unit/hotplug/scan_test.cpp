@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "hotplug/resolve.h"
+#include "t/fixture/scan_host.h"
 #include "t/fixture/sysfs_tree.h"
 
 namespace sliced::hotplug {
@@ -18,11 +19,11 @@ struct ScanTest : testing::Test {
   std::map<std::string, HostDevice> scan() {
     std::map<std::string, HostDevice> out;
     const auto host = tree.view();
-    result = scan_host(*host, SlowReads::kRead);
+    result = fixture::scan_host(*host, fixture::SlowReads::kRead);
     for (const HostDevice& device : result.devices) out.emplace(device.id.text, device);
     return out;
   }
-  ScanResult result;
+  fixture::ScanResult result;
 };
 
 std::vector<std::string> ids(const std::map<std::string, HostDevice>& devices) {
@@ -438,7 +439,7 @@ TEST_F(ScanTest, HostUse) {
     host.pci("0000:3b:00.0").netdev("eth0");
     row.build(host);
     const auto view = host.view();
-    const auto scanned = scan_host(*view);
+    const auto scanned = fixture::scan_host(*view);
     ASSERT_EQ(scanned.devices.front().id.text, "0000:3b:00.0") << row.why;
     EXPECT_EQ(scanned.devices.front().host_use, row.want) << row.why;
   }

@@ -43,12 +43,10 @@ TEST_F(UeventSocketTest, DatagramsAreEvents) {
   ASSERT_TRUE(started) << started.error().what;
   send(std::string("add@/devices/a\0SUBSYSTEM=pci\0", 29));
   send("junk");
-  send("overflow");
   send(std::string("remove@/devices/a\0SUBSYSTEM=pci\0", 32));
-  ASSERT_TRUE(run_until([&] { return events.size() == 3; }));
+  ASSERT_TRUE(run_until([&] { return events.size() == 2; }));
   EXPECT_EQ(std::get<Uevent>(events[0]).action, "add");
-  EXPECT_TRUE(std::holds_alternative<Overflow>(events[1]));
-  EXPECT_EQ(std::get<Uevent>(events[2]).action, "remove");
+  EXPECT_EQ(std::get<Uevent>(events[1]).action, "remove");
 }
 
 TEST_F(UeventSocketTest, TakesTheSocketsPlaceAndCleansUp) {
@@ -66,7 +64,7 @@ TEST_F(UeventSocketTest, TakesTheSocketsPlaceAndCleansUp) {
   ::close(left);
   const auto second = make_uevent_socket(loop, tree.root());
   ASSERT_TRUE(second->start(keep()));
-  send("overflow");
+  send(std::string("add@/devices/a\0SUBSYSTEM=pci\0", 29));
   EXPECT_TRUE(run_until([&] { return events.size() == 1; }));
 }
 
@@ -85,7 +83,7 @@ TEST_F(UeventSocketTest, ALinkInTheTreeDoesNotLeadItOutside) {
   std::filesystem::create_directories(outside.root() + "/run");
   tree.symlink(outside.root() + "/run", "run");
   const auto source = make_uevent_socket(loop, tree.root());
-  (void)source->start(keep()).ok();
+  EXPECT_FALSE(source->start(keep()));
   EXPECT_TRUE(std::filesystem::is_empty(outside.root() + "/run"));
 }
 

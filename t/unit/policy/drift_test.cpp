@@ -331,15 +331,5 @@ TEST(Drift, AnInterfaceThatIsNotUnderstoodIsNotJudged) {
   EXPECT_FALSE(drift.differs());
 }
 
-// Red when a rule is added without a row above: each has one that makes it differ.
-TEST(Drift, TheTable) {
-  std::string rules;
-  for (const DriftRule& rule : drift_rules())
-    rules += std::string(rule.is_of_vf ? "vf." : "") + std::string(rule.field) + " ";
-  EXPECT_EQ(
-      rules,
-      "mtu linkType eSwitchMode numVfs linkAdminState vf.driver vf.mtu vf.guid vf.adminMac vf.vdpaType ");
-}
-
 }  // namespace drift_test
 }  // namespace sliced::policy

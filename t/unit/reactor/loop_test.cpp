@@ -9,7 +9,7 @@
 #include <csignal>
 #include <thread>
 
-#include "reactor/timer.h"
+#include "reactor/signal.h"
 #include "t/fixture/loop_fixture.h"
 
 namespace sliced::reactor {
@@ -149,8 +149,8 @@ TEST(Loop, WorksInAProcessWithoutStandardStreams) {
 
 TEST(Loop, NamesAHandleThatOutlivesIt) {
   auto loop = std::make_unique<Loop>();
-  auto leaked = std::make_unique<Timer>(*loop);
-  EXPECT_EQ(loop->surviving_handles(), std::vector<std::string>{"timer"});
+  auto leaked = Signal::open(*loop, SIGUSR1, [] {}).value();
+  EXPECT_EQ(loop->surviving_handles(), std::vector<std::string>{"signal"});
   leaked.reset();
   EXPECT_EQ(loop->surviving_handles(), std::vector<std::string>{}) << "and only while it does";
 }

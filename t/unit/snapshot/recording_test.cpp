@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "hotplug/scan.h"
+#include "t/fixture/scan_host.h"
 #include "t/fixture/sysfs_tree.h"
 
 namespace sliced::snapshot {
@@ -29,11 +30,11 @@ TEST(Recording, ASecondReadingOfItConcludesTheSame) {
   SysfsTree host;
   make_host(host);
   const RecordingHost recorder{std::shared_ptr<const hotplug::HostView>(host.view())};
-  const auto first = hotplug::scan_host(recorder);
+  const auto first = fixture::scan_host(recorder);
   const auto text = kube::encode_json(encode(recorder.recording()));
   const auto decoded = decode_recording(*kube::decode_json(text));
   ASSERT_TRUE(decoded) << decoded.error().what;
-  const auto second = hotplug::scan_host(RecordedHost(*decoded));
+  const auto second = fixture::scan_host(RecordedHost(*decoded));
   EXPECT_GE(first.devices.size(), 6u);
   EXPECT_EQ(first.devices, second.devices);
   EXPECT_EQ(first.problems, second.problems);

@@ -4,6 +4,7 @@
 
 #include "hotplug/scan.h"
 #include "snapshot/archive.h"
+#include "t/fixture/scan_host.h"
 #include "t/fixture/sysfs_tree.h"
 
 namespace sliced::snapshot {
@@ -127,7 +128,7 @@ TEST(Snapshot, OfALargeHostIsSmall) {
     vf.id("8086", "1889").driver("iavf").netdev("ens1f0v" + std::to_string(index));
   });
   const RecordingHost recorder{std::shared_ptr<const hotplug::HostView>(host.view())};
-  hotplug::scan_host(recorder);
+  fixture::scan_host(recorder);
   Snapshot out{.node = "n-1"};
   out.host = recorder.recording();
   const std::string bytes = encode(out, {});
@@ -135,7 +136,7 @@ TEST(Snapshot, OfALargeHostIsSmall) {
   EXPECT_GT(out.host.reads.size(), 2'000u);
   const auto read = decode(bytes);
   ASSERT_TRUE(read);
-  EXPECT_EQ(hotplug::scan_host(RecordedHost(read->host)).devices.size(), 257u);
+  EXPECT_EQ(fixture::scan_host(RecordedHost(read->host)).devices.size(), 257u);
 }
 
 }  // namespace
