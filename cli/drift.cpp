@@ -22,41 +22,57 @@ std::string named(const config::Options& options) {
   return "SriovNetworkNodeState " + options.node_state_namespace + "/" + options.node_name;
 }
 
-// The node's own among those of the file; one that stands alone is meant, whatever it is called.
-Result<kube::Json> node_state_of_file(const config::Options& options) {
-  const auto text = read_whole(options.node_state, kube::JsonLimits{}.size_max);
-  if (!text) return text.error();
+struct ReadState {
+  std::string file;
+  kube::Json object;
+  std::string at() const { return escaped(file) + ":" + std::to_string(object.line()); }
+};
+
+// Adds the SriovNetworkNodeStates of the file. Errors name it.
+Result<Unit> read_node_states(const std::string& file, std::vector<ReadState>& out) {
+  const auto text = read_whole(file, kube::JsonLimits{}.size_max);
+  if (!text) return Error{text.error().code, escaped(file) + ": " + text.error().what};
   const kube::Manifest manifest = kube::decode_manifest(*text, "");
   if (!manifest.problems.empty())
-    return Error{Errc::kInvalid, "line " + std::to_string(manifest.problems.front().line) + ": " +
+    return Error{Errc::kInvalid, escaped(file) + ":" + std::to_string(manifest.problems.front().line) + ": " +
                                      manifest.problems.front().what};
-  const kube::Json *only = nullptr, *own = nullptr;
-  std::string only_name;
-  size_t count = 0;
-  for (const auto& [key, object] : manifest.objects) {
-    if (key.kind != kube::kSriovNetworkNodeStates.kind ||
-        key.api_version != kube::api_version(kube::kSriovNetworkNodeStates))
-      continue;
-    if (key.name == options.node_name && own != nullptr)
-      return Error{Errc::kInvalid, "holds two SriovNetworkNodeStates of " + options.node_name +
-                                       ", in lines " + std::to_string(own->line()) + " and " +
-                                       std::to_string(object.line()) + "; keep the one that counts"};
-    if (key.name == options.node_name) own = &object;
-    only = &object;
-    only_name = key.name;
-    ++count;
+  for (const auto& [key, object] : manifest.objects)
+    if (key.kind == kube::kSriovNetworkNodeStates.kind &&
+        key.api_version == kube::api_version(kube::kSriovNetworkNodeStates))
+      out.push_back({file, object});
+  return Unit{};
+}
+
+// The node's own among those of the files. A single one is compared whatever node it is of.
+Result<kube::Json> node_state_of_files(const std::vector<std::string>& files, const std::string& node) {
+  std::vector<ReadState> states;
+  for (const std::string& file : files)
+    if (const auto read = read_node_states(file, states); !read) return read.error();
+  const auto name_of = [](const ReadState& state) {
+    const kube::Json* meta = state.object.find("metadata");
+    return std::string(meta != nullptr ? meta->text("name") : "");
+  };
+  const ReadState* own = nullptr;
+  for (const ReadState& state : states) {
+    if (name_of(state) != node) continue;
+    if (own != nullptr)
+      return Error{Errc::kInvalid, "two SriovNetworkNodeStates of " + escaped(node) + ", " + own->at() +
+                                       " and " + state.at() +
+                                       ": delete the one that the cluster does not have"};
+    own = &state;
   }
-  if (own != nullptr) return *own;
-  if (count == 1) {
-    complain(escaped(options.node_state) + ": is of " + in_quotes(only_name) +
-             ", and compared with this host, " + options.node_name);
-    return *only;
+  if (own != nullptr) return own->object;
+  const std::string where = files.size() == 1 ? escaped(files.front()) : "the files";
+  if (states.size() == 1) {
+    complain(states.front().at() + ": the SriovNetworkNodeState is of " + in_quotes(name_of(states.front())) +
+             ", and compared with this host, " + escaped(node));
+    return states.front().object;
   }
-  return Error{
-      Errc::kNotFound,
-      count == 0 ? "holds no SriovNetworkNodeState of " + kube::api_version(kube::kSriovNetworkNodeStates)
-                 : "holds " + std::to_string(count) + " SriovNetworkNodeStates, and none is of this node (" +
-                       options.node_name + "); say --node-name"};
+  return Error{Errc::kNotFound, states.empty() ? where + ": no SriovNetworkNodeState of " +
+                                                     kube::api_version(kube::kSriovNetworkNodeStates)
+                                               : where + ": " + std::to_string(states.size()) +
+                                                     " SriovNetworkNodeStates, and none is of node " +
+                                                     escaped(node) + ": give --node-name"};
 }
 
 // Why there is none, and what to do.
@@ -100,13 +116,16 @@ int tell(const kube::Json& object, const HostWithPrepared& host, const config::O
 
 int drift(const config::Options& options) {
   using namespace drift_command;
-  const bool is_of_cluster = options.node_state == config::kNodeStateOfCluster;
+  std::vector<std::string> files = options.arguments;
+  if (options.node_state != config::kNodeStateOfCluster) files.push_back(options.node_state);
+  const bool is_of_cluster = files.empty();
   auto opened = is_of_cluster ? Process::open(options) : Process::open_host_only(options);
   if (!opened) return complain(opened.error().what), kExitError;
   Process& process = **opened;
-  auto object = is_of_cluster ? node_state_of_cluster(process, options) : node_state_of_file(options);
+  auto object =
+      is_of_cluster ? node_state_of_cluster(process, options) : node_state_of_files(files, options.node_name);
   if (!object) {
-    complain((is_of_cluster ? "" : escaped(options.node_state) + ": ") + object.error().what);
+    complain(object.error().what);
     return process.leave(kExitError);
   }
   const hotplug::InventoryPtr inventory = read_host_once(process);

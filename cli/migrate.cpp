@@ -64,8 +64,17 @@ class Reader {
 
   // What needs all files.
   void finish() {
+    facts_.are_ids_of_states = facts_.ids.empty() && !facts_.states.empty();
+    if (facts_.are_ids_of_states) facts_.ids = ids_of(facts_.states);
     for (const auto& [file, object] : node_policies_)
-      read_node_policy(object, file, node_prefix_, ids_, out_.node_policies, out_.complaints);
+      read_node_policy(object, file, node_prefix_, facts_, out_.node_policies, out_.complaints);
+    if (node_policies_.empty())
+      for (const migrate::NodeInterfaces& state : facts_.states)
+        out_.complaints.warning(state.place,
+                                "SriovNetworkNodeState " + escaped(state.node) +
+                                    " serves to read SriovNetworkNodePolicies, and none is given: give "
+                                    "them as another FILE (kubectl -n sriov-network-operator get "
+                                    "sriovnetworknodepolicies -o yaml)");
     order_node_policies(out_.node_policies, out_.complaints);
     check_one_config_a_node(out_.plugin, out_.complaints);
     check_filters(out_.of_dra_driver, out_.complaints);
@@ -81,16 +90,64 @@ class Reader {
       return;
     }
     if (const kube::Json* items = document.find("items"); items != nullptr && items->array() != nullptr) {
-      for (const kube::Json& item : *items->array()) read_document(item, file, text, lines);
+      for (const kube::Json& item : *items->array())
+        read_document(with_kind(item, document), file, text, lines);
       return;
     }
+    warn_of_rdma_shared(document, file);
     if (document.text("kind") == "ConfigMap" && migrate::is_plugin_config_map(document))
       return migrate::read_plugin_config_map(document, file, lines, plugin_, out_.plugin, out_.complaints);
-    if (migrate::is_nic_ids(document)) return migrate::read_nic_ids(document, file, ids_, out_.complaints);
+    if (migrate::is_nic_ids(document))
+      return migrate::read_nic_ids(document, file, facts_.ids, out_.complaints);
+    if (migrate::is_node_state(document))
+      return migrate::read_node_state(document, file, facts_.states, out_.complaints);
     if (migrate::is_node_policy(document)) return void(node_policies_.emplace_back(file, document));
     if (migrate::is_of_dra_driver(document))
       return migrate::read_dra_object(document, file, target_, out_.of_dra_driver, out_.complaints);
     read_other(document, file, lines);
+  }
+
+  // The API server leaves kind and apiVersion out of items of a list of one kind (kubectl get --raw).
+  static kube::Json with_kind(const kube::Json& item, const kube::Json& list) {
+    kube::Json out = item;
+    const std::string_view kind = list.text("kind");
+    constexpr std::string_view kList = "List";
+    if (item.object() == nullptr || item.find("kind") != nullptr || kind == kList || !kind.ends_with(kList))
+      return out;
+    out.set("kind", std::string(kind.substr(0, kind.size() - kList.size())));
+    if (item.find("apiVersion") == nullptr) out.set("apiVersion", std::string(list.text("apiVersion")));
+    return out;
+  }
+
+  // Another plugin's configuration, alone or beside the SR-IOV plugin's in one NicClusterPolicy.
+  void warn_of_rdma_shared(const kube::Json& document, const std::string& file) {
+    if (const kube::Json* config = rdma_shared_config(document, 0); config != nullptr)
+      out_.complaints.warning(
+          {file, config->line()},
+          escaped(document.text("kind")) +
+              " contains a configuration of the RDMA shared device plugin (configList), which is not "
+              "carried over: offer these devices by a DeviceExposurePolicy with "
+              "allowMultipleAllocations: true (docs/policy-reference.md)");
+  }
+  static const kube::Json* rdma_shared_config(const kube::Json& value, int depth) {
+    constexpr int kDepthMax = 16;
+    if (depth > kDepthMax) return nullptr;
+    if (value.string() != nullptr) {
+      const std::string text = lower(*value.string());
+      // Of a whole object in an annotation (last-applied-configuration) the object itself has it, too.
+      return text.find("\"configlist\"") != std::string::npos &&
+                     text.find("\"rdmahcamax\"") != std::string::npos
+                 ? &value
+                 : nullptr;
+    }
+    const kube::Json* found = nullptr;
+    if (value.array() != nullptr)
+      for (const kube::Json& item : *value.array())
+        if (found == nullptr) found = rdma_shared_config(item, depth + 1);
+    if (value.object() != nullptr)
+      for (const auto& [key, member] : *value.object())
+        if (found == nullptr && key != "annotations") found = rdma_shared_config(member, depth + 1);
+    return found;
   }
 
   // An object of another kind, which may contain a configuration all the same.
@@ -136,7 +193,10 @@ class Reader {
     if (embedded.empty())
       out_.complaints.warning(
           place, who + " is passed over: nothing of it says which devices are offered" +
-                     (kind.empty() ? "; of values of a chart give the output of helm template" : ""));
+                     (kind.empty() ? "; of values of a chart give the output of helm template" : "") +
+                     (document.find("binaryData") != nullptr
+                          ? "; its binaryData is not read: give the file that it was made of"
+                          : ""));
   }
 
   // Of NicClusterPolicies and NicNodePolicies (Mellanox/network-operator, api/v1alpha1). False: an error was reported.
@@ -194,7 +254,7 @@ class Reader {
   migrate::PluginSettings plugin_;
   std::string node_prefix_;
   std::string plugin_file_;  // whose JSON was read last
-  migrate::VfIds ids_;
+  migrate::OperatorFacts facts_;
   std::vector<std::pair<std::string, kube::Json>> node_policies_;  // with their files
   Sources& out_;
 };
@@ -323,7 +383,12 @@ int check_host(const config::Options& options, const Sources& sources, const std
   if (!process) return complain(process.error().what), kExitError;
   const hotplug::InventoryPtr inventory = read_host_once(**process);
   if (inventory == nullptr) return (*process)->leave(kExitError);
-  const auto rows = compare(before_of(sources, inventory, node, target), objects, inventory, node, target);
+  auto rows = compare(before_of(sources, inventory, node, target), objects, inventory, node, target);
+  if (sources.of_dra_driver.empty()) migrate::mark_lost_uio_nodes(rows, *inventory);
+  if (rows.empty())
+    complain(
+        "no device of this host is offered before or after: nothing was compared. Run it on a node with the "
+        "devices, or give a snapshot of the node as --host");
   const bool is_same =
       std::all_of(rows.begin(), rows.end(), [](const Compared& row) { return row.is_same(); });
   const bool is_printed = print(text_of(rows, options.output));
@@ -350,7 +415,8 @@ std::vector<Made> objects_of_all(Sources& sources, const migrate::Target& target
 
 int migrate(const config::Options& options) {
   Sources sources;
-  const migrate::Target target = target_of(options);
+  migrate::Target target = target_of(options);
+  target.is_compared = options.check;
   Reader reader(options, target, sources);
   for (const std::string& file : options.arguments) reader.read_file(file);
   reader.finish();

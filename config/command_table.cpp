@@ -104,8 +104,12 @@ constexpr CommandInfo kCommands[] = {
          "answer. An error of one device is no match."},
     {.id = Command::kDrift,
      .name = "drift",
-     .summary = "Say whether the host is as its SriovNetworkNodeState wants it.",
+     .arguments = "[FILE...]",
+     .arguments_max = 10'000,
+     .summary = "Compare the host with its SriovNetworkNodeState.",
      .description =
+         "FILE contains the SriovNetworkNodeState (YAML or JSON, of one node or several); - is standard input. Without FILE it is "
+         "read from the cluster. "
          "Compares what the SR-IOV network operator wants of this node's PFs and VFs with what the host itself says, and "
          "prints each field that differs with both values. Reads only. What pods have is taken from the record of the "
          "daemon that runs here. Exit status 0: in sync. 2: drift. 1: there is no answer, or a field that could not be "
@@ -126,8 +130,10 @@ constexpr CommandInfo kCommands[] = {
      .arguments_max = 10'000,
      .summary = "Print the objects that take the place of another way of offering VFs.",
      .description =
-         "FILE holds a ConfigMap of the SR-IOV network device plugin, or its JSON alone; SriovNetworkNodePolicies; or "
-         "objects of dra-driver-sriov, SriovResourceFilters among them; - is standard input. Prints policies, attributes, DeviceClasses with the old resource names, and claim templates, ready to "
+         "FILE contains a ConfigMap of the SR-IOV network device plugin, or its JSON alone; a NicClusterPolicy; "
+         "SriovNetworkNodePolicies; or objects of dra-driver-sriov, SriovResourceFilters among them; - is standard input. "
+         "The operator's ConfigMap supported-nic-ids and its SriovNetworkNodeStates, as further FILEs, complete policies with "
+         "deviceID, netFilter or alternative names of interfaces. Prints policies, attributes, DeviceClasses with the old resource names, and claim templates, ready to "
          "apply, each with a comment that says where it comes from. What cannot be carried over is an error with "
          "file, line and what to do; then nothing is printed. With --check it prints what is offered before and after, "
          "device by device. Exit status 0: all is carried over; with --check, all is the same. 2: with --check, "

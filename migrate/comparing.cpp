@@ -95,4 +95,16 @@ std::vector<Compared> compare(const Before& before, const std::vector<Made>& obj
   return out;
 }
 
+void mark_lost_uio_nodes(std::vector<Compared>& rows, const hotplug::Inventory& inventory) {
+  for (Compared& row : rows) {
+    const hotplug::HostDevice* device = inventory.devices.find(row.device);
+    // GetDefaultInfoProvider of the plugin's pkg/factory.
+    if (device == nullptr || (device->driver != "uio" && device->driver != "igb_uio") || !row.is_same())
+      continue;
+    row.loses_nodes = true;
+    row.why = "the plugin gives pods its /dev/uio node (driver " + device->driver +
+              "), and sliced does not: bind it to vfio-pci";
+  }
+}
+
 }  // namespace sliced::migrate

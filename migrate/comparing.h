@@ -17,8 +17,9 @@ namespace sliced::migrate {
 /// One device that is offered before or after. "" is not offered.
 struct Compared {
   std::string device, interface, before, after;
-  std::string why;  // where they differ: why the new policies do not offer it, or offer it
-  bool is_same() const { return before == after; }
+  std::string why;           // where they differ: why the new policies do not offer it, or offer it
+  bool loses_nodes = false;  // offered as before, and pods get fewer device nodes
+  bool is_same() const { return before == after && !loses_nodes; }
   bool operator==(const Compared&) const = default;
 };
 
@@ -45,5 +46,8 @@ policy::PolicySet policies_among(const std::vector<Made>& objects, const Target&
 std::vector<Compared> compare(const Before& before, const std::vector<Made>& objects,
                               const hotplug::InventoryPtr& inventory, const kube::NodeView& node,
                               const Target& target);
+
+/// Marks devices that the device plugin hands out with /dev/uio nodes, by the driver that they have.
+void mark_lost_uio_nodes(std::vector<Compared>& rows, const hotplug::Inventory& inventory);
 
 }  // namespace sliced::migrate

@@ -1,6 +1,7 @@
 #include "migrate/dra_driver.h"
 
 #include <algorithm>
+#include <set>
 
 #include "kube/kinds.h"
 #include "kube/object_meta.h"
@@ -50,6 +51,29 @@ const Json::Array& list_in(const Json& value, std::string_view field) {
   static const Json::Array none;
   const Json* list = value.find(field);
   return list != nullptr && list->array() != nullptr ? *list->array() : none;
+}
+
+// What its API does not know it passes over (pkg/api/sriovdra/v1alpha1/api.go).
+void warn_of_own_fields(DraPolicy& in, const Json& map, const std::string& where,
+                        std::initializer_list<std::string_view> known) {
+  if (map.object() == nullptr) return;
+  for (const auto& [key, value] : *map.object())
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      in.warn(
+          value,
+          where + escaped(key, 64) +
+              " is no field of dra-driver-sriov, which passes over it; sliced obeys it where it knows it");
+}
+
+void look_at_own_fields(DraPolicy& in, const Json& spec) {
+  warn_of_own_fields(in, spec, "spec.", {"nodeSelector", "configs"});
+  for (const Json& config : list_in(spec, "configs")) {
+    warn_of_own_fields(in, config, "configs: ", {"deviceAttributesSelector", "resourceFilters"});
+    for (const Json& filter : list_in(config, "resourceFilters"))
+      warn_of_own_fields(
+          in, filter, "resourceFilters: ",
+          {"vendors", "devices", "pciAddresses", "pfNames", "pfPciAddresses", "drivers", "linkType"});
+  }
 }
 
 void look_at_filter(DraPolicy& in, const Json& filter) {
@@ -114,12 +138,14 @@ void look_at_policy(DraPolicy& in, const Json& object) {
   look_at_nodes(in, *spec);
   for (const Json& config : list_in(*spec, "configs"))
     for (const Json& filter : list_in(config, "resourceFilters")) look_at_filter(in, filter);
+  if (object.text("kind") != kFilterKind) look_at_own_fields(in, *spec);
 }
 
 // Of policies as that driver reads them.
-void forget_what_is_passed_over(policy::SriovPolicy& policy) {
+void forget_what_is_passed_over(policy::SriovPolicy& policy, bool was_filter) {
   policy.priority = 0;
   policy.allow_host_use = true;
+  policy.readiness = {};
   auto& terms = policy.node_selector.terms;
   std::erase_if(terms, [](const kube::NodeSelectorTerm& term) {
     return std::any_of(term.match_expressions.begin(), term.match_expressions.end(),
@@ -133,9 +159,12 @@ void forget_what_is_passed_over(policy::SriovPolicy& policy) {
   });
   if (has_open) policy.node_selector = {};
   for (kube::NodeSelectorTerm& term : policy.node_selector.terms) term.match_fields.clear();
-  for (policy::ResourceConfig& config : policy.configs)
+  for (policy::ResourceConfig& config : policy.configs) {
+    if (!was_filter) config.resource_name.clear();
     for (policy::ResourceFilter& filter : config.filters) {
       filter.drivers.clear();
+      filter.root_devices.clear();
+      if (!was_filter) filter.numa_nodes.clear();
       // A name with a '#' is that of no PF; where all are, the list is still one that asks.
       const bool asks = !filter.pf_names.empty(), asks_address = !filter.pf_pci_addresses.empty();
       std::erase_if(filter.pf_names, [](const auto& match) { return !match.ranges.empty(); });
@@ -143,6 +172,7 @@ void forget_what_is_passed_over(policy::SriovPolicy& policy) {
       if ((asks && filter.pf_names.empty()) || (asks_address && filter.pf_pci_addresses.empty()))
         filter.pf_names = {{"#", {}}};
     }
+  }
 }
 
 }  // namespace
@@ -199,9 +229,12 @@ Before by_dra_driver(const std::vector<Made>& objects, const hotplug::InventoryP
                      const kube::NodeView& node, const Target& target) {
   const policy::PolicySet all = policies_among(objects, target);
   std::vector<policy::SriovPolicy> policies;
+  std::set<std::string_view> filters;
+  for (const Made& made : objects)
+    if (was_filter(made)) filters.insert(made.object.find("metadata")->text("name"));
   for (const auto& policy : all.sriov) {
     policies.push_back(*policy);
-    forget_what_is_passed_over(policies.back());
+    forget_what_is_passed_over(policies.back(), filters.contains(policy->id.name));
   }
   if (std::any_of(objects.begin(), objects.end(), was_filter)) {
     // All were offered, whatever the one filter of the node names; of several none did.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <tuple>
 
@@ -35,11 +36,30 @@ constexpr std::string_view kGiveDevicePluginConfig =
     "give the ConfigMap device-plugin-config, which the operator makes of its policies, in place of them (kubectl -n "
     "sriov-network-operator get configmap device-plugin-config -o yaml)";
 
-// One policy, field by field.
+constexpr size_t kInterfaceNameMax = 15;  // IFNAMSIZ of the kernel, without the zero byte
+
+bool is_too_long(const std::string& pf_name) {
+  return pf_name.find('#') == std::string::npos ? pf_name.size() > kInterfaceNameMax
+                                                : pf_name.find('#') > kInterfaceNameMax;
+}
+
+// "altname#0-3" as the operator has it on that node: "ens1f0#0-3". nullptr: on no certain node.
+std::string resolved_pf(const std::string& pf_name, const NodeInterfaces* state) {
+  if (state == nullptr) return pf_name;
+  const size_t hash = std::min(pf_name.find('#'), pf_name.size());
+  return state->resolved(pf_name.substr(0, hash)) + pf_name.substr(hash);
+}
+
+constexpr std::string_view kGiveNodeStates =
+    "give the SriovNetworkNodeStates of the nodes as another FILE (kubectl -n sriov-network-operator get "
+    "sriovnetworknodestates -o yaml)";
+
+// One policy, field by field. state: of the node for which it is read; nullptr: for all that it selects.
 class PolicyReader {
  public:
-  PolicyReader(const Json& object, const std::string& file, Complaints& complaints)
-      : file_(file), complaints_(complaints) {
+  PolicyReader(const Json& object, const std::string& file, const OperatorFacts& facts,
+               const NodeInterfaces* state, Complaints& complaints)
+      : file_(file), facts_(facts), state_(state), complaints_(complaints) {
     const Json* meta = object.find("metadata");
     name_ = meta != nullptr ? meta->text("name") : "";
     who_ = "SriovNetworkNodePolicy " + escaped(name_);
@@ -47,10 +67,12 @@ class PolicyReader {
     config_.origin = who_;
     config_.name = dns_name_of(name_);
     config_.has_own_name = true;
+    if (state == nullptr) return;
+    config_.name = dns_name_of(config_.name + "-" + state->node, 253);
+    config_.nodes.name = state->node;
   }
-  const std::string& name() const { return name_; }
 
-  Config read(const Json& spec, const std::string& prefix, const VfIds& ids) {
+  Config read(const Json& spec, const std::string& prefix) {
     refuse_unknown(spec, "spec", kSpecFields, "spec.nicSelector", kNicFields);
     read_nodes(spec);
     config_.priority = integer(spec, "priority");
@@ -69,7 +91,7 @@ class PolicyReader {
     Selector selector{.place = config_.place, .needs_rdma = is_true(spec, "isRdma")};
     read_link_type(spec, resource.gives_vfio, selector);
     if (const Json* nics = spec.find("nicSelector"); nics != nullptr && nics->object() != nullptr)
-      read_nics(*nics, spec, ids, selector);
+      read_nics(*nics, spec, selector);
     else if (nics == nullptr || nics->is_null())
       error(spec, "nicSelector", "is missing");
     else
@@ -159,7 +181,7 @@ class PolicyReader {
     else
       error(spec, "linkType", "is " + in_quotes(type, 32) + ", wants eth or ib");
   }
-  void read_nics(const Json& nics, const Json& spec, const VfIds& ids, Selector& out) {
+  void read_nics(const Json& nics, const Json& spec, Selector& out) {
     refuse_unknown(nics, "spec.nicSelector", kNicFields, "spec", kSpecFields);
     for (const char* field : {"vendor", "deviceID", "netFilter"})
       if (!is_text(nics, field)) error_in(nics, field, wrong_type(*nics.find(field), "a string"));
@@ -168,17 +190,28 @@ class PolicyReader {
       if (!is_id(vendor))
         error_in(nics, "vendor", "is " + in_quotes(vendor, 32) + ", wants four hexadecimal digits");
     }
-    read_device(nics, spec, ids, out);
+    read_device(nics, spec, out);
     for (const bool is_address : {false, true}) read_pfs(nics, is_address, out);
-    if (!nics.text("netFilter").empty())
-      error_in(
-          nics, "netFilter",
-          "selects functions in a VM by the cloud's network, and the policy does not say which these are: " +
-              std::string(kGiveDevicePluginConfig));
-    if (nics.object()->empty())
-      error_in(
-          nics, "",
-          "is empty, which the operator's webhook refuses: name a vendor, deviceID, pfNames or rootDevices");
+    if (const std::string filter(nics.text("netFilter")); !filter.empty()) {
+      if (state_ != nullptr)
+        out.pci_addresses = state_->addresses_of(filter);
+      else
+        error_in(nics, "netFilter",
+                 "selects functions in a VM by the cloud's network, and the policy does not name them: " +
+                     std::string(kGiveNodeStates) + ", or " + std::string(kGiveDevicePluginConfig));
+    }
+    if (std::none_of(std::begin(kNicFields), std::end(kNicFields),
+                     [&](std::string_view field) { return is_set(nics, field); }))
+      error_in(nics, "",
+               std::string(nics.object()->empty() ? "is empty" : "has no value in any field") +
+                   ", which the operator's webhook refuses: name a vendor, deviceID, pfNames or rootDevices");
+  }
+  // A value that narrows the selection, of whichever type.
+  static bool is_set(const Json& nics, std::string_view field) {
+    const Json* value = member(nics, field);
+    if (value == nullptr) return false;
+    if (value->string() != nullptr) return !value->string()->empty();
+    return value->array() == nullptr || !value->array()->empty();
   }
   void read_pfs(const Json& nics, bool is_address, Selector& out) {
     const std::string field = is_address ? "rootDevices" : "pfNames";
@@ -189,22 +222,50 @@ class PolicyReader {
       return error_in(nics, field,
                       "has " + std::to_string(list->array()->size()) + " entries, at most " +
                           std::to_string(kEntriesMax) + " can be said: split the policy in two");
-    for (const Json& item : *list->array())
-      read_pf_entry(item.string() != nullptr ? *item.string() : "", is_address, who_ + ": spec.nicSelector",
-                    {file_, item.line()}, is_address ? out.root_devices : out.pf_names, complaints_);
+    for (const Json& item : *list->array()) {
+      if (item.string() == nullptr) {
+        complaints_.error({file_, item.line()}, who_ + ": spec.nicSelector." + field + " has an entry that " +
+                                                    wrong_type(item, "a string"));
+        continue;
+      }
+      const std::string text = is_address ? *item.string() : resolved_pf(*item.string(), state_);
+      if (!is_address && is_too_long(text))
+        complaints_.error({file_, item.line()},
+                          who_ + ": spec.nicSelector.pfNames has " + in_quotes(text, 160) +
+                              ", longer than the 15 bytes of an interface's name: if it is an alternative "
+                              "name, " +
+                              std::string(kGiveNodeStates));
+      else
+        read_pf_entry(text, is_address, who_ + ": spec.nicSelector", {file_, item.line()},
+                      is_address ? out.root_devices : out.pf_names, complaints_);
+    }
   }
-  // The device is the PF; the plugin is told of the VFs'.
-  void read_device(const Json& nics, const Json& spec, const VfIds& ids, Selector& out) {
+  // deviceID is the PF's; the plugin selects by the id of the VFs.
+  void read_device(const Json& nics, const Json& spec, Selector& out) {
     const std::string pf(nics.text("deviceID"));
     if (pf.empty()) return;
     if (!is_id(pf))
       return error_in(nics, "deviceID",
                       "is " + in_quotes(pf, 32) + ", wants four hexadecimal digits in lower case");
-    const Json* vfs = spec.find("numVfs");
-    if (vfs == nullptr || (vfs->integer() != nullptr && *vfs->integer() == 0))
+    const Json* vfs = member(spec, "numVfs");
+    const VfIds& ids = facts_.ids;
+    if (vfs == nullptr || (vfs->integer() != nullptr && *vfs->integer() == 0)) {
+      out.selects_pfs = true;
       return out.devices.push_back(pf);
-    const auto vf = ids.find(pf);
-    if (vf != ids.end()) return out.devices.push_back(vf->second);
+    }
+    if (const auto vf = ids.find(pf); vf != ids.end()) {
+      if (facts_.are_ids_of_states)
+        complaints_.warning(
+            {file_, nics.find("deviceID")->line()},
+            who_ + ": spec.nicSelector.deviceID " + escaped(pf) + ": " +
+                (vf->second.empty() ? "its functions have no PF, as in a VM, and no device "
+                                      "id is asked for"
+                                    : "its VFs have the device id " + escaped(vf->second, 8)) +
+                " according to the SriovNetworkNodeStates. The operator reads its ConfigMap "
+                "supported-nic-ids: give it as another FILE to be sure");
+      if (!vf->second.empty()) out.devices.push_back(vf->second);
+      return;
+    }
     if (ids.empty())
       return error_in(
           nics, "deviceID",
@@ -212,7 +273,12 @@ class PolicyReader {
               ", of PFs, and which VFs they have only the operator knows: give its ConfigMap "
               "supported-nic-ids as another FILE, or name the PFs by pfNames or rootDevices; in a VM, "
               "whose functions have no PF, " +
-              std::string(kGiveDevicePluginConfig));
+              std::string(kGiveNodeStates) + ", or " + std::string(kGiveDevicePluginConfig));
+    if (facts_.are_ids_of_states)
+      return error_in(nics, "deviceID",
+                      "is " + in_quotes(pf, 32) +
+                          ", and no SriovNetworkNodeState has VFs of a PF with this id, or their ids differ: "
+                          "give the operator's ConfigMap supported-nic-ids as another FILE");
     const auto of_vf =
         std::find_if(ids.begin(), ids.end(), [&](const auto& one) { return one.second == pf; });
     error_in(
@@ -232,9 +298,35 @@ class PolicyReader {
   }
 
   const std::string& file_;
+  const OperatorFacts& facts_;
+  const NodeInterfaces* state_;
   Complaints& complaints_;
   std::string name_, who_;
   Config config_;
+};
+
+// What of a policy is known for single nodes only.
+struct NodeDependence {
+  bool has_net_filter = false;
+  bool has_long_name =
+      false;  // which is no interface's own name, so that it is an alternative one or an error
+  std::vector<std::string> pf_names;
+
+  explicit NodeDependence(const Json& spec) {
+    const Json* nics = spec.find("nicSelector");
+    if (nics == nullptr || nics->object() == nullptr) return;
+    has_net_filter = !nics->text("netFilter").empty();
+    const Json* names = nics->find("pfNames");
+    if (names == nullptr || names->array() == nullptr) return;
+    for (const Json& name : *names->array())
+      if (name.string() != nullptr) pf_names.push_back(*name.string());
+    has_long_name = std::any_of(pf_names.begin(), pf_names.end(), is_too_long);
+  }
+  bool is_of(const NodeInterfaces& state) const {
+    return has_net_filter || std::any_of(pf_names.begin(), pf_names.end(), [&](const std::string& name) {
+             return resolved_pf(name, &state) != name;
+           });
+  }
 };
 
 const Resource& only(const Config& config) { return config.resources.front(); }
@@ -259,6 +351,7 @@ Difference difference(const Selector& a, const Selector& b) {
   };
   look(a.vendors, b.vendors);
   look(a.devices, b.devices);
+  look(a.pci_addresses, b.pci_addresses);
   look(a.pf_names, b.pf_names);
   look(a.root_devices, b.root_devices);
   look(a.link_types, b.link_types);
@@ -402,24 +495,59 @@ void read_nic_ids(const Json& object, const std::string& file, VfIds& out, Compl
 }
 
 void read_node_policy(const Json& object, const std::string& file, const std::string& prefix,
-                      const VfIds& ids, std::vector<Config>& out, Complaints& complaints) {
-  PolicyReader reader(object, file, complaints);
-  if (reader.name() == kDefaultPolicy) return;
+                      const OperatorFacts& facts, std::vector<Config>& out, Complaints& complaints) {
+  const Place place{file, object.line()};
+  const Json* meta = object.find("metadata");
+  const std::string name(meta != nullptr ? meta->text("name") : "");
+  const std::string who = "SriovNetworkNodePolicy " + escaped(name);
+  if (name == kDefaultPolicy) return;
   const Json* spec = object.find("spec");
-  if (spec == nullptr || spec->object() == nullptr)
-    return complaints.error({file, object.line()},
-                            "SriovNetworkNodePolicy " + escaped(reader.name()) + ": spec is missing");
-  out.push_back(reader.read(*spec, prefix, ids));
+  if (spec == nullptr || spec->object() == nullptr) return complaints.error(place, who + ": spec is missing");
+  const NodeDependence depends(*spec);
+  std::vector<const NodeInterfaces*> states;
+  for (const NodeInterfaces& state : facts.states)
+    if (depends.is_of(state)) states.push_back(&state);
+  const bool is_for_states_alone = !states.empty() && (depends.has_net_filter || depends.has_long_name);
+  std::set<std::string> reported;  // most complaints are the same for each node
+  const auto read_for = [&](const NodeInterfaces* state) {
+    Complaints its;
+    Config config = PolicyReader(object, file, facts, state, its).read(*spec, prefix);
+    for (const Complaint& one : its.all())
+      if (reported.insert(one.what).second)
+        one.is_error ? complaints.error(one.place, one.what) : complaints.warning(one.place, one.what);
+    return config;
+  };
+  if (!is_for_states_alone) out.push_back(read_for(nullptr));
+  for (const NodeInterfaces* state : states) {
+    Config config = read_for(state);
+    if (depends.has_net_filter && config.resources.front().selectors.front().pci_addresses.empty())
+      complaints.warning(place,
+                         who + ": no interface of SriovNetworkNodeState " + escaped(state->node) +
+                             " has its netFilter: nothing is printed for this node. If the policy selects "
+                             "the node, the operator's plugin offers all functions there that the other "
+                             "fields select");
+    else
+      out.push_back(std::move(config));
+  }
+  if (is_for_states_alone)
+    complaints.warning(place,
+                       who + ": printed for " + std::to_string(states.size()) +
+                           (states.size() == 1 ? " node" : " nodes") +
+                           ", whose SriovNetworkNodeState was given: for other nodes that it selects give "
+                           "theirs, too");
 }
 
 void order_node_policies(std::vector<Config>& configs, Complaints& complaints) {
   std::sort(configs.begin(), configs.end(), [](const Config& a, const Config& b) {
-    return std::tie(b.priority, a.name) < std::tie(a.priority, b.name);
+    return std::tie(b.priority, a.origin, a.name) < std::tie(a.priority, b.origin, b.name);
   });
   std::map<std::string_view, std::vector<const Config*>> groups;
   for (const Config& config : configs) groups[only(config).name].push_back(&config);
   for (const auto& [name, group] : groups) check_group(group, complaints);
-  if (!gather_resources(configs, complaints)) return;
+  const bool is_by_node =
+      std::any_of(configs.begin(), configs.end(), [](const Config& one) { return !one.nodes.name.empty(); });
+  // The names of those by node are not in the order of the policies' names.
+  if (!gather_resources(configs, complaints) && !is_by_node) return;
   auto priority = static_cast<int64_t>(configs.size());
   for (Config& config : configs) config.priority = priority--;
 }
@@ -438,6 +566,7 @@ Config operators_config(const std::vector<Config>& configs, const kube::NodeView
     Selector& all = same->selectors.front();
     add_new(more.vendors, all.vendors);
     add_new(more.devices, all.devices);
+    add_new(more.pci_addresses, all.pci_addresses);
     add_new(more.pf_names, all.pf_names);
     add_new(more.root_devices, all.root_devices);
     add_new(more.link_types, all.link_types);

@@ -2,17 +2,14 @@
 // SriovNetworkNodePolicies of sriov-network-operator: what of them says which devices the operator has its device plugin
 // offer. VFs are made and bound by the operator as before; of that nothing is carried over. Pure.
 // Source: api/v1 and controllers/sriovnetworknodepolicy_controller.go (249e20012).
-#include <map>
 #include <string>
 #include <vector>
 
 #include "kube/json.h"
+#include "migrate/node_states.h"
 #include "migrate/pool.h"
 
 namespace sliced::migrate {
-
-/// VF device ids by PF device id: what the operator's ConfigMap supported-nic-ids says.
-using VfIds = std::map<std::string, std::string>;
 
 bool is_node_policy(const kube::Json& object);
 /// Returns the API group of a SriovNetworkNodePolicy of another operator than sriovnetwork.openshift.io; "" of any other
@@ -23,13 +20,21 @@ bool is_nic_ids(const kube::Json& object);
 /// the first line counts.
 void read_nic_ids(const kube::Json& object, const std::string& file, VfIds& out, Complaints& complaints);
 
-/// Adds a configuration for the policy; the one that is named default is none, as the operator has it.
+/// What the operator knows beside its policies.
+struct OperatorFacts {
+  VfIds ids;  // of its ConfigMap supported-nic-ids, or reported by the states where there is no ConfigMap
+  bool are_ids_of_states = false;
+  std::vector<NodeInterfaces> states;
+};
+
+/// Adds a configuration for the policy; the one that is named default is none, as the operator has it. A policy with
+/// netFilter, or with alternative names of interfaces, becomes a configuration for each node whose state is among the facts.
 /// prefix: of the resource, "openshift.io" as a rule.
 /// A field that the operator's API does not know, and one of a wrong type, are errors.
 /// Of spec are used nodeSelector, priority, resourceName, deviceType, isRdma, needVhostNet, linkType,
 /// vdpaType (an error), nicSelector, and numVfs for what deviceID means: with 0 VFs it is the PF's own.
 void read_node_policy(const kube::Json& object, const std::string& file, const std::string& prefix,
-                      const VfIds& ids, std::vector<Config>& out, Complaints& complaints);
+                      const OperatorFacts& facts, std::vector<Config>& out, Complaints& complaints);
 /// Puts them in the order in which the operator asks them on each node. Where a resource has several policies the operator
 /// asks all of them where the first is; if that changes the order, priorities are numbered again.
 /// Compares those that share a resource and may share a node: the operator makes one selector of theirs, field by field,

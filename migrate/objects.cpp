@@ -74,12 +74,18 @@ Json node_selector_of(const Nodes& nodes) {
   for (const auto& [key, value] : nodes.labels) labels.emplace_back(key, value);
   if (!nodes.terms.is_null()) return nodes.terms;
   if (nodes.name.empty()) return labels;
-  Json field = Json::Object{};
-  field.set("key", "metadata.name");
-  field.set("operator", "In");
-  field.set("values", Json::Array{nodes.name});
+  const auto requirement = [](const std::string& key, const std::string& value) {
+    Json one = Json::Object{};
+    one.set("key", key);
+    one.set("operator", "In");
+    one.set("values", Json::Array{value});
+    return one;
+  };
   Json term = Json::Object{};
-  term.set("matchFields", Json::Array{std::move(field)});
+  term.set("matchFields", Json::Array{requirement("metadata.name", nodes.name)});
+  Json::Array expressions;
+  for (const auto& [key, value] : nodes.labels) expressions.push_back(requirement(key, value));
+  if (!expressions.empty()) term.set("matchExpressions", std::move(expressions));
   Json selector = Json::Object{};
   selector.set("nodeSelectorTerms", Json::Array{std::move(term)});
   return selector;
@@ -113,6 +119,7 @@ class Maker {
           rdma_, "isRdma cannot be said in a SriovResourcePolicy: leave out --as, or say --as exposure");
     for (const Config& config : configs_)
       for (const Resource& resource : config.resources) publish(resource);
+    if (!is_exposure_ && target_.form == Form::kAuto && !target_.is_compared) warn_of_functions_without_pf();
     for (const Config& config : configs_) is_exposure_ ? add_exposures(config) : add_policies(config);
     for (const auto& published : published_) {
       if (!is_exposure_) add_attributes(published);
@@ -141,11 +148,43 @@ class Maker {
     for (const Config& config : configs_)
       for (const Resource& resource : config.resources)
         for (const Selector& selector : resource.selectors)
-          if (selector.pf_names.empty() && selector.root_devices.empty() &&
-              (!selector.pci_addresses.empty() || is_any(selector.vendors, kVendorsOfVms) ||
-               is_any(selector.drivers, kDriversOfVms)))
+          if (selector.selects_pfs ||
+              (may_be_without_pf(selector) &&
+               (!selector.pci_addresses.empty() || is_any(selector.vendors, kVendorsOfVms) ||
+                is_any(selector.drivers, kDriversOfVms))))
             return true;
     return false;
+  }
+
+  // pfNames and rootDevices select VFs of PFs only: the device plugin knows no PF of other functions (GetPfName and GetPfAddr
+  // of its pkg/utils).
+  static bool may_be_without_pf(const Selector& selector) {
+    return selector.pf_names.empty() && selector.root_devices.empty();
+  }
+
+  // Ids and drivers of functions in a VM are those of VFs on a host, so that no text says which of the two is meant.
+  void warn_of_functions_without_pf() {
+    std::set<std::string> names;
+    const Selector* first = nullptr;
+    for (const Config& config : configs_)
+      for (const Resource& resource : config.resources)
+        for (const Selector& selector : resource.selectors) {
+          if (!may_be_without_pf(selector)) continue;
+          if (first == nullptr) first = &selector;
+          names.insert(resource.name);
+        }
+    if (first == nullptr) return;
+    constexpr size_t kNamesMax = 3;
+    std::vector<std::string> some;
+    for (const std::string& name : names)
+      if (some.size() < kNamesMax) some.push_back(escaped(name));
+    if (names.size() > kNamesMax) some.push_back(and_more(names.size() - kNamesMax, "resource"));
+    complaints_.warning(
+        first->place,
+        join(some, ", ") + (names.size() == 1 ? " selects" : " select") +
+            " by neither pfNames nor rootDevices, and may mean functions without a PF (in a VM) or PFs without VFs: "
+            "a SriovResourcePolicy offers neither. Say --as exposure if they are meant, --as sriov if not; --check on a "
+            "node shows whether that matters");
   }
 
   void publish(const Resource& resource) {
@@ -163,10 +202,11 @@ class Maker {
     // Without it in the class the driver that a device has decides whether pods get /dev/vfio.
     published.has_vfio &= resource.gives_vfio;
     if (published.has_vhost != resource.gives_vhost)
-      complaints_.error(resource.place, "resource " + escaped(resource.name) +
-                                            " differs in needVhostNet from " +
-                                            describe(published.places.front()) +
-                                            ": a DeviceClass says that for all nodes; give one another name");
+      complaints_.error(resource.place,
+                        "resource " + escaped(resource.name) + " differs in needVhostNet from " +
+                            describe(published.places.front()) +
+                            ": a DeviceClass says that for all nodes. Set it in both (pods get "
+                            "/dev/vhost-net on all nodes then), or give one another name");
   }
 
   // Two names that differ in what no object's name has get a number. Thousands may be alike: each goes on where the last was.
@@ -235,7 +275,8 @@ class Maker {
   std::string label_key() const { return target_.sriov_driver + "/resource"; }
 
   void add_exposures(const Config& config) {
-    if (!config.nodes.name.empty()) priority_ = kFirstPriority;  // no other configuration is for that node
+    // The device plugin reads one configuration on a node; of the operator's policies a node may have several.
+    if (!config.nodes.name.empty() && config.priority == 0) priority_ = kFirstPriority;
     for (const Resource& resource : config.resources) {
       const Published& published = published_of(resource);
       // Several configurations may have the resource, in this run or in one for another file.

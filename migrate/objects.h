@@ -21,6 +21,7 @@ struct Target {
   std::string namespace_ = "dra-driver-sriov";
   std::string sriov_driver = "sriovnetwork.k8snetworkplumbingwg.io";
   std::string exposure_driver = "dra.networking";
+  bool is_compared = false;  // with a host, which shows what the objects do not offer
 };
 
 /// An object, and what is said above it: where it comes from.

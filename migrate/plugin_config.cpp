@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "hotplug/facts.h"
 #include "kube/names.h"
@@ -21,6 +22,7 @@ constexpr std::string_view kPluginsPrefix = "intel.com";  // the plugin's own de
 constexpr std::string_view kOperatorsPrefix = "openshift.io";
 constexpr std::string_view kOperatorsMap = "device-plugin-config";
 constexpr int kNestingMax = 16;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 std::string_view line_of(const Lines& lines, int line) {
   const auto at = static_cast<size_t>(std::max(line, 1) - 1);
@@ -43,6 +45,22 @@ void place_lines(Json& value, int first, bool has_lines) {
     for (Json& item : *value.array()) place_lines(item, first, has_lines);
   if (value.object() != nullptr)
     for (auto& [key, member] : *value.object()) place_lines(member, first, has_lines);
+}
+
+// Beside the resources the plugin's file has no field (ResourceConfList of its pkg/types).
+void refuse_fields_beside_list(const Json& document, const Place& place, Complaints& complaints) {
+  bool has_list = false;
+  for (const auto& [key, value] : *document.object()) {
+    const bool is_list = lower(key) == "resourcelist";
+    if (is_list && std::exchange(has_list, true))
+      complaints.error({place.file, value.line()},
+                       "resourceList is there twice in different cases of letters: keep one");
+    if (!is_list)
+      complaints.error(
+          {place.file, value.line()},
+          escaped(key, 64) + " beside resourceList is a field that the plugin passes over: delete it" +
+              (lower(key) == "resourceprefix" ? ", and write resourcePrefix in each resource" : ""));
+  }
 }
 
 void read_document(const Json& document, const PluginSettings& settings, Config& config,
@@ -83,12 +101,14 @@ bool is_by_operator(const Json& document) {
 // document: the configuration, with lines of the file.
 void read_configuration(const Json& document, const PluginSettings& settings, Config config,
                         std::vector<Config>& out, Complaints& complaints) {
-  const size_t before = config.resources.size();
   PluginSettings its = settings;
   if (settings.resource_prefix.empty()) {
     const bool is_operators = config.is_by_operator || is_by_operator(document);
     its.resource_prefix = is_operators ? kOperatorsPrefix : kPluginsPrefix;
-    if (is_operators)
+    config.is_by_operator = is_operators;
+    if (is_operators && std::none_of(out.begin(), out.end(), [&](const Config& one) {
+          return one.is_by_operator && one.place.file == config.place.file;
+        }))
       complaints.warning(config.place,
                          config.origin +
                              " is written by the SR-IOV network operator: resources without a "
@@ -98,7 +118,11 @@ void read_configuration(const Json& document, const PluginSettings& settings, Co
                              "(NVIDIA: nvidia.com) say --resource-prefix");
   }
   read_document(document, its, config, complaints);
-  if (config.resources.size() > before) out.push_back(std::move(config));
+  // A node whose list is empty offers nothing, which --check compares.
+  const Json* list = folded_member(document, "resourceList");
+  const bool is_empty =
+      list == nullptr || list->is_null() || (list->array() != nullptr && list->array()->empty());
+  if (!config.resources.empty() || (is_empty && !config.nodes.name.empty())) out.push_back(std::move(config));
 }
 
 // Where the decoder stopped: "... at byte 112". npos: it does not say.
@@ -147,6 +171,11 @@ void complain_of_json(std::string_view text, int first_line, bool has_lines, con
                                          : error);
   } else if (const auto yaml = kube::decode_yaml(text); !yaml.problems.empty()) {
     line = yaml.problems.front().line;  // JSON is YAML, whose reader tells the line
+  } else if (!trim(text).starts_with('{') && !text.starts_with(kByteOrderMark)) {
+    what =
+        "it is YAML, and the plugin reads JSON alone, so that it does not start with it: write it as JSON (yq -o json)";
+  } else if (text.starts_with(kByteOrderMark)) {
+    what = "it begins with a byte order mark, with which the plugin does not start: delete it";
   }
   complaints.error({file, has_lines ? first_line + line - 1 : first_line},
                    "is not JSON as the plugin reads it: " + what);
@@ -167,7 +196,16 @@ void read_json(std::string_view text, int first_line, bool has_lines, const Line
     return complain_of_json(text, first_line, has_lines, lines, document.error().what, config.place.file,
                             complaints);
   place_lines(*document, first_line, has_lines);
+  if (document->object() != nullptr) refuse_fields_beside_list(*document, config.place, complaints);
   read_configuration(*document, settings, std::move(config), out, complaints);
+}
+
+bool has_resource_list(const Json& value) {
+  return value.string() != nullptr && lower(*value.string()).find("resourcelist") != std::string::npos;
+}
+
+std::string_view text_in(const Json& value) {
+  return value.string() != nullptr ? std::string_view(*value.string()) : std::string_view();
 }
 
 bool is_file_name(std::string_view key) {
@@ -184,6 +222,11 @@ void read_key(const std::string& key, const Json& value, bool is_nodes, Config c
   if (value.string() == nullptr)
     return complaints.error(config.place, "data[" + escaped(key) + "] is a " +
                                               std::string(value.kind_name()) + ", wants a string with JSON");
+  if (!has_resource_list(value))
+    return complaints.error(config.place,
+                            "data[" + escaped(key) +
+                                "] is no configuration of the device plugin, and other keys are: delete "
+                                "the key");
   if (is_nodes) {
     if (!kube::is_dns_subdomain(key))
       return complaints.error(config.place,
@@ -198,10 +241,6 @@ void read_key(const std::string& key, const Json& value, bool is_nodes, Config c
             out, complaints);
 }
 
-bool has_resource_list(const Json& value) {
-  return value.string() != nullptr && lower(*value.string()).find("resourcelist") != std::string::npos;
-}
-
 }  // namespace
 
 bool is_plugin_config(const Json& document) {
@@ -211,8 +250,9 @@ bool is_plugin_config(const Json& document) {
 bool is_plugin_config_map(const Json& object) {
   const Json* data = object.find("data");
   if (data == nullptr || data->object() == nullptr) return false;
-  return std::any_of(data->object()->begin(), data->object()->end(),
-                     [](const Json::Member& member) { return has_resource_list(member.second); });
+  return std::any_of(data->object()->begin(), data->object()->end(), [](const Json::Member& member) {
+    return has_resource_list(member.second) || folded_member(member.second, "resourceList") != nullptr;
+  });
 }
 
 void read_plugin_config(const std::string& file, std::string_view text, const PluginSettings& settings,
@@ -236,6 +276,7 @@ void read_plugin_config_map(const Json& object, const std::string& file, const L
                       .has_own_name = true,
                       .is_by_operator = is_operators};
   const bool is_only = data->object()->size() == 1;
+  bool is_nodes_said = false;
   for (const auto& [key, value] : *data->object()) {
     if (has_all && key != kForAllNodes)
       complaints.error({file, value.line()},
@@ -249,8 +290,7 @@ void read_plugin_config_map(const Json& object, const std::string& file, const L
               "] is named as a file, and there are other keys: the plugin reads one file, which its "
               "--config-file says; delete the keys that it does not read");
     // The operator has a key for each node; of others the only key is the file, whatever its name.
-    const bool writes_by_node =
-        is_operators || !is_only || (value.string() != nullptr && is_operators_text(*value.string()));
+    const bool writes_by_node = is_operators || !is_only || is_operators_text(text_in(value));
     const bool is_nodes = key != kForAllNodes && !is_file_name(key) && writes_by_node;
     if (is_only && key != kForAllNodes && !is_nodes && !is_file_name(key))
       complaints.warning(
@@ -258,6 +298,13 @@ void read_plugin_config_map(const Json& object, const std::string& file, const L
           "data[" + escaped(key) +
               "] is the only key, and taken for the file that every node's plugin reads; if it is the "
               "name of a node, add a nodeSelector to what is printed");
+    if (is_nodes && !is_operators && !std::exchange(is_nodes_said, true) &&
+        !is_operators_text(text_in(value)))
+      complaints.warning(
+          {file, value.line()},
+          "data[" + escaped(key) + "]" + (is_only ? "" : " and the other keys") +
+              " are taken for names of nodes, each with the configuration of that node's plugin; if they "
+              "are files of several plugins, give the JSON of one of them as FILE");
     read_key(key, value, is_nodes, config, lines, settings, out, complaints);
   }
 }

@@ -69,6 +69,11 @@ class Fields {
                                  const std::string& wants) {
     std::vector<std::string> out;
     for (const Json* item : items(value, field)) {
+      if (item->is_null()) {
+        error(*item, field,
+              "has a null, which the plugin reads as \"\", so that it matches nothing: delete it");
+        continue;
+      }
       const std::string one = text(*item, field);
       if (item->string() != nullptr && !is_right(one))
         error(*item, field, "has " + in_quotes(one, 64) + ", wants " + wants);
@@ -170,8 +175,10 @@ bool read_unsupported(Fields& in, const Json& value, std::string_view field) {
         in, value, "pKeys",
         "is not known of devices: name the functions with that key by pciAddresses, or by pfNames and VFs");
   else if (field == "vdpatype")
-    refuse_unless_empty(in, value, "vdpaType",
-                        "is not supported: there are no vDPA devices" + std::string(kDeleteIt));
+    refuse_unless_empty(
+        in, value, "vdpaType",
+        "is not supported: there are no vDPA devices. Leave the resource to the device plugin. If no "
+        "other resource selects its devices, delete it from this file to carry over the others");
   else if (field == "auxtypes")
     refuse_unless_empty(in, value, "auxTypes", "is for deviceType auxNetDevice: delete it");
   else
@@ -259,6 +266,9 @@ void read_selectors(Fields& in, const Json& value, Resource& out) {
     all.push_back(&value);
   else if (value.array() != nullptr)
     for (const Json& one : *value.array()) all.push_back(&one);
+  if (value.object() == nullptr && value.array() == nullptr)
+    return in.error(value, "selectors",
+                    "is a " + std::string(value.kind_name()) + ", wants a map or a list of maps");
   if (all.empty())
     return in.error(value, "selectors",
                     "has none, so that the plugin offers nothing: write {} for every device, or "
@@ -300,13 +310,15 @@ void read_resource_field(Fields& in, const std::string& key, const Json& value) 
   const std::string field = lower(key);
   if (field == "excludetopology")
     in.boolean(value, "excludeTopology");
+  else if (field == "resourceprefix")
+    in.text(value, "resourcePrefix");
   else if (field == "additionalinfo") {
     if (!value.is_null() && !(value.object() != nullptr && value.object()->empty()))
       in.error(value, "additionalInfo",
                "is not carried over: give the pods what it says by a ConfigMap of theirs, and "
                "delete it here");
-  } else if (field != "resourcename" && field != "resourceprefix" && field != "devicetype" &&
-             field != "selectors" && field != "selectorobj" && field != "selectorobjs")
+  } else if (field != "resourcename" && field != "devicetype" && field != "selectors" &&
+             field != "selectorobj" && field != "selectorobjs")
     refuse_field(in, key, value);
 }
 

@@ -39,6 +39,7 @@ struct Selector {
   std::vector<PfVfs> pf_names, root_devices;  // each PF once
   std::vector<std::string> link_types;        // "ethernet", "infiniband"
   bool needs_rdma = false;                    // only devices that have RDMA
+  bool selects_pfs = false;                   // PFs themselves, which have no VFs
   bool operator==(const Selector&) const = default;
 };
 

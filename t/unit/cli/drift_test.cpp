@@ -33,6 +33,22 @@ struct DriftOf : testing::Test {
     said = testing::internal::GetCapturedStderr();
     return status;
   }
+  int asked_of_files(const std::vector<std::string>& files) {
+    config::Options options;
+    options.command = config::Command::kDrift;
+    options.node_name = "here";
+    options.host_root = host.root();
+    for (const std::string& text : files) {
+      options.arguments.push_back(host.root() + "/" + std::to_string(options.arguments.size()) + ".yaml");
+      std::ofstream(options.arguments.back()) << text;
+    }
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int status = drift(options);
+    testing::internal::GetCapturedStdout();
+    said = testing::internal::GetCapturedStderr();
+    return status;
+  }
   fixture::SysfsTree host;
   std::string out, said;
 };
@@ -62,13 +78,32 @@ TEST_F(DriftOf, BeginsWithTheStatusThatTheOperatorWrote) {
 // Red when "in sync" is said of a host by another one's state, and nobody hears of it.
 TEST_F(DriftOf, AnothersThatStandsAloneIsSaid) {
   EXPECT_EQ(asked(state_of("there")), kExitSame);
-  EXPECT_NE(said.find("is of \"there\", and compared with this host, here"), std::string::npos) << said;
+  EXPECT_NE(said.find("the SriovNetworkNodeState is of \"there\", and compared with this host, here"),
+            std::string::npos)
+      << said;
+}
+
+// The operator's states as kubectl writes them into one file a node.
+TEST_F(DriftOf, ItsOwnAmongFiles) {
+  EXPECT_EQ(asked_of_files({state_of("there"), state_of("here"),
+                            "kind: ConfigMap\napiVersion: v1\nmetadata: {name: x}\n"}),
+            kExitSame);
+  EXPECT_EQ(said, "");
+  EXPECT_EQ(asked_of_files({state_of("there"), state_of("elsewhere")}), kExitError);
+  EXPECT_NE(said.find("the files: 2 SriovNetworkNodeStates, and none is of node here"), std::string::npos)
+      << said;
+  EXPECT_EQ(asked_of_files({state_of("here"), state_of("here")}), kExitError);
+  EXPECT_NE(said.find("0.yaml:1 and "), std::string::npos) << said;
+  EXPECT_EQ(asked_of_files({state_of("here"), "a: [\n"}), kExitError);
+  EXPECT_NE(said.find("1.yaml:"), std::string::npos) << said;
 }
 
 // Red when the first of two counts and the other one's drift is not seen.
 TEST_F(DriftOf, TwoOfOneNameAreNoAnswer) {
   EXPECT_EQ(asked(state_of("here") + state_of("here")), kExitError);
-  EXPECT_NE(said.find("holds two SriovNetworkNodeStates of here, in lines 1 and 6"), std::string::npos)
+  EXPECT_NE(said.find("two SriovNetworkNodeStates of here, "), std::string::npos) << said;
+  EXPECT_NE(said.find("states.yaml:1 and "), std::string::npos) << said;
+  EXPECT_NE(said.find("states.yaml:6: delete the one that the cluster does not have"), std::string::npos)
       << said;
 }
 

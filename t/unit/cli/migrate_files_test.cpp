@@ -31,6 +31,8 @@ struct MigrateFiles : testing::Test {
 
   Answer run(const std::string& file, int (*command)(const config::Options&) = &migrate) {
     options.arguments = {file.starts_with('/') ? file : kFiles + file};
+    for (const std::string& one : more_files)
+      options.arguments.push_back(one.starts_with('/') ? one : kFiles + one);
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
     Answer answer;
@@ -60,12 +62,22 @@ struct MigrateFiles : testing::Test {
     }
     return "";
   }
-  std::string written(const std::string& text) {
-    tree.write("printed.yaml", text);
-    return tree.root() + "/printed.yaml";
+  std::string written(const std::string& text, const std::string& name = "printed.yaml") {
+    tree.write(name, text);
+    return tree.root() + "/" + name;
+  }
+  // The plugin's JSON with one resource.
+  Answer run_resource(const std::string& fields) {
+    return run(written("{\"resourceList\": [{\"resourceName\": \"a\", " + fields + "}]}"));
+  }
+  Answer run_policy(const std::string& spec) { return run(written(policy(spec))); }
+  static std::string policy(const std::string& spec, const std::string& name = "p") {
+    return "apiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetworkNodePolicy\nmetadata: {name: " +
+           name + "}\nspec: {resourceName: a, numVfs: 4, " + spec + "}\n---\n";
   }
 
   config::Options options;
+  std::vector<std::string> more_files;
   fixture::SysfsTree tree;
 };
 
@@ -152,6 +164,70 @@ TEST_F(MigrateFiles, TheRemedyForNetFilterWorks) {
   EXPECT_EQ(row(followed, "0000:00:06.0"), "openshift.io/radio>openshift.io/radio") << followed.out;
 }
 
+const std::string kStates = "06-net-filter/states.yaml";
+
+// 06: the operator resolves netFilter by the states of its nodes, and so does migrate.
+TEST_F(MigrateFiles, ANodeStateSaysWhichFunctionsANetFilterSelects) {
+  more_files = {kStates};
+  const Answer printed = run("06-net-filter/by-network.yaml");
+  EXPECT_EQ(printed.status, kExitSame) << printed.err;
+  EXPECT_EQ(count(printed.out, "kind: DeviceExposurePolicy"), 1u) << printed.out;
+  EXPECT_TRUE(printed.says(R"(pciAddress == \"0000:00:06.0\")")) << printed.out;
+  EXPECT_TRUE(printed.says("- vm-1\n")) << printed.out;
+  EXPECT_TRUE(printed.says("key: zone")) << "the policy selects by it, too: " << printed.out;
+  EXPECT_TRUE(printed.says("no interface of SriovNetworkNodeState vm-2 has its netFilter")) << printed.err;
+  EXPECT_TRUE(printed.says("printed for 2 nodes, whose SriovNetworkNodeState was given")) << printed.err;
+  const Answer same = check("06-net-filter/by-network.yaml", "vm.txt", "vm-1", {{"zone", "a"}});
+  EXPECT_EQ(same.status, kExitSame) << same.err;
+  EXPECT_EQ(row(same, "0000:00:06.0"), "openshift.io/radio>openshift.io/radio") << same.out;
+  EXPECT_TRUE(same.says("1 devices, 0 differ")) << same.out;
+  EXPECT_EQ(check("06-net-filter/by-network.yaml", "vm.txt", "vm-1", {{"zone", "b"}}).status, kExitError);
+}
+
+TEST_F(MigrateFiles, ANodeStateResolvesAlternativeNames) {
+  const std::string long_name = written(policy("nicSelector: {pfNames: ['enp59s0f0-uplink-a#1-2']}"));
+  const Answer error = run(long_name);
+  EXPECT_EQ(error.status, kExitError);
+  EXPECT_TRUE(error.says("if it is an alternative name, give the SriovNetworkNodeStates")) << error.err;
+  more_files = {kStates};
+  const Answer same = check(long_name, "host.txt", "vm-1");
+  EXPECT_EQ(same.status, kExitSame) << same.err;
+  EXPECT_TRUE(same.says("2 devices, 0 differ")) << same.out;
+  EXPECT_EQ(row(same, "0000:3b:02.1"), "openshift.io/a>openshift.io/a");
+  EXPECT_TRUE(same.says("printed for 1 node, whose SriovNetworkNodeState was given")) << same.err;
+  options.check = false;
+  // Two names, of which one is of no node: an error, and no policy without it.
+  const Answer half =
+      run(written(policy("nicSelector: {pfNames: [enp59s0f0-uplink-a, enp59s0f0-uplink-b]}")));
+  EXPECT_EQ(half.status, kExitError);
+  EXPECT_TRUE(half.says("\"enp59s0f0-uplink-b\", longer than")) << half.err;
+}
+
+TEST_F(MigrateFiles, NodeStatesReportTheIdsOfVfs) {
+  more_files = {kStates};
+  const Answer same = check(written(policy("nicSelector: {vendor: '8086', deviceID: '1572'}")));
+  EXPECT_EQ(same.status, kExitSame) << same.err;
+  EXPECT_TRUE(same.says("its VFs have the device id 154c according to the SriovNetworkNodeStates"))
+      << same.err;
+  EXPECT_TRUE(same.says("6 devices, 0 differ")) << same.out;
+  options.check = false;
+  const Answer in_vm = run(written(policy("nicSelector: {vendor: '1d0f', deviceID: ec20}")));
+  EXPECT_EQ(in_vm.status, kExitSame) << in_vm.err;
+  EXPECT_FALSE(in_vm.says("product ==")) << in_vm.out;
+  const Answer other = run(written(policy("nicSelector: {vendor: '8086', deviceID: '1592'}")));
+  EXPECT_EQ(other.status, kExitError);
+  EXPECT_TRUE(other.says("no SriovNetworkNodeState has VFs of a PF with this id")) << other.err;
+}
+
+TEST_F(MigrateFiles, ANodeStateWithoutPoliciesSaysWhatIsMissing) {
+  const Answer alone = run(kStates);
+  EXPECT_EQ(alone.status, kExitError);
+  EXPECT_TRUE(alone.says("serves to read SriovNetworkNodePolicies, and none is given")) << alone.err;
+  more_files = {kStates};
+  const Answer twice = run(kStates);
+  EXPECT_TRUE(twice.says("SriovNetworkNodeState vm-1 is also in")) << twice.err;
+}
+
 TEST_F(MigrateFiles, PoliciesForDifferentNodesAreNotComparedAsOneNodes) {
   for (const char* file : {"other-fields.yaml", "rdma-on-one.yaml"}) {
     const Answer printed = run("07-disjoint-nodes/" + std::string(file));
@@ -170,6 +246,250 @@ TEST_F(MigrateFiles, FunctionsWithoutAPfAreOffered) {
   const Answer lost = check("08-in-a-vm/config.json", "vm.txt");
   EXPECT_EQ(lost.status, kExitChanges);
   EXPECT_TRUE(lost.says("--as exposure")) << lost.err;
+}
+
+// 08: ids and drivers are the same for a function in a VM and a VF of a host.
+TEST_F(MigrateFiles, WhatMayBeWithoutAPfIsWarnedOf) {
+  const Answer ids = run_resource(R"("selectors": {"vendors": ["8086"], "devices": ["154c"]})");
+  EXPECT_EQ(ids.status, kExitSame);
+  EXPECT_TRUE(ids.says("kind: SriovResourcePolicy")) << ids.out;
+  EXPECT_TRUE(ids.says("warning: intel.com/a selects by neither pfNames nor rootDevices")) << ids.err;
+  EXPECT_TRUE(run_resource(R"("selectors": [{"pfNames": ["ens1f0"]}, {"drivers": ["iavf"]}])")
+                  .says("intel.com/a selects"));
+  EXPECT_TRUE(run_resource(R"("selectors": {"linkTypes": ["ether"]})").says("intel.com/a selects"));
+  EXPECT_TRUE(run_resource(R"("selectors": {})").says("intel.com/a selects"));
+  // The device plugin knows no PF of another function than a VF.
+  EXPECT_EQ(run_resource(R"("selectors": {"pfNames": ["ens1f0"], "vendors": ["8086"]})").err, "");
+  EXPECT_EQ(run_resource(R"("selectors": {"rootDevices": ["0000:3b:00.0"]})").err, "");
+  options.form = config::PolicyForm::kSriov;
+  EXPECT_EQ(run_resource(R"("selectors": {"vendors": ["8086"]})").err, "")
+      << "the user said that VFs are meant";
+  options.form = config::PolicyForm::kAuto;
+  // numVfs: 0 is about the PF itself, which a SriovResourcePolicy never offers.
+  for (const char* vfs : {"numVfs: 0", "numVfs: null"}) {
+    const Answer pf = run(written(
+        "apiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetworkNodePolicy\nmetadata: {name: p}\n"
+        "spec: {resourceName: a, " +
+        std::string(vfs) + ", nicSelector: {vendor: '8086', deviceID: '1572'}}\n"));
+    EXPECT_TRUE(pf.says("kind: DeviceExposurePolicy")) << pf.out << pf.err;
+  }
+}
+
+TEST_F(MigrateFiles, AHostWithoutAnyOfTheDevicesComparesNothing) {
+  const Answer none =
+      check(written(R"({"resourceList": [{"resourceName": "a", "selectors": {"vendors": ["15b3"]}}]})"));
+  EXPECT_EQ(none.status, kExitSame);
+  EXPECT_TRUE(none.says("nothing was compared")) << none.err;
+}
+
+// 02: the plugin hands out device nodes by the driver; of UIO drivers sliced has none.
+TEST_F(MigrateFiles, PodsThatLoseUioNodesAreNotTheSame) {
+  fixture::SysfsTree host;
+  host.load(kFiles + "host.txt");
+  host.pci("0000:3b:02.2").driver("igb_uio");
+  options.check = true;
+  options.host_root = host.root();
+  options.node_name = "n";
+  const Answer lost =
+      run(written(R"({"resourceList": [{"resourceName": "a", "selectors": {"pfNames": ["ens1f0"]}}]})"));
+  EXPECT_EQ(lost.status, kExitChanges) << lost.out;
+  EXPECT_TRUE(lost.says("4 devices, 1 differ")) << lost.out;
+  EXPECT_TRUE(lost.says("the plugin gives pods its /dev/uio node (driver igb_uio)")) << lost.out;
+}
+
+// 09 and 16: what the plugin reads otherwise than it is meant.
+TEST_F(MigrateFiles, ValuesAndFieldsThatThePluginReadsOtherwiseAreErrors) {
+  const std::string fields = R"("selectors": {"pfNames": ["ens1f0"]})";
+  for (const auto& [resource, error] : std::vector<std::pair<std::string, std::string>>{
+           {fields + R"(, "resourcePrefix": 5)", "resourcePrefix is a number, wants a string"},
+           {fields + R"(, "resourcePrefix": ["x"])", "resourcePrefix is a list, wants a string"},
+           {fields + R"(, "excludeTopology": "true")", "excludeTopology is a string, wants true or false"},
+           {fields + R"(, "additionalInfo": {"*": {"token": "x"}})", "additionalInfo is not carried over"},
+           {fields + R"(, "pfNames": ["ens1f1"])", "pfNames belongs into selectors"},
+           {R"("selectors": "vendors")", "selectors is a string, wants a map or a list of maps"},
+           {R"("selectors": [])", "so that the plugin offers nothing"},
+           {R"("selectors": null)", "selectors is missing, with which the plugin ends"},
+           {R"("selectors": [null])", "selectors has a null, wants a map"},
+           {R"("selectors": {"vendors": [null]})", "vendors has a null, which the plugin reads as"},
+           {R"("selectors": {"vendors": "8086"})", "vendors is a string, wants a list"},
+           {R"("selectors": {"vendors": [8086]})", "vendors is a number, wants a string"},
+           {R"("selectors": {"Vendors": ["8086"], "vendors": ["15b3"]})",
+            "is there twice in different cases"},
+           {R"("selectors": {"needVhostNet": "true"})", "needVhostNet is a string"},
+           {R"("selectors": [{"needVhostNet": true}, {}])", "selectors differ in needVhostNet"},
+           {R"("selectors": {"pciAddresses": ["0000:3B:02.0"]})", "in lower case"},
+           {R"("selectors": {"rootDevices": ["0000:3b:00.*"]})", "wants the PCI address of a PF"},
+           {R"("selectors": {"rootDevices": ["3b:00.0"]})", "wants the PCI address of a PF"},
+           {R"("selectors": {"pfNames": ["ens1f0#"]})", "optionally with VFs such as #0,2-7"},
+           {R"("selectors": {"pfNames": ["ens1f0#3-1"]})", "optionally with VFs such as #0,2-7"},
+           {R"("selectors": {"linkTypes": ["eth"]})", "wants \"ether\" or \"infiniband\""},
+           {R"("selectors": {"acpiIndexes": ["101"]})", "name them by pciAddresses or pfNames"},
+           {R"("selectors": {"ddpProfiles": ["GTPv1-C/U"]})", "name the PFs with that profile"},
+           {R"("selectors": {"auxTypes": ["sf"]})", "is for deviceType auxNetDevice"},
+           {R"("selectors": {"vdpaType": "virtio"})", "If no other resource selects its devices"},
+           {R"("selectors": {"resourcePrefix": "x.io"})", "is a field of the resource, beside selectors"}}) {
+    const Answer answer = run_resource(resource);
+    EXPECT_EQ(answer.status, kExitError) << resource;
+    EXPECT_TRUE(answer.says(error)) << resource << answer.err;
+  }
+  const std::string list = R"("resourceList": [{"resourceName": "a", )" + fields + "}]";
+  for (const auto& [json, error] : std::vector<std::pair<std::string, std::string>>{
+           {"{" + list + R"(, "resourcePrefix": "x.io"})", "write resourcePrefix in each resource"},
+           {"{" + list + R"(, "ResourceList": []})", "resourceList is there twice in different cases"},
+           {"\xef\xbb\xbf{" + list + "}", "begins with a byte order mark"},
+           {"resourceList:\n- resourceName: a\n  selectors: {}\n",
+            "it is YAML, and the plugin reads JSON alone"},
+           {R"({"resourceList": [null]})", "an entry without a resourceName"},
+           {R"({"resourceList": {"resourceName": "a"}})", "resourceList is a map, wants a list"}}) {
+    const Answer answer = run(written(json));
+    EXPECT_EQ(answer.status, kExitError) << json;
+    EXPECT_TRUE(answer.says(error)) << json << answer.err;
+  }
+}
+
+TEST_F(MigrateFiles, LayoutOfTheTextDoesNotMatter) {
+  const std::string pretty =
+      "{\r\n\t\"resourceList\": [\r\n\t\t{\"RESOURCENAME\": \"a\", \"resourcePrefix\": null,\r\n"
+      "\t\t \"Selectors\": [{\"PFNames\": [\"ens1f0#0-1\"], \"acpiIndexes\": [], \"ddpProfiles\": null}]}\r\n\t]\r\n}\r\n";
+  const std::string one_line =
+      R"({"resourceList": [{"resourceName": "a", "selectors": {"pfNames": ["ens1f0#0-1"]}}]})";
+  std::string quoted = "\"";
+  for (const char c : one_line) quoted += c == '"' ? "\\\"" : std::string(1, c);
+  quoted += "\"";
+  for (
+      const std::string& text :
+      {pretty, one_line,
+       "apiVersion: v1\r\nkind: ConfigMap\r\nmetadata: {name: m}\r\ndata:\r\n  config.json: &x |\r\n    " +
+           one_line + "\r\n",
+       "kind: ConfigMap # of the plugin\nmetadata: {name: m}\ndata: {config.json: '" + one_line + "'}\n",
+       "{\"kind\": \"List\", \"items\": [{\"kind\": \"List\", \"items\": [{\"kind\": \"ConfigMap\", \"metadata\": "
+       "{\"name\": \"m\"}, \"data\": {\"config.json\": " +
+           quoted + "}}]}]}",
+       "{\"kind\": \"ConfigMapList\", \"apiVersion\": \"v1\", \"items\": [{\"metadata\": {\"name\": \"m\"}, "
+       "\"data\": {\"config.json\": " +
+           quoted + "}}]}"}) {
+    const Answer same = check(written(text));
+    EXPECT_EQ(same.status, kExitSame) << text << same.err;
+    EXPECT_TRUE(same.says("2 devices, 0 differ")) << text << same.out;
+    EXPECT_EQ(row(same, "0000:3b:02.1"), "intel.com/a>intel.com/a") << same.out;
+  }
+}
+
+TEST_F(MigrateFiles, NamesThatDifferInCaseOrPrefixStayApart) {
+  const Answer same = check(written(
+      R"({"resourceList": [{"resourceName": "Net", "selectors": {"pfNames": ["ens1f0#0"]}},
+          {"resourceName": "net", "selectors": {"pfNames": ["ens1f0#1"]}},
+          {"resourceName": "net_a", "selectors": {"pfNames": ["ens1f0#2"]}},
+          {"resourceName": "net-a", "selectors": {"rootDevices": ["0000:3B:00.0#3"]}},
+          {"resourceName": "net", "resourcePrefix": "x.io", "selectors": {"pfNames": ["ens1f1"]}}]})"));
+  EXPECT_EQ(same.status, kExitSame) << same.out;
+  EXPECT_TRUE(same.says("6 devices, 0 differ")) << same.out;
+  for (const auto& [device, name] : {std::pair("2.0", "intel.com/Net"), std::pair("2.1", "intel.com/net"),
+                                     std::pair("2.2", "intel.com/net_a"), std::pair("2.3", "intel.com/net-a"),
+                                     std::pair("a.1", "x.io/net")})
+    EXPECT_EQ(row(same, "0000:3b:0" + std::string(device)), std::string(name) + ">" + name) << same.out;
+}
+
+// 04: keys of a ConfigMap.
+TEST_F(MigrateFiles, KeysThatMayBeFilesOrNodesAreWarnedOf) {
+  const std::string json =
+      R"('{"resourceList": [{"resourceName": "a", "selectors": {"pfNames": ["ens1f0"]}}]}')";
+  const std::string head = "kind: ConfigMap\nmetadata: {name: m}\ndata:\n";
+  const Answer nodes = run(written(head + "  intel: " + json + "\n  mellanox: " + json + "\n"));
+  EXPECT_EQ(nodes.status, kExitSame);
+  EXPECT_EQ(count(nodes.err, "are taken for names of nodes"), 1u) << nodes.err;
+  const Answer notes = run(written(head + "  config.cfg: " + json + "\n  notes: read me\n"));
+  EXPECT_EQ(notes.status, kExitError);
+  EXPECT_TRUE(notes.says("data[notes] is no configuration of the device plugin")) << notes.err;
+  const Answer map = run(written(head + "  config.json: {resourceList: []}\n"));
+  EXPECT_TRUE(map.says("data[config.json] is a map, wants a string with JSON")) << map.err;
+  const Answer binary =
+      run(written("kind: ConfigMap\nmetadata: {name: m}\nbinaryData: {config.json: e30=}\n"));
+  EXPECT_TRUE(binary.says("its binaryData is not read")) << binary.err;
+}
+
+// 01 and 13: the operator writes an empty list for a node without resources, which then offers nothing before and after.
+TEST_F(MigrateFiles, ANodeWithoutResourcesIsCompared) {
+  const std::string text =
+      "kind: ConfigMap\nmetadata: {name: device-plugin-config}\ndata:\n"
+      "  worker-1: '{\"resourceList\": [{\"resourceName\": \"a\", \"selectors\": {\"pfNames\": [\"ens1f0\"]}}]}'\n"
+      "  worker-2: '{\"resourceList\": []}'\n  worker-3: '{\"resourceList\": null}'\n";
+  for (const char* node : {"worker-2", "worker-3"}) {
+    const Answer empty = check(written(text), "host.txt", node);
+    EXPECT_EQ(empty.status, kExitSame) << empty.err;
+    EXPECT_TRUE(empty.says("0 devices, 0 differ")) << empty.out;
+  }
+  EXPECT_EQ(check(written(text), "host.txt", "worker-4").status, kExitError);
+  EXPECT_EQ(
+      count(check(written(text), "host.txt", "worker-1").err, "is written by the SR-IOV network operator"),
+      1u)
+      << "once for the file, not for each node";
+}
+
+TEST_F(MigrateFiles, EmptyAndWronglyTypedSelectorsOfAPolicyAreErrors) {
+  for (const auto& [nics, error] : std::vector<std::pair<std::string, std::string>>{
+           {"{vendor: ''}", "spec.nicSelector has no value in any field"},
+           {"{vendor: null}", "spec.nicSelector has no value in any field"},
+           {"{pfNames: [], rootDevices: [], netFilter: ''}", "spec.nicSelector has no value in any field"},
+           {"{}", "spec.nicSelector is empty"},
+           {"{pfNames: [5]}", "spec.nicSelector.pfNames has an entry that is a number, expected a string"},
+           {"{pfNames: [ens1f0, null]}", "spec.nicSelector.pfNames has an entry that is a null"},
+           {"{Vendor: '8086'}", "write vendor if that is meant"},
+           {"{vendor: '0x8086'}", "wants four hexadecimal digits"},
+           {"{rootDevices: ['0000:3b:00.*']}", "wants the PCI address of a PF"},
+           {"[{vendor: '8086'}]", "spec.nicSelector is a list, expected a map"}}) {
+    const Answer answer = run_policy("nicSelector: " + nics);
+    EXPECT_EQ(answer.status, kExitError) << nics;
+    EXPECT_TRUE(answer.says(error)) << nics << answer.err;
+  }
+}
+
+// 11: items of a list of one kind have no kind where the API server writes it itself.
+TEST_F(MigrateFiles, ItemsOfATypedListHaveItsKind) {
+  const Answer same = check(written(
+      R"({"kind": "SriovNetworkNodePolicyList", "apiVersion": "sriovnetwork.openshift.io/v1", "items": [
+          {"metadata": {"name": "p"}, "spec": {"resourceName": "a", "numVfs": 1, "nicSelector": {"pfNames": ["ens1f0"]}}}]})"));
+  EXPECT_EQ(same.status, kExitSame) << same.err;
+  EXPECT_TRUE(same.says("4 devices, 0 differ")) << same.out;
+  options.check = false;
+  const Answer nodes = run(written(
+      R"({"kind": "ConfigMapList", "apiVersion": "v1", "items": [{"metadata": {"name": "device-plugin-config"}, "data":
+          {"worker-1": "{\"resourceList\": [{\"resourceName\": \"a\", \"selectors\": {\"pfNames\": [\"x\"]}}]}"}}]})"));
+  EXPECT_TRUE(nodes.says("- worker-1\n")) << nodes.out << nodes.err;
+}
+
+TEST_F(MigrateFiles, TheRdmaSharedPluginsConfigurationIsNamed) {
+  const std::string shared =
+      R"('{"configList": [{"resourceName": "r", "rdmaHcaMax": 63, "selectors": {"vendors": ["15b3"]}}]}')";
+  const Answer map =
+      run(written("kind: ConfigMap\nmetadata: {name: rdma-devices}\ndata: {config.json: " + shared + "}\n"));
+  EXPECT_EQ(map.status, kExitError);
+  EXPECT_TRUE(map.says("configuration of the RDMA shared device plugin")) << map.err;
+  const Answer both = run(written(
+      "apiVersion: mellanox.com/v1alpha1\nkind: NicClusterPolicy\nmetadata: {name: p}\nspec:\n"
+      "  rdmaSharedDevicePlugin: {config: " +
+      shared +
+      "}\n"
+      "  sriovDevicePlugin: {config: '{\"resourceList\": [{\"resourceName\": \"a\", \"selectors\": {\"pfNames\": [\"x\"]}}]}'}\n"));
+  EXPECT_EQ(both.status, kExitSame) << both.err;
+  EXPECT_TRUE(both.says("configuration of the RDMA shared device plugin")) << both.err;
+}
+
+TEST_F(MigrateFiles, FieldsThatDraDriverSriovDoesNotKnowAreWarnedOf) {
+  const std::string head =
+      "apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: SriovResourcePolicy\n"
+      "metadata: {name: p, namespace: dra-driver-sriov}\nspec: {configs: [{";
+  for (const auto& [config, field] :
+       {std::pair("resourceFilters: [{rootDevices: ['0000:3b:00.0']}]", "rootDevices"),
+        std::pair("resourceFilters: [{numaNodes: ['1']}]", "numaNodes"),
+        std::pair("resourceName: a, resourceFilters: [{pfNames: [ens1f0]}]", "resourceName")}) {
+    const Answer differs = check(written(head + config + "}]}\n"));
+    EXPECT_TRUE(differs.says(std::string(field) + " is no field of dra-driver-sriov, which passes over it"))
+        << differs.err;
+    EXPECT_EQ(differs.status, kExitChanges) << differs.out;
+    EXPECT_EQ(row(differs, "0000:3b:02.0").substr(0, 3), "(no")
+        << "that driver offers it without a name: " << differs.out;
+  }
 }
 
 TEST_F(MigrateFiles, FieldsThatTheOperatorDoesNotReadAreErrors) {

@@ -22,6 +22,7 @@ struct Read {
 };
 
 Read read(const std::vector<std::string>& specs, const VfIds& ids = {}) {
+  const OperatorFacts facts{.ids = ids};
   Read out;
   int number = 0;
   for (const std::string& spec : specs) {
@@ -30,7 +31,7 @@ Read read(const std::vector<std::string>& specs, const VfIds& ids = {}) {
         "metadata: {name: p" +
         std::to_string(++number) + "}\nspec: " + spec + "\n");
     EXPECT_TRUE(is_node_policy(yaml.documents.at(0)));
-    read_node_policy(yaml.documents.at(0), "p.yaml", "openshift.io", ids, out.configs, out.complaints);
+    read_node_policy(yaml.documents.at(0), "p.yaml", "openshift.io", facts, out.configs, out.complaints);
   }
   order_node_policies(out.configs, out.complaints);
   return out;
@@ -149,8 +150,9 @@ TEST(NodePolicies, ThatShareAResource) {
 TEST(NodePolicies, WhatCannotBeCarriedOver) {
   const std::pair<std::string, std::string> rows[] = {
       {"{resourceName: a, nicSelector: {netFilter: 'openstack/NetworkID:1'}}",
-       "spec.nicSelector.netFilter selects functions in a VM by the cloud's network, and the policy does not say which these "
-       "are: give the ConfigMap device-plugin-config, which the operator makes of its policies, in place of them (kubectl "
+       "spec.nicSelector.netFilter selects functions in a VM by the cloud's network, and the policy does not name them: give "
+       "the SriovNetworkNodeStates of the nodes as another FILE (kubectl -n sriov-network-operator get "
+       "sriovnetworknodestates -o yaml), or give the ConfigMap device-plugin-config, which the operator makes of its policies, in place of them (kubectl "
        "-n sriov-network-operator get configmap device-plugin-config -o yaml)"},
       {"{resourceName: a, vdpaType: vhost, nicSelector: {vendor: '15b3'}}",
        "spec.vdpaType is not supported: there are no vDPA devices"},

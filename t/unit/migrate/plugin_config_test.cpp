@@ -113,8 +113,8 @@ const Documented kDocumented[] = {
         {"resourceName": "b", "excludeTopology": true, "selectors": [{"pfNames": ["ens2f0"]}, {"devices": ["1592"]}]}]})",
      "intel.com/a: 5e:00.3 5e:00.4 af:00.1 af:00.2\nintel.com/b: 5e:00.1 5e:00.2 c1:00.0\n", ""},
     {"vDPA", R"({"resourceList": [{"resourceName": "v", "selectors": [{"vdpaType": "vhost"}]}]})", "",
-     "c.json:1: error: resource intel.com/v: vdpaType is not supported: there are no vDPA devices: leave the resource to "
-     "the device plugin, and delete it from this file to carry over the others\n"},
+     "c.json:1: error: resource intel.com/v: vdpaType is not supported: there are no vDPA devices. Leave the resource to "
+     "the device plugin. If no other resource selects its devices, delete it from this file to carry over the others\n"},
     {"accelerators",
      R"({"resourceList": [{"resourceName": "fpga", "deviceType": "accelerator", "selectors": [{"devices": ["0d90"]}]}]})",
      "",
@@ -240,7 +240,8 @@ TEST(PluginConfig, AKeyOfAConfigMapIsANodeAndALineIsOneOfTheFile) {
       read.texts(true),
       "m.yaml:11: error: resource intel.com/b: vendors has \"x\", wants four hexadecimal digits in lower case, such as "
       "\"8086\"; the plugin compares it as text with what the kernel says\n");
-  ASSERT_EQ(read.configs.size(), 2u);
+  ASSERT_EQ(read.configs.size(), 3u);
+  EXPECT_TRUE(read.configs[2].resources.empty());
   EXPECT_EQ(read.configs[0].nodes, (Nodes{"node-a", {}}));
   EXPECT_EQ(read.configs[0].name, "sriovdp-config-node-a");
   EXPECT_EQ(read.configs[0].origin, "ConfigMap kube-system/sriovdp-config, key node-a");
