@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/decide_once.h"
+#include "cli/prepared_facts.h"
 #include "cli/show.h"
 #include "cli/verdicts.h"
 #include "reactor/base/text.h"
@@ -19,7 +20,9 @@ bool is_of(const policy::Explanation& explanation, const std::string& note) {
                                                  [&](const auto& persona) { return names(persona.entry); });
 }
 
-int explain_one(const daemon::Daemon& daemon, const std::string& name, config::OutputFormat format) {
+int explain_one(const daemon::Daemon& daemon, const config::Options& options) {
+  const std::string& name = options.arguments[0];
+  const config::OutputFormat format = options.output;
   const policy::Decision& decision = *daemon.decision();
   const std::string id = find_device(*decision.inputs->inventory, name);
   if (id.empty()) {
@@ -27,7 +30,9 @@ int explain_one(const daemon::Daemon& daemon, const std::string& name, config::O
              "; `sliced discover` lists them by address and interface name");
     return kExitError;
   }
-  const policy::Explanation explanation = explain_as_published(snapshot_of(daemon), id);
+  policy::Explanation explanation = explain_as_published(snapshot_of(daemon), id);
+  const auto unknown = read_unknown_macs(*decision.inputs->inventory, options);
+  if (const auto found = unknown.find(id); found != unknown.end()) explanation.mac_problem = found->second;
   for (const std::string& note : decision.notes)
     if (is_of(explanation, note)) complain(note);
   const bool table = format == config::OutputFormat::kTable;
@@ -54,8 +59,8 @@ int explain(const config::Options& options) {
   if (!process) return complain(process.error().what), kExitError;
   auto daemon = decide_once(**process, options);
   if (!daemon) return (*process)->leave(kExitError);
-  const int status = options.arguments.empty() ? explain_all(*daemon, options.output)
-                                               : explain_one(*daemon, options.arguments[0], options.output);
+  const int status =
+      options.arguments.empty() ? explain_all(*daemon, options.output) : explain_one(*daemon, options);
   daemon.reset();
   return (*process)->leave(status);
 }

@@ -156,11 +156,19 @@ kubelet::ClaimPreparer::Ports KubeletPlugin::ports(Process& process, const confi
               kubelet::NodeHost::Paths{.cdi_root = options.cdi_root,
                                        .checkpoint = checkpoint_path(options),
                                        .peer_checkpoint = directory + "/checkpoint.json",
-                                       .original_macs = directory + "/sliced-original-macs",
+                                       .original_macs = original_macs_path(options),
                                        .plugins = options.kubelet_plugins_directory}),
           interfaces_.get(),
           std::make_shared<kubelet::ChildBinder>(
               process.loop, kubelet::ChildBinder::Settings{.program = bind_helper_program(options)})};
+}
+
+std::map<std::string, std::string> KubeletPlugin::unknown_macs() const {
+  const hotplug::InventoryPtr inventory = daemon_.host_inventory();
+  return kubelet::unknown_macs(preparer_.original_macs(), [&](const std::string& pci) {
+    const hotplug::HostDevice* device = inventory != nullptr ? inventory->devices.find(pci) : nullptr;
+    return device != nullptr ? device->admin_mac : std::string();
+  });
 }
 
 kubelet::ClaimPreparer::Knowledge KubeletPlugin::knowledge(Process& process, const config::Options& options) {
@@ -243,7 +251,9 @@ kubelet::Plugin::Driver KubeletPlugin::driver(const std::string& name) {
 PluginState state_of(const KubeletPlugin* plugin) {
   if (plugin == nullptr) return {"off", ""};
   std::string other = text_of(plugin->other_programs());
-  return {other.empty() ? "on" : "waiting", std::move(other)};
+  PluginState out{other.empty() ? "on" : "waiting", std::move(other)};
+  for (auto& [pci, text] : plugin->unknown_macs()) out.unknown_macs.push_back(text);
+  return out;
 }
 
 std::unique_ptr<KubeletPlugin> open_kubelet_plugin(Process& process, const config::Options& options,

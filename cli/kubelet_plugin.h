@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/process.h"
 #include "daemon/daemon.h"
@@ -47,6 +48,8 @@ class KubeletPlugin {
   /// How long the CNI plugins of an interface took, for each that was asked for (ADD), well or not.
   const Durations& attaches() const { return *attaches_; }
   const kubelet::PreparedClaims& prepared() const { return preparer_.prepared(); }
+  /// kubelet::unknown_macs(), beside what the host's inventory says of the VFs now.
+  std::map<std::string, std::string> unknown_macs() const;
   /// The end is near: what the kubelet asks for from now on is refused.
   /// What is under way goes on to its end.
   void take_no_more() { preparer_.take_no_more(); }
@@ -76,6 +79,8 @@ struct PluginState {
   std::string
       word;  // "on", "off", or "waiting" for the end of another program that serves one of the drivers
   std::string other;  // "waiting": which driver, and where, "driver D: PATH: ..."
+  std::vector<std::string> unknown_macs =
+      {};  // a sentence for each VF whose MAC address of before is unknown
 };
 /// plugin: null where it is off.
 PluginState state_of(const KubeletPlugin* plugin);

@@ -31,7 +31,7 @@ std::vector<reports::PoolReport> pools_of(const daemon::Daemon& daemon) {
   return out;
 }
 
-void tell_problems(const daemon::Daemon& daemon, reports::NodeReport& out) {
+void tell_problems(const daemon::Daemon& daemon, const PluginState& plugin, reports::NodeReport& out) {
   const auto say = [&](const std::string& problem) {
     if (out.problems.size() < kProblemsTold)
       out.problems.push_back(problem);
@@ -39,6 +39,7 @@ void tell_problems(const daemon::Daemon& daemon, reports::NodeReport& out) {
       ++out.left_out.problems;
   };
   daemon.for_each_policy_problem(say);
+  for (const std::string& unknown : plugin.unknown_macs) say("VF " + unknown);
   for (const std::string& note : daemon.decision()->notes) say(note);
   out.left_out.problems += static_cast<int64_t>(daemon.decision()->notes.more());
 }
@@ -69,7 +70,7 @@ reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::stri
                           .kubelet_plugin = plugin.word};
   out.waits_for = node_reports::waits_of(daemon, plugin);
   out.pools = node_reports::pools_of(daemon);
-  node_reports::tell_problems(daemon, out);
+  node_reports::tell_problems(daemon, plugin, out);
   return out;
 }
 
@@ -86,7 +87,8 @@ void NodeReports::start() {
 
 void NodeReports::look_now_and_then() {
   tick_ = around_.ports.scheduler.after(node_reports::kLookEvery, [this] {
-    if (around_.daemon.decision() != nullptr && node_reports::pools_of(around_.daemon) != told_pools_)
+    if (around_.daemon.decision() != nullptr && (node_reports::pools_of(around_.daemon) != told_pools_ ||
+                                                 around_.plugin().unknown_macs != told_unknown_macs_))
       writer_.mark();
     look_now_and_then();
   });
@@ -103,6 +105,7 @@ void NodeReports::make(reports::ReportWriter::OnMade on_made) {
   auto report =
       std::make_shared<reports::NodeReport>(report_head_of(around_.daemon, around_.node, around_.plugin()));
   told_pools_ = report->pools;
+  told_unknown_macs_ = around_.plugin().unknown_macs;
   if (around_.last_change) report->last_change = around_.last_change();
   job_ = around_.executor.run(
       [report, decision = around_.daemon.shared_decision()] { tell_decision(*decision, *report); },

@@ -40,12 +40,13 @@ class NodeReports {
 
  private:
   void make(reports::ReportWriter::OnMade on_made);
-  // What changes without a decision: pools that others have written to.
+  // Changes without a decision: pools that others have written to, and VFs whose MAC address of before became unknown.
   void look_now_and_then();
   bool is_busy() const;
 
   const Surroundings around_;
   std::vector<reports::PoolReport> told_pools_;
+  std::vector<std::string> told_unknown_macs_;
   reactor::Ticket tick_;
   reports::ReportWriter writer_;
   // Ends before what it reports to.

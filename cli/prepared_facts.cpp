@@ -8,6 +8,7 @@
 #include "cli/snapshot_host.h"
 #include "kube/json.h"
 #include "kubelet/checkpoint.h"
+#include "kubelet/original_mac.h"
 #include "reactor/base/text.h"
 #include "reactor/durable_file.h"
 
@@ -95,6 +96,31 @@ std::string prepared_page(const std::string& boot_id, const kubelet::PreparedCla
                                               {"exposureDriver", options.exposure_driver_name},
                                               {"record", kubelet::encode_checkpoint(record)}}) +
          "\n";
+}
+
+std::string original_macs_path(const config::Options& options) {
+  return options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/sliced-original-macs";
+}
+
+std::map<std::string, std::string> read_unknown_macs(const hotplug::Inventory& inventory,
+                                                     const config::Options& options) {
+  const std::string path = original_macs_path(options);
+  const auto found = kubelet::OriginalMacFiles(path).read();
+  if (!found) {
+    complain("original MAC addresses are unknown: " + escaped(path) + ": " + found.error().what +
+             (found.error().code == Errc::kDenied ? "; run as root, or ask `sliced status`" : ""));
+    return {};
+  }
+  kubelet::OriginalMacs of_boot;
+  for (const kubelet::OriginalMac& one : *found)
+    // A damaged file has no boot: it counts on the machine that it is on.
+    if (!inventory.boot_id.empty() &&
+        (one.boot_id.empty() ? options.host_root == "/" : one.boot_id == inventory.boot_id))
+      of_boot.emplace(one.pci, one);
+  return kubelet::unknown_macs(of_boot, [&](const std::string& pci) {
+    const hotplug::HostDevice* device = inventory.devices.find(pci);
+    return device != nullptr ? device->admin_mac : std::string();
+  });
 }
 
 PreparedFacts read_prepared(const std::string& boot_id, const config::Options& options) {

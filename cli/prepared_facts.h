@@ -2,6 +2,7 @@
 // Which devices pods have, as the daemon that runs here knows it, for commands that judge the host: such a device is shown with its
 // facts of before. The daemon is asked at its status socket (/prepared); where none answers, its record is read
 // (kubelet/checkpoint.h).
+#include <map>
 #include <set>
 #include <string>
 
@@ -14,6 +15,9 @@ namespace sliced::cli {
 
 /// Where the daemon with these options keeps its record.
 std::string checkpoint_path(const config::Options& options);
+
+/// Where it keeps the MAC addresses that VFs had before their pods' (kubelet/original_mac.h).
+std::string original_macs_path(const config::Options& options);
 
 struct PreparedFacts {
   hotplug::HeldFacts held;         // facts of before a device was bound or moved
@@ -31,6 +35,11 @@ PreparedFacts read_prepared(const std::string& boot_id, const config::Options& o
 /// and requests of pods, which none of the commands needs.
 std::string prepared_page(const std::string& boot_id, const kubelet::PreparedClaims& claims,
                           const config::Options& options);
+
+/// Reads what original_macs_path() has of this boot: a sentence for each VF whose address of before is unknown, by the VF.
+/// Files that cannot be read: none, and stderr says so where that is no want of the directory. Blocks.
+std::map<std::string, std::string> read_unknown_macs(const hotplug::Inventory& inventory,
+                                                     const config::Options& options);
 
 struct HostWithPrepared {
   hotplug::InventoryPtr inventory;

@@ -198,6 +198,10 @@ Json json_of(const policy::Explanation& explanation) {
     out.set("personas", std::move(personas));
   }
   out.set("summary", explanation.summary);
+  if (!explanation.mac_problem.empty()) {
+    out.set("originalMAC", "unknown");
+    out.set("originalMACProblem", explanation.mac_problem);
+  }
   Json::Array rules;
   for (const policy::Rule& rule : explanation.rules) {
     Json one = Json::Object{};
@@ -239,6 +243,7 @@ VerdictsTable verdicts_table(const policy::Decision& decision) {
 
 std::string explanation_text(const policy::Explanation& explanation) {
   std::string out = explanation.device + ": " + explanation.summary + "\n";
+  if (!explanation.mac_problem.empty()) out += "VF " + explanation.mac_problem + "\n";
   for (const policy::Rule& rule : explanation.rules) {
     out += "  " + rule.policy + " " + rule.place + ": " + rule.said;
     if (!rule.field.empty())

@@ -274,6 +274,7 @@ std::string StatusDoor::exposition() const {
   metrics.process = process_metrics(process_);
   if (plugin_ != nullptr) {
     metrics.attaches = plugin_->attaches();
+    metrics.problems.all += plugin_->unknown_macs().size();  // as the node's report has them
     std::map<std::string, uint64_t> prepared;
     for (const auto& [key, claim] : plugin_->prepared()) ++prepared[key.first];
     kubelet::CountedPreparer::ByDriver calls = plugin_->counts();
@@ -303,6 +304,7 @@ status::Report StatusDoor::report() const {
   const PluginState plugin = state_of(plugin_);
   if (plugin_ != nullptr || config::has_api_server(options_.cluster)) out.kubelet_plugin = plugin.word;
   out.kubelet_plugin_waits_for = plugin.other;
+  out.unknown_macs = plugin.unknown_macs;
   if (!out.is_serving)
     out.stands_by_for = !plugin.other.empty()     ? "another program serves " + plugin.other
                         : locks_.acquired()       ? "it is read what pods have"

@@ -61,6 +61,21 @@ std::string original_mac(const OriginalMac* kept, const std::string& now) {
   return is_set_since ? now : "";
 }
 
+std::map<std::string, std::string> unknown_macs(
+    const OriginalMacs& all, const std::function<std::string(const std::string& pci)>& now) {
+  std::map<std::string, std::string> out;
+  for (const auto& [pci, one] : all)
+    if (original_mac(&one, now(pci)).empty()) out.emplace(pci, unknown_mac_text(one));
+  return out;
+}
+
+std::string unknown_mac_text(const OriginalMac& one) {
+  return one.pci + ": original MAC address unknown: " +
+         (one.left.empty() ? "the VF keeps its pod's address when the pod ends. Once it has ended: "
+                           : "the VF keeps " + one.left + ", which may be a pod's. ") +
+         "ip link set PF vf NUMBER mac ADDRESS" + (one.pf.empty() ? "" : " (PF: " + one.pf + ")");
+}
+
 Result<std::string> OriginalMacFiles::path_of(const std::string& pci) const {
   if (hotplug::PciAddress::decode(pci)) return directory_ + "/" + pci + std::string(original_macs::kEnd);
   return Error{Errc::kInvalid, in_quotes(pci, 64) + " is no PCI address"};

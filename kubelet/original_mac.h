@@ -2,6 +2,7 @@
 // The MAC address that a PF enforced for a VF before a pod's was written over it: one small file per VF, beside the checkpoint
 // and independent of it. Written and synced before the first write to the VF, removed when the VF is given back. So a
 // checkpoint that is cut, lost or damaged does not lose the address.
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -32,6 +33,13 @@ Result<OriginalMac> decode_original_mac(std::string_view text);
 /// The address to give back to the VF; "" unknown. kept: of its file; null: there is none, so the PF still enforces its own.
 /// now: what the PF enforces; "" it was not read. One that could not be given back (multicast) is unknown as well.
 std::string original_mac(const OriginalMac* kept, const std::string& now);
+
+/// Returns the sentences of unknown_mac_text() for all whose address is unknown, by the VF. now: what the PF enforces for that VF;
+/// "" unknown. One that was set again since the VF was given back is known.
+std::map<std::string, std::string> unknown_macs(
+    const OriginalMacs& all, const std::function<std::string(const std::string& pci)>& now);
+/// "0000:03:00.2: original MAC address unknown: ..." with what that means for the VF, and the remedy.
+std::string unknown_mac_text(const OriginalMac& one);
 
 /// The directory of these files, which is nobody else's. Every call blocks, and is for a worker.
 /// Threads: const, safe from workers; two calls about one VF come one after the other.

@@ -121,6 +121,8 @@ class ClaimPreparer final : public Preparer {
   /// Everything that is prepared or begun.
   /// The reference lasts; what it shows changes on turns of the loop.
   const PreparedClaims& prepared() const { return prepared_; }
+  /// The addresses of before of all VFs that a pod's address is written over, and those that are unknown.
+  const OriginalMacs& original_macs() const { return original_macs_; }
   bool has_started() const { return has_started_; }
   /// This process ends: what was begun is completed, further calls are refused, and nothing is cleaned up any more.
   void take_no_more() { takes_no_more_ = true; }

@@ -124,6 +124,11 @@ Json json_of(const Report& report) {
   if (!report.kubelet_plugin.empty()) out.set("kubeletPlugin", report.kubelet_plugin);
   if (!report.kubelet_plugin_waits_for.empty())
     out.set("kubeletPluginWaitsFor", printable(report.kubelet_plugin_waits_for, 1'024));
+  if (!report.unknown_macs.empty()) {
+    Json::Array macs;
+    for (const std::string& one : report.unknown_macs) macs.push_back(printable(one, 1'024));
+    out.set("unknownOriginalMACs", Json(std::move(macs)));
+  }
   if (!report.awaits_configuration.empty())
     out.set("awaitsConfiguration", printable(report.awaits_configuration, 1'024));
   if (report.summary) out.set("summary", json_of(*report.summary));

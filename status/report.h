@@ -44,7 +44,9 @@ struct Report {
   /// "": there is no kubelet, or it is not known.
   std::string kubelet_plugin = {};
   std::string kubelet_plugin_waits_for = {};  // "waiting": which driver, and where it is served
-  std::string awaits_configuration = {};      // what is waited for before anything new is offered; "" nothing
+  std::vector<std::string> unknown_macs =
+      {};                                 // VFs whose MAC address of before is unknown, each with the remedy
+  std::string awaits_configuration = {};  // what is waited for before anything new is offered; "" nothing
   std::vector<std::string> waits =
       {};  // what devices that are held back wait for, each reason once with its count
   std::optional<bool> is_node_state_in_sync = {};  // with its SriovNetworkNodeState; nullopt: it is not read

@@ -15,6 +15,7 @@
 #include "cli/host_once.h"
 #include "cli/process.h"
 #include "kubelet/checkpoint.h"
+#include "kubelet/original_mac.h"
 #include "reactor/loop.h"
 #include "status/door.h"
 #include "status/pages.h"
@@ -266,6 +267,43 @@ TEST_F(PreparedFactsTest, ExplainSeesTheDriverOfBefore) {
   record();
   EXPECT_EQ(run(explain, config::Command::kExplain, {kVf}), kExitSame) << err;
   EXPECT_NE(out.find("offered as"), std::string::npos) << out;
+}
+
+// Red when an address that is unknown is in the daemon's log only.
+TEST_F(PreparedFactsTest, ExplainSaysThatTheOriginalMacIsUnknown) {
+  record();
+  const auto keep = [&](kubelet::OriginalMac one) {
+    std::filesystem::create_directories(original_macs_path(options));
+    ASSERT_TRUE(kubelet::OriginalMacFiles(original_macs_path(options)).write(one).ok());
+  };
+  auto process = Process::open_host_only(options);
+  ASSERT_TRUE(process);
+  const std::string boot = read_host_once(**process)->boot_id;
+  (*process)->leave(0);
+  kubelet::OriginalMac one{.pci = kVf, .pf = "0000:03:00.0", .boot_id = boot, .mac = "02:00:00:00:00:01"};
+  keep(one);
+  ASSERT_EQ(run(explain, config::Command::kExplain, {kVf}), kExitSame) << err;
+  EXPECT_EQ(out.find("MAC"), std::string::npos) << out;
+
+  one.mac.clear();
+  keep(one);
+  ASSERT_EQ(run(explain, config::Command::kExplain, {kVf}), kExitSame) << err;
+  EXPECT_NE(
+      out.find(
+          "VF 0000:03:00.2: original MAC address unknown: the VF keeps its pod's address when the pod ends."),
+      std::string::npos)
+      << out;
+  EXPECT_NE(out.find("ip link set PF vf NUMBER mac ADDRESS (PF: 0000:03:00.0)"), std::string::npos) << out;
+  options.output = config::OutputFormat::kJson;
+  ASSERT_EQ(run(explain, config::Command::kExplain, {kVf}), kExitSame) << err;
+  EXPECT_NE(out.find("\"originalMAC\": \"unknown\""), std::string::npos) << out;
+  ASSERT_EQ(run(explain, config::Command::kExplain, {"0000:03:00.3"}), kExitSame) << err;
+  EXPECT_EQ(out.find("originalMAC"), std::string::npos) << out;
+
+  one.boot_id = "another";  // VFs are made anew by each boot
+  keep(one);
+  ASSERT_EQ(run(explain, config::Command::kExplain, {kVf}), kExitSame) << err;
+  EXPECT_EQ(out.find("originalMAC"), std::string::npos) << out;
 }
 
 TEST_F(PreparedFactsTest, PlanKeepsTheEntry) {

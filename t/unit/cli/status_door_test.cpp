@@ -181,6 +181,23 @@ TEST(StatusText, SaysThatPodsWithClaimsDoNotStart) {
       << text;
 }
 
+// Red when status and the node's report are silent about an address that cannot be given back.
+TEST_F(StatusOfDaemon, AnOriginalMacThatIsUnknownIsAProblem) {
+  make_pf(1);
+  start();
+  run(15s);
+  const std::string text = "0000:3b:00.1: original MAC address unknown: the VF keeps its pod's address";
+  const reports::NodeReport report = report_head_of(*daemon, "node-a", {"on", "", {text}});
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_EQ(report.problems[0], "VF " + text);
+  EXPECT_TRUE(report_head_of(*daemon, "node-a", {"on", "", {}}).problems.empty());
+  const status::Report status{.unknown_macs = {text + "\x1b"}};
+  const kube::Json json = status::json_of(status);
+  ASSERT_NE(json.find("unknownOriginalMACs"), nullptr);
+  EXPECT_EQ(status::json_of(status::Report{}).find("unknownOriginalMACs"), nullptr);
+  EXPECT_NE(status_text(json).find("VF " + text + "\\x1b\n"), std::string::npos) << status_text(json);
+}
+
 // Of a daemon of another version.
 TEST(StatusText, OfWhatIsMissingNothingIsMadeUp) {
   EXPECT_EQ(status_text(kube::Json::Object{}).substr(0, 40), "sliced , pid ?, up 0 s: NOT READY, stand");

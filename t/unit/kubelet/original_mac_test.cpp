@@ -72,6 +72,22 @@ TEST(OriginalMac, AnUnknownOneIsReplacedByNoLaterReadingButWhatTheHostSet) {
   EXPECT_EQ(original_mac(&kOne, "02:00:00:00:00:01"), kOne.mac);
   EXPECT_EQ(original_mac(nullptr, std::string(kNoMac)), kNoMac);
   EXPECT_EQ(original_mac(nullptr, "01:00:5e:00:00:01"), "") << "it could not be given back";
+  const auto text_of_unknown = [](const OriginalMac& one, const std::string& now) {
+    const auto all = unknown_macs({{one.pci, one}}, [&](const std::string&) { return now; });
+    return all.empty() ? std::string() : all.at(one.pci);
+  };
+  EXPECT_EQ(text_of_unknown(kOne, ""), "");
+  EXPECT_EQ(
+      text_of_unknown({.pci = "0000:03:00.3"}, "02:00:00:00:00:01"),
+      "0000:03:00.3: original MAC address unknown: the VF keeps its pod's address when the pod ends. Once it has "
+      "ended: ip link set PF vf NUMBER mac ADDRESS");
+  const OriginalMac left{.pci = "0000:03:00.3", .pf = "0000:03:00.0", .left = "02:00:00:00:00:0a"};
+  EXPECT_EQ(
+      text_of_unknown(left, ""),
+      "0000:03:00.3: original MAC address unknown: the VF keeps 02:00:00:00:00:0a, which may be a pod's. ip link "
+      "set PF vf NUMBER mac ADDRESS (PF: 0000:03:00.0)");
+  EXPECT_EQ(text_of_unknown(left, "02:00:00:00:00:0a"), text_of_unknown(left, ""));
+  EXPECT_EQ(text_of_unknown(left, "02:00:00:00:00:0b"), "") << "the host has set it since";
   OriginalMac unknown{.pci = kOne.pci};
   EXPECT_EQ(original_mac(&unknown, "02:00:00:00:00:01"), "");
   unknown.left = "02:00:00:00:00:01";

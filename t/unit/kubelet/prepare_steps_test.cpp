@@ -202,10 +202,16 @@ TEST_F(PodsMac, AnOriginalThatIsUnknownIsReportedAndNeverReplacedByALaterReading
       EXPECT_EQ(
           log.count("the MAC addresses that VFs had before their pods' are unknown devices=0000:03:00.2"),
           1u);
+      const auto unknown = [&] {  // as status, the node's report and explain show it
+        return unknown_macs(preparer->original_macs(), [&](const std::string&) { return mac(); });
+      };
+      ASSERT_EQ(unknown().count(kVf), 1u);
+      EXPECT_NE(unknown()[kVf].find("keeps its pod's address"), std::string::npos);
       if (is_prepared_again) {
         ASSERT_EQ(prepare(text)->error, "");
       }
       EXPECT_EQ(unprepare(request(text)), "");
+      EXPECT_NE(unknown()[kVf].find("keeps 02:00:00:00:00:0a, which may be a pod's"), std::string::npos);
       EXPECT_EQ(log.count("the one of before its pod is unknown device=0000:03:00.2 mac=02:00:00:00:00:0a"),
                 1u);
       EXPECT_EQ(node.original_macs.at(kVf), (OriginalMac{kVf, "0000:03:00.0", "boot-1", "", kMac}));
@@ -223,6 +229,7 @@ TEST_F(PodsMac, AnOriginalThatIsUnknownIsReportedAndNeverReplacedByALaterReading
                 1u);
       // What the host sets is the VF's own from then on.
       node.functions[kVf].mac = kHosts;
+      EXPECT_TRUE(unknown().empty());
       ASSERT_EQ(prepare(next)->error, "");
       EXPECT_EQ(unprepare(request(next)), "");
       EXPECT_EQ(mac(), kHosts);
