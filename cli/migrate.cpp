@@ -192,7 +192,7 @@ class Reader {
                      "helm template, or the NicClusterPolicy of the cluster");
     if (embedded.empty())
       out_.complaints.warning(
-          place, who + " is passed over: nothing of it says which devices are offered" +
+          place, who + " is ignored: it contains no configuration of devices" +
                      (kind.empty() ? "; of values of a chart give the output of helm template" : "") +
                      (document.find("binaryData") != nullptr
                           ? "; its binaryData is not read: give the file that it was made of"
@@ -213,7 +213,8 @@ class Reader {
       for (const auto& [key, value] : *labels->object())
         if (value.string() != nullptr) out.labels[key] = *value.string();
       if (out.labels.size() != labels->object()->size())
-        return out_.complaints.error(place, who + ": spec.nodeSelector wants strings: put values in quotes"),
+        return out_.complaints.error(
+                   place, who + ": spec.nodeSelector has values that are no strings: put them in quotes"),
                false;
     }
     if (affinity == nullptr || affinity->is_null()) return true;

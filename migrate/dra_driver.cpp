@@ -59,10 +59,9 @@ void warn_of_own_fields(DraPolicy& in, const Json& map, const std::string& where
   if (map.object() == nullptr) return;
   for (const auto& [key, value] : *map.object())
     if (std::find(known.begin(), known.end(), key) == known.end())
-      in.warn(
-          value,
-          where + escaped(key, 64) +
-              " is no field of dra-driver-sriov, which passes over it; sliced obeys it where it knows it");
+      in.warn(value,
+              where + escaped(key, 64) +
+                  " is no field of dra-driver-sriov, which ignores it; sliced obeys it where it knows it");
 }
 
 void look_at_own_fields(DraPolicy& in, const Json& spec) {
@@ -79,7 +78,7 @@ void look_at_own_fields(DraPolicy& in, const Json& spec) {
 void look_at_filter(DraPolicy& in, const Json& filter) {
   if (!list_in(filter, "drivers").empty())
     in.warn(*filter.find("drivers"),
-            "drivers is obeyed here, and dra-driver-sriov passes over it: VFs with another driver "
+            "drivers is obeyed here, and dra-driver-sriov ignores it: VFs with another driver "
             "were offered, and are not any more");
   for (const std::string_view field : {"pfNames", "pfPciAddresses"})
     for (const Json& item : list_in(filter, field))
@@ -96,12 +95,12 @@ void look_at_nodes(DraPolicy& in, const Json& spec) {
   for (const Json& term : list_in(*nodes, "nodeSelectorTerms")) {
     if (!list_in(term, "matchFields").empty())
       in.warn(*term.find("matchFields"),
-              "matchFields is obeyed here, and dra-driver-sriov passes over it: other nodes had "
+              "matchFields is obeyed here, and dra-driver-sriov ignores it: other nodes had "
               "their devices offered, and have not any more");
     for (const Json& expression : list_in(term, "matchExpressions"))
       if (const auto op = expression.text("operator"); op == "Gt" || op == "Lt")
         in.warn(expression, "operator " + std::string(op) +
-                                " is obeyed here, and dra-driver-sriov passes over its term: its "
+                                " is obeyed here, and dra-driver-sriov ignores its term: its "
                                 "nodes had no devices offered, and have now");
   }
 }

@@ -169,7 +169,7 @@ class PolicyReader {
         config_.nodes.labels[key] = *value.string();
       else
         error(spec, "nodeSelector",
-              "has a " + std::string(value.kind_name()) + ", wants strings: put it in quotes");
+              "has a " + std::string(value.kind_name()) + ", expected a string: put it in quotes");
     }
   }
   // Of what is bound to vfio-pci the operator asks for no type: the plugin could not tell it.
@@ -179,7 +179,7 @@ class PolicyReader {
     if (type == "eth" || type == "ib")
       out.link_types.push_back(type == "eth" ? "ethernet" : "infiniband");
     else
-      error(spec, "linkType", "is " + in_quotes(type, 32) + ", wants eth or ib");
+      error(spec, "linkType", "is " + in_quotes(type, 32) + ", expected eth or ib");
   }
   void read_nics(const Json& nics, const Json& spec, Selector& out) {
     refuse_unknown(nics, "spec.nicSelector", kNicFields, "spec", kSpecFields);
@@ -188,7 +188,7 @@ class PolicyReader {
     if (const std::string vendor(nics.text("vendor")); !vendor.empty()) {
       out.vendors.push_back(vendor);
       if (!is_id(vendor))
-        error_in(nics, "vendor", "is " + in_quotes(vendor, 32) + ", wants four hexadecimal digits");
+        error_in(nics, "vendor", "is " + in_quotes(vendor, 32) + ", expected four hexadecimal digits");
     }
     read_device(nics, spec, out);
     for (const bool is_address : {false, true}) read_pfs(nics, is_address, out);
@@ -246,7 +246,7 @@ class PolicyReader {
     if (pf.empty()) return;
     if (!is_id(pf))
       return error_in(nics, "deviceID",
-                      "is " + in_quotes(pf, 32) + ", wants four hexadecimal digits in lower case");
+                      "is " + in_quotes(pf, 32) + ", expected four hexadecimal digits in lower case");
     const Json* vfs = member(spec, "numVfs");
     const VfIds& ids = facts_.ids;
     if (vfs == nullptr || (vfs->integer() != nullptr && *vfs->integer() == 0)) {
@@ -490,7 +490,7 @@ void read_nic_ids(const Json& object, const std::string& file, VfIds& out, Compl
       out.emplace(ids[1], ids[2]);
     else
       complaints.error({file, value.line()},
-                       "data[" + escaped(key, 64) + "] wants ids of vendor, PF and VF: \"8086 1592 1889\"");
+                       "data[" + escaped(key, 64) + "] must be ids of vendor, PF and VF: \"8086 1592 1889\"");
   }
 }
 

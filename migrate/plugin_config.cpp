@@ -58,7 +58,7 @@ void refuse_fields_beside_list(const Json& document, const Place& place, Complai
     if (!is_list)
       complaints.error(
           {place.file, value.line()},
-          escaped(key, 64) + " beside resourceList is a field that the plugin passes over: delete it" +
+          escaped(key, 64) + " beside resourceList is a field that the plugin ignores: delete it" +
               (lower(key) == "resourceprefix" ? ", and write resourcePrefix in each resource" : ""));
   }
 }
@@ -69,7 +69,7 @@ void read_document(const Json& document, const PluginSettings& settings, Config&
   if (list == nullptr || list->is_null()) return;
   if (list->array() == nullptr)
     return complaints.error({config.place.file, list->line()},
-                            "resourceList is a " + std::string(list->kind_name()) + ", wants a list");
+                            "resourceList is a " + std::string(list->kind_name()) + ", expected a list");
   if (list->array()->size() > kResourcesMax)
     return complaints.error({config.place.file, list->line()},
                             "resourceList has " + std::to_string(list->array()->size()) +
@@ -221,7 +221,8 @@ void read_key(const std::string& key, const Json& value, bool is_nodes, Config c
   config.origin += ", key " + escaped(key);
   if (value.string() == nullptr)
     return complaints.error(config.place, "data[" + escaped(key) + "] is a " +
-                                              std::string(value.kind_name()) + ", wants a string with JSON");
+                                              std::string(value.kind_name()) +
+                                              ", expected a string with JSON");
   if (!has_resource_list(value))
     return complaints.error(config.place,
                             "data[" + escaped(key) +

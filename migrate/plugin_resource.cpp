@@ -54,13 +54,13 @@ class Fields {
   bool boolean(const Json& value, std::string_view field) {
     if (value.is_null()) return false;
     if (value.boolean() == nullptr)
-      error(value, field, "is a " + std::string(value.kind_name()) + ", wants true or false");
+      error(value, field, "is a " + std::string(value.kind_name()) + ", expected true or false");
     return value.boolean() != nullptr && *value.boolean();
   }
   std::string text(const Json& value, std::string_view field) {
     if (value.is_null()) return {};
     if (value.string() == nullptr)
-      error(value, field, "is a " + std::string(value.kind_name()) + ", wants a string");
+      error(value, field, "is a " + std::string(value.kind_name()) + ", expected a string");
     return value.string() != nullptr ? *value.string() : std::string();
   }
   // Entries that is_right() refuses are errors: `wants` says what would be right.
@@ -76,7 +76,7 @@ class Fields {
       }
       const std::string one = text(*item, field);
       if (item->string() != nullptr && !is_right(one))
-        error(*item, field, "has " + in_quotes(one, 64) + ", wants " + wants);
+        error(*item, field, "has " + in_quotes(one, 64) + ", expected " + wants);
       else if (std::find(out.begin(), out.end(), one) == out.end())
         out.push_back(one);
     }
@@ -88,7 +88,7 @@ class Fields {
     if (value.array() == nullptr) {
       error(value, field,
             "is a " + std::string(value.kind_name()) +
-                ", wants a list, so that the plugin passes over the "
+                ", expected a list, so that the plugin ignores the "
                 "resource");
       return out;
     }
@@ -223,13 +223,13 @@ void read_field(Fields& in, const std::string& key, const Json& value, Selector&
   else if (is_of_resource(field))
     in.error(
         value, escaped(key, 64),
-        "is a field of the resource, beside selectors: the plugin passes over it here; move it there if it is meant, "
+        "is a field of the resource, beside selectors: the plugin ignores it here; move it there if it is meant, "
         "or delete it");
   else if (!read_unsupported(in, value, field)) {
     const std::string near = nearest(key, {"vendors", "devices", "drivers", "pciAddresses", "pfNames",
                                            "rootDevices", "linkTypes", "isRdma", "needVhostNet"});
     in.error(value, escaped(key, 64),
-             "is a field that the plugin passes over, so that it narrows nothing: delete it" +
+             "is a field that the plugin ignores, so that it narrows nothing: delete it" +
                  (near.empty() ? "" : ", or write " + near + " if that is meant"));
   }
 }
@@ -268,7 +268,7 @@ void read_selectors(Fields& in, const Json& value, Resource& out) {
     for (const Json& one : *value.array()) all.push_back(&one);
   if (value.object() == nullptr && value.array() == nullptr)
     return in.error(value, "selectors",
-                    "is a " + std::string(value.kind_name()) + ", wants a map or a list of maps");
+                    "is a " + std::string(value.kind_name()) + ", expected a map or a list of maps");
   if (all.empty())
     return in.error(value, "selectors",
                     "has none, so that the plugin offers nothing: write {} for every device, or "
@@ -280,7 +280,7 @@ void read_selectors(Fields& in, const Json& value, Resource& out) {
   size_t vhost = 0;
   for (const Json* one : all) {
     if (one->object() == nullptr) {
-      in.error(*one, "selectors", "has a " + std::string(one->kind_name()) + ", wants a map");
+      in.error(*one, "selectors", "has a " + std::string(one->kind_name()) + ", expected a map");
       continue;
     }
     refuse_twice(in, *one);
@@ -296,9 +296,9 @@ void read_selectors(Fields& in, const Json& value, Resource& out) {
 void refuse_field(Fields& in, const std::string& key, const Json& value) {
   const std::string near = nearest(key, {"resourceName", "resourcePrefix", "deviceType", "excludeTopology",
                                          "additionalInfo", "selectors"});
-  std::string what = "is a field that the plugin passes over: ";
+  std::string what = "is a field that the plugin ignores: ";
   if (is_of_selector(lower(key)))
-    what = "belongs into selectors: the plugin passes over it here, beside selectors" +
+    what = "belongs into selectors: the plugin ignores it here, beside selectors" +
            std::string(lower(key) == "isrdma" ? " (up to v3.1 it read isRdma here)" : "") +
            "; move it into selectors if it is meant, or delete it";
   else
@@ -351,13 +351,13 @@ std::string wrong_with_resource_name(const std::string& name) {
   const size_t slash = name.find('/');
   const std::string prefix = name.substr(0, slash);
   const std::string rest = slash == std::string::npos ? "" : name.substr(slash + 1);
-  if (!is_name(rest, name.size(), "_-")) return "wants letters, digits, _ and - behind the prefix";
+  if (!is_name(rest, name.size(), "_-")) return "must consist of letters, digits, _ and - behind the prefix";
   if (!kube::is_dns_subdomain(prefix) || prefix.ends_with("kubernetes.io"))
-    return "wants a prefix that is a domain name, and not one of kubernetes.io";
+    return "must have a prefix that is a domain name, and not one of kubernetes.io";
   if (name.size() > kResourceBytesMax)
     return "has " + std::to_string(name.size()) + " bytes, at most " + std::to_string(kResourceBytesMax) +
            " can be published: take a shorter name, here and in the pods";
-  if (!kube::is_label_key(name)) return "wants a letter or digit at both ends of what is behind the prefix";
+  if (!kube::is_label_key(name)) return "must begin and end with a letter or digit behind the prefix";
   return "";
 }
 
@@ -378,7 +378,7 @@ void read_pf_entry(const std::string& text, bool is_address, const std::string& 
   }
   if (!is_right)
     return complaints.error(place,
-                            who + ": " + field + " has " + in_quotes(text, 96) + ", wants " +
+                            who + ": " + field + " has " + in_quotes(text, 96) + ", expected " +
                                 (is_address ? "the PCI address of a PF" : "the name of a PF's interface") +
                                 ", optionally with VFs such as #0,2-7");
   entry.ranges = *ranges;

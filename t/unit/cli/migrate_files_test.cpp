@@ -301,28 +301,28 @@ TEST_F(MigrateFiles, PodsThatLoseUioNodesAreNotTheSame) {
 TEST_F(MigrateFiles, ValuesAndFieldsThatThePluginReadsOtherwiseAreErrors) {
   const std::string fields = R"("selectors": {"pfNames": ["ens1f0"]})";
   for (const auto& [resource, error] : std::vector<std::pair<std::string, std::string>>{
-           {fields + R"(, "resourcePrefix": 5)", "resourcePrefix is a number, wants a string"},
-           {fields + R"(, "resourcePrefix": ["x"])", "resourcePrefix is a list, wants a string"},
-           {fields + R"(, "excludeTopology": "true")", "excludeTopology is a string, wants true or false"},
+           {fields + R"(, "resourcePrefix": 5)", "resourcePrefix is a number, expected a string"},
+           {fields + R"(, "resourcePrefix": ["x"])", "resourcePrefix is a list, expected a string"},
+           {fields + R"(, "excludeTopology": "true")", "excludeTopology is a string, expected true or false"},
            {fields + R"(, "additionalInfo": {"*": {"token": "x"}})", "additionalInfo is not carried over"},
            {fields + R"(, "pfNames": ["ens1f1"])", "pfNames belongs into selectors"},
-           {R"("selectors": "vendors")", "selectors is a string, wants a map or a list of maps"},
+           {R"("selectors": "vendors")", "selectors is a string, expected a map or a list of maps"},
            {R"("selectors": [])", "so that the plugin offers nothing"},
            {R"("selectors": null)", "selectors is missing, with which the plugin ends"},
-           {R"("selectors": [null])", "selectors has a null, wants a map"},
+           {R"("selectors": [null])", "selectors has a null, expected a map"},
            {R"("selectors": {"vendors": [null]})", "vendors has a null, which the plugin reads as"},
-           {R"("selectors": {"vendors": "8086"})", "vendors is a string, wants a list"},
-           {R"("selectors": {"vendors": [8086]})", "vendors is a number, wants a string"},
+           {R"("selectors": {"vendors": "8086"})", "vendors is a string, expected a list"},
+           {R"("selectors": {"vendors": [8086]})", "vendors is a number, expected a string"},
            {R"("selectors": {"Vendors": ["8086"], "vendors": ["15b3"]})",
             "is there twice in different cases"},
            {R"("selectors": {"needVhostNet": "true"})", "needVhostNet is a string"},
            {R"("selectors": [{"needVhostNet": true}, {}])", "selectors differ in needVhostNet"},
            {R"("selectors": {"pciAddresses": ["0000:3B:02.0"]})", "in lower case"},
-           {R"("selectors": {"rootDevices": ["0000:3b:00.*"]})", "wants the PCI address of a PF"},
-           {R"("selectors": {"rootDevices": ["3b:00.0"]})", "wants the PCI address of a PF"},
+           {R"("selectors": {"rootDevices": ["0000:3b:00.*"]})", "expected the PCI address of a PF"},
+           {R"("selectors": {"rootDevices": ["3b:00.0"]})", "expected the PCI address of a PF"},
            {R"("selectors": {"pfNames": ["ens1f0#"]})", "optionally with VFs such as #0,2-7"},
            {R"("selectors": {"pfNames": ["ens1f0#3-1"]})", "optionally with VFs such as #0,2-7"},
-           {R"("selectors": {"linkTypes": ["eth"]})", "wants \"ether\" or \"infiniband\""},
+           {R"("selectors": {"linkTypes": ["eth"]})", "expected \"ether\" or \"infiniband\""},
            {R"("selectors": {"acpiIndexes": ["101"]})", "name them by pciAddresses or pfNames"},
            {R"("selectors": {"ddpProfiles": ["GTPv1-C/U"]})", "name the PFs with that profile"},
            {R"("selectors": {"auxTypes": ["sf"]})", "is for deviceType auxNetDevice"},
@@ -340,7 +340,7 @@ TEST_F(MigrateFiles, ValuesAndFieldsThatThePluginReadsOtherwiseAreErrors) {
            {"resourceList:\n- resourceName: a\n  selectors: {}\n",
             "it is YAML, and the plugin reads JSON alone"},
            {R"({"resourceList": [null]})", "an entry without a resourceName"},
-           {R"({"resourceList": {"resourceName": "a"}})", "resourceList is a map, wants a list"}}) {
+           {R"({"resourceList": {"resourceName": "a"}})", "resourceList is a map, expected a list"}}) {
     const Answer answer = run(written(json));
     EXPECT_EQ(answer.status, kExitError) << json;
     EXPECT_TRUE(answer.says(error)) << json << answer.err;
@@ -402,7 +402,7 @@ TEST_F(MigrateFiles, KeysThatMayBeFilesOrNodesAreWarnedOf) {
   EXPECT_EQ(notes.status, kExitError);
   EXPECT_TRUE(notes.says("data[notes] is no configuration of the device plugin")) << notes.err;
   const Answer map = run(written(head + "  config.json: {resourceList: []}\n"));
-  EXPECT_TRUE(map.says("data[config.json] is a map, wants a string with JSON")) << map.err;
+  EXPECT_TRUE(map.says("data[config.json] is a map, expected a string with JSON")) << map.err;
   const Answer binary =
       run(written("kind: ConfigMap\nmetadata: {name: m}\nbinaryData: {config.json: e30=}\n"));
   EXPECT_TRUE(binary.says("its binaryData is not read")) << binary.err;
@@ -435,8 +435,8 @@ TEST_F(MigrateFiles, EmptyAndWronglyTypedSelectorsOfAPolicyAreErrors) {
            {"{pfNames: [5]}", "spec.nicSelector.pfNames has an entry that is a number, expected a string"},
            {"{pfNames: [ens1f0, null]}", "spec.nicSelector.pfNames has an entry that is a null"},
            {"{Vendor: '8086'}", "write vendor if that is meant"},
-           {"{vendor: '0x8086'}", "wants four hexadecimal digits"},
-           {"{rootDevices: ['0000:3b:00.*']}", "wants the PCI address of a PF"},
+           {"{vendor: '0x8086'}", "expected four hexadecimal digits"},
+           {"{rootDevices: ['0000:3b:00.*']}", "expected the PCI address of a PF"},
            {"[{vendor: '8086'}]", "spec.nicSelector is a list, expected a map"}}) {
     const Answer answer = run_policy("nicSelector: " + nics);
     EXPECT_EQ(answer.status, kExitError) << nics;
@@ -484,7 +484,7 @@ TEST_F(MigrateFiles, FieldsThatDraDriverSriovDoesNotKnowAreWarnedOf) {
         std::pair("resourceFilters: [{numaNodes: ['1']}]", "numaNodes"),
         std::pair("resourceName: a, resourceFilters: [{pfNames: [ens1f0]}]", "resourceName")}) {
     const Answer differs = check(written(head + config + "}]}\n"));
-    EXPECT_TRUE(differs.says(std::string(field) + " is no field of dra-driver-sriov, which passes over it"))
+    EXPECT_TRUE(differs.says(std::string(field) + " is no field of dra-driver-sriov, which ignores it"))
         << differs.err;
     EXPECT_EQ(differs.status, kExitChanges) << differs.out;
     EXPECT_EQ(row(differs, "0000:3b:02.0").substr(0, 3), "(no")

@@ -158,12 +158,12 @@ TEST(NodePolicies, WhatCannotBeCarriedOver) {
        "spec.vdpaType is not supported: there are no vDPA devices"},
       {"{resourceName: a}", "spec.nicSelector is missing"},
       {"{nicSelector: {vendor: '15b3'}}",
-       "spec.resourceName is \"\": wants letters, digits, _ and - behind the prefix"},
+       "spec.resourceName is \"\": must consist of letters, digits, _ and - behind the prefix"},
       {"{resourceName: " + std::string(80, 'a') + ", nicSelector: {vendor: '15b3'}}",
        "spec.resourceName is \"" + std::string(64, 'a') +
            "...\": has 93 bytes, at most 63 can be published: take a shorter name, here and in the pods"},
       {"{resourceName: a, nodeSelector: {gen: 5}, nicSelector: {vendor: '15b3'}}",
-       "spec.nodeSelector has a number, wants strings: put it in quotes"}};
+       "spec.nodeSelector has a number, expected a string: put it in quotes"}};
   for (const auto& [spec, error] : rows)
     EXPECT_EQ(read({spec}).texts(), "p.yaml:4: error: SriovNetworkNodePolicy p1: " + error + "\n");
   // The operator itself passes over its default policy.

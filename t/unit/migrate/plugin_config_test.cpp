@@ -157,20 +157,20 @@ TEST(PluginConfig, WhatItsDocumentationShows) {
 TEST(PluginConfig, WhatWouldNotMeanTheSameIsAnErrorWithARemedy) {
   const std::pair<std::string, std::string> rows[] = {
       {resource(R"([{"vendors": ["0x8086"]}])"),
-       "resource intel.com/r: vendors has \"0x8086\", wants four hexadecimal digits in lower case, such as \"8086\"; the "
+       "resource intel.com/r: vendors has \"0x8086\", expected four hexadecimal digits in lower case, such as \"8086\"; the "
        "plugin compares it as text with what the kernel says"},
       {resource(R"([{"vendors": "8086"}])"),
-       "resource intel.com/r: vendors is a string, wants a list, so that the plugin passes over the resource"},
+       "resource intel.com/r: vendors is a string, expected a list, so that the plugin ignores the resource"},
       {resource(R"([{"pciAddresses": ["0000:3B:00.1"]}])"),
-       "resource intel.com/r: pciAddresses has \"0000:3B:00.1\", wants PCI addresses such as \"0000:3b:02.0\" in lower case; "
+       "resource intel.com/r: pciAddresses has \"0000:3B:00.1\", expected PCI addresses such as \"0000:3b:02.0\" in lower case; "
        "the plugin compares it as text with what the kernel says"},
       {resource(R"([{"pfNames": ["ens1f0#3-1"]}])"),
-       "resource intel.com/r: pfNames has \"ens1f0#3-1\", wants the name of a PF's interface, optionally with VFs such as "
+       "resource intel.com/r: pfNames has \"ens1f0#3-1\", expected the name of a PF's interface, optionally with VFs such as "
        "#0,2-7"},
       {resource(R"([{"linkTypes": ["ethernet"]}])"),
-       "resource intel.com/r: linkTypes has \"ethernet\", wants \"ether\" or \"infiniband\"; policies know no other type"},
+       "resource intel.com/r: linkTypes has \"ethernet\", expected \"ether\" or \"infiniband\"; policies know no other type"},
       {resource(R"([{"pfPciAddresses": ["0000:3b:00.0"]}])"),
-       "resource intel.com/r: pfPciAddresses is a field that the plugin passes over, so that it narrows nothing: delete it, "
+       "resource intel.com/r: pfPciAddresses is a field that the plugin ignores, so that it narrows nothing: delete it, "
        "or write pciAddresses if that is meant"},
       {resource(R"([{"drivers": ["igb_uio"]}])"),
        "resource intel.com/r: drivers has \"igb_uio\": pods get no /dev/uio node from sliced; bind the VFs to vfio-pci, and "
@@ -191,15 +191,15 @@ TEST(PluginConfig, WhatWouldNotMeanTheSameIsAnErrorWithARemedy) {
        "resource intel.com/r is there twice, so that the plugin does not start: give one another name, or one list of "
        "selectors to both"},
       {resource("{}", R"(, "resourcePrefix": "node.kubernetes.io")"),
-       "resource node.kubernetes.io/r: resourceName wants a prefix that is a domain name, and not one of kubernetes.io"},
+       "resource node.kubernetes.io/r: resourceName must have a prefix that is a domain name, and not one of kubernetes.io"},
       {resource("{}", R"(, "deviceTpye": "netDevice")"),
-       "resource intel.com/r: deviceTpye is a field that the plugin passes over: write deviceType if that is meant, or "
+       "resource intel.com/r: deviceTpye is a field that the plugin ignores: write deviceType if that is meant, or "
        "delete it"},
       {resource("{}", R"(, "pfNames": ["ens1f0"])"),
-       "resource intel.com/r: pfNames belongs into selectors: the plugin passes over it here, beside selectors; move it into "
+       "resource intel.com/r: pfNames belongs into selectors: the plugin ignores it here, beside selectors; move it into "
        "selectors if it is meant, or delete it"},
       {resource(R"({"resourcePrefix": "a.b"})"),
-       "resource intel.com/r: resourcePrefix is a field of the resource, beside selectors: the plugin passes over it here; "
+       "resource intel.com/r: resourcePrefix is a field of the resource, beside selectors: the plugin ignores it here; "
        "move it there if it is meant, or delete it"},
   };
   for (const auto& [json, error] : rows) {
@@ -238,7 +238,7 @@ TEST(PluginConfig, AKeyOfAConfigMapIsANodeAndALineIsOneOfTheFile) {
       "  node-c: '{\"resourceList\": null}'\n");
   EXPECT_EQ(
       read.texts(true),
-      "m.yaml:11: error: resource intel.com/b: vendors has \"x\", wants four hexadecimal digits in lower case, such as "
+      "m.yaml:11: error: resource intel.com/b: vendors has \"x\", expected four hexadecimal digits in lower case, such as "
       "\"8086\"; the plugin compares it as text with what the kernel says\n");
   ASSERT_EQ(read.configs.size(), 3u);
   EXPECT_TRUE(read.configs[2].resources.empty());
