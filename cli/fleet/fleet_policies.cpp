@@ -397,6 +397,72 @@ std::string cannot_be_judged(const reports::NodeReport& report, const kube::Node
   return contradiction(report, now);
 }
 
+namespace {
+
+// Without labels what asks for any cannot be answered: nullopt.
+std::optional<bool> selects_by_name(const kube::NodeSelector& selector, const std::string& node) {
+  for (const kube::NodeSelectorTerm& term : selector.terms)
+    if (!selector.everything && !term.match_expressions.empty()) return std::nullopt;
+  return selects(selector, {node, {}});
+}
+
+// One kind of policies: those that select the node, for all nodes.
+template <class Policy>
+std::vector<Shared<Policy>> selecting(const std::vector<Shared<Policy>>& policies,
+                                      const std::vector<Shared<Policy>>& before,
+                                      const reports::NodeReport& report, std::string& why_not) {
+  std::vector<Shared<Policy>> out;
+  for (const Shared<Policy>& one : policies) {
+    const PolicyRef ref = ref_of(*one);
+    const auto then = std::find_if(before.begin(), before.end(),
+                                   [&](const Shared<Policy>& other) { return ref_of(*other) == ref; });
+    std::optional<bool> selected = selects_by_name(one->node_selector, report.node);
+    if (!selected && then != before.end() && (*then)->node_selector == one->node_selector)
+      selected = std::any_of(report.policies.begin(), report.policies.end(),
+                             [&](const reports::PolicyReport& told) { return told.policy == ref; });
+    if (!selected && why_not.empty())
+      why_not = "its labels may not be read, and " + describe(ref) + " selects nodes by labels";
+    if (!selected.value_or(false)) continue;
+    Policy edited = *one;
+    edited.node_selector = {};
+    out.emplace_back(std::move(edited));
+  }
+  return out;
+}
+
+}  // namespace
+
+NodePolicies policies_without_labels(const policy::PolicySet& before, const policy::PolicySet& after,
+                                     const reports::NodeReport& report) {
+  NodePolicies out;
+  const auto of = [&](const policy::PolicySet& set) {
+    auto sriov = selecting(set.sriov, before.sriov, report, out.why_not);
+    auto exposures = selecting(set.exposures, before.exposures, report, out.why_not);
+    return std::make_shared<const policy::PolicySet>(
+        policy::make_policy_set(std::move(sriov), set.attributes, std::move(exposures)));
+  };
+  out.before = of(before);
+  out.after = of(after);
+  return out;
+}
+
+std::string missing_for_edit(const std::set<std::string>& unlisted, const reports::NodeReport& report,
+                             const policy::PolicySet& before, const policy::PolicySet& after,
+                             const kube::NodeView& node) {
+  for (const reports::PolicyReport& one : report.policies)
+    if (unlisted.contains(one.policy.kind))
+      return describe(one.policy) + " may not be read, which by its report (generation " +
+             std::to_string(one.generation) + ") takes " + std::to_string(one.matched) + " devices there";
+  if (!unlisted.contains(kube::kDeviceAttributes.kind)) return "";
+  for (const policy::PolicySet* set : {&before, &after})
+    for (const auto& policy : set->sriov)
+      if (selects(policy->node_selector, node))
+        for (const policy::ResourceConfig& config : policy->configs)
+          if (config.attributes_selector)
+            return describe(ref_of(*policy)) + " selects DeviceAttributes, which may not be read";
+  return "";
+}
+
 std::vector<std::string> unreported_facts(const policy::PolicySet& policies,
                                           const std::set<std::string>& changed) {
   std::vector<std::string> out;

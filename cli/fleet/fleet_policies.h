@@ -96,6 +96,21 @@ JudgedNode judge_node(const reports::NodeReport& report, const kube::NodeView& n
 /// now: the node judged by the policies as they are.
 std::string cannot_be_judged(const reports::NodeReport& report, const kube::NodeView& node,
                              const policy::PolicySet& policies, const JudgedNode& now);
+/// The policies of an edit as they are for one node whose labels may not be read: by what its report says of each policy, and by
+/// node selectors that ask for no label.
+struct NodePolicies {
+  policy::PolicySetPtr before, after;
+  std::string why_not;  // whether one of them selects the node is not known; "" it is
+};
+NodePolicies policies_without_labels(const policy::PolicySet& before, const policy::PolicySet& after,
+                                     const reports::NodeReport& report);
+
+/// Why an edit cannot be judged on a node where policies of these kinds may not be read ("SriovResourcePolicy", ...): its report names
+/// one, or a policy of the edit takes attributes from objects that are not known. "": it can.
+std::string missing_for_edit(const std::set<std::string>& unlisted, const reports::NodeReport& report,
+                             const policy::PolicySet& before, const policy::PolicySet& after,
+                             const kube::NodeView& node);
+
 /// Attributes that the selectors of these policies ask for and reports do not have: "policy x asks for mac". Told by
 /// the words of the expression, so that one in a comment counts, too. changed: by name, as changed_since() has it.
 std::vector<std::string> unreported_facts(const policy::PolicySet& policies,

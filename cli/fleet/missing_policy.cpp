@@ -294,7 +294,7 @@ class Advising {
             if (!config.problems.empty()) continue;
             for (size_t f = 0; f < std::max<size_t>(config.filters.size(), 1); ++f) {
               policy::SriovPolicy edited = policy;
-              edited.node_selector = all_nodes();
+              edited.node_selector = kube::NodeSelector{};
               edited.readiness = {};
               edited.configs = {config};
               std::vector<std::string> changes = before;
@@ -349,9 +349,6 @@ class Advising {
         return filter.link_type.clear();
     }
   }
-  static kube::NodeSelector all_nodes() {
-    return policy::decode_sriov_policy(sriov_object("a", "a", {})).node_selector;
-  }
 
   void change_exposure(const Wanted& wanted, const policy::ExposurePolicy& policy,
                        std::vector<std::pair<size_t, std::string>>& out) {
@@ -365,7 +362,7 @@ class Advising {
           if (no == kSeveral) return Changed{};
           if (!no.empty()) changes.push_back("spec.selector.cel says no to " + device.id.text + ": " + no);
           policy::ExposurePolicy edited = policy;
-          edited.node_selector = all_nodes();
+          edited.node_selector = kube::NodeSelector{};
           edited.readiness = {};
           if (!no.empty()) edited.selector.cel = without(parts, no);
           if (changes.empty()) return Changed{};

@@ -60,8 +60,12 @@ bool is_concerned(const kube::NodeView& node, const std::set<std::string>& chang
 
 class Differing {
  public:
-  Differing(const FleetPolicies& now, const FleetPolicies& edited)
+  /// knows_nodes: their labels are known. unlisted: kinds of policies that may not be listed.
+  Differing(const FleetPolicies& now, const FleetPolicies& edited, bool knows_nodes,
+            std::set<std::string> unlisted)
       : drivers_(now.drivers()),
+        knows_nodes_(knows_nodes),
+        unlisted_(std::move(unlisted)),
         before_(now.set()),
         after_(edited.set()),
         changed_(edited.changed_since(now)),
@@ -69,15 +73,20 @@ class Differing {
     for (std::string& one : unreported_facts(*before_, changed_)) unreported_.push_back(std::move(one));
   }
   void add(const kube::NodeView& node, const reports::NodeReport* report, std::string_view why_none) {
-    if (!is_concerned(node, changed_, *before_, *after_)) return void(++out_.same);
+    NodePolicies its{before_, after_, ""};
+    if (!knows_nodes_ && report != nullptr) its = policies_without_labels(*before_, *after_, *report);
+    if (its.why_not.empty() && !is_concerned(node, changed_, *its.before, *its.after))
+      return void(++out_.same);
     if (report == nullptr) return void(out_.unjudged[node.name] = why_none);
-    const JudgedNode before = judge_node(*report, node, before_, drivers_);
-    std::string why = cannot_be_judged(*report, node, *before_, before);
+    std::string why = its.why_not;
+    if (why.empty()) why = missing_for_edit(unlisted_, *report, *its.before, *its.after, node);
+    const JudgedNode before = judge_node(*report, node, its.before, drivers_);
+    if (why.empty()) why = cannot_be_judged(*report, node, *its.before, before);
     if (why.empty() && !unreported_.empty()) why = unreported_.front() + ", which reports do not have";
     for (const policy::PolicySet* set : {&*after_, &*before_})
       if (why.empty()) why = unreported_facts_of(*report, *set, changed_);
     if (!why.empty()) return void(out_.unjudged[node.name] = std::move(why));
-    JudgedNode after = judge_node(*report, node, after_, drivers_, &before);
+    JudgedNode after = judge_node(*report, node, its.after, drivers_, &before);
     std::erase_if(after.problems,
                   [&](const std::string& problem) { return before.problems.contains(problem); });
     if (problems_.size() < kUnreadMax) problems_.merge(after.problems);
@@ -106,6 +115,8 @@ class Differing {
 
  private:
   const FleetDrivers drivers_;
+  const bool knows_nodes_;
+  const std::set<std::string> unlisted_;
   const policy::PolicySetPtr before_, after_;
   const std::set<std::string> changed_;
   std::vector<std::string> unreported_;
@@ -113,13 +124,22 @@ class Differing {
   std::set<std::string> problems_;
 };
 
+// What `policies` may read.
+struct PolicyReading {
+  std::map<std::string, FleetPolicies> others =
+      {};  // SriovResourcePolicies of other namespaces (-A), by namespace
+  bool knows_nodes = true;
+  std::set<std::string> unlisted;  // kinds of policies
+};
+
 Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, const FleetPolicies& policies,
-                       const NodeViews& nodes, std::vector<std::string>& unread) {
+                       const NodeViews& nodes, const PolicyReading& reading,
+                       std::vector<std::string>& unread) {
   const auto edited = edited_policies(options, policies);
   if (!edited) return edited.error();
   for (const std::string& problem : edited->problems()) complain(problem);
-  Differing differing(policies, *edited);
-  auto visited = visit_nodes(objects, &nodes, unread,
+  Differing differing(policies, *edited, reading.knows_nodes, reading.unlisted);
+  auto visited = visit_nodes(objects, reading.knows_nodes ? &nodes : nullptr, unread,
                              [&](const auto& node, const auto* report, std::string_view why_none) {
                                differing.add(node, report, why_none);
                              });
@@ -138,14 +158,6 @@ Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, 
       is_for_people(options) ? diff_text(diff, style_of(options)) : formatted(json_of(diff), options.output),
       is_same ? kExitSame : kExitChanges};
 }
-
-// What `policies` may read.
-struct PolicyReading {
-  std::map<std::string, FleetPolicies> others =
-      {};  // SriovResourcePolicies of other namespaces (-A), by namespace
-  bool knows_nodes = true;
-  std::set<std::string> unlisted;  // kinds of policies
-};
 
 Result<Told> tell_policies(ClusterObjects& objects, const config::Options& options,
                            const FleetPolicies& policies, const NodeViews& nodes,
@@ -213,7 +225,7 @@ Result<Unit> read_others(ClusterObjects& objects, const config::Options& options
   return !listed && listed.error().code == Errc::kNotFound ? Result<Unit>(Unit{}) : std::move(listed);
 }
 
-// A difference needs all policies and the labels of all nodes.
+// A difference without permission to list nodes, or a kind of policies, is of the nodes of which the reports say enough.
 Result<Told> read_and_tell(ClusterObjects& objects, const config::Options& options,
                            std::vector<std::string>& unread) {
   FleetPolicies policies({options.sriov_driver_name, options.exposure_driver_name}, options.namespace_);
@@ -226,14 +238,15 @@ Result<Told> read_and_tell(ClusterObjects& objects, const config::Options& optio
   PolicyReading reading;
   if (options.all_namespaces)
     if (auto others = read_others(objects, options, reading, unread); !others) return others.error();
-  auto read =
-      read_policies(objects, options.namespace_, policies, unread, is_diff ? nullptr : &reading.unlisted);
+  auto read = read_policies(objects, options.namespace_, policies, unread, &reading.unlisted);
   if (!read) return read.error();
   NodeViews nodes;
   auto listed = read_node_views(objects, nodes, unread);
-  if (!listed && (is_diff || listed.error().code != Errc::kDenied)) return listed.error();
-  if (is_diff) return tell_diff(objects, options, policies, nodes, unread);
+  if (!listed && listed.error().code != Errc::kDenied) return listed.error();
   reading.knows_nodes = listed.ok();
+  if (!listed && is_diff)
+    unread.push_back("nodes without a report are unknown, and labels of all: " + listed.error().what);
+  if (is_diff) return tell_diff(objects, options, policies, nodes, reading, unread);
   if (!listed) unread.push_back("NODES is unknown, and nodes without a report are: " + listed.error().what);
   return tell_policies(objects, options, policies, nodes, reading, unread);
 }

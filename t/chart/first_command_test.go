@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -81,10 +82,14 @@ func TestInstallAppliesAfterTheFirstCommand(t *testing.T) {
 	}
 }
 
-// Turns red when who may view a namespace may not read our kinds there, or may change them; or when sliced-viewer reads less than
-// what is not in a namespace, or more.
+// Turns red when who may view a namespace may not read our kinds there, or may change them; or when sliced-device-viewer reads less
+// than what is not in a namespace, or more. That sliced-viewer is enough for every command is judged in t/cluster.
 func TestReadersMayRead(t *testing.T) {
 	view, err := plane.Server.Client.RbacV1().ClusterRoles().Get(context.Background(), "sliced-view", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	devices, err := plane.Server.Client.RbacV1().ClusterRoles().Get(context.Background(), "sliced-device-viewer", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +100,7 @@ func TestReadersMayRead(t *testing.T) {
 	if view.Labels["rbac.authorization.k8s.io/aggregate-to-view"] != "true" || viewer.Labels["rbac.authorization.k8s.io/aggregate-to-view"] != "" {
 		t.Errorf("labels: %v, %v", view.Labels, viewer.Labels)
 	}
-	for _, rule := range append(view.Rules, viewer.Rules...) {
+	for _, rule := range slices.Concat(view.Rules, devices.Rules, viewer.Rules) {
 		for _, verb := range rule.Verbs {
 			if verb != "get" && verb != "list" && verb != "watch" {
 				t.Errorf("a reader may %s %v", verb, rule.Resources)
@@ -110,7 +115,7 @@ func TestReadersMayRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := client.RbacV1().ClusterRoleBindings().Create(ctx, &rbac.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "developer"},
-		RoleRef: rbac.RoleRef{APIGroup: rbac.GroupName, Kind: "ClusterRole", Name: "sliced-viewer"}, Subjects: developer}, metav1.CreateOptions{}); err != nil {
+		RoleRef: rbac.RoleRef{APIGroup: rbac.GroupName, Kind: "ClusterRole", Name: "sliced-device-viewer"}, Subjects: developer}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	may := func(verb, group, resource, namespace string) bool {
@@ -135,6 +140,8 @@ func TestReadersMayRead(t *testing.T) {
 		{"get", "resource.k8s.io", "resourceclaimtemplates", "developers", true},
 		{"list", "sriovnetwork.k8snetworkplumbingwg.io", "sriovresourcepolicies", "developers", true},
 		{"get", "", "pods", "developers", true},
+		{"list", "events.k8s.io", "events", "developers", true},
+		{"list", "coordination.k8s.io", "leases", "", true},
 		{"list", "", "nodes", "", true},
 		{"list", "resource.k8s.io", "resourceslices", "", true},
 		{"list", "resource.k8s.io", "deviceclasses", "", true},

@@ -378,6 +378,60 @@ TEST(PolicyTables, WithoutNodesOrPoliciesItIsWhatNodesReport) {
   EXPECT_EQ(unlisted.rows()[0].reported, 1u) << "of the newest generation";
 }
 
+// Red when an edit cannot be judged without permission to list nodes, though reports say which policies select theirs.
+TEST(FleetPolicies, WithoutLabelsReportsSayWhichPoliciesSelectANode) {
+  const FleetPolicies now = policies({sriov("a", "{pfNames: [ens1f0]}", "  nodeSelector: {zone: a}\n"),
+                                      sriov("b", "{pfNames: [ens1f0]}", "  nodeSelector: {zone: b}\n")});
+  const FleetPolicies edited = policies({sriov("a", "{pfNames: ['ens1f0#0']}", "  nodeSelector: {zone: a}\n"),
+                                         sriov("b", "{pfNames: [ens1f0]}", "  nodeSelector: {zone: b}\n")});
+  const reports::NodeReport by = report("offered", {"a"});
+  const kube::NodeView unlabelled{kNode.name, {}};
+  const NodePolicies its = policies_without_labels(*now.set(), *edited.set(), by);
+  EXPECT_EQ(its.why_not, "");
+  const JudgedNode before = judge_node(by, unlabelled, its.before, kDrivers);
+  EXPECT_EQ(before.entries.size(), 4u);
+  EXPECT_EQ(cannot_be_judged(by, unlabelled, *its.before, before), "");
+  EXPECT_EQ(judge_node(by, unlabelled, its.after, kDrivers).entries.size(), 1u);
+}
+
+// Red when a guess is made of what nobody can tell: whether a new policy, or a new selector, means the node.
+TEST(FleetPolicies, WithoutLabelsANewSelectorOfLabelsIsUnknown) {
+  const FleetPolicies now = policies({sriov("a", "{pfNames: [ens1f0]}", "  nodeSelector: {zone: a}\n")});
+  const auto why_not = [&](const std::string& more, const std::string& name) {
+    FleetPolicies edited = now;
+    EXPECT_TRUE(edited.put(sriov(name, "{pfNames: [ens1f0]}", more)));
+    return policies_without_labels(*now.set(), *edited.set(), report("offered", {"a"})).why_not;
+  };
+  EXPECT_EQ(why_not("  nodeSelector: {zone: b}\n", "a"),
+            "its labels may not be read, and SriovResourcePolicy ours/a selects nodes by labels");
+  EXPECT_EQ(why_not("  nodeSelector: {zone: b}\n", "new"),
+            "its labels may not be read, and SriovResourcePolicy ours/new selects nodes by labels");
+  EXPECT_EQ(why_not("", "new"), "") << "it means all nodes";
+  EXPECT_EQ(
+      why_not(
+          "  nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: "
+          "[worker-1]}]}]}\n",
+          "new"),
+      "")
+      << "names are known";
+}
+
+// Red when an edit is judged over policies that may not be read.
+TEST(FleetPolicies, PoliciesThatMayNotBeReadLeaveTheirNodesUnjudged) {
+  const FleetPolicies known = policies({exposure("e", "expose", "true")});
+  const std::set<std::string> unlisted = {"SriovResourcePolicy", "DeviceAttributes"};
+  EXPECT_EQ(
+      missing_for_edit(unlisted, report("offered", {"a"}), *known.set(), *known.set(), kNode),
+      "SriovResourcePolicy ours/a may not be read, which by its report (generation 1) takes 4 devices there");
+  EXPECT_EQ(missing_for_edit(unlisted, report("unmatched", {}), *known.set(), *known.set(), kNode), "");
+  FleetPolicies edited(kDrivers, "ours");
+  EXPECT_TRUE(
+      edited.put(object("kind: SriovResourcePolicy\nmetadata: {name: fresh, namespace: ours}\nspec: {configs: "
+                        "[{deviceAttributesSelector: {}}]}\n")));
+  EXPECT_EQ(missing_for_edit(unlisted, report("unmatched", {}), *known.set(), *edited.set(), kNode),
+            "SriovResourcePolicy ours/fresh selects DeviceAttributes, which may not be read");
+}
+
 }  // namespace
 }  // namespace fleet_policies_test
 }  // namespace sliced::cli
