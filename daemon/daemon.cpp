@@ -55,7 +55,10 @@ Daemon::Daemon(Ports ports, config::Options options, OnDecided on_decided)
                  [this] { decider_.mark("the API server's abilities changed"); }),
       charges_({ports.cluster, scheduler_, log_, ports.random},
                {options_.sriov_driver_name, options_.exposure_driver_name, options_.node_name},
-               [this] { decide_before_writing("the ResourceClaims were looked at"); }),
+               [this] {
+                 const std::string why = std::exchange(awaits_claims_for_, "");
+                 decide_before_writing((why.empty() ? "" : why + "; ") + "the ResourceClaims were read");
+               }),
       offers_{make_offer(kSriov, {ports.cluster, scheduler_, log_, ports.random}),
               make_offer(kExposure, {ports.cluster, scheduler_, log_, ports.random})},
       settling_(scheduler_, options_.settle, options_.settle_max,
@@ -394,7 +397,9 @@ bool Daemon::conclude(policy::Decision decision, const std::string& why) {
   set_missing_macs();
   if (on_decided_) on_decided_(*decision_);
   // What waits for a look at the pods comes in a moment: no window is opened that it would have to wait for.
-  return changed && !(decision_->awaits_pods && charges_.is_looking());
+  const bool awaits_claims = decision_->awaits_pods && charges_.is_looking();
+  if (awaits_claims) awaits_claims_for_ = why;
+  return changed && !awaits_claims;
 }
 
 void Daemon::tell_changes(const Offer& offer, const policy::Decision& decision,

@@ -225,7 +225,8 @@ class Daemon {
   // Without pools.
   std::shared_ptr<const policy::Decision> decision_;
   ProblemTeller problems_;
-  std::string unconfigured_;  // "" configured, or nobody is asked
+  std::string awaits_claims_for_;  // why it was decided what waits for the ResourceClaims; "" nothing does
+  std::string unconfigured_;       // "" configured, or nobody is asked
   bool awaits_node_state_ = true;
   bool is_permitted_ = false;              // the interlock is ours
   std::set<std::string> others_;           // drivers that are another program's

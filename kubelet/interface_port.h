@@ -26,6 +26,8 @@ class InterfacePort {
   /// Why the claim cannot be taken back now: a pod whose sandbox runs has its devices, or the runtime has not reported yet
   /// which sandboxes run. "" nothing is known that speaks against it.
   virtual std::string in_use(const PreparedClaim& claim) = 0;
+  /// Whether a sandbox runs in the claim's namespace of a pod that is not among PreparedClaim::pods: it may share the claim.
+  virtual bool may_be_shared(const PreparedClaim& claim) const = 0;
   /// Why a device of a claim that is to be prepared is another pod's still: a sandbox of no pod of the claim has it. ""
   /// none is known.
   virtual std::string held_elsewhere(const PreparedClaim& claim) const = 0;

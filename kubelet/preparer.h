@@ -49,7 +49,8 @@ namespace sliced::kubelet {
 
 class ClaimPreparer final : public Preparer {
  public:
-  static constexpr Millis kLookMax{10'000};  // for the kernel to tell of one claim's devices
+  static constexpr Millis kSharedMax{5'000};  // for the API server to say for whom a claim is reserved
+  static constexpr Millis kLookMax{10'000};   // for the kernel to tell of one claim's devices
 
   /// All but the host and the binder outlive the preparer; these two are shared with workers.
   struct Ports {
@@ -175,6 +176,9 @@ class ClaimPreparer final : public Preparer {
   // An unprepare while a sandbox that has a device of the claim runs fails and changes nothing: a kubelet may ask for it
   // below a second pod of the claim.
   void check_unused(Task& task);
+  void judge_unused(Task& task, const PreparedClaim& claim);
+  // The pods that share the claim since it was prepared: no kubelet says which. Where the claim cannot be read, those of the record count.
+  void read_sharing_pods(Task& task);
   void detach(Task& task);
   void note_ending(Task& task);
   void restore(Task& task);

@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "kube/kinds.h"
 #include "kubelet/preparer.h"
 #include "kubelet/safety.h"
 
@@ -35,8 +36,42 @@ std::span<const PrepareStep> ClaimPreparer::release_steps() {
 // unprepare is.
 void ClaimPreparer::check_unused(Task& task) {
   const bool is_given_up = task.is_prepare && !task.next;
-  const bool is_asked = ports_.interfaces != nullptr && !is_given_up && task.before;
-  const std::string why = is_asked ? ports_.interfaces->in_use(*task.before) : "";
+  if (ports_.interfaces == nullptr || is_given_up || !task.before) return go_on(task);
+  if (!task.is_prepare && ports_.interfaces->may_be_shared(*task.before)) return read_sharing_pods(task);
+  judge_unused(task, *task.before);
+}
+
+// A kubelet (1.37) prepares a pod's claims before it makes the pod's sandbox, and unprepares none that two pods of its own
+// reference. So a sandbox of a pod that the claim is reserved for means that this unprepare is a fault of the kubelet
+// (kubernetes/kubernetes#140212, #140527). A pod that is only reserved is none: it is prepared again, and 1.37 prepares nothing
+// while an unprepare is under way, so that to wait for it would be to wait for each other.
+void ClaimPreparer::read_sharing_pods(Task& task) {
+  const auto judge = [this, &task](const std::vector<ReservingPod>& pods) {
+    PreparedClaim claim = *task.before;
+    claim.pods.insert(claim.pods.end(), pods.begin(), pods.end());
+    judge_unused(task, claim);
+  };
+  task.turn = ports_.scheduler.after(kSharedMax, [&task, judge] {
+    task.call.reset();
+    judge({});
+  });
+  task.call = ports_.cluster.get(
+      {.resource = kube::kResourceClaims, .namespace_ = task.before->namespace_, .name = task.before->name},
+      {.on_done =
+           [&task, judge](std::string_view object) {
+             task.turn = {};
+             const auto claim = decode_claim(object);
+             judge(claim && claim->uid == task.request.uid ? claim->pods : std::vector<ReservingPod>{});
+           },
+       .on_failure =
+           [&task, judge](const kube::Failure&) {
+             task.turn = {};
+             judge({});
+           }});
+}
+
+void ClaimPreparer::judge_unused(Task& task, const PreparedClaim& claim) {
+  const std::string why = ports_.interfaces->in_use(claim);
   if (why.empty()) return go_on(task);
   fail(task, task.next ? "it was prepared with other devices or for other pods before, and " + why : why);
 }

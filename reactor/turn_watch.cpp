@@ -17,6 +17,23 @@ constexpr size_t kToldMax = 64, kWhoBytesMax = 160;
 Millis millis(uint64_t ns) { return Millis{static_cast<int64_t>(ns / kNanosPerMilli)}; }
 
 // "task of sliced::Daemon::arm_decision()::{lambda()#1}"
+// "sliced::reactor::net::(anonymous namespace)::Stream::receive(...)::{lambda...}" is "reactor/net/Stream/receive" for people.
+std::string component_of(std::string name) {
+  constexpr std::string_view kUnnamed = "(anonymous namespace)::", kOurs = "sliced::";
+  for (size_t at = name.find(kUnnamed); at != std::string::npos; at = name.find(kUnnamed))
+    name.erase(at, kUnnamed.size());
+  name = name.substr(0, name.find_first_of("(<{ "));
+  if (name.starts_with(kOurs)) name.erase(0, kOurs.size());
+  std::string out;
+  for (const char c : name)
+    if (c != ':')
+      out += c;
+    else if (!out.ends_with('/'))
+      out += '/';
+  while (out.ends_with('/')) out.pop_back();
+  return out;
+}
+
 std::string text_of_call(const char* kind, const std::type_info* who) {
   std::string out = kind;
   if (who == nullptr || *who == typeid(void)) return out;
@@ -24,7 +41,7 @@ std::string text_of_call(const char* kind, const std::type_info* who) {
   const std::unique_ptr<char, void (*)(void*)> name(
       abi::__cxa_demangle(who->name(), nullptr, nullptr, &status), std::free);
   const std::string whole = status == 0 && name ? name.get() : who->name();
-  return out + " of " + whole.substr(0, kWhoBytesMax);
+  return out + " of " + component_of(whole).substr(0, kWhoBytesMax);
 }
 
 }  // namespace

@@ -295,28 +295,34 @@ std::string pending_text(const Answer& answer) {
   if (!answer.aborted_by.empty())
     return "allocating fails with an error on node " + answer.aborted_by +
            ", and the scheduler then tries no other node";
-  std::map<std::string, size_t> reasons;  // of nodes that have what is asked for
+  // Of nodes that have what is asked for: the reason without the node's name, on how many, and as it is on the first.
+  std::map<std::string, std::pair<size_t, std::string>> reasons;
+  const auto add_reason = [&](const NodeAnswer& node) {
+    auto& reason = reasons[without_name(node.kept_away, node.name)];
+    if (reason.first++ == 0) reason.second = node.kept_away;
+  };
   size_t kept_away = 0, has_devices = 0;
   for (const NodeAnswer& node : answer.nodes) {
     kept_away += !node.kept_away.empty();
     if (node.kept_away.empty() || node.found != Found::kYes) continue;
     ++has_devices;
-    ++reasons[without_name(node.kept_away, node.name)];
+    add_reason(node);
   }
-  const auto kept = [&](const std::map<std::string, size_t>& of) {
-    const auto most = std::max_element(of.begin(), of.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
-    return most->first + (of.size() > 1 ? " (" + number(most->second, "node") + ")" : "");
+  const auto kept = [&] {
+    const auto most = std::max_element(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) {
+      return a.second.first < b.second.first;
+    });
+    return most->second.second + (reasons.size() > 1 ? " (" + number(most->second.first, "node") + ")" : "");
   };
   if (has_devices > 0)
     return number(has_devices, "node") + (has_devices == 1 ? " has" : " have") +
            " what its claims ask for, but the pod is kept away from " + (has_devices == 1 ? "it" : "them") +
-           ": " + kept(reasons);
+           ": " + kept();
   if (kept_away == answer.nodes.size()) {
-    for (const NodeAnswer& node : answer.nodes) ++reasons[without_name(node.kept_away, node.name)];
+    for (const NodeAnswer& node : answer.nodes) add_reason(node);
     return "the pod is kept away from " +
            (kept_away == 1 ? std::string("the one node") : "all " + number(kept_away, "node")) + ": " +
-           kept(reasons);
+           kept();
   }
   if (std::string over = over_most_text(answer); !over.empty()) return over;
   if (std::string clash = clash_text(answer); !clash.empty()) return clash;

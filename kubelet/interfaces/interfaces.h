@@ -59,6 +59,9 @@ class Interfaces final : public InterfacePort {
   /// Runtimes do not report every stop (containerd 2.4: of sandboxes older than itself). So a claim that is still in use after
   /// kAskAgain, by a sandbox without a namespace's file, makes the runtime list its sandboxes again, by a new connection.
   std::string in_use(const PreparedClaim& claim) override;
+  bool may_be_shared(const PreparedClaim& claim) const override {
+    return sandboxes_.running().has_other_of_namespace(claim);
+  }
   static constexpr Millis kAskAgain{60'000};
   std::string held_elsewhere(const PreparedClaim& claim) const override;
   bool is_attached(const PreparedClaim& claim, const PreparedDevice& device) const override;

@@ -79,6 +79,14 @@ bool RunningSandboxes::contains(const std::string& sandbox_id) const {
   return at != sandboxes_.end() && !at->second.has_ended();
 }
 
+bool RunningSandboxes::has_other_of_namespace(const PreparedClaim& claim) const {
+  return std::any_of(sandboxes_.begin(), sandboxes_.end(), [&](const auto& one) {
+    const Running& running = one.second;
+    return running.pod.namespace_name == claim.namespace_ && !running.has_ended() &&
+           !running_sandboxes::is_pod_of(claim, running.pod.uid);
+  });
+}
+
 std::optional<RunningSandboxes::User> RunningSandboxes::user_of(const PreparedClaim& claim) const {
   using namespace running_sandboxes;
   for (const auto& [id, running] : sandboxes_) {

@@ -30,6 +30,8 @@ class RunningSandboxes {
         false;  // its network namespace's file is there: it runs, whatever the runtime has not reported
   };
   std::optional<User> user_of(const PreparedClaim& claim) const;
+  /// Whether a sandbox of another pod than PreparedClaim::pods runs in the claim's namespace.
+  bool has_other_of_namespace(const PreparedClaim& claim) const;
   /// Whether the runtime reports that sandbox as running.
   bool contains(const std::string& sandbox_id) const;
 

@@ -425,9 +425,9 @@ TEST(FleetPolicies, PoliciesThatMayNotBeReadLeaveTheirNodesUnjudged) {
       "SriovResourcePolicy ours/a may not be read, which by its report (generation 1) takes 4 devices there");
   EXPECT_EQ(missing_for_edit(unlisted, report("unmatched", {}), *known.set(), *known.set(), kNode), "");
   FleetPolicies edited(kDrivers, "ours");
-  EXPECT_TRUE(
-      edited.put(object("kind: SriovResourcePolicy\nmetadata: {name: fresh, namespace: ours}\nspec: {configs: "
-                        "[{deviceAttributesSelector: {}}]}\n")));
+  EXPECT_TRUE(edited.put(
+      object("kind: SriovResourcePolicy\nmetadata: {name: fresh, namespace: ours}\nspec: {configs: "
+             "[{deviceAttributesSelector: {}}]}\n")));
   EXPECT_EQ(missing_for_edit(unlisted, report("unmatched", {}), *known.set(), *edited.set(), kNode),
             "SriovResourcePolicy ours/fresh selects DeviceAttributes, which may not be read");
 }

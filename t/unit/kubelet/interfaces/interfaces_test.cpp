@@ -404,6 +404,61 @@ TEST_F(InterfacesTest, AClaimThatIsReservedForAnotherPodWaitsForTheFirstOnesSand
   EXPECT_EQ(prepare(claim), "");
 }
 
+// A second pod of a shared claim, whose sandbox is there and whose first container is not yet: the record knows the first pod alone.
+// Red when a kubelet that unprepares below it (kubernetes/kubernetes#140212) is believed.
+TEST_F(InterfacesTest, APodThatStartsKeepsItsSharedClaim) {
+  connect();
+  const PrepareRequest claim = put("a", {{"driver", "vfio-pci"}});
+  EXPECT_EQ(prepare(claim), "");
+  const auto reserve = [&](std::vector<std::string> pods) {
+    sample::ClaimText text;
+    text.name = "a";
+    text.uid = claim.uid;
+    text.results = {sample::result("vf", "0000-03-00-2")};
+    text.configs = {sample::config({{"driver", "vfio-pci"}})};
+    text.pods = {};
+    for (const std::string& pod : pods)
+      text.pods.push_back(
+          Json::Object{{"resource", "pods"}, {"name", "pod-" + pod}, {"uid", "pod-uid-" + pod}});
+    cluster.put(kube::kResourceClaims, text.object());
+  };
+  reserve({"1", "2"});
+  call("RunPodSandbox", pod("s2", "pod-2", "pod-uid-2", "/absent"));
+  EXPECT_NE(unprepare(claim).find("pod ns/pod-2 runs and has its devices"), std::string::npos);
+  EXPECT_EQ(std::count(node.steps.begin(), node.steps.end(), "restore 0000:03:00.2"), 0);
+  call("StopPodSandbox", pod("s2", "pod-2", "pod-uid-2", "/absent"));
+  EXPECT_EQ(unprepare(claim), "");
+}
+
+// A pod that the claim is only reserved for has nothing yet: its kubelet prepares the claim again. Red when the two wait for each other.
+TEST_F(InterfacesTest, APodWithoutASandboxKeepsNothing) {
+  connect();
+  const PrepareRequest claim = put("a", {{"driver", "vfio-pci"}});
+  EXPECT_EQ(prepare(claim), "");
+  sample::ClaimText text;
+  text.name = "a";
+  text.uid = claim.uid;
+  text.results = {sample::result("vf", "0000-03-00-2")};
+  text.configs = {sample::config({{"driver", "vfio-pci"}})};
+  text.pods = {Json::Object{{"resource", "pods"}, {"name", "pod-2"}, {"uid", "pod-uid-2"}}};
+  cluster.put(kube::kResourceClaims, text.object());
+  call("RunPodSandbox",
+       pod("s3", "pod-3", "pod-uid-3", "/absent"));  // of the namespace, and not of the claim
+  EXPECT_EQ(unprepare(claim), "");
+  EXPECT_EQ(prepare(claim), "") << "of the second pod";
+  EXPECT_EQ(preparer->prepared().begin()->second.pods.at(0).uid, "pod-uid-2");
+}
+
+// The API server says nothing, or that it may not be asked: the record counts, as before.
+TEST_F(InterfacesTest, WithoutTheApiServerTheRecordSaysWhoSharesAClaim) {
+  connect();
+  const PrepareRequest claim = put("a", {{"driver", "vfio-pci"}});
+  EXPECT_EQ(prepare(claim), "");
+  call("RunPodSandbox", pod("s3", "pod-3", "pod-uid-3", "/absent"));
+  cluster.deny("resourceclaims");
+  EXPECT_EQ(unprepare(claim), "");
+}
+
 // The record of its claim is lost, its interface's is not. Red when another claim is prepared with the device.
 TEST_F(InterfacesTest, ADeviceWhoseInterfaceIsInASandboxThatRunsIsPreparedForNobodyElse) {
   connect();
