@@ -1,6 +1,7 @@
 #include "cni/plugin_fields.h"
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <array>
@@ -57,11 +58,17 @@ Json good_word(const Json& value) {
              : Json();
 }
 
+bool is_mapped(const std::array<unsigned char, 16>& address) {
+  return IN6_IS_ADDR_V4MAPPED(reinterpret_cast<const in6_addr*>(address.data()));
+}
+
+// 0: it is none. An IPv6 address that has an IPv4 one in it (::ffff:10.0.0.1) is an IPv4 address to Go, with another prefix
+// length than the one that is written.
 int family_of(const std::string& address) {
   std::array<unsigned char, 16> bytes{};
   for (const int family : {AF_INET, AF_INET6})
     if (address.find('\0') == std::string::npos && inet_pton(family, address.c_str(), bytes.data()) == 1)
-      return family;
+      return family == AF_INET6 && is_mapped(bytes) ? 0 : family;
   return 0;
 }
 
@@ -351,7 +358,8 @@ constexpr Field kIbSriov[] = {
     {"link_state", read_value<good_word<kLinkStates>>, "auto, enable or disable", Writer::kSetting,
      "link_state"},
     {"rdmaIsolation", kFlag, kBoolean},
-    {"vfioPciMode", kFlag, kBoolean},
+    // Nothing is moved then, and a companion would change an interface that the pod has already.
+    {"vfioPciMode", kFlag, kBoolean, Writer::kAdministrator},
     {"ibKubernetesEnabled", kFlag, kBoolean, Writer::kAdministrator},
     {"kubeconfig", read_value<good_path>, kPathWanted, Writer::kAdministrator},
     {"publishPfGuid", kFlag, kBoolean, Writer::kAdministrator},
@@ -372,7 +380,7 @@ constexpr Field kMacvtap[] = {
     kMtuField,
 };
 constexpr Field kVlan[] = {
-    {"vlanId", read_value<good_integer<0, 4'094>>, "0 to 4094"},
+    {"vlanId", read_value<good_integer<0, 4'094>>, "0 to 4094", Writer::kSetting, "vlan"},
     kMtuField,
 };
 

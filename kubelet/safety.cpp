@@ -36,7 +36,7 @@ void add_mac(const std::string& text, std::set<std::string>& out) {
 void add_macs_of_network(const std::string& network, std::set<std::string>& out) {
   const auto config =
       network.empty() ? Result<kube::Json>(kube::Json()) : kube::decode_json(network, kNetworkLimits);
-  if (!config) return;
+  if (!config) return;  // mac_refusal() refuses it
   add_mac(std::string(config->text("mac")), out);
   const kube::Json* plugins = config->find("plugins");
   if (plugins == nullptr || plugins->array() == nullptr) return;
@@ -71,14 +71,16 @@ constexpr std::string_view kUserspaceDrivers[] = {"vfio-pci", "uio_pci_generic",
 // through its PF or its representor.
 constexpr std::string_view kInterfacePlugins[] = {"host-device", "macvlan", "ipvlan", "vlan", "ipoib"};
 
-// Type of the plugin that attaches: the first of a list (CNI's network configuration list).
-std::string first_plugin(const std::string& network) {
-  const auto config = kube::decode_json(network);
-  if (!config) return "";
+// Types of the plugins, in their order: the first attaches (CNI's network configuration list). Empty: it cannot be read.
+std::vector<std::string> plugins_of(const std::string& network) {
+  const auto config = kube::decode_json(network, kNetworkLimits);
+  if (!config) return {};
   const kube::Json* plugins = config->find("plugins");
   const auto* list = plugins != nullptr ? plugins->array() : nullptr;
-  if (list != nullptr && !list->empty()) return std::string(list->front().text("type"));
-  return std::string(config->text("type"));
+  if (list == nullptr || list->empty()) return {std::string(config->text("type"))};
+  std::vector<std::string> out;
+  for (const kube::Json& plugin : *list) out.emplace_back(plugin.text("type"));
+  return out;
 }
 
 // An unknown fact of before speaks against nothing.
@@ -129,6 +131,8 @@ std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device
                         const PreparedClaims& prepared, const OriginalMacs& original_macs) {
   using namespace safety;
   const std::string pf = pf_of(device);
+  if (!device.network.empty() && !kube::decode_json(device.network, kNetworkLimits))
+    return named(device) + " has a network whose MAC address cannot be read";
   const std::set<std::string> wanted = pf.empty() ? std::set<std::string>() : macs_for_pod(device);
   if (wanted.empty()) return "";
   const auto text = [&](const std::string& mac, const std::string& who) {
@@ -196,11 +200,18 @@ std::string refusal_of_interface(const PreparedDevice& device, const HostLook& l
   const bool is_run =
       !device.is_admin && !device.network.empty() && !device.pci.empty() && !device.config.wants_vfio();
   if (!is_run || !look.interfaces.empty()) return "";
-  const std::string type = first_plugin(device.network);
+  const std::vector<std::string> plugins = plugins_of(device.network);
+  const std::string type = plugins.empty() ? "" : plugins.front();
   const bool is_userspace = is_userspace_driver(look.driver);
   const bool wants_interface = std::find(std::begin(kInterfacePlugins), std::end(kInterfacePlugins), type) !=
                                std::end(kInterfacePlugins);
-  if (is_userspace && !wants_interface) return "";
+  if (is_userspace && !wants_interface)
+    return plugins.size() < 2
+               ? ""
+               : named(device) + " is on driver " + escaped(look.driver) + ", so plugin " +
+                     in_quotes(plugins[1], 64) + " of " +
+                     in_quotes(device.config.nad_namespace + "/" + device.config.nad_name, 128) +
+                     " would change an interface that the pod has already: leave it out";
   const std::string why = named(device) +
                           " has no interface, and its claim names a network (netAttachDefName " +
                           in_quotes(device.config.nad_namespace + "/" + device.config.nad_name, 128) +

@@ -150,6 +150,8 @@ TEST(CanonicalDefinition, OnlyFieldsOfTheTableAtEveryDepth) {
       {"sriov", R"("ipam":{"type":"whereabouts","range":"10.0.0.1-10.0.0.9/0"})", "range is"},
       {"sriov", R"("ipam":{"type":"whereabouts","range":"10.0.0.0/8","exclude":["::/0"]})", "exclude is"},
       {"sriov", R"("ipam":{"type":"whereabouts","ipRanges":[{"range":"::/00"}]})", "range is"},
+      {"sriov", R"("ipam":{"type":"whereabouts","range":"::ffff:0.0.0.0/96"})", "range is"},
+      {"sriov", R"("ipam":{"type":"static","addresses":[{"address":"::ffff:10.0.0.1/120"}]})", "address is"},
       {"sriov", R"("ipam":{"type":"portmap"})", "type is \"portmap\""},
       {"sriov", R"("ipam":{"type":"own"})", "type is \"own\""},
       {"sriov", R"("ipam":{"type":"../x"})", "type is"},

@@ -232,6 +232,29 @@ TEST(Safety, WhatStandsOnTheInterfaceIsTheHosts) {
   EXPECT_EQ(refusal(device, known, used), "") << "a share is what macvlans are for";
 }
 
+// A companion behind a plugin that moves nothing would change an interface that the pod has already. Red for each driver for
+// programs in user space, as the VFIO that the claim asks for is another rule (cni/definition.cpp).
+TEST(Safety, NoCompanionRunsForAFunctionThatIsNotMoved) {
+  PreparedDevice device = of_sriov("0000-03-00-2");
+  device.pci = "0000:03:00.2";
+  device.config = {.nad_namespace = "ns", .nad_name = "nad"};
+  for (const char* driver : {"uio_pci_generic", "igb_uio", "vfio-pci", "mlx5_vfio_pci"}) {
+    device.network = R"({"plugins":[{"type":"sriov"},{"type":"tuning","mac":"02:00:00:00:00:01"}]})";
+    EXPECT_NE(refusal_of_interface(device, {.driver = driver}).find("plugin \"tuning\" of \"ns/nad\""),
+              std::string::npos)
+        << driver;
+    device.network = R"({"plugins":[{"type":"sriov"}]})";
+    EXPECT_EQ(refusal_of_interface(device, {.driver = driver}), "") << driver;
+  }
+}
+
+TEST(Safety, ANetworkThatCannotBeReadMayGiveAnyAddress) {
+  PreparedDevice device = of_sriov("0000-03-00-2");
+  device.network =
+      R"({"type":"sriov","mac":"02:00:00:00:00:01","x":")" + std::string(kNetworkBytesMax, 'x') + "\"}";
+  EXPECT_NE(mac_refusal(claim_with("uid", device), device, {}, {}).find("cannot be read"), std::string::npos);
+}
+
 TEST(Safety, AClaimDoesNotExcludeItself) {
   PreparedClaim claim = claim_with("uid", persona("0000-03-00-2", "-macvlan", false, "g"));
   EXPECT_EQ(conflict_within(claim), "");
