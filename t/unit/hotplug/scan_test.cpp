@@ -428,6 +428,39 @@ TEST_F(ScanTest, HostUse) {
          t.vlan("eth0.7", 7, "eth0"), t.bridge("br0"), t.enslave("eth0.7", "br0"), t.default_route("br0");
        },
        "default route through br0"},
+      {"an address alone", [](SysfsTree& t) { t.address("eth0"); }, ""},
+      {"a host route", [](SysfsTree& t) { t.address("eth0"), t.host_route("eth0"); },
+       "routes beyond its own subnet through eth0"},
+      {"another's host route", [](SysfsTree& t) { t.address("eth1"), t.host_route("eth1"); }, ""},
+      {"under a VLAN with an address", [](SysfsTree& t) { t.vlan("eth0.7", 7, "eth0"), t.address("eth0.7"); },
+       ""},
+      {"under a VLAN with a host route",
+       [](SysfsTree& t) { t.vlan("eth0.7", 7, "eth0"), t.address("eth0.7"), t.host_route("eth0.7"); },
+       "routes beyond its own subnet through eth0.7"},
+      {"under a VLAN in a bridge with a host route",
+       [](SysfsTree& t) {
+         t.vlan("eth0.7", 7, "eth0"), t.bridge("br0"), t.enslave("eth0.7", "br0"), t.host_route("br0");
+       },
+       "routes beyond its own subnet through br0"},
+      {"under a VLAN in a bond with a host route",
+       [](SysfsTree& t) {
+         t.vlan("eth0.7", 7, "eth0"), t.bond("bond0"), t.enslave("eth0.7", "bond0"), t.host_route("bond0");
+       },
+       "routes beyond its own subnet through bond0"},
+      {"in a bond with a host route",
+       [](SysfsTree& t) { t.bond("bond0"), t.enslave("eth0", "bond0"), t.host_route("bond0"); },
+       "enslaved to bond0"},
+      {"in a bond under a VLAN with a host route",
+       [](SysfsTree& t) {
+         t.bond("bond0"), t.enslave("eth0", "bond0"), t.vlan("bond0.7", 7, "bond0"), t.host_route("bond0.7");
+       },
+       "enslaved to bond0"},
+      {"under a VLAN on a VLAN with a host route",
+       [](SysfsTree& t) { t.vlan("eth0.7", 7, "eth0"), t.vlan("qinq", 9, "eth0.7"), t.host_route("qinq"); },
+       "routes beyond its own subnet through qinq"},
+      {"under a macvlan with a host route",
+       [](SysfsTree& t) { t.virtual_link("mv0"), t.stack("mv0", "eth0"), t.host_route("mv0"); },
+       "routes beyond its own subnet through mv0"},
       {"links in a ring",
        [](SysfsTree& t) {
          t.virtual_link("a"), t.stack("a", "eth0"), t.stack("eth0", "a"), t.default_route("other");
