@@ -150,6 +150,7 @@ struct Http2Session::Callbacks {
     if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     const std::string& body = stream->request->request.body;
     const size_t part = std::min(size, body.size() - stream->sent);
+    // NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, not a C string
     std::memcpy(space, body.data() + stream->sent, part);
     stream->sent += part;
     const Piece piece{.bytes = part, .left = body.size() - stream->sent, .is_whole = true};

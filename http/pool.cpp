@@ -1,6 +1,7 @@
 #include "http/pool.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "http/http1_connection.h"
@@ -28,12 +29,13 @@ class Pool::Attempt : public std::enable_shared_from_this<Attempt> {
     const auto self = shared_from_this();
     const auto over = std::move(dialing_);
     const auto waiters = std::exchange(waiters_, {});
+    const std::optional<Error> failure = wire ? std::nullopt : std::optional<Error>(wire.error());
     ConnectionPtr connection = wire ? make(*std::move(wire)) : nullptr;
     for (const auto& weak : waiters) {
       const auto waiter = weak.lock();
       if (!waiter) continue;
-      if (!wire) {
-        waiter->on_no_connection(wire.error());
+      if (failure) {
+        waiter->on_no_connection(*failure);
         continue;
       }
       waiter->on_connection(connection);
@@ -80,7 +82,7 @@ ConnectionPtr Pool::find(const TargetPtr& target, bool for_long) {
 
 std::shared_ptr<Pool::Attempt> Pool::connect(const TargetPtr& target, Millis deadline,
                                              std::weak_ptr<Waiter> waiter) {
-  const auto under_way = shared_.lock();
+  auto under_way = shared_.lock();
   if (under_way && under_way->target() == target && !under_way->is_over()) {
     under_way->join(std::move(waiter));
     return under_way;

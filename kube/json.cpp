@@ -204,6 +204,7 @@ class Reader {
     ++nodes_;
     if (!has_room(0)) return false;
     if (lines_) {
+      // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): two positions in the same text
       line_ += static_cast<int>(std::count(position_, token_.data(), '\n'));
       position_ = token_.data();
       out.set_line(line_);

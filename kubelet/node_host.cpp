@@ -353,7 +353,7 @@ Result<std::string> NodeHost::user_of(const PreparedClaim& claim) const {
   };
   if (*process) return name_of(**process);
   for (const PreparedDevice& device : claim.devices) {
-    const auto found = device.pci.empty() ? Result<std::string>(std::string()) : holder(device.pci);
+    auto found = device.pci.empty() ? Result<std::string>(std::string()) : holder(device.pci);
     if (!found || !found->empty()) return found;
     // An interface that is away is in a sandbox.
     const bool had_interface = device.held && device.held->netdev && !device.vfio;

@@ -125,7 +125,10 @@ cni::Record record_of_peer(const WantedInterface& wanted, const nri::PodSandbox&
   for (const std::string& ip : told.ips) result.ips.push_back({.interface = 0, .address = ip});
   // An address that is none, and the record could not be read again.
   const bool is_good = cni::decode_result(kube::encode_json(cni::encode_result(result)), "").ok();
-  record.result = is_good ? std::move(result) : without_addresses;
+  if (is_good)
+    record.result = std::move(result);
+  else
+    record.result = without_addresses;
   return record;
 }
 

@@ -72,7 +72,7 @@ class [[nodiscard]] Result {
   const Error& error() const { return *checked<1>(); }
 
   /// For what may fail and has a stand-in: the error is lost.
-  T value_or(T other) const& { return ok() ? value() : std::move(other); }  // NOLINT(*-value-param): moved
+  T value_or(T other) const& { return ok() ? value() : std::move(other); }
 
  private:
   // Ends the process rather than throws: an exception would have to pass C callbacks, which none may.
