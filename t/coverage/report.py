@@ -45,7 +45,7 @@ def main():
             functions[key] = (missed, count, function["name"])
     print(f"\nThe {SHOWN} functions of which most lines are not executed:")
     for (file, line), (missed, count, name) in sorted(functions.items(), key=lambda each: -each[1][0])[:SHOWN]:
-        print(f"{missed:>4} of {count:>4} lines  {file}:{line}  {name}")
+        print(f"{missed:>4} of {count:>4} lines  {file}:{line}  {name.rpartition(':')[2]}")
     lines = data["totals"]["lines"]
     print(f"\n{lines['covered']} of {lines['count']} lines of the product are executed: {lines['percent']:.1f} %")
 
