@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	core "k8s.io/api/core/v1"
 	rbac "k8s.io/api/rbac/v1"
@@ -69,7 +68,7 @@ func reader(t *testing.T, lab *harness.Lab, name string, inNamespace, everywhere
 			client.RbacV1().ClusterRoleBindings().Delete(context.Background(), binding.Name, metav1.DeleteOptions{})
 		})
 	}
-	token := lab.ServiceAccountToken(t, lab.Namespace, name, string(account.UID), time.Now().Add(time.Hour))
+	token := lab.ServiceAccountToken(t, account, name, nil)
 	path := lab.Kubeconfig(t, lab.Server.URL, &api.AuthInfo{Token: token})
 	// The authorizer follows its own watches.
 	waitUntil(t, "the role is bound", scheduling, func() bool {
