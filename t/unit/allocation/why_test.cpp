@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "reactor/base/text.h"
+#include "t/fixture/golden.h"
 #include "t/unit/allocation/objects.h"
 
 namespace sliced::allocation {
@@ -149,7 +150,7 @@ TEST(Why, AClaimThatIsStillToBeMadeIsLookedAt) {
   EXPECT_EQ(answer.nodes.at(0).requests.size(), 1u);
   const Answer absent =
       why_pod(cluster, pod_of("{resourceClaims: [{name: net, resourceClaimTemplateName: u}]}"));
-  EXPECT_NE(absent.everywhere.at(0).find("there is no ResourceClaimTemplate default/u"), std::string::npos);
+  fixture::expect_golden(absent.everywhere.at(0));
 }
 
 TEST(Why, CountersAreToldWithWhoUsesThem) {
@@ -274,8 +275,7 @@ TEST(Why, WhatADevicePluginProvidesIsUnsure) {
   EXPECT_EQ(asked("example.com/vf: '1'").nodes.at(0).kept_away,
             "the pod asks for 2 of example.com/vf, and the node's device plugin provides 1");
   EXPECT_EQ(asked("example.com/vf: '0'").nodes.at(0).kept_away, "") << "then the class provides it";
-  EXPECT_NE(asked("cpu: 4", "v1.35.2").nodes.at(0).kept_away.find("from Kubernetes 1.36 on"),
-            std::string::npos);
+  fixture::expect_golden(asked("cpu: 4", "v1.35.2").nodes.at(0).kept_away);
 }
 
 TEST(Why, AnExtendedResourceThatNothingProvidesKeepsThePodAway) {
@@ -307,7 +307,7 @@ TEST(Why, AnAttributeInAnotherCaseIsSuggested) {
       "{deviceClassName: any, selectors: [{cel: {expression: 'device.attributes[\"d.io\"].Vendor == \"8086\"'}}]}");
   const auto& standing = answer.nodes.at(0).requests.at(0).standing;
   ASSERT_FALSE(standing.empty());
-  EXPECT_NE(standing[0].what.find("did you mean vendor?"), std::string::npos) << standing[0].what;
+  fixture::expect_golden(standing[0].what);
   ASSERT_FALSE(answer.advice.empty());
   EXPECT_NE(answer.advice[0].find("guard selectors[0] of request r"), std::string::npos) << answer.advice[0];
 }
@@ -343,7 +343,7 @@ TEST(Why, WhatMayNotBeReadIsNoAnswer) {
   const Answer nodes = asked("nodes", "{deviceClassName: any, count: 9}");
   EXPECT_EQ(nodes.verdict, Verdict::kPending) << "no node has so many, whatever its labels";
   EXPECT_EQ(nodes.nodes.at(0).kept_away, "") << "labels are not known";
-  EXPECT_NE(nodes.unsure.at(0).find("permissions are missing: list nodes"), std::string::npos);
+  fixture::expect_golden(nodes.unsure.at(0));
   EXPECT_EQ(asked("nodes", "{deviceClassName: any, count: 1}").verdict, Verdict::kUnsure);
 }
 

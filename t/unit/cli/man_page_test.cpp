@@ -4,6 +4,7 @@
 
 #include "config/option_table.h"
 #include "reactor/base/text.h"
+#include "t/fixture/golden.h"
 
 namespace sliced::cli {
 namespace {
@@ -41,6 +42,8 @@ TEST(ManPage, EveryRequestIsAKnownOne) {
     EXPECT_TRUE(known) << line;
   }
 }
+
+TEST(ManPage, IsWrittenAsTheFileSays) { fixture::expect_golden(man_page("1.2.3")); }
 
 }  // namespace
 }  // namespace sliced::cli

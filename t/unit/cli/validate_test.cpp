@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/process.h"
 #include "config/options.h"
+#include "t/fixture/golden.h"
 
 namespace sliced::cli {
 namespace validate_test {
@@ -71,7 +72,7 @@ TEST_F(ValidateTest, OfKindsWithoutNamespacesTheNameAloneCounts) {
   };
   options.sriov_driver_name = "sriovnetwork.k8snetworkplumbingwg.io";
   file("a.yaml", exposure("a") + exposure("b") + device_class("a") + device_class("b"));
-  EXPECT_NE(said().find("4 objects checked, 2 errors, "), std::string::npos) << said();
+  fixture::expect_golden(said());
 }
 
 TEST_F(ValidateTest, ThousandsOfThemAreTwentyLinesAndACount) {
@@ -83,10 +84,7 @@ TEST_F(ValidateTest, ThousandsOfThemAreTwentyLinesAndACount) {
   size_t lines = 0;
   for (size_t at = out.find(kTaken); at != std::string::npos; at = out.find(kTaken, at + 1)) ++lines;
   EXPECT_EQ(lines, 20u);
-  EXPECT_NE(out.find("a.yaml: error: and 2979 more objects with a name that another one of its kind has\n"),
-            std::string::npos)
-      << out;
-  EXPECT_NE(out.find("3001 objects checked, 2999 errors, 0 warnings\n"), std::string::npos) << out;
+  fixture::expect_golden(out);
 }
 
 TEST_F(ValidateTest, NamesThatTheServerMakesAreItsOwn) {

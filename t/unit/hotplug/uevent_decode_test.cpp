@@ -81,12 +81,5 @@ TEST(DecodeUevent, BoundsTheNumberOfProperties) {
   EXPECT_EQ(decode_uevent(bytes).error().code, Errc::kTooLarge);
 }
 
-TEST(DecodeUevent, NoCutMakesItTrip) {
-  const std::string whole =
-      text({"move@/devices/a/net/b", "ACTION=move", "DEVPATH=/devices/a/net/b", "SUBSYSTEM=net", "SEQNUM=1"});
-  for (size_t cut = 0; cut <= whole.size(); ++cut) (void)decode_uevent(whole.substr(0, cut)).ok();
-  EXPECT_TRUE(decode_uevent(whole));
-}
-
 }  // namespace
 }  // namespace sliced::hotplug

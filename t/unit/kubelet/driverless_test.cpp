@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "t/fixture/golden.h"
 #include "t/unit/kubelet/preparer_world.h"
 
 namespace sliced::kubelet {
@@ -56,7 +57,7 @@ TEST_F(DriverlessTest, MeanwhileAMachineMayHaveItAndNobodyWhoWantsAnInterface) {
   EXPECT_EQ(unprepare(request(machine)), "");
   const ClaimText plain = put(claim(2, "0000-03-00-2"));
   const std::string why = prepare(plain)->error;
-  EXPECT_NE(why.find("is without its driver igbvf since a pod gave it back"), std::string::npos) << why;
+  fixture::expect_golden(why);
   EXPECT_TRUE(preparer->prepared().empty());
   EXPECT_EQ(prepare(put(claim(3, "0000-03-00-3")))->error, "") << "others are had as before";
   facts_driver = "";  // by now it is decided over so

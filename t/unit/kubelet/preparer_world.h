@@ -2,6 +2,7 @@
 // Preparers one after the other over a node, a cluster and a clock in memory: what each leaves behind is the next one's.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "kube/kinds.h"
 #include "kubelet/preparer.h"
+#include "t/fake/abandon.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_executor.h"
 #include "t/fake/fake_node.h"
@@ -93,6 +95,41 @@ class PreparerWorld : public testing::Test {
     preparer->unprepare(kSriov, claim, [&](std::string one) { problem = std::move(one); });
     settle();
     return problem;
+  }
+  // Begins a prepare, or an unprepare, and kills the daemon before the call's step number `step` (0: the first). Returns
+  // whether it was killed; a call of fewer steps completes.
+  bool kill_before(size_t step, bool is_prepare, const PrepareRequest& claim) {
+    const size_t from = node.steps.size();
+    bool is_killed = false, is_answered = false;
+    node.on_step = [&](const std::string&) -> std::optional<Error> {
+      if (node.steps.size() - from <= step) return std::nullopt;
+      is_killed = true;
+      fake::abandon(fake::Abandoned::kHangs);
+    };
+    if (is_prepare)
+      preparer->prepare(kSriov, claim, [&](PrepareAnswer) { is_answered = true; });
+    else
+      preparer->unprepare(kSriov, claim, [&](const std::string&) { is_answered = true; });
+    settle();
+    node.on_step = nullptr;
+    EXPECT_NE(is_answered, is_killed) << "a call ends with an answer, or is killed";
+    preparer.reset();
+    return is_killed;
+  }
+  // A prepare, or an unprepare, that is killed before its first step, then before its second, and so on, until one
+  // completes. `before` makes the state that the call begins in and returns its claim; `after` judges what the next
+  // daemon, which it begins with run(), makes of the rest.
+  void kill_before_each_step(bool is_prepare, const std::function<PrepareRequest()>& before,
+                             const std::function<void(const PrepareRequest&)>& after) {
+    bool is_killed = true;
+    size_t step = 0;
+    for (; is_killed && !HasFatalFailure(); ++step) {
+      SCOPED_TRACE((is_prepare ? "prepare, step " : "unprepare, step ") + std::to_string(step));
+      const PrepareRequest claim = before();
+      is_killed = kill_before(step, is_prepare, claim);
+      after(claim);
+    }
+    EXPECT_GT(step, 3u) << "a call has more steps than these";
   }
   std::string driver_of(const std::string& pci) { return node.functions.at(pci).driver; }
   bool has_spec(const std::string& id) const { return node.specs.contains({kKind, id}); }

@@ -1,5 +1,6 @@
 #include "watchers/node_watcher.h"
 
+#include "t/fixture/golden.h"
 #include "t/unit/watchers/watch_fixture.h"
 
 namespace sliced::watchers {
@@ -79,7 +80,7 @@ TEST_F(NodeWatcherTest, NodesAreNeverAbsent) {
   scheduler.advance(std::chrono::minutes(5));
   EXPECT_EQ(look(), Words{});
   EXPECT_EQ(watcher->standing().state, State::kUnreachable);
-  EXPECT_NE(watcher->standing().why.find("is this the API server?"), std::string::npos);
+  fixture::expect_golden(watcher->standing().why);
   EXPECT_TRUE(watcher->standing().is_unserved) << "for those who look once";
   EXPECT_FALSE(watcher->standing().known);
 }

@@ -6,6 +6,7 @@
 #include "t/fake/fake_executor.h"
 #include "t/fake/fake_node.h"
 #include "t/fake/fake_wire.h"
+#include "t/fixture/golden.h"
 #include "t/unit/kubelet/interfaces/sandbox_world.h"
 #include "t/unit/kubelet/sample_claims.h"
 
@@ -215,7 +216,7 @@ TEST_F(InterfacesTest, NothingIsTakenBackFromASandboxThatRuns) {
   }
   EXPECT_EQ(prepare(claim), "") << "the record is whole: the pod's next container starts";
   const std::string other = prepare(put("b", {{"netAttachDefName", "nad"}}));
-  EXPECT_NE(other.find("prepared for ResourceClaim ns/a"), std::string::npos) << other;
+  fixture::expect_golden(other);
   EXPECT_EQ(calls, std::vector<std::string>{"ADD s1 vfnet0"});
   call("StopPodSandbox", pod());
   EXPECT_EQ(unprepare(claim), "") << "as the kubelet asks again";
@@ -236,13 +237,13 @@ TEST_F(InterfacesTest, ASecondPodOfTheClaimKeepsItsDevices) {
     call("RunPodSandbox", second);
     call("CreateContainer", there);
     call("StopPodSandbox", pod());
-    EXPECT_NE(unprepare(claim).find("pod ns/pod-2 runs and has its devices"), std::string::npos);
+    fixture::expect_golden(unprepare(claim));
     // A daemon that starts meanwhile believes nothing before the runtime has reported.
     dials.refusal.reset();
     start();
-    EXPECT_NE(unprepare(claim).find("has not reported yet which pods run"), std::string::npos);
+    fixture::expect_golden(unprepare(claim));
     connect(there);
-    EXPECT_NE(unprepare(claim).find("pod ns/pod-2 runs"), std::string::npos);
+    fixture::expect_golden(unprepare(claim));
     EXPECT_EQ(std::count(node.steps.begin(), node.steps.end(), "restore 0000:03:00.2"), 0);
     call("RemovePodSandbox", second);
     EXPECT_EQ(unprepare(claim), "");
@@ -258,7 +259,7 @@ TEST_F(InterfacesTest, ASandboxThatTheRuntimeNoLongerListsHasEnded) {
   call("RunPodSandbox", pod());
   call("CreateContainer", pod() + container("s1"));
   dials.wires.back()->end();
-  EXPECT_NE(unprepare(claim).find("pod ns/pod-1 runs"), std::string::npos) << "as it was reported last";
+  fixture::expect_golden(unprepare(claim));
   connect(pod("s1", "pod-1", "pod-uid-1", ""));  // it is listed until it is removed
   EXPECT_EQ(unprepare(claim), "");
 }
@@ -270,18 +271,18 @@ TEST_F(InterfacesTest, ARuntimeThatReportsNoStopIsAskedAgain) {
   EXPECT_EQ(prepare(claim), "");
   const std::string there = pod("s1", "pod-1", "pod-uid-1", "") + container("s1");
   connect(there);
-  EXPECT_NE(unprepare(claim).find("pod ns/pod-1 runs"), std::string::npos);
+  fixture::expect_golden(unprepare(claim));
   const size_t wires = dials.wires.size();
   scheduler.advance(Interfaces::kAskAgain - Millis{5'000});
-  EXPECT_NE(unprepare(claim).find("pod ns/pod-1 runs"), std::string::npos);
+  fixture::expect_golden(unprepare(claim));
   EXPECT_EQ(dials.wires.size(), wires);
   scheduler.advance(Millis{5'000});
-  EXPECT_NE(unprepare(claim).find("pod ns/pod-1 runs"), std::string::npos);
+  fixture::expect_golden(unprepare(claim));
   EXPECT_EQ(dials.wires.size(), wires + 1);
   connect(there);
-  EXPECT_NE(unprepare(claim).find("pod ns/pod-1 runs"), std::string::npos) << "it does run";
+  fixture::expect_golden(unprepare(claim));
   scheduler.advance(Interfaces::kAskAgain);
-  EXPECT_NE(unprepare(claim).find("pod ns/pod-1 runs"), std::string::npos);
+  fixture::expect_golden(unprepare(claim));
   connect();
   EXPECT_EQ(unprepare(claim), "");
 }
@@ -341,7 +342,7 @@ TEST_F(InterfacesTest, WhatAProcessHasOpenIsNotPrepared) {
   node.functions["0000:03:00.2"].look.in_use = "device 0000:03:00.2 is in use: process 7 (qemu)";
   const PrepareRequest claim = put("a", {{"driver", "vfio-pci"}});
   connect();
-  EXPECT_NE(prepare(claim).find("is in use: process 7 (qemu)"), std::string::npos);
+  fixture::expect_golden(prepare(claim));
   EXPECT_TRUE(preparer->prepared().empty());
   node.functions["0000:03:00.2"].look.in_use.clear();
   EXPECT_EQ(prepare(claim), "");
@@ -355,7 +356,7 @@ TEST_F(InterfacesTest, ASandboxWhoseNamespaceIsRemovedHasEnded) {
   const PrepareRequest claim = put("a", {{"driver", "vfio-pci"}});
   EXPECT_EQ(prepare(claim), "");
   call("RunPodSandbox", pod(netns));
-  EXPECT_NE(unprepare(claim).find("pod ns/pod-1 runs"), std::string::npos);
+  fixture::expect_golden(unprepare(claim));
   std::filesystem::remove(netns);
   EXPECT_EQ(unprepare(claim), "");
 }
@@ -379,7 +380,7 @@ TEST_F(InterfacesTest, WithoutTheRuntimeANamespaceThatIsThereKeepsTheDevice) {
   call("RunPodSandbox", pod(netns));
   dials.refusal = Error{Errc::kNotFound, "no such socket"};
   start();
-  EXPECT_NE(unprepare(claim).find("pod ns/pod-1 runs and has its devices"), std::string::npos);
+  fixture::expect_golden(unprepare(claim));
   std::filesystem::remove(netns);
   EXPECT_EQ(unprepare(claim), "");
 }
@@ -398,7 +399,7 @@ TEST_F(InterfacesTest, AClaimThatIsReservedForAnotherPodWaitsForTheFirstOnesSand
   text.configs = {sample::config({{"driver", "vfio-pci"}})};
   text.pods = {Json::Object{{"resource", "pods"}, {"name", "pod-2"}, {"uid", "pod-uid-2"}}};
   cluster.put(kube::kResourceClaims, text.object());
-  EXPECT_NE(prepare(claim).find("pod ns/pod-1 runs and has its devices"), std::string::npos);
+  fixture::expect_golden(prepare(claim));
   EXPECT_EQ(std::count(node.steps.begin(), node.steps.end(), "restore 0000:03:00.2"), 0);
   call("StopPodSandbox", pod());
   EXPECT_EQ(prepare(claim), "");
@@ -477,8 +478,7 @@ TEST_F(InterfacesTest, ADeviceWhoseInterfaceIsInASandboxThatRunsIsPreparedForNob
   const PrepareRequest other{
       "ns", "b",
       std::string(cluster.object(kube::kResourceClaims, "b", "ns")->find("metadata")->text("uid"))};
-  EXPECT_NE(prepare(other).find("is in use: pod ns/pod-1 runs and has its interface vfnet0"),
-            std::string::npos);
+  fixture::expect_golden(prepare(other));
   call("StopPodSandbox", pod());
   EXPECT_EQ(prepare(other), "");
 }
@@ -490,7 +490,7 @@ TEST_F(InterfacesTest, AskedAgainWhileNobodyTellsUsWhatHasItsInterfaceIsAnswered
   EXPECT_EQ(prepare(claim), "");
   dials.refusal = Error{Errc::kIo, "gone"};
   dials.wires.back()->end();
-  EXPECT_NE(prepare(claim).find("is not connected"), std::string::npos);
+  fixture::expect_golden(prepare(claim));
   connect();
   call("RunPodSandbox", pod());
   dials.wires.back()->end();
@@ -559,7 +559,7 @@ TEST_F(InterfacesTest, InModeMultusNothingIsTakenBackFromASandboxThatRuns) {
   EXPECT_TRUE(preparer->prepared().begin()->second.devices.at(0).network.empty());
   call("RunPodSandbox", pod());
   call("CreateContainer", pod() + container("s1"));
-  EXPECT_NE(unprepare(claim).find("pod ns/pod-1 runs and has its devices"), std::string::npos);
+  fixture::expect_golden(unprepare(claim));
   call("StopPodSandbox", pod());
   EXPECT_EQ(unprepare(claim), "");
   EXPECT_TRUE(calls.empty());
