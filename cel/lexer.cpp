@@ -83,7 +83,9 @@ void Lexer::next() {
   }
   size_t length = 1;
   while (at_ + length < text_.size() && (text_[at_ + length] & 0xC0) == 0x80) ++length;
-  wrong("unexpected " + in_quotes(text_.substr(at_, length), 16));
+  const bool is_assignment = text_[at_] == '=';  // alone: == is an operator of its own
+  wrong("unexpected " + in_quotes(text_.substr(at_, length), 16) +
+        (is_assignment ? "; did you mean ==?" : ""));
 }
 
 void Lexer::word() {

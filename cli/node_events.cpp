@@ -93,7 +93,9 @@ std::string cause_of(const policy::Decision& decision, const std::string& device
 
 std::string holder_text(const DeviceHolder& holder) {
   constexpr size_t kPodsNamed = 3;
-  if (holder.claim.empty()) return "a claim has it";
+  if (holder.claim.empty())
+    return "a claim has it; its name is known to a daemon with the kubelet plugin alone (kubectl sliced devices --on NODE "
+           "shows it)";
   std::string out = "claim " + holder.claim;
   for (size_t i = 0; i < std::min(kPodsNamed, holder.pods.size()); ++i)
     out += (i == 0 ? " (pod " : ", pod ") + holder.pods[i];

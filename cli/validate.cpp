@@ -105,7 +105,10 @@ int validate(const config::Options& options) {
   for (const std::string& file : options.arguments) {
     const auto text = read_whole(file, kFileMax);
     if (!text) {
-      report.add(file, 0, true, "cannot be read: " + text.error().what);
+      const bool is_directory = text.error().what.find("Is a directory") != std::string::npos;
+      report.add(file, 0, true,
+                 "cannot be read: " + text.error().what +
+                     (is_directory ? "; name its files, as " + escaped(file) + "/*.yaml" : ""));
       continue;
     }
     const kube::YamlDocuments yaml = kube::decode_yaml(*text);
@@ -118,9 +121,10 @@ int validate(const config::Options& options) {
                "the selectors of the last " + std::to_string(report.unchecked) +
                    " objects were not checked: those before them take all the work that there "
                    "is for one run; check fewer at once, or make them simpler");
-  if (!report.dearest_name.empty())
+  // Above half of what it may take alone: below it nobody has to know.
+  if (!report.dearest_name.empty() && report.dearest.is_near())
     report.text +=
-        "the dearest selector, of " + report.dearest_name + ", costs " + report.dearest.text() + "\n";
+        "the most expensive selector, of " + report.dearest_name + ", costs " + report.dearest.text() + "\n";
   report.text += std::to_string(report.objects) + " objects checked, " + std::to_string(report.errors) +
                  " errors, " + std::to_string(report.warnings) + " warnings\n";
   return print(report.text) && report.errors == 0 ? kExitSame : kExitError;

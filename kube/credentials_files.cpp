@@ -36,8 +36,10 @@ Result<InClusterPaths> find_in_cluster() {
   const char* host = getenv("KUBERNETES_SERVICE_HOST");
   const char* port = getenv("KUBERNETES_SERVICE_PORT");
   if (host == nullptr || port == nullptr || *host == '\0' || *port == '\0')
-    return Error{Errc::kNotFound,
-                 "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: not in a pod"};
+    return Error{
+        Errc::kNotFound,
+        "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: not in a pod; elsewhere say "
+        "--cluster kubeconfig:PATH"};
   return InClusterPaths{.host = host, .port = port};
 }
 

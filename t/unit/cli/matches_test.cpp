@@ -142,13 +142,14 @@ TEST(MatchesTable, HasARowForEachDeviceAndCounts) {
                          {{"0000:04:00.0", ""}, {Is::kFalse, 12, 8, ""}},
                          {{"br0", "br0"}, {Is::kError, 7, 9, "no such key: \"x\" (column 4)"}}},
                         ""};
-  EXPECT_EQ(matches_table(matches),
-            "DEVICE        INTERFACE    COST  STEPS  RESULT\n"
-            "0000:03:00.0  eth\\x1b[31m  5     30     true\n"
-            "0000:04:00.0  -            12    8      false\n"
-            "br0           br0          7     9      error: no such key: \"x\" (column 4)\n"
-            "1 of 3 devices match, 1 errors; the dearest costs 12 of 1000000, and takes 30 of 1000000 work "
-            "steps\n");
+  EXPECT_EQ(
+      matches_table(matches),
+      "DEVICE        INTERFACE    COST  STEPS  RESULT\n"
+      "0000:03:00.0  eth\\x1b[31m  5     30     true\n"
+      "0000:04:00.0  -            12    8      false\n"
+      "br0           br0          7     9      error: no such key: \"x\" (column 4)\n"
+      "1 of 3 devices match, 1 errors; the most expensive evaluation costs 12 of 1000000, and takes 30 of 1000000 work "
+      "steps\n");
 }
 
 // Red when an expression that is about to fail on the next device looks like any other.

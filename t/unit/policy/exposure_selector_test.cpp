@@ -63,7 +63,7 @@ TEST(HostSelector, UnknownNamesAreRefusedWithTheNearestOne) {
       {of("mtu"), "gives int, wants bool"},
       {"device.atributes", "did you mean attributes?"},
       {of("type") + ".startsWit(\"v\")", "did you mean startsWith?"},
-      {of("type") + " = \"vf\"", "column 42: unexpected \"=\""},
+      {of("type") + " = \"vf\"", "column 42: unexpected \"=\"; did you mean ==?"},
       {"nothing.format(1) == \"\"", "column 1: there is no variable nothing"},
   };
   for (const auto& row : rows)
