@@ -35,7 +35,11 @@ func run(m *testing.M) (int, error) {
 	if image, err = filepath.Abs(harness.Path("../../build/lab")); err != nil {
 		return 1, err
 	}
-	if out, err := exec.Command("../lab/image", image, harness.Path("../../build/sliced")).CombinedOutput(); err != nil {
+	arguments := []string{image, harness.Path("../../build/sliced")}
+	for _, program := range cniPrograms {
+		arguments = append(arguments, harness.Path("../../build/t/"+program))
+	}
+	if out, err := exec.Command("../lab/image", arguments...).CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("image: %w\n%s", err, out)
 	}
 	return m.Run(), nil
