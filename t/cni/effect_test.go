@@ -373,9 +373,9 @@ func TestAcceptedDefinitionsChangeNothingElse(t *testing.T) {
 func onParent(plugin, tuning string) string {
 	id := ""
 	if plugin == "vlan" {
-		id = `,"vlanId":5`
+		id = `"vlanId":5,`
 	}
-	return chainOf(`{"type":"`+plugin+`","master":"ens1f0v0"`+id+`}`, `{"type":"tuning",`+tuning+`}`)
+	return chainOf(`{"type":"`+plugin+`","master":"ens1f0v0",`+id+staticIPAM+`}`, `{"type":"tuning",`+tuning+`}`)
 }
 
 // Definitions that reach what their claim was not allocated, by the real plugins.

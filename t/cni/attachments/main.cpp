@@ -21,7 +21,7 @@ using namespace sliced;
 
 namespace {
 
-constexpr Millis kAttachMax{20'000};
+constexpr Millis kAttachMax{3'600'000};
 
 class StderrLog final : public Log {
  public:

@@ -54,8 +54,8 @@ int main(int argc, char** argv) {
                      command == "ADD"     ? cni::Command::kAdd
                      : command == "CHECK" ? cni::Command::kCheck
                                           : cni::Command::kDel,
-                     attachment_of(*kube::decode_json(text_of(argv[4]))), std::move(previous), Millis{20'000},
-                     [&](Result<cni::Attached> outcome) {
+                     attachment_of(*kube::decode_json(text_of(argv[4]))), std::move(previous),
+                     Millis{3'600'000}, [&](Result<cni::Attached> outcome) {
                        status = outcome ? 0 : 1;
                        std::puts(outcome ? kube::encode_json(cni::encode_result(*outcome)).c_str()
                                          : outcome.error().what.c_str());
