@@ -319,7 +319,7 @@ Result<std::string> NodeHost::holder(const std::string& pci) const {
   nodes.insert(nodes.end(), others.begin(), others.end());
   const auto found = kernel_.holder_of(nodes);
   if (found && *found) return "process " + std::to_string((*found)->pid) + " (" + (*found)->name + ")";
-  if (is_open) return std::string("a process that cannot be seen from here");
+  if (is_open) return std::string("a process outside this PID namespace");
   const bool has_uio = others.size() > cdevs;
   if (found || (is_free && !has_uio)) return std::string();
   return Error(found.error());
@@ -332,11 +332,11 @@ Result<Unit> NodeHost::check_holder(const std::string& pci) const {
   if (found && found->empty()) return Unit{};
   if (found)
     return Error{Errc::kBusy, "device " + pci + " is in use: " + *found +
-                                  " has its VFIO group open, and it is let go when that has ended"};
+                                  " has its VFIO group open, and it is released when that process ends"};
   return Error{
       Errc::kBusy,
       "device " + pci +
-          " may be in use: whether a process has its VFIO group or UIO device open cannot be told: " +
+          " may be in use: it is unknown whether a process has its VFIO group or UIO device open: " +
           found.error().what +
           "; run in the host's PID namespace (chart: kubeletPlugin.hostPID), or with access to /dev/vfio"};
 }

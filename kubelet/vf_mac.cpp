@@ -158,7 +158,7 @@ Result<Unit> check_unused(const std::map<int, std::string>& macs, int index, con
 Result<Unit> check_reported(const Result<std::map<int, std::string>>& now, int index,
                             const std::string& mac) {
   const std::string what =
-      "its PF was told MAC address " + mac + " for VF " + std::to_string(index) + ", and ";
+      "MAC address " + mac + " was set for VF " + std::to_string(index) + " of its PF, and the PF ";
   if (!now) return Error{Errc::kIo, what + "cannot be read: " + now.error().what};
   const auto at = now->find(index);
   if (at == now->end()) return Error{Errc::kIo, what + "does not report the VF"};

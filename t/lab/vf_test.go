@@ -148,7 +148,7 @@ func TestWhatAProcessHasIsNotUnbound(t *testing.T) {
 	apart := func(order string) string {
 		return strings.TrimSpace(guest.Run(t, "unshare --fork --pid --mount-proc sh -c 'sliced bind-helper $$ / "+order+" "+address+"=igbvf; true'"))
 	}
-	if said, want := apart("restore"), "a process that cannot be seen from here has its VFIO group open"; !strings.HasPrefix(said, "failed busy ") || !strings.Contains(said, want) || driver() != "vfio-pci" {
+	if said, want := apart("restore"), "a process outside this PID namespace has its VFIO group open"; !strings.HasPrefix(said, "failed busy ") || !strings.Contains(said, want) || driver() != "vfio-pci" {
 		t.Errorf("restored under a process of another PID namespace: %q without %q, driver %s", said, want, driver())
 	}
 	guest.Run(t, "kill "+holder+"; while [ -d /proc/"+holder+"/fd ] && ls -l /proc/"+holder+"/fd | grep -q vfio; do sleep 0.1; done")

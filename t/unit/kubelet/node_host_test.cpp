@@ -270,7 +270,7 @@ TEST_F(NodeHostTest, WhatAProcessHasOpenIsNotRestoredAndItIsNamed) {
   EXPECT_EQ(restored.error(),
             (Error{Errc::kBusy,
                    "device 0000:03:00.2 is in use: process 4711 (qemu-system-x86) has its VFIO "
-                   "group open, and it is let go when that has ended"}));
+                   "group open, and it is released when that process ends"}));
   EXPECT_TRUE(writes_.empty());
   EXPECT_EQ(asked_,
             (std::vector<std::string>{"/dev/vfio/7", "/dev/vfio/noiommu-7", "/dev/vfio/devices/vfio3"}));
@@ -291,9 +291,9 @@ TEST_F(NodeHostTest, WhatTheKernelSaysIsOpenIsNotTakenThoughNoProcessIsSeen) {
     EXPECT_EQ(restored.error().code, Errc::kBusy);
     const char* why =
         use == GroupUse::kOpen
-            ? "device 0000:03:00.2 is in use: a process that cannot be seen from here has its VFIO group open"
-            : "device 0000:03:00.2 may be in use: whether a process has its VFIO group or UIO device open "
-              "cannot be told: not all processes can be seen; run in the host's PID namespace (chart: "
+            ? "device 0000:03:00.2 is in use: a process outside this PID namespace has its VFIO group open"
+            : "device 0000:03:00.2 may be in use: it is unknown whether a process has its VFIO group or UIO device "
+              "open: not all processes can be seen; run in the host's PID namespace (chart: "
               "kubeletPlugin.hostPID)";
     EXPECT_TRUE(restored.error().what.starts_with(why)) << restored.error().what;
     EXPECT_FALSE(host().set_mac(device(), "02:00:00:00:00:77"));
@@ -469,7 +469,7 @@ TEST_F(NodeHostTest, ThePfGivesItsVfAnAddress) {
   ASSERT_TRUE(host().set_mac(one, one.mac));
   EXPECT_EQ(mac_writes_, 1);
   keeps_mac_ = true;
-  EXPECT_NE(host().set_mac(one, "02:00:00:00:00:99").error().what.find("and has 02:00:00:00:00:0a"),
+  EXPECT_NE(host().set_mac(one, "02:00:00:00:00:99").error().what.find("and the PF has 02:00:00:00:00:0a"),
             std::string::npos)
       << "read back";
   vf().remove();
