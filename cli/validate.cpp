@@ -1,23 +1,34 @@
+#include <algorithm>
 #include <map>
 #include <tuple>
+#include <vector>
 
 #include "cli/commands.h"
+#include "cli/fleet/ask_cluster.h"
 #include "cli/process.h"
 #include "cli/read_file.h"
 #include "kube/kinds.h"
 #include "kube/yaml.h"
 #include "reactor/base/text.h"
 #include "webhook/judgement.h"
+#include "webhook/network_judgement.h"
 
 namespace sliced::cli {
 namespace {
 
+constexpr const char* kCluster = "cluster";  // in place of a file
 constexpr size_t kFileMax = kube::JsonLimits{}.size_max;
 // Of selectors, as decisions count it: ten thousand that people write take a tenth of it.
 constexpr uint64_t kSelectorWorkMax = 200'000'000;
 
 // Objects whose name another one has, that are named each.
 constexpr size_t kTwiceMax = 20;
+
+// A definition that a claim may not name, and a DeviceClass in another file may.
+struct DeferredNetwork {
+  std::string file, namespace_, name;
+  webhook::Judgement judged;
+};
 
 // Collects "file:line: severity: text".
 struct Report {
@@ -29,6 +40,8 @@ struct Report {
   size_t unchecked = 0;  // selectors, for want of work
   std::map<std::tuple<std::string, std::string, std::string>, std::string>
       places;  // by kind, namespace, name
+  webhook::NetworkNames networks_of_classes;
+  std::vector<DeferredNetwork> networks;
   size_t twice = 0;
   std::string twice_last;  // the file that the last of them is in
 
@@ -77,11 +90,45 @@ struct Report {
             ", as that of the object at " + first->second +
             "; one would take the other's place, so give it another name, or remove one");
   }
+  void note_network(const std::string& file, const webhook::Judgement& judged, const kube::Json& object) {
+    if (judged.user_errors.empty()) return;
+    const kube::Json* meta = object.find("metadata");
+    const auto text_of_meta = [&](const char* key) {
+      return std::string(meta == nullptr ? "" : meta->text(key));
+    };
+    networks.push_back({file, text_of_meta("namespace"), text_of_meta("name"), judged});
+  }
+  // A file that does not say the namespace may be for any.
+  bool is_of_class(const DeferredNetwork& network) const {
+    if (!network.namespace_.empty()) return networks_of_classes.contains({network.namespace_, network.name});
+    return std::any_of(networks_of_classes.begin(), networks_of_classes.end(),
+                       [&](const auto& named) { return named.second == network.name; });
+  }
+  void add_networks() {
+    for (const DeferredNetwork& network : networks)
+      if (!is_of_class(network)) add(network.file, network.judged, network.judged.user_errors, true);
+  }
   void add_more_twice() {
     if (twice <= kTwiceMax) return;
     add(twice_last, 0, true,
         and_more(twice - kTwiceMax, "object") + " with a name that another one of its kind has");
     errors += twice - kTwiceMax - 1;
+  }
+  // last: the file in which the last object is.
+  Told told(const std::string& last) {
+    add_networks();
+    add_more_twice();
+    if (unchecked > 0)
+      add(last, 0, true,
+          "the selectors of the last " + std::to_string(unchecked) +
+              " objects were not checked: those before them take all the work that there "
+              "is for one run; check fewer at once, or make them simpler");
+    // Above half of what it may take alone: below it nobody has to know.
+    if (!dearest_name.empty() && dearest.is_near())
+      text += "the most expensive selector, of " + dearest_name + ", costs " + dearest.text() + "\n";
+    text += std::to_string(objects) + " objects checked, " + std::to_string(errors) + " errors, " +
+            std::to_string(warnings) + " warnings\n";
+    return {std::move(text), errors == 0 ? kExitSame : kExitError};
   }
 };
 
@@ -95,39 +142,74 @@ void validate_object(const kube::Json& object, const std::string& file, const we
   if (!judged) return;
   report.add(file, *judged);
   report.note_name(file, *judged, object);
+  report.note_network(file, *judged, object);
+  if (object.text("kind") == kube::kDeviceClasses.kind)
+    webhook::add_networks_of_class(object, drivers, report.networks_of_classes);
+}
+
+void validate_file(const std::string& file, const webhook::Drivers& drivers, Report& report) {
+  const auto text = read_whole(file, kFileMax);
+  if (!text) {
+    const bool is_directory = text.error().what.find("Is a directory") != std::string::npos;
+    return report.add(file, 0, true,
+                      "cannot be read: " + text.error().what +
+                          (is_directory ? "; name its files, as " + escaped(file) + "/*.yaml" : ""));
+  }
+  const kube::YamlDocuments yaml = kube::decode_yaml(*text);
+  for (const auto& problem : yaml.problems) report.add(file, problem.line, true, problem.what);
+  for (const kube::Json& object : yaml.documents) validate_object(object, file, drivers, report);
+}
+
+// All namespaces, or that of the policies where no more may be listed.
+Result<Unit> validate_kind(ClusterObjects& objects, const kube::Resource& kind,
+                           const config::Options& options, const webhook::Drivers& drivers, Report& report) {
+  const Report before = report;
+  const ListTold told{.on_object =
+                          [&](kube::Json object) {
+                            object.set("apiVersion", kube::api_version(kind));
+                            validate_object(object, kCluster, drivers, report);
+                          },
+                      .on_bad = [&](const std::string& what) { report.add(kCluster, 0, true, what); },
+                      .on_anew = [&] { report = before; }};
+  auto listed = objects.list(kind, "", told);
+  if (!listed && listed.error().code == Errc::kDenied && kind.namespaced) {
+    report = before;
+    const auto all = listed.error();
+    listed = objects.list(kind, options.namespace_, told);
+    if (listed)
+      report.add(
+          kCluster, 0, false,
+          kind.plural + " of namespaces other than " + options.namespace_ + " were not checked: " + all.what);
+  }
+  if (listed || listed.error().code == Errc::kNotFound) return Unit{};
+  report = before;
+  if (listed.error().code != Errc::kDenied) return listed;
+  report.add(kCluster, 0, false, kind.plural + " were not checked: " + listed.error().what);
+  return Unit{};
+}
+
+Result<Told> validate_cluster(ClusterObjects& objects, const config::Options& options,
+                              const webhook::Drivers& drivers) {
+  Report report;
+  for (const kube::Resource* kind :
+       {&kube::kDeviceClasses, &kube::kSriovResourcePolicies, &kube::kDeviceAttributes,
+        &kube::kDeviceExposurePolicies, &kube::kNetworkAttachmentDefinitions})
+    if (auto checked = validate_kind(objects, *kind, options, drivers, report); !checked)
+      return std::move(checked.error()).in(kind->plural);
+  return report.told(kCluster);
 }
 
 }  // namespace
 
 int validate(const config::Options& options) {
   const webhook::Drivers drivers{options.sriov_driver_name, options.exposure_driver_name, options.namespace_};
+  if (options.arguments.empty())
+    return ask_cluster(options,
+                       [&](ClusterObjects& objects) { return validate_cluster(objects, options, drivers); });
   Report report;
-  for (const std::string& file : options.arguments) {
-    const auto text = read_whole(file, kFileMax);
-    if (!text) {
-      const bool is_directory = text.error().what.find("Is a directory") != std::string::npos;
-      report.add(file, 0, true,
-                 "cannot be read: " + text.error().what +
-                     (is_directory ? "; name its files, as " + escaped(file) + "/*.yaml" : ""));
-      continue;
-    }
-    const kube::YamlDocuments yaml = kube::decode_yaml(*text);
-    for (const auto& problem : yaml.problems) report.add(file, problem.line, true, problem.what);
-    for (const kube::Json& object : yaml.documents) validate_object(object, file, drivers, report);
-  }
-  report.add_more_twice();
-  if (report.unchecked > 0)
-    report.add(options.arguments.back(), 0, true,
-               "the selectors of the last " + std::to_string(report.unchecked) +
-                   " objects were not checked: those before them take all the work that there "
-                   "is for one run; check fewer at once, or make them simpler");
-  // Above half of what it may take alone: below it nobody has to know.
-  if (!report.dearest_name.empty() && report.dearest.is_near())
-    report.text +=
-        "the most expensive selector, of " + report.dearest_name + ", costs " + report.dearest.text() + "\n";
-  report.text += std::to_string(report.objects) + " objects checked, " + std::to_string(report.errors) +
-                 " errors, " + std::to_string(report.warnings) + " warnings\n";
-  return print(report.text) && report.errors == 0 ? kExitSame : kExitError;
+  for (const std::string& file : options.arguments) validate_file(file, drivers, report);
+  const Told told = report.told(options.arguments.back());
+  return print(told.text) ? told.exit : kExitError;
 }
 
 }  // namespace sliced::cli

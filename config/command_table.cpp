@@ -116,12 +116,12 @@ constexpr CommandInfo kCommands[] = {
          "read and none that differs."},
     {.id = Command::kValidate,
      .name = "validate",
-     .arguments = "FILE...",
-     .arguments_min = 1,
+     .arguments = "[FILE...]",
      .arguments_max = 10'000,
      .summary = "Check policy files, every problem with file and line.",
      .description =
-         "What ResourceClaims, their templates and DeviceClasses ask of our drivers (VfConfig) is checked too, and selectors of "
+         "Without FILE, with --cluster, the objects of that cluster are checked: of each kind that may be listed. "
+         "NetworkAttachmentDefinitions are checked as nodes do when a claim names one. What ResourceClaims, their templates and DeviceClasses ask of our drivers (VfConfig) is checked too, and selectors of "
          "DeviceClasses that speak of them. Exit status 0: all is well. 1: there are problems."},
     {.id = Command::kMigrate,
      .name = "migrate",

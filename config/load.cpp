@@ -386,6 +386,16 @@ void find_kubeconfig(const std::vector<Setting>& flags, const std::vector<Settin
   options.cluster = std::move(file);
 }
 
+// The cluster of a daemon's configuration file is not meant.
+void check_validated(const std::vector<Setting>& flags, const Options& options, Problems& problems) {
+  const bool is_named = last_of(flags, "cluster") != nullptr;
+  if (!is_named && options.arguments.empty())
+    problems.push_back("validate: FILE... is missing; give it, or --cluster");
+  if (is_named && !options.arguments.empty())
+    problems.push_back("--cluster: contradicts " + in_quotes(options.arguments[0], 64) +
+                       ", which is checked without a cluster; give one of them");
+}
+
 Loaded help_about(std::string_view command) {
   Loaded loaded;
   loaded.wants_help = true;
@@ -465,6 +475,7 @@ Loaded load(const std::vector<std::string>& arguments, const Ports& ports) {
     apply(read_config_file(file->text, ports, problems), options, problems);
   apply(environment, options, problems);
   apply(line.settings, options, problems);
+  if (command->id == Command::kValidate) check_validated(line.settings, options, problems);
   if (is_asking) find_kubeconfig(line.settings, environment, ports, options, problems);
   check_together(options, problems);
   const Setting* sign = last_of(line.settings, "for");

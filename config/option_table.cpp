@@ -31,7 +31,8 @@ constexpr OptionInfo kPlaceOptions[] = {
          .file_key = "cluster",
          .placeholder = "SPEC",
          .commands = kOnCluster | kSigns | bit(Command::kMatch) | bit(Command::kSnapshot) |
-                     bit(Command::kDrift) | kAsking | kAggregating,
+                     bit(Command::kDrift) | bit(Command::kValidate) | kAsking | kAggregating,
+         .not_from_env = bit(Command::kValidate),
          .choices = kClusters,
          .help =
              "Where policies come from and slices go to: in-cluster (the pod's service account), kubeconfig:PATH, "

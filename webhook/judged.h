@@ -26,6 +26,8 @@ struct Judgement {
   /// Each with its field, its words and, of a file, its line; the first 20 are kept (reactor/base/first_few.h).
   policy::Problems errors;
   policy::Problems warnings;  // legal, and probably not meant
+  /// Of a NetworkAttachmentDefinition: errors when a claim names it, and none when a DeviceClass names it from another namespace.
+  policy::Problems user_errors;
   /// Of a DeviceExposurePolicy's selector, where it can be compiled.
   std::optional<policy::Dearest> dearest;
   uint64_t selector_work = 0;          // that it took, as decisions count it

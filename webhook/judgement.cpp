@@ -11,6 +11,7 @@
 #include "policy/sriov/policy.h"
 #include "reactor/base/text.h"
 #include "webhook/class_judgement.h"
+#include "webhook/network_judgement.h"
 #include "webhook/opaque_config.h"
 
 namespace sliced::webhook {
@@ -151,6 +152,9 @@ std::optional<Judgement> judge(const kube::Json& object, const Drivers& drivers,
     return with_name(judge_claim(object, kind, drivers, namespace_), object);
   if (group.starts_with(kClaimGroup) && kind == kube::kDeviceClasses.kind)
     return with_name(judge_class(object, drivers, may_work), object);
+  if (kind == kube::kNetworkAttachmentDefinitions.kind &&
+      group.starts_with(kube::kNetworkAttachmentDefinitions.group + "/"))
+    return with_name(judge_network(object, namespace_), object);
   if (kind == kFilterKind && group.starts_with("sriovnetwork."))
     return not_read(
         "", object, "kind",

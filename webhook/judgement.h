@@ -11,7 +11,7 @@
 namespace sliced::webhook {
 
 /// SriovResourcePolicy, DeviceAttributes and DeviceExposurePolicy, configurations for our drivers in ResourceClaims and their
-/// templates, and DeviceClasses that speak of our drivers (class_judgement.h). nullopt: of no kind that is ours, or of a claim or
+/// templates, DeviceClasses that speak of our drivers (class_judgement.h), and NetworkAttachmentDefinitions (network_judgement.h). nullopt: of no kind that is ours, or of a claim or
 /// a class that is others'.
 /// namespace_: where it will be; "" where that is not known, and then what hangs on it is not judged. An object's own
 ///            comes first.

@@ -5,16 +5,12 @@
 #include "kubelet/vf_config.h"
 
 namespace sliced::webhook {
-namespace {
 
-// "PATH is ..." in its two parts.
 policy::Problem problem_from(const Error& error, int line) {
   const size_t end = error.what.find(" is ");
   if (end == std::string::npos) return {"", error.what, line};
   return {error.what.substr(0, end), error.what.substr(end + 1), line};
 }
-
-}  // namespace
 
 bool is_ours(const Drivers& drivers, std::string_view driver) {
   return driver == drivers.sriov || driver == drivers.exposure;

@@ -6,6 +6,7 @@
 
 #include "kube/json.h"
 #include "policy/problem.h"
+#include "reactor/base/result.h"
 #include "webhook/judged.h"
 
 namespace sliced::webhook {
@@ -20,5 +21,8 @@ bool is_our_config(const kube::Json& config, const Drivers& drivers);
 /// is_claims: it is the claim's own, in that namespace.
 std::optional<policy::Problem> problem_of_config(const kube::Json& config, std::string path, bool is_claims,
                                                  const std::string& namespace_);
+
+/// "PATH is ..." in its two parts; without " is " all of it is the text.
+policy::Problem problem_from(const Error& error, int line);
 
 }  // namespace sliced::webhook

@@ -7,6 +7,7 @@
 #include "kube/json_scanner.h"
 #include "kube/kinds.h"
 #include "reactor/base/text.h"
+#include "webhook/network_judgement.h"
 
 namespace sliced::webhook {
 namespace reviewing {
@@ -150,12 +151,32 @@ void leave_selectors_to_server(Judgement& judged) {
   judged.warnings = std::move(warnings);
 }
 
+// Multus runs definitions that nodes of ours refuse, and most of them are for nobody else. Only an author can say that one is for us.
+void leave_others_networks(const Json& object, Judgement& judged) {
+  policy::Problems warnings;
+  const auto add = [&](const policy::Problems& problems, const std::string& more) {
+    for (policy::Problem problem : problems) {
+      problem.what += more;
+      warnings.push_back(std::move(problem));
+    }
+    warnings.count_more(problems);
+  };
+  if (!is_used_by_sliced(object)) {
+    add(judged.errors, "; sliced prepares no claim with it");
+    judged.errors = policy::Problems();
+  }
+  add(judged.user_errors, "; sliced prepares no claim that names it itself");
+  add(judged.warnings, "");
+  judged.warnings = std::move(warnings);
+}
+
 std::optional<Judgement> judge_text(const Request& request, const Drivers& drivers) {
   const std::string kind = text_in(request.object, "kind");
   const auto object = kube::decode_json(request.object, kObjectLimits);
   if (object) {
     auto judged = judge(*object, drivers, text_at(request.namespace_));
     if (judged && kind == kube::kDeviceClasses.kind) leave_selectors_to_server(*judged);
+    if (judged && kind == kube::kNetworkAttachmentDefinitions.kind) leave_others_networks(*object, *judged);
     return judged;
   }
   Judgement out{.who = escaped(kind, 64)};
@@ -198,6 +219,7 @@ bool is_cheap(std::string_view body) {
   const auto raw = kube::find_raw(body, {"request", "resource", "resource"});
   const std::string resource = raw ? reviewing::text_at(*raw) : "";
   return resource == kube::kResourceClaims.plural || resource == "resourceclaimtemplates" ||
+         resource == kube::kNetworkAttachmentDefinitions.plural ||
          resource == kube::kSriovResourcePolicies.plural || resource == kube::kDeviceAttributes.plural;
 }
 

@@ -188,15 +188,22 @@ func TestWebhookIsAskedAsTheChartSays(t *testing.T) {
 			client.Service, client.URL = nil, &url
 		}
 		// This chart's own classes must not wait for its pods. Here a refusal shows that the server asks.
-		if one := &configuration.Webhooks[i]; strings.HasPrefix(one.Name, "classes.") {
+		if one := &configuration.Webhooks[i]; strings.HasPrefix(one.Name, "classes.") || strings.HasPrefix(one.Name, "networks.") {
 			if *one.FailurePolicy != admission.Ignore {
-				t.Errorf("classes wait for the webhook: %v", *one.FailurePolicy)
+				t.Errorf("%s: objects wait for the webhook: %v", one.Name, *one.FailurePolicy)
 			}
 			fail := admission.Fail
 			one.FailurePolicy = &fail
 		}
 	}
 	plane.Server.NewNamespace(t, "apps")
+	crds, err := harness.ReadYAML("../cluster/testdata/network-attachment-definitions.yaml")
+	if err == nil {
+		err = plane.Server.InstallCRDs(crds)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	create := func(gvr schema.GroupVersionResource, object *unstructured.Unstructured, dryRun ...string) error {
 		_, err := plane.Server.Dynamic.Resource(gvr).Namespace(object.GetNamespace()).Create(ctx, object.DeepCopy(), metav1.CreateOptions{DryRun: dryRun})
 		return err
@@ -230,6 +237,7 @@ func TestWebhookIsAskedAsTheChartSays(t *testing.T) {
 		"a template": func() error {
 			return create(templates, claimOf("ResourceClaimTemplate", "apps", "c", harness.ExposureDriver), "All")
 		},
+		"a network for us": func() error { return create(networks, networkOf("n", `{"type":"sriov","vlan":4095}`), "All") },
 		"another's edit": func() error {
 			return edit(stored, `{"spec":{"configs":[{"resourceFilters":[{"pfNames":["ens1#6-2"]}]}]}}`)
 		},
@@ -258,6 +266,23 @@ func TestWebhookIsAskedAsTheChartSays(t *testing.T) {
 	} {
 		if err != nil {
 			t.Errorf("%s waits for the webhook: %v", what, err)
+		}
+	}
+}
+
+var networks = schema.GroupVersionResource{Group: "k8s.cni.cncf.io", Version: "v1", Resource: "network-attachment-definitions"}
+
+func networkOf(name, config string) *unstructured.Unstructured {
+	object := harness.Object(networks, "NetworkAttachmentDefinition", "apps", name, M{"config": config})
+	object.SetLabels(map[string]string{"networking.dra.io/used-by": "sliced"})
+	return object
+}
+
+// Turns red when whoever does not want NetworkAttachmentDefinitions judged cannot say so.
+func TestNetworkDefinitionsNeedNotBeJudged(t *testing.T) {
+	for _, one := range typed[admission.ValidatingWebhookConfiguration](t, withWebhook(t, ", networkDefinitions: false")["ValidatingWebhookConfiguration sliced-webhook"]).Webhooks {
+		if strings.HasPrefix(one.Name, "networks.") {
+			t.Errorf("%s is made", one.Name)
 		}
 	}
 }

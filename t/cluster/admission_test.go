@@ -91,14 +91,15 @@ func creating(t *testing.T, client dynamic.Interface, object *unstructured.Unstr
 }
 
 // openCRDs take anything as spec, so that nobody but the webhook judges.
-func openCRDs() []*unstructured.Unstructured {
+func openCRDs() ([]*unstructured.Unstructured, error) {
 	open := M{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
 	exposures := harness.LooseCRD("DeviceExposurePolicy", harness.Exposures.Resource, open)
 	exposures.SetName(harness.Exposures.Resource + "." + harness.Exposures.Group)
 	unstructured.SetNestedField(exposures.Object, harness.Exposures.Group, "spec", "group")
 	unstructured.SetNestedField(exposures.Object, "Cluster", "spec", "scope")
-	return []*unstructured.Unstructured{harness.LooseCRD("SriovResourcePolicy", harness.Policies.Resource, open),
-		harness.LooseCRD("DeviceAttributes", harness.Attributes.Resource, open), exposures}
+	all, err := harness.ReadYAML("testdata/network-attachment-definitions.yaml")
+	return append(all, harness.LooseCRD("SriovResourcePolicy", harness.Policies.Resource, open),
+		harness.LooseCRD("DeviceAttributes", harness.Attributes.Resource, open), exposures), err
 }
 
 // validated are the lines of `sliced validate` about each object, without their places.
@@ -153,7 +154,11 @@ func newJudged(t *testing.T, name string) judged {
 		if unjudged.plane, unjudged.err = harness.StartPlane(harness.Options{NoCRDs: true}); unjudged.err != nil {
 			return
 		}
-		if unjudged.err = unjudged.plane.Server.InstallCRDs(openCRDs()); unjudged.err == nil {
+		var crds []*unstructured.Unstructured
+		if crds, unjudged.err = openCRDs(); unjudged.err != nil {
+			return
+		}
+		if unjudged.err = unjudged.plane.Server.InstallCRDs(crds); unjudged.err == nil {
 			home := &core.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "refused"}}
 			_, unjudged.err = unjudged.plane.Server.Client.CoreV1().Namespaces().Create(context.Background(), home, metav1.CreateOptions{})
 		}
@@ -273,6 +278,54 @@ func (j judged) judgeWell(t *testing.T) {
 		if err := creating(t, j.plane.Server.Dynamic, well); err != nil {
 			t.Errorf("%s %s: %v", well.GetKind(), well.GetName(), err)
 		}
+	}
+}
+
+// networks are NetworkAttachmentDefinitions.
+var networks = schema.GroupVersionResource{Group: "k8s.cni.cncf.io", Version: "v1", Resource: "network-attachment-definitions"}
+
+// Turns red when the API server does not ask about a NetworkAttachmentDefinition, when one that its author does not say is for us is
+// refused, when one that is for us is stored although nodes refuse it, or when validate finds other faults in the cluster.
+func TestWebhookJudgesNetworkDefinitions(t *testing.T) {
+	t.Parallel()
+	j := newJudged(t, "networks")
+	j.ask(t)
+	listener := &warned{}
+	config := j.plane.Server.AdminConfig()
+	config.WarningHandler = listener
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network := func(name, text string, isOurs bool) *unstructured.Unstructured {
+		object := harness.Object(networks, "NetworkAttachmentDefinition", "refused", name, M{"config": text})
+		object.SetLabels(map[string]string{"judged": j.name})
+		if isOurs {
+			object.SetLabels(map[string]string{"judged": j.name, "networking.dra.io/used-by": "sliced"})
+		}
+		return object
+	}
+	create := func(object *unstructured.Unstructured, dryRun ...string) error {
+		_, err := client.Resource(networks).Namespace("refused").Create(context.Background(), object.DeepCopy(), metav1.CreateOptions{DryRun: dryRun})
+		return err
+	}
+	const fault = "NetworkAttachmentDefinition refused/bad: spec.config: vlan is 4095: want 0 to 4094"
+	bad := `{"cniVersion":"1.0.0","type":"sriov","vlan":4095}`
+	var status apierrors.APIStatus
+	if err := create(network("bad", bad, true), "All"); !errors.As(err, &status) || status.Status().Code != http.StatusUnprocessableEntity ||
+		!strings.Contains(err.Error(), fault) {
+		t.Errorf("a definition for us: %v", err)
+	}
+	if err := create(network("good", `{"cniVersion":"1.0.0","type":"sriov","vlan":5}`, true)); err != nil {
+		t.Errorf("a good definition: %v", err)
+	}
+	listener.texts = nil
+	if err := create(network("bad", bad, false)); err != nil || !slices.Equal(listener.texts, []string{fault + "; sliced prepares no claim with it"}) {
+		t.Errorf("a definition that may be for Multus: %v, warnings %q", err, listener.texts)
+	}
+	out, _ := exec.Command(harness.Program(t), "validate", "--cluster", "kubeconfig:"+j.plane.Server.AdminKubeconfig(t, "refused")).CombinedOutput()
+	if !strings.Contains(string(out), "cluster: error: "+fault+"\n") || strings.Contains(string(out), "refused/good") {
+		t.Errorf("validate --cluster:\n%s", out)
 	}
 }
 

@@ -30,7 +30,7 @@ BEGIN {
   may["kubelet"] = "reactor/base reactor grpc http proto kube hotplug policy cdi"
   may["kubelet/interfaces"] = "reactor/base reactor kube policy kubelet cni nri"
   may["status"] = "reactor/base reactor http kube policy"
-  may["webhook"] = "reactor/base reactor http kube cel kubelet policy status"
+  may["webhook"] = "reactor/base reactor http kube cel cni kubelet policy status"
   may["reports"] = "reactor/base reactor kube hotplug watchers policy"
   may["config"] = "reactor/base kube policy"
   may["daemon"] = "reactor/base reactor kube hotplug watchers policy publishers config"

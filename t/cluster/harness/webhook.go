@@ -128,6 +128,7 @@ func WebhookRules() []admission.RuleWithOperations {
 		rule(Exposures.Group, "v1alpha1", both, Exposures.Resource),
 		rule("resource.k8s.io", "v1", both[:1], "resourceclaims", "resourceclaimtemplates"),
 		rule("resource.k8s.io", "v1", both, "deviceclasses"),
+		rule("k8s.cni.cncf.io", "v1", both, "network-attachment-definitions"),
 	}
 }
 
