@@ -141,7 +141,7 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(Process& process,
                                        kubelet::pod_network_of(one.wanted.interface, one.result));
               },
           .on_trouble = [this] { plugin_.look_at_health(); },
-          .on_adopted = [this](const auto& unusable) { preparer_.forget_peer(unusable); },
+          .on_adopted = [this](const auto& networks) { preparer_.forget_peer(networks); },
           .on_pod = [this](const auto& claim, const auto& pod) { preparer_.add_pod(claim, pod); }});
 }
 

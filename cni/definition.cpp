@@ -243,6 +243,49 @@ Result<Unit> check_envelope(const Json& plugin) {
   return Unit{};
 }
 
+// The members of a map of the plugin that are good one by one. first: a member that all others need; "" none.
+Json good_members(const Reader& reader, const Json& type, std::string_view key, const Json& map,
+                  std::string_view first, size_t index) {
+  Json::Object base;
+  if (const Json* needed = first.empty() ? nullptr : map.find(first); needed != nullptr)
+    base.emplace_back(std::string(first), *needed);
+  const auto is_good = [&](const Json::Object& members) {
+    return reader.plugin(Json(Json::Object{{"type", type}, {std::string(key), Json(members)}}), index).ok();
+  };
+  Json out{Json::Object{}};
+  if (!is_good(base)) return out;
+  for (const auto& member : base) out.set(member.first, member.second);
+  for (const auto& [name, value] : *map.object()) {
+    Json::Object with = base;
+    if (name != first) with.emplace_back(name, value);
+    if (is_good(with)) out.set(name, value);
+  }
+  return out;
+}
+
+Result<Json> reduced_plugin(const Reader& reader, const Json& config, size_t index) {
+  const Json type = *config.find("type");
+  Json good(Json::Object{{"type", type}});
+  for (const auto& [key, value] : *config.object()) {
+    if (key == "type") continue;
+    const bool is_map = value.object() != nullptr && (key == "ipam" || key == "capabilities");
+    if (is_map) {
+      Json members = good_members(reader, type, key, value, key == "ipam" ? "type" : "", index);
+      if (!members.object()->empty()) good.set(key, std::move(members));
+    } else if (reader.plugin(Json(Json::Object{{"type", type}, {key, value}}), index)) {
+      good.set(key, value);
+    }
+  }
+  auto out = reader.plugin(good, index);
+  if (!out) return out;
+  const PluginFields* known = plugin_fields(config.text("type"));
+  if (known == nullptr || known->host_interface.empty() || known->type == "host-device") return out;
+  if (const Json* parent = config.find(known->host_interface);
+      parent != nullptr && parent->string() != nullptr && is_interface_name(*parent->string()))
+    out->set(known->host_interface, *parent);
+  return out;
+}
+
 }  // namespace
 }  // namespace definition
 
@@ -277,6 +320,30 @@ Result<std::string> canonical_definition(std::string_view config, std::string_vi
     plugins.push_back(*std::move(plugin));
   }
   out.set("plugins", Json(std::move(plugins)));
+  return kube::encode_json(out);
+}
+
+Result<std::string> reduced_definition(std::string_view config, std::string_view name) {
+  using namespace definition;
+  const auto network = decode_network(config, name);
+  if (!network) return Error(network.error());
+  const auto json = kube::decode_json(config);
+  if (!json) return Error(json.error()).in("spec.config");
+  const DefinitionRules rules{.author = Author::kAdministrator};
+  const std::optional<DefinitionDevice> device;
+  const Reader reader(rules, device);
+  Json out{Json::Object{}};
+  set_envelope(*json, *network, out);
+  Json::Array plugins;
+  for (size_t i = 0; i < network->plugins.size(); ++i) {
+    auto plugin = reduced_plugin(reader, network->plugins[i].config, i);
+    if (!plugin) return std::move(plugin.error()).in("spec.config: plugins[" + std::to_string(i) + "]");
+    plugins.push_back(*std::move(plugin));
+  }
+  if (json->find("plugins") != nullptr)
+    out.set("plugins", Json(std::move(plugins)));
+  else
+    for (auto& [key, value] : *plugins[0].object()) out.set(key, std::move(value));
   return kube::encode_json(out);
 }
 

@@ -35,6 +35,12 @@ Result<std::string> canonical_definition(std::string_view config, std::string_vi
                                          const DefinitionRules& rules,
                                          const std::optional<DefinitionDevice>& device);
 
+/// config for DEL of what another driver has attached by rules of its own: in canonical form, without each member that is refused of
+/// an administrator's definition. An interface of the host that a plugin stands on stays as it was written, since DEL removes
+/// the pod's interface alone; host-device is given the device's address.
+/// Errors: kInvalid, kTooLarge: those of decode_network().
+Result<std::string> reduced_definition(std::string_view config, std::string_view name);
+
 /// What would have to be listed for this config to run where nothing is: "portmap", "bridge.ipMasq". For warnings.
 /// Requires a config that canonical_definition() accepts.
 std::vector<std::string> names_to_list(std::string_view config);

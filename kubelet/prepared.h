@@ -62,6 +62,8 @@ struct PreparedDevice {
   VfConfig config;
   /// The text of the definition as it was when the claim was prepared: an edit does not reach pods that run.
   std::string network;  // CNI config that is run for it in the pod's sandbox; "" none
+  /// Why it is run in no sandbox that is not there yet: dra-driver-sriov had read it, and it may reach what is not the claim's.
+  std::string network_refusal;  // "" it is run
   /// dra-driver-sriov may have run it in a sandbox that stands: until the runtime has told which do.
   bool is_of_peer = false;
   std::string multus_resource;      // k8s.cni.cncf.io/resourceName; "" none
@@ -89,11 +91,20 @@ struct PreparedClaim {
   bool operator==(const PreparedClaim&) const = default;
 };
 
+/// What holds from now on of a network that dra-driver-sriov had read, and perhaps run.
+struct PeerNetwork {
+  std::string config =
+      {};  // for another sandbox of the pod; "" it is no network, and is neither run nor undone
+  std::string refusal = {};  // PreparedDevice::network_refusal
+  bool operator==(const PeerNetwork&) const = default;
+};
+
 /// Driver, uid of the claim: a claim with results of both drivers is two of these. Names are no key: another claim may
 /// have the name by now.
 using PreparedKey = std::pair<std::string, std::string>;
 /// In order of driver and uid, so that a checkpoint of the same claims is the same text.
 using PreparedClaims = std::map<PreparedKey, PreparedClaim>;
+using PeerNetworks = std::map<std::pair<PreparedKey, std::string>, PeerNetwork>;  // by claim and device
 
 inline PreparedKey key_of(const PreparedClaim& claim) { return {claim.driver, claim.uid}; }
 /// As the kubelet would name it.

@@ -174,11 +174,14 @@ void ClaimPreparer::add_pod(const PreparedKey& claim, const ReservingPod& pod) {
   commits_.add([] { return FileChange{}; }, [](const Result<Unit>&) {});
 }
 
-void ClaimPreparer::forget_peer(const std::set<std::pair<PreparedKey, std::string>>& unusable) {
+void ClaimPreparer::forget_peer(const PeerNetworks& networks) {
   for (auto& [key, claim] : prepared_)
     for (PreparedDevice& device : claim.devices) {
       device.is_of_peer = false;
-      if (unusable.contains({key, device.device})) device.network.clear();
+      const auto at = networks.find({key, device.device});
+      if (at == networks.end()) continue;
+      device.network = at->second.config;
+      device.network_refusal = at->second.refusal;
     }
   commits_.add([] { return FileChange{}; }, [](const Result<Unit>&) {});
 }

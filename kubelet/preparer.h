@@ -115,9 +115,8 @@ class ClaimPreparer final : public Preparer {
 
   /// A claim that is prepared has that pod, too: what is looked for of its pods, and undone with them, is from now on.
   void add_pod(const PreparedKey& claim, const ReservingPod& pod);
-  /// What dra-driver-sriov had made in sandboxes is known from now on; the networks of these devices, by claim, are
-  /// not run.
-  void forget_peer(const std::set<std::pair<PreparedKey, std::string>>& unusable);
+  /// What dra-driver-sriov had made in sandboxes is known from now on; the networks of its devices are these.
+  void forget_peer(const PeerNetworks& networks);
 
   /// Everything that is prepared or begun.
   /// The reference lasts; what it shows changes on turns of the loop.

@@ -129,6 +129,12 @@ void Sandboxes::raise(nri::PodSandbox pod, nri::Reply reply, bool is_run) {
     if (reply.refuse({Errc::kInvalid, why}) && is_run) running_->end(pod.id);
   };
   if (const auto good = check(pod); !good) return refuse(good.error().what);
+  for (const WantedInterface& one : missing)
+    if (!one.refusal.empty()) {
+      ports_.log.warning("a pod sandbox is rejected: a network of its pod is not run",
+                         {{"pod", named(pod)}, {"sandbox", pod.id}, {"problem", one.refusal}});
+      return refuse(named(one) + ": " + one.refusal);
+    }
   if (pod.network_namespace.empty())
     return refuse(named(pod) + " has no network namespace of its own (hostNetwork), and " +
                   named(missing.front()) + " is to be in it: leave out hostNetwork, or netAttachDefName");
@@ -276,7 +282,11 @@ void Sandboxes::adopt(const std::map<std::string, const nri::PodSandbox*>& alive
   if (!is_any) return;
   std::set<std::string> with_containers;
   for (const nri::Container& container : containers) with_containers.insert(container.sandbox_id);
-  std::set<std::pair<PreparedKey, std::string>> unusable;
+  PeerNetworks networks;
+  for (const auto& [key, claim] : prepared)
+    for (const PreparedDevice& device : claim.devices)
+      if (device.is_of_peer)
+        networks.emplace(std::pair(key, device.device), network_of_peer(device, key.first));
   size_t adopted = 0;
   for (const auto& [id, pod] : alive)
     for (const WantedInterface& wanted : interfaces_of(prepared, pod->uid)) {
@@ -291,10 +301,10 @@ void Sandboxes::adopt(const std::map<std::string, const nri::PodSandbox*>& alive
       ports_.log.warning(
           "an interface that dra-driver-sriov has made is left to the kernel when its pod ends",
           {{"pod", named(*pod)}, {"device", wanted.device}, {"problem", good.error().what}});
-      unusable.emplace(wanted.claim, wanted.device);
+      networks[{wanted.claim, wanted.device}] = {};
     }
   ports_.log.info("interfaces that dra-driver-sriov has made are taken over", {{"interfaces", adopted}});
-  if (handlers_.on_adopted) handlers_.on_adopted(unusable);
+  if (handlers_.on_adopted) handlers_.on_adopted(networks);
 }
 
 void Sandboxes::report(const nri::PodSandbox& pod, const std::vector<WantedInterface>& missing,

@@ -48,9 +48,9 @@ class Sandboxes final : public nri::Hooks {
   struct Handlers {
     std::function<void(const AttachedInterface&)> on_attached;  // before the sandbox's containers begin
     std::function<void()> on_trouble;                           // trouble_of() is another
-    /// What dra-driver-sriov had made is taken over: nothing is its any more. unusable: devices whose network cannot
-    /// be run here, and is not undone. Optional.
-    std::function<void(const std::set<std::pair<PreparedKey, std::string>>& unusable)> on_adopted = {};
+    /// What dra-driver-sriov had made is taken over: nothing is its any more. networks: of its devices, what is run from now on.
+    /// Optional.
+    std::function<void(const PeerNetworks& networks)> on_adopted = {};
     /// A claim has that pod, too: `prepared` says so from then on. Optional.
     std::function<void(const PreparedKey&, const ReservingPod&)> on_pod = {};
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cni/definition.h"
 #include "kubelet/plan.h"
 
 namespace sliced::kubelet {
@@ -39,7 +40,17 @@ WantedInterface wanted_of(const PreparedClaim& claim, const PreparedDevice& devi
           .capabilities = capabilities_of(device),
           .is_exclusive = device.holding.is_exclusive && device.share_id.empty(),
           .is_of_peer = device.is_of_peer,
+          .refusal = device.network_refusal,
           .told = device.network_data};
+}
+
+// Which policies and options hold for it is not known: it is as if an administrator had written it.
+Result<std::string> administrators_network(const PreparedDevice& device, const std::string& name) {
+  return cni::canonical_definition(device.network, name, {.author = cni::Author::kAdministrator},
+                                   cni::DefinitionDevice{.pci = device.pci,
+                                                         .interface = device.interface,
+                                                         .is_exclusive = true,
+                                                         .is_on_vfio = device.vfio.has_value()});
 }
 
 }  // namespace
@@ -111,10 +122,22 @@ std::vector<PreparedKey> claims_used(const PreparedClaims& prepared,
   return out;
 }
 
+PeerNetwork network_of_peer(const PreparedDevice& device, const std::string& driver) {
+  if (!cni::decode_network(device.network, driver)) return {};
+  auto good = administrators_network(device, driver);
+  if (good) return {.config = *std::move(good)};
+  return {
+      .config = device.network,
+      .refusal = "the network that dra-driver-sriov had read for it is not run again: " + good.error().what +
+                 "; delete the pod, so that its NetworkAttachmentDefinition is read anew"};
+}
+
 // It named a network without a name after itself.
 cni::Record record_of_peer(const WantedInterface& wanted, const nri::PodSandbox& pod, bool has_container) {
   cni::Record record = record_of(wanted, pod);
   record.network = wanted.claim.first;
+  if (auto reduced = cni::reduced_definition(record.config, record.network))
+    record.config = *std::move(reduced);
   const auto network = cni::decode_network(record.config, record.network);
   if (!network || (!wanted.told && !has_container)) return record;
   const NetworkData told = wanted.told.value_or(NetworkData{});

@@ -23,6 +23,7 @@ struct WantedInterface {
   kube::Json capabilities;               // for `runtimeConfig`
   bool is_exclusive = true;              // nobody else has the device
   bool is_of_peer = false;               // PreparedDevice::is_of_peer
+  std::string refusal = {};              // PreparedDevice::network_refusal
   std::optional<NetworkData> told = {};  // PreparedDevice::network_data
 };
 
@@ -42,8 +43,12 @@ cni::Record record_of(const WantedInterface& wanted, const nri::PodSandbox& pod)
 /// Whether both are one claim's, of one device: else they only have a name in common, which a sandbox has once. Records of
 /// before this was written down may be anybody's.
 bool are_of_one(const cni::Record& a, const cni::Record& b);
+/// By the rules of an administrator's definition: they protect other claims' devices and the host's interfaces.
+PeerNetwork network_of_peer(const PreparedDevice& device, const std::string& driver);
+
 /// What dra-driver-sriov has made of it in a sandbox that stands: with what it said, as far as that is known. Without a
-/// container and without a word of it, it may have begun; then there is no result.
+/// container and without a word of it, it may have begun; then there is no result. Its config is for DEL: what an administrator's
+/// definition may not say is left out (cni::reduced_definition()), so that the pod can end.
 cni::Record record_of_peer(const WantedInterface& wanted, const nri::PodSandbox& pod, bool has_container);
 /// What the result says of that very interface, for the claim's status and the files that containers read alike.
 NetworkData pod_network_of(const std::string& interface, const cni::Attached& result);

@@ -427,5 +427,31 @@ TEST(CanonicalDefinition, WithoutADeviceWhatDoesNotDependOnItIsChecked) {
   EXPECT_EQ(names_to_list(R"({"type":"vrf"})"), std::vector<std::string>{"vrf"}) << "behind no other plugin";
 }
 
+// Red when a member that may not be said reaches a plugin at DEL, or when the rest of the definition is lost with it.
+TEST(ReducedDefinition, LeavesOutWhatIsRefusedAndNothingElse) {
+  const struct {
+    std::string_view config, want;
+  } cases[] = {
+      {R"({"cniVersion":"1.0.0","name":"n","type":"sriov","vlan":5,"vlanQoS":9,"unknown":1,"prevResult":{},"args":{}})",
+       R"({"cniVersion":"1.0.0","name":"n","type":"sriov","vlan":5})"},
+      {R"({"type":"host-device","device":"eno1","hwaddr":"02:00:00:00:00:01","pciBusID":"0000:04:00.0"})",
+       R"({"type":"host-device"})"},
+      {R"({"type":"macvlan","master":"eno1","mode":"none","capabilities":{"mac":true,"portMappings":true}})",
+       R"({"type":"macvlan","capabilities":{"mac":true},"master":"eno1"})"},
+      {R"({"type":"sriov","ipam":{"type":"host-local","subnet":"10.0.0.0/24","other":1,"dataDir":"/data"}})",
+       R"({"type":"sriov","ipam":{"type":"host-local","subnet":"10.0.0.0/24","dataDir":"/data"}})"},
+      {R"({"type":"sriov","ipam":{"type":7,"subnet":"10.0.0.0/24"}})", R"({"type":"sriov"})"},
+      {R"({"cniVersion":"1.0.0","plugins":[{"type":"own","key":"x","master":"eno1"},{"type":"tuning","sysctl":{"kernel.x":"1"}}],"x":1})",
+       R"({"cniVersion":"1.0.0","plugins":[{"type":"own","key":"x"},{"type":"tuning"}]})"},
+  };
+  for (const auto& [config, want] : cases) {
+    const auto text = reduced_definition(config, "nad");
+    ASSERT_TRUE(text.ok()) << config << text.error().what;
+    EXPECT_EQ(*kube::decode_json(*text), *kube::decode_json(want)) << config << "\n" << *text;
+  }
+  for (const std::string_view refused : {R"({"type":"sriov","Vlan":5})", R"({"type":"../sriov"})", "", "[]"})
+    EXPECT_FALSE(reduced_definition(refused, "nad").ok()) << refused;
+}
+
 }  // namespace
 }  // namespace sliced::cni

@@ -141,10 +141,16 @@ struct Daemon {
                  },
              .on_trouble = [this] { ++troubles_told; },
              .on_adopted =
-                 [this, &node](const auto& unusable) {
-                   left_out += unusable.size();
+                 [this, &node](const auto& networks) {
                    for (auto& [key, claim] : node.prepared)
-                     for (PreparedDevice& device : claim.devices) device.is_of_peer = false;
+                     for (PreparedDevice& device : claim.devices) {
+                       if (const auto at = networks.find({key, device.device}); at != networks.end()) {
+                         left_out += at->second.config.empty();
+                         device.network = at->second.config;
+                         device.network_refusal = at->second.refusal;
+                       }
+                       device.is_of_peer = false;
+                     }
                  },
              .on_pod = [&node](const PreparedKey& claim,
                                const ReservingPod& pod) { node.prepared.at(claim).pods.push_back(pod); }}) {

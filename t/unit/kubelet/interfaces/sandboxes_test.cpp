@@ -561,6 +561,45 @@ TEST_F(SandboxesTest, WhatThePeerMayHaveBegunIsUndoneAndMadeAnew) {
   EXPECT_EQ(world.node.calls(), (Lines{"DEL a net1", "ADD a net1"}));
 }
 
+// Red when a definition that the peer had read reaches another interface, another store or what its author may not say, or when it
+// keeps a pod from its end.
+TEST_F(SandboxesTest, WhatThePeerHadReadIsUndoneWithoutWhatMayNotBeSaid) {
+  World world(*this);
+  PreparedDevice& device = world.node.prepare("uid-a", "net1");
+  device.is_of_peer = true;
+  device.network =
+      R"({"cniVersion":"1.0.0","type":"vf","own":"x","device":"eth0","delegate":{"type":"vf"},"runtimeConfig":{"a":1},)"
+      R"("args":{"b":1},"ipam":{"type":"static","addresses":[{"address":"10.1.0.9/24"}],"unknown":1}})";
+  device.network_data = NetworkData{"net1", {"10.1.0.9/24"}, "02:00:00:00:00:09"};
+  world.synchronize({"a"}, {"a"});
+  EXPECT_EQ(world.create("a"), "") << "a container that starts again in the sandbox that the peer has made";
+  EXPECT_EQ(world.stop("a"), "");
+  EXPECT_EQ(world.node.calls(), Lines{"DEL a net1"});
+  const auto input = kube::decode_json(world.node.text("input.DEL.net1"));
+  EXPECT_EQ(input->text("own"), "x");
+  for (const char* left_out : {"device", "args"}) EXPECT_EQ(input->find(left_out), nullptr) << left_out;
+  EXPECT_EQ(input->find({"runtimeConfig", "a"}), nullptr);
+  EXPECT_EQ(input->find({"ipam", "unknown"}), nullptr);
+  EXPECT_EQ(input->find({"ipam", "addresses"})->array()->size(), 1u);
+  const std::string refused = world.run("a");
+  EXPECT_NE(refused.find("the network that dra-driver-sriov had read for it is not run again: spec.config: "),
+            std::string::npos)
+      << refused;
+  EXPECT_NE(refused.find("delete the pod"), std::string::npos) << refused;
+  EXPECT_EQ(world.node.calls(), Lines{"DEL a net1"});
+}
+
+// Red when what the peer had read for a pod whose sandbox is gone by now is run as it was.
+TEST_F(SandboxesTest, WhatThePeerHadReadIsJudgedAlsoWithoutASandbox) {
+  World world(*this);
+  PreparedDevice& device = world.node.prepare("uid-a", "net1");
+  device.is_of_peer = true;
+  device.network = R"({"cniVersion":"1.0.0","type":"host-device","device":"eth0"})";
+  world.synchronize({});
+  EXPECT_NE(world.run("a").find("device is \"eth0\""), std::string::npos);
+  EXPECT_EQ(world.node.calls(), Lines{});
+}
+
 TEST_F(SandboxesTest, AddressesOfThePeerThatAreNoneAndNetworksThatCannotBeRunAreLeftOut) {
   World world(*this);
   PreparedDevice& device = world.node.prepare("uid-a", "net1");
