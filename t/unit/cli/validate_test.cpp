@@ -109,30 +109,43 @@ TEST_F(ValidateTest, DefinitionsAreCheckedAsNodesDo) {
                      network("name: paths, namespace: apps", R"({"type":"sriov","logFile":"/var/log/a"})") +
                      network("name: paths, namespace: admin", R"({"type":"sriov","logFile":"/var/log/a"})") +
                      network("name: listed", R"({"plugins":[{"type":"macvlan"},{"type":"portmap"}]})"));
-  file("b.yaml", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: k8s.cni.cncf.io/v1\n  kind: NetworkAttachmentDefinition\n"
-                 "  metadata: {name: in-list}\n  spec: {config: '{\"type\":\"sriov\",\"Vlan\":1}'}\n"
-                 "- apiVersion: resource.k8s.io/v1\n  kind: DeviceClass\n  metadata: {name: c}\n  spec: {config: [{opaque: {driver: "
-                 "sriovnetwork.k8snetworkplumbingwg.io, parameters: {apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1, "
-                 "kind: VfConfig, netAttachDefName: paths, netAttachDefNamespace: admin}}}]}\n");
-  file("c.json", R"({"apiVersion":"k8s.cni.cncf.io/v1","kind":"NetworkAttachmentDefinition","metadata":{"name":"j"},)"
-                 R"("spec":{"config":"{\"type\":\"bridge\",\"prevResult\":{}}"}})");
+  file(
+      "b.yaml",
+      "apiVersion: v1\nkind: List\nitems:\n- apiVersion: k8s.cni.cncf.io/v1\n  kind: NetworkAttachmentDefinition\n"
+      "  metadata: {name: in-list}\n  spec: {config: '{\"type\":\"sriov\",\"Vlan\":1}'}\n"
+      "- apiVersion: resource.k8s.io/v1\n  kind: DeviceClass\n  metadata: {name: c}\n  spec: {config: [{opaque: {driver: "
+      "sriovnetwork.k8snetworkplumbingwg.io, parameters: {apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1, "
+      "kind: VfConfig, netAttachDefName: paths, netAttachDefNamespace: admin}}}]}\n");
+  file("c.json",
+       R"({"apiVersion":"k8s.cni.cncf.io/v1","kind":"NetworkAttachmentDefinition","metadata":{"name":"j"},)"
+       R"("spec":{"config":"{\"type\":\"bridge\",\"prevResult\":{}}"}})");
   const std::string out = said();
-  EXPECT_NE(out.find("a.yaml:12: error: NetworkAttachmentDefinition apps/bad: spec.config: vlan is 4095: want 0 to 4094\n"),
-            std::string::npos)
+  EXPECT_NE(
+      out.find(
+          "a.yaml:12: error: NetworkAttachmentDefinition apps/bad: spec.config: vlan is 4095: want 0 to 4094\n"),
+      std::string::npos)
       << out;
-  EXPECT_NE(out.find("error: NetworkAttachmentDefinition apps/paths: spec.config: logFile is \"/var/log/a\", and only an "
-                     "administrator sets it"),
-            std::string::npos)
+  EXPECT_NE(
+      out.find(
+          "error: NetworkAttachmentDefinition apps/paths: spec.config: logFile is \"/var/log/a\", and only an "
+          "administrator sets it"),
+      std::string::npos)
       << out;
   EXPECT_EQ(out.find("admin/paths"), std::string::npos) << out;
-  EXPECT_NE(out.find("warning: NetworkAttachmentDefinition listed: spec.config has \"portmap\", which runs only when listed"),
-            std::string::npos)
+  EXPECT_NE(
+      out.find(
+          "warning: NetworkAttachmentDefinition listed: spec.config has \"portmap\", which runs only when listed"),
+      std::string::npos)
       << out;
-  EXPECT_NE(out.find("b.yaml:7: error: NetworkAttachmentDefinition in-list: spec.config: Vlan is spelled otherwise"),
-            std::string::npos)
+  EXPECT_NE(
+      out.find(
+          "b.yaml:7: error: NetworkAttachmentDefinition in-list: spec.config: Vlan is spelled otherwise"),
+      std::string::npos)
       << out;
-  EXPECT_NE(out.find("c.json:1: error: NetworkAttachmentDefinition j: spec.config: prevResult is set by sliced alone"),
-            std::string::npos)
+  EXPECT_NE(
+      out.find(
+          "c.json:1: error: NetworkAttachmentDefinition j: spec.config: prevResult is set by sliced alone"),
+      std::string::npos)
       << out;
   EXPECT_TRUE(out.ends_with("8 objects checked, 4 errors, 1 warnings\n")) << out;
 }
@@ -142,8 +155,10 @@ TEST_F(ValidateTest, ObjectsOfAClusterAreChecked) {
   file("policy.yaml", policy("name: p, namespace: dra-driver-sriov"));
   options.arguments.clear();
   options.cluster = config::ClusterDirectory{directory};
-  EXPECT_EQ(said(), "cluster: error: NetworkAttachmentDefinition apps/bad: spec.config: vlan is 4095: want 0 to 4094\n"
-                    "2 objects checked, 1 errors, 0 warnings\n");
+  EXPECT_EQ(
+      said(),
+      "cluster: error: NetworkAttachmentDefinition apps/bad: spec.config: vlan is 4095: want 0 to 4094\n"
+      "2 objects checked, 1 errors, 0 warnings\n");
 }
 
 }  // namespace

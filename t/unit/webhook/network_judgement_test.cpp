@@ -52,35 +52,40 @@ TEST(JudgeNetwork, SaysWhatNodesSay) {
     EXPECT_TRUE(said[0].starts_with(start + error)) << said[0];
     EXPECT_TRUE(judged->user_errors.empty());
   }
-  for (const char* good :
-       {R"({"cniVersion":"1.0.0","type":"sriov","vlan":5,"ipam":{"type":"host-local","subnet":"10.0.0.0/24"}})",
-        R"({"plugins":[{"type":"macvlan","master":"eth0"},{"type":"tuning"}]})"}) {
+  for (
+      const char* good :
+      {R"({"cniVersion":"1.0.0","type":"sriov","vlan":5,"ipam":{"type":"host-local","subnet":"10.0.0.0/24"}})",
+       R"({"plugins":[{"type":"macvlan","master":"eth0"},{"type":"tuning"}]})"}) {
     const auto judged = judge(definition(good), kDrivers);
-    EXPECT_TRUE(judged && judged->errors.empty() && judged->user_errors.empty() && judged->warnings.empty()) << good;
+    EXPECT_TRUE(judged && judged->errors.empty() && judged->user_errors.empty() && judged->warnings.empty())
+        << good;
   }
 }
 
 TEST(JudgeNetwork, WhatIsTooLongForACheckpointIsRefused) {
   const auto judged = judge_network(definition(R"({"type":"sriov"})" + std::string(17u << 10, ' ')));
   EXPECT_EQ(texts(judged, judged.errors),
-            std::vector<std::string>{"NetworkAttachmentDefinition apps/nad: spec.config has 17424 bytes; want at most 16384"});
+            std::vector<std::string>{
+                "NetworkAttachmentDefinition apps/nad: spec.config has 17424 bytes; want at most 16384"});
 }
 
 // What depends on who names the definition, and on policies and options of nodes, is no error for everybody.
 TEST(JudgeNetwork, PathsAreAnAdministratorsAndPluginsAreListed) {
   const auto paths = judge_network(definition(R"({"type":"sriov","logFile":"/var/log/sriov.log"})"));
   EXPECT_TRUE(paths.errors.empty());
-  EXPECT_EQ(texts(paths, paths.user_errors),
-            std::vector<std::string>{
-                "NetworkAttachmentDefinition apps/nad: spec.config: logFile is \"/var/log/sriov.log\", and only an "
-                "administrator sets it: leave it out, or have a DeviceClass name a definition of another namespace"});
-  const auto listed = judge_network(
-      definition(R"({"plugins":[{"type":"bridge","ipMasq":true},{"type":"portmap"}]})"));
+  EXPECT_EQ(
+      texts(paths, paths.user_errors),
+      std::vector<std::string>{
+          "NetworkAttachmentDefinition apps/nad: spec.config: logFile is \"/var/log/sriov.log\", and only an "
+          "administrator sets it: leave it out, or have a DeviceClass name a definition of another namespace"});
+  const auto listed =
+      judge_network(definition(R"({"plugins":[{"type":"bridge","ipMasq":true},{"type":"portmap"}]})"));
   EXPECT_TRUE(listed.errors.empty() && listed.user_errors.empty());
   ASSERT_EQ(listed.warnings.size(), 2u);
-  EXPECT_EQ(texts(listed, listed.warnings)[1],
-            "NetworkAttachmentDefinition apps/nad: spec.config has \"portmap\", which runs only when listed: in "
-            "supportedCNIPlugins of the device's policy, or in --cni-plugins-exclusive or --cni-plugins-shared");
+  EXPECT_EQ(
+      texts(listed, listed.warnings)[1],
+      "NetworkAttachmentDefinition apps/nad: spec.config has \"portmap\", which runs only when listed: in "
+      "supportedCNIPlugins of the device's policy, or in --cni-plugins-exclusive or --cni-plugins-shared");
 }
 
 std::string answer_to(const Json& object, const char* operation = "CREATE") {
@@ -109,9 +114,10 @@ TEST(JudgeNetwork, TheWebhookRefusesThoseThatSayTheyAreForUs) {
   const std::string ours = R"({"networking.dra.io/used-by":"sliced"})";
   const auto refused = kube::decode_json(answer_to(definition(bad, ours)));
   EXPECT_EQ(*refused->find({"response", "allowed"}), Json(false));
-  EXPECT_TRUE(refused->find({"response", "status"})
-                  ->text("message")
-                  .starts_with("NetworkAttachmentDefinition apps/nad: spec.config: Vlan is spelled otherwise"));
+  EXPECT_TRUE(
+      refused->find({"response", "status"})
+          ->text("message")
+          .starts_with("NetworkAttachmentDefinition apps/nad: spec.config: Vlan is spelled otherwise"));
   EXPECT_EQ(*kube::decode_json(answer_to(definition(bad, R"({"networking.dra.io/used-by":"multus"})")))
                  ->find({"response", "allowed"}),
             Json(true));
