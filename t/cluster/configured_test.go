@@ -123,6 +123,11 @@ func TestTheInitContainerWaitsUntilItsAnnotationIsRemoved(t *testing.T) {
 	if process.Wait(2 * time.Second) {
 		t.Fatalf("it ended by itself, exit code %d", process.ExitCode())
 	}
+	late := waitForConfig(lab, append(ofPod(lab, "dp-1"), "--timeout", "1s")...)
+	ends(t, late, 2, starting)
+	if !strings.Contains(late.Log(), "not configured within 1s: ") || !waits(lab, "dp-1") {
+		t.Errorf("it says\n%s", late.Log())
+	}
 	// As the operator in the field does it.
 	pods := lab.Server.Client.CoreV1().Pods(lab.Namespace)
 	if _, err := pods.Patch(context.Background(), "dp-1", types.MergePatchType,
@@ -239,10 +244,15 @@ func TestAfterARebootNoPodStartsBeforeItsNodeIsConfigured(t *testing.T) {
 	daemon = lab.Run(flags...)
 	waitRegistered(daemon, 1)
 	daemon.WaitLog(starting, "waits until this node is configured", "decided")
+	// Whatever configures the hardware anew has set the wait again: a new claim is refused, what is published stays.
+	lab.Server.NewPod(t, lab.Namespace, "q", lab.Node, 1)
+	waitRefused(t, lab, "q", "is not ready: this node is not configured yet")
 	lab.History.NeverBelow(t, at, vfs(pf0, 0, 4)...)
 	if text, code := configured(lab, "--for", "file:"+file); code != 0 {
 		t.Fatal(text)
 	}
+
+	waitRunning(t, lab, "q")
 
 	kubelet.Kill()
 	daemon.Kill()
