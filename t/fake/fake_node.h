@@ -57,7 +57,10 @@ class FakeHost final : public kubelet::Host {
     if (device.vfio && !device.mac.empty()) look.admin_mac = at->second.mac;
     if (!device.mac.empty() && device.mac != kubelet::kNoMac)
       for (const auto& [pci, other] : node_.functions)
-        if (pci != device.pci && other.mac == device.mac) look.mac_holder = "VF (" + pci + ") of its PF";
+        if (pci != device.pci && other.mac == device.mac) {
+          look.mac_holder = "VF (" + pci + ") of its PF";
+          look.mac_held = device.mac;
+        }
     return look;
   }
   Result<std::string> bind(const kubelet::PreparedDevice& device,
