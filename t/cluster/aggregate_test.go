@@ -12,6 +12,7 @@ import (
 	rbac "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	api "k8s.io/client-go/tools/clientcmd/api"
@@ -39,6 +40,7 @@ func summer(t *testing.T, lab *harness.Lab) string {
 		{APIGroups: []string{"networking.dra.io"}, Resources: []string{"deviceexposurepolicies/status"}, Verbs: []string{"patch"}},
 		{APIGroups: []string{harness.Driver}, Resources: []string{"sriovresourcepolicies"}, Verbs: []string{"list", "watch"}},
 		{APIGroups: []string{harness.Driver}, Resources: []string{"sriovresourcepolicies/status"}, Verbs: []string{"patch"}},
+		{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"get", "create", "patch"}},
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "list", "watch", "create", "update"}},
 		{APIGroups: []string{"networking.dra.io"}, Resources: []string{"nodedevicereports"}, Verbs: []string{"patch"}},
 	}}
@@ -242,4 +244,92 @@ func TestTwoReleasesDoNotFightOverAStatus(t *testing.T) {
 	for _, one := range []*aggregator{first, second} { // other tests' policies change meanwhile
 		waitUntil(t, "nothing is left to the other", summing, func() bool { return one.isElected(t) && one.counts(t, "sliced_aggregate_yielded") == 0 })
 	}
+}
+
+// Turns red when a policy in a namespace that no daemon reads is reported by nobody, when one of a namespace that another release's
+// daemon reads is reported, or when `policies -A` marks the wrong ones.
+func TestAPolicyThatNoDaemonReadsIsReported(t *testing.T) {
+	t.Parallel()
+	plane := harness.NewPlane(t, harness.Options{})
+	lab, other := harness.NewLab(t, plane, pf0), harness.NewLab(t, plane, pf1)
+	lab.Reports, other.Reports = true, true
+	lost := "lost-" + lab.Node
+	lab.Server.NewNamespace(t, lost, lab.User)
+	lab.Apply("read", harness.Config("r", harness.PFNames("ens1f0")))
+	other.Apply("read-too", harness.Config("o", harness.PFNames("ens2f0")))
+	lab.Server.Apply(t, harness.Policies, harness.Policy(lost, "unread", harness.Config("x", harness.PFNames("ens1f0"))))
+	lab.Run()
+	other.Run()
+	a := aggregate(t, summer(t, lab), lab.Namespace, "aggregate")
+	noted := func() string {
+		events, err := lab.Server.Client.EventsV1().Events(lost).List(context.Background(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, event := range events.Items {
+			if event.Reason == "PolicyNamespaceNotRead" && event.Regarding.Name == "unread" && event.Regarding.Kind == "SriovResourcePolicy" {
+				return event.Note
+			}
+		}
+		return ""
+	}
+	waitUntil(t, "the policy has an Event", 2*time.Minute, func() bool { return noted() != "" })
+	if note := noted(); !strings.Contains(note, "no daemon reads policies of namespace "+lost) || !strings.Contains(note, "read namespace "+lab.Namespace) {
+		t.Errorf("the Event says %q", note)
+	}
+	log := a.Log()
+	if strings.Count(log, "a policy has no effect: no daemon reads its namespace") != 1 || strings.Contains(log, "read-too") {
+		t.Errorf("the log of aggregate:\n%s", log)
+	}
+	if events, err := lab.Server.Client.EventsV1().Events(other.Namespace).List(context.Background(), metav1.ListOptions{}); err != nil || len(events.Items) != 0 {
+		t.Errorf("Events in the namespace of the other release: %v %v", events.Items, err)
+	}
+
+	kubeconfig := viewer(t, lab)
+	text, code := asKubectlPlugin(t, kubeconfig, "policies", "-A", "--namespace", lab.Namespace)
+	if code != 0 {
+		t.Fatalf("policies -A ended with %d:\n%s", code, text)
+	}
+	for policy, marked := range map[string]bool{lab.Namespace + "/read": false, other.Namespace + "/read-too": false, lost + "/unread": true} {
+		found := false
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, policy+" ") {
+				found = true
+				if strings.Contains(line, "no daemon reads policies of namespace") != marked {
+					t.Errorf("policies -A says of %s: %s", policy, line)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("policies -A does not tell of %s:\n%s", policy, text)
+		}
+	}
+	if text, _ = asKubectlPlugin(t, kubeconfig, "policies", "--namespace", lab.Namespace); strings.Contains(text, "unread") {
+		t.Errorf("without -A it tells of other namespaces:\n%s", text)
+	}
+}
+
+// viewer gives the configuration of a user with what config/deploy/readers.yaml grants by sliced-viewer, and no more.
+func viewer(t *testing.T, lab *harness.Lab) string {
+	t.Helper()
+	objects, err := harness.ReadYAML("../../config/deploy/readers.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := lab.NewUser()
+	for _, object := range objects {
+		if object.GetName() != "sliced-viewer" {
+			continue
+		}
+		role := &rbac.ClusterRole{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, role); err != nil {
+			t.Fatal(err)
+		}
+		role.Name += "-" + lab.Node
+		if _, err := lab.Server.Client.RbacV1().ClusterRoles().Create(context.Background(), role, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		lab.Server.Bind(t, "", role.Name, user)
+	}
+	return lab.Kubeconfig(t, lab.Server.URL, &api.AuthInfo{Token: user.Token})
 }

@@ -278,6 +278,11 @@ func (h *HostTree) Reboot() {
 	h.write("proc/sys/kernel/random/boot_id", fmt.Sprintf("6d0c2f0e-6a3c-4f0e-9d6c-%012x\n", h.boots))
 }
 
+// SetUptime says how long ago the kernel started.
+func (h *HostTree) SetUptime(up time.Duration) {
+	h.write("proc/uptime", fmt.Sprintf("%.2f 0.00\n", up.Seconds()))
+}
+
 // SetRoute makes name carry the default route; "" removes it. The kernel sends no uevent for that.
 func (h *HostTree) SetRoute(name string) {
 	text := "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
