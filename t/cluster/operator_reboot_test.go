@@ -75,7 +75,7 @@ func TestAfterARebootAStatusOfBeforeOpensNothingUntilTheOperatorHasConfigured(t 
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			plane := harness.NewPlane(t, harness.Options{})
+			plane := harness.NewPlane(t, harness.Options{Scheduler: true, ControllerManager: true})
 			must(t, plane.Server.InstallCRDs(crd))
 			lab := harness.NewLab(t, plane, pf0)
 			mayReadNodeStates(t, lab)

@@ -2,6 +2,7 @@
 #include "migrate/comparing.h"
 #include "migrate/dra_driver.h"
 #include "migrate/node_policies.h"
+#include "migrate/node_states.h"
 #include "migrate/objects.h"
 #include "migrate/plugin_config.h"
 #include "t/fixture/vf_host.h"
@@ -41,7 +42,7 @@ void try_configs(const std::vector<migrate::Config>& configs, bool are_operators
 struct Sources {
   std::vector<migrate::Config> plugin, node_policies;
   std::vector<migrate::Made> dra;
-  migrate::VfIds ids;
+  migrate::OperatorFacts facts;
 };
 
 void read_one(const kube::Json& object, std::string_view text, Sources& out,
@@ -49,10 +50,15 @@ void read_one(const kube::Json& object, std::string_view text, Sources& out,
   if (object.object() == nullptr) return;
   if (migrate::is_plugin_config_map(object))
     read_plugin_config_map(object, kFile, split(text, '\n'), {}, out.plugin, complaints);
-  if (migrate::is_nic_ids(object)) read_nic_ids(object, kFile, out.ids, complaints);
-  if (migrate::is_node_policy(object))
-    read_node_policy(object, kFile, "openshift.io", out.ids, out.node_policies, complaints);
+  if (migrate::is_nic_ids(object)) read_nic_ids(object, kFile, out.facts.ids, complaints);
+  if (migrate::is_node_state(object)) read_node_state(object, kFile, out.facts.states, complaints);
   if (migrate::is_of_dra_driver(object)) read_dra_object(object, kFile, {}, out.dra, complaints);
+}
+
+// Once all facts are read, wherever in the file they are.
+void read_policy(const kube::Json& object, Sources& out, migrate::Complaints& complaints) {
+  if (object.object() != nullptr && migrate::is_node_policy(object))
+    read_node_policy(object, kFile, "openshift.io", out.facts, out.node_policies, complaints);
 }
 
 }  // namespace
@@ -61,7 +67,11 @@ FUZZ_TARGET(migrate) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   migrate::Complaints complaints, of_plain;
   Sources sources;
-  for (const kube::Json& object : fuzz::documents_of(text)) read_one(object, text, sources, complaints);
+  const std::vector<kube::Json> documents = fuzz::documents_of(text);
+  for (const kube::Json& object : documents) read_one(object, text, sources, complaints);
+  sources.facts.are_ids_of_states = sources.facts.ids.empty() && !sources.facts.states.empty();
+  if (sources.facts.are_ids_of_states) sources.facts.ids = ids_of(sources.facts.states);
+  for (const kube::Json& object : documents) read_policy(object, sources, complaints);
   order_node_policies(sources.node_policies, complaints);
   check_one_config_a_node(sources.plugin, complaints);
   check_filters(sources.dra, complaints);
