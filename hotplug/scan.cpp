@@ -136,6 +136,28 @@ void reread_dangling(const HostView& host, HostReadings& readings) {
   for (const std::string& name : dangling) reread_netdev(host, name, readings);
 }
 
+// What stands on an interface may name it by a name that is not known yet: it was renamed, and its own event comes later. Without
+// a second look it would carry nothing until then.
+void read_unknown_lowers(const HostView& host, HostReadings& readings) {
+  std::set<std::string> unknown;
+  const auto note = [&](const std::string& name) {
+    if (!name.empty() && !readings.netdevs.contains(name)) unknown.insert(name);
+  };
+  for (const auto& [name, vlan] : readings.vlans) note(vlan.parent);
+  for (const auto& [name, netdev] : readings.netdevs)
+    for (const std::string& lower : netdev.lowers) note(lower);
+  std::set<int> renamed;
+  for (const std::string& name : unknown) {
+    reread_netdev(host, name, readings);
+    if (const NetdevReading* netdev = readings.netdevs.find(name)) renamed.insert(netdev->ifindex);
+  }
+  if (renamed.empty()) return;
+  std::vector<std::string> former;
+  for (const auto& [name, netdev] : readings.netdevs)
+    if (renamed.contains(netdev.ifindex) && !unknown.contains(name)) former.push_back(name);
+  for (const std::string& name : former) reread_netdev(host, name, readings);
+}
+
 // An RDMA device may leave together with its function's interface, which was looked at before: without a
 // second look the one would be lost and the other still there, and the function remembered as one without
 // RDMA.
@@ -218,6 +240,7 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
   read_vdpa(host, readings);
   reread_beside_lost_rdma(host, rdma_before, readings);
   read_vlans(host, readings);
+  read_unknown_lowers(host, readings);
   keep_default_routes(routes_before, readings);
   read_default_routes(host, readings);
 }

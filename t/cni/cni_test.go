@@ -213,7 +213,7 @@ func TestPluginsAreToldTheSame(t *testing.T) {
 		for form, config := range configs {
 			for _, answer := range []string{fmt.Sprintf(rich, version), "{}", `{"interfaces":[],"ips":[],"dns":{}}`} {
 				t.Run(version+" "+form, func(t *testing.T) {
-					w := newWorld(t, config, map[string]string{"sriov": answer, "tuning": fmt.Sprintf(rich, version), "silent": answer}, with)
+					w := newWorld(t, config, map[string]string{"sriov": answer, "tuning": fmt.Sprintf(rich, version), "silent": answer, "x": ""}, with) // x: its IPAM plugin, which only the plugin would run
 					theirs, err := w.libcni.AddNetworkList(context.Background(), w.list, w.runtime)
 					if err != nil {
 						t.Fatal(err)

@@ -183,13 +183,13 @@ def run_last(command, log, limit):
 
     def take(line):
         found = re.search(r"(\d+) passed, (\d+) failed", line)
-        ratio = re.match(r"(\d+)/(\d+)\b", line)
+        ratio = re.match(r"(\d+)/(\d+)\b(?: \(out of scope (\d+)\))?", line)
         if found:
             last[0] += int(found[1])
             last[1] += int(found[2])
         elif ratio:
             last[0] += int(ratio[1])
-            last[1] += int(ratio[2]) - int(ratio[1])
+            last[1] += int(ratio[2]) - int(ratio[1]) - int(ratio[3] or 0)
         return line
 
     status = run(command, log, limit, None, take)

@@ -601,6 +601,27 @@ TEST_F(ScanTest, ATreeWithoutTheKernelsLinks) {
 }
 
 }  // namespace
+// A VLAN names its interface by the new name before the rename's own event is read. Red when an interface that carries the
+// host's default route looks free in between.
+TEST(Reread, AnInterfaceThatIsRenamedCarriesWhatStandsOnIt) {
+  SysfsTree host;
+  host.pci("0000:3b:00.0").netdev("eth0");
+  host.netdev_attr("eth0", "ifindex", "7");
+  host.vlan("storage", 9, "eth0");
+  host.remove(host.netdev_path("storage") + "/lower_eth0");  // so that the VLAN's own text alone names it
+  host.netdev_attr("storage", "ifindex", "8");
+  host.default_route("storage");
+  const auto view = host.view();
+  HostReadings readings = read_host(*view, {});
+  const auto use = [&] { return resolve(readings, {}).front().host_use; };
+  EXPECT_EQ(use(), "default route through storage");
+  host.rename_netdev("eth0", "p0");
+  host.write("proc/net/vlan/config", "VLAN Dev name | VLAN ID\nstorage | 9 | p0\n");
+  reread(*view, {.lists = true}, readings);
+  EXPECT_EQ(use(), "default route through storage");
+  EXPECT_FALSE(readings.netdevs.contains("eth0"));
+}
+
 // Red when the interface is believed to be still there: the function would be remembered as one without RDMA.
 TEST_F(ScanTest, AnRdmaDeviceThatWentAsksForItsInterface) {
   tree.pci("0000:3b:00.0").netdev("ens1").rdma("mlx5_0");
