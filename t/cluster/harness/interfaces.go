@@ -20,6 +20,12 @@ func (k *KubeletRoot) TellOfPods() {
 	if err := os.MkdirAll(k.Path+"/cni", 0o755); err != nil {
 		k.lab.T.Fatal(err)
 	}
+	// They are looked for before ADD. The plugins of WritePlugin run none.
+	for _, ipam := range []string{"host-local", "static"} {
+		if err := os.WriteFile(k.Path+"/cni/"+ipam, []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+			k.lab.T.Fatal(err)
+		}
+	}
 }
 
 func (k *KubeletRoot) socketOfRuntime() string {
