@@ -253,7 +253,8 @@ type verdict struct {
 // cordoned or not selected, is not the scheduler's, or its first line names another cause.
 func TestWhyNamesTheCauseOfTheScheduler(t *testing.T) {
 	t.Parallel()
-	lab := harness.NewLab(t, shared, pf0)
+	// On a plane of its own: the nodes of other tests may have what is asked for, too.
+	lab := harness.NewLab(t, harness.NewPlane(t, harness.Options{Scheduler: true, ControllerManager: true}), pf0)
 	lab.Reports = true
 	lab.Run()
 	lab.History.WaitOffers(t, lab.Apply("vfs", harness.Config("intel", harness.PFNames("ens1f0"))), starting, vfs(pf0, 0, 4)...)
