@@ -64,8 +64,7 @@ class Reader {
 
   // What needs all files.
   void finish() {
-    facts_.are_ids_of_states = facts_.ids.empty() && !facts_.states.empty();
-    if (facts_.are_ids_of_states) facts_.ids = ids_of(facts_.states);
+    take_ids_of_states(facts_);
     for (const auto& [file, object] : node_policies_)
       read_node_policy(object, file, node_prefix_, facts_, out_.node_policies, out_.complaints);
     if (node_policies_.empty())
@@ -341,13 +340,13 @@ NodeDemands demands_of(const Sources& sources, const kube::NodeView& node, const
   return out;
 }
 
-// "" where the configurations can be judged on that node: "the same" of what is for no node, or for unknown labels, says
-// nothing.
+// Returns why the configurations cannot be compared on that node, "" if they can: a configuration that selects no node, or needs
+// labels that are unknown, must not count as "the same".
 std::string wrong_with_node(const Sources& sources, const kube::NodeView& node, bool are_labels_known,
                             const migrate::Target& target) {
   const NodeDemands demands = demands_of(sources, node, target);
   const bool is_for_none = demands.lacks.size() == demands.all;
-  // A key of a ConfigMap names its node; of labels nobody knows.
+  // A key of a ConfigMap names its node, so no labels are needed.
   const bool lacks_labels =
       std::any_of(demands.lacks.begin(), demands.lacks.end(), [](const std::string& one) {
         return one.find(" requires ") != std::string::npos && one.find("metadata.name") == std::string::npos;

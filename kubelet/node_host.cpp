@@ -145,9 +145,11 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
   for (const std::string& interface : interfaces) read_uppers(interface);
   look_at_rdma(path, interfaces, out);
   for (const std::string& mac : macs_for_pod(device)) {
-    if (mac == kNoMac || !out.mac_holder.empty()) continue;
-    out.mac_holder = mac_holder(device.pci, mac);
-    out.mac_held = out.mac_holder.empty() ? "" : mac;
+    std::string holder = mac == kNoMac ? "" : mac_holder(device.pci, mac);
+    if (holder.empty()) continue;
+    out.mac_holder = std::move(holder);
+    out.mac_held = mac;
+    break;
   }
   out.interfaces = interfaces;
   if (const auto free = check_holder(device.pci); !free) out.in_use = free.error().what;

@@ -480,6 +480,11 @@ bool is_nic_ids(const Json& object) {
   return object.text("kind") == "ConfigMap" && meta != nullptr && meta->text("name") == "supported-nic-ids";
 }
 
+void take_ids_of_states(OperatorFacts& facts) {
+  facts.are_ids_of_states = facts.ids.empty() && !facts.states.empty();
+  if (facts.are_ids_of_states) facts.ids = ids_of(facts.states);
+}
+
 void read_nic_ids(const Json& object, const std::string& file, VfIds& out, Complaints& complaints) {
   const Json* data = object.find("data");
   if (data == nullptr || data->object() == nullptr) return;

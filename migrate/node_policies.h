@@ -27,6 +27,9 @@ struct OperatorFacts {
   std::vector<NodeInterfaces> states;
 };
 
+/// Takes the ids that the states report where no ConfigMap has given any. Call it once all files are read.
+void take_ids_of_states(OperatorFacts& facts);
+
 /// Adds a configuration for the policy; the one that is named default is none, as the operator has it. A policy with
 /// netFilter, or with alternative names of interfaces, becomes a configuration for each node whose state is among the facts.
 /// prefix: of the resource, "openshift.io" as a rule.

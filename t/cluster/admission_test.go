@@ -249,7 +249,8 @@ func (j judged) labelled(object *unstructured.Unstructured) *unstructured.Unstru
 	return object
 }
 
-func (j judged) judgeWarning(t *testing.T) {
+// listening is a client, and the warnings that the API server answers it with.
+func (j judged) listening(t *testing.T) (dynamic.Interface, *warned) {
 	t.Helper()
 	listener := &warned{}
 	config := j.plane.Server.AdminConfig()
@@ -258,6 +259,12 @@ func (j judged) judgeWarning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return client, listener
+}
+
+func (j judged) judgeWarning(t *testing.T) {
+	t.Helper()
+	client, listener := j.listening(t)
 	if err := creating(t, client, j.labelled(harness.Policy("refused", "open", harness.Config("x", M{"vendors": L{}})))); err != nil ||
 		!slices.ContainsFunc(listener.texts, func(text string) bool {
 			return strings.HasPrefix(text, "SriovResourcePolicy open: spec.configs[0].resourceFilters[0].vendors")
@@ -290,13 +297,7 @@ func TestWebhookJudgesNetworkDefinitions(t *testing.T) {
 	t.Parallel()
 	j := newJudged(t, "networks")
 	j.ask(t)
-	listener := &warned{}
-	config := j.plane.Server.AdminConfig()
-	config.WarningHandler = listener
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client, listener := j.listening(t)
 	network := func(name, text string, isOurs bool) *unstructured.Unstructured {
 		object := harness.Object(networks, "NetworkAttachmentDefinition", "refused", name, M{"config": text})
 		object.SetLabels(map[string]string{"judged": j.name})
@@ -398,13 +399,7 @@ func TestWebhookLooksAtDeviceClasses(t *testing.T) {
 	t.Parallel()
 	j := newJudged(t, "classes")
 	j.ask(t)
-	listener := &warned{}
-	config := j.plane.Server.AdminConfig()
-	config.WarningHandler = listener
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client, listener := j.listening(t)
 	class := func(name, expression string, config ...any) *unstructured.Unstructured {
 		spec := M{"selectors": L{M{"cel": M{"expression": expression}}}}
 		if len(config) > 0 {

@@ -69,8 +69,7 @@ FUZZ_TARGET(migrate) {
   Sources sources;
   const std::vector<kube::Json> documents = fuzz::documents_of(text);
   for (const kube::Json& object : documents) read_one(object, text, sources, complaints);
-  sources.facts.are_ids_of_states = sources.facts.ids.empty() && !sources.facts.states.empty();
-  if (sources.facts.are_ids_of_states) sources.facts.ids = ids_of(sources.facts.states);
+  take_ids_of_states(sources.facts);
   for (const kube::Json& object : documents) read_policy(object, sources, complaints);
   order_node_policies(sources.node_policies, complaints);
   check_one_config_a_node(sources.plugin, complaints);

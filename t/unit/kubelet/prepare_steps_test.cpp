@@ -29,6 +29,19 @@ class PodsMac : public sample::PreparerWorld {
     node.functions[kVf].mac = kOriginal;
     run();
   }
+  // kill_before_each_step() with a claim whose VF goes to vfio-pci and gets kMac.
+  void kill_with_mac(bool is_prepare,
+                     const std::function<void(const ClaimText&, const PrepareRequest&)>& after) {
+    ClaimText text;
+    kill_before_each_step(
+        is_prepare,
+        [&] {
+          text = with_pod(on_vfio(), asks(kMac));
+          if (!is_prepare) EXPECT_EQ(prepare(text)->error, "");
+          return request(text);
+        },
+        [&](const PrepareRequest& who) { after(text, who); });
+  }
   static ClaimText on_vfio() { return claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}); }
   // The pod that claims are reserved for; "": without the annotation. The server gives it a uid of its own.
   ClaimText with_pod(ClaimText text, const std::string& annotation) {
@@ -81,26 +94,17 @@ TEST_F(PodsMac, TheOriginalIsOnDiskBeforeAnythingChanges) {
 
 // The next daemon finds the original on record, whatever the PF reports by then.
 TEST_F(PodsMac, KilledAtAnyStepTheOriginalIsNotForgotten) {
-  for (const bool is_prepare : {true, false}) {
-    ClaimText text;
-    kill_before_each_step(
-        is_prepare,
-        [&] {
-          text = with_pod(on_vfio(), asks(kMac));
-          if (!is_prepare) EXPECT_EQ(prepare(text)->error, "");
-          return request(text);
-        },
-        [&](const PrepareRequest& who) {
-          run();
-          if (is_prepare) {
-            EXPECT_EQ(prepare(text)->error, "");
-            EXPECT_EQ(mac(), kMac);
-          }
-          EXPECT_EQ(unprepare(who), "");
-          EXPECT_EQ(mac(), kOriginal);
-          EXPECT_EQ(driver_of(kVf), "igbvf");
-        });
-  }
+  for (const bool is_prepare : {true, false})
+    kill_with_mac(is_prepare, [&](const ClaimText& text, const PrepareRequest& who) {
+      run();
+      if (is_prepare) {
+        EXPECT_EQ(prepare(text)->error, "");
+        EXPECT_EQ(mac(), kMac);
+      }
+      EXPECT_EQ(unprepare(who), "");
+      EXPECT_EQ(mac(), kOriginal);
+      EXPECT_EQ(driver_of(kVf), "igbvf");
+    });
 }
 
 TEST_F(PodsMac, TheOriginalIsInAFileOfItsOwnBeforeAnythingChanges) {
@@ -152,25 +156,16 @@ TEST_F(PodsMac, WithoutItsRecordTheVfGetsItsOwnAddressBack) {
 }
 
 TEST_F(PodsMac, KilledAtAnyStepAndWithoutItsRecordTheOriginalIsNotForgotten) {
-  for (const bool is_prepare : {true, false}) {
-    ClaimText text;
-    kill_before_each_step(
-        is_prepare,
-        [&] {
-          text = with_pod(on_vfio(), asks(kMac));
-          if (!is_prepare) EXPECT_EQ(prepare(text)->error, "");
-          return request(text);
-        },
-        [&](const PrepareRequest& who) {
-          node.checkpoint.reset();
-          run();
-          EXPECT_EQ(prepare(text)->error, "");
-          EXPECT_EQ(mac(), kMac);
-          EXPECT_EQ(unprepare(who), "");
-          EXPECT_EQ(mac(), kOriginal);
-          EXPECT_TRUE(node.original_macs.empty());
-        });
-  }
+  for (const bool is_prepare : {true, false})
+    kill_with_mac(is_prepare, [&](const ClaimText& text, const PrepareRequest& who) {
+      node.checkpoint.reset();
+      run();
+      EXPECT_EQ(prepare(text)->error, "");
+      EXPECT_EQ(mac(), kMac);
+      EXPECT_EQ(unprepare(who), "");
+      EXPECT_EQ(mac(), kOriginal);
+      EXPECT_TRUE(node.original_macs.empty());
+    });
 }
 
 // Neither the checkpoint nor the file is left. Red when an address that a pod asked for counts as the VF's own.
