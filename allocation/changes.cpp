@@ -225,7 +225,7 @@ std::vector<Amount> amounts_of(const Scene& scene, const std::string& key) {
   return out;
 }
 
-// Of what asks for less of a capacity: how much less is enough, with the other changes as they are.
+// For changes that lower a requested capacity: the largest amount that is enough, while the other changes stay.
 template <class FoundWith>
 void find_amounts(const Scene& scene, std::vector<Change>& changes, const FoundWith& found_with) {
   for (Change& change : changes) {

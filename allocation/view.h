@@ -48,8 +48,8 @@ struct RequestView {
   size_t free = 0;                        // of those that match: nothing stands in the way
   std::map<std::string, size_t> holders;  // claim -> how many of those that match
   std::vector<Standing> standing;         // of those that are not free, the nearest to it first
-  /// By capacity of which the request asks for more than a device gives one claim: how many of those that match are such,
-  /// and the most that any of them gives.
+  /// Capacities of which the request wants more than a device gives to one claim, by name: the number of matching devices that
+  /// give less, and the most that one of them gives.
   struct OverMost {
     size_t devices = 0;
     Amount most = 0;

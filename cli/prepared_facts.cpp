@@ -35,7 +35,7 @@ Result<std::optional<kubelet::Checkpoint>> decode_page(const std::string& body, 
   if (!page) return page.error();
   const bool is_ours = page->text("sriovDriver") == options.sriov_driver_name &&
                        page->text("exposureDriver") == options.exposure_driver_name;
-  // `match` asks about this host, whatever its node is called.
+  // `match` is about this host, so the name of the node does not matter.
   const bool is_of_node =
       options.command == config::Command::kMatch || page->text("node") == options.node_name;
   if (!is_ours || !is_of_node) return std::optional<kubelet::Checkpoint>();
@@ -53,7 +53,7 @@ Told ask_daemon(const std::string& boot_id, const config::Options& options) {
   for (const std::string& socket : found.sockets) {
     const auto fetched = fetch(socket, "/prepared");
     if (!fetched) {
-      // A daemon that was killed leaves its socket, with nobody behind it.
+      // A daemon that was killed leaves its socket behind.
       const Errc code = fetched.error().code;
       if (code != Errc::kIo && code != Errc::kNotFound) out.why_not = fetched.error().what;
       continue;

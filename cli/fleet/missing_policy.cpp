@@ -103,7 +103,7 @@ std::vector<std::string> literals_of(const std::vector<std::string>& selectors) 
   return out;
 }
 
-// `device.attributes["DRIVER"].NAME == VALUE` of the selectors: what a policy of DRIVER may add.
+// The attributes that selectors compare with a value, device.attributes["DRIVER"].NAME == VALUE: a policy of DRIVER can add them.
 std::map<std::string, Json> compared_attributes(const std::vector<std::string>& selectors,
                                                 const std::string& driver) {
   std::map<std::string, Json> out;
@@ -202,7 +202,7 @@ class Advising {
     return taking && taking->misfit.empty();
   }
 
-  // What a set of policies would offer of the shape's devices to the request, on nodes that `selected` takes.
+  // Adds what the set of policies would offer to the request, among the devices of the shape, on nodes for which `selected` is true.
   template <class Selected>
   void add_found(const Wanted& wanted, size_t index, const policy::PolicySetPtr& set, Selected selected,
                  Found& out) {
@@ -498,7 +498,7 @@ class Advising {
           const std::string called = object_name(wanted.device_class);
           const Found any = found_with(sriov_object(namespace_, called, config(name, {})));
           if (any.devices == 0) continue;
-          // A name of its own where the request asks for none: entries are told apart by it.
+          // If the request names no resource, the config gets a name of its own, by which its devices are recognised.
           for (const std::string& resource : {name.empty() ? called : name, name}) {
             const Json object = sriov_object(namespace_, called, config(resource, filter_of(any)));
             const Found found = found_with(object);

@@ -1,5 +1,5 @@
 #pragma once
-// Which policy would offer devices for what a pod waits for, where nodes have devices that no policy selects. Pure.
+// Finds the policy that would offer the devices a pod waits for, if nodes have devices that no policy selects. Pure.
 //
 // Each policy that is named was decided with, by the daemon's own code, over the devices of the nodes' reports, and its entries
 // were asked by the selectors of the request.

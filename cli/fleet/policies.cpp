@@ -225,7 +225,7 @@ Result<Unit> read_others(ClusterObjects& objects, const config::Options& options
   return !listed && listed.error().code == Errc::kNotFound ? Result<Unit>(Unit{}) : std::move(listed);
 }
 
-// A difference without permission to list nodes, or a kind of policies, is of the nodes of which the reports say enough.
+// Without permission to list nodes or a kind of policies, compares the nodes whose reports contain enough.
 Result<Told> read_and_tell(ClusterObjects& objects, const config::Options& options,
                            std::vector<std::string>& unread) {
   FleetPolicies policies({options.sriov_driver_name, options.exposure_driver_name}, options.namespace_);

@@ -295,7 +295,7 @@ std::string pending_text(const Answer& answer) {
   if (!answer.aborted_by.empty())
     return "allocating fails with an error on node " + answer.aborted_by +
            ", and the scheduler then tries no other node";
-  // Of nodes that have what is asked for: the reason without the node's name, on how many, and as it is on the first.
+  // Nodes that have the devices: by reason without the node's name, their number and the text of the first one.
   std::map<std::string, std::pair<size_t, std::string>> reasons;
   const auto add_reason = [&](const NodeAnswer& node) {
     auto& reason = reasons[without_name(node.kept_away, node.name)];
