@@ -93,7 +93,7 @@ class Candidates {
     for (const auto& [key, amount] : request.capacity) {
       // Without the key a device gives what it gives by default, which may be all: not where less would do.
       add(has_capacity(key) ? Asks::kLessCapacity : Asks::kNoCapacity,
-          [&](Change& change) { change.key = key; });
+          [&name = key](Change& change) { change.key = name; });
     }
     for (const RequestView& view : views_)
       if (view.claim == of.claim && view.request == of.request && !request.all && view.free > 0 &&

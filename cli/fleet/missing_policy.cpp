@@ -121,7 +121,7 @@ std::map<std::string, Json> compared_attributes(const std::vector<std::string>& 
         if (text.compare(end, 2, "==") == 0) {
           end += 2;
           while (end < text.size() && text[end] == ' ') ++end;
-          const char quote = end < text.size() ? text[end] : 0;
+          const char quote = end < text.size() ? text[end] : '\0';
           if (quote == '"' || quote == '\'') {
             const size_t close = text.find(quote, end + 1);
             if (close == std::string::npos) continue;

@@ -34,7 +34,7 @@ Result<FleetPolicies> edited_policies(const config::Options& options, const Flee
   if (options.diff_delete.empty()) return edited_by_file(options.diff_file, now);
   auto left = without(options.diff_delete, now);
   if (!left || options.diff_file.empty()) return left;
-  const auto edited = edited_by_file(options.diff_file, now);
+  auto edited = edited_by_file(options.diff_file, now);
   if (!edited) return edited;
   // What is edited and deleted would be made anew, which nobody means.
   const auto deleted = left->changed_since(now);

@@ -229,7 +229,7 @@ std::string changes_text(const Answer& answer, size_t nodes_max) {
     if (same != groups.end())
       same->second.push_back(node->name);
     else if (groups.size() < nodes_max)
-      groups.push_back({std::move(text), {node->name}});
+      groups.emplace_back(std::move(text), std::vector<std::string>{node->name});
   }
   std::string out;
   for (auto& [text, nodes] : groups) out += "  on " + plain(names_of(std::move(nodes), 5)) + ":\n" + text;
