@@ -10,6 +10,7 @@
 #include "cli/prepared_facts.h"
 #include "cni/sysctls.h"
 #include "kubelet/child_binder.h"
+#include "kubelet/interfaces/host_interface.h"
 #include "kubelet/known_entries.h"
 #include "kubelet/node_host.h"
 #include "reactor/base/text.h"
@@ -125,7 +126,9 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(Process& process,
               [&loop, socket = options.nri_socket](reactor::net::OnConnected then) {
                 return reactor::net::connect_unix(loop, socket, kDialMax, std::move(then));
               },
-          .is_back = [host = process.host](const std::string& pci) { return kubelet::is_back(*host, pci); }},
+          .is_back = [host = process.host](const std::string& pci) { return kubelet::is_back(*host, pci); },
+          .note_host_interface = &kubelet::note_host_interface,
+          .bring_back = &kubelet::bring_interface_back},
       kubelet::Interfaces::Settings{.runtime = {.name = options.nri_plugin_name,
                                                 .index = options.nri_plugin_index,
                                                 .socket = options.nri_socket},

@@ -56,6 +56,9 @@ std::string encode_record(const Record& record) {
   body.set("attachment", json_of(record.attachment));
   if (record.result) body.set("result", encode_result(*record.result));
   if (!record.owner.empty()) body.set("owner", Json(record.owner));
+  if (record.host_interface)
+    body.set("hostInterface", Json(Json::Object{{"name", record.host_interface->name},
+                                                {"kind", record.host_interface->kind}}));
   Json out;
   out.set("kind", Json(kKind));
   out.set("checksum", Json(sum_of(body)));
@@ -80,6 +83,9 @@ Result<Record> decode_record(std::string_view text) {
                 .attachment = *std::move(attached),
                 .result = std::nullopt,
                 .owner = std::string(body->text("owner"))};
+  if (const Json* host = body->find("hostInterface"))
+    record.host_interface = {.name = std::string(host->text("name")),
+                             .kind = std::string(host->text("kind"))};
   if (const Json* result = body->find("result")) {
     auto decoded = decode_result(kube::encode_json(*result), "");
     if (!decoded) return std::move(decoded.error());

@@ -11,6 +11,13 @@
 
 namespace sliced::cni {
 
+/// The interface on the host that the plugins may move into the sandbox.
+struct HostInterface {
+  std::string name;
+  std::string kind;  // IFLA_INFO_KIND: "vlan", "bond"; "" of a PCI function
+  bool operator==(const HostInterface&) const = default;
+};
+
 /// The interface's sandbox may be gone when this is read: DEL is then run without its namespace.
 struct Record {
   std::string config;   // spec.config, as it was when ADD began
@@ -18,6 +25,8 @@ struct Record {
   Attachment attachment;
   std::optional<Attached> result;  // nullopt: ADD has begun, and may have done anything
   std::string owner = {};          // whose it is, in words of who has it made; "" not said
+  /// Of a device that the sandbox has alone; nullopt: others have it, too, or it had no interface on the host.
+  std::optional<HostInterface> host_interface = {};
   bool operator==(const Record&) const = default;
 };
 

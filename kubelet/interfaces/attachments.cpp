@@ -237,13 +237,15 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
   work->network_namespace = namespace_of(work->record.attachment);
   on_disk(
       work,
-      [work](const cni::Records& records) {
+      [work, note = ports_.note_host_interface](const cni::Records& records) {
         if (!work->network_namespace)
           work->network_namespace = open_namespace(work->record.attachment.network_namespace);
+        if (note) note(work->record);
         return records.write(work->record);
       },
       [this, work, name](Result<Unit> written) {
         if (!written) return end(work, std::move(written.error()));
+        kept_[name].record = work->record;
         kept_[name].network_namespace = std::move(work->network_namespace);
         run(work, adds_, &Attachments::run_add);
       });
@@ -343,16 +345,29 @@ void Attachments::run_del(const std::shared_ptr<Work>& work) {
   cni::Attachment attachment = work->record.attachment;
   if (!work->has_namespace)
     attachment.network_namespace = path_of(kept_[cni::record_name(attachment)].network_namespace);
-  const auto forget = [attachment = work->record.attachment](const cni::Records& records) {
-    return records.remove(attachment);
-  };
   work->run = ports_.run(*std::move(network), cni::Command::kDel, std::move(attachment), work->record.result,
-                         kDetachMax, [this, work, forget](Result<cni::Attached> undone) {
+                         kDetachMax, [this, work](Result<cni::Attached> undone) {
                            work->run.reset(), work->permit.reset();
-                           if (!undone) return end_detach(work, std::move(undone.error()));
-                           on_disk(work, forget,
-                                   [this, work](const Result<Unit>& removed) { end_detach(work, removed); });
+                           bring_back(work, undone ? Result<Unit>(Unit{}) : Result<Unit>(undone.error()));
                          });
+}
+
+// A plugin whose IPAM fails never comes to moving the interface back: the kernel would return a function under its name in the pod, and
+// delete a virtual link with the namespace.
+void Attachments::bring_back(const std::shared_ptr<Work>& work, const Result<Unit>& undone) {
+  const Namespace held = kept_[cni::record_name(work->record.attachment)].network_namespace;
+  on_disk(
+      work,
+      [work, held, undone, bring = ports_.bring_back](const cni::Records& records) -> Result<Unit> {
+        Namespace there = held ? held : open_namespace(work->record.attachment.network_namespace);
+        auto back = bring && there ? bring(work->record, *there) : Result<Unit>(Unit{});
+        if (!undone && !back)
+          return Error{undone.error().code, undone.error().what + "; " + back.error().what};
+        if (!undone) return undone;
+        if (!back) return back;
+        return records.remove(work->record.attachment);
+      },
+      [this, work](const Result<Unit>& outcome) { end_detach(work, outcome); });
 }
 
 void Attachments::end_detach(const std::shared_ptr<Work>& work, const Result<Unit>& outcome) {

@@ -55,6 +55,11 @@ class Attachments {
     /// is_back()). Called on a worker, may block. Null: it never is.
     std::function<bool(const std::string& pci)> is_back = {};
     int tries_max = 10;  // some 4 minutes
+    /// Completes Record::host_interface before ADD (kubelet/interfaces/host_interface.h). Called on a worker. Null: nothing is known.
+    std::function<void(cni::Record& record)> note_host_interface = {};
+    /// Moves an interface that the plugins left in the sandbox's namespace back to the host. Called on a worker after each DEL, whatever
+    /// came of it, as long as the namespace is there. network_namespace: a descriptor. Null: the plugins are believed.
+    std::function<Result<Unit>(const cni::Record& record, int network_namespace)> bring_back = {};
   };
   /// Reads and runs nothing yet.
   explicit Attachments(Ports ports);
@@ -129,6 +134,7 @@ class Attachments {
   void begin_detach(const std::shared_ptr<Work>& work);
   // With the namespace that was kept open, as /proc/PID/fd/N, where its file is gone.
   void run_del(const std::shared_ptr<Work>& work);
+  void bring_back(const std::shared_ptr<Work>& work, const Result<Unit>& undone);
   // Without its file the namespace is let go after the first DEL that fails: the kernel then gives the
   // interface back.
   void end_detach(const std::shared_ptr<Work>& work, const Result<Unit>& outcome);

@@ -42,7 +42,9 @@ Interfaces::Interfaces(Ports ports, Settings settings, std::function<const Prepa
                     .records = std::make_shared<const cni::Records>(settings_.records),
                     .run = ports_.run,
                     .random = ports_.random,
-                    .is_back = ports_.is_back}),
+                    .is_back = ports_.is_back,
+                    .note_host_interface = ports_.note_host_interface,
+                    .bring_back = ports_.bring_back}),
       sandboxes_({ports_.scheduler, ports_.log, attachments_}, prepared_, std::move(handlers)) {}
 
 void Interfaces::start() {

@@ -37,6 +37,7 @@ WantedInterface wanted_of(const PreparedClaim& claim, const PreparedDevice& devi
           .network = device.config.nad_name,
           .config = device.network,
           .pci = device.pci,
+          .host_interface = device.vfio ? "" : device.interface,
           .capabilities = capabilities_of(device),
           .is_exclusive = device.holding.is_exclusive && device.share_id.empty(),
           .is_of_peer = device.is_of_peer,
@@ -84,7 +85,10 @@ cni::Record record_of(const WantedInterface& wanted, const nri::PodSandbox& pod)
                          .device = wanted.is_exclusive ? wanted.pci : "",
                          .capabilities = wanted.capabilities},
           .result = std::nullopt,
-          .owner = owner_of(wanted)};
+          .owner = owner_of(wanted),
+          .host_interface = wanted.is_exclusive && !wanted.host_interface.empty()
+                                ? std::optional(cni::HostInterface{.name = wanted.host_interface})
+                                : std::nullopt};
 }
 
 bool are_of_one(const cni::Record& a, const cni::Record& b) {

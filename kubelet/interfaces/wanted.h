@@ -20,6 +20,7 @@ struct WantedInterface {
   std::string network;                   // name of the NetworkAttachmentDefinition
   std::string config;                    // its text, as it was when the claim was prepared
   std::string pci;                       // "" of a link
+  std::string host_interface = {};       // its name on the host; "" none
   kube::Json capabilities;               // for `runtimeConfig`
   bool is_exclusive = true;              // nobody else has the device
   bool is_of_peer = false;               // PreparedDevice::is_of_peer

@@ -77,8 +77,13 @@ func (p *attachmentsProgram) bind(bound bool) {
 // ask returns the error of a command, "" none.
 func (p *attachmentsProgram) ask(command, sandbox, netns string) string {
 	p.t.Helper()
-	text, _ := json.Marshal(map[string]string{"command": command, "containerID": sandbox, "netns": "/run/netns/" + netns, "deviceID": ownPCI,
+	return p.tell(map[string]string{"command": command, "containerID": sandbox, "netns": "/run/netns/" + netns, "deviceID": ownPCI,
 		"config": `{"cniVersion":"1.0.0","name":"net","type":"host-device","ipam":{"type":"host-local","ranges":[[{"subnet":"192.0.2.0/24"}]],"dataDir":"` + p.files + `"}}`})
+}
+
+func (p *attachmentsProgram) tell(command map[string]string) string {
+	p.t.Helper()
+	text, _ := json.Marshal(command)
 	if _, err := p.input.Write(append(text, '\n')); err != nil {
 		p.t.Fatal(err)
 	}
@@ -167,5 +172,42 @@ func TestAHopelessDelKeepsNoDevice(t *testing.T) {
 	run(t, "ip", "-n", l.host, "link", "show", "ens1f0v0")
 	if got := p.recorded(); got != "" {
 		t.Errorf("records: %q", got)
+	}
+}
+
+// The real host-device moves nothing back where its IPAM plugin fails. Red when the kernel then deletes a virtual link with the pod's
+// namespace, or returns a function under its name in the pod, up.
+func TestAnInterfaceReturnsThoughItsIPAMFails(t *testing.T) {
+	for _, device := range []string{ownPCI, ""} {
+		t.Run("device "+device, func(t *testing.T) {
+			l := newLab(t, buildPlugins(t))
+			failing := filepath.Join(l.plugins, "failing-ipam")
+			script := "#!/bin/sh\necho '{\"cniVersion\":\"1.0.0\",\"code\":11,\"msg\":\"no daemon answers\"}'\nexit 1\n"
+			if err := os.WriteFile(failing, []byte(script), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.Remove(failing) })
+			p := l.startAttachments()
+			config := `{"cniVersion":"1.0.0","name":"net","type":"host-device","ipam":{"type":"failing-ipam"}}`
+			if device == "" {
+				config = strings.Replace(config, `"ipam"`, `"device":"ens1f0v0","ipam"`, 1)
+			}
+			command := map[string]string{"command": "attach", "containerID": "first", "netns": "/run/netns/" + l.pod, "deviceID": device,
+				"hostInterface": "ens1f0v0", "config": config}
+			if said := p.tell(command); !strings.Contains(said, "no daemon answers") {
+				t.Fatalf("attach: %q", said)
+			}
+			run(t, "ip", "-n", l.pod, "link", "show", "net1") // the plugin has moved it, and left it there
+			command["command"] = "detach"
+			if said := p.tell(command); !strings.Contains(said, "no daemon answers") {
+				t.Errorf("detach: %q", said)
+			}
+			out := run(t, "ip", "-n", l.host, "link", "show", "ens1f0v0")
+			if strings.Contains(out, ",UP") || strings.Contains(out, "<UP") {
+				t.Errorf("it is up: %s", out)
+			}
+			run(t, "ip", "netns", "del", l.pod)
+			run(t, "ip", "-n", l.host, "link", "show", "ens1f0v0")
+		})
 	}
 }

@@ -1,7 +1,7 @@
 // kubelet::Attachments over real CNI plugins and the running kernel, for the Go test above it. Reads a command a line, as JSON, and
 // prints what came of it: {} or {"error": ...}. Its log goes to stderr.
 //   cni_attachments PLUGINS RECORDS
-//   {"command": "attach" | "detach", "config": ..., "containerID": ..., "netns": ..., "deviceID": ...}
+//   {"command": "attach" | "detach", "config": ..., "containerID": ..., "netns": ..., "deviceID": ..., "hostInterface": ...}
 #include <cstdio>
 #include <iostream>
 #include <optional>
@@ -10,6 +10,7 @@
 #include "hotplug/host_view.h"
 #include "kube/json.h"
 #include "kubelet/interfaces/attachments.h"
+#include "kubelet/interfaces/host_interface.h"
 #include "kubelet/node_host.h"
 #include "reactor/base/log.h"
 #include "reactor/loop.h"
@@ -38,6 +39,8 @@ cni::Record record_of(const kube::Json& from) {
   record.attachment.network_namespace = from.text("netns");
   record.attachment.interface = "net1";
   record.attachment.device = from.text("deviceID");
+  if (const std::string_view link = from.text("hostInterface"); !link.empty())
+    record.host_interface = cni::HostInterface{.name = std::string(link)};
   record.attachment.arguments = {{"IgnoreUnknown", "1"}, {"K8S_POD_UID", record.attachment.container_id}};
   return record;
 }
@@ -65,7 +68,9 @@ int main(int argc, char** argv) {
                                    std::move(previous), deadline, std::move(on_run));
            },
        .is_back = [view = std::shared_ptr<const hotplug::HostView>(*std::move(host))](
-                      const std::string& pci) { return kubelet::is_back(*view, pci); }});
+                      const std::string& pci) { return kubelet::is_back(*view, pci); },
+       .note_host_interface = &kubelet::note_host_interface,
+       .bring_back = &kubelet::bring_interface_back});
   bool is_done = false;
   const auto wait = [&] {
     while (!is_done) loop.turn(Millis{1'000});

@@ -26,7 +26,8 @@ struct RecordsTest : testing::Test {
                            .device = "0000:3b:01.0",
                            .capabilities = *kube::decode_json(R"({"mac":"02:00:00:00:00:01"})")},
             .result = Attached{.cni_version = "1.0.0", .interfaces = {{.name = "net1"}}},
-            .owner = "claim \"a\""};
+            .owner = "claim \"a\"",
+            .host_interface = HostInterface{.name = "bond0", .kind = "bond"}};
   }
 
   const std::string directory = made();

@@ -105,6 +105,8 @@ struct Node {
   std::string directory;
   PreparedClaims prepared;
   std::atomic<bool> is_back = false;  // its devices, once their sandboxes are gone
+  std::atomic<bool> cannot_bring_back = false;
+  std::atomic<size_t> brought_back = 0;
 };
 
 /// The daemon's part, over the node. Dropping it is SIGKILL.
@@ -130,7 +132,12 @@ struct Daemon {
                          },
                      .random = [] { return 0.0; },
                      .is_back = [&node](const std::string&) { return node.is_back.load(); },
-                     .tries_max = 2}),
+                     .tries_max = 2,
+                     .bring_back = [&node](const cni::Record&, int) -> Result<Unit> {
+                       ++node.brought_back;
+                       if (node.cannot_bring_back) return Error{Errc::kIo, "move net1 back: File exists"};
+                       return Unit{};
+                     }}),
         sandboxes(
             {loop.scheduler(), log, attachments},
             [&node]() -> const PreparedClaims& { return node.prepared; },

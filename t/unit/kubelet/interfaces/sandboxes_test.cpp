@@ -358,6 +358,25 @@ TEST_F(SandboxesTest, WhatCannotBeUndoneKeepsItsDeviceAndGoesBeforeTheNextHasIt)
   EXPECT_EQ(world.daemon->log.count("an interface cannot be taken from a sandbox"), 1u) << "said once";
 }
 
+// Red when DEL is believed: an interface that it left in the sandbox would go with the namespace.
+TEST_F(SandboxesTest, AnInterfaceIsBroughtBackBehindEachDelAndElseStaysOnRecord) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  EXPECT_EQ(world.run("a"), "");
+  EXPECT_EQ(world.node.brought_back, 0u);
+  world.node.cannot_bring_back = true;
+  fixture::expect_golden(world.stop("a"));
+  EXPECT_EQ(world.node.records(), 1u);
+  world.node.plugin("vf", "[ $CNI_COMMAND = ADD ] || { echo stuck >&2; exit 1; }");
+  fixture::expect_golden(world.stop("a"));
+  world.node.cannot_bring_back = false;
+  EXPECT_NE(world.stop("a"), "");
+  EXPECT_EQ(world.node.brought_back, 3u) << "also behind a DEL that failed";
+  world.node.plugin("vf", "");
+  EXPECT_EQ(world.stop("a"), "");
+  EXPECT_EQ(world.node.records(), 0u);
+}
+
 // The DEL of host-device fails for ever for a function without a driver. Red when no later pod gets the device.
 TEST_F(SandboxesTest, WhatCanNeverBeUndoneIsGivenUpForTheNextPodOnceItsSandboxIsGone) {
   World world(*this);

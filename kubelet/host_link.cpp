@@ -1,0 +1,269 @@
+#include "kubelet/host_link.h"
+
+#include <fcntl.h>
+#include <linux/if.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <sched.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "reactor/base/text.h"
+#include "reactor/descriptor.h"
+
+namespace sliced::kubelet {
+namespace host_links {
+namespace {
+
+constexpr timeval kAnswerMax{.tv_sec = 10, .tv_usec = 0};
+constexpr size_t kMacBytes = 6;
+constexpr int kDownUp = IFF_UP, kPromisc = IFF_PROMISC, kAllmulti = IFF_ALLMULTI;
+
+template <class T>
+std::string_view bytes_of(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+size_t aligned(size_t size) { return (size + 3) & ~size_t{3}; }
+
+// A socket belongs to the namespace in which it was made, so that a thread of its own is all that has to enter the other one.
+reactor::Descriptor open_socket(int network_namespace, int& error) {
+  reactor::Descriptor out;
+  error = 0;
+  const auto open_here = [&] {
+    out = reactor::Descriptor(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+    if (!out) error = errno;
+  };
+  if (network_namespace == kOwnNamespace) {
+    open_here();
+  } else {
+    std::thread([&] {
+      if (::setns(network_namespace, CLONE_NEWNET) != 0)
+        error = errno;
+      else
+        open_here();
+    }).join();
+  }
+  if (out) ::setsockopt(out.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerMax, sizeof kAnswerMax);
+  return out;
+}
+
+int send_to_kernel(const reactor::Descriptor& socket, const std::string& request) {
+  sockaddr_nl kernel{};
+  kernel.nl_family = AF_NETLINK;
+  const auto* address = reinterpret_cast<const sockaddr*>(&kernel);
+  return ::sendto(socket.get(), request.data(), request.size(), 0, address, sizeof kernel) < 0 ? errno : 0;
+}
+
+Error error_of(const std::string& what, int error) {
+  return {error == EPERM || error == EACCES   ? Errc::kDenied
+          : error == EEXIST                   ? Errc::kConflict
+          : error == EAGAIN || error == EBUSY ? Errc::kTimeout
+          : error == ENODEV                   ? Errc::kNotFound
+                                              : Errc::kIo,
+          what + ": " + std::strerror(error)};
+}
+
+template <class Visit>
+bool each_attribute(std::string_view list, const Visit& visit) {
+  while (list.size() >= sizeof(nlattr)) {
+    nlattr head{};
+    std::memcpy(&head, list.data(), sizeof head);
+    if (head.nla_len < sizeof head || head.nla_len > list.size()) return false;
+    visit(head.nla_type & NLA_TYPE_MASK, list.substr(sizeof head, head.nla_len - sizeof head));
+    list.remove_prefix(std::min(list.size(), aligned(head.nla_len)));
+  }
+  return true;
+}
+
+std::string text_in(std::string_view value) { return std::string(value.substr(0, value.find('\0'))); }
+
+bool decode_link(std::string_view payload, HostLink& link) {
+  ifinfomsg info{};
+  if (payload.size() < sizeof info) return false;
+  std::memcpy(&info, payload.data(), sizeof info);
+  link.ifindex = info.ifi_index;
+  link.is_up = (info.ifi_flags & IFF_UP) != 0;
+  link.is_promisc = (info.ifi_flags & IFF_PROMISC) != 0;
+  link.is_allmulti = (info.ifi_flags & IFF_ALLMULTI) != 0;
+  return each_attribute(payload.substr(aligned(sizeof info)), [&](int type, std::string_view value) {
+    if (type == IFLA_IFNAME) link.name = text_in(value);
+    if (type == IFLA_PARENT_DEV_NAME) link.parent = text_in(value);
+    if (type == IFLA_MTU && value.size() == sizeof link.mtu)
+      std::memcpy(&link.mtu, value.data(), sizeof link.mtu);
+    if (type == IFLA_ADDRESS)
+      for (const char byte : value)
+        link.mac += (link.mac.empty() ? "" : ":") + hex(static_cast<unsigned char>(byte), 2);
+    if (type == IFLA_LINKINFO)
+      (void)each_attribute(value, [&](int inner, std::string_view kind) {
+        if (inner == IFLA_INFO_KIND) link.kind = text_in(kind);
+      });
+  });
+}
+
+std::string encode_dump() {
+  struct {
+    nlmsghdr header;
+    ifinfomsg info;
+  } request{};
+  request.header = {.nlmsg_len = sizeof request,
+                    .nlmsg_type = RTM_GETLINK,
+                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
+                    .nlmsg_seq = 1};
+  request.info.ifi_family = AF_UNSPEC;
+  return std::string(bytes_of(request));
+}
+
+}  // namespace
+}  // namespace host_links
+
+void put_attribute(std::string& out, int type, std::string_view value) {
+  using namespace host_links;
+  const nlattr head{.nla_len = static_cast<uint16_t>(sizeof(nlattr) + value.size()),
+                    .nla_type = static_cast<uint16_t>(type)};
+  out += bytes_of(head);
+  out += value;
+  out.resize(aligned(out.size()));
+}
+
+int send_link_request(int network_namespace, const std::string& request) {
+  using namespace host_links;
+  int error = 0;
+  const reactor::Descriptor socket = open_socket(network_namespace, error);
+  if (!socket) return error;
+  if (const int failed = send_to_kernel(socket, request); failed != 0) return failed;
+  struct {
+    nlmsghdr header;
+    nlmsgerr error;
+    char request[512];  // a refusal quotes the request
+  } answer{};
+  const ssize_t size = ::recv(socket.get(), &answer, sizeof answer, 0);
+  if (size < 0) return errno;
+  if (static_cast<size_t>(size) < sizeof answer.header + sizeof answer.error.error ||
+      answer.header.nlmsg_type != NLMSG_ERROR)
+    return EPROTO;
+  return -answer.error.error;
+}
+
+std::string encode_link_change(int ifindex, const LinkChange& change) {
+  using namespace host_links;
+  struct {
+    nlmsghdr header;
+    ifinfomsg info;
+  } head{};
+  head.header = {.nlmsg_type = RTM_SETLINK, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK, .nlmsg_seq = 1};
+  head.info.ifi_family = AF_UNSPEC;
+  head.info.ifi_index = ifindex;
+  const auto set = [&](const std::optional<bool>& wanted, int flag) {
+    if (!wanted) return;
+    head.info.ifi_change |= static_cast<unsigned>(flag);
+    if (*wanted) head.info.ifi_flags |= static_cast<unsigned>(flag);
+  };
+  set(change.up, kDownUp);
+  set(change.promisc, kPromisc);
+  set(change.allmulti, kAllmulti);
+  std::string attributes;
+  if (change.to_namespace) put_attribute(attributes, IFLA_NET_NS_FD, bytes_of(*change.to_namespace));
+  if (change.name) put_attribute(attributes, IFLA_IFNAME, *change.name + '\0');
+  if (change.mtu) put_attribute(attributes, IFLA_MTU, bytes_of(*change.mtu));
+  if (change.mac) {
+    std::string bytes;
+    for (size_t i = 0; i < kMacBytes && 3 * i + 1 < change.mac->size(); ++i)
+      bytes += static_cast<char>(parse_hex(std::string_view(*change.mac).substr(3 * i, 2)).value_or(0));
+    put_attribute(attributes, IFLA_ADDRESS, bytes);
+  }
+  head.header.nlmsg_len = static_cast<uint32_t>(sizeof head + attributes.size());
+  return std::string(bytes_of(head)) + attributes;
+}
+
+Result<bool> decode_links(std::string_view datagram, std::vector<HostLink>& links) {
+  using namespace host_links;
+  while (datagram.size() >= sizeof(nlmsghdr)) {
+    nlmsghdr header{};
+    std::memcpy(&header, datagram.data(), sizeof header);
+    if (header.nlmsg_len < sizeof header || header.nlmsg_len > datagram.size())
+      return Error{Errc::kInvalid, "RTM_GETLINK: a message's length leads outside its datagram"};
+    const std::string_view payload = datagram.substr(sizeof header, header.nlmsg_len - sizeof header);
+    datagram.remove_prefix(std::min(datagram.size(), aligned(header.nlmsg_len)));
+    if (header.nlmsg_type == NLMSG_DONE) return true;
+    if (header.nlmsg_type == NLMSG_ERROR) {
+      int error = -EPROTO;
+      if (payload.size() >= sizeof error) std::memcpy(&error, payload.data(), sizeof error);
+      return error_of("RTM_GETLINK", -error);
+    }
+    if ((header.nlmsg_flags & NLM_F_DUMP_INTR) != 0)
+      return Error{Errc::kBusy, "RTM_GETLINK: the interfaces changed while they were read"};
+    HostLink link;
+    if (header.nlmsg_type != RTM_NEWLINK) continue;
+    if (!decode_link(payload, link)) return Error{Errc::kInvalid, "RTM_NEWLINK is cut"};
+    links.push_back(std::move(link));
+  }
+  return false;
+}
+
+Result<std::vector<HostLink>> read_links(int network_namespace) {
+  using namespace host_links;
+  constexpr size_t kDatagramMax = 256u << 10;
+  constexpr int kTriesMax = 8;  // of a dump that a change interrupts
+  int error = 0;
+  std::string datagram(kDatagramMax, '\0');
+  for (int tries = 1;; ++tries) {
+    const reactor::Descriptor socket = open_socket(network_namespace, error);
+    if (!socket) return error_of("enter the pod's network namespace", error);
+    if (const int failed = send_to_kernel(socket, encode_dump()); failed != 0)
+      return error_of("RTM_GETLINK", failed);
+    std::vector<HostLink> links;
+    for (;;) {
+      const ssize_t size = ::recv(socket.get(), datagram.data(), datagram.size(), 0);
+      if (size < 0) return error_of("RTM_GETLINK", errno);
+      auto is_last = decode_links({datagram.data(), static_cast<size_t>(size)}, links);
+      if (!is_last && is_last.error().code == Errc::kBusy && tries < kTriesMax) break;
+      if (!is_last) return std::move(is_last.error());
+      if (*is_last) return links;
+    }
+  }
+}
+
+Result<Unit> change_link(int network_namespace, int ifindex, const LinkChange& change) {
+  const int error = send_link_request(network_namespace, encode_link_change(ifindex, change));
+  if (error == 0) return Unit{};
+  return host_links::error_of("change interface " + std::to_string(ifindex), error);
+}
+
+const HostLink* find_moved(const std::vector<HostLink>& links, const MovedLink& moved) {
+  using namespace host_links;
+  for (const HostLink& link : links)
+    if (!moved.pci.empty() && link.parent == moved.pci) return &link;
+  const auto find = [&](const std::string& name) -> const HostLink* {
+    for (const HostLink& link : links)
+      if (link.name == name && name != "lo" && link.kind == moved.kind && link.parent.empty()) return &link;
+    return nullptr;
+  };
+  if (const HostLink* link = find(moved.name_in_pod)) return link;
+  if (moved.kind != "veth") return find(moved.name);
+  return nullptr;
+}
+
+Result<bool> move_link_back(int from_namespace, const MovedLink& moved) {
+  using namespace host_links;
+  const auto links = read_links(from_namespace);
+  if (!links) return links.error();
+  const HostLink* link = find_moved(*links, moved);
+  if (link == nullptr) return false;
+  const reactor::Descriptor own(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+  if (!own) return error_of("open the network namespace of the host", errno);
+  LinkChange change{.name = moved.name, .up = false, .to_namespace = own.get()};
+  auto done = change_link(from_namespace, link->ifindex, change);
+  if (!done && done.error().code == Errc::kConflict) {
+    change.name = "dev%d";  // as the kernel does when a namespace ends
+    done = change_link(from_namespace, link->ifindex, change);
+  }
+  if (!done) return std::move(done.error()).in("move interface " + escaped(link->name) + " back to the host");
+  return true;
+}
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,63 @@
+#pragma once
+// Network interfaces by rtnetlink, in this network namespace or in a pod's: reading them, changing them, moving one back.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reactor/base/result.h"
+
+namespace sliced::kubelet {
+
+/// Descriptor of a network namespace; kOwnNamespace: that of the calling thread.
+inline constexpr int kOwnNamespace = -1;
+
+struct HostLink {
+  int ifindex = 0;
+  std::string name;
+  std::string kind;    // IFLA_INFO_KIND: "vlan", "bond", "macvlan"; "" of a function's interface
+  std::string parent;  // IFLA_PARENT_DEV_NAME: "0000:03:00.2"; "" of a link, and before Linux 5.14
+  std::string mac;     // "aa:bb:.." lower case; "" none
+  int mtu = 0;
+  bool is_up = false, is_promisc = false, is_allmulti = false;  // as ip link has set them
+  bool operator==(const HostLink&) const = default;
+};
+
+/// What is to be changed of an interface; nullopt stays.
+struct LinkChange {
+  std::optional<std::string> name, mac;
+  std::optional<int> mtu;
+  std::optional<bool> up, promisc, allmulti;
+  std::optional<int> to_namespace;  // IFLA_NET_NS_FD: a descriptor
+};
+
+/// All interfaces of the namespace. Blocks for 10 s at most. Errors: kDenied without CAP_SYS_ADMIN for another namespace,
+/// kTimeout, kIo.
+Result<std::vector<HostLink>> read_links(int network_namespace);
+/// Errors: kDenied without CAP_NET_ADMIN; kConflict where another interface has the name; kIo with the kernel's reason.
+Result<Unit> change_link(int network_namespace, int ifindex, const LinkChange& change);
+/// Sends one RTM_SETLINK and waits for its acknowledgement. Returns the kernel's errno; 0 when done.
+int send_link_request(int network_namespace, const std::string& request);
+
+/// The request of change_link(), and the decoded answer to a dump of RTM_GETLINK: one datagram. Errors: kInvalid, and those of an
+/// NLMSG_ERROR. Returns whether it was the last datagram.
+std::string encode_link_change(int ifindex, const LinkChange& change);
+Result<bool> decode_links(std::string_view datagram, std::vector<HostLink>& links);
+
+/// Appends a netlink attribute, padded.
+void put_attribute(std::string& out, int type, std::string_view value);
+
+/// Which interface of a device was on the host before a plugin moved it.
+struct MovedLink {
+  std::string pci;          // "" of a virtual link, such as a VLAN or a bond
+  std::string name;         // on the host
+  std::string kind;         // HostLink::kind
+  std::string name_in_pod;  // ifName of the definition
+};
+/// The device's interface among those of a namespace; null: it is not there. Found by its PCI function; else, of the same kind, by its
+/// name in the pod or on the host. Never the loopback interface, nor a pod's own veth that has the name of the host's interface.
+const HostLink* find_moved(const std::vector<HostLink>& links, const MovedLink& moved);
+/// Moves the device's interface from a pod's namespace to that of the calling thread, down and with its name on the host. Where another
+/// interface has that name it returns under a name that the kernel chooses. Returns false where the pod's namespace does not have it.
+Result<bool> move_link_back(int from_namespace, const MovedLink& moved);
+
+}  // namespace sliced::kubelet
