@@ -1,6 +1,6 @@
 #pragma once
 // The fields of CNI plugins' configurations that a NetworkAttachmentDefinition may set, with the check of each value.
-// Source: the structures that the plugins decode their input into (t/cni/testdata/structures.json names the versions).
+// Source: the structures that the plugins decode their input into (t/interop/cni/testdata/structures.json names the versions).
 // docs/interfaces.md shows these tables, docs/threat-model.md the reasons.
 #include <optional>
 #include <span>

@@ -13,15 +13,15 @@ import (
 	"sliced.test/lab"
 )
 
-// cniPrograms are of t/cni, and run in the guest, too.
+// cniPrograms are of t/interop/cni, and run in the guest, too.
 var cniPrograms = []string{"cni_chain", "cni_admit"}
 
 // Red when a definition that is accepted changes anything of the host but the allocated device, or one that is refused would change nothing:
-// the tests of t/cni with the real plugins, on a kernel with ipvlan, VLANs and VRFs, which the machine may lack.
+// the tests of t/interop/cni with the real plugins, on a kernel with ipvlan, VLANs and VRFs, which the machine may lack.
 func TestPlugins(t *testing.T) {
 	shared := t.TempDir()
 	build := exec.Command("go", "test", "-c", "-o", filepath.Join(shared, "cni.test"), ".")
-	build.Dir, build.Env = "../cni", append(os.Environ(), "CGO_ENABLED=0")
+	build.Dir, build.Env = "../interop/cni", append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

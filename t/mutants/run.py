@@ -180,11 +180,7 @@ def is_red(test, log):
 
 
 def build_worlds_test():
-    go = subprocess.run([TREE / "t" / "cluster" / "toolchain.sh"], check=True, capture_output=True, text=True).stdout.strip()
-    subprocess.run(
-        [go, "test", "-c", "-o", WORK / "worlds.test", "."], cwd=TREE / "t" / "worlds" / "play", check=True,
-        env=dict(os.environ, GOTOOLCHAIN="local", GOWORK="off", GOFLAGS="-buildvcs=false -trimpath"),
-    )  # fmt: skip
+    subprocess.run([TREE / "t" / "stages" / "go", "t/worlds/play", "test", "-c", "-o", WORK / "worlds.test", "."], cwd=TREE, check=True)
 
 
 def try_one(mutant):

@@ -2,7 +2,7 @@
 """Runs CTest for ./dev and shows how far it is.
 
   front.py BUILD_DIRECTORY --tier test|all|soak [--jobs N]
-  front.py BUILD_DIRECTORY STAGE... [--jobs N]
+  front.py BUILD_DIRECTORY STAGE|TEST... [--jobs N]
 
 A stage is a label of CTest tests; the tests of a tier carry its name as another label. CTest decides what runs when. One line
 is printed for each stage that ends, with its share of the whole work and an estimate of the time that remains; the work of a
@@ -139,13 +139,22 @@ def select_label(names):
     return ["-L", "^(" + "|".join(re.escape(name) for name in names) + ")$"]
 
 
+def select_names(directory, asked, known):
+    """The tests that are named, and those of the stages that are."""
+    labels = {each["name"]: label_list(each) for each in described_tests(directory, [])}
+    for name in asked:
+        if name not in known and name not in labels:
+            sys.exit(f"dev: there is no stage {name}; there are: {' '.join(known)}")
+    chosen = [test for test in labels if test in asked or set(labels[test]) & set(asked)]
+    return ["-R", "^(" + "|".join(re.escape(test) for test in chosen) + ")$"]
+
+
+def label_list(described):
+    return [label for each in described["properties"] if each["name"] == "LABELS" for label in each["value"]]
+
+
 def known_stages(directory):
-    found = []
-    for described in described_tests(directory, []):
-        for each in described["properties"]:
-            if each["name"] == "LABELS":
-                found += [label for label in each["value"] if label not in TIERS]
-    return sorted(set(found))
+    return sorted({label for each in described_tests(directory, []) for label in label_list(each)} - set(TIERS))
 
 
 STARTED = re.compile(r"\s+Start\s+\d+: (.*)")
@@ -199,10 +208,10 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() + 1)  # the tests beside a real control plane mostly wait
     options = parser.parse_args()
     known = known_stages(options.directory)
-    for stage in options.stages:
-        if stage not in known:
-            sys.exit(f"dev: there is no stage {stage}; there are: {' '.join(known)}")
-    select = select_label(options.stages or TIERS[options.tier or "test"])
+    if set(options.stages) <= set(known):
+        select = select_label(options.stages or TIERS[options.tier or "test"])
+    else:
+        select = select_names(options.directory, options.stages, known)
     logs = options.directory / "logs"
     logs.mkdir(exist_ok=True)
     recorded = options.directory / "stage-times.json"

@@ -8,7 +8,7 @@ namespace sliced::kubelet {
 namespace peer_checkpoint_test {
 namespace {
 
-// As dra-driver-sriov writes it; t/cdi has one of Kubernetes' own checkpoint manager.
+// As dra-driver-sriov writes it; t/interop/cdi has one of Kubernetes' own checkpoint manager.
 std::string summed(const std::string& rest) {
   const uint32_t sum = peer_checksum("{\"checksum\":0" + rest);
   return "{\"checksum\":" + std::to_string(sum) + rest;

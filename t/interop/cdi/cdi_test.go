@@ -19,7 +19,7 @@ import (
 	specs "tags.cncf.io/container-device-interface/specs-go"
 )
 
-const program = "../../build/t/cdi_specs"
+const program = "../../../build/t/cdi_specs"
 
 func run(t *testing.T, arguments ...string) []string {
 	t.Helper()

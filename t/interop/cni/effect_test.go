@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/containernetworking/cni/libcni"
+
+	"sliced.test/interop"
 )
 
 // lab is a host and a pod as two network namespaces, with the CNI project's own plugins. The host has its NIC eno1 with an address and the
@@ -41,7 +43,7 @@ func programPath(t *testing.T, name string) string {
 	t.Helper()
 	directory := os.Getenv(programsAt)
 	if directory == "" {
-		directory = "../../build/t"
+		directory = "../../../build/t"
 	}
 	path, err := filepath.Abs(filepath.Join(directory, name))
 	if err != nil {
@@ -89,7 +91,7 @@ func newLab(t *testing.T, plugins string) *lab {
 // waitUp waits until the kernel has seen the carrier of these: a state of before would differ from the one behind by that.
 func (l *lab) waitUp(names ...string) {
 	l.t.Helper()
-	for deadline := limit(); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := interop.Limit(); ; time.Sleep(10 * time.Millisecond) {
 		up := 0
 		for _, line := range strings.Split(run(l.t, "ip", "-n", l.host, "-br", "link"), "\n") {
 			if fields := strings.Fields(line); len(fields) > 1 && fields[1] == "UP" && slices.Contains(names, strings.Split(fields[0], "@")[0]) {

@@ -23,7 +23,7 @@
 #include "reactor/thread_executor.h"
 #include "t/fixture/patience.h"
 #include "t/fixture/sysfs_tree.h"
-#include "t/process/api_server.h"
+#include "t/interop/process/api_server.h"
 
 namespace sliced::process {
 namespace {

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sliced.test/interop"
 )
 
 // waitFor waits for a file that a program makes when it is ready.
 func waitFor(t *testing.T, path string, log *strings.Builder) {
 	t.Helper()
-	for deadline := limit(); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := interop.Limit(); ; time.Sleep(20 * time.Millisecond) {
 		if _, err := os.Stat(path); err == nil {
 			return
 		}
@@ -88,7 +90,7 @@ func TestDHCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	listener.(*net.UnixListener).SetDeadline(limit())
+	listener.(*net.UnixListener).SetDeadline(interop.Limit())
 	called := make(chan error)
 	go func() {
 		connection, err := listener.Accept()

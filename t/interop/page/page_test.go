@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sliced.test/interop"
 )
 
 var pictures = flag.String("pictures", "", "where pictures are written")
@@ -36,7 +38,7 @@ type node struct {
 
 func startNode(t *testing.T) *node {
 	t.Helper()
-	program, err := filepath.Abs("../../build/sliced")
+	program, err := filepath.Abs("../../../build/sliced")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +51,7 @@ func startNode(t *testing.T) *node {
 		}
 	}
 	n.unpack()
-	policies, err := os.ReadFile("../../config/examples/reference-node/policies.yaml")
+	policies, err := os.ReadFile("../../../config/examples/reference-node/policies.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +78,7 @@ func startNode(t *testing.T) *node {
 			t.Logf("the daemon said:\n%s", said)
 		}
 	})
-	for deadline := limit(); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := interop.Limit(); ; time.Sleep(50 * time.Millisecond) {
 		if status, _ := n.get("/readyz", nil); status == http.StatusOK {
 			return n
 		} else if time.Now().After(deadline) {
@@ -104,7 +106,7 @@ func (n *node) write(path, text string) {
 // unpack makes the host as the example has it; what the example does not know stays.
 func (n *node) unpack() {
 	n.t.Helper()
-	if out, err := exec.Command("../../config/examples/reference-node/unpack", n.host).CombinedOutput(); err != nil {
+	if out, err := exec.Command("../../../config/examples/reference-node/unpack", n.host).CombinedOutput(); err != nil {
 		n.t.Fatalf("unpack: %v %s", err, out)
 	}
 }
@@ -293,7 +295,7 @@ func TestNamesAreText(t *testing.T) {
 	n.addLink(strings.ReplaceAll(hostileLink, "/", ""))
 	for _, script := range []bool{false, true} {
 		tab := b.openTab(t, 1280, 900, script)
-		for deadline := limit(); ; time.Sleep(50 * time.Millisecond) {
+		for deadline := interop.Limit(); ; time.Sleep(50 * time.Millisecond) {
 			_, devices := n.get("/devices", nil)
 			_, history := n.get("/history", nil)
 			if strings.Contains(devices, "onerror") && strings.Contains(devices, "x&'") && strings.Contains(history, "onerror") {

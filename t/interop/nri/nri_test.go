@@ -17,6 +17,8 @@ import (
 
 	"github.com/containerd/nri/pkg/adaptation"
 	"github.com/containerd/nri/pkg/api"
+
+	"sliced.test/interop"
 )
 
 // What the plugin's program has printed.
@@ -30,7 +32,7 @@ type plugin struct {
 }
 
 func startPlugin(t *testing.T, socket string) *plugin {
-	p := &plugin{t: t, cmd: exec.Command("../../build/t/nri_plugin", socket)}
+	p := &plugin{t: t, cmd: exec.Command("../../../build/t/nri_plugin", socket)}
 	p.more = sync.NewCond(&p.lock)
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -63,7 +65,7 @@ func (p *plugin) expect(from int, pattern string) int {
 	p.t.Helper()
 	wanted := regexp.MustCompile(pattern)
 	late := false
-	timer := time.AfterFunc(time.Until(limit()), func() {
+	timer := time.AfterFunc(time.Until(interop.Limit()), func() {
 		p.lock.Lock()
 		late = true
 		p.more.Broadcast()
@@ -192,7 +194,7 @@ func TestPodFromRunToRemove(t *testing.T) {
 // plugin is called.
 func until(t *testing.T, what string, reached func() bool) {
 	t.Helper()
-	for end := limit(); !reached(); time.Sleep(10 * time.Millisecond) {
+	for end := interop.Limit(); !reached(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited until the limit of the test program for: %s", what)
 		}

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sliced.test/interop"
 )
 
 // browser is a headless Chromium, spoken to by its DevTools protocol over a pipe.
@@ -127,7 +129,7 @@ func (b *browser) call(t *testing.T, session, method string, params, into any) {
 		}
 	case <-b.gone:
 		t.Fatalf("%s: the browser has ended", method)
-	case <-time.After(time.Until(limit())):
+	case <-time.After(time.Until(interop.Limit())):
 		t.Fatalf("%s: the browser does not answer", method)
 	}
 }
@@ -199,7 +201,7 @@ func (tab *tab) is(expression string, wanted any) {
 
 func (tab *tab) until(expression string) {
 	tab.t.Helper()
-	for deadline := limit(); tab.value(expression) != true; time.Sleep(30 * time.Millisecond) {
+	for deadline := interop.Limit(); tab.value(expression) != true; time.Sleep(30 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			tab.t.Fatalf("waited until the limit of the test program for: %s\n%v", expression, tab.value("document.body.innerText.slice(0, 3000)"))
 		}

@@ -1,4 +1,4 @@
-#include "t/process/api_server.h"
+#include "t/interop/process/api_server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,4 +1,5 @@
-package page
+// Package interop has what the tests of its folders share.
+package interop
 
 import (
 	"flag"
@@ -8,9 +9,9 @@ import (
 // started is when the test program began, from which `go test -timeout` counts.
 var started = time.Now()
 
-// limit is when waits give up: two minutes before the limit of the test program, so that a test can print what it waited for. A
+// Limit is when waits give up: two minutes before the limit of the test program, so that a test can print what it waited for. A
 // machine may be slow, so nothing else ends a wait.
-func limit() time.Time {
+func Limit() time.Time {
 	timeout := flag.Lookup("test.timeout").Value.(flag.Getter).Get().(time.Duration)
 	if timeout <= 0 {
 		timeout = 1000 * time.Hour
