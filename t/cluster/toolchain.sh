@@ -47,7 +47,7 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 1' HUP INT TERM
 
-export GOTOOLCHAIN=local GOFLAGS= GO111MODULE=on GOWORK=off GOMODCACHE="$work/mod"
+export GOTOOLCHAIN=local GOFLAGS='' GO111MODULE=on GOWORK=off GOMODCACHE="$work/mod"
 platform=$("$go" env GOHOSTOS)-$("$go" env GOHOSTARCH)
 module=golang.org/toolchain@v0.0.1-go$wanted.$platform
 say "$("$go" version) is too old; fetching go $wanted for $platform (70 MB, once) into $kept"
