@@ -528,7 +528,7 @@ TEST_F(SandboxesTest, TheNamespaceOfASandboxIsHeldOnceWhateverIsInIt) {
 }
 
 // What a runtime says of a full node is one turn of the loop. Red when each container is looked for in all pods, and each
-// claim in all containers: that takes many seconds.
+// claim in all containers.
 TEST_F(SandboxesTest, TheWorkOfASynchronizeGrowsWithItsSandboxes) {
   const auto synchronize = [this](size_t claims) {
     const auto world = std::make_shared<World>(*this);
