@@ -118,7 +118,9 @@ def sync():
 
 
 def environment():
-    return dict(os.environ, CCACHE_BASEDIR=str(TREE), CCACHE_NOHASHDIR="1", GTEST_FAIL_FAST="1", GTEST_BRIEF="1")
+    # A defect may be one that a test waits for.
+    more = {"CCACHE_BASEDIR": str(TREE), "CCACHE_NOHASHDIR": "1", "GTEST_FAIL_FAST": "1", "GTEST_BRIEF": "1", "SLICED_WAIT_SECONDS": "300"}
+    return dict(os.environ, **more)
 
 
 def limit():
