@@ -18,14 +18,15 @@ type pageExample struct {
 	devices  int      // that the claim is allocated
 	nodes    []string // device nodes of the container, as patterns of their beginnings
 	exposing bool     // its policy is a DeviceExposurePolicy
+	suffix   string   // of the names of its devices: of that policy and no other
 	rdma     bool     // the PF has an RDMA device
 }
 
 var pageExamples = map[string]pageExample{
 	"sriov":   {plugin: "sriov", devices: 1},
 	"vfio":    {devices: 1, nodes: []string{"/dev/vfio/"}},
-	"macvlan": {plugin: "macvlan", devices: 1, exposing: true},
-	"rdma":    {plugin: "macvlan", devices: 1, nodes: []string{"/dev/infiniband/uverbs0"}, exposing: true, rdma: true},
+	"macvlan": {plugin: "macvlan", devices: 1, exposing: true, suffix: "-macvlan"},
+	"rdma":    {plugin: "macvlan", devices: 1, nodes: []string{"/dev/infiniband/uverbs0"}, exposing: true, suffix: "-rdma", rdma: true},
 	"numa":    {devices: 2, nodes: []string{"/dev/vfio/"}},
 }
 
@@ -87,6 +88,51 @@ func (e pageExample) play(t *testing.T, name string) {
 	}
 	pod := waitAllRun(t, manifest, map[string]podRow{name: {pods: 1}})[0]
 	e.judge(t, lab, root, pod)
+	endPods(t, lab, root, manifest)
+}
+
+// Turns red when the examples of the page, applied together to one node, do not all start, or when a claim of one is allocated the device that
+// the policy of another offers.
+func TestTheExamplesOfThePodsPageRunTogether(t *testing.T) {
+	t.Parallel()
+	plane := exposingPlane(t)
+	names, err := harness.Examples(podsPage)
+	must(t, err)
+	if !abilitiesOf(t, plane.Server).shares { // then TestExamplesOfThePodsPage judges that these are refused
+		names = slices.DeleteFunc(names, func(name string) bool { return pageExamples[name].exposing })
+	}
+	lab := harness.NewLab(t, plane, near, far)
+	lab.Exposed = harness.NewHistory(t, lab.Watcher, harness.ExposureDriver, lab.Node)
+	lab.RunAsDeployed()
+	lab.Host.AddRDMA(near.Address, "mlx5_0", 0)
+	lab.Host.PlayKernel()
+	manifest := lab.ReadExamples(podsPage, names, "apps-"+lab.Node, near.Name, "example.test/toolbox:1", core.PullIfNotPresent)
+	manifest.Furnish()
+	t.Cleanup(manifest.DeleteRest)
+	root := lab.NewKubeletRoot()
+	root.TellOfPods()
+	root.WritePlugin("sriov", "")
+	root.WritePlugin("macvlan", "")
+	wiped(t, lab, root.Run())
+	waitRegistered(lab.Run(root.Flags()...), 1)
+	manifest.ApplyPods()
+	rows := map[string]podRow{}
+	for _, name := range names {
+		rows[name] = podRow{pods: 1}
+	}
+	for _, pod := range waitAllRun(t, manifest, rows) {
+		name := strings.Replace(pod.Name, "dpdk", "vfio", 1)
+		want, ok := pageExamples[name]
+		if !ok {
+			t.Fatalf("no row of pageExamples is for pod %s", pod.Name)
+		}
+		want.judgeDevices(t, lab, pod)
+	}
+	endPods(t, lab, root, manifest)
+}
+
+func endPods(t *testing.T, lab *harness.Lab, root *harness.KubeletRoot, manifest *harness.Manifest) {
+	t.Helper()
 	manifest.DeletePods()
 	waitUntil(t, "all pods are gone", promptly, func() bool { return len(manifest.Pods()) == 0 })
 	waitUntil(t, "no CDI spec is left", promptly, func() bool { return len(root.SpecFiles()) == 0 })
@@ -95,11 +141,7 @@ func (e pageExample) play(t *testing.T, name string) {
 
 func (e pageExample) judge(t *testing.T, lab *harness.Lab, root *harness.KubeletRoot, pod core.Pod) {
 	t.Helper()
-	claim := claimsOf(pod, lab.Server.Claims(t, pod.Namespace))["net"]
-	allocated := claim.Status.Allocation.Devices.Results
-	if len(allocated) != e.devices {
-		t.Fatalf("%d devices are allocated: %v", len(allocated), allocated)
-	}
+	e.judgeDevices(t, lab, pod)
 	added := map[string]bool{}
 	for _, call := range root.PluginCalls() {
 		if call.Command == "ADD" {
@@ -118,6 +160,20 @@ func (e pageExample) judge(t *testing.T, lab *harness.Lab, root *harness.Kubelet
 		}
 		if len(e.nodes) == 0 && len(nodes) > 0 {
 			t.Errorf("the container has %v", nodes)
+		}
+	}
+}
+
+func (e pageExample) judgeDevices(t *testing.T, lab *harness.Lab, pod core.Pod) {
+	t.Helper()
+	claim := claimsOf(pod, lab.Server.Claims(t, pod.Namespace))["net"]
+	allocated := claim.Status.Allocation.Devices.Results
+	if len(allocated) != e.devices {
+		t.Fatalf("pod %s: %d devices are allocated: %v", pod.Name, len(allocated), allocated)
+	}
+	for _, one := range allocated {
+		if !strings.HasSuffix(one.Device, e.suffix) {
+			t.Errorf("pod %s is allocated %s, not a device of its own example's policy (%s)", pod.Name, one.Device, e.suffix)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package harness
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"regexp"
 	"strings"
 
@@ -32,27 +33,55 @@ func Examples(page string) ([]string, error) {
 // namespaces, of the interface (ens1f0) and of the image. Policies get a name of their own and are for the lab's node alone.
 func (l *Lab) ReadExample(page, name, interfaceName, image string, pull core.PullPolicy) *Manifest {
 	l.T.Helper()
+	return l.ReadExamples(page, []string{name}, name+"-"+l.Node, interfaceName, image, pull)
+}
+
+// ReadExamples reads several examples for one namespace, as if the reader applied one after the other. An object that several of them
+// have must be the same in each.
+func (l *Lab) ReadExamples(page string, names []string, namespace, interfaceName, image string, pull core.PullPolicy) *Manifest {
+	l.T.Helper()
 	text, err := os.ReadFile(Path(page))
 	if err != nil {
 		l.T.Fatal(err)
 	}
-	m := &Manifest{lab: l, Namespace: name + "-" + l.Node}
-	for _, match := range fencedExample.FindAllStringSubmatch(string(text), -1) {
-		if match[1] != name {
-			continue
+	m := &Manifest{lab: l, Namespace: namespace}
+	for _, name := range names {
+		found := false
+		for _, match := range fencedExample.FindAllStringSubmatch(string(text), -1) {
+			if match[1] != name {
+				continue
+			}
+			found = true
+			filled := strings.NewReplacer("ens1f0", interfaceName, "example.com/toolbox:1", image).Replace(match[2])
+			objects, err := Decode(filled)
+			if err != nil {
+				l.T.Fatalf("%s: example %s: %v", page, name, err)
+			}
+			for _, object := range objects {
+				l.adopt(object, m.Namespace, pull)
+				m.add(object)
+			}
 		}
-		filled := strings.NewReplacer("ens1f0", interfaceName, "example.com/toolbox:1", image).Replace(match[2])
-		if m.objects, err = Decode(filled); err != nil {
-			l.T.Fatalf("%s: example %s: %v", page, name, err)
+		if !found {
+			l.T.Fatalf("%s has no example %s", page, name)
 		}
-	}
-	if len(m.objects) == 0 {
-		l.T.Fatalf("%s has no example %s", page, name)
-	}
-	for _, object := range m.objects {
-		l.adopt(object, m.Namespace, pull)
 	}
 	return m
+}
+
+// add appends an object, unless the same one is there.
+func (m *Manifest) add(object *unstructured.Unstructured) {
+	m.lab.T.Helper()
+	for _, other := range m.objects {
+		if other.GroupVersionKind() != object.GroupVersionKind() || other.GetNamespace() != object.GetNamespace() || other.GetName() != object.GetName() {
+			continue
+		}
+		if !reflect.DeepEqual(other.Object, object.Object) {
+			m.lab.T.Fatalf("two examples have a different %s %s", object.GetKind(), object.GetName())
+		}
+		return
+	}
+	m.objects = append(m.objects, object)
 }
 
 func (l *Lab) adopt(object *unstructured.Unstructured, namespace string, pull core.PullPolicy) {
