@@ -33,6 +33,9 @@ int explain_one(const daemon::Daemon& daemon, const config::Options& options) {
   policy::Explanation explanation = explain_as_published(snapshot_of(daemon), id);
   const auto unknown = read_unknown_macs(*decision.inputs->inventory, options);
   if (const auto found = unknown.find(id); found != unknown.end()) explanation.mac_problem = found->second;
+  const auto settings = read_unknown_settings(*decision.inputs->inventory, options);
+  if (const auto found = settings.find(id); found != settings.end())
+    explanation.settings_problem = found->second;
   for (const std::string& note : decision.notes)
     if (is_of(explanation, note)) complain(note);
   const bool table = format == config::OutputFormat::kTable;

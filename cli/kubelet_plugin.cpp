@@ -160,6 +160,7 @@ kubelet::ClaimPreparer::Ports KubeletPlugin::ports(Process& process, const confi
                                        .checkpoint = checkpoint_path(options),
                                        .peer_checkpoint = directory + "/checkpoint.json",
                                        .original_macs = original_macs_path(options),
+                                       .original_settings = original_settings_path(options),
                                        .plugins = options.kubelet_plugins_directory}),
           interfaces_.get(),
           std::make_shared<kubelet::ChildBinder>(
@@ -256,6 +257,7 @@ PluginState state_of(const KubeletPlugin* plugin) {
   std::string other = text_of(plugin->other_programs());
   PluginState out{other.empty() ? "on" : "waiting", std::move(other)};
   for (auto& [pci, text] : plugin->unknown_macs()) out.unknown_macs.push_back(text);
+  for (auto& [device, text] : plugin->settings_problems()) out.settings_problems.push_back(text);
   return out;
 }
 

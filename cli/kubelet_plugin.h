@@ -50,6 +50,8 @@ class KubeletPlugin {
   const kubelet::PreparedClaims& prepared() const { return preparer_.prepared(); }
   /// kubelet::unknown_macs(), beside what the host's inventory says of the VFs now.
   std::map<std::string, std::string> unknown_macs() const;
+  /// ClaimPreparer::settings_problems().
+  std::map<std::string, std::string> settings_problems() const { return preparer_.settings_problems(); }
   /// The end is near: what the kubelet asks for from now on is refused.
   /// What is under way goes on to its end.
   void take_no_more() { preparer_.take_no_more(); }
@@ -81,6 +83,8 @@ struct PluginState {
   std::string other;  // "waiting": which driver, and where, "driver D: PATH: ..."
   std::vector<std::string> unknown_macs =
       {};  // a sentence for each VF whose MAC address of before is unknown
+  std::vector<std::string> settings_problems =
+      {};  // the same of devices without their settings of before a pod
 };
 /// plugin: null where it is off.
 PluginState state_of(const KubeletPlugin* plugin);

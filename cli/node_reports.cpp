@@ -40,6 +40,7 @@ void tell_problems(const daemon::Daemon& daemon, const PluginState& plugin, repo
   };
   daemon.for_each_policy_problem(say);
   for (const std::string& unknown : plugin.unknown_macs) say("VF " + unknown);
+  for (const std::string& problem : plugin.settings_problems) say(problem);
   for (const std::string& note : daemon.decision()->notes) say(note);
   out.left_out.problems += static_cast<int64_t>(daemon.decision()->notes.more());
 }
@@ -88,7 +89,8 @@ void NodeReports::start() {
 void NodeReports::look_now_and_then() {
   tick_ = around_.ports.scheduler.after(node_reports::kLookEvery, [this] {
     if (around_.daemon.decision() != nullptr && (node_reports::pools_of(around_.daemon) != told_pools_ ||
-                                                 around_.plugin().unknown_macs != told_unknown_macs_))
+                                                 around_.plugin().unknown_macs != told_unknown_macs_ ||
+                                                 around_.plugin().settings_problems != told_settings_))
       writer_.mark();
     look_now_and_then();
   });
@@ -106,6 +108,7 @@ void NodeReports::make(reports::ReportWriter::OnMade on_made) {
       std::make_shared<reports::NodeReport>(report_head_of(around_.daemon, around_.node, around_.plugin()));
   told_pools_ = report->pools;
   told_unknown_macs_ = around_.plugin().unknown_macs;
+  told_settings_ = around_.plugin().settings_problems;
   if (around_.last_change) report->last_change = around_.last_change();
   job_ = around_.executor.run(
       [report, decision = around_.daemon.shared_decision()] { tell_decision(*decision, *report); },

@@ -9,6 +9,7 @@
 #include "kube/json.h"
 #include "kubelet/checkpoint.h"
 #include "kubelet/original_mac.h"
+#include "kubelet/original_settings.h"
 #include "reactor/base/text.h"
 #include "reactor/durable_file.h"
 
@@ -100,6 +101,27 @@ std::string prepared_page(const std::string& boot_id, const kubelet::PreparedCla
 
 std::string original_macs_path(const config::Options& options) {
   return options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/sliced-original-macs";
+}
+
+std::string original_settings_path(const config::Options& options) {
+  return options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/sliced-original-settings";
+}
+
+std::map<std::string, std::string> read_unknown_settings(const hotplug::Inventory& inventory,
+                                                         const config::Options& options) {
+  const std::string path = original_settings_path(options);
+  const auto found = kubelet::OriginalSettingsFiles(path).read();
+  std::map<std::string, std::string> out;
+  if (!found)
+    complain("settings of devices before their pods are unknown: " + escaped(path) + ": " +
+             found.error().what +
+             (found.error().code == Errc::kDenied ? "; run as root, or ask `sliced status`" : ""));
+  for (const kubelet::OriginalSettings& one : found.value_or({})) {
+    const bool is_of_boot = one.boot_id.empty() ? options.host_root == "/" : one.boot_id == inventory.boot_id;
+    if (!one.is_known && is_of_boot && !inventory.boot_id.empty())
+      out.emplace(one.device, kubelet::unknown_settings_text(one));
+  }
+  return out;
 }
 
 std::map<std::string, std::string> read_unknown_macs(const hotplug::Inventory& inventory,

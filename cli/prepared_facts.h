@@ -18,6 +18,8 @@ std::string checkpoint_path(const config::Options& options);
 
 /// Where it keeps the MAC addresses that VFs had before their pods' (kubelet/original_mac.h).
 std::string original_macs_path(const config::Options& options);
+/// Of kubelet/original_settings.h.
+std::string original_settings_path(const config::Options& options);
 
 struct PreparedFacts {
   hotplug::HeldFacts held;         // facts of before a device was bound or moved
@@ -36,6 +38,9 @@ PreparedFacts read_prepared(const std::string& boot_id, const config::Options& o
 std::string prepared_page(const std::string& boot_id, const kubelet::PreparedClaims& claims,
                           const config::Options& options);
 
+/// Reads what original_settings_path() has of this boot: a sentence for each device whose settings of before its pod are unknown.
+std::map<std::string, std::string> read_unknown_settings(const hotplug::Inventory& inventory,
+                                                         const config::Options& options);
 /// Reads what original_macs_path() has of this boot: a sentence for each VF whose address of before is unknown, by the VF.
 /// Files that cannot be read: none, and stderr says so where that is no want of the directory. Blocks.
 std::map<std::string, std::string> read_unknown_macs(const hotplug::Inventory& inventory,

@@ -202,6 +202,7 @@ Json json_of(const policy::Explanation& explanation) {
     out.set("originalMAC", "unknown");
     out.set("originalMACProblem", explanation.mac_problem);
   }
+  if (!explanation.settings_problem.empty()) out.set("settingsNotRestored", explanation.settings_problem);
   Json::Array rules;
   for (const policy::Rule& rule : explanation.rules) {
     Json one = Json::Object{};
@@ -244,6 +245,7 @@ VerdictsTable verdicts_table(const policy::Decision& decision) {
 std::string explanation_text(const policy::Explanation& explanation) {
   std::string out = explanation.device + ": " + explanation.summary + "\n";
   if (!explanation.mac_problem.empty()) out += "VF " + explanation.mac_problem + "\n";
+  if (!explanation.settings_problem.empty()) out += explanation.settings_problem + "\n";
   for (const policy::Rule& rule : explanation.rules) {
     out += "  " + rule.policy + " " + rule.place + ": " + rule.said;
     if (!rule.field.empty())

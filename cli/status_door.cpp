@@ -274,7 +274,8 @@ std::string StatusDoor::exposition() const {
   metrics.process = process_metrics(process_);
   if (plugin_ != nullptr) {
     metrics.attaches = plugin_->attaches();
-    metrics.problems.all += plugin_->unknown_macs().size();  // as the node's report has them
+    // As the node's report has them.
+    metrics.problems.all += plugin_->unknown_macs().size() + plugin_->settings_problems().size();
     std::map<std::string, uint64_t> prepared;
     for (const auto& [key, claim] : plugin_->prepared()) ++prepared[key.first];
     kubelet::CountedPreparer::ByDriver calls = plugin_->counts();
@@ -305,6 +306,7 @@ status::Report StatusDoor::report() const {
   if (plugin_ != nullptr || config::has_api_server(options_.cluster)) out.kubelet_plugin = plugin.word;
   out.kubelet_plugin_waits_for = plugin.other;
   out.unknown_macs = plugin.unknown_macs;
+  out.settings_problems = plugin.settings_problems;
   if (!out.is_serving)
     out.stands_by_for = !plugin.other.empty()     ? "another program serves " + plugin.other
                         : locks_.acquired()       ? "it is read what pods have"

@@ -59,6 +59,8 @@ std::string status_text(const Json& report) {
            word(report, "kubeletPluginWaitsFor") + "\n";
   for (const Json& mac : items(report, "unknownOriginalMACs"))
     if (mac.string() != nullptr) out += "VF " + printable(*mac.string(), 1'024) + "\n";
+  for (const Json& problem : items(report, "settingsNotRestored"))
+    if (problem.string() != nullptr) out += printable(*problem.string(), 1'024) + "\n";
   for (const Json& wait : items(report, "waitsFor"))
     if (wait.string() != nullptr) out += printable(*wait.string(), 1'024) + "\n";
   for (const Json& check : items(report, "checks"))

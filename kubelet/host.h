@@ -8,6 +8,7 @@
 #include "cdi/spec.h"
 #include "kubelet/device_metadata.h"
 #include "kubelet/original_mac.h"
+#include "kubelet/original_settings.h"
 #include "kubelet/plan.h"
 #include "kubelet/prepared.h"
 #include "reactor/base/result.h"
@@ -29,8 +30,10 @@ struct FileChange {
   std::vector<std::string> removed_infos;  // paths
   std::vector<RequestMetadata> metadata;   // each with the spec that mounts it
   std::vector<MetadataFile> removed_metadata;
-  std::vector<OriginalMac> original_macs;          // written before everything else
-  std::vector<std::string> removed_original_macs;  // PCI addresses; removed after everything else
+  std::vector<OriginalMac> original_macs;              // written before everything else
+  std::vector<OriginalSettings> original_settings;     // the same
+  std::vector<std::string> removed_original_macs;      // PCI addresses; removed after everything else
+  std::vector<std::string> removed_original_settings;  // OriginalSettings::device; in a change of its own
 };
 
 /// Threads: called on workers, several at once; about one device, and about files, one call at a time.
@@ -52,6 +55,15 @@ class Host {
   /// what else fails is no error: yields what is not as it was before, for people, and nobody is preferred; "" nothing.
   virtual Result<std::string> restore(const PreparedDevice& device) const = 0;
 
+  /// What the device's PF keeps for it, and its interface on the host, as they are now; without a boot. kNotFound: there is nothing that
+  /// could be kept of it. Errors: that cannot be read.
+  virtual Result<OriginalSettings> read_settings(const PreparedDevice&) const {
+    return Error{Errc::kNotFound, "it has no settings"};
+  }
+  /// Gives the device its settings of before, and reads them back: writes only what differs. True: all of it is so, or the device is gone.
+  /// False: its interface is not on the host yet. Errors: which setting differs, and why; kBusy: a process has the device open.
+  virtual Result<bool> restore_settings(const OriginalSettings&) const { return true; }
+
   /// Which process, or which pod, may still use the claim's devices; "" none does. Errors: that cannot be seen.
   virtual Result<std::string> user_of(const PreparedClaim& claim) const = 0;
 
@@ -69,6 +81,10 @@ class Host {
   virtual Result<std::string> set_checkpoint_aside() const = 0;
   /// OriginalMacFiles::read().
   virtual Result<std::vector<OriginalMac>> read_original_macs() const = 0;
+  /// OriginalSettingsFiles::read().
+  virtual Result<std::vector<OriginalSettings>> read_original_settings() const {
+    return std::vector<OriginalSettings>();
+  }
   /// Of files; a directory that is not there has none.
   virtual Result<std::vector<std::string>> names_in(const std::string& directory) const = 0;
   /// Ids of the specs of that kind, and one of them.

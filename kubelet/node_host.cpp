@@ -13,10 +13,12 @@
 #include <thread>
 #include <tuple>
 
+#include "hotplug/netlink_monitor.h"
 #include "hotplug/resolve.h"
 #include "hotplug/scan.h"
 #include "kubelet/binder.h"
 #include "kubelet/checkpoint.h"
+#include "kubelet/mac_requests.h"
 #include "kubelet/safety.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
@@ -67,7 +69,11 @@ NodeHost::Kernel NodeHost::running_kernel() {
           &read_vf_macs,
           &write_vf_mac,
           &write_own_mac,
-          &probe_vfio_group};
+          &probe_vfio_group,
+          {.read = &hotplug::read_vf_configs,
+           .send = [](const std::string& request) { return send_link_request(kOwnNamespace, request); }},
+          [] { return read_links(kOwnNamespace); },
+          [](int ifindex, const LinkChange& change) { return change_link(kOwnNamespace, ifindex, change); }};
 }
 
 NodeHost::NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths)
@@ -77,7 +83,8 @@ NodeHost::NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel,
       specs_(paths_.cdi_root),
       metadata_specs_(paths_.cdi_root, &cdi::metadata_file),
       metadata_(paths_.plugins),
-      original_macs_(paths_.original_macs) {}
+      original_macs_(paths_.original_macs),
+      original_settings_(paths_.original_settings) {}
 
 // ---- reading
 
@@ -246,6 +253,116 @@ Result<Unit> NodeHost::set_mac(const PreparedDevice& device, const std::string& 
     return std::move(written.error()).in("device " + device.pci);
   auto reported = check_reported(kernel_.read_macs(vf->ifindex), vf->index, mac);
   return reported ? reported : std::move(reported.error()).in("device " + device.pci);
+}
+
+// ---- settings of before a pod
+
+std::optional<HostLink> NodeHost::link_of(const std::vector<HostLink>& links, const std::string& device,
+                                          const std::string& name) const {
+  using namespace node_host;
+  const auto find = [&](const std::string& wanted) -> std::optional<HostLink> {
+    for (const HostLink& link : links)
+      if (link.name == wanted) return link;
+    return std::nullopt;
+  };
+  if (!hotplug::PciAddress::decode(device)) return find(name);
+  const std::vector<std::string> own = names(function_path(device) + "/net");
+  if (std::find(own.begin(), own.end(), name) != own.end()) return find(name);
+  return own.size() == 1 ? find(own.front()) : std::nullopt;
+}
+
+Result<OriginalSettings> NodeHost::read_settings(const PreparedDevice& device) const {
+  using namespace node_host;
+  OriginalSettings out{
+      .device = device.pci.empty() ? device.interface : device.pci, .boot_id = "", .vf = {}, .interface = {}};
+  // Without an interface of its PF on the host no plugin sets anything of the VF, either.
+  const auto vf = device.pci.empty() ? Result<VfOfInterface>(Error{Errc::kNotFound, ""}) : vf_of(device.pci);
+  if (vf && kernel_.vf_settings.read) {
+    auto all = kernel_.vf_settings.read(vf->ifindex);
+    if (!all) return std::move(all.error()).in("device " + device.pci + ": read the settings of the VF");
+    if (const auto at = all->find(vf->index); at != all->end()) out.vf = at->second;
+  }
+  if (!device.vfio && kernel_.links) {
+    auto links = kernel_.links();
+    if (!links) return std::move(links.error()).in("device " + out.device);
+    if (const auto link = link_of(*links, out.device, device.interface)) {
+      const bool is_ethernet = decode_mac(link->mac).ok();
+      out.interface = {.name = link->name,
+                       .mac = is_ethernet ? link->mac : "",
+                       .mtu = link->mtu,
+                       .is_up = link->is_up,
+                       .is_promisc = link->is_promisc,
+                       .is_allmulti = link->is_allmulti};
+    }
+  }
+  if (!out.vf && !out.interface) return Error{Errc::kNotFound, "device " + out.device + " has no settings"};
+  return out;
+}
+
+Result<bool> NodeHost::restore_settings(const OriginalSettings& original) const {
+  using namespace node_host;
+  if (original.vf && kernel_.vf_settings.read) {
+    const auto vf = vf_of(original.device);
+    if (!vf && vf.error().code == Errc::kNotFound)
+      return true;  // a VF that is made anew has its driver's settings
+    if (!vf) return Error(vf.error()).in("device " + original.device);
+    const auto may_write = [&] { return check_holder(original.device); };
+    if (auto restored = restore_vf_settings(kernel_.vf_settings, *vf, *original.vf, may_write); !restored)
+      return std::move(restored.error()).in("device " + original.device);
+  }
+  auto is_here = original.interface && kernel_.links ? restore_interface(original) : Result<bool>(true);
+  return is_here ? is_here : std::move(is_here.error()).in("device " + original.device);
+}
+
+// The kernel closes an interface that changes its namespace, and leaves everything else of it as the pod had it.
+Result<bool> NodeHost::restore_interface(const OriginalSettings& original) const {
+  using namespace node_host;
+  const OriginalInterface& was = *original.interface;
+  const bool is_function = hotplug::PciAddress::decode(original.device).has_value();
+  const auto until = Clock::now() + kInterfaceWaitMax;  // it returns some time after its namespace is gone
+  for (;;) {
+    const auto links = kernel_.links();
+    if (!links) return links.error();
+    const auto link = link_of(*links, original.device, was.name);
+    if (!link && is_function && !is_back(*view_, original.device) && Clock::now() < until) {
+      std::this_thread::sleep_for(kNodePoll);
+      continue;
+    }
+    if (!link) return !is_function || is_back(*view_, original.device);
+    if (was.is_only_if_renamed && link->name == was.name) return true;
+    const auto change = [&](const LinkChange& what) { return kernel_.change_link(link->ifindex, what); };
+    Result<Unit> done = Unit{};
+    if (link->name != was.name) {
+      done = change({.name = was.name, .up = false});
+      if (done && link->is_up) done = change({.up = true});
+    }
+    if (!done)
+      return std::move(done.error()).in("interface name is " + escaped(link->name) + ", was " + was.name);
+    LinkChange rest;
+    std::vector<std::string> differ;
+    const auto compare = [&](const char* what, bool now, bool before, std::optional<bool>& change_to) {
+      if (now == before) return;
+      differ.push_back(std::string(what) + " is " + (now ? "on" : "off") + ", was " +
+                       (before ? "on" : "off"));
+      change_to = before;
+    };
+    if (link->mtu != was.mtu && was.mtu > 0) {
+      differ.push_back("mtu is " + std::to_string(link->mtu) + ", was " + std::to_string(was.mtu));
+      rest.mtu = was.mtu;
+    }
+    compare("promisc", link->is_promisc, was.is_promisc, rest.promisc);
+    compare("allmulti", link->is_allmulti, was.is_allmulti, rest.allmulti);
+    if (!was.is_up) compare("up", link->is_up, false, rest.up);
+    if (!differ.empty()) done = change(rest);
+    if (!done) return std::move(done.error()).in("interface " + was.name + ": " + join(differ, "; "));
+    // The driver of a VF with an address of its PF's takes that one at its next reset, and may refuse another one until then.
+    const bool is_enforced = original.vf && hotplug::is_address_set(original.vf->mac);
+    if (!was.mac.empty() && link->mac != was.mac)
+      if (auto set = change({.mac = was.mac}); !set && !is_enforced)
+        return std::move(set.error())
+            .in("interface " + was.name + ": mac is " + link->mac + ", was " + was.mac);
+    return true;
+  }
 }
 
 bool is_back(const hotplug::HostView& view, const std::string& pci) {
@@ -468,6 +585,7 @@ Result<Unit> NodeHost::remove_temporaries(const std::vector<std::string>& driver
     if (auto removed = reactor::remove_temporaries(device_info_directory, is_info); !removed)
       return std::move(removed.error());
   if (auto removed = original_macs_.remove_temporaries(); !removed) return removed;
+  if (auto removed = original_settings_.remove_temporaries(); !removed) return removed;
   const std::string own = last(paths_.checkpoint);
   auto removed =
       reactor::remove_temporaries(paths_.checkpoint.substr(0, paths_.checkpoint.size() - own.size()),
@@ -478,6 +596,8 @@ Result<Unit> NodeHost::remove_temporaries(const std::vector<std::string>& driver
 Result<Unit> NodeHost::apply(const FileChange& change) const {
   for (const OriginalMac& one : change.original_macs)
     if (auto written = original_macs_.write(one); !written) return written;
+  for (const OriginalSettings& one : change.original_settings)
+    if (auto written = original_settings_.write(one); !written) return written;
   std::vector<reactor::DurableFile> files;
   for (const auto& [spec, id] : change.specs) {
     auto file = specs_.file_of(spec, id);
@@ -493,10 +613,16 @@ Result<Unit> NodeHost::apply(const FileChange& change) const {
   if (auto applied = apply_metadata(change); !applied) return applied;
   for (const std::string& pci : change.removed_original_macs)
     if (auto removed = original_macs_.remove(pci); !removed) return removed;
+  for (const std::string& device : change.removed_original_settings)
+    if (auto removed = original_settings_.remove(device); !removed) return removed;
   return Unit{};
 }
 
 Result<std::vector<OriginalMac>> NodeHost::read_original_macs() const { return original_macs_.read(); }
+
+Result<std::vector<OriginalSettings>> NodeHost::read_original_settings() const {
+  return original_settings_.read();
+}
 
 const cdi::Store& NodeHost::store_of(const std::string& kind) const {
   return kind.ends_with("/metadata") ? metadata_specs_ : specs_;

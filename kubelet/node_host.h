@@ -12,9 +12,11 @@
 #include "hotplug/host_view.h"
 #include "kubelet/device_holder.h"
 #include "kubelet/host.h"
+#include "kubelet/host_link.h"
 #include "kubelet/metadata_files.h"
 #include "kubelet/original_mac.h"
 #include "kubelet/vf_mac.h"
+#include "kubelet/vf_settings.h"
 #include "reactor/base/time.h"
 
 namespace sliced::kubelet {
@@ -32,10 +34,11 @@ class NodeHost final : public Host {
 
   struct Paths {
     std::string cdi_root = "/var/run/cdi";
-    std::string checkpoint;       // ours
-    std::string peer_checkpoint;  // dra-driver-sriov's, read only
-    std::string original_macs;    // directory of kubelet/original_mac.h
-    std::string plugins;          // the kubelet's directory of them, with device metadata
+    std::string checkpoint;              // ours
+    std::string peer_checkpoint;         // dra-driver-sriov's, read only
+    std::string original_macs = {};      // directory of kubelet/original_mac.h
+    std::string original_settings = {};  // directory of kubelet/original_settings.h
+    std::string plugins;                 // the kubelet's directory of them, with device metadata
   };
   /// Of the kernel, beside reading: a test has its own.
   struct Kernel {
@@ -51,6 +54,9 @@ class NodeHost final : public Host {
     std::function<Result<Unit>(const VfOfInterface& vf, const std::string& mac)> write_mac = {};
     std::function<Result<Unit>(int ifindex, const std::string& mac)> write_own_mac = {};
     std::function<GroupUse(const std::string& node)> probe_group = {};
+    VfSettingsKernel vf_settings = {};
+    std::function<Result<std::vector<HostLink>>()> links = {};  // of this namespace
+    std::function<Result<Unit>(int ifindex, const LinkChange& change)> change_link = {};
   };
   /// That of this machine.
   static Kernel running_kernel();
@@ -63,6 +69,8 @@ class NodeHost final : public Host {
                            const std::vector<PreparedDevice>& together) const override;
   Result<Unit> set_mac(const PreparedDevice& device, const std::string& mac) const override;
   Result<std::string> restore(const PreparedDevice& device) const override;
+  Result<OriginalSettings> read_settings(const PreparedDevice& device) const override;
+  Result<bool> restore_settings(const OriginalSettings& original) const override;
   Result<std::string> user_of(const PreparedClaim& claim) const override;
   Result<Unit> remove_temporaries(const std::vector<std::string>& drivers,
                                   const std::string& device_info_directory) const override;
@@ -72,6 +80,7 @@ class NodeHost final : public Host {
   Result<std::string> read_peer_checkpoint() const override;
   Result<std::string> set_checkpoint_aside() const override;
   Result<std::vector<OriginalMac>> read_original_macs() const override;
+  Result<std::vector<OriginalSettings>> read_original_settings() const override;
   Result<std::vector<std::string>> names_in(const std::string& directory) const override;
   Result<std::vector<std::string>> spec_ids(const std::string& kind) const override;
   Result<cdi::Spec> read_spec(const std::string& kind, const std::string& id) const override;
@@ -90,6 +99,10 @@ class NodeHost final : public Host {
                     HostLook& out) const;
   // The uplink of its PF, and which VF of it. kNotFound: it is no VF, or gone. kIo: its PF has no uplink here.
   Result<VfOfInterface> vf_of(const std::string& pci) const;
+  // The device's interface among those of this namespace: that of the name, else the function's only one; nullopt: it is not here.
+  std::optional<HostLink> link_of(const std::vector<HostLink>& links, const std::string& device,
+                                  const std::string& name) const;
+  Result<bool> restore_interface(const OriginalSettings& original) const;
   // HostLook::mac_holder, as far as it can be read.
   std::string mac_holder(const std::string& pci, const std::string& mac) const;
   // "" none. By phys_port_name, in the order of hotplug::ports_of_functions(); never a representor.
@@ -120,6 +133,7 @@ class NodeHost final : public Host {
   const cdi::Store specs_, metadata_specs_;
   const MetadataFiles metadata_;
   const OriginalMacFiles original_macs_;
+  const OriginalSettingsFiles original_settings_;
 };
 
 /// Whether no interface of the function can be in a network namespace other than the host's: it has one here, no driver, a

@@ -20,6 +20,9 @@ void keep_originals(const PreparedClaim& before, PreparedClaim& now) {
       if (device.vfio && was.vfio && was.pci == device.pci)
         device.vfio->original_driver = was.vfio->original_driver,
         device.vfio->original_mac = was.vfio->original_mac;
+  for (PreparedDevice& device : now.devices)
+    for (const PreparedDevice& was : before.devices)
+      device.has_original_settings |= was.has_original_settings && settings_key(was) == settings_key(device);
 }
 
 bool is_on_vfio(const PreparedClaim& claim, const PreparedDevice& device) {
@@ -242,6 +245,9 @@ void ClaimPreparer::keep_from_others(Task& task) {
       return give_up(task, why);
     if (const std::string why = mac_refusal(task.claim, device, prepared_, original_macs_); !why.empty())
       return give_up(task, why);
+    if (restoring_.contains(settings_key(device)))
+      return give_up(task, "device " + in_quotes(device.pool + "/" + device.device) +
+                               " is being given its settings of before its last pod; the kubelet asks again");
   }
   if (const std::string why = conflict_within(task.claim); !why.empty()) return give_up(task, why);
   if (const std::string why = ports_.interfaces ? ports_.interfaces->held_elsewhere(task.claim) : "";
@@ -283,8 +289,35 @@ void ClaimPreparer::read_networks(Task& task) {
 void ClaimPreparer::look(Task& task) {
   if (const std::string why = preparing::no_room(task.claim, prepared_); !why.empty())
     return give_up(task, why);
-  const auto work = [found = task.found, host = ports_.host, devices = task.claim.devices] {
-    for (const PreparedDevice& device : devices) found->looks.push_back(host->look(device));
+  // By device: its settings are to be read; another pod's are to be taken off first.
+  struct Settings {
+    bool is_read = false;
+    std::optional<OriginalSettings> left = {};
+  };
+  std::vector<Settings> settings;
+  for (const PreparedDevice& device : task.claim.devices) {
+    Settings& one = settings.emplace_back();
+    const auto kept = original_settings_.find(settings_key(device));
+    one.is_read =
+        keeps_settings(device) && (kept == original_settings_.end() || !device.has_original_settings);
+    if (one.is_read && kept != original_settings_.end() && kept->second.is_known) one.left = kept->second;
+  }
+  const auto work = [found = task.found, host = ports_.host, devices = task.claim.devices, settings] {
+    for (size_t i = 0; i < devices.size(); ++i) {
+      found->looks.push_back(host->look(devices[i]));
+      const auto read = [&]() -> Result<OriginalSettings> {
+        if (!settings[i].is_read) return Error{Errc::kNotFound, "nothing is kept of it"};
+        if (const auto& left = settings[i].left) {
+          auto restored = host->restore_settings(*left);
+          if (!restored) return std::move(restored.error());
+          if (!*restored)
+            return Error{Errc::kBusy,
+                         "device " + left->device + ": its interface is not back from its last pod"};
+        }
+        return host->read_settings(devices[i]);
+      };
+      found->settings.push_back(read());
+    }
   };
   task.job = ports_.executor.run(work, kLookMax, [this, &task](bool finished) {
     finished ? go_on(task) : give_up(task, kKernelSilent);
@@ -296,6 +329,8 @@ void ClaimPreparer::judge_looks(Task& task) {
     PreparedDevice& device = task.claim.devices[i];
     const Result<HostLook>& look = task.found->looks[i];
     if (!look) return give_up(task, look.error().what);
+    if (const auto& settings = task.found->settings[i]; !settings && settings.error().code != Errc::kNotFound)
+      return give_up(task, settings.error().what);
     if (const std::string why = refusal(device, task.known[i], *look); !why.empty())
       return give_up(task, why);
     // Without a VfConfig that asks for vfio-pci nothing is bound: the kernel's present answer decides.
@@ -329,9 +364,11 @@ void ClaimPreparer::judge_looks(Task& task) {
 // Who had a function before must be known to whoever comes after us.
 void ClaimPreparer::note_begun(Task& task) {
   if (!is_bound(task.claim)) return go_on(task);
+  FileChange change = keep_original_macs(task.claim);
+  keep_original_settings(task, change);
   prepared_[task.key()] = task.claim;
   task.hold = Task::Hold::kOnDisk;
-  commits_.add([change = keep_original_macs(task.claim)] { return change; },
+  commits_.add([change] { return change; },
                [this, &task](const Result<Unit>& written) {
                  written ? go_on(task) : give_up(task, written.error().what);
                });
@@ -347,6 +384,38 @@ FileChange ClaimPreparer::keep_original_macs(const PreparedClaim& claim) {
     change.original_macs.push_back(one);
   }
   return change;
+}
+
+bool ClaimPreparer::keeps_settings(const PreparedDevice& device) const {
+  const bool is_alone = device.holding.is_exclusive && device.share_id.empty() && !device.is_admin;
+  const bool is_multus = settings_.files.writes_device_infos;
+  return is_alone && !settings_key(device).empty() && (!device.network.empty() || device.vfio || is_multus);
+}
+
+void ClaimPreparer::keep_original_settings(Task& task, FileChange& change) {
+  for (size_t i = 0; i < task.claim.devices.size(); ++i) {
+    PreparedDevice& device = task.claim.devices[i];
+    const std::string key = settings_key(device);
+    Result<OriginalSettings>& read = task.found->settings[i];
+    if (read) {
+      OriginalSettings one = *read;
+      one.boot_id = knowledge_.boot_id();
+      if (device.vfio || makes_interfaces(device.network)) one.interface.reset();
+      if (one.interface) one.interface->is_only_if_renamed = device.network.empty();
+      // What was unknown stays so, unless the host has set anything since the device was given back.
+      const auto kept = original_settings_.find(key);
+      const bool is_unknown = kept != original_settings_.end() && !kept->second.is_known &&
+                              (!kept->second.left || !one.vf || *kept->second.left == *one.vf);
+      if (!is_unknown) original_settings_.insert_or_assign(key, std::move(one));
+      unrestored_.erase(key), returned_.erase(key);
+      read = Error{Errc::kNotFound, "it is kept"};
+      device.has_original_settings = true;
+    }
+    // Also where it is kept already: the commit that was to write it may have failed.
+    const auto kept = original_settings_.find(key);
+    if (device.has_original_settings && kept != original_settings_.end())
+      change.original_settings.push_back(kept->second);
+  }
 }
 
 void ClaimPreparer::bind(Task& task) {
@@ -376,11 +445,15 @@ void ClaimPreparer::commit_prepared(Task& task) {
     task.claim.devices[i].edits = edits_of(task.claim.devices[i], *task.found->looks[i]);
   if (settings_.plan.names_resources) add_resource_names(task.claim);
   if (settings_.plan.names_requests) add_request_names(task.claim);
+  FileChange settings;
+  keep_original_settings(task, settings);
   prepared_[task.key()] = task.claim;
   task.hold = Task::Hold::kOnDisk;
-  const auto change = [this, before = task.before, claim = task.claim] {
-    return before ? files_of(claim, *before, prepared_, settings_.files)
-                  : files_of(claim, prepared_, settings_.files);
+  const auto change = [this, before = task.before, claim = task.claim, settings] {
+    FileChange all = before ? files_of(claim, *before, prepared_, settings_.files)
+                            : files_of(claim, prepared_, settings_.files);
+    all.original_settings = settings.original_settings;
+    return all;
   };
   commits_.add(
       change,

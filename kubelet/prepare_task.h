@@ -9,6 +9,7 @@
 
 #include "kube/cluster.h"
 #include "kubelet/claim.h"
+#include "kubelet/original_settings.h"
 #include "kubelet/plan.h"
 #include "kubelet/prepared.h"
 #include "kubelet/preparer_port.h"
@@ -57,6 +58,8 @@ struct PrepareTask {
   // What workers found out, by device.
   struct Found {
     std::vector<Result<HostLook>> looks;
+    std::vector<Result<OriginalSettings>> settings;  // kNotFound: nothing is to be kept
+    std::vector<Result<bool>> restored;              // by kept device of the claim, in order
   };
   std::shared_ptr<Found> found = std::make_shared<Found>();
 

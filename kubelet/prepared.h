@@ -70,13 +70,19 @@ struct PreparedDevice {
   std::optional<VfioBinding> vfio;  // it is, or is to be, bound
   /// Facts of before it was bound or moved (hotplug/held_facts.h); none of what others share, or only look at.
   std::optional<hotplug::HostDevice> held;
-  std::string mac;  // its pod asks for; "" whichever it has
+  std::string mac;                     // its pod asks for; "" whichever it has
+  bool has_original_settings = false;  // they are in a file of their own (kubelet/original_settings.h)
   cdi::Edits edits;
   // For the files that containers read, which keep what is not known here: no part of the checkpoint.
   kube::Json attributes;                    // as they are published; null not known
   std::optional<NetworkData> network_data;  // since it is a pod's interface
   bool operator==(const PreparedDevice&) const = default;
 };
+
+/// OriginalSettings::device of it; "" it is neither a function nor an interface.
+inline const std::string& settings_key(const PreparedDevice& device) {
+  return device.pci.empty() ? device.interface : device.pci;
+}
 
 /// The results that one driver has in one claim.
 /// One that is begun keeps its devices from others like one that is complete, and is undone or completed when

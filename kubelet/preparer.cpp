@@ -233,14 +233,23 @@ void ClaimPreparer::take_over(Records recalled) {
          {"remedy", "once their pods have ended: ip link set PF vf NUMBER mac ADDRESS"}});
   original_macs_ = std::move(recalled.original_macs);
   if (const FileChange& change = recalled.original_macs_change;
-      !change.original_macs.empty() || !change.removed_original_macs.empty())
+      !change.original_macs.empty() || !change.removed_original_macs.empty() ||
+      !change.original_settings.empty() || !change.removed_original_settings.empty())
     commits_.add([change] { return change; },
                  [this](const Result<Unit>& written) {
                    if (!written)
-                     ports_.log.warning("the MAC addresses that VFs had before their pods' are not on disk",
-                                        {{"problem", written.error().what}});
+                     ports_.log.warning(
+                         "the MAC addresses and settings that VFs had before their pods' are not on disk",
+                         {{"problem", written.error().what}});
                  });
+  original_settings_ = std::move(recalled.original_settings);
+  for (const auto& [device, text] : settings_problems())
+    ports_.log.warning("the settings that a device had before its pod are unknown", {{"problem", text}});
   for (auto& [key, claim] : recalled.claims) reserve(std::move(claim));
+  // A whole checkpoint knows every claim: what no claim has was given back, or was to be.
+  if (recalled.is_checkpoint)
+    for (const auto& [device, kept] : original_settings_) returned_.insert(device);
+  look_after_settings();
   has_started_ = true;
   for (auto& [uid, queue] : tasks_) begin(*queue.front());
   reconcile_.begin();

@@ -51,6 +51,8 @@ class ClaimPreparer final : public Preparer {
  public:
   static constexpr Millis kSharedMax{5'000};  // for the API server to say for whom a claim is reserved
   static constexpr Millis kLookMax{10'000};   // for the kernel to tell of one claim's devices
+  static constexpr Millis kSettingsAgain{
+      5'000};  // until devices are looked at again that could not be given back
 
   /// All but the host and the binder outlive the preparer; these two are shared with workers.
   struct Ports {
@@ -123,6 +125,10 @@ class ClaimPreparer final : public Preparer {
   const PreparedClaims& prepared() const { return prepared_; }
   /// The addresses of before of all VFs that a pod's address is written over, and those that are unknown.
   const OriginalMacs& original_macs() const { return original_macs_; }
+  /// Those of devices that pods have, or that could not be given back yet, and those that are unknown.
+  const OriginalSettingsByDevice& original_settings() const { return original_settings_; }
+  /// Why devices do not have their settings of before their pods: a sentence for each, by OriginalSettings::device.
+  std::map<std::string, std::string> settings_problems() const;
   bool has_started() const { return has_started_; }
   /// This process ends: what was begun is completed, further calls are refused, and nothing is cleaned up any more.
   void take_no_more() { takes_no_more_ = true; }
@@ -180,6 +186,8 @@ class ClaimPreparer final : public Preparer {
   void read_sharing_pods(Task& task);
   void detach(Task& task);
   void note_ending(Task& task);
+  // What a plugin whose DEL does nothing has left is written back, before the function's driver is: an error keeps the claim on record.
+  void restore_settings(Task& task);
   void restore(Task& task);
   void commit_released(Task& task);
   void answer_released(Task& task);
@@ -196,6 +204,17 @@ class ClaimPreparer final : public Preparer {
   FileChange drop_original_macs(const PreparedClaim& claim) const;
   // Of an unprepare: reads what the PFs of VFs enforce whose own address is unknown, and reports them.
   void report_unknown_macs(Task& task);
+  // Whether the claim may change anything of the device that outlives its pod.
+  bool keeps_settings(const PreparedDevice& device) const;
+  // Of those that were looked at: into original_settings_ and files.
+  void keep_original_settings(Task& task, FileChange& change);
+  // Those that are given back, or unknown ones with what is left; read by task.found.
+  void drop_original_settings(const Task& task, FileChange& change) const;
+  // The claim is off the record: files of what was given back go, what was not is looked after.
+  void forget_settings(const Task& task, const std::vector<std::string>& given_back);
+  // Devices that no claim has, and that are not as they were: their interface was not back, or a daemon was killed. Tried again until they
+  // are; they are handed to no claim before.
+  void look_after_settings();
   // Into prepared_, and told to the daemon; a record of before is replaced.
   void reserve(PreparedClaim claim);
   // Out of prepared_, and told; nothing for one that is not there.
@@ -210,7 +229,13 @@ class ClaimPreparer final : public Preparer {
   const Handlers handlers_;
   const Settings settings_;
   PreparedClaims prepared_;
-  OriginalMacs original_macs_;     // of VFs that have, or may have, a pod's address: as their files are to be
+  OriginalMacs original_macs_;  // of VFs that have, or may have, a pod's address: as their files are to be
+  OriginalSettingsByDevice original_settings_;     // as their files are to be
+  std::map<std::string, std::string> unrestored_;  // by device: why it does not have its settings of before
+  std::set<std::string> returned_;   // devices that no claim has, and whose settings are kept still
+  std::set<std::string> restoring_;  // those that look_after_settings() is about
+  std::unique_ptr<reactor::Job> settings_job_;
+  reactor::Ticket settings_turn_;
   std::set<PreparedKey> written_;  // their CDI files, by this process
   Tasks tasks_;
   bool has_started_ = false, takes_no_more_ = false;

@@ -59,6 +59,7 @@ void forget_boot(PreparedClaim& claim, bool is_sure) {
   for (PreparedDevice& device : claim.devices) {
     device.held.reset();
     device.is_of_peer = false;
+    if (is_sure) device.has_original_settings = false;
     if (is_sure)
       device.vfio.reset();
     else if (device.vfio)

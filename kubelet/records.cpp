@@ -168,6 +168,41 @@ void join_original_macs(const Host& host, const std::vector<OriginalMac>& found,
   });
 }
 
+// Of a device that a record says to have a file, or of which CDI specs alone tell, and that has none, the settings are unknown.
+void join_original_settings(const Host& host, const std::vector<OriginalSettings>& found,
+                            const std::string& boot_id, Records& out) {
+  for (OriginalSettings one : found) {
+    const bool is_of_other_boot = !boot_id.empty() && !one.boot_id.empty() && one.boot_id != boot_id;
+    if (is_of_other_boot) {
+      out.original_macs_change.removed_original_settings.push_back(one.device);
+      continue;
+    }
+    if (one.boot_id.empty() && !boot_id.empty()) {  // damaged: unknown until the next boot
+      one.boot_id = boot_id;
+      out.original_macs_change.original_settings.push_back(one);
+    }
+    out.original_settings.emplace(one.device, std::move(one));
+  }
+  for (auto& [key, claim] : out.claims)
+    for (PreparedDevice& device : claim.devices) {
+      const std::string id = settings_key(device);
+      const bool is_kept = out.original_settings.contains(id);
+      const bool is_alone = device.holding.is_exclusive && !device.is_admin && device.share_id.empty();
+      const bool may_be_lost = device.has_original_settings || (!out.is_checkpoint && is_alone);
+      if (!may_be_lost || id.empty()) continue;
+      if (is_kept) {
+        device.has_original_settings = true;
+        continue;
+      }
+      const auto now = host.read_settings(device);
+      if (!now || !now->vf) continue;
+      device.has_original_settings = true;
+      OriginalSettings one{.device = id, .boot_id = boot_id, .is_known = false, .vf = {}, .interface = {}};
+      out.original_macs_change.original_settings.push_back(one);
+      out.original_settings.emplace(id, std::move(one));
+    }
+}
+
 }  // namespace
 
 Records read_records(const Host& host, const std::vector<std::string>& drivers, const std::string& boot_id,
@@ -181,6 +216,13 @@ Records read_records(const Host& host, const std::vector<std::string>& drivers, 
   }
   if (!macs) out.problem += (out.problem.empty() ? "" : "; ") + macs.error().what;
   join_original_macs(host, macs.value_or({}), boot_id, sets_macs, out);
+  const auto settings = host.read_original_settings();
+  if (!settings && may_wait) {
+    out.unread = settings.error().what;
+    return out;
+  }
+  if (!settings) out.problem += (out.problem.empty() ? "" : "; ") + settings.error().what;
+  join_original_settings(host, settings.value_or({}), boot_id, out);
   return out;
 }
 

@@ -16,11 +16,12 @@ struct Records {
   bool is_checkpoint = false;       // from is ours, whole
   std::string problem;              // why it is not the checkpoint that tells; "" it does, or there is none
   OriginalMacs original_macs;       // of this boot, as they are to be on disk
-  FileChange original_macs_change;  // what makes the disk so
-  std::vector<std::string> unknown_macs;  // VFs on vfio-pci whose address of before is unknown
-  std::vector<std::string> unknown;       // devices on vfio-pci whose facts of before nobody knows
-  std::string leftovers;                  // why temporary files could not be removed; "" they were
-  std::string unread;                     // why nothing was read, and may be later; "" it was
+  FileChange original_macs_change;  // what makes the disk so, of original_settings too
+  OriginalSettingsByDevice original_settings;  // of this boot
+  std::vector<std::string> unknown_macs;       // VFs on vfio-pci whose address of before is unknown
+  std::vector<std::string> unknown;            // devices on vfio-pci whose facts of before nobody knows
+  std::string leftovers;                       // why temporary files could not be removed; "" they were
+  std::string unread;                          // why nothing was read, and may be later; "" it was
 };
 
 /// Blocks: for a worker. drivers: whose specs are looked at where no checkpoint tells. boot_id: of this boot, "" not known,

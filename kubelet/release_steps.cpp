@@ -24,10 +24,9 @@ bool is_taken(const PreparedDevice& device, const PreparedKey& own, const Prepar
 
 std::span<const PrepareStep> ClaimPreparer::release_steps() {
   static constexpr PrepareStep kSteps[] = {
-      &ClaimPreparer::check_unused,        &ClaimPreparer::detach,
-      &ClaimPreparer::note_ending,         &ClaimPreparer::restore,
-      &ClaimPreparer::report_unknown_macs, &ClaimPreparer::commit_released,
-      &ClaimPreparer::answer_released,
+      &ClaimPreparer::check_unused,     &ClaimPreparer::detach,          &ClaimPreparer::note_ending,
+      &ClaimPreparer::restore_settings, &ClaimPreparer::restore,         &ClaimPreparer::report_unknown_macs,
+      &ClaimPreparer::commit_released,  &ClaimPreparer::answer_released,
   };
   return kSteps;
 }
@@ -95,6 +94,140 @@ void ClaimPreparer::note_ending(Task& task) {
                [this, &task](const Result<Unit>& written) {
                  written ? go_on(task) : fail_release(task, written.error().what);
                });
+}
+
+void ClaimPreparer::restore_settings(Task& task) {
+  std::vector<OriginalSettings> kept;
+  std::vector<PreparedDevice> devices;
+  for (const PreparedDevice& device : task.claim.devices) {
+    const auto at = original_settings_.find(settings_key(device));
+    if (!device.has_original_settings || at == original_settings_.end()) continue;
+    kept.push_back(at->second);
+    devices.push_back(device);
+  }
+  task.found->restored.clear();
+  if (kept.empty()) return go_on(task);
+  auto left = std::make_shared<std::vector<std::optional<hotplug::VfConfig>>>(kept.size());
+  const auto work = [found = task.found, host = ports_.host, kept, devices, left] {
+    for (size_t i = 0; i < kept.size(); ++i) {
+      if (kept[i].is_known) {
+        found->restored.push_back(host->restore_settings(kept[i]));
+        continue;
+      }
+      found->restored.push_back(true);
+      if (const auto now = host->read_settings(devices[i])) (*left)[i] = now->vf;
+    }
+  };
+  task.job = ports_.executor.run(work, kLookMax, [this, kept, left, &task](bool finished) {
+    if (!finished) return fail_release(task, kKernelSilent);
+    std::string problem;
+    for (size_t i = 0; i < kept.size(); ++i) {
+      const std::string& device = kept[i].device;
+      const Result<bool>& restored = task.found->restored[i];
+      unrestored_.erase(device);
+      if (!restored) {
+        unrestored_[device] = restored.error().what;
+        if (problem.empty()) problem = restored.error().what;
+      }
+      if (kept[i].is_known) continue;
+      original_settings_[device].left = (*left)[i];
+      ports_.log.warning(
+          "a VF keeps the settings that its PF has for it: those of before its pod are unknown",
+          {{"problem", unknown_settings_text(original_settings_[device])},
+           {"claim", describe(task.request)}});
+    }
+    problem.empty() ? go_on(task) : fail_release(task, problem);
+  });
+}
+
+void ClaimPreparer::drop_original_settings(const Task& task, FileChange& change) const {
+  size_t i = 0;
+  for (const PreparedDevice& device : task.claim.devices) {
+    const auto at = original_settings_.find(settings_key(device));
+    if (!device.has_original_settings || at == original_settings_.end() || i >= task.found->restored.size())
+      continue;
+    const Result<bool>& restored = task.found->restored[i++];
+    if (!at->second.is_known)
+      change.original_settings.push_back(at->second);
+    else if (restored && *restored)
+      change.removed_original_settings.push_back(at->first);
+  }
+}
+
+// Behind the checkpoint that has the claim no more: of a claim whose files are gone the settings would be unknown.
+void ClaimPreparer::forget_settings(const Task& task, const std::vector<std::string>& given_back) {
+  for (const std::string& device : given_back) original_settings_.erase(device);
+  for (const PreparedDevice& device : task.claim.devices)
+    if (device.has_original_settings && original_settings_.contains(settings_key(device)))
+      returned_.insert(settings_key(device));
+  if (!given_back.empty())
+    commits_.add(
+        [given_back] {
+          FileChange change;
+          change.removed_original_settings = given_back;
+          return change;
+        },
+        [](const Result<Unit>&) {});
+  look_after_settings();
+}
+
+// Devices whose interface comes back late, or that a daemon that was killed has left so.
+void ClaimPreparer::look_after_settings() {
+  if (settings_turn_ || settings_job_) return;
+  const auto left = [this] {
+    std::vector<OriginalSettings> out;
+    for (const std::string& device : returned_) {
+      const auto kept = original_settings_.find(device);
+      const bool is_prepared = std::any_of(prepared_.begin(), prepared_.end(), [&](const auto& claim) {
+        const auto& devices = claim.second.devices;
+        return std::any_of(devices.begin(), devices.end(), [&](const PreparedDevice& one) {
+          return !one.is_admin && settings_key(one) == device;
+        });
+      });
+      if (kept != original_settings_.end() && kept->second.is_known && !is_prepared)
+        out.push_back(kept->second);
+    }
+    return out;
+  };
+  if (left().empty()) return;
+  settings_turn_ = ports_.scheduler.after(kSettingsAgain, [this, left] {
+    const reactor::Ticket own = std::exchange(settings_turn_, nullptr);
+    const std::vector<OriginalSettings> all = left();
+    if (all.empty() || takes_no_more_) return;
+    for (const OriginalSettings& one : all) restoring_.insert(one.device);
+    auto restored = std::make_shared<std::vector<Result<bool>>>();
+    const auto work = [restored, all, host = ports_.host] {
+      for (const OriginalSettings& one : all) restored->push_back(host->restore_settings(one));
+    };
+    // Without a deadline: what hangs may be written yet, beneath a later pod.
+    settings_job_ = ports_.executor.run(work, Millis{0}, [this, restored, all](bool finished) {
+      const auto over = std::move(settings_job_);
+      restoring_.clear();
+      FileChange change;
+      for (size_t i = 0; finished && i < all.size(); ++i) {
+        const std::string& device = all[i].device;
+        const Result<bool>& one = (*restored)[i];
+        if (one && *one) {
+          change.removed_original_settings.push_back(device);
+          original_settings_.erase(device);
+          unrestored_.erase(device), returned_.erase(device);
+        } else if (!one && std::exchange(unrestored_[device], one.error().what) != one.error().what) {
+          ports_.log.warning("a device does not have its settings of before its pod; it is tried again",
+                             {{"device", device}, {"problem", one.error().what}});
+        }
+      }
+      if (!change.removed_original_settings.empty())
+        commits_.add([change] { return change; }, [](const Result<Unit>&) {});
+      look_after_settings();
+    });
+  });
+}
+
+std::map<std::string, std::string> ClaimPreparer::settings_problems() const {
+  std::map<std::string, std::string> out = unrestored_;
+  for (const auto& [device, one] : original_settings_)
+    if (!one.is_known) out[device] = unknown_settings_text(one);
+  return out;
 }
 
 void ClaimPreparer::restore(Task& task) {
@@ -169,7 +302,8 @@ void ClaimPreparer::commit_released(Task& task) {
   release(task.key());
   // Its files may be there still: nobody else gets its devices until they are gone. What somebody was given while they
   // were being removed is not this claim's any more: taken back once more, it would be taken from a pod.
-  const FileChange macs = drop_original_macs(task.claim);
+  FileChange macs = drop_original_macs(task.claim);
+  drop_original_settings(task, macs);
   const auto keep = [this, macs, &task](const Result<Unit>& result) {
     if (result) {
       for (const std::string& pci : macs.removed_original_macs) original_macs_.erase(pci);
@@ -186,12 +320,16 @@ void ClaimPreparer::commit_released(Task& task) {
     FileChange all = removal_of(claim, prepared_, settings_.files);
     all.original_macs = macs.original_macs;
     all.removed_original_macs = macs.removed_original_macs;
+    all.original_settings = macs.original_settings;
     return all;
   };
   commits_.add(
       change,
-      [this, keep, &task](const Result<Unit>& written) {
-        if (written) return go_on(task);
+      [this, keep, macs, &task](const Result<Unit>& written) {
+        if (written) {
+          forget_settings(task, macs.removed_original_settings);
+          return go_on(task);
+        }
         keep(written);
         fail(task, task.given_up.empty() ? written.error().what : task.given_up);
       },

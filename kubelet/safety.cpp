@@ -228,4 +228,14 @@ std::string refusal_of_interface(const PreparedDevice& device, const HostLook& l
          " has made none, or it is in another network namespace; it can be had when the interface is in the host's";
 }
 
+bool makes_interfaces(const std::string& network) {
+  constexpr std::string_view kMakers[] = {"macvlan", "macvtap", "ipvlan", "vlan", "bridge"};
+  const auto config = kube::decode_json(network, safety::kNetworkLimits);
+  if (!config) return false;
+  const kube::Json* plugins = config->find("plugins");
+  const bool is_list = plugins != nullptr && plugins->array() != nullptr && !plugins->array()->empty();
+  const std::string_view type = is_list ? plugins->array()->front().text("type") : config->text("type");
+  return std::find(std::begin(kMakers), std::end(kMakers), type) != std::end(kMakers);
+}
+
 }  // namespace sliced::kubelet

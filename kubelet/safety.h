@@ -40,6 +40,10 @@ bool is_userspace_driver(std::string_view driver);
 /// plugin that sets up a function on a userspace driver through its PF needs none. "" it has what its network needs.
 std::string refusal_of_interface(const PreparedDevice& device, const HostLook& look);
 
+/// Whether a network's first plugin makes an interface on top of the device's, which stays on the host (macvlan, vlan ...), and does not
+/// move it.
+bool makes_interfaces(const std::string& network);
+
 /// Whether a claim that holds one keeps the other from being handed over.
 bool conflict(const PreparedDevice& a, const PreparedDevice& b);
 

@@ -129,6 +129,11 @@ Json json_of(const Report& report) {
     for (const std::string& one : report.unknown_macs) macs.push_back(printable(one, 1'024));
     out.set("unknownOriginalMACs", Json(std::move(macs)));
   }
+  if (!report.settings_problems.empty()) {
+    Json::Array problems;
+    for (const std::string& one : report.settings_problems) problems.push_back(printable(one, 1'024));
+    out.set("settingsNotRestored", Json(std::move(problems)));
+  }
   if (!report.awaits_configuration.empty())
     out.set("awaitsConfiguration", printable(report.awaits_configuration, 1'024));
   if (report.summary) out.set("summary", json_of(*report.summary));

@@ -45,7 +45,9 @@ struct Report {
   std::string kubelet_plugin = {};
   std::string kubelet_plugin_waits_for = {};  // "waiting": which driver, and where it is served
   std::vector<std::string> unknown_macs =
-      {};                                 // VFs whose MAC address of before is unknown, each with the remedy
+      {};  // VFs whose MAC address of before is unknown, each with the remedy
+  std::vector<std::string> settings_problems =
+      {};  // devices that do not have their settings of before a pod, or of which these are unknown
   std::string awaits_configuration = {};  // what is waited for before anything new is offered; "" nothing
   std::vector<std::string> waits =
       {};  // what devices that are held back wait for, each reason once with its count

@@ -396,16 +396,14 @@ void Attachments::end_detach(const std::shared_ptr<Work>& work, const Result<Uni
 
 void Attachments::give_up_detach(const std::shared_ptr<Work>& work, const std::string& problem) {
   const cni::Attachment& attachment = work->record.attachment;
-  ports_.log.error(
-      "an interface is given up without its DEL: its sandbox is gone and its device is back",
-      {{"sandbox", attachment.container_id},
-       {"interface", attachment.interface},
-       {"device", attachment.device},
-       {"pod", std::string(pod_uid_of(attachment))},
-       {"network", work->record.network},
-       {"problem", problem},
-       {"left",
-        "what the plugins keep: addresses of their IPAM, and VLAN, MAC address and other settings of the VF"}});
+  ports_.log.error("an interface is given up without its DEL: its sandbox is gone and its device is back",
+                   {{"sandbox", attachment.container_id},
+                    {"interface", attachment.interface},
+                    {"device", attachment.device},
+                    {"pod", std::string(pod_uid_of(attachment))},
+                    {"network", work->record.network},
+                    {"problem", problem},
+                    {"left", "what the plugins keep: addresses of their IPAM"}});
   on_disk(
       work, [attachment](const cni::Records& records) { return records.remove(attachment); },
       [this, work](Result<Unit> removed) {

@@ -19,6 +19,9 @@ struct FakeNode {
     std::string driver = "igbvf";
     std::string group = "7";
     std::string mac = std::string(kubelet::kNoMac);  // its PF enforces
+    std::optional<hotplug::VfConfig> settings;       // its PF has for it; nullopt: none
+    std::string name = "enp3s0v0";                   // of its interface on the host
+    bool is_interface_away = false;                  // in a namespace that is not gone yet
     bool has_interface = true;                       // while a driver has it that makes one
   };
   std::map<std::string, Function> functions;  // by PCI address
@@ -29,6 +32,7 @@ struct FakeNode {
   std::map<kubelet::MetadataFile, std::string> metadata;
   std::optional<std::string> checkpoint, peer_checkpoint, aside;
   kubelet::OriginalMacs original_macs;  // files
+  kubelet::OriginalSettingsByDevice original_settings;
   size_t checkpoint_writes = 0;
   size_t unreadable_times = 0;           // the checkpoint, from now on
   std::optional<std::string> user = "";  // who may use what is prepared; nullopt: it cannot be seen
@@ -85,6 +89,29 @@ class FakeHost final : public kubelet::Host {
     node_.functions.at(device.pci).mac = mac;
     return Unit{};
   }
+  Result<kubelet::OriginalSettings> read_settings(const kubelet::PreparedDevice& device) const override {
+    const auto at = node_.functions.find(device.pci);
+    if (at == node_.functions.end() || !at->second.settings) return Error{Errc::kNotFound, "it has none"};
+    if (auto error = node_.step("read settings " + device.pci)) return *error;
+    kubelet::OriginalSettings out{
+        .device = device.pci, .boot_id = "", .vf = at->second.settings, .interface = {}};
+    out.interface = kubelet::OriginalInterface{.name = at->second.name};
+    return out;
+  }
+  Result<bool> restore_settings(const kubelet::OriginalSettings& original) const override {
+    auto& function = node_.functions.at(original.device);
+    if (function.settings != original.vf || (original.interface && function.name != original.interface->name))
+      if (auto error = node_.step("restore settings " + original.device)) return *error;
+    function.settings = original.vf;
+    if (original.interface && function.is_interface_away) return false;
+    if (original.interface) function.name = original.interface->name;
+    return true;
+  }
+  Result<std::vector<kubelet::OriginalSettings>> read_original_settings() const override {
+    std::vector<kubelet::OriginalSettings> out;
+    for (const auto& [device, one] : node_.original_settings) out.push_back(one);
+    return out;
+  }
   Result<std::string> user_of(const kubelet::PreparedClaim&) const override {
     if (!node_.user) return Error{Errc::kIo, "processes of pods cannot be seen"};
     return *node_.user;
@@ -108,6 +135,10 @@ class FakeHost final : public kubelet::Host {
     for (const kubelet::OriginalMac& one : change.original_macs) {
       if (auto error = node_.step("original " + one.pci)) return *error;
       node_.original_macs.insert_or_assign(one.pci, one);
+    }
+    for (const kubelet::OriginalSettings& one : change.original_settings) {
+      if (auto error = node_.step("original settings " + one.device)) return *error;
+      node_.original_settings.insert_or_assign(one.device, one);
     }
     for (const auto& file : change.specs) {
       if (auto error = node_.step("spec " + file.id)) return *error;
@@ -137,6 +168,10 @@ class FakeHost final : public kubelet::Host {
     for (const std::string& pci : change.removed_original_macs) {
       if (auto error = node_.step("forget " + pci)) return *error;
       node_.original_macs.erase(pci);
+    }
+    for (const std::string& device : change.removed_original_settings) {
+      if (auto error = node_.step("forget settings " + device)) return *error;
+      node_.original_settings.erase(device);
     }
     return Unit{};
   }

@@ -72,10 +72,20 @@ class NodeHostTest : public testing::Test {
            own_macs_.push_back(std::to_string(ifindex) + " " + mac);
            return Unit{};
          },
-         [this](const std::string& node) { return nodes_.contains(node) ? group_use_ : GroupUse::kAbsent; }},
+         [this](const std::string& node) { return nodes_.contains(node) ? group_use_ : GroupUse::kAbsent; },
+         {.read = [this](int) { return Result<std::map<int, hotplug::VfConfig>>(vf_settings_); },
+          .send =
+              [this](const std::string& request) {
+                if (request.size() == encode_vf_mac({}, "").size()) vf_settings_[0].mac = "02:00:00:00:00:01";
+                ++setting_writes_;
+                return 0;
+              }},
+         [this] { return Result<std::vector<HostLink>>(links_); },
+         [this](int ifindex, const LinkChange& what) { return change(ifindex, what); }},
         {.cdi_root = root_ + "/cdi",
          .checkpoint = root_ + "/plugins/sliced-checkpoint.json",
          .peer_checkpoint = root_ + "/plugins/checkpoint.json",
+         .original_settings = root_ + "/plugins/settings",
          .plugins = root_ + "/plugins"}};
   }
   Result<Unit> write(const std::string& path, std::string_view text) {
@@ -84,6 +94,20 @@ class NodeHostTest : public testing::Test {
     if (path.ends_with("unbind")) vf().driver("");
     if (path.ends_with("drivers_probe") && !refuses_.contains(override_))
       vf().driver(override_.empty() ? "igbvf" : override_);
+    return Unit{};
+  }
+  Result<Unit> change(int ifindex, const LinkChange& what) {
+    if (refused_change_) return *refused_change_;
+    for (HostLink& link : links_) {
+      if (link.ifindex != ifindex) continue;
+      if (what.name && *what.name != link.name && link.is_up && what.up != std::optional(false))
+        return Error{Errc::kIo, "busy"};
+      link.name = what.name.value_or(link.name), link.mac = what.mac.value_or(link.mac);
+      link.mtu = what.mtu.value_or(link.mtu), link.is_up = what.up.value_or(link.is_up);
+      link.is_promisc = what.promisc.value_or(link.is_promisc);
+      link.is_allmulti = what.allmulti.value_or(link.is_allmulti);
+      ++link_changes_;
+    }
     return Unit{};
   }
   std::string driver() { return host().look(device())->driver; }
@@ -104,7 +128,81 @@ class NodeHostTest : public testing::Test {
   std::optional<DeviceHolder> process_;
   bool sees_pods_ = true, sees_processes_ = true;
   GroupUse group_use_ = GroupUse::kFree;  // of each group that is there
+  std::map<int, hotplug::VfConfig> vf_settings_;
+  std::vector<HostLink> links_;
+  std::optional<Error> refused_change_;
+  int setting_writes_ = 0, link_changes_ = 0;
 };
+
+// Red when anything of an interface that a pod had outlives it: the kernel gives it back closed, else as the pod left it.
+TEST_F(NodeHostTest, ADeviceGetsBackWhatItsPodChangedAndNothingElseIsWritten) {
+  vf().netdev("eth2").link("physfn", "../0000:03:00.0");
+  tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0").link("virtfn1", std::string("../") + kVf);
+  hotplug::VfConfig before;
+  before.mac = "02:00:00:00:00:01", before.vlan = 0;
+  vf_settings_ = {{0, {}}, {1, before}};
+  links_ = {{.ifindex = 1, .name = "lo"},
+            {.ifindex = 7, .name = "eth2", .mac = "02:00:00:00:00:01", .mtu = 9000, .is_allmulti = true}};
+  const std::vector<HostLink> links_before = links_;
+  PreparedDevice device = NodeHostTest::device();
+  device.vfio.reset();
+  device.interface = "eth2";
+  const auto kept = host().read_settings(device);
+  ASSERT_TRUE(kept.ok()) << kept.error().what;
+  EXPECT_EQ(kept->vf, before);
+  ASSERT_TRUE(host().restore_settings(*kept).value());
+  EXPECT_EQ(setting_writes_ + link_changes_, 0);
+
+  links_[1] = {.ifindex = 7,
+               .name = "net1",
+               .mac = "02:00:00:00:06:66",
+               .mtu = 1400,
+               .is_up = true,
+               .is_promisc = true};
+  tree_.rename_netdev("eth2", "net1");
+  ASSERT_TRUE(host().restore_settings(*kept).value());
+  EXPECT_EQ(links_, links_before);
+
+  links_[1].mtu = 1400;
+  refused_change_ = Error{Errc::kIo, "change interface 7: Invalid argument"};
+  tree_.rename_netdev("net1", "eth2");
+  fixture::expect_golden(host().restore_settings(*kept).error().what);
+  refused_change_.reset();
+
+  vf_settings_.erase(1);
+  fixture::expect_golden(host().restore_settings(*kept).error().what);
+  vf_settings_[1] = before;
+  OriginalSettings maybe = *kept;  // in mode MULTUS
+  maybe.interface->is_only_if_renamed = true;
+  ASSERT_TRUE(host().restore_settings(maybe).value());
+  EXPECT_EQ(links_[1].mtu, 1400) << "it did not move: the host has set it";
+
+  vf().driver("");
+  tree_.remove_netdev("eth2");
+  links_.pop_back();
+  EXPECT_TRUE(host().restore_settings(*kept).value()) << "without a driver there is no interface";
+  vf().remove();
+  vf_settings_[1].vlan = 666;
+  EXPECT_TRUE(host().restore_settings(*kept).value()) << "a VF that is made anew";
+  EXPECT_EQ(setting_writes_, 0);
+  EXPECT_EQ(host().read_settings(device).error().code, Errc::kNotFound);
+}
+
+TEST_F(NodeHostTest, AVfThatIsOpenKeepsItsSettings) {
+  vf().driver("vfio-pci").link("physfn", "../0000:03:00.0");
+  tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0").link("virtfn0", std::string("../") + kVf);
+  hotplug::VfConfig before;
+  before.mac = "02:00:00:00:00:01";
+  const OriginalSettings kept{.device = kVf, .boot_id = "", .vf = before, .interface = {}};
+  vf_settings_ = {{0, before}};
+  vf_settings_[0].mac = "02:00:00:00:06:66";
+  holder_ = DeviceHolder{7, "qemu"};
+  EXPECT_EQ(host().restore_settings(kept).error().code, Errc::kBusy);
+  EXPECT_EQ(setting_writes_, 0);
+  holder_.reset();
+  EXPECT_TRUE(host().restore_settings(kept).value());
+  EXPECT_EQ(vf_settings_[0].mac, "02:00:00:00:00:01");
+}
 
 TEST_F(NodeHostTest, WhatAKilledDaemonLeftHalfWrittenIsRemoved) {
   const std::string driver = "sriovnetwork.k8snetworkplumbingwg.io";

@@ -1,0 +1,177 @@
+#include "kubelet/original_settings.h"
+
+#include <utility>
+
+#include "kube/json.h"
+#include "kubelet/vf_settings.h"
+#include "reactor/base/text.h"
+#include "reactor/durable_file.h"
+
+namespace sliced::kubelet {
+namespace original_settings {
+namespace {
+
+using hotplug::VfConfig;
+using kube::Json;
+
+constexpr std::string_view kKind = "sliced-original-settings-1";
+constexpr std::string_view kEnd = ".json";
+constexpr size_t kBytesMax = 16'384;
+constexpr kube::JsonLimits kLimits{.size_max = kBytesMax, .depth_max = 6, .nodes_max = 128};
+
+std::string sum_of(const Json& state) { return hex(stable_hash(kube::encode_json(state)), 16); }
+
+template <class T>
+Json json_of_value(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json json_of(const VfConfig& from) {
+  Json out = Json::Object{};
+  const auto set = [&](const char* key, Json value) {
+    const bool is_empty = value.is_null() || (value.string() != nullptr && value.string()->empty());
+    if (!is_empty) out.set(key, std::move(value));
+  };
+  set("mac", Json(from.mac));
+  set("vlan", json_of_value(from.vlan)), set("qos", json_of_value(from.vlan_qos));
+  set("proto", Json(from.vlan_protocol));
+  set("trust", json_of_value(from.trust)), set("spoofchk", json_of_value(from.spoof_check));
+  set("minTxRate", json_of_value(from.min_rate_mbps)), set("maxTxRate", json_of_value(from.max_rate_mbps));
+  set("state", Json(from.link_state));
+  set("nodeGUID", Json(from.node_guid)), set("portGUID", Json(from.port_guid));
+  return out;
+}
+
+template <class T>
+void take_number(const Json& from, const char* key, std::optional<T>& out) {
+  const Json* at = from.find(key);
+  if (at != nullptr && at->integer() != nullptr) out = static_cast<T>(*at->integer());
+}
+
+void take_switch(const Json& from, const char* key, std::optional<bool>& out) {
+  const Json* at = from.find(key);
+  if (at != nullptr && at->boolean() != nullptr) out = *at->boolean();
+}
+
+VfConfig vf_of(const Json& from) {
+  VfConfig out;
+  out.mac = from.text("mac");
+  take_number(from, "vlan", out.vlan), take_number(from, "qos", out.vlan_qos);
+  out.vlan_protocol = from.text("proto");
+  take_switch(from, "trust", out.trust), take_switch(from, "spoofchk", out.spoof_check);
+  take_number(from, "minTxRate", out.min_rate_mbps), take_number(from, "maxTxRate", out.max_rate_mbps);
+  out.link_state = from.text("state");
+  out.node_guid = from.text("nodeGUID"), out.port_guid = from.text("portGUID");
+  return out;
+}
+
+Json json_of(const OriginalInterface& from) {
+  return Json::Object{{"name", from.name},
+                      {"mac", from.mac},
+                      {"mtu", from.mtu},
+                      {"up", from.is_up},
+                      {"promisc", from.is_promisc},
+                      {"allmulti", from.is_allmulti},
+                      {"onlyIfRenamed", from.is_only_if_renamed}};
+}
+
+OriginalInterface interface_of(const Json& from) {
+  OriginalInterface out{.name = std::string(from.text("name")), .mac = std::string(from.text("mac"))};
+  std::optional<int> mtu;
+  std::optional<bool> up, promisc, allmulti, only;
+  take_number(from, "mtu", mtu), take_switch(from, "up", up);
+  take_switch(from, "promisc", promisc), take_switch(from, "allmulti", allmulti);
+  take_switch(from, "onlyIfRenamed", only);
+  out.is_only_if_renamed = only.value_or(false);
+  out.mtu = mtu.value_or(0), out.is_up = up.value_or(false);
+  out.is_promisc = promisc.value_or(false), out.is_allmulti = allmulti.value_or(false);
+  return out;
+}
+
+bool names_device(const std::string& text) {
+  constexpr size_t kNameMax = 15;  // IFNAMSIZ
+  if (hotplug::PciAddress::decode(text)) return true;
+  return !text.empty() && text.size() <= kNameMax && text.find('/') == std::string::npos && text[0] != '.';
+}
+
+}  // namespace
+}  // namespace original_settings
+
+std::string encode_original_settings(const OriginalSettings& value) {
+  using namespace original_settings;
+  Json state = Json::Object{{"device", value.device}, {"bootID", value.boot_id}, {"known", value.is_known}};
+  if (value.vf) state.set("vf", json_of(*value.vf));
+  if (value.interface) state.set("interface", json_of(*value.interface));
+  if (value.left) state.set("left", json_of(*value.left));
+  Json out = Json::Object{{"kind", kKind}, {"checksum", sum_of(state)}};
+  out.set("state", std::move(state));
+  return kube::encode_json(out) + "\n";
+}
+
+Result<OriginalSettings> decode_original_settings(std::string_view text) {
+  using namespace original_settings;
+  const auto json = kube::decode_json(text, kLimits);
+  if (!json) return Error(json.error());
+  const Json* state = json->find("state");
+  if (json->text("kind") != kKind || state == nullptr || json->text("checksum") != sum_of(*state))
+    return Error{Errc::kInvalid, "it was cut short, edited, or written by another version"};
+  OriginalSettings out{.device = std::string(state->text("device")),
+                       .boot_id = std::string(state->text("bootID")),
+                       .is_known = state->find("known") != nullptr && *state->find("known") == Json(true),
+                       .vf = {},
+                       .interface = {}};
+  if (const Json* vf = state->find("vf")) out.vf = vf_of(*vf);
+  if (const Json* interface = state->find("interface")) out.interface = interface_of(*interface);
+  if (const Json* left = state->find("left")) out.left = vf_of(*left);
+  return out;
+}
+
+std::string unknown_settings_text(const OriginalSettings& one) {
+  return "device " + one.device + ": settings of before its pod unknown: " +
+         (one.left ? "the VF keeps " + text_of(*one.left) + ", which may be a pod's"
+                   : "the VF keeps those of its pod when the pod ends") +
+         ". Once it has ended: ip link set PF vf NUMBER vlan 0 spoofchk on trust off state auto (or what your site uses)";
+}
+
+Result<std::string> OriginalSettingsFiles::path_of(const std::string& device) const {
+  if (original_settings::names_device(device))
+    return directory_ + "/" + device + std::string(original_settings::kEnd);
+  return Error{Errc::kInvalid, in_quotes(device, 64) + " is neither a PCI address nor an interface's name"};
+}
+
+Result<std::vector<OriginalSettings>> OriginalSettingsFiles::read() const {
+  using namespace original_settings;
+  const auto names = reactor::list_names(directory_, kFilesMax);
+  if (!names) return names.error();
+  std::vector<OriginalSettings> out;
+  for (const std::string& name : *names) {
+    const std::string device = name.substr(0, name.size() - std::min(name.size(), kEnd.size()));
+    if (!name.ends_with(kEnd) || !names_device(device)) continue;
+    const auto text = reactor::read_whole(directory_ + "/" + name, kBytesMax);
+    auto one = text ? decode_original_settings(*text) : Result<OriginalSettings>(text.error());
+    if (one && one->device == device)
+      out.push_back(*std::move(one));
+    else
+      out.push_back({.device = device, .boot_id = "", .is_known = false, .vf = {}, .interface = {}});
+  }
+  return out;
+}
+
+Result<Unit> OriginalSettingsFiles::write(const OriginalSettings& value) const {
+  const auto path = path_of(value.device);
+  if (!path) return path.error();
+  return reactor::write_durably(*path, encode_original_settings(value), 0600);
+}
+
+Result<Unit> OriginalSettingsFiles::remove(const std::string& device) const {
+  const auto path = path_of(device);
+  if (!path) return path.error();
+  return reactor::remove_durably(*path);
+}
+
+Result<Unit> OriginalSettingsFiles::remove_temporaries() const {
+  const auto removed = reactor::remove_temporaries(directory_, [](std::string_view) { return true; });
+  return removed ? Result<Unit>(Unit{}) : Result<Unit>(removed.error());
+}
+
+}  // namespace sliced::kubelet

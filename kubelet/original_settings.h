@@ -1,0 +1,70 @@
+#pragma once
+// What a device that a claim has alone was like before its pod: the settings that a PF keeps for a VF, and its interface on the host. One
+// small file per device, beside the checkpoint and independent of it. Written and synced before anything of the device is
+// changed, removed once the device is as it was. So neither a CNI plugin whose DEL does nothing, nor a record that is lost, leaves one
+// pod's settings to the next pod.
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hotplug/facts.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kubelet {
+
+struct OriginalInterface {
+  std::string name;
+  std::string mac;  // "aa:bb:.."; "" none, or no Ethernet address
+  int mtu = 0;
+  bool is_up = false, is_promisc = false, is_allmulti = false;
+  /// Which plugins run for the pod is unknown (mode MULTUS): only an interface that came back under another name was moved.
+  bool is_only_if_renamed = false;
+  bool operator==(const OriginalInterface&) const = default;
+};
+
+struct OriginalSettings {
+  std::string device;    // PCI address, or the name of a virtual link
+  std::string boot_id;   // functions are made anew by each boot; "" unknown
+  bool is_known = true;  // false: nothing read later takes its place
+  std::optional<hotplug::VfConfig>
+      vf;  // as the PF reports it; nullopt: no VF, or its PF reports nothing of it
+  std::optional<OriginalInterface> interface;  // nullopt: it had none here, or nothing moves it
+  /// Of an unknown one: what the PF reported when the device was given back, which may be a pod's; nullopt: it was not given back. Once the PF
+  /// reports anything else, the host has set it, and that is known again.
+  std::optional<hotplug::VfConfig> left = {};
+  bool operator==(const OriginalSettings&) const = default;
+};
+using OriginalSettingsByDevice = std::map<std::string, OriginalSettings>;
+
+/// One line of JSON with a version and a checksum. Errors of decoding: kInvalid, kTooLarge.
+std::string encode_original_settings(const OriginalSettings& value);
+Result<OriginalSettings> decode_original_settings(std::string_view text);
+
+/// "device 0000:03:00.2: settings of before its pod unknown: ..." with the remedy.
+std::string unknown_settings_text(const OriginalSettings& one);
+
+/// The directory of these files, which is nobody else's. Every call blocks, and is for a worker.
+/// Threads: const, safe from workers; two calls about one device come one after the other.
+class OriginalSettingsFiles {
+ public:
+  static constexpr size_t kFilesMax = 65'536;
+  explicit OriginalSettingsFiles(std::string directory) : directory_(std::move(directory)) {}
+
+  /// What is kept, in order. A file that cannot be understood is kept too: as one of its device that is unknown.
+  /// Errors: of the directory (kDenied, kIo, kTooLarge). No directory: none.
+  Result<std::vector<OriginalSettings>> read() const;
+  /// On disk when it returns. Errors: kInvalid for a text that names no device, kDenied, kIo.
+  Result<Unit> write(const OriginalSettings& value) const;
+  /// One that is not there is no error.
+  Result<Unit> remove(const std::string& device) const;
+  /// What a writer that was killed left. Requires: nothing is written meanwhile.
+  Result<Unit> remove_temporaries() const;
+
+ private:
+  Result<std::string> path_of(const std::string& device) const;
+  const std::string directory_;
+};
+
+}  // namespace sliced::kubelet

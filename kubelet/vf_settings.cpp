@@ -1,0 +1,214 @@
+#include "kubelet/vf_settings.h"
+
+#include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "kubelet/host_link.h"
+#include "kubelet/prepared.h"
+#include "reactor/base/text.h"
+
+namespace sliced::kubelet {
+namespace vf_settings {
+namespace {
+
+using hotplug::VfConfig;
+
+std::string switch_text(const std::optional<bool>& value) { return !value ? "" : *value ? "on" : "off"; }
+
+template <class Number>
+std::string number_text(const std::optional<Number>& value) {
+  return value ? std::to_string(*value) : "";
+}
+
+// The protocol of a tag counts where there is one.
+std::string protocol_text(const VfConfig& config) {
+  const bool has_tag = config.vlan.value_or(0) != 0 || config.vlan_qos.value_or(0) != 0;
+  return has_tag ? config.vlan_protocol : "";
+}
+
+// Of an InfiniBand VF the kernel fills the MAC address with what is none.
+std::string mac_of_setting(const VfConfig& config) { return config.node_guid.empty() ? config.mac : ""; }
+
+struct Setting {
+  std::string_view name;
+  std::string (*text)(const VfConfig&);
+};
+constexpr Setting kSettings[] = {
+    {"mac", &mac_of_setting},
+    {"vlan", [](const VfConfig& one) { return number_text(one.vlan); }},
+    {"qos", [](const VfConfig& one) { return number_text(one.vlan_qos); }},
+    {"proto", &protocol_text},
+    {"spoofchk", [](const VfConfig& one) { return switch_text(one.spoof_check); }},
+    {"trust", [](const VfConfig& one) { return switch_text(one.trust); }},
+    {"state", [](const VfConfig& one) { return one.link_state; }},
+    {"min_tx_rate", [](const VfConfig& one) { return number_text(one.min_rate_mbps); }},
+    {"max_tx_rate", [](const VfConfig& one) { return number_text(one.max_rate_mbps); }},
+    {"node_guid", [](const VfConfig& one) { return one.node_guid; }},
+    {"port_guid", [](const VfConfig& one) { return one.port_guid; }},
+};
+
+template <class T>
+std::string_view raw(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+std::string request_of(const VfOfInterface& vf, int type, std::string_view value) {
+  std::string info, list, one;
+  put_attribute(info, type, value);
+  put_attribute(list, IFLA_VF_INFO | NLA_F_NESTED, info);
+  put_attribute(one, IFLA_VFINFO_LIST | NLA_F_NESTED, list);
+  struct {
+    nlmsghdr header;
+    ifinfomsg info;
+  } head{};
+  head.header = {.nlmsg_len = static_cast<uint32_t>(sizeof head + one.size()),
+                 .nlmsg_type = RTM_SETLINK,
+                 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
+                 .nlmsg_seq = 1};
+  head.info.ifi_family = AF_UNSPEC;
+  head.info.ifi_index = vf.ifindex;
+  return std::string(raw(head)) + one;
+}
+
+std::string vlan_request(const VfOfInterface& vf, const VfConfig& original) {
+  const auto number = static_cast<uint32_t>(vf.index);
+  const auto vlan = static_cast<uint32_t>(original.vlan.value_or(0));
+  const auto qos = static_cast<uint32_t>(original.vlan_qos.value_or(0));
+  if (protocol_text(original) != "802.1ad")
+    return request_of(vf, IFLA_VF_VLAN, raw(ifla_vf_vlan{.vf = number, .vlan = vlan, .qos = qos}));
+  std::string list;
+  put_attribute(
+      list, IFLA_VF_VLAN_INFO,
+      raw(ifla_vf_vlan_info{.vf = number, .vlan = vlan, .qos = qos, .vlan_proto = htons(ETH_P_8021AD)}));
+  return request_of(vf, IFLA_VF_VLAN_LIST | NLA_F_NESTED, list);
+}
+
+std::string guid_request(const VfOfInterface& vf, int type, const std::string& text) {
+  constexpr size_t kBytes = 8;
+  ifla_vf_guid out{.vf = static_cast<uint32_t>(vf.index), .guid = 0};
+  for (size_t i = 0; i < kBytes && 3 * i + 1 < text.size(); ++i)
+    out.guid = out.guid << 8 | parse_hex(std::string_view(text).substr(3 * i, 2)).value_or(0);
+  return request_of(vf, type, raw(out));
+}
+
+uint32_t link_state_of(const std::string& text) {
+  if (text == "enable") return IFLA_VF_LINK_STATE_ENABLE;
+  return text == "disable" ? IFLA_VF_LINK_STATE_DISABLE : IFLA_VF_LINK_STATE_AUTO;
+}
+
+std::string request_for(std::string_view setting, const VfOfInterface& vf, const VfConfig& original) {
+  const auto number = static_cast<uint32_t>(vf.index);
+  if (setting == "mac") return encode_vf_mac(vf, original.mac);
+  if (setting == "vlan" || setting == "qos" || setting == "proto") return vlan_request(vf, original);
+  if (setting == "spoofchk")
+    return request_of(vf, IFLA_VF_SPOOFCHK,
+                      raw(ifla_vf_spoofchk{.vf = number, .setting = *original.spoof_check ? 1u : 0u}));
+  if (setting == "trust")
+    return request_of(vf, IFLA_VF_TRUST,
+                      raw(ifla_vf_trust{.vf = number, .setting = *original.trust ? 1u : 0u}));
+  if (setting == "state")
+    return request_of(
+        vf, IFLA_VF_LINK_STATE,
+        raw(ifla_vf_link_state{.vf = number, .link_state = link_state_of(original.link_state)}));
+  if (setting == "min_tx_rate" || setting == "max_tx_rate")
+    return request_of(
+        vf, IFLA_VF_RATE,
+        raw(ifla_vf_rate{.vf = number,
+                         .min_tx_rate = static_cast<uint32_t>(original.min_rate_mbps.value_or(0)),
+                         .max_tx_rate = static_cast<uint32_t>(original.max_rate_mbps.value_or(0))}));
+  if (setting == "node_guid") return guid_request(vf, IFLA_VF_IB_NODE_GUID, original.node_guid);
+  return guid_request(vf, IFLA_VF_IB_PORT_GUID, original.port_guid);
+}
+
+std::mutex& writing_to(int ifindex) {
+  static std::mutex guard;
+  static std::map<int, std::unique_ptr<std::mutex>> all;
+  const std::lock_guard alone(guard);
+  auto& one = all[ifindex];
+  if (!one) one = std::make_unique<std::mutex>();
+  return *one;
+}
+
+}  // namespace
+}  // namespace vf_settings
+
+std::vector<SettingDifference> setting_differences(const hotplug::VfConfig& original,
+                                                   const hotplug::VfConfig& now) {
+  std::vector<SettingDifference> out;
+  for (const auto& [name, text] : vf_settings::kSettings) {
+    SettingDifference one{std::string(name), text(original), text(now)};
+    if (!one.original.empty() && one.original != one.now) out.push_back(std::move(one));
+  }
+  return out;
+}
+
+std::string text_of(const std::vector<SettingDifference>& differences) {
+  std::vector<std::string> out;
+  for (const auto& [setting, original, now] : differences)
+    out.push_back(setting + " is " + (now.empty() ? "not reported" : now) + ", was " + original);
+  return join(out, "; ");
+}
+
+std::string text_of(const hotplug::VfConfig& settings) {
+  std::vector<std::string> out;
+  for (const auto& [name, text] : vf_settings::kSettings)
+    if (const std::string value = text(settings); !value.empty())
+      out.push_back(std::string(name) + " " + value);
+  return join(out, ", ");
+}
+
+std::vector<SettingWrite> setting_writes(const VfOfInterface& vf, const hotplug::VfConfig& original,
+                                         const hotplug::VfConfig& now) {
+  std::vector<SettingWrite> out;
+  for (const SettingDifference& one : setting_differences(original, now)) {
+    // Of a VF without a tag no protocol is compared; it is written with the tag.
+    if (one.now.empty() && one.setting != "proto") continue;
+    SettingWrite write{one.setting, vf_settings::request_for(one.setting, vf, original)};
+    // VLAN, priority and protocol are one write, and so are both rates.
+    if (out.empty() || out.back().request != write.request) out.push_back(std::move(write));
+  }
+  return out;
+}
+
+Result<Unit> restore_vf_settings(const VfSettingsKernel& kernel, const VfOfInterface& vf,
+                                 const hotplug::VfConfig& original,
+                                 const std::function<Result<Unit>()>& may_write) {
+  const std::lock_guard alone(vf_settings::writing_to(vf.ifindex));
+  const auto read = [&]() -> Result<hotplug::VfConfig> {
+    auto all = kernel.read(vf.ifindex);
+    if (!all) return std::move(all.error());
+    const auto at = all->find(vf.index);
+    if (at == all->end()) return Error{Errc::kIo, "its PF does not report VF " + std::to_string(vf.index)};
+    return at->second;
+  };
+  const auto before = read();
+  if (!before) return before.error();
+  const auto writes = setting_writes(vf, original, *before);
+  if (setting_differences(original, *before).empty()) return Unit{};
+  if (auto may = may_write(); !may) return may;
+  std::vector<std::string> refused;
+  bool is_denied = false;
+  for (const SettingWrite& write : writes) {
+    const int error = kernel.send(write.request);
+    is_denied |= error == EPERM || error == EACCES;
+    if (error != 0) refused.push_back("set " + write.setting + ": " + std::strerror(error));
+  }
+  const auto after = read();
+  if (!after) return after.error();
+  const auto left = setting_differences(original, *after);
+  if (left.empty()) return Unit{};
+  return Error{is_denied ? Errc::kDenied : Errc::kIo,
+               "settings of VF " + std::to_string(vf.index) + " differ from before its pod: " +
+                   text_of(left) + (refused.empty() ? "" : " (" + join(refused, "; ") + ")") +
+                   "; set them with ip link set PF vf " + std::to_string(vf.index)};
+}
+
+}  // namespace sliced::kubelet

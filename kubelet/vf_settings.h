@@ -1,0 +1,47 @@
+#pragma once
+// The settings that a PF keeps for a VF (rtnetlink IFLA_VF_INFO, linux/if_link.h): what differs from before a pod, and writing it back.
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "hotplug/facts.h"
+#include "kubelet/vf_mac.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kubelet {
+
+/// One setting: its name as ip-link(8) has it, and both values as text.
+struct SettingDifference {
+  std::string setting, original, now;  // now: "" the PF does not report it any more
+  bool operator==(const SettingDifference&) const = default;
+};
+/// What differs of the settings that the PF reported originally. A setting that it did not report is not compared.
+std::vector<SettingDifference> setting_differences(const hotplug::VfConfig& original,
+                                                   const hotplug::VfConfig& now);
+/// "vlan is 100, was 0; trust is on, was off".
+std::string text_of(const std::vector<SettingDifference>& differences);
+/// All that a PF reports: "vlan 100, trust on".
+std::string text_of(const hotplug::VfConfig& settings);
+
+/// The requests (RTM_SETLINK) that turn `now` into `original`, with the setting's name, in the order in which they are sent. Only what differs
+/// is written: drivers refuse settings that they do not support, also for the value that they have.
+struct SettingWrite {
+  std::string setting, request;
+};
+std::vector<SettingWrite> setting_writes(const VfOfInterface& vf, const hotplug::VfConfig& original,
+                                         const hotplug::VfConfig& now);
+
+/// The kernel's part: reading all VFs of a PF's interface; sending a request, which returns an errno.
+struct VfSettingsKernel {
+  std::function<Result<std::map<int, hotplug::VfConfig>>(int ifindex)> read;
+  std::function<int(const std::string& request)> send;
+};
+/// Writes what differs and reads it back. PFs are written to one at a time, so that a call that hung never writes beneath a later one.
+/// may_write: asked before the first write. Blocks. Errors: kDenied; kIo with each setting that still differs and the driver's reasons;
+/// those of reading and of may_write.
+Result<Unit> restore_vf_settings(const VfSettingsKernel& kernel, const VfOfInterface& vf,
+                                 const hotplug::VfConfig& original,
+                                 const std::function<Result<Unit>()>& may_write);
+
+}  // namespace sliced::kubelet

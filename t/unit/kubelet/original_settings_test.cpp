@@ -1,0 +1,295 @@
+// What a device was like before its pod: kept on disk, given back, and never taken from what a pod left.
+#include "kubelet/original_settings.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "kubelet/checkpoint.h"
+#include "t/fixture/golden.h"
+#include "t/unit/kubelet/preparer_world.h"
+
+namespace sliced::kubelet {
+namespace original_settings_test {
+namespace {
+
+namespace fs = std::filesystem;
+using hotplug::VfConfig;
+using sample::ClaimText;
+using sample::config;
+using sample::kSriov;
+
+constexpr const char* kVf = "0000:03:00.2";
+
+VfConfig fresh() {
+  return {.mac = "02:00:00:00:00:01",
+          .vlan = 0,
+          .vlan_qos = 0,
+          .vlan_protocol = "802.1Q",
+          .trust = false,
+          .spoof_check = true,
+          .min_rate_mbps = 0,
+          .max_rate_mbps = 0,
+          .link_state = "auto",
+          .node_guid = "",
+          .port_guid = ""};
+}
+
+const OriginalSettings kOne{.device = kVf,
+                            .boot_id = "boot-1",
+                            .is_known = true,
+                            .vf = fresh(),
+                            .interface = OriginalInterface{
+                                .name = "ens1f0v0", .mac = "02:00:00:00:00:01", .mtu = 9000, .is_up = true}};
+
+class OriginalSettingsFilesTest : public testing::Test {
+ protected:
+  OriginalSettingsFilesTest() {
+    std::string name = testing::TempDir() + "settings-XXXXXX";
+    root_ = ::mkdtemp(name.data());
+  }
+  ~OriginalSettingsFilesTest() override { fs::remove_all(root_); }
+  OriginalSettingsFiles files() const { return OriginalSettingsFiles(root_ + "/all"); }
+  std::string root_;
+};
+
+TEST_F(OriginalSettingsFilesTest, WhatIsWrittenIsReadAndRemoved) {
+  EXPECT_TRUE(files().read().value().empty());
+  EXPECT_TRUE(files().remove(kVf).ok());
+  const OriginalSettings link{.device = "bond0",
+                              .boot_id = "b",
+                              .is_known = true,
+                              .vf = {},
+                              .interface = OriginalInterface{.name = "bond0", .is_only_if_renamed = true}};
+  OriginalSettings unknown{
+      .device = "0000:03:00.3", .boot_id = "b", .is_known = false, .vf = {}, .interface = {}};
+  unknown.left = VfConfig{.vlan = 666, .trust = true, .node_guid = "02:00:00:00:00:00:00:09"};
+  for (const OriginalSettings& one : {kOne, link, unknown}) ASSERT_TRUE(files().write(one).ok());
+  EXPECT_EQ(files().read().value(), (std::vector<OriginalSettings>{kOne, unknown, link}));
+  ASSERT_TRUE(files().remove(kVf).ok());
+  EXPECT_EQ(files().read().value().size(), 2u);
+}
+
+TEST_F(OriginalSettingsFilesTest, ADamagedFileIsOfADeviceThatIsUnknown) {
+  ASSERT_TRUE(files().write(kOne).ok());
+  const std::string path = root_ + "/all/" + kVf + ".json", whole = encode_original_settings(kOne);
+  std::string edited = whole;
+  edited.replace(edited.find("\"vlan\":0"), 8, "\"vlan\":7");
+  for (const std::string& text : {std::string(), whole.substr(0, whole.size() / 2), edited}) {
+    std::ofstream(path) << text;
+    const auto read = files().read().value();
+    ASSERT_EQ(read.size(), 1u);
+    EXPECT_EQ(read[0].device, kVf);
+    EXPECT_FALSE(read[0].is_known) << text;
+    EXPECT_FALSE(read[0].vf.has_value());
+  }
+}
+
+TEST_F(OriginalSettingsFilesTest, NoNameLeadsOutside) {
+  OriginalSettings one = kOne;
+  for (const char* device : {"../x", "", ".", "a/b", "a-name-that-is-too-long"}) {
+    one.device = device;
+    EXPECT_EQ(files().write(one).error().code, Errc::kInvalid) << device;
+  }
+}
+
+class PodsSettings : public sample::PreparerWorld {
+ protected:
+  PodsSettings() {
+    node.functions[kVf].settings = fresh();
+    run();
+  }
+  VfConfig& settings_of_vf() { return *node.functions.at(kVf).settings; }
+  // What a plugin does for a pod, and its DEL undoes only with the pod's namespace.
+  void attach() {
+    settings_of_vf().vlan = 666, settings_of_vf().trust = true, settings_of_vf().spoof_check = false;
+    settings_of_vf().mac = "02:00:00:00:06:66";
+    node.functions.at(kVf).name = "net1";
+  }
+  void expect_as_before() {
+    EXPECT_EQ(settings_of_vf(), fresh());
+    EXPECT_EQ(node.functions.at(kVf).name, "enp3s0v0");
+    EXPECT_TRUE(node.original_settings.empty());
+  }
+  ClaimText put_claim(int index = 1) { return put(claim(index, "0000-03-00-2")); }
+  static ClaimText on_vfio() { return claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}); }
+};
+
+// Red when a VF's settings outlive the claim whose pod set them.
+TEST_F(PodsSettings, AreGoneWithTheClaimWhoeverEndsIt) {
+  for (const bool is_vfio : {false, true})
+    for (const bool is_restarted : {false, true}) {
+      SCOPED_TRACE(std::to_string(is_vfio) + std::to_string(is_restarted));
+      const ClaimText text = is_vfio ? put(on_vfio()) : put_claim();
+      ASSERT_EQ(prepare(text)->error, "");
+      EXPECT_EQ(node.original_settings.at(kVf).vf, fresh());
+      attach();
+      if (is_vfio) node.functions.at(kVf).name = "enp3s0v0";
+      if (is_restarted) run();
+      ASSERT_EQ(prepare(text)->error, "") << "asked again: what the pod has is not read for the original";
+      EXPECT_EQ(unprepare(request(text)), "");
+      expect_as_before();
+    }
+}
+
+TEST_F(PodsSettings, AreOnDiskBeforeTheKubeletIsAnsweredAndBeforeAnythingIsBound) {
+  for (const bool is_vfio : {false, true}) {
+    const ClaimText text = is_vfio ? put(on_vfio()) : put_claim();
+    size_t seen = 0;
+    node.on_step = [&](const std::string& step) {
+      if (!step.starts_with("bind") && !step.starts_with("spec")) return std::optional<Error>();
+      ++seen;
+      EXPECT_EQ(node.original_settings.count(kVf), 1u) << step;
+      return std::optional<Error>();
+    };
+    ASSERT_EQ(prepare(text)->error, "");
+    EXPECT_GT(seen, 0u);
+    node.on_step = nullptr;
+    EXPECT_EQ(unprepare(request(text)), "");
+    node.on_step = [](const std::string& step) {
+      return step.starts_with("original settings") ? std::optional(Error{Errc::kIo, "no space left"})
+                                                   : std::nullopt;
+    };
+    EXPECT_NE(prepare(text)->error.find("no space left"), std::string::npos);
+    node.on_step = nullptr;
+  }
+}
+
+TEST_F(PodsSettings, KilledAtAnyStepAndWithoutTheCheckpointTheyAreNotForgotten) {
+  for (const bool is_prepare : {true, false})
+    for (const bool is_lost : {false, true}) {
+      ClaimText text;
+      kill_before_each_step(
+          is_prepare,
+          [&] {
+            text = put_claim();
+            if (!is_prepare) {
+              EXPECT_EQ(prepare(text)->error, "");
+              attach();
+            }
+            return request(text);
+          },
+          [&](const PrepareRequest& who) {
+            if (is_lost) node.checkpoint.reset();
+            run();
+            if (is_prepare) {
+              EXPECT_EQ(prepare(text)->error, "");
+              attach();
+            }
+            EXPECT_EQ(unprepare(who), "");
+            scheduler.advance(ClaimPreparer::kSettingsAgain);
+            settle();
+            if (is_lost && !node.original_settings
+                                .empty()) {  // nobody says whose it was: the next claim's prepare does it
+              ASSERT_EQ(prepare(text)->error, "");
+              EXPECT_EQ(unprepare(who), "");
+            }
+            expect_as_before();
+          });
+    }
+}
+
+// Red when a VF that does not have its settings back goes to the next claim.
+TEST_F(PodsSettings, ThatCannotBeGivenBackKeepTheDeviceAndAreNamed) {
+  const ClaimText text = put_claim();
+  ASSERT_EQ(prepare(text)->error, "");
+  attach();
+  node.on_step = [](const std::string& step) {
+    return step.starts_with("restore settings")
+               ? std::optional(Error{Errc::kIo, "device 0000:03:00.2: trust is on, was off"})
+               : std::nullopt;
+  };
+  fixture::expect_golden(*unprepare(request(text)));
+  fixture::expect_golden(preparer->settings_problems().at(kVf));
+  const ClaimText next = put_claim(2);
+  fixture::expect_golden(prepare(next)->error);
+  run();
+  EXPECT_NE(prepare(next)->error, "") << "also by the next daemon";
+  node.on_step = nullptr;
+  EXPECT_EQ(unprepare(request(text)), "");
+  expect_as_before();
+  EXPECT_TRUE(preparer->settings_problems().empty());
+  EXPECT_EQ(prepare(next)->error, "");
+}
+
+// The kernel gives an interface back some time after its namespace is gone.
+TEST_F(PodsSettings, OfAnInterfaceThatComesBackLateAreGivenBackThen) {
+  const ClaimText text = put_claim();
+  ASSERT_EQ(prepare(text)->error, "");
+  attach();
+  node.functions.at(kVf).is_interface_away = true;
+  EXPECT_EQ(unprepare(request(text)), "") << "the pod ends";
+  EXPECT_EQ(settings_of_vf(), fresh());
+  const ClaimText next = put_claim(2);
+  fixture::expect_golden(prepare(next)->error);
+  for (const bool is_restarted : {false, true}) {
+    if (is_restarted) run();
+    scheduler.advance(ClaimPreparer::kSettingsAgain);
+    settle();
+    EXPECT_EQ(node.original_settings.size(), 1u);
+  }
+  node.functions.at(kVf).is_interface_away = false;
+  scheduler.advance(ClaimPreparer::kSettingsAgain);
+  settle();
+  expect_as_before();
+  EXPECT_EQ(prepare(next)->error, "");
+}
+
+// The file is damaged or lost. Red when what a pod left counts as the original.
+TEST_F(PodsSettings, OfBeforeThatAreUnknownAreReportedAndNeverReplacedByALaterReading) {
+  for (const bool is_damaged : {false, true}) {
+    SCOPED_TRACE(is_damaged);
+    settings_of_vf() = fresh();
+    node.original_settings.clear();
+    run();
+    const ClaimText text = put_claim();
+    ASSERT_EQ(prepare(text)->error, "");
+    attach();
+    const VfConfig pods = settings_of_vf();
+    if (is_damaged)
+      node.original_settings = {
+          {kVf, {.device = kVf, .boot_id = "", .is_known = false, .vf = {}, .interface = {}}}};
+    else
+      node.original_settings.clear();
+    run();
+    EXPECT_EQ(preparer->settings_problems().count(kVf), 1u);
+    ASSERT_EQ(prepare(text)->error, "");
+    EXPECT_EQ(unprepare(request(text)), "");
+    EXPECT_EQ(settings_of_vf(), pods) << "nobody knows what it was";
+    fixture::expect_golden(preparer->settings_problems().at(kVf));
+    const ClaimText next = put_claim(2);
+    ASSERT_EQ(prepare(next)->error, "");
+    settings_of_vf().vlan = 5;
+    EXPECT_EQ(unprepare(request(next)), "");
+    EXPECT_EQ(settings_of_vf().vlan, 5) << "and the first pod's VLAN is not written";
+    EXPECT_EQ(preparer->settings_problems().count(kVf), 1u);
+    run();
+    EXPECT_EQ(preparer->settings_problems().count(kVf), 1u) << "also for the next daemon";
+
+    settings_of_vf() = fresh();  // the host sets them: these are known
+    const ClaimText last = put_claim(3);
+    ASSERT_EQ(prepare(last)->error, "");
+    EXPECT_TRUE(preparer->settings_problems().empty());
+    attach();
+    EXPECT_EQ(unprepare(request(last)), "");
+    EXPECT_EQ(settings_of_vf(), fresh());
+  }
+}
+
+// VFs are made anew by each boot.
+TEST_F(PodsSettings, OfAnotherBootAreNotWritten) {
+  const ClaimText text = put_claim();
+  ASSERT_EQ(prepare(text)->error, "");
+  boot_id = "boot-2";
+  settings_of_vf().vlan = 7;  // as the host has it since
+  run();
+  EXPECT_TRUE(node.original_settings.empty());
+  EXPECT_EQ(unprepare(request(text)), "");
+  EXPECT_EQ(settings_of_vf().vlan, 7);
+}
+
+}  // namespace
+}  // namespace original_settings_test
+}  // namespace sliced::kubelet

@@ -1,0 +1,257 @@
+#include "kubelet/vf_settings.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <linux/if_ether.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "hotplug/netlink_decode.h"
+#include "kubelet/prepared.h"
+#include "t/fixture/golden.h"
+
+namespace sliced::kubelet {
+namespace vf_settings_test {
+namespace {
+
+using hotplug::VfConfig;
+
+constexpr VfOfInterface kVf{.ifindex = 7, .index = 3};
+
+VfConfig fresh() {
+  return {.mac = std::string(kNoMac),
+          .vlan = 0,
+          .vlan_qos = 0,
+          .vlan_protocol = "802.1Q",
+          .trust = false,
+          .spoof_check = true,
+          .min_rate_mbps = 0,
+          .max_rate_mbps = 0,
+          .link_state = "auto",
+          .node_guid = "",
+          .port_guid = ""};
+}
+
+VfConfig of_a_pod() {
+  return {.mac = "02:00:00:00:06:66",
+          .vlan = 666,
+          .vlan_qos = 3,
+          .vlan_protocol = "802.1ad",
+          .trust = true,
+          .spoof_check = false,
+          .min_rate_mbps = 10,
+          .max_rate_mbps = 100,
+          .link_state = "disable",
+          .node_guid = "",
+          .port_guid = ""};
+}
+
+// A PF's driver: what RTM_SETLINK says of a VF it keeps, and reports (net/core/rtnetlink.c, do_setvfinfo()).
+class FakePf {
+ public:
+  VfSettingsKernel kernel() {
+    return {
+        .read = [this](int) -> Result<std::map<int, VfConfig>> { return std::map<int, VfConfig>{{3, vf}}; },
+        .send = [this](const std::string& request) { return take(request); }};
+  }
+  VfConfig vf = fresh();
+  std::set<int> refused, ignored;  // attributes
+  std::vector<int> written;
+
+ private:
+  template <class T>
+  static T value_of(std::string_view bytes) {
+    T out{};
+    EXPECT_GE(bytes.size(), sizeof out);
+    std::memcpy(&out, bytes.data(), std::min(bytes.size(), sizeof out));
+    return out;
+  }
+  static std::string_view inner(std::string_view bytes, int& type) {
+    const auto head = value_of<nlattr>(bytes);
+    type = head.nla_type & NLA_TYPE_MASK;
+    EXPECT_EQ(NLA_ALIGN(head.nla_len), bytes.size());
+    return bytes.substr(sizeof head, head.nla_len - sizeof head);
+  }
+  int take(const std::string& request) {
+    const auto head = value_of<nlmsghdr>(request);
+    EXPECT_EQ(head.nlmsg_len, request.size());
+    EXPECT_EQ(head.nlmsg_type, RTM_SETLINK);
+    int type = 0;
+    std::string_view value = std::string_view(request).substr(NLMSG_LENGTH(sizeof(ifinfomsg)));
+    for (const int wanted : {int{IFLA_VFINFO_LIST}, int{IFLA_VF_INFO}}) {
+      value = inner(value, type);
+      EXPECT_EQ(type, wanted);
+    }
+    value = inner(value, type);
+    written.push_back(type);
+    if (refused.contains(type)) return EOPNOTSUPP;
+    if (ignored.contains(type)) return 0;
+    EXPECT_EQ(value_of<uint32_t>(type == IFLA_VF_VLAN_LIST ? value.substr(sizeof(nlattr)) : value), 3u);
+    apply(type, value);
+    return 0;
+  }
+  void apply(int type, std::string_view value) {
+    if (type == IFLA_VF_MAC) {
+      const auto bytes = value_of<ifla_vf_mac>(value).mac;
+      char text[18];
+      std::snprintf(text, sizeof text, "%02x:%02x:%02x:%02x:%02x:%02x", bytes[0], bytes[1], bytes[2],
+                    bytes[3], bytes[4], bytes[5]);
+      vf.mac = text;
+    }
+    if (type == IFLA_VF_VLAN) {
+      vf.vlan = static_cast<int>(value_of<ifla_vf_vlan>(value).vlan);
+      vf.vlan_qos = static_cast<int>(value_of<ifla_vf_vlan>(value).qos);
+      vf.vlan_protocol = "802.1Q";
+    }
+    if (type == IFLA_VF_VLAN_LIST) {
+      int one = 0;
+      const auto tag = value_of<ifla_vf_vlan_info>(inner(value, one));
+      EXPECT_EQ(one, IFLA_VF_VLAN_INFO);
+      vf.vlan = static_cast<int>(tag.vlan), vf.vlan_qos = static_cast<int>(tag.qos);
+      vf.vlan_protocol = tag.vlan_proto == htons(ETH_P_8021AD) ? "802.1ad" : "802.1Q";
+    }
+    if (type == IFLA_VF_TRUST) vf.trust = value_of<ifla_vf_trust>(value).setting != 0;
+    if (type == IFLA_VF_SPOOFCHK) vf.spoof_check = value_of<ifla_vf_spoofchk>(value).setting != 0;
+    if (type == IFLA_VF_LINK_STATE) {
+      const char* const names[] = {"auto", "enable", "disable"};
+      vf.link_state = names[value_of<ifla_vf_link_state>(value).link_state];
+    }
+    if (type == IFLA_VF_RATE) {
+      vf.min_rate_mbps = value_of<ifla_vf_rate>(value).min_tx_rate;
+      vf.max_rate_mbps = value_of<ifla_vf_rate>(value).max_tx_rate;
+    }
+    if (type == IFLA_VF_IB_NODE_GUID || type == IFLA_VF_IB_PORT_GUID) {
+      const auto guid = value_of<ifla_vf_guid>(value).guid;
+      std::string text;
+      for (int shift = 56; shift >= 0; shift -= 8) {
+        char byte[4];
+        std::snprintf(byte, sizeof byte, "%02x", static_cast<unsigned>(guid >> shift & 0xff));
+        text += (text.empty() ? "" : ":") + std::string(byte);
+      }
+      (type == IFLA_VF_IB_NODE_GUID ? vf.node_guid : vf.port_guid) = text;
+    }
+  }
+};
+
+Result<Unit> restore(FakePf& pf, const VfConfig& original) {
+  return restore_vf_settings(pf.kernel(), kVf, original, [] { return Result<Unit>(Unit{}); });
+}
+
+TEST(VfSettings, WhateverAPodHadTheVfIsAsBefore) {
+  FakePf pf;
+  pf.vf = of_a_pod();
+  ASSERT_TRUE(restore(pf, fresh()).ok());
+  EXPECT_EQ(pf.vf, fresh());
+  pf.vf = fresh();
+  ASSERT_TRUE(restore(pf, of_a_pod()).ok()) << "a VLAN that an administrator gave it, by 802.1ad";
+  EXPECT_EQ(pf.vf, of_a_pod());
+}
+
+// Drivers answer EOPNOTSUPP also where the value is the one that they have.
+TEST(VfSettings, OnlyWhatDiffersIsWritten) {
+  FakePf pf;
+  for (int type = 0; type < 32; ++type) pf.refused.insert(type);
+  EXPECT_TRUE(restore(pf, fresh()).ok());
+  EXPECT_TRUE(pf.written.empty());
+  pf.refused.clear();
+  pf.vf.vlan = 5;
+  pf.vf.max_rate_mbps = 7;
+  EXPECT_TRUE(restore(pf, fresh()).ok());
+  EXPECT_EQ(pf.written, (std::vector<int>{IFLA_VF_VLAN, IFLA_VF_RATE}));
+  EXPECT_EQ(pf.vf, fresh());
+}
+
+TEST(VfSettings, EachSettingAloneIsSeenAndGivenBack) {
+  const VfConfig before = fresh(), pod = of_a_pod();
+  const auto each = [&](const auto& change) {
+    FakePf pf;
+    change(pf.vf);
+    EXPECT_EQ(setting_differences(before, pf.vf).size(), 1u) << text_of(pf.vf);
+    EXPECT_TRUE(restore(pf, before).ok());
+    EXPECT_EQ(pf.vf, before);
+    EXPECT_EQ(pf.written.size(), 1u);
+  };
+  each([&](VfConfig& vf) { vf.mac = pod.mac; });
+  each([&](VfConfig& vf) { vf.vlan = pod.vlan; });
+  each([&](VfConfig& vf) { vf.vlan_qos = pod.vlan_qos; });
+  each([&](VfConfig& vf) { vf.trust = pod.trust; });
+  each([&](VfConfig& vf) { vf.spoof_check = pod.spoof_check; });
+  each([&](VfConfig& vf) { vf.min_rate_mbps = pod.min_rate_mbps; });
+  each([&](VfConfig& vf) { vf.max_rate_mbps = pod.max_rate_mbps; });
+  each([&](VfConfig& vf) { vf.link_state = pod.link_state; });
+  VfConfig tagged = fresh();
+  tagged.vlan = 7;
+  FakePf pf;
+  pf.vf = tagged, pf.vf.vlan_protocol = "802.1ad";
+  EXPECT_TRUE(restore(pf, tagged).ok());
+  EXPECT_EQ(pf.vf, tagged) << "the protocol of a tag";
+}
+
+TEST(VfSettings, OfInfinibandTheGuids) {
+  FakePf pf;
+  pf.vf = {.mac = "00:00:00:00:00:00",
+           .vlan_protocol = "",
+           .link_state = "auto",
+           .node_guid = "0c:42:a1:03:00:00:00:01",
+           .port_guid = "0c:42:a1:03:00:00:00:02"};
+  const VfConfig before = pf.vf;
+  pf.vf.node_guid = "02:00:00:00:00:00:00:09", pf.vf.port_guid = "02:00:00:00:00:00:00:0a";
+  pf.vf.mac = "02:00:00:00:00:01";  // what the kernel fills in there is no setting
+  ASSERT_TRUE(restore(pf, before).ok());
+  EXPECT_EQ(pf.vf.node_guid, before.node_guid);
+  EXPECT_EQ(pf.vf.port_guid, before.port_guid);
+  EXPECT_EQ(pf.written, (std::vector<int>{IFLA_VF_IB_NODE_GUID, IFLA_VF_IB_PORT_GUID}));
+}
+
+// Red when a driver that refuses, or does not do what it acknowledges, is believed.
+TEST(VfSettings, WhatCannotBeGivenBackIsNamed) {
+  FakePf pf;
+  pf.vf = of_a_pod();
+  pf.refused = {IFLA_VF_TRUST};
+  pf.ignored = {IFLA_VF_VLAN};
+  const auto restored = restore(pf, fresh());
+  ASSERT_FALSE(restored.ok());
+  fixture::expect_golden(restored.error().what);
+  VfConfig wanted = fresh();
+  wanted.trust = true, wanted.vlan = 666, wanted.vlan_qos = 3, wanted.vlan_protocol = "802.1ad";
+  EXPECT_EQ(pf.vf, wanted) << "the others are";
+  pf.refused.clear(), pf.ignored.clear();
+  EXPECT_TRUE(restore(pf, fresh()).ok()) << "and the next try does it";
+}
+
+TEST(VfSettings, WhatThePfDoesNotReportIsNotCompared) {
+  FakePf pf;
+  VfConfig before = fresh();
+  before.trust.reset(), before.min_rate_mbps.reset(), before.max_rate_mbps.reset(), before.link_state.clear();
+  before.spoof_check.reset(), before.vlan_protocol.clear();
+  pf.vf = fresh();
+  pf.vf.trust = true;
+  EXPECT_TRUE(restore(pf, before).ok());
+  EXPECT_TRUE(pf.written.empty());
+  pf.vf.spoof_check.reset();
+  const auto restored = restore(pf, fresh());
+  ASSERT_FALSE(restored.ok()) << "one that it does not report any more cannot be verified";
+  EXPECT_NE(restored.error().what.find("spoofchk is not reported, was on"), std::string::npos)
+      << restored.error().what;
+}
+
+TEST(VfSettings, NothingIsWrittenOfAFunctionThatIsOpenOrOfAVfThatIsGone) {
+  FakePf pf;
+  pf.vf = of_a_pod();
+  const auto busy = [] { return Result<Unit>(Error{Errc::kBusy, "process 7 has it open"}); };
+  EXPECT_EQ(restore_vf_settings(pf.kernel(), kVf, fresh(), busy).error().code, Errc::kBusy);
+  EXPECT_TRUE(pf.written.empty());
+  pf.vf = fresh();
+  EXPECT_TRUE(restore_vf_settings(pf.kernel(), kVf, fresh(), busy).ok()) << "nothing differs";
+  const auto other = restore_vf_settings(pf.kernel(), {.ifindex = 7, .index = 4}, fresh(), busy);
+  EXPECT_EQ(other.error().what, "its PF does not report VF 4");
+}
+
+}  // namespace
+}  // namespace vf_settings_test
+}  // namespace sliced::kubelet
