@@ -5,8 +5,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
@@ -16,7 +14,6 @@
 #include "kube/json.h"
 #include "reactor/base/line_writer.h"
 #include "reactor/base/text.h"
-#include "t/fixture/patience.h"
 
 namespace sliced::process {
 namespace {
@@ -73,7 +70,6 @@ struct ApiServer::State {
   const bool has_watch_list;
   int listening = -1;
   mutable std::mutex mutex;
-  std::condition_variable changed;
   std::map<std::string, ObjectSet> sets;
   std::map<std::string, std::string> slices;  // by name, as stored
   std::map<std::string, std::string> held;    // by name; of held_driver; never read here
@@ -189,7 +185,6 @@ bool ApiServer::State::watch(int fd, const Request& request, const std::string& 
     const std::lock_guard lock(mutex);
     watches.push_back({fd, plural, request.query});
   }
-  changed.notify_all();
   char byte;
   while (read(fd, &byte, 1) > 0) {
   }
@@ -217,7 +212,6 @@ bool ApiServer::State::store(int fd, const Request& request) {
       slices.erase(name);
       if (held.erase(name) > 0 && !held.empty()) return respond(fd, 200, kDeleted);
     }
-    changed.notify_all();
     return respond(fd, 200, kDeleted);
   }
   if (!body)
@@ -242,7 +236,6 @@ bool ApiServer::State::store(int fd, const Request& request) {
           send_event(watch.fd, request.method == "POST" ? "ADDED" : "MODIFIED", text);
     }
   }
-  changed.notify_all();
   return respond(fd, request.method == "POST" ? 201 : 200, text);
 }
 
@@ -301,28 +294,23 @@ void ApiServer::hold_slice(const std::string& driver, const std::string& name, s
   state_->held[name] = std::move(text);
 }
 
-void ApiServer::tell(const std::string& plural, const std::string& type, const std::string& object) {
-  std::unique_lock lock(state_->mutex);
-  const auto has_watch = [&] {
-    for (const State::Watch& watch : state_->watches)
-      if (watch.plural == plural) return true;
-    return false;
-  };
-  state_->changed.wait_for(lock, fixture::patience(), has_watch);
+size_t ApiServer::tell(const std::string& plural, const std::string& type, const std::string& object) {
+  const std::lock_guard lock(state_->mutex);
   auto told = kube::decode_json(object);
   if (!told) std::abort();
   Json meta = *told->find("metadata");
   meta.set("resourceVersion", std::to_string(++state_->version));
   told->set("metadata", std::move(meta));
   const std::string text = kube::encode_json(*told);
+  size_t watches = 0;
   for (const State::Watch& watch : state_->watches)
-    if (watch.plural == plural) state_->send_event(watch.fd, type, text);
+    if (watch.plural == plural) watches += state_->send_event(watch.fd, type, text) ? 1 : 0;
+  return watches;
 }
 
-bool ApiServer::wait_for_devices(const std::set<std::string>& wanted) {
-  std::unique_lock lock(state_->mutex);
-  return state_->changed.wait_for(lock, fixture::patience(),
-                                  [&] { return state_->held.empty() && state_->devices() == wanted; });
+bool ApiServer::has_devices(const std::set<std::string>& wanted) const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->held.empty() && state_->devices() == wanted;
 }
 
 std::set<std::string> ApiServer::devices() const {

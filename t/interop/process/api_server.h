@@ -30,12 +30,12 @@ class ApiServer {
   void serve(const std::string& plural, ObjectSet set);
   /// As somebody else has written it, before anybody asks. All of one driver.
   void hold_slice(const std::string& driver, const std::string& name, std::string text);
-  /// Tells all open watches of the plural: {"type":type,"object":object}, the object with a new resourceVersion.
-  void tell(const std::string& plural, const std::string& type, const std::string& object);
+  /// Tells all open watches of the plural: {"type":type,"object":object}, the object with a new resourceVersion. Returns how
+  /// many there are.
+  size_t tell(const std::string& plural, const std::string& type, const std::string& object);
 
-  /// Waits until the names of all devices in the stored slices are these, and none is held; false after a long
-  /// while.
-  bool wait_for_devices(const std::set<std::string>& wanted);
+  /// Whether the names of all devices in the stored slices are these, and none is held.
+  bool has_devices(const std::set<std::string>& wanted) const;
   std::set<std::string> devices() const;
   /// Every device that was ever in a slice.
   std::set<std::string> devices_ever() const;

@@ -3,9 +3,6 @@
 // and writable), the same figure that docs/scale.md names; and no more than that is ever resident.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/inotify.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,15 +12,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "reactor/base/text.h"
 #include "reactor/thread_executor.h"
-#include "t/fixture/patience.h"
 #include "t/fixture/sysfs_tree.h"
 #include "t/interop/process/api_server.h"
+#include "t/interop/process/child.h"
 
 namespace sliced::process {
 namespace {
@@ -72,10 +70,7 @@ struct ProcessTest : testing::Test {
     std::filesystem::create_directories(scratch);
   }
   ~ProcessTest() override {
-    if (child > 0) {
-      kill(child, SIGKILL);
-      waitpid(child, nullptr, 0);
-    }
+    child.reset();
     std::filesystem::remove_all(scratch);
   }
 
@@ -108,22 +103,20 @@ struct ProcessTest : testing::Test {
                                       tree.root(),    "--node-name", node,        "--log-format", "text"};
     if (command == "run") words.insert(words.end(), {"--runtime-directory", scratch / "run"});
     words.insert(words.end(), more.begin(), more.end());
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    const std::string log = scratch / "log", runtime = "XDG_RUNTIME_DIR=" + scratch.string();
-    char* environment[] = {const_cast<char*>("PATH=/usr/bin:/bin"), const_cast<char*>(runtime.c_str()),
-                           nullptr};
-    child = fork();
-    ASSERT_GE(child, 0);
-    if (child > 0) return;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const int file = open(log.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
-    dup2(out >= 0 ? out : file, 1);
-    dup2(err >= 0 ? err : file, 2);
-    limit_memory();
-    execve(argv[0], argv.data(), environment);
-    _exit(98);
+    const int file = open((scratch / "log").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+    child = std::make_unique<Child>();
+    ASSERT_EQ(child->start(words, {"PATH=/usr/bin:/bin", "XDG_RUNTIME_DIR=" + scratch.string()},
+                           out >= 0 ? out : file, err >= 0 ? err : file, limit_memory),
+              "");
+    close(file);
+  }
+  bool wait_for_devices(const std::set<std::string>& wanted) const {
+    return child->wait_until([&] { return server->has_devices(wanted); });
+  }
+  /// An edit that open watches report.
+  void tell_policy(const std::string& object) const {
+    EXPECT_TRUE(
+        child->wait_until([&] { return server->tell("sriovresourcepolicies", "MODIFIED", object) > 0; }));
   }
   std::string log() const {
     std::ifstream file(scratch / "log");
@@ -131,24 +124,16 @@ struct ProcessTest : testing::Test {
   }
   /// The most that it ever had in memory, files included, in KiB.
   size_t peak() const {
-    std::ifstream status("/proc/" + std::to_string(child) + "/status");
+    std::ifstream status("/proc/" + std::to_string(child->pid()) + "/status");
     for (std::string line; std::getline(status, line);)
       if (line.starts_with("VmHWM:")) return std::strtoul(line.c_str() + 6, nullptr, 10);
     return 0;
   }
-  /// SIGTERM, and the status that it leaves with.
-  int stop() {
-    kill(child, SIGTERM);
-    int status = 0;
-    if (waitpid(std::exchange(child, -1), &status, 0) < 0) return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1'000 + WTERMSIG(status);
-  }
-
   /// Serves what is meant, follows an edit, offers nothing that is excluded, and has not said too much.
   void expect_served() {
-    EXPECT_TRUE(server->wait_for_devices({"0000-3b-02-1", "0000-3b-02-2", "0000-3b-02-3"})) << tail();
-    server->tell("sriovresourcepolicies", "MODIFIED", policy("valid", kTwo));
-    EXPECT_TRUE(server->wait_for_devices({"0000-3b-02-1"})) << "an edit is followed\n" << tail();
+    EXPECT_TRUE(wait_for_devices({"0000-3b-02-1", "0000-3b-02-2", "0000-3b-02-3"})) << tail();
+    tell_policy(policy("valid", kTwo));
+    EXPECT_TRUE(wait_for_devices({"0000-3b-02-1"})) << "an edit is followed\n" << tail();
     EXPECT_FALSE(server->devices_ever().contains("0000-3b-02-0")) << "it is excluded";
     const size_t most = peak();
     RecordProperty("peak_kib", static_cast<int>(most));
@@ -156,7 +141,7 @@ struct ProcessTest : testing::Test {
     EXPECT_LT(most, kMemoryMax >> 10);
     EXPECT_GT(most, 0u) << "it is alive";
     EXPECT_LT(log().size(), 1u << 20);
-    EXPECT_EQ(stop(), 0) << tail();
+    EXPECT_EQ(child->stop(), 0) << tail();
   }
   std::string tail() const {
     const std::string all = log();
@@ -173,8 +158,17 @@ struct ProcessTest : testing::Test {
   fixture::SysfsTree tree;
   std::filesystem::path scratch;
   std::unique_ptr<ApiServer> server;
-  pid_t child = -1;
+  std::unique_ptr<Child> child;
 };
+
+TEST(Child, ThatCannotBeRunOrHasEndedIsNotWaitedFor) {
+  Child none;
+  EXPECT_EQ(none.start({"/no/such/program"}, {}, 1, 2), "/no/such/program: No such file or directory");
+  Child ended;
+  EXPECT_EQ(ended.start({"/bin/false"}, {}, 1, 2), "");
+  EXPECT_FALSE(ended.wait_until([] { return false; }));
+  EXPECT_EQ(ended.wait(), 1);
+}
 
 // Without this the others show nothing.
 TEST(MemoryLimit, IsReal) {
@@ -304,9 +298,7 @@ struct DirectoryTest : ProcessTest {
   }
   /// Until the slices name each of these.
   bool wait_for(const std::vector<std::string>& wanted) {
-    const int changes = inotify_init1(IN_CLOEXEC);
-    inotify_add_watch(changes, (cluster / "resourceslices").c_str(), IN_MOVED_TO);
-    const auto are_there = [&] {
+    return child->wait_until([&] {
       slices.clear();
       for (const auto& file : std::filesystem::directory_iterator(cluster / "resourceslices")) {
         std::ifstream in(file.path());
@@ -314,14 +306,7 @@ struct DirectoryTest : ProcessTest {
       }
       return std::all_of(wanted.begin(), wanted.end(),
                          [&](const std::string& one) { return slices.find(one) != std::string::npos; });
-    };
-    for (pollfd written{changes, POLLIN, 0};
-         !are_there() && poll(&written, 1, static_cast<int>(fixture::patience().count())) > 0;) {
-      char events[4'096];
-      (void)!read(changes, events, sizeof events);
-    }
-    close(changes);
-    return are_there();
+    });
   }
   void expect_followed(const std::vector<std::string>& wanted) {
     start_on("dir:" + cluster.string());
@@ -329,7 +314,7 @@ struct DirectoryTest : ProcessTest {
     EXPECT_EQ(slices.find("0000-3b-02-0"), std::string::npos) << "it is excluded";
     std::printf("peak %zu KiB, log %zu bytes\n", peak(), log().size());
     EXPECT_GT(peak(), 0u) << "it is alive";
-    EXPECT_EQ(stop(), 0) << tail();
+    EXPECT_EQ(child->stop(), 0) << tail();
   }
   static constexpr const char* kSriov = "sriovnetwork.k8snetworkplumbingwg.io/v1alpha1";
   static constexpr const char* kExposure = "networking.dra.io/v1alpha1";
@@ -353,9 +338,7 @@ TEST_F(DirectoryTest, ACommandSaysWhatADirectoryHasNoRoomFor) {
   }
   command = "plan";
   start_on("dir:" + cluster.string());
-  int status = 0;
-  ASSERT_GT(waitpid(std::exchange(child, -1), &status, 0), 0);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
+  EXPECT_EQ(child->wait(), 1);
   EXPECT_NE(log().find("nothing can be decided"), std::string::npos) << tail();
   EXPECT_NE(log().find("remove some, or split the directory"), std::string::npos) << tail();
 }
@@ -377,11 +360,11 @@ TEST_F(ProcessTest, OutputThatNobodyReadsHoldsNothingUp) {
   serve(true);
   serve_policies(200, [](size_t i) { return policy(named(i), R"({"typo":1})"); });
   start({"--show", "--log-level", "debug"}, out[1], err[1]);
-  EXPECT_TRUE(server->wait_for_devices({"0000-3b-02-1", "0000-3b-02-2", "0000-3b-02-3"}));
-  server->tell("sriovresourcepolicies", "MODIFIED", policy("valid", kTwo));
-  EXPECT_TRUE(server->wait_for_devices({"0000-3b-02-1"}));
+  EXPECT_TRUE(wait_for_devices({"0000-3b-02-1", "0000-3b-02-2", "0000-3b-02-3"}));
+  tell_policy(policy("valid", kTwo));
+  EXPECT_TRUE(wait_for_devices({"0000-3b-02-1"}));
   EXPECT_EQ(fcntl(err[1], F_GETFL) & O_NONBLOCK, 0) << "the descriptor is others', too";
-  EXPECT_EQ(stop(), 0);
+  EXPECT_EQ(child->stop(), 0);
   for (const int fd : {out[0], out[1], err[0], err[1]}) close(fd);
 }
 
@@ -394,8 +377,8 @@ TEST_F(ProcessTest, OutputWithoutAReaderEndsNothing) {
   serve_policies(1, [](size_t i) { return policy(named(i), R"({"typo":1})"); });
   start({"--show", "--log-level", "debug"}, err[1], err[1]);
   close(err[1]);
-  EXPECT_TRUE(server->wait_for_devices({"0000-3b-02-1", "0000-3b-02-2", "0000-3b-02-3"}));
-  EXPECT_EQ(stop(), 0);
+  EXPECT_TRUE(wait_for_devices({"0000-3b-02-1", "0000-3b-02-2", "0000-3b-02-3"}));
+  EXPECT_EQ(child->stop(), 0);
 }
 
 }  // namespace

@@ -1,29 +1,23 @@
 // build/sliced as systemd starts it: what it is told of it, by a real socket.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "t/fixture/patience.h"
 #include "t/fixture/sysfs_tree.h"
+#include "t/interop/process/child.h"
 
 namespace sliced::process::service {
 namespace {
-
-using namespace std::chrono_literals;
 
 struct ServiceTest : testing::Test {
   ServiceTest() {
@@ -42,10 +36,7 @@ struct ServiceTest : testing::Test {
     EXPECT_EQ(::bind(manager, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   }
   ~ServiceTest() override {
-    if (child > 0) {
-      kill(child, SIGKILL);
-      waitpid(child, nullptr, 0);
-    }
+    child.reset();
     ::close(manager);
     std::filesystem::remove_all(scratch);
   }
@@ -56,36 +47,22 @@ struct ServiceTest : testing::Test {
         "--node-name",  "worker-1", "--runtime-directory", scratch / "run"};
     std::vector<std::string> variables = {"NOTIFY_SOCKET=" + (scratch / "notify").string(),
                                           "WATCHDOG_USEC=400000"};
-    std::vector<char*> argv, environment;
-    for (std::string& word : words) argv.push_back(word.data());
-    for (std::string& variable : variables) environment.push_back(variable.data());
-    argv.push_back(nullptr);
-    environment.push_back(nullptr);
-    const std::string log = scratch / "log";
-    child = fork();
-    ASSERT_GE(child, 0);
-    if (child > 0) return;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const int file = open(log.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
-    dup2(file, 1);
-    dup2(file, 2);
-    execve(argv[0], argv.data(), environment.data());
-    _exit(98);
+    const int file = open((scratch / "log").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+    child = std::make_unique<Child>();
+    ASSERT_EQ(child->start(words, variables, file, file), "");
+    ::close(file);
   }
 
   /// Reads on until a word that begins so; false when none comes.
   bool hears(const std::string& beginning) {
-    const auto until = std::chrono::steady_clock::now() + fixture::patience();
-    while (std::chrono::steady_clock::now() < until) {
-      pollfd ready{manager, POLLIN, 0};
-      if (poll(&ready, 1, 1'000) <= 0) continue;
+    return child->wait_until([&] {
       char bytes[2'048];
-      const ssize_t size = recv(manager, bytes, sizeof bytes, 0);
-      if (size <= 0) continue;
-      heard.emplace_back(bytes, static_cast<size_t>(size));
-      if (heard.back().starts_with(beginning)) return true;
-    }
-    return false;
+      for (ssize_t size = 0; (size = recv(manager, bytes, sizeof bytes, MSG_DONTWAIT)) > 0;) {
+        heard.emplace_back(bytes, static_cast<size_t>(size));
+        if (heard.back().starts_with(beginning)) return true;
+      }
+      return false;
+    });
   }
   std::string told() const {
     std::string all;
@@ -93,17 +70,10 @@ struct ServiceTest : testing::Test {
     std::ifstream log(scratch / "log");
     return all + "---- log\n" + std::string(std::istreambuf_iterator<char>(log), {});
   }
-  int stop() {
-    kill(child, SIGTERM);
-    int status = 0;
-    if (waitpid(std::exchange(child, -1), &status, 0) < 0) return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1'000 + WTERMSIG(status);
-  }
-
   fixture::SysfsTree tree;
   std::filesystem::path scratch;
   int manager = -1;
-  pid_t child = -1;
+  std::unique_ptr<Child> child;
   std::vector<std::string> heard;
 };
 
@@ -117,7 +87,7 @@ TEST_F(ServiceTest, IsReadyWithoutAnApiServerAndSaysWhatItWaitsFor) {
   EXPECT_TRUE(hears("STATUS=waiting for ")) << told();
   EXPECT_EQ(heard.back().find("host:"), std::string::npos) << "that has been read: " << heard.back();
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(hears("WATCHDOG=1\n")) << told();
-  EXPECT_EQ(stop(), 0) << told();
+  EXPECT_EQ(child->stop(), 0) << told();
 }
 
 TEST_F(ServiceTest, SaysHowManyDevicesAreOfferedAndWhenItReloadsAndStops) {
@@ -126,10 +96,10 @@ TEST_F(ServiceTest, SaysHowManyDevicesAreOfferedAndWhenItReloadsAndStops) {
          "metadata: {name: all, namespace: dra-driver-sriov}\nspec: {configs: [{}]}\n";
   start("dir:" + (scratch / "cluster").string());
   EXPECT_TRUE(hears("STATUS=2 devices offered")) << told();
-  kill(child, SIGHUP);
+  kill(child->pid(), SIGHUP);
   EXPECT_TRUE(hears("RELOADING=1\nMONOTONIC_USEC=")) << told();
   EXPECT_TRUE(hears("READY=1\n")) << told();
-  EXPECT_EQ(stop(), 0) << told();
+  EXPECT_EQ(child->stop(), 0) << told();
   EXPECT_TRUE(hears("STOPPING=1\n")) << told();
 }
 
