@@ -858,6 +858,20 @@ TEST_F(PreparerTest, KilledAtAnyStepTheNextCompletesIt) {
   }
 }
 
+// The pod is gone by then, so that the kubelet takes the claim back and does not ask for it again. Red when the binding is on no
+// record before it begins: the VF stays on vfio-pci, for no claim.
+TEST_F(PreparerTest, KilledAtAnyStepWhatIsNotPreparedAgainIsTakenBack) {
+  kill_before_each_step(
+      true, [&] { return request(put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}))); },
+      [&](const PrepareRequest& who) {
+        run();
+        EXPECT_EQ(unprepare(who), "");
+        EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+        EXPECT_TRUE(node.specs.empty());
+        EXPECT_TRUE(charged.empty());
+      });
+}
+
 }  // namespace
 }  // namespace preparer_test
 }  // namespace sliced::kubelet
