@@ -50,7 +50,7 @@ Container container_of(const Sliced__Nri__Container& from) {
 
 size_t bytes_of(const std::vector<std::string>& texts) {
   size_t bytes = 0;
-  for (const std::string& one : texts) bytes += sizeof one + one.size();
+  for (const std::string& one : texts) bytes += sizeof(std::string) + one.size();
   return bytes;
 }
 

@@ -41,13 +41,13 @@ size_t owned(const std::map<std::string, std::string>& all) {
 }
 size_t owned(const std::vector<std::string>& all) {
   size_t bytes = 0;
-  for (const std::string& one : all) bytes += sizeof(one) + owned(one);
+  for (const std::string& one : all) bytes += sizeof(std::string) + owned(one);
   return bytes;
 }
 size_t owned(const kube::Counters& all) {
   size_t bytes = 0;
   for (const auto& [name, count] : all)
-    bytes += kMapNode + sizeof(name) + sizeof(count) + owned(name) + owned(count.text());
+    bytes += kMapNode + sizeof(std::string) + sizeof(count) + owned(name) + owned(count.text());
   return bytes;
 }
 size_t owned(const kube::AttributeValue& value) {
@@ -68,7 +68,7 @@ size_t owned(const kube::Device& device) {
                  device.attributes.size() * sizeof(kube::Attributes::value_type);
   for (const auto& [key, value] : device.attributes) bytes += owned(value);
   for (const auto& [name, capacity] : device.capacity) {
-    bytes += kMapNode + sizeof(name) + sizeof(capacity) + owned(name) + owned(capacity.value.text());
+    bytes += kMapNode + sizeof(std::string) + sizeof(capacity) + owned(name) + owned(capacity.value.text());
     if (capacity.request_policy)
       bytes += (capacity.request_policy->valid_values.size() + 2) * sizeof(kube::Quantity);
   }
