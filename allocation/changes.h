@@ -52,7 +52,7 @@ std::string describe(const Change& change, const Scene& scene);
 /// What ends a claim's hold on its devices: "delete pod default/p, which has claim default/a". Without a pod the claim itself has to
 /// go: the controller deallocates a claim when the last of its pods is gone, and no other one.
 std::string release_text(const Claim& claim);
-/// A word for scripts: "release", "tolerate". An interface: `sliced why -o json` has it.
+/// A word for scripts: "release", "tolerate". An interface: `kubectl sliced why -o json` has it.
 std::string_view name_of(Asks asks);
 
 /// The same scene with that otherwise. whole_pools: as the scene's, with all of them complete.

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands.h"
 #include "cli/process.h"
 #include "cli/process_metrics.h"
+#include "controller/commands.h"
 #include "reactor/signal.h"
 #include "reports/aggregator.h"
 #include "reports/election.h"

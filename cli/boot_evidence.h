@@ -1,6 +1,6 @@
 #pragma once
 // Evidence that a SriovNetworkNodeState's status is of this boot, over the real host and the runtime directory.
-#include "cli/process.h"
+#include "cli/host_process.h"
 #include "config/options.h"
 #include "daemon/node_state.h"
 
@@ -8,6 +8,6 @@ namespace sliced::cli {
 
 /// The evidence is kept in a file of the runtime directory that names the boot and the object's UID. Only `run` writes it;
 /// the others read it. The process outlives what is returned.
-daemon::NodeStateSource::Boot boot_of(Process& process, const config::Options& options);
+daemon::NodeStateSource::Boot boot_of(HostProcess& process, const config::Options& options);
 
 }  // namespace sliced::cli

@@ -1,6 +1,8 @@
 #include "cli/completion.h"
 
+#include <algorithm>
 #include <span>
+#include <utility>
 
 #include "config/option_table.h"
 #include "reactor/base/text.h"
@@ -11,14 +13,15 @@ namespace {
 using config::Command;
 using config::CommandInfo;
 using config::OptionInfo;
+using config::Program;
 
 std::vector<std::string> words(std::span<const std::string_view> views) {
   return {views.begin(), views.end()};
 }
 
-std::vector<std::string> command_names() {
+std::vector<std::string> command_names(Program program) {
   std::vector<std::string> names;
-  for (const CommandInfo& command : config::command_table()) names.emplace_back(command.name);
+  for (const CommandInfo* command : config::commands_of(program)) names.emplace_back(command->name);
   return names;
 }
 
@@ -32,8 +35,20 @@ std::vector<std::string> flags_of(const CommandInfo& command) {
   return flags;
 }
 
-std::vector<std::string> arguments_of(const CommandInfo& command) {
-  return command.id == Command::kHelp ? command_names() : words(command.choices);
+std::vector<std::string> arguments_of(Program program, const CommandInfo& command) {
+  return command.id == Command::kHelp ? command_names(program) : words(command.choices);
+}
+
+// @PROGRAM@ and @FUNCTION@ in a script become the program's name and that of its shell function.
+std::string named(Program program, std::string script) {
+  const std::string name(config::info_of(program).name);
+  std::string function = "_" + name;
+  std::replace(function.begin(), function.end(), '-', '_');
+  for (const auto& [word, text] :
+       {std::pair<std::string_view, std::string>{"@PROGRAM@", name}, {"@FUNCTION@", function}})
+    for (size_t at = script.find(word); at != std::string::npos; at = script.find(word, at + text.size()))
+      script.replace(at, word.size(), text);
+  return script;
 }
 
 // Text inside a single-quoted shell word.
@@ -45,8 +60,8 @@ std::string single_quoted(std::string_view text) {
 
 // Bash splits words at '=' and ':'. After --option= the option is one word further back; what follows dir: is
 // a file.
-constexpr std::string_view kBashHead = R"(# bash completion of sliced
-_sliced() {
+constexpr std::string_view kBashHead = R"(# bash completion of @PROGRAM@
+@FUNCTION@() {
   local word previous command="" flags arguments="" i
   word="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}"
   COMPREPLY=()
@@ -61,44 +76,44 @@ constexpr std::string_view kBashTail = R"(  if [[ "$word" == -* ]]; then
     COMPREPLY=($(compgen -W "$arguments" -- "$word"))
   fi
 }
-complete -o default -F _sliced sliced
+complete -o default -F @FUNCTION@ @PROGRAM@
 )";
 
-std::string bash() {
+std::string bash(Program program) {
   std::string out(kBashHead);
-  out +=
-      "      " + join(command_names(), "|") + ") command=\"${COMP_WORDS[i]}\"; break ;;\n    esac\n  done\n";
+  out += "      " + join(command_names(program), "|") +
+         ") command=\"${COMP_WORDS[i]}\"; break ;;\n    esac\n  done\n";
   out += "  case \"$previous\" in\n";
   for (const OptionInfo& option : config::option_table()) {
-    if (option.placeholder.empty()) continue;
+    if (option.placeholder.empty() || !config::takes(program, option)) continue;
     out += "    --" + std::string(option.name);
     if (option.short_name != 0) out += std::string("|-") + option.short_name;
     out += ") COMPREPLY=($(compgen -W \"" + join(words(option.choices), " ") + "\" -- \"$word\"))\n";
     out += "      [[ ${COMPREPLY[0]:-} == *: ]] && compopt -o nospace 2>/dev/null\n      return ;;\n";
   }
   out += "  esac\n  case \"$command\" in\n";
-  for (const CommandInfo& command : config::command_table())
-    out += "    " + std::string(command.name) + ") flags=\"" + join(flags_of(command), " ") +
-           "\" arguments=\"" + join(arguments_of(command), " ") + "\" ;;\n";
-  out += "    *) flags=\"--help --version\" arguments=\"" + join(command_names(), " ") + "\" ;;\n  esac\n";
+  for (const CommandInfo* info : config::commands_of(program))
+    out += "    " + std::string(info->name) + ") flags=\"" + join(flags_of(*info), " ") + "\" arguments=\"" +
+           join(arguments_of(program, *info), " ") + "\" ;;\n";
+  out += "    *) flags=\"--help --version\" arguments=\"" + join(command_names(program), " ") +
+         "\" ;;\n  esac\n";
   return out += kBashTail;
 }
 
-std::string fish() {
-  std::string out = "# fish completion of sliced\n";
-  for (const CommandInfo& command : config::command_table()) {
-    out += "complete -c sliced -n __fish_use_subcommand -f -a " + std::string(command.name) + " -d " +
+std::string fish(Program program) {
+  std::string out = "# fish completion of @PROGRAM@\n";
+  for (const CommandInfo* info : config::commands_of(program)) {
+    const CommandInfo& command = *info;
+    out += "complete -c @PROGRAM@ -n __fish_use_subcommand -f -a " + std::string(command.name) + " -d " +
            single_quoted(command.summary) + "\n";
-    if (const auto choices = arguments_of(command); !choices.empty())
-      out += "complete -c sliced -n '__fish_seen_subcommand_from " + std::string(command.name) + "' -f -a '" +
-             join(choices, " ") + "'\n";
+    if (const auto choices = arguments_of(program, command); !choices.empty())
+      out += "complete -c @PROGRAM@ -n '__fish_seen_subcommand_from " + std::string(command.name) +
+             "' -f -a '" + join(choices, " ") + "'\n";
   }
   for (const OptionInfo& option : config::option_table()) {
-    std::vector<std::string> takers;
-    for (const CommandInfo& command : config::command_table())
-      if (config::takes(command, option)) takers.emplace_back(command.name);
-    out += "complete -c sliced -n '__fish_seen_subcommand_from " + join(takers, " ") + "' -l " +
-           std::string(option.name);
+    if (!config::takes(program, option)) continue;
+    out += "complete -c @PROGRAM@ -n '__fish_seen_subcommand_from " +
+           join(config::takers(program, option), " ") + "' -l " + std::string(option.name);
     if (option.short_name != 0) out += std::string(" -s ") + option.short_name;
     if (!option.placeholder.empty()) out += " -r";
     if (!option.choices.empty()) out += " -a '" + join(words(option.choices), " ") + "'";
@@ -129,31 +144,33 @@ std::string zsh_option(const OptionInfo& option) {
   return out + " \\\n";
 }
 
-std::string zsh() {
-  std::string out = "#compdef sliced\n# zsh completion of sliced\n_sliced() {\n  local -a commands=(\n";
-  for (const CommandInfo& command : config::command_table())
-    out += "    " + single_quoted(std::string(command.name) + ":" + zsh_described(command.summary)) + "\n";
+std::string zsh(Program program) {
+  std::string out =
+      "#compdef @PROGRAM@\n# zsh completion of @PROGRAM@\n@FUNCTION@() {\n  local -a commands=(\n";
+  for (const CommandInfo* info : config::commands_of(program))
+    out += "    " + single_quoted(std::string(info->name) + ":" + zsh_described(info->summary)) + "\n";
   out +=
       "  )\n  if (( CURRENT == 2 )); then\n    _describe command commands\n    return\n  fi\n  case "
       "\"$words[2]\" in\n";
-  for (const CommandInfo& command : config::command_table()) {
+  for (const CommandInfo* info : config::commands_of(program)) {
+    const CommandInfo& command = *info;
     out += "    " + std::string(command.name) + ") _arguments \\\n";
     for (const OptionInfo& option : config::option_table())
       if (config::takes(command, option)) out += zsh_option(option);
-    const auto choices = arguments_of(command);
+    const auto choices = arguments_of(program, command);
     out += "      " + (choices.empty() ? std::string("'*:argument:_files'")
                                        : single_quoted("*:argument:(" + join(choices, " ") + ")"));
     out += " ;;\n";
   }
-  return out + "  esac\n}\n_sliced \"$@\"\n";
+  return out + "  esac\n}\n@FUNCTION@ \"$@\"\n";
 }
 
 }  // namespace
 
-std::string completion_script(std::string_view shell) {
-  if (shell == "bash") return bash();
-  if (shell == "fish") return fish();
-  if (shell == "zsh") return zsh();
+std::string completion_script(Program program, std::string_view shell) {
+  if (shell == "bash") return named(program, bash(program));
+  if (shell == "fish") return named(program, fish(program));
+  if (shell == "zsh") return named(program, zsh(program));
   return "";
 }
 

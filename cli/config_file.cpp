@@ -30,13 +30,14 @@ std::string section(const OptionInfo& option) {
 
 }  // namespace
 
-std::string config_file(std::string_view version) {
-  std::string out = commented(
-      "Settings of sliced " + std::string(version) +
-      ", as sliced config prints them: every one with its default. A flag of the command line and an "
-      "environment variable (see the manual page) are stronger than this file.");
+std::string config_file(config::Program program, std::string_view version) {
+  std::string out =
+      commented("Settings of " + std::string(config::info_of(program).name) + " " + std::string(version) +
+                ", as " + std::string(config::info_of(program).name) +
+                " config prints them: every one with its default. A flag of the command line and an "
+                "environment variable (see the manual page) are stronger than this file.");
   for (const OptionInfo& option : config::option_table())
-    if (!option.file_key.empty()) out += section(option);
+    if (!option.file_key.empty() && config::takes(program, option)) out += section(option);
   return out;
 }
 

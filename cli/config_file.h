@@ -1,12 +1,14 @@
 #pragma once
-// A configuration file with everything that can stand in it, made of the table in config/option_table.h.
+// A configuration file with every setting of a program, generated from the table in config/option_table.h.
 #include <string>
 #include <string_view>
+
+#include "config/options.h"
 
 namespace sliced::cli {
 
 /// YAML in which every setting is a comment that shows its default: as it stands it changes nothing. Lines of at most 100
 /// characters; ends in a newline.
-std::string config_file(std::string_view version);
+std::string config_file(config::Program program, std::string_view version);
 
 }  // namespace sliced::cli

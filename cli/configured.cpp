@@ -1,7 +1,7 @@
 #include <sys/stat.h>
 
 #include "cli/commands.h"
-#include "cli/process.h"
+#include "cli/host_process.h"
 #include "cli/signs.h"
 #include "configured/release.h"
 #include "reactor/durable_file.h"
@@ -16,7 +16,7 @@ constexpr Millis kReleaseMax{60'000};
 
 // The daemon's locks may stand beside it, so others than its user are kept out of a directory that is made here.
 bool make_file(const config::Options& options, const std::string& path) {
-  const auto process = Process::open_host_only(options);
+  const auto process = HostProcess::open_host_only(options);
   if (!process) return complain("configured: " + process.error().what), false;
   // A device that is replaced is missed by everybody.
   struct stat there{};
@@ -30,7 +30,7 @@ bool make_file(const config::Options& options, const std::string& path) {
   return print(path + " is made\n");
 }
 
-bool let_go(Process& process, const config::Options& options) {
+bool let_go(HostProcess& process, const config::Options& options) {
   std::optional<configured::Released> released;
   configured::Release release(*process.cluster,
                               {options.pod_namespace.empty() ? options.namespace_ : options.pod_namespace,
@@ -52,7 +52,7 @@ int configured(const config::Options& options) {
     is_done =
         make_file(options, options.wait_for.how == How::kFile ? options.wait_for.path : kConfiguredFile);
   if (options.wait_for.how == How::kFile) return is_done ? kExitSame : kExitError;
-  auto process = Process::open(options);
+  auto process = HostProcess::open(options);
   if (!process) {
     complain("configured: no pod is let go: " + process.error().what +
              "; where only the file is wanted, give --for file:" + kConfiguredFile);

@@ -8,7 +8,7 @@
 
 namespace sliced::cli {
 
-std::unique_ptr<daemon::Daemon> decide_once(Process& process, const config::Options& options) {
+std::unique_ptr<daemon::Daemon> decide_once(HostProcess& process, const config::Options& options) {
   daemon::Ports ports = process.daemon_ports(/*live_events=*/false);
   ports.boot = boot_of(process, options);
   auto daemon = std::make_unique<daemon::Daemon>(std::move(ports), options);

@@ -3,7 +3,7 @@
 // decided.
 #include <memory>
 
-#include "cli/process.h"
+#include "cli/host_process.h"
 
 namespace sliced::cli {
 
@@ -13,6 +13,6 @@ inline constexpr Millis kDecideMax{30'000};
 
 /// nullptr when there is no decision; stderr then says which source has not synced. Policy problems go to
 /// stderr too.
-std::unique_ptr<daemon::Daemon> decide_once(Process& process, const config::Options& options);
+std::unique_ptr<daemon::Daemon> decide_once(HostProcess& process, const config::Options& options);
 
 }  // namespace sliced::cli

@@ -2,7 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/host_once.h"
-#include "cli/process.h"
+#include "cli/host_process.h"
 #include "cli/show.h"
 #include "reactor/signal.h"
 
@@ -43,7 +43,7 @@ std::string changes(const hotplug::InventoryUpdate& update, config::OutputFormat
 }  // namespace
 
 int discover(const config::Options& options) {
-  auto process = Process::open_host_only(options);
+  auto process = HostProcess::open_host_only(options);
   if (!process) return complain(process.error().what), kExitError;
   bool stop = false, failed = false, first = true;
   hotplug::HostSource source(

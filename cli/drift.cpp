@@ -5,8 +5,8 @@
 #include "cli/commands.h"
 #include "cli/drift_report.h"
 #include "cli/host_once.h"
+#include "cli/host_process.h"
 #include "cli/prepared_facts.h"
-#include "cli/process.h"
 #include "cli/read_file.h"
 #include "cli/show.h"
 #include "kube/kinds.h"
@@ -88,7 +88,7 @@ Error refused(const kube::Failure& failure, const config::Options& options) {
   return {failure.code, named(options) + ": " + failure.what};
 }
 
-Result<kube::Json> node_state_of_cluster(Process& process, const config::Options& options) {
+Result<kube::Json> node_state_of_cluster(HostProcess& process, const config::Options& options) {
   std::optional<Result<kube::Json>> answer;
   const kube::CallPtr call =
       process.cluster->get({kube::kSriovNetworkNodeStates, options.node_state_namespace, options.node_name},
@@ -119,16 +119,16 @@ int drift(const config::Options& options) {
   std::vector<std::string> files = options.arguments;
   if (options.node_state != config::kNodeStateOfCluster) files.push_back(options.node_state);
   const bool is_of_cluster = files.empty();
-  auto opened = is_of_cluster ? Process::open(options) : Process::open_host_only(options);
+  auto opened = is_of_cluster ? HostProcess::open(options) : HostProcess::open_host_only(options);
   if (!opened) return complain(opened.error().what), kExitError;
-  Process& process = **opened;
+  HostProcess& process = **opened;
   auto object =
       is_of_cluster ? node_state_of_cluster(process, options) : node_state_of_files(files, options.node_name);
   if (!object) {
     complain(object.error().what);
     return process.leave(kExitError);
   }
-  const hotplug::InventoryPtr inventory = read_host_once(process);
+  const hotplug::InventoryPtr inventory = read_host_once(process, process.host_ports(/*live_events=*/false));
   if (inventory == nullptr) return process.leave(kExitError);
   return process.leave(tell(*object, with_prepared(inventory, options), options));
 }

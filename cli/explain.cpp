@@ -58,7 +58,7 @@ int explain_all(const daemon::Daemon& daemon, config::OutputFormat format) {
 }  // namespace
 
 int explain(const config::Options& options) {
-  auto process = Process::open(options);
+  auto process = HostProcess::open(options);
   if (!process) return complain(process.error().what), kExitError;
   auto daemon = decide_once(**process, options);
   if (!daemon) return (*process)->leave(kExitError);

@@ -10,6 +10,7 @@ namespace {
 
 using config::CommandInfo;
 using config::OptionInfo;
+using config::ProgramInfo;
 
 constexpr size_t kWidth = 100;
 constexpr const char* kHelpIndent = "      ";
@@ -26,30 +27,45 @@ std::string option_help(const OptionInfo& option) {
   return head + "\n" + wrapped(text, kHelpIndent);
 }
 
-std::string usage(const CommandInfo& command) {
-  std::string line = "Usage: sliced " + std::string(command.name) + " [OPTION]...";
+std::string usage(const ProgramInfo& program, const CommandInfo& command) {
+  std::string line =
+      "Usage: " + std::string(program.invocation) + " " + std::string(command.name) + " [OPTION]...";
   if (!command.arguments.empty()) line += " " + std::string(command.arguments);
   return line + "\n";
 }
 
-std::string general_help(std::string_view version) {
-  std::string out = "sliced " + std::string(version) +
-                    ": offers this node's network devices to Kubernetes as the policies allow.\n\n";
-  out += "Usage: sliced COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n";
-  size_t column = 0;
-  for (const CommandInfo& command : config::command_table())
-    column = std::max(column, command.name.size() + 4);
-  for (const CommandInfo& command : config::command_table())
-    out += "  " + std::string(command.name) + std::string(column - command.name.size() - 2, ' ') +
-           std::string(command.summary) + "\n";
-  out += "\n" +
-         wrapped(
-             "Each command tells its options: sliced COMMAND --help. An option's value comes from the "
-             "command line, "
-             "else from the environment variable shown in brackets, else from the file given with --config, "
-             "else it is the default.",
-             "");
+// Where the commands of the other programs are.
+std::string other_programs(const ProgramInfo& program) {
+  std::string out;
+  for (const ProgramInfo& other : config::program_table()) {
+    if (other.id == program.id) continue;
+    std::vector<std::string> names;
+    for (const CommandInfo* command : config::commands_of(other.id))
+      if (!config::has_command(program.id, *command)) names.emplace_back(command->name);
+    out += wrapped(std::string(other.invocation) + " " + std::string(other.place) + " (package " +
+                       std::string(other.name) + "): " + join(names, ", "),
+                   "  ");
+  }
   return out;
+}
+
+std::string general_help(const ProgramInfo& program, std::string_view version) {
+  const std::string invocation(program.invocation);
+  std::string out = wrapped(
+      std::string(program.name) + " " + std::string(version) + ": " + std::string(program.summary) + ".", "");
+  out += "\nUsage: " + invocation + " COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n";
+  size_t column = 0;
+  const std::vector<const CommandInfo*> commands = config::commands_of(program.id);
+  for (const CommandInfo* command : commands) column = std::max(column, command->name.size() + 4);
+  for (const CommandInfo* command : commands)
+    out += "  " + std::string(command->name) + std::string(column - command->name.size() - 2, ' ') +
+           std::string(command->summary) + "\n";
+  out += "\n" + wrapped("Options of a command: " + invocation +
+                            " COMMAND --help. An option's value comes from the command line, else from the "
+                            "environment variable shown in brackets, else from the file given with --config, "
+                            "else it is the default.",
+                        "");
+  return out + "\nOther programs:\n" + other_programs(program);
 }
 
 }  // namespace
@@ -69,10 +85,10 @@ std::string wrapped(std::string_view text, const std::string& before) {
   return out;
 }
 
-std::string help_text(config::Command command, std::string_view version) {
-  if (command == config::Command::kNone) return general_help(version);
+std::string help_text(config::Program program, config::Command command, std::string_view version) {
+  if (command == config::Command::kNone) return general_help(config::info_of(program), version);
   const CommandInfo& info = config::info_of(command);
-  std::string out = usage(info) + "\n" + wrapped(info.summary, "");
+  std::string out = usage(config::info_of(program), info) + "\n" + wrapped(info.summary, "");
   if (!info.description.empty()) out += "\n" + wrapped(info.description, "");
   out += "\nOptions:\n";
   for (const OptionInfo& option : config::option_table())

@@ -1,14 +1,16 @@
 #include "cli/host_once.h"
 
+#include <utility>
+
 namespace sliced::cli {
 
 void complain_of_slow_host() {
   complain("the host could not be read within " + std::to_string(kReadHostMax.count() / 1000) + " s");
 }
 
-hotplug::InventoryPtr read_host_once(Process& process) {
+hotplug::InventoryPtr read_host_once(Process& process, hotplug::HostSource::Ports ports) {
   hotplug::InventoryPtr inventory;
-  hotplug::HostSource source(process.host_ports(/*live_events=*/false),
+  hotplug::HostSource source(std::move(ports),
                              [&](const hotplug::InventoryUpdate& update) { inventory = update.now; });
   source.start();
   if (!process.run_until([&] { return inventory != nullptr; }, kReadHostMax)) complain_of_slow_host();

@@ -23,12 +23,12 @@ namespace {
 // Where Multus looks (NAD's utilities, of device plugins).
 constexpr const char* kDeviceInfoDirectory = "/var/run/k8s.cni.cncf.io/devinfo/dp";
 
-kubelet::NodeHost::Kernel kernel_of(const Process& process, const config::Options& options) {
+kubelet::NodeHost::Kernel kernel_of(const HostProcess& process, const config::Options& options) {
   return process.host->is_live() ? kubelet::NodeHost::running_kernel() : played_kernel(options.host_root);
 }
 
 // Of another root than this machine's, below it.
-std::string device_info_directory(const Process& process, const config::Options& options) {
+std::string device_info_directory(const HostProcess& process, const config::Options& options) {
   return (process.host->is_live() ? "" : options.host_root) + kDeviceInfoDirectory;
 }
 
@@ -41,7 +41,7 @@ std::vector<std::string> plugin_environment() {
 constexpr Millis kDialMax{2'000};
 
 // In a pod alone: on a node it is the administrator's.
-void let_plugins_set_sysctls(const Process& process, const config::Options& options) {
+void let_plugins_set_sysctls(const HostProcess& process, const config::Options& options) {
   if (options.pod_uid.empty() || !process.host->is_live()) return;
   if (const auto made = cni::make_writable(); !made)
     process.log->warning("CNI plugins cannot set sysctls of pods: what they do for IPv6 fails",
@@ -96,7 +96,7 @@ kubelet::NetworkSettings network_settings(const config::Options& options) {
 
 }  // namespace
 
-std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(Process& process,
+std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& process,
                                                                const config::Options& options) {
   if (!is_multus(options) || has_entries(interface_records(options)))
     let_plugins_set_sysctls(process, options);
@@ -148,7 +148,7 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(Process& process,
           .on_pod = [this](const auto& claim, const auto& pod) { preparer_.add_pod(claim, pod); }});
 }
 
-kubelet::ClaimPreparer::Ports KubeletPlugin::ports(Process& process, const config::Options& options) {
+kubelet::ClaimPreparer::Ports KubeletPlugin::ports(HostProcess& process, const config::Options& options) {
   const std::string directory = options.kubelet_plugins_directory + "/" + options.sriov_driver_name;
   return {*process.cluster,
           process.loop.scheduler(),
@@ -175,7 +175,8 @@ std::map<std::string, std::string> KubeletPlugin::unknown_macs() const {
   });
 }
 
-kubelet::ClaimPreparer::Knowledge KubeletPlugin::knowledge(Process& process, const config::Options& options) {
+kubelet::ClaimPreparer::Knowledge KubeletPlugin::knowledge(HostProcess& process,
+                                                           const config::Options& options) {
   const auto waits_for = [this]() -> std::string {
     if (daemon_.decision() != nullptr) return "";
     const auto all = daemon_.waiting_for();
@@ -195,7 +196,7 @@ kubelet::ClaimPreparer::Knowledge KubeletPlugin::knowledge(Process& process, con
           .boot_id = [id = process.host->read("proc/sys/kernel/random/boot_id").value_or("")] { return id; }};
 }
 
-KubeletPlugin::KubeletPlugin(Process& process, const config::Options& options, daemon::Daemon& daemon)
+KubeletPlugin::KubeletPlugin(HostProcess& process, const config::Options& options, daemon::Daemon& daemon)
     : daemon_(daemon),
       status_(*process.cluster, process.loop.scheduler(), *process.log,
               [this]() -> const kubelet::PreparedClaims& { return preparer_.prepared(); }),
@@ -261,7 +262,7 @@ PluginState state_of(const KubeletPlugin* plugin) {
   return out;
 }
 
-std::unique_ptr<KubeletPlugin> open_kubelet_plugin(Process& process, const config::Options& options,
+std::unique_ptr<KubeletPlugin> open_kubelet_plugin(HostProcess& process, const config::Options& options,
                                                    daemon::Daemon& daemon) {
   if (options.kubelet_plugin == config::Switch::kOff) return nullptr;
   raise_limits(*process.log);

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/process.h"
+#include "cli/host_process.h"
 #include "daemon/daemon.h"
 #include "kubelet/counted_preparer.h"
 #include "kubelet/health.h"
@@ -30,7 +30,7 @@ namespace sliced::cli {
 class KubeletPlugin {
  public:
   /// The options are copied from, not kept.
-  KubeletPlugin(Process& process, const config::Options& options, daemon::Daemon& daemon);
+  KubeletPlugin(HostProcess& process, const config::Options& options, daemon::Daemon& daemon);
 
   /// The node is this process' (the interlock is held). on_change: is_known() or other_programs() has another answer. Once.
   /// Sockets that can be opened are there when it returns. What is prepared is read once no other program serves one of the
@@ -60,9 +60,9 @@ class KubeletPlugin {
 
  private:
   kubelet::Plugin::Driver driver(const std::string& name);
-  std::unique_ptr<kubelet::Interfaces> interfaces(Process& process, const config::Options& options);
-  kubelet::ClaimPreparer::Ports ports(Process& process, const config::Options& options);
-  kubelet::ClaimPreparer::Knowledge knowledge(Process& process, const config::Options& options);
+  std::unique_ptr<kubelet::Interfaces> interfaces(HostProcess& process, const config::Options& options);
+  kubelet::ClaimPreparer::Ports ports(HostProcess& process, const config::Options& options);
+  kubelet::ClaimPreparer::Knowledge knowledge(HostProcess& process, const config::Options& options);
 
   daemon::Daemon& daemon_;
   std::function<void()> on_change_;
@@ -91,7 +91,7 @@ PluginState state_of(const KubeletPlugin* plugin);
 
 /// Null: options.kubelet_plugin is off.
 /// Opens nothing yet: start() does.
-std::unique_ptr<KubeletPlugin> open_kubelet_plugin(Process& process, const config::Options& options,
+std::unique_ptr<KubeletPlugin> open_kubelet_plugin(HostProcess& process, const config::Options& options,
                                                    daemon::Daemon& daemon);
 
 }  // namespace sliced::cli

@@ -8,6 +8,7 @@ namespace {
 
 using config::CommandInfo;
 using config::OptionInfo;
+using config::ProgramInfo;
 
 // Plain text as roff reads it back unchanged: no escapes, no requests, dashes that can be copied.
 std::string roff(std::string_view text) {
@@ -26,22 +27,20 @@ std::string roff(std::string_view text) {
 
 std::string paragraph(std::string_view text) { return ".PP\n" + roff(text) + "\n"; }
 
-std::string command_section(const CommandInfo& command) {
-  std::string out = ".SS sliced " + roff(command.name);
+std::string command_section(const ProgramInfo& program, const CommandInfo& command) {
+  std::string out = ".SS " + roff(program.invocation) + " " + roff(command.name);
   if (!command.arguments.empty()) out += " " + roff(command.arguments);
   out += "\n" + roff(command.summary) + "\n";
   if (!command.description.empty()) out += paragraph(command.description);
   return out;
 }
 
-std::string takers(const OptionInfo& option) {
-  std::vector<std::string> names;
-  for (const CommandInfo& command : config::command_table())
-    if (config::takes(command, option)) names.emplace_back(command.name);
-  return names.size() == config::command_table().size() ? "all commands" : join(names, ", ");
+std::string takers_text(config::Program program, const OptionInfo& option) {
+  const std::vector<std::string> names = config::takers(program, option);
+  return names.size() == config::commands_of(program).size() ? "all commands" : join(names, ", ");
 }
 
-std::string option_section(const OptionInfo& option) {
+std::string option_section(config::Program program, const OptionInfo& option) {
   std::string out = ".TP\n";
   if (option.short_name != 0) out += std::string("\\fB\\-") + option.short_name + "\\fR, ";
   out += "\\fB\\-\\-" + roff(option.name) + "\\fR";
@@ -54,31 +53,33 @@ std::string option_section(const OptionInfo& option) {
   if (!option.file_key.empty())
     facts.push_back("File: " + std::string(option.file_key) +
                     (option.reloadable ? " (taken up on SIGHUP)." : "."));
-  facts.push_back("Commands: " + takers(option) + ".");
+  facts.push_back("Commands: " + takers_text(program, option) + ".");
   return out + ".br\n" + roff(join(facts, " ")) + "\n";
 }
 
 }  // namespace
 
-std::string man_page(std::string_view version) {
-  std::string out = ".TH SLICED 8 \"\" \"sliced " + roff(version) + "\" \"System Administration\"\n";
-  out += ".SH NAME\nsliced \\- offers a node's network devices to Kubernetes as policies allow\n";
-  out += ".SH SYNOPSIS\n.B sliced\n.I COMMAND\n[\\fIOPTION\\fR]... [\\fIARGUMENT\\fR]...\n";
-  out += ".SH DESCRIPTION\n" +
-         roff(
-             "sliced keeps, for one node, what the API server offers in ResourceSlices equal to what the "
-             "administrator's "
-             "policies allow of what the kernel has, and writes only the difference.") +
-         "\n";
+std::string man_page(config::Program id, std::string_view version) {
+  const ProgramInfo& program = config::info_of(id);
+  std::string title;
+  for (const char c : program.name) title += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  std::string out = ".TH " + title + " " + std::string(program.man_section) + " \"\" \"sliced " +
+                    roff(version) + "\" \"" +
+                    (program.man_section == "1" ? "User Commands" : "System Administration") + "\"\n";
+  out += ".SH NAME\n" + roff(program.name) + " \\- " + roff(program.summary) + "\n";
+  out += ".SH SYNOPSIS\n.B " + roff(program.invocation) +
+         "\n.I COMMAND\n[\\fIOPTION\\fR]... [\\fIARGUMENT\\fR]...\n";
+  out += ".SH DESCRIPTION\n" + roff(program.description) + "\n";
   out += ".SH COMMANDS\n";
-  for (const CommandInfo& command : config::command_table()) out += command_section(command);
+  for (const CommandInfo* command : config::commands_of(id)) out += command_section(program, *command);
   out += ".SH OPTIONS\n" +
          roff(
              "An option's value comes from the command line, else from its environment variable, else from "
              "the file, else "
              "it is the default. Times are written as 5m, 90s, 1m30s or 100ms.") +
          "\n";
-  for (const OptionInfo& option : config::option_table()) out += option_section(option);
+  for (const OptionInfo& option : config::option_table())
+    if (config::takes(id, option)) out += option_section(id, option);
   out += ".SH FILES\n" +
          roff(
              "The file of --config is YAML: a map with the keys that stand beside the options. Lists and "
@@ -88,10 +89,13 @@ std::string man_page(std::string_view version) {
   out += ".SH EXIT STATUS\n" +
          roff(
              "0: done. 1: failed, or the command line, environment or file is wrong; every problem is on "
-             "standard error. "
-             "2: plan found changes; match found nothing that matches; drift found a field that differs.") +
+             "standard error. " +
+             std::string(program.exit_status)) +
          "\n";
-  return out;
+  std::vector<std::string> others;
+  for (const ProgramInfo& other : config::program_table())
+    if (other.id != id) others.push_back(roff(other.name) + "(" + std::string(other.man_section) + ")");
+  return out + ".SH SEE ALSO\n" + join(others, ", ") + "\n";
 }
 
 }  // namespace sliced::cli

@@ -2,9 +2,9 @@
 #include "cli/caret.h"
 #include "cli/commands.h"
 #include "cli/host_once.h"
+#include "cli/host_process.h"
 #include "cli/matches.h"
 #include "cli/prepared_facts.h"
-#include "cli/process.h"
 #include "cli/show.h"
 #include "cli/slice_sources.h"
 #include "policy/exposure/selector.h"
@@ -41,9 +41,9 @@ int tell_of_slices(const cel::Program& program, FoundSlices found, config::Outpu
 }
 
 int match_cluster(const cel::Program& program, const config::Options& options) {
-  auto opened = Process::open(options);
+  auto opened = HostProcess::open(options);
   if (!opened) return complain(opened.error().what), kExitError;
-  Process& process = **opened;
+  HostProcess& process = **opened;
   auto found =
       slices_of_cluster({*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()},
                         [&](const auto& done, Millis longest) { process.run_until(done, longest); },
@@ -53,9 +53,10 @@ int match_cluster(const cel::Program& program, const config::Options& options) {
 }
 
 int match_this_host(const cel::Program& program, const config::Options& options) {
-  auto process = Process::open_host_only(options);
+  auto process = HostProcess::open_host_only(options);
   if (!process) return complain(process.error().what), kExitError;
-  const hotplug::InventoryPtr inventory = read_host_once(**process);
+  const hotplug::InventoryPtr inventory =
+      read_host_once(**process, (*process)->host_ports(/*live_events=*/false));
   const int status = inventory == nullptr
                          ? kExitError
                          : tell(match_host(program, *with_prepared(inventory, options).inventory,

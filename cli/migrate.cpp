@@ -1,13 +1,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/commands.h"
+#include "cli/host_files.h"
 #include "cli/host_once.h"
 #include "cli/process.h"
 #include "cli/read_file.h"
 #include "cli/show.h"
 #include "cli/table.h"
 #include "kube/yaml.h"
+#include "kubectl/commands.h"
 #include "migrate/comparing.h"
 #include "migrate/dra_driver.h"
 #include "migrate/node_policies.h"
@@ -379,10 +380,11 @@ int check_host(const config::Options& options, const Sources& sources, const std
   if (const std::string wrong = wrong_with_node(sources, node, !options.node_labels.empty(), target);
       !wrong.empty())
     return complain(wrong), kExitError;
-  auto process = Process::open_host_only(options);
-  if (!process) return complain(process.error().what), kExitError;
-  const hotplug::InventoryPtr inventory = read_host_once(**process);
-  if (inventory == nullptr) return (*process)->leave(kExitError);
+  const auto files = open_host_files(options);
+  if (!files) return complain(files.error().what), kExitError;
+  const auto process = Process::open_bare(options);
+  const hotplug::InventoryPtr inventory = read_host_once(*process, file_ports(*process, *files));
+  if (inventory == nullptr) return process->leave(kExitError);
   auto rows = compare(before_of(sources, inventory, node, target), objects, inventory, node, target);
   if (sources.of_dra_driver.empty()) migrate::mark_lost_uio_nodes(rows, *inventory);
   if (rows.empty())
@@ -400,7 +402,7 @@ int check_host(const config::Options& options, const Sources& sources, const std
     complain(
         "functions without a PF, as in a VM, and PFs are not offered by SriovResourcePolicies: --as exposure offers "
         "them");
-  return (*process)->leave(!is_printed ? kExitError : is_same ? kExitSame : kExitChanges);
+  return process->leave(!is_printed ? kExitError : is_same ? kExitSame : kExitChanges);
 }
 
 // Of each way by itself: what they offer is told apart by resources, which they may both have.

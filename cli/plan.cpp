@@ -20,7 +20,7 @@ std::string rendered(const publishers::Plan& plan, const publishers::ObservedSli
 }  // namespace
 
 int plan(const config::Options& options) {
-  auto process = Process::open(options);
+  auto process = HostProcess::open(options);
   if (!process) return complain(process.error().what), kExitError;
   auto daemon = decide_once(**process, options);
   if (!daemon) return (*process)->leave(kExitError);

@@ -1,22 +1,15 @@
 #include "cli/process.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
 
-#include "cli/snapshot_host.h"
+#include "config/command_table.h"
 #include "config/load.h"
-#include "hotplug/netlink_monitor.h"
-#include "hotplug/udev_monitor.h"
-#include "hotplug/uevent_socket.h"
 #include "kube/api_cluster.h"
 #include "kube/directory_cluster.h"
-#include "kube/recorded_cluster.h"
-#include "kubelet/missing_mac.h"
 #include "reactor/backoff.h"
 #include "reactor/base/text.h"
 
@@ -51,92 +44,45 @@ std::unique_ptr<Process> Process::open_bare(const config::Options& options) {
   return std::unique_ptr<Process>(new Process(options));
 }
 
-Result<std::unique_ptr<Process>> Process::open_host_only(const config::Options& options) {
-  auto process = open_bare(options);
-  if (is_snapshot(options.host_root)) {
-    auto opened = open_recorded(options);
-    if (!opened) return std::move(opened.error()).in("--host " + options.host_root);
-    process->host = process->recorded =
-        std::make_shared<const snapshot::RecordedHost>(std::move(opened->host));
-    if (std::holds_alternative<config::ClusterSnapshot>(options.cluster))
-      process->recorded_objects_ = std::move(opened->objects);
-    return process;
-  }
-  auto host = hotplug::open_host_view(options.host_root);
-  if (!host) return std::move(host.error()).in("--host " + options.host_root);
-  process->host = std::move(*host);
-  return process;
-}
-
 Result<std::unique_ptr<Process>> Process::open(const config::Options& options) {
-  auto process = open_host_only(options);
-  if (!process) return process;
-  if (auto opened = (*process)->open_cluster(); !opened)
-    return std::move(opened.error()).in("--cluster " + describe(options.cluster));
+  auto process = open_bare(options);
+  if (auto opened = process->open_cluster(); !opened) return std::move(opened.error());
   return process;
 }
 
 Result<Unit> Process::open_cluster() {
+  auto opened = find_cluster();
+  if (!opened) return std::move(opened.error()).in("--cluster " + describe(options_.cluster));
+  cluster = std::move(*opened);
+  return Unit{};
+}
+
+Result<std::unique_ptr<kube::Cluster>> Process::find_cluster() {
   if (const auto* directory = std::get_if<config::ClusterDirectory>(&options_.cluster)) {
-    cluster = std::make_unique<kube::DirectoryCluster>(loop, *log, directory->path, options_.namespace_);
-    return Unit{};
-  }
-  if (std::holds_alternative<config::ClusterSnapshot>(options_.cluster)) {
-    cluster =
-        std::make_unique<kube::RecordedCluster>(loop.scheduler(), *log, std::exchange(recorded_objects_, {}),
-                                                options_.namespace_, "the snapshot " + options_.host_root);
-    return Unit{};
+    return std::unique_ptr<kube::Cluster>(
+        std::make_unique<kube::DirectoryCluster>(loop, *log, directory->path, options_.namespace_));
   }
   std::unique_ptr<kube::CredentialSource> credentials;
   kube::LoadingCredentials::Ports ports{loop, loop.scheduler(), *executor, *log, kube::system_wall_clock};
   if (const auto* file = std::get_if<config::KubeconfigFile>(&options_.cluster)) {
     kube::KubeconfigPlace place({file->path}, file->context);
     place.paths.insert(place.paths.end(), file->others.begin(), file->others.end());
-    if (auto usable = kube::check_kubeconfig_proxy(place); !usable) return usable;
+    if (auto usable = kube::check_kubeconfig_proxy(place); !usable) return std::move(usable.error());
     if (auto read = kube::read_kubeconfig(place); !read && !goes_on(options_.command))
       return std::move(read.error());
     credentials = kube::kubeconfig_credentials(std::move(ports), std::move(place));
   } else {
     auto paths = kube::find_in_cluster();
-    if (!paths) return paths.error();
-    if (auto usable = kube::check_in_cluster_proxy(*paths); !usable) return usable;
+    if (!paths) return std::move(paths.error());
+    if (auto usable = kube::check_in_cluster_proxy(*paths); !usable) return std::move(usable.error());
     credentials = kube::in_cluster_credentials(std::move(ports), std::move(*paths));
   }
-  cluster = std::make_unique<kube::ApiCluster>(kube::ApiCluster::Ports{
+  return std::unique_ptr<kube::Cluster>(std::make_unique<kube::ApiCluster>(kube::ApiCluster::Ports{
       loop.scheduler(), *log, std::move(credentials),
       [this](reactor::net::Endpoint endpoint, Millis deadline, reactor::net::OnConnected done) {
         return reactor::net::connect_tcp(loop, *executor, std::move(endpoint), deadline, std::move(done));
       },
-      reactor::system_random(), "sliced/" SLICED_VERSION});
-  return Unit{};
-}
-
-hotplug::HostSource::Ports Process::host_ports(bool live_events) {
-  hotplug::HostSource::Ports ports{loop.scheduler(), *executor, host, {}, *log};
-  if (host->is_live()) ports.read_vf_configs = hotplug::read_vf_configs;
-  if (recorded != nullptr)  // of what PFs enforce the MAC addresses are kept
-    ports.read_vf_configs = [its = recorded](int ifindex) -> Result<std::map<int, hotplug::VfConfig>> {
-      std::map<int, hotplug::VfConfig> configs;
-      for (const auto& [vf, mac] : its->admin_macs(ifindex)) configs[vf].mac = mac;
-      return configs;
-    };
-  if (!live_events) return ports;
-  if (host->is_live()) {
-    ports.events.push_back(hotplug::make_udev_monitor(loop, hotplug::udev_kind_here()));
-    ports.events.push_back(hotplug::make_netlink_monitor(loop));
-  } else {
-    ports.events.push_back(hotplug::make_uevent_socket(loop, options_.host_root));
-  }
-  return ports;
-}
-
-daemon::Ports Process::daemon_ports(bool live_events) {
-  daemon::Ports ports{host_ports(live_events), *cluster, reactor::system_random()};
-  if (host->is_live())
-    ports.set_missing_mac = [its = host](const policy::MissingMac& what) {
-      return kubelet::set_missing_mac(*its, kubelet::write_missing_vf_mac, what);
-    };
-  return ports;
+      reactor::system_random(), std::string(config::info_of(options_.program).name) + "/" SLICED_VERSION}));
 }
 
 bool Process::run_until(const std::function<bool()>& done, Millis longest) {
@@ -180,28 +126,6 @@ std::optional<reactor::net::Endpoint> endpoint_of(const std::string& address) {
   if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
   return reactor::net::Endpoint{host,
                                 static_cast<uint16_t>(parse_int(address.substr(colon + 1)).value_or(0))};
-}
-
-void open_standard_files() {
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-      (void)::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY);  // takes the lowest number
-}
-
-bool print(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
-    return true;
-  // The reader has what it asked for: `| head`.
-  if (errno == EPIPE) return true;
-  complain("standard output cannot be written");
-  return false;
-}
-
-void complain(std::string_view text) {
-  constexpr size_t kLineMax = 16u << 10;
-  std::string out = "sliced: ";
-  for (const std::string_view line : split(text, '\n')) out += printable(line, kLineMax) + "\n";
-  std::fputs(out.c_str(), stderr);
 }
 
 }  // namespace sliced::cli

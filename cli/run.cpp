@@ -6,9 +6,9 @@
 
 #include "cli/boot_evidence.h"
 #include "cli/commands.h"
+#include "cli/host_process.h"
 #include "cli/kubelet_plugin.h"
 #include "cli/node_locks.h"
-#include "cli/process.h"
 #include "cli/service.h"
 #include "cli/show.h"
 #include "cli/signs.h"
@@ -54,7 +54,7 @@ class Display {
 };
 
 // Log: turns of the loop that took long.
-void tell_of_long_turns(Process& process) {
+void tell_of_long_turns(HostProcess& process) {
   process.loop.on_long_turn([&process](const reactor::LongTurn& turn) {
     process.log->warning("a turn of the loop took long; everything else waited",
                          {{"took_ms", turn.took.count()},
@@ -68,7 +68,7 @@ void tell_of_long_turns(Process& process) {
 // Those that can be caught, as long as this lives.
 class Signals {
  public:
-  explicit Signals(Process& process) : process_(process) {}
+  explicit Signals(HostProcess& process) : process_(process) {}
   void on(int number, reactor::Task task) {
     if (auto signal = reactor::Signal::open(process_.loop, number, std::move(task)))
       signals_.push_back(std::move(*signal));
@@ -77,12 +77,12 @@ class Signals {
   }
 
  private:
-  Process& process_;
+  HostProcess& process_;
   std::vector<std::unique_ptr<reactor::Signal>> signals_;
 };
 
 // No more is taken; what was begun is done, as far as that takes no longer than it may.
-void drain(Process& process, KubeletPlugin& plugin) {
+void drain(HostProcess& process, KubeletPlugin& plugin) {
   plugin.take_no_more();
   if (plugin.idle()) return;
   process.log->info("ends when what is being prepared is done");
@@ -91,7 +91,7 @@ void drain(Process& process, KubeletPlugin& plugin) {
 }
 
 // What --until-configured names, told to the daemon; null: nothing, or what it sees by itself.
-std::unique_ptr<configured::Sign> watch_sign(Process& process, const config::Options& options,
+std::unique_ptr<configured::Sign> watch_sign(HostProcess& process, const config::Options& options,
                                              daemon::Daemon& daemon) {
   using How = config::ConfiguredBy::How;
   const How how = options.until_configured.how;
@@ -106,7 +106,7 @@ std::unique_ptr<configured::Sign> watch_sign(Process& process, const config::Opt
 
 // Ports, daemon, interlock and signals, joined, until a signal ends them. The interlock goes when no worker writes
 // any more, or with the process.
-int serve(Process& process, const Invocation& invocation, const std::string& lock_directory,
+int serve(HostProcess& process, const Invocation& invocation, const std::string& lock_directory,
           reactor::ServiceAddress service_address) {
   config::Options running = invocation.options;
   Display display(process.out);
@@ -191,7 +191,7 @@ int run(const Invocation& invocation) {
   reactor::ServiceAddress service_address = reactor::take_service_address();
   const auto lock_directory = NodeLocks::prepare(options);
   if (!lock_directory) return complain(lock_directory.error().what), kExitError;
-  auto process = Process::open(options);
+  auto process = HostProcess::open(options);
   if (!process) return complain(process.error().what), kExitError;
   tell_of_long_turns(**process);
   (*process)->log->info("starting", {{"version", SLICED_VERSION},

@@ -13,11 +13,11 @@
 
 namespace sliced::cli {
 
-std::string boot_id_of(const Process& process) {
+std::string boot_id_of(const HostProcess& process) {
   return process.host->read("proc/sys/kernel/random/boot_id").value_or("");
 }
 
-std::unique_ptr<configured::Sign> make_sign(Process& process, const config::Options& options,
+std::unique_ptr<configured::Sign> make_sign(HostProcess& process, const config::Options& options,
                                             const config::ConfiguredBy& by, bool goes_on,
                                             configured::OnChange on_change) {
   reactor::Scheduler& scheduler = process.loop.scheduler();
@@ -44,7 +44,7 @@ namespace {
 
 constexpr Millis kPodAnswerMax{5'000};
 
-std::string awaited_of_pod(Process& process, const config::Options& options) {
+std::string awaited_of_pod(HostProcess& process, const config::Options& options) {
   const std::string pod = "pod " + options.pod_namespace + "/" + options.pod_name;
   std::optional<Result<configured::PodWait>> found;
   const auto call = process.cluster->get(
@@ -59,7 +59,7 @@ std::string awaited_of_pod(Process& process, const config::Options& options) {
 
 }  // namespace
 
-std::string awaited_now(Process& process, const config::Options& options) {
+std::string awaited_now(HostProcess& process, const config::Options& options) {
   const config::ConfiguredBy& by = options.until_configured;
   if (by.how == config::ConfiguredBy::How::kNothing || by.how == config::ConfiguredBy::How::kNodeState)
     return "";

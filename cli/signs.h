@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "cli/process.h"
+#include "cli/host_process.h"
 #include "config/options.h"
 #include "configured/sign.h"
 
@@ -13,16 +13,16 @@ namespace sliced::cli {
 constexpr const char* kConfiguredFile = "/run/sliced/configured";
 
 /// Of the host that is looked at; "" where it cannot be read.
-std::string boot_id_of(const Process& process);
+std::string boot_id_of(const HostProcess& process);
 
 /// by: not nothing; of the annotation the process has a cluster. The process outlives what is returned.
 /// goes_on: it is for who serves after the wait: never given up, and not waited for twice in a boot.
-std::unique_ptr<configured::Sign> make_sign(Process& process, const config::Options& options,
+std::unique_ptr<configured::Sign> make_sign(HostProcess& process, const config::Options& options,
                                             const config::ConfiguredBy& by, bool goes_on,
                                             configured::OnChange on_change);
 
 /// What --until-configured waits for as it stands now; "" nothing. For who decides once: it waits up to 5 s for an
 /// answer of the API server. A pod that is not named, or cannot be read, is said on stderr and counts as one that waits.
-std::string awaited_now(Process& process, const config::Options& options);
+std::string awaited_now(HostProcess& process, const config::Options& options);
 
 }  // namespace sliced::cli

@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/host_once.h"
-#include "cli/process.h"
+#include "cli/host_process.h"
 #include "cli/read_file.h"
 #include "kube/kinds.h"
 #include "kube/manifest.h"
@@ -51,7 +51,7 @@ Json plain_node(const Json& node) {
 // is said.
 class Objects {
  public:
-  Objects(Process& process, const config::Options& options, Snapshot& out)
+  Objects(HostProcess& process, const config::Options& options, Snapshot& out)
       : process_(process), options_(options), out_(out) {}
 
   void read() {
@@ -143,7 +143,7 @@ class Objects {
     for (Json& object : found) out_.objects.push_back(std::move(object));
   }
 
-  Process& process_;
+  HostProcess& process_;
   const config::Options& options_;
   Snapshot& out_;
 };
@@ -184,7 +184,7 @@ std::string host_name() {
 }
 
 // False where the host could not be read in time.
-bool record_host(Process& process, Snapshot& out) {
+bool record_host(HostProcess& process, Snapshot& out) {
   const auto recorder = std::make_shared<snapshot::RecordingHost>(process.host);
   auto ports = process.host_ports(/*live_events=*/false);
   ports.host = recorder;
@@ -210,10 +210,10 @@ bool record_host(Process& process, Snapshot& out) {
 int snapshot(const config::Options& options) {
   if (options.arguments[0] == "-" && ::isatty(STDOUT_FILENO) != 0)
     return complain("a snapshot is no text for a terminal: name a file"), kExitError;
-  auto process = Process::open(options);
+  auto process = HostProcess::open(options);
   if (!process) {
     complain("of the host alone, without policies and slices: " + process.error().what);
-    process = Process::open_host_only(options);
+    process = HostProcess::open_host_only(options);
   }
   if (!process) return complain(process.error().what), kExitError;
   Snapshot out{.version = SLICED_VERSION, .node = options.node_name, .is_raw = options.raw};

@@ -1,5 +1,6 @@
 #pragma once
 // Columns for people. Cells are escaped, so that no kernel string steers a terminal.
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,13 @@ size_t columns_of(std::string_view text);
 
 /// The colour of a cell by its row below the heading and its column: an SGR code ("31"), "" as the terminal has it.
 using Paint = std::function<std::string_view(size_t row, size_t column)>;
+
+/// How a table is printed.
+struct TableStyle {
+  bool is_wide = false;
+  bool has_colours = false;
+  int64_t now_ms = 0;  // since 1970, for ages
+};
 
 /// Rows of cells below a heading; the last column is not padded. Empty cells print as "-", and each is cut at
 /// 1,000 bytes.

@@ -1,9 +1,10 @@
+#include "cli/validate.h"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
 #include <vector>
 
-#include "cli/commands.h"
 #include "cli/fleet/ask_cluster.h"
 #include "cli/process.h"
 #include "cli/read_file.h"

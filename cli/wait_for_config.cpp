@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "cli/commands.h"
-#include "cli/process.h"
+#include "cli/host_process.h"
 #include "cli/signs.h"
 #include "reactor/base/duration.h"
 #include "reactor/signal.h"
@@ -20,9 +20,9 @@ int wait_for_config(const config::Options& options) {
   using How = config::ConfiguredBy::How;
   config::ConfiguredBy by = options.wait_for;
   if (by.how == How::kNothing) by.how = How::kAnnotation;
-  auto opened = by.how == How::kFile ? Process::open_host_only(options) : Process::open(options);
+  auto opened = by.how == How::kFile ? HostProcess::open_host_only(options) : HostProcess::open(options);
   if (!opened) return complain(opened.error().what), kExitError;
-  Process& process = **opened;
+  HostProcess& process = **opened;
   std::optional<int> exit;
   const auto end = [&](int code) {
     exit = exit.value_or(code);

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/commands.h"
 #include "cli/process.h"
 #include "cli/process_metrics.h"
+#include "controller/commands.h"
 #include "reactor/signal.h"
 #include "reactor/thread_executor.h"
 #include "status/door.h"

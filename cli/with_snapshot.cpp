@@ -3,6 +3,7 @@
 #include "cli/process.h"
 #include "cli/snapshot_host.h"
 #include "kube/names.h"
+#include "kube/selector.h"
 
 namespace sliced::cli {
 namespace {

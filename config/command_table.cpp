@@ -14,15 +14,59 @@ constexpr std::array<std::string_view, 4> kPages = {"livez", "readyz", "metrics"
 constexpr std::array<std::string_view, 6> kWhyKinds = {"pod",    "claim",         "pods",
                                                        "claims", "resourceclaim", "resourceclaims"};
 
+constexpr ProgramInfo kPrograms[] = {
+    {.id = Program::kNode,
+     .name = "sliced",
+     .invocation = "sliced",
+     .place = "on the node",
+     .man_section = "8",
+     .summary = "offers a node's network devices to Kubernetes as policies allow",
+     .description =
+         "sliced keeps, for one node, what the API server offers in ResourceSlices equal to what the administrator's "
+         "policies allow of what the kernel has, and writes only the difference.",
+     .exit_status =
+         "2: plan found changes; match found nothing that matches; drift found a field that differs; status: a daemon is "
+         "not ready; wait-for-config: not configured in time."},
+    {.id = Program::kController,
+     .name = "sliced-controller",
+     .invocation = "sliced-controller",
+     .place = "once per cluster",
+     .man_section = "8",
+     .summary = "judges policies before they are stored, and writes their status",
+     .description =
+         "sliced-controller runs once per cluster, on any node: as an admission webhook, and as the controller that writes "
+         "what nodes report of each policy into its status. It needs no network hardware and no privileges on its host.",
+     .exit_status = ""},
+    {.id = Program::kKubectl,
+     .name = "kubectl-sliced",
+     .invocation = "kubectl sliced",
+     .place = "on a workstation",
+     .man_section = "1",
+     .summary = "shows why pods wait for devices, and what all nodes offer",
+     .description =
+         "kubectl-sliced is a plugin of kubectl. It reads the cluster with the permissions of its user, as kubectl does, and "
+         "writes nothing into it. It needs neither root nor network hardware.",
+     .exit_status =
+         "2: why: no node has what the pod asks for; policies --diff and migrate --check: something would change. 3: why: an "
+         "answer that is not sure."},
+};
+
+constexpr ProgramSet kOnNode = bit(Program::kNode);
+constexpr ProgramSet kInCluster = bit(Program::kController);
+constexpr ProgramSet kOnWorkstation = bit(Program::kKubectl);
+constexpr ProgramSet kAll = kOnNode | kInCluster | kOnWorkstation;
+
 constexpr CommandInfo kCommands[] = {
     {.id = Command::kRun,
      .name = "run",
+     .programs = kOnNode,
      .summary = "Keep what is offered equal to what the policies allow.",
      .description =
          "Runs until SIGTERM, which leaves the slices in place: a restart must not be visible. SIGHUP reads "
          "the configuration file again."},
     {.id = Command::kPlan,
      .name = "plan",
+     .programs = kOnNode,
      .summary = "Print what would be published, and change nothing.",
      .description =
          "With -o yaml or json it prints a List of ResourceSlice objects, with -o diff what would change "
@@ -30,6 +74,7 @@ constexpr CommandInfo kCommands[] = {
          "no plan. Problems of single policies go to standard error and change nothing of this."},
     {.id = Command::kExplain,
      .name = "explain",
+     .programs = kOnNode,
      .arguments = "[DEVICE]",
      .arguments_max = 1,
      .summary = "Say why each device is offered or is not.",
@@ -37,6 +82,7 @@ constexpr CommandInfo kCommands[] = {
          "DEVICE is a PCI address, an interface name or a device name. Without it every device is explained."},
     {.id = Command::kWhy,
      .name = "why",
+     .programs = kOnWorkstation,
      .arguments = "KIND [NAMESPACE/]NAME",
      .arguments_min = 2,
      .arguments_max = 2,
@@ -45,25 +91,26 @@ constexpr CommandInfo kCommands[] = {
          "KIND is pod or claim; KIND/NAME is accepted too, and --namespace says where. For each request of its claims it says how many devices of each node match, are "
          "allocated and by whom, and are free; what the nearest of the others lack; and what would have to be "
          "otherwise. Selectors are asked and devices allocated by the scheduler's rules. It reads nodes, pods, "
-         "ResourceSlices, DeviceClasses and claims, and writes nothing. As `kubectl sliced why` it is found as "
-         "kubectl-sliced. Exit status 0: it runs, or a node has what it asks for. 2: none has. 3: an answer that is not sure. 1: there is no answer.",
+         "ResourceSlices, DeviceClasses and claims, and writes nothing. Exit status 0: it runs, or a node has what it asks for. 2: none has. 3: an answer that is not sure. 1: there is no answer.",
      .choices = kWhyKinds},
     {.id = Command::kNodes,
      .name = "nodes",
+     .programs = kOnWorkstation,
      .summary = "Say what each node of the cluster offers, and who has how much of it.",
      .description =
          "Per node its pools, how many devices they offer, how many of them claims have, how many are free or tainted, and "
          "what is not as it should be: a node without slices, a pool of which slices are missing. Reads nodes, "
-         "ResourceSlices and claims in pages, and writes nothing. -o wide has a line a pool. As `kubectl sliced nodes` it "
-         "is found as kubectl-sliced. Exit status 0: told. 1: there is no answer."},
+         "ResourceSlices and claims in pages, and writes nothing. -o wide has a line a pool. Exit status 0: told. 1: there is no answer."},
     {.id = Command::kDevices,
      .name = "devices",
+     .programs = kOnWorkstation,
      .summary = "Say what becomes of each device of a node, from anywhere.",
      .description =
-         "With --on NODE: each entry that the node publishes, with its address, PF, and who has it. On the node itself `explain` says more. "
+         "With --on NODE: each entry that the node publishes, with its address, PF, and who has it. On the node itself `sliced explain` says more. "
          "Exit status 0: told. 1: there is no answer, or no such node."},
     {.id = Command::kPolicies,
      .name = "policies",
+     .programs = kOnWorkstation,
      .arguments = "[NAME]",
      .arguments_max = 1,
      .summary = "Say what each policy does on all nodes, and what an edit would change.",
@@ -76,12 +123,14 @@ constexpr CommandInfo kCommands[] = {
          "--diff, nothing would change. 2: with --diff, something would, or cannot be judged. 1: there is no answer."},
     {.id = Command::kTop,
      .name = "top",
+     .programs = kOnWorkstation,
      .summary = "Show live how much of each node's offer is allocated.",
      .description =
          "Nodes by how much of their devices is allocated, followed as it changes; q or Ctrl-C ends it. With --once, or "
          "where standard output is no terminal, one table. Exit status 0: shown. 1: there is no answer."},
     {.id = Command::kPage,
      .name = "page",
+     .programs = kOnWorkstation,
      .summary = "Serve a page of the whole fleet for a browser on this machine.",
      .description =
          "At http://127.0.0.1:9811/ (--page-address): nodes by health, the devices of each and who has them, what each policy "
@@ -89,9 +138,11 @@ constexpr CommandInfo kCommands[] = {
          "follows the cluster and can change nothing. Prints its address, and goes on until a signal. Exit status 0: ended by a signal. 1: it cannot start."},
     {.id = Command::kDiscover,
      .name = "discover",
+     .programs = kOnNode,
      .summary = "Print the network devices of this machine with their facts."},
     {.id = Command::kMatch,
      .name = "match",
+     .programs = kOnNode,
      .arguments = "EXPRESSION",
      .arguments_min = 1,
      .arguments_max = 1,
@@ -104,6 +155,7 @@ constexpr CommandInfo kCommands[] = {
          "answer. An error of one device is no match."},
     {.id = Command::kDrift,
      .name = "drift",
+     .programs = kOnNode,
      .arguments = "[FILE...]",
      .arguments_max = 10'000,
      .summary = "Compare the host with its SriovNetworkNodeState.",
@@ -116,6 +168,7 @@ constexpr CommandInfo kCommands[] = {
          "read and none that differs."},
     {.id = Command::kValidate,
      .name = "validate",
+     .programs = kOnNode | kOnWorkstation,
      .arguments = "[FILE...]",
      .arguments_max = 10'000,
      .summary = "Check policy files, every problem with file and line.",
@@ -125,6 +178,7 @@ constexpr CommandInfo kCommands[] = {
          "DeviceClasses that speak of them. Exit status 0: all is well. 1: there are problems."},
     {.id = Command::kMigrate,
      .name = "migrate",
+     .programs = kOnWorkstation,
      .arguments = "FILE...",
      .arguments_min = 1,
      .arguments_max = 10'000,
@@ -140,6 +194,7 @@ constexpr CommandInfo kCommands[] = {
          "something differs. 1: there are errors."},
     {.id = Command::kSnapshot,
      .name = "snapshot",
+     .programs = kOnNode,
      .arguments = "FILE",
      .arguments_min = 1,
      .arguments_max = 1,
@@ -151,12 +206,14 @@ constexpr CommandInfo kCommands[] = {
          "migrate --check answer from it anywhere with --host FILE. Exit status 0: written. 1: it is not."},
     {.id = Command::kWithdraw,
      .name = "withdraw",
+     .programs = kOnNode,
      .summary = "Delete what this node has published.",
      .description =
          "For the end of a node's service, or before another driver takes over. A running daemon on the same "
          "node would publish again: stop it first."},
     {.id = Command::kStatus,
      .name = "status",
+     .programs = kOnNode,
      .arguments = "[PAGE]",
      .arguments_max = 1,
      .summary = "Say how the daemon that runs here stands.",
@@ -167,12 +224,14 @@ constexpr CommandInfo kCommands[] = {
      .choices = kPages},
     {.id = Command::kWebhook,
      .name = "webhook",
+     .programs = kInCluster,
      .summary = "Judge objects for the API server before they are stored.",
      .description =
          "Answers AdmissionReviews by HTTPS until SIGTERM: what `validate` refuses is refused, with its words, and what it warns of "
          "is warned of. Needs neither a host nor a cluster. How the API server is told of it: docs/admission.md."},
     {.id = Command::kAggregate,
      .name = "aggregate",
+     .programs = kInCluster,
      .summary = "Write what nodes report of each policy into its status.",
      .description =
          "Reads NodeDeviceReports and policies of both kinds until SIGTERM, and keeps .status of each policy: on how many nodes it "
@@ -180,6 +239,7 @@ constexpr CommandInfo kCommands[] = {
          "in one namespace the Lease sliced-aggregate elects one. Needs no host: docs/reports.md."},
     {.id = Command::kHistory,
      .name = "history",
+     .programs = kOnNode,
      .arguments = "[DEVICE|POLICY]",
      .arguments_max = 1,
      .summary = "Say what has changed of the offer, when, why and by whom.",
@@ -189,6 +249,7 @@ constexpr CommandInfo kCommands[] = {
          "told. Exit status 0: told, also where nothing has changed. 1: no daemon answers, or the file cannot be read."},
     {.id = Command::kWaitForConfig,
      .name = "wait-for-config",
+     .programs = kOnNode,
      .summary = "Wait until this node's hardware is configured, as an init container.",
      .description =
          "Sets the annotation sriovnetwork.openshift.io/device-plugin-wait-config on its own pod and ends once somebody has "
@@ -197,39 +258,55 @@ constexpr CommandInfo kCommands[] = {
          "1: it cannot be waited for. 2: not configured within --timeout. 143: ended by SIGTERM."},
     {.id = Command::kConfigured,
      .name = "configured",
+     .programs = kOnNode,
      .summary = "Say that this node's hardware is configured.",
      .description =
          "The last line of whatever configures it: makes the file, which then names this boot, and lets go the pods of this "
          "node that wait. It may be run again. Exit status 0: done, also where nobody waits. 1: some of it was not."},
-    {.id = Command::kVersion, .name = "version", .summary = "Print the version."},
+    {.id = Command::kVersion, .name = "version", .programs = kAll, .summary = "Print the version."},
     {.id = Command::kHelp,
      .name = "help",
+     .programs = kAll,
      .arguments = "[COMMAND]",
      .arguments_max = 1,
      .summary = "Print help, in general or for a command."},
     {.id = Command::kMan,
      .name = "man",
+     .programs = kAll,
      .summary = "Print the manual page, in the man macros of roff.",
-     .description = "To read it: sliced man | man -l -"},
+     .description = "To read it, pipe it into: man -l -"},
     {.id = Command::kConfig,
      .name = "config",
+     .programs = kOnNode | kInCluster,
      .summary = "Print a configuration file that shows every setting.",
      .description =
-         "Each setting is a comment that shows its default: sliced config >/etc/sliced/config.yaml"},
+         "Each setting is a comment that shows its default. The daemon of a package reads /etc/sliced/config.yaml."},
     {.id = Command::kCompletion,
      .name = "completion",
+     .programs = kAll,
      .arguments = "SHELL",
      .arguments_min = 1,
      .arguments_max = 1,
      .summary = "Print the completion script for bash, zsh or fish.",
      .description =
-         "For the running bash: source <(sliced completion bash). For fish: sliced completion fish | source.",
+         "bash: source the output, for example with source <(PROGRAM completion bash). fish: pipe it into source. Packages install it.",
      .choices = kShells},
 };
 
 }  // namespace
 
+std::span<const ProgramInfo> program_table() { return kPrograms; }
+
+const ProgramInfo& info_of(Program program) { return kPrograms[static_cast<size_t>(program)]; }
+
 std::span<const CommandInfo> command_table() { return kCommands; }
+
+std::vector<const CommandInfo*> commands_of(Program program) {
+  std::vector<const CommandInfo*> out;
+  for (const CommandInfo& command : command_table())
+    if (has_command(program, command)) out.push_back(&command);
+  return out;
+}
 
 const CommandInfo* find_command(std::string_view name) {
   for (const CommandInfo& command : command_table())

@@ -31,6 +31,7 @@ struct Setting {
 };
 
 struct CommandLine {
+  Program program;
   std::vector<Setting> settings;
   std::vector<std::string> words;  // the command and its arguments
   bool version = false;
@@ -45,25 +46,31 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string_vi
   return near.empty() ? "" : "; did you mean " + std::string(prefix) + near + "?";
 }
 
-std::vector<std::string_view> option_names() {
+std::string see_help(Program program) {
+  return "; see " + std::string(info_of(program).invocation) + " --help";
+}
+
+std::vector<std::string_view> option_names(Program program) {
   std::vector<std::string_view> names;
-  for (const OptionInfo& option : option_table()) names.push_back(option.name);
+  for (const OptionInfo& option : option_table())
+    if (takes(program, option)) names.push_back(option.name);
   return names;
 }
 
-std::vector<std::string_view> command_names() {
+std::vector<std::string_view> command_names(Program program) {
   std::vector<std::string_view> names;
-  for (const CommandInfo& command : command_table()) names.push_back(command.name);
+  for (const CommandInfo* command : commands_of(program)) names.push_back(command->name);
   return names;
 }
 
-std::string unknown_option(std::string_view word) {
+std::string unknown_option(Program program, std::string_view word) {
   const std::string_view name = word.substr(0, word.find('='));
-  if (name.substr(0, 2) != "--") return escaped(name) + ": there is no such option; see sliced --help";
-  return escaped(name) + ": there is no such option" + did_you_mean(name.substr(2), option_names(), "--");
+  if (name.substr(0, 2) != "--") return escaped(name) + ": there is no such option" + see_help(program);
+  return escaped(name) + ": there is no such option" +
+         did_you_mean(name.substr(2), option_names(program), "--");
 }
 
-// The table in getopt's form. The views in the table are literals, so they end in NUL.
+// The table in getopt's form, with the options of every program: one of another program is then refused with its name. The views in the table are literals, so they end in NUL.
 struct GetoptTable {
   std::vector<::option> longs;
   std::string shorts = ":";  // report a missing argument apart from an unknown option
@@ -98,7 +105,7 @@ void read_option(const GetoptTable& table, int value, std::string_view word, con
                  CommandLine& line) {
   const OptionInfo* option = table.option_for(value);
   const std::string_view name = option == nullptr ? "version" : option->name;
-  if (is_abbreviated(word, name)) return line.problems.push_back(unknown_option(word));
+  if (is_abbreviated(word, name)) return line.problems.push_back(unknown_option(line.program, word));
   if (option == nullptr) return void(line.version = true);
   const bool is_switch = option->placeholder.empty();
   line.settings.push_back({option,
@@ -108,11 +115,11 @@ void read_option(const GetoptTable& table, int value, std::string_view word, con
                            "--" + std::string(name)});
 }
 
-CommandLine read_command_line(const std::vector<std::string>& arguments) {
+CommandLine read_command_line(Program program, const std::vector<std::string>& arguments) {
   static const GetoptTable table;
-  CommandLine line;
+  CommandLine line{.program = program, .settings = {}, .words = {}, .problems = {}};
   std::vector<std::string> words = arguments;
-  words.insert(words.begin(), "sliced");
+  words.insert(words.begin(), std::string(info_of(program).name));
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -129,11 +136,11 @@ CommandLine read_command_line(const std::vector<std::string>& arguments) {
     } else if (value != '?') {
       read_option(table, value, word, optarg, line);
     } else if (optopt > 0 && optopt < kFirstLongOption) {
-      line.problems.push_back(unknown_option(std::string("-") + static_cast<char>(optopt)));
+      line.problems.push_back(unknown_option(line.program, std::string("-") + static_cast<char>(optopt)));
     } else if (optopt >= kFirstLongOption) {
       line.problems.push_back(escaped(word.substr(0, word.find('='))) + ": takes no value");
     } else {
-      line.problems.push_back(unknown_option(word));
+      line.problems.push_back(unknown_option(line.program, word));
     }
   }
   for (int i = optind; i < argc; ++i) line.words.emplace_back(argv[i]);
@@ -253,14 +260,12 @@ void apply(const std::vector<Setting>& settings, Options& options, Problems& pro
   }
 }
 
-void check_flags(const CommandInfo& command, const std::vector<Setting>& flags, Problems& problems) {
+void check_flags(Program program, const CommandInfo& command, const std::vector<Setting>& flags,
+                 Problems& problems) {
   for (const Setting& flag : flags) {
     if (takes(command, *flag.option)) continue;
-    std::vector<std::string> takers;
-    for (const CommandInfo& other : command_table())
-      if (takes(other, *flag.option)) takers.emplace_back(other.name);
     problems.push_back(flag.where + ": is no option of " + std::string(command.name) + "; it belongs to " +
-                       join(takers, ", "));
+                       join(takers(program, *flag.option), ", "));
   }
 }
 
@@ -396,19 +401,37 @@ void check_validated(const std::vector<Setting>& flags, const Options& options, 
                        ", which is checked without a cluster; give one of them");
 }
 
-Loaded help_about(std::string_view command) {
+// Of the program alone; nullptr: no_command() says why.
+const CommandInfo* command_of(Program program, std::string_view name) {
+  const CommandInfo* command = find_command(name);
+  return command != nullptr && has_command(program, *command) ? command : nullptr;
+}
+
+Loaded help_about(Program program, std::string_view command) {
   Loaded loaded;
   loaded.wants_help = true;
-  if (const CommandInfo* info = find_command(command)) loaded.options.command = info->id;
+  loaded.options.program = program;
+  if (const CommandInfo* info = command_of(program, command)) loaded.options.command = info->id;
   return loaded;
 }
 
-std::string no_command(std::string_view word) {
-  return in_quotes(word) + " is no command" + did_you_mean(word, command_names()) + "; see sliced --help";
+std::string no_command(Program program, std::string_view word) {
+  const CommandInfo* foreign = find_command(word);
+  if (foreign == nullptr)
+    return in_quotes(word) + " is no command" + did_you_mean(word, command_names(program)) +
+           see_help(program);
+  std::vector<std::string> others;
+  for (const ProgramInfo& other : program_table())
+    if (has_command(other.id, *foreign))
+      others.push_back("run \"" + std::string(other.invocation) + " " + std::string(word) + "\" " +
+                       std::string(other.place) + " (package " + std::string(other.name) + ")");
+  return in_quotes(word) + " is no command of " + std::string(info_of(program).name) + "; " +
+         join(others, ", or ");
 }
 
-Loaded refused(Problems problems) {
+Loaded refused(Program program, Problems problems) {
   Loaded loaded;
+  loaded.options.program = program;
   loaded.problems = std::move(problems);
   return loaded;
 }
@@ -441,32 +464,37 @@ Ports process_ports() {
   return ports;
 }
 
-Loaded load(const std::vector<std::string>& arguments, const Ports& ports) {
-  CommandLine line = read_command_line(arguments);
+Loaded load(Program program, const std::vector<std::string>& arguments, const Ports& ports) {
+  CommandLine line = read_command_line(program, arguments);
   const bool wants_help = last_of(line.settings, "help") != nullptr;
   if (line.version && !wants_help) line.words = {"version"};
   const std::string word = line.words.empty() ? "" : line.words[0];
-  const CommandInfo* command = find_command(word);
-  if (wants_help) return word.empty() || command != nullptr ? help_about(word) : refused({no_command(word)});
-  if (line.words.empty() && line.settings.empty() && line.problems.empty()) return help_about("");
+  const CommandInfo* command = command_of(program, word);
+  if (wants_help)
+    return word.empty() || command != nullptr ? help_about(program, word)
+                                              : refused(program, {no_command(program, word)});
+  if (line.words.empty() && line.settings.empty() && line.problems.empty()) return help_about(program, "");
   if (command == nullptr) {
-    line.problems.push_back(word.empty() ? "no command is given; see sliced --help" : no_command(word));
-    return refused(std::move(line.problems));
+    line.problems.push_back(word.empty() ? "no command is given" + see_help(program)
+                                         : no_command(program, word));
+    return refused(program, std::move(line.problems));
   }
-  if (command->id == Command::kHelp && line.words.size() == 2 && find_command(line.words[1]) == nullptr)
-    return refused({no_command(line.words[1])});
+  if (command->id == Command::kHelp && line.words.size() == 2 &&
+      command_of(program, line.words[1]) == nullptr)
+    return refused(program, {no_command(program, line.words[1])});
   if (command->id == Command::kHelp && line.words.size() <= 2)
-    return help_about(line.words.size() == 2 ? line.words[1] : "");
+    return help_about(program, line.words.size() == 2 ? line.words[1] : "");
 
   Loaded loaded;
   Options& options = loaded.options;
   Problems& problems = loaded.problems = std::move(line.problems);
+  options.program = program;
   options.command = command->id;
   options.arguments.assign(line.words.begin() + 1, line.words.end());
   const bool is_asking = takes(*command, *find_option("kubeconfig"));
   // Of why it is the context's then; webhook judges by a namespace only where one is given.
   if (command->id == Command::kWhy || command->id == Command::kWebhook) options.namespace_.clear();
-  check_flags(*command, line.settings, problems);
+  check_flags(program, *command, line.settings, problems);
   check_arguments(*command, options, problems);
   const std::vector<Setting> environment = read_environment(line.settings, *command, ports);
   const Setting* file = last_of(line.settings, "config");
@@ -487,7 +515,7 @@ Loaded load(const std::vector<std::string>& arguments, const Ports& ports) {
 Reloaded reload(const Options& running, const std::vector<std::string>& arguments, const Ports& ports) {
   Reloaded reloaded;
   reloaded.options = running;
-  const Loaded loaded = load(arguments, ports);
+  const Loaded loaded = load(running.program, arguments, ports);
   reloaded.problems = loaded.problems;
   if (!reloaded.problems.empty()) return reloaded;
   for (const OptionInfo& option : option_table()) {

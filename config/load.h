@@ -38,7 +38,8 @@ struct Loaded {
 /// The file is YAML with the options' file keys, at most 1 MiB. An option that the command does not take, one
 /// that is given twice in the file, and a key that is not known are problems, each with where it stands.
 /// Of settings in the file that are not known the first 20 are told, the others are counted.
-Loaded load(const std::vector<std::string>& arguments, const Ports& ports);
+/// A command of another program is a problem that names that program and its package.
+Loaded load(Program program, const std::vector<std::string>& arguments, const Ports& ports);
 
 /// What a SIGHUP changes: the file and the environment are read again below the same command line.
 struct Reloaded {

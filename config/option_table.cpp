@@ -201,4 +201,22 @@ bool takes(const CommandInfo& command, const OptionInfo& option) {
   return (option.commands & bit(command.id)) != 0;
 }
 
+bool takes(Program program, const OptionInfo& option) {
+  for (const CommandInfo* command : commands_of(program))
+    if (takes(*command, option)) return true;
+  return false;
+}
+
+std::vector<std::string> takers(Program program, const OptionInfo& option) {
+  std::vector<std::string> out;
+  for (const CommandInfo* command : commands_of(program))
+    if (takes(*command, option)) out.emplace_back(command->name);
+  if (!out.empty()) return out;
+  for (const ProgramInfo& other : program_table())
+    for (const CommandInfo* command : commands_of(other.id))
+      if (takes(*command, option))
+        out.push_back(std::string(other.invocation) + " " + std::string(command->name));
+  return out;
+}
+
 }  // namespace sliced::config

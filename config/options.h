@@ -18,6 +18,13 @@ namespace sliced::config {
 
 using namespace std::chrono_literals;
 
+/// The three programs (config/command_table.h names them). A process is one of them from its start to its end.
+enum class Program : uint8_t {
+  kNode,        // sliced, on each node
+  kController,  // sliced-controller, once per cluster
+  kKubectl,     // kubectl-sliced, on a workstation
+};
+
 /// The subcommands.
 /// kVersion, kHelp, kMan, kCompletion and kConfig need neither host nor cluster.
 enum class Command : uint8_t {
@@ -110,6 +117,7 @@ struct ConfiguredBy {
 /// Paths are as they were given: nobody has looked whether they are there. Intervals are within the bounds
 /// below; names are valid by Kubernetes' rules.
 struct Options {
+  Program program = Program::kNode;
   Command command = Command::kNone;
   std::vector<std::string> arguments;  // what follows the command and is no option: a device, files, a shell
   std::string config_file;             // "" none

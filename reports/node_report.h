@@ -130,7 +130,7 @@ struct NodeReport {
   /// "waiting" for another program to end; "" not reported.
   std::string kubelet_plugin = {};
   std::string waits_for = {};  // before anything new is offered: "configuration: ..."; "" nothing
-  /// "2026-11-21T00:17:41Z": the daemon has not renewed its Lease since then. Written by `sliced aggregate` alone
+  /// "2026-11-21T00:17:41Z": the daemon has not renewed its Lease since then. Written by `sliced-controller aggregate` alone
   /// (reports/silent_nodes.h); a daemon that writes its report takes it away.
   std::string silent_since = {};
   LastChange last_change;

@@ -1,5 +1,5 @@
 #pragma once
-// What /metrics of `sliced aggregate` and of `sliced webhook` tells: docs/metrics.md. Names, labels and their values are an
+// What /metrics of `sliced-controller aggregate` and of `sliced-controller webhook` tells: docs/metrics.md. Names, labels and their values are an
 // interface. Pure; whoever fills it in knows those programs.
 #include <cstdint>
 #include <map>

@@ -159,7 +159,7 @@ std::optional<Judgement> judge(const kube::Json& object, const Drivers& drivers,
     return not_read(
         "", object, "kind",
         "is " + in_quotes(kind) +
-            ", of the first versions of dra-driver-sriov, which sliced does not read: sliced migrate FILE "
+            ", of the first versions of dra-driver-sriov, which sliced does not read: kubectl sliced migrate FILE "
             "prints a SriovResourcePolicy for it");
   const std::string near = nearest(kind, {kube::kSriovResourcePolicies.kind, kube::kDeviceAttributes.kind,
                                           kube::kDeviceExposurePolicies.kind});

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/fleet/cluster_objects.h"
-#include "cli/fleet/fleet_tables.h"
 #include "cli/process.h"
+#include "cli/table.h"
 #include "config/options.h"
 #include "reactor/base/result.h"
 

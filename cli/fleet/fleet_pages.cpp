@@ -3,7 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include "cli/commands.h"
 #include "cli/fleet/fleet_page.h"
 #include "cli/fleet/fleet_reading.h"
 #include "cli/fleet/followed_edit.h"
@@ -13,6 +12,7 @@
 #include "http/server.h"
 #include "kube/kinds.h"
 #include "kube/names.h"
+#include "kubectl/commands.h"
 #include "reactor/base/text.h"
 #include "reactor/child.h"
 #include "reactor/net/listener.h"

@@ -1,21 +1,14 @@
 #pragma once
 // The fleet as text for people and as data. Pure; every name of others' is escaped by table().
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "cli/fleet/fleet.h"
 #include "cli/fleet/node_devices.h"
+#include "cli/table.h"
 #include "kube/json.h"
 
 namespace sliced::cli {
-
-/// How a table is printed.
-struct TableStyle {
-  bool is_wide = false;
-  bool has_colours = false;
-  int64_t now_ms = 0;  // since 1970, for ages
-};
 
 /// NODE POOLS DEVICES ALLOCATED FREE TAINTED HIDDEN VERSION CHANGED STATE, a row a node; wide: a row a pool, with driver,
 /// generation and slices. HIDDEN, VERSION and CHANGED are of the node's report. Below it the totals.

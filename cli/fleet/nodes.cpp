@@ -1,10 +1,10 @@
-#include "cli/commands.h"
 #include "cli/fleet/ask_cluster.h"
 #include "cli/fleet/fleet.h"
 #include "cli/fleet/fleet_reading.h"
 #include "cli/fleet/fleet_tables.h"
 #include "cli/show.h"
 #include "kube/kinds.h"
+#include "kubectl/commands.h"
 
 namespace sliced::cli {
 namespace {

@@ -1,7 +1,6 @@
 #include <map>
 #include <set>
 
-#include "cli/commands.h"
 #include "cli/fleet/ask_cluster.h"
 #include "cli/fleet/fleet_policies.h"
 #include "cli/fleet/fleet_reading.h"
@@ -10,6 +9,7 @@
 #include "cli/show.h"
 #include "kube/kinds.h"
 #include "kube/object_meta.h"
+#include "kubectl/commands.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {

@@ -1,11 +1,11 @@
 #include <csignal>
 
-#include "cli/commands.h"
 #include "cli/fleet/ask_cluster.h"
 #include "cli/fleet/fleet_tables.h"
 #include "cli/fleet/followed_fleet.h"
 #include "cli/show.h"
 #include "cli/terminal.h"
+#include "kubectl/commands.h"
 #include "reactor/base/text.h"
 #include "reactor/signal.h"
 

@@ -2,7 +2,6 @@
 
 #include <string_view>
 
-#include "cli/commands.h"
 #include "cli/fleet/cluster_objects.h"
 #include "cli/fleet/hidden_devices.h"
 #include "cli/fleet/why_page.h"
@@ -11,6 +10,7 @@
 #include "cli/show.h"
 #include "kube/credentials.h"
 #include "kube/kinds.h"
+#include "kubectl/commands.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {

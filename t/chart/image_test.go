@@ -17,8 +17,6 @@ import (
 	"sliced.test/cluster/harness"
 )
 
-const sizeMax = 17_000_000
-
 // blob is a file of an OCI layout, by its digest.
 func blob(layout, digest string) string {
 	return filepath.Join(layout, "blobs", strings.Replace(digest, ":", "/", 1))
@@ -45,10 +43,11 @@ type imageConfig struct {
 	}
 }
 
-// unpack lays the image's layers out below root, as a runtime does, and returns its configuration and its files with sizes.
-func unpack(t *testing.T, root string) (imageConfig, map[string]int64) {
+// unpack lays the layers of a program's image out below root, as a runtime does, and returns its configuration and its files with
+// sizes.
+func unpack(t *testing.T, program, root string) (imageConfig, map[string]int64) {
 	t.Helper()
-	archives, _ := filepath.Glob("../../build/package/sliced-*.oci.tar")
+	archives, _ := filepath.Glob("../../build/package/" + program + "-[0-9]*.oci.tar")
 	if len(archives) != 1 {
 		t.Fatalf("images: %v (./dev package container makes one)", archives)
 	}
@@ -108,27 +107,30 @@ func unpackLayer(t *testing.T, path, root string, files map[string]int64) {
 	}
 }
 
-// Turns red when the image has anything but the program and its libraries, lacks one of those, is larger than it may be, or has
-// what the list of its parts does not name.
-func TestImageIsTheProgramAndItsLibraries(t *testing.T) {
+// Turns red when an image has anything but its program and the program's libraries, lacks one of those, or has what the list of
+// its parts does not name. So the image of the node has neither the controller nor the plugin of kubectl.
+func TestImagesAreAProgramAndItsLibraries(t *testing.T) {
+	for _, program := range []string{"sliced", "sliced-controller"} {
+		t.Run(program, func(t *testing.T) { judgeImage(t, program) })
+	}
+}
+
+func judgeImage(t *testing.T, program string) {
 	root := t.TempDir()
-	config, files := unpack(t, root)
-	if !slices.Equal(config.Config.Entrypoint, []string{"/usr/bin/sliced"}) {
+	config, files := unpack(t, program, root)
+	if !slices.Equal(config.Config.Entrypoint, []string{"/usr/bin/" + program}) {
 		t.Errorf("entrypoint %v", config.Config.Entrypoint)
 	}
 	size := int64(0)
 	for name, bytes := range files {
 		size += bytes
-		if name != "/usr/bin/sliced" && !strings.Contains(filepath.Base(name), ".so") {
+		if name != "/usr/bin/"+program && !strings.Contains(filepath.Base(name), ".so") {
 			t.Errorf("the image has %s", name)
 		}
 	}
-	t.Logf("%d files, %d bytes", len(files), size)
-	if size > sizeMax {
-		t.Errorf("the image has %d bytes, more than %d", size, sizeMax)
-	}
+	t.Logf("%d files, %d bytes; the program has %d", len(files), size, files["/usr/bin/"+program])
 	type file struct{ FileName string }
-	lists, _ := filepath.Glob("../../build/package/sliced-*.spdx.json")
+	lists, _ := filepath.Glob("../../build/package/" + program + "-[0-9]*.spdx.json")
 	if len(lists) != 1 {
 		t.Fatalf("lists of parts: %v", lists)
 	}
@@ -147,8 +149,8 @@ func TestImageIsTheProgramAndItsLibraries(t *testing.T) {
 		}
 	}
 	// Nothing is found outside of it.
-	out, err := exec.Command("chroot", root, "/usr/bin/sliced", "version").CombinedOutput()
-	if err != nil || !strings.HasPrefix(string(out), "sliced ") {
+	out, err := exec.Command("chroot", root, "/usr/bin/"+program, "version").CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(out), program+" ") {
 		t.Errorf("version: %v: %s", err, out)
 	}
 }

@@ -279,6 +279,36 @@ func TestArgumentsAreOptionsOfTheProgram(t *testing.T) {
 	}
 }
 
+// Turns red when the pods that need no rights on a node run the image of those that have them, or an image from a registry that
+// nobody named.
+func TestControllersRunTheirOwnImage(t *testing.T) {
+	for values, want := range map[string]string{
+		"{image: {repository: r.example/sliced, tag: '7'}}":                                                  "r.example/sliced-controller:7",
+		"{image: {repository: r.example/sliced}, controllerImage: {repository: r.example/own, tag: '8'}}":    "r.example/own:8",
+		"{image: {repository: r.example/sliced, tag: '7'}, controllerImage: {tag: '9', pullPolicy: Always}}": "r.example/sliced-controller:9",
+	} {
+		made := objects(t, must(with(t, strings.TrimSuffix(values, "}")+", webhook: {enabled: true}}")))
+		found := 0
+		for _, object := range made {
+			containers, _, _ := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
+			for _, of := range containers {
+				container := of.(M)
+				isNode := object.GetKind() == "DaemonSet"
+				command := container["command"].(L)[0]
+				if isNode != (command == "/usr/bin/sliced") || !isNode && (command != "/usr/bin/sliced-controller" || container["image"] != want) {
+					t.Errorf("%s: %s %s runs %v of %v", values, object.GetKind(), object.GetName(), command, container["image"])
+				}
+				if !isNode {
+					found++
+				}
+			}
+		}
+		if found != 2 {
+			t.Errorf("%s: %d containers of sliced-controller, want those of the webhook and of aggregate", values, found)
+		}
+	}
+}
+
 // Turns red when a pod may do more to its node than its profile takes.
 func TestWhatPodsMayDo(t *testing.T) {
 	writable := func(pod core.PodSpec) (paths []string) {

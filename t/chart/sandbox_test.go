@@ -35,7 +35,7 @@ type sandbox struct {
 func newSandbox(t *testing.T, pod core.PodSpec, machine, node, token string) *sandbox {
 	t.Helper()
 	s := &sandbox{root: t.TempDir(), pod: pod, mounts: map[string]string{}}
-	unpack(t, s.root)
+	unpack(t, "sliced", s.root)
 	secrets := t.TempDir()
 	for name, text := range map[string]string{"token": token, "ca.crt": string(plane.Server.AdminConfig().CAData), "namespace": home} {
 		if err := os.WriteFile(filepath.Join(secrets, name), []byte(text), 0o400); err != nil {

@@ -81,7 +81,7 @@ func TestWebhookPods(t *testing.T) {
 		!slices.Contains(container.Args, "--tls-private-key-file="+mounts[0].MountPath+"/tls.key") {
 		t.Errorf("mounts %+v, arguments %v", mounts, container.Args)
 	}
-	help, err := exec.Command(harness.Program(t), "webhook", "--help").Output()
+	help, err := exec.Command(harness.Controller(t), "webhook", "--help").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ import (
 // summing is by when a status follows what nodes report: their own time, and 11 s.
 const summing = harness.Patience
 
-// aggregator is a `sliced aggregate`, and where its health is told.
+// aggregator is a `sliced-controller aggregate`, and where its health is told.
 type aggregator struct {
 	*harness.Process
 	address string
@@ -59,7 +59,7 @@ func aggregate(t *testing.T, config, namespace, name string) *aggregator {
 		t.Fatal(err)
 	}
 	a := &aggregator{address: fmt.Sprintf("127.0.0.1:%d", port)}
-	a.Process, err = harness.StartProcess("sliced", filepath.Join(t.TempDir(), name+".log"), harness.Program(t), "aggregate",
+	a.Process, err = harness.StartProcess("sliced-controller", filepath.Join(t.TempDir(), name+".log"), harness.Controller(t), "aggregate",
 		"--cluster", "kubeconfig:"+config, "--namespace", namespace, "--pod-name", name, "--health-address", a.address)
 	if err != nil {
 		t.Fatal(err)

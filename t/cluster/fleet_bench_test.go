@@ -178,7 +178,7 @@ func barePage(client *http.Client, address, accept string) ([]byte, error) {
 	return page, err
 }
 
-// benchFleet runs `sliced nodes`, which finds that many devices, and the bare list in turns; the medians of five rounds.
+// benchFleet runs `kubectl sliced nodes`, which finds that many devices, and the bare list in turns; the medians of five rounds.
 func benchFleet(b *testing.B, kubeconfig string, devices, allocated int, bareList func() (bytes int64)) {
 	wanted := fmt.Sprintf("5000 nodes: %d devices, %d allocated, %d free", devices, allocated, devices-allocated)
 	var bytes int64
@@ -188,7 +188,7 @@ func benchFleet(b *testing.B, kubeconfig string, devices, allocated int, bareLis
 		began := time.Now()
 		bytes = bareList()
 		bare = append(bare, time.Since(began))
-		command := exec.Command(harness.Program(b), "nodes", "--kubeconfig", kubeconfig)
+		command := exec.Command(harness.KubectlPlugin(b), "nodes", "--kubeconfig", kubeconfig)
 		began = time.Now()
 		var said, complaints strings.Builder
 		command.Stdout, command.Stderr = &said, &complaints

@@ -131,7 +131,7 @@ func devicesOfANode(t *testing.T, lab *harness.Lab, kubeconfig string) {
 		t.Errorf("not told: %v", wanted)
 	}
 	began := time.Now()
-	if _, stderr, code := lab.Program("devices", "--on", "nowhere", "--kubeconfig", kubeconfig); code != 1 ||
+	if _, stderr, code := harness.Output(t, harness.KubectlPlugin(t), "devices", "--on", "nowhere", "--kubeconfig", kubeconfig); code != 1 ||
 		!strings.Contains(stderr, "there is no node nowhere") {
 		t.Errorf("of a node that is not there: exit status %d after %v: %s", code, time.Since(began), stderr)
 	}

@@ -149,10 +149,10 @@ func largeDevices(count int) (out []resource.Device) {
 	return out
 }
 
-// fleetCommand runs `sliced nodes` as data: its rows by name, and the most memory that it had, in MiB.
+// fleetCommand runs `kubectl sliced nodes` as data: its rows by name, and the most memory that it had, in MiB.
 func fleetCommand(t *testing.T, kubeconfig string) (rows map[string]largeRow, peak float64) {
 	t.Helper()
-	command := exec.Command(harness.Program(t), "nodes", "--kubeconfig", kubeconfig, "-o", "json")
+	command := exec.Command(harness.KubectlPlugin(t), "nodes", "--kubeconfig", kubeconfig, "-o", "json")
 	var out, complaints strings.Builder
 	command.Stdout, command.Stderr = &out, &complaints
 	if err := command.Start(); err != nil {

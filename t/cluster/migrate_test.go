@@ -30,7 +30,7 @@ func TestMigratedObjectsAreAccepted(t *testing.T) {
 		{config}, {"--as", "exposure", config}, {filepath.Join(examples, "config-map.yaml")},
 		{filepath.Join(examples, "node-policies.yaml")},
 	} {
-		printed, err := exec.Command(harness.Program(t), append([]string{"migrate"}, arguments...)...).Output()
+		printed, err := exec.Command(harness.KubectlPlugin(t), append([]string{"migrate"}, arguments...)...).Output()
 		if err != nil {
 			t.Fatalf("migrate %v: %v", arguments, err)
 		}

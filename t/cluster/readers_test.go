@@ -82,11 +82,7 @@ func reader(t *testing.T, lab *harness.Lab, name string, inNamespace, everywhere
 // runAs is a command with that kubeconfig alone.
 func runAs(t *testing.T, kubeconfig string, arguments ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	program, err := filepath.Abs(harness.Program(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := exec.Command(program, arguments...)
+	command := exec.Command(harness.KubectlPlugin(t), arguments...)
 	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	var out, errors strings.Builder
 	command.Stdout, command.Stderr = &out, &errors

@@ -13,18 +13,10 @@ import (
 	"sliced.test/cluster/harness"
 )
 
-// asKubectlPlugin runs a command as kubectl does: under the name kubectl-sliced, with the user's kubeconfig.
+// asKubectlPlugin runs a command of kubectl-sliced as kubectl does, with the user's kubeconfig.
 func asKubectlPlugin(t *testing.T, kubeconfig string, arguments ...string) (stdout string, code int) {
 	t.Helper()
-	program, err := filepath.Abs(harness.Program(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	plugin := filepath.Join(t.TempDir(), "kubectl-sliced")
-	if err := os.Symlink(program, plugin); err != nil {
-		t.Fatal(err)
-	}
-	command := exec.Command(plugin, arguments...)
+	command := exec.Command(harness.KubectlPlugin(t), arguments...)
 	command.Env = append(os.Environ(), "KUBECONFIG=/nowhere:"+kubeconfig)
 	var stderr strings.Builder
 	command.Stderr = &stderr

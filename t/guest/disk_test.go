@@ -64,7 +64,7 @@ func makeDisk(path string) error {
 
 // copyImage copies the image of sliced, as ./dev package container makes it.
 func copyImage(to string) error {
-	archives, _ := filepath.Glob(harness.Path("../../build/package/sliced-*.oci.tar"))
+	archives, _ := filepath.Glob(harness.Path("../../build/package/sliced-[0-9]*.oci.tar"))
 	if len(archives) != 1 {
 		return fmt.Errorf("images of sliced: %v (./dev package container makes one)", archives)
 	}

@@ -1,5 +1,5 @@
 // `why` over a world that another program makes up: one JSON object a line on standard input, {"objects": [...], "pod":
-// {...}}, one answer a line on standard output, as `sliced why -o json` has it.
+// {...}}, one answer a line on standard output, as `kubectl sliced why -o json` has it.
 #include "allocation/why.h"
 
 #include <iostream>

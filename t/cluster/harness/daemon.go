@@ -116,6 +116,19 @@ func Program(t testing.TB) string {
 	return path
 }
 
+// Controller is sliced-controller, and KubectlPlugin is kubectl-sliced, of the same build as the daemon.
+func Controller(t testing.TB) string    { return besideDaemon(t, "sliced-controller") }
+func KubectlPlugin(t testing.TB) string { return besideDaemon(t, "kubectl-sliced") }
+
+func besideDaemon(t testing.TB, name string) string {
+	t.Helper()
+	path := filepath.Join(filepath.Dir(binary("SLICED_BIN", "../../build/sliced")), name)
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("a program under test is missing: %v (ninja -C build %s builds it)", err, name)
+	}
+	return path
+}
+
 // Run starts the daemon; it is killed with the test, and its log is shown if the test failed.
 func (l *Lab) Run(extra ...string) *Daemon {
 	l.T.Helper()
@@ -206,13 +219,19 @@ func (l *Lab) Command(name string, extra ...string) (stdout, stderr string, code
 // Program runs the program to its end, with these arguments and no others.
 func (l *Lab) Program(args ...string) (stdout, stderr string, code int) {
 	l.T.Helper()
-	cmd := exec.Command(Program(l.T), args...)
+	return Output(l.T, Program(l.T), args...)
+}
+
+// Output runs a program to its end.
+func Output(t testing.TB, program string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	cmd := exec.Command(program, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
-		l.T.Fatalf("sliced %s: %v", args[0], err)
+		t.Fatalf("%s %s: %v", program, args[0], err)
 	}
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Webhook is a running `sliced webhook` with a certificate of the plane's authority.
+// Webhook is a running `sliced-controller webhook` with a certificate of the plane's authority.
 type Webhook struct {
 	*Process
 	Address string // 127.0.0.1:PORT
@@ -55,7 +55,7 @@ func (p *Plane) StartWebhook(t testing.TB) *Webhook {
 func (w *Webhook) Restart(t testing.TB) {
 	t.Helper()
 	var err error
-	w.Process, err = StartProcess("webhook", filepath.Join(w.dir, "webhook.log"), Program(t), "webhook", "--webhook-address", w.Address, "--health-address", w.Health,
+	w.Process, err = StartProcess("webhook", filepath.Join(w.dir, "webhook.log"), Controller(t), "webhook", "--webhook-address", w.Address, "--health-address", w.Health,
 		"--tls-cert-file", filepath.Join(w.dir, "tls.crt"), "--tls-private-key-file", filepath.Join(w.dir, "tls.key"), "--log-format", "text")
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func serveFleet(t *testing.T, files map[string]string, options ...string) (base 
 
 func servePage(t *testing.T, cluster string, options ...string) (base string) {
 	t.Helper()
-	program, err := filepath.Abs("../../../build/sliced")
+	program, err := filepath.Abs("../../../build/kubectl-sliced")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,16 +2,37 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "cli/process.h"
+#include "controller/commands.h"
+#include "kubectl/commands.h"
 #include "t/fixture/sysfs_tree.h"
 
 namespace sliced::cli {
 namespace {
 
-TEST(Commands, EachThatIsDescribedHasItsWork) {
-  for (const config::CommandInfo& command : config::command_table())
-    EXPECT_NE(work_of(command.id), nullptr) << command.name;
-  EXPECT_EQ(work_of(config::Command::kNone), nullptr);
+TEST(Commands, EachThatIsDescribedHasItsWorkInItsPrograms) {
+  const struct {
+    config::Program program;
+    std::span<const CommandWork> commands;
+  } rows[] = {{config::Program::kNode, node_commands()},
+              {config::Program::kController, controller_commands()},
+              {config::Program::kKubectl, kubectl_commands()}};
+  for (const auto& row : rows) {
+    std::vector<config::Command> listed;
+    for (const auto& some : {row.commands, common_commands()})
+      for (const CommandWork& one : some)
+        if (config::has_command(row.program, config::info_of(one.command))) listed.push_back(one.command);
+    std::vector<config::Command> described;
+    for (const auto* command : config::commands_of(row.program)) described.push_back(command->id);
+    std::sort(listed.begin(), listed.end());
+    std::sort(described.begin(), described.end());
+    EXPECT_EQ(listed, described) << config::info_of(row.program).name;
+    for (const CommandWork& one : row.commands)
+      EXPECT_TRUE(config::has_command(row.program, config::info_of(one.command)));
+  }
 }
 
 // Red when a script is told that an edit changes nothing though nobody knows what an object says.

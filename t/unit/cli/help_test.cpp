@@ -10,6 +10,7 @@ namespace sliced::cli {
 namespace {
 
 using config::Command;
+using config::Program;
 
 size_t longest_line(std::string_view text) {
   size_t longest = 0;
@@ -17,17 +18,21 @@ size_t longest_line(std::string_view text) {
   return longest;
 }
 
-TEST(HelpText, NamesEveryCommandOnOneScreen) {
-  const std::string help = help_text(Command::kNone, "1.2.3");
-  for (const auto& command : config::command_table())
-    EXPECT_NE(help.find("\n  " + std::string(command.name) + " "), std::string::npos) << command.name;
-  EXPECT_NE(help.find("sliced 1.2.3:"), std::string::npos);
-  EXPECT_LE(longest_line(help), 100u);
+TEST(HelpText, NamesEveryCommandOfTheProgramOnOneScreen) {
+  for (const auto& program : config::program_table()) {
+    const std::string help = help_text(program.id, Command::kNone, "1.2.3");
+    for (const auto& command : config::command_table())
+      EXPECT_EQ(help.find("\n  " + std::string(command.name) + " ") != std::string::npos,
+                config::has_command(program.id, command))
+          << program.name << " " << command.name;
+    EXPECT_TRUE(help.starts_with(std::string(program.name) + " 1.2.3:")) << help;
+    EXPECT_LE(longest_line(help), 100u);
+  }
 }
 
 TEST(HelpText, OfACommandHasItsOptionsAndNoOthers) {
   for (const auto& command : config::command_table()) {
-    const std::string help = help_text(command.id, "1.2.3");
+    const std::string help = help_text(Program::kNode, command.id, "1.2.3");
     for (const auto& option : config::option_table())
       EXPECT_EQ(help.find(" --" + std::string(option.name) + (option.placeholder.empty() ? "\n" : " ")) !=
                     std::string::npos,
@@ -39,8 +44,11 @@ TEST(HelpText, OfACommandHasItsOptionsAndNoOthers) {
 }
 
 TEST(HelpText, IsWrittenAsTheFileSays) {
-  fixture::expect_golden(help_text(Command::kNone, "1.2.3"));
-  for (const auto& command : config::command_table()) fixture::expect_golden(help_text(command.id, "1.2.3"));
+  for (const auto& program : config::program_table()) {
+    fixture::expect_golden(help_text(program.id, Command::kNone, "1.2.3"));
+    for (const auto* command : config::commands_of(program.id))
+      fixture::expect_golden(help_text(program.id, command->id, "1.2.3"));
+  }
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "cli/commands.h"
+#include "kubectl/commands.h"
 #include "cli/process.h"
 #include "config/options.h"
 #include "t/fixture/sysfs_tree.h"

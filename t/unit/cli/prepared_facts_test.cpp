@@ -13,7 +13,7 @@
 
 #include "cli/commands.h"
 #include "cli/host_once.h"
-#include "cli/process.h"
+#include "cli/host_process.h"
 #include "kubelet/checkpoint.h"
 #include "kubelet/original_mac.h"
 #include "reactor/loop.h"
@@ -51,9 +51,9 @@ struct PreparedFactsTest : testing::Test {
   kubelet::Checkpoint prepare() {
     hotplug::InventoryPtr inventory;
     {
-      auto process = Process::open_host_only(options);
+      auto process = HostProcess::open_host_only(options);
       EXPECT_TRUE(process);
-      inventory = read_host_once(**process);
+      inventory = read_host_once(**process, (*process)->host_ports(/*live_events=*/false));
       (*process)->leave(0);
     }
     EXPECT_NE(inventory, nullptr);
@@ -276,9 +276,9 @@ TEST_F(PreparedFactsTest, ExplainSaysThatTheOriginalMacIsUnknown) {
     std::filesystem::create_directories(original_macs_path(options));
     ASSERT_TRUE(kubelet::OriginalMacFiles(original_macs_path(options)).write(one).ok());
   };
-  auto process = Process::open_host_only(options);
+  auto process = HostProcess::open_host_only(options);
   ASSERT_TRUE(process);
-  const std::string boot = read_host_once(**process)->boot_id;
+  const std::string boot = read_host_once(**process, (*process)->host_ports(/*live_events=*/false))->boot_id;
   (*process)->leave(0);
   kubelet::OriginalMac one{.pci = kVf, .pf = "0000:03:00.0", .boot_id = boot, .mac = "02:00:00:00:00:01"};
   keep(one);

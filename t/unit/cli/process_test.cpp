@@ -7,6 +7,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "cli/host_process.h"
 #include "reactor/signal.h"
 
 namespace sliced::cli {
@@ -40,7 +41,7 @@ TEST(LeavingDeathTest, AWorkerThatNeverEndsHoldsNobody) {
         config::Options options;
         options.command = config::Command::kRun;
         options.host_root = testing::TempDir();
-        auto process = Process::open_host_only(options);
+        auto process = HostProcess::open_host_only(options);
         if (!process) _exit(3);
         Process& running = **process;
         const auto job = running.executor->run(

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "cli/commands.h"
-#include "cli/process.h"
+#include "cli/host_process.h"
 #include "cli/snapshot_host.h"
 #include "cli/with_snapshot.h"
 #include "kube/json.h"
@@ -226,7 +226,7 @@ TEST_F(SnapshotOfNode, IsReadByNobodyWhoFollowsAHost) {
   config::Options elsewhere = taken(/*raw=*/true);
   for (const config::Command command : {config::Command::kRun, config::Command::kSnapshot}) {
     elsewhere.command = command;
-    const auto process = Process::open_host_only(elsewhere);
+    const auto process = HostProcess::open_host_only(elsewhere);
     ASSERT_FALSE(process);
     EXPECT_EQ(process.error().code, Errc::kInvalid);
   }

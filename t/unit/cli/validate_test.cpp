@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/commands.h"
+#include "kubectl/commands.h"
 #include "cli/process.h"
 #include "config/options.h"
 #include "t/fixture/golden.h"

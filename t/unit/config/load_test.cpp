@@ -8,6 +8,8 @@
 #include <fstream>
 #include <map>
 
+#include "config/command_table.h"
+
 namespace sliced::config {
 namespace {
 
@@ -30,7 +32,20 @@ struct World {
             },
             host_name};
   }
-  Loaded load(const Words& arguments) const { return config::load(arguments, ports()); }
+  Loaded load(const Words& arguments) const {
+    return config::load(program_of(arguments), arguments, ports());
+  }
+  Loaded load(Program program, const Words& arguments) const {
+    return config::load(program, arguments, ports());
+  }
+  // The first program that has a command among the words; sliced where there is none.
+  static Program program_of(const Words& arguments) {
+    for (const std::string& word : arguments)
+      if (const CommandInfo* command = find_command(word))
+        for (const ProgramInfo& program : program_table())
+          if (has_command(program.id, *command)) return program.id;
+    return Program::kNode;
+  }
 };
 
 TEST(Load, DefaultsOfRun) {
@@ -43,6 +58,58 @@ TEST(Load, DefaultsOfRun) {
   EXPECT_EQ(loaded.options.sync_interval, Millis(300'000));
   EXPECT_EQ(loaded.options.namespace_, "dra-driver-sriov");
   EXPECT_EQ(loaded.options.sriov_driver_name, "sriovnetwork.k8snetworkplumbingwg.io");
+}
+
+// Red when an administrator who types an old command line is not told where the command is now.
+TEST(Load, ACommandOfAnotherProgramNamesItAndItsPackage) {
+  const struct {
+    Program program;
+    Words words;
+    const char* wanted;
+  } rows[] = {
+      {Program::kNode,
+       {"why", "pod", "a/b"},
+       "\"why\" is no command of sliced; run \"kubectl sliced why\" on a workstation (package kubectl-sliced)"},
+      {Program::kNode,
+       {"webhook"},
+       "\"webhook\" is no command of sliced; run \"sliced-controller webhook\" once per cluster (package sliced-controller)"},
+      {Program::kNode,
+       {"help", "aggregate"},
+       "\"aggregate\" is no command of sliced; run \"sliced-controller aggregate\" once per cluster (package "
+       "sliced-controller)"},
+      {Program::kNode,
+       {"page", "--help"},
+       "\"page\" is no command of sliced; run \"kubectl sliced page\" on a workstation (package kubectl-sliced)"},
+      {Program::kKubectl,
+       {"explain"},
+       "\"explain\" is no command of kubectl-sliced; run \"sliced explain\" on the node (package sliced)"},
+      {Program::kController,
+       {"validate", "a.yaml"},
+       "\"validate\" is no command of sliced-controller; run \"sliced validate\" on the node (package sliced), or run \"kubectl "
+       "sliced validate\" on a workstation (package kubectl-sliced)"},
+      {Program::kKubectl, {"nods"}, "\"nods\" is no command; did you mean nodes?; see kubectl sliced --help"},
+      {Program::kController, {"nods"}, "\"nods\" is no command; see sliced-controller --help"},
+  };
+  for (const auto& row : rows) EXPECT_EQ(World{}.load(row.program, row.words).problems, Words{row.wanted});
+}
+
+// Red when an option of another program is called unknown, or belongs to commands that this program has not.
+TEST(Load, AnOptionOfAnotherProgramNamesItsCommands) {
+  EXPECT_EQ(World{}.load(Program::kNode, {"run", "--once"}).problems,
+            Words{"--once: is no option of run; it belongs to kubectl sliced top"});
+  EXPECT_EQ(World{}.load(Program::kController, {"webhook", "--kubelet-plugin", "on"}).problems,
+            Words{"--kubelet-plugin: is no option of webhook; it belongs to sliced run"});
+}
+
+TEST(Load, EveryCommandBelongsToAProgramAndIsTakenThere) {
+  for (const CommandInfo& command : command_table()) {
+    EXPECT_NE(command.programs, 0) << command.name;
+    for (const ProgramInfo& program : program_table()) {
+      const Loaded loaded = World{}.load(program.id, {std::string(command.name), "--help"});
+      EXPECT_EQ(loaded.wants_help, has_command(program.id, command)) << program.name << " " << command.name;
+      EXPECT_EQ(loaded.options.program, program.id);
+    }
+  }
 }
 
 TEST(Load, EveryFormOfAFlag) {
@@ -168,7 +235,7 @@ TEST(Load, Problems) {
       {"no value for a short one", {"plan", "-o"}, {"-o: its value is missing"}},
       {"an option of other commands",
        {"run", "-o", "json"},
-       {"--output: is no option of run; it belongs to plan, explain, why, nodes, devices, policies, top, discover, match, drift, migrate, status, history"}},
+       {"--output: is no option of run; it belongs to plan, explain, discover, match, drift, status, history"}},
       {"files of slices beside a question to the host",
        {"match", "--file", "a.yaml", "true"},
        {"--file: holds slices, which are asked with --slices; add it"}},

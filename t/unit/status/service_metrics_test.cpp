@@ -64,9 +64,9 @@ TEST(ServiceMetrics, OfTheWebhookAreWhatPrometheusReads) {
 // The page is the interface: what it does not tell of is none, and what it tells of is there.
 TEST(ServiceMetrics, EachIsDocumented) {
   EXPECT_EQ(names_of_metrics(exposition_of(whole_aggregate())),
-            documented_metrics("`/metrics` of `sliced aggregate`"));
+            documented_metrics("`/metrics` of `sliced-controller aggregate`"));
   EXPECT_EQ(names_of_metrics(exposition_of(whole_webhook())),
-            documented_metrics("`/metrics` of `sliced webhook`"));
+            documented_metrics("`/metrics` of `sliced-controller webhook`"));
 }
 
 }  // namespace service_metrics_test

@@ -77,6 +77,10 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end -}}
 
+{{- define "sliced.controllerImage" -}}
+{{ .Values.controllerImage.repository | default (printf "%s-controller" .Values.image.repository) }}:{{ .Values.controllerImage.tag | default (.Values.image.tag | default .Chart.AppVersion) }}
+{{- end -}}
+
 {{- define "sliced.webhookClient" -}}
 service:
   name: {{ include "sliced.fullname" . }}-webhook
