@@ -14,6 +14,7 @@ namespace sliced::cli {
 namespace {
 
 config::Program speaker = config::Program::kNode;
+thread_local std::string* captured = nullptr;
 
 }  // namespace
 
@@ -36,9 +37,15 @@ bool print(std::string_view text) {
 
 void complain(std::string_view text) {
   constexpr size_t kLineMax = 16u << 10;
-  std::string out = std::string(config::info_of(speaker).name) + ": ";
+  std::string out = captured != nullptr ? "" : std::string(config::info_of(speaker).name) + ": ";
   for (const std::string_view line : split(text, '\n')) out += printable(line, kLineMax) + "\n";
-  std::fputs(out.c_str(), stderr);
+  if (captured != nullptr)
+    *captured += out;
+  else
+    std::fputs(out.c_str(), stderr);
 }
+
+CapturedComplaints::CapturedComplaints() { captured = &text_; }
+CapturedComplaints::~CapturedComplaints() { captured = nullptr; }
 
 }  // namespace sliced::cli

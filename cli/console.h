@@ -1,5 +1,6 @@
 #pragma once
 // Exit codes, standard output and standard error of the three programs.
+#include <string>
 #include <string_view>
 
 #include "config/options.h"
@@ -28,5 +29,19 @@ void open_standard_files();
 bool print(std::string_view text);
 /// On stderr, "sliced: ...": a line, or several. Foreign text in it is made fit for a terminal.
 void complain(std::string_view text);
+
+/// While it exists, complain() on its thread collects lines here, without the program's name, and writes nothing: for a command
+/// that is run within another one. One per thread at a time.
+class CapturedComplaints {
+ public:
+  CapturedComplaints();
+  ~CapturedComplaints();
+  CapturedComplaints(const CapturedComplaints&) = delete;
+  CapturedComplaints& operator=(const CapturedComplaints&) = delete;
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
 
 }  // namespace sliced::cli

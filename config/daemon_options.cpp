@@ -81,7 +81,7 @@ constexpr OptionInfo kDaemonOptions[] = {
          .env = "SLICED_SCHEDULER_VERSION",
          .file_key = "schedulerVersion",
          .placeholder = "VERSION",
-         .commands = kDeciding | bit(Command::kWhy),
+         .commands = kDeciding | bit(Command::kWhy) | bit(Command::kPage),
          .help =
              "The kube-scheduler's version, such as v1.36.3, where it is not the API server's. Devices that "
              "exclude each other, and shared ones, are offered beside each other only with 1.36.2 and later."}),

@@ -1,9 +1,45 @@
 #include "cli/fleet/ask_cluster.h"
 
+#include <algorithm>
+
 #include "cli/terminal.h"
 #include "kube/credentials.h"
 
 namespace sliced::cli {
+namespace {
+
+constexpr Millis kGivenUpEvery{100};
+
+ClusterObjects::Wait wait_in(Process& process, const IsGivenUp& is_given_up) {
+  return [&process, &is_given_up](const std::function<bool()>& done, Millis longest) {
+    const TimePoint until = process.loop.now() + longest;
+    while (!done()) {
+      const Millis left = until - process.loop.now();
+      if (left <= Millis{0} || is_given_up()) return false;
+      process.run_until(done, std::min(left, kGivenUpEvery));
+    }
+    return true;
+  };
+}
+
+}  // namespace
+
+CommandResult answer_of_cluster(const config::Options& options, const IsGivenUp& is_given_up,
+                                const std::function<Result<Told>(ClusterObjects&)>& ask) {
+  CommandResult out;
+  const CapturedComplaints complaints;
+  const auto told = [&]() -> Result<Told> {
+    auto process = Process::open(options);
+    if (!process) return std::move(process.error());
+    ClusterObjects objects(*(*process)->cluster, wait_in(**process, is_given_up));
+    return ask(objects);
+  }();
+  if (!told) complain(told.error().what);
+  out.exit_status = told ? told->exit : kExitError;
+  if (told) out.out = told->text;
+  out.err = complaints.text();
+  return out;
+}
 
 int ask_cluster(const config::Options& options, const std::function<Result<Told>(ClusterObjects&)>& ask) {
   auto opened = Process::open(options);

@@ -18,6 +18,21 @@ struct Told {
   int exit = kExitSame;
 };
 
+/// A command that was run within this process: what it would have printed, and its exit status.
+struct CommandResult {
+  int exit_status = kExitSame;
+  bool timed_out = false;
+  std::string out, err;
+};
+
+/// Whether nobody waits for the answer any more. Asked on the thread that answers.
+using IsGivenUp = std::function<bool()>;
+
+/// Runs one command on any thread, with a loop, a log and a connection of its own. Prints nothing.
+/// is_given_up: asked ten times a second while the cluster is waited for; once it is true, each read fails.
+CommandResult answer_of_cluster(const config::Options& options, const IsGivenUp& is_given_up,
+                                const std::function<Result<Told>(ClusterObjects& objects)>& ask);
+
 /// Runs one command. What goes wrong is complained of, and the exit status is kExitError; nothing is printed then.
 /// objects: good during the call; each of its calls turns the loop of the process.
 int ask_cluster(const config::Options& options,

@@ -68,15 +68,15 @@ size_t untold(const EditEffect& effect) { return effect.changed + effect.unjudge
 
 }  // namespace
 
-EditEffect edit_effect(const std::string& file, const reactor::ChildResult& result) {
+EditEffect edit_effect(const std::string& file, const CommandResult& result) {
   EditEffect out{.file = file, .is_told = false};
   const std::string said(trim(result.err));
   const auto object = kube::decode_json(result.out, {.size_max = kEditBytesMax, .nodes_max = kEditJsonMax});
   if (result.timed_out) {
     out.problem = "no answer in time";
-  } else if (result.truncated || (!object && object.error().code == Errc::kTooLarge)) {
+  } else if (!object && object.error().code == Errc::kTooLarge) {
     out.problem = "it would change more than fits on this page; ask kubectl sliced policies --diff";
-  } else if (!object || result.signal != 0 || (result.exit_status != 0 && result.exit_status != 2)) {
+  } else if (!object || (result.exit_status != kExitSame && result.exit_status != kExitChanges)) {
     out.problem = said.empty() ? "there is no answer" : said;
   } else {
     out.is_told = true;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/fleet/ask_cluster.h"
 #include "kube/json.h"
-#include "reactor/child.h"
 
 namespace sliced::cli {
 
@@ -28,9 +28,9 @@ struct EditEffect {
   std::vector<Node> nodes = {};  // first those that change; at most kEditNodesMax
 };
 inline constexpr size_t kEditNodesMax = 200, kEditChangesMax = 20;
-inline constexpr size_t kEditBytesMax = 16u << 20;  // of what the program says
+inline constexpr size_t kEditBytesMax = 16u << 20;  // of the answer
 
-EditEffect edit_effect(const std::string& file, const reactor::ChildResult& result);
+EditEffect edit_effect(const std::string& file, const CommandResult& result);
 
 /// "3 nodes would change, 96 nodes would not, 1 node cannot be judged; 100 nodes more than are told here"; "" it is not told.
 std::string summary_of(const EditEffect& effect);

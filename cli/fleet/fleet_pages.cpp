@@ -7,14 +7,13 @@
 #include "cli/fleet/fleet_reading.h"
 #include "cli/fleet/followed_edit.h"
 #include "cli/fleet/followed_fleet.h"
-#include "cli/fleet/own_program.h"
+#include "cli/fleet/questions.h"
 #include "cli/process.h"
 #include "http/server.h"
 #include "kube/kinds.h"
 #include "kube/names.h"
 #include "kubectl/commands.h"
 #include "reactor/base/text.h"
-#include "reactor/child.h"
 #include "reactor/net/listener.h"
 #include "reactor/signal.h"
 #include "status/guard.h"
@@ -24,7 +23,10 @@
 namespace sliced::cli {
 namespace {
 
-constexpr size_t kConnectionsMax = 32, kQuestionsMax = 2, kNodesAskedMax = 8;
+constexpr size_t kConnectionsMax = 32, kNodesAskedMax = 8;
+// Workers of the process' executor that answer: one of four stays free for what its connections need.
+constexpr size_t kWhysMax = 2, kEditsMax = 1;
+constexpr size_t kAnswerMax = 1u << 20;
 constexpr Millis kWhyMax{60'000};
 
 bool is_pod(std::string_view text) {
@@ -33,23 +35,23 @@ bool is_pod(std::string_view text) {
          kube::is_dns_subdomain(text.substr(slash + 1));
 }
 
-// What the program said, and where that is not all of it.
-std::string answer_of(const reactor::ChildResult& result) {
+// What the command would have printed.
+std::string text_of(const CommandResult& result) {
   if (result.timed_out) return "no answer after a minute";
-  std::string out = result.out + result.err;
-  const auto add = [&](std::string what) { out += (out.empty() || out.ends_with('\n') ? "" : "\n") + what; };
-  if (result.signal != 0)
-    add("the program that answers was ended by signal " + std::to_string(result.signal));
-  if (result.truncated) add("there is more, for which a page has no room: say it in a terminal");
-  if (out.empty()) add("the program that answers ended with " + std::to_string(result.exit_status));
-  return out;
+  const std::string out = result.out + result.err;
+  if (out.size() <= kAnswerMax) return out;
+  return out.substr(0, kAnswerMax) + "\nthere is more, for which a page has no room: say it in a terminal";
 }
 
 class FleetPages {
  public:
   FleetPages(Process& process, const config::Options& options, const FollowedFleet& fleet)
-      : process_(process), options_(options), fleet_(fleet) {
-    if (!options.diff_file.empty()) edit_.emplace(edit_world(process.loop, options));
+      : process_(process),
+        options_(options),
+        fleet_(fleet),
+        whys_(*process.executor, kWhysMax),
+        edits_(*process.executor, kEditsMax) {
+    if (!options.diff_file.empty()) edit_.emplace(edit_world(process.loop.scheduler(), edits_, options));
   }
 
   status::Pages pages() {
@@ -95,10 +97,7 @@ class FleetPages {
  private:
   // A question goes on as long as somebody may wait for its answer (http::kHalfClosedMax).
   struct Question final : http::Call {
-    explicit Question(size_t& open) : open(open) { ++open; }
-    ~Question() override { --open; }
-    size_t& open;
-    std::unique_ptr<reactor::Child> child;
+    std::unique_ptr<Questions::Question> asked;
   };
 
   // One node's slices and report, read when somebody asks: of a fleet counts are kept.
@@ -218,27 +217,28 @@ class FleetPages {
       return nullptr;
     };
     if (!is_pod(told.pod)) return refuse("name it as namespace/pod");
-    if (questions_ >= kQuestionsMax) return refuse("other questions are being answered; ask again");
-    auto question = std::make_unique<Question>(questions_);
-    auto child = reactor::Child::start(
-        process_.loop, {.argv = why_program(options_, told.pod), .env = {}, .input = {}, .deadline = kWhyMax},
-        [told, &response](const reactor::ChildResult& result) mutable {
-          told.why = answer_of(result);
-          send(response, page(told));
-        });
-    if (!child) return refuse(child.error().what);
-    question->child = std::move(*child);
+    auto question = std::make_unique<Question>();
+    question->asked =
+        whys_.ask([options = options_, pod = told.pod](
+                      const IsGivenUp& is_given_up) { return answer_why(options, pod, is_given_up); },
+                  kWhyMax,
+                  [told, &response](const CommandResult& result) mutable {
+                    told.why = text_of(result);
+                    send(response, page(told));
+                  });
+    if (question->asked == nullptr) return refuse("other questions are being answered; ask again");
     return question;
   }
 
   Process& process_;
   const config::Options& options_;
   const FollowedFleet& fleet_;
+  Questions whys_, edits_;
   std::optional<FollowedEdit> edit_;
   std::vector<NodeRow> rows_;
   uint64_t counted_ = 0;  // the fleet's moment
   uint64_t shown_ = 0;    // how often something else was to be seen
-  size_t questions_ = 0, nodes_asked_ = 0;
+  size_t nodes_asked_ = 0;
 };
 
 Result<Unit> serve_fleet(Process& process, const config::Options& options, const FollowedFleet& followed,

@@ -4,8 +4,6 @@
 
 #include <utility>
 
-#include "cli/fleet/own_program.h"
-
 namespace sliced::cli {
 namespace {
 
@@ -36,7 +34,7 @@ struct FollowedEdit::Waiting final : http::Call {
 
 const EditEffect& FollowedEdit::look() {
   const bool is_old = world_.scheduler.now() - told_at_ > kEditOldAfter;
-  if (program_ == nullptr && (!is_known_ || is_old || world_.stamp() != told_stamp_)) {
+  if (question_ == nullptr && (!is_known_ || is_old || world_.stamp() != told_stamp_)) {
     again_ = 0;
     ask();
   }
@@ -46,22 +44,22 @@ const EditEffect& FollowedEdit::look() {
 std::unique_ptr<http::Call> FollowedEdit::when_current(std::function<void()> then) {
   look();
   if (is_known_ && world_.stamp() == told_stamp_) return then(), nullptr;
-  if (program_ == nullptr) return then(), nullptr;  // it cannot be asked, which is told
+  if (question_ == nullptr) return then(), nullptr;  // it cannot be asked, which is told
   if (waiting_.size() >= kEditWaitingMax) return then(), nullptr;
   return std::make_unique<Waiting>(*this, std::move(then));
 }
 
 void FollowedEdit::ask() {
   stamp_ = world_.stamp();
-  auto program = world_.start([this](const reactor::ChildResult& result) { take(result); });
-  if (program)
-    program_ = std::move(*program);
+  auto question = world_.start([this](const CommandResult& result) { take(result); });
+  if (question)
+    question_ = std::move(*question);
   else
-    take({.exit_status = 1, .out = {}, .err = program.error().what});
+    take({.exit_status = kExitError, .out = {}, .err = question.error().what});
 }
 
-void FollowedEdit::take(const reactor::ChildResult& result) {
-  program_.reset();
+void FollowedEdit::take(const CommandResult& result) {
+  question_.reset();
   if (world_.stamp() != stamp_ && ++again_ <= kEditedAgainMax) return ask();
   told_ = edit_effect(world_.file, result);
   told_stamp_ = stamp_;
@@ -75,25 +73,23 @@ void FollowedEdit::take(const reactor::ChildResult& result) {
   }
 }
 
-FollowedEdit::World edit_world(reactor::Loop& loop, const config::Options& options) {
+FollowedEdit::World edit_world(reactor::Scheduler& scheduler, Questions& questions,
+                               const config::Options& options) {
   return {.file = options.diff_file,
-          .scheduler = loop.scheduler(),
+          .scheduler = scheduler,
           .stamp = [&options] { return stamp_of(options.diff_file); },
-          .start = [&loop, &options](reactor::Child::OnExit on_exit) -> Result<std::shared_ptr<void>> {
+          .start = [&questions, &options](Questions::Done done) -> Result<std::shared_ptr<void>> {
             // A pipe would be waited for, and read once.
             struct stat is{};
             if (stat(options.diff_file.c_str(), &is) == 0 && !S_ISREG(is.st_mode))
               return Error{Errc::kInvalid,
                            options.diff_file + ": is no regular file, which a page could follow"};
-            auto child = reactor::Child::start(loop,
-                                               {.argv = edit_program(options),
-                                                .env = {},
-                                                .input = {},
-                                                .deadline = kEditMax,
-                                                .output_bytes_max = kEditBytesMax},
-                                               std::move(on_exit));
-            if (!child) return std::move(child.error());
-            return std::shared_ptr<void>(std::move(*child));
+            auto question = questions.ask(
+                [options](const IsGivenUp& is_given_up) { return answer_edit(options, is_given_up); },
+                kEditMax, std::move(done));
+            if (!question)
+              return Error{Errc::kTooLarge, "an earlier question has not ended; it is asked again"};
+            return std::shared_ptr<void>(std::move(question));
           }};
 }
 

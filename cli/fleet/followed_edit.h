@@ -7,18 +7,17 @@
 #include <string>
 
 #include "cli/fleet/edit_section.h"
+#include "cli/fleet/questions.h"
 #include "config/options.h"
 #include "http/service.h"
 #include "reactor/base/result.h"
 #include "reactor/base/time.h"
-#include "reactor/child.h"
-#include "reactor/loop.h"
 #include "reactor/scheduler.h"
 
 namespace sliced::cli {
 
 /// The cluster changes too: what is older than kEditOldAfter is made anew when somebody asks. While nobody asks nothing
-/// runs. One program at a time.
+/// runs. One question at a time.
 /// Ownership: what World refers to outlives it; it outlives the calls that it has given.
 /// Reentry:   `then` may drop its call.
 class FollowedEdit {
@@ -28,8 +27,8 @@ class FollowedEdit {
     reactor::Scheduler& scheduler;
     /// What tells one state of the file from another; "" it cannot be looked at.
     std::function<std::string()> stamp;
-    /// Starts the program, which ends when what is returned goes; on_exit as that of reactor::Child.
-    std::function<Result<std::shared_ptr<void>>(reactor::Child::OnExit on_exit)> start;
+    /// Asks; the question is given up when what is returned goes. done: never from within this call, and may drop it.
+    std::function<Result<std::shared_ptr<void>>(Questions::Done done)> start;
   };
   explicit FollowedEdit(World world)
       : world_(std::move(world)), told_{.file = world_.file, .problem = "it is being asked"} {}
@@ -45,7 +44,7 @@ class FollowedEdit {
  private:
   struct Waiting;
   void ask();
-  void take(const reactor::ChildResult& result);
+  void take(const CommandResult& result);
 
   const World world_;
   EditEffect told_;
@@ -56,13 +55,14 @@ class FollowedEdit {
   int again_ = 0;
   uint64_t moment_ = 0;
   std::list<Waiting*> waiting_;
-  std::shared_ptr<void> program_;
+  std::shared_ptr<void> question_;
 };
 inline constexpr Millis kEditOldAfter{30'000};
 inline constexpr size_t kEditWaitingMax = 16;
 inline constexpr int kEditedAgainMax = 3;  // for those who wait while somebody writes the file
 
-/// The file of options.diff_file, and edit_program(). loop and options outlive it.
-FollowedEdit::World edit_world(reactor::Loop& loop, const config::Options& options);
+/// The file of options.diff_file, and answer_edit(). The references outlive it.
+FollowedEdit::World edit_world(reactor::Scheduler& scheduler, Questions& questions,
+                               const config::Options& options);
 
 }  // namespace sliced::cli

@@ -5,6 +5,7 @@
 #include "cli/fleet/fleet_policies.h"
 #include "cli/fleet/fleet_reading.h"
 #include "cli/fleet/policy_tables.h"
+#include "cli/fleet/questions.h"
 #include "cli/read_file.h"
 #include "cli/show.h"
 #include "kube/kinds.h"
@@ -251,15 +252,25 @@ Result<Told> read_and_tell(ClusterObjects& objects, const config::Options& optio
   return tell_policies(objects, options, policies, nodes, reading, unread);
 }
 
+Result<Told> tell(ClusterObjects& objects, const config::Options& options) {
+  std::vector<std::string> unread;
+  auto told = read_and_tell(objects, options, unread);
+  complain_of_unread(unread);
+  return told;
+}
+
 }  // namespace
 
 int policies(const config::Options& options) {
-  return ask_cluster(options, [&](ClusterObjects& objects) -> Result<Told> {
-    std::vector<std::string> unread;
-    auto told = read_and_tell(objects, options, unread);
-    complain_of_unread(unread);
-    return told;
-  });
+  return ask_cluster(options, [&](ClusterObjects& objects) { return tell(objects, options); });
+}
+
+CommandResult answer_edit(const config::Options& given, const IsGivenUp& is_given_up) {
+  config::Options options = given;
+  options.command = config::Command::kPolicies;
+  options.output = config::OutputFormat::kJson;
+  return answer_of_cluster(options, is_given_up,
+                           [&](ClusterObjects& objects) { return tell(objects, options); });
 }
 
 }  // namespace sliced::cli

@@ -2,11 +2,12 @@
 
 #include <string_view>
 
+#include "cli/fleet/ask_cluster.h"
 #include "cli/fleet/cluster_objects.h"
 #include "cli/fleet/hidden_devices.h"
+#include "cli/fleet/questions.h"
 #include "cli/fleet/why_page.h"
 #include "cli/fleet/why_reading.h"
-#include "cli/process.h"
 #include "cli/show.h"
 #include "kube/credentials.h"
 #include "kube/kinds.h"
@@ -135,25 +136,31 @@ int exit_of(allocation::Verdict verdict) {
   return kExitError;
 }
 
+Result<Told> tell_why(ClusterObjects& objects, const config::Options& options) {
+  const Subject subject = subject_of(options);
+  allocation::Cluster cluster;
+  auto found = answer(objects, options, subject, cluster);
+  if (!found) return std::move(found.error()).in(subject.text());
+  const auto hidden =
+      find_hidden(objects, {options.sriov_driver_name, options.exposure_driver_name}, cluster, *found);
+  read_start(objects, *found);
+  return Told{text_of(*found, subject, cluster, hidden, options), exit_of(found->verdict)};
+}
+
 }  // namespace
 
 int why(const config::Options& given) {
   config::Options options = given;
   options.namespace_ = default_namespace(given);
-  auto opened = Process::open(options);
-  if (!opened) return complain(opened.error().what), kExitError;
-  Process& process = **opened;
-  ClusterObjects objects(*process.cluster,
-                         [&](const auto& done, Millis longest) { return process.run_until(done, longest); });
-  const Subject subject = subject_of(options);
-  allocation::Cluster cluster;
-  auto found = answer(objects, options, subject, cluster);
-  if (!found) return complain(subject.text() + ": " + found.error().what), process.leave(kExitError);
-  const auto hidden =
-      find_hidden(objects, {options.sriov_driver_name, options.exposure_driver_name}, cluster, *found);
-  read_start(objects, *found);
-  const std::string text = text_of(*found, subject, cluster, hidden, options);
-  return process.leave(print(text) ? exit_of(found->verdict) : kExitError);
+  return ask_cluster(options, [&](ClusterObjects& objects) { return tell_why(objects, options); });
+}
+
+CommandResult answer_why(const config::Options& given, const std::string& pod, const IsGivenUp& is_given_up) {
+  config::Options options = given;
+  options.command = config::Command::kWhy;
+  options.arguments = {"pod", pod};
+  return answer_of_cluster(options, is_given_up,
+                           [&](ClusterObjects& objects) { return tell_why(objects, options); });
 }
 
 }  // namespace sliced::cli

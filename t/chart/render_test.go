@@ -287,14 +287,14 @@ func TestControllersRunTheirOwnImage(t *testing.T) {
 		"{image: {repository: r.example/sliced}, controllerImage: {repository: r.example/own, tag: '8'}}":    "r.example/own:8",
 		"{image: {repository: r.example/sliced, tag: '7'}, controllerImage: {tag: '9', pullPolicy: Always}}": "r.example/sliced-controller:9",
 	} {
-		made := objects(t, must(with(t, strings.TrimSuffix(values, "}")+", webhook: {enabled: true}}")))
+		made := objects(t, must(with(t, strings.TrimSuffix(values, "}")+", webhook: {enabled: true, tls: {injectCAFrom: a/b}}}")))
 		found := 0
 		for _, object := range made {
 			containers, _, _ := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
 			for _, of := range containers {
-				container := of.(M)
+				container := of.(map[string]any)
 				isNode := object.GetKind() == "DaemonSet"
-				command := container["command"].(L)[0]
+				command := container["command"].([]any)[0]
 				if isNode != (command == "/usr/bin/sliced") || !isNode && (command != "/usr/bin/sliced-controller" || container["image"] != want) {
 					t.Errorf("%s: %s %s runs %v of %v", values, object.GetKind(), object.GetName(), command, container["image"])
 				}

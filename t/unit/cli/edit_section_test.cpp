@@ -54,13 +54,13 @@ TEST(EditSection, WhatDoesNotFitIsCounted) {
 
 TEST(EditSection, WhyThereIsNoAnswerIsTold) {
   const struct {
-    reactor::ChildResult result;
+    CommandResult result;
     const char* problem;
   } table[] = {
       {{.exit_status = 1, .out = {}, .err = "p.yaml:3: broken"}, "p.yaml:3: broken"},
       {{.exit_status = 1, .out = {}, .err = {}}, "there is no answer"},
-      {{.signal = 15, .timed_out = true, .out = {}, .err = {}}, "no answer in time"},
-      {{.exit_status = 2, .truncated = true, .out = "{", .err = {}},
+      {{.exit_status = 1, .timed_out = true, .out = {}, .err = {}}, "no answer in time"},
+      {{.exit_status = 2, .out = "\"" + std::string(kEditBytesMax, 'x') + "\"", .err = {}},
        "it would change more than fits on this page; ask kubectl sliced policies --diff"},
       {{.exit_status = 2, .out = "nonsense", .err = {}}, "there is no answer"},
   };

@@ -12,7 +12,9 @@ struct FollowedEditTest : testing::Test {
   // The program's answer: that nothing changes on so many nodes.
   void answer(int same) {
     const auto exit = std::exchange(on_exit, nullptr);
-    exit({.out = R"({"nodes":[],"unjudged":[],"same":)" + std::to_string(same) + "}", .err = {}});
+    exit({.exit_status = 0,
+          .out = R"({"nodes":[],"unjudged":[],"same":)" + std::to_string(same) + "}",
+          .err = {}});
   }
   static std::string of(int same) {
     return "0 nodes would change, " + std::to_string(same) + " nodes would not";
@@ -27,13 +29,13 @@ struct FollowedEditTest : testing::Test {
   std::string stamp = "1";
   std::optional<Error> refusal;
   int started = 0;
-  reactor::Child::OnExit on_exit;
+  Questions::Done on_exit;
   std::weak_ptr<int> program;
   std::vector<std::string> heard;
   FollowedEdit edit{{.file = "p.yaml",
                      .scheduler = scheduler,
                      .stamp = [this] { return stamp; },
-                     .start = [this](reactor::Child::OnExit then) -> Result<std::shared_ptr<void>> {
+                     .start = [this](Questions::Done then) -> Result<std::shared_ptr<void>> {
                        ++started;
                        if (refusal) return *refusal;
                        EXPECT_FALSE(runs()) << "one program at a time";
