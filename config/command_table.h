@@ -1,6 +1,7 @@
 #pragma once
 // The one table of programs and commands: the parsers, the help, the manual pages and the shell completions are generated
 // from it. cli/commands.h, controller/commands.h and kubectl/commands.h say what each command does.
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>

@@ -13,7 +13,8 @@ using namespace sliced;
 int main(int argc, char** argv) {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, 64 * 1024);
-  const config::Loaded loaded = config::load(config::Program::kNode, {argv + 1, argv + argc}, config::process_ports());
+  const config::Loaded loaded =
+      config::load(config::Program::kNode, {argv + 1, argv + argc}, config::process_ports());
   auto process = cli::Process::open(loaded.options);
   if (!loaded.problems.empty() || !process) return cli::complain("idle: wants the options of sliced run"), 1;
   kube::CallPtr call =

@@ -3,9 +3,9 @@
 
 #include <sstream>
 
-#include "kubectl/commands.h"
 #include "cli/process.h"
 #include "config/options.h"
+#include "kubectl/commands.h"
 #include "t/fixture/sysfs_tree.h"
 
 namespace sliced::cli {

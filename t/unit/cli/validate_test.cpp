@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "kubectl/commands.h"
 #include "cli/process.h"
 #include "config/options.h"
+#include "kubectl/commands.h"
 #include "t/fixture/golden.h"
 
 namespace sliced::cli {
