@@ -101,7 +101,7 @@ bool has_switch_id(const NetdevReading& netdev) {
 std::optional<std::set<PciAddress>> affected_functions(const HostReadings& before, const HostReadings& now) {
   if (before.vlans != now.vlans || before.default_routes != now.default_routes ||
       before.other_routes != now.other_routes || before.are_routes_unknown != now.are_routes_unknown ||
-      before.rdma_of_netdev != now.rdma_of_netdev)
+      before.are_links_mixed != now.are_links_mixed || before.rdma_of_netdev != now.rdma_of_netdev)
     return std::nullopt;
   Functions functions = functions_that_differ(before, now);
   if (!functions.are_pfs_same || have_netdevs(functions.came, before) || have_netdevs(functions.went, now))

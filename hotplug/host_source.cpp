@@ -152,16 +152,19 @@ void HostSource::read_routes() {
   auto scratch = std::make_shared<HostReadings>(*reading_->result);
   keep_default_routes(readings_, *scratch);
   auto read = [this, host = ports_.host, scratch]() -> CarefulReads::Apply {
-    read_default_routes(*host, *scratch);
-    return [this, scratch] {
+    const bool are_known = read_default_routes(*host, *scratch);
+    return [this, host, scratch, are_known] {
       keep_default_routes(*scratch, *reading_->result);
       reading_->result->problems = scratch->problems;
+      reading_->result->are_links_mixed =
+          host->is_live() && (!are_known || has_unknown_links(*reading_->result));
     };
   };
   auto on_hung = [this] {
     say_hung("default routes");
     keep_default_routes(readings_, *reading_->result);
     reading_->result->are_routes_unknown = !readings_.were_routes_read;
+    reading_->result->are_links_mixed = ports_.host->is_live() && has_unknown_links(*reading_->result);
   };
   std::vector<CarefulReads::Ask> asks;
   asks.push_back({"default routes", std::move(read), std::move(on_hung)});
@@ -360,7 +363,7 @@ void HostSource::look_again_later() {
   const auto is_well = [](const auto& entry) {
     return entry.second.unreadable.empty() && entry.second.broken.empty();
   };
-  const bool all_well = readings_.problems.empty() &&
+  const bool all_well = readings_.problems.empty() && !readings_.are_links_mixed &&
                         std::all_of(readings_.functions.begin(), readings_.functions.end(), is_well) &&
                         std::all_of(readings_.netdevs.begin(), readings_.netdevs.end(), is_well);
   if (all_well) {
@@ -371,7 +374,7 @@ void HostSource::look_again_later() {
   if (look_again_) return;
   look_again_ = ports_.scheduler.after(look_again_delay_, [this, is_well] {
     look_again_.reset();
-    marks_.full |= !readings_.problems.empty();
+    marks_.full |= !readings_.problems.empty() || readings_.are_links_mixed;
     for (const auto& entry : readings_.functions)
       if (!is_well(entry)) marks_.touched.functions.insert(entry.first);
     for (const auto& entry : readings_.netdevs)
@@ -440,13 +443,23 @@ void HostSource::note_late_facts() {
 
 InventoryDiff HostSource::assemble(const std::string& why, const NetdevChanges& changes, bool relisted) {
   const InventoryPtr before = book_.now();
-  InventoryDiff diff = book_.take(readings_, changes);
+  const auto use = has_unread_links() ? InventoryBook::HostUse::kMayGrow : InventoryBook::HostUse::kAsRead;
+  InventoryDiff diff = book_.take(readings_, changes, use);
   if (book_.now() != before || !has_reported_) {  // the boot id alone may differ
     has_reported_ = true;
     on_update_(InventoryUpdate{book_.now(), diff.added, diff.changed, diff.removed, relisted, why});
   }
   tell_answers();
   return diff;
+}
+
+// Events name interfaces one by one, in no order with those of another source: what readings_ have made of them may be a state
+// that never was.
+bool HostSource::has_unread_links() const {
+  const auto has_links = [](const Marks& marks) {
+    return marks.full || marks.touched.lists || !marks.touched.netdevs.empty();
+  };
+  return has_links(marks_) || (reading_ && has_links(reading_->marks));
 }
 
 // Events that came while the rescan ran explain their devices; what else differs had been missed.

@@ -204,6 +204,8 @@ class HostSource {
   /// Slow facts that came behind their update: one update for all of a moment.
   void note_late_facts();
   InventoryDiff assemble(const std::string& why, const NetdevChanges& changes, bool relisted);
+  /// Events of interfaces or routes have come that no reading has seen whole: until one has, what the host used counts as used.
+  bool has_unread_links() const;
   void report_missed(const Marks& marks, const InventoryDiff& diff);
   /// The host cannot be listed: what is known stands, and the marks stay. Waits double.
   void retry_later();

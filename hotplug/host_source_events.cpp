@@ -173,9 +173,18 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
   const NetdevReading* known = readings.netdevs.find(rename.from);
   if (known == nullptr || (rename.ifindex != 0 && known->ifindex != rename.ifindex)) return false;
   NetdevReading renamed = *known;
+  const NetdevReading* there = readings.netdevs.find(rename.to);
+  // One of the two has another name by now; which one the next reading says.
+  if (there != nullptr && there->ifindex != renamed.ifindex) return false;
   readings.netdevs.erase(rename.from);
-  if (readings.netdevs.contains(rename.to)) return true;
+  if (there != nullptr) return true;
   renamed.name = rename.to;
+  if (auto vlan = readings.vlans.extract(rename.from)) {
+    vlan.key() = rename.to;
+    readings.vlans.insert(std::move(vlan));
+  }
+  for (auto& [name, vlan] : readings.vlans)
+    if (vlan.parent == rename.from) vlan.parent = rename.to;
   for (auto* routes : {&readings.default_routes, &readings.other_routes})
     if (routes->erase(rename.from) > 0) routes->insert(rename.to);
   readings.netdevs[rename.to] = std::move(renamed);

@@ -51,8 +51,11 @@ InventoryDiff diff_inventory(const Inventory& before, const Inventory& now) {
   return diff;
 }
 
-InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevChanges& changes) {
+InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevChanges& changes, HostUse use) {
+  are_mixed_ = readings.are_links_mixed;
+  may_use_shrink_ = use == HostUse::kAsRead && !are_mixed_;
   const auto affected = affected_by(readings);
+  keeps_use_ = false;
   remember(readings, changes, affected);
   auto next = affected ? conclude_some(readings, *affected) : nullptr;
   if (!next) next = conclude(readings);
@@ -72,7 +75,8 @@ InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevChan
 
 // nullopt: whatever there is.
 std::optional<InventoryBook::Functions> InventoryBook::affected_by(const HostReadings& readings) const {
-  if (what_ == Conclude::kEverything || now_->version == 0 || has_switches_ || !recovered_.empty())
+  if (what_ == Conclude::kEverything || now_->version == 0 || has_switches_ || keeps_use_ ||
+      !recovered_.empty())
     return std::nullopt;
   auto affected = affected_functions(before_, readings);
   if (affected) affected->insert(in_flux_.begin(), in_flux_.end());
@@ -140,10 +144,14 @@ bool InventoryBook::concerns_vfs(const Functions& functions, const Devices& fres
          });
 }
 
-void InventoryBook::keep_host_use(HostDevice& device) const {
-  if (!device.host_use.empty() || !may_be_here(device)) return;
+void InventoryBook::keep_host_use(HostDevice& device) {
+  if (!device.host_use.empty() || (may_use_shrink_ && !may_be_here(device))) return;
   const HostDevice* before = now_->find(device.id.text);
-  device.host_use = before == nullptr ? "" : before->host_use;
+  if (before != nullptr)
+    device.host_use = before->host_use;
+  else if (are_mixed_)
+    device.host_use = "unknown, interfaces were renamed while they were read";
+  keeps_use_ |= !may_use_shrink_ && !device.host_use.empty();
 }
 
 // An interface that is not found, and was not seen to leave, may be in use under another name.

@@ -47,12 +47,18 @@ class InventoryBook {
   enum class Conclude { kChanges, kEverything };
   explicit InventoryBook(Conclude what = Conclude::kChanges) : what_(what) {}
 
+  /// kMayGrow: the readings are no state of one moment (events came that they have not seen). They may show that the host uses
+  /// a device, and never that it has stopped: that is concluded from the next readings with kAsRead. So it is with readings
+  /// that are mixed themselves (HostReadings::are_links_mixed).
+  enum class HostUse { kAsRead, kMayGrow };
+
   /// Never null: before the first take() an empty one of version 0.
   const InventoryPtr& now() const { return now_; }
   /// The next inventory. Its version grows by one if anything differs; else now() stays the same pointer.
   /// A boot id that differs alone is another version with an empty diff, and so is a udevd that has come. The readings are kept, to be
   /// compared with the next; what was remembered of functions that are not in them goes.
-  InventoryDiff take(const HostReadings& readings, const NetdevChanges& changes);
+  InventoryDiff take(const HostReadings& readings, const NetdevChanges& changes,
+                     HostUse use = HostUse::kAsRead);
   /// Takes effect with the next take(), for functions that have no netdev there and have a driver. Those with
   /// a netdev show what the kernel says.
   void recover_sticky(std::vector<RecoveredNetdev> recovered);
@@ -79,9 +85,9 @@ class InventoryBook {
   std::shared_ptr<Inventory> conclude_some(const HostReadings& readings, const Functions& functions);
   using Devices = std::map<std::string, std::optional<HostDevice>>;  // by id; nullopt is gone
   bool concerns_vfs(const Functions& functions, const Devices& fresh) const;
-  // What the host used stays in use while its interface is not found and was not seen to leave: it may be
-  // there under another name.
-  void keep_host_use(HostDevice& device) const;
+  // What the host used stays in use while its interface is not found and was not seen to leave (it may be
+  // there under another name), and while the readings cannot show that it has stopped.
+  void keep_host_use(HostDevice& device);
   void remember_present(const FunctionReading& function, const NetdevReading& own,
                         const HostReadings& readings, const NetdevChanges& changes);
   void remember_absent(const FunctionReading& function, const NetdevChanges& changes);
@@ -95,7 +101,10 @@ class InventoryBook {
 
   Conclude what_;
   InventoryPtr now_ = std::make_shared<const Inventory>();
-  HostReadings before_;        // what now_ was concluded from
+  HostReadings before_;         // what now_ was concluded from
+  bool may_use_shrink_ = true;  // in the readings that are concluded from
+  bool keeps_use_ = false;      // of some device, although these do not show it
+  bool are_mixed_ = false;
   bool has_switches_ = false;  // of its interfaces some have a switch id
   StickyNetdevs sticky_;
   Functions in_flux_;  // functions of which the same readings may be remembered otherwise the next time

@@ -71,6 +71,13 @@ std::optional<bool> read_is_up(const HostDir& dir, std::vector<std::string>& unr
   return std::nullopt;
 }
 
+// Of the interface that a link of NAME's directory leads to; 0 where it cannot be read.
+int ifindex_behind(const HostView& host, const std::string& name, const std::string& link) {
+  const auto text = host.read(std::string(kNetdevs) + name + "/" + link + "/ifindex");
+  const auto ifindex = text ? parse_int(trim(*text)) : std::nullopt;
+  return ifindex && *ifindex > 0 && *ifindex <= INT32_MAX ? static_cast<int>(*ifindex) : 0;
+}
+
 void read_link_only_facts(const HostView& host, const HostDir& dir, NetdevReading& netdev) {
   netdev.devtype = devtype_of(read_text(dir, "uevent", netdev.unreadable));
   const auto names = dir.list();
@@ -79,7 +86,7 @@ void read_link_only_facts(const HostView& host, const HostDir& dir, NetdevReadin
     if (name == "bridge") netdev.has_bridge = true;
     if (name == "bonding") netdev.has_bonding = true;
     if (name.starts_with("lower_") && netdev.lowers.size() < kLowersMax)
-      netdev.lowers.push_back(name.substr(6));
+      netdev.lowers.push_back({name.substr(6), ifindex_behind(host, netdev.name, name)});
   }
   if (!netdev.has_bridge) return;
   const auto filtering = host.read(std::string(kNetdevs) + netdev.name + "/bridge/vlan_filtering");
@@ -189,6 +196,7 @@ std::optional<NetdevReading> read_netdev_once(const HostView& host, std::string_
   netdev.mtu = read_int(dir, "mtu", netdev.unreadable);
   netdev.link_type = read_int(dir, "type", netdev.unreadable);
   netdev.master = read_link_name(dir, "master", netdev.unreadable);
+  if (!netdev.master.empty()) netdev.master_ifindex = ifindex_behind(host, netdev.name, "master");
   read_udev_record(host, netdev);
   if (netdev.is_functions_own)
     netdev.dev_port = read_int(dir, "dev_port", netdev.unreadable);
@@ -330,18 +338,21 @@ void keep_default_routes(const HostReadings& before, HostReadings& now) {
   now.were_routes_read = before.were_routes_read;
 }
 
-void read_default_routes(const HostView& host, HostReadings& readings) {
+bool read_default_routes(const HostView& host, HostReadings& readings) {
   const auto links = host.route_links();
   if (links && *links) {
     readings.default_routes.clear();
     readings.other_routes.clear();
+    std::set<int> unknown = (*links)->defaults;
+    unknown.insert((*links)->others.begin(), (*links)->others.end());
     for (const auto& [name, netdev] : readings.netdevs) {
       if ((*links)->defaults.contains(netdev.ifindex)) readings.default_routes.insert(name);
       if ((*links)->others.contains(netdev.ifindex)) readings.other_routes.insert(name);
+      unknown.erase(netdev.ifindex);
     }
     readings.were_routes_read = true;
     readings.are_routes_unknown = false;
-    return;
+    return unknown.empty();
   }
   if (!links) readings.problems.push_back(links.error().what);
   const auto v4 = read_proc(host, "proc/net/route", readings),
@@ -354,6 +365,9 @@ void read_default_routes(const HostView& host, HostReadings& readings) {
   decode_default_routes6(v6.value_or(""), readings.default_routes);
   decode_other_routes4(v4.value_or(""), readings.other_routes);
   decode_other_routes6(v6.value_or(""), readings.other_routes);
+  const auto is_known = [&](const std::string& name) { return readings.netdevs.contains(name); };
+  return std::all_of(readings.default_routes.begin(), readings.default_routes.end(), is_known) &&
+         std::all_of(readings.other_routes.begin(), readings.other_routes.end(), is_known);
 }
 
 }  // namespace sliced::hotplug

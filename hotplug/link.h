@@ -34,6 +34,7 @@ void read_vlans(const HostView& host, HostReadings& readings);
 /// whatever those are called now.
 void keep_default_routes(const HostReadings& before, HostReadings& now);
 /// By netlink on the running system, from proc in a snapshot.
-void read_default_routes(const HostView& host, HostReadings& readings);
+/// False: some lead to an interface that is not among readings.netdevs, and are not in the readings.
+bool read_default_routes(const HostView& host, HostReadings& readings);
 
 }  // namespace sliced::hotplug

@@ -50,6 +50,14 @@ struct SlowFacts {
   bool operator==(const SlowFacts&) const = default;
 };
 
+/// Another interface, as a link in an interface's directory names it (master, lower_NAME). The ifindex is read through the link:
+/// unlike the name it stays right when that interface is renamed. 0 where the target has no such file (a snapshot by hand).
+struct LinkReference {
+  std::string name;
+  int ifindex = 0;
+  bool operator==(const LinkReference&) const = default;
+};
+
 /// One interface below /sys/class/net.
 /// `unreadable` and `broken` as those of a function.
 /// Sources: the files and links of Documentation/ABI/testing/sysfs-class-net, DEVTYPE of the uevent file.
@@ -61,6 +69,7 @@ struct NetdevReading {
   std::optional<int> mtu, link_type;
   std::optional<bool> is_up;  // IFF_UP of the file flags; of functions' own only
   std::string master;
+  int master_ifindex = 0;              // as that of a LinkReference
   std::optional<PciAddress> function;  // the PCI function above it, network function or not
   std::optional<int> dev_port;         // which of the function's; of functions' own only
   bool is_functions_own = false;       // false for what merely hangs below: scalable functions, USB adapters
@@ -69,7 +78,7 @@ struct NetdevReading {
   std::optional<bool> vlan_filtering;
   bool is_initialized = false;  // by udevd; false also where that cannot be read
   // Of lower_eth0 the "eth0"; at most 4,096. What a bridge, a bond or a VLAN stands on.
-  std::vector<std::string> lowers;  // links only
+  std::vector<LinkReference> lowers;  // links only
   std::optional<SlowFacts> slow;
   std::vector<std::string> unreadable;
   std::string broken;
@@ -100,6 +109,9 @@ struct HostReadings {
   std::set<std::string> other_routes;                 // that carry others beyond their subnets (RouteLinks)
   bool are_routes_unknown = false;                    // they never could be read: any interface may carry one
   bool were_routes_read = false;
+  /// Some interface stands on, or some route leads to, an interface that is not among netdevs: it was renamed, or came, while
+  /// these were read. Which functions the host uses cannot be concluded from them alone.
+  bool are_links_mixed = false;
   std::map<PciAddress, VfConfig> enforced;  // VF -> what its PF enforces of it
   std::set<PciAddress> vanished;            // as Inventory has them
   // As Inventory has them.

@@ -72,14 +72,6 @@ bool has_gap(const std::vector<const Netdev*>& ports) {
 // A name of something else, fit to be shown and published: bytes that are not UTF-8 are spelled out.
 std::string reference(const std::string& name) { return is_utf8(name) ? name : escaped(name); }
 
-Netdev to_netdev(const NetdevReading& reading, const HostReadings& readings) {
-  Netdev netdev = facts_of(reading);
-  netdev.master = reference(reading.master);
-  if (reading.slow) netdev.oper_state = reading.slow->oper_state;
-  netdev.carries_default_route = readings.default_routes.contains(reading.name);
-  return netdev;
-}
-
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
@@ -203,6 +195,32 @@ class Resolver {
     device.misses_ports = has_gap(ports);
   }
 
+  // Of the interface with that ifindex: several for a moment, where one was renamed while it was read.
+  const std::vector<std::string>& names_of(int ifindex) {
+    if (!names_) {
+      names_.emplace();
+      for (const auto& [name, netdev] : readings_.netdevs)
+        if (netdev.ifindex != 0) (*names_)[netdev.ifindex].push_back(name);
+    }
+    static const std::vector<std::string> kNone;
+    const auto at = names_->find(ifindex);
+    return at == names_->end() ? kNone : at->second;
+  }
+
+  // As the interface is called now, where it is known.
+  std::string name_of(const std::string& name, int ifindex) {
+    if (ifindex == 0 || names_of(ifindex).empty()) return name;
+    return names_of(ifindex).front();
+  }
+
+  Netdev to_netdev(const NetdevReading& reading) {
+    Netdev netdev = facts_of(reading);
+    if (!reading.master.empty()) netdev.master = reference(name_of(reading.master, reading.master_ifindex));
+    if (reading.slow) netdev.oper_state = reading.slow->oper_state;
+    netdev.carries_default_route = readings_.default_routes.contains(reading.name);
+    return netdev;
+  }
+
   void note_faults(HostDevice& device, const NetdevReading& reading) {
     append(device.unreadable, reading.unreadable);
     if (reading.slow) append(device.unreadable, reading.slow->unreadable);
@@ -210,12 +228,12 @@ class Resolver {
   }
 
   void take_other_netdev(HostDevice& device, const NetdevReading& reading) {
-    device.other_netdevs.push_back(to_netdev(reading, readings_));
+    device.other_netdevs.push_back(to_netdev(reading));
     note_faults(device, reading);
   }
 
   void take_netdev(HostDevice& device, const NetdevReading& reading) {
-    device.netdev = to_netdev(reading, readings_);
+    device.netdev = to_netdev(reading);
     note_faults(device, reading);
     if (!device.rdma_device.empty()) return;
     if (const auto soft = readings_.rdma_of_netdev.find(reading.name); soft != readings_.rdma_of_netdev.end())
@@ -243,10 +261,13 @@ class Resolver {
     devices_[device.id.text] = std::move(device);
   }
 
-  std::string parent_of_vlan(const NetdevReading& reading) const {
+  std::string parent_of_vlan(const NetdevReading& reading) {
+    const bool is_told = reading.lowers.size() == 1;
+    if (is_told && reading.lowers[0].ifindex != 0)
+      return name_of(reading.lowers[0].name, reading.lowers[0].ifindex);
     const auto vlan = readings_.vlans.find(reading.name);
     if (vlan != readings_.vlans.end()) return vlan->second.parent;
-    return reading.lowers.size() == 1 ? reading.lowers[0] : "";
+    return is_told ? reading.lowers[0].name : "";
   }
 
   std::vector<HostDevice> take_devices() {
@@ -326,15 +347,28 @@ class Resolver {
     }
   }
 
-  // Edges upwards: a master, a VLAN over its parent, and whatever names the interface as its lower one.
-  std::map<std::string, std::set<std::string>> upper_links() const {
+  // Edges upwards by name: a master, a VLAN over its parent, and whatever names the interface as its lower one. An ifindex
+  // outlives the names of a moment: where there is one, it says alone which interface is meant.
+  std::map<std::string, std::set<std::string>> upper_links() {
     std::map<std::string, std::set<std::string>> uppers;
     for (const auto& [name, netdev] : readings_.netdevs) {
-      if (!netdev.master.empty()) uppers[name].insert(netdev.master);
-      for (const std::string& lower : netdev.lowers) uppers[lower].insert(name);
+      if (netdev.master_ifindex != 0)
+        uppers[name].insert(names_of(netdev.master_ifindex).begin(), names_of(netdev.master_ifindex).end());
+      else if (!netdev.master.empty())
+        uppers[name].insert(netdev.master);
+      for (const LinkReference& lower : netdev.lowers)
+        if (lower.ifindex == 0)
+          uppers[lower.name].insert(name);
+        else
+          for (const std::string& below : names_of(lower.ifindex)) uppers[below].insert(name);
     }
-    for (const auto& [name, vlan] : readings_.vlans)
-      if (readings_.netdevs.contains(name)) uppers[vlan.parent].insert(name);
+    for (const auto& [name, vlan] : readings_.vlans) {
+      const NetdevReading* netdev = readings_.netdevs.find(name);
+      if (netdev == nullptr) continue;
+      const bool is_told = std::any_of(netdev->lowers.begin(), netdev->lowers.end(),
+                                       [](const LinkReference& lower) { return lower.ifindex != 0; });
+      if (!is_told) uppers[vlan.parent].insert(name);
+    }
     return uppers;
   }
 
@@ -389,7 +423,8 @@ class Resolver {
   const HostReadings& readings_;
   const StickyNetdevs& sticky_;
   const Inventory* former_ = nullptr;
-  std::optional<std::vector<const FunctionReading*>> pfs_;  // once one was asked for
+  std::optional<std::vector<const FunctionReading*>> pfs_;        // once one was asked for
+  std::optional<std::map<int, std::vector<std::string>>> names_;  // by ifindex, once one was asked for
   const FunctionPorts ports_;
   std::map<std::string, HostDevice> devices_;
 };

@@ -124,38 +124,121 @@ void reread_netdev(const HostView& host, const std::string& name, HostReadings& 
   readings.netdevs[name] = std::move(*netdev);
 }
 
-// Who stands on an interface, or below it, names it: a rename changes what they say, and no event tells of
-// them.
-void reread_dangling(const HostView& host, HostReadings& readings) {
-  const auto is_gone = [&](const std::string& name) { return !readings.netdevs.contains(name); };
-  std::vector<std::string> dangling;
-  for (const auto& [name, netdev] : readings.netdevs)
-    if ((!netdev.master.empty() && is_gone(netdev.master)) ||
-        std::any_of(netdev.lowers.begin(), netdev.lowers.end(), is_gone))
-      dangling.push_back(name);
-  for (const std::string& name : dangling) reread_netdev(host, name, readings);
+// A macvlan or a VLAN that was read while its interface was in a pod's namespace says nothing of it, and no event tells when that
+// is back.
+void reread_uppers(const HostView& host, const std::string& name, HostReadings& readings) {
+  const NetdevReading* netdev = readings.netdevs.find(name);
+  if (netdev == nullptr) return;
+  const int ifindex = netdev->ifindex;
+  const auto entries = host.list(std::string(kNetdevsDir) + "/" + name);
+  if (!entries) return;
+  for (const std::string& entry : *entries) {
+    if (!entry.starts_with("upper_")) continue;
+    const std::string upper = entry.substr(6);
+    const NetdevReading* known = readings.netdevs.find(upper);
+    const bool is_told =
+        known != nullptr && std::any_of(known->lowers.begin(), known->lowers.end(),
+                                        [&](const LinkReference& lower) { return lower.ifindex == ifindex; });
+    if (!is_told) reread_netdev(host, upper, readings);
+  }
 }
 
-// What stands on an interface may name it by a name that is not known yet: it was renamed, and its own event comes later. Without
-// a second look it would carry nothing until then.
-void read_unknown_lowers(const HostView& host, HostReadings& readings) {
-  std::set<std::string> unknown;
-  const auto note = [&](const std::string& name) {
-    if (!name.empty() && !readings.netdevs.contains(name)) unknown.insert(name);
-  };
-  for (const auto& [name, vlan] : readings.vlans) note(vlan.parent);
-  for (const auto& [name, netdev] : readings.netdevs)
-    for (const std::string& lower : netdev.lowers) note(lower);
-  std::set<int> renamed;
-  for (const std::string& name : unknown) {
-    reread_netdev(host, name, readings);
-    if (const NetdevReading* netdev = readings.netdevs.find(name)) renamed.insert(netdev->ifindex);
+// What an interface stands on, or is enslaved to.
+template <class OnReference>
+void each_reference(const NetdevReading& netdev, OnReference on_reference) {
+  if (!netdev.master.empty()) on_reference(LinkReference{netdev.master, netdev.master_ifindex});
+  for (const LinkReference& lower : netdev.lowers) on_reference(lower);
+}
+
+std::set<int> ifindexes_of(const HostReadings& readings) {
+  std::set<int> out{0};
+  for (const auto& [name, netdev] : readings.netdevs) out.insert(netdev.ifindex);
+  return out;
+}
+
+// Interfaces that name others by names which are gone, or by an ifindex that is not known.
+std::vector<std::string> dangling_links(const HostReadings& readings) {
+  const std::set<int> known = ifindexes_of(readings);
+  std::vector<std::string> out;
+  for (const auto& [name, netdev] : readings.netdevs) {
+    bool dangles = false;
+    each_reference(netdev, [&](const LinkReference& link) {
+      dangles |= !readings.netdevs.contains(link.name) || !known.contains(link.ifindex);
+    });
+    if (dangles) out.push_back(name);
   }
-  if (renamed.empty()) return;
-  std::vector<std::string> former;
+  return out;
+}
+
+// True when it is another than before.
+bool reread_changed(const HostView& host, const std::string& name, HostReadings& readings) {
+  const NetdevReading* known = readings.netdevs.find(name);
+  const auto before = known == nullptr ? std::nullopt : std::optional(*known);
+  reread_netdev(host, name, readings);
+  known = readings.netdevs.find(name);
+  return before != (known == nullptr ? std::nullopt : std::optional(*known));
+}
+
+int ifindex_now(const HostView& host, const std::string& name) {
+  const auto text = host.read(std::string(kNetdevsDir) + "/" + name + "/ifindex");
+  const auto ifindex = text ? parse_int(*text) : std::nullopt;
+  return ifindex && *ifindex > 0 && *ifindex <= INT32_MAX ? static_cast<int>(*ifindex) : 0;
+}
+
+// Links, texts and routes name interfaces by the names of now, and those may have been read under other ones: what tells of a
+// renaming comes later. Reads such interfaces again; false when there is none.
+bool follow_names(const HostView& host, HostReadings& readings) {
+  bool has_changed = false;
+  for (const std::string& name : dangling_links(readings))
+    has_changed |= reread_changed(host, name, readings);
+  std::set<std::string> named;
   for (const auto& [name, netdev] : readings.netdevs)
-    if (renamed.contains(netdev.ifindex) && !unknown.contains(name)) former.push_back(name);
-  for (const std::string& name : former) reread_netdev(host, name, readings);
+    each_reference(netdev, [&](const LinkReference& link) {
+      const NetdevReading* known = readings.netdevs.find(link.name);
+      if (known == nullptr || (link.ifindex != 0 && known->ifindex != link.ifindex)) named.insert(link.name);
+    });
+  for (const auto& [name, vlan] : readings.vlans) named.insert(name), named.insert(vlan.parent);
+  for (const auto* routes : {&readings.default_routes, &readings.other_routes})
+    named.insert(routes->begin(), routes->end());
+  for (const std::string& name : named) {
+    const NetdevReading* known = readings.netdevs.find(name);
+    if ((known == nullptr ? 0 : known->ifindex) != ifindex_now(host, name))
+      has_changed |= reread_changed(host, name, readings);
+  }
+  if (!has_changed) return false;
+  // Under one of its names each is gone.
+  std::map<int, std::vector<std::string>> names;
+  for (const auto& [name, netdev] : readings.netdevs)
+    if (netdev.ifindex != 0) names[netdev.ifindex].push_back(name);
+  for (const auto& [ifindex, namesakes] : names)
+    if (namesakes.size() > 1)
+      for (const std::string& name : namesakes) reread_netdev(host, name, readings);
+  return true;
+}
+
+// Interfaces that are not known yet, of which only routes tell, by ifindex.
+bool read_unknown_netdevs(const HostView& host, HostReadings& readings) {
+  const auto names = host.list(kNetdevsDir);
+  bool has_changed = false;
+  for (const std::string& name : names.value_or(std::vector<std::string>{}))
+    if (!readings.netdevs.contains(name)) has_changed |= reread_changed(host, name, readings);
+  return has_changed;
+}
+
+// Reads what relates interfaces to each other and to routes until all of it is of one moment. An interface may be renamed again
+// and again: then this is left to the next reading, and nothing is concluded of what the host has stopped using.
+void read_relations(const HostView& host, const HostReadings& before, HostReadings& readings) {
+  constexpr int kTriesMax = 4;
+  for (int tries = 1;; ++tries) {
+    read_vlans(host, readings);
+    keep_default_routes(before, readings);
+    const bool are_routes_known = read_default_routes(host, readings);
+    bool has_changed = follow_names(host, readings);
+    if (!are_routes_known && !has_changed) has_changed = read_unknown_netdevs(host, readings);
+    readings.are_links_mixed =
+        host.is_live() && (has_changed || !are_routes_known || has_unknown_links(readings));
+    if (!has_changed || tries == kTriesMax) return;
+  }
 }
 
 // An RDMA device may leave together with its function's interface, which was looked at before: without a
@@ -195,8 +278,7 @@ HostReadings read_host(const HostView& host, const HostReadings& before) {
   for (const auto& [name, target] : listing.netdevs)
     if (auto netdev = read_netdev(host, name, target)) readings.netdevs[name] = std::move(*netdev);
   reread_beside_lost_rdma(host, before.rdma_of_function, readings);
-  keep_default_routes(before, readings);
-  read_default_routes(host, readings);
+  read_relations(host, before, readings);
   return readings;
 }
 
@@ -205,6 +287,8 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
   HostReadings routes_before;
   routes_before.default_routes = readings.default_routes;
   routes_before.other_routes = readings.other_routes;
+  routes_before.are_routes_unknown = readings.are_routes_unknown;
+  routes_before.were_routes_read = readings.were_routes_read;
   for (const auto* routes : {&readings.default_routes, &readings.other_routes})
     for (const std::string& name : *routes)
       if (const NetdevReading* netdev = readings.netdevs.find(name)) routes_before.netdevs[name] = *netdev;
@@ -215,6 +299,7 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
   }
   for (const std::string& name : touched.netdevs) {
     reread_netdev(host, name, readings);
+    reread_uppers(host, name, readings);
     // The kernel's word of an interface may come long before udev's of its function.
     const NetdevReading* netdev = readings.netdevs.find(name);
     if (netdev != nullptr && netdev->is_functions_own && !readings.functions.contains(*netdev->function))
@@ -234,15 +319,19 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
         if (!other->contains(vf) && !functions.contains(vf)) reread_function(host, vf, readings);
   }
   if (!touched.lists && touched.netdevs.empty()) return;
-  reread_dangling(host, readings);
   const auto rdma_before = readings.rdma_of_function;
   read_rdma(host, readings);
   read_vdpa(host, readings);
   reread_beside_lost_rdma(host, rdma_before, readings);
-  read_vlans(host, readings);
-  read_unknown_lowers(host, readings);
-  keep_default_routes(routes_before, readings);
-  read_default_routes(host, readings);
+  read_relations(host, routes_before, readings);
+}
+
+bool has_unknown_links(const HostReadings& readings) {
+  const std::set<int> known = ifindexes_of(readings);
+  bool is_any = false;
+  for (const auto& [name, netdev] : readings.netdevs)
+    each_reference(netdev, [&](const LinkReference& link) { is_any |= !known.contains(link.ifindex); });
+  return is_any;
 }
 
 std::optional<std::string> netdev_of_soft_rdma(const HostView& host, const std::string& rdma_device) {

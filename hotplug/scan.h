@@ -41,6 +41,10 @@ struct Touched {
 };
 void reread(const HostView& host, const Touched& touched, HostReadings& readings);
 
+/// Some interface is enslaved to, or stands on, one whose ifindex no interface of these readings has
+/// (HostReadings::are_links_mixed). By the ifindex alone: what has none is a snapshot's.
+bool has_unknown_links(const HostReadings& readings);
+
 /// Returns the interface of a software RDMA device (rdma_rxe, siw): these are no child of a PCI function and name their
 /// interface in sys/class/infiniband/NAME/parent or, without that file, in ports/1/gid_attrs/ndevs/0. nullopt: neither can be read.
 std::optional<std::string> netdev_of_soft_rdma(const HostView& host, const std::string& rdma_device);

@@ -54,6 +54,9 @@ class MachineView final : public hotplug::HostView {
       names = {"address", "ifindex", "mtu", "operstate", "type", "uevent"};
       if (netdev->kind == "bridge") names.push_back("bridge");
       if (netdev->parent != 0) names.push_back("lower_" + machine_.interfaces_.at(netdev->parent).name);
+      for (const auto& [ifindex, other] : machine_.interfaces_)
+        if (other.is_here && (other.parent == netdev->ifindex || ifindex == netdev->master))
+          names.push_back("upper_" + other.name);
     } else {
       return absent(path);
     }
@@ -173,6 +176,10 @@ class MachineView final : public hotplug::HostView {
     const Interface* netdev = named(name);
     if (netdev == nullptr) return absent(path);
     if (file == "ifindex") return std::to_string(netdev->ifindex);
+    if (file == "master/ifindex" && netdev->master != 0) return std::to_string(netdev->master);
+    if (file.starts_with("lower_") && netdev->parent != 0 &&
+        file == "lower_" + machine_.interfaces_.at(netdev->parent).name + "/ifindex")
+      return std::to_string(netdev->parent);
     if (file == "address")
       return "02:00:00:00:" + hex(static_cast<uint64_t>(netdev->ifindex) / 256 % 256, 2) + ":" +
              hex(static_cast<uint64_t>(netdev->ifindex) % 256, 2);

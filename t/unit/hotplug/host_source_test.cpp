@@ -54,8 +54,10 @@ class TrickyView final : public HostView {
   }
   bool is_live() const override { return true; }
   uint64_t shortages() const override { return shortage; }
+  Result<std::optional<RouteLinks>> route_links() const override { return links; }
 
   uint64_t shortage = 0;
+  std::optional<RouteLinks> links;     // nullopt: only proc tells
   std::set<std::string> hanging;       // parts of paths
   std::map<std::string, int> failing;  // parts of paths -> how many more looks fail with EIO
   std::map<std::string, std::function<void()>> at_first_look;
@@ -355,8 +357,9 @@ TEST_F(HostSourceTest, RenamedAndGoneBeforeItWasRead) {
   say(LinkChange{ifindex, "lan"});
   say(LinkChange{ifindex, "uplink0"});
   say(LinkChange{ifindex, "uplink0", true, true});
-  EXPECT_EQ(find("0000:3b:00.0")->host_use, "");
   EXPECT_EQ(find("0000:3b:00.0")->netdev->name, "ens1") << "a CNI plugin renames it on its way into a pod";
+  EXPECT_NE(find("0000:3b:00.0")->host_use, "")
+      << "the events may be late: that it is used no more is read first";
   scheduler.advance(1s);
   EXPECT_EQ(find("0000:3b:00.0")->host_use, "");
 }
@@ -625,6 +628,241 @@ TEST_F(HostSourceTest, WhatStandsOnARenamedInterfaceStillStandsOnIt) {
   say(LinkChange{ifindex, "ens2"});
   scheduler.advance(1s);
   EXPECT_EQ(find("0000:3b:00.0")->host_use, "default route through macvlan0");
+}
+
+// What the host uses through the links above an interface, while names change. `ens1` is in use throughout, so no inventory may
+// show it otherwise; a test adds what is special.
+struct HostUseWhileNamesChange : HostSourceTest {
+  static constexpr const char* kUsed = "0000:3b:00.0";
+  static constexpr const char* kOther = "0000:5b:00.0";
+
+  void SetUp() override {
+    tree.pci(kUsed).netdev("ens1");
+    tree.pci(kOther).netdev("ens2");
+  }
+  int ifindex(const std::string& name) const {
+    return std::stoi(*tree.view()->read("sys/class/net/" + name + "/ifindex"));
+  }
+  void changed(int index, const std::string& name) { say(LinkChange{index, name}); }
+  // Inventories are concluded from events alone when something else goes.
+  void something_else_goes() {
+    for (const char* name : {"veth1", "veth2"})
+      say(LinkChange{ifindex(name), name, true}), tree.remove_netdev(name);
+  }
+  void start_used() {
+    tree.virtual_link("veth1");
+    tree.virtual_link("veth2");
+    start_quietly();
+    ASSERT_NE(find(kUsed)->host_use, "");
+    ASSERT_EQ(find(kOther)->host_use, "");
+  }
+  void expect_used(const std::string& use) {
+    scheduler.advance(5s);
+    for (const auto& update : updates) EXPECT_NE(update.now->find(kUsed)->host_use, "") << update.why;
+    EXPECT_EQ(find(kUsed)->host_use, use);
+    EXPECT_EQ(find(kOther)->host_use, "");
+  }
+};
+
+// Red when what stands on an interface is found by the name of before, once the event alone has given it another one.
+TEST_F(HostUseWhileNamesChange, TheInterfaceIsRenamed) {
+  tree.vlan("storage", 9, "ens1");
+  tree.default_route("storage");
+  start_used();
+  tree.rename_netdev("ens1", "net0");
+  changed(ifindex("net0"), "net0");
+  something_else_goes();
+  expect_used("default route through storage");
+}
+
+// The same of what only the VLANs' text tells, as kernels without lower links have it.
+TEST_F(HostUseWhileNamesChange, TheInterfaceIsRenamedAndATextAloneNamesIt) {
+  tree.vlan("storage", 9, "ens1");
+  tree.remove(tree.netdev_path("storage") + "/lower_ens1");
+  tree.remove(tree.netdev_path("ens1") + "/upper_storage");
+  tree.default_route("storage");
+  start_used();
+  tree.rename_netdev("ens1", "net0");
+  changed(ifindex("net0"), "net0");
+  something_else_goes();
+  expect_used("default route through storage");
+}
+
+// No event has come yet when something else is read. Red when names of now are looked for among those of before.
+TEST_F(HostUseWhileNamesChange, TheInterfaceIsRenamedWithoutAWord) {
+  tree.virtual_link("macvlan0");
+  tree.stack("macvlan0", "ens1");
+  tree.default_route("macvlan0");
+  start_used();
+  tree.rename_netdev("ens1", "net0");
+  something_else_goes();
+  scheduler.advance(1s);
+  changed(ifindex("net0"), "net0");
+  expect_used("default route through macvlan0");
+}
+
+// Everything is read while the interface, and what stands on it, get other names.
+TEST_F(HostUseWhileNamesChange, BothAreRenamedWhileAllIsRead) {
+  for (const char* moment :
+       {"net/ens1", "net/storage", "proc/net/vlan/config", "proc/net/route", "infiniband"}) {
+    SCOPED_TRACE(moment);
+    SetUp();
+    tree.vlan("storage", 9, "ens1");
+    tree.default_route("storage");
+    start_used();
+    view->at_first_look = {{moment, [this] {
+                              tree.rename_netdev("ens1", "net0");
+                              tree.rename_netdev("storage", "data");
+                            }}};
+    source->rescan("test");
+    scheduler.advance(2s);
+    EXPECT_TRUE(view->at_first_look.empty());
+    changed(ifindex("net0"), "net0");
+    changed(ifindex("data"), "data");
+    expect_used("default route through data");
+    for (const char* name : {"data", "veth1", "veth2"}) tree.remove_netdev(name);
+    tree.no_default_routes();
+    tree.write("proc/net/vlan/config", "");
+    tree.rename_netdev("net0", "ens1");
+    source.reset();
+  }
+}
+
+TEST_F(HostUseWhileNamesChange, TwoInterfacesExchangeTheirNames) {
+  for (const bool is_told_first : {true, false}) {
+    SCOPED_TRACE(is_told_first);
+    SetUp();
+    tree.vlan("storage", 9, "ens1");
+    tree.default_route("storage");
+    start_used();
+    const int used = ifindex("ens1"), other = ifindex("ens2");
+    tree.rename_netdev("ens1", "swap");
+    if (is_told_first) changed(used, "swap"), something_else_goes();
+    tree.rename_netdev("ens2", "ens1");
+    if (is_told_first) changed(other, "ens1");
+    tree.rename_netdev("swap", "ens2");
+    if (!is_told_first) {
+      something_else_goes();
+      scheduler.advance(1s);
+      changed(used, "swap"), changed(other, "ens1");
+    }
+    changed(used, "ens2");
+    expect_used("default route through storage");
+    for (const auto& update : updates) EXPECT_EQ(update.now->find(kOther)->host_use, "") << update.why;
+    EXPECT_EQ(find(kUsed)->netdev->kernel_name, "ens2");
+    EXPECT_EQ(find("storage")->parent_name, "ens2");
+    tree.remove_netdev("storage");
+    tree.no_default_routes();
+    tree.write("proc/net/vlan/config", "");
+    tree.rename_netdev("ens2", "swap"), tree.rename_netdev("ens1", "ens2"),
+        tree.rename_netdev("swap", "ens1");
+    source.reset();
+  }
+}
+
+TEST_F(HostUseWhileNamesChange, TheVlanItselfIsRenamed) {
+  tree.vlan("storage", 9, "ens1");
+  tree.default_route("storage");
+  start_used();
+  tree.rename_netdev("storage", "data");
+  changed(ifindex("data"), "data");
+  something_else_goes();
+  expect_used("default route through data");
+  EXPECT_EQ(find("data")->vlan_id, 9);
+  for (const auto& update : updates)
+    if (const HostDevice* vlan = update.now->find("data")) EXPECT_EQ(vlan->vlan_id, 9) << update.why;
+}
+
+// Another interface has the new name until its own event is read: neither may be lost.
+TEST_F(HostUseWhileNamesChange, TheVlanTakesANameThatAnotherHadBefore) {
+  tree.vlan("storage", 9, "ens1");
+  tree.default_route("storage");
+  tree.virtual_link("data");
+  start_used();
+  tree.rename_netdev("data", "old");
+  tree.rename_netdev("storage", "data");
+  changed(ifindex("data"), "data");
+  something_else_goes();
+  expect_used("default route through data");
+}
+
+TEST_F(HostUseWhileNamesChange, TheBondIsRenamed) {
+  tree.bond("bond0");
+  tree.enslave("ens1", "bond0");
+  tree.vlan("storage", 9, "bond0");
+  tree.default_route("storage");
+  start_used();
+  tree.rename_netdev("bond0", "lan");
+  changed(ifindex("lan"), "lan");
+  something_else_goes();
+  expect_used("enslaved to lan");
+  EXPECT_EQ(find("storage")->parent_name, "lan");
+}
+
+// udev tells seconds later that an interface went which has been back for long, with the same ifindex.
+TEST_F(HostUseWhileNamesChange, TheVlanWasAwayAndALateWordTellsOfIt) {
+  tree.vlan("storage", 9, "ens1");
+  tree.default_route("storage");
+  start_used();
+  net("remove", "storage", {{"IFINDEX", std::to_string(ifindex("storage"))}});
+  something_else_goes();
+  expect_used("default route through storage");
+}
+
+TEST_F(HostUseWhileNamesChange, TheVlanIsMadeAgainAndALateWordTellsOfTheFormer) {
+  tree.vlan("storage", 9, "ens1");
+  tree.default_route("storage");
+  start_used();
+  const int former = ifindex("storage");
+  tree.netdev_attr("storage", "ifindex", "77");
+  changed(77, "storage");
+  scheduler.advance(1s);
+  say(LinkChange{former, "storage", true});
+  net("remove", "storage", {{"IFINDEX", std::to_string(former)}});
+  expect_used("default route through storage");
+}
+
+// A macvlan stays here when its interface goes to a pod. No event tells that it has its interface back.
+TEST_F(HostUseWhileNamesChange, TheInterfaceComesBackBelowWhatStoodOnIt) {
+  tree.virtual_link("macvlan0");
+  tree.stack("macvlan0", "ens1");
+  tree.default_route("macvlan0");
+  start_used();
+  const int index = ifindex("ens1");
+  tree.remove(tree.netdev_path("macvlan0") + "/lower_ens1");
+  tree.remove_netdev("ens1");
+  say(LinkChange{index, "ens1", true, true});
+  changed(ifindex("macvlan0"), "macvlan0");
+  scheduler.advance(1s);
+  EXPECT_EQ(find(kUsed)->host_use, "") << "it is away";
+  updates.clear();
+  tree.pci(kUsed).netdev("ens7");
+  tree.netdev_attr("ens7", "ifindex", "99");
+  tree.stack("macvlan0", "ens7");
+  changed(99, "ens7");
+  expect_used("default route through macvlan0");
+}
+
+// The kernel tells of routes by ifindex, also of an interface that has not been read.
+TEST_F(HostUseWhileNamesChange, WhatIsMixedKeepsTheUseUntilItIsRead) {
+  tree.virtual_link("macvlan0");
+  tree.stack("macvlan0", "ens1");
+  start();
+  scheduler.advance(1s);
+  updates.clear();
+  view->links = RouteLinks{{ifindex("macvlan0")}, {}};
+  say(RouteChange{});
+  scheduler.advance(1s);
+  ASSERT_EQ(find(kUsed)->host_use, "default route through macvlan0");
+  updates.clear();
+  view->links = RouteLinks{{4711}, {}};
+  say(RouteChange{});
+  scheduler.advance(1s);
+  EXPECT_EQ(find(kUsed)->host_use, "default route through macvlan0")
+      << "it may lead through what is below 4711";
+  view->links = RouteLinks{};
+  scheduler.advance(1min);
+  EXPECT_EQ(find(kUsed)->host_use, "") << "it is read again without an event";
 }
 
 // Red when what carried a default route is remembered by a name that another interface has by now.
