@@ -1,5 +1,6 @@
 #include "kubelet/checkpoint.h"
 
+#include <map>
 #include <utility>
 
 #include "kube/json.h"
@@ -223,6 +224,9 @@ class Reader {
   bool is_good_ = true;
 };
 
+// Before the number of a definition: no definition begins so.
+constexpr std::string_view kNetworkAt = "#";
+
 Error invalid(const std::string& what) { return {Errc::kInvalid, "checkpoint: " + what}; }
 
 Result<Unit> read_claims(const Json& list, PreparedClaims& out) {
@@ -240,15 +244,45 @@ Result<Unit> read_claims(const Json& list, PreparedClaims& out) {
   return Unit{};
 }
 
+// Each device has the number of its network; without a list each has the text itself, as earlier versions wrote it.
+Result<Unit> put_networks(const Json& networks, PreparedClaims& out) {
+  for (auto& [key, claim] : out)
+    for (PreparedDevice& device : claim.devices) {
+      if (device.network.empty()) continue;
+      const auto number = device.network.starts_with(kNetworkAt)
+                              ? parse_int(std::string_view(device.network).substr(kNetworkAt.size()))
+                              : std::nullopt;
+      const bool is_in = number && *number >= 0 && networks.array() != nullptr &&
+                         static_cast<size_t>(*number) < networks.array()->size();
+      const std::string* text = is_in ? (*networks.array())[static_cast<size_t>(*number)].string() : nullptr;
+      if (text == nullptr)
+        return invalid("network of device " + in_quotes(device.device, 64) + " is not in networks");
+      device.network = *text;
+    }
+  return Unit{};
+}
+
 }  // namespace
 }  // namespace checkpoint
 
 std::string encode_checkpoint(const Checkpoint& value) {
   using namespace checkpoint;
-  Json::Array claims;
-  for (const auto& [key, claim] : value.claims) claims.push_back(Writer::encode(claim));
-  const std::string state = kube::encode_json(
-      Json::Object{{"version", kVersion}, {"bootID", value.boot_id}, {"claims", std::move(claims)}});
+  Json::Array claims, networks;
+  std::map<std::string, size_t, std::less<>> index;
+  for (const auto& [key, claim] : value.claims) {
+    PreparedClaim one = claim;
+    for (PreparedDevice& device : one.devices) {
+      if (device.network.empty()) continue;
+      const auto [at, is_new] = index.try_emplace(device.network, networks.size());
+      if (is_new) networks.push_back(device.network);
+      device.network = std::string(kNetworkAt) + std::to_string(at->second);
+    }
+    claims.push_back(Writer::encode(std::move(one)));
+  }
+  Json::Object all{{"version", kVersion}, {"bootID", value.boot_id}};
+  if (!networks.empty()) all.emplace_back("networks", std::move(networks));
+  all.emplace_back("claims", std::move(claims));
+  const std::string state = kube::encode_json(Json(std::move(all)));
   return "{\"checksum\":\"" + checksum(state) + "\",\"state\":" + state + "}\n";
 }
 
@@ -272,6 +306,8 @@ Result<Checkpoint> decode_checkpoint(std::string_view text) {
   const Json* claims = value->find("claims");
   if (claims == nullptr) return invalid("claims is missing");
   if (auto read = read_claims(*claims, out.claims); !read) return std::move(read.error());
+  if (const Json* networks = value->find("networks"))
+    if (auto put = put_networks(*networks, out.claims); !put) return std::move(put.error());
   return out;
 }
 

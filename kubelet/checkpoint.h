@@ -18,9 +18,11 @@ struct Checkpoint {
 };
 
 inline constexpr size_t kCheckpointBytesMax = size_t{32} << 20;
+/// Of that, what the claims of one namespace may take: its users write definitions, and are not to keep others' claims from being prepared.
+inline constexpr size_t kCheckpointNamespaceBytesMax = kCheckpointBytesMax / 4;
 inline constexpr size_t kCheckpointClaimsMax = 8'192;
 
-/// One line of JSON with a version and a checksum over the rest; bytes for bytes the same for the same
+/// One line of JSON with a version and a checksum over the rest; each distinct PreparedDevice::network is in it once; bytes for bytes the same for the same
 /// claims.
 std::string encode_checkpoint(const Checkpoint& checkpoint);
 /// kInvalid: it was cut short, edited, or written by a version that this one does not know; the text says which.

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "kube/kinds.h"
@@ -40,23 +42,44 @@ bool has_function(const std::optional<PreparedClaim>& before, const PreparedDevi
                                [&](const PreparedDevice& one) { return one.pci == device.pci; });
 }
 
-// What the checkpoint takes of it, about; quotes in what is quoted count twice.
-size_t bytes_of(const PreparedClaim& claim) {
-  constexpr size_t kOfClaim = 1'024, kOfPod = 320, kOfDevice = 2'048;
-  size_t bytes = kOfClaim + kOfPod * claim.pods.size();
-  for (const PreparedDevice& device : claim.devices) bytes += kOfDevice + 2 * device.network.size();
-  return bytes;
-}
+// What the checkpoint takes of claims, about. A definition is in it once; quotes in it count twice.
+class RecordSize {
+ public:
+  void add(const PreparedClaim& claim) {
+    constexpr size_t kOfClaim = 1'024, kOfPod = 320, kOfDevice = 2'048;
+    ++claims_;
+    bytes_ += kOfClaim + kOfPod * claim.pods.size() + kOfDevice * claim.devices.size();
+    for (const PreparedDevice& device : claim.devices)
+      if (networks_.insert(device.network).second) bytes_ += 2 * device.network.size();
+  }
+  size_t claims() const { return claims_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  std::set<std::string_view> networks_;
+  size_t bytes_ = 0, claims_ = 0;
+};
 
 // A record that is too large is not read again, and who comes next would not know what pods have. "" there is room.
 std::string no_room(const PreparedClaim& claim, const PreparedClaims& prepared) {
-  size_t bytes = bytes_of(claim), claims = 1;
-  for (const auto& [key, other] : prepared)
-    if (key != key_of(claim)) bytes += bytes_of(other), ++claims;
-  if (bytes <= kCheckpointBytesMax && claims <= kCheckpointClaimsMax) return "";
-  return "the record of what is prepared on this node has no room for it (" + std::to_string(claims) +
-         " claims, about " + std::to_string(bytes >> 20) +
-         " MiB): claims with fewer devices, or shorter NetworkAttachmentDefinitions, would have";
+  RecordSize all, of_namespace;
+  all.add(claim), of_namespace.add(claim);
+  for (const auto& [key, other] : prepared) {
+    if (key == key_of(claim)) continue;
+    all.add(other);
+    if (other.namespace_ == claim.namespace_) of_namespace.add(other);
+  }
+  const auto text = [](const RecordSize& size) {
+    return " (" + std::to_string(size.claims()) + " claims, about " + std::to_string(size.bytes() >> 20) +
+           " MiB): claims with fewer devices, or shorter NetworkAttachmentDefinitions, would have";
+  };
+  if (all.bytes() > kCheckpointBytesMax || all.claims() > kCheckpointClaimsMax)
+    return "the record of what is prepared on this node has no room for it" + text(all);
+  if (of_namespace.bytes() > kCheckpointNamespaceBytesMax)
+    return "namespace " + escaped(claim.namespace_) +
+           " has no more room in the record of what is prepared on this node, of which it may take " +
+           std::to_string(kCheckpointNamespaceBytesMax >> 20) + " MiB" + text(of_namespace);
+  return "";
 }
 
 // Its containers would look for an interface that is not there. A machine gets the function itself.

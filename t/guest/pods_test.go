@@ -39,9 +39,10 @@ func TestNode(t *testing.T) {
 		{"Chart", n.testChart},
 		{"ChartPlugin", n.testChartPlugin},
 	}
-	for plugin, its := range map[string]row{"sriov": {"SriovCNI", n.testSriovCNI}, "multus": {"Multus", n.testMultus}} {
+	for plugin, its := range map[string][]row{"sriov": {{"SriovCNI", n.testSriovCNI}, {"SettingsOfAPodThatEndedUnseen", n.testSettingsOfAPodThatEndedUnseen}},
+		"multus": {{"Multus", n.testMultus}}} {
 		if _, err := os.Stat(filepath.Join(*given, plugin)); *given != "" && err == nil {
-			rows = append(rows, its)
+			rows = append(rows, its...)
 		}
 	}
 	played := 0
@@ -334,6 +335,39 @@ func (n *node) testSriovCNI(t *testing.T) {
 	if tagged() != 0 {
 		t.Errorf("the PF tags %d VFs after the pod", tagged())
 	}
+}
+
+// Red when a VF keeps its pod's VLAN and spoof check because the pod's namespace had gone before DEL: sriov-cni then reports success.
+func (n *node) testSettingsOfAPodThatEndedUnseen(t *testing.T) {
+	ofPF := func() string { return n.guest.Run(t, "ip link show dev $(ls /sys/bus/pci/devices/"+pf+"/net)") }
+	before := ofPF()
+	s := n.apply(t, "sriov-cni")
+	s.seesInterface(s.running(0)[0], 0)
+	n.kill(t)
+	s.manifest.DeletePods()
+	n.wait(t, "the pod's network namespace is gone", func() bool { return len(n.functions(t)) == 3 && n.areHome(t) })
+	if now := ofPF(); !strings.Contains(now, "vlan 100, spoof checking off") {
+		t.Errorf("nobody runs sriov-cni, and the PF is\n%s", now)
+	}
+	n.serve(t)
+	n.end(t, s)
+	n.wait(t, "nothing of settings is left", func() bool {
+		return n.guest.Run(t, "find /var/lib/kubelet/plugins/*/sliced-original-settings -type f 2>/dev/null || true") == ""
+	})
+	if now := ofPF(); now != before {
+		t.Errorf("the PF was\n%s\nand is\n%s", before, now)
+	}
+}
+
+// areHome returns whether each function has an interface on the host.
+func (n *node) areHome(t *testing.T) bool {
+	t.Helper()
+	for _, its := range n.functions(t) {
+		if its.netdev == "" {
+			return false
+		}
+	}
+	return true
 }
 
 // Red when Multus does not find the pod's VF by what is published, or cannot move it.

@@ -758,28 +758,38 @@ TEST_F(PreparerTest, InterfacesOfBothDriversHaveNamesOfTheirOwn) {
 
 // Red when a record is written that is too large to be read: who comes next would not know what pods have.
 TEST_F(PreparerTest, WhatTheRecordHasNoRoomForIsNotPrepared) {
-  const auto checkpoint_of = [&](size_t claims) {
-    PreparedClaim large{.driver = kSriov, .namespace_ = "ns", .is_complete = true};
-    large.devices = {{.pool = "node-a", .network = std::string(kNetworkBytesMax, '"')}};
+  const auto checkpoint_of = [&](size_t claims, size_t namespaces, bool is_one_definition = false) {
+    PreparedClaim large{.driver = kSriov, .is_complete = true};
+    large.devices = {{.pool = "node-a"}};
     PreparedClaims all;
     for (size_t i = 0; i < claims; ++i) {
+      large.namespace_ = namespaces == 1 ? "ns" : "ns-" + std::to_string(i % namespaces);
       large.uid = large.name = "large-" + std::to_string(i);
+      large.devices[0].network = is_one_definition ? "" : std::to_string(i);
+      large.devices[0].network.resize(kNetworkBytesMax, '"');
       large.devices[0].device = large.devices[0].holding.entry = large.devices[0].holding.device = large.name;
       all.emplace(key_of(large), large);
     }
     return encode_checkpoint({boot_id, all});
   };
   const ClaimText text = put(claim(1, "0000-03-00-2"));
-  node.checkpoint = checkpoint_of(1'000);
+  node.checkpoint = checkpoint_of(1'000, 5);
   run();
   ASSERT_EQ(preparer->prepared().size(), 1'000u);
   const auto refused = prepare(text);
   fixture::expect_golden(refused->error);
   EXPECT_EQ(preparer->prepared().size(), 1'000u);
-  node.checkpoint = checkpoint_of(900);
+  node.checkpoint = checkpoint_of(900, 5);
   run();
   EXPECT_EQ(prepare(text)->error, "");
   EXPECT_EQ(decode_checkpoint(*node.checkpoint).value().claims.size(), 901u);
+
+  node.checkpoint = checkpoint_of(250, 1);  // a namespace keeps no other's claims from being prepared
+  run();
+  fixture::expect_golden(prepare(text)->error);
+  node.checkpoint = checkpoint_of(300, 1, true);
+  run();
+  EXPECT_EQ(prepare(text)->error, "") << "a definition is in the record once";
 }
 
 // A claim that stands may be used by pod after pod and is never taken back. Red when those that come late are not
