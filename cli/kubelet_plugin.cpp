@@ -129,12 +129,14 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
           .is_back = [host = process.host](const std::string& pci) { return kubelet::is_back(*host, pci); },
           .note_host_interface = &kubelet::note_host_interface,
           .bring_back = &kubelet::bring_interface_back},
-      kubelet::Interfaces::Settings{.runtime = {.name = options.nri_plugin_name,
-                                                .index = options.nri_plugin_index,
-                                                .socket = options.nri_socket},
-                                    .records = interface_records(options),
-                                    .only_ends = is_multus(options),
-                                    .networks = network_settings(options)},
+      kubelet::Interfaces::Settings{
+          .runtime = {.name = options.nri_plugin_name,
+                      .index = options.nri_plugin_index,
+                      .socket = options.nri_socket},
+          .records = interface_records(options),
+          .only_ends = is_multus(options),
+          .addresses = process.host->is_live() ? std::string(kubelet::kAddressDirectory) : "",
+          .networks = network_settings(options)},
       [this]() -> const kubelet::PreparedClaims& { return preparer_.prepared(); },
       kubelet::Sandboxes::Handlers{
           .on_attached =

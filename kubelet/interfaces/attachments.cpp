@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "cni/host_local.h"
 #include "kubelet/interfaces/wanted.h"
 #include "reactor/base/text.h"
 
@@ -87,15 +89,20 @@ Attachments::Attachments(Ports ports)
 Attachments::~Attachments() {
   // What runs holds itself.
   for (const auto& work : running_) work->job.reset(), work->permit.reset(), work->run.reset();
+  cleaning_.clear();
 }
 
 void Attachments::start(std::function<void()> ready) {
   auto found = std::make_shared<Result<cni::Records::All>>(Error{Errc::kTimeout, "the disk does not answer"});
   auto open = std::make_shared<std::map<NamespaceKey, Namespace>>();
   start_job_ = ports_.executor.run(
-      [found, open, records = ports_.records] {
+      [found, open, records = ports_.records, base = ports_.addresses] {
         *found = records->read("");
         if (!*found) return;
+        std::set<std::string> used;
+        for (const cni::Record& record : (*found)->records)
+          used.insert(cni::host_local_directory(record.config, record.network, base));
+        if (!base.empty()) cni::remove_unused_networks(base, used);
         (void)records->remove_temporaries();  // in nobody's way where they stay
         for (const cni::Record& record : (*found)->records)
           if (Namespace& held = (*open)[namespace_key(record.attachment)]; held == nullptr)
@@ -117,7 +124,9 @@ void Attachments::start(std::function<void()> ready) {
         for (cni::Record& record : (*found)->records) {
           const Namespace held = (*open)[namespace_key(record.attachment)];
           const std::string name = cni::record_name(record.attachment);
-          kept_[name] = {.record = std::move(record), .network_namespace = held};
+          std::string addresses = addresses_of(record);
+          kept_[name] = {
+              .record = std::move(record), .network_namespace = held, .addresses = std::move(addresses)};
         }
         ready();
       });
@@ -233,7 +242,7 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
   if (ports_.scheduler.now() >= work->deadline)
     return end(work, Error{Errc::kTimeout, named(work->record.attachment) +
                                                ": others of its sandbox or device were before it"});
-  kept_[name] = {.record = work->record};
+  kept_[name] = {.record = work->record, .addresses = addresses_of(work->record)};
   work->network_namespace = namespace_of(work->record.attachment);
   on_disk(
       work,
@@ -247,6 +256,8 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
         if (!written) return end(work, std::move(written.error()));
         kept_[name].record = work->record;
         kept_[name].network_namespace = std::move(work->network_namespace);
+        if (const auto cleaning = cleaning_.find(kept_[name].addresses); cleaning != cleaning_.end())
+          return cleaning->second.waiting.push_back(work);
         run(work, adds_, &Attachments::run_add);
       });
 }
@@ -281,7 +292,8 @@ void Attachments::note_made(const std::shared_ptr<Work>& work) {
 // ---- what another program has made
 
 void Attachments::adopt(cni::Record record) {
-  const auto [at, added] = kept_.try_emplace(cni::record_name(record.attachment), Kept{.record = record});
+  const auto [at, added] = kept_.try_emplace(cni::record_name(record.attachment),
+                                             Kept{.record = record, .addresses = addresses_of(record)});
   if (!added) return;
   take_turn(std::make_shared<Work>(Work{.record = std::move(record)}), &Attachments::begin_adopt);
 }
@@ -373,8 +385,10 @@ void Attachments::bring_back(const std::shared_ptr<Work>& work, const Result<Uni
 void Attachments::end_detach(const std::shared_ptr<Work>& work, const Result<Unit>& outcome) {
   const std::string name = cni::record_name(work->record.attachment);
   if (outcome) {
+    const std::string addresses = kept_[name].addresses;
     kept_.erase(name);
     retries_.erase(name);
+    clean_addresses(addresses);
     return end(work, cni::Attached{});
   }
   // Kept open for ever, it would keep the interface where nobody gets at it; let go, the kernel gives it back.
@@ -412,10 +426,32 @@ void Attachments::give_up_detach(const std::shared_ptr<Work>& work, const std::s
           try_again(work->record.attachment);
           return end(work, std::move(removed.error()));
         }
+        const std::string addresses = kept_[name].addresses;
         kept_.erase(name);
         retries_.erase(name);
+        clean_addresses(addresses);
         end(work, cni::Attached{});
       });
+}
+
+std::string Attachments::addresses_of(const cni::Record& record) const {
+  return ports_.addresses.empty()
+             ? ""
+             : cni::host_local_directory(record.config, record.network, ports_.addresses);
+}
+
+void Attachments::clean_addresses(const std::string& directory) {
+  if (directory.empty() || cleaning_.contains(directory)) return;
+  if (std::any_of(kept_.begin(), kept_.end(),
+                  [&](const auto& one) { return one.second.addresses == directory; }))
+    return;
+  auto job = ports_.executor.run([directory] { (void)cni::remove_unused_network(directory); }, Millis{0},
+                                 [this, directory](bool) {
+                                   const Cleaning over = std::move(cleaning_.extract(directory).mapped());
+                                   for (const auto& work : over.waiting)
+                                     run(work, adds_, &Attachments::run_add);
+                                 });
+  cleaning_[directory].job = std::move(job);
 }
 
 void Attachments::try_again(const cni::Attachment& attachment) {

@@ -60,6 +60,9 @@ class Attachments {
     /// Moves an interface that the plugins left in the sandbox's namespace back to the host. Called on a worker after each DEL, whatever
     /// came of it, as long as the namespace is there. network_namespace: a descriptor. Null: the plugins are believed.
     std::function<Result<Unit>(const cni::Record& record, int network_namespace)> bring_back = {};
+    /// Below it host-local has a directory for each network (base/NAMESPACE/NETWORK): removed with its last address, and at the start
+    /// (cni/host_local.h). "": none is.
+    std::string addresses = {};
   };
   /// Reads and runs nothing yet.
   explicit Attachments(Ports ports);
@@ -107,6 +110,8 @@ class Attachments {
     bool is_wanted = false;  // another sandbox wants the device
     /// Open, one for all of a sandbox: it and its interfaces outlive its file. Null: unknown.
     std::shared_ptr<const int> network_namespace = {};
+    std::string addresses =
+        {};  // host-local's directory of its network (cni::host_local_directory()); "" none
     bool is_attached() const { return record.result && !is_leaving; }
   };
   /// By cni::record_name().
@@ -150,6 +155,10 @@ class Attachments {
   std::string holder_of(const cni::Record& record) const;
   void try_again(const cni::Attachment& attachment);
   void begin_later();
+  // Of an attachment that is undone: host-local's directory of its network, where no other attachment has the network. Who begins one
+  // meanwhile waits.
+  void clean_addresses(const std::string& directory);
+  std::string addresses_of(const cni::Record& record) const;
 
   // What its turn has come for, once there is room for one more chain.
   void run(const std::shared_ptr<Work>& work, reactor::Semaphore& permits,
@@ -163,6 +172,11 @@ class Attachments {
   std::map<std::string, cni::Attachment> later_;  // by record name
   size_t later_running_ = 0;
   std::set<std::shared_ptr<Work>> running_;
+  struct Cleaning {
+    std::unique_ptr<reactor::Job> job;
+    std::vector<std::shared_ptr<Work>> waiting;  // to run ADD
+  };
+  std::map<std::string, Cleaning> cleaning_;  // by host-local's directory
   std::unique_ptr<reactor::Job> start_job_;
   reactor::Ticket start_turn_;
 };

@@ -44,6 +44,7 @@ class Interfaces final : public InterfacePort {
     /// MULTUS: claims are not given interfaces any more. Without a connection to the runtime only the knowledge is lost
     /// which pods run.
     bool only_ends = false;
+    std::string addresses = {};  // Attachments::Ports::addresses
     NetworkSettings networks = {};
   };
   /// What is passed by reference outlives it. prepared: what is prepared now.

@@ -13,7 +13,6 @@ namespace {
 
 // host-local's files of namespace users: a folder for each namespace, so that no definition reaches the addresses of
 // another namespace's, or of the cluster's own network.
-constexpr std::string_view kAddressDirectory = "/var/lib/cni/sliced/networks";
 
 std::string named(const VfConfig& config) {
   return "NetworkAttachmentDefinition " + escaped(config.nad_namespace) + "/" + escaped(config.nad_name);

@@ -15,6 +15,10 @@
 
 namespace sliced::kubelet {
 
+/// Below it host-local keeps addresses of networks whose definition sets no dataDir: a directory for each namespace, and in it one for each
+/// network.
+inline constexpr std::string_view kAddressDirectory = "/var/lib/cni/sliced/networks";
+
 /// What definitions may do where the policy of the device does not say it (options of the daemon).
 struct NetworkSettings {
   std::vector<std::string> exclusive_plugins = {"sriov", "host-device", "ib-sriov"};

@@ -137,7 +137,8 @@ struct Daemon {
                        ++node.brought_back;
                        if (node.cannot_bring_back) return Error{Errc::kIo, "move net1 back: File exists"};
                        return Unit{};
-                     }}),
+                     },
+                     .addresses = node.directory + "/networks"}),
         sandboxes(
             {loop.scheduler(), log, attachments},
             [&node]() -> const PreparedClaims& { return node.prepared; },

@@ -358,6 +358,45 @@ TEST_F(SandboxesTest, WhatCannotBeUndoneKeepsItsDeviceAndGoesBeforeTheNextHasIt)
   EXPECT_EQ(world.daemon->log.count("an interface cannot be taken from a sandbox"), 1u) << "said once";
 }
 
+// Red when directories of networks pile up, or one goes whose network a sandbox has.
+TEST_F(SandboxesTest, WhatHostLocalKeepsOfANetworkGoesWithTheLastSandboxThatHasIt) {
+  World world(*this);
+  const std::string base = world.node.directory + "/networks/ns";
+  const auto network = [&](const std::string& name) {
+    return R"({"cniVersion":"1.0.0","name":")" + name +
+           R"(","type":"vf","ipam":{"type":"host-local","dataDir":")" + base + R"("}})";
+  };
+  const auto make = [&](const std::string& name) {  // as host-local's ADD does
+    std::filesystem::create_directories(base + "/" + name);
+    for (const char* file : {"lock", "last_reserved_ip.0"})
+      std::ofstream(base + "/" + name + "/" + file) << "";
+  };
+  const auto there = [&](const std::string& name) { return std::filesystem::exists(base + "/" + name); };
+  world.node.plugin("host-local", "");
+  for (const char* pod : {"a", "b"})
+    world.node
+        .prepare(std::string("uid-") + pod, "net1", pod == std::string("a") ? "0000:03:00.2" : "0000:03:00.3")
+        .network = network("shared");
+  world.node.prepare("uid-a", "net2", "0000:03:00.4").network = network("used");
+  make("shared"), make("used");
+  EXPECT_EQ(world.run("a"), "");
+  EXPECT_EQ(world.run("b"), "");
+  std::ofstream(base + "/used/192.0.2.7") << "a";  // that DEL could not free
+  EXPECT_EQ(world.stop("a"), "");
+  EXPECT_TRUE(world.settle());
+  EXPECT_TRUE(there("shared")) << "b has it";
+  EXPECT_TRUE(there("used")) << "an address is in use";
+  make("left");
+  EXPECT_EQ(world.stop("b"), "");
+  EXPECT_TRUE(run_until([&] { return !there("shared"); }));
+  EXPECT_TRUE(there("left")) << "of no sandbox that was seen";
+  EXPECT_EQ(world.run("b"), "") << "and it is made again";
+  make("shared");
+  world.start();
+  EXPECT_TRUE(there("shared"));
+  EXPECT_FALSE(there("left")) << "what a daemon that was killed left goes at the start";
+}
+
 // Red when DEL is believed: an interface that it left in the sandbox would go with the namespace.
 TEST_F(SandboxesTest, AnInterfaceIsBroughtBackBehindEachDelAndElseStaysOnRecord) {
   World world(*this);
