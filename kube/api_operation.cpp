@@ -41,7 +41,7 @@ void ApiCore::note_date(const http::Head& head) {
   const std::string* text = head.header("date");
   const auto date = text == nullptr ? std::nullopt : http::decode_http_date(*text);
   if (!date) return;
-  date_ = *date;
+  date_ = date;
   date_came_ = scheduler.now();
 }
 

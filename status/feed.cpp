@@ -76,7 +76,7 @@ LongPage Feed::page(std::function<std::string()> welcome) {
     client->say("retry: 2000\n\n" + welcome());
     return client;
   };
-  return {.serve = std::move(serve), .head = [head](std::string_view) { return head; }};
+  return {.serve = std::move(serve), .head = [head](std::string_view) { return Answer(head); }};
 }
 
 void Feed::tell(std::string_view events) { clients_->tell(events); }

@@ -27,7 +27,7 @@ def output_of(*command):
 def configure():
     subprocess.run(["cmake", "--preset", "asan"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     targets = subprocess.run(["ninja", "-C", BUILD, "-t", "targets", "all"], check=True, capture_output=True, text=True).stdout
-    generated = re.findall(r"^(generated\S*\.h): CUSTOM_COMMAND", targets, re.M)
+    generated = re.findall(r"^([^/\s]\S*\.(?:h|cpp)): CUSTOM_COMMAND", targets, re.M)
     subprocess.run(["ninja", "-C", BUILD, *generated], check=True, stdout=subprocess.DEVNULL)
 
 
