@@ -59,7 +59,7 @@ func machine(mebibytes int) []string {
 // kernelCommand is what the kernel is told.
 const kernelCommand = "console=ttyS0 quiet panic=-1 no_timer_check intel_iommu=on iommu=pt"
 
-// MachineOn has the guest become the machine whose root is on that disk (t/bare/run machine), which stays as it is: more arguments
+// MachineOn has the guest become the machine whose root is on that disk (t/guest/bare/run machine), which stays as it is: more arguments
 // of Boot.
 func MachineOn(disk string) []string {
 	return []string{"-device", "virtio-blk-pci,drive=disk,bus=pcie.0", "-drive", "if=none,id=disk,format=raw,cache=unsafe,snapshot=on,file=" + disk,
