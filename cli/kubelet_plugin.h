@@ -48,6 +48,9 @@ class KubeletPlugin {
   /// How long the CNI plugins of an interface took, for each that was asked for (ADD), well or not.
   const Durations& attaches() const { return *attaches_; }
   const kubelet::PreparedClaims& prepared() const { return preparer_.prepared(); }
+  const std::map<kubelet::PreparedKey, kubelet::ClaimWithIgnored>& with_ignored() const {
+    return preparer_.with_ignored();
+  }
   /// kubelet::unknown_macs(), beside what the host's inventory says of the VFs now.
   std::map<std::string, std::string> unknown_macs() const;
   /// ClaimPreparer::settings_problems().

@@ -121,6 +121,18 @@ AllocatedDevices allocated_of(const kubelet::PreparedClaims& claims) {
   return out;
 }
 
+std::vector<PodWithIgnored> pods_with_ignored(
+    const std::map<kubelet::PreparedKey, kubelet::ClaimWithIgnored>& claims) {
+  constexpr size_t kPodsMax = 4;
+  std::vector<PodWithIgnored> out;
+  for (const auto& [key, claim] : claims)
+    for (size_t i = 0; i < std::min(kPodsMax, claim.pods.size()); ++i)
+      for (const std::string& one : claim.ignored)
+        out.push_back({claim.namespace_, claim.pods[i].name, claim.pods[i].uid,
+                       "ResourceClaim " + claim.namespace_ + "/" + claim.name + ": " + one});
+  return out;
+}
+
 reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision, const AllocatedDevices& allocated,
                                          const std::vector<status::PastChangePtr>& past) {
   reports::WithdrawnInUse out;
@@ -138,7 +150,7 @@ NodeEvents::NodeEvents(Surroundings around)
     : around_(std::move(around)),
       writer_(around_.ports, {.node = around_.node,
                               .node_uid = [this] { return around_.daemon.owner_uid(); },
-                              .policy_uid = [this](const auto& policy) { return policy_uid(policy); },
+                              .object_uid = [this](const auto& subject) { return object_uid(subject); },
                               .now = around_.now}) {}
 
 void NodeEvents::on_decided() {
@@ -170,11 +182,25 @@ void NodeEvents::look() {
       node_events::kLookingMax,
       [this, seen](bool finished) {
         const auto over = std::move(job_);
-        if (finished) writer_.look(finder_.look(seen->report, seen->in_use, around_.ports.scheduler.now()));
+        if (!finished) return;
+        auto found = finder_.look(seen->report, seen->in_use, around_.ports.scheduler.now());
+        ignored_ = around_.ignored();
+        for (const PodWithIgnored& pod : ignored_)
+          found.push_back({"ConfigurationIgnored",
+                           {reports::kPodKind, pod.namespace_, pod.name},
+                           pod.uid + " " + pod.note,
+                           pod.note});
+        writer_.look(found);
       });
 }
 
-std::string NodeEvents::policy_uid(const reports::PolicyRef& policy) const {
+std::string NodeEvents::object_uid(const reports::PolicyRef& policy) const {
+  if (policy.kind == reports::kPodKind) {
+    const auto at = std::ranges::find_if(ignored_, [&](const PodWithIgnored& pod) {
+      return pod.namespace_ == policy.namespace_ && pod.name == policy.name;
+    });
+    return at == ignored_.end() ? "" : at->uid;
+  }
   if (around_.daemon.decision() == nullptr) return "";
   const policy::PolicySet& set = *around_.daemon.decision()->inputs->policies;
   if (policy.kind == kube::kSriovResourcePolicies.kind)

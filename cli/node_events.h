@@ -9,6 +9,7 @@
 #include "daemon/daemon.h"
 #include "kube/ports.h"
 #include "kubelet/prepared.h"
+#include "kubelet/preparer.h"
 #include "reactor/executor.h"
 #include "reports/event_writer.h"
 #include "reports/happening.h"
@@ -24,6 +25,16 @@ struct DeviceHolder {
 };
 /// Devices that claims are known to have, by PCI address or interface name.
 using AllocatedDevices = std::map<std::string, DeviceHolder>;
+/// A pod of which a claim was prepared without a configuration that names another driver.
+struct PodWithIgnored {
+  std::string namespace_ = {}, name = {}, uid = {};
+  std::string note = {};  // "ResourceClaim ns/c: status.allocation.devices.config[0].opaque.driver is ..."
+  bool operator==(const PodWithIgnored&) const = default;
+};
+/// One for each of at most 4 pods of a claim and each configuration.
+std::vector<PodWithIgnored> pods_with_ignored(
+    const std::map<kubelet::PreparedKey, kubelet::ClaimWithIgnored>& claims);
+
 /// Of what is prepared here.
 AllocatedDevices allocated_of(const kubelet::PreparedClaims& claims);
 
@@ -41,6 +52,7 @@ class NodeEvents {
     std::string node;
     std::function<std::string()> now;  // EventWriter::Settings::now
     std::function<AllocatedDevices()> allocated;
+    std::function<std::vector<PodWithIgnored>()> ignored;
     /// Past changes of the offer, the oldest first: which policy offered a device before.
     std::function<std::vector<status::PastChangePtr>()> past;
   };
@@ -54,13 +66,14 @@ class NodeEvents {
  private:
   void look_later();
   void look();
-  std::string policy_uid(const reports::PolicyRef& policy) const;
+  std::string object_uid(const reports::PolicyRef& subject) const;
 
   const Surroundings around_;
   reports::HappeningFinder finder_;
   reports::EventWriter writer_;
   bool is_soon_ = false;
   reactor::Ticket timer_;
+  std::vector<PodWithIgnored> ignored_;  // at the last look
   std::unique_ptr<reactor::Job> job_;
 };
 

@@ -68,6 +68,11 @@ Telling::Telling(Process& process, const config::Options& options, daemon::Daemo
         .node = options.node_name,
         .now = telling::utc_micros,
         .allocated = [plugin, &daemon] { return telling::allocated(plugin, daemon.ledger()); },
+        .ignored =
+            [plugin] {
+              return plugin == nullptr ? std::vector<PodWithIgnored>()
+                                       : pods_with_ignored(plugin->with_ignored());
+            },
         .past = [&history] { return history.all(); }});
 }
 

@@ -11,6 +11,7 @@
 #include "kube/kinds.h"
 #include "kube/yaml.h"
 #include "reactor/base/text.h"
+#include "webhook/class_judgement.h"
 #include "webhook/judgement.h"
 #include "webhook/network_judgement.h"
 
@@ -33,6 +34,12 @@ struct DeferredNetwork {
 
 // Collects "file:line: severity: text".
 struct Report {
+  std::map<std::string, std::string> drivers_of_classes;  // DeviceClasses of one of our drivers: which
+  struct IgnoredByClass {
+    std::string file;
+    webhook::Judgement judged;
+  };
+  std::vector<IgnoredByClass> ignored_by_class;
   std::string text;
   size_t errors = 0, warnings = 0, objects = 0;
   policy::Dearest dearest;   // of all selectors
@@ -99,6 +106,18 @@ struct Report {
     };
     networks.push_back({file, text_of_meta("namespace"), text_of_meta("name"), judged});
   }
+  // The class may be in another file.
+  void note_ignored(const std::string& file, const webhook::Judgement& judged) {
+    if (!judged.ignored_by_class.empty()) ignored_by_class.push_back({file, judged});
+  }
+  void add_ignored() {
+    for (const IgnoredByClass& one : ignored_by_class)
+      for (const auto& [class_name, driver, problem] : one.judged.ignored_by_class) {
+        const auto at = drivers_of_classes.find(class_name);
+        if (at == drivers_of_classes.end() || at->second != driver) continue;
+        add(one.file, problem.line > 0 ? problem.line : one.judged.line, false, text_of(one.judged, problem));
+      }
+  }
   // A file that does not say the namespace may be for any.
   bool is_of_class(const DeferredNetwork& network) const {
     if (!network.namespace_.empty()) return networks_of_classes.contains({network.namespace_, network.name});
@@ -118,6 +137,7 @@ struct Report {
   // last: the file in which the last object is.
   Told told(const std::string& last) {
     add_networks();
+    add_ignored();
     add_more_twice();
     if (unchecked > 0)
       add(last, 0, true,
@@ -144,8 +164,13 @@ void validate_object(const kube::Json& object, const std::string& file, const we
   report.add(file, *judged);
   report.note_name(file, *judged, object);
   report.note_network(file, *judged, object);
-  if (object.text("kind") == kube::kDeviceClasses.kind)
-    webhook::add_networks_of_class(object, drivers, report.networks_of_classes);
+  report.note_ignored(file, *judged);
+  if (object.text("kind") != kube::kDeviceClasses.kind) return;
+  webhook::add_networks_of_class(object, drivers, report.networks_of_classes);
+  const kube::Json* meta = object.find("metadata");
+  if (const std::string driver = webhook::driver_of_class(object, drivers);
+      !driver.empty() && meta != nullptr)
+    report.drivers_of_classes.emplace(meta->text("name"), driver);
 }
 
 void validate_file(const std::string& file, const webhook::Drivers& drivers, Report& report) {
@@ -194,7 +219,7 @@ Result<Told> validate_cluster(ClusterObjects& objects, const config::Options& op
   Report report;
   for (const kube::Resource* kind :
        {&kube::kDeviceClasses, &kube::kSriovResourcePolicies, &kube::kDeviceAttributes,
-        &kube::kDeviceExposurePolicies, &kube::kNetworkAttachmentDefinitions})
+        &kube::kDeviceExposurePolicies, &kube::kNetworkAttachmentDefinitions, &kube::kResourceClaimTemplates})
     if (auto checked = validate_kind(objects, *kind, options, drivers, report); !checked)
       return std::move(checked.error()).in(kind->plural);
   return report.told(kCluster);

@@ -9,6 +9,7 @@
 #include "kubelet/preparer.h"
 #include "kubelet/recall.h"
 #include "kubelet/safety.h"
+#include "kubelet/vf_config.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
@@ -225,7 +226,24 @@ void ClaimPreparer::plan_claim(Task& task) {
                       preparing::interface_names(task.asked, task.driver, prepared_), settings_.plan);
   if (!planned) return give_up(task, planned.error().what);
   task.claim = std::move(*planned);
+  note_ignored(task);
   go_on(task);
+}
+
+// The pod starts, without its interface: nothing else would show its author the cause.
+void ClaimPreparer::note_ignored(const Task& task) {
+  std::vector<std::string> ignored = ignored_configs(task.asked, task.driver);
+  const auto known = with_ignored_.find(task.key());
+  if (ignored.empty()) {
+    if (known != with_ignored_.end()) with_ignored_.erase(known);
+    return;
+  }
+  if (known == with_ignored_.end() || known->second.ignored != ignored)
+    for (const std::string& one : ignored)
+      ports_.log.warning("a configuration of a claim is ignored",
+                         {{"driver", task.driver}, {"claim", describe(task.request)}, {"why", one}});
+  with_ignored_.insert_or_assign(task.key(), ClaimWithIgnored{task.asked.namespace_, task.asked.name,
+                                                              task.asked.pods, std::move(ignored)});
 }
 
 // Asked again, as after each start of the kubelet: the same answer, unless the claim has been given other devices, or to

@@ -136,6 +136,7 @@ void ClaimPreparer::end(Task& task, PrepareAnswer answer) {
 
 void ClaimPreparer::fail(Task& task, const std::string& why) {
   const std::string who = describe(task.request);
+  if (!prepared_.contains(task.key())) with_ignored_.erase(task.key());
   ports_.log.warning(task.is_prepare ? "a claim is not prepared" : "a claim is not taken back",
                      {{"driver", task.driver}, {"claim", who}, {"problem", why}});
   end(task, {.error = why.starts_with(who) ? why : who + ": " + why});
@@ -295,6 +296,7 @@ void ClaimPreparer::reserve(PreparedClaim claim) {
 void ClaimPreparer::release(const PreparedKey& key) {
   const auto at = prepared_.find(key);
   if (at == prepared_.end()) return;
+  with_ignored_.erase(key);
   const PreparedClaim gone = std::move(at->second);
   prepared_.erase(at);
   written_.erase(key);

@@ -47,6 +47,13 @@
 
 namespace sliced::kubelet {
 
+/// A claim that is prepared without some of its configurations, which name another driver (ignored_configs()).
+struct ClaimWithIgnored {
+  std::string namespace_, name;
+  std::vector<ReservingPod> pods;    // when it was prepared
+  std::vector<std::string> ignored;  // sentences, for people
+};
+
 class ClaimPreparer final : public Preparer {
  public:
   static constexpr Millis kSharedMax{5'000};  // for the API server to say for whom a claim is reserved
@@ -123,6 +130,8 @@ class ClaimPreparer final : public Preparer {
   /// Everything that is prepared or begun.
   /// The reference lasts; what it shows changes on turns of the loop.
   const PreparedClaims& prepared() const { return prepared_; }
+  /// Of claims that were prepared, or are being prepared, by this process; those of another process are asked for again by the kubelet.
+  const std::map<PreparedKey, ClaimWithIgnored>& with_ignored() const { return with_ignored_; }
   /// The addresses of before of all VFs that a pod's address is written over, and those that are unknown.
   const OriginalMacs& original_macs() const { return original_macs_; }
   /// Those of devices that pods have, or that could not be given back yet, and those that are unknown.
@@ -219,6 +228,7 @@ class ClaimPreparer final : public Preparer {
   void reserve(PreparedClaim claim);
   // Out of prepared_, and told; nothing for one that is not there.
   void release(const PreparedKey& key);
+  void note_ignored(const Task& task);
   // The records of before this process began are reserved, then calls that waited begin.
   void take_over(Records recalled);
   Reconcile::Handlers reconcile_handlers();
@@ -229,6 +239,7 @@ class ClaimPreparer final : public Preparer {
   const Handlers handlers_;
   const Settings settings_;
   PreparedClaims prepared_;
+  std::map<PreparedKey, ClaimWithIgnored> with_ignored_;  // a part of prepared_, or of what is being done
   OriginalMacs original_macs_;  // of VFs that have, or may have, a pod's address: as their files are to be
   OriginalSettingsByDevice original_settings_;     // as their files are to be
   std::map<std::string, std::string> unrestored_;  // by device: why it does not have its settings of before

@@ -62,6 +62,18 @@ Result<Unit> check_driver(const std::string& driver, const std::string& path) {
   return invalid(path, "driver", "is " + in_quotes(driver, 64) + ", wants default or vfio-pci");
 }
 
+// Drivers whose configurations authors of claims have at hand: this one's two names, dra-driver-sriov (of the same name as the first),
+// DRANET, and the CNI DRA driver.
+constexpr std::array<std::string_view, 4> kNetworkDrivers = {
+    "sriovnetwork.k8snetworkplumbingwg.io", "dra.networking", "dra.net", "cni.dra.networking.x-k8s.io"};
+constexpr size_t kIgnoredMax = 8;
+
+bool is_for(const std::vector<std::string>& requests, const std::string& request) {
+  return requests.empty() || std::ranges::any_of(requests, [&](const std::string& name) {
+           return name == request || name == main_request(request);
+         });
+}
+
 }  // namespace
 }  // namespace vf_config
 
@@ -133,12 +145,7 @@ Result<VfConfigs> VfConfigs::decode(const Claim& claim, std::string_view driver)
   return out;
 }
 
-bool VfConfigs::One::is_for(const std::string& request) const {
-  const std::string main = main_request(request);
-  return requests.empty() || std::any_of(requests.begin(), requests.end(), [&](const std::string& name) {
-           return name == request || name == main;
-         });
-}
+bool VfConfigs::One::is_for(const std::string& request) const { return vf_config::is_for(requests, request); }
 
 void VfConfigs::merge(const One& one, One& out) {
   out.path = one.path;
@@ -184,6 +191,45 @@ Result<VfConfig> VfConfigs::of(const std::string& request) const {
                .adds_vhost = by_class.adds_vhost.value_or(false)};
   // Users of the claim's namespace can write the definitions that are there.
   out.is_nad_administrators = is_by_class && out.nad_namespace != namespace_;
+  return out;
+}
+
+bool may_be_meant_for(std::string_view driver, std::string_view other_driver, const kube::Json& parameters) {
+  using namespace vf_config;
+  const std::string_view api_version = parameters.text("apiVersion");
+  const bool is_vf_config =
+      lower(std::string(parameters.text("kind"))) == lower(std::string(kKind)) ||
+      api_version.substr(0, api_version.find('/')) == kApiVersion.substr(0, kApiVersion.find('/'));
+  return is_vf_config || !nearest(other_driver, {driver}).empty() ||
+         std::ranges::find(kNetworkDrivers, other_driver) != kNetworkDrivers.end();
+}
+
+std::vector<std::string> ignored_configs(const Claim& claim, std::string_view driver) {
+  using namespace vf_config;
+  std::vector<std::string> out;
+  for (const AllocatedConfig& config : claim.configs) {
+    if (!config.has_opaque || config.driver == driver || out.size() == kIgnoredMax) continue;
+    if (!may_be_meant_for(driver, config.driver, config.parameters)) continue;
+    const AllocatedDevice* ours = nullptr;
+    bool is_others = false;
+    for (const AllocatedDevice& device : claim.devices) {
+      if (!is_for(config.requests, device.request)) continue;
+      is_others |= device.driver == config.driver;
+      if (device.driver != driver || ours != nullptr) continue;
+      const bool has_another = std::ranges::any_of(claim.configs, [&](const AllocatedConfig& one) {
+        return one.is_claims == config.is_claims && one.driver == driver &&
+               is_for(one.requests, device.request);
+      });
+      if (!has_another) ours = &device;
+    }
+    if (ours == nullptr || is_others) continue;
+    out.push_back(
+        config.path + ".opaque.driver is " + in_quotes(config.driver, 64) + ", and request " +
+        escaped(ours->request, 64) + " has a device of driver " + std::string(driver) +
+        ": the configuration is ignored, so the pod gets no interface or binding by it; write driver: " +
+        std::string(driver) + " in the " + (config.is_claims ? "claim" : "DeviceClass") +
+        ", or remove the configuration");
+  }
   return out;
 }
 

@@ -59,4 +59,13 @@ class VfConfigs {
   std::vector<One> in_order_;
 };
 
+/// Returns whether opaque parameters for another driver may have been meant for `driver`: they are a VfConfig by kind or API group,
+/// or their driver is nearly `driver`, or that of a known DRA driver for networks.
+bool may_be_meant_for(std::string_view driver, std::string_view other_driver, const kube::Json& parameters);
+
+/// The configurations of a claim that `driver` ignores although they may have been meant for it, as sentences with field, value and
+/// remedy: none of the devices that one is for is of the driver that it names, one of them is of `driver`, and neither claim nor class
+/// (whichever wrote it) has another configuration for that device. At most 8.
+std::vector<std::string> ignored_configs(const Claim& claim, std::string_view driver);
+
 }  // namespace sliced::kubelet

@@ -29,7 +29,15 @@ std::string instance_of(const std::string& node) { return cut(node, kInstanceByt
 }  // namespace events
 
 EventWriter::EventWriter(kube::Ports ports, Settings settings)
-    : ports_(std::move(ports)), settings_(std::move(settings)) {}
+    : ports_(std::move(ports)), settings_(std::move(settings)) {
+  for (const Subject subject : {Subject::kPolicies, Subject::kNode, Subject::kPods})
+    room_.emplace(subject, watchers::TokenBucket(10, Millis{120'000}));
+}
+
+EventWriter::Subject EventWriter::subject_of(const Key& key) {
+  const std::string& kind = std::get<PolicyRef>(key).kind;
+  return kind.empty() ? Subject::kNode : kind == kPodKind ? Subject::kPods : Subject::kPolicies;
+}
 
 void EventWriter::permit(bool writes) {
   is_permitted_ = writes;
@@ -38,7 +46,7 @@ void EventWriter::permit(bool writes) {
 
 bool EventWriter::is_full(const Key& key) const {
   const auto alike = std::ranges::count_if(
-      series_, [&](const auto& one) { return is_of_node(one.first) == is_of_node(key); });
+      series_, [&](const auto& one) { return subject_of(one.first) == subject_of(key); });
   return static_cast<size_t>(alike) >= kSeriesMax;
 }
 
@@ -98,29 +106,32 @@ kube::Json EventWriter::regarding(const PolicyRef& policy) const {
   if (policy.kind.empty())
     return events::object(
         {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", settings_.node}, {"uid", settings_.node_uid()}});
-  const kube::Resource& kind = policy.kind == kube::kSriovResourcePolicies.kind
+  const kube::Resource& kind = policy.kind == kPodKind ? kube::kPods
+                               : policy.kind == kube::kSriovResourcePolicies.kind
                                    ? kube::kSriovResourcePolicies
                                    : kube::kDeviceExposurePolicies;
   return events::object({{"apiVersion", kube::api_version(kind)},
                          {"kind", policy.kind},
                          {"namespace", policy.namespace_},
                          {"name", policy.name},
-                         {"uid", settings_.policy_uid(policy)}});
+                         {"uid", settings_.object_uid(policy)}});
 }
 
 kube::Json EventWriter::event_of(const Series& series) const {
-  kube::Json out = events::object({{"apiVersion", kube::api_version(kube::kEvents)},
-                                   {"kind", kube::kEvents.kind},
-                                   {"eventTime", settings_.now()},
-                                   {"reportingController", "dra.networking/sliced"},
-                                   {"reportingInstance", events::instance_of(settings_.node)},
-                                   {"action", "Offer"},
-                                   {"reason", series.last.reason},
-                                   {"type", "Warning"}});
+  kube::Json out =
+      events::object({{"apiVersion", kube::api_version(kube::kEvents)},
+                      {"kind", kube::kEvents.kind},
+                      {"eventTime", settings_.now()},
+                      {"reportingController", "dra.networking/sliced"},
+                      {"reportingInstance", events::instance_of(settings_.node)},
+                      {"action", subject_of(series.last.key()) == Subject::kPods ? "Prepare" : "Offer"},
+                      {"reason", series.last.reason},
+                      {"type", "Warning"}});
   out.set("metadata", events::object({{"namespace", series.namespace_}, {"name", series.name}}));
   out.set("regarding", regarding(series.last.policy));
   out.set("note",
-          cut(printable((is_of_node(series.last.key()) ? "" : settings_.node + ": ") + series.last.note,
+          cut(printable((subject_of(series.last.key()) == Subject::kNode ? "" : settings_.node + ": ") +
+                            series.last.note,
                         events::kNoteBytesMax),
               events::kNoteBytesMax));
   return out;
@@ -133,7 +144,7 @@ void EventWriter::name(Series& series) const {
   series.namespace_ = policy.namespace_.empty() ? events::kNamespaceOfNoNamespace : policy.namespace_;
   const std::string same = (is_of_fleet ? "" : settings_.node) + "/" + reason + "/" + policy.kind + "/" +
                            policy.namespace_ + "/" + policy.name + "/" + what + "/" +
-                           (policy.kind.empty() ? "" : settings_.policy_uid(policy));
+                           (policy.kind.empty() ? "" : settings_.object_uid(policy));
   std::string of = (policy.name.empty() ? settings_.node : policy.name).substr(0, events::kNameOfBytesMax);
   while (of.ends_with('.') || of.ends_with('-')) of.pop_back();  // as no part of a name ends
   series.name = of + "." + hex(stable_hash(same), 16);
@@ -141,8 +152,7 @@ void EventWriter::name(Series& series) const {
 
 bool EventWriter::take_room(Series& series) {
   const TimePoint now = ports_.scheduler.now();
-  const bool is_of_policy = !is_of_node(series.last.key());
-  if ((is_of_policy ? room_ : room_of_node_).take(now)) return series.written_at = now, true;
+  if (room_.at(subject_of(series.last.key())).take(now)) return series.written_at = now, true;
   ++counters_.left_out;
   return false;
 }

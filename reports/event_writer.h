@@ -3,17 +3,17 @@
 // again is the same Event with a series; after an hour without it the next is another Event. What every node of a fleet finds
 // alike (Happening::is_of_fleet) is one Event of the node that comes first; the others read that it is there, and write nothing.
 //
-// Pace:      of policies 10 at once and 30 an hour at most, so many again of the Node, which no writer of policies uses up; of one
-//            series at most one write in 6 minutes. What there is no room for is counted and lost: events are for people who
+// Pace:      of policies 10 at once and 30 an hour at most, so many again of the Node, and of pods, which no writer of policies uses
+//            up; of one series at most one write in 6 minutes. What there is no room for is counted and lost: events are for people who
 //            look, and the report has what is so.
 // Failure:   counted, and said once while it lasts. What was to be told is not tried again.
-// Fields:    reportingController is dra.networking/sliced, reportingInstance the node, action Offer.
+// Fields:    reportingController is dra.networking/sliced, reportingInstance the node, action Offer (of pods: Prepare).
 // Names:     of the policy's name, or the node's, and a hash of what happens, and of the node where it is not
 //            of the fleet: after a restart, and on each node of the fleet, the Event that is there is found.
 //            A policy made anew (another uid) has others.
 // Bounds:    as k8s.io/api/events/v1 has them: a note of 1,000 bytes, reportingInstance of 128. All are of
 //            type Warning.
-// Permissions: get, create and patch on events, in the namespaces of policies, and in `default` for what has none.
+// Permissions: get, create and patch on events, in the namespaces of policies and pods, and in `default` for what has none.
 // Threads:   the loop's.
 #include <cstdint>
 #include <functional>
@@ -36,7 +36,7 @@ class EventWriter {
     /// All three are asked while an Event is made. The uids are those by which `kubectl describe` finds an
     /// object's Events.
     std::function<std::string()> node_uid;
-    std::function<std::string(const PolicyRef&)> policy_uid;  // "" not known
+    std::function<std::string(const PolicyRef&)> object_uid;  // of a policy or a pod; "" not known
     std::function<std::string()> now;                         // "2026-11-21T00:17:41.296000Z"
   };
   struct Counters {
@@ -44,7 +44,7 @@ class EventWriter {
     uint64_t taken = 0, failed = 0, left_out = 0;
   };
   static constexpr Millis kSeriesEvery{360'000}, kSeriesEndsAfter{3'600'000};
-  static constexpr size_t kSeriesMax = 128;  // of policies; so many again of the Node
+  static constexpr size_t kSeriesMax = 128;  // of policies; so many again of the Node, and of pods
 
   EventWriter(kube::Ports ports, Settings settings);
   /// By who has the interlock. Without it nothing is told, and nothing new remembered to be told.
@@ -64,7 +64,9 @@ class EventWriter {
     TimePoint seen_at{}, written_at{};
   };
 
-  static bool is_of_node(const Key& key) { return std::get<PolicyRef>(key).kind.empty(); }
+  // Whose room it takes.
+  enum class Subject { kPolicies, kNode, kPods };
+  static Subject subject_of(const Key& key);
   bool is_full(const Key& key) const;
   void forget_old();
   void next();
@@ -86,7 +88,7 @@ class EventWriter {
   const Settings settings_;
   bool is_permitted_ = false;
   std::map<Key, Series> series_;
-  watchers::TokenBucket room_{10, Millis{120'000}}, room_of_node_{10, Millis{120'000}};
+  std::map<Subject, watchers::TokenBucket> room_;
   Counters counters_;
   SaidLast failure_;
   kube::CallPtr call_;

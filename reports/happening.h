@@ -11,11 +11,14 @@
 
 namespace sliced::reports {
 
+/// Kind of a subject that is no policy.
+inline constexpr const char* kPodKind = "Pod";
+
 /// Something that is so now. Two of a node are the same thing when reason, policy and what are equal.
-/// Reasons: PolicyNotUsedAsWritten, EntryRefused, PoliciesContradict, DeviceWithdrawnInUse, DevicesHeldBack.
+/// Reasons: PolicyNotUsedAsWritten, EntryRefused, PoliciesContradict, DeviceWithdrawnInUse, DevicesHeldBack, ConfigurationIgnored.
 struct Happening {
   std::string reason;  // "PolicyNotUsedAsWritten"; an interface (docs/reports.md)
-  PolicyRef policy;    // that it is about; kind "": about the Node
+  PolicyRef policy;    // that it is about; kind "": about the Node; kPodKind: about a pod of the node
   std::string what;    // of one policy: which of several things, as a verdict, or a generation
   std::string note;    // for people
   /// It follows from what the policies say, so that every node of a fleet finds it: the same thing on all of them.

@@ -24,7 +24,7 @@ UnreadPolicies::UnreadPolicies(kube::Ports ports, Settings settings, std::functi
       on_change_(std::move(on_change)),
       events_(ports_, {.node = "aggregate",
                        .node_uid = [] { return std::string(); },
-                       .policy_uid =
+                       .object_uid =
                            [this](const PolicyRef& policy) {
                              const auto at = policies_.find({policy.namespace_, policy.name});
                              return at == policies_.end() ? std::string() : at->second.uid;

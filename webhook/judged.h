@@ -1,8 +1,11 @@
 #pragma once
 // What is said of an object that was judged, as a value.
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "policy/exposure/dearest.h"
 #include "policy/problem.h"
@@ -15,6 +18,8 @@ struct Drivers {
   std::string sriov, exposure;
   /// The namespace whose policies the daemons use: a policy in another one is a warning. "" it is not known.
   std::string policies = {};
+  /// DeviceClasses whose selectors name one of our two drivers, which they select: to that driver.
+  std::map<std::string, std::string, std::less<>> classes = {};
 };
 
 struct Judgement {
@@ -28,6 +33,12 @@ struct Judgement {
   policy::Problems warnings;  // legal, and probably not meant
   /// Of a NetworkAttachmentDefinition: errors when a claim names it, and none when a DeviceClass names it from another namespace.
   policy::Problems user_errors;
+  /// Of a claim or a template: warnings that hold where the DeviceClass selects devices of that driver.
+  struct IgnoredByClass {
+    std::string class_name, driver;
+    policy::Problem problem;
+  };
+  std::vector<IgnoredByClass> ignored_by_class = {};
   /// Of a DeviceExposurePolicy's selector, where it can be compiled.
   std::optional<policy::Dearest> dearest;
   uint64_t selector_work = 0;          // that it took, as decisions count it

@@ -10,9 +10,9 @@
 #include "policy/prologue.h"
 #include "policy/sriov/policy.h"
 #include "reactor/base/text.h"
+#include "webhook/claim_judgement.h"
 #include "webhook/class_judgement.h"
 #include "webhook/network_judgement.h"
-#include "webhook/opaque_config.h"
 
 namespace sliced::webhook {
 namespace judgement {
@@ -72,29 +72,6 @@ Judgement judge_exposure(const Json& object, const Drivers& drivers, bool may_wo
   return out;
 }
 
-std::optional<Judgement> judge_claim(const Json& object, std::string_view kind, const Drivers& drivers,
-                                     const std::string& namespace_) {
-  const bool is_template = kind == kTemplateKind;
-  const Json* configs = is_template ? object.find({"spec", "spec", "devices", "config"})
-                                    : object.find({"spec", "devices", "config"});
-  if (configs == nullptr || configs->array() == nullptr) return std::nullopt;
-  const Json* meta = object.find("metadata");
-  std::string home = meta == nullptr ? "" : std::string(meta->text("namespace"));
-  if (home.empty()) home = namespace_;
-  Judgement out = about(std::string(kind) + " " + escaped(meta == nullptr ? "" : meta->text("name")), object);
-  const std::string list = is_template ? "spec.spec.devices.config[" : "spec.devices.config[";
-  bool concerns_us = false;
-  for (size_t i = 0; i < configs->array()->size(); ++i) {
-    const Json& config = (*configs->array())[i];
-    if (!is_our_config(config, drivers)) continue;
-    concerns_us = true;
-    // Of a file that does not say its namespace nobody knows whether it is another's.
-    if (const auto problem = problem_of_config(config, list + std::to_string(i) + "]", !home.empty(), home))
-      out.errors.push_back(*problem);
-  }
-  return concerns_us ? std::optional(std::move(out)) : std::nullopt;
-}
-
 // What an API server says of names anyway is told beforehand, too. Policies say it themselves (policy/prologue.h).
 std::optional<Judgement> with_name(std::optional<Judgement> judged, const Json& object) {
   if (judged) policy::check_names(object, judged->errors);
@@ -133,7 +110,7 @@ Judgement not_read(std::string who, const Json& object, std::string field, std::
 }  // namespace judgement
 
 std::optional<Judgement> judge(const kube::Json& object, const Drivers& drivers,
-                               const std::string& namespace_, bool may_work) {
+                               const std::string& namespace_, bool may_work, uint64_t claim_steps_max) {
   using namespace judgement;
   const std::string_view kind = object.text("kind"), group = object.text("apiVersion");
   if (const kube::Resource* resource = resource_of(kind)) {
@@ -149,7 +126,7 @@ std::optional<Judgement> judge(const kube::Json& object, const Drivers& drivers,
   if (kind.empty() || group.empty())
     return not_read("", object, "", "is no Kubernetes object: apiVersion or kind is missing");
   if (group.starts_with(kClaimGroup) && (kind == kube::kResourceClaims.kind || kind == kTemplateKind))
-    return with_name(judge_claim(object, kind, drivers, namespace_), object);
+    return with_name(judge_claim(object, kind, drivers, namespace_, may_work ? claim_steps_max : 0), object);
   if (group.starts_with(kClaimGroup) && kind == kube::kDeviceClasses.kind)
     return with_name(judge_class(object, drivers, may_work), object);
   if (kind == kube::kNetworkAttachmentDefinitions.kind &&

@@ -1,9 +1,11 @@
 #pragma once
 // What is wrong with an object that somebody wants to apply: one judgement behind `validate` and the webhook, of the
 // decoders by which nodes read policies and prepare claims. Pure.
+#include <cstdint>
 #include <optional>
 #include <string>
 
+#include "cel/evaluation.h"
 #include "kube/json.h"
 #include "policy/problem.h"
 #include "webhook/judged.h"
@@ -19,7 +21,8 @@ namespace sliced::webhook {
 /// A kind or an apiVersion that is nearly ours is an error, with the one that is meant (Judgement::is_read is
 /// false): no node would read the object, and whoever wrote it would not learn of it.
 std::optional<Judgement> judge(const kube::Json& object, const Drivers& drivers,
-                               const std::string& namespace_ = "", bool may_work = true);
+                               const std::string& namespace_ = "", bool may_work = true,
+                               uint64_t claim_steps_max = cel::kCompileStepsMax);
 
 /// "DeviceExposurePolicy nics: spec.priority is 1001, wants 0 to 1000": the words that everybody is told.
 std::string text_of(const Judgement& judgement, const policy::Problem& problem);

@@ -3,7 +3,7 @@
 //
 // Whoever answers decides for the whole cluster, so what is not ours is allowed: other kinds, other drivers' claims,
 // updates that leave spec as it was (labels, finalizers, objects that were stored before the webhook was), deletions,
-// subresources. What is ours and cannot be read is refused, because no node would read it either. Selectors of DeviceClasses are
+// subresources. What is ours and cannot be read is refused, because no node would read it either. Selectors of DeviceClasses and claims are
 // the API server's: it compiles them before it asks, so what they look like here is a warning.
 //
 // Reading: members of the request are taken from the bytes as they came, and only the object is decoded: what
@@ -39,7 +39,7 @@ Review review(std::string_view body, const Drivers& drivers);
 
 /// Whether judging it takes no longer than reading it: by the resource that the request names, of which there is nothing to
 /// compile. Looks at the beginning of what an API server sends.
-/// ResourceClaims, their templates, SriovResourcePolicies and DeviceAttributes; what is not known is dear.
+/// ResourceClaims, their templates, NetworkAttachmentDefinitions, SriovResourcePolicies and DeviceAttributes; what is not known is dear.
 bool is_cheap(std::string_view body);
 
 /// The answer to a review that there was no time or room for: allowed, with a warning that says so and why.

@@ -80,6 +80,14 @@ TEST(NodeEvents, WithdrawnInUseNamesPolicyWithGenerationClaimAndPod) {
           {"br9", "it is not on the host any more; claim ns/e (pod x) has it"}}));
 }
 
+TEST(NodeEvents, EachPodOfAClaimWithAnIgnoredConfigurationHasAnEvent) {
+  kubelet::ClaimWithIgnored claim{"ns", "c", {}, {"it is ignored"}};
+  for (int i = 0; i < 6; ++i) claim.pods.push_back({"pod-" + std::to_string(i), "uid-" + std::to_string(i)});
+  const auto pods = pods_with_ignored({{{"d", "uid-c"}, claim}});
+  ASSERT_EQ(pods.size(), 4u) << "of many the first";
+  EXPECT_EQ(pods[1], (PodWithIgnored{"ns", "pod-1", "uid-1", "ResourceClaim ns/c: it is ignored"}));
+}
+
 // Red when an exclude or a gate is not named, or as a raw outcome.
 TEST(NodeEvents, TheCauseIsThePolicyOrTheGateInItsWay) {
   VfHost host;

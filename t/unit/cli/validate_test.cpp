@@ -150,6 +150,40 @@ TEST_F(ValidateTest, DefinitionsAreCheckedAsNodesDo) {
   EXPECT_TRUE(out.ends_with("8 objects checked, 4 errors, 1 warnings\n")) << out;
 }
 
+// Red when the driver of a class in a later file is not used, or when a template is not looked at as a claim is.
+TEST_F(ValidateTest, AConfigurationThatNodesIgnoreIsFoundByTheClassOfAnotherFile) {
+  options.sriov_driver_name = "sriovnetwork.k8snetworkplumbingwg.io";
+  options.exposure_driver_name = "dra.networking";
+  const auto of_kind = [](const std::string& kind, const std::string& open, const std::string& close) {
+    return "---\napiVersion: resource.k8s.io/v1\nkind: " + kind +
+           "\nmetadata: {name: c, namespace: apps}\nspec: " + open +
+           "{devices: {requests: [{name: a, exactly: {deviceClassName: fast}}], config: [{opaque: {driver: "
+           "sriovnetwork.k8snetworkplumbingwg.io, parameters: {apiVersion: "
+           "sriovnetwork.k8snetworkplumbingwg.io/v1alpha1, kind: VfConfig, driver: vfio-pci}}}]}}" +
+           close + "\n";
+  };
+  file("a.yaml", of_kind("ResourceClaim", "", "") + of_kind("ResourceClaimTemplate", "{spec: ", "}"));
+  EXPECT_EQ(said(kExitSame), "2 objects checked, 0 errors, 0 warnings\n");
+  file(
+      "b.yaml",
+      "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: fast}\nspec: {selectors: [{cel: {expression: "
+      "\"device.driver == 'dra.networking'\"}}]}\n");
+  fixture::expect_golden(said(kExitSame));
+}
+
+TEST_F(ValidateTest, TemplatesOfAClusterAreChecked) {
+  options.sriov_driver_name = "sriovnetwork.k8snetworkplumbingwg.io";
+  options.exposure_driver_name = "dra.networking";
+  file(
+      "t.yaml",
+      "apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: c, namespace: apps}\nspec: {spec: "
+      "{devices: {requests: [{name: a, exactly: {deviceClassName: dra.networking, selectors: [{cel: {expression: "
+      "\"device.attributes['dra.networking'].ifname == 'a'\"}}]}}]}}}\n");
+  options.arguments.clear();
+  options.cluster = config::ClusterDirectory{directory};
+  fixture::expect_golden(said(kExitSame));
+}
+
 TEST_F(ValidateTest, ObjectsOfAClusterAreChecked) {
   file("nad.yaml", network("name: bad, namespace: apps", R"({"type":"sriov","vlan":4095})"));
   file("policy.yaml", policy("name: p, namespace: dra-driver-sriov"));

@@ -46,6 +46,28 @@ TEST_F(PreparerTest, AClaimBecomesSpecsACheckpointAndAnAnswer) {
   EXPECT_TRUE(charged.empty());
 }
 
+// Red when a pod starts without its interface because its configuration names another driver, and nothing reports it.
+TEST_F(PreparerTest, AConfigurationThatIsIgnoredIsLoggedOnceAndKnownUntilTheClaimIsTakenBack) {
+  const ClaimText text =
+      put(claim(1, "0000-03-00-2", {sample::config({}, {}, "FromClaim", sample::kExposure)}));
+  const PrepareRequest who = request(text);
+  ASSERT_EQ(prepare(text)->error, "");
+  ASSERT_EQ(preparer->with_ignored().size(), 1u);
+  const ClaimWithIgnored& known = preparer->with_ignored().begin()->second;
+  EXPECT_EQ(known.name, "claim-1");
+  EXPECT_EQ(known.pods.at(0).uid, "pod-uid-1");
+  ASSERT_EQ(known.ignored.size(), 1u);
+  EXPECT_EQ(prepare(text)->error, "") << "the kubelet asks again";
+  EXPECT_EQ(log.count("a configuration of a claim is ignored"), 1u);
+  EXPECT_EQ(unprepare(who), "");
+  EXPECT_TRUE(preparer->with_ignored().empty());
+  gone.insert("0000-03-00-3");
+  const ClaimText refused =
+      put(claim(2, "0000-03-00-3", {sample::config({}, {}, "FromClaim", sample::kExposure)}));
+  EXPECT_NE(prepare(refused)->error, "");
+  EXPECT_TRUE(preparer->with_ignored().empty()) << "nothing is prepared";
+}
+
 TEST_F(PreparerTest, WhatAKilledDaemonLeftHalfWrittenIsRemovedBeforeAnythingIsWritten) {
   ASSERT_EQ(prepare(put(claim(1, "0000-03-00-2")))->error, "");
   node.steps.clear();

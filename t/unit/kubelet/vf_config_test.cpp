@@ -65,6 +65,48 @@ TEST(VfConfigs, AClaimAddsToItsClassAndChangesNothingOfIt) {
   }
 }
 
+// Red when a configuration that was meant for the device's driver, and names another one, is ignored without a word; when one that is for
+// another driver's device, or another vendor's, is reported.
+TEST(VfConfigs, AConfigurationForAnotherDriverThatWasMeantForUsIsNamed) {
+  const Json gpu = Json::Object{
+      {"source", "FromClaim"},
+      {"requests", Json::Array{}},
+      {"opaque",
+       Json::Object{{"driver", "gpu.example.com"}, {"parameters", Json::Object{{"kind", "GpuConfig"}}}}}};
+  const Json plain = Json::Object{
+      {"source", "FromClaim"},
+      {"requests", Json::Array{}},
+      {"opaque",
+       Json::Object{{"driver", "dra.net"}, {"parameters", Json::Object{{"interface", Json::Object{}}}}}}};
+  const auto ignored = [](Json::Array configs, const std::string& driver,
+                          Json::Array results = {sample::result("vf", "0000-03-00-2", sample::kExposure)}) {
+    sample::ClaimText text;
+    text.results = std::move(results);
+    text.configs = std::move(configs);
+    return ignored_configs(text.decoded(), driver);
+  };
+  using sample::kExposure, sample::kSriov;
+  const Json wrong = config({{"ifName", "net1"}});
+  const auto said = ignored({wrong}, kExposure);
+  ASSERT_EQ(said.size(), 1u);
+  fixture::expect_golden(said[0]);
+  EXPECT_EQ(ignored({config({}, {}, "FromClass")}, kExposure).size(), 1u) << "of a class";
+  EXPECT_EQ(ignored({config({}, {}, "FromClaim", "dra.netwrking")}, kExposure).size(), 1u) << "nearly ours";
+  EXPECT_EQ(ignored({plain}, kExposure).size(), 1u) << "of a peer";
+  EXPECT_TRUE(ignored({gpu}, kExposure).empty()) << "of another vendor";
+  EXPECT_TRUE(ignored({wrong}, kSriov).empty()) << "nothing of the claim is that driver's";
+  EXPECT_TRUE(ignored({config({}, {"other"})}, kExposure).empty()) << "for another request";
+  EXPECT_TRUE(ignored({wrong, config({}, {}, "FromClaim", kExposure)}, kExposure).empty())
+      << "it is for both drivers";
+  EXPECT_EQ(ignored({wrong, config({}, {}, "FromClass", kExposure)}, kExposure).size(), 1u)
+      << "the class has its own, and the claim's is ignored all the same";
+  EXPECT_TRUE(
+      ignored({wrong}, kExposure,
+              {sample::result("nic", "ens1f0", kExposure), sample::result("vf", "0000-03-00-2", kSriov)})
+          .empty())
+      << "another device of the claim is of that driver";
+}
+
 TEST(VfConfigs, RequestsChooseWhoIsMeant) {
   struct Case {
     Json::Array requests;

@@ -61,6 +61,25 @@ TEST_F(EventWriterTest, IsOfThePolicyAndInItsNamespace) {
   EXPECT_EQ(more[0].text("note"), "it") << "the Node's own name is not repeated";
 }
 
+// Red when the Event of a pod is not found by `kubectl describe pod`, or takes the room of policies.
+TEST_F(EventWriterTest, OfAPodItIsInItsNamespaceAndHasRoomOfItsOwn) {
+  Happenings all;
+  for (int i = 0; i < 30; ++i)
+    all.push_back({"ConfigurationIgnored", {kPodKind, "apps", "pod-" + std::to_string(i)}, "", "it"});
+  look(all);
+  EXPECT_EQ(creates(), 10u);
+  const auto made = cluster.objects(kube::kEvents);
+  EXPECT_EQ(made[0].find("metadata")->text("namespace"), "apps");
+  EXPECT_EQ(made[0].find("regarding")->text("kind"), "Pod");
+  EXPECT_EQ(made[0].find("regarding")->text("apiVersion"), "v1");
+  EXPECT_EQ(made[0].find("regarding")->text("uid"), "uid-p");
+  EXPECT_EQ(made[0].text("action"), "Prepare");
+  EXPECT_EQ(made[0].text("note"), "a: it");
+  all.push_back(bad());
+  look(all);
+  EXPECT_EQ(creates(), 11u);
+}
+
 // Red when what lasts is told again with each look.
 TEST_F(EventWriterTest, WhatLastsIsToldOnce) {
   for (int i = 0; i < 100; ++i) look({bad("reason " + std::to_string(i))}, 1min);

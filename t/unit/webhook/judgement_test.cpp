@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "kube/yaml.h"
+#include "t/fixture/golden.h"
 
 namespace sliced::webhook {
 namespace judgement_test {
@@ -80,7 +81,8 @@ std::string opaque(const std::string& more, const std::string& driver = kDrivers
 TEST(Judgement, OfClaimsOnlyOurConfigurationsAreJudged) {
   const auto of = [](const std::string& text) { return said(judge(object_of(text), kDrivers, "apps")); };
   EXPECT_EQ(of(claim(opaque("ifName: net1"))), "");
-  EXPECT_EQ(of(claim(opaque("ifNames: net1", "gpu.example.com"))), "nothing");
+  EXPECT_EQ(of(claim("{opaque: {driver: gpu.example.com, parameters: {kind: GpuConfig, ifNames: net1}}}")),
+            "nothing");
   EXPECT_EQ(of(claim("{opaque: {driver: gpu.example.com, parameters: {a: b}}}")), "nothing");
   EXPECT_EQ(of(claim("")), "nothing");
   EXPECT_EQ(of("apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\nspec: {}\n"),
@@ -88,7 +90,8 @@ TEST(Judgement, OfClaimsOnlyOurConfigurationsAreJudged) {
   EXPECT_EQ(of("apiVersion: example.com/v1\nkind: ResourceClaim\nspec: 7\n"), "nothing");
   const std::string path =
       "devices.config[1].opaque.parameters.ifNames is an unknown field; did you mean ifName?\n";
-  const std::string both = opaque("ifNames: net1", "gpu.example.com") + ", " + opaque("ifNames: net1");
+  const std::string both =
+      "{opaque: {driver: gpu.example.com, parameters: {kind: GpuConfig}}}, " + opaque("ifNames: net1");
   EXPECT_EQ(of(claim(both)), "ResourceClaim c: spec." + path);
   EXPECT_EQ(of(claim(both, "ResourceClaimTemplate")), "ResourceClaimTemplate c: spec.spec." + path);
   std::string older = claim(both);
@@ -99,6 +102,86 @@ TEST(Judgement, OfClaimsOnlyOurConfigurationsAreJudged) {
       "ResourceClaim c: spec.devices.config[0].opaque.parameters.driver is \"mlx\", wants default or vfio-pci\n");
   EXPECT_EQ(of(claim("{opaque: {driver: dra.networking}}")),
             "ResourceClaim c: spec.devices.config[0].opaque.parameters is a null, wants a VfConfig\n");
+}
+
+std::string claim_of_class(const std::string& class_name, const std::string& config,
+                           const std::string& selector = "", const std::string& kind = "ResourceClaim") {
+  const std::string devices =
+      "devices: {requests: [{name: a, exactly: {deviceClassName: " + class_name +
+      (selector.empty() ? "" : ", selectors: [{cel: {expression: '" + selector + "'}}]") + "}}], config: [" +
+      config + "]}";
+  return "apiVersion: resource.k8s.io/v1\nkind: " + kind + "\nmetadata: {name: c, namespace: apps}\nspec: {" +
+         (kind == "ResourceClaim" ? devices : "spec: {" + devices + "}") + "}\n";
+}
+
+// Red when a claim whose pod would start without its interface is stored without a warning, or one of another driver is warned of.
+TEST(Judgement, AConfigurationThatNodesWouldIgnoreIsAWarning) {
+  const auto said_of = [](const std::string& yaml, const Drivers& drivers = kDrivers) {
+    return said(judge(object_of(yaml), drivers));
+  };
+  const auto warns = [&](const std::string& yaml, const Drivers& drivers = kDrivers) {
+    const auto judged = judge(object_of(yaml), drivers);
+    return judged && judged->errors.empty() && judged->warnings.size() == 1;
+  };
+  const std::string wrong = opaque("ifName: net1", kDrivers.sriov),
+                    right = opaque("ifName: net1", kDrivers.exposure);
+  EXPECT_TRUE(warns(claim_of_class("dra.networking", wrong)));
+  EXPECT_TRUE(warns(claim_of_class("dra.networking", wrong, "", "ResourceClaimTemplate")));
+  EXPECT_TRUE(warns(claim_of_class("fast", wrong, "device.driver == \"dra.networking\"")));
+  EXPECT_TRUE(warns(claim_of_class("fast", wrong, "device.attributes[\"dra.networking\"].ifName == \"a\"")));
+  EXPECT_TRUE(warns(claim_of_class("any", opaque("ifName: net1", "dra.netwrking"))));
+  EXPECT_TRUE(warns(claim_of_class("any", opaque("ifName: net1", "gpu.example.com")))) << "a VfConfig";
+  EXPECT_TRUE(warns(claim_of_class("dra.networking", "{opaque: {driver: dra.net, parameters: {a: b}}}")))
+      << "a peer's";
+  Drivers with_classes = kDrivers;
+  with_classes.classes["fast"] = "dra.networking";
+  EXPECT_TRUE(warns(claim_of_class("fast", wrong), with_classes));
+  EXPECT_EQ(said_of(claim_of_class("dra.networking", right)), "");
+  EXPECT_EQ(said_of(claim_of_class("dra.networking", wrong + ", " + right)), "") << "for both drivers";
+  EXPECT_EQ(said_of(claim_of_class("fast", wrong)), "") << "the class is not known";
+  EXPECT_EQ(
+      said_of(claim_of_class("dra.networking", "{opaque: {driver: gpu.example.com, parameters: {a: b}}}")),
+      "");
+  EXPECT_EQ(said_of(claim_of_class("any", "{opaque: {driver: gpu.example.com, parameters: {a: b}}}")),
+            "nothing");
+  const Drivers renamed{"sriov.example.com", "dra.networking"};
+  EXPECT_EQ(said_of(claim_of_class("any", wrong), renamed), "") << "dra-driver-sriov may be there, too";
+  const auto unknown = judge(object_of(claim_of_class("fast", wrong)), kDrivers);
+  ASSERT_EQ(unknown->ignored_by_class.size(), 1u) << "its class may be known to who asks";
+  EXPECT_EQ(unknown->ignored_by_class[0].driver, "dra.networking");
+}
+
+// Red when a selector of a claim or of a template is not looked at as one of a class is.
+TEST(Judgement, SelectorsOfClaimsAndTemplatesAreJudged) {
+  for (const char* kind : {"ResourceClaim", "ResourceClaimTemplate"}) {
+    const auto said_of = [&](const std::string& selector, const std::string& class_name = "dra.networking") {
+      return said(judge(object_of(claim_of_class(class_name, "", selector, kind)), kDrivers));
+    };
+    EXPECT_EQ(said_of("device.attributes[\"dra.networking\"].ifName == \"a\""), "");
+    for (const char* wrong : {"device.attributes[\"dra.networking\"].ifname == \"a\"",
+                              "device.attributes[\"dra.networkin\"].ifName == \"a\"",
+                              "device.attributes[\"sriovnetwork.k8snetworkplumbingwg.io\"].PFName == \"a\"",
+                              "device.attributes[\"dra.networking\"].vfIndex == \"3\"",
+                              "device.attributes[\"dra.networking\"].pciBusID == \"a\"",
+                              "device.attributes[\"resource.kubernetes.io\"].numanode == 0",
+                              "device.attributes[\"dra.networking\"].rdma == \"true\"",
+                              "device.attributes[\"dra.networking\"].ifName < 3"}) {
+      const auto judged = judge(object_of(claim_of_class("dra.networking", "", wrong, kind)), kDrivers);
+      ASSERT_TRUE(judged);
+      EXPECT_EQ(judged->warnings.size(), 1u) << wrong;
+      for (const auto& one : judged->warnings) fixture::expect_golden(text_of(*judged, one));
+    }
+    EXPECT_NE(said_of("device.driver =").find(".exactly.selectors[0].cel.expression column"),
+              std::string::npos);
+    EXPECT_EQ(said_of("device.driver =", "gpu.example.com"), "nothing");
+    EXPECT_EQ(said_of("device.attributes[\"gpu.example.com\"].model == \"a\"", "gpu.example.com"), "nothing");
+    EXPECT_EQ(
+        said_of(
+            "device.driver == \"dra.networking\" ? device.attributes[\"dra.networking\"].ifName == \"a\" : "
+            "device.attributes[\"sriovnetwork.k8snetworkplumbingwg.io\"].PFName == \"a\"",
+            "any"),
+        "");
+  }
 }
 
 // A claim names definitions of its own namespace; of a file that does not say which that is, nobody knows.
