@@ -90,6 +90,7 @@ status::AggregateMetrics aggregate_metrics(const Process& process, const Aggrega
     out.leases = now->silent_nodes().leases();
     out.silent = now->silent_nodes().silent();
     out.outdated = now->outdated();
+    for (const auto& [state, count] : now->kubelet_plugins()) out.plugins[state] = count;
   }
   out.sums = counters.sums, out.written = counters.written, out.failed = counters.failed;
   return out;

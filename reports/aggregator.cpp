@@ -74,7 +74,7 @@ Aggregator::Aggregator(kube::Ports ports, Settings settings)
             if (!json) return std::move(json.error());
             const auto report = decode_node_report(*json);
             if (!report) return report.error();
-            return ReadReport{words_as_known(*report), !report->silent_since.empty()};
+            return ReadReport{words_as_known(*report), !report->silent_since.empty(), report->kubelet_plugin};
           },
           [this](const SourceEvent<ReportWatcher::Item>& event) { on_reports(event); },
           [this](const watchers::Standing&) { on_change(); }, {},
@@ -115,18 +115,29 @@ NodeWordsPtr Aggregator::words_as_known(const NodeReport& report) {
   return std::make_shared<const NodeWords>(std::move(words));
 }
 
+std::map<std::string, size_t> Aggregator::kubelet_plugins() const {
+  std::map<std::string, size_t> out;
+  for (const char* state : {"on", "off", "waiting"}) out[state] = 0;
+  for (const auto& [node, state] : plugins_)
+    if (const auto at = out.find(state); at != out.end()) ++at->second;
+  return out;
+}
+
 void Aggregator::on_reports(const SourceEvent<ReportWatcher::Item>& event) {
   const auto take = [this](const ReportWatcher::Item& item, NodesWords& into) {
     if (item.value) {
       into[item.id.name] = item.value->words;
+      plugins_[item.id.name] = item.value->kubelet_plugin;
       silent_nodes_.on_report(item.id.name, item.value->is_marked_silent);
     } else {
       into.erase(item.id.name);
+      plugins_.erase(item.id.name);
       silent_nodes_.on_report_gone(item.id.name);
     }
   };
   if (const auto* list = std::get_if<Relisted<ReportWatcher::Item>>(&event)) {
     silent_nodes_.clear_reports();
+    plugins_.clear();
     NodesWords all;
     for (const auto& item : list->all) take(item, all);
     nodes_ = std::move(all);
@@ -134,6 +145,7 @@ void Aggregator::on_reports(const SourceEvent<ReportWatcher::Item>& event) {
     take(changed->now, nodes_);
   } else if (const auto* removed = std::get_if<Removed<ReportWatcher::Item>>(&event)) {
     nodes_.erase(removed->id.name);
+    plugins_.erase(removed->id.name);
     silent_nodes_.on_report_gone(removed->id.name);
   }
   on_change();

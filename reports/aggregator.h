@@ -85,6 +85,8 @@ class Aggregator {
   size_t outdated() const { return outdated_; }
   /// Nodes whose daemons are gone.
   const SilentNodes& silent_nodes() const { return silent_nodes_; }
+  /// By state ("on", "off", "waiting"): nodes by what they report of their kubelet plugin. Reports of older daemons do not say.
+  std::map<std::string, size_t> kubelet_plugins() const;
   /// Policies in namespaces that no daemon reads, as far as they were reported.
   size_t unread_policies() const { return unread_.count(); }
 
@@ -98,6 +100,7 @@ class Aggregator {
   struct ReadReport {
     NodeWordsPtr words;
     bool is_marked_silent = false;
+    std::string kubelet_plugin = {};
   };
   using ReportWatcher = watchers::WatchedSource<ReadReport>;
   struct Kept {
@@ -146,6 +149,7 @@ class Aggregator {
 
   kube::Ports ports_;
   const Settings settings_;
+  std::map<std::string, std::string> plugins_;  // by node
   SharedWords shared_;
   NodesWords nodes_;
   Policies policies_;

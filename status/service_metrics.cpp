@@ -28,6 +28,10 @@ std::string exposition_of(const AggregateMetrics& metrics) {
   out.sample(metrics.leases);
   out.gauge("sliced_aggregate_silent_nodes", "Nodes whose daemon has not renewed its Lease in time.");
   out.sample(metrics.silent);
+  out.gauge(
+      "sliced_aggregate_kubelet_plugin_nodes",
+      "Nodes by what they report of their kubelet plugin; off and waiting: pods with claims do not start.");
+  for (const auto& [state, count] : metrics.plugins) out.sample(count, {{"state", state}});
   out.gauge("sliced_aggregate_outdated_policies",
             "Pairs of node and policy of which the node reports an older generation of the policy.");
   out.sample(metrics.outdated);

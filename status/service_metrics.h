@@ -24,6 +24,7 @@ struct AggregateMetrics {
   std::map<std::string, uint64_t> invalid;   // of those: that have a problem
   uint64_t pending = 0, yielded = 0;         // statuses: to be written; left to another writer
   uint64_t leases = 0, silent = 0;           // nodes: with a Lease; whose daemon does not renew it
+  std::map<std::string, uint64_t> plugins;   // nodes by the state of their kubelet plugin
   uint64_t outdated = 0;                     // of each policy, nodes that have not decided by its generation
   /// Sums of all reports, and writes of statuses by what became of them (reports::Aggregator::Counters).
   uint64_t sums = 0, written = 0, failed = 0;

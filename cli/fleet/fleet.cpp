@@ -103,6 +103,7 @@ FleetReport fleet_report(const reports::NodeReport& report) {
   FleetReport out{.node = report.node,
                   .version = report.daemon_version,
                   .waits_for = report.waits_for,
+                  .kubelet_plugin = report.kubelet_plugin,
                   .changed = report.last_change.time,
                   .hidden = static_cast<size_t>(std::max<int64_t>(0, report.hidden)),
                   .held_back = static_cast<size_t>(std::max<int64_t>(0, report.held_back)),
@@ -200,6 +201,10 @@ std::string_view health_of(const NodeRow& row) {
   return row.problems.empty() ? "ok" : "warning";
 }
 
+bool is_without_plugin(const NodeRow& row) {
+  return row.report && (row.report->kubelet_plugin == "off" || row.report->kubelet_plugin == "waiting");
+}
+
 FleetTotals totals_of(const std::vector<NodeRow>& rows) {
   FleetTotals out;
   for (const NodeRow& row : rows) {
@@ -208,6 +213,7 @@ FleetTotals totals_of(const std::vector<NodeRow>& rows) {
     out.bad += row.is_bad;
     out.warning += health_of(row) == "warning";
     out.silent += row.silent_for.has_value();
+    out.without_plugin += is_without_plugin(row);
     out.usage.add(row.usage);
   }
   return out;
@@ -320,6 +326,10 @@ void find_problems(NodeRow& row) {
       row.problems.push_back(title_of(pool) + " incomplete: " + std::to_string(pool.slices) + " of " +
                              std::to_string(pool.slices_wanted) + " slices");
   row.is_bad = !row.problems.empty();
+  if (is_without_plugin(row))
+    row.problems.push_back(row.report->kubelet_plugin == "off"
+                               ? "kubelet plugin off: pods with claims do not start"
+                               : "kubelet plugin waits for another program: pods with claims do not start");
   for (const PoolRow& pool : row.pools)
     if (pool.usage.gone > 0)
       row.problems.push_back(title_of(pool) + ": " + std::to_string(pool.usage.gone) +

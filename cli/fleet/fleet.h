@@ -88,7 +88,8 @@ inline constexpr int64_t kEditGrace = 60;  // seconds
 /// What is kept of a NodeDeviceReport.
 struct FleetReport {
   std::string node = {}, version = {}, waits_for = {};
-  std::string changed = {};  // when the offer changed last: "2026-11-21T00:17:41.296Z"; "" not known
+  std::string kubelet_plugin = {};  // "on", "off" or "waiting" for another program; "" not reported
+  std::string changed = {};         // when the offer changed last: "2026-11-21T00:17:41.296Z"; "" not known
   size_t hidden = 0, held_back = 0;
   std::vector<FleetPolicyUse> policies = {};
   bool has_all_policies = true;            // else the report had no room for some
@@ -149,6 +150,8 @@ struct NodeRow {
 /// "bad", "empty" (no slices), "warning", "ok": the worst of a node's. A node without slices that others are not expected to have
 /// either is "empty" and not "bad".
 std::string_view health_of(const NodeRow& row);
+/// Whether the node reports that pods with claims do not start on it, since its kubelet plugin is off or waits.
+bool is_without_plugin(const NodeRow& row);
 /// What is not as it should be: as many problems as kStateBytes have room for, one at least, which is cut there, and how many more
 /// there are: "daemon silent for 9m (+2 more)". Without any, what the node waits for, which is no problem; else "ok".
 std::string state_of(const NodeRow& row);
@@ -159,6 +162,7 @@ std::string age_text(int64_t seconds);
 /// A row without a name counts with its devices, and is no node.
 struct FleetTotals {
   size_t nodes = 0, without_slices = 0, bad = 0, warning = 0, silent = 0;
+  size_t without_plugin = 0;  // whose report says that the kubelet plugin is off, or waits
   Usage usage;
 };
 FleetTotals totals_of(const std::vector<NodeRow>& rows);

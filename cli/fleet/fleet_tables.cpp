@@ -71,6 +71,7 @@ std::string totals_text(const std::vector<NodeRow>& rows) {
   if (all.bad > 0) out += ", " + count(all.bad) + " failing";
   if (all.silent > 0) out += " (" + count(all.silent) + " with a silent daemon)";
   if (all.warning > 0) out += ", " + count(all.warning) + " with warnings";
+  if (all.without_plugin > 0) out += ", " + count(all.without_plugin) + " without kubelet plugin";
   const bool knows_slices = rows.empty() || rows.front().knows_slices;
   if (!knows_slices) return out + "; devices unknown";
   out += ": " + count_of(all.usage.devices, "device");
@@ -111,11 +112,15 @@ kube::Json json_of(const NodeRow& row) {
                                        {"slicesWanted", pool.slices_wanted},
                                        {"usage", json_of(pool.usage, row.knows_claims)}});
   out.set("pools", std::move(pools));
-  if (row.report)
-    out.set("report", kube::Json::Object{{"daemonVersion", json_text(row.report->version)},
-                                         {"lastChange", json_text(row.report->changed)},
-                                         {"hidden", static_cast<int64_t>(row.report->hidden)},
-                                         {"heldBack", static_cast<int64_t>(row.report->held_back)}});
+  if (row.report) {
+    kube::Json report = kube::Json::Object{{"daemonVersion", json_text(row.report->version)},
+                                           {"lastChange", json_text(row.report->changed)},
+                                           {"hidden", static_cast<int64_t>(row.report->hidden)},
+                                           {"heldBack", static_cast<int64_t>(row.report->held_back)}};
+    if (!row.report->kubelet_plugin.empty())
+      report.set("kubeletPlugin", json_text(row.report->kubelet_plugin));
+    out.set("report", std::move(report));
+  }
   if (row.silent_for) out.set("daemonSilentSeconds", *row.silent_for);
   kube::Json::Array behind;
   for (const PolicyLag& lag : row.behind) {
@@ -219,7 +224,8 @@ kube::Json json_of(const std::vector<NodeRow>& rows) {
                                          {"withoutSlices", static_cast<int64_t>(all.without_slices)},
                                          {"bad", static_cast<int64_t>(all.bad)},
                                          {"warning", static_cast<int64_t>(all.warning)},
-                                         {"silent", static_cast<int64_t>(all.silent)}};
+                                         {"silent", static_cast<int64_t>(all.silent)},
+                                         {"withoutKubeletPlugin", static_cast<int64_t>(all.without_plugin)}};
   if (rows.empty() || rows.front().knows_slices)
     totals.set("usage", json_of(all.usage, rows.empty() || rows.front().knows_claims));
   return kube::Json::Object{{"nodes", std::move(nodes)}, {"totals", std::move(totals)}};

@@ -73,7 +73,7 @@ TEST(FleetTables, AsDataEachNodeHasItsPoolsAndWhatIsWrong) {
       R"("report":{"daemonVersion":"0.1.0","lastChange":"2026-11-21T00:17:41.000Z","hidden":3,"heldBack":0},"health":"ok"})");
   EXPECT_EQ(
       kube::encode_json(*all.find({"totals"})),
-      R"({"nodes":3,"withoutSlices":1,"bad":1,"warning":0,"silent":0,"usage":{"devices":12,"allocated":6,"free":6,"tainted":0}})");
+      R"({"nodes":3,"withoutSlices":1,"bad":1,"warning":0,"silent":0,"withoutKubeletPlugin":0,"usage":{"devices":12,"allocated":6,"free":6,"tainted":0}})");
 }
 
 TEST(FleetTables, ANameThatIsNoTextDoesNotSpoilTheData) {

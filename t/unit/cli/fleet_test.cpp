@@ -217,6 +217,28 @@ TEST(Fleet, ADaemonThatDoesNotRenewItsLeaseIsSilent) {
   EXPECT_EQ(health_of(row_of(fleet.rows(), "dead")), "ok");
 }
 
+// Red when a node on which pods with claims hang is "ok", or one of an older daemon, which does not say, is not.
+TEST(Fleet, ANodeWhoseKubeletPluginIsOffSaysSo) {
+  Fleet fleet({kDriver});
+  for (const char* state : {"on", "off", "waiting", ""}) {
+    const std::string node = std::string("n-") + state;
+    fleet.put_node(node);
+    fleet.put_slice(slice("s-" + node, node, {{"1"}}));
+    reports::NodeReport report;
+    report.node = node;
+    report.kubelet_plugin = state;
+    fleet.put_report(fleet_report(report));
+  }
+  const auto rows = fleet.rows();
+  EXPECT_EQ(state_of(row_of(rows, "n-on")), "ok");
+  EXPECT_EQ(state_of(row_of(rows, "n-")), "ok");
+  EXPECT_EQ(state_of(row_of(rows, "n-off")), "kubelet plugin off: pods with claims do not start");
+  EXPECT_EQ(state_of(row_of(rows, "n-waiting")),
+            "kubelet plugin waits for another program: pods with claims do not start");
+  EXPECT_EQ(health_of(row_of(rows, "n-off")), "warning");
+  EXPECT_EQ(totals_of(rows).without_plugin, 2u);
+}
+
 // Red when a node that has not seen an edit, a new policy or a deletion looks like one that has, or when policies of other nodes count.
 TEST(Fleet, ANodeThatHasNotAppliedAPolicySaysSo) {
   Fleet fleet({kDriver});

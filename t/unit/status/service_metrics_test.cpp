@@ -19,6 +19,7 @@ AggregateMetrics whole_aggregate() {
           .yielded = 5,
           .leases = 4'999,
           .silent = 9,
+          .plugins = {{"off", 2}, {"on", 3}},
           .outdated = 10,
           .sums = 6,
           .written = 7,
@@ -45,6 +46,7 @@ TEST(ServiceMetrics, OfAggregateAreWhatPrometheusReads) {
        "sliced_aggregate_invalid_policies{kind=\"SriovResourcePolicy\"} 2\n",
        "sliced_aggregate_invalid_policies{kind=\"DeviceExposurePolicy\"} 0\n", "sliced_aggregate_pending 4\n",
        "sliced_aggregate_leases 4999\n", "sliced_aggregate_silent_nodes 9\n",
+       "sliced_aggregate_kubelet_plugin_nodes{state=\"off\"} 2\n",
        "sliced_aggregate_outdated_policies 10\n", "sliced_aggregate_yielded 5\n",
        "sliced_aggregate_sums_total 6\n", "sliced_aggregate_writes_total{result=\"taken\"} 7\n",
        "sliced_aggregate_writes_total{result=\"failed\"} 8\n"});
