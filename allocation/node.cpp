@@ -61,6 +61,12 @@ void read_pod(const Fields& root, Pod& out) {
   out.phase = root["status"]["phase"].text();
   out.reason = root["status"]["reason"].text();
   out.message = root["status"]["message"].text();
+  out.scheduled_at = root["metadata"]["creationTimestamp"].text();
+  root["status"]["conditions"].each([&](const Fields& item) {
+    if (item["type"].text() == "PodScheduled" && item["status"].text() == "True" &&
+        item["lastTransitionTime"].is_there())
+      out.scheduled_at = item["lastTransitionTime"].text();
+  });
   out.is_deleted = root["metadata"]["deletionTimestamp"].is_there();
   out.scheduler = spec["schedulerName"].text();
   spec["nodeSelector"].each_member(
@@ -108,6 +114,7 @@ Result<Pod> decode_pod(const kube::Json& object) {
   Pod out;
   out.namespace_ = meta->namespace_;
   out.name = meta->name;
+  out.uid = meta->uid;
   Error error{Errc::kInvalid, ""};
   read_pod(Fields(&object, "", error), out);
   if (!error.what.empty()) return std::move(error).in(kube::describe_object(object));

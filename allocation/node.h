@@ -45,8 +45,10 @@ struct Container {
 
 /// A pod as kube-scheduler reads it.
 struct Pod {
-  std::string namespace_, name;
+  std::string namespace_, name, uid;
   std::string node_name;  // where it is bound to; "" pending
+  std::string
+      scheduled_at;  // RFC 3339: since when (condition PodScheduled), or since when it exists; "" not known
   std::string phase;
   std::string reason, message;  // of status, where the pod has failed
   bool is_deleted = false;      // metadata.deletionTimestamp is set

@@ -172,10 +172,12 @@ class Advising {
 
   void advise(const Wanted& wanted, std::vector<std::string>& out) {
     std::vector<std::pair<size_t, std::string>> existing;  // by how much of it would be changed
+    std::set<std::string> exposures;                       // of no namespace: known with those of each
     for (const auto& [namespace_, policies] : policies_) {
       const policy::PolicySetPtr set = policies.exposing();
       for (const auto& one : set->sriov) change_sriov(wanted, *one, *set, existing);
-      for (const auto& one : set->exposures) change_exposure(wanted, *one, existing);
+      for (const auto& one : set->exposures)
+        if (exposures.insert(one->id.name).second) change_exposure(wanted, *one, existing);
     }
     std::stable_sort(existing.begin(), existing.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -241,13 +243,33 @@ class Advising {
 
   // ---- existing policies
 
+  // One field or part that a policy would have otherwise. key: without the device that is named as an example, which any other stands for.
+  struct Edit {
+    std::string text, key;
+  };
+  static std::string keys_of(const std::vector<Edit>& edits) {
+    std::string out;
+    for (const Edit& edit : edits) out += edit.key + "\x01";
+    return out;
+  }
+  static std::string text_of(const std::vector<Edit>& edits) {
+    std::string out;
+    for (const Edit& edit : edits) out += (out.empty() ? "" : "; ") + edit.text;
+    return out;
+  }
+
   // Nodes that the policy does not select are asked, too, with what its selector misses as one more change.
   template <class Policy, class Change>
   void change_policy(const Wanted& wanted, const Policy& policy, const std::string& name, Change change,
-                     std::vector<std::pair<size_t, std::string>>& out) {
+                     std::vector<std::pair<size_t, std::string>>& out, const std::string& namespace_) {
     for (const bool is_selected : {true, false}) {
-      std::map<std::pair<size_t, std::string>, Found> found;  // by what would be changed
+      struct Sum {
+        std::string text;
+        Found found;
+      };
+      std::map<std::pair<size_t, std::string>, Sum> sums;  // by what would be changed
       for (size_t i = 0; i < shapes_.size(); ++i) {
+        if (!namespace_.empty() && shapes_[i].namespace_ != namespace_) continue;
         const auto selected = [&](const kube::NodeView& node) {
           const bool is_there = !is_known(node.name) || kube::match_node(policy.node_selector, node).matched;
           return is_there == is_selected;
@@ -255,38 +277,42 @@ class Advising {
         const auto node = std::find_if(shapes_[i].nodes.begin(), shapes_[i].nodes.end(),
                                        [&](const std::string& one) { return selected(view_of(one)); });
         if (node == shapes_[i].nodes.end()) continue;
-        std::vector<std::string> before;
+        std::vector<Edit> before;
         if (!is_selected) {
           const kube::NodeMatch match = kube::match_node(policy.node_selector, view_of(*node));
-          before.push_back("spec.nodeSelector wants " + match.field + " " + match.wanted + ", and " + *node +
-                           (match.found.empty() ? " has no such label" : " has " + match.found));
+          const std::string wants = "spec.nodeSelector wants " + match.field + " " + match.wanted;
+          before.push_back({wants + ", and " + *node +
+                                (match.found.empty() ? " has no such label" : " has " + match.found),
+                            wants});
         }
         std::set<std::string> seen;
         for (const reports::DeviceGroup& group : shapes_[i].report.groups) {
           const auto devices = reports::devices_of(group);
           if (devices.empty() || is_spent()) continue;
           for (auto& [set, changes] : change(devices.front(), before)) {
-            const std::string text = join(changes, "; ");
-            if (changes.size() > kChangesMax || !seen.insert(text).second) continue;
-            add_found(wanted, i, set, selected, found[{changes.size(), text}]);
+            const std::string key = keys_of(changes);
+            if (changes.size() > kChangesMax || !seen.insert(key).second) continue;
+            Sum& sum = sums[{changes.size(), key}];
+            if (sum.text.empty()) sum.text = text_of(changes);
+            add_found(wanted, i, set, selected, sum.found);
           }
         }
       }
-      for (const auto& [key, one] : found)
-        if (one.devices > 0)
-          out.emplace_back(key.first, name + " would offer " + count_text(one) + " for " + wanted.text() +
-                                          " if this were otherwise: " + key.second);
+      for (const auto& [key, one] : sums)
+        if (one.found.devices > 0)
+          out.emplace_back(key.first, name + " would offer " + count_text(one.found) + " for " +
+                                          wanted.text() + " if this were otherwise: " + one.text);
     }
   }
 
-  using Changed = std::vector<std::pair<policy::PolicySetPtr, std::vector<std::string>>>;
+  using Changed = std::vector<std::pair<policy::PolicySetPtr, std::vector<Edit>>>;
 
   void change_sriov(const Wanted& wanted, const policy::SriovPolicy& policy, const policy::PolicySet& of,
                     std::vector<std::pair<size_t, std::string>>& out) {
     if (!policy.problems.empty()) return;
     change_policy(
         wanted, policy, "SriovResourcePolicy " + policy::text_of(policy.id),
-        [&](const hotplug::HostDevice& device, const std::vector<std::string>& before) {
+        [&](const hotplug::HostDevice& device, const std::vector<Edit>& before) {
           Changed found;
           if (device.type != hotplug::DeviceType::kVf || !device.pci) return found;
           for (size_t c = 0; c < policy.configs.size(); ++c) {
@@ -297,7 +323,7 @@ class Advising {
               edited.node_selector = kube::NodeSelector{};
               edited.readiness = {};
               edited.configs = {config};
-              std::vector<std::string> changes = before;
+              std::vector<Edit> changes = before;
               if (!config.filters.empty()) {
                 edited.configs[0].filters = {config.filters[f]};
                 open_filter(device, c, f, edited, changes);
@@ -308,11 +334,11 @@ class Advising {
           }
           return found;
         },
-        out);
+        out, policy.id.namespace_);
   }
   // Takes the fields out of the one filter that say no to the device.
   static void open_filter(const hotplug::HostDevice& device, size_t config, size_t filter,
-                          policy::SriovPolicy& edited, std::vector<std::string>& changes) {
+                          policy::SriovPolicy& edited, std::vector<Edit>& changes) {
     policy::ResourceFilter& open = edited.configs[0].filters[0];
     while (changes.size() <= kChangesMax) {
       const policy::FilterAnswer answer = policy::ask_filter(open, device, {});
@@ -320,9 +346,10 @@ class Advising {
       const auto set = set_of({edited}, {});
       const policy::Rule rule =
           policy::rule_of({.policy = 0, .config = 0, .filter = 0, .refusal = answer.field}, device, *set);
-      changes.push_back("spec.configs[" + std::to_string(config) + "].resourceFilters[" +
-                        std::to_string(filter) + "]." + rule.field + " is " + rule.wanted + ", and " +
-                        device.id.text + " has " + (rule.found.empty() ? "none" : rule.found));
+      const std::string is = "spec.configs[" + std::to_string(config) + "].resourceFilters[" +
+                             std::to_string(filter) + "]." + rule.field + " is " + rule.wanted;
+      changes.push_back(
+          {is + ", and " + device.id.text + " has " + (rule.found.empty() ? "none" : rule.found), is});
       clear(open, *answer.field);
     }
   }
@@ -355,12 +382,13 @@ class Advising {
     if (!policy.problems.empty() || policy.action != policy::ExposureAction::kExpose) return;
     change_policy(
         wanted, policy, "DeviceExposurePolicy " + policy.id.name,
-        [&](const hotplug::HostDevice& device, const std::vector<std::string>& before) {
-          std::vector<std::string> changes = before;
+        [&](const hotplug::HostDevice& device, const std::vector<Edit>& before) {
+          std::vector<Edit> changes = before;
           const auto parts = allocation::conjuncts(policy.selector.cel);
           std::string no = no_of(parts, device);
           if (no == kSeveral) return Changed{};
-          if (!no.empty()) changes.push_back("spec.selector.cel says no to " + device.id.text + ": " + no);
+          if (!no.empty())
+            changes.push_back({"spec.selector.cel says no to " + device.id.text + ": " + no, "cel " + no});
           policy::ExposurePolicy edited = policy;
           edited.node_selector = kube::NodeSelector{};
           edited.readiness = {};
@@ -368,7 +396,7 @@ class Advising {
           if (changes.empty()) return Changed{};
           return Changed{{set_of({}, {edited}), std::move(changes)}};
         },
-        out);
+        out, "");
   }
   static constexpr const char* kSeveral = "\x01";
   static std::string without(const std::vector<std::string>& parts, const std::string& no) {

@@ -143,7 +143,7 @@ Result<Told> tell_why(ClusterObjects& objects, const config::Options& options) {
   if (!found) return std::move(found.error()).in(subject.text());
   const auto hidden =
       find_hidden(objects, {options.sriov_driver_name, options.exposure_driver_name}, cluster, *found);
-  read_start(objects, *found);
+  read_start(objects, {options.sriov_driver_name, options.exposure_driver_name}, *found);
   return Told{text_of(*found, subject, cluster, hidden, options), exit_of(found->verdict)};
 }
 

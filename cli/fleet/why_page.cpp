@@ -363,7 +363,10 @@ std::string headline(const Answer& answer, const std::string& subject) {
   switch (answer.verdict) {
     case Verdict::kRuns:
       return subject + (answer.pod ? " is on node " + answer.pod->node_name : " is allocated") +
-             (answer.notes.empty() ? "" : ", and its containers do not start: " + answer.notes.front());
+             (answer.notes.empty() ? ""
+              : answer.pod && answer.pod->phase == "Running"
+                  ? ", but: " + answer.notes.front()
+                  : ", and its containers do not start: " + answer.notes.front());
     case Verdict::kCan:
       return subject + " can be scheduled, as far as its claims go, on " + std::to_string(possible) + " of " +
              number(answer.nodes.size(), "node");

@@ -1,17 +1,23 @@
 #include "cli/fleet/why_reading.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 
 #include "cli/fleet/fleet_reading.h"
 #include "cli/fleet/missing_policy.h"
 #include "config/options.h"
+#include "kube/api_time.h"
 #include "kube/kinds.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
 namespace {
+
+constexpr std::string_view kIgnoredReason = "ConfigurationIgnored";  // docs/reports.md#events
 
 // forget: what was added of this list.
 ListTold told_to(allocation::Cluster& out, const std::string& namespace_, std::function<void()> forget) {
@@ -64,41 +70,126 @@ Result<Unit> read_allocation(ClusterObjects& objects, const std::string& namespa
   return Unit{};
 }
 
-void read_start(ClusterObjects& objects, allocation::Answer& answer) {
-  if (!answer.pod || answer.pod->node_name.empty() || answer.pod->phase != "Pending") return;
-  const allocation::Pod& pod = *answer.pod;
-  std::string last, text;  // RFC 3339 in UTC: later is greater
-  const auto on_event = [&](const kube::Json& event) {
-    const kube::Json* of = event.find("regarding");
-    if (of == nullptr || of->text("kind") != "Pod" || of->text("name") != pod.name ||
-        event.text("type") != "Warning")
-      return;
-    const kube::Json* series = event.find("series");
-    std::string when(series != nullptr ? series->text("lastObservedTime") : "");
-    for (const char* key : {"deprecatedLastTimestamp", "eventTime"})
-      if (when.empty()) when = event.text(key);
-    if (when < last) return;
-    last = when;
-    text = std::string(event.text("reason")) + ": " + std::string(event.text("note"));
-  };
-  const auto listed = objects.list(
-      kube::kEvents, pod.namespace_,
-      {.on_object = on_event, .on_bad = [](std::string) {}, .on_anew = [&] { last.clear(), text.clear(); }});
-  if (!listed) answer.unsure.push_back("the pod's events are not known: " + listed.error().what);
-  if (!text.empty()) answer.notes.push_back(text + (last.empty() ? "" : " (" + last + ")"));
-  auto report = objects.get(kube::kNodeDeviceReports, "", pod.node_name);
-  if (!report) {
-    if (report.error().code != Errc::kNotFound)
-      answer.unsure.push_back("the report of node " + pod.node_name +
-                              " is not known: " + report.error().what);
-    return;
+namespace {
+
+// A pod's Event, as far as it says what its kubelet does.
+struct PodEvent {
+  int64_t at = 0;  // seconds since 1970 of the last time that it happened; 0 not known
+  bool is_warning = false;
+  std::string reason, text;
+};
+
+PodEvent pod_event_of(const kube::Json& event) {
+  PodEvent out{.is_warning = event.text("type") == "Warning", .reason = std::string(event.text("reason"))};
+  const kube::Json* series = event.find("series");
+  std::string when(series != nullptr ? series->text("lastObservedTime") : "");
+  for (const char* key : {"deprecatedLastTimestamp", "eventTime"})
+    if (when.empty()) when = event.text(key);
+  out.at = kube::decode_api_time(when).value_or(0);
+  out.text = out.reason + ": " + std::string(event.text("note"));
+  return out;
+}
+
+bool is_of_pod(const kube::Json& event, const allocation::Pod& pod) {
+  const kube::Json* of = event.find("regarding");
+  if (of == nullptr || of->text("kind") != "Pod" || of->text("name") != pod.name) return false;
+  // A pod of before may have had the name.
+  return pod.uid.empty() || of->text("uid").empty() || of->text("uid") == pod.uid;
+}
+
+// What a kubelet reports when it has got further: what it warned of before is over.
+bool is_progress(const PodEvent& event) {
+  constexpr std::string_view kReasons[] = {"Pulling", "Pulled", "Created", "Started"};
+  return !event.is_warning && std::ranges::find(kReasons, event.reason) != std::end(kReasons);
+}
+
+// A kubelet tries again within 2 minutes, and writes the Event again at least every 5.
+constexpr int64_t kHoldsFor = 600;  // seconds
+
+std::string age_note(const PodEvent& event, int64_t now) {
+  if (event.at == 0) return "";
+  const int64_t age = std::max<int64_t>(0, now - event.at);
+  return " (" + age_text(age) + " ago" + (age > kHoldsFor ? "; it may be over" : "") + ")";
+}
+
+// The last warning that nothing has superseded since the pod was bound: scheduling is over, and so is what came before the last
+// progress. nullopt: none.
+std::optional<PodEvent> last_warning(const std::vector<PodEvent>& events, const allocation::Pod& pod) {
+  int64_t since = kube::decode_api_time(pod.scheduled_at).value_or(0);
+  for (const PodEvent& event : events)
+    if (is_progress(event)) since = std::max(since, event.at);
+  std::optional<PodEvent> last;
+  for (const PodEvent& event : events) {
+    if (!event.is_warning || event.reason == "FailedScheduling" || event.reason == kIgnoredReason) continue;
+    if (event.at != 0 && event.at < since) continue;
+    if (!last || event.at >= last->at) last = event;
   }
-  const kube::Json* plugin = report->find({"status", "kubeletPlugin"});
-  if (plugin != nullptr && plugin->string() != nullptr && *plugin->string() != "on")
-    answer.notes.push_back("node " + pod.node_name + " reports of its kubelet plugin: " + *plugin->string());
-  const kube::Json* silent = report->find({"status", "silentSince"});
-  if (silent != nullptr && silent->string() != nullptr && !silent->string()->empty())
-    answer.notes.push_back("the daemon of node " + pod.node_name + " is silent since " + *silent->string());
+  return last;
+}
+
+bool has_claims_of(const allocation::Answer& answer, const FleetDrivers& drivers) {
+  return std::ranges::any_of(answer.claims, [&](const allocation::Claim& claim) {
+    return !claim.allocation ||
+           std::ranges::any_of(claim.allocation->devices, [&](const allocation::AllocatedDevice& device) {
+             return device.driver == drivers.sriov || device.driver == drivers.exposure;
+           });
+  });
+}
+
+// What the node reports of itself now, with the remedy.
+std::vector<std::string> node_notes(const kube::Json& report, const std::string& node) {
+  std::vector<std::string> out;
+  const auto status = [&](const char* key) {
+    const kube::Json* found = report.find({"status", key});
+    return found != nullptr && found->string() != nullptr ? *found->string() : std::string();
+  };
+  if (const std::string silent = status("silentSince"); !silent.empty())
+    out.push_back(
+        "the daemon of node " + node + " is silent since " + silent +
+        ": nothing is prepared there until it runs again (kubectl get pods -o wide, journalctl -u sliced)");
+  const std::string plugin = status("kubeletPlugin");
+  if (plugin == "off")
+    out.push_back("the kubelet plugin of node " + node +
+                  " is off: no claim is prepared there; run its daemon with --kubelet-plugin on (chart: "
+                  "kubeletPlugin.enabled=true)");
+  else if (plugin == "waiting")
+    out.push_back(
+        "the kubelet plugin of node " + node +
+        " waits for another program that serves the kubelet for one of its drivers: stop that program on "
+        "the node (docs/from-dra-driver-sriov.md)");
+  return out;
+}
+
+}  // namespace
+
+void read_start(ClusterObjects& objects, const FleetDrivers& drivers, allocation::Answer& answer) {
+  if (!answer.pod || answer.pod->node_name.empty()) return;
+  const allocation::Pod& pod = *answer.pod;
+  const bool is_starting = pod.phase == "Pending";
+  if (!is_starting && pod.phase != "Running") return;
+  std::vector<PodEvent> events;
+  const auto listed = objects.list(kube::kEvents, pod.namespace_,
+                                   {.on_object =
+                                        [&](const kube::Json& event) {
+                                          if (is_of_pod(event, pod)) events.push_back(pod_event_of(event));
+                                        },
+                                    .on_bad = [](std::string) {},
+                                    .on_anew = [&] { events.clear(); }});
+  if (!listed) answer.unsure.push_back("the pod's events are not known: " + listed.error().what);
+  const auto add_ignored = [&] {
+    for (const PodEvent& event : events)
+      if (event.reason == kIgnoredReason) answer.notes.push_back(event.text + age_note(event, objects.now()));
+  };
+  if (!is_starting) return add_ignored();
+  if (const auto report = objects.get(kube::kNodeDeviceReports, "", pod.node_name);
+      report && has_claims_of(answer, drivers)) {
+    answer.notes = node_notes(*report, pod.node_name);
+  } else if (!report && report.error().code != Errc::kNotFound) {
+    answer.unsure.push_back("the report of node " + pod.node_name + " is not known: " + report.error().what);
+  }
+  if (const auto last = last_warning(events, pod))
+    answer.notes.push_back(last->text + age_note(*last, objects.now()));
+  add_ignored();
 }
 
 namespace {

@@ -17,9 +17,11 @@ namespace sliced::cli {
 Result<Unit> read_allocation(ClusterObjects& objects, const std::string& namespace_,
                              allocation::Cluster& out);
 
-/// Why the containers of a pod that is on a node do not start: its last warning (Event), and what its node's report says of
-/// the kubelet plugin. To answer.notes; what cannot be read goes to answer.unsure. Nothing for a pod that is not Pending.
-void read_start(ClusterObjects& objects, allocation::Answer& answer);
+/// Why the containers of a pod that is on a node do not start: what its node's report says of daemon and kubelet plugin now, where a claim
+/// of the pod is of one of the drivers, with the remedy; then the last warning (Event) of this pod, with its age, unless it is
+/// superseded: by the pod's binding, or by a later event that says that containers are made. A Running pod has only the configurations
+/// that were ignored (ConfigurationIgnored). To answer.notes; what cannot be read goes to answer.unsure.
+void read_start(ClusterObjects& objects, const FleetDrivers& drivers, allocation::Answer& answer);
 
 /// What nodes have and do not offer: of whoever has enough it is of no interest. answer: of this cluster; what is not known
 /// goes to its `unsure`, and nodes with devices that no policy selects to its `hints`, where a request matches nothing.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "kube/yaml.h"
 #include "reactor/base/text.h"
 
@@ -97,6 +99,37 @@ TEST_F(MissingPolicyTest, AnExistingPolicyThatMissesByOneFieldIsNamed) {
       "if this were otherwise: spec.configs[0].resourceFilters[0].vendors is 15b3, and 0000:3b:01.0 has 8086\n"
       "SriovResourcePolicy ours/intel would offer 8 devices on worker-1, worker-2 for request net of claim apps/c "
       "if this were otherwise: spec.configs[0].resourceFilters[1].drivers is vfio-pci, and 0000:3b:01.0 has iavf");
+}
+
+// Red when one edit is a line for each group of devices that it would help, or for each namespace that nodes' daemons follow.
+TEST_F(MissingPolicyTest, OneEditIsOneLine) {
+  policy(
+      "kind: SriovResourcePolicy\nmetadata: {name: intel, namespace: ours}\n"
+      "spec: {configs: [{resourceName: storage, resourceFilters: [{pfNames: [ens9]}]}]}\n"
+      "---\nkind: DeviceExposurePolicy\nmetadata: {name: uplink}\n"
+      "spec: {selector: {cel: 'device.attributes[\"dra.networking\"].ifName == \"ens9\"'}}\n");
+  reports::DeviceGroup other = vfs("ens2f0");
+  other.pf = "0000:5e:00.0", other.pci_address = "0000:5e:01.0";
+  report("worker-1", {vfs("ens1f0"), other, pf("ens1f0")});
+  report("worker-2", {other});
+  const std::string said = advice(kStorage);
+  EXPECT_NE(said.find("would offer 12 devices on worker-1, worker-2"), std::string::npos) << said;
+  EXPECT_EQ(std::ranges::count(said, '\n'), 0) << said;
+  policies.emplace("theirs", FleetPolicies(kDrivers, "theirs"));
+  for (const auto& object :
+       kube::decode_yaml(
+           "kind: DeviceExposurePolicy\nmetadata: {name: uplink}\n"
+           "spec: {selector: {cel: 'device.attributes[\"dra.networking\"].ifName == \"ens9\"'}}\n"
+           "---\nkind: SriovResourcePolicy\nmetadata: {name: not-read, namespace: theirs}\n"
+           "spec: {configs: [{resourceName: storage, resourceFilters: [{pfNames: [ens9]}]}]}\n")
+           .documents)
+    policies.at("theirs").put(object);
+  EXPECT_EQ(advice(kStorage), said) << "no node's daemon reads policies of that namespace";
+  const std::string exposed = advice(
+      "device.driver == \"dra.networking\" && "
+      "device.attributes[\"dra.networking\"].type == \"pf\"");
+  EXPECT_EQ(std::ranges::count(exposed, '\n'), 0) << exposed;
+  EXPECT_NE(exposed.find("DeviceExposurePolicy uplink would offer 1 device"), std::string::npos) << exposed;
 }
 
 TEST_F(MissingPolicyTest, APolicyForOtherNodesIsNamedWithItsNodeSelector) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kube/api_time.h"
 #include "kube/kinds.h"
 #include "kube/yaml.h"
 #include "t/unit/cli/late_objects.h"
@@ -67,32 +68,87 @@ TEST_F(WhyReadingTest, AListThatBeginsAnewCountsOnce) {
   EXPECT_EQ(read.unread.size(), once.unread.size());
 }
 
-// Red when nothing is said of a pod that is on a node and hangs there.
-TEST_F(WhyReadingTest, APodWhoseContainersDoNotStartHasItsLastWarning) {
-  cluster.install(kube::kEvents);
-  const auto event = [&](const std::string& name, const std::string& when, const std::string& pod) {
-    put(kube::kEvents, "metadata: {name: " + name +
-                           ", namespace: ns}\nregarding: {kind: Pod, namespace: ns, name: " + pod +
-                           "}\ntype: Warning\nreason: FailedPrepareDynamicResources\nnote: " + name +
-                           "\ndeprecatedLastTimestamp: '" + when + "'\n");
-  };
-  event("older", "2026-01-01T00:00:00Z", "p");
-  event("newer", "2026-01-02T00:00:00Z", "p");
-  event("of-another", "2026-01-03T00:00:00Z", "q");
-  put(kube::kNodeDeviceReports, "metadata: {name: w}\nstatus: {kubeletPlugin: 'off'}\n");
+// A pod that is on node w, with its events.
+struct StartTest : WhyReadingTest {
+  StartTest() {
+    cluster.install(kube::kEvents);
+    answer.verdict = allocation::Verdict::kRuns;
+    answer.pod.emplace();
+    answer.pod->namespace_ = "ns", answer.pod->name = "p", answer.pod->node_name = "w",
+    answer.pod->uid = "uid-p";
+    answer.pod->phase = "Pending";
+    answer.pod->scheduled_at = "2026-01-01T12:00:00Z";
+    allocation::Claim claim;
+    claim.allocation.emplace().devices.push_back({.driver = kDriver, .pool = "w", .device = "d"});
+    answer.claims.push_back(claim);
+  }
+  // The time of day of 2026-01-01.
+  void event(const std::string& note, const std::string& when, const std::string& uid = "uid-p",
+             const std::string& reason = "FailedPrepareDynamicResources",
+             const std::string& type = "Warning") {
+    put(kube::kEvents, "metadata: {name: e" + std::to_string(++events) +
+                           ", namespace: ns}\nregarding: {kind: Pod, "
+                           "namespace: ns, name: p, uid: " +
+                           uid + "}\ntype: " + type + "\nreason: " + reason + "\nnote: '" + note +
+                           "'\ndeprecatedLastTimestamp: '2026-01-01T" + when + "Z'\n");
+  }
+  std::vector<std::string> notes(const std::string& now = "12:10:00") {
+    cluster.clock = [at = *kube::decode_api_time("2026-01-01T" + now + "Z")] { return at; };
+    answer.notes.clear();
+    read_start(objects, {kDriver, "dra.example"}, answer);
+    return answer.notes;
+  }
+  int events = 0;
   allocation::Answer answer;
-  answer.verdict = allocation::Verdict::kRuns;
-  answer.pod.emplace();
-  answer.pod->namespace_ = "ns", answer.pod->name = "p", answer.pod->node_name = "w",
-  answer.pod->phase = "Pending";
-  read_start(objects, answer);
-  EXPECT_EQ(answer.notes,
-            (std::vector<std::string>{"FailedPrepareDynamicResources: newer (2026-01-02T00:00:00Z)",
-                                      "node w reports of its kubelet plugin: off"}));
+};
+
+// Red when nothing is said of a pod that is on a node and hangs there.
+TEST_F(StartTest, APodWhoseContainersDoNotStartHasItsLastWarningWithItsAge) {
+  event("older", "12:01:00");
+  event("newer", "12:08:00");
+  EXPECT_EQ(notes(), std::vector<std::string>{"FailedPrepareDynamicResources: newer (2m ago)"});
+  EXPECT_EQ(notes("12:30:00"),
+            std::vector<std::string>{"FailedPrepareDynamicResources: newer (22m ago; it may be over)"});
+}
+
+// Red when the first line is of another pod of the name, of the time before the pod was bound, or of what has been overcome since.
+TEST_F(StartTest, WhatIsOverIsNotToldAsTheCause) {
+  event("of a pod of before", "12:09:00", "uid-before");
+  event("0/3 nodes are available", "11:59:00", "uid-p", "FailedScheduling");
+  event("before it was bound", "11:59:30");
+  EXPECT_TRUE(notes().empty());
+  event("sandbox", "12:03:00", "uid-p", "FailedCreatePodSandBox");
+  EXPECT_EQ(notes(), std::vector<std::string>{"FailedCreatePodSandBox: sandbox (7m ago)"});
+  event("Pulling image", "12:04:00", "uid-p", "Pulling", "Normal");
+  EXPECT_TRUE(notes().empty());
+  event("no such image", "12:05:00", "uid-p", "Failed");
+  EXPECT_EQ(notes(), std::vector<std::string>{"Failed: no such image (5m ago)"});
+}
+
+// Red when an old event comes before what the node reports now, or when the remedy is not named.
+TEST_F(StartTest, WhatTheNodeReportsNowComesFirstWithItsRemedy) {
+  event("driver is not registered", "12:01:00");
+  put(kube::kNodeDeviceReports,
+      "metadata: {name: w}\nstatus: {kubeletPlugin: 'off', silentSince: '2026-01-01T11:00:00Z'}\n");
+  const auto said = notes();
+  ASSERT_EQ(said.size(), 3u);
+  EXPECT_NE(said[0].find("silent since 2026-01-01T11:00:00Z"), std::string::npos) << said[0];
+  EXPECT_EQ(
+      said[1],
+      "the kubelet plugin of node w is off: no claim is prepared there; run its daemon with --kubelet-plugin on "
+      "(chart: kubeletPlugin.enabled=true)");
+  EXPECT_EQ(said[2], "FailedPrepareDynamicResources: driver is not registered (9m ago)");
+  answer.claims[0].allocation->devices[0].driver = "gpu.example.com";
+  EXPECT_EQ(notes().size(), 1u) << "its claims are another driver's";
+}
+
+TEST_F(StartTest, ARunningPodHasOnlyTheConfigurationsThatWereIgnored) {
+  event("back-off", "12:09:00", "uid-p", "BackOff");
   answer.pod->phase = "Running";
-  answer.notes.clear();
-  read_start(objects, answer);
-  EXPECT_TRUE(answer.notes.empty());
+  EXPECT_TRUE(notes().empty());
+  event("a: ResourceClaim ns/c: it is ignored", "12:08:00", "uid-p", "ConfigurationIgnored");
+  EXPECT_EQ(notes(),
+            std::vector<std::string>{"ConfigurationIgnored: a: ResourceClaim ns/c: it is ignored (2m ago)"});
 }
 
 // Red when a pod for which only a policy is missing hears nothing of it.
