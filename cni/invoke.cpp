@@ -92,9 +92,9 @@ class Chain final : public Run {
         child_ = *std::move(child);
         return;
       }
-      if (child.error().code != Errc::kNotFound) return fail(std::move(child.error()));
+      if (child.error().code != Errc::kNotFound) return fail_unrun(std::move(child.error()));
     }
-    fail(not_there(network_.plugins[index()].type));
+    fail_unrun(not_there(network_.plugins[index()].type));
   }
 
   // A plugin of DEL that hangs leaves their share of the time to those that follow.
@@ -134,6 +134,13 @@ class Chain final : public Run {
 
   std::string late() const {
     return "not done within the chain's " + std::to_string(deadline_.count()) + " ms";
+  }
+
+  // The plugin could not be started. Where ADD has run one before, what that has made is to be undone.
+  void fail_unrun(Error error) {
+    if (command_ == Command::kAdd && done_ == 0 && error.code != Errc::kNotFound) error.code = Errc::kDenied;
+    if (command_ == Command::kAdd && done_ > 0) error.code = Errc::kIo;
+    fail(std::move(error));
   }
 
   void fail(Error error) {

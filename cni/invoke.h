@@ -39,8 +39,8 @@ using OnRun = std::function<void(Result<Attached>)>;
 /// deadline: of the whole chain, for DEL in equal shares of what is left; then the process group of the plugin that runs is
 /// killed.
 /// Reentry:  on_run is called once, never from within this call, and may drop the run.
-/// Errors:   kInvalid (attachment, a result that is none), kTimeout, kNotFound (no such plugin file), kDenied,
-///           kIo (the plugin says so); the text names plugin, network and command, and quotes the plugin.
+/// Errors:   kInvalid (attachment, a result that is none), kTimeout, kNotFound (no such plugin file), kDenied (it cannot be started),
+///           kIo (the plugin says so). kNotFound and kDenied of an ADD: no plugin was run, and there is nothing to undo. The text names plugin, network and command, and quotes the plugin.
 [[nodiscard]] std::unique_ptr<Run> run_chain(reactor::Loop& loop, Place place, Network network,
                                              Command command, Attachment attachment,
                                              std::optional<Attached> previous, Millis deadline, OnRun on_run);

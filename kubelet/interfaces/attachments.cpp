@@ -188,15 +188,26 @@ std::shared_ptr<const int> Attachments::namespace_of(const cni::Attachment& atta
   return nullptr;
 }
 
+namespace {
+
+// The cause before its consequence.
+std::string with_cause(const std::string& add_problem, const std::string& consequence) {
+  return add_problem.empty() ? consequence : add_problem + "; since then: " + consequence;
+}
+
+}  // namespace
+
 // Who has the device beside this record; "" nobody.
 std::string Attachments::holder_of(const cni::Record& record) const {
   const cni::Attachment& wanted = record.attachment;
   for (const auto& [name, kept] : kept_) {
     const cni::Attachment& other = kept.record.attachment;
     if (wanted.device.empty() || other.device != wanted.device || name == cni::record_name(wanted)) continue;
-    return "device " + escaped(wanted.device) + " is " + named(other) +
-           (kept.is_leaving ? ", which cannot be undone yet: " + kept.problem
-                            : ": it can be had when that sandbox has ended");
+    const std::string who = "device " + escaped(wanted.device) + " is " + named(other) +
+                            (kept.is_leaving ? ", which cannot be undone yet: " + kept.problem
+                                             : ": it can be had when that sandbox has ended");
+    const std::string_view pod = pod_uid_of(wanted);
+    return with_cause(!pod.empty() && pod_uid_of(other) == pod ? kept.add_problem : "", who);
   }
   return "";
 }
@@ -234,8 +245,9 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
     if (!are_of_one(kept->record, work->record))
       return end(work, Error{Errc::kBusy, named(work->record.attachment) + " is there already, of " +
                                               escaped(kept->record.owner, 256)});
-    return end(work, Error{Errc::kBusy, named(work->record.attachment) + " is not undone yet" +
-                                            (kept->problem.empty() ? "" : ": " + kept->problem)});
+    return end(work, Error{Errc::kBusy, with_cause(kept->add_problem,
+                                                   named(work->record.attachment) + " is not undone yet" +
+                                                       (kept->problem.empty() ? "" : ": " + kept->problem))});
   }
   if (const std::string who = holder_of(work->record); !who.empty())
     return end(work, Error{Errc::kBusy, who});
@@ -264,19 +276,39 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
 
 void Attachments::run_add(const std::shared_ptr<Work>& work) {
   auto network = cni::decode_network(work->record.config, work->record.network);
-  if (!network) return end(work, std::move(network.error()));
+  if (!network) return drop_unrun(work, std::move(network.error()));
   const Millis left =
       std::chrono::duration_cast<Millis>(work->deadline - ports_.scheduler.now()) - kTailOfAdd;
   if (left <= Millis{0})
-    return end(work, Error{Errc::kTimeout, named(work->record.attachment) +
-                                               ": the disk is too slow, or too many others are made"});
+    return drop_unrun(work, Error{Errc::kTimeout, named(work->record.attachment) +
+                                                      ": the disk is too slow, or too many others are made"});
   work->run = ports_.run(*std::move(network), cni::Command::kAdd, work->record.attachment, std::nullopt, left,
                          [this, work](Result<cni::Attached> made) {
                            work->run.reset(), work->permit.reset();
-                           if (!made) return end(work, std::move(made));
+                           if (!made) {
+                             const Errc code = made.error().code;
+                             if (code == Errc::kNotFound || code == Errc::kDenied)
+                               return drop_unrun(work, std::move(made.error()));
+                             kept_[cni::record_name(work->record.attachment)].add_problem = made.error().what;
+                             return end(work, std::move(made));
+                           }
                            work->record.result = *std::move(made);
                            note_made(work);
                          });
+}
+
+// Where the record stays, DEL is run as of any other: it finds nothing.
+void Attachments::drop_unrun(const std::shared_ptr<Work>& work, Error why) {
+  kept_[cni::record_name(work->record.attachment)].add_problem = why.what;
+  on_disk(
+      work,
+      [attachment = work->record.attachment](const cni::Records& records) {
+        return records.remove(attachment);
+      },
+      [this, work, why = std::move(why)](const Result<Unit>& removed) {
+        if (removed) kept_.erase(cni::record_name(work->record.attachment));
+        end(work, Error(why));
+      });
 }
 
 void Attachments::note_made(const std::shared_ptr<Work>& work) {

@@ -77,7 +77,8 @@ class Attachments {
   /// Of one that is attached already: at once what it is. Errors: kInvalid and kTooLarge of a record whose attachment or
   /// network fails cni::check() or cni::decode_network(): nothing is kept, run or undone; those of cni::run_chain, kTimeout, kBusy (the
   /// device is in another pod's sandbox), kIo (no record can be written); after one the record may still be there,
-  /// and is the caller's to detach.
+  /// and is the caller's to detach. Where no plugin was run (one is not installed, or there is no time left) the record is dropped: no DEL
+  /// is owed. Where what an earlier ADD of the same pod has left is not undone, the text begins with why that ADD failed.
   /// The deadline ends with the record on disk; ADD has what is left of it but for the last 150 ms.
   using OnAttached = std::function<void(Result<cni::Attached>)>;
   /// What another sandbox of the same pod still has is undone first, for that sandbox has ended; so is what the
@@ -105,9 +106,10 @@ class Attachments {
   struct Kept {
     cni::Record record;
     bool is_leaving = false;
-    std::string problem;     // why it could not be undone; "" it could, or was not tried
-    int failures = 0;        // DELs that have failed, of this process
-    bool is_wanted = false;  // another sandbox wants the device
+    std::string add_problem = {};  // why ADD failed, of this process; "" it has not
+    std::string problem = {};      // why it could not be undone; "" it could, or was not tried
+    int failures = 0;              // DELs that have failed, of this process
+    bool is_wanted = false;        // another sandbox wants the device
     /// Open, one for all of a sandbox: it and its interfaces outlive its file. Null: unknown.
     std::shared_ptr<const int> network_namespace = {};
     std::string addresses =
@@ -134,6 +136,8 @@ class Attachments {
   void begin_attach(const std::shared_ptr<Work>& work);
   void begin_adopt(const std::shared_ptr<Work>& work);
   void run_add(const std::shared_ptr<Work>& work);
+  // No plugin was run: the record goes.
+  void drop_unrun(const std::shared_ptr<Work>& work, Error why);
   // The record once more, with what ADD said: DEL is given that, also by another process.
   void note_made(const std::shared_ptr<Work>& work);
   void begin_detach(const std::shared_ptr<Work>& work);

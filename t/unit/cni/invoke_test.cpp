@@ -145,6 +145,20 @@ TEST_F(InvokeTest, AddRunsNothingWhenAPluginIsNotThere) {
   EXPECT_EQ(text("calls"), "");
 }
 
+// Red when who is told kNotFound or kDenied of an ADD takes it for one that ran nothing, and a plugin has run.
+TEST_F(InvokeTest, AnAddThatRanSomethingIsNeitherNotFoundNorDenied) {
+  plugin("one", "rm " + directory + "/two; echo '{}'");
+  recording("two");
+  const auto vanished = run(chain(), Command::kAdd);
+  ASSERT_FALSE(vanished.ok());
+  EXPECT_EQ(vanished.error().code, Errc::kIo) << vanished.error().what;
+  plugin("one", "exit 0");
+  std::filesystem::permissions(directory + "/one", std::filesystem::perms::owner_read);
+  recording("two");
+  EXPECT_EQ(run(chain(), Command::kAdd).error().code, Errc::kDenied);
+  EXPECT_EQ(text("calls"), "");
+}
+
 // host-device has moved the interface already when it finds that its IPAM plugin is not there, and does not move it back.
 TEST_F(InvokeTest, AddRunsNothingWhenAnIpamPluginIsNotThere) {
   recording("one");

@@ -416,6 +416,48 @@ TEST_F(SandboxesTest, AnInterfaceIsBroughtBackBehindEachDelAndElseStaysOnRecord)
   EXPECT_EQ(world.node.records(), 0u);
 }
 
+// A sandbox of the pod of sandbox "a".
+std::string of_pod_a(const World& world, const std::string& id) {
+  const std::string first = nri::test::sandbox("a", world.node.netns("a"));
+  return field(1, field(1, id) + first.substr(field(1, "a").size()));
+}
+
+// Red when an ADD that ran no plugin leaves a record whose DEL cannot run either, and the events name that in the place of the cause.
+TEST_F(SandboxesTest, WhereNoPluginWasRunNothingIsOwedAndTheCauseIsNamedAgain) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  world.node.erase("vf");
+  for (const char* sandbox : {"a", "a2"}) {
+    const std::string why = world.call("Run", of_pod_a(world, sandbox));
+    EXPECT_NE(why.find("there is no plugin vf in"), std::string::npos) << why;
+    EXPECT_EQ(why.find("undone"), std::string::npos) << why;
+    EXPECT_TRUE(world.daemon->attachments.all().empty());
+    EXPECT_EQ(world.node.records(), 0u);
+    EXPECT_EQ(world.call("Stop", of_pod_a(world, sandbox)), "");
+  }
+  std::ofstream(world.node.directory + "/vf") << "#!/bin/sh\n";  // not executable
+  std::filesystem::permissions(world.node.directory + "/vf", std::filesystem::perms::owner_read);
+  EXPECT_NE(world.call("Run", of_pod_a(world, "a3")), "");
+  EXPECT_EQ(world.node.records(), 0u);
+  EXPECT_EQ(world.daemon->log.count("an interface cannot be taken from a sandbox"), 0u);
+  world.node.plugin("vf", "");
+  EXPECT_EQ(world.call("Run", of_pod_a(world, "a4")), "");
+}
+
+// Red when a retry is refused for what the first attempt has left, and no longer says why that failed.
+TEST_F(SandboxesTest, ARetryBeginsWithTheFirstCause) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  world.node.plugin("vf", "echo \"$CNI_COMMAND is broken\" >&2; exit 1");
+  EXPECT_NE(world.run("a").find("ADD is broken"), std::string::npos);
+  for (const char* sandbox : {"a", "a2"}) {
+    const std::string why = world.call("Run", of_pod_a(world, sandbox));
+    const size_t cause = why.find("ADD: exit status 1: ADD is broken"), later = why.find("DEL is broken");
+    EXPECT_LT(cause, later) << why;
+    EXPECT_NE(later, std::string::npos) << why;
+  }
+}
+
 // The DEL of host-device fails for ever for a function without a driver. Red when no later pod gets the device.
 TEST_F(SandboxesTest, WhatCanNeverBeUndoneIsGivenUpForTheNextPodOnceItsSandboxIsGone) {
   World world(*this);
