@@ -346,6 +346,24 @@ func TestWhatPodsMayDo(t *testing.T) {
 	if got := writable(plugin); !slices.Equal(got, want) {
 		t.Errorf("a plugin writes to %v", got)
 	}
+	// Off by default: each gives the container more of the host. Turns red when a CNI plugin that is run in it lacks what it needs.
+	mounting := podOf(t, must(with(t, "kubeletPlugin: {cniMounts: {whereabouts: /etc/cni/net.d/whereabouts.d, dhcp: true, iptables: true}}")))
+	if got := writable(mounting); !slices.Equal(got, append(slices.Clone(want), "/run/xtables.lock")) {
+		t.Errorf("with all cniMounts a plugin writes to %v", got)
+	}
+	types := map[string]core.HostPathType{}
+	for _, volume := range mounting.Volumes {
+		if volume.HostPath != nil {
+			types[volume.HostPath.Path] = *volume.HostPath.Type
+		}
+	}
+	for path, kind := range map[string]core.HostPathType{"/etc/cni/net.d/whereabouts.d": core.HostPathDirectoryOrCreate,
+		"/run/cni": core.HostPathDirectoryOrCreate, "/run/xtables.lock": core.HostPathFileOrCreate} {
+		mounted := slices.ContainsFunc(mounting.Containers[0].VolumeMounts, func(one core.VolumeMount) bool { return one.MountPath == path })
+		if types[path] != kind || !mounted {
+			t.Errorf("%s is of type %q, mounted: %v", path, types[path], mounted)
+		}
+	}
 	// Else interfaces of pods from before the mode was changed would be undone by nobody.
 	multus := podOf(t, must(with(t, "kubeletPlugin: {enabled: true, configurationMode: MULTUS}")))
 	if got := writable(multus); !slices.Equal(got, want) || !slices.Contains(multus.Containers[0].Args, "--cni-path=/opt/cni/bin") {

@@ -85,6 +85,18 @@ What the pod sees of the node: each a name, a path (the same inside), what kind 
 {{- end }}
 # Where CNI plugins keep what they know (SR-IOV CNI, host-local).
 - {name: cni-state, path: /var/lib/cni, type: DirectoryOrCreate}
+{{- with $plugin.cniMounts.whereabouts }}
+# Its kubeconfig, with a token of its account.
+- {name: cni-whereabouts, path: {{ . }}, type: DirectoryOrCreate, readOnly: true}
+{{- end }}
+{{- if $plugin.cniMounts.dhcp }}
+# Connecting to a socket needs no writable mount; the directory, since the daemon makes its socket anew.
+- {name: cni-dhcp, path: /run/cni, type: DirectoryOrCreate, readOnly: true}
+{{- end }}
+{{- if $plugin.cniMounts.iptables }}
+# Which rules are changed by one program at a time, the host's too.
+- {name: xtables-lock, path: /run/xtables.lock, type: FileOrCreate}
+{{- end }}
 {{- else }}
 - {name: sys, path: /sys, type: Directory, readOnly: true}
 {{- end }}
