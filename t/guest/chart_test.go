@@ -2,6 +2,7 @@ package guest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -73,6 +74,15 @@ func (n *node) testChartPlugin(t *testing.T) {
 // when its pod is ready and offers what there is.
 func (n *node) install(t *testing.T, values string) {
 	t.Helper()
+	n.makeRoom(t)
+	rv := n.applyChart(t, values)
+	n.wait(t, "the chart's pod is ready", func() bool { return n.isReady(t) })
+	n.History.WaitOffers(t, rv, patience, n.devices(t)...)
+}
+
+// makeRoom ends the daemon that other scenarios have until this one ends, deletes what it published, and has the runtime know the image.
+func (n *node) makeRoom(t *testing.T) {
+	t.Helper()
 	n.kill(t)
 	t.Cleanup(func() {
 		n.uninstall(t)
@@ -84,21 +94,26 @@ func (n *node) install(t *testing.T, values string) {
 		t.Fatal(err)
 	}
 	n.guest.Run(t, "/opt/bin/ctr --namespace k8s.io images import /disk/sliced.tar")
-	rv := n.applyChart(t, values)
-	n.wait(t, "the chart's pod is ready", func() bool { return n.isReady(t) })
-	n.History.WaitOffers(t, rv, patience, n.devices(t)...)
 }
 
 // applyChart returns a revision that everything of the chart's is later than.
 func (n *node) applyChart(t *testing.T, values string) int64 {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "values.yaml")
-	if err := os.WriteFile(file, []byte("createNamespace: true\n"+values), 0o600); err != nil {
-		t.Fatal(err)
+	files := []string{"createNamespace: true", values}
+	for i, text := range files {
+		files[i] = filepath.Join(t.TempDir(), fmt.Sprintf("values-%d.yaml", i))
+		if err := os.WriteFile(files[i], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	text, err := exec.Command(harness.Path("../../build/render"), harness.Path("../../packaging/helm/sliced"), home, "sliced", file).Output()
+	arguments := append([]string{harness.Path("../../packaging/helm/sliced"), home, "sliced"}, files...)
+	text, err := exec.Command(harness.Path("../../build/render"), arguments...).Output()
 	if err != nil {
-		t.Fatalf("the chart: %v", err)
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			text = exit.Stderr
+		}
+		t.Fatalf("the chart: %v: %s", err, text)
 	}
 	objects, err := harness.Decode(string(text))
 	if err != nil {
@@ -130,16 +145,21 @@ func (n *node) certificates() *unstructured.Unstructured {
 // tellOfServer is for the kube-proxy that this node has not got.
 func (n *node) tellOfServer(t *testing.T, daemons *unstructured.Unstructured) {
 	t.Helper()
-	path := []string{"spec", "template", "spec", "containers"}
-	containers, _, err := unstructured.NestedSlice(daemons.Object, path...)
-	if err != nil || len(containers) != 1 {
-		t.Fatalf("containers of the DaemonSet: %v %v", containers, err)
-	}
-	one := containers[0].(M)
 	_, port, _ := strings.Cut(strings.TrimPrefix(n.Server.URL, "https://"), ":")
-	one["env"] = append(one["env"].(L), M{"name": "KUBERNETES_SERVICE_HOST", "value": "10.0.2.2"}, M{"name": "KUBERNETES_SERVICE_PORT", "value": port})
-	if err := unstructured.SetNestedSlice(daemons.Object, containers, path...); err != nil {
-		t.Fatal(err)
+	for _, kind := range []string{"containers", "initContainers"} {
+		path := []string{"spec", "template", "spec", kind}
+		containers, there, err := unstructured.NestedSlice(daemons.Object, path...)
+		if err != nil || (there && len(containers) != 1) || (!there && kind == "containers") {
+			t.Fatalf("%s of the DaemonSet: %v %v", kind, containers, err)
+		}
+		if !there {
+			continue
+		}
+		one := containers[0].(M)
+		one["env"] = append(one["env"].(L), M{"name": "KUBERNETES_SERVICE_HOST", "value": "10.0.2.2"}, M{"name": "KUBERNETES_SERVICE_PORT", "value": port})
+		if err := unstructured.SetNestedSlice(daemons.Object, containers, path...); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -85,7 +85,10 @@ func TestPackage(t *testing.T) {
 	}
 	for _, disk := range disks {
 		release := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(disk), before), after)
-		t.Run(release, func(t *testing.T) { testPackage(t, disk, release) })
+		t.Run(release, func(t *testing.T) {
+			t.Run("Package", func(t *testing.T) { testPackage(t, disk, release) })
+			t.Run("Order", func(t *testing.T) { testOrder(t, disk) })
+		})
 	}
 }
 

@@ -66,6 +66,12 @@ func MachineOn(disk string) []string {
 		"-append", kernelCommand + " machine=/dev/vda"}
 }
 
+// MachineThatKeeps is MachineOn a disk that is written to, so that the machine can be booted again from what it left.
+func MachineThatKeeps(disk string) []string {
+	return []string{"-device", "virtio-blk-pci,drive=disk,bus=pcie.0", "-drive", "if=none,id=disk,format=raw,cache=unsafe,file=" + disk,
+		"-append", kernelCommand + " machine=/dev/vda"}
+}
+
 // Boot starts a guest from the image in dir (vmlinuz, initrd.gz) and returns when its agent answers. What more it has than the
 // machine above, or otherwise, follows as QEMU's arguments.
 func Boot(image, dir string, mebibytes int, more ...string) (*Guest, error) {
