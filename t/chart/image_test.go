@@ -127,6 +127,9 @@ func judgeImage(t *testing.T, program string) {
 		if name != "/usr/bin/"+program && !strings.Contains(filepath.Base(name), ".so") {
 			t.Errorf("the image has %s", name)
 		}
+		if program != "sliced" && (strings.Contains(name, "libudev") || strings.Contains(name, "libnl-")) {
+			t.Errorf("%s is linked with %s, which reads hardware", program, name)
+		}
 	}
 	t.Logf("%d files, %d bytes; the program has %d", len(files), size, files["/usr/bin/"+program])
 	type file struct{ FileName string }

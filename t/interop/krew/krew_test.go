@@ -52,7 +52,7 @@ func must(t *testing.T, out []byte, err error) string {
 }
 
 // Turns red when krew does not take the manifest or the archive of a release, when the plugin that it installs does not run without
-// root, or when an archive is installed that is not the one that the manifest names.
+// root or needs libraries that read hardware, or when an archive is installed that is not the one that the manifest names.
 func TestKrewInstallsThePlugin(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
@@ -89,6 +89,10 @@ func TestKrewInstallsThePlugin(t *testing.T) {
 	}
 	if said, err := asUser(t, home, krew, "install", "--manifest="+manifest, "--archive="+archives[0]); err != nil {
 		t.Fatalf("%v: %s", err, said)
+	}
+	if libraries, err := exec.Command("ldd", filepath.Join(home, "krew/bin/kubectl-sliced")).CombinedOutput(); err != nil ||
+		strings.Contains(string(libraries), "libudev") || strings.Contains(string(libraries), "libnl-") {
+		t.Errorf("the plugin needs libraries that read hardware: %v: %s", err, libraries)
 	}
 	// kubectl finds a plugin by its name in the PATH.
 	plugin := filepath.Join(home, "krew/bin/kubectl-sliced")
