@@ -164,11 +164,31 @@ func selectorOf(t *testing.T, selector *metav1.LabelSelector) labels.Selector {
 func claimOf(kind, namespace, name, driver string) *unstructured.Unstructured {
 	devices := M{"requests": L{M{"name": "a", "exactly": M{"deviceClassName": "x"}}}, "config": L{M{"opaque": M{"driver": driver,
 		"parameters": M{"apiVersion": "sriovnetwork.k8snetworkplumbingwg.io/v1alpha1", "kind": "VfConfig", "ifNames": "net1"}}}}}
+	if driver == "gpu.example.com" {
+		devices["config"].(L)[0].(M)["opaque"].(M)["parameters"] = M{"kind": "GpuConfig"}
+	}
+	return claimWith(kind, namespace, name, devices)
+}
+
+func claimWith(kind, namespace, name string, devices M) *unstructured.Unstructured {
 	spec := M{"devices": devices}
 	if kind == "ResourceClaimTemplate" {
 		spec = M{"spec": spec}
 	}
 	return harness.Object(schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1"}, kind, namespace, name, spec)
+}
+
+// one is a request for a device of the class, as one alternative or alone, with a selector unless that is "".
+func one(form, class, selector string) M {
+	asked := M{"deviceClassName": class}
+	if selector != "" {
+		asked["selectors"] = L{M{"cel": M{"expression": selector}}}
+	}
+	if form == "firstAvailable" {
+		asked["name"] = "x"
+		return M{"name": "a", form: L{asked}}
+	}
+	return M{"name": "a", form: asked}
 }
 
 var classes = schema.GroupVersionResource{Group: "resource.k8s.io", Version: "v1", Resource: "deviceclasses"}
@@ -248,6 +268,19 @@ func TestWebhookIsAskedAsTheChartSays(t *testing.T) {
 		webhook.WaitAsked(t, refused)
 	}
 	webhook.Kill()
+	// Of these the webhook warns, so that an answer would store them.
+	for what, devices := range map[string]M{
+		"of our class":                      {"requests": L{one("exactly", harness.ExposureDriver, "")}},
+		"with our selector":                 {"requests": L{one("exactly", "x", `device.driver == "`+harness.Driver+`"`)}},
+		"with our selector, as alternative": {"requests": L{one("firstAvailable", "x", `device.driver == "`+harness.Driver+`"`)}},
+		"with a VfConfig for another driver": {"requests": L{one("exactly", "x", "")},
+			"config": L{M{"opaque": M{"driver": "other.example.com", "parameters": M{"kind": "VfConfig"}}}}},
+	} {
+		asked["a claim "+what] = func() error { return create(claims, claimWith("ResourceClaim", "apps", "c", devices), "All") }
+		asked["a template "+what] = func() error {
+			return create(templates, claimWith("ResourceClaimTemplate", "apps", "c", devices), "All")
+		}
+	}
 	for what, refused := range asked {
 		if err := refused(); err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
 			t.Errorf("%s: without a webhook: %v", what, err)
@@ -260,6 +293,10 @@ func TestWebhookIsAskedAsTheChartSays(t *testing.T) {
 		"a class of another driver":    create(classes, class("other", "device.driver == 'gpu.example.com'"), "All"),
 		"a claim of another driver":    create(claims, claimOf("ResourceClaim", "apps", "c", "gpu.example.com"), "All"),
 		"a template of another driver": create(templates, claimOf("ResourceClaimTemplate", "apps", "c", "gpu.example.com"), "All"),
+		"a claim of another class":     create(claims, claimWith("ResourceClaim", "apps", "c", M{"requests": L{one("exactly", "gpu", `device.driver == "gpu"`)}}), "All"),
+		"a claim of two classes":       create(claims, claimWith("ResourceClaim", "apps", "c", M{"requests": L{one("firstAvailable", "gpu", "")}}), "All"),
+		"a claim of nothing":           create(claims, claimWith("ResourceClaim", "apps", "c", M{}), "All"),
+		"a template of nothing":        create(templates, claimWith("ResourceClaimTemplate", "apps", "c", M{}), "All"),
 		"a claim beside the webhook":   create(claims, claimOf("ResourceClaim", home, "c", harness.Driver), "All"),
 		"a label":                      edit(stored, `{"metadata":{"labels":{"a":"b"}}}`),
 		"a deletion":                   plane.Server.Dynamic.Resource(harness.Policies).Namespace("apps").Delete(ctx, "stored", metav1.DeleteOptions{}),
