@@ -73,18 +73,16 @@ func newLab(t *testing.T, plugins string) *lab {
 		run(t, "ip", "netns", "add", name)
 		t.Cleanup(func() { exec.Command("ip", "netns", "del", name).Run() })
 	}
+	batch := []string{"link add br-data address 02:00:00:00:00:b0 type bridge", "link add port master br-data type veth peer name port-far"}
 	for _, name := range []string{"eno1", "ens1f0v0", "ens1f0v1"} {
-		run(t, "ip", "-n", l.host, "link", "add", name, "type", "veth", "peer", "name", name+"-far")
-		run(t, "ip", "-n", l.host, "link", "set", name+"-far", "up")
+		batch = append(batch, "link add "+name+" type veth peer name "+name+"-far", "link set "+name+"-far up")
 	}
-	run(t, "ip", "-n", l.host, "link", "add", "br-data", "address", "02:00:00:00:00:b0", "type", "bridge")
-	run(t, "ip", "-n", l.host, "link", "add", "port", "master", "br-data", "type", "veth", "peer", "name", "port-far")
 	for _, name := range []string{"lo", "eno1", "ens1f0v0", "br-data", "port", "port-far"} {
-		run(t, "ip", "-n", l.host, "link", "set", name, "up")
+		batch = append(batch, "link set "+name+" up")
 	}
+	batch = append(batch, "address add 10.9.9.1/24 dev eno1", "route add default via 10.9.9.254")
+	run(t, "ip", "-n", l.host, "-batch", write(t, filepath.Join(t.TempDir(), "batch"), strings.Join(batch, "\n")+"\n"))
 	l.waitUp("eno1", "ens1f0v0", "br-data", "port")
-	run(t, "ip", "-n", l.host, "address", "add", "10.9.9.1/24", "dev", "eno1")
-	run(t, "ip", "-n", l.host, "route", "add", "default", "via", "10.9.9.254")
 	return l
 }
 
@@ -144,6 +142,8 @@ func (l *lab) modes() (all []string) {
 	return all
 }
 
+const nextCommand = "---- next command"
+
 // state is everything of the host that a plugin could change, a line each.
 func (l *lab) state() []string {
 	l.t.Helper()
@@ -154,20 +154,21 @@ func (l *lab) state() []string {
 	if !inGuest() { // which has neither these programs nor the kernel's modules for them
 		commands = append(commands, "iptables-save | grep -v '^#' | sed 's/\\[.*\\]//'", "ip6tables-save | grep -v '^#' | sed 's/\\[.*\\]//'")
 	}
-	for _, command := range commands {
-		out, err := l.inHost(command)
-		if err != nil {
-			l.t.Fatalf("%s: %v\n%s", command, err, out)
-		}
-		for _, line := range strings.Split(out, "\n") {
-			all = append(all, strings.Fields(command)[0]+": "+line)
-		}
+	commands = append(commands, `index=$(ip netns exec `+l.pod+` cat /sys/class/net/net1/iflink 2>/dev/null) && ip link show | sed -n "s/^$index: \([^:@]*\).*/parent of net1 \1/p"; true`)
+	// One script: processes take long in an emulated machine.
+	out, err := l.inHost("set -e; " + strings.Join(commands, "; echo "+nextCommand+"; "))
+	parts := strings.Split(out, nextCommand)
+	if err != nil || len(parts) != len(commands) {
+		l.t.Fatalf("%v\n%s", err, out)
 	}
-	parent := `index=$(ip netns exec ` + l.pod + ` cat /sys/class/net/net1/iflink 2>/dev/null) && ip link show | sed -n "s/^$index: \([^:@]*\).*/parent of net1 \1/p"; true`
-	if out, err := l.inHost(parent); err != nil {
-		l.t.Fatal(out, err)
-	} else if out != "" {
-		all = append(all, out)
+	for i, part := range parts {
+		for _, line := range strings.Split(strings.TrimSpace(part), "\n") {
+			if strings.HasPrefix(line, "parent of net1 ") {
+				all = append(all, line)
+			} else if line != "" {
+				all = append(all, strings.Fields(commands[i])[0]+": "+line)
+			}
+		}
 	}
 	for _, directory := range []string{l.files, l.elsewhere} {
 		filepath.Walk(directory, func(path string, info os.FileInfo, err error) error {
