@@ -93,9 +93,7 @@ std::string cause_of(const policy::Decision& decision, const std::string& device
 
 std::string holder_text(const DeviceHolder& holder) {
   constexpr size_t kPodsNamed = 3;
-  if (holder.claim.empty())
-    return "a claim has it; its name is known to a daemon with the kubelet plugin alone (kubectl sliced devices --on NODE "
-           "shows it)";
+  if (holder.claim.empty()) return "a claim has it (kubectl sliced devices --on NODE shows which)";
   std::string out = "claim " + holder.claim;
   for (size_t i = 0; i < std::min(kPodsNamed, holder.pods.size()); ++i)
     out += (i == 0 ? " (pod " : ", pod ") + holder.pods[i];

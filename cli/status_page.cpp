@@ -51,7 +51,9 @@ bool is_so(const Json& report, std::string_view key) {
 std::string status_text(const Json& report) {
   std::string out = headline(report);
   out += "node " + word(report, "node") + ", cluster " + word(report, "cluster") + "\n";
-  if (const Json* summary = report.find("summary")) out += word(*summary, "text") + "\n";
+  const Json* summary = report.find("summary");
+  out += summary == nullptr ? "starting: no decision yet, so what is published is left as it is\n"
+                            : word(*summary, "text") + "\n";
   if (const std::string plugin = word(report, "kubeletPlugin"); plugin == "off")
     out += "kubelet plugin: off; pods with claims do not start on this node (--kubelet-plugin on)\n";
   else if (plugin == "waiting")

@@ -31,11 +31,15 @@ std::string utc_micros() {
   return out.insert(out.size() - 1, "000");
 }
 
-// plugin: null where it is off. Of what is only in claims that were read, it is not known whose they are.
+// plugin: null where it is off. Of what is only in claims that were read, the pods are not known.
 AllocatedDevices allocated(const KubeletPlugin* plugin, const policy::Ledger& ledger) {
   AllocatedDevices out;
   if (plugin != nullptr) out = allocated_of(plugin->prepared());
-  for (const std::string& device : ledger.known_allocated()) out.try_emplace(device);
+  for (const auto& [device, claims] : ledger.known_claims()) {
+    DeviceHolder& holder = out[device];
+    if (!holder.claim.empty()) continue;
+    for (const std::string& claim : claims) holder.claim += (holder.claim.empty() ? "" : ", ") + claim;
+  }
   return out;
 }
 

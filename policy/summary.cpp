@@ -1,5 +1,7 @@
 #include "policy/summary.h"
 
+#include <algorithm>
+
 namespace sliced::policy {
 namespace {
 
@@ -44,8 +46,11 @@ Summary summarize(const Decision& decision) {
 }
 
 std::string describe(const Summary& summary) {
+  const size_t matched = summary.offered + summary.hidden + summary.held_back;
+  const size_t unmatched = summary.devices - std::min(summary.devices, matched);
   return std::to_string(summary.offered) + (summary.offered == 1 ? " device" : " devices") + " offered, " +
-         std::to_string(summary.hidden) + " hidden, " + std::to_string(summary.held_back) + " held back";
+         std::to_string(summary.hidden) + " hidden, " + std::to_string(summary.held_back) + " held back" +
+         (unmatched > 0 ? ", " + std::to_string(unmatched) + " matched by no policy" : "");
 }
 
 }  // namespace sliced::policy

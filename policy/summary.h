@@ -33,7 +33,7 @@ struct Summary {
 /// Linear in devices and personas: made when somebody asks, not with each decision.
 Summary summarize(const Decision& decision);
 
-/// "12 devices offered, 3 hidden, 1 held back"
+/// "12 devices offered, 3 hidden, 1 held back, 4 matched by no policy"; without the last part where there are none.
 std::string describe(const Summary& summary);
 
 }  // namespace sliced::policy

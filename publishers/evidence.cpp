@@ -98,6 +98,7 @@ void Evidence::stop() {
 void Evidence::begin(Aim aim) {
   aim_ = aim;
   found_.clear();
+  claim_names_.clear();
   pod_claims_.clear();
   look_ = Look::kWhole;
   problem_.clear();
@@ -205,7 +206,7 @@ void Evidence::next_pod_claim() {
   if (pod_claims_.empty()) {
     if (!problem_.empty()) miss({.what = "ResourceClaim " + problem_}, "");
     if (look_ == Look::kWhole) told_pods_.forget();
-    return handlers_.on_pods({std::exchange(found_, {})}, look_);
+    return handlers_.on_pods({std::exchange(found_, {}), std::exchange(claim_names_, {})}, look_);
   }
   auto claim = pod_claims_.extract(pod_claims_.begin()).value();
   call_ = ports_.cluster.get({.resource = kube::kResourceClaims,
@@ -269,7 +270,8 @@ void Evidence::finish_page(std::string continue_token) {
     return fail(
         {.code = Errc::kTooLarge,
          .what = "list resourceclaims: it has more pages than " + std::to_string(claims_) + " claims fill"});
-  if (continue_token.empty()) return handlers_.on_list({begun_, std::exchange(found_, {})});
+  if (continue_token.empty())
+    return handlers_.on_list({begun_, std::exchange(found_, {}), std::exchange(claim_names_, {})});
   after(page_pause(), [this, token = std::move(continue_token)] { list_page(token); });
 }
 
@@ -291,15 +293,18 @@ void Evidence::note_claim(std::string_view object) {
   visit_results(*results, [&](const AllocatedResult& result) {
     if (result.is_admin || !is_pool_of(node_, result.pool) || !drivers_.contains(std::string(result.driver)))
       return;
-    auto [at, fresh] =
-        found_[policy::PoolKey(result.driver, result.pool)].emplace(result.device, result.is_shared);
+    const policy::PoolKey pool(result.driver, result.pool);
+    auto [at, fresh] = found_[pool].emplace(result.device, result.is_shared);
     at->second = at->second && result.is_shared;
+    std::set<std::string>& names = claim_names_[pool][at->first];
+    if (names.size() < policy::kClaimsNamedMax) names.insert(name_of_claim(object));
   });
 }
 
 void Evidence::fail(const kube::Failure& failure) {
   call_.reset();
   found_.clear();
+  claim_names_.clear();
   handlers_.on_failure(failure);
 }
 

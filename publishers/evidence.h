@@ -111,6 +111,7 @@ class Evidence {
   std::string problem_;           // a claim that cannot be understood may hold anything
   reactor::Backoff page_backoff_;
   policy::Allocations found_;
+  policy::ClaimNames claim_names_;                            // of those
   std::set<std::pair<std::string, std::string>> pod_claims_;  // namespace, name; still to be looked at
   Look look_ = Look::kWhole;
   SaidLast told_pods_;

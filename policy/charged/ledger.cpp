@@ -254,6 +254,8 @@ std::optional<Ledger::Need> Ledger::need() const {
 
 Ledger::Change Ledger::take(const Sighting& seen, TimePoint now) {
   Change out;
+  for (const auto& [key, by_entry] : seen.claims)
+    for (const auto& [entry, claims] : by_entry) claims_[key][entry] = claims;
   for (const auto& [key, shared_by_name] : seen.allocated) {
     const bool is_doubted = key.first == names_.exposure_driver && doubt_.exposure.is_of(key.second);
     const auto pool = pools_.find(key);
@@ -266,6 +268,7 @@ Ledger::Change Ledger::take(const Sighting& seen, TimePoint now) {
 }
 
 Ledger::Change Ledger::take(const Census& census, TimePoint now) {
+  claims_ = census.claims;
   Change out{.ends_doubt = begun_ && *begun_ + kGrace <= census.begun &&
                            (doubt_.exposure.is_any || doubt_.is_of_sriov)};
   if (out.ends_doubt) {
@@ -329,9 +332,30 @@ bool Ledger::is_prepared(const PoolKey& key, const std::string& entry) const {
 
 std::set<std::string> Ledger::known_allocated() const {
   std::set<std::string> out;
-  for (const auto& [key, pool] : pools_)
-    for (const auto& [name, entry] : pool.entries)
-      if (entry.was_listed || entry.holder || is_prepared(key, name)) out.insert(entry.holding.device);
+  for (const auto& [device, claims] : known_claims()) out.insert(device);
+  return out;
+}
+
+std::map<std::string, std::set<std::string>> Ledger::known_claims() const {
+  std::map<std::string, std::set<std::string>> out;
+  for (const auto& [key, pool] : pools_) {
+    const auto read = claims_.find(key);
+    for (const auto& [name, entry] : pool.entries) {
+      const Here* prepared = here(key, name);
+      if (!entry.was_listed && !entry.holder && prepared == nullptr) continue;
+      std::set<std::string>& claims = out[entry.holding.device];
+      const auto add = [&](const Claim& claim) {
+        if (!claim.name.empty() && claims.size() < kClaimsNamedMax)
+          claims.insert(claim.claim_namespace + "/" + claim.name);
+      };
+      if (prepared != nullptr)
+        for (const auto& [uid, claim] : prepared->claims) add(claim);
+      if (entry.holder) add(entry.holder->claim);
+      if (read == claims_.end()) continue;
+      if (const auto at = read->second.find(name); at != read->second.end())
+        claims.insert(at->second.begin(), at->second.end());
+    }
+  }
   return out;
 }
 

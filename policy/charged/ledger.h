@@ -27,17 +27,24 @@ using PoolKey = std::pair<std::string, std::string>;  // driver, name
 /// By pool, then entry: whether as one of its shares.
 using Allocations = std::map<PoolKey, std::map<std::string, bool>>;
 
+/// Names of the claims ("NAMESPACE/NAME") that have an entry, by pool, then entry. At most kClaimsNamedMax of one entry, as a
+/// shared one has many.
+using ClaimNames = std::map<PoolKey, std::map<std::string, std::set<std::string>>>;
+inline constexpr size_t kClaimsNamedMax = 8;
+
 // Witnesses, by what they can tell.
 
 /// One consistent list of all ResourceClaims: what it does not show was free when it began.
 struct Census {
   TimePoint begun;  // no claim was looked at before
   Allocations allocated;
+  ClaimNames claims = {};  // of those
 };
 /// Some claims, as those of the pods of this node: what they have is allocated. It frees nothing, since a claim
 /// may be allocated before there is a pod.
 struct Sighting {
   Allocations allocated;
+  ClaimNames claims = {};  // of those
 };
 /// A claim's device is handed over here (by the kubelet plugin, also of what it finds at its start): its claim
 /// stands until that is taken back.
@@ -113,6 +120,9 @@ class Ledger {
   /// Host devices that a claim is known to have: prepared here, or in the last claims that were read. Of others it is
   /// not known: nobody asks for it.
   std::set<std::string> known_allocated() const;
+  /// The same with the names of the claims, as far as they are known: of what is prepared here and of the last claims that were
+  /// read.
+  std::map<std::string, std::set<std::string>> known_claims() const;
   const Doubt& doubt() const { return doubt_.exposure; }
 
   /// What is to be published now, in the same turn. The inventory outlives the call, as it is shared.
@@ -264,6 +274,7 @@ class Ledger {
   // When begin() was called: claims that were looked at before it tell nothing of now.
   std::optional<TimePoint> begun_;
   RecordDoubt doubt_;    // of pools that no decision has charged for it yet
+  ClaimNames claims_;    // of the last claims that were read
   Allocations awaited_;  // claims of before: their functions have not been seen
   std::map<PoolKey, std::map<std::string, Here>> prepared_;  // by entry
 };

@@ -70,9 +70,7 @@ TEST(NodeEvents, WithdrawnInUseNamesPolicyWithGenerationClaimAndPod) {
       found,
       (reports::WithdrawnInUse{
           {vf(2), "DeviceExposurePolicy gone was deleted; claim ns/d (pod a) has it"},
-          {vf(3),
-           "no policy selects it; a claim has it; its name is known to a daemon with the kubelet plugin alone (kubectl "
-           "sliced devices --on NODE shows it)"},
+          {vf(3), "no policy selects it; a claim has it (kubectl sliced devices --on NODE shows which)"},
           {vf(4),
            "SriovResourcePolicy ns/p (generation 3) does not select it any more; claim ns/g (pod a, pod b, pod c "
            "and 1 more) has it"},

@@ -163,6 +163,18 @@ TEST(StatusText, SaysWhatIsOfferedAndWhatIsWrong) {
             "own slices  unreachable  no      connect:\\x1b refused\n");
 }
 
+// Red when a daemon that has just been started looks like one that offers nothing.
+TEST(StatusText, ADaemonWithoutADecisionIsStarting) {
+  status::Report report{.version = "1.2.3", .node = "a", .cluster = "https://k:6443"};
+  report.waiting_for = {"policies"};
+  const std::string text = status_text(status::json_of(report));
+  EXPECT_NE(text.find("\nstarting: no decision yet, so what is published is left as it is\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\nnot ready: decision: waits for policies\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("offered"), std::string::npos) << text;
+}
+
 // Red when a daemon that only publishes looks as if pods could start with its devices.
 TEST(StatusText, SaysThatPodsWithClaimsDoNotStart) {
   status::Report report{.version = "1.2.3", .node = "a"};

@@ -98,7 +98,13 @@ TEST_F(ChargedLedger, WhatIsKnownToBeAllocated) {
   EXPECT_EQ(ledger.known_allocated(), Set{kVfId});
   census(0s, {{kPool, {{kPf, false}}}});
   EXPECT_EQ(ledger.known_allocated(), (Set{kPfId, kVfId}));
+  using Claims = std::map<std::string, Set>;
+  EXPECT_EQ(ledger.known_claims(), (Claims{{kPfId, {}}, {kVfId, {}}})) << "nothing that was read has names";
+  ledger.take(Census{at(1s), {{kPool, {{kPf, false}}}}, {{kPool, {{kPf, {"ns/a"}}}}}}, now);
+  ledger.take(Prepared{kOther, kVf, "uid-3", false, "ns", "b"}, now);
+  EXPECT_EQ(ledger.known_claims(), (Claims{{kPfId, {"ns/a"}}, {kVfId, {"ns/b"}}}));
   ledger.take(Unprepared{kOther, kVf, "uid-2"});
+  ledger.take(Unprepared{kOther, kVf, "uid-3"});
   EXPECT_EQ(ledger.known_allocated(), Set{kPfId});
   census(1h);
   EXPECT_EQ(ledger.known_allocated(), Set{});

@@ -59,8 +59,11 @@ TEST(Summary, CountsEachDeviceOnceByWhatBecomesOfIt) {
 
 TEST(Summary, IsALineForPeople) {
   EXPECT_EQ(describe({.devices = 20, .offered = 12, .held_back = 1, .hidden = 3}),
-            "12 devices offered, 3 hidden, 1 held back");
+            "12 devices offered, 3 hidden, 1 held back, 4 matched by no policy");
   EXPECT_EQ(describe({.offered = 1}), "1 device offered, 0 hidden, 0 held back");
+  EXPECT_EQ(describe({.devices = 18}), "0 devices offered, 0 hidden, 0 held back, 18 matched by no policy")
+      << "red when a fresh node looks as if it had no devices";
+  EXPECT_EQ(describe({.devices = 1, .offered = 1}), "1 device offered, 0 hidden, 0 held back");
   EXPECT_EQ(describe(summarize({})), "0 devices offered, 0 hidden, 0 held back");
 }
 

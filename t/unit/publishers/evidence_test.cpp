@@ -58,6 +58,7 @@ struct EvidenceTest : testing::Test {
   fake::MemoryLog log;
   std::vector<std::pair<policy::Allocations, Evidence::Look>> looks;
   std::vector<Millis> turns;
+  policy::ClaimNames claims;
   size_t lists = 0;
   std::vector<std::string> failures;
   Evidence evidence{
@@ -65,9 +66,10 @@ struct EvidenceTest : testing::Test {
       {"dra.networking"},
       "node-a",
       {.on_turn = [this](Millis wait) { turns.push_back(wait); },
-       .on_pods = [this](const policy::Sighting& seen,
-                         Evidence::Look how) { looks.emplace_back(seen.allocated, how); },
-       .on_list = [this](const policy::Census&) { ++lists; },
+       .on_pods = [this](
+                      const policy::Sighting& seen,
+                      Evidence::Look how) { looks.emplace_back(seen.allocated, how), claims = seen.claims; },
+       .on_list = [this](const policy::Census& census) { ++lists, claims = census.claims; },
        .on_failure = [this](const kube::Failure& failure) { failures.push_back(failure.what); }}};
 };
 
@@ -84,6 +86,19 @@ TEST_F(EvidenceTest, ALookReadsWhatThePodsNameAndListsNoClaims) {
   EXPECT_EQ(looks[0], std::pair(all_of({"a", "b"}), Evidence::Look::kWhole));
   EXPECT_EQ(cluster.count("list", "nodes"), 1u);
   EXPECT_EQ(log.all(), "");
+}
+
+// Red when an event cannot name the claim that has a device.
+TEST_F(EvidenceTest, TheNamesOfTheClaimsAreTold) {
+  for (const char* claim : {"a", "b"}) put_claim(claim);
+  put_pod("a");
+  const policy::PoolKey pool{"dra.networking", "node-a/net"};
+  look();
+  EXPECT_EQ(claims, (policy::ClaimNames{{pool, {{"br-a", {"default/a"}}}}}));
+  evidence.list_claims();
+  scheduler.advance(1min);
+  ASSERT_EQ(lists, 1u);
+  EXPECT_EQ(claims, (policy::ClaimNames{{pool, {{"br-a", {"default/a"}}, {"br-b", {"default/b"}}}}}));
 }
 
 // Red when a fleet looks at once, or a node that is alone waits.
