@@ -239,6 +239,31 @@ class PolicyReader {
         read_pf_entry(text, is_address, who_ + ": spec.nicSelector", {file_, item.line()},
                       is_address ? out.root_devices : out.pf_names, complaints_);
     }
+    if (!is_address && state_ == nullptr) ask_about_names(*list);
+  }
+  // The operator takes alternative names of interfaces, too, which sliced does not: of a name that could be either it is known where a
+  // node's state has it.
+  void ask_about_names(const Json& list) {
+    std::vector<std::string> unknown;
+    const Json* first = nullptr;
+    for (const Json& item : *list.array()) {
+      if (item.string() == nullptr || is_too_long(*item.string())) continue;
+      const std::string name = item.string()->substr(0, item.string()->find('#'));
+      if (std::any_of(facts_.states.begin(), facts_.states.end(),
+                      [&](const NodeInterfaces& state) { return state.has_name(name); }))
+        continue;
+      if (std::find(unknown.begin(), unknown.end(), in_quotes(name, 64)) == unknown.end())
+        unknown.push_back(in_quotes(name, 64));
+      if (first == nullptr) first = &item;
+    }
+    if (unknown.empty()) return;
+    complaints_.warning(
+        {file_, first->line()},
+        who_ + ": open question: spec.nicSelector.pfNames has " + join(unknown, ", ") +
+            (unknown.size() == 1 ? ", which is taken for the interface's own name"
+                                 : ", which are taken for the interfaces' own names") +
+            "; whether a node has it as an alternative name, which selects nothing here, is not known: " +
+            std::string(kGiveNodeStates));
   }
   // deviceID is the PF's; the plugin selects by the id of the VFs.
   void read_device(const Json& nics, const Json& spec, Selector& out) {

@@ -77,6 +77,13 @@ std::vector<std::string> NodeInterfaces::addresses_of(std::string_view net_filte
   return out;
 }
 
+bool NodeInterfaces::has_name(const std::string& name) const {
+  return std::any_of(interfaces.begin(), interfaces.end(), [&](const Interface& one) {
+    return one.name == name || std::find(one.alternative_names.begin(), one.alternative_names.end(), name) !=
+                                   one.alternative_names.end();
+  });
+}
+
 std::string NodeInterfaces::resolved(const std::string& name) const {
   for (const Interface& one : interfaces)
     if (one.name == name || std::find(one.alternative_names.begin(), one.alternative_names.end(), name) !=

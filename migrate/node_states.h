@@ -30,6 +30,8 @@ struct NodeInterfaces {
 
   /// Returns the addresses of the interfaces whose netFilter is that one, in order.
   std::vector<std::string> addresses_of(std::string_view net_filter) const;
+  /// Returns whether an interface has that name or alternative name.
+  bool has_name(const std::string& name) const;
   /// Returns the name of the interface with that name or alternative name; `name` where there is none.
   std::string resolved(const std::string& name) const;
 };
