@@ -346,6 +346,15 @@ func TestWhatPodsMayDo(t *testing.T) {
 	if got := writable(plugin); !slices.Equal(got, want) {
 		t.Errorf("a plugin writes to %v", got)
 	}
+	confined := podOf(t, must(with(t, "{seLinuxType: spc_t, waitForConfig: {enabled: true}}")))
+	for _, one := range append(confined.InitContainers, confined.Containers...) {
+		if may := one.SecurityContext.SELinuxOptions; may == nil || may.Type != "spc_t" {
+			t.Errorf("%s has the SELinux options %v", one.Name, may)
+		}
+	}
+	if may := plugin.Containers[0].SecurityContext.SELinuxOptions; may != nil {
+		t.Errorf("by default a plugin has the SELinux options %v", may)
+	}
 	// Off by default: each gives the container more of the host. Turns red when a CNI plugin that is run in it lacks what it needs.
 	mounting := podOf(t, must(with(t, "kubeletPlugin: {cniMounts: {whereabouts: /etc/cni/net.d/whereabouts.d, dhcp: true, iptables: true}}")))
 	if got := writable(mounting); !slices.Equal(got, append(slices.Clone(want), "/run/xtables.lock")) {
