@@ -1,6 +1,8 @@
 package guest
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -11,9 +13,15 @@ import (
 	"testing"
 	"time"
 
+	core "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"sliced.test/cluster/harness"
 	"sliced.test/lab"
 )
+
+const waitAnnotation = "sriovnetwork.openshift.io/device-plugin-wait-config"
 
 var unitOfPage = regexp.MustCompile("(?s) *```ini\n *# (/etc/systemd/system/[^\n]+)\n(.*?)\n *```")
 
@@ -165,4 +173,67 @@ systemctl daemon-reload && systemctl stop sliced`)
 	}
 	m.run("rm /run/fail && systemctl start sliced kubelet")
 	m.offers(3)
+}
+
+// Red when the daemon's container starts before its init container has seen that the node is configured, after the installation or
+// after a boot, or does not start then.
+func (n *node) testChartWaits(t *testing.T) {
+	n.makeRoom(t)
+	begun := n.Server.Revision(t)
+	n.applyChart(t, "{waitForConfig: {enabled: true}, podLabels: {app: sriov-device-plugin}, aggregate: {enabled: false}}")
+	runs := func() string {
+		return n.guest.Run(t, `for pid in $(pidof sliced); do tr '\0' ' ' </proc/$pid/cmdline; echo; done; :`)
+	}
+	waiting := func(what string) core.Pod {
+		t.Helper()
+		var pod core.Pod
+		n.wait(t, what, func() bool {
+			if said := runs(); strings.Contains(said, " run ") {
+				t.Fatalf("the daemon runs before the node is configured: %q", said)
+			}
+			for _, pod = range n.chartPods(t) {
+				_, has := pod.Annotations[waitAnnotation]
+				inits := pod.Status.InitContainerStatuses
+				if has && len(inits) == 1 && inits[0].State.Running != nil {
+					return true
+				}
+			}
+			return false
+		})
+		return pod
+	}
+	nothingYet := func() {
+		t.Helper()
+		if said := runs(); strings.Contains(said, " run ") || !strings.Contains(said, " wait-for-config ") {
+			t.Errorf("what runs of sliced: %q", said)
+		}
+	}
+	// As the operator does it.
+	letGo := func(pod core.Pod) {
+		t.Helper()
+		_, err := n.Server.Client.CoreV1().Pods(home).Patch(context.Background(), pod.Name, types.MergePatchType,
+			[]byte(fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, waitAnnotation)), metav1.PatchOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	pod := waiting("the init container waits")
+	nothingYet()
+	n.History.NeverOffered(t, begun, n.devices(t)[0])
+	rv := n.Server.Revision(t)
+	letGo(pod)
+	n.wait(t, "the chart's pod is ready", func() bool { return n.isReady(t) })
+	n.History.WaitOffers(t, rv, patience, n.devices(t)...)
+
+	n.guest.Run(t, "sync")
+	n.guest.Stop()
+	n.boot(t)
+	again := waiting("the init container waits in the next boot")
+	if again.UID != pod.UID {
+		t.Errorf("another pod runs: %s, not %s", again.Name, pod.Name)
+	}
+	nothingYet()
+	letGo(again)
+	n.wait(t, "the daemon's container runs", func() bool { return strings.Contains(runs(), " run ") })
+	n.History.WaitOffers(t, 0, patience, n.devices(t)...)
 }

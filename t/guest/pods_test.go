@@ -38,6 +38,7 @@ func TestNode(t *testing.T) {
 		{"LateScript", n.testLateScript},
 		{"Chart", n.testChart},
 		{"ChartPlugin", n.testChartPlugin},
+		{"ChartWaits", n.testChartWaits},
 	}
 	for plugin, its := range map[string][]row{"sriov": {{"SriovCNI", n.testSriovCNI}, {"SettingsOfAPodThatEndedUnseen", n.testSettingsOfAPodThatEndedUnseen}},
 		"multus": {{"Multus", n.testMultus}}} {
