@@ -14,8 +14,10 @@ std::optional<Request> request_of_container(const Pod& pod, size_t index, const 
   const auto asked = container.resources.find(resource);
   if (asked == container.resources.end() || asked->second <= 0) return std::nullopt;
   int64_t left = asked->second;
-  for (const auto& one : reusable)
-    if (one && (left -= one->count) <= 0) return std::nullopt;
+  for (const auto& one : reusable) {
+    if (one) left -= one->count;
+    if (left <= 0) return std::nullopt;
+  }
   const auto place = std::distance(container.resources.begin(), asked);  // among all of its requests, by name
   Request out;
   out.name = "container-" + std::to_string(index) + "-request-" + std::to_string(place);

@@ -238,7 +238,7 @@ class Viewing {
       return true;
     }
     if (!counting) counting.emplace(pool, scene_);
-    const std::string missing = counting->missing(device);
+    std::string missing = counting->missing(device);
     if (missing.empty()) return false;
     add(Obstacle::kCounters, 0, candidate, [&] { return missing; });
     return true;

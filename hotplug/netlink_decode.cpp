@@ -33,6 +33,7 @@ template <class T>
 std::optional<T> peek(std::string_view bytes) {
   if (bytes.size() < sizeof(T)) return std::nullopt;
   T value;
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): it has that many bytes, and needs no end
   std::memcpy(&value, bytes.data(), sizeof value);
   return value;
 }

@@ -61,8 +61,8 @@ std::string text_of(const Selector& selector, const Expression& say) {
 std::string expression_of(const Resource& resource, const std::string& driver) {
   const Expression say(driver);
   // A function with a driver; of PFs those without VFs.
-  const std::string looked_at = say.domain() + "type in [\"pf\", \"vf\", \"nic\"] && " + say.domain() +
-                                "numVFs == 0 && " + say.domain() + "driver != \"\"";
+  std::string looked_at = say.domain() + "type in [\"pf\", \"vf\", \"nic\"] && " + say.domain() +
+                          "numVFs == 0 && " + say.domain() + "driver != \"\"";
   std::vector<std::string> any;
   for (const Selector& selector : resource.selectors) {
     any.push_back(text_of(selector, say));

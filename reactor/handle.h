@@ -38,6 +38,7 @@ class Handle {
     return *this;
   }
   ~Handle() {
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): an incomplete type has no size
     static_assert(sizeof(H) > 0, "the owner's destructor belongs in a .cpp that includes <uv.h>");
     if (raw_ == nullptr) return;
     close_handle(reinterpret_cast<uv_handle_s*>(raw_),

@@ -463,7 +463,8 @@ Result<NodeReport> decode_node_report(const Json& object) {
   for_each_item(*status, "groups", [&](const Json& item) {
     DeviceGroup group = group_of(item);
     const auto count = static_cast<int64_t>(device_count(group));
-    if ((devices += count) <= int64_t{kReportedDevicesMax}) return out.groups.push_back(std::move(group));
+    devices += count;
+    if (devices <= int64_t{kReportedDevicesMax}) return out.groups.push_back(std::move(group));
     ++out.left_out.groups, out.left_out.devices += count;
   });
   return out;
