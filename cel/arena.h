@@ -42,8 +42,10 @@ class Arena {
   template <class T>
   T* array(size_t count) {
     static_assert(std::is_trivially_destructible_v<T>);
+    // NOLINTBEGIN(bugprone-sizeof-expression): T may be a pointer
     if (count > bytes_max_ / sizeof(T)) return exhaust<T>();
     return static_cast<T*>(allocate(count * sizeof(T)));
+    // NOLINTEND(bugprone-sizeof-expression)
   }
   /// Destroyed by reset().
   template <class T, class... Args>

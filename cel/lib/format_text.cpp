@@ -269,8 +269,9 @@ Result<std::string> render_clause(const FormatPiece& piece, const FormatArgument
       if (const auto* value = std::get_if<int64_t>(&argument)) return in_base(*value, 2);
       if (const auto* value = std::get_if<uint64_t>(&argument)) return in_base(*value, 2);
       return refused("only integers and bools can be formatted as binary", argument);
+    default:
+      return std::string();
   }
-  return std::string();
 }
 
 Result<std::string> render_element(const FormatArgument& argument, FormatStyle style) {

@@ -14,7 +14,8 @@ namespace {
 constexpr int kGroups = 8;
 
 unsigned group(const IpAddress& address, int i) {
-  return address.octets[static_cast<size_t>(2 * i)] * 256u + address.octets[static_cast<size_t>(2 * i + 1)];
+  const size_t at = 2 * static_cast<size_t>(i);
+  return address.octets[at] * 256u + address.octets[at + 1];
 }
 
 bool is_ipv4_in_ipv6(const IpAddress& address) {

@@ -186,7 +186,8 @@ Result<Duration> decode_duration(std::string_view text) {
 
 std::string encode_duration(const Duration& span) {
   const double fraction = static_cast<double>(span.nanos % kNanosPerSecond) / 1e9;
-  const double seconds = static_cast<double>(span.nanos / kNanosPerSecond) + fraction;
+  const int64_t whole = span.nanos / kNanosPerSecond;
+  const double seconds = static_cast<double>(whole) + fraction;
   char buffer[64];
   char* end = std::to_chars(buffer, buffer + sizeof buffer, seconds, std::chars_format::fixed).ptr;
   return std::string(buffer, end) + "s";
