@@ -78,6 +78,7 @@ struct GetoptTable {
   GetoptTable() {
     int value = kFirstLongOption;
     for (const OptionInfo& info : option_table()) {
+      // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): a literal
       longs.push_back({info.name.data(), info.placeholder.empty() ? optional_argument : required_argument,
                        nullptr, value++});
       if (info.short_name == 0) continue;

@@ -50,7 +50,7 @@ policy::ExposurePolicy said_by(policy::ExposurePolicy policy) {
   policy.generation = 0;
   return policy;
 }
-const policy::DeviceAttributes& said_by(const policy::DeviceAttributes& attributes) { return attributes; }
+policy::DeviceAttributes said_by(policy::DeviceAttributes attributes) { return attributes; }
 
 // Where something stands in a file is nothing that it says.
 void forget_lines(kube::Json& value) {
