@@ -46,13 +46,17 @@ int explain_one(const daemon::Daemon& daemon, const config::Options& options) {
 int explain_all(const daemon::Daemon& daemon, config::OutputFormat format) {
   const policy::Decision& decision = *daemon.decision();
   if (format == config::OutputFormat::kTable)
-    return print(verdicts_table(decision).text) ? kExitSame : kExitError;
+    return print(verdicts_table(decision).text + text_of(unreadable_policies(decision))) ? kExitSame
+                                                                                         : kExitError;
   const VerdictSnapshot snapshot = snapshot_of(daemon);
   const size_t rules_max = rules_max_of_all(decision);
   std::vector<kube::Json> items;
-  for (const auto& [id, verdict] : decision.verdicts)
-    items.push_back(json_of(explain_as_published(snapshot, id, rules_max)));
-  return print(formatted(list_of(std::move(items)), format)) ? kExitSame : kExitError;
+  for (const auto& [id, verdict] : decision.verdicts) {
+    policy::Explanation explanation = explain_as_published(snapshot, id, rules_max);
+    leave_out_unreadable(explanation);
+    items.push_back(json_of(explanation));
+  }
+  return print(formatted(explanations_list(std::move(items), decision), format)) ? kExitSame : kExitError;
 }
 
 }  // namespace

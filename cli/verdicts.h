@@ -31,6 +31,22 @@ policy::Explanation explain_as_published(const VerdictSnapshot& snapshot, const 
 /// fits into memory.
 size_t rules_max_of_all(const policy::Decision& decision);
 
+/// A policy that is not used because of a mistake in it.
+struct UnreadablePolicy {
+  std::string policy, field, problem;  // "SriovResourcePolicy NAMESPACE/NAME"; field: path in the object
+  std::string place;   // "spec.configs[0]" where that config alone is not used; "" the whole policy
+  size_t devices = 0;  // that the kind of policy is asked about: VFs, or all devices of the host
+};
+/// One for each mistake, in the order of the policies.
+std::vector<UnreadablePolicy> unreadable_policies(const policy::Decision& decision);
+/// As lines for people: "SriovResourcePolicy ns/p is unreadable and offers none of 12 devices: FIELD: PROBLEM".
+std::string text_of(const std::vector<UnreadablePolicy>& policies);
+/// Where all devices are explained, what unreadable_policies() says is said once, as the list's "unreadablePolicies", and
+/// not with each device.
+void leave_out_unreadable(policy::Explanation& explanation);
+/// The List of these items; without the member where there are none.
+kube::Json explanations_list(std::vector<kube::Json> items, const policy::Decision& decision);
+
 /// The same List that `explain -o json` prints, in pieces of some 32 KiB. "" at the end. Threads: one at a
 /// time, whichever it is.
 class VerdictList {

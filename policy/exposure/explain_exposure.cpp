@@ -148,7 +148,7 @@ void add_exposure_rules(const Decision& decision, const hotplug::HostDevice& dev
     const auto index = static_cast<int32_t>(i);
     const auto say = [&](const Problem& problem) {
       out.rules.push_back({policy.id.name, problem.field, "no", "policy", "unreadable (" + problem.what + ")",
-                           "a policy that can be understood"});
+                           kUnderstoodPolicy});
     };
     for (const Problem& problem : policy.problems) say(problem);
     for (const auto* problems : {&known.problems, &decision.exposure_problems})

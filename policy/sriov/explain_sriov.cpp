@@ -38,12 +38,8 @@ void add_rules(const Decision& decision, const HostDevice& device, size_t rules_
     const std::string name = text_of(all[i]->id);
     const auto say = [&](const Problem& problem) {
       say_no([&] {
-        return Rule{name,
-                    problem.field,
-                    "no",
-                    "policy",
-                    "unreadable (" + problem.what + ")",
-                    "a policy that can be understood"};
+        return Rule{
+            name, problem.field, "no", "policy", "unreadable (" + problem.what + ")", kUnderstoodPolicy};
       });
     };
     for (const Problem& problem : all[i]->problems) say(problem);

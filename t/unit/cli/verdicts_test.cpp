@@ -60,6 +60,32 @@ TEST_F(Verdicts, AreWhatExplainSaysOfEachDevice) {
   EXPECT_EQ(page("verbose").first, 404);
 }
 
+// Red when the mistake in one policy is said of each of 201 devices.
+TEST_F(Verdicts, SayOnceThatAPolicyIsUnreadable) {
+  put_policy("bad", "{configs: [{resourceFilters: [{vendor: ['8086']}]}]}");
+  start();
+  run(2s);
+  const auto unreadable = unreadable_policies(*daemon->decision());
+  ASSERT_EQ(unreadable.size(), 1u);
+  EXPECT_EQ(unreadable[0].devices, 200u) << "the PF is none that such a policy is asked about";
+  const std::string text = text_of(unreadable);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1);
+  EXPECT_NE(
+      text.find(
+          "/bad spec.configs[0] is unreadable and offers none of 200 devices: spec.configs[0].resourceFilters[0].vendor: "),
+      std::string::npos)
+      << text;
+  const std::string all = page("").second;
+  size_t times = 0;
+  for (size_t at = all.find("/bad\""); at != std::string::npos; at = all.find("/bad\"", at + 1)) ++times;
+  EXPECT_EQ(times, 1u);
+  const auto told = kube::decode_json(all);
+  ASSERT_TRUE(told) << told.error().what;
+  EXPECT_EQ(told->find("unreadablePolicies")->array()->size(), 1u);
+  const std::string vf = tree.pci(kPf).vf(1).address();
+  EXPECT_NE(page("device=" + vf).second.find("/bad"), std::string::npos) << "of one device all is said";
+}
+
 // Red when what somebody is still reading changes under him: half of it would be of another moment.
 TEST_F(Verdicts, AreOfOneMomentHoweverLongTheyAreRead) {
   start();
