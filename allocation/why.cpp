@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "allocation/extended.h"
+#include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
 
 namespace sliced::allocation {
@@ -411,24 +416,42 @@ std::string advice_of(const NodeAnswer& node, size_t i, bool is_error) {
          " against attributes that a device lacks, by has() or .? and orValue()";
 }
 
+struct Advice {
+  Asks asks;
+  std::string text;
+  std::vector<std::string> nodes;  // on which it is enough
+};
+
+std::string text_of(Advice advice) {
+  constexpr size_t kNodesNamed = 3;
+  const size_t more = advice.nodes.size() > kNodesNamed ? advice.nodes.size() - kNodesNamed : 0;
+  advice.nodes.resize(advice.nodes.size() - more);
+  return advice.text + " (then it can run on " + join(advice.nodes, ", ") +
+         (more > 0 ? " " + and_more(more, "node") : "") + ")";
+}
+
 // Changes that are enough alone, on the node where least is asked; what keeps the pod away from a node is no reason to
 // change a claim.
 void advise(Answer& out) {
   if (out.verdict != Verdict::kPending || !out.everywhere.empty()) return;
   for (const bool is_error_only : {true, false}) {
-    std::vector<std::pair<Asks, std::string>> found;
+    std::vector<Advice> found;
+    std::map<std::string, size_t> places;  // by text
     for (const NodeAnswer& node : out.nodes) {
       if (!node.kept_away.empty()) continue;
       if (is_error_only && node.found != Found::kError) continue;
       if (!is_error_only && !out.aborted_by.empty()) continue;
       for (size_t i = 0; i < node.changes.alone.size(); ++i)
-        if (const std::string text = advice_of(node, i, is_error_only); !text.empty())
-          found.emplace_back(node.changes.alone[i].asks, text + " (then it can run on " + node.name + ")");
+        if (const std::string text = advice_of(node, i, is_error_only); !text.empty()) {
+          const auto [at, is_new] = places.emplace(text, found.size());
+          if (is_new) found.push_back({node.changes.alone[i].asks, text, {}});
+          found[at->second].nodes.push_back(node.name);
+        }
     }
     std::stable_sort(found.begin(), found.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (const auto& [asks, text] : found)
-      if (out.advice.size() < kAdviceMax) out.advice.push_back(text);
+                     [](const auto& a, const auto& b) { return a.asks < b.asks; });
+    for (Advice& one : found)
+      if (out.advice.size() < kAdviceMax) out.advice.push_back(text_of(std::move(one)));
     if (!out.advice.empty()) return;
   }
 }

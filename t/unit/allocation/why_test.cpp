@@ -103,6 +103,25 @@ TEST(Why, NamesEachChangeThatIsEnough) {
             "tolerate it (then it can run on w)");
 }
 
+// Red when one change that is enough on several nodes is a line for each.
+TEST(Why, AChangeThatIsEnoughOnSeveralNodesIsNamedOnce) {
+  Cluster cluster;
+  add(cluster,
+      "kind: DeviceClass\nmetadata: {name: any-vf}\nspec: {selectors: [{cel: {expression: 'true'}}]}");
+  for (const std::string node : {"w1", "w2", "w3", "w4", "w5"})
+    add(cluster,
+        "kind: Node\nmetadata: {name: " + node + "}\n---\nkind: ResourceSlice\nmetadata: {name: s-" + node +
+            "}\nspec: {driver: d.io, nodeName: " + node + ", pool: {name: " + node +
+            ", generation: 1, resourceSliceCount: 1}, devices: [{name: a, attributes: {vendor: {string: '8086'}}}]}");
+  add(cluster,
+      claim("{deviceClassName: any-vf, selectors: [{cel: {expression: 'device.attributes[\"d.io\"].vendor == "
+            "\"15b3\"'}}]}"));
+  const Answer answer = why_pod(cluster, pod_of("{resourceClaims: [{name: net, resourceClaimName: c}]}"));
+  ASSERT_EQ(answer.advice.size(), 1u) << join(answer.advice, "\n");
+  EXPECT_TRUE(answer.advice[0].ends_with(" (then it can run on w1, w2, w3 and 2 more nodes)"))
+      << answer.advice[0];
+}
+
 // Two of what there is one of: nothing alone is enough, and all that is needed is named.
 TEST(Why, NamesAllThatStandsInTheWay) {
   Cluster cluster;
