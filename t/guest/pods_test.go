@@ -10,6 +10,8 @@ import (
 
 	core "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"sliced.test/cluster/harness"
 )
@@ -41,7 +43,7 @@ func TestNode(t *testing.T) {
 		{"ChartWaits", n.testChartWaits},
 	}
 	for plugin, its := range map[string][]row{"sriov": {{"SriovCNI", n.testSriovCNI}, {"SettingsOfAPodThatEndedUnseen", n.testSettingsOfAPodThatEndedUnseen}},
-		"multus": {{"Multus", n.testMultus}}} {
+		"multus": {{"Multus", n.testMultus}}, "whereabouts": {{"Whereabouts", n.testWhereabouts}}} {
 		if _, err := os.Stat(filepath.Join(*given, plugin)); *given != "" && err == nil {
 			rows = append(rows, its...)
 		}
@@ -61,7 +63,7 @@ func TestNode(t *testing.T) {
 		})
 	}
 	if played == 0 {
-		t.Error("no scenario has the name that was asked for (SriovCNI and Multus: with --plugins)")
+		t.Error("no scenario has the name that was asked for (SriovCNI, Multus and Whereabouts: with --plugins)")
 	}
 }
 
@@ -385,4 +387,53 @@ func (n *node) testMultus(t *testing.T) {
 	n.guest.Run(t, "rm "+file)
 	n.kill(t)
 	n.serve(t)
+}
+
+// Red when whereabouts, with its configuration where it looks for it, cannot give addresses by what a definition may say, gives one twice,
+// or keeps one after the pod.
+func (n *node) testWhereabouts(t *testing.T) {
+	kinds, err := harness.ReadYAML("testdata/whereabouts-crds.yaml")
+	if err == nil {
+		err = n.Server.InstallCRDs(kinds)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.introduce(t, "whereabouts", harness.User{Name: "whereabouts", Group: "system:masters"})
+	const directory = "/etc/cni/net.d/whereabouts.d"
+	n.guest.Run(t, "mkdir -p "+directory+" && echo '"+`{"datastore": "kubernetes", "kubernetes": {"kubeconfig": "/host/whereabouts.kubeconfig"},
+"leader_lease_duration": 30000, "leader_renew_deadline": 20000, "leader_retry_period": 500}`+"' >"+directory+"/whereabouts.conf") // an emulated processor is slow
+	defer n.guest.Run(t, "rm -r "+directory)
+	allocated := func() (addresses []string) {
+		pools, err := n.Server.Dynamic.Resource(schema.GroupVersionResource{Group: "whereabouts.cni.cncf.io", Version: "v1alpha1", Resource: "ippools"}).
+			List(context.Background(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pool := range pools.Items {
+			all, _, _ := unstructured.NestedMap(pool.Object, "spec", "allocations")
+			for offset := range all {
+				addresses = append(addresses, offset)
+			}
+		}
+		return addresses
+	}
+	s := n.apply(t, "whereabouts")
+	seen := map[string]bool{}
+	for _, pod := range s.running(0) {
+		said := s.said(pod, 0)
+		_, address, is := strings.Cut(said, "inet 192.0.2.")
+		if !is {
+			t.Fatalf("the container says\n%s", said)
+		}
+		address, _, _ = strings.Cut(address, "/")
+		seen[address] = true
+	}
+	if offsets := allocated(); len(seen) != 2 || len(offsets) != 2 || !seen[offsets[0]] || !seen[offsets[1]] {
+		t.Errorf("the pods have %v, and whereabouts keeps %v", seen, offsets)
+	}
+	n.end(t, s)
+	if left := allocated(); len(left) > 0 {
+		t.Errorf("after the pods whereabouts keeps %v", left)
+	}
 }

@@ -31,12 +31,12 @@ func (n *node) apply(t *testing.T, name string) *scenario {
 	return n.applyManifest(t, manifest)
 }
 
-// applyExample makes the objects of an example of docs/pods.md, for the PF of the guest.
-func (n *node) applyExample(t *testing.T, name string) *scenario {
+// applyExamples makes the objects of examples of docs/pods.md, for the PF of the guest.
+func (n *node) applyExamples(t *testing.T, names ...string) *scenario {
 	t.Helper()
 	mine := *n.Lab
 	mine.T = t
-	return n.applyManifest(t, mine.ReadExample(podsPage, name, n.nameOfPF(t), "example.test/toolbox:1", core.PullNever))
+	return n.applyManifest(t, mine.ReadExamples(podsPage, names, "apps-"+n.Node, n.nameOfPF(t), "example.test/toolbox:1", core.PullNever))
 }
 
 func (n *node) applyManifest(t *testing.T, manifest *harness.Manifest) *scenario {
