@@ -104,6 +104,7 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
   for (const std::string_view directory : split(options.cni_path, ':'))
     if (!directory.empty()) place.directories.emplace_back(directory);
   reactor::Loop& loop = process.loop;
+  const auto sysctls = std::make_shared<kubelet::HostSysctls>();
   return std::make_unique<kubelet::Interfaces>(
       kubelet::Interfaces::Ports{
           .cluster = *process.cluster,
@@ -127,7 +128,12 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
                 return reactor::net::connect_unix(loop, socket, kDialMax, std::move(then));
               },
           .is_back = [host = process.host](const std::string& pci) { return kubelet::is_back(*host, pci); },
-          .note_host_interface = &kubelet::note_host_interface,
+          .note_host_interface =
+              [sysctls](cni::Record& record) {
+                kubelet::note_host_interface(record);
+                sysctls->note(record);
+              },
+          .restore_host_sysctls = [sysctls](cni::Record& record) { sysctls->restore(record); },
           .bring_back = &kubelet::bring_interface_back},
       kubelet::Interfaces::Settings{
           .runtime = {.name = options.nri_plugin_name,

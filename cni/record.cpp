@@ -59,6 +59,9 @@ std::string encode_record(const Record& record) {
   if (record.host_interface)
     body.set("hostInterface", Json(Json::Object{{"name", record.host_interface->name},
                                                 {"kind", record.host_interface->kind}}));
+  Json::Object sysctls;
+  for (const auto& [path, value] : record.host_sysctls) sysctls.emplace_back(path, value);
+  if (!sysctls.empty()) body.set("hostSysctls", Json(std::move(sysctls)));
   Json out;
   out.set("kind", Json(kKind));
   out.set("checksum", Json(sum_of(body)));
@@ -86,6 +89,9 @@ Result<Record> decode_record(std::string_view text) {
   if (const Json* host = body->find("hostInterface"))
     record.host_interface = {.name = std::string(host->text("name")),
                              .kind = std::string(host->text("kind"))};
+  if (const Json* sysctls = body->find("hostSysctls"); sysctls != nullptr && sysctls->object() != nullptr)
+    for (const auto& [path, value] : *sysctls->object())
+      if (value.string() != nullptr) record.host_sysctls.emplace(path, *value.string());
   if (const Json* result = body->find("result")) {
     auto decoded = decode_result(kube::encode_json(*result), "");
     if (!decoded) return std::move(decoded.error());

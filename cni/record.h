@@ -27,6 +27,8 @@ struct Record {
   std::string owner = {};          // whose it is, in words of who has it made; "" not said
   /// Of a device that the sandbox has alone; nullopt: others have it, too, or it had no interface on the host.
   std::optional<HostInterface> host_interface = {};
+  /// Of the host, below /proc/sys, which ADD changes and which are not as before yet: "net/ipv6/conf/br0/accept_ra" to "1".
+  std::map<std::string, std::string> host_sysctls = {};
   bool operator==(const Record&) const = default;
 };
 

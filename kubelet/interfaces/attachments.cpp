@@ -313,7 +313,11 @@ void Attachments::drop_unrun(const std::shared_ptr<Work>& work, Error why) {
 
 void Attachments::note_made(const std::shared_ptr<Work>& work) {
   on_disk(
-      work, [record = work->record](const cni::Records& records) { return records.write(record); },
+      work,
+      [work, restore = ports_.restore_host_sysctls](const cni::Records& records) {
+        if (restore) restore(work->record);
+        return records.write(work->record);
+      },
       [this, work](Result<Unit> written) {
         if (!written) return end(work, std::move(written.error()));
         kept_[cni::record_name(work->record.attachment)].record = work->record;
@@ -402,7 +406,9 @@ void Attachments::bring_back(const std::shared_ptr<Work>& work, const Result<Uni
   const Namespace held = kept_[cni::record_name(work->record.attachment)].network_namespace;
   on_disk(
       work,
-      [work, held, undone, bring = ports_.bring_back](const cni::Records& records) -> Result<Unit> {
+      [work, held, undone, bring = ports_.bring_back,
+       restore = ports_.restore_host_sysctls](const cni::Records& records) -> Result<Unit> {
+        if (restore) restore(work->record);
         Namespace there = held ? held : open_namespace(work->record.attachment.network_namespace);
         auto back = bring && there ? bring(work->record, *there) : Result<Unit>(Unit{});
         if (!undone && !back)

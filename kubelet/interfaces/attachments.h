@@ -55,8 +55,11 @@ class Attachments {
     /// is_back()). Called on a worker, may block. Null: it never is.
     std::function<bool(const std::string& pci)> is_back = {};
     int tries_max = 10;  // some 4 minutes
-    /// Completes Record::host_interface before ADD (kubelet/interfaces/host_interface.h). Called on a worker. Null: nothing is known.
+    /// Completes Record::host_interface and host_sysctls before ADD (kubelet/interfaces/host_interface.h). Called on a worker. Null: nothing is
+    /// known.
     std::function<void(cni::Record& record)> note_host_interface = {};
+    /// HostSysctls::restore(): behind an ADD, and behind the DEL of one that failed. Called on a worker. Null: nothing is restored.
+    std::function<void(cni::Record& record)> restore_host_sysctls = {};
     /// Moves an interface that the plugins left in the sandbox's namespace back to the host. Called on a worker after each DEL, whatever
     /// came of it, as long as the namespace is there. network_namespace: a descriptor. Null: the plugins are believed.
     std::function<Result<Unit>(const cni::Record& record, int network_namespace)> bring_back = {};

@@ -1,5 +1,10 @@
 #pragma once
 // The interface of a device that CNI plugins move into a sandbox: what it was on the host, and its way back where they leave it.
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
 #include "cni/record.h"
 #include "reactor/base/result.h"
 
@@ -12,5 +17,28 @@ void note_host_interface(cni::Record& record);
 /// Moves the interface back from the sandbox's namespace where the host lacks it: down, under its name of before. Ok where there is nothing to
 /// move. network_namespace: a descriptor. Blocks; for a worker. Errors: kDenied, kTimeout, kIo.
 Result<Unit> bring_interface_back(const cni::Record& record, int network_namespace);
+
+/// Sysctls of the host that an ADD changes for good: `bridge` sets accept_ra of the host's bridge to 0 each time, so that a host whose IPv6
+/// default route comes by router advertisements on it loses the route.
+/// Threads: safe from several workers. ADDs on one bridge may run at once: each gets the value of before the first.
+class HostSysctls {
+ public:
+  /// root: "/proc/sys", or a test's.
+  explicit HostSysctls(std::string root = "/proc/sys") : root_(std::move(root)) {}
+  /// Into Record::host_sysctls, before ADD. Blocks.
+  void note(cni::Record& record);
+  /// Writes what differs, and empties Record::host_sysctls; after ADD, or DEL where ADD has not ended well. Blocks. A value that the
+  /// kernel refuses, or of a bridge that is gone, is passed over.
+  void restore(cni::Record& record);
+
+ private:
+  struct Noted {
+    std::string value;
+    std::set<std::string> records;  // names; until they are restored
+  };
+  const std::string root_;
+  std::mutex mutex_;
+  std::map<std::string, Noted> noted_;  // by path
+};
 
 }  // namespace sliced::kubelet

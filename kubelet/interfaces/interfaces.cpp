@@ -44,6 +44,7 @@ Interfaces::Interfaces(Ports ports, Settings settings, std::function<const Prepa
                     .random = ports_.random,
                     .is_back = ports_.is_back,
                     .note_host_interface = ports_.note_host_interface,
+                    .restore_host_sysctls = ports_.restore_host_sysctls,
                     .bring_back = ports_.bring_back,
                     .addresses = settings_.addresses}),
       sandboxes_({ports_.scheduler, ports_.log, attachments_}, prepared_, std::move(handlers)) {}

@@ -211,3 +211,38 @@ func TestAnInterfaceReturnsThoughItsIPAMFails(t *testing.T) {
 		})
 	}
 }
+
+// The real bridge sets accept_ra of the host's bridge to 0 with each ADD. Red when the host loses its IPv6 default route by that.
+func TestABridgeGoesOnTakingRouterAdvertisements(t *testing.T) {
+	l := newLab(t, buildPlugins(t))
+	p := l.startAttachments()
+	acceptRA := func() string {
+		return strings.TrimSpace(run(t, "ip", "netns", "exec", l.host, "cat", "/proc/sys/net/ipv6/conf/br-data/accept_ra"))
+	}
+	run(t, "ip", "netns", "exec", l.host, "sh", "-c", "echo 2 >/proc/sys/net/ipv6/conf/br-data/accept_ra")
+	command := map[string]string{"command": "attach", "containerID": "first", "netns": "/run/netns/" + l.pod,
+		"config": `{"cniVersion":"1.0.0","name":"net","type":"bridge","bridge":"br-data"}`}
+	if said := p.tell(command); said != "" {
+		t.Fatalf("attach: %s", said)
+	}
+	if now := acceptRA(); now != "2" {
+		t.Errorf("behind ADD accept_ra is %s", now)
+	}
+	run(t, "ip", "netns", "exec", l.host, "sh", "-c", "echo 1 >/proc/sys/net/ipv6/conf/br-data/accept_ra")
+	command["command"] = "detach"
+	if said := p.tell(command); said != "" {
+		t.Errorf("detach: %s", said)
+	}
+	if now := acceptRA(); now != "1" {
+		t.Errorf("what the host set since is %s behind DEL", now)
+	}
+	command["command"], command["config"] = "attach", strings.Replace(command["config"], `"br-data"`, `"br-data","ipam":{"type":"no-such-plugin"}`, 1)
+	if said := p.tell(command); said == "" {
+		t.Error("an ADD without its IPAM plugin succeeds")
+	}
+	command["command"] = "detach"
+	p.tell(command)
+	if now := acceptRA(); now != "1" {
+		t.Errorf("behind an ADD that failed accept_ra is %s", now)
+	}
+}

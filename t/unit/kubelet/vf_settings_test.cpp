@@ -97,7 +97,8 @@ class FakePf {
   }
   void apply(int type, std::string_view value) {
     if (type == IFLA_VF_MAC) {
-      const auto bytes = value_of<ifla_vf_mac>(value).mac;
+      const auto given = value_of<ifla_vf_mac>(value);
+      const auto& bytes = given.mac;
       char text[18];
       std::snprintf(text, sizeof text, "%02x:%02x:%02x:%02x:%02x:%02x", bytes[0], bytes[1], bytes[2],
                     bytes[3], bytes[4], bytes[5]);

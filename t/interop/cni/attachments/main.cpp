@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
   reactor::Loop loop;
   reactor::ThreadExecutor executor(loop);
   StderrLog log;
+  kubelet::HostSysctls sysctls;
   kubelet::Attachments attachments(
       {.scheduler = loop.scheduler(),
        .executor = executor,
@@ -69,7 +70,12 @@ int main(int argc, char** argv) {
            },
        .is_back = [view = std::shared_ptr<const hotplug::HostView>(*std::move(host))](
                       const std::string& pci) { return kubelet::is_back(*view, pci); },
-       .note_host_interface = &kubelet::note_host_interface,
+       .note_host_interface =
+           [&](cni::Record& record) {
+             kubelet::note_host_interface(record);
+             sysctls.note(record);
+           },
+       .restore_host_sysctls = [&](cni::Record& record) { sysctls.restore(record); },
        .bring_back = &kubelet::bring_interface_back});
   bool is_done = false;
   const auto wait = [&] {
