@@ -146,11 +146,15 @@ void Kubelet::put_claim(Pod& pod) {
 void Kubelet::start_pod() {
   const auto entries = published();
   if (entries.empty() || pods_.size() >= kPodsMax) return;
+  start_pod_of(dice_.pick(entries));
+}
+
+void Kubelet::start_pod_of(const std::string& entry) {
   Pod pod;
   const std::string number = std::to_string(++names_);
   pod.name = "pod-" + number, pod.uid = "pod-uid-" + number;
   pod.claim = "claim-" + number, pod.claim_uid = "claim-uid-" + number;
-  pod.entry = dice_.pick(entries);
+  pod.entry = entry;
   const bool is_taken =
       std::ranges::any_of(pods_, [&](const auto& one) { return one.second.entry == pod.entry; });
   // Seldom is a device given away twice.
@@ -158,8 +162,31 @@ void Kubelet::start_pod() {
   if (is_taken) ++world_.seen["a device given away twice"];
   pod.pci = address_of(pod.entry);
   pod.is_vfio = dice_.chance(0.5);
+  pod.asked_first_at = world_.scheduler.now();
   put_claim(pod);
   ask(pods_.emplace(pod.name, pod).first->second);
+}
+
+// The scheduler may have seen the entry before it was withdrawn.
+void Kubelet::route() {
+  std::vector<std::string> entries = published();
+  std::erase_if(entries, [&](const std::string& entry) {
+    return std::ranges::any_of(pods_, [&](const auto& one) { return one.second.entry == entry; });
+  });
+  if (entries.empty() || pods_.size() >= kPodsMax) return;
+  const std::string entry = dice_.pick(entries);
+  const Machine::Interface* own = world_.machine.interface_of(address_of(entry));
+  if (own == nullptr || !own->is_here) return;
+  ++world_.seen["a route of the host's"];
+  may_write_ = true;
+  world_.machine.set_host_route(own->ifindex, true);
+  advance(dice_.millis(0, 8'000));
+  if (!violation_ && dice_.chance(0.7)) start_pod_of(entry);
+}
+
+void Kubelet::end_routes() {
+  for (const auto& [ifindex, netdev] : std::map(world_.machine.interfaces()))
+    if (netdev.has_host_route) may_write_ = true, world_.machine.set_host_route(ifindex, false);
 }
 
 void Kubelet::end_pod(bool by_force) {
@@ -266,7 +293,7 @@ bool Kubelet::is_contested(const Pod& pod) const {
 // ---- what happens
 
 void Kubelet::step() {
-  switch (dice_.below(20)) {
+  switch (dice_.below(22)) {
     case 0:
     case 1:
     case 2:
@@ -299,6 +326,12 @@ void Kubelet::step() {
     case 17:
       if (!is_away_) restart();
       break;
+    case 19:
+      route();
+      break;
+    case 20:
+      end_routes();
+      break;
     case 18:
       advance(dice_.millis(2'000, 15'000));
       break;
@@ -310,6 +343,7 @@ void Kubelet::step() {
 
 void Kubelet::rest() {
   kill_at_ = fail_at_ = 0;
+  end_routes();
   const auto is_at_rest = [this] {
     return world_.daemon != nullptr && preparer_ != nullptr && preparer_->idle() && !is_away_ &&
            std::ranges::all_of(pods_, [this](const auto& one) {
@@ -383,6 +417,11 @@ void Kubelet::judge_answer(const Pod& pod, const kubelet::PrepareAnswer& answer)
   if (answer.devices.size() != 1 || answer.devices[0].device != pod.entry)
     return fail("K4", pod.name + " is answered otherwise than its claim says");
   if (pod.is_prepared && answer != pod.answer) fail("K4", pod.name + " is answered otherwise than before");
+  // So long may a change of routes take to be read.
+  constexpr Millis kRead{5'000};
+  const auto used = world_.machine.used_since(pod.pci);
+  if (!pod.is_prepared && used && *used + kRead < pod.asked_first_at)
+    fail("K8", pod.entry + " is prepared for " + pod.name + " although the host has routes through it");
   for (const std::string& id : answer.devices[0].cdi_ids) {
     const size_t at = id.find('=');
     const std::string kind = id.substr(0, at);

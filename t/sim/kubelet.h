@@ -5,7 +5,8 @@
 // Judged: K1 a device is prepared for one claim at a time · K2 what is prepared is charged · K3 preparing and
 // taking back write no slice · K4 what is answered is there, and is the same when it is asked for again · K5 at
 // rest there are files of what is prepared and no others · K6 when nothing is prepared, every function has the
-// driver that it had · K7 at rest a pod runs whose device nobody else has.
+// driver that it had · K7 at rest a pod runs whose device nobody else has · K8 a function that carries routes of the
+// host's is prepared for no pod.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -44,6 +45,7 @@ class Kubelet final : public Companion {
     bool is_prepared = false;            // as far as the kubelet has been told
     uint64_t call = 0;                   // the newest
     bool is_asked = false;               // it is under way
+    TimePoint asked_first_at{};          // for this claim
     kubelet::PrepareAnswer answer = {};  // the first
     reactor::Ticket retry = {};
   };
@@ -59,6 +61,9 @@ class Kubelet final : public Companion {
 
   // pods
   void start_pod();
+  void start_pod_of(const std::string& entry);
+  void route();  // of the host's, on a function that no pod has, and now and then a pod for it
+  void end_routes();
   void end_pod(bool by_force);
   void restart();
   void ask(Pod& pod);

@@ -242,7 +242,7 @@ void Machine::move_away(int ifindex) {
       has_udevd && (!netdev->is_finished || is_blind || now() - netdev->finished_at < kReadBound);
   netdev->is_here = false;
   netdev->master = 0;
-  netdev->has_default_route = false;
+  netdev->has_default_route = netdev->has_host_route = netdev->has_address = false;
   note_departure(left.function);
   say_link(left, true, true);
   say_net("remove", left);
@@ -344,6 +344,24 @@ void Machine::set_default_route(int ifindex, bool on) {
   changed_all();
 }
 
+void Machine::set_host_route(int ifindex, bool on) {
+  Interface* netdev = find(ifindex);
+  if (netdev == nullptr || !netdev->is_here || netdev->has_host_route == on) return;
+  netdev->has_host_route = on;
+  netdev->has_address |= on;
+  if (on_event) on_event(hotplug::RouteChange{}, "route");
+  changed_all();
+}
+
+void Machine::set_address(int ifindex, bool on) {
+  Interface* netdev = find(ifindex);
+  if (netdev == nullptr || !netdev->is_here || netdev->has_address == on) return;
+  netdev->has_address = on;
+  netdev->has_host_route &= on;
+  if (on_event) on_event(hotplug::RouteChange{}, "route");
+  changed_all();
+}
+
 void Machine::poke(int ifindex) {
   const Interface* netdev = find(ifindex);
   if (netdev == nullptr || !netdev->is_here) return;
@@ -414,14 +432,19 @@ VfFacts Machine::vf_facts(const std::string& address) const {
   return facts;
 }
 
-// Enslaved, or a default route on it or on what stands upon it.
+// Enslaved, or a route of the host's on it or on what stands upon it: a default route, or one beyond its own subnet.
 bool Machine::is_used_by_host(const std::string& function) const {
   const Interface* own = interface_of(function);
   if (own == nullptr || !own->is_here) return false;
-  if (own->master != 0 || own->has_default_route) return true;
+  if (own->master != 0 || carries_routes(*own)) return true;
   return std::any_of(interfaces_.begin(), interfaces_.end(), [&](const auto& entry) {
-    return entry.second.parent == own->ifindex && entry.second.has_default_route;
+    return entry.second.parent == own->ifindex && carries_routes(entry.second);
   });
+}
+
+std::optional<TimePoint> Machine::used_since(const std::string& function) const {
+  const auto at = used_since_.find(function);
+  return at == used_since_.end() ? std::nullopt : std::optional(at->second);
 }
 
 void Machine::changed(const std::string& function) {
@@ -429,6 +452,12 @@ void Machine::changed(const std::string& function) {
 }
 
 void Machine::changed_all() {
+  for (const auto& [address, function] : functions_) {
+    if (!is_used_by_host(address))
+      used_since_.erase(address);
+    else
+      used_since_.try_emplace(address, now());
+  }
   for (const auto& [address, function] : functions_) changed(address);
 }
 

@@ -52,7 +52,9 @@ class Machine {
     bool is_here = true;   // false: in a pod's namespace
     int master = 0, parent = 0, vlan_id = 0;
     bool has_default_route = false;
-    bool is_finished = false;  // by udevd
+    bool has_host_route = false;  // beyond its own subnet, through a gateway
+    bool has_address = false;     // and with it the kernel's route to its own subnet: no use by the host
+    bool is_finished = false;     // by udevd
     TimePoint finished_at{};
     bool has_come_back = false;
     bool has_left_unfinished = false;  // or before anybody need have read that it was finished
@@ -119,6 +121,10 @@ class Machine {
   void remove_link(int ifindex);
   void enslave(int ifindex, int master);  // 0 frees
   void set_default_route(int ifindex, bool on);
+  void set_host_route(int ifindex, bool on);  // gives it an address, too
+  void set_address(int ifindex, bool on);     // without one there is no host route
+  /// Since when the host has used the function without a break; nullopt: it does not.
+  std::optional<TimePoint> used_since(const std::string& function) const;
   /// Of a VF, by its PF. is_told: the kernel says so.
   void set_mac(const std::string& vf, bool on, bool is_told);
   /// What is answered to who asks the PF with that interface; nullopt: it is not here.
@@ -133,6 +139,9 @@ class Machine {
   /// A daemon starts and knows what files say and what was published.
   void daemon_starts();
 
+  static bool carries_routes(const Interface& netdev) {
+    return netdev.has_default_route || netdev.has_host_route;
+  }
   const std::map<std::string, Function>& functions() const { return functions_; }
   const std::map<int, Interface>& interfaces() const { return interfaces_; }
   const Interface* interface_of(const std::string& function) const;  // wherever it is
@@ -161,6 +170,7 @@ class Machine {
   static std::string devices_path(const std::string& function);  // below /sys/devices
   bool attach(Function* function, const std::string& driver);
   bool is_used_by_host(const std::string& function) const;
+  std::map<std::string, TimePoint> used_since_;  // by function
   void changed(const std::string& function);
   void changed_all();
   void say_pci(const std::string& action, const Function& function);

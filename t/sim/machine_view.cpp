@@ -203,9 +203,17 @@ class MachineView final : public hotplug::HostView {
 
   std::string routes() const {
     std::string text = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n";
-    for (const auto& [ifindex, netdev] : machine_.interfaces_)
-      if (netdev.is_here && netdev.has_default_route)
+    for (const auto& [ifindex, netdev] : machine_.interfaces_) {
+      if (!netdev.is_here) continue;
+      if (netdev.has_default_route)
         text += netdev.name + "\t00000000\t0100A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n";
+      // 10.N.0.0/24 of its own, and 10.96.0.0/16 through 10.N.0.1.
+      const std::string n = hex(static_cast<uint64_t>(ifindex) & 255, 2);
+      if (netdev.has_address)
+        text += netdev.name + "\t0000" + n + "0A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";
+      if (netdev.has_host_route)
+        text += netdev.name + "\t0000600A\t0100" + n + "0A\t0003\t0\t0\t0\t0000FFFF\t0\t0\t0\n";
+    }
     return text;
   }
   std::string vlans() const {

@@ -107,12 +107,29 @@ void no_routes(World& world) {
   for (const auto& [ifindex, netdev] : std::map(world.machine.interfaces()))
     if (netdev.has_default_route) world.machine.set_default_route(ifindex, false);
 }
+void host_route(World& world) {
+  world.machine.set_host_route(some_interface(world, [](const auto& netdev) { return netdev.is_here; }),
+                               world.dice().chance(0.6));
+}
+void no_host_routes(World& world) {
+  for (const auto& [ifindex, netdev] : std::map(world.machine.interfaces()))
+    if (netdev.has_host_route) world.machine.set_host_route(ifindex, false);
+}
+// As DHCP gives one to every interface.
+void address(World& world) {
+  world.machine.set_address(some_interface(world, [](const auto& netdev) { return netdev.is_here; }),
+                            world.dice().chance(0.7));
+}
 void vlan(World& world) {
   const int parent = some_interface(world, is_own);
   world.machine.add_vlan(parent, 100 + static_cast<int>(world.dice().below(2)));
   const int made =
       some_interface(world, [&](const auto& netdev) { return netdev.parent == parent && parent != 0; });
-  if (made != 0 && world.dice().chance(0.6)) world.machine.set_default_route(made, true);
+  if (made == 0) return;
+  if (world.dice().chance(0.4))
+    world.machine.set_default_route(made, true);
+  else if (world.dice().chance(0.5))
+    world.machine.set_host_route(made, true);
 }
 void remove_link(World& world) {
   world.machine.remove_link(some_interface(world, [](const auto& netdev) { return netdev.kind != "pci"; }));
@@ -192,6 +209,9 @@ constexpr StepKind kHostSteps[] = {
     {"free from bridge", &Knobs::host, 3, free_slave},
     {"default route", &Knobs::host, 2, route},
     {"no default routes", &Knobs::host, 2, no_routes},
+    {"host route", &Knobs::host, 2, host_route},
+    {"no host routes", &Knobs::host, 2, no_host_routes},
+    {"address", &Knobs::host, 1, address},
     {"VLAN", &Knobs::host, 1, vlan},
     {"remove link", &Knobs::host, 2, remove_link},
     {"storm of events", &Knobs::host, 0.5, storm},
