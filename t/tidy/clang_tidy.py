@@ -27,8 +27,13 @@ def output_of(*command):
 def configure():
     subprocess.run(["cmake", "--preset", "asan"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     targets = subprocess.run(["ninja", "-C", BUILD, "-t", "targets", "all"], check=True, capture_output=True, text=True).stdout
-    generated = re.findall(r"^([^/\s]\S*\.(?:h|cpp)): CUSTOM_COMMAND", targets, re.M)
-    subprocess.run(["ninja", "-C", BUILD, *generated], check=True, stdout=subprocess.DEVNULL)
+    headers = re.findall(r"^(generated\S*\.h): CUSTOM_COMMAND", targets, re.M)
+    subprocess.run(["ninja", "-C", BUILD, *headers], check=True, stdout=subprocess.DEVNULL)
+    # Their commands alone: ninja would compile the libraries first that are before them in order.
+    for source in re.findall(r"^([^/\s]\S*\.cpp): CUSTOM_COMMAND", targets, re.M):
+        commands = ["ninja", "-C", BUILD, "-t", "commands", "-s", source]
+        command = subprocess.run(commands, check=True, capture_output=True, text=True).stdout
+        subprocess.run(command, shell=True, cwd=BUILD, check=True, stdout=subprocess.DEVNULL)
 
 
 def libraries():
