@@ -133,13 +133,18 @@ func WebhookRules() []admission.RuleWithOperations {
 }
 
 // Ask has the API server ask it of objects with the label judged=NAME, and of no others. Registered is not asked yet: see
-// WaitAsked.
-func (w *Webhook) Ask(t testing.TB, name string) {
+// WaitAsked. unanswered is what becomes of an object of which the webhook says nothing.
+func (w *Webhook) Ask(t testing.TB, name string, unanswered admission.FailurePolicyType) {
 	t.Helper()
-	url, path, ignore, none, seconds := "https://"+w.Address+"/validate", name+".sliced.test", admission.Ignore, admission.SideEffectClassNone, int32(2)
+	// As long as it may be; where silence admits, a test waits for it.
+	seconds := int32(30)
+	if unanswered == admission.Ignore {
+		seconds = 2
+	}
+	url, path, none := "https://"+w.Address+"/validate", name+".sliced.test", admission.SideEffectClassNone
 	configuration := &admission.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name}, Webhooks: []admission.ValidatingWebhook{{
 		Name: path, ClientConfig: admission.WebhookClientConfig{URL: &url, CABundle: w.plane.CA()}, Rules: WebhookRules(),
-		FailurePolicy: &ignore, SideEffects: &none, TimeoutSeconds: &seconds, AdmissionReviewVersions: []string{"v1"},
+		FailurePolicy: &unanswered, SideEffects: &none, TimeoutSeconds: &seconds, AdmissionReviewVersions: []string{"v1"},
 		ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"judged": name}}}}}
 	all := w.plane.Server.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	if _, err := all.Create(context.Background(), configuration, metav1.CreateOptions{}); err != nil {
@@ -158,6 +163,23 @@ func (w *Webhook) WaitAsked(t testing.TB, refused func() error) {
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("the webhook is not asked: %v", err)
+		}
+	}
+}
+
+// Unjudged begins the warning about an object that took longer than the webhook takes for one.
+const Unjudged = "sliced has not judged this object"
+
+// Judged is the answer to a request that the webhook judges: it is repeated where, on a slow machine, the webhook did not answer the API
+// server in time or admitted the object without having judged it.
+func (w *Webhook) Judged(request func() error) error {
+	for deadline := Limit(); ; time.Sleep(50 * time.Millisecond) {
+		before := strings.Count(w.Log(), "not judged, and so admitted")
+		err := request()
+		again := err != nil && strings.Contains(err.Error(), "failed calling webhook") && strings.Contains(err.Error(), "deadline exceeded") ||
+			err == nil && strings.Count(w.Log(), "not judged, and so admitted") > before
+		if !again || time.Now().After(deadline) {
+			return err
 		}
 	}
 }
