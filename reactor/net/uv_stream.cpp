@@ -95,7 +95,7 @@ void UvStream::write(std::string bytes) {
   if (const int code = uv_write(&request->request, raw(), &buffer, 1, &on_written); code != 0)
     fail_later(code);
   else
-    static_cast<void>(request.release());  // on_written() has it
+    static_cast<void>(request.release());  // NOLINT(bugprone-unused-return-value): on_written() has it
 }
 
 void UvStream::on_written(uv_write_t* done, int status) noexcept {
