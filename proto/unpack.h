@@ -1,6 +1,6 @@
 #pragma once
 // Private to the messages.cpp of rooms: protobuf-c within a bound. The library allocates what a message says
-// that it holds, and unknown fields as well: a few bytes on the wire can be many in memory.
+// that it holds: a few bytes on the wire can be many in memory.
 #include <protobuf-c/protobuf-c.h>
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "proto/known_fields.h"
 #include "reactor/base/result.h"
 
 namespace sliced::proto {
@@ -63,13 +64,16 @@ class Unpacked {
 
 /// bytes_max: of memory, all that the message holds. A string that is no text is the caller's to find.
 /// Errors: kInvalid (no such message, or it does not fit into the bound).
-/// Fields that the descriptor does not name are taken too, and count: a peer may send of them what it likes.
+/// Fields that the descriptor does not name are skipped and do not count: what others put into them must not keep the rest
+/// from being read.
 template <class Message>
 Result<Unpacked<Message>> unpack(const ProtobufCMessageDescriptor& descriptor, std::string_view bytes,
                                  size_t bytes_max) {
+  const Result<std::string> known = known_fields(descriptor, bytes);
+  if (!known) return known.error();
   auto allocator = std::make_unique<Bounded>(bytes_max);
   auto* message = reinterpret_cast<Message*>(protobuf_c_message_unpack(
-      &descriptor, allocator->raw(), bytes.size(), reinterpret_cast<const uint8_t*>(bytes.data())));
+      &descriptor, allocator->raw(), known->size(), reinterpret_cast<const uint8_t*>(known->data())));
   if (message == nullptr)
     return Error{Errc::kInvalid, std::string(descriptor.name) + ": not decodable within " +
                                      std::to_string(bytes_max) + " bytes of memory"};

@@ -45,9 +45,33 @@ TEST(Unpack, MemoryIsBoundedWhateverTheWireSays) {
   for (int i = 0; i < 100'000; ++i) many += std::string_view("\x1a\x00", 2);
   EXPECT_FALSE(decode(many, 1 << 20).ok());
   EXPECT_TRUE(decode(many, 64 << 20).ok());
+}
+
+// Red when what somebody writes into a field that nobody here reads, such as a container's arguments, keeps the message from being
+// read: at the top or in a message within it, whatever its wire type is.
+TEST(Unpack, WhatIsNotNamedTakesNoMemory) {
   std::string unknown;
-  for (int i = 0; i < 100'000; ++i) unknown += std::string_view("\x7a\x00", 2);
-  EXPECT_FALSE(decode(unknown, 1 << 20).ok());
+  for (int i = 0; i < 100'000; ++i)
+    unknown +=
+        std::string_view("\x7a\x00\x78\x01\x79\x01\x02\x03\x04\x05\x06\x07\x08\x7d\x01\x02\x03\x04", 18);
+  std::string inner = unknown + "\x0a\x01i";
+  std::string within = "\x1a";
+  for (size_t length = inner.size(); length > 0; length >>= 7)
+    within += static_cast<char>((length & 0x7f) | (length >= 0x80 ? 0x80 : 0));
+  const auto back = decode(unknown + "\x0a\x01n" + within + inner + unknown);
+  ASSERT_TRUE(back.ok()) << back.error().what;
+  EXPECT_EQ(text((*back)->name), "n");
+  ASSERT_EQ((*back)->n_inner, 1u);
+  EXPECT_EQ(text((*back)->inner[0]->text), "i");
+}
+
+// Red when a field that nobody reads hides that the rest is no message.
+TEST(Unpack, WhatIsNotNamedIsReadAsFarAsItsEnd) {
+  for (const std::string_view bytes :
+       {std::string_view("\x7a\x05z", 3), std::string_view("\x79\x01", 2), std::string_view("\x7d\x01", 2),
+        std::string_view("\x78\x80", 2), std::string_view("\x7b\x7c", 2), std::string_view("\x02\x00", 2),
+        std::string_view("\x1a\x02\x7a\x05", 4)})
+    EXPECT_FALSE(decode(bytes).ok()) << bytes.size();
 }
 
 // Whichever allocation is the first that is refused, nothing leaks and nothing is used (the sanitizers judge).
