@@ -97,7 +97,9 @@ std::vector<Check> readiness(const Report& report) {
   for (const Report::Source& source : report.sources)
     out.push_back({source_name(source), source.is_waited_for ? problem_of(source) : "", ""});
   out.push_back({"api", api_problem(report), ""});
-  out.push_back({"decision", report.summary ? "" : "waits for " + join(report.waiting_for, "; "), ""});
+  const std::string undecided =
+      report.waiting_for.empty() ? "no decision yet" : "waits for " + join(report.waiting_for, "; ");
+  out.push_back({"decision", report.summary ? "" : undecided, ""});
   out.push_back({"interlock", "", report.is_serving ? "" : "stands by: " + report.stands_by_for});
   out.push_back(
       {"configuration", "",

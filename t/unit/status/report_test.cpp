@@ -33,6 +33,8 @@ TEST(Report, IsReadyWhenEverySourceHasSyncedAndTheServerAnswers) {
     const char* failed;
   } rows[] = {
       {"all is well", [](Report&) {}, ""},
+      {"nothing is waited for, and nothing is decided yet", [](Report& r) { r.summary.reset(); },
+       "decision: no decision yet\n"},
       {"the host is being read",
        [](Report& r) { r.sources[0] = {.name = "host", .state = "starting", .is_of_cluster = false}; },
        "host: starting\n"},
