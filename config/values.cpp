@@ -76,6 +76,9 @@ bool are_all(std::string_view text, std::string_view others) {
 std::string parse_interface_prefix(std::string_view text, std::string& value) {
   if (text.empty() || text.size() > 11 || !are_all(text, "_.-"))
     return "must be 1 to 11 letters, digits and \"_.-\", such as vfnet";
+  if (text.starts_with('.') || text.find("..") != std::string_view::npos)
+    return "must not begin with \".\" or have \"..\", since CNI plugins may take the name for another interface's; use "
+           "a prefix such as vfnet";
   if (text == "eth")
     return "must be another than eth, since eth0 is the pod's interface of the cluster's network";
   value = text;

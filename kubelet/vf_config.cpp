@@ -43,9 +43,6 @@ Result<std::string> text(const Json& value, std::string_view key, const std::str
   return *at->string();
 }
 
-// The loopback, the interface of the cluster's network, and what stands for all interfaces in a sysctl (net.ipv4.conf).
-constexpr std::array<std::string_view, 4> kNamesOfThePod = {"lo", "eth0", "all", "default"};
-
 // What the kernel takes (dev_valid_name in net/core/dev.c), and no control bytes.
 bool is_interface_name(std::string_view name) {
   return !name.empty() && name.size() <= kIfNameMax && name != "." && name != ".." &&
@@ -77,6 +74,16 @@ bool is_for(const std::vector<std::string>& requests, const std::string& request
 }  // namespace
 }  // namespace vf_config
 
+std::string why_not_pod_interface(std::string_view name) {
+  if (name == "lo" || name == "eth0" || name == "all" || name == "default")
+    return "which is the pod's own interface or means all of them: want another name, such as net1";
+  // The plugin tuning before 1.2.0 replaces the dots of net.ipv4.conf.IFNAME.forwarding: "all." becomes conf/all//forwarding.
+  if (name.starts_with('.') || name.ends_with('.') || name.find("..") != std::string_view::npos)
+    return "which a CNI plugin may take for another interface: want a name without \".\" at its ends and without "
+           "\"..\", such as net1";
+  return "";
+}
+
 Result<VfConfigs::One> VfConfigs::decode_one(const AllocatedConfig& config,
                                              const std::string& claim_namespace) {
   using namespace vf_config;
@@ -103,11 +110,8 @@ Result<VfConfigs::One> VfConfigs::decode_one(const AllocatedConfig& config,
     return invalid(path, "ifName",
                    "is " + in_quotes(out.if_name, 64) +
                        ", wants an interface's name of at most 15 bytes without space, / : %");
-  if (std::find(kNamesOfThePod.begin(), kNamesOfThePod.end(), out.if_name) != kNamesOfThePod.end())
-    return invalid(
-        path, "ifName",
-        "is " + in_quotes(out.if_name, 64) +
-            ", which is the pod's own interface or means all of them: want another name, such as net1");
+  if (const std::string why = why_not_pod_interface(out.if_name); !why.empty())
+    return invalid(path, "ifName", "is " + in_quotes(out.if_name, 64) + ", " + why);
   if (!out.nad_name.empty() && !kube::is_dns_subdomain(out.nad_name))
     return invalid(path, "netAttachDefName",
                    "is " + in_quotes(out.nad_name, 64) + ", wants an object's name");

@@ -27,6 +27,10 @@ struct VfConfig {
   bool operator==(const VfConfig&) const = default;
 };
 
+/// Returns why an interface that CNI plugins make in a pod must not have this name, "" if it may: names of the pod's own interfaces, and
+/// names that plugins read as those. Requires a name that the kernel accepts, or "".
+std::string why_not_pod_interface(std::string_view name);
+
 /// What the configurations of a claim say to one driver.
 class VfConfigs {
  public:

@@ -10,6 +10,7 @@
 
 #include "cni/host_local.h"
 #include "kubelet/interfaces/wanted.h"
+#include "kubelet/vf_config.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
@@ -30,6 +31,11 @@ std::string named(const cni::Attachment& attachment) {
 
 Result<Unit> check_record(const cni::Record& record) {
   if (auto good = cni::check(record.attachment); !good) return good;
+  // VfConfig refuses these; a checkpoint of an earlier release or of dra-driver-sriov may hold one. DEL still runs for such a record.
+  const std::string& name = record.attachment.interface;
+  if (const std::string why = why_not_pod_interface(name); !why.empty())
+    return Error{Errc::kInvalid, "ifName is " + in_quotes(name, 64) + ", " + why +
+                                     "; set it in the VfConfig of the claim, and delete the pod"};
   const auto network = cni::decode_network(record.config, record.network);
   return network ? Result<Unit>(Unit{}) : Result<Unit>(network.error());
 }

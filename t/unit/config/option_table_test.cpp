@@ -164,7 +164,7 @@ TEST(OptionTable, RefusesWithWhatWouldBeRight) {
       {"report", {"no"}},
       {"kubelet-plugins-directory-path", {""}},
       {"configuration-mode", {"multus"}},
-      {"default-interface-prefix", {"interface-prefix", "a/b"}},
+      {"default-interface-prefix", {"interface-prefix", "a/b", ".all", "a..b"}},
       {"nri-plugin-name", {"a b"}},
       {"nri-plugin-index", {"7", "4x"}},
       {"pod-uid", {"../x", one_more_than_a_uid_has}},

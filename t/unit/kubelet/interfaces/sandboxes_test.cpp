@@ -107,6 +107,18 @@ TEST_F(SandboxesTest, AnAttachmentThatCouldNeverBeUndoneIsNotMade) {
   EXPECT_EQ(world.node.records(), 0u);
 }
 
+// A checkpoint of dra-driver-sriov, or of a release before, has names that VfConfig refuses.
+TEST_F(SandboxesTest, NoInterfaceIsMadeUnderANameThatPluginsTakeForAnother) {
+  for (const char* name : {"all.", ".all", "eth0.", "a..b", "all", "eth0"}) {
+    World world(*this);
+    world.node.prepare("uid-a", name);
+    EXPECT_NE(world.run("a").find("ifName is \"" + std::string(name) + "\", which"), std::string::npos)
+        << name;
+    EXPECT_TRUE(world.node.calls().empty()) << name;
+    EXPECT_TRUE(world.daemon->attachments.all().empty()) << name;
+  }
+}
+
 // It would be in the checkpoint as long as the claim is prepared.
 TEST_F(SandboxesTest, APodWhoseTextsCannotBeKeptIsNotKept) {
   World world(*this);
