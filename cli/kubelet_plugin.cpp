@@ -128,11 +128,12 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
                 return reactor::net::connect_unix(loop, socket, kDialMax, std::move(then));
               },
           .is_back = [host = process.host](const std::string& pci) { return kubelet::is_back(*host, pci); },
-          .note_host_interface =
-              [sysctls](cni::Record& record) {
-                kubelet::note_host_interface(record);
-                sysctls->note(record);
-              },
+          .prepare_host = [sysctls](cni::Record& record) -> Result<Unit> {
+            kubelet::note_host_interface(record);
+            if (auto kept = kubelet::keep_bridges(record); !kept) return kept;
+            sysctls->note(record);
+            return Unit{};
+          },
           .restore_host_sysctls = [sysctls](cni::Record& record) { sysctls->restore(record); },
           .bring_back = &kubelet::bring_interface_back},
       kubelet::Interfaces::Settings{

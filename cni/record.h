@@ -20,7 +20,7 @@ struct HostInterface {
 
 /// The interface's sandbox may be gone when this is read: DEL is then run without its namespace.
 struct Record {
-  std::string config;   // spec.config, as it was when ADD began
+  std::string config;   // what ADD was given: spec.config with what is set for the host's sake
   std::string network;  // the name for a config without one
   Attachment attachment;
   std::optional<Attached> result;  // nullopt: ADD has begun, and may have done anything

@@ -82,6 +82,7 @@ struct Attachments::Work {
   reactor::Semaphore::PermitPtr permit = {};
   std::unique_ptr<cni::Run> run = {};
   Namespace network_namespace = {};  // of an attaching
+  bool is_refused = false;           // of an attaching: by Ports::prepare_host
   bool has_namespace = true;         // of a detaching: where the record says
   bool is_back = false;  // of a detaching: the namespace is gone, and the function is not in any other
 };
@@ -264,13 +265,15 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
   work->network_namespace = namespace_of(work->record.attachment);
   on_disk(
       work,
-      [work, note = ports_.note_host_interface](const cni::Records& records) {
+      [work, prepare = ports_.prepare_host](const cni::Records& records) {
         if (!work->network_namespace)
           work->network_namespace = open_namespace(work->record.attachment.network_namespace);
-        if (note) note(work->record);
-        return records.write(work->record);
+        Result<Unit> prepared = prepare ? prepare(work->record) : Result<Unit>(Unit{});
+        work->is_refused = !prepared;
+        return prepared ? records.write(work->record) : std::move(prepared);
       },
       [this, work, name](Result<Unit> written) {
+        if (!written && work->is_refused) return drop_unrun(work, std::move(written.error()));
         if (!written) return end(work, std::move(written.error()));
         kept_[name].record = work->record;
         kept_[name].network_namespace = std::move(work->network_namespace);

@@ -55,9 +55,9 @@ class Attachments {
     /// is_back()). Called on a worker, may block. Null: it never is.
     std::function<bool(const std::string& pci)> is_back = {};
     int tries_max = 10;  // some 4 minutes
-    /// Completes Record::host_interface and host_sysctls before ADD (kubelet/interfaces/host_interface.h). Called on a worker. Null: nothing is
-    /// known.
-    std::function<void(cni::Record& record)> note_host_interface = {};
+    /// Completes a record before ADD, and keeps the host as it is (kubelet/interfaces/host_interface.h): host_interface, host_sysctls, config.
+    /// An error refuses the sandbox; no plugin has run then. Called on a worker. Null: nothing is known.
+    std::function<Result<Unit>(cni::Record& record)> prepare_host = {};
     /// HostSysctls::restore(): behind an ADD, and behind the DEL of one that failed. Called on a worker. Null: nothing is restored.
     std::function<void(cni::Record& record)> restore_host_sysctls = {};
     /// Moves an interface that the plugins left in the sandbox's namespace back to the host. Called on a worker after each DEL, whatever

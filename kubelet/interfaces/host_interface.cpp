@@ -4,14 +4,101 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "cni/names.h"
+#include "kube/json.h"
 #include "kubelet/host_link.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
 #include "reactor/durable_file.h"
 
 namespace sliced::kubelet {
+namespace host_bridges {
+namespace {
+
+using kube::Json;
+
+constexpr int kDefaultMtu = 1'500;             // ETH_DATA_LEN, of a bridge without ports
+constexpr std::string_view kAddressSet = "3";  // NET_ADDR_SET of addr_assign_type
+
+bool has_own_address(const std::string& bridge) {
+  const auto type = reactor::read_whole("/sys/class/net/" + bridge + "/addr_assign_type", 16);
+  return type && trim(*type) == kAddressSet;
+}
+
+bool has_no_ports(const std::string& bridge) {
+  std::error_code error;
+  return std::filesystem::is_empty("/sys/class/net/" + bridge + "/brif", error) && !error;
+}
+
+Result<Unit> change(const HostLink& bridge, const LinkChange& wanted) {
+  auto changed = change_link(kOwnNamespace, bridge.ifindex, wanted);
+  if (!changed)
+    return std::move(changed.error())
+        .in("bridge " + escaped(bridge.name) +
+            " cannot keep its MAC address and MTU; set them by ip link set dev " + escaped(bridge.name) +
+            " address " + bridge.mac + " mtu " + std::to_string(bridge.mtu));
+  return Unit{};
+}
+
+Result<Unit> pin(const HostLink& bridge) {
+  // A bridge whose last port has left has no address to keep.
+  const bool has_address = bridge.mac.find_first_not_of("0:") != std::string::npos;
+  if (has_address && !has_own_address(bridge.name))
+    if (auto set = change(bridge, {.mac = bridge.mac}); !set) return set;
+  if (bridge.mtu == kDefaultMtu || !has_no_ports(bridge.name)) return Unit{};
+  // The kernel passes over an MTU that is the present one.
+  const int beside = bridge.mtu < kDefaultMtu ? bridge.mtu + 1 : bridge.mtu - 1;
+  if (auto set = change(bridge, {.mtu = beside}); !set) return set;
+  return change(bridge, {.mtu = bridge.mtu});
+}
+
+Result<Unit> keep_one(Json& plugin, const std::vector<HostLink>& links) {
+  const std::string_view name = plugin.text("bridge");
+  const auto bridge =
+      std::find_if(links.begin(), links.end(), [&](const HostLink& link) { return link.name == name; });
+  if (bridge == links.end() || bridge->kind != "bridge")
+    return Error{Errc::kNotFound, "bridge " + in_quotes(name, 64) +
+                                      " is not on the host, and the plugin bridge would make one: create it, "
+                                      "or delete the pod, so that it is allocated another device"};
+  if (!bridge->is_up)
+    return Error{Errc::kInvalid,
+                 "bridge " + in_quotes(name, 64) +
+                     " is down, and the plugin bridge would set it up: set it up by ip link set dev " +
+                     escaped(name) + " up"};
+  if (auto pinned = pin(*bridge); !pinned) return pinned;
+  const Json* mtu = plugin.find("mtu");
+  if (mtu == nullptr || mtu->integer() == nullptr || *mtu->integer() == 0)
+    plugin.set("mtu", Json(bridge->mtu));
+  return Unit{};
+}
+
+}  // namespace
+}  // namespace host_bridges
+
+Result<Unit> keep_bridges(cni::Record& record) {
+  using namespace host_bridges;
+  auto config = kube::decode_json(record.config);
+  if (!config) return std::move(config.error());
+  const Json* list = config->find("plugins");
+  const bool is_list = list != nullptr && list->array() != nullptr;
+  Json::Array plugins = is_list ? *list->array() : Json::Array{*config};
+  const auto is_bridge = [](const Json& plugin) { return plugin.text("type") == "bridge"; };
+  if (std::none_of(plugins.begin(), plugins.end(), is_bridge)) return Unit{};
+  const auto links = read_links(kOwnNamespace);
+  if (!links) return links.error();
+  for (Json& plugin : plugins)
+    if (is_bridge(plugin))
+      if (auto kept = keep_one(plugin, *links); !kept) return kept;
+  if (is_list)
+    config->set("plugins", Json(std::move(plugins)));
+  else
+    *config = std::move(plugins.front());
+  record.config = kube::encode_json(*config);
+  return Unit{};
+}
 
 void note_host_interface(cni::Record& record) {
   if (!record.host_interface) return;

@@ -18,6 +18,14 @@ void note_host_interface(cni::Record& record);
 /// move. network_namespace: a descriptor. Blocks; for a worker. Errors: kDenied, kTimeout, kIo.
 Result<Unit> bring_interface_back(const cni::Record& record, int network_namespace);
 
+/// Keeps MAC address, MTU and state of a host's bridge while the plugin `bridge` adds interfaces to it; before ADD. The kernel derives MAC address
+/// and MTU of a bridge from its ports until they are set (br_stp_recalculate_bridge_id, br_mtu_auto_adjust), and the plugin makes ports with a
+/// random address and, without `mtu`, of 1500 bytes. So this sets the address that the bridge has, and writes the bridge's MTU into
+/// Record::config where it has none. Of a bridge without ports the MTU is set, too: the kernel resets it with the last port.
+/// Blocks. Errors: kNotFound without the bridge, which the plugin would make; kInvalid where it is down, which the plugin would set up;
+/// those of read_links() and change_link(). They name the bridge and the remedy.
+Result<Unit> keep_bridges(cni::Record& record);
+
 /// Sysctls of the host that an ADD changes for good: `bridge` sets accept_ra of the host's bridge to 0 each time, so that a host whose IPv6
 /// default route comes by router advertisements on it loses the route.
 /// Threads: safe from several workers. ADDs on one bridge may run at once: each gets the value of before the first.

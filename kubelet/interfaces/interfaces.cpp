@@ -43,7 +43,7 @@ Interfaces::Interfaces(Ports ports, Settings settings, std::function<const Prepa
                     .run = ports_.run,
                     .random = ports_.random,
                     .is_back = ports_.is_back,
-                    .note_host_interface = ports_.note_host_interface,
+                    .prepare_host = ports_.prepare_host,
                     .restore_host_sysctls = ports_.restore_host_sysctls,
                     .bring_back = ports_.bring_back,
                     .addresses = settings_.addresses}),

@@ -3,6 +3,7 @@ package cni
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -244,5 +245,96 @@ func TestABridgeGoesOnTakingRouterAdvertisements(t *testing.T) {
 	p.tell(command)
 	if now := acceptRA(); now != "1" {
 		t.Errorf("behind an ADD that failed accept_ra is %s", now)
+	}
+}
+
+// bridgeLink is what of an interface the plugin bridge may change.
+type bridgeLink struct {
+	Address string
+	MTU     int
+}
+
+func bridgeLinkOf(t *testing.T, namespace, name string) bridgeLink {
+	t.Helper()
+	var links []bridgeLink
+	out := run(t, "ip", "-n", namespace, "-json", "link", "show", name)
+	if err := json.Unmarshal([]byte(out), &links); err != nil || len(links) != 1 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return links[0]
+}
+
+// A definition without any field changes nothing of the host's bridge, by the real plugin: the kernel takes a bridge's MAC address and MTU from
+// its ports. Red when the bridge gets the address of a pod's interface, or an MTU of 1500.
+func TestABridgeKeepsItsAddressAndMTU(t *testing.T) {
+	plugins := buildPlugins(t)
+	const address = "e8:00:00:00:00:01"
+	for name, row := range map[string]struct{ commands, mac string }{
+		"from its port":          {"link add uplink address " + address + " mtu 9000 type veth peer name uplink-far\nlink add br0 mtu 9000 type bridge\nlink set uplink master br0", address},
+		"without a port":         {"link add br0 address " + address + " mtu 9000 type bridge", address},
+		"without a port, random": {"link add br0 mtu 9000 type bridge", ""},
+		"below 1500":             {"link add uplink address " + address + " mtu 1400 type veth peer name uplink-far\nlink add br0 type bridge\nlink set uplink master br0", address},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, plugins)
+			run(t, "ip", "-n", l.host, "-batch", write(t, filepath.Join(t.TempDir(), "batch"), row.commands+"\nlink set br0 up\n"))
+			before := bridgeLinkOf(t, l.host, "br0")
+			if row.mac != "" && before.Address != row.mac {
+				t.Fatalf("the lab's bridge has %+v", before)
+			}
+			p := l.startAttachments()
+			is := func(when string) {
+				t.Helper()
+				if now := bridgeLinkOf(t, l.host, "br0"); now != before {
+					t.Errorf("%s the bridge has %+v, and had %+v", when, now, before)
+				}
+			}
+			pods := []string{}
+			command := func(pod, command string) map[string]string {
+				return map[string]string{"command": command, "containerID": pod, "netns": "/run/netns/" + pod,
+					"config": `{"cniVersion":"1.0.0","name":"net","type":"bridge","bridge":"br0"}`}
+			}
+			for i := range 8 { // their addresses are random: one of them is below the bridge's
+				pod := fmt.Sprintf("%s-%d", l.pod, i)
+				run(t, "ip", "netns", "add", pod)
+				t.Cleanup(func() { exec.Command("ip", "netns", "del", pod).Run() })
+				pods = append(pods, pod)
+				if said := p.tell(command(pod, "attach")); said != "" {
+					t.Fatalf("attach: %s", said)
+				}
+				is("behind ADD")
+				if inside := bridgeLinkOf(t, pod, "net1"); inside.MTU != before.MTU {
+					t.Errorf("the pod's interface has an MTU of %d", inside.MTU)
+				}
+			}
+			for _, pod := range pods {
+				if said := p.tell(command(pod, "detach")); said != "" {
+					t.Errorf("detach: %s", said)
+				}
+				is("behind DEL")
+			}
+		})
+	}
+}
+
+// Red when a definition sets a bridge up that the administrator has set down, or makes one that is gone.
+func TestABridgeIsNeitherMadeNorSetUp(t *testing.T) {
+	l := newLab(t, buildPlugins(t))
+	p := l.startAttachments()
+	run(t, "ip", "-n", l.host, "link", "set", "br-data", "down")
+	for bridge, says := range map[string]string{"br-data": `bridge "br-data" is down`, "br-gone": `bridge "br-gone" is not on the host`, "eno1": `bridge "eno1" is not on the host`} {
+		before := l.state()
+		for _, config := range []string{one(`{"type":"bridge","bridge":"` + bridge + `"}`), chainOf(`{"type":"bridge","bridge":"`+bridge+`"}`, `{"type":"tuning","mtu":1400}`)} {
+			command := map[string]string{"command": "attach", "containerID": "first", "netns": "/run/netns/" + l.pod, "config": config}
+			if said := p.tell(command); !strings.Contains(said, says) {
+				t.Errorf("%s: %q", config, said)
+			}
+			if got := p.recorded(); got != "" {
+				t.Errorf("records: %q", got)
+			}
+		}
+		if left := changes(before, l.state()); len(left) > 0 {
+			t.Errorf("%s: the host changed:\n%s", bridge, strings.Join(left, "\n"))
+		}
 	}
 }

@@ -70,11 +70,12 @@ int main(int argc, char** argv) {
            },
        .is_back = [view = std::shared_ptr<const hotplug::HostView>(*std::move(host))](
                       const std::string& pci) { return kubelet::is_back(*view, pci); },
-       .note_host_interface =
-           [&](cni::Record& record) {
-             kubelet::note_host_interface(record);
-             sysctls.note(record);
-           },
+       .prepare_host = [&](cni::Record& record) -> Result<Unit> {
+         kubelet::note_host_interface(record);
+         if (auto kept = kubelet::keep_bridges(record); !kept) return kept;
+         sysctls.note(record);
+         return Unit{};
+       },
        .restore_host_sysctls = [&](cni::Record& record) { sysctls.restore(record); },
        .bring_back = &kubelet::bring_interface_back});
   bool is_done = false;

@@ -106,6 +106,7 @@ struct Node {
   PreparedClaims prepared;
   std::atomic<bool> is_back = false;  // its devices, once their sandboxes are gone
   std::atomic<bool> cannot_bring_back = false;
+  std::atomic<bool> cannot_be_prepared = false;
   std::atomic<size_t> brought_back = 0;
 };
 
@@ -133,6 +134,10 @@ struct Daemon {
                      .random = [] { return 0.0; },
                      .is_back = [&node](const std::string&) { return node.is_back.load(); },
                      .tries_max = 2,
+                     .prepare_host = [&node](cni::Record&) -> Result<Unit> {
+                       if (node.cannot_be_prepared) return Error{Errc::kInvalid, "bridge \"br0\" is down"};
+                       return Unit{};
+                     },
                      .bring_back = [&node](const cni::Record&, int) -> Result<Unit> {
                        ++node.brought_back;
                        if (node.cannot_bring_back) return Error{Errc::kIo, "move net1 back: File exists"};

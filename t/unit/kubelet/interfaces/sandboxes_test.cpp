@@ -107,6 +107,20 @@ TEST_F(SandboxesTest, AnAttachmentThatCouldNeverBeUndoneIsNotMade) {
   EXPECT_EQ(world.node.records(), 0u);
 }
 
+// The kubelet asks again: what it needed may be there then.
+TEST_F(SandboxesTest, WhatTheHostIsNotReadyForIsRefusedWithoutAPluginAndKeepsNothing) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  world.node.cannot_be_prepared = true;
+  EXPECT_NE(world.run("a").find("bridge \"br0\" is down"), std::string::npos);
+  EXPECT_TRUE(world.daemon->attachments.all().empty());
+  EXPECT_EQ(world.node.records(), 0u);
+  EXPECT_TRUE(world.node.calls().empty());
+  world.node.cannot_be_prepared = false;
+  EXPECT_EQ(world.run("a"), "");
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1"}));
+}
+
 // A checkpoint of dra-driver-sriov, or of a release before, has names that VfConfig refuses.
 TEST_F(SandboxesTest, NoInterfaceIsMadeUnderANameThatPluginsTakeForAnother) {
   for (const char* name : {"all.", ".all", "eth0.", "a..b", "all", "eth0"}) {
