@@ -1,6 +1,7 @@
 #include "webhook/claim_judgement.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -70,43 +71,59 @@ std::vector<const Request*> requests_for(const Json& config, const std::vector<R
   return out;
 }
 
-// Another configuration of the claim that nodes take for the same request.
-bool has_another(const Json::Array& configs, const std::string& driver, const Request& request,
-                 const std::vector<Request>& all) {
-  return std::ranges::any_of(configs, [&](const Json& config) {
-    const Json* opaque = config.find("opaque");
-    if (opaque == nullptr || opaque->text("driver") != driver) return false;
-    const auto those = requests_for(config, all);
-    return std::ranges::find(those, &request) != those.end();
-  });
+// A configuration, and the requests that it is for.
+struct Config {
+  const Json& json;
+  std::vector<const Request*> requests;
+};
+
+std::vector<Config> configs_of(const Json& devices, const std::vector<Request>& requests) {
+  std::vector<Config> out;
+  const Json* all = devices.find("config");
+  if (all == nullptr || all->array() == nullptr) return out;
+  for (size_t i = 0; i < std::min(kConfigsMax, all->array()->size()); ++i)
+    out.push_back({(*all->array())[i], requests_for((*all->array())[i], requests)});
+  return out;
 }
 
-void judge_ignored(const Json& config, const std::string& path, const Json::Array& configs,
-                   const std::vector<Request>& all, const Drivers& drivers, Judgement& out) {
+// For each request the drivers that have a configuration for it.
+using ConfiguredDrivers = std::map<const Request*, std::set<std::string_view>>;
+
+ConfiguredDrivers configured_drivers(const std::vector<Config>& configs) {
+  ConfiguredDrivers out;
+  for (const Config& config : configs)
+    if (const Json* opaque = config.json.find("opaque"))
+      for (const Request* request : config.requests) out[request].insert(opaque->text("driver"));
+  return out;
+}
+
+void judge_ignored(const Config& config, const std::string& path, const ConfiguredDrivers& configured,
+                   const Drivers& drivers, Judgement& out) {
   std::set<std::string> known;
   std::string unknown_class;
   bool is_known = true, is_covered = false;
-  for (const Request* request : requests_for(config, all)) {
+  for (const Request* request : config.requests) {
     if (request->driver.empty()) {
       is_known = false;
       unknown_class = request->class_name;
       continue;
     }
-    is_covered |= has_another(configs, request->driver, *request, all);
+    if (const auto at = configured.find(request); at != configured.end())
+      is_covered |= at->second.contains(request->driver);
     known.insert(request->driver);
   }
   if (is_known && !known.empty()) {
     if (is_covered) return;
-    if (const auto problem = problem_of_ignored_config(config, path, known, drivers))
+    if (const auto problem = problem_of_ignored_config(config.json, path, known, drivers))
       out.warnings.push_back(*problem);
     return;
   }
-  if (const auto problem = problem_of_ignored_config(config, path, {}, drivers))
+  if (const auto problem = problem_of_ignored_config(config.json, path, {}, drivers))
     return out.warnings.push_back(*problem);
   // One class decides, and it may be among the objects that are checked.
   if (!known.empty() || unknown_class.empty()) return;
   for (const std::string& driver : {drivers.sriov, drivers.exposure})
-    if (const auto problem = problem_of_ignored_config(config, path, {driver}, drivers))
+    if (const auto problem = problem_of_ignored_config(config.json, path, {driver}, drivers))
       out.ignored_by_class.push_back({unknown_class, driver, *problem});
 }
 
@@ -133,16 +150,15 @@ std::optional<Judgement> judge_claim(const kube::Json& object, std::string_view 
       return names_our_driver(selector, drivers);
     });
   });
-  static const Json::Array kNone;
-  const Json* list = devices->find("config");
-  const Json::Array& configs = list == nullptr || list->array() == nullptr ? kNone : *list->array();
-  for (size_t i = 0; i < std::min(kConfigsMax, configs.size()); ++i) {
+  const std::vector<Config> configs = configs_of(*devices, requests);
+  const ConfiguredDrivers configured = configured_drivers(configs);
+  for (size_t i = 0; i < configs.size(); ++i) {
     const std::string at = path + ".config[" + std::to_string(i) + "]";
-    judge_ignored(configs[i], at, configs, requests, drivers, out);
-    if (!is_our_config(configs[i], drivers)) continue;
+    judge_ignored(configs[i], at, configured, drivers, out);
+    if (!is_our_config(configs[i].json, drivers)) continue;
     concerns_us = true;
     // Of a file that does not say its namespace nobody knows whether it is another's.
-    if (const auto problem = problem_of_config(configs[i], at, !home.empty(), home))
+    if (const auto problem = problem_of_config(configs[i].json, at, !home.empty(), home))
       out.errors.push_back(*problem);
   }
   concerns_us |= !out.warnings.empty() || !out.ignored_by_class.empty();

@@ -4,10 +4,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <memory>
 
 #include "kube/yaml.h"
 #include "t/fixture/golden.h"
+#include "t/fixture/growth.h"
 
 namespace sliced::webhook {
 namespace judgement_test {
@@ -199,6 +202,30 @@ TEST(Judgement, EveryConfigurationIsLookedAt) {
   EXPECT_EQ(said(judge(object_of(claim(opaque("ifName: a/b") + "," + opaque("driver: x"))), kDrivers))
                     .find("config[1]") != std::string::npos,
             true);
+}
+
+// Red when what a claim costs grows with the square of its configurations, or of its requests: a user writes both, and reviews that
+// wait for longer than a second are not judged.
+TEST(Judgement, AClaimCostsAsMuchAsItIsLong) {
+  const auto judging = [](size_t requests, size_t configs) -> std::function<void()> {
+    std::string yaml =
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c, namespace: apps}\nspec: "
+        "{devices: {requests: [";
+    for (size_t i = 0; i < requests; ++i) {
+      yaml += "{name: r" + std::to_string(i) + ", firstAvailable: [";
+      for (size_t k = 0; k < 8; ++k)
+        yaml += "{name: a" + std::to_string(k) + ", deviceClassName: dra.networking},";
+      yaml += "]},";
+    }
+    yaml += "], config: [";
+    for (size_t i = 0; i < configs; ++i)
+      yaml += i % 2 == 0 ? "{opaque: {driver: gpu.example.com, parameters: {a: b}}},"
+                         : "{requests: [x, y, z], opaque: {driver: dra.networking, parameters: {a: b}}},";
+    const auto object = std::make_shared<kube::Json>(object_of(yaml + "]}}\n"));
+    return [object] { EXPECT_TRUE(judge(*object, kDrivers)); };
+  };
+  EXPECT_LT(fixture::growth(8, [&](size_t configs) { return judging(8, configs); }), fixture::kGrowthMax);
+  EXPECT_LT(fixture::growth(8, [&](size_t requests) { return judging(requests, 8); }), fixture::kGrowthMax);
 }
 
 // Red when a name passes that no API server takes, or one that all take does not.
