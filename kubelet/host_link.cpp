@@ -180,6 +180,24 @@ std::string encode_link_change(int ifindex, const LinkChange& change) {
   return std::string(bytes_of(head)) + attributes;
 }
 
+std::string encode_altname_removal(int ifindex, const std::string& name) {
+  using namespace host_links;
+  struct {
+    nlmsghdr header;
+    ifinfomsg info;
+  } head{};
+  std::string names, attributes;
+  put_attribute(names, IFLA_ALT_IFNAME, name + '\0');
+  put_attribute(attributes, IFLA_PROP_LIST | NLA_F_NESTED, names);
+  head.header = {.nlmsg_len = static_cast<uint32_t>(sizeof head + attributes.size()),
+                 .nlmsg_type = RTM_DELLINKPROP,
+                 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
+                 .nlmsg_seq = 1};
+  head.info.ifi_family = AF_UNSPEC;
+  head.info.ifi_index = ifindex;
+  return std::string(bytes_of(head)) + attributes;
+}
+
 Result<bool> decode_links(std::string_view datagram, std::vector<HostLink>& links) {
   using namespace host_links;
   while (datagram.size() >= sizeof(nlmsghdr)) {
@@ -228,8 +246,14 @@ Result<std::vector<HostLink>> read_links(int network_namespace) {
   }
 }
 
+// No interface gets a name that any has, its own alternative ones included. udev gives an interface that comes from a pod under another
+// name the names that it would have chosen, of which its former one is. The kernel removes none of another interface here.
 Result<Unit> change_link(int network_namespace, int ifindex, const LinkChange& change) {
-  const int error = send_link_request(network_namespace, encode_link_change(ifindex, change));
+  const std::string request = encode_link_change(ifindex, change);
+  int error = send_link_request(network_namespace, request);
+  if (error == EEXIST && change.name &&
+      send_link_request(network_namespace, encode_altname_removal(ifindex, *change.name)) == 0)
+    error = send_link_request(network_namespace, request);
   if (error == 0) return Unit{};
   return host_links::error_of("change interface " + std::to_string(ifindex), error);
 }

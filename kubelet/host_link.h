@@ -33,11 +33,14 @@ struct LinkChange {
 /// All interfaces of the namespace. Blocks for 10 s at most. Errors: kDenied without CAP_SYS_ADMIN for another namespace,
 /// kTimeout, kIo.
 Result<std::vector<HostLink>> read_links(int network_namespace);
-/// Errors: kDenied without CAP_NET_ADMIN; kConflict where another interface has the name; kIo with the kernel's reason.
+/// A name that is an alternative one of the interface itself becomes its name. Errors: kDenied without CAP_NET_ADMIN; kConflict where another
+/// interface has the name; kIo with the kernel's reason.
 Result<Unit> change_link(int network_namespace, int ifindex, const LinkChange& change);
 /// Sends one RTM_SETLINK and waits for its acknowledgement. Returns the kernel's errno; 0 when done.
 int send_link_request(int network_namespace, const std::string& request);
 
+/// RTM_DELLINKPROP, which the kernel (5.5) refuses for a name that is no alternative one of this interface.
+std::string encode_altname_removal(int ifindex, const std::string& name);
 /// The request of change_link(), and the decoded answer to a dump of RTM_GETLINK: one datagram. Errors: kInvalid, and those of an
 /// NLMSG_ERROR. Returns whether it was the last datagram.
 std::string encode_link_change(int ifindex, const LinkChange& change);
