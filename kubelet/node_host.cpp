@@ -40,6 +40,12 @@ std::string last(const std::string& path) { return path.substr(path.rfind('/') +
 // "pf0vf3", "pf0sf88", "c1pf0": devlink's names of ports that stand for functions (net/core/devlink.c).
 bool is_of_function(std::string_view port) { return port.starts_with("pf") || port.starts_with("c"); }
 
+// Of an address of IP over InfiniBand, which has 20 bytes.
+std::string guid_of(const std::string& address) {
+  constexpr size_t kAddress = 20 * 3 - 1, kGuid = 8 * 3 - 1;
+  return address.size() == kAddress ? address.substr(kAddress - kGuid) : "";
+}
+
 std::string without_0x(const std::string& text) { return text.starts_with("0x") ? text.substr(2) : text; }
 
 // One write(2), as sysfs wants it.
@@ -280,13 +286,21 @@ Result<OriginalSettings> NodeHost::read_settings(const PreparedDevice& device) c
   if (vf && kernel_.vf_settings.read) {
     auto all = kernel_.vf_settings.read(vf->ifindex);
     if (!all) return std::move(all.error()).in("device " + device.pci + ": read the settings of the VF");
-    if (const auto at = all->find(vf->index); at != all->end()) out.vf = at->second;
+    // A VF that its driver resets is missing among the others; a PF without settings reports none.
+    const auto at = all->find(vf->index);
+    if (at == all->end() && !all->empty())
+      return Error{Errc::kIo, "device " + device.pci + ": its PF reports other VFs, and not VF " +
+                                  std::to_string(vf->index) +
+                                  ", as while its driver resets it; the kubelet asks again"};
+    if (at != all->end()) out.vf = at->second;
   }
-  if (!device.vfio && kernel_.links) {
+  if (kernel_.links) {
     auto links = kernel_.links();
     if (!links) return std::move(links.error()).in("device " + out.device);
-    if (const auto link = link_of(*links, out.device, device.interface)) {
-      const bool is_ethernet = decode_mac(link->mac).ok();
+    const auto link = link_of(*links, out.device, device.interface);
+    const bool is_ethernet = link && decode_mac(link->mac).ok();
+    if (link && out.vf) out.own = {.mac = is_ethernet ? link->mac : "", .guid = guid_of(link->mac)};
+    if (link && !device.vfio) {
       out.interface = {.name = link->name,
                        .mac = is_ethernet ? link->mac : "",
                        .mtu = link->mtu,
@@ -306,12 +320,25 @@ Result<bool> NodeHost::restore_settings(const OriginalSettings& original) const 
     if (!vf && vf.error().code == Errc::kNotFound)
       return true;  // a VF that is made anew has its driver's settings
     if (!vf) return Error(vf.error()).in("device " + original.device);
+    ask_for_own_mac(original);
     const auto may_write = [&] { return check_holder(original.device); };
-    if (auto restored = restore_vf_settings(kernel_.vf_settings, *vf, *original.vf, may_write); !restored)
+    if (auto restored = restore_vf_settings(kernel_.vf_settings, *vf, *original.vf, original.own, may_write);
+        !restored)
       return std::move(restored.error()).in("device " + original.device);
   }
   auto is_here = original.interface && kernel_.links ? restore_interface(original) : Result<bool>(true);
   return is_here ? is_here : std::move(is_here.error()).in("device " + original.device);
+}
+
+// Where its PF has none set for it, a VF needs no setting to have its address again: a PF that has set one enforces it from then on. One that
+// enforces another refuses this; then the PF is written to, and the interface after it.
+void NodeHost::ask_for_own_mac(const OriginalSettings& original) const {
+  if (!original.interface || original.interface->mac.empty() || !kernel_.links) return;
+  const OriginalInterface& was = *original.interface;
+  const auto links = kernel_.links();
+  const auto link = links ? link_of(*links, original.device, was.name) : std::nullopt;
+  if (!link || link->mac == was.mac || (was.is_only_if_renamed && link->name == was.name)) return;
+  (void)kernel_.change_link(link->ifindex, {.mac = was.mac});
 }
 
 // The kernel closes an interface that changes its namespace, and leaves everything else of it as the pod had it.

@@ -103,6 +103,7 @@ class NodeHost final : public Host {
   std::optional<HostLink> link_of(const std::vector<HostLink>& links, const std::string& device,
                                   const std::string& name) const;
   Result<bool> restore_interface(const OriginalSettings& original) const;
+  void ask_for_own_mac(const OriginalSettings& original) const;
   // HostLook::mac_holder, as far as it can be read.
   std::string mac_holder(const std::string& pci, const std::string& mac) const;
   // "" none. By phys_port_name, in the order of hotplug::ports_of_functions(); never a representor.

@@ -103,6 +103,8 @@ std::string encode_original_settings(const OriginalSettings& value) {
   if (value.vf) state.set("vf", json_of(*value.vf));
   if (value.interface) state.set("interface", json_of(*value.interface));
   if (value.left) state.set("left", json_of(*value.left));
+  if (value.own != OwnAddresses{})
+    state.set("own", Json::Object{{"mac", value.own.mac}, {"guid", value.own.guid}});
   Json out = Json::Object{{"kind", kKind}, {"checksum", sum_of(state)}};
   out.set("state", std::move(state));
   return kube::encode_json(out) + "\n";
@@ -123,6 +125,8 @@ Result<OriginalSettings> decode_original_settings(std::string_view text) {
   if (const Json* vf = state->find("vf")) out.vf = vf_of(*vf);
   if (const Json* interface = state->find("interface")) out.interface = interface_of(*interface);
   if (const Json* left = state->find("left")) out.left = vf_of(*left);
+  if (const Json* own = state->find("own"))
+    out.own = {.mac = std::string(own->text("mac")), .guid = std::string(own->text("guid"))};
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hotplug/facts.h"
+#include "kubelet/vf_settings.h"
 #include "reactor/base/result.h"
 
 namespace sliced::kubelet {
@@ -34,6 +35,7 @@ struct OriginalSettings {
   /// Of an unknown one: what the PF reported when the device was given back, which may be a pod's; nullopt: it was not given back. Once the PF
   /// reports anything else, the host has set it, and that is known again.
   std::optional<hotplug::VfConfig> left = {};
+  OwnAddresses own = {};  // also where nothing moves its interface
   bool operator==(const OriginalSettings&) const = default;
 };
 using OriginalSettingsByDevice = std::map<std::string, OriginalSettings>;

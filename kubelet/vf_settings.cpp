@@ -37,6 +37,19 @@ std::string protocol_text(const VfConfig& config) {
 // Of an InfiniBand VF the kernel fills the MAC address with what is none.
 std::string mac_of_setting(const VfConfig& config) { return config.node_guid.empty() ? config.mac : ""; }
 
+bool is_guid_set(const std::string& guid) {
+  return guid.find_first_not_of("0:") != std::string::npos &&
+         guid.find_first_not_of("f:") != std::string::npos;
+}
+
+bool is_as_before(std::string_view setting, const std::string& original, const std::string& now,
+                  const OwnAddresses& own) {
+  if (original.empty() || original == now) return true;
+  if (setting == "mac") return !hotplug::is_address_set(original) && !now.empty() && now == own.mac;
+  if (!setting.ends_with("_guid") || is_guid_set(original) || now.empty()) return false;
+  return !is_guid_set(now) || now == own.guid;
+}
+
 struct Setting {
   std::string_view name;
   std::string (*text)(const VfConfig&);
@@ -104,7 +117,14 @@ uint32_t link_state_of(const std::string& text) {
   return text == "disable" ? IFLA_VF_LINK_STATE_DISABLE : IFLA_VF_LINK_STATE_AUTO;
 }
 
-std::string request_for(std::string_view setting, const VfOfInterface& vf, const VfConfig& original) {
+// Firmware takes no zeros for a GUID.
+std::string guid_to_write(const std::string& original, const OwnAddresses& own) {
+  if (is_guid_set(original)) return original;
+  return is_guid_set(own.guid) ? own.guid : "ff:ff:ff:ff:ff:ff:ff:ff";
+}
+
+std::string request_for(std::string_view setting, const VfOfInterface& vf, const VfConfig& original,
+                        const OwnAddresses& own) {
   const auto number = static_cast<uint32_t>(vf.index);
   if (setting == "mac") return encode_vf_mac(vf, original.mac);
   if (setting == "vlan" || setting == "qos" || setting == "proto") return vlan_request(vf, original);
@@ -124,8 +144,9 @@ std::string request_for(std::string_view setting, const VfOfInterface& vf, const
         raw(ifla_vf_rate{.vf = number,
                          .min_tx_rate = static_cast<uint32_t>(original.min_rate_mbps.value_or(0)),
                          .max_tx_rate = static_cast<uint32_t>(original.max_rate_mbps.value_or(0))}));
-  if (setting == "node_guid") return guid_request(vf, IFLA_VF_IB_NODE_GUID, original.node_guid);
-  return guid_request(vf, IFLA_VF_IB_PORT_GUID, original.port_guid);
+  if (setting == "node_guid")
+    return guid_request(vf, IFLA_VF_IB_NODE_GUID, guid_to_write(original.node_guid, own));
+  return guid_request(vf, IFLA_VF_IB_PORT_GUID, guid_to_write(original.port_guid, own));
 }
 
 std::mutex& writing_to(int ifindex) {
@@ -141,11 +162,11 @@ std::mutex& writing_to(int ifindex) {
 }  // namespace vf_settings
 
 std::vector<SettingDifference> setting_differences(const hotplug::VfConfig& original,
-                                                   const hotplug::VfConfig& now) {
+                                                   const hotplug::VfConfig& now, const OwnAddresses& own) {
   std::vector<SettingDifference> out;
   for (const auto& [name, text] : vf_settings::kSettings) {
     SettingDifference one{std::string(name), text(original), text(now)};
-    if (!one.original.empty() && one.original != one.now) out.push_back(std::move(one));
+    if (!vf_settings::is_as_before(name, one.original, one.now, own)) out.push_back(std::move(one));
   }
   return out;
 }
@@ -166,12 +187,14 @@ std::string text_of(const hotplug::VfConfig& settings) {
 }
 
 std::vector<SettingWrite> setting_writes(const VfOfInterface& vf, const hotplug::VfConfig& original,
-                                         const hotplug::VfConfig& now) {
+                                         const hotplug::VfConfig& now, const OwnAddresses& own) {
   std::vector<SettingWrite> out;
-  for (const SettingDifference& one : setting_differences(original, now)) {
+  for (const SettingDifference& one : setting_differences(original, now, own)) {
     // Of a VF without a tag no protocol is compared; it is written with the tag.
     if (one.now.empty() && one.setting != "proto") continue;
-    SettingWrite write{one.setting, vf_settings::request_for(one.setting, vf, original)};
+    SettingWrite write{one.setting, vf_settings::request_for(one.setting, vf, original, own)};
+    if (one.setting == "mac" && !hotplug::is_address_set(original.mac) && !own.mac.empty())
+      write.otherwise = encode_vf_mac(vf, own.mac);
     // VLAN, priority and protocol are one write, and so are both rates.
     if (out.empty() || out.back().request != write.request) out.push_back(std::move(write));
   }
@@ -179,7 +202,7 @@ std::vector<SettingWrite> setting_writes(const VfOfInterface& vf, const hotplug:
 }
 
 Result<Unit> restore_vf_settings(const VfSettingsKernel& kernel, const VfOfInterface& vf,
-                                 const hotplug::VfConfig& original,
+                                 const hotplug::VfConfig& original, const OwnAddresses& own,
                                  const std::function<Result<Unit>()>& may_write) {
   const std::lock_guard alone(vf_settings::writing_to(vf.ifindex));
   const auto read = [&]() -> Result<hotplug::VfConfig> {
@@ -191,19 +214,20 @@ Result<Unit> restore_vf_settings(const VfSettingsKernel& kernel, const VfOfInter
   };
   const auto before = read();
   if (!before) return before.error();
-  const auto writes = setting_writes(vf, original, *before);
-  if (setting_differences(original, *before).empty()) return Unit{};
+  const auto writes = setting_writes(vf, original, *before, own);
+  if (setting_differences(original, *before, own).empty()) return Unit{};
   if (auto may = may_write(); !may) return may;
   std::vector<std::string> refused;
   bool is_denied = false;
   for (const SettingWrite& write : writes) {
-    const int error = kernel.send(write.request);
+    int error = kernel.send(write.request);
+    if (error != 0 && !write.otherwise.empty()) error = kernel.send(write.otherwise);
     is_denied |= error == EPERM || error == EACCES;
     if (error != 0) refused.push_back("set " + write.setting + ": " + std::strerror(error));
   }
   const auto after = read();
   if (!after) return after.error();
-  const auto left = setting_differences(original, *after);
+  const auto left = setting_differences(original, *after, own);
   if (left.empty()) return Unit{};
   return Error{is_denied ? Errc::kDenied : Errc::kIo,
                "settings of VF " + std::to_string(vf.index) + " differ from before its pod: " +

@@ -16,21 +16,29 @@ struct SettingDifference {
   std::string setting, original, now;  // now: "" the PF does not report it any more
   bool operator==(const SettingDifference&) const = default;
 };
-/// What differs of the settings that the PF reported originally. A setting that it did not report is not compared.
+/// The addresses that the VF's interface had before its pod; "" unknown. Where a PF has none set for a VF, drivers report the one that the VF
+/// has asked for (igb, ixgbe, i40e, ice, bnxt), and ib-sriov-cni leaves the interface's GUID there.
+struct OwnAddresses {
+  std::string mac, guid;
+  bool operator==(const OwnAddresses&) const = default;
+};
+/// What differs of the settings that the PF reported originally. A setting that it did not report is not compared, and an address that was
+/// not set then (zeros; of GUIDs also ones) is as before where it is the VF's own.
 std::vector<SettingDifference> setting_differences(const hotplug::VfConfig& original,
-                                                   const hotplug::VfConfig& now);
+                                                   const hotplug::VfConfig& now, const OwnAddresses& own);
 /// "vlan is 100, was 0; trust is on, was off".
 std::string text_of(const std::vector<SettingDifference>& differences);
 /// All that a PF reports: "vlan 100, trust on".
 std::string text_of(const hotplug::VfConfig& settings);
 
 /// The requests (RTM_SETLINK) that turn `now` into `original`, with the setting's name, in the order in which they are sent. Only what differs
-/// is written: drivers refuse settings that they do not support, also for the value that they have.
+/// is written: drivers refuse settings that they do not support, also for the value that they have. otherwise: sent where the driver refuses
+/// `request`; "" nothing. Drivers that take no zeros for a MAC address (qede, cxgb4, be2net) get the VF's own.
 struct SettingWrite {
-  std::string setting, request;
+  std::string setting, request, otherwise = {};
 };
 std::vector<SettingWrite> setting_writes(const VfOfInterface& vf, const hotplug::VfConfig& original,
-                                         const hotplug::VfConfig& now);
+                                         const hotplug::VfConfig& now, const OwnAddresses& own);
 
 /// The kernel's part: reading all VFs of a PF's interface; sending a request, which returns an errno.
 struct VfSettingsKernel {
@@ -41,7 +49,7 @@ struct VfSettingsKernel {
 /// may_write: asked before the first write. Blocks. Errors: kDenied; kIo with each setting that still differs and the driver's reasons;
 /// those of reading and of may_write.
 Result<Unit> restore_vf_settings(const VfSettingsKernel& kernel, const VfOfInterface& vf,
-                                 const hotplug::VfConfig& original,
+                                 const hotplug::VfConfig& original, const OwnAddresses& own,
                                  const std::function<Result<Unit>()>& may_write);
 
 }  // namespace sliced::kubelet

@@ -103,6 +103,7 @@ class NodeHostTest : public testing::Test {
       if (what.name && *what.name != link.name && link.is_up && what.up != std::optional(false))
         return Error{Errc::kIo, "busy"};
       link.name = what.name.value_or(link.name), link.mac = what.mac.value_or(link.mac);
+      if (reports_own_mac_) vf_settings_[0].mac = link.mac;
       link.mtu = what.mtu.value_or(link.mtu), link.is_up = what.up.value_or(link.is_up);
       link.is_promisc = what.promisc.value_or(link.is_promisc);
       link.is_allmulti = what.allmulti.value_or(link.is_allmulti);
@@ -132,6 +133,7 @@ class NodeHostTest : public testing::Test {
   std::vector<HostLink> links_;
   std::optional<Error> refused_change_;
   int setting_writes_ = 0, link_changes_ = 0;
+  bool reports_own_mac_ = false;  // the PF, of VF 0
 };
 
 // Red when anything of an interface that a pod had outlives it: the kernel gives it back closed, else as the pod left it.
@@ -186,6 +188,31 @@ TEST_F(NodeHostTest, ADeviceGetsBackWhatItsPodChangedAndNothingElseIsWritten) {
   EXPECT_TRUE(host().restore_settings(*kept).value()) << "a VF that is made anew";
   EXPECT_EQ(setting_writes_, 0);
   EXPECT_EQ(host().read_settings(device).error().code, Errc::kNotFound);
+}
+
+// A PF that has set no address for a VF reports the VF's own. Red when the PF is written to, which it enforces from then on, before
+// the interface has its address back.
+TEST_F(NodeHostTest, AVfsOwnAddressIsGivenBackByItsInterface) {
+  vf().netdev("eth2").link("physfn", "../0000:03:00.0");
+  tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0").link("virtfn0", std::string("../") + kVf);
+  PreparedDevice device = NodeHostTest::device();
+  device.vfio.reset();
+  device.interface = "eth2";
+  reports_own_mac_ = true;
+  links_ = {{.ifindex = 7, .name = "eth2", .mac = "02:00:00:00:00:0a", .mtu = 1500}};
+  vf_settings_ = {{0, {.mac = links_[0].mac, .vlan = 0}}};
+  const auto kept = host().read_settings(device);
+  ASSERT_TRUE(kept.ok()) << kept.error().what;
+  EXPECT_EQ(kept->own.mac, "02:00:00:00:00:0a");
+  vf_settings_[0].mac = links_[0].mac = "02:00:00:00:06:66";
+  ASSERT_TRUE(host().restore_settings(*kept).value());
+  EXPECT_EQ(links_[0].mac, "02:00:00:00:00:0a");
+  EXPECT_EQ(setting_writes_, 0);
+
+  vf_settings_ = {{1, {.vlan = 0}}};  // VF 0 is being reset
+  fixture::expect_golden(host().read_settings(device).error().what);
+  vf_settings_.clear();
+  EXPECT_FALSE(host().read_settings(device)->vf) << "a PF that has no settings";
 }
 
 TEST_F(NodeHostTest, AVfThatIsOpenKeepsItsSettings) {

@@ -66,6 +66,7 @@ TEST_F(OriginalSettingsFilesTest, WhatIsWrittenIsReadAndRemoved) {
   OriginalSettings unknown{
       .device = "0000:03:00.3", .boot_id = "b", .is_known = false, .vf = {}, .interface = {}};
   unknown.left = VfConfig{.vlan = 666, .trust = true, .node_guid = "02:00:00:00:00:00:00:09"};
+  unknown.own = {.mac = "02:00:00:00:00:02", .guid = "0c:42:a1:03:00:00:00:01"};
   for (const OriginalSettings& one : {kOne, link, unknown}) ASSERT_TRUE(files().write(one).ok());
   EXPECT_EQ(files().read().value(), (std::vector<OriginalSettings>{kOne, unknown, link}));
   ASSERT_TRUE(files().remove(kVf).ok());

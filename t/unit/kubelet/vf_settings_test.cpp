@@ -61,6 +61,7 @@ class FakePf {
   }
   VfConfig vf = fresh();
   std::set<int> refused, ignored;  // attributes
+  bool refuses_zeros = false;
   std::vector<int> written;
 
  private:
@@ -90,6 +91,8 @@ class FakePf {
     value = inner(value, type);
     written.push_back(type);
     if (refused.contains(type)) return EOPNOTSUPP;
+    if (refuses_zeros && value.find_first_not_of('\0', sizeof(uint32_t)) == std::string_view::npos)
+      return EINVAL;
     if (ignored.contains(type)) return 0;
     EXPECT_EQ(value_of<uint32_t>(type == IFLA_VF_VLAN_LIST ? value.substr(sizeof(nlattr)) : value), 3u);
     apply(type, value);
@@ -139,8 +142,8 @@ class FakePf {
   }
 };
 
-Result<Unit> restore(FakePf& pf, const VfConfig& original) {
-  return restore_vf_settings(pf.kernel(), kVf, original, [] { return Result<Unit>(Unit{}); });
+Result<Unit> restore(FakePf& pf, const VfConfig& original, const OwnAddresses& own = {}) {
+  return restore_vf_settings(pf.kernel(), kVf, original, own, [] { return Result<Unit>(Unit{}); });
 }
 
 TEST(VfSettings, WhateverAPodHadTheVfIsAsBefore) {
@@ -172,7 +175,7 @@ TEST(VfSettings, EachSettingAloneIsSeenAndGivenBack) {
   const auto each = [&](const auto& change) {
     FakePf pf;
     change(pf.vf);
-    EXPECT_EQ(setting_differences(before, pf.vf).size(), 1u) << text_of(pf.vf);
+    EXPECT_EQ(setting_differences(before, pf.vf, {}).size(), 1u) << text_of(pf.vf);
     EXPECT_TRUE(restore(pf, before).ok());
     EXPECT_EQ(pf.vf, before);
     EXPECT_EQ(pf.written.size(), 1u);
@@ -207,6 +210,53 @@ TEST(VfSettings, OfInfinibandTheGuids) {
   EXPECT_EQ(pf.vf.node_guid, before.node_guid);
   EXPECT_EQ(pf.vf.port_guid, before.port_guid);
   EXPECT_EQ(pf.written, (std::vector<int>{IFLA_VF_IB_NODE_GUID, IFLA_VF_IB_PORT_GUID}));
+}
+
+// igb, ixgbe, i40e, ice and bnxt report what the VF has asked for where the PF has set none. Red when that counts as a pod's setting: each
+// write resets the VF of i40e and ice, and the PF enforces what it has written.
+TEST(VfSettings, TheVfsOwnAddressIsNoSettingOfAPod) {
+  const OwnAddresses own{.mac = "02:00:00:00:00:0a", .guid = ""};
+  for (const bool refuses_zeros : {false, true}) {
+    FakePf pf;
+    pf.refuses_zeros = refuses_zeros;
+    pf.vf.mac = own.mac;
+    EXPECT_TRUE(restore(pf, fresh(), own).ok());
+    EXPECT_TRUE(pf.written.empty());
+    pf.vf.mac = of_a_pod().mac;
+    ASSERT_TRUE(restore(pf, fresh(), own).ok()) << "a driver may take no zeros";
+    EXPECT_EQ(pf.vf.mac, refuses_zeros ? own.mac : std::string(kNoMac));
+    pf.vf.mac = of_a_pod().mac;
+    EXPECT_EQ(restore(pf, fresh()).ok(), !refuses_zeros)
+        << "unknown: the pod's address is not for the next one";
+  }
+  FakePf pf;
+  VfConfig was = fresh();
+  was.mac = "02:00:00:00:00:0b";
+  pf.vf.mac = own.mac;
+  ASSERT_TRUE(restore(pf, was, own).ok());
+  EXPECT_EQ(pf.vf.mac, was.mac) << "one that the host has set is set again";
+}
+
+// ib-sriov-cni's DEL leaves the interface's GUID, or ones where that was zeros; mlx5 takes no zeros. Red when it cannot be unprepared then.
+TEST(VfSettings, AGuidThatWasNotSetIsNotSetToZeros) {
+  const std::string zeros = "00:00:00:00:00:00:00:00", ones = "ff:ff:ff:ff:ff:ff:ff:ff";
+  const OwnAddresses own{.mac = "", .guid = "0c:42:a1:03:00:00:00:01"};
+  VfConfig before = fresh();
+  before.node_guid = zeros, before.port_guid = zeros;
+  for (const std::string& left : {zeros, ones, own.guid}) {
+    FakePf pf;
+    pf.vf = before, pf.vf.node_guid = left, pf.vf.port_guid = left;
+    EXPECT_TRUE(restore(pf, before, own).ok()) << left;
+    EXPECT_TRUE(pf.written.empty()) << left;
+  }
+  for (const OwnAddresses& known : {own, OwnAddresses{}}) {
+    FakePf pf;
+    pf.refuses_zeros = true;
+    pf.vf = before, pf.vf.node_guid = "02:00:00:00:00:00:00:09", pf.vf.port_guid = pf.vf.node_guid;
+    ASSERT_TRUE(restore(pf, before, known).ok());
+    EXPECT_EQ(pf.vf.node_guid, known.guid.empty() ? ones : own.guid);
+    EXPECT_EQ(pf.vf.port_guid, pf.vf.node_guid);
+  }
 }
 
 // Red when a driver that refuses, or does not do what it acknowledges, is believed.
@@ -245,11 +295,11 @@ TEST(VfSettings, NothingIsWrittenOfAFunctionThatIsOpenOrOfAVfThatIsGone) {
   FakePf pf;
   pf.vf = of_a_pod();
   const auto busy = [] { return Result<Unit>(Error{Errc::kBusy, "process 7 has it open"}); };
-  EXPECT_EQ(restore_vf_settings(pf.kernel(), kVf, fresh(), busy).error().code, Errc::kBusy);
+  EXPECT_EQ(restore_vf_settings(pf.kernel(), kVf, fresh(), {}, busy).error().code, Errc::kBusy);
   EXPECT_TRUE(pf.written.empty());
   pf.vf = fresh();
-  EXPECT_TRUE(restore_vf_settings(pf.kernel(), kVf, fresh(), busy).ok()) << "nothing differs";
-  const auto other = restore_vf_settings(pf.kernel(), {.ifindex = 7, .index = 4}, fresh(), busy);
+  EXPECT_TRUE(restore_vf_settings(pf.kernel(), kVf, fresh(), {}, busy).ok()) << "nothing differs";
+  const auto other = restore_vf_settings(pf.kernel(), {.ifindex = 7, .index = 4}, fresh(), {}, busy);
   EXPECT_EQ(other.error().what, "its PF does not report VF 4");
 }
 
