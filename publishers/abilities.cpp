@@ -13,13 +13,13 @@
 namespace sliced::publishers {
 namespace {
 
-// Its name and pool are ours and nobody else's; it is never stored.
+// Never stored. Its pool is the node's, because the admission policy that we install lets this node write no other.
 kube::ResourceSlice probe_slice(const std::string& driver, const std::string& node) {
   kube::ResourceSlice slice;
   slice.meta.name = "probe-" + hex(stable_hash(driver + "/" + node), 16);
   slice.driver = driver;
   slice.node_name = node;
-  slice.pool = {"probe", 1, 1};
+  slice.pool = {node, 1, 1};
   return slice;
 }
 
@@ -194,12 +194,20 @@ void Abilities::probe(Ability ability, size_t step) {
            },
        .on_failure =
            [this, ability](const kube::Failure& failure) {
+             // An admission policy or webhook judges for other reasons than whether the server has the field. Both say so in
+             // these words (k8s.io/apiserver: plugin/policy/validating, plugin/webhook/errors).
+             const bool is_of_admission = failure.what.find("denied request") != std::string::npos ||
+                                          failure.what.find("denied the request") != std::string::npos;
+             if (is_of_admission && denied_ != failure.what)
+               ports_.log.warning("unknown what the API server takes: admission control refuses the question",
+                                  {{"problem", failure.what}});
+             denied_ = is_of_admission ? failure.what : "";
              // Without a Status it is somebody else's word, and without a field of the slice about something else.
              const bool is_of_field =
                  failure.what.find("spec.") != std::string::npos ||
                  std::any_of(failure.fields.begin(), failure.fields.end(),
                              [](const std::string& field) { return field.starts_with("spec"); });
-             if (failure.code == Errc::kInvalid && !failure.reason.empty() && is_of_field)
+             if (failure.code == Errc::kInvalid && !failure.reason.empty() && is_of_field && !is_of_admission)
                return conclude(ability, false);
              retry(failure);
            }});

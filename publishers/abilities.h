@@ -27,7 +27,8 @@ enum class Ability {
 };
 
 /// Ownership: the ports outlive it; dropping it drops the probe under way, which stores nothing in any case.
-/// Failure: an answer that says nothing of the field is none; it is asked again with growing waits.
+/// Failure: an answer that says nothing of the field is none, as is a refusal by admission control; it is asked again with
+/// growing waits.
 /// Log: each ability when it becomes known or is lost.
 class Abilities {
  public:
@@ -78,6 +79,7 @@ class Abilities {
   std::map<Ability, Known> wanted_;
   bool is_changed_ = false;  // an answer, since on_changed
   std::string version_;      // of the server that was probed
+  std::string denied_;       // what admission control said of the last probe; "" nothing
   kube::CallPtr call_;
   reactor::Ticket retry_, give_up_;
   bool gave_up_ = false;

@@ -123,6 +123,35 @@ func allowed(t *testing.T, what string, err error) {
 	}
 }
 
+// Turns red when the daemon with the account and the admission policies of install.yaml cannot find out that the server takes devices that
+// are allocated several times, and so offers none.
+func TestTheInstalledDaemonOffersSharedDevices(t *testing.T) {
+	const node = "own-shared"
+	plane.Server.NewNode(t, node, nil)
+	judging(t, node)
+	host := harness.NewHostTree(t, harness.PF{Address: "0000:03:00.0", Name: "ens1f0", Vendor: "8086", Device: "1592", VFDevice: "1889", Driver: "ice", TotalVFs: 4})
+	policy := harness.Exposure(node, M{"nodeSelector": M{"matchLabels": M{"kubernetes.io/hostname": node}},
+		"selector": M{"cel": `device.attributes["dra.networking"].ifName == "ens1f0"`},
+		"exposure": M{"allowMultipleAllocations": true, "supportedCNIPlugins": L{M{"name": "macvlan"}}, "capacity": M{"macvlans": M{"value": "8"}}}})
+	plane.Server.Apply(t, harness.Exposures, policy)
+	process := program(t, podToken(t, node), "run", "--node-name", node, "--namespace", home, "--host", host.Root)
+	for deadline := harness.Limit(); ; time.Sleep(50 * time.Millisecond) {
+		all, err := slicesOf(plane.Server.Client).List(context.Background(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
+		if err == nil {
+			for _, slice := range all.Items {
+				for _, device := range slice.Spec.Devices {
+					if device.AllowMultipleAllocations != nil && *device.AllowMultipleAllocations {
+						return
+					}
+				}
+			}
+		}
+		if time.Now().After(deadline) || process.Exited() {
+			t.Fatalf("no shared device is offered: %v", err)
+		}
+	}
+}
+
 // Turns red when a pod of one node can write, change or delete what another node or driver offers, or cannot write its own.
 func TestAPodWritesSlicesOfItsOwnNodeOnly(t *testing.T) {
 	ctx := context.Background()

@@ -145,6 +145,26 @@ TEST_F(AbilitiesTest, AnOldServersTurnEndsCountersAtOnce) {
   EXPECT_TRUE(abilities->has(Ability::kCounters));
 }
 
+// Red when a ValidatingAdmissionPolicy's or a webhook's refusal is taken for a feature gate that is off.
+TEST_F(AbilitiesTest, ARefusalByAdmissionControlSaysNothing) {
+  for (
+      const char* words :
+      {"ValidatingAdmissionPolicy 'p' with binding 'p' denied request: spec.pool.name: a, or what begins with a/, is wanted",
+       "admission webhook \"w\" denied the request: spec.devices: not on Mondays"}) {
+    start("");
+    cluster.on_request = [words](const fake::Request& request) -> std::optional<kube::Failure> {
+      if (request.verb != "create") return std::nullopt;
+      return kube::Failure{.code = Errc::kInvalid, .http_status = 422, .reason = "Invalid", .what = words};
+    };
+    abilities->want(Ability::kSharedDevices);
+    scheduler.advance(1s);
+    EXPECT_FALSE(abilities->settled()) << words;
+    cluster.on_request = {};
+    scheduler.advance(1min);
+    EXPECT_TRUE(abilities->has(Ability::kSharedDevices)) << words;
+  }
+}
+
 // Red when who answers in the server's place takes an ability away.
 TEST_F(AbilitiesTest, AnAnswerThatIsNotTheServersSaysNothing) {
   abilities->want(Ability::kSharedDevices);
