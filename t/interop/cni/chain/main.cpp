@@ -1,5 +1,6 @@
 // The room cni/ as a program, for the Go test above it: runs the chain of a network and prints the result, or
 // what was wrong and ends with 1.
+// The host is prepared for an ADD as by the daemon (kubelet/interfaces/host_interface.h).
 //   cni_chain ADD|CHECK|DEL DIRECTORIES CONFIG ATTACHMENT [PREVIOUS]
 // DIRECTORIES: joined by ':'; the others are files of JSON.
 #include <cstdio>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "cni/invoke.h"
+#include "kubelet/interfaces/host_interface.h"
 #include "reactor/base/text.h"
 
 extern char** environ;
@@ -43,24 +45,33 @@ int main(int argc, char** argv) {
   cni::Place place{.directories = {}};
   for (const std::string_view directory : split(argv[2], ':')) place.directories.emplace_back(directory);
   for (char** variable = environ; *variable != nullptr; ++variable) place.environment.emplace_back(*variable);
-  auto network = cni::decode_network(text_of(argv[3]), "unnamed");
+  cni::Record record{.config = text_of(argv[3]),
+                     .network = "unnamed",
+                     .attachment = attachment_of(*kube::decode_json(text_of(argv[4])))};
+  kubelet::HostSysctls sysctls;
+  if (command == "ADD" && cni::decode_network(record.config, record.network)) {
+    if (const auto kept = kubelet::keep_bridges(record); !kept)
+      return std::puts(kept.error().what.c_str()), 1;
+    sysctls.note(record);
+  }
+  auto network = cni::decode_network(record.config, record.network);
   if (!network) return std::puts(network.error().what.c_str()), 1;
   std::optional<cni::Attached> previous;
   if (argc > 5) previous = *cni::decode_result(text_of(argv[5]), network->cni_version);
   reactor::Loop loop;
   int status = 1;
-  const auto run =
-      cni::run_chain(loop, std::move(place), *std::move(network),
-                     command == "ADD"     ? cni::Command::kAdd
-                     : command == "CHECK" ? cni::Command::kCheck
-                                          : cni::Command::kDel,
-                     attachment_of(*kube::decode_json(text_of(argv[4]))), std::move(previous),
-                     Millis{3'600'000}, [&](Result<cni::Attached> outcome) {
-                       status = outcome ? 0 : 1;
-                       std::puts(outcome ? kube::encode_json(cni::encode_result(*outcome)).c_str()
-                                         : outcome.error().what.c_str());
-                       loop.stop();
-                     });
+  const auto run = cni::run_chain(
+      loop, std::move(place), *std::move(network),
+      command == "ADD"     ? cni::Command::kAdd
+      : command == "CHECK" ? cni::Command::kCheck
+                           : cni::Command::kDel,
+      record.attachment, std::move(previous), Millis{3'600'000}, [&](Result<cni::Attached> outcome) {
+        status = outcome ? 0 : 1;
+        std::puts(outcome ? kube::encode_json(cni::encode_result(*outcome)).c_str()
+                          : outcome.error().what.c_str());
+        loop.stop();
+      });
   loop.run();
+  sysctls.restore(record);
   return status;
 }
