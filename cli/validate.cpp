@@ -46,8 +46,10 @@ struct Report {
   std::string dearest_name;  // its policy; "" none
   uint64_t selector_work = 0;
   size_t unchecked = 0;  // selectors, for want of work
-  std::map<std::tuple<std::string, std::string, std::string>, std::string>
-      places;  // by kind, namespace, name
+  struct Named {
+    std::string place, json;
+  };
+  std::map<std::tuple<std::string, std::string, std::string>, Named> named;  // by kind, namespace, name
   webhook::NetworkNames networks_of_classes;
   std::vector<DeferredNetwork> networks;
   size_t twice = 0;
@@ -79,7 +81,8 @@ struct Report {
     dearest_name = judged.who;
   }
 
-  // Of one kind and name a cluster keeps one object, whatever namespace one that belongs to none is given. Names that the server makes (generateName) are its own.
+  // Of one kind and name a cluster keeps one object, whatever namespace one that belongs to none is given. The same object twice is
+  // applied twice. Names that the server makes (generateName) are its own.
   void note_name(const std::string& file, const webhook::Judgement& judged, const kube::Json& object) {
     const kube::Json* meta = object.find("metadata");
     if (!judged.is_read || meta == nullptr || meta->text("name").empty()) return;
@@ -87,15 +90,16 @@ struct Report {
     const bool has_namespace =
         kind != kube::kDeviceExposurePolicies.kind && kind != kube::kDeviceClasses.kind;
     const auto [first, is_new] =
-        places.try_emplace({std::string(kind), has_namespace ? std::string(meta->text("namespace")) : "",
-                            std::string(meta->text("name"))},
-                           escaped(file) + (judged.line > 0 ? ":" + std::to_string(judged.line) : ""));
-    if (is_new) return;
+        named.try_emplace({std::string(kind), has_namespace ? std::string(meta->text("namespace")) : "",
+                           std::string(meta->text("name"))},
+                          Named{escaped(file) + (judged.line > 0 ? ":" + std::to_string(judged.line) : ""),
+                                kube::encode_json(object)});
+    if (is_new || first->second.json == kube::encode_json(object)) return;
     twice_last = file;
     if (twice++ >= kTwiceMax) return;
     add(file, judged.line, true,
         judged.who + ": metadata.name is " + in_quotes(meta->text("name"), 64) +
-            ", as that of the object at " + first->second +
+            ", as that of the object at " + first->second.place +
             "; one would take the other's place, so give it another name, or remove one");
   }
   void note_network(const std::string& file, const webhook::Judgement& judged, const kube::Json& object) {

@@ -38,9 +38,9 @@ struct ValidateTest : testing::Test {
   std::string directory;
 };
 
-std::string policy(const std::string& meta) {
+std::string policy(const std::string& meta, const std::string& pf = "ens1f0") {
   return "---\napiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: SriovResourcePolicy\nmetadata: {" +
-         meta + "}\nspec: {configs: [{resourceName: a, resourceFilters: [{pfNames: [ens1f0]}]}]}\n";
+         meta + "}\nspec: {configs: [{resourceName: a, resourceFilters: [{pfNames: [" + pf + "]}]}]}\n";
 }
 const std::string kTaken = "; one would take the other's place, so give it another name, or remove one\n";
 
@@ -50,7 +50,7 @@ TEST_F(ValidateTest, ObjectsOfOneKindAndNameAreErrors) {
        policy("name: p") + policy("name: p, namespace: other") +
            "---\napiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: DeviceAttributes\n"
            "metadata: {name: p}\nspec: {attributes: {a: {string: b}}}\n");
-  file("b.yaml", policy("name: q") + policy("name: p"));
+  file("b.yaml", policy("name: q") + policy("name: p", "ens1f1"));
   EXPECT_EQ(
       said(),
       "a.yaml:7: warning: SriovResourcePolicy p: metadata.namespace is \"other\", and the daemons use policies of "
@@ -75,9 +75,16 @@ TEST_F(ValidateTest, OfKindsWithoutNamespacesTheNameAloneCounts) {
   fixture::expect_golden(said());
 }
 
+// Red when examples that contain the same policy, which can be applied side by side, are refused.
+TEST_F(ValidateTest, TheSameObjectTwiceIsNoError) {
+  file("a.yaml", policy("name: p"));
+  file("b.yaml", policy("name: p"));
+  EXPECT_EQ(said(kExitSame), "2 objects checked, 0 errors, 0 warnings\n");
+}
+
 TEST_F(ValidateTest, ThousandsOfThemAreTwentyLinesAndACount) {
   std::string text;
-  for (int i = 0; i < 3'000; ++i) text += policy("name: p");
+  for (int i = 0; i < 3'000; ++i) text += policy("name: p", "ens1f" + std::to_string(i));
   file("a.yaml", text);
   file("b.yaml", policy("name: q"));
   const std::string out = said();
