@@ -233,7 +233,8 @@ func (n *node) testChartWaits(t *testing.T) {
 		t.Errorf("another pod runs: %s, not %s", again.Name, pod.Name)
 	}
 	nothingYet()
+	rv = n.Server.Revision(t)
 	letGo(again)
-	n.wait(t, "the daemon's container runs", func() bool { return strings.Contains(runs(), " run ") })
-	n.History.WaitOffers(t, 0, patience, n.devices(t)...)
+	n.wait(t, "the chart's pod is ready again", func() bool { return strings.Contains(runs(), " run ") && n.isReady(t) })
+	n.History.NeverBelow(t, rv, n.devices(t)...)
 }
