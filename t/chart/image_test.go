@@ -158,6 +158,34 @@ func judgeImage(t *testing.T, program string) {
 	}
 }
 
+// Turns red when the image with iptables that docs/install-kubernetes.md makes lacks a library that sliced is linked with.
+func TestTheImageWithIptablesHasAllLibraries(t *testing.T) {
+	lists, _ := filepath.Glob("../../build/package/sliced-[0-9]*.spdx.json")
+	if len(lists) != 1 {
+		t.Fatalf("lists of parts: %v", lists)
+	}
+	text, err := os.ReadFile("../../docs/install-kubernetes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "    FROM debian:12-slim\n")
+	steps, _, isWhole := strings.Cut(rest, "&& rm -rf")
+	installed := strings.Fields(steps)
+	if !isWhole || !slices.Contains(installed, "iptables") {
+		t.Fatalf("docs/install-kubernetes.md makes no image with iptables: %q", steps)
+	}
+	parts := read[struct{ Packages []struct{ Name string } }](t, lists[0])
+	if len(parts.Packages) < 8 {
+		t.Errorf("the list of parts is short: %v", parts)
+	}
+	inEveryDebian := []string{"libc6", "libgcc-s1", "libstdc++6"} // apt needs them
+	for _, one := range parts.Packages {
+		if one.Name != "sliced" && !slices.Contains(inEveryDebian, one.Name) && !slices.Contains(installed, one.Name) {
+			t.Errorf("the image lacks %s", one.Name)
+		}
+	}
+}
+
 // Turns red when the image, run as the DaemonSet's pod is (its arguments, mounts, user and capabilities, a read-only root, the
 // token of a pod with the chart's rules), does not publish, asks for what it may not do, or leaves its node half offered when
 // its pod is replaced.
