@@ -75,7 +75,7 @@ EditEffect edit_effect(const std::string& file, const CommandResult& result) {
   if (result.timed_out) {
     out.problem = "no answer in time";
   } else if (!object && object.error().code == Errc::kTooLarge) {
-    out.problem = "it would change more than fits on this page; ask kubectl sliced policies --diff";
+    out.problem = kEditTooLarge;
   } else if (!object || (result.exit_status != kExitSame && result.exit_status != kExitChanges)) {
     out.problem = said.empty() ? "there is no answer" : said;
   } else {

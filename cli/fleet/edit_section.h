@@ -29,6 +29,8 @@ struct EditEffect {
 };
 inline constexpr size_t kEditNodesMax = 200, kEditChangesMax = 20;
 inline constexpr size_t kEditBytesMax = 16u << 20;  // of the answer
+inline constexpr const char* kEditTooLarge =
+    "it would change more than fits on this page; ask kubectl sliced policies --diff";
 
 EditEffect edit_effect(const std::string& file, const CommandResult& result);
 

@@ -36,11 +36,11 @@ bool is_pod(std::string_view text) {
 }
 
 // What the command would have printed.
-std::string text_of(const CommandResult& result) {
+std::string text_of(const CommandResult& result, std::string_view pod) {
   if (result.timed_out) return "no answer after a minute";
   const std::string out = result.out + result.err;
   if (out.size() <= kAnswerMax) return out;
-  return out.substr(0, kAnswerMax) + "\nthere is more, for which a page has no room: say it in a terminal";
+  return out.substr(0, kAnswerMax) + "\noutput truncated: run kubectl sliced why pod " + std::string(pod);
 }
 
 class FleetPages {
@@ -223,7 +223,7 @@ class FleetPages {
                       const IsGivenUp& is_given_up) { return answer_why(options, pod, is_given_up); },
                   kWhyMax,
                   [told, &response](const CommandResult& result) mutable {
-                    told.why = text_of(result);
+                    told.why = text_of(result, told.pod);
                     send(response, page(told));
                   });
     if (question->asked == nullptr) return refuse("other questions are being answered; ask again");

@@ -1,3 +1,4 @@
+#include <limits>
 #include <map>
 #include <set>
 
@@ -59,12 +60,23 @@ bool is_concerned(const kube::NodeView& node, const std::set<std::string>& chang
   return false;
 }
 
+// Of its texts; as JSON it is longer.
+size_t bytes_of(const EntryChange& change) {
+  size_t out = change.driver.size() + change.name.size() + change.device.size() + change.before.size() +
+               change.after.size();
+  for (const std::string& one : change.attributes) out += one.size();
+  for (const std::string& one : change.claims) out += one.size();
+  return out;
+}
+
 class Differing {
  public:
-  /// knows_nodes: their labels are known. unlisted: kinds of policies that may not be listed.
+  /// knows_nodes: their labels are known. unlisted: kinds of policies that may not be listed. bytes_max: of the texts of changes; what is
+  /// beyond is dropped.
   Differing(const FleetPolicies& now, const FleetPolicies& edited, bool knows_nodes,
-            std::set<std::string> unlisted)
-      : drivers_(now.drivers()),
+            std::set<std::string> unlisted, size_t bytes_max)
+      : bytes_max_(bytes_max),
+        drivers_(now.drivers()),
         knows_nodes_(knows_nodes),
         unlisted_(std::move(unlisted)),
         before_(now.set()),
@@ -75,6 +87,7 @@ class Differing {
   }
   void add(const kube::NodeView& node, const reports::NodeReport* report, std::string_view why_none) {
     NodePolicies its{before_, after_, ""};
+    if (is_too_large()) return;
     if (!knows_nodes_ && report != nullptr) its = policies_without_labels(*before_, *after_, *report);
     if (its.why_not.empty() && !is_concerned(node, changed_, *its.before, *its.after))
       return void(++out_.same);
@@ -92,12 +105,14 @@ class Differing {
                   [&](const std::string& problem) { return before.problems.contains(problem); });
     if (problems_.size() < kUnreadMax) problems_.merge(after.problems);
     auto changes = entry_changes(before, after);
+    for (const EntryChange& change : changes) bytes_ += bytes_of(change);
     if (changes.empty())
       ++out_.same;
-    else
+    else if (!is_too_large())
       out_.changes[node.name] = std::move(changes);
   }
   const FleetDiff& diff() const { return out_; }
+  bool is_too_large() const { return bytes_ > bytes_max_; }
   /// Who has what would disappear.
   void add_claims(const Fleet& claims) {
     const auto held = claims.held_entries();
@@ -115,6 +130,8 @@ class Differing {
   const std::set<std::string>& problems() const { return problems_; }
 
  private:
+  const size_t bytes_max_;
+  size_t bytes_ = 0;
   const FleetDrivers drivers_;
   const bool knows_nodes_;
   const std::set<std::string> unlisted_;
@@ -133,18 +150,21 @@ struct PolicyReading {
   std::set<std::string> unlisted;  // kinds of policies
 };
 
+Error too_large_for_page() { return {Errc::kTooLarge, kEditTooLarge}; }
+
 Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, const FleetPolicies& policies,
-                       const NodeViews& nodes, const PolicyReading& reading,
-                       std::vector<std::string>& unread) {
+                       const NodeViews& nodes, const PolicyReading& reading, std::vector<std::string>& unread,
+                       size_t bytes_max) {
   const auto edited = edited_policies(options, policies);
   if (!edited) return edited.error();
   for (const std::string& problem : edited->problems()) complain(problem);
-  Differing differing(policies, *edited, reading.knows_nodes, reading.unlisted);
+  Differing differing(policies, *edited, reading.knows_nodes, reading.unlisted, bytes_max);
   auto visited = visit_nodes(objects, reading.knows_nodes ? &nodes : nullptr, unread,
                              [&](const auto& node, const auto* report, std::string_view why_none) {
                                differing.add(node, report, why_none);
                              });
   if (!visited) return visited.error();
+  if (differing.is_too_large()) return too_large_for_page();
   Fleet claims({options.sriov_driver_name, options.exposure_driver_name});
   const auto read = read_claims(objects, claims, unread);
   if (!read && read.error().code != Errc::kDenied) return read.error();
@@ -155,9 +175,11 @@ Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, 
   const FleetDiff& diff = differing.diff();
   // What cannot be read may be a policy, or a node that nobody has judged.
   const bool is_same = diff.changes.empty() && diff.unjudged.empty() && unread.empty();
-  return Told{
+  Told told{
       is_for_people(options) ? diff_text(diff, style_of(options)) : formatted(json_of(diff), options.output),
       is_same ? kExitSame : kExitChanges};
+  if (told.text.size() > bytes_max) return too_large_for_page();
+  return told;
 }
 
 Result<Told> tell_policies(ClusterObjects& objects, const config::Options& options,
@@ -227,8 +249,9 @@ Result<Unit> read_others(ClusterObjects& objects, const config::Options& options
 }
 
 // Without permission to list nodes or a kind of policies, compares the nodes whose reports contain enough.
+// diff_bytes_max: of the answer to --diff.
 Result<Told> read_and_tell(ClusterObjects& objects, const config::Options& options,
-                           std::vector<std::string>& unread) {
+                           std::vector<std::string>& unread, size_t diff_bytes_max) {
   FleetPolicies policies({options.sriov_driver_name, options.exposure_driver_name}, options.namespace_);
   const bool is_diff = !options.diff_file.empty() || !options.diff_delete.empty();
   if (is_diff && options.all_namespaces)
@@ -247,14 +270,14 @@ Result<Told> read_and_tell(ClusterObjects& objects, const config::Options& optio
   reading.knows_nodes = listed.ok();
   if (!listed && is_diff)
     unread.push_back("nodes without a report are unknown, and labels of all: " + listed.error().what);
-  if (is_diff) return tell_diff(objects, options, policies, nodes, reading, unread);
+  if (is_diff) return tell_diff(objects, options, policies, nodes, reading, unread, diff_bytes_max);
   if (!listed) unread.push_back("NODES is unknown, and nodes without a report are: " + listed.error().what);
   return tell_policies(objects, options, policies, nodes, reading, unread);
 }
 
-Result<Told> tell(ClusterObjects& objects, const config::Options& options) {
+Result<Told> tell(ClusterObjects& objects, const config::Options& options, size_t diff_bytes_max) {
   std::vector<std::string> unread;
-  auto told = read_and_tell(objects, options, unread);
+  auto told = read_and_tell(objects, options, unread, diff_bytes_max);
   complain_of_unread(unread);
   return told;
 }
@@ -262,15 +285,16 @@ Result<Told> tell(ClusterObjects& objects, const config::Options& options) {
 }  // namespace
 
 int policies(const config::Options& options) {
-  return ask_cluster(options, [&](ClusterObjects& objects) { return tell(objects, options); });
+  constexpr size_t kNoBound = std::numeric_limits<size_t>::max();
+  return ask_cluster(options, [&](ClusterObjects& objects) { return tell(objects, options, kNoBound); });
 }
 
-CommandResult answer_edit(const config::Options& given, const IsGivenUp& is_given_up) {
+CommandResult answer_edit(const config::Options& given, const IsGivenUp& is_given_up, size_t bytes_max) {
   config::Options options = given;
   options.command = config::Command::kPolicies;
   options.output = config::OutputFormat::kJson;
   return answer_of_cluster(options, is_given_up,
-                           [&](ClusterObjects& objects) { return tell(objects, options); });
+                           [&](ClusterObjects& objects) { return tell(objects, options, bytes_max); });
 }
 
 }  // namespace sliced::cli

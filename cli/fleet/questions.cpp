@@ -1,7 +1,5 @@
 #include "cli/fleet/questions.h"
 
-#include <malloc.h>
-
 #include <utility>
 
 namespace sliced::cli {
@@ -40,7 +38,6 @@ std::unique_ptr<Questions::Question> Questions::ask(Answer answer, Millis deadli
   question->job = executor_.run(
       [shared, answer = std::move(answer), running = std::make_shared<Running>(running_)] {
         shared->result = answer([&] { return shared->is_given_up.load(); });
-        malloc_trim(0);  // the objects of a cluster are many small pieces
       },
       deadline,
       [shared, done = std::move(done)](bool finished) {

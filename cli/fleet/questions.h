@@ -3,11 +3,13 @@
 // whole cluster and computes for up to a minute, so it runs on a worker thread, with a loop and a connection of its own, and
 // shares nothing with the page. docs/design/page-questions.md has the reasons and the bounds.
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "cli/fleet/ask_cluster.h"
+#include "cli/fleet/edit_section.h"
 #include "config/options.h"
 #include "reactor/base/time.h"
 #include "reactor/executor.h"
@@ -17,8 +19,10 @@ namespace sliced::cli {
 /// What `why pod` says of a pod, "ns/name", in the cluster of options, which are those of `page`. Runs on any thread.
 CommandResult answer_why(const config::Options& options, const std::string& pod,
                          const IsGivenUp& is_given_up);
-/// What `policies --diff FILE -o json` says of options.diff_file. Runs on any thread.
-CommandResult answer_edit(const config::Options& options, const IsGivenUp& is_given_up);
+/// What `policies --diff FILE -o json` says of options.diff_file; kEditTooLarge and kExitError where that is longer than bytes_max. Runs
+/// on any thread.
+CommandResult answer_edit(const config::Options& options, const IsGivenUp& is_given_up,
+                          size_t bytes_max = kEditBytesMax);
 
 /// Runs answers on workers, a bounded number at a time.
 /// Ownership: executor outlives it; it may go before its questions, and before answers that were given up.

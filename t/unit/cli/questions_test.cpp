@@ -152,6 +152,32 @@ TEST(Questions, TheAnswersAreThoseOfTheCommands) {
   EXPECT_EQ("sliced: " + edit_said.err, edit_printed.err);
 }
 
+// Red when the page's process keeps an answer that is longer than it may be, beside the cluster that the page follows.
+TEST(Questions, AnAnswerThatIsTooLongIsRefusedWhereItIsMade) {
+  fixture::SysfsTree files;
+  files.write("cluster/node.yaml", "apiVersion: v1\nkind: Node\nmetadata: {name: w, labels: {a: b}}\n");
+  files.write(
+      "edit.yaml",
+      "apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: e}\n"
+      "spec: {priority: 1, action: exclude, nodeSelector: {matchLabels: {a: b}}, selector: {cel: 'true'}}\n");
+  config::Options options;
+  options.program = config::Program::kKubectl;
+  options.cluster = config::ClusterDirectory{files.root() + "/cluster"};
+  options.log_level = Level::kError;
+  options.diff_file = files.root() + "/edit.yaml";
+  CommandResult whole, refused;
+  std::thread([&] {
+    const auto goes_on = [] { return false; };
+    whole = answer_edit(options, goes_on);
+    refused = answer_edit(options, goes_on, whole.out.size() - 1);
+  }).join();
+  EXPECT_EQ(whole.exit_status, kExitChanges) << whole.out << whole.err;
+  EXPECT_EQ(refused.exit_status, kExitError);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_EQ(refused.err, whole.err + kEditTooLarge + "\n");
+  EXPECT_EQ(edit_effect("edit.yaml", refused).problem, whole.err + kEditTooLarge);
+}
+
 // A server that takes connections and never answers.
 struct SilentServer {
   SilentServer() : fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -184,6 +210,7 @@ TEST(Questions, AServerThatDoesNotAnswerHoldsNoQuestionThatIsGivenUp) {
   int asked = 0;
   const CommandResult result = answer_why(options, "ns/p", [&] { return ++asked > 2; });
   EXPECT_EQ(result.exit_status, kExitError);
+  EXPECT_EQ(asked, 3) << "it ended for another reason";
   EXPECT_NE(result.err.find("pod ns/p: "), std::string::npos) << result.err;
 }
 
