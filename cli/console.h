@@ -27,7 +27,7 @@ void open_standard_files();
 /// Writes to stdout and says on stderr when that fails (a full disk, a closed pipe).
 /// False then; a command that prints more ends with kExitError.
 bool print(std::string_view text);
-/// On stderr, "sliced: ...": a line, or several. Foreign text in it is made fit for a terminal.
+/// On stderr, after the name of the program and ": ": a line, or several. Foreign text in it is made fit for a terminal.
 void complain(std::string_view text);
 
 /// While it exists, complain() on its thread collects lines here, without the program's name, and writes nothing: for a command

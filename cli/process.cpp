@@ -28,8 +28,8 @@ bool goes_on(config::Command command) {
 
 Process::Process(const config::Options& options)
     : out(STDOUT_FILENO,
-          [](uint64_t count) {
-            return "sliced: " + std::to_string(count) + " texts lost; nobody read them in time\n";
+          [name = std::string(config::info_of(options.program).name)](uint64_t count) {
+            return name + ": " + std::to_string(count) + " texts lost; nobody read them in time\n";
           }),
       options_(options) {
   // What a one-shot command did is its output; on the way only trouble is worth a line.

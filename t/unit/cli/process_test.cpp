@@ -89,6 +89,36 @@ TEST(Opening, AKubeconfigThatIsNoneEndsWhatDoesNotGoOn) {
   EXPECT_TRUE(Process::open(options)) << "a daemon waits for it";
 }
 
+// Red when a program that is not sliced says that sliced has lost something.
+TEST(Process, WhatIsLostIsSaidInTheNameOfTheProgram) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  std::fflush(stdout);
+  const int before = ::dup(STDOUT_FILENO);
+  ::dup2(ends[1], STDOUT_FILENO);
+  std::string read(size_t{1} << 20, 0);
+  {
+    config::Options options;
+    options.program = config::Program::kController;
+    options.command = config::Command::kAggregate;
+    const auto process = Process::open_bare(options);
+    while (process->out.lost() == 0) process->out.put(std::string(size_t{1} << 19, 'x') + "\n");
+    for (size_t at = 0; read.find("texts lost") == std::string::npos ||
+                        read.find('\n', read.find("texts lost")) == std::string::npos;) {
+      if (at == read.size()) read.resize(2 * at);
+      const ssize_t some = ::read(ends[0], read.data() + at, read.size() - at);
+      if (some <= 0) break;
+      at += static_cast<size_t>(some);
+    }
+  }
+  ::dup2(before, STDOUT_FILENO);
+  ::close(before), ::close(ends[0]), ::close(ends[1]);
+  const size_t at = read.find(" texts lost");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_TRUE(std::string_view(read).substr(0, at).ends_with("\nsliced-controller: 1"))
+      << read.substr(at < 40 ? 0 : at - 40, 80);
+}
+
 // Red when what somebody calls an object steers the terminal of who asks about it.
 TEST(Complain, WhatOthersWroteSteersNoTerminal) {
   testing::internal::CaptureStderr();
