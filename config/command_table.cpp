@@ -47,8 +47,8 @@ constexpr ProgramInfo kPrograms[] = {
          "kubectl-sliced is a plugin of kubectl. It reads the cluster with the permissions of its user, as kubectl does, and "
          "writes nothing into it. It needs neither root nor network hardware.",
      .exit_status =
-         "2: why: no node has what the pod asks for; policies --diff and migrate --check: something would change. 3: why: an "
-         "answer that is not sure."},
+         "2: why: no node has what the pod asks for; policies --diff and migrate --check: something would change. 3: why: the "
+         "answer is uncertain."},
 };
 
 constexpr ProgramSet kOnNode = bit(Program::kNode);
@@ -71,7 +71,7 @@ constexpr CommandInfo kCommands[] = {
      .description =
          "With -o yaml or json it prints a List of ResourceSlice objects, with -o diff what would change "
          "against what is published now. Exit status 0: nothing to change. 2: there are changes. 1: there is "
-         "no plan. Problems of single policies go to standard error and change nothing of this."},
+         "no plan. Problems of single policies are printed on standard error and do not change the exit status."},
     {.id = Command::kExplain,
      .name = "explain",
      .programs = kOnNode,
@@ -91,7 +91,7 @@ constexpr CommandInfo kCommands[] = {
          "KIND is pod or claim; KIND/NAME is accepted too, and --namespace says where. For each request of its claims it says how many devices of each node match, are "
          "allocated and by whom, and are free; what the nearest of the others lack; and what would have to be "
          "otherwise. Selectors are asked and devices allocated by the scheduler's rules. It reads nodes, pods, "
-         "ResourceSlices, DeviceClasses and claims, and writes nothing. Exit status 0: it runs, or a node has what it asks for. 2: none has. 3: an answer that is not sure. 1: there is no answer.",
+         "ResourceSlices, DeviceClasses and claims, and writes nothing. Exit status 0: the pod runs, or a node has the devices that it asks for. 2: no node has them. 3: the answer is uncertain. 1: the cluster cannot be read.",
      .choices = kWhyKinds},
     {.id = Command::kNodes,
      .name = "nodes",
@@ -100,14 +100,14 @@ constexpr CommandInfo kCommands[] = {
      .description =
          "Per node its pools, how many devices they offer, how many of them claims have, how many are free or tainted, and "
          "what is not as it should be: a node without slices, a pool of which slices are missing. Reads nodes, "
-         "ResourceSlices and claims in pages, and writes nothing. -o wide has a line a pool. Exit status 0: told. 1: there is no answer."},
+         "ResourceSlices and claims in pages, and writes nothing. -o wide has a line for each pool. Exit status 0: success. 1: the cluster cannot be read."},
     {.id = Command::kDevices,
      .name = "devices",
      .programs = kOnWorkstation,
      .summary = "Say what becomes of each device of a node, from anywhere.",
      .description =
          "With --on NODE: each entry that the node publishes, with its address, PF, and who has it. On the node itself `sliced explain` says more. "
-         "Exit status 0: told. 1: there is no answer, or no such node."},
+         "Exit status 0: success. 1: the cluster cannot be read, or it has no such node."},
     {.id = Command::kPolicies,
      .name = "policies",
      .programs = kOnWorkstation,
@@ -119,15 +119,15 @@ constexpr CommandInfo kCommands[] = {
          "nodes report; with NAME also which policies take precedence over it, and where. With --diff FILE it prints the "
          "devices that would appear and disappear on every node if FILE were applied, and with --diff-delete if policies were deleted, and "
          "which of those that disappear are allocated, to whom: each node is decided for as its daemon "
-         "does, by the facts in its report, and nodes whose report has not the facts are named. Exit status 0: told; with "
-         "--diff, nothing would change. 2: with --diff, something would, or cannot be judged. 1: there is no answer."},
+         "does, by the facts in its report, and nodes whose report has not the facts are named. Exit status 0: success; with "
+         "--diff, nothing would change. 2: with --diff, something would change or cannot be judged. 1: FILE or the cluster cannot be read."},
     {.id = Command::kTop,
      .name = "top",
      .programs = kOnWorkstation,
      .summary = "Show live how much of each node's offer is allocated.",
      .description =
          "Nodes by how much of their devices is allocated, followed as it changes; q or Ctrl-C ends it. With --once, or "
-         "where standard output is no terminal, one table. Exit status 0: shown. 1: there is no answer."},
+         "where standard output is no terminal, one table. Exit status 0: success. 1: the cluster cannot be read."},
     {.id = Command::kPage,
      .name = "page",
      .programs = kOnWorkstation,
@@ -151,8 +151,8 @@ constexpr CommandInfo kCommands[] = {
          "EXPRESSION is read as the selector of a DeviceExposurePolicy and asked of every device of the host: "
          "a known attribute that a device lacks is empty. With --slices it is read as a DeviceClass or a claim "
          "has it and asked of every published device: there an absent attribute is an error, and one error "
-         "ends the scheduler's attempt. Exit status 0: something matches. 2: nothing does. 1: there is no "
-         "answer. An error of one device is no match."},
+         "ends the scheduler's attempt. Exit status 0: something matches. 2: nothing matches. 1: EXPRESSION does "
+         "not compile, or the devices cannot be read. A device for which it fails does not match."},
     {.id = Command::kDrift,
      .name = "drift",
      .programs = kOnNode,
@@ -164,8 +164,8 @@ constexpr CommandInfo kCommands[] = {
          "read from the cluster. "
          "Compares what the SR-IOV network operator wants of this node's PFs and VFs with what the host itself says, and "
          "prints each field that differs with both values. Reads only. What pods have is taken from the record of the "
-         "daemon that runs here. Exit status 0: in sync. 2: drift. 1: there is no answer, or a field that could not be "
-         "read and none that differs."},
+         "daemon that runs here. Exit status 0: in sync. 2: drift. 1: the host or FILE cannot be read, or a field could not "
+         "be read and no other differs."},
     {.id = Command::kValidate,
      .name = "validate",
      .programs = kOnNode | kOnWorkstation,
@@ -175,7 +175,7 @@ constexpr CommandInfo kCommands[] = {
      .description =
          "Without FILE, with --cluster, the objects of that cluster are checked: of each kind that may be listed. "
          "NetworkAttachmentDefinitions are checked as nodes do when a claim names one. What ResourceClaims, their templates and DeviceClasses ask of our drivers (VfConfig) is checked too, and selectors of "
-         "DeviceClasses that speak of them. Exit status 0: all is well. 1: there are problems."},
+         "DeviceClasses that speak of them. Exit status 0: no problems. 1: there are problems."},
     {.id = Command::kMigrate,
      .name = "migrate",
      .programs = kOnWorkstation,
@@ -190,7 +190,7 @@ constexpr CommandInfo kCommands[] = {
          "deviceID, netFilter or alternative names of interfaces. Prints policies, attributes, DeviceClasses with the old resource names, and claim templates, ready to "
          "apply, each with a comment that says where it comes from. What cannot be carried over is an error with "
          "file, line and what to do; then nothing is printed. With --check it prints what is offered before and after, "
-         "device by device. Exit status 0: all is carried over; with --check, all is the same. 2: with --check, "
+         "device by device. Exit status 0: everything is carried over; with --check, the same is offered. 2: with --check, "
          "something differs. 1: there are errors."},
     {.id = Command::kSnapshot,
      .name = "snapshot",
@@ -203,7 +203,7 @@ constexpr CommandInfo kCommands[] = {
          "FILE becomes a tar compressed with zstd; - is standard output. It holds what is read of this host's network "
          "devices, its Node's labels, the policies and this node's slices. MAC addresses, GUIDs, switch ids and the "
          "node's name are replaced by others, the same everywhere, unless --raw. plan, explain, match, discover and "
-         "migrate --check answer from it anywhere with --host FILE. Exit status 0: written. 1: it is not."},
+         "migrate --check answer from it anywhere with --host FILE. Exit status 0: FILE is written. 1: it is not."},
     {.id = Command::kWithdraw,
      .name = "withdraw",
      .programs = kOnNode,
@@ -220,7 +220,7 @@ constexpr CommandInfo kCommands[] = {
      .description =
          "Reads the socket in the daemon's runtime directory: what is offered, hidden and held back, what is watched, "
          "whether it serves or stands by. With PAGE it prints that page as the daemon has it: livez and readyz are for "
-         "probes, metrics for Prometheus, verdicts what explain -o json says. Exit status 0: ready, or the page's check is passed. 2: not. 1: no daemon answers.",
+         "probes, metrics for Prometheus, verdicts what explain -o json says. Exit status 0: the daemon is ready, or the check of that page succeeds. 2: it is not, or does not. 1: no daemon answers.",
      .choices = kPages},
     {.id = Command::kWebhook,
      .name = "webhook",
@@ -246,7 +246,7 @@ constexpr CommandInfo kCommands[] = {
      .description =
          "Reads the last 1,000 changes at the socket of the daemon that runs here, or with --file older ones from the "
          "journal. DEVICE is a device name or a PCI address, POLICY NAMESPACE/NAME or NAME: without one every change is "
-         "told. Exit status 0: told, also where nothing has changed. 1: no daemon answers, or the file cannot be read."},
+         "printed. Exit status 0: success, also where nothing has changed. 1: no daemon answers, or the file cannot be read."},
     {.id = Command::kWaitForConfig,
      .name = "wait-for-config",
      .programs = kOnNode,
@@ -255,14 +255,14 @@ constexpr CommandInfo kCommands[] = {
          "Sets the annotation sriovnetwork.openshift.io/device-plugin-wait-config on its own pod and ends once somebody has "
          "removed it, as the SR-IOV network operator's init container does; or waits for a file, or for the node's "
          "SriovNetworkNodeState. Exit status 0: configured. "
-         "1: it cannot be waited for. 2: not configured within --timeout. 143: ended by SIGTERM."},
+         "1: it cannot be found out. 2: not configured within --timeout. 143: ended by SIGTERM."},
     {.id = Command::kConfigured,
      .name = "configured",
      .programs = kOnNode,
      .summary = "Say that this node's hardware is configured.",
      .description =
          "The last line of whatever configures it: makes the file, which then names this boot, and lets go the pods of this "
-         "node that wait. It may be run again. Exit status 0: done, also where nobody waits. 1: some of it was not."},
+         "node that wait. It may be run again. Exit status 0: success, also where no pod waits. 1: a part of it failed."},
     {.id = Command::kVersion, .name = "version", .programs = kAll, .summary = "Print the version."},
     {.id = Command::kHelp,
      .name = "help",
