@@ -52,7 +52,8 @@ std::string_view version_of(const Spec& spec);
 
 inline constexpr size_t kSpecBytesMax = size_t{1} << 20;
 
-/// kInvalid with field, value and rule for what a runtime would refuse, and for a variable with a control character; kTooLarge beyond kSpecBytesMax.
+/// kInvalid with field, value and rule for what a runtime would refuse, and for a variable with a control character; kTooLarge beyond
+/// kSpecBytesMax.
 Result<std::string> encode_spec(const Spec& spec);
 /// Of a text that encode_spec() has written, whoever has edited it since; fields unknown here are ignored.
 Result<Spec> decode_spec(std::string_view text);

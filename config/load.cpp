@@ -70,7 +70,8 @@ std::string unknown_option(Program program, std::string_view word) {
          did_you_mean(name.substr(2), option_names(program), "--");
 }
 
-// The table in getopt's form, with the options of every program: one of another program is then refused with its name. The views in the table are literals, so they end in NUL.
+// The table in getopt's form, with the options of every program: one of another program is then refused with its name. The views in the
+// table are literals, so they end in NUL.
 struct GetoptTable {
   std::vector<::option> longs;
   std::string shorts = ":";  // report a missing argument apart from an unknown option

@@ -5,8 +5,8 @@
 
 namespace sliced::hotplug {
 
-/// Links of default routes and of other routes beyond the links' own subnets (RouteLinks) that traffic of the host may take, IPv4 and IPv6: those of the main table, and of
-/// every table that a rule leads to which chooses by neither source address nor mark, whatever else it
+/// Links of default routes and of other routes beyond the links' own subnets (RouteLinks) that traffic of the host may take, IPv4 and IPv6:
+/// those of the main table, and of every table that a rule leads to which chooses by neither source address nor mark, whatever else it
 /// chooses by; next hops of multipath routes and of nexthop objects. Tables behind a source or a mark are not
 /// asked: so is it that interfaces of several rails carry a default route each and stay free. A VRF's table
 /// is asked like the main one: a VLAN above a PF may be enslaved to it, or a route of it lead out of it.

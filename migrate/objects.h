@@ -3,8 +3,9 @@
 // attributes, DeviceClasses, claim templates. Pure.
 //
 // As SriovResourcePolicies where these can say it, which offer VFs. Where a selector asks for RDMA, or may be for functions
-// without a PF (PCI addresses without a PF, vendors and drivers of VMs), or on demand, as DeviceExposurePolicies, one a resource in falling priority, which can say everything and offer PFs and NICs too. Never
-// both: a device belongs to the first resource that takes it, and between the two kinds there is no such order.
+// without a PF (PCI addresses without a PF, vendors and drivers of VMs), or on demand, as DeviceExposurePolicies, one a resource in falling
+// priority, which can say everything and offer PFs and NICs too. Never both: a device belongs to the first resource that takes it, and
+// between the two kinds there is no such order.
 #include <string>
 #include <vector>
 

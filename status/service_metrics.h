@@ -1,6 +1,6 @@
 #pragma once
-// What /metrics of `sliced-controller aggregate` and of `sliced-controller webhook` tells: docs/metrics.md. Names, labels and their values are an
-// interface. Pure; whoever fills it in knows those programs.
+// What /metrics of `sliced-controller aggregate` and of `sliced-controller webhook` tells: docs/metrics.md. Names, labels and their values
+// are an interface. Pure; whoever fills it in knows those programs.
 #include <cstdint>
 #include <map>
 #include <string>

@@ -13,8 +13,8 @@
 namespace sliced::webhook {
 
 /// SriovResourcePolicy, DeviceAttributes and DeviceExposurePolicy, configurations for our drivers in ResourceClaims and their
-/// templates, DeviceClasses that speak of our drivers (class_judgement.h), and NetworkAttachmentDefinitions (network_judgement.h). nullopt: of no kind that is ours, or of a claim or
-/// a class that is others'.
+/// templates, DeviceClasses that speak of our drivers (class_judgement.h), and NetworkAttachmentDefinitions (network_judgement.h). nullopt:
+/// of no kind that is ours, or of a claim or a class that is others'.
 /// namespace_: where it will be; "" where that is not known, and then what hangs on it is not judged. An object's own
 ///            comes first.
 /// may_work:  false leaves selectors uncompiled. One takes at most 500,000 steps to compile, and 8 times 1,000,000 to ask.

@@ -44,7 +44,8 @@ class FleetPolicies {
   /// Kinds that have one of that name.
   std::vector<std::string> kinds_of(const std::string& name) const;
   const std::string& namespace_of_policies() const { return namespace_; }
-  /// Says something else than in `before`, was not there, or has gone. Who wrote it when does not matter. By name: "namespace/name", or "name" of a DeviceExposurePolicy.
+  /// Says something else than in `before`, was not there, or has gone. Who wrote it when does not matter. By name: "namespace/name", or
+  /// "name" of a DeviceExposurePolicy.
   std::set<std::string> changed_since(const FleetPolicies& before) const;
 
  private:

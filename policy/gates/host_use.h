@@ -1,6 +1,6 @@
 #pragma once
-// The gate host-use: what the host itself works with (it is enslaved, or a default route, or one beyond its own subnet, runs over it) is given to
-// nobody else as a whole, unless its policy says allowHostUse.
+// The gate host-use: what the host itself works with (it is enslaved, or a default route, or one beyond its own subnet, runs over it) is
+// given to nobody else as a whole, unless its policy says allowHostUse.
 #include "hotplug/facts.h"
 
 namespace sliced::policy {
