@@ -238,9 +238,12 @@ Result<VfOfInterface> NodeHost::vf_of(const std::string& pci) const {
     if (last(view_->readlink(function_path(pf) + "/" + link).value_or("")) == pci)
       out.index = static_cast<int>(parse_int(link.substr(kVf.size())).value_or(-1));
   if (out.index < 0) return Error{Errc::kNotFound, "its PF " + pf + " does not have it any more"};
-  if (const std::string uplink = uplink_of(pf); !uplink.empty())
-    out.ifindex =
-        static_cast<int>(parse_int(text(function_path(pf) + "/net/" + uplink + "/ifindex")).value_or(0));
+  if (const std::string uplink = uplink_of(pf); !uplink.empty()) {
+    const auto number = [&](const char* file) {
+      return static_cast<int>(parse_int(text(function_path(pf) + "/net/" + uplink + file)).value_or(0));
+    };
+    out.ifindex = number("/ifindex"), out.speed_mbps = std::max(0, number("/speed"));
+  }
   if (out.ifindex <= 0)
     return Error{Errc::kIo,
                  "its PF " + pf +

@@ -10,8 +10,9 @@ namespace sliced::kubelet {
 
 /// Where a PF's driver is asked for it.
 struct VfOfInterface {
-  int ifindex = 0;  // of the PF's interface, in this network namespace
-  int index = 0;    // of the VF
+  int ifindex = 0;     // of the PF's interface, in this network namespace
+  int index = 0;       // of the VF
+  int speed_mbps = 0;  // of the PF's link; 0 unknown, or it is down
 };
 
 /// By index of the VF, kNoMac where the PF enforces none: what the PF's driver reports of all its VFs. A VF that it does not

@@ -50,6 +50,13 @@ bool is_as_before(std::string_view setting, const std::string& original, const s
   return !is_guid_set(now) || now == own.guid;
 }
 
+// qede reports the link's speed as the rate of a VF that has no limit: it comes and goes with the link.
+VfConfig without_limit_of_link(VfConfig config, int speed_mbps) {
+  if (speed_mbps > 0 && config.max_rate_mbps.value_or(0) >= static_cast<uint32_t>(speed_mbps))
+    config.max_rate_mbps = 0;
+  return config;
+}
+
 struct Setting {
   std::string_view name;
   std::string (*text)(const VfConfig&);
@@ -202,15 +209,16 @@ std::vector<SettingWrite> setting_writes(const VfOfInterface& vf, const hotplug:
 }
 
 Result<Unit> restore_vf_settings(const VfSettingsKernel& kernel, const VfOfInterface& vf,
-                                 const hotplug::VfConfig& original, const OwnAddresses& own,
+                                 const hotplug::VfConfig& was, const OwnAddresses& own,
                                  const std::function<Result<Unit>()>& may_write) {
+  const hotplug::VfConfig original = vf_settings::without_limit_of_link(was, vf.speed_mbps);
   const std::lock_guard alone(vf_settings::writing_to(vf.ifindex));
   const auto read = [&]() -> Result<hotplug::VfConfig> {
     auto all = kernel.read(vf.ifindex);
     if (!all) return std::move(all.error());
     const auto at = all->find(vf.index);
     if (at == all->end()) return Error{Errc::kIo, "its PF does not report VF " + std::to_string(vf.index)};
-    return at->second;
+    return vf_settings::without_limit_of_link(at->second, vf.speed_mbps);
   };
   const auto before = read();
   if (!before) return before.error();

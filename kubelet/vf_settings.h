@@ -46,10 +46,10 @@ struct VfSettingsKernel {
   std::function<int(const std::string& request)> send;
 };
 /// Writes what differs and reads it back. PFs are written to one at a time, so that a call that hung never writes beneath a later one.
-/// may_write: asked before the first write. Blocks. Errors: kDenied; kIo with each setting that still differs and the driver's reasons;
+/// A maximum rate of the link's speed or more is no limit. may_write: asked before the first write. Blocks. Errors: kDenied; kIo with each setting that still differs and the driver's reasons;
 /// those of reading and of may_write.
 Result<Unit> restore_vf_settings(const VfSettingsKernel& kernel, const VfOfInterface& vf,
-                                 const hotplug::VfConfig& original, const OwnAddresses& own,
+                                 const hotplug::VfConfig& was, const OwnAddresses& own,
                                  const std::function<Result<Unit>()>& may_write);
 
 }  // namespace sliced::kubelet

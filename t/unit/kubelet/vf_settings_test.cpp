@@ -237,6 +237,31 @@ TEST(VfSettings, TheVfsOwnAddressIsNoSettingOfAPod) {
   EXPECT_EQ(pf.vf.mac, was.mac) << "one that the host has set is set again";
 }
 
+// qede reports the link's speed where nothing is limited. Red when a link that comes up beneath a pod keeps its claim on record for good.
+TEST(VfSettings, ARateOfTheLinksSpeedIsNoLimit) {
+  constexpr VfOfInterface kUp{.ifindex = 7, .index = 3, .speed_mbps = 25'000};
+  const auto restore_to = [](FakePf& pf, uint32_t rate, const VfOfInterface& vf) {
+    VfConfig was = fresh();
+    was.max_rate_mbps = rate;
+    return restore_vf_settings(pf.kernel(), vf, was, {}, [] { return Result<Unit>(Unit{}); });
+  };
+  FakePf pf;
+  pf.refused = {IFLA_VF_RATE};
+  pf.vf.max_rate_mbps = 25'000;
+  EXPECT_TRUE(restore_to(pf, 0, kUp).ok());
+  EXPECT_TRUE(restore_to(pf, 10'000, kVf).error().code == Errc::kIo)
+      << "another one's limit, and the link is down";
+  pf.vf.max_rate_mbps = 0;
+  EXPECT_TRUE(restore_to(pf, 25'000, kUp).ok());
+  pf.written.clear(), pf.refused.clear();
+  pf.vf.max_rate_mbps = 100;
+  EXPECT_TRUE(restore_to(pf, 25'000, kUp).ok());
+  EXPECT_EQ(pf.vf.max_rate_mbps, 0u) << "a pod's limit is taken off";
+  pf.vf.max_rate_mbps = 0;
+  EXPECT_TRUE(restore_to(pf, 500, kUp).ok());
+  EXPECT_EQ(pf.vf.max_rate_mbps, 500u);
+}
+
 // ib-sriov-cni's DEL leaves the interface's GUID, or ones where that was zeros; mlx5 takes no zeros. Red when it cannot be unprepared then.
 TEST(VfSettings, AGuidThatWasNotSetIsNotSetToZeros) {
   const std::string zeros = "00:00:00:00:00:00:00:00", ones = "ff:ff:ff:ff:ff:ff:ff:ff";
