@@ -130,7 +130,7 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
           .is_back = [host = process.host](const std::string& pci) { return kubelet::is_back(*host, pci); },
           .prepare_host = [sysctls](cni::Record& record) -> Result<Unit> {
             kubelet::note_host_interface(record);
-            if (auto kept = kubelet::keep_bridges(record); !kept) return kept;
+            if (auto kept = kubelet::keep_host_links(record); !kept) return kept;
             sysctls->note(record);
             return Unit{};
           },

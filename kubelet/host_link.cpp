@@ -90,19 +90,36 @@ bool decode_link(std::string_view payload, HostLink& link) {
   link.is_up = (info.ifi_flags & IFF_UP) != 0;
   link.is_promisc = (info.ifi_flags & IFF_PROMISC) != 0;
   link.is_allmulti = (info.ifi_flags & IFF_ALLMULTI) != 0;
-  return each_attribute(payload.substr(aligned(sizeof info)), [&](int type, std::string_view value) {
-    if (type == IFLA_IFNAME) link.name = text_in(value);
-    if (type == IFLA_PARENT_DEV_NAME) link.parent = text_in(value);
-    if (type == IFLA_MTU && value.size() == sizeof link.mtu)
-      std::memcpy(&link.mtu, value.data(), sizeof link.mtu);
-    if (type == IFLA_ADDRESS)
-      for (const char byte : value)
-        link.mac += (link.mac.empty() ? "" : ":") + hex(static_cast<unsigned char>(byte), 2);
-    if (type == IFLA_LINKINFO)
-      (void)each_attribute(value, [&](int inner, std::string_view kind) {
-        if (inner == IFLA_INFO_KIND) link.kind = text_in(kind);
+  const auto read_ipvlan = [&](std::string_view data) {
+    (void)each_attribute(data, [&](int type, std::string_view value) {
+      uint16_t number = 0;
+      if (value.size() != sizeof number) return;
+      std::memcpy(&number, value.data(), sizeof number);
+      if (type == IFLA_IPVLAN_MODE) link.ipvlan_mode = number;
+      if (type == IFLA_IPVLAN_FLAGS) link.ipvlan_flags = number;
+    });
+  };
+  bool is_lower_elsewhere = false;
+  const bool is_whole =
+      each_attribute(payload.substr(aligned(sizeof info)), [&](int type, std::string_view value) {
+        if (type == IFLA_LINK && value.size() == sizeof link.lower)
+          std::memcpy(&link.lower, value.data(), sizeof link.lower);
+        if (type == IFLA_LINK_NETNSID) is_lower_elsewhere = true;
+        if (type == IFLA_IFNAME) link.name = text_in(value);
+        if (type == IFLA_PARENT_DEV_NAME) link.parent = text_in(value);
+        if (type == IFLA_MTU && value.size() == sizeof link.mtu)
+          std::memcpy(&link.mtu, value.data(), sizeof link.mtu);
+        if (type == IFLA_ADDRESS)
+          for (const char byte : value)
+            link.mac += (link.mac.empty() ? "" : ":") + hex(static_cast<unsigned char>(byte), 2);
+        if (type == IFLA_LINKINFO)
+          (void)each_attribute(value, [&](int inner, std::string_view kind) {
+            if (inner == IFLA_INFO_KIND) link.kind = text_in(kind);
+            if (inner == IFLA_INFO_DATA && link.kind == "ipvlan") read_ipvlan(kind);  // the kind comes first
+          });
       });
-  });
+  if (is_lower_elsewhere) link.lower = 0;
+  return is_whole;
 }
 
 std::string encode_dump() {

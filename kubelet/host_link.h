@@ -18,6 +18,9 @@ struct HostLink {
   std::string parent;  // IFLA_PARENT_DEV_NAME: "0000:03:00.2"; "" of a link, and before Linux 5.14
   std::string mac;     // "aa:bb:.." lower case; "" none
   int mtu = 0;
+  int lower = 0;  // IFLA_LINK: the ifindex of the device below, where that is in this namespace; 0 none
+  int ipvlan_mode = -1;  // IFLA_IPVLAN_MODE: IPVLAN_MODE_L2, ...; -1 of another kind
+  int ipvlan_flags = 0;  // IFLA_IPVLAN_FLAGS
   bool is_up = false, is_promisc = false, is_allmulti = false;  // as ip link has set them
   bool operator==(const HostLink&) const = default;
 };

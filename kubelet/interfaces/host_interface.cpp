@@ -1,6 +1,7 @@
 #include "kubelet/interfaces/host_interface.h"
 
 #include <fcntl.h>
+#include <linux/if_link.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 #include "reactor/durable_file.h"
 
 namespace sliced::kubelet {
-namespace host_bridges {
+namespace host_links_kept {
 namespace {
 
 using kube::Json;
@@ -75,23 +76,53 @@ Result<Unit> keep_one(Json& plugin, const std::vector<HostLink>& links) {
   return Unit{};
 }
 
-}  // namespace
-}  // namespace host_bridges
+// As the plugin sets it; it sets the flags to 0, too.
+int ipvlan_mode_of(const Json& plugin) {
+  const std::string_view mode = plugin.text("mode");
+  return mode == "l3" ? IPVLAN_MODE_L3 : mode == "l3s" ? IPVLAN_MODE_L3S : IPVLAN_MODE_L2;
+}
 
-Result<Unit> keep_bridges(cni::Record& record) {
-  using namespace host_bridges;
+}  // namespace
+}  // namespace host_links_kept
+
+Result<Unit> check_ipvlan(const kube::Json& plugin, const std::vector<HostLink>& links) {
+  using namespace host_links_kept;
+  const std::string_view name = plugin.text("master");
+  const auto master =
+      std::find_if(links.begin(), links.end(), [&](const HostLink& link) { return link.name == name; });
+  if (master == links.end()) return Unit{};
+  for (const HostLink& link : links)
+    if (link.kind == "ipvlan" && link.lower == master->ifindex &&
+        (link.ipvlan_mode != ipvlan_mode_of(plugin) || link.ipvlan_flags != 0))
+      return Error{
+          Errc::kConflict,
+          "interface " + in_quotes(link.name, 64) + " of the host is an ipvlan interface of " +
+              in_quotes(name, 64) +
+              " with another mode or with the flag private or vepa, and the plugin ipvlan would change "
+              "it: change that interface, or offer another device"};
+  return Unit{};
+}
+
+Result<Unit> keep_host_links(cni::Record& record) {
+  using namespace host_links_kept;
   auto config = kube::decode_json(record.config);
   if (!config) return std::move(config.error());
   const Json* list = config->find("plugins");
   const bool is_list = list != nullptr && list->array() != nullptr;
   Json::Array plugins = is_list ? *list->array() : Json::Array{*config};
   const auto is_bridge = [](const Json& plugin) { return plugin.text("type") == "bridge"; };
-  if (std::none_of(plugins.begin(), plugins.end(), is_bridge)) return Unit{};
+  const auto is_ipvlan = [](const Json& plugin) { return plugin.text("type") == "ipvlan"; };
+  if (std::none_of(plugins.begin(), plugins.end(),
+                   [&](const Json& plugin) { return is_bridge(plugin) || is_ipvlan(plugin); }))
+    return Unit{};
   const auto links = read_links(kOwnNamespace);
   if (!links) return links.error();
-  for (Json& plugin : plugins)
+  for (Json& plugin : plugins) {
+    if (is_ipvlan(plugin))
+      if (auto good = check_ipvlan(plugin, *links); !good) return good;
     if (is_bridge(plugin))
       if (auto kept = keep_one(plugin, *links); !kept) return kept;
+  }
   if (is_list)
     config->set("plugins", Json(std::move(plugins)));
   else

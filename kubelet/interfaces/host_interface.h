@@ -6,6 +6,8 @@
 #include <string>
 
 #include "cni/record.h"
+#include "kube/json.h"
+#include "kubelet/host_link.h"
 #include "reactor/base/result.h"
 
 namespace sliced::kubelet {
@@ -24,7 +26,11 @@ Result<Unit> bring_interface_back(const cni::Record& record, int network_namespa
 /// Record::config where it has none. Of a bridge without ports the MTU is set, too: the kernel resets it with the last port.
 /// Blocks. Errors: kNotFound without the bridge, which the plugin would make; kInvalid where it is down, which the plugin would set up;
 /// those of read_links() and change_link(). They name the bridge and the remedy.
-Result<Unit> keep_bridges(cni::Record& record);
+/// An interface for `ipvlan` is checked by check_ipvlan().
+Result<Unit> keep_host_links(cni::Record& record);
+/// The mode and the flags of all ipvlan interfaces of a device are those of the last one made (ipvlan_set_port_mode), so that a pod's would
+/// change those of the host. plugin: the configuration of an `ipvlan`; links: of the host. Pure. Errors: kConflict names the host's interface.
+Result<Unit> check_ipvlan(const kube::Json& plugin, const std::vector<HostLink>& links);
 
 /// Sysctls of the host that an ADD changes for good: `bridge` sets accept_ra of the host's bridge to 0 each time, so that a host whose IPv6
 /// default route comes by router advertisements on it loses the route.

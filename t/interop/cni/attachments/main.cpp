@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
                       const std::string& pci) { return kubelet::is_back(*view, pci); },
        .prepare_host = [&](cni::Record& record) -> Result<Unit> {
          kubelet::note_host_interface(record);
-         if (auto kept = kubelet::keep_bridges(record); !kept) return kept;
+         if (auto kept = kubelet::keep_host_links(record); !kept) return kept;
          sysctls.note(record);
          return Unit{};
        },
