@@ -33,12 +33,13 @@ Result<Unit> refuse_ours(const Json& plugin) {
   return Unit{};
 }
 
-Result<Json> capabilities_in(const Json& value) {
+Result<Json> capabilities_in(const Json& value, const FieldContext& context) {
   Json::Object out;
   const auto known = capability_names();
   for (const auto& [name, wanted] : value.object() != nullptr ? *value.object() : Json::Object{}) {
     if (std::find(known.begin(), known.end(), name) == known.end())
       return unknown_field("capabilities", name, {known.begin(), known.end()}, "");
+    if (auto allowed = may_ask_for(name, wanted, context); !allowed) return std::move(allowed.error());
     out.emplace_back(name, wanted);
   }
   return Json(std::move(out));
@@ -62,7 +63,7 @@ class Reader {
       if (is_of_envelope(key)) continue;
       if (value.is_null() && (key == "capabilities" || key == "ipam")) continue;
       if (key == "capabilities") {
-        auto read = capabilities_in(value);
+        auto read = capabilities_in(value, context_of(type));
         if (!read) return read;
         if (!read->object()->empty()) envelope.emplace_back(key, *std::move(read));
       } else if (key == "ipam" && (known == nullptr || known->has_ipam)) {
@@ -106,6 +107,11 @@ class Reader {
           "type is " + in_quotes(type, 64) + ", and " + rules_.plugins_source + " allows " +
           (rules_.plugins->empty() ? "none" : join(*rules_.plugins, ", ")) +
           (index > 0 ? ", and behind another plugin tuning, sbr, vrf, route-override and rdma" : ""));
+    if (known != nullptr && known->puts_addresses_on_host && rules_.author != Author::kAdministrator)
+      return refused("type is " + in_quotes(type, 64) +
+                     ", by which the host gets routes or rules for the addresses of ipam, and only an "
+                     "administrator chooses these: leave it out, or have a DeviceClass name a definition of "
+                     "another namespace");
     if (known != nullptr && known->takes_whole && device_ && !device_->is_exclusive)
       return refused(
           "type is " + in_quotes(type, 64) +
@@ -351,6 +357,9 @@ std::vector<std::string> names_to_list(std::string_view config) {
   std::vector<std::string> out;
   const auto network = decode_network(config, "unnamed");
   if (!network) return out;
+  const auto is_listed = [](const Field& field) {
+    return field.writer == Field::Writer::kListed || field.writer == Field::Writer::kListedHost;
+  };
   const auto add = [&](std::string_view name) {
     if (std::find(out.begin(), out.end(), name) == out.end()) out.emplace_back(name);
   };
@@ -360,9 +369,8 @@ std::vector<std::string> names_to_list(std::string_view config) {
     const bool is_behind = i > 0 && known != nullptr && known->use == Use::kCompanion;
     if (known == nullptr || (known->use != Use::kMain && !is_behind)) add(plugin.type);
     for (const Field& field : known == nullptr ? std::span<const Field>() : known->fields)
-      if (const kube::Json* value = plugin.config.find(field.name); field.writer == Field::Writer::kListed &&
-                                                                    value != nullptr && !value->is_null() &&
-                                                                    *value != kube::Json(false))
+      if (const kube::Json* value = plugin.config.find(field.name);
+          is_listed(field) && value != nullptr && !value->is_null() && *value != kube::Json(false))
         add(field.condition);
     const kube::Json* ipam = plugin.config.find("ipam");
     if (ipam != nullptr && !ipam->text("type").empty() && ipam_fields(ipam->text("type")) == nullptr)

@@ -293,7 +293,7 @@ constexpr Field::Read kMtu = read_value<good_integer<0, 65'535>>;
 constexpr std::string_view kMtuWanted = "0 to 65535";
 constexpr std::string_view kMacWanted = "the MAC address of a station, such as 02:00:00:00:00:01";
 constexpr std::string_view kPathWanted = "an absolute path without \"..\"";
-constexpr Field kMac = {"mac", read_value<good_mac>, kMacWanted};
+constexpr Field kMac = {"mac", read_value<good_mac>, kMacWanted, Writer::kAddress, "mac"};
 constexpr Field kMtuField = {"mtu", kMtu, kMtuWanted};
 
 constexpr std::array<std::string_view, 3> kOnOff = {"on", "off", ""};
@@ -400,11 +400,11 @@ constexpr Field kBridge[] = {
     {"vlanTrunk", read_list_of<read_map<kTrunkFields>, 64>, "at most 64 ranges: minID, maxID, id",
      Writer::kSetting, "vlan"},
     {"preserveDefaultVlan", kFlag, kBoolean, Writer::kSetting, "vlan"},
-    {"isGateway", kFlag, kBoolean, Writer::kListed, "bridge.isGateway"},
-    {"isDefaultGateway", kFlag, kBoolean, Writer::kListed, "bridge.isGateway"},
-    {"forceAddress", kFlag, kBoolean, Writer::kListed, "bridge.isGateway"},
-    {"ipMasq", kFlag, kBoolean, Writer::kListed, "bridge.ipMasq"},
-    {"ipMasqBackend", read_value<good_word<kMasqueradeBackends>>, "iptables or nftables", Writer::kListed,
+    {"isGateway", kFlag, kBoolean, Writer::kListedHost, "bridge.isGateway"},
+    {"isDefaultGateway", kFlag, kBoolean, Writer::kListedHost, "bridge.isGateway"},
+    {"forceAddress", kFlag, kBoolean, Writer::kListedHost, "bridge.isGateway"},
+    {"ipMasq", kFlag, kBoolean, Writer::kListedHost, "bridge.ipMasq"},
+    {"ipMasqBackend", read_value<good_word<kMasqueradeBackends>>, "iptables or nftables", Writer::kListedHost,
      "bridge.ipMasq"},
     {"macspoofchk", kFlag, kBoolean, Writer::kListed, "bridge.macspoofchk"},
     {"promiscMode", kFlag, kBoolean, Writer::kListed, "bridge.promiscMode"},
@@ -478,10 +478,10 @@ constexpr PluginFields kPlugins[] = {
     {"vrf", Use::kCompanion, kVrf},
     {"route-override", Use::kCompanion, kRouteOverride},
     {"rdma", Use::kCompanion, kNoFields, "", true},
-    {"ptp", Use::kHost, kPtp, "", false, true},
+    {"ptp", Use::kHost, kPtp, "", false, true, true},
     {"bandwidth", Use::kHost, kBandwidth},
     {"portmap", Use::kHost, kPortmap},
-    {"firewall", Use::kHost, kFirewall},
+    {"firewall", Use::kHost, kFirewall, "", false, false, true},
 };
 
 // ---- IPAM plugins
@@ -621,6 +621,40 @@ bool is_of_administrators(std::string_view key) {
   return has(kPlugins) || has(kIpamPlugins);
 }
 
+constexpr std::string_view kNamedByClass = "have a DeviceClass name a definition of another namespace";
+
+Result<Unit> may_set(std::string_view setting, const Json& value, const std::string& path,
+                     const DefinitionRules& rules) {
+  if (rules.author == Author::kAdministrator || !rules.settings ||
+      std::find(rules.settings->begin(), rules.settings->end(), setting) != rules.settings->end())
+    return Unit{};
+  return Error{Errc::kInvalid, path + " is " + said(value) + ", and " + rules.settings_source +
+                                   " lets a definition set " +
+                                   (rules.settings->empty() ? "nothing" : join(*rules.settings, ", ")) +
+                                   " through the PF: leave it out, or have " + std::string(setting) +
+                                   " added to spec.allow of each policy that matches the device"};
+}
+
+// Frames go by address on a shared link: macvlan and bridge give a pod with the gateway's address what others send to the gateway.
+Result<Unit> may_set_address(const Json& value, const std::string& path, const Context& context) {
+  if (!context.is_shared || context.rules.author == Author::kAdministrator)
+    return may_set("mac", value, path, context.rules);
+  return Error{Errc::kInvalid,
+               path + " is " + said(value) +
+                   ", and others have the device, too: a pod with the MAC address of another station "
+                   "or of the gateway gets what is sent there. Leave it out, and the kernel gives the "
+                   "interface an address of its own, or " +
+                   std::string(kNamedByClass)};
+}
+
+Result<Unit> may_use(std::string_view feature, const Json& value, const std::string& path,
+                     const DefinitionRules& rules) {
+  if (rules.lists(feature)) return Unit{};
+  return Error{Errc::kInvalid, path + " is " + said(value) +
+                                   ", which changes the host: leave it out, or have " + std::string(feature) +
+                                   " added to " + rules.plugins_source};
+}
+
 Result<Unit> may_write(const Field& field, const Json& value, const std::string& path,
                        const Context& context) {
   const DefinitionRules& rules = context.rules;
@@ -630,26 +664,24 @@ Result<Unit> may_write(const Field& field, const Json& value, const std::string&
     case Writer::kAuthor:
       break;
     case Writer::kSetting:
-      if (rules.author == Author::kAdministrator || !rules.settings ||
-          std::find(rules.settings->begin(), rules.settings->end(), field.condition) != rules.settings->end())
-        break;
-      return Error{Errc::kInvalid, path + " is " + said(value) + ", and " + rules.settings_source +
-                                       " lets a definition set " +
-                                       (rules.settings->empty() ? "nothing" : join(*rules.settings, ", ")) +
-                                       " through the PF: leave it out, or have " +
-                                       std::string(field.condition) +
-                                       " added to spec.allow of each policy that matches the device"};
+      return may_set(field.condition, value, path, rules);
+    case Writer::kAddress:
+      return may_set_address(value, path, context);
     case Writer::kListed:
-      if (is_off || rules.lists(field.condition)) break;
-      return Error{Errc::kInvalid, path + " is " + said(value) +
-                                       ", which changes the host: leave it out, or have " +
-                                       std::string(field.condition) + " added to " + rules.plugins_source};
-    case Writer::kAdministrator:
+      return is_off ? Unit{} : may_use(field.condition, value, path, rules);
+    case Writer::kListedHost:
+      if (is_off) break;
+      if (auto listed = may_use(field.condition, value, path, rules); !listed) return listed;
       if (rules.author == Author::kAdministrator) break;
       return Error{Errc::kInvalid,
                    path + " is " + said(value) +
-                       ", and only an administrator sets it: leave it out, or have a DeviceClass "
-                       "name a definition of another namespace"};
+                       ", by which the host gets addresses or rules from ipam: leave it out, or " +
+                       std::string(kNamedByClass)};
+    case Writer::kAdministrator:
+      if (rules.author == Author::kAdministrator) break;
+      return Error{Errc::kInvalid, path + " is " + said(value) +
+                                       ", and only an administrator sets it: leave it out, or " +
+                                       std::string(kNamedByClass)};
   }
   return Unit{};
 }
@@ -678,6 +710,11 @@ std::span<const PluginFields> all_ipam_plugins() { return plugin_tables::kIpamPl
 std::span<const Field> common_fields() { return plugin_tables::kCommon; }
 std::span<const std::string_view> vf_settings() { return plugin_tables::kVfSettings; }
 std::span<const std::string_view> capability_names() { return plugin_tables::kCapabilities; }
+
+Result<Unit> may_ask_for(std::string_view capability, const kube::Json& wanted, const FieldContext& context) {
+  const bool is_asked = capability == "mac" && wanted != kube::Json(false) && !wanted.is_null();
+  return is_asked ? plugin_tables::may_set_address(wanted, "capabilities.mac", context) : Unit{};
+}
 
 Error wrong_value(const std::string& path, const kube::Json& value, std::string_view wanted) {
   return {Errc::kInvalid, path + " is " + plugin_tables::said(value) + ": want " + std::string(wanted)};

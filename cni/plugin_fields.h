@@ -52,6 +52,8 @@ struct Field {
     kAuthor,         // any author
     kSetting,        // `condition` is a VF setting that must be allowed
     kListed,         // `condition` is a feature that must be listed
+    kAddress,        // kSetting for an exclusive device; of a shared one an administrator's
+    kListedHost,     // kListed, and an administrator's: the host gets addresses or rules from what IPAM gives
     kAdministrator,  // a path, socket, store or credential
   };
   std::string_view name;
@@ -69,6 +71,8 @@ struct PluginFields {
   std::string_view host_interface = {};  // the field that names an interface of the host: "master"; set by us
   bool takes_whole = false;              // takes the device from all others: for exclusive devices only
   bool has_ipam = false;
+  bool puts_addresses_on_host =
+      false;  // routes or rules of the host follow from what IPAM gives: an administrator's
 };
 
 /// nullptr: no known plugin.
@@ -91,6 +95,9 @@ Result<kube::Json> read_fields(const kube::Json& object, std::span<const Field> 
 /// Like read_fields() for a plugin without a table, which an administrator has listed: any fields with ASCII keys but those
 /// that name a device or an interface, select a delegate, or come from us.
 Result<kube::Json> read_free(const kube::Json& value, const std::string& path, const FieldContext& context);
+/// A capability whose value the pod's user gives. wanted: as it was written; false asks for nothing.
+/// Errors: kInvalid; `mac` where the author may not set a MAC address of the device.
+Result<Unit> may_ask_for(std::string_view capability, const kube::Json& wanted, const FieldContext& context);
 /// "plugins[0].vlan is 4095: want 0 to 4094".
 Error wrong_value(const std::string& path, const kube::Json& value, std::string_view wanted);
 /// An unknown field: what is allowed, and what may be meant.

@@ -123,6 +123,12 @@ Result<Unit> check_mac(const PreparedDevice& device, const KnownEntry& known, co
   if (device.vfio && device.identity.pf.empty())
     return Error{Errc::kInvalid, where + ": the pod asks for MAC address " + device.mac + ", and " +
                                      escaped(device.device) + " is no VF, whose PF could give it one"};
+  if (device.vfio && known.vf_settings &&
+      std::find(known.vf_settings->begin(), known.vf_settings->end(), "mac") == known.vf_settings->end())
+    return Error{Errc::kInvalid, where + ": the pod asks for MAC address " + device.mac +
+                                     ", and spec.allow of " + known.allowing_policies +
+                                     " has no mac: leave out the address, or have mac added to spec.allow "
+                                     "of each policy that matches the device"};
   if (!device.vfio && device.config.nad_name.empty() && device.multus_resource.empty())
     return Error{Errc::kInvalid,
                  where + ": the pod asks for MAC address " + device.mac +

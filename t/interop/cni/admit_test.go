@@ -104,7 +104,6 @@ var bases = []baseCase{
 	{plugin: "vrf", first: moved, config: `{"type":"vrf","vrfname":"blue"}`, exclusive: true},
 	{plugin: "bandwidth", first: moved, config: `{"type":"bandwidth","ingressRate":1000,"ingressBurst":1000}`, exclusive: true, listed: true},
 	{plugin: "portmap", first: moved, config: `{"type":"portmap","snat":true}`, exclusive: true, listed: true},
-	{plugin: "firewall", first: moved, config: `{"type":"firewall","backend":"iptables"}`, exclusive: true, listed: true},
 }
 
 func (b baseCase) with(plugin string) definition {

@@ -125,7 +125,7 @@ TEST(CanonicalDefinition, OnlyFieldsOfTheTableAtEveryDepth) {
       {"portmap", R"("runtimeConfig":{"portMappings":[]})", "runtimeConfig"},
       {"portmap", R"("conditionsV4":["-j","ACCEPT"])", "conditionsV4"},
       {"portmap", R"("prevResult":{"cniVersion":"1.0.0"})", "prevResult"},
-      {"firewall", R"("firewalldZone":"trusted")", "firewalldZone"},
+      {"firewall", R"("firewalldZone":"trusted")", "type is \"firewall\""},
       {"multus", R"("delegates":[{"type":"host-device","device":"eno1"}])", "delegates"},
       {"multus", R"("kubeconfig":"/etc/kubernetes/admin.conf")", "kubeconfig"},
       {"flannel", R"("delegate":{"type":"bridge"})", "delegate"},
@@ -231,7 +231,9 @@ TEST(CanonicalDefinition, CompanionsRunBehindAPluginAndHostPluginsWhenListed) {
     EXPECT_NE(
         why_not(companion_of(type, ""), rules({"sriov"}), kFunction).find("type is \"" + std::string(type)),
         std::string::npos);
-    EXPECT_EQ(why_not(companion_of(type, ""), rules({"sriov", type}), kFunction), "") << type;
+    const bool is_administrators = std::string_view(type) == "ptp" || std::string_view(type) == "firewall";
+    const Author author = is_administrators ? Author::kAdministrator : Author::kNamespaceUser;
+    EXPECT_EQ(why_not(companion_of(type, ""), rules({"sriov", type}, author), kFunction), "") << type;
   }
   const std::string rdma = R"({"plugins":[{"type":"macvlan"},{"type":"rdma"}]})";
   fixture::expect_golden(why_not(rdma, rules({"macvlan"}), kParent));
@@ -278,9 +280,74 @@ TEST(CanonicalDefinition, FeaturesOfTheBridgeThatChangeTheHostRunWhenListed) {
     const std::string on = plugin_of("bridge", "\"" + field + "\":true");
     EXPECT_NE(why_not(on, rules({"bridge"}), kParent).find("have " + name + " added to the list"),
               std::string::npos);
-    EXPECT_EQ(why_not(on, rules({"bridge", name}), kParent), "");
+    const bool is_administrators = name == "bridge.isGateway" || name == "bridge.ipMasq";
+    EXPECT_EQ(why_not(on, rules({"bridge", name}), kParent).empty(), !is_administrators) << field;
+    EXPECT_EQ(why_not(on, rules({"bridge", name}, Author::kAdministrator), kParent), "");
     EXPECT_EQ(why_not(plugin_of("bridge", "\"" + field + "\":false"), rules({"bridge"}), kParent), "");
+    EXPECT_EQ(names_to_list(on), std::vector<std::string>{name});
   }
+}
+
+// ptp makes each address a route of the host, and each gateway an address of the host; bridge and firewall make addresses and
+// rules of them. The addresses are the definition's.
+TEST(CanonicalDefinition, WhatPutsAddressesOfIpamOnTheHostIsAnAdministrators) {
+  const std::string ipam =
+      R"("ipam":{"type":"static","addresses":[{"address":"8.8.8.8/24","gateway":"10.9.9.254"}]})";
+  const auto listed = [](Author author) {
+    return rules({"ptp", "bridge", "bridge.isGateway", "bridge.ipMasq", "firewall", "macvlan"}, author);
+  };
+  const std::string chain =
+      R"({"plugins":[{"type":"macvlan",)" + ipam + R"(},{"type":"firewall","backend":"iptables"}]})";
+  for (const std::string& config :
+       {plugin_of("ptp", ipam), plugin_of("bridge", R"("isGateway":true,)" + ipam),
+        plugin_of("bridge", R"("isDefaultGateway":true,)" + ipam),
+        plugin_of("bridge", R"("ipMasq":true,)" + ipam), chain}) {
+    fixture::expect_golden(why_not(config, listed(Author::kNamespaceUser), kParent));
+    EXPECT_EQ(why_not(config, listed(Author::kAdministrator), kParent), "") << config;
+  }
+}
+
+// By the plugin's own field, by tuning behind any plugin, and by the capability, whose value is the pod's user's.
+std::vector<std::string> definitions_with_an_address(const std::string& type) {
+  const std::string mac = R"("mac":"02:00:00:00:00:fe")", capability = R"("capabilities":{"mac":true})";
+  const std::string first = R"({"plugins":[{"type":")" + type + R"("},{"type":"tuning",)";
+  std::vector<std::string> out = {first + mac + "}]}", first + capability + "}]}",
+                                  plugin_of(type, capability)};
+  if (type == "macvlan" || type == "sriov") out.push_back(plugin_of(type, mac));
+  return out;
+}
+
+// macvlan_queue_xmit, br_fdb_update: frames for the gateway's address go to the pod that has it.
+TEST(CanonicalDefinition, AnAddressOnADeviceThatOthersHaveIsAnAdministrators) {
+  for (const std::string type : {"macvlan", "ipvlan", "macvtap", "vlan", "bridge", "own"})
+    for (const std::string& config : definitions_with_an_address(type)) {
+      const std::string why = why_not(config, rules({type}), kParent);
+      EXPECT_NE(why.find("others have the device, too"), std::string::npos) << config << "\n" << why;
+      EXPECT_EQ(why_not(config, rules({type}, Author::kAdministrator), kParent), "") << config;
+    }
+  fixture::expect_golden(
+      why_not(plugin_of("macvlan", R"("mac":"02:00:00:00:00:fe")"), rules({"macvlan"}), kParent));
+  EXPECT_EQ(why_not(plugin_of("macvlan", R"("capabilities":{"mac":false,"infinibandGUID":true})"),
+                    rules({"macvlan"}), kParent),
+            "");
+}
+
+// A VF's driver asks the PF for the address that its interface is given.
+TEST(CanonicalDefinition, EveryFieldThatGivesADeviceAnAddressNeedsTheSetting) {
+  for (const std::string type : {"sriov", "host-device", "macvlan", "own"})
+    for (const std::string& config : definitions_with_an_address(type)) {
+      DefinitionRules some = rules({type});
+      some.settings = {"vlan"};
+      some.settings_source = "spec.allow";
+      const std::string why = why_not(config, some, kFunction);
+      EXPECT_NE(why.find("have mac added to spec.allow"), std::string::npos) << config << "\n" << why;
+      some.settings->emplace_back("mac");
+      EXPECT_EQ(why_not(config, some, kFunction), "") << config;
+      some.settings.emplace();
+      EXPECT_NE(why_not(config, some, kFunction), "") << config;
+      some.author = Author::kAdministrator;
+      EXPECT_EQ(why_not(config, some, kFunction), "") << config;
+    }
 }
 
 TEST(CanonicalDefinition, NothingOfASharedParentIsChangedForItsOtherUsers) {
@@ -413,9 +480,9 @@ TEST(CanonicalDefinition, WithoutADeviceWhatDoesNotDependOnItIsChecked) {
     const auto text = canonical_definition(config, "nad", any, std::nullopt);
     return text ? "" : text.error().what;
   };
-  for (const char* good :
-       {R"({"type":"macvlan","master":"eth0"})", R"({"type":"host-device","device":"eth0"})",
-        R"({"type":"own","x":1})", R"({"plugins":[{"type":"bridge","ipMasq":true},{"type":"portmap"}]})"})
+  for (const char* good : {R"({"type":"macvlan","master":"eth0"})",
+                           R"({"type":"host-device","device":"eth0"})", R"({"type":"own","x":1})",
+                           R"({"plugins":[{"type":"bridge","promiscMode":true},{"type":"portmap"}]})"})
     EXPECT_EQ(why(good), "") << good;
   for (const char* bad :
        {R"({"type":"macvlan","Master":"eth0"})", R"({"type":"host-device","hwaddr":"02:00:00:00:00:01"})",

@@ -91,6 +91,31 @@ TEST(Plan, AnInfiniBandDeviceIsGivenNoMacAddress) {
   }
 }
 
+// The PF sets it, as it does a definition's.
+TEST(Plan, AFunctionIsGivenAMacAddressWhereEachPolicyAllowsIt) {
+  using Settings = std::optional<std::vector<std::string>>;
+  ClaimText text;
+  text.results = {result("vf", "0000-03-00-2")};
+  text.configs = {config({{"driver", "vfio-pci"}})};
+  Claim claim = text.decoded();
+  const auto planned_with = [&](const Settings& allowed) {
+    const auto find = [&](const std::string&, const std::string&, const std::string& entry) {
+      KnownEntry one = sample::vf(entry);
+      one.vf_settings = allowed;
+      one.allowing_policies = "SriovResourcePolicy ns/a";
+      return std::optional(one);
+    };
+    return plan(claim, sample::kSriov, find, {}, {});
+  };
+  EXPECT_TRUE(planned_with(Settings({"vlan"}))) << "no address is asked for";
+  claim.devices[0].mac = "02:00:00:00:00:0a";
+  EXPECT_TRUE(planned_with(std::nullopt));
+  EXPECT_TRUE(planned_with(Settings({"vlan", "mac"})));
+  const auto refused = planned_with(Settings({"vlan"}));
+  ASSERT_FALSE(refused);
+  fixture::expect_golden(refused.error().what);
+}
+
 TEST(Plan, WhatIsNotHereIsNamed) {
   ClaimText text = of_two();
   text.results[1] = result("b", "0000-03-00-7");

@@ -79,7 +79,7 @@ TEST(JudgeNetwork, PathsAreAnAdministratorsAndPluginsAreListed) {
           "NetworkAttachmentDefinition apps/nad: spec.config: logFile is \"/var/log/sriov.log\", and only an "
           "administrator sets it: leave it out, or have a DeviceClass name a definition of another namespace"});
   const auto listed =
-      judge_network(definition(R"({"plugins":[{"type":"bridge","ipMasq":true},{"type":"portmap"}]})"));
+      judge_network(definition(R"({"plugins":[{"type":"bridge","promiscMode":true},{"type":"portmap"}]})"));
   EXPECT_TRUE(listed.errors.empty() && listed.user_errors.empty());
   ASSERT_EQ(listed.warnings.size(), 2u);
   EXPECT_EQ(
