@@ -131,10 +131,10 @@ Result<OriginalSettings> decode_original_settings(std::string_view text) {
 }
 
 std::string unknown_settings_text(const OriginalSettings& one) {
-  return "device " + one.device + ": settings of before its pod unknown: " +
-         (one.left ? "the VF keeps " + text_of(*one.left) + ", which may be a pod's"
-                   : "the VF keeps those of its pod when the pod ends") +
-         ". Once it has ended: ip link set PF vf NUMBER vlan 0 spoofchk on trust off state auto (or what your site uses)";
+  return "device " + one.device + ": original VF settings unknown: " +
+         (one.left ? "the VF keeps " + text_of(*one.left) + ", which may be those of a former pod"
+                   : "the VF keeps its current settings, which may be those of a former pod") +
+         ". Once its pod has ended: ip link set PF vf NUMBER vlan 0 spoofchk on trust off state auto (or what your site uses)";
 }
 
 Result<std::string> OriginalSettingsFiles::path_of(const std::string& device) const {

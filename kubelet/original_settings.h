@@ -44,7 +44,7 @@ using OriginalSettingsByDevice = std::map<std::string, OriginalSettings>;
 std::string encode_original_settings(const OriginalSettings& value);
 Result<OriginalSettings> decode_original_settings(std::string_view text);
 
-/// "device 0000:03:00.2: settings of before its pod unknown: ..." with the remedy.
+/// "device 0000:03:00.2: original VF settings unknown: ..." with the remedy.
 std::string unknown_settings_text(const OriginalSettings& one);
 
 /// The directory of these files, which is nobody else's. Every call blocks, and is for a worker.

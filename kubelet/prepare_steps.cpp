@@ -288,7 +288,7 @@ void ClaimPreparer::keep_from_others(Task& task) {
       return give_up(task, why);
     if (restoring_.contains(settings_key(device)))
       return give_up(task, "device " + in_quotes(device.pool + "/" + device.device) +
-                               " is being given its settings of before its last pod; the kubelet asks again");
+                               ": original settings are being restored; the kubelet retries");
   }
   if (const std::string why = conflict_within(task.claim); !why.empty()) return give_up(task, why);
   if (const std::string why = ports_.interfaces ? ports_.interfaces->held_elsewhere(task.claim) : "";

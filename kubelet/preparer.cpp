@@ -116,6 +116,7 @@ void ClaimPreparer::give_up(Task& task, const std::string& why) {
   if (task.hold == Task::Hold::kReserved) {
     release(task.key());
     if (task.before) reserve(*task.before);
+    look_after_settings();  // it leaves out devices of claims: this one may have been such when its timer fired
   }
   fail(task, why);
 }

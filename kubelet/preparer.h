@@ -136,7 +136,7 @@ class ClaimPreparer final : public Preparer {
   const OriginalMacs& original_macs() const { return original_macs_; }
   /// Those of devices that pods have, or that could not be given back yet, and those that are unknown.
   const OriginalSettingsByDevice& original_settings() const { return original_settings_; }
-  /// Why devices do not have their settings of before their pods: a sentence for each, by OriginalSettings::device.
+  /// Why devices do not have their original settings: a sentence for each, by OriginalSettings::device.
   std::map<std::string, std::string> settings_problems() const;
   bool has_started() const { return has_started_; }
   /// This process ends: what was begun is completed, further calls are refused, and nothing is cleaned up any more.
@@ -222,7 +222,7 @@ class ClaimPreparer final : public Preparer {
   // The claim is off the record: files of what was given back go, what was not is looked after.
   void forget_settings(const Task& task, const std::vector<std::string>& given_back);
   // Devices that no claim has, and that are not as they were: their interface was not back, or a daemon was killed. Tried again until they
-  // are; they are handed to no claim before.
+  // are; they are handed to no claim before. Called wherever such a device, or a claim that had one, is released.
   void look_after_settings();
   // Into prepared_, and told to the daemon; a record of before is replaced.
   void reserve(PreparedClaim claim);
@@ -242,7 +242,7 @@ class ClaimPreparer final : public Preparer {
   std::map<PreparedKey, ClaimWithIgnored> with_ignored_;  // a part of prepared_, or of what is being done
   OriginalMacs original_macs_;  // of VFs that have, or may have, a pod's address: as their files are to be
   OriginalSettingsByDevice original_settings_;     // as their files are to be
-  std::map<std::string, std::string> unrestored_;  // by device: why it does not have its settings of before
+  std::map<std::string, std::string> unrestored_;  // by device: why it does not have its original settings
   std::set<std::string> returned_;   // devices that no claim has, and whose settings are kept still
   std::set<std::string> restoring_;  // those that look_after_settings() is about
   std::unique_ptr<reactor::Job> settings_job_;

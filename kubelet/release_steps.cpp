@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,26 @@ bool is_taken(const PreparedDevice& device, const PreparedKey& own, const Prepar
     return one.first != own &&
            std::any_of(one.second.devices.begin(), one.second.devices.end(),
                        [&](const PreparedDevice& held) { return conflict(device, held); });
+  });
+}
+
+// Another claim has the device by now, and the record of its original settings is that claim's.
+bool has_other_settings(const std::string& device, const PreparedKey& own, const PreparedClaims& prepared) {
+  return std::any_of(prepared.begin(), prepared.end(), [&](const auto& one) {
+    const auto& devices = one.second.devices;
+    return one.first != own && std::any_of(devices.begin(), devices.end(), [&](const PreparedDevice& held) {
+             return held.has_original_settings && settings_key(held) == device;
+           });
+  });
+}
+
+// The same of the MAC address that a VF had before its pod.
+bool has_other_mac(const std::string& pci, const PreparedKey& own, const PreparedClaims& prepared) {
+  return std::any_of(prepared.begin(), prepared.end(), [&](const auto& one) {
+    const auto& devices = one.second.devices;
+    return one.first != own && std::any_of(devices.begin(), devices.end(), [&](const PreparedDevice& held) {
+             return held.vfio && !held.mac.empty() && held.pci == pci;
+           });
   });
 }
 
@@ -131,10 +153,9 @@ void ClaimPreparer::restore_settings(Task& task) {
       }
       if (kept[i].is_known) continue;
       original_settings_[device].left = (*left)[i];
-      ports_.log.warning(
-          "a VF keeps the settings that its PF has for it: those of before its pod are unknown",
-          {{"problem", unknown_settings_text(original_settings_[device])},
-           {"claim", describe(task.request)}});
+      ports_.log.warning("original VF settings unknown: the VF keeps its current settings",
+                         {{"problem", unknown_settings_text(original_settings_[device])},
+                          {"claim", describe(task.request)}});
     }
     problem.empty() ? go_on(task) : fail_release(task, problem);
   });
@@ -156,15 +177,22 @@ void ClaimPreparer::drop_original_settings(const Task& task, FileChange& change)
 
 // Behind the checkpoint that has the claim no more: of a claim whose files are gone the settings would be unknown.
 void ClaimPreparer::forget_settings(const Task& task, const std::vector<std::string>& given_back) {
-  for (const std::string& device : given_back) original_settings_.erase(device);
+  // The next claim of a device may have stored its settings while the files of this one were removed.
+  const auto is_of_other = [&](const std::string& device) {
+    return releasing::has_other_settings(device, task.key(), prepared_);
+  };
+  std::vector<std::string> removed;
+  std::copy_if(given_back.begin(), given_back.end(), std::back_inserter(removed), std::not_fn(is_of_other));
+  for (const std::string& device : removed) original_settings_.erase(device);
   for (const PreparedDevice& device : task.claim.devices)
-    if (device.has_original_settings && original_settings_.contains(settings_key(device)))
-      returned_.insert(settings_key(device));
-  if (!given_back.empty())
+    if (const std::string key = settings_key(device);
+        device.has_original_settings && original_settings_.contains(key) && !is_of_other(key))
+      returned_.insert(key);
+  if (!removed.empty())
     commits_.add(
-        [given_back] {
+        [removed] {
           FileChange change;
-          change.removed_original_settings = given_back;
+          change.removed_original_settings = removed;
           return change;
         },
         [](const Result<Unit>&) {});
@@ -212,7 +240,7 @@ void ClaimPreparer::look_after_settings() {
           original_settings_.erase(device);
           unrestored_.erase(device), returned_.erase(device);
         } else if (!one && std::exchange(unrestored_[device], one.error().what) != one.error().what) {
-          ports_.log.warning("a device does not have its settings of before its pod; it is tried again",
+          ports_.log.warning("original settings not restored: will retry",
                              {{"device", device}, {"problem", one.error().what}});
         }
       }
@@ -306,7 +334,8 @@ void ClaimPreparer::commit_released(Task& task) {
   drop_original_settings(task, macs);
   const auto keep = [this, macs, &task](const Result<Unit>& result) {
     if (result) {
-      for (const std::string& pci : macs.removed_original_macs) original_macs_.erase(pci);
+      for (const std::string& pci : macs.removed_original_macs)
+        if (!releasing::has_other_mac(pci, task.key(), prepared_)) original_macs_.erase(pci);
       return;
     }
     std::erase_if(task.claim.devices, [&](const PreparedDevice& device) {

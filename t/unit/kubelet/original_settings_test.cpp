@@ -238,6 +238,61 @@ TEST_F(PodsSettings, OfAnInterfaceThatComesBackLateAreGivenBackThen) {
   EXPECT_EQ(prepare(next)->error, "");
 }
 
+// Red when the end of one claim removes what the next claim of the device has stored: a third would get the second's VLAN.
+TEST_F(PodsSettings, OfTheNextClaimStayWhileTheLastOneIsRemoved) {
+  const Millis slow{5'000};
+  const ClaimText text = put_claim(), next = put_claim(2);
+  ASSERT_EQ(prepare(text)->error, "");
+  attach();
+  size_t checkpoints = 0;
+  node.on_step = [&](const std::string& step) -> std::optional<Error> {
+    const bool is_of_removal = step == "checkpoint" && ++checkpoints == 1;
+    executor.answer_after = is_of_removal ? slow : Millis{0};
+    return std::nullopt;
+  };
+  std::optional<std::string> released;
+  preparer->unprepare(kSriov, request(text), [&](const std::string& problem) { released = problem; });
+  settle();
+  ASSERT_FALSE(released.has_value()) << "its removal is not on disk yet";
+  std::optional<PrepareAnswer> prepared;
+  preparer->prepare(kSriov, request(next), [&](const PrepareAnswer& answer) { prepared = answer; });
+  settle();
+  scheduler.advance(2 * slow);
+  ASSERT_EQ(released, "");
+  ASSERT_TRUE(prepared.has_value());
+  ASSERT_EQ(prepared->error, "");
+  EXPECT_EQ(node.original_settings.count(kVf), 1u);
+  attach();
+  EXPECT_EQ(unprepare(request(next)), "");
+  expect_as_before();
+}
+
+// Red when a device whose claim gave up is restored by nothing but the next claim.
+TEST_F(PodsSettings, AreGivenBackAlsoWhereAClaimThatGaveUpWasBeingPreparedMeanwhile) {
+  const ClaimText text = put_claim(), next = put_claim(2);
+  ASSERT_EQ(prepare(text)->error, "");
+  attach();
+  node.functions.at(kVf).is_interface_away = true;
+  ASSERT_EQ(unprepare(request(text)), "");
+  node.on_step = [&](const std::string& step) -> std::optional<Error> {
+    if (step.starts_with("look")) executor.answer_after = ClaimPreparer::kSettingsAgain;
+    return std::nullopt;
+  };
+  std::optional<PrepareAnswer> prepared;
+  preparer->prepare(kSriov, request(next), [&](const PrepareAnswer& answer) { prepared = answer; });
+  settle();
+  EXPECT_FALSE(prepared.has_value()) << "its look is slow: the timer comes first";
+  scheduler.advance(2 * ClaimPreparer::kSettingsAgain);
+  ASSERT_TRUE(prepared.has_value());
+  ASSERT_NE(prepared->error, "");
+  executor.answer_after = Millis{0};
+  node.on_step = nullptr;
+  node.functions.at(kVf).is_interface_away = false;
+  scheduler.advance(2 * ClaimPreparer::kSettingsAgain);
+  settle();
+  expect_as_before();
+}
+
 // The file is damaged or lost. Red when what a pod left counts as the original.
 TEST_F(PodsSettings, OfBeforeThatAreUnknownAreReportedAndNeverReplacedByALaterReading) {
   for (const bool is_damaged : {false, true}) {

@@ -80,6 +80,34 @@ TEST_F(PodsMac, AMachineFindsItsAddressAndTheVfGetsItsOwnBack) {
   EXPECT_EQ(driver_of(kVf), "igbvf");
 }
 
+// Red when the end of one claim forgets what the next claim of the VF has stored.
+TEST_F(PodsMac, OfTheNextClaimTheOriginalStaysWhileTheLastOneIsRemoved) {
+  const Millis slow{5'000};
+  const ClaimText text = with_pod(on_vfio(), asks(kMac));
+  ASSERT_EQ(prepare(text)->error, "");
+  node.on_step = [&](const std::string& step) -> std::optional<Error> {
+    executor.answer_after = step == std::string("forget ") + kVf ? slow : Millis{0};
+    return std::nullopt;
+  };
+  std::optional<std::string> released;
+  preparer->unprepare(kSriov, request(text), [&](const std::string& problem) { released = problem; });
+  settle();
+  ASSERT_FALSE(released.has_value()) << "its removal is not on disk yet";
+  const ClaimText next = with_pod(claim(2, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}), asks(kMac));
+  std::optional<PrepareAnswer> prepared;
+  preparer->prepare(kSriov, request(next), [&](const PrepareAnswer& answer) { prepared = answer; });
+  settle();
+  scheduler.advance(2 * slow);
+  ASSERT_EQ(released, "");
+  ASSERT_TRUE(prepared.has_value());
+  ASSERT_EQ(prepared->error, "");
+  EXPECT_EQ(mac(), kMac);
+  node.on_step = nullptr;
+  EXPECT_EQ(unprepare(request(next)), "");
+  EXPECT_EQ(mac(), kOriginal);
+  EXPECT_TRUE(node.original_macs.empty());
+}
+
 TEST_F(PodsMac, TheOriginalIsOnDiskBeforeAnythingChanges) {
   const ClaimText text = with_pod(on_vfio(), asks(kMac));
   node.on_step = [&](const std::string& step) {
