@@ -4,13 +4,13 @@
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <thread>
 
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
@@ -30,26 +30,39 @@ std::string_view bytes_of(const T& value) {
 
 size_t aligned(size_t size) { return (size + 3) & ~size_t{3}; }
 
-// A socket belongs to the namespace in which it was made, so that a thread of its own is all that has to enter the other one.
-reactor::Descriptor open_socket(int network_namespace, int& error) {
-  reactor::Descriptor out;
-  error = 0;
-  const auto open_here = [&] {
-    out = reactor::Descriptor(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-    if (!out) error = errno;
-  };
-  if (network_namespace == kOwnNamespace) {
-    open_here();
-  } else {
-    std::thread([&] {
-      if (::setns(network_namespace, CLONE_NEWNET) != 0)
-        error = errno;
-      else
-        open_here();
-    }).join();
+struct NewSocket {
+  int network_namespace;
+  reactor::Descriptor socket = {};
+  int error = 0;
+
+  void open_here() {
+    socket = reactor::Descriptor(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+    if (!socket) error = errno;
   }
-  if (out) ::setsockopt(out.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerMax, sizeof kAnswerMax);
-  return out;
+  static void* open_there(void* given) {
+    auto& self = *static_cast<NewSocket*>(given);
+    if (::setns(self.network_namespace, CLONE_NEWNET) != 0)
+      self.error = errno;
+    else
+      self.open_here();
+    return nullptr;
+  }
+};
+
+// A socket belongs to the namespace in which it was made, so that a thread of its own is all that has to enter the other one.
+// std::thread would end the process where no thread can be made, as at a pod's limit of processes.
+reactor::Descriptor open_socket(int network_namespace, int& error) {
+  NewSocket out{.network_namespace = network_namespace};
+  if (network_namespace == kOwnNamespace) {
+    out.open_here();
+  } else {
+    pthread_t thread{};
+    out.error = ::pthread_create(&thread, nullptr, &NewSocket::open_there, &out);
+    if (out.error == 0) ::pthread_join(thread, nullptr);
+  }
+  error = out.error;
+  if (out.socket) ::setsockopt(out.socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerMax, sizeof kAnswerMax);
+  return std::move(out.socket);
 }
 
 int send_to_kernel(const reactor::Descriptor& socket, const std::string& request) {
@@ -300,6 +313,10 @@ Result<bool> move_link_back(int from_namespace, const MovedLink& moved) {
   LinkChange change{.name = moved.name, .up = false, .to_namespace = own.get()};
   auto done = change_link(from_namespace, link->ifindex, change);
   if (!done && done.error().code == Errc::kConflict) {
+    // The kernel moves first and renames then: where its name in the pod is free on the host, it is there under that name.
+    const auto left = read_links(from_namespace);
+    if (!left) return left.error();
+    if (find_moved(*left, moved) == nullptr) return true;
     change.name = "dev%d";  // as the kernel does when a namespace ends
     done = change_link(from_namespace, link->ifindex, change);
   }

@@ -34,7 +34,7 @@ struct LinkChange {
 };
 
 /// All interfaces of the namespace. Blocks for 10 s at most. Errors: kDenied without CAP_SYS_ADMIN for another namespace,
-/// kTimeout, kIo.
+/// kTimeout (also where no thread can be made), kIo.
 Result<std::vector<HostLink>> read_links(int network_namespace);
 /// A name that is an alternative one of the interface itself becomes its name. Errors: kDenied without CAP_NET_ADMIN; kConflict where another
 /// interface has the name; kIo with the kernel's reason.
@@ -63,7 +63,8 @@ struct MovedLink {
 /// name in the pod or on the host. Never the loopback interface, nor a pod's own veth that has the name of the host's interface.
 const HostLink* find_moved(const std::vector<HostLink>& links, const MovedLink& moved);
 /// Moves the device's interface from a pod's namespace to that of the calling thread, down and with its name on the host. Where another
-/// interface has that name it returns under a name that the kernel chooses. Returns false where the pod's namespace does not have it.
+/// interface has that name it returns under its name in the pod; where that is taken, too, under one that the kernel chooses. Returns false
+/// where the pod's namespace does not have it.
 Result<bool> move_link_back(int from_namespace, const MovedLink& moved);
 
 }  // namespace sliced::kubelet

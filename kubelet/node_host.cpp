@@ -61,6 +61,22 @@ Result<Unit> write_attribute(const std::string& path, std::string_view text) {
                "write " + in_quotes(trim(text), 64) + " to " + whole + ": " + std::strerror(error)};
 }
 
+// What an administrator can do where an interface cannot have its original name.
+std::string rename_remedy(const std::vector<HostLink>& links, const HostLink& link, const std::string& name) {
+  const auto holder =
+      std::find_if(links.begin(), links.end(), [&](const HostLink& one) { return one.name == name; });
+  std::string out;
+  if (holder != links.end()) {
+    const std::string what = !holder->parent.empty() ? ", device " + escaped(holder->parent)
+                             : !holder->kind.empty() ? ", type " + escaped(holder->kind)
+                                                     : "";
+    out = "; interface " + std::to_string(holder->ifindex) + what +
+          " has the name: rename it with ip link set " + name + " down, ip link set " + name + " name NEW";
+  }
+  const std::string now = escaped(link.name);
+  return out + "; set the name with ip link set " + now + " down, ip link set " + now + " name " + name;
+}
+
 }  // namespace
 }  // namespace node_host
 
@@ -264,7 +280,7 @@ Result<Unit> NodeHost::set_mac(const PreparedDevice& device, const std::string& 
   return reported ? reported : std::move(reported.error()).in("device " + device.pci);
 }
 
-// ---- settings of before a pod
+// ---- original settings
 
 std::optional<HostLink> NodeHost::link_of(const std::vector<HostLink>& links, const std::string& device,
                                           const std::string& name) const {
@@ -363,34 +379,44 @@ Result<bool> NodeHost::restore_interface(const OriginalSettings& original) const
     const auto change = [&](const LinkChange& what) { return kernel_.change_link(link->ifindex, what); };
     Result<Unit> done = Unit{};
     if (link->name != was.name) {
-      done = change({.name = was.name, .up = false});
-      if (done && link->is_up) done = change({.up = true});
+      // Kernels without live renaming refuse a name while it is up, also where the same request sets it down.
+      if (link->is_up) done = change({.up = false});
+      if (done) done = change({.name = was.name});
+      if (link->is_up)
+        if (auto up = change({.up = true}); done) done = std::move(up);
     }
     if (!done)
-      return std::move(done.error()).in("interface name is " + escaped(link->name) + ", was " + was.name);
+      return Error{done.error().code, "interface name is " + escaped(link->name) + ", was " + was.name +
+                                          ": " + done.error().what + rename_remedy(*links, *link, was.name)};
     LinkChange rest;
     std::vector<std::string> differ;
+    std::string remedy = "; set it with ip link set " + was.name;
     const auto compare = [&](const char* what, bool now, bool before, std::optional<bool>& change_to) {
       if (now == before) return;
+      remedy += std::string(what) == "up" ? " down" : " " + std::string(what) + (before ? " on" : " off");
       differ.push_back(std::string(what) + " is " + (now ? "on" : "off") + ", was " +
                        (before ? "on" : "off"));
       change_to = before;
     };
     if (link->mtu != was.mtu && was.mtu > 0) {
       differ.push_back("mtu is " + std::to_string(link->mtu) + ", was " + std::to_string(was.mtu));
+      remedy += " mtu " + std::to_string(was.mtu);
       rest.mtu = was.mtu;
     }
     compare("promisc", link->is_promisc, was.is_promisc, rest.promisc);
-    compare("allmulti", link->is_allmulti, was.is_allmulti, rest.allmulti);
+    compare("allmulticast", link->is_allmulti, was.is_allmulti, rest.allmulti);
     if (!was.is_up) compare("up", link->is_up, false, rest.up);
     if (!differ.empty()) done = change(rest);
-    if (!done) return std::move(done.error()).in("interface " + was.name + ": " + join(differ, "; "));
+    if (!done)
+      return Error{done.error().code,
+                   "interface " + was.name + ": " + join(differ, "; ") + ": " + done.error().what + remedy};
     // The driver of a VF with an address of its PF's takes that one at its next reset, and may refuse another one until then.
     const bool is_enforced = original.vf && hotplug::is_address_set(original.vf->mac);
     if (!was.mac.empty() && link->mac != was.mac)
       if (auto set = change({.mac = was.mac}); !set && !is_enforced)
-        return std::move(set.error())
-            .in("interface " + was.name + ": mac is " + link->mac + ", was " + was.mac);
+        return Error{set.error().code, "interface " + was.name + ": mac is " + link->mac + ", was " +
+                                           was.mac + ": " + set.error().what + "; set it with ip link set " +
+                                           was.name + " address " + was.mac};
     return true;
   }
 }

@@ -100,8 +100,13 @@ class NodeHostTest : public testing::Test {
     if (refused_change_) return *refused_change_;
     for (HostLink& link : links_) {
       if (link.ifindex != ifindex) continue;
-      if (what.name && *what.name != link.name && link.is_up && what.up != std::optional(false))
-        return Error{Errc::kIo, "busy"};
+      if (what.name && *what.name != link.name) {
+        // Without live renaming: do_setlink() changes the name before the flags.
+        if (link.is_up) return Error{Errc::kTimeout, "change interface 7: Device or resource busy"};
+        if (std::any_of(links_.begin(), links_.end(),
+                        [&](const auto& one) { return one.name == *what.name; }))
+          return Error{Errc::kConflict, "change interface 7: File exists"};
+      }
       link.name = what.name.value_or(link.name), link.mac = what.mac.value_or(link.mac);
       if (reports_own_mac_) vf_settings_[0].mac = link.mac;
       link.mtu = what.mtu.value_or(link.mtu), link.is_up = what.up.value_or(link.is_up);
@@ -170,6 +175,14 @@ TEST_F(NodeHostTest, ADeviceGetsBackWhatItsPodChangedAndNothingElseIsWritten) {
   tree_.rename_netdev("net1", "eth2");
   fixture::expect_golden(host().restore_settings(*kept).error().what);
   refused_change_.reset();
+
+  links_[1].name = "net1";
+  tree_.rename_netdev("eth2", "net1");
+  links_.push_back({.ifindex = 9, .name = "eth2", .kind = "dummy", .mac = "02:00:00:00:00:09"});
+  fixture::expect_golden(host().restore_settings(*kept).error().what);
+  links_.pop_back();
+  links_[1].name = "eth2";
+  tree_.rename_netdev("net1", "eth2");
 
   vf_settings_.erase(1);
   fixture::expect_golden(host().restore_settings(*kept).error().what);
