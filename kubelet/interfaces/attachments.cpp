@@ -273,9 +273,9 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
         return prepared ? records.write(work->record) : std::move(prepared);
       },
       [this, work, name](Result<Unit> written) {
+        kept_[name].record = work->record;  // also unwritten: its DEL restores what was noted
         if (!written && work->is_refused) return drop_unrun(work, std::move(written.error()));
         if (!written) return end(work, std::move(written.error()));
-        kept_[name].record = work->record;
         kept_[name].network_namespace = std::move(work->network_namespace);
         if (const auto cleaning = cleaning_.find(kept_[name].addresses); cleaning != cleaning_.end())
           return cleaning->second.waiting.push_back(work);
@@ -311,11 +311,17 @@ void Attachments::drop_unrun(const std::shared_ptr<Work>& work, Error why) {
   kept_[cni::record_name(work->record.attachment)].add_problem = why.what;
   on_disk(
       work,
-      [attachment = work->record.attachment](const cni::Records& records) {
-        return records.remove(attachment);
+      [work, restore = ports_.restore_host_sysctls](const cni::Records& records) {
+        if (restore) restore(work->record);
+        return records.remove(work->record.attachment);
       },
       [this, work, why = std::move(why)](const Result<Unit>& removed) {
-        if (removed) kept_.erase(cni::record_name(work->record.attachment));
+        if (removed) {
+          const auto at = kept_.find(cni::record_name(work->record.attachment));
+          const std::string addresses = at->second.addresses;
+          kept_.erase(at);
+          clean_addresses(addresses);
+        }
         end(work, Error(why));
       });
 }
@@ -417,7 +423,12 @@ void Attachments::bring_back(const std::shared_ptr<Work>& work, const Result<Uni
       work,
       [work, held, undone, bring = ports_.bring_back,
        restore = ports_.restore_host_sysctls](const cni::Records& records) -> Result<Unit> {
-        if (restore) restore(work->record);
+        // Once: a DEL that is tried again would write over what an administrator has set meanwhile.
+        const bool has_sysctls = restore && !work->record.host_sysctls.empty();
+        if (has_sysctls) {
+          restore(work->record);
+          (void)records.write(work->record);
+        }
         Namespace there = held ? held : open_namespace(work->record.attachment.network_namespace);
         auto back = bring && there ? bring(work->record, *there) : Result<Unit>(Unit{});
         if (!undone && !back)
@@ -438,6 +449,7 @@ void Attachments::end_detach(const std::shared_ptr<Work>& work, const Result<Uni
     clean_addresses(addresses);
     return end(work, cni::Attached{});
   }
+  kept_[name].record.host_sysctls = work->record.host_sysctls;
   // Kept open for ever, it would keep the interface where nobody gets at it; let go, the kernel gives it back.
   if (!work->has_namespace) kept_[name].network_namespace.reset();
   std::string& problem = kept_[name].problem;

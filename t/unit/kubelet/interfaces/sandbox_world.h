@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "kubelet/interfaces/host_interface.h"
 #include "kubelet/interfaces/sandboxes.h"
 #include "nri/frames.h"
 #include "reactor/thread_executor.h"
@@ -113,37 +114,41 @@ struct Node {
 /// The daemon's part, over the node. Dropping it is SIGKILL.
 struct Daemon {
   Daemon(reactor::Loop& loop, Node& node)
-      : executor(loop),
-        attachments({.scheduler = loop.scheduler(),
-                     .executor = executor,
-                     .log = log,
-                     .records = std::make_shared<const cni::Records>(node.directory + "/records"),
-                     .run =
-                         [this, &loop, &node](
-                             cni::Network network, cni::Command command, cni::Attachment attachment,
-                             std::optional<cni::Attached> previous, Millis deadline, cni::OnRun on_run) {
-                           most_chains = std::max(most_chains, ++chains);
-                           return cni::run_chain(
-                               loop, {.directories = {node.directory}, .environment = {"PATH=/usr/bin:/bin"}},
-                               std::move(network), command, std::move(attachment), std::move(previous),
-                               deadline, [this, on_run = std::move(on_run)](Result<cni::Attached> outcome) {
-                                 --chains;
-                                 on_run(std::move(outcome));  // last statement: this function may be gone
-                               });
-                         },
-                     .random = [] { return 0.0; },
-                     .is_back = [&node](const std::string&) { return node.is_back.load(); },
-                     .tries_max = 2,
-                     .prepare_host = [&node](cni::Record&) -> Result<Unit> {
-                       if (node.cannot_be_prepared) return Error{Errc::kInvalid, "bridge \"br0\" is down"};
-                       return Unit{};
-                     },
-                     .bring_back = [&node](const cni::Record&, int) -> Result<Unit> {
-                       ++node.brought_back;
-                       if (node.cannot_bring_back) return Error{Errc::kIo, "move net1 back: File exists"};
-                       return Unit{};
-                     },
-                     .addresses = node.directory + "/networks"}),
+      : sysctls(std::make_shared<HostSysctls>(node.directory + "/sys")),
+        executor(loop),
+        attachments(
+            {.scheduler = loop.scheduler(),
+             .executor = executor,
+             .log = log,
+             .records = std::make_shared<const cni::Records>(node.directory + "/records"),
+             .run =
+                 [this, &loop, &node](cni::Network network, cni::Command command, cni::Attachment attachment,
+                                      std::optional<cni::Attached> previous, Millis deadline,
+                                      cni::OnRun on_run) {
+                   most_chains = std::max(most_chains, ++chains);
+                   return cni::run_chain(
+                       loop, {.directories = {node.directory}, .environment = {"PATH=/usr/bin:/bin"}},
+                       std::move(network), command, std::move(attachment), std::move(previous), deadline,
+                       [this, on_run = std::move(on_run)](Result<cni::Attached> outcome) {
+                         --chains;
+                         on_run(std::move(outcome));  // last statement: this function may be gone
+                       });
+                 },
+             .random = [] { return 0.0; },
+             .is_back = [&node](const std::string&) { return node.is_back.load(); },
+             .tries_max = 2,
+             .prepare_host = [&node, sysctls = sysctls](cni::Record& record) -> Result<Unit> {
+               sysctls->note(record);
+               if (node.cannot_be_prepared) return Error{Errc::kInvalid, "bridge \"br0\" is down"};
+               return Unit{};
+             },
+             .restore_host_sysctls = [sysctls = sysctls](cni::Record& record) { sysctls->restore(record); },
+             .bring_back = [&node](const cni::Record&, int) -> Result<Unit> {
+               ++node.brought_back;
+               if (node.cannot_bring_back) return Error{Errc::kIo, "move net1 back: File exists"};
+               return Unit{};
+             },
+             .addresses = node.directory + "/networks"}),
         sandboxes(
             {loop.scheduler(), log, attachments},
             [&node]() -> const PreparedClaims& { return node.prepared; },
@@ -172,6 +177,7 @@ struct Daemon {
 
   size_t chains = 0, most_chains = 0;  // that run at once
   fake::MemoryLog log;
+  const std::shared_ptr<HostSysctls> sysctls;
   reactor::ThreadExecutor executor;
   Attachments attachments;
   Sandboxes sandboxes;

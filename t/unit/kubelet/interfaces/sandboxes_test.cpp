@@ -417,7 +417,12 @@ TEST_F(SandboxesTest, WhatHostLocalKeepsOfANetworkGoesWithTheLastSandboxThatHasI
   EXPECT_TRUE(run_until([&] { return !there("shared"); }));
   EXPECT_TRUE(there("left")) << "of no sandbox that was seen";
   EXPECT_EQ(world.run("b"), "") << "and it is made again";
-  make("shared");
+  make("shared"), make("unrun");
+  world.node.prepare("uid-c", "net1", "0000:03:00.5").network = network("unrun");
+  world.node.erase("vf");
+  EXPECT_NE(world.run("c"), "");
+  EXPECT_TRUE(run_until([&] { return !there("unrun"); })) << "no plugin was run";
+  world.node.plugin("vf", "");
   world.start();
   EXPECT_TRUE(there("shared"));
   EXPECT_FALSE(there("left")) << "what a daemon that was killed left goes at the start";
@@ -440,6 +445,48 @@ TEST_F(SandboxesTest, AnInterfaceIsBroughtBackBehindEachDelAndElseStaysOnRecord)
   world.node.plugin("vf", "");
   EXPECT_EQ(world.stop("a"), "");
   EXPECT_EQ(world.node.records(), 0u);
+}
+
+// Red when a value that was noted before an ADD is written once more, over what an administrator has set since.
+TEST_F(SandboxesTest, AHostsSysctlIsAsBeforeTheAddAndWrittenOnce) {
+  World world(*this);
+  const std::string name = "sys/net/ipv6/conf/br0/accept_ra";
+  std::filesystem::create_directories(world.node.directory + "/sys/net/ipv6/conf/br0");
+  const auto set = [&](const char* value) {
+    std::ofstream(world.node.directory + "/" + name) << value << "\n";
+  };
+  const std::string adds = "[ $CNI_COMMAND = ADD ] && echo 0 >" + name;
+  world.node.prepare("uid-a", "net1").network =
+      R"({"cniVersion":"1.0.0","name":"net","type":"bridge","bridge":"br0"})";
+  set("1");
+  EXPECT_NE(world.run("a").find("there is no plugin bridge in"), std::string::npos);
+  set("2");
+  world.node.plugin("bridge", adds);
+  EXPECT_EQ(world.run("a"), "");
+  EXPECT_EQ(world.node.text(name), "2\n") << "an ADD that ran no plugin has noted another one";
+  EXPECT_EQ(world.stop("a"), "");
+
+  const std::string records = world.node.directory + "/records";
+  std::filesystem::remove_all(records);
+  std::ofstream(records.c_str()) << "no directory";
+  EXPECT_NE(world.run("a"), "");
+  std::filesystem::remove(records);
+  EXPECT_EQ(world.stop("a"), "");
+  set("1");
+  EXPECT_EQ(world.run("a"), "");
+  EXPECT_EQ(world.node.text(name), "1\n") << "one without a record has noted another one";
+  EXPECT_EQ(world.stop("a"), "");
+
+  world.node.plugin("bridge", adds + "\necho broken >&2; exit 1");
+  EXPECT_NE(world.run("a"), "");
+  EXPECT_NE(world.stop("a"), "");
+  EXPECT_EQ(world.node.text(name), "1\n");
+  set("2");
+  EXPECT_NE(world.stop("a"), "");
+  EXPECT_EQ(world.node.text(name), "2\n") << "a DEL that is tried again";
+  world.start();
+  EXPECT_NE(world.stop("a"), "");
+  EXPECT_EQ(world.node.text(name), "2\n") << "also by the next daemon";
 }
 
 // A sandbox of the pod of sandbox "a".
