@@ -262,6 +262,18 @@ Result<Unit> put_networks(const Json& networks, PreparedClaims& out) {
   return Unit{};
 }
 
+// An earlier version reads the number of a definition as its text, and writes it back without the list.
+Result<Unit> check_networks(const PreparedClaims& claims) {
+  for (const auto& [key, claim] : claims)
+    for (const PreparedDevice& device : claim.devices)
+      if (device.network.starts_with(kNetworkAt))
+        return invalid(
+            "network of device " + in_quotes(device.device, 64) + " is " + in_quotes(device.network, 64) +
+            ", and networks is missing: an earlier version of sliced wrote it; delete the pods whose claims "
+            "name a NetworkAttachmentDefinition");
+  return Unit{};
+}
+
 }  // namespace
 }  // namespace checkpoint
 
@@ -306,8 +318,9 @@ Result<Checkpoint> decode_checkpoint(std::string_view text) {
   const Json* claims = value->find("claims");
   if (claims == nullptr) return invalid("claims is missing");
   if (auto read = read_claims(*claims, out.claims); !read) return std::move(read.error());
-  if (const Json* networks = value->find("networks"))
-    if (auto put = put_networks(*networks, out.claims); !put) return std::move(put.error());
+  const Json* networks = value->find("networks");
+  if (auto good = networks ? put_networks(*networks, out.claims) : check_networks(out.claims); !good)
+    return std::move(good.error());
   return out;
 }
 

@@ -78,14 +78,48 @@ TEST(Checkpoint, EachDefinitionIsInItOnce) {
   std::string text = encode_checkpoint(all);
   EXPECT_LT(text.size(), 2 * first.size() + 10'000);
   EXPECT_EQ(decode_checkpoint(text).value(), all);
-  // Whoever has no list has the texts themselves, as earlier versions wrote them; a number that is in no list is no definition.
-  const size_t at = text.find("\"network\":\"#0\"");
-  ASSERT_NE(at, std::string::npos);
-  text.replace(at, 14, "\"network\":\"#7\"");
+  const auto sealed = [](const std::string& body) {
+    return "{\"checksum\":\"" + hex(stable_hash(body), 16) + "\",\"state\":" + body + "}\n";
+  };
   const size_t state = text.find("\"state\":") + 8;
-  const std::string body = text.substr(state, text.size() - state - 2);
-  text = "{\"checksum\":\"" + hex(stable_hash(body), 16) + "\",\"state\":" + body + "}\n";
-  fixture::expect_golden(decode_checkpoint(text).error().what);
+  std::string body = text.substr(state, text.size() - state - 2);
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    const size_t at = body.find(from);
+    ASSERT_NE(at, std::string::npos);
+    body.replace(at, from.size(), to);
+  };
+  // A version without lists has read the numbers as texts, and written them back.
+  const std::string whole = body;
+  replace("\"networks\":", "\"other\":");
+  fixture::expect_golden(decode_checkpoint(sealed(body)).error().what);
+  body = whole;
+  replace("\"network\":\"#0\"", "\"network\":\"#7\"");
+  fixture::expect_golden(decode_checkpoint(sealed(body)).error().what);
+}
+
+// As earlier versions wrote it.
+TEST(Checkpoint, WithoutAListEachDeviceHasItsDefinition) {
+  Checkpoint all = full();
+  all.claims.begin()->second.devices.front().network = R"({"cniVersion":"1.0.0","type":"sriov"})";
+  std::string text = encode_checkpoint(all);
+  const size_t state = text.find("\"state\":") + 8;
+  std::string body = text.substr(state, text.size() - state - 2);
+  size_t count = 0;
+  for (const auto& [key, claim] : all.claims)
+    for (const PreparedDevice& device : claim.devices)
+      if (!device.network.empty()) {
+        const std::string number = "\"network\":\"#" + std::to_string(count++) + "\"";
+        const size_t at = body.find(number);
+        ASSERT_NE(at, std::string::npos) << number;
+        body.replace(at, number.size(), "\"network\":" + kube::encode_json(kube::Json(device.network)));
+      }
+  const size_t list = body.find("\"networks\":");
+  if (count > 0) body.replace(list, 11, "\"other\":  ");
+  EXPECT_EQ(
+      decode_checkpoint("{\"checksum\":\"" + hex(stable_hash(body), 16) + "\",\"state\":" + body + "}\n")
+          .value(),
+      all);
+  EXPECT_GT(count, 0u);
 }
 
 TEST(Checkpoint, CutShortAnywhereIsKnown) {
