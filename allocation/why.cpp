@@ -456,6 +456,23 @@ void advise(Answer& out) {
   }
 }
 
+// Requests whose DeviceClass is missing and has a name that is nearly another one's: what their selectors make of devices
+// is not known before the name is right.
+std::set<std::string> misnamed_classes(const Answer& out) {
+  std::set<std::string> requests;
+  for (const Claim& claim : out.claims)
+    for (const RequestGroup& group : claim.requests)
+      for (const Request& request : group.alternatives) {
+        const std::string id = request_id(group, request);
+        const std::string line = "there is no DeviceClass " + request.device_class + ", which request " + id +
+                                 " of claim " + claim.id() + " names; did you mean ";
+        if (std::any_of(out.everywhere.begin(), out.everywhere.end(),
+                        [&](const std::string& one) { return one.starts_with(line); }))
+          requests.insert(claim.id() + ", " + id);
+      }
+  return requests;
+}
+
 void ask_nodes(const Cluster& cluster, Answer& out) {
   Tainted tainted = cluster.features.taint_rules ? with_taints(cluster.slices, cluster.taint_rules)
                                                  : Tainted{cluster.slices};
@@ -494,6 +511,7 @@ void ask_nodes(const Cluster& cluster, Answer& out) {
   judge(out);
   judge_denied(cluster, out);
   advise(out);
+  drop_selector_changes(misnamed_classes(out), out);
   if (out.verdict == Verdict::kPending) out.hints = asking.hints();
 }
 
@@ -587,6 +605,47 @@ void add_object(const kube::Json& object, const std::string& default_namespace, 
     cluster.slices.push_back(std::make_shared<const Slice>(*std::move(slice)));
   else
     cluster.unread.push_back("cannot be read: " + slice.error().what);
+}
+
+void drop_selector_changes(const std::set<std::string>& requests, Answer& answer) {
+  if (requests.empty()) return;
+  std::set<std::string> classes;
+  for (const Claim& claim : answer.claims)
+    for (const RequestGroup& group : claim.requests)
+      for (const Request& request : group.alternatives)
+        if (requests.contains(claim.id() + ", " + request_id(group, request)))
+          classes.insert(request.device_class);
+  const auto is_dropped = [&](const Change& change) {
+    switch (change.asks) {
+      case Asks::kNoSelector:
+      case Asks::kNoRequest:
+        return requests.contains(change.claim + ", " + change.request);
+      case Asks::kNoClassSelector:
+      case Asks::kMakeClass:
+        return classes.contains(change.device_class);
+      default:
+        return false;
+    }
+  };
+  const auto drop = [&](std::vector<Change>& changes, std::vector<std::string>& texts) {
+    for (size_t i = changes.size(); i-- > 0;) {
+      if (!is_dropped(changes[i])) continue;
+      changes.erase(changes.begin() + static_cast<std::ptrdiff_t>(i));
+      texts.erase(texts.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  };
+  for (NodeAnswer& node : answer.nodes) {
+    drop(node.changes.all, node.changes_text);
+    // The other remedy is enough for all that is missing here: nothing else has to change.
+    if (std::all_of(node.requests.begin(), node.requests.end(), [&](const RequestView& view) {
+          const bool has_enough = !view.all && static_cast<int64_t>(view.free) >= view.wanted;
+          return has_enough || requests.contains(view.claim + ", " + view.request);
+        }))
+      node.changes.all.clear(), node.changes_text.clear();
+    drop(node.changes.alone, node.alone_text);
+  }
+  answer.advice.clear();
+  advise(answer);
 }
 
 Answer why_pod(const Cluster& cluster, const Pod& pod) {

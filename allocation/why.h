@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,10 @@ struct Answer {
   std::vector<std::string> hints;
   std::vector<std::string> unsure;  // what was not looked at, or is not known here
 };
+
+/// For requests ("claim, request") that another remedy is enough for: takes what loosens their selectors, asks for another class
+/// or has more devices offered out of changes and advice.
+void drop_selector_changes(const std::set<std::string>& requests, Answer& answer);
 
 /// Of a pod with claims. Of one that is bound to a node nothing is asked: kRuns. With anything in
 /// `everywhere` it is kPending, whatever the nodes say.

@@ -76,6 +76,9 @@ std::string summary_of(const Decision& decision, const HostDevice& device, const
   const int32_t who = who_decides(verdict);
   const std::string by =
       who < 0 ? "" : "policy " + text_of(policies[static_cast<size_t>(who)]->id) + ", " + place_of(verdict);
+  const std::string none = decision.inputs->policies->exposures.empty()
+                               ? "there is no policy; nothing is offered without one"
+                               : "no policy selects it";
   switch (verdict.outcome) {
     case Outcome::kOffered: {
       const std::string entry = function_name(*device.pci);
@@ -85,11 +88,13 @@ std::string summary_of(const Decision& decision, const HostDevice& device, const
              text_of(sriov_settings(decision, device));
     }
     case Outcome::kNotAVf:
+      if (policies.empty()) return none;
       return "is a " + std::string(name_of(device.type)) +
              "; a SriovResourcePolicy offers virtual functions only";
     case Outcome::kNoPolicy:
-      return policies.empty() ? "there is no policy; nothing is offered without one"
-                              : "no policy that can be understood selects this node";
+      return policies.empty() || !decision.inputs->policies->exposures.empty()
+                 ? none
+                 : "no policy that can be understood selects this node";
     case Outcome::kMatchUnknown:
       return by + " comes first and may offer it: it asks for a fact of the interface of PF " +
              device.pf->text() +

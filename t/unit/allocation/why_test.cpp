@@ -74,6 +74,25 @@ TEST(Why, WhatAnAdministratorTaintsIsTainted) {
       << "schedulers before 1.37 know of no rules";
 }
 
+// Red when a selector that is right is to be loosened, because the name of the class is wrong or a policy is missing.
+TEST(Why, SelectorsAreNotLoosenedWhereAnotherRemedyIsEnough) {
+  const std::string selector = "{cel: {expression: 'device.attributes[\"d.io\"].vendor == \"1af4\"'}}";
+  Cluster cluster;
+  const Answer misnamed = ask(cluster, "{deviceClassName: vff, selectors: [" + selector + "]}");
+  ASSERT_EQ(misnamed.everywhere.size(), 1u);
+  EXPECT_NE(misnamed.everywhere[0].find("did you mean vf?"), std::string::npos) << misnamed.everywhere[0];
+  EXPECT_TRUE(misnamed.nodes.at(0).changes_text.empty()) << join(misnamed.nodes[0].changes_text, "\n");
+  Cluster other;
+  Answer missing = ask(other, "{deviceClassName: vf, selectors: [" + selector + "]}");
+  ASSERT_FALSE(missing.nodes.at(0).changes_text.empty());
+  drop_selector_changes({"default/c, another"}, missing);
+  ASSERT_FALSE(missing.nodes.at(0).changes_text.empty());
+  drop_selector_changes({missing.nodes[0].requests.at(0).claim + ", r"}, missing);
+  EXPECT_TRUE(missing.nodes.at(0).changes_text.empty()) << join(missing.nodes[0].changes_text, "\n");
+  EXPECT_EQ(missing.nodes[0].changes_text.size(), missing.nodes[0].changes.all.size());
+  EXPECT_TRUE(missing.advice.empty()) << join(missing.advice, "\n");
+}
+
 TEST(Why, CountsWhatMatchesWhatIsHeldAndByWhom) {
   Cluster cluster;
   const Answer answer = ask(cluster, "{deviceClassName: vf}");

@@ -239,6 +239,19 @@ TEST(ExposureDecide, VirtualLinksWantToBeMeant) {
   EXPECT_EQ(outcome_of(with, "br-int"), "offered");
 }
 
+// Red when a host with DeviceExposurePolicies alone is said to have no policy, or is told of SriovResourcePolicies.
+TEST(ExposureDecide, WithoutSriovResourcePoliciesNothingIsSaidOfThem) {
+  const std::string bridges =
+      policy("p", R"({selector: {cel: 'device.attributes["dra.networking"].type == "bridge"'}})");
+  const Explanation vf = explain(decide(inputs_of(reference_host(), policies_of(bridges))), "0000:03:00.2");
+  EXPECT_EQ(vf.summary, "no policy selects it");
+  ASSERT_EQ(vf.rules.size(), 1u);
+  EXPECT_EQ(vf.rules[0].found, "false");
+  const Decision none = decide(inputs_of(reference_host(), policies_of("")));
+  for (const char* device : {"0000:03:00.2", "br-data", kPf0})
+    EXPECT_EQ(explain(none, device).summary, "there is no policy; nothing is offered without one") << device;
+}
+
 TEST(ExposureDecide, ExcludeWinsOverEverything) {
   const std::string expose = policy("expose", all(", priority: 1000"));
   const std::string exclude = policy(
