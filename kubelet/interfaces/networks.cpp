@@ -11,9 +11,6 @@
 namespace sliced::kubelet {
 namespace {
 
-// host-local's files of namespace users: a folder for each namespace, so that no definition reaches the addresses of
-// another namespace's, or of the cluster's own network.
-
 std::string named(const VfConfig& config) {
   return "NetworkAttachmentDefinition " + escaped(config.nad_namespace) + "/" + escaped(config.nad_name);
 }

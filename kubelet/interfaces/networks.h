@@ -15,8 +15,8 @@
 
 namespace sliced::kubelet {
 
-/// Below it host-local keeps addresses of networks whose definition sets no dataDir: a directory for each namespace, and in it one for each
-/// network.
+/// Below it host-local keeps addresses of networks whose definition sets no dataDir: a directory for each namespace, so that no
+/// definition reaches addresses of another namespace or of the cluster's own network, and in it one for each network.
 inline constexpr std::string_view kAddressDirectory = "/var/lib/cni/sliced/networks";
 
 /// What definitions may do where the policy of the device does not say it (options of the daemon).
