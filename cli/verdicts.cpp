@@ -13,7 +13,6 @@ namespace {
 
 constexpr size_t kRulesOfAllMax = 50'000, kRulesOfOneMin = 10;
 constexpr size_t kVerdictPieceBytes = 32u << 10;
-constexpr std::string_view kUnderstoodConfig = "a config that can be understood";  // policy::rule_of()
 
 kube::Json json_of(const std::vector<UnreadablePolicy>& policies) {
   std::vector<kube::Json> out;
@@ -103,7 +102,7 @@ std::string text_of(const std::vector<UnreadablePolicy>& policies) {
 
 void leave_out_unreadable(policy::Explanation& explanation) {
   std::erase_if(explanation.rules, [](const policy::Rule& rule) {
-    return rule.wanted == policy::kUnderstoodPolicy || rule.wanted == kUnderstoodConfig;
+    return rule.wanted == policy::kUnderstoodPolicy || rule.wanted == policy::kUnderstoodConfig;
   });
 }
 

@@ -19,8 +19,9 @@ struct Rule {
   std::string wanted;  // "one of 15b3"
   bool operator==(const Rule&) const = default;
 };
-/// Rule::wanted of a policy that is not used because of a mistake in it. Its rules are the same for every device.
+/// Rule::wanted of a policy, or of a config of one, that is not used because of a mistake in it. Its rules are the same for every device.
 inline constexpr const char* kUnderstoodPolicy = "a policy that can be understood";
+inline constexpr const char* kUnderstoodConfig = "a config that can be understood";
 /// One way in which a DeviceExposurePolicy offers a device, or would.
 /// outcome: name_of(Outcome). entry "" where the policy's own name leaves none.
 struct PersonaExplanation {

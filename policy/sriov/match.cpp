@@ -297,7 +297,7 @@ Rule rule_of(const Step& step, const HostDevice& vf, const PolicySet& policies) 
     rule.said = "no";
     rule.field = problem.field;
     rule.found = "unreadable (" + problem.what + ")";
-    rule.wanted = "a config that can be understood";
+    rule.wanted = kUnderstoodConfig;
   } else if (step.refusal) {
     rule.said = step.is_unknown ? "unknown" : "no";
     rule.field = name_of(*step.refusal);

@@ -101,7 +101,7 @@ func (l *lab) waitUp(names ...string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			l.t.Fatalf("%v are not all up after a minute", names)
+			l.t.Fatalf("%v are not all up in time", names)
 		}
 	}
 }
