@@ -135,6 +135,7 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
             return Unit{};
           },
           .restore_host_sysctls = [sysctls](cni::Record& record) { sysctls->restore(record); },
+          .host_addresses = &kubelet::read_addresses,
           .bring_back = &kubelet::bring_interface_back},
       kubelet::Interfaces::Settings{
           .runtime = {.name = options.nri_plugin_name,

@@ -56,6 +56,7 @@ std::string encode_record(const Record& record) {
   body.set("attachment", json_of(record.attachment));
   if (record.result) body.set("result", encode_result(*record.result));
   if (!record.owner.empty()) body.set("owner", Json(record.owner));
+  if (!record.users_definition.empty()) body.set("usersDefinition", Json(record.users_definition));
   if (record.host_interface)
     body.set("hostInterface", Json(Json::Object{{"name", record.host_interface->name},
                                                 {"kind", record.host_interface->kind}}));
@@ -85,7 +86,8 @@ Result<Record> decode_record(std::string_view text) {
                 .network = std::string(body->text("network")),
                 .attachment = *std::move(attached),
                 .result = std::nullopt,
-                .owner = std::string(body->text("owner"))};
+                .owner = std::string(body->text("owner")),
+                .users_definition = std::string(body->text("usersDefinition"))};
   if (const Json* host = body->find("hostInterface"))
     record.host_interface = {.name = std::string(host->text("name")),
                              .kind = std::string(host->text("kind"))};

@@ -25,6 +25,8 @@ struct Record {
   Attachment attachment;
   std::optional<Attached> result;  // nullopt: ADD has begun, and may have done anything
   std::string owner = {};          // whose it is, in words of who has it made; "" not said
+  /// "NetworkAttachmentDefinition red/net", written by a user of its namespace; "" an administrator's, or not known.
+  std::string users_definition = {};
   /// Of a device that the sandbox has alone; nullopt: others have it, too, or it had no interface on the host.
   std::optional<HostInterface> host_interface = {};
   /// Of the host, below /proc/sys, which ADD changes and which are not as before yet: "net/ipv6/conf/br0/accept_ra" to "1".

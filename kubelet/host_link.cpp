@@ -1,7 +1,9 @@
 #include "kubelet/host_link.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/if.h>
+#include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <pthread.h>
@@ -9,6 +11,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -135,17 +138,97 @@ bool decode_link(std::string_view payload, HostLink& link) {
   return is_whole;
 }
 
-std::string encode_dump() {
+struct Dumped {
+  uint16_t get, made;
+  const char *get_name, *made_name;
+};
+constexpr Dumped kLinks = {RTM_GETLINK, RTM_NEWLINK, "RTM_GETLINK", "RTM_NEWLINK"};
+constexpr Dumped kAddresses = {RTM_GETADDR, RTM_NEWADDR, "RTM_GETADDR", "RTM_NEWADDR"};
+
+// Info is all zero: of any family and interface.
+template <class Info>
+std::string encode_dump(const Dumped& what) {
   struct {
     nlmsghdr header;
-    ifinfomsg info;
+    Info info;
   } request{};
   request.header = {.nlmsg_len = sizeof request,
-                    .nlmsg_type = RTM_GETLINK,
+                    .nlmsg_type = what.get,
                     .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
                     .nlmsg_seq = 1};
-  request.info.ifi_family = AF_UNSPEC;
   return std::string(bytes_of(request));
+}
+
+// visit: whether the payload of one message is whole.
+template <class Visit>
+Result<bool> decode_dump(std::string_view datagram, const Dumped& what, const Visit& visit) {
+  const std::string name = what.get_name;
+  while (datagram.size() >= sizeof(nlmsghdr)) {
+    nlmsghdr header{};
+    std::memcpy(&header, datagram.data(), sizeof header);
+    if (header.nlmsg_len < sizeof header || header.nlmsg_len > datagram.size())
+      return Error{Errc::kInvalid, name + ": a message's length leads outside its datagram"};
+    const std::string_view payload = datagram.substr(sizeof header, header.nlmsg_len - sizeof header);
+    datagram.remove_prefix(std::min(datagram.size(), aligned(header.nlmsg_len)));
+    if (header.nlmsg_type == NLMSG_DONE) return true;
+    if (header.nlmsg_type == NLMSG_ERROR) {
+      int error = -EPROTO;
+      if (payload.size() >= sizeof error) std::memcpy(&error, payload.data(), sizeof error);
+      return error_of(name, -error);
+    }
+    if ((header.nlmsg_flags & NLM_F_DUMP_INTR) != 0)
+      return Error{Errc::kBusy, name + ": the interfaces changed while they were read"};
+    if (header.nlmsg_type == what.made && !visit(payload))
+      return Error{Errc::kInvalid, std::string(what.made_name) + " is cut"};
+  }
+  return false;
+}
+
+// begin: before the first datagram, also of a dump that is asked for again because a change interrupted it.
+template <class Begin, class Decode>
+Result<Unit> read_dump(int network_namespace, const Dumped& what, const std::string& request,
+                       const Begin& begin, const Decode& decode) {
+  constexpr size_t kDatagramMax = 256u << 10;
+  constexpr int kTriesMax = 8;
+  int error = 0;
+  std::string datagram(kDatagramMax, '\0');
+  for (int tries = 1;; ++tries) {
+    const reactor::Descriptor socket = open_socket(network_namespace, error);
+    if (!socket) return error_of("enter the pod's network namespace", error);
+    if (const int failed = send_to_kernel(socket, request); failed != 0)
+      return error_of(what.get_name, failed);
+    begin();
+    for (;;) {
+      const ssize_t size = ::recv(socket.get(), datagram.data(), datagram.size(), 0);
+      if (size < 0) return error_of(what.get_name, errno);
+      auto is_last = decode(std::string_view{datagram.data(), static_cast<size_t>(size)});
+      if (!is_last && is_last.error().code == Errc::kBusy && tries < kTriesMax) break;
+      if (!is_last) return std::move(is_last.error());
+      if (*is_last) return Unit{};
+    }
+  }
+}
+
+// Of a point-to-point interface IFA_ADDRESS is the other end's.
+bool decode_address(std::string_view payload, HostAddress& out, int& ifindex) {
+  ifaddrmsg info{};
+  if (payload.size() < sizeof info) return false;
+  std::memcpy(&info, payload.data(), sizeof info);
+  ifindex = static_cast<int>(info.ifa_index);
+  const size_t size = info.ifa_family == AF_INET ? sizeof(in_addr) : sizeof(in6_addr);
+  std::string_view bytes;
+  bool is_local = false;
+  const bool is_whole =
+      each_attribute(payload.substr(aligned(sizeof info)), [&](int type, std::string_view value) {
+        if (value.size() != size || (type != IFA_LOCAL && (type != IFA_ADDRESS || is_local))) return;
+        bytes = value;
+        is_local = type == IFA_LOCAL;
+      });
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (bytes.empty() || (info.ifa_family != AF_INET && info.ifa_family != AF_INET6)) return is_whole;
+  if (inet_ntop(info.ifa_family, bytes.data(), text.data(), text.size()) != nullptr)
+    out.address = text.data();
+  return is_whole;
 }
 
 }  // namespace
@@ -230,50 +313,54 @@ std::string encode_altname_removal(int ifindex, const std::string& name) {
 
 Result<bool> decode_links(std::string_view datagram, std::vector<HostLink>& links) {
   using namespace host_links;
-  while (datagram.size() >= sizeof(nlmsghdr)) {
-    nlmsghdr header{};
-    std::memcpy(&header, datagram.data(), sizeof header);
-    if (header.nlmsg_len < sizeof header || header.nlmsg_len > datagram.size())
-      return Error{Errc::kInvalid, "RTM_GETLINK: a message's length leads outside its datagram"};
-    const std::string_view payload = datagram.substr(sizeof header, header.nlmsg_len - sizeof header);
-    datagram.remove_prefix(std::min(datagram.size(), aligned(header.nlmsg_len)));
-    if (header.nlmsg_type == NLMSG_DONE) return true;
-    if (header.nlmsg_type == NLMSG_ERROR) {
-      int error = -EPROTO;
-      if (payload.size() >= sizeof error) std::memcpy(&error, payload.data(), sizeof error);
-      return error_of("RTM_GETLINK", -error);
-    }
-    if ((header.nlmsg_flags & NLM_F_DUMP_INTR) != 0)
-      return Error{Errc::kBusy, "RTM_GETLINK: the interfaces changed while they were read"};
+  return decode_dump(datagram, kLinks, [&](std::string_view payload) {
     HostLink link;
-    if (header.nlmsg_type != RTM_NEWLINK) continue;
-    if (!decode_link(payload, link)) return Error{Errc::kInvalid, "RTM_NEWLINK is cut"};
-    links.push_back(std::move(link));
-  }
-  return false;
+    const bool is_whole = decode_link(payload, link);
+    if (is_whole) links.push_back(std::move(link));
+    return is_whole;
+  });
 }
 
 Result<std::vector<HostLink>> read_links(int network_namespace) {
   using namespace host_links;
-  constexpr size_t kDatagramMax = 256u << 10;
-  constexpr int kTriesMax = 8;  // of a dump that a change interrupts
-  int error = 0;
-  std::string datagram(kDatagramMax, '\0');
-  for (int tries = 1;; ++tries) {
-    const reactor::Descriptor socket = open_socket(network_namespace, error);
-    if (!socket) return error_of("enter the pod's network namespace", error);
-    if (const int failed = send_to_kernel(socket, encode_dump()); failed != 0)
-      return error_of("RTM_GETLINK", failed);
-    std::vector<HostLink> links;
-    for (;;) {
-      const ssize_t size = ::recv(socket.get(), datagram.data(), datagram.size(), 0);
-      if (size < 0) return error_of("RTM_GETLINK", errno);
-      auto is_last = decode_links({datagram.data(), static_cast<size_t>(size)}, links);
-      if (!is_last && is_last.error().code == Errc::kBusy && tries < kTriesMax) break;
-      if (!is_last) return std::move(is_last.error());
-      if (*is_last) return links;
+  std::vector<HostLink> links;
+  auto read = read_dump(
+      network_namespace, kLinks, encode_dump<ifinfomsg>(kLinks), [&] { links.clear(); },
+      [&](std::string_view datagram) { return decode_links(datagram, links); });
+  if (!read) return std::move(read.error());
+  return links;
+}
+
+Result<bool> decode_addresses(std::string_view datagram, std::vector<HostAddress>& addresses,
+                              std::vector<int>& indices) {
+  using namespace host_links;
+  return decode_dump(datagram, kAddresses, [&](std::string_view payload) {
+    HostAddress address;
+    int ifindex = 0;
+    const bool is_whole = decode_address(payload, address, ifindex);
+    if (is_whole && !address.address.empty()) {
+      addresses.push_back(std::move(address));
+      indices.push_back(ifindex);
     }
-  }
+    return is_whole;
+  });
+}
+
+Result<std::vector<HostAddress>> read_addresses() {
+  using namespace host_links;
+  std::vector<HostAddress> addresses;
+  std::vector<int> indices;
+  auto read = read_dump(
+      kOwnNamespace, kAddresses, encode_dump<ifaddrmsg>(kAddresses),
+      [&] { addresses.clear(), indices.clear(); },
+      [&](std::string_view datagram) { return decode_addresses(datagram, addresses, indices); });
+  if (!read) return std::move(read.error());
+  const auto links = read_links(kOwnNamespace);
+  if (!links) return links.error();
+  for (size_t i = 0; i < addresses.size(); ++i)
+    for (const HostLink& link : *links)
+      if (link.ifindex == indices[i]) addresses[i].interface = link.name;
+  return addresses;
 }
 
 // No interface gets a name that any has, its own alternative ones included. udev gives an interface that comes from a pod under another

@@ -44,10 +44,23 @@ int send_link_request(int network_namespace, const std::string& request);
 
 /// RTM_DELLINKPROP, which the kernel (5.5) refuses for a name that is no alternative one of this interface.
 std::string encode_altname_removal(int ifindex, const std::string& name);
+
+/// An IP address of an interface, without its prefix length.
+struct HostAddress {
+  std::string address;    // "10.0.0.1", "2001:db8::1"
+  std::string interface;  // its name; "" gone meanwhile
+  bool operator==(const HostAddress&) const = default;
+};
+/// All IPv4 and IPv6 addresses of this namespace's interfaces, by RTM_GETADDR. Errors: as read_links().
+Result<std::vector<HostAddress>> read_addresses();
+
 /// The request of change_link(), and the decoded answer to a dump of RTM_GETLINK: one datagram. Errors: kInvalid, and those of an
 /// NLMSG_ERROR. Returns whether it was the last datagram.
 std::string encode_link_change(int ifindex, const LinkChange& change);
 Result<bool> decode_links(std::string_view datagram, std::vector<HostLink>& links);
+/// The same of RTM_GETADDR. HostAddress::interface is left to the caller: index has one number for each address.
+Result<bool> decode_addresses(std::string_view datagram, std::vector<HostAddress>& addresses,
+                              std::vector<int>& indices);
 
 /// Appends a netlink attribute, padded.
 void put_attribute(std::string& out, int type, std::string_view value);

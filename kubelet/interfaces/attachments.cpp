@@ -82,7 +82,7 @@ struct Attachments::Work {
   reactor::Semaphore::PermitPtr permit = {};
   std::unique_ptr<cni::Run> run = {};
   Namespace network_namespace = {};  // of an attaching
-  bool is_refused = false;           // of an attaching: by Ports::prepare_host
+  bool is_refused = false;           // of an attaching: for the host's sake
   bool has_namespace = true;         // of a detaching: where the record says
   bool is_back = false;  // of a detaching: the namespace is gone, and the function is not in any other
 };
@@ -265,12 +265,14 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
   work->network_namespace = namespace_of(work->record.attachment);
   on_disk(
       work,
-      [work, prepare = ports_.prepare_host](const cni::Records& records) {
+      [work, prepare = ports_.prepare_host, read = ports_.host_addresses](const cni::Records& records) {
         if (!work->network_namespace)
           work->network_namespace = open_namespace(work->record.attachment.network_namespace);
-        Result<Unit> prepared = prepare ? prepare(work->record) : Result<Unit>(Unit{});
+        Result<Unit> prepared = keep_host_addresses(work->record, read);
+        if (prepared && prepare) prepared = prepare(work->record);
         work->is_refused = !prepared;
-        return prepared ? records.write(work->record) : std::move(prepared);
+        if (!prepared) return prepared;
+        return records.write(work->record);
       },
       [this, work, name](Result<Unit> written) {
         kept_[name].record = work->record;  // also unwritten: its DEL restores what was noted
@@ -329,14 +331,21 @@ void Attachments::drop_unrun(const std::shared_ptr<Work>& work, Error why) {
 void Attachments::note_made(const std::shared_ptr<Work>& work) {
   on_disk(
       work,
-      [work, restore = ports_.restore_host_sysctls](const cni::Records& records) {
+      [work, restore = ports_.restore_host_sysctls,
+       read = ports_.host_addresses](const cni::Records& records) -> Result<Unit> {
         if (restore) restore(work->record);
-        return records.write(work->record);
+        auto good = check_made_addresses(work->record, read);
+        work->is_refused = !good;
+        return good ? records.write(work->record) : std::move(good);
       },
       [this, work](Result<Unit> written) {
-        if (!written) return end(work, std::move(written.error()));
-        kept_[cni::record_name(work->record.attachment)].record = work->record;
-        end(work, *work->record.result);
+        Kept& kept = kept_[cni::record_name(work->record.attachment)];
+        if (!written && !work->is_refused) return end(work, std::move(written.error()));
+        kept.record = work->record;
+        if (written) return end(work, *work->record.result);
+        kept.is_leaving = true;
+        kept.add_problem = written.error().what;
+        end(work, std::move(written.error()));
       });
 }
 

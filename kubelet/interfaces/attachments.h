@@ -12,6 +12,7 @@
 
 #include "cni/invoke.h"
 #include "cni/record.h"
+#include "kubelet/interfaces/host_addresses.h"
 #include "kubelet/interfaces/turns.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
@@ -60,6 +61,8 @@ class Attachments {
     std::function<Result<Unit>(cni::Record& record)> prepare_host = {};
     /// HostSysctls::restore(): behind an ADD, and behind the DEL of one that failed. Called on a worker. Null: nothing is restored.
     std::function<void(cni::Record& record)> restore_host_sysctls = {};
+    /// Before and behind each ADD of a namespace user's definition: keep_host_addresses() and check_made_addresses(). Called on a worker.
+    ReadHostAddresses host_addresses = {};
     /// Moves an interface that the plugins left in the sandbox's namespace back to the host. Called on a worker after each DEL, whatever
     /// came of it, as long as the namespace is there. network_namespace: a descriptor. Null: the plugins are believed.
     std::function<Result<Unit>(const cni::Record& record, int network_namespace)> bring_back = {};
@@ -81,7 +84,8 @@ class Attachments {
   /// network fails cni::check() or cni::decode_network(): nothing is kept, run or undone; those of cni::run_chain, kTimeout, kBusy (the
   /// device is in another pod's sandbox), kIo (no record can be written); after one the record may still be there,
   /// and is the caller's to detach. Where no plugin was run (one is not installed, or there is no time left) the record is dropped: no DEL
-  /// is owed. Where what an earlier ADD of the same pod has left is not undone, the text begins with why that ADD failed.
+  /// is owed; so it is with an address of the host's in the definition. One that ADD yields leaves what ADD has made, for the caller's
+  /// detach(). Where what an earlier ADD of the same pod has left is not undone, the text begins with why that ADD failed.
   /// The deadline ends with the record on disk; ADD has what is left of it but for the last 150 ms.
   using OnAttached = std::function<void(Result<cni::Attached>)>;
   /// What another sandbox of the same pod still has is undone first, for that sandbox has ended; so is what the
@@ -141,7 +145,8 @@ class Attachments {
   void run_add(const std::shared_ptr<Work>& work);
   // No plugin was run: the record goes.
   void drop_unrun(const std::shared_ptr<Work>& work, Error why);
-  // The record once more, with what ADD said: DEL is given that, also by another process.
+  // The record once more, with what ADD said: DEL is given that, also by another process. Not on disk where it is refused: a process that
+  // reads it would take it for one that is well.
   void note_made(const std::shared_ptr<Work>& work);
   void begin_detach(const std::shared_ptr<Work>& work);
   // With the namespace that was kept open, as /proc/PID/fd/N, where its file is gone.

@@ -45,6 +45,7 @@ Interfaces::Interfaces(Ports ports, Settings settings, std::function<const Prepa
                     .is_back = ports_.is_back,
                     .prepare_host = ports_.prepare_host,
                     .restore_host_sysctls = ports_.restore_host_sysctls,
+                    .host_addresses = ports_.host_addresses,
                     .bring_back = ports_.bring_back,
                     .addresses = settings_.addresses}),
       sandboxes_({ports_.scheduler, ports_.log, attachments_}, prepared_, std::move(handlers)) {}

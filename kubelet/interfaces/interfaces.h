@@ -34,6 +34,7 @@ class Interfaces final : public InterfacePort {
     std::function<bool(const std::string& pci)> is_back = {};            // as Attachments::Ports has it
     std::function<Result<Unit>(cni::Record& record)> prepare_host = {};  // the same
     std::function<void(cni::Record& record)> restore_host_sysctls = {};  // the same
+    ReadHostAddresses host_addresses = {};                               // the same
     std::function<Result<Unit>(const cni::Record& record, int network_namespace)> bring_back =
         {};  // the same
   };

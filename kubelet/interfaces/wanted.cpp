@@ -5,6 +5,7 @@
 
 #include "cni/definition.h"
 #include "kubelet/plan.h"
+#include "reactor/base/text.h"
 
 namespace sliced::kubelet {
 namespace {
@@ -35,6 +36,10 @@ WantedInterface wanted_of(const PreparedClaim& claim, const PreparedDevice& devi
           .share_id = device.share_id,
           .interface = device.config.if_name,
           .network = device.config.nad_name,
+          .users_definition = device.config.is_nad_administrators
+                                  ? ""
+                                  : "NetworkAttachmentDefinition " + escaped(device.config.nad_namespace) +
+                                        "/" + escaped(device.config.nad_name),
           .config = device.network,
           .pci = device.pci,
           .host_interface = device.vfio ? "" : device.interface,
@@ -86,6 +91,7 @@ cni::Record record_of(const WantedInterface& wanted, const nri::PodSandbox& pod)
                          .capabilities = wanted.capabilities},
           .result = std::nullopt,
           .owner = owner_of(wanted),
+          .users_definition = wanted.users_definition,
           .host_interface = wanted.is_exclusive && !wanted.host_interface.empty()
                                 ? std::optional(cni::HostInterface{.name = wanted.host_interface})
                                 : std::nullopt};

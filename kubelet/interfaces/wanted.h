@@ -18,6 +18,7 @@ struct WantedInterface {
   std::string pool, device, share_id;
   std::string interface;                 // its name in the sandbox
   std::string network;                   // name of the NetworkAttachmentDefinition
+  std::string users_definition = {};     // cni::Record::users_definition
   std::string config;                    // its text, as it was when the claim was prepared
   std::string pci;                       // "" of a link
   std::string host_interface = {};       // its name on the host; "" none

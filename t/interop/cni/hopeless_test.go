@@ -338,3 +338,48 @@ func TestABridgeIsNeitherMadeNorSetUp(t *testing.T) {
 		}
 	}
 }
+
+// By the real plugins: on a shared parent the host's address in a pod takes the host off the network. Red when a definition of a namespace user
+// gets it, or when an administrator's does not.
+func TestAnAddressOfTheHostIsNoPods(t *testing.T) {
+	l := newLab(t, buildPlugins(t))
+	p := l.startAttachments()
+	run(t, "ip", "-n", l.host, "address", "add", "2001:db8::1/64", "dev", "eno1", "nodad")
+	command := func(plugin, ipam string) map[string]string {
+		return map[string]string{"command": "attach", "containerID": "first", "netns": "/run/netns/" + l.pod, "usersDefinition": "NetworkAttachmentDefinition red/net",
+			"config": `{"cniVersion":"1.0.0","name":"net","type":"` + plugin + `","master":"eno1","ipam":` + ipam + `}`}
+	}
+	addresses := func() string { return run(t, "ip", "-n", l.pod, "-br", "address", "show", "net1") }
+	fixed := func(address string) string { return `{"type":"static","addresses":[{"address":"` + address + `"}]}` }
+	for _, plugin := range []string{"macvlan", "ipvlan"} {
+		for _, address := range []string{"10.9.9.1/24", "2001:db8::1/64"} {
+			if said := p.tell(command(plugin, fixed(address))); !strings.Contains(said, `"`+address+`", which the host has itself (interface eno1)`) {
+				t.Errorf("%s %s: %q", plugin, address, said)
+			}
+			if got := p.recorded(); got != "" {
+				t.Errorf("records: %q", got)
+			}
+		}
+	}
+	// Of the range 10.9.9.1 to 10.9.9.2 only the second is left; the gateway is none of both.
+	one := command("macvlan", `{"type":"host-local","dataDir":"`+t.TempDir()+`","subnet":"10.9.9.0/24","rangeStart":"10.9.9.1","rangeEnd":"10.9.9.2","gateway":"10.9.9.254"}`)
+	if said := p.tell(one); said != "" {
+		t.Fatalf("host-local: %s", said)
+	}
+	if got := addresses(); !strings.Contains(got, "10.9.9.2/24") {
+		t.Errorf("host-local: %s", got)
+	}
+	one["command"] = "detach"
+	if said := p.tell(one); said != "" {
+		t.Errorf("detach: %s", said)
+	}
+
+	administrators := command("macvlan", fixed("10.9.9.1/24"))
+	delete(administrators, "usersDefinition")
+	if said := p.tell(administrators); said != "" {
+		t.Errorf("an administrator's: %s", said)
+	}
+	if got := addresses(); !strings.Contains(got, "10.9.9.1/24") {
+		t.Errorf("an administrator's: %s", got)
+	}
+}

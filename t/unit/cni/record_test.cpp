@@ -27,6 +27,7 @@ struct RecordsTest : testing::Test {
                            .capabilities = *kube::decode_json(R"({"mac":"02:00:00:00:00:01"})")},
             .result = Attached{.cni_version = "1.0.0", .interfaces = {{.name = "net1"}}},
             .owner = "claim \"a\"",
+            .users_definition = "NetworkAttachmentDefinition red/net",
             .host_interface = HostInterface{.name = "bond0", .kind = "bond"},
             .host_sysctls = {{"net/ipv6/conf/br0/accept_ra", "1"}}};
   }

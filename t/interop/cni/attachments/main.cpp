@@ -1,7 +1,8 @@
 // kubelet::Attachments over real CNI plugins and the running kernel, for the Go test above it. Reads a command a line, as JSON, and
 // prints what came of it: {} or {"error": ...}. Its log goes to stderr.
 //   cni_attachments PLUGINS RECORDS
-//   {"command": "attach" | "detach", "config": ..., "containerID": ..., "netns": ..., "deviceID": ..., "hostInterface": ...}
+//   {"command": "attach" | "detach", "config": ..., "containerID": ..., "netns": ..., "deviceID": ..., "hostInterface": ...,
+//    "usersDefinition": ...}
 #include <cstdio>
 #include <iostream>
 #include <optional>
@@ -41,6 +42,7 @@ cni::Record record_of(const kube::Json& from) {
   record.attachment.device = from.text("deviceID");
   if (const std::string_view link = from.text("hostInterface"); !link.empty())
     record.host_interface = cni::HostInterface{.name = std::string(link)};
+  record.users_definition = from.text("usersDefinition");
   record.attachment.arguments = {{"IgnoreUnknown", "1"}, {"K8S_POD_UID", record.attachment.container_id}};
   return record;
 }
@@ -77,6 +79,7 @@ int main(int argc, char** argv) {
          return Unit{};
        },
        .restore_host_sysctls = [&](cni::Record& record) { sysctls.restore(record); },
+       .host_addresses = &kubelet::read_addresses,
        .bring_back = &kubelet::bring_interface_back});
   bool is_done = false;
   const auto wait = [&] {

@@ -121,6 +121,51 @@ TEST_F(SandboxesTest, WhatTheHostIsNotReadyForIsRefusedWithoutAPluginAndKeepsNot
   EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1"}));
 }
 
+TEST_F(SandboxesTest, AnAddressOfTheHostsInADefinitionIsRefusedWithoutAPlugin) {
+  World world(*this);
+  world.node.plugin("static", "");
+  PreparedDevice& device = world.node.prepare("uid-a", "net1");
+  device.network =
+      R"({"cniVersion":"1.0.0","name":"net","type":"vf","ipam":{"type":"static","addresses":[{"address":"10.1.0.7/24"}]}})";
+  world.node.has_address_of_plugin = true;
+  EXPECT_NE(
+      world.run("a").find("NetworkAttachmentDefinition ns/nad: spec.config: ipam.addresses[0].address is "
+                          "\"10.1.0.7/24\", which the host has itself (interface eno1)"),
+      std::string::npos);
+  EXPECT_EQ(world.node.records(), 0u);
+  EXPECT_TRUE(world.node.calls().empty());
+  device.config.is_nad_administrators = true;
+  EXPECT_EQ(world.run("a"), "");
+}
+
+// The pod would have packets that are for the host as long as it has the address.
+TEST_F(SandboxesTest, AnAddressOfTheHostsThatADDYieldsIsUndoneAtOnceAndThePodRefused) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  world.node.has_address_of_plugin = true;
+  EXPECT_NE(
+      world.run("a").find("ipam gave interface net1 the address \"10.1.0.7/24\", which the host has itself"),
+      std::string::npos);
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "DEL a net1"}));
+  EXPECT_NE(world.node.text("input.DEL.net1").find("10.1.0.7"), std::string::npos) << "what ADD has made";
+  EXPECT_EQ(world.node.records(), 0u);
+  EXPECT_TRUE(world.daemon->attached.empty());
+  world.node.has_address_of_plugin = false;
+  EXPECT_EQ(world.run("a"), "");
+}
+
+// On disk it is as one that has begun.
+TEST_F(SandboxesTest, AnAddressOfTheHostsIsUndoneByTheNextProcessToo) {
+  World world(*this);
+  world.node.plugin("vf", "[ $CNI_COMMAND != DEL ] || [ -e may-end ] || exit 1");
+  world.node.prepare("uid-a", "net1");
+  world.node.has_address_of_plugin = true;
+  EXPECT_NE(world.run("a"), "");
+  world.start();
+  ASSERT_EQ(world.daemon->attachments.all().size(), 1u);
+  EXPECT_FALSE(world.daemon->attachments.all().begin()->second.is_attached());
+}
+
 // A checkpoint of dra-driver-sriov, or of a release before, has names that VfConfig refuses.
 TEST_F(SandboxesTest, NoInterfaceIsMadeUnderANameThatPluginsTakeForAnother) {
   for (const char* name : {"all.", ".all", "eth0.", "a..b", "all", "eth0"}) {

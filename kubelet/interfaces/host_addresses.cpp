@@ -1,0 +1,277 @@
+#include "kubelet/interfaces/host_addresses.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "kube/json.h"
+#include "reactor/base/text.h"
+
+namespace sliced::kubelet {
+namespace host_addresses {
+namespace {
+
+using kube::Json;
+
+// In network byte order; IPv4 as ::ffff:10.0.0.1, which is IPv4 to Go as well.
+using Address = std::array<unsigned char, 16>;
+constexpr Address kIpv4 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+constexpr size_t kIpv4At = 12;
+constexpr int kIpv4Bits = 96;
+
+bool is_ipv4(const Address& address) {
+  return std::equal(address.begin(), address.begin() + kIpv4At, kIpv4.begin());
+}
+
+// Of "10.0.0.1" and "10.0.0.1/24".
+std::optional<Address> address_in(std::string_view text) {
+  const std::string alone(text.substr(0, text.find('/')));
+  Address out = kIpv4;
+  if (inet_pton(AF_INET, alone.c_str(), out.data() + kIpv4At) == 1) return out;
+  if (inet_pton(AF_INET6, alone.c_str(), out.data()) == 1) return out;
+  return std::nullopt;
+}
+
+std::string text_of(const Address& address) {
+  std::array<char, INET6_ADDRSTRLEN> out{};
+  if (is_ipv4(address))
+    inet_ntop(AF_INET, address.data() + kIpv4At, out.data(), out.size());
+  else
+    inet_ntop(AF_INET6, address.data(), out.data(), out.size());
+  return out.data();
+}
+
+Address next(Address address) {
+  for (size_t i = address.size(); i-- > 0 && ++address[i] == 0;) continue;
+  return address;
+}
+Address previous(Address address) {
+  for (size_t i = address.size(); i-- > 0 && address[i]-- == 0;) continue;
+  return address;
+}
+
+struct Range {
+  Address first, last;
+  bool has(const Address& address) const { return first <= address && address <= last; }
+};
+
+std::optional<Range> network_in(std::string_view cidr) {
+  const auto address = address_in(cidr);
+  const size_t slash = cidr.find('/');
+  if (!address || slash == std::string_view::npos) return std::nullopt;
+  const int before = is_ipv4(*address) ? kIpv4Bits : 0;
+  const auto bits = parse_int(cidr.substr(slash + 1));
+  if (!bits || *bits < 0 || *bits > 128 - before) return std::nullopt;
+  Range out{*address, *address};
+  for (auto bit = static_cast<size_t>(before + *bits); bit < 128; ++bit) {
+    const auto mask = static_cast<unsigned char>(0x80u >> (bit % 8));
+    out.first[bit / 8] &= static_cast<unsigned char>(~mask);
+    out.last[bit / 8] |= mask;
+  }
+  return out;
+}
+
+// The name of the interface by its address.
+using Hosts = std::map<Address, std::string>;
+
+Hosts hosts_of(const std::vector<HostAddress>& all) {
+  Hosts out;
+  for (const HostAddress& one : all)
+    if (const auto address = address_in(one.address)) out.emplace(*address, one.interface);
+  return out;
+}
+
+std::string remedy(const Address& address, const Hosts& hosts) {
+  return "which the host has itself (interface " + escaped(hosts.at(address)) +
+         "): use another address, or a definition of an administrator's (netAttachDefNamespace of a "
+         "DeviceClass)";
+}
+
+// host-local has no field for what to leave out, but takes several ranges of one subnet. Its first and last address where they are
+// left out: Range.Canonicalize(). What the plugin refuses stays for it to refuse.
+Result<Json::Array> parts_of(const Json& range, const std::string& path, const Hosts& hosts) {
+  const auto subnet = network_in(range.text("subnet"));
+  if (!subnet) return Json::Array{range};
+  const auto end_at = [&](std::string_view key, const Address& otherwise) {
+    return range.text(key).empty() ? std::optional(otherwise) : address_in(range.text(key));
+  };
+  const auto first = end_at("rangeStart", next(subnet->first));
+  const auto last = end_at("rangeEnd", is_ipv4(subnet->last) ? previous(subnet->last) : subnet->last);
+  if (!first || !last || *first > *last) return Json::Array{range};
+  Json::Array out;
+  const auto add = [&](const Address& from, const Address& to) {
+    if (from > to) return;
+    Json part = range;
+    part.set("rangeStart", Json(text_of(from)));
+    part.set("rangeEnd", Json(text_of(to)));
+    out.push_back(std::move(part));
+  };
+  Address from = *first;
+  const auto begin = hosts.lower_bound(*first), end = hosts.upper_bound(*last);
+  if (begin == end) return Json::Array{range};
+  bool is_at_end = false;
+  for (auto at = begin; at != end; ++at) {
+    if (from < at->first) add(from, previous(at->first));
+    from = next(at->first);
+    is_at_end = at->first == *last;
+  }
+  if (!is_at_end) add(from, *last);
+  if (out.empty())
+    return Error{Errc::kInvalid, path + " has no address but " + text_of(*first) +
+                                     (*first == *last ? "" : " to " + text_of(*last)) + ", " +
+                                     remedy(*first, hosts)};
+  return out;
+}
+
+bool is_set(const Json& map, std::string_view key) { return !map.text(key).empty(); }
+
+Result<Unit> keep_host_local(Json& ipam, const std::string& path, const Hosts& hosts) {
+  Json::Array sets;
+  if (is_set(ipam, "subnet")) {  // the plugin puts it before the others
+    auto parts = parts_of(ipam, path, hosts);
+    if (!parts) return std::move(parts.error());
+    if (parts->size() != 1 || parts->front() != ipam) {
+      Json::Array set;
+      for (const Json& part : *parts) {
+        Json range{Json::Object{}};
+        for (const char* key : {"subnet", "rangeStart", "rangeEnd", "gateway"})
+          if (const Json* value = part.find(key)) range.set(key, *value);
+        set.push_back(std::move(range));
+      }
+      sets.push_back(Json(std::move(set)));
+      Json::Object rest;
+      for (const auto& member : *ipam.object())
+        if (member.first != "subnet" && member.first != "rangeStart" && member.first != "rangeEnd" &&
+            member.first != "gateway")
+          rest.push_back(member);
+      ipam = Json(std::move(rest));
+    }
+  }
+  const Json* ranges = ipam.find("ranges");
+  const Json::Array given =
+      ranges != nullptr && ranges->array() != nullptr ? *ranges->array() : Json::Array{};
+  for (size_t i = 0; i < given.size(); ++i) {
+    Json::Array set;
+    for (size_t j = 0; given[i].array() != nullptr && j < given[i].array()->size(); ++j) {
+      auto parts = parts_of((*given[i].array())[j],
+                            path + ".ranges[" + std::to_string(i) + "][" + std::to_string(j) + "]", hosts);
+      if (!parts) return std::move(parts.error());
+      set.insert(set.end(), parts->begin(), parts->end());
+    }
+    sets.push_back(Json(std::move(set)));
+  }
+  if (!sets.empty()) ipam.set("ranges", Json(std::move(sets)));
+  return Unit{};
+}
+
+// "10.0.0.0/24", "10.0.0.5-10.0.0.20/24".
+void exclude_from(Json& range, const Hosts& hosts) {
+  const std::string_view text = range.text("range");
+  const size_t dash = text.find('-');
+  const auto network = network_in(dash == std::string_view::npos ? text : text.substr(dash + 1));
+  if (!network) return;
+  const Json* given = range.find("exclude");
+  Json::Array out = given != nullptr && given->array() != nullptr ? *given->array() : Json::Array{};
+  const size_t before = out.size();
+  for (auto at = hosts.lower_bound(network->first); at != hosts.end() && at->first <= network->last; ++at)
+    out.push_back(Json(text_of(at->first) + (is_ipv4(at->first) ? "/32" : "/128")));
+  if (out.size() > before) range.set("exclude", Json(std::move(out)));
+}
+
+void keep_whereabouts(Json& ipam, const Hosts& hosts) {
+  exclude_from(ipam, hosts);
+  const Json* ranges = ipam.find("ipRanges");
+  if (ranges == nullptr || ranges->array() == nullptr) return;
+  Json::Array out = *ranges->array();
+  for (Json& range : out)
+    if (range.object() != nullptr) exclude_from(range, hosts);
+  ipam.set("ipRanges", Json(std::move(out)));
+}
+
+Result<Unit> keep_ipam(Json& ipam, const std::string& path, const Hosts& hosts) {
+  const Json* addresses = ipam.find("addresses");
+  if (addresses != nullptr && addresses->array() != nullptr)
+    for (size_t i = 0; i < addresses->array()->size(); ++i) {
+      const std::string_view said = (*addresses->array())[i].text("address");
+      if (const auto address = address_in(said); address && hosts.contains(*address))
+        return Error{Errc::kInvalid, path + ".addresses[" + std::to_string(i) + "].address is " +
+                                         in_quotes(said, 64) + ", " + remedy(*address, hosts)};
+    }
+  if (ipam.text("type") == "host-local") return keep_host_local(ipam, path, hosts);
+  if (ipam.text("type") == "whereabouts") keep_whereabouts(ipam, hosts);
+  return Unit{};
+}
+
+Result<Unit> keep_plugin(Json& plugin, const std::string& path, const Hosts& hosts) {
+  const Json* given = plugin.find("ipam");
+  if (given == nullptr || given->object() == nullptr) return Unit{};
+  Json ipam = *given;
+  if (auto kept = keep_ipam(ipam, path + "ipam", hosts); !kept) return kept;
+  plugin.set("ipam", std::move(ipam));
+  return Unit{};
+}
+
+Result<Unit> keep_config(cni::Record& record, const Hosts& hosts) {
+  auto config = kube::decode_json(record.config);
+  if (!config) return std::move(config.error());
+  const Json* list = config->find("plugins");
+  if (list == nullptr || list->array() == nullptr) {
+    if (auto kept = keep_plugin(*config, "", hosts); !kept) return kept;
+  } else {
+    Json::Array plugins = *list->array();
+    for (size_t i = 0; i < plugins.size(); ++i)
+      if (auto kept = keep_plugin(plugins[i], "plugins[" + std::to_string(i) + "].", hosts); !kept)
+        return kept;
+    config->set("plugins", Json(std::move(plugins)));
+  }
+  record.config = kube::encode_json(*config);
+  return Unit{};
+}
+
+// Whom it concerns; nullopt: nobody.
+Result<std::optional<Hosts>> hosts_for(const cni::Record& record, const ReadHostAddresses& read) {
+  if (record.users_definition.empty() || !read) return std::optional<Hosts>();
+  auto all = read();
+  if (!all) return std::move(all.error()).in("the host's IP addresses are not known");
+  return std::optional(hosts_of(*all));
+}
+
+}  // namespace
+}  // namespace host_addresses
+
+Result<Unit> keep_host_addresses(cni::Record& record, const ReadHostAddresses& read) {
+  using namespace host_addresses;
+  const auto hosts = hosts_for(record, read);
+  if (!hosts) return hosts.error();
+  if (!*hosts) return Unit{};
+  auto kept = keep_config(record, **hosts);
+  if (!kept) return std::move(kept.error()).in(record.users_definition + ": spec.config");
+  return Unit{};
+}
+
+// Interfaces of the host's own side have no sandbox.
+Result<Unit> check_made_addresses(const cni::Record& record, const ReadHostAddresses& read) {
+  using namespace host_addresses;
+  if (!record.result || record.result->ips.empty()) return Unit{};
+  const auto hosts = hosts_for(record, read);
+  if (!hosts) return hosts.error();
+  if (!*hosts) return Unit{};
+  const auto& interfaces = record.result->interfaces;
+  for (const cni::Ip& ip : record.result->ips) {
+    const auto index = static_cast<size_t>(ip.interface.value_or(-1));
+    if (index < interfaces.size() && interfaces[index].sandbox.empty()) continue;
+    if (const auto address = address_in(ip.address); address && (*hosts)->contains(*address))
+      return Error{Errc::kInvalid, record.users_definition + ": spec.config: ipam gave interface " +
+                                       escaped(record.attachment.interface) + " the address " +
+                                       in_quotes(ip.address, 64) + ", " + remedy(*address, **hosts)};
+  }
+  return Unit{};
+}
+
+}  // namespace sliced::kubelet
