@@ -89,6 +89,8 @@ struct Answer {
   /// away from there is none.
   /// Never a change of a DeviceClass, which others use too, but for one that fails.
   std::vector<std::string> advice;  // the one change that would help; each alone is enough
+  /// Of kPending: why devices that would match are not offered, a sentence each, the nearest cause first. They come before all advice.
+  std::vector<std::string> causes;
   /// Of a pod that is on a node and whose containers do not start: what its events and its node say, in words.
   std::vector<std::string> notes;
   /// Of kPending, for requests that match no device: which DeviceClasses match devices, in words.

@@ -15,7 +15,7 @@ namespace sliced::cli {
 struct HiddenMatch {
   std::string node, request, device;  // device: one of them, by its host's name
   size_t devices = 0;
-  std::string why;  // "DeviceExposurePolicy x: excluded"
+  std::string why;  // "DeviceExposurePolicy x excludes it"
   bool operator==(const HiddenMatch&) const = default;
 };
 inline constexpr size_t kHiddenMatchesMax = 1'000;
@@ -24,13 +24,16 @@ inline constexpr size_t kHiddenMatchesMax = 1'000;
 /// need not be kept whole.
 void keep_hidden(reports::NodeReport& report);
 
-/// What the node's hidden devices would be if no exclude and no use by the host stood in the way, asked by the selectors of
-/// the answer's waiting requests. policies: as they are. Devices that no policy speaks of are not looked at: nobody knows
+/// What the node's hidden devices would be if no exclude, no use by the host and no policy of the other kind stood in the way, asked by the
+/// selectors of the answer's waiting requests. Devices that one policy offers and another one hides (a conflict) are among them. policies: as they are. Devices that no policy speaks of are not looked at: nobody knows
 /// what they would be published as.
 /// selectors: one for all nodes, which bounds what they take together; once it is spent nothing matches.
 std::vector<HiddenMatch> hidden_matches(const allocation::Answer& answer, const reports::NodeReport& report,
                                         const kube::NodeView& node, const FleetPolicies& policies,
                                         allocation::Selectors& selectors);
+
+/// The same of all nodes, a sentence for each request and reason: "4 devices on worker-1 that request net could have are not offered: ...".
+std::vector<std::string> hidden_causes(const std::vector<HiddenMatch>& matches);
 
 /// Whose SriovResourcePolicies the node's daemon obeys, as the report tells.
 std::string namespace_of(const reports::NodeReport& report, const std::string& otherwise);

@@ -6,6 +6,7 @@
 
 #include "cli/fleet/hidden_devices.h"
 #include "kube/kinds.h"
+#include "policy/exposure/attributes.h"
 #include "policy/exposure/decode_policy.h"
 #include "policy/exposure/selector.h"
 #include "policy/sriov/match.h"
@@ -26,6 +27,7 @@ struct Wanted {
   std::string claim, request, device_class;
   std::vector<std::string> selectors;
   std::map<std::string, kube::Quantity> capacity;
+  bool is_matched = false;  // a node offers devices that match, and they are all in use
   std::string text() const { return "request " + request + " of claim " + claim; }
 };
 
@@ -43,6 +45,9 @@ std::vector<Wanted> wanted_by(const allocation::Answer& answer) {
         if (its == answer.classes.end() ||
             std::find(too_short.begin(), too_short.end(), one.claim + ", " + one.request) == too_short.end())
           continue;
+        for (const allocation::NodeAnswer& node : answer.nodes)
+          for (const allocation::RequestView& view : node.requests)
+            one.is_matched |= view.claim == one.claim && view.request == one.request && view.matching > 0;
         one.selectors = its->selectors;
         one.selectors.insert(one.selectors.end(), request.selectors.begin(), request.selectors.end());
         out.push_back(std::move(one));
@@ -71,6 +76,8 @@ struct Found {
   std::vector<std::string> nodes;
   std::string device;            // one of them
   std::set<std::string> groups;  // by index of shape and group
+  std::set<std::string> ids;     // of the devices
+  bool has_more = false;         // the policy would offer other devices, too
 };
 
 std::string nodes_text(std::vector<std::string> nodes) {
@@ -140,6 +147,50 @@ std::map<std::string, Json> compared_attributes(const std::vector<std::string>& 
   return out;
 }
 
+bool has_word(const std::string& text, const std::string& word) {
+  const auto is_part = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+    if (at + word.size() == text.size() || !is_part(text[at + word.size()])) return true;
+  return false;
+}
+
+// The expressions read this attribute of a device, `].NAME` or `].?NAME`.
+bool reads(const std::vector<std::string>& selectors, const std::string& attribute) {
+  return std::any_of(selectors.begin(), selectors.end(), [&](const std::string& text) {
+    return has_word(text, "]." + attribute) || has_word(text, "].?" + attribute);
+  });
+}
+
+// Which devices a request means. A label that a policy gives (resourceName) says nothing of that: each device may get it.
+class Meant {
+ public:
+  explicit Meant(const Wanted& wanted) {
+    for (std::string& literal : literals_of(wanted.selectors)) literals_.insert(std::move(literal));
+    names_type_ = reads(wanted.selectors, "type");
+    for (const policy::KnownAttribute& known : policy::known_attributes())
+      describes_ |= reads(wanted.selectors, std::string(known.id));
+    for (const char* plugin : {"macvlan", "ipvlan", "vlan", "bridge"})
+      if (literals_.contains(plugin) || reads(wanted.selectors, policy::cni_attribute_id(plugin)))
+        links_ = true;
+    for (const char* plugin : {"sriov", "ib-sriov"})
+      describes_ |= literals_.contains(plugin) || reads(wanted.selectors, policy::cni_attribute_id(plugin));
+  }
+  // is_shared: the device would be offered in shares, not as a whole.
+  bool is_meant(const reports::DeviceGroup& group, bool is_shared) const {
+    if (names_type_ && literals_.contains(group.type)) return true;
+    if (group.type == "vf") return describes_ || (links_ && is_shared);
+    if (!group.interface.empty() && literals_.contains(group.interface)) return true;
+    if (!group.pci_address.empty() && literals_.contains(group.pci_address)) return true;
+    return links_ && is_shared;
+  }
+
+ private:
+  std::set<std::string> literals_;
+  bool names_type_ = false, describes_ = false, links_ = false;
+};
+
 // A name of an object, of a class's.
 std::string object_name(std::string_view text) {
   std::string out;
@@ -158,7 +209,11 @@ class Advising {
            const std::map<std::string_view, const kube::NodeView*>& nodes,
            const std::map<std::string, FleetPolicies>& policies, const FleetDrivers& drivers,
            const std::string& namespace_, allocation::Selectors& selectors)
-      : nodes_(nodes), policies_(policies), drivers_(drivers), selectors_(selectors) {
+      : nodes_(nodes),
+        policies_(policies),
+        drivers_(drivers),
+        selectors_(selectors),
+        taken_(devices.taken()) {
     std::set<std::string_view> kept_away;
     for (const allocation::NodeAnswer& node : answer.nodes)
       if (!node.kept_away.empty()) kept_away.insert(node.name);
@@ -177,13 +232,14 @@ class Advising {
       const policy::PolicySetPtr set = policies.exposing();
       for (const auto& one : set->sriov) change_sriov(wanted, *one, *set, existing);
       for (const auto& one : set->exposures)
-        if (exposures.insert(one->id.name).second) change_exposure(wanted, *one, existing);
+        if (!wanted.is_matched && exposures.insert(one->id.name).second)
+          change_exposure(wanted, *one, existing);
     }
     std::stable_sort(existing.begin(), existing.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     if (existing.size() > kExistingMax) existing.resize(kExistingMax);
     for (auto& [changes, text] : existing) out.push_back(std::move(text));
-    if (!existing.empty()) return;
+    if (!existing.empty() || wanted.is_matched) return;
     std::string text = new_sriov(wanted);
     if (text.empty()) text = new_exposure(wanted);
     if (!text.empty()) out.push_back(std::move(text));
@@ -205,9 +261,9 @@ class Advising {
   }
 
   // Adds what the set of policies would offer to the request, among the devices of the shape, on nodes for which `selected` is true.
-  template <class Selected>
+  template <class Selected, class Takes>
   void add_found(const Wanted& wanted, size_t index, const policy::PolicySetPtr& set, Selected selected,
-                 Found& out) {
+                 Takes takes, Found& out) {
     const UnmatchedDevices::Shape& shape = shapes_[index];
     std::vector<std::string> nodes;
     for (const std::string& node : shape.nodes)
@@ -215,10 +271,17 @@ class Advising {
     if (nodes.empty() || is_spent()) return;
     ++tries_;
     const JudgedNode judged = judge_node(shape.report, view_of(nodes.front()), set, drivers_);
-    std::set<std::string> devices;
+    std::set<std::string> devices, meant;
+    for (const reports::DeviceGroup& group : shape.report.groups)
+      if (takes(group))
+        for (const auto& device : reports::devices_of(group)) meant.insert(device.id.text);
     for (const auto& [key, entry] : judged.entries)
-      if (matches(wanted, entry)) devices.insert(entry.device);
+      if (meant.contains(entry.device) && matches(wanted, entry))
+        devices.insert(entry.device);
+      else
+        out.has_more = true;
     selectors_.forget();
+    out.ids.insert(devices.begin(), devices.end());
     if (devices.empty()) return;
     if (out.device.empty()) out.device = *devices.begin();
     for (size_t i = 0; i < shape.report.groups.size(); ++i)
@@ -259,9 +322,10 @@ class Advising {
   }
 
   // Nodes that the policy does not select are asked, too, with what its selector misses as one more change.
-  template <class Policy, class Change>
+  template <class Policy, class Change, class Takes>
   void change_policy(const Wanted& wanted, const Policy& policy, const std::string& name, Change change,
-                     std::vector<std::pair<size_t, std::string>>& out, const std::string& namespace_) {
+                     Takes takes, std::vector<std::pair<size_t, std::string>>& out,
+                     const std::string& namespace_) {
     for (const bool is_selected : {true, false}) {
       struct Sum {
         std::string text;
@@ -294,7 +358,7 @@ class Advising {
             if (changes.size() > kChangesMax || !seen.insert(key).second) continue;
             Sum& sum = sums[{changes.size(), key}];
             if (sum.text.empty()) sum.text = text_of(changes);
-            add_found(wanted, i, set, selected, sum.found);
+            add_found(wanted, i, set, selected, takes, sum.found);
           }
         }
       }
@@ -334,7 +398,7 @@ class Advising {
           }
           return found;
         },
-        out, policy.id.namespace_);
+        [](const reports::DeviceGroup&) { return true; }, out, policy.id.namespace_);
   }
   // Takes the fields out of the one filter that say no to the device.
   static void open_filter(const hotplug::HostDevice& device, size_t config, size_t filter,
@@ -386,7 +450,7 @@ class Advising {
           std::vector<Edit> changes = before;
           const auto parts = allocation::conjuncts(policy.selector.cel);
           std::string no = no_of(parts, device);
-          if (no == kSeveral) return Changed{};
+          if (no == kSeveral || reads({no}, "type")) return Changed{};
           if (!no.empty())
             changes.push_back({"spec.selector.cel says no to " + device.id.text + ": " + no, "cel " + no});
           policy::ExposurePolicy edited = policy;
@@ -395,6 +459,14 @@ class Advising {
           if (!no.empty()) edited.selector.cel = without(parts, no);
           if (changes.empty()) return Changed{};
           return Changed{{set_of({}, {edited}), std::move(changes)}};
+        },
+        // A selector without one of its parts may select devices of other types than the policy means.
+        [&](const reports::DeviceGroup& group) {
+          const std::vector<std::string> cel = {policy.selector.cel};
+          const auto literals = literals_of(cel);
+          return Meant(wanted).is_meant(group, policy.exposure.allow_multiple_allocations) ||
+                 (reads(cel, "type") &&
+                  std::find(literals.begin(), literals.end(), group.type) != literals.end());
         },
         out, "");
   }
@@ -442,13 +514,13 @@ class Advising {
                         {"spec", std::move(spec)}};
   }
 
-  template <class SetOf>
-  Found found_by(const Wanted& wanted, const std::string& namespace_, SetOf set_of_namespace) {
+  template <class SetOf, class Takes>
+  Found found_by(const Wanted& wanted, const std::string& namespace_, Takes takes, SetOf set_of_namespace) {
     Found out;
     const policy::PolicySetPtr set = set_of_namespace();
     for (size_t i = 0; i < shapes_.size(); ++i)
       if (namespace_.empty() || shapes_[i].namespace_ == namespace_)
-        add_found(wanted, i, set, [](const kube::NodeView&) { return true; }, out);
+        add_found(wanted, i, set, [](const kube::NodeView&) { return true; }, takes, out);
     return out;
   }
 
@@ -473,17 +545,44 @@ class Advising {
     return out;
   }
 
-  // The narrowest filter that takes them all: PFs by name, by address, or by their kind.
-  Json::Object filter_of(const Found& found) const {
-    if (auto names = values_of(found, [](const auto& group) { return group.pf_name; }); !names.empty())
-      return {{"pfNames", array_of(names)}};
-    if (auto pfs = values_of(found, [](const auto& group) { return group.pf; }); !pfs.empty())
-      return {{"pfPciAddresses", array_of(pfs)}};
-    Json::Object out;
-    if (auto vendors = values_of(found, [](const auto& group) { return group.vendor; }); !vendors.empty())
-      out.emplace_back("vendors", array_of(vendors));
-    if (auto devices = values_of(found, [](const auto& group) { return group.product; }); !devices.empty())
-      out.emplace_back("devices", array_of(devices));
+  // VFs of a PF that no new policy may select.
+  const std::set<int>* taken_of(const std::string& pf) const {
+    const auto found = taken_.vfs.find(pf);
+    return found == taken_.vfs.end() ? nullptr : &found->second;
+  }
+  // "ens1f0", or "ens1f0#4-7" where other VFs of PFs of that name are taken; "" where these are taken on another node.
+  std::string vfs_text(const std::string& pf, const reports::DeviceGroup& group) const {
+    const std::set<int>* taken = taken_of(pf);
+    if (pf.empty() || taken == nullptr) return pf;
+    for (const reports::VfRange& range : group.vfs)
+      if (const auto at = taken->lower_bound(range.first); at != taken->end() && *at <= range.last) return "";
+    return pf + "#" + reports::text_of(group.vfs);
+  }
+
+  // Filters that take them all, from the shortest to the narrowest: PFs by name or address, VFs by address; their kind where nothing is taken.
+  std::vector<Json::Object> filters_of(const Found& found) const {
+    std::vector<Json::Object> out;
+    if (auto names = values_of(found, [&](const auto& group) { return vfs_text(group.pf_name, group); });
+        !names.empty())
+      out.push_back({{"pfNames", array_of(names)}});
+    else if (auto pfs = values_of(found, [&](const auto& group) { return vfs_text(group.pf, group); });
+             !pfs.empty())
+      out.push_back({{"pfPciAddresses", array_of(pfs)}});
+    if (!out.empty()) {
+      if (auto drivers = values_of(found, [](const auto& group) { return group.driver; }); !drivers.empty()) {
+        out.push_back(out.front());
+        out.back().emplace_back("drivers", array_of(drivers));
+      }
+      if (taken_.vfs.empty() && found.ids.size() <= kNamesMax)
+        out.push_back({{"pciAddresses", array_of({found.ids.begin(), found.ids.end()})}});
+    } else if (taken_.vfs.empty()) {
+      Json::Object kind;
+      if (auto vendors = values_of(found, [](const auto& group) { return group.vendor; }); !vendors.empty())
+        kind.emplace_back("vendors", array_of(vendors));
+      if (auto devices = values_of(found, [](const auto& group) { return group.product; }); !devices.empty())
+        kind.emplace_back("devices", array_of(devices));
+      if (!kind.empty()) out.push_back(std::move(kind));
+    }
     return out;
   }
 
@@ -518,26 +617,30 @@ class Advising {
             return out;
           };
           const auto found_with = [&](const Json& object) {
-            return found_by(wanted, namespace_, [&] {
-              policy::SriovPolicy policy = policy::decode_sriov_policy(object);
-              return set_of({std::move(policy)}, {}, attributes);
-            });
+            return found_by(
+                wanted, namespace_, [](const reports::DeviceGroup&) { return true; },
+                [&] {
+                  policy::SriovPolicy policy = policy::decode_sriov_policy(object);
+                  return set_of({std::move(policy)}, {}, attributes);
+                });
           };
           const std::string called = object_name(wanted.device_class);
           const Found any = found_with(sriov_object(namespace_, called, config(name, {})));
           if (any.devices == 0) continue;
           // If the request names no resource, the config gets a name of its own, by which its devices are recognised.
-          for (const std::string& resource : {name.empty() ? called : name, name}) {
-            const Json object = sriov_object(namespace_, called, config(resource, filter_of(any)));
-            const Found found = found_with(object);
-            if (found.devices > 0) return new_text(wanted, found, object);
-          }
+          for (const std::string& resource : {name, name.empty() ? called : name})
+            for (const Json::Object& filter : filters_of(any)) {
+              const Json object = sriov_object(namespace_, called, config(resource, filter));
+              const Found found = found_with(object);
+              if (found.devices > 0 && !found.has_more) return new_text(wanted, found, object);
+            }
         }
     }
     return "";
   }
 
-  // `device.attributes["dra.networking"].ifName in [...]`: what the devices that were found have in common.
+  // `device.attributes["dra.networking"].ifName in [...]`: what the devices that were found have in common. "": nothing that would not
+  // select devices that are taken, too.
   std::string cel_of(const Found& found) const {
     const std::string of = "device.attributes[\"" + drivers_.exposure + "\"].";
     std::string out;
@@ -550,18 +653,19 @@ class Advising {
     };
     add("type", values_of(found, [](const auto& group) { return group.type; }));
     const auto is_vf = [](const auto& group) { return group.type == "vf"; };
-    if (auto pfs = values_of(found, [&](const auto& group) { return is_vf(group) ? group.pf_name : ""; });
-        !pfs.empty())
+    const auto pf_of = [&](const auto& group) {
+      return is_vf(group) && taken_of(group.pf_name) == nullptr ? group.pf_name : std::string();
+    };
+    const auto interface_of = [&](const auto& group) {
+      return is_vf(group) || taken_.interfaces.contains(group.interface) ? std::string() : group.interface;
+    };
+    if (auto pfs = values_of(found, pf_of); !pfs.empty())
       add("pfName", pfs);
-    else if (auto names = values_of(
-                 found, [&](const auto& group) { return is_vf(group) ? std::string() : group.interface; });
-             !names.empty())
+    else if (auto names = values_of(found, interface_of); !names.empty())
       add("ifName", names);
-    else {
-      add("vendor", values_of(found, [](const auto& group) { return group.vendor; }));
-      add("product", values_of(found, [](const auto& group) { return group.product; }));
-    }
-    return out.empty() ? "true" : out;
+    else
+      return "";
+    return out;
   }
 
   // Ways to offer a device that the request may mean: which plugins it names, shared or not, with its attributes and capacities.
@@ -607,20 +711,37 @@ class Advising {
     return out;
   }
 
+  // A policy gives an attribute for which the request asks: which devices have it is that policy's to say.
+  bool is_given(const Wanted& wanted) const {
+    const auto asked = compared_attributes(wanted.selectors, drivers_.exposure);
+    for (const auto& [namespace_, policies] : policies_)
+      for (const auto& one : policies.exposing()->exposures)
+        for (const auto& [key, value] : one->exposure.additional_attributes)
+          if (asked.contains(key.substr(key.find('/') + 1))) return true;
+    return false;
+  }
+
   std::string new_exposure(const Wanted& wanted) {
     const std::string name = object_name(wanted.device_class);
+    const Meant meant(wanted);
+    if (is_given(wanted)) return "";
     for (const Json::Object& exposure : exposures_of(wanted)) {
+      const bool is_shared = std::any_of(exposure.begin(), exposure.end(), [](const auto& field) {
+        return field.first == "allowMultipleAllocations";
+      });
+      const auto takes = [&](const reports::DeviceGroup& group) { return meant.is_meant(group, is_shared); };
       const auto found_with = [&](const Json& object) {
-        return found_by(wanted, "", [&] {
+        return found_by(wanted, "", takes, [&] {
           return set_of({}, {policy::decode_exposure_policy(object, drivers_.exposure,
                                                             kube::decode_object_meta(object))});
         });
       };
       const Found any = found_with(exposure_object(name, "true", exposure));
-      if (any.devices == 0) continue;
-      const Json object = exposure_object(name, cel_of(any), exposure);
+      const std::string cel = any.devices == 0 ? "" : cel_of(any);
+      if (cel.empty()) continue;
+      const Json object = exposure_object(name, cel, exposure);
       const Found found = found_with(object);
-      if (found.devices > 0) return new_text(wanted, found, object);
+      if (found.devices > 0 && !found.has_more) return new_text(wanted, found, object);
     }
     return "";
   }
@@ -635,6 +756,7 @@ class Advising {
   const std::map<std::string, FleetPolicies>& policies_;
   const FleetDrivers& drivers_;
   allocation::Selectors& selectors_;
+  const UnmatchedDevices::Taken& taken_;
   size_t tries_ = 0;
 };
 
@@ -648,7 +770,17 @@ void UnmatchedDevices::add(const reports::NodeReport& report) {
   shape.nodes = {report.node};
   std::string facts = shape.namespace_ + "\x02";
   for (const reports::DeviceGroup& group : report.groups) {
-    if (group.standing != "unmatched" || group.type == "virtual") continue;
+    if (group.type == "virtual") continue;
+    if (group.standing != "unmatched" || !group.host_use.empty()) {
+      for (const std::string& pf : {group.pf_name, group.pf})
+        if (group.type == "vf" && !pf.empty())
+          for (const reports::VfRange& range : group.vfs)
+            for (int vf = range.first; vf <= range.last; ++vf) taken_.vfs[pf].insert(vf);
+      if (group.type != "vf" && !group.interface.empty()) taken_.interfaces.insert(group.interface);
+      continue;
+    }
+    // It is part of a bridge or bond of the host.
+    if (!group.master.empty()) continue;
     shape.report.groups.push_back(group);
     facts += missing_policy::facts_text(group) + "\x02";
   }
@@ -681,10 +813,12 @@ std::vector<std::string> missing_policies(const allocation::Answer& answer, cons
                                           const std::map<std::string_view, const kube::NodeView*>& nodes,
                                           const std::map<std::string, FleetPolicies>& policies,
                                           const FleetDrivers& drivers, const std::string& namespace_,
-                                          allocation::Selectors& selectors) {
+                                          allocation::Selectors& selectors,
+                                          const std::set<std::string>& hidden) {
   missing_policy::Advising advising(answer, devices, nodes, policies, drivers, namespace_, selectors);
   std::vector<std::string> out;
-  for (const auto& wanted : missing_policy::wanted_by(answer)) advising.advise(wanted, out);
+  for (const auto& wanted : missing_policy::wanted_by(answer))
+    if (!hidden.contains(wanted.request)) advising.advise(wanted, out);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,12 @@ class UnmatchedDevices {
     std::vector<std::string> nodes;
   };
   void add(const reports::NodeReport& report);
+  /// What the fleet's nodes have and a new policy must leave alone: devices that a policy speaks of already, and those that the host uses.
+  struct Taken {
+    std::map<std::string, std::set<int>> vfs;  // by name and by address of the PF; numbers of VFs
+    std::set<std::string> interfaces;          // of devices other than VFs
+  };
+  const Taken& taken() const { return taken_; }
   void clear() { *this = {}; }
   const std::vector<Shape>& shapes() const { return shapes_; }
   /// Nodes with such devices by their count, also of those that are not kept.
@@ -37,6 +44,7 @@ class UnmatchedDevices {
   std::vector<Shape> shapes_;
   std::map<std::string, size_t> by_facts_;
   std::map<std::string, int64_t> counts_;
+  Taken taken_;
 };
 inline constexpr size_t kShapesMax = 64;
 
@@ -46,12 +54,18 @@ inline constexpr size_t kShapesMax = 64;
 /// nodes: of the cluster, by name; one that is not there has no labels that are known. policies: by namespace. namespace_: of nodes
 ///        that do not say theirs.
 /// selectors: bounds what expressions take; once it is spent nothing is found.
+/// hidden: requests ("net") for which nodes have devices that a policy selects and that are hidden. No policy is named for them: what
+///         hides the devices has to change.
+/// A new policy selects only devices of the kind that the request means: VFs that it describes by a fact of the device; other types only
+/// where it names the type, the interface or the address, or shares of them for a plugin that makes links on them. It never selects devices that
+/// the host uses, or that a policy speaks of on any node. In doubt there is none.
 /// Bounds: kPolicyTriesMax decisions, two existing policies a request.
 std::vector<std::string> missing_policies(const allocation::Answer& answer, const UnmatchedDevices& devices,
                                           const std::map<std::string_view, const kube::NodeView*>& nodes,
                                           const std::map<std::string, FleetPolicies>& policies,
                                           const FleetDrivers& drivers, const std::string& namespace_,
-                                          allocation::Selectors& selectors);
+                                          allocation::Selectors& selectors,
+                                          const std::set<std::string>& hidden = {});
 inline constexpr size_t kPolicyTriesMax = 1'000;
 
 /// Requests of the answer that have too few free devices on each node to which the pod may go: "claim, request".

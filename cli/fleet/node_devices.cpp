@@ -143,18 +143,70 @@ bool is_hidden(const reports::DeviceGroup& group) {
          group.standing == name_of(policy::Standing::kHeldBack);
 }
 
+bool hides(const reports::Said& said) {
+  for (const policy::Outcome outcome : {policy::Outcome::kOffered, policy::Outcome::kNoMatch,
+                                        policy::Outcome::kNotAVf, policy::Outcome::kNoPolicy})
+    if (said.outcome == name_of(outcome)) return false;
+  return true;
+}
+
+namespace {
+
+// What a policy or a gate says of a device that it hides, in the words of `explain`. "its entry is held back: ..." and other outcomes that
+// have their reason in the report stay as they are there.
+std::string sentence_of(const reports::DeviceGroup& group, const reports::Said& said) {
+  const auto is = [&](policy::Outcome outcome) { return said.outcome == name_of(outcome); };
+  const std::string who = said.policy.kind.empty() ? "" : describe(said.policy);
+  const std::string by = who.empty() ? "" : who + ": ";
+  const std::string why = said.why.empty() ? "" : " (" + said.why + ")";
+  if (is(policy::Outcome::kExcluded))
+    return (who.empty() ? "a DeviceExposurePolicy" : who) + " excludes it" + why;
+  if (is(policy::Outcome::kHostUse))
+    return by + "the host uses it (" + (said.why.empty() ? group.host_use : said.why) + ")";
+  if (is(policy::Outcome::kConflict)) {
+    std::string others;
+    for (const reports::Said& other : group.said)
+      if (other.outcome == name_of(policy::Outcome::kOffered) && !other.policy.kind.empty())
+        others += (others.empty() ? " (" : ", ") + describe(other.policy);
+    return by + "Conflict: " + (said.why.empty() ? "another policy offers it" : said.why) +
+           (others.empty() ? "" : others + ")") + ", and one function is offered by one driver";
+  }
+  if (is(policy::Outcome::kNoSharing))
+    return by +
+           "it may be allocated several times, and this cluster cannot count that (DRAConsumableCapacity)";
+  if (is(policy::Outcome::kNoCounters))
+    return by +
+           "it excludes another entry that is offered, and this cluster cannot count that "
+           "(DRAPartitionableDevices, kube-scheduler 1.36.2)";
+  if (is(policy::Outcome::kHeldByOther))
+    return by +
+           "it was offered through the other driver and may still be allocated there; it waits until the "
+           "ResourceClaims show it free" +
+           why;
+  if (is(policy::Outcome::kCharged))
+    return by +
+           "its entry could be allocated in another way before and may still be; it waits until the "
+           "ResourceClaims show it free" +
+           why;
+  if (is(policy::Outcome::kSettling))
+    return by + "it has just appeared or changed, and will be offered in a moment" + why;
+  if (is(policy::Outcome::kUnconfigured))
+    return by + "nothing new is offered before this node is configured" + why;
+  for (const policy::Outcome outcome :
+       {policy::Outcome::kNotReady, policy::Outcome::kRefused, policy::Outcome::kBroken,
+        policy::Outcome::kExcludeUnreadable, policy::Outcome::kExcludeUnknown,
+        policy::Outcome::kExposeUnknown, policy::Outcome::kMatchUnknown})
+    if (is(outcome)) return by + std::string(policy::describe(outcome)) + why;
+  return by + said.outcome + why;  // of a daemon of another release
+}
+
+}  // namespace
+
 std::string why_hidden(const reports::DeviceGroup& group) {
   std::vector<std::string> parts;
-  for (const reports::Said& said : group.said) {
-    if (said.outcome == name_of(policy::Outcome::kOffered) ||
-        said.outcome == name_of(policy::Outcome::kNoMatch) ||
-        said.outcome == name_of(policy::Outcome::kNotAVf) ||
-        said.outcome == name_of(policy::Outcome::kNoPolicy))
-      continue;
-    parts.push_back((said.policy.kind.empty() ? "" : describe(said.policy) + ": ") + said.outcome +
-                    (said.why.empty() ? "" : ", " + said.why));
-  }
-  if (parts.empty() && !group.host_use.empty()) parts.push_back("the host uses it: " + group.host_use);
+  for (const reports::Said& said : group.said)
+    if (hides(said)) parts.push_back(sentence_of(group, said));
+  if (parts.empty() && !group.host_use.empty()) parts.push_back("the host uses it (" + group.host_use + ")");
   return parts.empty() ? group.standing : join(parts, "; ");
 }
 

@@ -47,8 +47,10 @@ std::vector<DeviceLine> device_lines(const std::string& node, const std::vector<
 /// Adds a line for each device that the report says a policy or a gate hides, and sorts anew. Of those that no policy speaks of
 /// there is none.
 void add_hidden(const reports::NodeReport& report, std::vector<DeviceLine>& lines);
-/// Who hides the devices of a group: "DeviceExposurePolicy x: excluded".
+/// Who hides the devices of a group and why, in the words of `explain`: "DeviceExposurePolicy x excludes it".
 std::string why_hidden(const reports::DeviceGroup& group);
 bool is_hidden(const reports::DeviceGroup& group);
+/// A policy or a gate keeps devices from being offered. Devices that another policy offers nevertheless are not hidden.
+bool hides(const reports::Said& said);
 
 }  // namespace sliced::cli

@@ -289,12 +289,22 @@ std::string clash_text(const Answer& answer) {
   return first->clashes.front() + (nodes > 1 ? " (on " + first->name + ")" : "");
 }
 
+// No node to which the pod may go has a device for one of the requests.
+bool is_nothing_matched(const Answer& answer) {
+  std::map<std::pair<std::string, std::string>, size_t> matching;
+  for (const NodeAnswer& node : answer.nodes)
+    for (const RequestView& view : node.requests)
+      if (node.kept_away.empty()) matching[{view.claim, view.request}] += view.matching;
+  return std::any_of(matching.begin(), matching.end(), [](const auto& one) { return one.second == 0; });
+}
+
 // Why no node will do, where one reason holds for all of them.
 std::string pending_text(const Answer& answer) {
   if (!answer.everywhere.empty()) return answer.everywhere.front();
   if (!answer.aborted_by.empty())
     return "allocating fails with an error on node " + answer.aborted_by +
            ", and the scheduler then tries no other node";
+  if (!answer.causes.empty() && is_nothing_matched(answer)) return answer.causes.front();
   // Nodes that have the devices: by reason without the node's name, their number and the text of the first one.
   std::map<std::string, std::pair<size_t, std::string>> reasons;
   const auto add_reason = [&](const NodeAnswer& node) {
@@ -522,6 +532,9 @@ std::string why_text(const Answer& answer, const std::string& subject, const std
   for (size_t i = answer.verdict == Verdict::kRuns ? 1 : 0; i < answer.notes.size(); ++i)
     out += "  - " + plain(answer.notes[i]) + "\n";
   for (size_t i = 1; i < answer.everywhere.size(); ++i) out += "  - " + plain(answer.everywhere[i]) + "\n";
+  for (const std::string& cause : answer.causes)
+    if (const std::string line = plain(cause); out.find(line) == std::string::npos)
+      out += "  - " + line + "\n";
   if (!answer.advice.empty()) {
     out += answer.advice.size() == 1 ? "\nThe one change that would help:\n"
                                      : "\nAny one of these would help:\n";
@@ -553,6 +566,7 @@ Json json_of(const Answer& answer, const std::string& subject) {
   for (const NodeAnswer& node : answer.nodes) nodes.push_back(json_of(node));
   out.set("claims", std::move(claims));
   out.set("nodes", std::move(nodes));
+  if (!answer.causes.empty()) out.set("causes", texts(answer.causes));
   if (!answer.advice.empty()) out.set("advice", texts(answer.advice));
   if (!answer.hints.empty()) out.set("hints", texts(answer.hints));
   if (!answer.notes.empty()) out.set("notes", texts(answer.notes));

@@ -244,14 +244,6 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
     return at->second;
   };
   const std::string otherwise = config::Options{}.namespace_;
-  if (!short_requests(answer).empty() && !unmatched.counts().empty()) {
-    for (const auto& shape : unmatched.shapes())
-      policies_of(shape.namespace_.empty() ? otherwise : shape.namespace_);
-    allocation::Selectors effort;
-    const auto advice = missing_policies(answer, unmatched, nodes, policies, drivers, otherwise, effort);
-    answer.hints.insert(answer.hints.end(), advice.begin(), advice.end());
-    if (advice.empty() && is_any_unmatched(answer)) hint_at_unmatched(unmatched.counts(), answer);
-  }
   allocation::Selectors selectors;
   for (const reports::NodeReport& report : reports) {
     const auto node = nodes.find(report.node);
@@ -262,6 +254,19 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
   }
   if (selectors.is_spent())
     answer.unsure.push_back("what nodes hide was not asked of all: what expressions take of time is bounded");
+  answer.causes = hidden_causes(out);
+  if (!short_requests(answer).empty() && !unmatched.counts().empty()) {
+    for (const auto& shape : unmatched.shapes())
+      policies_of(shape.namespace_.empty() ? otherwise : shape.namespace_);
+    std::set<std::string> hidden;
+    for (const HiddenMatch& match : out) hidden.insert(match.request);
+    allocation::Selectors effort;
+    const auto advice =
+        missing_policies(answer, unmatched, nodes, policies, drivers, otherwise, effort, hidden);
+    answer.hints.insert(answer.hints.end(), advice.begin(), advice.end());
+    if (advice.empty() && hidden.empty() && is_any_unmatched(answer))
+      hint_at_unmatched(unmatched.counts(), answer);
+  }
   return out;
 }
 

@@ -71,11 +71,11 @@ constexpr const char* kStorage =
 // Red when who hides what a pod waits for is not named, or a device is named that would not help.
 TEST(HiddenDevices, WhoHidesWhatWouldMatchIsNamed) {
   const std::vector<HiddenMatch> wanted = {
-      {"worker-1", "uplink", "0000:3b:01.0", 4, "DeviceExposurePolicy no-vfs: excluded"}};
+      {"worker-1", "uplink", "0000:3b:01.0", 4, "DeviceExposurePolicy no-vfs excludes it"}};
   EXPECT_EQ(found(kStorage, vfs("ens1f0", "hidden")), wanted);
   EXPECT_EQ(
       hidden_text(wanted, 10),
-      "  - on worker-1, request uplink: 4 devices, such as 0000:3b:01.0: DeviceExposurePolicy no-vfs: excluded\n");
+      "  - on worker-1, request uplink: 4 devices, such as 0000:3b:01.0: DeviceExposurePolicy no-vfs excludes it\n");
 }
 
 TEST(HiddenDevices, WhatTheHostUsesIsToldWithTheReason) {
@@ -84,7 +84,51 @@ TEST(HiddenDevices, WhatTheHostUsesIsToldWithTheReason) {
   group.said = {{{"SriovResourcePolicy", "ours", "a"}, "in-use-by-host", "enslaved to br0"}};
   const auto matches = found(kStorage, group);
   ASSERT_EQ(matches.size(), 1u);
-  EXPECT_EQ(matches[0].why, "SriovResourcePolicy ours/a: in-use-by-host, enslaved to br0");
+  EXPECT_EQ(matches[0].why, "SriovResourcePolicy ours/a: the host uses it (enslaved to br0)");
+}
+
+// Red when a conflict is no reason, because the device is offered: by the other kind of policy, under which the pod cannot have it.
+TEST(HiddenDevices, AConflictIsNamedWithBothPolicies) {
+  FleetPolicies both(kDrivers, "ours");
+  const auto yaml = kube::decode_yaml(
+      "kind: SriovResourcePolicy\nmetadata: {name: a, namespace: ours}\n"
+      "spec: {configs: [{resourceName: storage, resourceFilters: [{pfNames: [ens1f0]}]}]}\n"
+      "---\nkind: DeviceExposurePolicy\nmetadata: {name: moved}\n"
+      "spec: {selector: {cel: 'device.attributes[\"dra.example\"].pfName == \"ens1f0\"'}, exposure: "
+      "{additionalAttributes: {resourceName: fast}}}\n");
+  for (const auto& object : yaml.documents) ASSERT_TRUE(both.put(object));
+  reports::NodeReport report;
+  report.node = kNode.name;
+  report.groups = {vfs("ens1f0", "offered")};
+  report.groups[0].said = {{{"SriovResourcePolicy", "ours", "a"}, "offered", ""},
+                           {{"DeviceExposurePolicy", "", "moved"}, "conflict", ""}};
+  keep_hidden(report);
+  const auto asked = waiting("device.attributes[\"dra.example\"].resourceName == \"fast\"");
+  allocation::Selectors selectors;
+  const auto matches = hidden_matches(asked, report, kNode, both, selectors);
+  ASSERT_EQ(matches.size(), 1u);
+  EXPECT_EQ(matches[0].devices, 4u);
+  EXPECT_EQ(
+      hidden_causes(matches),
+      std::vector<std::string>{
+          "4 devices on worker-1 that request uplink could have are not offered: DeviceExposurePolicy moved: Conflict: "
+          "another policy offers it (SriovResourcePolicy ours/a), and one function is offered by one driver"});
+  EXPECT_TRUE(hidden_matches(waiting(kStorage), report, kNode, both, selectors).empty())
+      << "it is offered as that";
+}
+
+// Red when a code of an outcome is all that is said.
+TEST(HiddenDevices, OutcomesAreSentences) {
+  for (const char* outcome :
+       {"unreadable", "refused", "excluded", "exclude-unreadable", "exclude-unknown", "expose-unknown",
+        "conflict", "no-counters", "no-sharing", "settling", "not-ready", "held-by-other-driver", "charged",
+        "unconfigured", "in-use-by-host", "match-unknown"}) {
+    reports::DeviceGroup group = vfs("ens1f0", "hidden");
+    group.said = {{{"DeviceExposurePolicy", "", "x"}, outcome, ""}};
+    const std::string why = why_hidden(group);
+    EXPECT_EQ(why.rfind("DeviceExposurePolicy x", 0), 0u) << why;
+    EXPECT_FALSE(why.ends_with(std::string(": ") + outcome)) << why;
+  }
 }
 
 TEST(HiddenDevices, WhatWouldNotMatchIsNoHelp) {
@@ -115,7 +159,7 @@ TEST(HiddenDevices, ANodesHiddenDevicesStandBesideWhatItOffers) {
   ASSERT_EQ(lines.size(), 5u);
   EXPECT_EQ(lines[0].pci, "0000:3b:01.0");
   EXPECT_EQ(lines[0].stands, DeviceStands::kHidden);
-  EXPECT_EQ(lines[0].why, "DeviceExposurePolicy no-vfs: excluded");
+  EXPECT_EQ(lines[0].why, "DeviceExposurePolicy no-vfs excludes it");
 }
 
 }  // namespace

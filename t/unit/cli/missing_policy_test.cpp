@@ -69,9 +69,11 @@ struct MissingPolicyTest : testing::Test {
       if (kept_away == name) node.kept_away = "a taint";
       allocation::RequestView& view = node.requests.emplace_back();
       view.claim = "apps/c", view.request = "net", view.wanted = 1, view.free = free;
+      view.matching = matching;
     }
     allocation::Selectors selectors;
-    return join(missing_policies(answer, devices, nodes, policies, kDrivers, "ours", selectors), "\n");
+    return join(missing_policies(answer, devices, nodes, policies, kDrivers, "ours", selectors, hidden),
+                "\n");
   }
 
   kube::NodeView views[2] = {{"worker-1", {{"zone", "a"}}}, {"worker-2", {{"zone", "b"}}}};
@@ -79,7 +81,8 @@ struct MissingPolicyTest : testing::Test {
   std::map<std::string, FleetPolicies> policies = {{"ours", FleetPolicies(kDrivers, "ours")}};
   UnmatchedDevices devices;
   std::string kept_away;
-  size_t free = 0;
+  size_t free = 0, matching = 0;
+  std::set<std::string> hidden;
 };
 
 constexpr const char* kStorage =
@@ -216,6 +219,84 @@ TEST_F(MissingPolicyTest, WhatTheHostUsesIsNotAdvised) {
   group.host_use = "has the default route";
   report("worker-1", {group});
   EXPECT_EQ(advice(kStorage), "");
+}
+
+reports::DeviceGroup bridge() {
+  reports::DeviceGroup group;
+  group.type = "bridge", group.interface = "br-data", group.standing = "unmatched";
+  group.link_type = "ethernet";
+  return group;
+}
+
+// Red when a class that asks for a label alone gets the host's bridge or a whole PF: any device may be given a label.
+TEST_F(MissingPolicyTest, ALabelAloneMeansNoKindOfDevice) {
+  report("worker-1", {bridge(), pf("ens1f0"), pf("ens1f1"), vfs("ens1f0")});
+  const std::string label =
+      "device.driver == \"dra.networking\" && "
+      "device.attributes[\"dra.networking\"].resourceName == \"mellanox.com/fast_net\"";
+  EXPECT_EQ(advice(label), "");
+  EXPECT_EQ(advice("device.driver == \"dra.networking\""), "");
+  const std::string of_vfs = advice(label + " && device.attributes[\"dra.networking\"].type == \"vf\"");
+  EXPECT_NE(of_vfs.find("No policy selects 4 devices on worker-1"), std::string::npos) << of_vfs;
+  EXPECT_EQ(of_vfs.find("br-data"), std::string::npos) << of_vfs;
+  policy(
+      "kind: DeviceExposurePolicy\nmetadata: {name: fast}\n"
+      "spec: {selector: {cel: 'device.attributes[\"dra.networking\"].pfName == \"ens9\" && "
+      "device.attributes[\"dra.networking\"].vendor == \"15b3\"'}, exposure: {additionalAttributes: {resourceName: "
+      "mellanox.com/fast_net}}}\n");
+  EXPECT_EQ(advice(label + " && device.attributes[\"dra.networking\"].type == \"vf\""), "")
+      << "another policy gives that label";
+}
+
+// Red when bridges and whole PFs are offered to a request that names neither: shares of a PF are no reason to offer the whole.
+TEST_F(MissingPolicyTest, BridgesAndWholePfsAreOfferedOnlyWhereTheyAreNamed) {
+  report("worker-1", {bridge(), pf("ens1f0")});
+  const std::string of = "device.attributes[\"dra.networking\"].";
+  EXPECT_EQ(advice(of + "linkType == \"ethernet\""), "");
+  EXPECT_EQ(advice(of + "vendor == \"8086\""), "");
+  EXPECT_EQ(advice(of + "type != \"bridge\""), "");
+  EXPECT_NE(advice(of + "type == \"bridge\""), "");
+  EXPECT_NE(advice(of + "ifName == \"ens1f0\""), "");
+  EXPECT_EQ(advice(of + "cni_macvlan && device.allowMultipleAllocations == false"), "");
+}
+
+// Red when an existing policy is to be opened until it selects devices of another type than it means.
+TEST_F(MissingPolicyTest, AnExistingSelectorIsNotOpenedToOtherTypes) {
+  policy(
+      "kind: DeviceExposurePolicy\nmetadata: {name: fast}\n"
+      "spec: {selector: {cel: 'device.attributes[\"dra.networking\"].type == \"vf\"'}, exposure: {additionalAttributes: "
+      "{resourceName: fast}}}\n"
+      "---\nkind: DeviceExposurePolicy\nmetadata: {name: fast-by-name}\n"
+      "spec: {selector: {cel: 'device.attributes[\"dra.networking\"].pfName == \"ens9\"'}, exposure: "
+      "{additionalAttributes: {resourceName: fast}}}\n");
+  report("worker-1", {bridge(), pf("ens1f0")});
+  EXPECT_EQ(advice("device.attributes[\"dra.networking\"].resourceName == \"fast\""), "");
+}
+
+// Red when a new policy selects devices that a policy speaks of already, that the host uses, or that do not match.
+TEST_F(MissingPolicyTest, ANewPolicyLeavesAloneWhatIsTaken) {
+  reports::DeviceGroup taken = vfs("ens1f0"), free = vfs("ens1f0");
+  taken.vfs = {{0, 3}}, taken.standing = "offered";
+  free.vfs = {{4, 7}}, free.pci_address = "0000:3b:01.4";
+  report("worker-1", {taken, free});
+  const std::string said = advice(kStorage);
+  EXPECT_NE(said.find("\"pfNames\":[\"ens1f0#4-7\"]"), std::string::npos) << said;
+  const std::string exposed = "device.attributes[\"dra.networking\"].type == \"vf\"";
+  EXPECT_EQ(advice(exposed), "") << "a selector by the PF would take the others, too";
+  taken.vfs = {{4, 7}}, taken.pci_address = "0000:3b:01.4", taken.standing = "hidden";
+  report("worker-2", {taken});
+  EXPECT_EQ(advice(kStorage), "") << "the same numbers are another policy's on another node";
+}
+
+TEST_F(MissingPolicyTest, NoPolicyIsNamedForWhatIsHiddenOrUsedUp) {
+  report("worker-1", {vfs("ens1f0"), pf("ens1f0")});
+  const std::string exposed = "device.attributes[\"dra.networking\"].type == \"vf\"";
+  ASSERT_NE(advice(exposed), "");
+  matching = 1;
+  EXPECT_EQ(advice(exposed), "") << "a policy offers such devices";
+  matching = 0;
+  hidden = {"net"};
+  EXPECT_EQ(advice(exposed), "");
 }
 
 TEST_F(MissingPolicyTest, WithDeviceAttributesWhereTheClassAsksForOne) {
