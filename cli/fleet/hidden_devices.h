@@ -25,7 +25,8 @@ inline constexpr size_t kHiddenMatchesMax = 1'000;
 void keep_hidden(reports::NodeReport& report);
 
 /// What the node's hidden devices would be if no exclude, no use by the host and no policy of the other kind stood in the way, asked by the
-/// selectors of the answer's waiting requests. Devices that one policy offers and another one hides (a conflict) are among them. policies: as they are. Devices that no policy speaks of are not looked at: nobody knows
+/// selectors of the answer's waiting requests. Devices that one policy offers and another one hides (a conflict) are among them.
+/// policies: as they are. Devices that no policy speaks of are not looked at: nobody knows
 /// what they would be published as.
 /// selectors: one for all nodes, which bounds what they take together; once it is spent nothing matches.
 std::vector<HiddenMatch> hidden_matches(const allocation::Answer& answer, const reports::NodeReport& report,

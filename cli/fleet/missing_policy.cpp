@@ -1,6 +1,7 @@
 #include "cli/fleet/missing_policy.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -27,6 +28,7 @@ struct Wanted {
   std::string claim, request, device_class;
   std::vector<std::string> selectors;
   std::map<std::string, kube::Quantity> capacity;
+  size_t count = 1;
   bool is_matched = false;  // a node offers devices that match, and they are all in use
   std::string text() const { return "request " + request + " of claim " + claim; }
 };
@@ -45,6 +47,10 @@ std::vector<Wanted> wanted_by(const allocation::Answer& answer) {
         if (its == answer.classes.end() ||
             std::find(too_short.begin(), too_short.end(), one.claim + ", " + one.request) == too_short.end())
           continue;
+        for (const allocation::NodeAnswer& node : answer.nodes)
+          for (const allocation::RequestView& view : node.requests)
+            if (view.claim == one.claim && view.request == one.request && !view.all)
+              one.count = static_cast<size_t>(std::max<int64_t>(view.wanted, 1));
         for (const allocation::NodeAnswer& node : answer.nodes)
           for (const allocation::RequestView& view : node.requests)
             one.is_matched |= view.claim == one.claim && view.request == one.request && view.matching > 0;
@@ -77,6 +83,7 @@ struct Found {
   std::string device;            // one of them
   std::set<std::string> groups;  // by index of shape and group
   std::set<std::string> ids;     // of the devices
+  size_t most = 0;               // on one node
   bool has_more = false;         // the policy would offer other devices, too
 };
 
@@ -208,12 +215,14 @@ class Advising {
   Advising(const allocation::Answer& answer, const UnmatchedDevices& devices,
            const std::map<std::string_view, const kube::NodeView*>& nodes,
            const std::map<std::string, FleetPolicies>& policies, const FleetDrivers& drivers,
-           const std::string& namespace_, allocation::Selectors& selectors)
+           const std::string& namespace_, allocation::Selectors& selectors,
+           const std::map<std::string, FleetPolicies>& elsewhere)
       : nodes_(nodes),
         policies_(policies),
         drivers_(drivers),
         selectors_(selectors),
-        taken_(devices.taken()) {
+        taken_(devices.taken()),
+        elsewhere_(elsewhere) {
     std::set<std::string_view> kept_away;
     for (const allocation::NodeAnswer& node : answer.nodes)
       if (!node.kept_away.empty()) kept_away.insert(node.name);
@@ -225,7 +234,14 @@ class Advising {
     }
   }
 
+  // Requests for which one policy is enough.
+  const std::set<std::string>& enough() const { return enough_; }
+
   void advise(const Wanted& wanted, std::vector<std::string>& out) {
+    if (!wanted.is_matched && advise_misplaced(wanted, out)) return;
+    const std::vector<std::string> broken =
+        wanted.is_matched ? std::vector<std::string>{} : broken_for(wanted);
+    out.insert(out.end(), broken.begin(), broken.end());
     std::vector<std::pair<size_t, std::string>> existing;  // by how much of it would be changed
     std::set<std::string> exposures;                       // of no namespace: known with those of each
     for (const auto& [namespace_, policies] : policies_) {
@@ -242,10 +258,67 @@ class Advising {
     if (!existing.empty() || wanted.is_matched) return;
     std::string text = new_sriov(wanted);
     if (text.empty()) text = new_exposure(wanted);
-    if (!text.empty()) out.push_back(std::move(text));
+    if (!text.empty() && broken.empty()) out.push_back(std::move(text));
   }
 
  private:
+  // Policies that would offer the devices, and which no daemon reads. True: there are some.
+  bool advise_misplaced(const Wanted& wanted, std::vector<std::string>& out) {
+    std::set<std::string> namespaces;
+    for (const auto& shape : shapes_) namespaces.insert(shape.namespace_);
+    bool is_any = false;
+    for (const auto& [namespace_, policies] : elsewhere_) {
+      if (namespaces.contains(namespace_)) continue;
+      const policy::PolicySetPtr set = policies.exposing();
+      for (const auto& one : set->sriov) {
+        const Found found = found_by(
+            wanted, "", [](const reports::DeviceGroup&) { return true; },
+            [&] {
+              policy::SriovPolicy ready = *one;
+              ready.readiness = {};
+              return set_of({std::move(ready)}, {}, set->attributes);
+            });
+        if (found.devices == 0) continue;
+        note_enough(wanted, found);
+        is_any = true;
+        out.push_back("SriovResourcePolicy " + policy::text_of(one->id) + " would offer " +
+                      count_text(found) + " for " + wanted.text() + ", but no daemon there reads namespace " +
+                      namespace_ + ": create it in namespace " +
+                      join(std::vector<std::string>(namespaces.begin(), namespaces.end()), ", "));
+      }
+    }
+    return is_any;
+  }
+  // Policies that cannot be used as they are, of the kind whose driver the request names, else of both.
+  std::vector<std::string> broken_for(const Wanted& wanted) const {
+    const auto names = [&](const std::string& driver) {
+      return std::any_of(wanted.selectors.begin(), wanted.selectors.end(),
+                         [&](const std::string& text) { return text.find(driver) != std::string::npos; });
+    };
+    const bool names_sriov = names(drivers_.sriov), names_exposure = names(drivers_.exposure);
+    std::vector<std::string> out;
+    const auto add = [&](const std::string& policy, const policy::Problem& problem) {
+      const std::string line = policy + " cannot be used: " + problem.field +
+                               (problem.field.empty() ? "" : " ") + problem.what + "; it may be meant for " +
+                               wanted.text() + ": correct it first";
+      if (out.size() < kNamesMax && std::find(out.begin(), out.end(), line) == out.end()) out.push_back(line);
+    };
+    for (const auto& [namespace_, policies] : policies_) {
+      const policy::PolicySetPtr set = policies.exposing();
+      if (names_sriov || !names_exposure)
+        for (const auto& one : set->sriov) {
+          const std::string name = "SriovResourcePolicy " + policy::text_of(one->id);
+          for (const auto& problem : one->problems) add(name, problem);
+          for (const auto& config : one->configs)
+            for (const auto& problem : config.problems) add(name, problem);
+        }
+      if (names_exposure || !names_sriov)
+        for (const auto& one : set->exposures)
+          for (const auto& problem : one->problems) add("DeviceExposurePolicy " + one->id.name, problem);
+    }
+    return out;
+  }
+
   bool is_spent() const { return selectors_.is_spent() || tries_ >= kPolicyTriesMax; }
 
   bool matches(const Wanted& wanted, const JudgedEntry& entry) {
@@ -282,6 +355,7 @@ class Advising {
         out.has_more = true;
     selectors_.forget();
     out.ids.insert(devices.begin(), devices.end());
+    out.most = std::max(out.most, devices.size());
     if (devices.empty()) return;
     if (out.device.empty()) out.device = *devices.begin();
     for (size_t i = 0; i < shape.report.groups.size(); ++i)
@@ -363,9 +437,11 @@ class Advising {
         }
       }
       for (const auto& [key, one] : sums)
-        if (one.found.devices > 0)
+        if (one.found.devices > 0) {
+          note_enough(wanted, one.found);
           out.emplace_back(key.first, name + " would offer " + count_text(one.found) + " for " +
                                           wanted.text() + " if this were otherwise: " + one.text);
+        }
     }
   }
 
@@ -545,27 +621,37 @@ class Advising {
     return out;
   }
 
-  // VFs of a PF that no new policy may select.
-  const std::set<int>* taken_of(const std::string& pf) const {
-    const auto found = taken_.vfs.find(pf);
-    return found == taken_.vfs.end() ? nullptr : &found->second;
+  // A VF of a PF of this name or address, with a number in the range, that no new policy may select.
+  // namespace_: of the policy; nullptr of none.
+  bool is_taken(const std::string& pf, const std::string* namespace_, reports::VfRange range) const {
+    return std::any_of(taken_.vfs.begin(), taken_.vfs.end(), [&](const auto& of) {
+      if (namespace_ != nullptr && !of.first.empty() && of.first != *namespace_) return false;
+      const auto found = of.second.find(pf);
+      if (found == of.second.end()) return false;
+      const auto at = found->second.lower_bound(range.first);
+      return at != found->second.end() && *at <= range.last;
+    });
   }
+  static constexpr reports::VfRange kAllVfs = {0, std::numeric_limits<int>::max()};
   // "ens1f0", or "ens1f0#4-7" where other VFs of PFs of that name are taken; "" where these are taken on another node.
-  std::string vfs_text(const std::string& pf, const reports::DeviceGroup& group) const {
-    const std::set<int>* taken = taken_of(pf);
-    if (pf.empty() || taken == nullptr) return pf;
+  std::string vfs_text(const std::string& pf, const std::string& namespace_,
+                       const reports::DeviceGroup& group) const {
+    if (pf.empty() || !is_taken(pf, &namespace_, kAllVfs)) return pf;
     for (const reports::VfRange& range : group.vfs)
-      if (const auto at = taken->lower_bound(range.first); at != taken->end() && *at <= range.last) return "";
+      if (is_taken(pf, &namespace_, range)) return "";
     return pf + "#" + reports::text_of(group.vfs);
   }
 
-  // Filters that take them all, from the shortest to the narrowest: PFs by name or address, VFs by address; their kind where nothing is taken.
-  std::vector<Json::Object> filters_of(const Found& found) const {
+  // Filters that take them all, from the shortest to the narrowest: PFs by name or address, VFs by address; their kind where nothing is
+  // taken.
+  std::vector<Json::Object> filters_of(const Found& found, const std::string& namespace_) const {
     std::vector<Json::Object> out;
-    if (auto names = values_of(found, [&](const auto& group) { return vfs_text(group.pf_name, group); });
+    if (auto names =
+            values_of(found, [&](const auto& group) { return vfs_text(group.pf_name, namespace_, group); });
         !names.empty())
       out.push_back({{"pfNames", array_of(names)}});
-    else if (auto pfs = values_of(found, [&](const auto& group) { return vfs_text(group.pf, group); });
+    else if (auto pfs =
+                 values_of(found, [&](const auto& group) { return vfs_text(group.pf, namespace_, group); });
              !pfs.empty())
       out.push_back({{"pfPciAddresses", array_of(pfs)}});
     if (!out.empty()) {
@@ -629,7 +715,7 @@ class Advising {
           if (any.devices == 0) continue;
           // If the request names no resource, the config gets a name of its own, by which its devices are recognised.
           for (const std::string& resource : {name, name.empty() ? called : name})
-            for (const Json::Object& filter : filters_of(any)) {
+            for (const Json::Object& filter : filters_of(any, namespace_)) {
               const Json object = sriov_object(namespace_, called, config(resource, filter));
               const Found found = found_with(object);
               if (found.devices > 0 && !found.has_more) return new_text(wanted, found, object);
@@ -654,7 +740,7 @@ class Advising {
     add("type", values_of(found, [](const auto& group) { return group.type; }));
     const auto is_vf = [](const auto& group) { return group.type == "vf"; };
     const auto pf_of = [&](const auto& group) {
-      return is_vf(group) && taken_of(group.pf_name) == nullptr ? group.pf_name : std::string();
+      return is_vf(group) && !is_taken(group.pf_name, nullptr, kAllVfs) ? group.pf_name : std::string();
     };
     const auto interface_of = [&](const auto& group) {
       return is_vf(group) || taken_.interfaces.contains(group.interface) ? std::string() : group.interface;
@@ -717,7 +803,8 @@ class Advising {
     for (const auto& [namespace_, policies] : policies_)
       for (const auto& one : policies.exposing()->exposures)
         for (const auto& [key, value] : one->exposure.additional_attributes)
-          if (asked.contains(key.substr(key.find('/') + 1))) return true;
+          if (const std::string_view text = key; asked.contains(std::string(text.substr(text.find('/') + 1))))
+            return true;
     return false;
   }
 
@@ -746,7 +833,11 @@ class Advising {
     return "";
   }
 
-  static std::string new_text(const Wanted& wanted, const Found& found, const Json& object) {
+  void note_enough(const Wanted& wanted, const Found& found) {
+    if (found.most >= wanted.count) enough_.insert(wanted.claim + ", " + wanted.request);
+  }
+  std::string new_text(const Wanted& wanted, const Found& found, const Json& object) {
+    note_enough(wanted, found);
     return "No policy selects " + count_text(found) + " that " + wanted.text() + " could have; this " +
            std::string(object.text("kind")) + " would offer them: " + kube::encode_json(object);
   }
@@ -757,6 +848,8 @@ class Advising {
   const FleetDrivers& drivers_;
   allocation::Selectors& selectors_;
   const UnmatchedDevices::Taken& taken_;
+  const std::map<std::string, FleetPolicies>& elsewhere_;
+  std::set<std::string> enough_;
   size_t tries_ = 0;
 };
 
@@ -775,7 +868,7 @@ void UnmatchedDevices::add(const reports::NodeReport& report) {
       for (const std::string& pf : {group.pf_name, group.pf})
         if (group.type == "vf" && !pf.empty())
           for (const reports::VfRange& range : group.vfs)
-            for (int vf = range.first; vf <= range.last; ++vf) taken_.vfs[pf].insert(vf);
+            for (int vf = range.first; vf <= range.last; ++vf) taken_.vfs[shape.namespace_][pf].insert(vf);
       if (group.type != "vf" && !group.interface.empty()) taken_.interfaces.insert(group.interface);
       continue;
     }
@@ -814,11 +907,14 @@ std::vector<std::string> missing_policies(const allocation::Answer& answer, cons
                                           const std::map<std::string, FleetPolicies>& policies,
                                           const FleetDrivers& drivers, const std::string& namespace_,
                                           allocation::Selectors& selectors,
-                                          const std::set<std::string>& hidden) {
-  missing_policy::Advising advising(answer, devices, nodes, policies, drivers, namespace_, selectors);
+                                          const std::set<std::string>& hidden, std::set<std::string>* enough,
+                                          const std::map<std::string, FleetPolicies>& elsewhere) {
+  missing_policy::Advising advising(answer, devices, nodes, policies, drivers, namespace_, selectors,
+                                    elsewhere);
   std::vector<std::string> out;
   for (const auto& wanted : missing_policy::wanted_by(answer))
     if (!hidden.contains(wanted.request)) advising.advise(wanted, out);
+  if (enough != nullptr) *enough = advising.enough();
   return out;
 }
 

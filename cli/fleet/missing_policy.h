@@ -31,8 +31,10 @@ class UnmatchedDevices {
   void add(const reports::NodeReport& report);
   /// What the fleet's nodes have and a new policy must leave alone: devices that a policy speaks of already, and those that the host uses.
   struct Taken {
-    std::map<std::string, std::set<int>> vfs;  // by name and by address of the PF; numbers of VFs
-    std::set<std::string> interfaces;          // of devices other than VFs
+    /// By namespace whose SriovResourcePolicies the node's daemon obeys ("" not known), then by name and by address of the PF: numbers
+    /// of VFs.
+    std::map<std::string, std::map<std::string, std::set<int>>> vfs;
+    std::set<std::string> interfaces;  // of devices other than VFs
   };
   const Taken& taken() const { return taken_; }
   void clear() { *this = {}; }
@@ -56,8 +58,13 @@ inline constexpr size_t kShapesMax = 64;
 /// selectors: bounds what expressions take; once it is spent nothing is found.
 /// hidden: requests ("net") for which nodes have devices that a policy selects and that are hidden. No policy is named for them: what
 ///         hides the devices has to change.
+/// enough: gets the requests ("claim, request") for which one of the named policies alone offers as many devices on a node as they ask for.
+/// elsewhere: SriovResourcePolicies of namespaces that no daemon reads, by namespace. One that would offer the devices is named first,
+/// and so
+/// are policies that have a mistake; no new policy is then proposed.
 /// A new policy selects only devices of the kind that the request means: VFs that it describes by a fact of the device; other types only
-/// where it names the type, the interface or the address, or shares of them for a plugin that makes links on them. It never selects devices that
+/// where it names the type, the interface or the address, or shares of them for a plugin that makes links on them. It never selects
+/// devices that
 /// the host uses, or that a policy speaks of on any node. In doubt there is none.
 /// Bounds: kPolicyTriesMax decisions, two existing policies a request.
 std::vector<std::string> missing_policies(const allocation::Answer& answer, const UnmatchedDevices& devices,
@@ -65,7 +72,9 @@ std::vector<std::string> missing_policies(const allocation::Answer& answer, cons
                                           const std::map<std::string, FleetPolicies>& policies,
                                           const FleetDrivers& drivers, const std::string& namespace_,
                                           allocation::Selectors& selectors,
-                                          const std::set<std::string>& hidden = {});
+                                          const std::set<std::string>& hidden = {},
+                                          std::set<std::string>* enough = nullptr,
+                                          const std::map<std::string, FleetPolicies>& elsewhere = {});
 inline constexpr size_t kPolicyTriesMax = 1'000;
 
 /// Requests of the answer that have too few free devices on each node to which the pod may go: "claim, request".

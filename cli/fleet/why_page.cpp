@@ -298,9 +298,50 @@ bool is_nothing_matched(const Answer& answer) {
   return std::any_of(matching.begin(), matching.end(), [](const auto& one) { return one.second == 0; });
 }
 
+// A selector that reads an attribute which no device has, where another name is nearly the same: of a request that nothing matches.
+std::string misread_text(const Answer& answer) {
+  constexpr std::string_view kFails = " fails, ", kAbsent = ": no such key: ", kMeant = "; did you mean ";
+  const auto has_attribute = [&](const std::string& name) {
+    return std::any_of(answer.slices.begin(), answer.slices.end(), [&](const auto& slice) {
+      return std::any_of(
+          slice->common.devices.begin(), slice->common.devices.end(), [&](const kube::DevicePtr& device) {
+            return std::any_of(device->attributes.begin(), device->attributes.end(), [&](const auto& one) {
+              const std::string_view key = one.first;
+              return key.substr(key.find('/') + 1) == name;
+            });
+          });
+    });
+  };
+  std::map<std::pair<std::string, std::string>, size_t> matching;
+  for (const NodeAnswer& node : answer.nodes)
+    for (const RequestView& view : node.requests)
+      if (node.kept_away.empty()) matching[{view.claim, view.request}] += view.matching;
+  for (const NodeAnswer& node : answer.nodes)
+    for (const RequestView& view : node.requests) {
+      if (!node.kept_away.empty() || matching[{view.claim, view.request}] > 0) continue;
+      for (const auto& standing : view.standing) {
+        if (standing.obstacle != allocation::Obstacle::kError) continue;
+        const std::string& what = standing.what;
+        const size_t fails = what.find(kFails), absent = what.find(kAbsent), meant = what.rfind(kMeant);
+        if (fails == std::string::npos || absent == std::string::npos || meant == std::string::npos ||
+            absent < fails || meant < absent)
+          continue;
+        std::string name = what.substr(absent + kAbsent.size(), meant - absent - kAbsent.size());
+        name.resize(std::min(name.size(), name.find_first_of(" ,;:)\n")));
+        if (has_attribute(name)) continue;
+        const std::string whose = what.substr(0, fails);
+        return what.substr(fails + kFails.size(), absent - fails - kFails.size()) + " of " +
+               (whose == "the request" ? "request " + view.request : whose) + " reads " + name +
+               ", which no device has" + what.substr(meant);
+      }
+    }
+  return "";
+}
+
 // Why no node will do, where one reason holds for all of them.
 std::string pending_text(const Answer& answer) {
   if (!answer.everywhere.empty()) return answer.everywhere.front();
+  if (std::string misread = misread_text(answer); !misread.empty()) return misread;
   if (!answer.aborted_by.empty())
     return "allocating fails with an error on node " + answer.aborted_by +
            ", and the scheduler then tries no other node";

@@ -215,6 +215,39 @@ bool is_any_unmatched(const allocation::Answer& answer) {
   return all.size() != matched.size() || all.empty();
 }
 
+// SriovResourcePolicies of namespaces that no node's daemon reads; none where they may not be listed.
+std::map<std::string, FleetPolicies> policies_elsewhere(ClusterObjects& objects, const FleetDrivers& drivers,
+                                                        const std::set<std::string>& read) {
+  constexpr size_t kNamespacesMax = 64;
+  std::map<std::string, FleetPolicies> out;
+  const auto add = [&](const kube::Json& object) {
+    const kube::Json* namespace_ = object.find({"metadata", "namespace"});
+    if (namespace_ == nullptr || namespace_->string() == nullptr) return;
+    const std::string& name = *namespace_->string();
+    if (read.contains(name) || (out.size() >= kNamespacesMax && !out.contains(name))) return;
+    out.try_emplace(name, drivers, name).first->second.put(object);
+  };
+  for (const auto* kind : {&kube::kDeviceAttributes, &kube::kSriovResourcePolicies})
+    // Without this list there is only less to suggest.
+    (void)objects.list(*kind, "",
+                       {.on_object = add, .on_bad = [](std::string) {}, .on_anew = [&] { out.clear(); }});
+  return out;
+}
+
+// Requests ("claim, request") that would have enough on a node if what it hides were offered.
+std::set<std::string> hidden_enough(const std::vector<HiddenMatch>& hidden,
+                                    const allocation::Answer& answer) {
+  std::map<std::pair<std::string, std::string>, size_t> devices;  // by node and request
+  for (const HiddenMatch& match : hidden) devices[{match.node, match.request}] += match.devices;
+  std::set<std::string> out;
+  for (const allocation::NodeAnswer& node : answer.nodes)
+    for (const allocation::RequestView& view : node.requests)
+      if (const auto at = devices.find({node.name, view.request});
+          at != devices.end() && (view.all || static_cast<int64_t>(at->second + view.free) >= view.wanted))
+        out.insert(view.claim + ", " + view.request);
+  return out;
+}
+
 }  // namespace
 
 std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers& drivers,
@@ -223,10 +256,13 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
   if (answer.verdict != allocation::Verdict::kPending) return out;
   std::vector<reports::NodeReport> reports;
   UnmatchedDevices unmatched;
+  const std::string otherwise = config::Options{}.namespace_;
+  std::set<std::string> namespaces = {otherwise};  // that daemons read
   auto read = read_reports(
       objects,
       [&](reports::NodeReport report) {
         unmatched.add(report);
+        namespaces.insert(namespace_of(report, otherwise));
         keep_hidden(report);
         if (!report.groups.empty()) reports.push_back(std::move(report));
       },
@@ -243,7 +279,6 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
         answer.unsure.push_back("what nodes hide is not known: " + listed.error().what);
     return at->second;
   };
-  const std::string otherwise = config::Options{}.namespace_;
   allocation::Selectors selectors;
   for (const reports::NodeReport& report : reports) {
     const auto node = nodes.find(report.node);
@@ -255,14 +290,17 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
   if (selectors.is_spent())
     answer.unsure.push_back("what nodes hide was not asked of all: what expressions take of time is bounded");
   answer.causes = hidden_causes(out);
+  allocation::drop_selector_changes(hidden_enough(out, answer), answer);
   if (!short_requests(answer).empty() && !unmatched.counts().empty()) {
     for (const auto& shape : unmatched.shapes())
       policies_of(shape.namespace_.empty() ? otherwise : shape.namespace_);
     std::set<std::string> hidden;
     for (const HiddenMatch& match : out) hidden.insert(match.request);
     allocation::Selectors effort;
-    const auto advice =
-        missing_policies(answer, unmatched, nodes, policies, drivers, otherwise, effort, hidden);
+    std::set<std::string> enough;
+    const auto advice = missing_policies(answer, unmatched, nodes, policies, drivers, otherwise, effort,
+                                         hidden, &enough, policies_elsewhere(objects, drivers, namespaces));
+    allocation::drop_selector_changes(enough, answer);
     answer.hints.insert(answer.hints.end(), advice.begin(), advice.end());
     if (advice.empty() && hidden.empty() && is_any_unmatched(answer))
       hint_at_unmatched(unmatched.counts(), answer);

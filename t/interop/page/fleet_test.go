@@ -118,7 +118,7 @@ func TestAFleetOfFiveThousandNodes(t *testing.T) {
 	tab.is("document.querySelectorAll('#detail tbody tr').length", 2)
 	tab.open(base + "/node?name=worker-0")
 	tab.is("document.querySelectorAll('#detail tbody tr.hidden').length", 4)
-	tab.is("document.querySelector('#detail tr.hidden').textContent", "0000:3b:01.0ens1f0hiddenDeviceExposurePolicy no-vfs: excluded")
+	tab.is("document.querySelector('#detail tr.hidden').textContent", "0000:3b:01.0ens1f0hiddenDeviceExposurePolicy no-vfs excludes it")
 	tab.open(base + "/why?pod=ns%2Fnobody")
 	tab.until("document.querySelector('#detail .answer').textContent.includes('ns/nobody')")
 

@@ -72,7 +72,8 @@ struct MissingPolicyTest : testing::Test {
       view.matching = matching;
     }
     allocation::Selectors selectors;
-    return join(missing_policies(answer, devices, nodes, policies, kDrivers, "ours", selectors, hidden),
+    return join(missing_policies(answer, devices, nodes, policies, kDrivers, "ours", selectors, hidden,
+                                 &enough, elsewhere),
                 "\n");
   }
 
@@ -82,7 +83,8 @@ struct MissingPolicyTest : testing::Test {
   UnmatchedDevices devices;
   std::string kept_away;
   size_t free = 0, matching = 0;
-  std::set<std::string> hidden;
+  std::set<std::string> hidden, enough;
+  std::map<std::string, FleetPolicies> elsewhere;
 };
 
 constexpr const char* kStorage =
@@ -286,6 +288,40 @@ TEST_F(MissingPolicyTest, ANewPolicyLeavesAloneWhatIsTaken) {
   taken.vfs = {{4, 7}}, taken.pci_address = "0000:3b:01.4", taken.standing = "hidden";
   report("worker-2", {taken});
   EXPECT_EQ(advice(kStorage), "") << "the same numbers are another policy's on another node";
+}
+
+// Red when a policy that was meant is passed over, and another one proposed beside it.
+TEST_F(MissingPolicyTest, APolicyInANamespaceThatIsNotReadIsNamed) {
+  report("worker-1", {vfs("ens1f0")});
+  elsewhere.emplace("apps", FleetPolicies(kDrivers, "apps"));
+  for (const auto& object :
+       kube::decode_yaml(
+           "kind: SriovResourcePolicy\nmetadata: {name: a, namespace: apps}\n"
+           "spec: {configs: [{resourceName: storage, resourceFilters: [{pfNames: [ens1f0]}]}]}\n"
+           "---\nkind: SriovResourcePolicy\nmetadata: {name: b, namespace: apps}\n"
+           "spec: {configs: [{resourceName: other, resourceFilters: [{pfNames: [ens1f0]}]}]}\n")
+           .documents)
+    ASSERT_TRUE(elsewhere.at("apps").put(object));
+  EXPECT_EQ(
+      advice(kStorage),
+      "SriovResourcePolicy apps/a would offer 4 devices on worker-1 for request net of claim apps/c, but no daemon "
+      "there reads namespace apps: create it in namespace ours");
+  EXPECT_EQ(enough, std::set<std::string>{"apps/c, net"});
+}
+
+TEST_F(MissingPolicyTest, APolicyWithAMistakeIsNamedFirst) {
+  report("worker-1", {vfs("ens1f0")});
+  for (const auto& object :
+       kube::decode_yaml(
+           "kind: SriovResourcePolicy\nmetadata: {name: a, namespace: ours}\n"
+           "spec: {configs: [{resourceName: storage, resourceFilters: [{pfNames: ['ens1f0#3-1']}]}]}\n"
+           "---\nkind: DeviceExposurePolicy\nmetadata: {name: b}\nspec: {selektor: 1}\n")
+           .documents)
+    ASSERT_TRUE(policies.at("ours").put(object));
+  const std::string said = advice(kStorage);
+  EXPECT_EQ(said.rfind("SriovResourcePolicy ours/a cannot be used: spec.configs[0]", 0), 0u) << said;
+  EXPECT_EQ(std::ranges::count(said, '\n'), 0) << said;
+  EXPECT_EQ(enough, std::set<std::string>{"apps/c, net"});
 }
 
 TEST_F(MissingPolicyTest, NoPolicyIsNamedForWhatIsHiddenOrUsedUp) {

@@ -46,6 +46,43 @@ TEST(WhyPage, AnExpressionOfSeveralLinesIsOne) {
   EXPECT_EQ(text.find("\\x0a"), std::string::npos) << text;
 }
 
+// Red when the cause comes below advice, or only at the end.
+TEST(WhyPage, WhatHidesDevicesIsTheFirstLine) {
+  const allocation::Cluster cluster = cluster_of(kCluster);
+  allocation::Answer answer = why_claim(cluster, cluster.claims.at(0));
+  answer.causes = {
+      "4 devices on w that request r could have are not offered: DeviceExposurePolicy x excludes it",
+      "another cause"};
+  const std::string text = why_text(answer, "claim ns/claim", "Pools: 1.", 10);
+  EXPECT_EQ(text.rfind("claim ns/claim is pending: 4 devices on w that request r could have are not offered: "
+                       "DeviceExposurePolicy x excludes it\n  - another cause\n",
+                       0),
+            0u)
+      << text;
+  EXPECT_EQ(json_of(answer, "claim ns/claim").find({"causes"})->array()->size(), 2u);
+}
+
+// Red when a slip in the name of an attribute is told in the last column of the table alone.
+TEST(WhyPage, AnAttributeThatNoDeviceHasIsTheFirstLine) {
+  const allocation::Cluster cluster = cluster_of(
+      "kind: Node\nmetadata: {name: w}\n"
+      "---\nkind: ResourceSlice\nmetadata: {name: s}\n"
+      "spec: {driver: d, nodeName: w, pool: {name: w, generation: 1, resourceSliceCount: 1}, devices: [{name: one, "
+      "attributes: {PFName: {string: ens1f0}}}]}\n"
+      "---\nkind: DeviceClass\nmetadata: {name: c}\nspec: {}\n"
+      "---\nkind: ResourceClaim\nmetadata: {name: claim, namespace: ns}\n"
+      "spec: {devices: {requests: [{name: r, exactly: {deviceClassName: c,\n"
+      "  selectors: [{cel: {expression: 'device.attributes[\"d\"].pfName == \"ens1f0\"'}}]}}]}}\n");
+  const std::string text =
+      why_text(why_claim(cluster, cluster.claims.at(0)), "claim ns/claim", "Pools: 1.", 10);
+  EXPECT_EQ(text.rfind(
+                "claim ns/claim is pending: selectors[0] of request r reads pfName, which no device has; did "
+                "you mean PFName?\n",
+                0),
+            0u)
+      << text;
+}
+
 std::string text_of_pod(const allocation::Cluster& cluster, const std::string& spec) {
   const auto pod = allocation::decode_pod(
       kube::decode_yaml("metadata: {name: p, namespace: ns}\nspec: " + spec).documents.front());
