@@ -800,11 +800,13 @@ class Advising {
   // A policy gives an attribute for which the request asks: which devices have it is that policy's to say.
   bool is_given(const Wanted& wanted) const {
     const auto asked = compared_attributes(wanted.selectors, drivers_.exposure);
-    for (const auto& [namespace_, policies] : policies_)
-      for (const auto& one : policies.exposing()->exposures)
+    for (const auto& [namespace_, policies] : policies_) {
+      const policy::PolicySetPtr set = policies.exposing();
+      for (const auto& one : set->exposures)
         for (const auto& [key, value] : one->exposure.additional_attributes)
           if (const std::string_view text = key; asked.contains(std::string(text.substr(text.find('/') + 1))))
             return true;
+    }
     return false;
   }
 
