@@ -210,8 +210,8 @@ TEST_F(WhyReadingTest, WhoHidesWhatWouldMatchIsNamedOnce) {
                      .unknown = {}}};
   pages.late[kube::kNodeDeviceReports.plural] = 2;
   const auto hidden = find_hidden(objects, {kDriver, "dra.example"}, all, answer);
-  EXPECT_EQ(hidden, (std::vector<HiddenMatch>{
-                        {"worker-1", "uplink", "0000:3b:01.0", 4, "DeviceExposurePolicy no-vfs excludes it"}}));
+  EXPECT_EQ(hidden, (std::vector<HiddenMatch>{{"worker-1", "uplink", "0000:3b:01.0", 4,
+                                               "DeviceExposurePolicy no-vfs excludes it"}}));
   EXPECT_EQ(answer.unsure, std::vector<std::string>{});
   answer.verdict = allocation::Verdict::kCan;
   EXPECT_TRUE(find_hidden(objects, {kDriver, "dra.example"}, all, answer).empty()) << "it has enough";
