@@ -162,6 +162,7 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
       return Error{Errc::kNotFound, "interface " + escaped(device.interface) + " is gone"};
     read_uppers(device.interface);
     look_at_rdma("", {device.interface}, out);
+    if (device.config.if_name != device.interface) out.name_holder = name_holder(device.config.if_name);
     return out;
   }
   const std::string path = function_path(device.pci);
@@ -181,6 +182,8 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
     break;
   }
   out.interfaces = interfaces;
+  if (std::find(interfaces.begin(), interfaces.end(), device.config.if_name) == interfaces.end())
+    out.name_holder = name_holder(device.config.if_name);
   if (const auto free = check_holder(device.pci); !free) out.in_use = free.error().what;
   if (!device.vfio || device.mac.empty()) return out;
   const auto vf = vf_of(device.pci);
@@ -192,6 +195,12 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
                                 std::to_string(vf->index) + ": it could not be given back"};
   out.admin_mac = own->second;
   return out;
+}
+
+std::optional<std::string> NodeHost::name_holder(const std::string& interface) const {
+  const std::string path = "sys/class/net/" + interface;
+  if (interface.empty() || !view_->list(path)) return std::nullopt;
+  return node_host::last(view_->readlink(path + "/device").value_or(""));
 }
 
 std::string NodeHost::mac_holder(const std::string& pci, const std::string& mac) const {

@@ -104,6 +104,7 @@ class NodeHost final : public Host {
                                   const std::string& name) const;
   Result<bool> restore_interface(const OriginalSettings& original) const;
   void ask_for_own_mac(const OriginalSettings& original) const;
+  std::optional<std::string> name_holder(const std::string& interface) const;  // as HostLook has it
   // HostLook::mac_holder, as far as it can be read.
   std::string mac_holder(const std::string& pci, const std::string& mac) const;
   // "" none. By phys_port_name, in the order of hotplug::ports_of_functions(); never a representor.

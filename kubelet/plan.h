@@ -78,6 +78,9 @@ struct HostLook {
   // PF enforces it or an interface has it in this network namespace. "" none is known.
   std::string mac_holder;
   std::string mac_held;  // that address
+  // PCI address of what has the name that the interface is to have in its pod, in the host's network namespace: "" no function.
+  // nullopt: nothing has it, or the device itself.
+  std::optional<std::string> name_holder = std::nullopt;
   bool operator==(const HostLook&) const = default;
 };
 

@@ -228,6 +228,34 @@ std::string refusal_of_interface(const PreparedDevice& device, const HostLook& l
          " has made none, or it is in another network namespace; it can be had when the interface is in the host's";
 }
 
+std::string name_refusal(const PreparedDevice& device, const PreparedClaims& prepared, const HostLook& look) {
+  using namespace safety;
+  const std::string& name = device.config.if_name;
+  const bool is_moved = !device.is_admin && !device.network.empty() && !device.config.wants_vfio() &&
+                        device.holding.is_exclusive && device.share_id.empty() &&
+                        !makes_interfaces(device.network);
+  if (!is_moved || name.empty() || name == device.interface) return "";
+  const auto text = [&](const std::string& who) {
+    return named(device) + " is to be called " + in_quotes(name, 64) +
+           " in its pod (ifName), which is the name of " + who +
+           " on the host, where it may come back under this name: set another ifName, such as net1";
+  };
+  bool is_of_pod = false;
+  for (const auto& [key, other] : prepared)
+    for (const PreparedDevice& held : other.devices) {
+      const bool is_same = held.pool == device.pool && held.device == device.device;
+      if (is_same || (!device.pci.empty() && held.pci == device.pci)) continue;
+      if (held.interface == name)
+        return text(named(held) + ", prepared for " + describe(request_of(other)) + " (uid " +
+                    escaped(other.uid) + "),");
+      is_of_pod |= look.name_holder && !held.pci.empty() && held.pci == *look.name_holder &&
+                   held.config.if_name == name;
+    }
+  if (!look.name_holder || is_of_pod) return "";
+  return text(look.name_holder->empty() ? "another interface"
+                                        : "an interface of " + escaped(*look.name_holder));
+}
+
 bool makes_interfaces(const std::string& network) {
   constexpr std::string_view kMakers[] = {"macvlan", "macvtap", "ipvlan", "vlan", "bridge"};
   const auto config = kube::decode_json(network, safety::kNetworkLimits);

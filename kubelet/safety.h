@@ -40,6 +40,12 @@ bool is_userspace_driver(std::string_view driver);
 /// plugin that sets up a function on a userspace driver through its PF needs none. "" it has what its network needs.
 std::string refusal_of_interface(const PreparedDevice& device, const HostLook& look);
 
+/// An interface that a plugin moves comes back to the host under its name in the pod (ifName) when the sandbox ends without DEL, and
+/// then stands in the way of what has that name there: so it may be neither the name of another interface of the host, nor that of
+/// another prepared device's. One that came back itself, and waits for its name, is in nobody's way.
+/// "" nothing speaks against the name. prepared: of both drivers.
+std::string name_refusal(const PreparedDevice& device, const PreparedClaims& prepared, const HostLook& look);
+
 /// Whether a network's first plugin makes an interface on top of the device's, which stays on the host (macvlan, vlan ...), and does not
 /// move it.
 bool makes_interfaces(const std::string& network);

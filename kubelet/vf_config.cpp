@@ -43,11 +43,15 @@ Result<std::string> text(const Json& value, std::string_view key, const std::str
   return *at->string();
 }
 
-// What the kernel takes (dev_valid_name in net/core/dev.c), and no control bytes.
+// Fewer than the kernel takes (dev_valid_name in net/core/dev.c): an interface may come back to the host under this name, where
+// programs and scripts read it.
 bool is_interface_name(std::string_view name) {
-  return !name.empty() && name.size() <= kIfNameMax && name != "." && name != ".." &&
+  const auto is_letter_or_digit = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  return !name.empty() && name.size() <= kIfNameMax && is_letter_or_digit(name.front()) &&
          std::all_of(name.begin(), name.end(),
-                     [](char c) { return c > ' ' && c < '\x7f' && c != '/' && c != ':' && c != '%'; });
+                     [&](char c) { return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.'; });
 }
 
 Result<Unit> check_driver(const std::string& driver, const std::string& path) {
@@ -106,12 +110,13 @@ Result<VfConfigs::One> VfConfigs::decode_one(const AllocatedConfig& config,
     *field = std::move(*found);
   }
   if (auto checked = check_driver(out.driver, path); !checked) return std::move(checked.error());
+  if (const std::string why = why_not_pod_interface(out.if_name); !why.empty())
+    return invalid(path, "ifName", "is " + in_quotes(out.if_name, 64) + ", " + why);
   if (!out.if_name.empty() && !is_interface_name(out.if_name))
     return invalid(path, "ifName",
                    "is " + in_quotes(out.if_name, 64) +
-                       ", wants an interface's name of at most 15 bytes without space, / : %");
-  if (const std::string why = why_not_pod_interface(out.if_name); !why.empty())
-    return invalid(path, "ifName", "is " + in_quotes(out.if_name, 64) + ", " + why);
+                       ", wants at most 15 letters, digits, \"-\", \"_\" and \".\", the first a letter or a "
+                       "digit, such as net1");
   if (!out.nad_name.empty() && !kube::is_dns_subdomain(out.nad_name))
     return invalid(path, "netAttachDefName",
                    "is " + in_quotes(out.nad_name, 64) + ", wants an object's name");

@@ -28,7 +28,7 @@ struct VfConfig {
 };
 
 /// Returns why an interface that CNI plugins make in a pod must not have this name, "" if it may: names of the pod's own interfaces, and
-/// names that plugins read as those. Requires a name that the kernel accepts, or "".
+/// names that plugins read as those.
 std::string why_not_pod_interface(std::string_view name);
 
 /// What the configurations of a claim say to one driver.

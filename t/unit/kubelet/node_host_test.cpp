@@ -685,6 +685,21 @@ TEST_F(NodeHostTest, WhichFunctionOfThePfHasTheAddressIsFoundAsFarAsItCanBeRead)
   EXPECT_EQ(host().look(one)->mac_holder, "");
 }
 
+TEST_F(NodeHostTest, WhatHasTheNameOfThePodsInterfaceIsFound) {
+  constexpr const char* kOther = "0000:03:00.3";
+  vf();
+  tree_.pci(kOther).id("8086", "10ca").netdev("eth3");
+  tree_.netdev_attr("docker0", "ifindex", "9");
+  PreparedDevice one = device();
+  EXPECT_EQ(host().look(one)->name_holder, std::nullopt) << "no name is wanted";
+  for (const auto& [name, holder] :
+       {std::pair("net1", std::optional<std::string>()), std::pair("docker0", std::optional<std::string>("")),
+        std::pair("eth3", std::optional<std::string>(kOther))}) {
+    one.config.if_name = name;
+    EXPECT_EQ(host().look(one)->name_holder, holder) << name;
+  }
+}
+
 TEST_F(NodeHostTest, AnAddressThatThePfDoesNotReportIsAnError) {
   vf().link("physfn", "../0000:03:00.0");
   tree_.pci("0000:03:00.0").id("8086", "10c9").netdev("ens1f0").link("virtfn1", std::string("../") + kVf);

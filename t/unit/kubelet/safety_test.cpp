@@ -229,6 +229,40 @@ TEST(Safety, WhatStandsOnTheInterfaceIsTheHosts) {
   EXPECT_EQ(refusal(device, known, used), "") << "a share is what macvlans are for";
 }
 
+// A VF comes back under its name in the pod when the sandbox ends without DEL. The other one then cannot come back under its own.
+TEST(Safety, AnInterfaceIsNotCalledInItsPodAsAnotherOneIsOnTheHost) {
+  PreparedDevice device = of_sriov("0000-03-00-2"), other = of_sriov("0000-03-00-3");
+  device.pci = "0000:03:00.2", other.pci = "0000:03:00.3";
+  device.interface = "enp3s0v0", other.interface = "enp3s0v1";
+  device.network = other.network = R"({"type":"host-device"})";
+  device.config.if_name = "enp3s0v1", other.config.if_name = "net1";
+  const PreparedClaims prepared = {{{std::string(sample::kSriov), "other"}, claim_with("other", other)}};
+  fixture::expect_golden(name_refusal(device, prepared, {}));
+  fixture::expect_golden(name_refusal(device, {}, {.name_holder = "0000:03:00.3"}));
+  fixture::expect_golden(name_refusal(device, {}, {.name_holder = ""}));
+  EXPECT_EQ(name_refusal(device, {}, {}), "");
+
+  device.config.if_name = "net1";
+  EXPECT_EQ(name_refusal(device, prepared, {}), "") << "each pod has a network namespace of its own";
+  EXPECT_EQ(name_refusal(device, prepared, {.name_holder = other.pci}), "")
+      << "that is back, and gets its name";
+  EXPECT_NE(name_refusal(device, {}, {.name_holder = other.pci}), "");
+  device.config.if_name = device.interface;
+  EXPECT_EQ(name_refusal(device, prepared, {}), "") << "its own";
+
+  device.config.if_name = "enp3s0v1";
+  for (const auto& change : std::vector<std::function<void(PreparedDevice&)>>{
+           [](PreparedDevice& one) { one.is_admin = true; }, [](PreparedDevice& one) { one.network.clear(); },
+           [](PreparedDevice& one) { one.config.driver = "vfio-pci"; },
+           [](PreparedDevice& one) { one.holding.is_exclusive = false; },
+           [](PreparedDevice& one) { one.share_id = "s"; },
+           [](PreparedDevice& one) { one.network = R"({"type":"macvlan"})"; }}) {
+    PreparedDevice stays = device;
+    change(stays);
+    EXPECT_EQ(name_refusal(stays, prepared, {.name_holder = ""}), "") << "it is not moved";
+  }
+}
+
 // A companion behind a plugin that moves nothing would change an interface that the pod has already. Red for each driver for
 // programs in user space, as the VFIO that the claim asks for is another rule (cni/definition.cpp).
 TEST(Safety, NoCompanionRunsForAFunctionThatIsNotMoved) {

@@ -181,6 +181,11 @@ TEST(VfConfigs, WhatIsNotUnderstoodPreparesNothing) {
       {{{"ifName", "a b"}}, "ifName"},
       {{{"ifName", ".."}}, "ifName"},
       {{{"ifName", "a\nb"}}, "ifName"},
+      {{{"ifName", "$(x)"}}, "ifName is \"$(x)\", wants at most 15 letters"},
+      {{{"ifName", ";x"}}, "ifName is \";x\""},
+      {{{"ifName", "-x"}}, "ifName is \"-x\""},
+      {{{"ifName", "_x"}}, "ifName is \"_x\""},
+      {{{"ifName", "a*"}}, "ifName is \"a*\""},
       {{{"netAttachDefName", "../x"}}, "netAttachDefName"},
       {{{"netAttachDefName", "Upper"}}, "netAttachDefName"},
       {{{"netAttachDefNamespace", "a.b"}}, "netAttachDefNamespace"},
@@ -193,6 +198,11 @@ TEST(VfConfigs, WhatIsNotUnderstoodPreparesNothing) {
     EXPECT_NE(found.error().what.find(one.says), std::string::npos) << found.error().what;
     fixture::expect_golden(found.error().what);
   }
+}
+
+TEST(VfConfigs, AnInterfacesNameHasLettersDigitsAndThreeMarks) {
+  for (const char* name : {"net1", "Net-1", "1st", "a_b", "eth1.100", "fifteen-bytes-a"})
+    EXPECT_TRUE(configs_of({config({{"ifName", name}})})) << name;
 }
 
 TEST(VfConfigs, AnotherKindOrFormIsRefused) {
