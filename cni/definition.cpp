@@ -249,6 +249,16 @@ Result<Unit> check_envelope(const Json& plugin) {
   return Unit{};
 }
 
+// Each would make or move an interface of the same name, and DEL of the second deletes what the first has moved: a link of the host.
+Result<Unit> check_place(std::string_view type, size_t index) {
+  const PluginFields* known = plugin_fields(type);
+  if (index == 0 || known == nullptr || !known->has_ipam) return Unit{};
+  return refused(
+      "type is " + in_quotes(type, 64) +
+      ", which makes or moves the pod's interface, and only the first plugin of a definition does that: "
+      "write a definition, and a request of the claim, for each interface");
+}
+
 // The members of a map of the plugin that are good one by one. first: a member that all others need; "" none.
 Json good_members(const Reader& reader, const Json& type, std::string_view key, const Json& map,
                   std::string_view first, size_t index) {
@@ -323,6 +333,7 @@ Result<std::string> canonical_definition(std::string_view config, std::string_vi
       return std::move(good.error()).in(place);
     auto plugin = reader.plugin(network->plugins[i].config, i);
     if (!plugin) return std::move(plugin.error()).in(place);
+    if (auto good = check_place(network->plugins[i].type, i); !good) return std::move(good.error()).in(place);
     plugins.push_back(*std::move(plugin));
   }
   out.set("plugins", Json(std::move(plugins)));

@@ -233,7 +233,8 @@ TEST(CanonicalDefinition, CompanionsRunBehindAPluginAndHostPluginsWhenListed) {
         std::string::npos);
     const bool is_administrators = std::string_view(type) == "ptp" || std::string_view(type) == "firewall";
     const Author author = is_administrators ? Author::kAdministrator : Author::kNamespaceUser;
-    EXPECT_EQ(why_not(companion_of(type, ""), rules({"sriov", type}, author), kFunction), "") << type;
+    const std::string config = std::string_view(type) == "ptp" ? plugin_of(type, "") : companion_of(type, "");
+    EXPECT_EQ(why_not(config, rules({"sriov", type}, author), kFunction), "") << type;
   }
   const std::string rdma = R"({"plugins":[{"type":"macvlan"},{"type":"rdma"}]})";
   fixture::expect_golden(why_not(rdma, rules({"macvlan"}), kParent));
@@ -286,6 +287,22 @@ TEST(CanonicalDefinition, FeaturesOfTheBridgeThatChangeTheHostRunWhenListed) {
     EXPECT_EQ(why_not(plugin_of("bridge", "\"" + field + "\":false"), rules({"bridge"}), kParent), "");
     EXPECT_EQ(names_to_list(on), std::vector<std::string>{name});
   }
+}
+
+// When ADD of macvlan fails, its DEL deletes the interface that host-device has moved into the pod.
+TEST(CanonicalDefinition, OnlyTheFirstPluginMakesOrMovesAnInterface) {
+  const DefinitionDevice link{.pci = "", .interface = "eth7"};
+  for (const Author author : {Author::kNamespaceUser, Author::kAdministrator})
+    for (const std::string second :
+         {"macvlan", "ipvlan", "macvtap", "vlan", "host-device", "sriov", "ib-sriov"}) {
+      const std::string config = R"({"plugins":[{"type":"host-device"},)" + plugin_of(second, "") + "]}";
+      const std::string why = why_not(config, rules({"host-device", second}, author), link);
+      EXPECT_NE(why.find("plugins[1]: type is \"" + second + "\", which makes or moves the pod's interface"),
+                std::string::npos)
+          << why;
+    }
+  const std::string behind = R"({"plugins":[{"type":"host-device"},{"type":"tuning"},{"type":"vlan"}]})";
+  fixture::expect_golden(why_not(behind, rules({"host-device", "vlan"}), link));
 }
 
 // ptp makes each address a route of the host, and each gateway an address of the host; bridge and firewall make addresses and

@@ -689,7 +689,7 @@ TEST_F(NodeHostTest, WhatHasTheNameOfThePodsInterfaceIsFound) {
   constexpr const char* kOther = "0000:03:00.3";
   vf();
   tree_.pci(kOther).id("8086", "10ca").netdev("eth3");
-  tree_.netdev_attr("docker0", "ifindex", "9");
+  tree_.bridge("docker0");
   PreparedDevice one = device();
   EXPECT_EQ(host().look(one)->name_holder, std::nullopt) << "no name is wanted";
   for (const auto& [name, holder] :
