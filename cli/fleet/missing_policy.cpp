@@ -239,9 +239,8 @@ class Advising {
 
   void advise(const Wanted& wanted, std::vector<std::string>& out) {
     if (!wanted.is_matched && advise_misplaced(wanted, out)) return;
-    const std::vector<std::string> broken =
-        wanted.is_matched ? std::vector<std::string>{} : broken_for(wanted);
-    out.insert(out.end(), broken.begin(), broken.end());
+    // Which one was meant is not known, so a new policy is named as well.
+    if (!wanted.is_matched) name_broken(wanted, out);
     std::vector<std::pair<size_t, std::string>> existing;  // by how much of it would be changed
     std::set<std::string> exposures;                       // of no namespace: known with those of each
     for (const auto& [namespace_, policies] : policies_) {
@@ -258,7 +257,7 @@ class Advising {
     if (!existing.empty() || wanted.is_matched) return;
     std::string text = new_sriov(wanted);
     if (text.empty()) text = new_exposure(wanted);
-    if (!text.empty() && broken.empty()) out.push_back(std::move(text));
+    if (!text.empty()) out.push_back(std::move(text));
   }
 
  private:
@@ -290,7 +289,7 @@ class Advising {
     return is_any;
   }
   // Policies that cannot be used as they are, of the kind whose driver the request names, else of both.
-  std::vector<std::string> broken_for(const Wanted& wanted) const {
+  void name_broken(const Wanted& wanted, std::vector<std::string>& into) const {
     const auto names = [&](const std::string& driver) {
       return std::any_of(wanted.selectors.begin(), wanted.selectors.end(),
                          [&](const std::string& text) { return text.find(driver) != std::string::npos; });
@@ -303,9 +302,11 @@ class Advising {
                                wanted.text() + ": correct it first";
       if (out.size() < kNamesMax && std::find(out.begin(), out.end(), line) == out.end()) out.push_back(line);
     };
+    std::set<std::string> read;  // by nodes with such devices
+    for (const auto& shape : shapes_) read.insert(shape.namespace_);
     for (const auto& [namespace_, policies] : policies_) {
       const policy::PolicySetPtr set = policies.exposing();
-      if (names_sriov || !names_exposure)
+      if (read.contains(namespace_) && (names_sriov || !names_exposure))
         for (const auto& one : set->sriov) {
           const std::string name = "SriovResourcePolicy " + policy::text_of(one->id);
           for (const auto& problem : one->problems) add(name, problem);
@@ -316,7 +317,7 @@ class Advising {
         for (const auto& one : set->exposures)
           for (const auto& problem : one->problems) add("DeviceExposurePolicy " + one->id.name, problem);
     }
-    return out;
+    into.insert(into.end(), out.begin(), out.end());
   }
 
   bool is_spent() const { return selectors_.is_spent() || tries_ >= kPolicyTriesMax; }

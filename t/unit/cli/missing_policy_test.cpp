@@ -319,7 +319,7 @@ TEST_F(MissingPolicyTest, APolicyWithAMistakeIsNamedFirst) {
     ASSERT_TRUE(policies.at("ours").put(object));
   const std::string said = advice(kStorage);
   EXPECT_EQ(said.rfind("SriovResourcePolicy ours/a cannot be used: spec.configs[0]", 0), 0u) << said;
-  EXPECT_EQ(std::ranges::count(said, '\n'), 0) << said;
+  EXPECT_NE(said.find("No policy selects"), std::string::npos) << "another may have been meant: " << said;
   EXPECT_EQ(enough, std::set<std::string>{"apps/c, net"});
 }
 
