@@ -475,9 +475,9 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// Red when an interface on a shared device gets the address of the device itself or of another pod's interface, or an MTU above the device's:
-// a definition may set both, because the kernel refuses these.
-func TestTheKernelRefusesAddressesAndMTUsOfOthers(t *testing.T) {
+// Red when an interface on a shared device gets an MTU above the device's: a definition may set it, because the kernel refuses that. An
+// address is refused before.
+func TestAddressesAndMTUsOfOthersAreRefused(t *testing.T) {
 	plugins := buildPlugins(t)
 	for name, tuning := range map[string]string{
 		"the device's own address":     `"mac":"02:00:00:00:00:a0"`,
@@ -491,6 +491,12 @@ func TestTheKernelRefusesAddressesAndMTUsOfOthers(t *testing.T) {
 			run(t, "ip", "-n", l.host, "link", "add", "neighbour", "link", "ens1f0v0", "address", "02:00:00:00:00:a1", "type", "macvlan", "mode", "bridge")
 			run(t, "ip", "-n", l.host, "link", "set", "neighbour", "up")
 			got := l.admit(row)
+			if strings.Contains(tuning, "mac") {
+				if !strings.Contains(got.Refused, "others have the device, too") {
+					t.Errorf("an address of one's own choice is not refused: %q", got.Refused)
+				}
+				return
+			}
 			if got.Refused != "" {
 				t.Fatalf("refused: %s", got.Refused)
 			}
