@@ -226,10 +226,12 @@ func TestImageRunsAsThePodDoes(t *testing.T) {
 // offering makes a machine with four functions, and a policy that offers them, whose revision it returns.
 func offering(t *testing.T, lab *harness.Lab) (*harness.HostTree, int64) {
 	t.Helper()
-	// Its functions have no interfaces: their numbers would be those of this machine's, which the daemon asks the kernel about.
+	// Its functions have no interfaces: the daemon asks the kernel about those.
 	card := harness.E810("03", "ens1f0", 4)
 	card.VFDriver = ""
-	machine := harness.NewHostTree(t, card)
+	machine := harness.NewHostTree(t)
+	machine.AddInterfacesOfThisMachine()
+	machine.AddPF(card)
 	policy := harness.Policy(home, lab.Node, M{"resourceFilters": L{M{"vendors": L{"8086"}}}})
 	policy.Object["spec"].(M)["nodeSelector"] = M{"kubernetes.io/hostname": lab.Node}
 	return machine, plane.Server.Apply(t, harness.Policies, policy)

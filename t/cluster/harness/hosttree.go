@@ -87,6 +87,21 @@ func VFDevices(pf string, from, to int) []string {
 	return names
 }
 
+// AddInterfacesOfThisMachine is for a daemon that reads this tree in the place of /sys and asks the kernel for links and routes: there are
+// this machine's interfaces, with their numbers, and what is added later has other ones.
+func (h *HostTree) AddInterfacesOfThisMachine() {
+	h.t.Helper()
+	all, err := net.Interfaces()
+	h.must(err)
+	for _, one := range all {
+		if one.Flags&net.FlagLoopback == 0 {
+			h.index = one.Index - 1
+			h.netdev("sys/devices/virtual/net/"+one.Name, one.Name, one.HardwareAddr.String(), 1, "")
+		}
+	}
+	h.index = 1 << 20
+}
+
 func (h *HostTree) AddPF(pf PF) {
 	h.t.Helper()
 	if pf.LinkType == 0 {
