@@ -9,15 +9,13 @@
 #include <mutex>
 
 #include "hotplug/netlink_monitor.h"
+#include "kubelet/host_link.h"
 #include "kubelet/mac_requests.h"
 #include "kubelet/prepared.h"
 #include "reactor/base/text.h"
-#include "reactor/descriptor.h"
 
 namespace sliced::kubelet {
 namespace {
-
-constexpr timeval kAckTimeout{.tv_sec = 10, .tv_usec = 0};
 
 Error refused(const std::string& whose, int error) {
   return {error == EPERM || error == EACCES ? Errc::kDenied : Errc::kIo,
@@ -35,29 +33,6 @@ void put_mac(const std::string& mac, uint8_t* out) {
 std::mutex& writing() {
   static std::mutex one;
   return one;
-}
-
-// The kernel's errno, 0 done.
-int set_link(const std::string& request) {
-  const reactor::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  if (!socket) return errno;
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAckTimeout, sizeof kAckTimeout);
-  sockaddr_nl kernel{};
-  kernel.nl_family = AF_NETLINK;
-  if (::sendto(socket.get(), request.data(), request.size(), 0, reinterpret_cast<const sockaddr*>(&kernel),
-               sizeof kernel) < 0)
-    return errno;
-  struct {
-    nlmsghdr header;
-    nlmsgerr error;
-    char request[256];  // what was asked comes back with a refusal
-  } answer{};
-  const ssize_t size = ::recv(socket.get(), &answer, sizeof answer, 0);
-  if (size < 0) return errno;
-  if (static_cast<size_t>(size) < sizeof answer.header + sizeof answer.error.error ||
-      answer.header.nlmsg_type != NLMSG_ERROR)
-    return EPROTO;
-  return -answer.error.error;
 }
 
 }  // namespace
@@ -121,7 +96,7 @@ Error no_mac(const std::string& mac) {
 
 Result<Unit> write_alone(const VfOfInterface& vf, const std::string& mac) {
   if (mac != kNoMac && !decode_mac(mac)) return no_mac(mac);
-  const int error = set_link(encode_vf_mac(vf, mac));
+  const int error = send_link_request(kOwnNamespace, encode_vf_mac(vf, mac));
   if (error == 0) return Unit{};
   return refused("VF " + std::to_string(vf.index) + " of interface " + std::to_string(vf.ifindex), error);
 }
@@ -168,7 +143,7 @@ Result<Unit> check_reported(const Result<std::map<int, std::string>>& now, int i
 
 Result<Unit> write_own_mac(int ifindex, const std::string& mac) {
   if (!decode_mac(mac)) return no_mac(mac);
-  const int error = set_link(encode_own_mac(ifindex, mac));
+  const int error = send_link_request(kOwnNamespace, encode_own_mac(ifindex, mac));
   if (error == 0) return Unit{};
   return refused("interface " + std::to_string(ifindex), error);
 }
