@@ -60,9 +60,12 @@ class Host {
   virtual Result<OriginalSettings> read_settings(const PreparedDevice&) const {
     return Error{Errc::kNotFound, "it has no settings"};
   }
-  /// Gives the device its settings of before, and reads them back: writes only what differs. True: all of it is so, or the device is gone.
-  /// False: its interface is not on the host yet. Errors: which setting differs, and why; kBusy: a process has the device open.
-  virtual Result<bool> restore_settings(const OriginalSettings&) const { return true; }
+  /// Gives the device its settings of before, and reads them back: writes only what differs. A name that another interface has is no error:
+  /// whatever is done in a pod must not take a device out of use, and a name reaches no other pod. Errors: which settings differ, and why;
+  /// kBusy: a process has the device open.
+  virtual Result<RestoredSettings> restore_settings(const OriginalSettings&) const {
+    return RestoredSettings{};
+  }
 
   /// Which process, or which pod, may still use the claim's devices; "" none does. Errors: that cannot be seen.
   virtual Result<std::string> user_of(const PreparedClaim& claim) const = 0;

@@ -98,6 +98,41 @@ bool each_attribute(std::string_view list, const Visit& visit) {
 
 std::string text_in(std::string_view value) { return std::string(value.substr(0, value.find('\0'))); }
 
+struct LinkNumber {
+  std::string_view name;
+  int attribute;
+};
+constexpr LinkNumber kNumbers[] = {{"txqlen", IFLA_TXQLEN},
+                                   {"group", IFLA_GROUP},
+                                   {"gso_max_size", IFLA_GSO_MAX_SIZE},
+                                   {"gso_max_segs", IFLA_GSO_MAX_SEGS},
+                                   {"gro_max_size", IFLA_GRO_MAX_SIZE}};
+
+std::optional<uint32_t> number_in(std::string_view value) {
+  uint32_t out = 0;
+  if (value.size() != sizeof out) return std::nullopt;
+  std::memcpy(&out, value.data(), sizeof out);
+  return out;
+}
+
+bool decode_xdp(std::string_view list, XdpPrograms& programs) {
+  return each_attribute(list, [&](int type, std::string_view value) {
+    const uint32_t mode = type == IFLA_XDP_SKB_PROG_ID   ? XDP_FLAGS_SKB_MODE
+                          : type == IFLA_XDP_DRV_PROG_ID ? XDP_FLAGS_DRV_MODE
+                          : type == IFLA_XDP_HW_PROG_ID  ? XDP_FLAGS_HW_MODE
+                                                         : 0;
+    if (const auto id = number_in(value); mode != 0 && id) programs[mode] = *id;
+  });
+}
+
+bool decode_names(std::string_view list, std::vector<std::string>& names) {
+  const bool is_whole = each_attribute(list, [&](int type, std::string_view value) {
+    if (type == IFLA_ALT_IFNAME) names.push_back(text_in(value));
+  });
+  std::sort(names.begin(), names.end());
+  return is_whole;
+}
+
 bool decode_link(std::string_view payload, HostLink& link) {
   ifinfomsg info{};
   if (payload.size() < sizeof info) return false;
@@ -116,11 +151,18 @@ bool decode_link(std::string_view payload, HostLink& link) {
     });
   };
   bool is_lower_elsewhere = false;
-  const bool is_whole =
+  bool is_whole = true;
+  const bool is_read =
       each_attribute(payload.substr(aligned(sizeof info)), [&](int type, std::string_view value) {
         if (type == IFLA_LINK && value.size() == sizeof link.lower)
           std::memcpy(&link.lower, value.data(), sizeof link.lower);
         if (type == IFLA_LINK_NETNSID) is_lower_elsewhere = true;
+        if (type == IFLA_IFALIAS) link.alias = text_in(value);
+        if (type == IFLA_PROP_LIST) is_whole = decode_names(value, link.alternative_names) && is_whole;
+        if (type == IFLA_XDP) is_whole = decode_xdp(value, link.xdp) && is_whole;
+        for (const LinkNumber& one : kNumbers)
+          if (const auto number = number_in(value); type == one.attribute && number)
+            link.numbers.emplace(one.name, *number);
         if (type == IFLA_IFNAME) link.name = text_in(value);
         if (type == IFLA_PARENT_DEV_NAME) link.parent = text_in(value);
         if (type == IFLA_MTU && value.size() == sizeof link.mtu)
@@ -135,7 +177,7 @@ bool decode_link(std::string_view payload, HostLink& link) {
           });
       });
   if (is_lower_elsewhere) link.lower = 0;
-  return is_whole;
+  return is_read && is_whole;
 }
 
 struct Dumped {
@@ -268,7 +310,12 @@ std::string encode_link_change(int ifindex, const LinkChange& change) {
     nlmsghdr header;
     ifinfomsg info;
   } head{};
-  head.header = {.nlmsg_type = RTM_SETLINK, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK, .nlmsg_seq = 1};
+  const bool is_of_names = change.added_name || change.removed_name;
+  head.header = {.nlmsg_type = static_cast<uint16_t>(!is_of_names        ? RTM_SETLINK
+                                                     : change.added_name ? RTM_NEWLINKPROP
+                                                                         : RTM_DELLINKPROP),
+                 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
+                 .nlmsg_seq = 1};
   head.info.ifi_family = AF_UNSPEC;
   head.info.ifi_index = ifindex;
   const auto set = [&](const std::optional<bool>& wanted, int flag) {
@@ -289,25 +336,24 @@ std::string encode_link_change(int ifindex, const LinkChange& change) {
       bytes += static_cast<char>(parse_hex(std::string_view(*change.mac).substr(3 * i, 2)).value_or(0));
     put_attribute(attributes, IFLA_ADDRESS, bytes);
   }
+  if (change.alias) put_attribute(attributes, IFLA_IFALIAS, *change.alias);
+  for (const LinkNumber& one : kNumbers)
+    if (const auto at = change.numbers.find(one.name); at != change.numbers.end())
+      put_attribute(attributes, one.attribute, bytes_of(at->second));
+  if (change.detached_xdp) {
+    constexpr int32_t kNoProgram = -1;
+    std::string xdp;
+    put_attribute(xdp, IFLA_XDP_FD, bytes_of(kNoProgram));
+    put_attribute(xdp, IFLA_XDP_FLAGS, bytes_of(*change.detached_xdp));
+    put_attribute(attributes, IFLA_XDP | NLA_F_NESTED, xdp);
+  }
+  if (is_of_names) {
+    std::string names;
+    put_attribute(names, IFLA_ALT_IFNAME,
+                  (change.added_name ? *change.added_name : *change.removed_name) + '\0');
+    put_attribute(attributes, IFLA_PROP_LIST | NLA_F_NESTED, names);
+  }
   head.header.nlmsg_len = static_cast<uint32_t>(sizeof head + attributes.size());
-  return std::string(bytes_of(head)) + attributes;
-}
-
-std::string encode_altname_removal(int ifindex, const std::string& name) {
-  using namespace host_links;
-  struct {
-    nlmsghdr header;
-    ifinfomsg info;
-  } head{};
-  std::string names, attributes;
-  put_attribute(names, IFLA_ALT_IFNAME, name + '\0');
-  put_attribute(attributes, IFLA_PROP_LIST | NLA_F_NESTED, names);
-  head.header = {.nlmsg_len = static_cast<uint32_t>(sizeof head + attributes.size()),
-                 .nlmsg_type = RTM_DELLINKPROP,
-                 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
-                 .nlmsg_seq = 1};
-  head.info.ifi_family = AF_UNSPEC;
-  head.info.ifi_index = ifindex;
   return std::string(bytes_of(head)) + attributes;
 }
 
@@ -369,7 +415,7 @@ Result<Unit> change_link(int network_namespace, int ifindex, const LinkChange& c
   const std::string request = encode_link_change(ifindex, change);
   int error = send_link_request(network_namespace, request);
   if (error == EEXIST && change.name &&
-      send_link_request(network_namespace, encode_altname_removal(ifindex, *change.name)) == 0)
+      send_link_request(network_namespace, encode_link_change(ifindex, {.removed_name = change.name})) == 0)
     error = send_link_request(network_namespace, request);
   if (error == 0) return Unit{};
   return host_links::error_of("change interface " + std::to_string(ifindex), error);
@@ -397,16 +443,29 @@ Result<bool> move_link_back(int from_namespace, const MovedLink& moved) {
   if (link == nullptr) return false;
   const reactor::Descriptor own(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
   if (!own) return error_of("open the network namespace of the host", errno);
+  const auto is_there = [&] {
+    const auto now = read_links(from_namespace);
+    return !now || std::any_of(now->begin(), now->end(), [&](const HostLink& one) {
+      return one.ifindex == link->ifindex && one.parent == link->parent && one.kind == link->kind;
+    });
+  };
   LinkChange change{.name = moved.name, .up = false, .to_namespace = own.get()};
+  const auto& names = link->alternative_names;
+  if (std::find(names.begin(), names.end(), moved.name) != names.end())
+    (void)change_link(from_namespace, link->ifindex, {.removed_name = moved.name});
   auto done = change_link(from_namespace, link->ifindex, change);
-  if (!done && done.error().code == Errc::kConflict) {
-    // The kernel moves first and renames then: where its name in the pod is free on the host, it is there under that name.
-    const auto left = read_links(from_namespace);
-    if (!left) return left.error();
-    if (find_moved(*left, moved) == nullptr) return true;
+  if (!done && done.error().code == Errc::kConflict && is_there()) {
+    // Kernels from 6.6 on move no interface with an alternative name that the host has; before, they took it along unseen.
+    for (const std::string& name : names)
+      (void)change_link(from_namespace, link->ifindex, {.removed_name = name});
+    done = change_link(from_namespace, link->ifindex, change);
+  }
+  if (!done && done.error().code == Errc::kConflict && is_there()) {
     change.name = "dev%d";  // as the kernel does when a namespace ends
     done = change_link(from_namespace, link->ifindex, change);
   }
+  // The kernel moves first and names then: one that cannot have its name is on the host all the same.
+  if (!done && !is_there()) return true;
   if (!done) return std::move(done.error()).in("move interface " + escaped(link->name) + " back to the host");
   return true;
 }

@@ -1,7 +1,10 @@
 #pragma once
 // Network interfaces by rtnetlink, in this network namespace or in a pod's: reading them, changing them, moving one back.
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reactor/base/result.h"
@@ -10,6 +13,11 @@ namespace sliced::kubelet {
 
 /// Descriptor of a network namespace; kOwnNamespace: that of the calling thread.
 inline constexpr int kOwnNamespace = -1;
+
+/// Numbers of an interface by their names in `ip link`: txqlen, group, gso_max_size, gso_max_segs, gro_max_size.
+using LinkNumbers = std::map<std::string, uint32_t, std::less<>>;
+/// Identifiers of attached XDP programs by mode (XDP_FLAGS_SKB_MODE, XDP_FLAGS_DRV_MODE, XDP_FLAGS_HW_MODE).
+using XdpPrograms = std::map<uint32_t, uint32_t>;
 
 struct HostLink {
   int ifindex = 0;
@@ -22,28 +30,33 @@ struct HostLink {
   int ipvlan_mode = -1;  // IFLA_IPVLAN_MODE: IPVLAN_MODE_L2, ...; -1 of another kind
   int ipvlan_flags = 0;  // IFLA_IPVLAN_FLAGS
   bool is_up = false, is_promisc = false, is_allmulti = false;  // as ip link has set them
+  std::vector<std::string> alternative_names = {};              // IFLA_ALT_IFNAME, sorted
+  std::string alias = {};                                       // IFLA_IFALIAS
+  LinkNumbers numbers = {};                                     // those that the kernel reports
+  XdpPrograms xdp = {};
   bool operator==(const HostLink&) const = default;
 };
 
-/// What is to be changed of an interface; nullopt stays.
+/// What is to be changed of an interface; nullopt stays. A change of alternative names is a request of its own: nothing beside it.
 struct LinkChange {
   std::optional<std::string> name, mac;
   std::optional<int> mtu;
   std::optional<bool> up, promisc, allmulti;
   std::optional<int> to_namespace;  // IFLA_NET_NS_FD: a descriptor
+  std::optional<std::string> alias = {};
+  LinkNumbers numbers = {};
+  std::optional<uint32_t> detached_xdp = {};                      // the mode whose program is detached
+  std::optional<std::string> added_name = {}, removed_name = {};  // alternative names
 };
 
 /// All interfaces of the namespace. Blocks for 10 s at most. Errors: kDenied without CAP_SYS_ADMIN for another namespace,
 /// kTimeout (also where no thread can be made), kIo.
 Result<std::vector<HostLink>> read_links(int network_namespace);
-/// A name that is an alternative one of the interface itself becomes its name. Errors: kDenied without CAP_NET_ADMIN; kConflict where another
-/// interface has the name; kIo with the kernel's reason.
+/// A name that is an alternative one of the interface itself becomes its name. Errors: kDenied without CAP_NET_ADMIN; kConflict
+/// where another interface has the name; kIo with the kernel's reason.
 Result<Unit> change_link(int network_namespace, int ifindex, const LinkChange& change);
-/// Sends one RTM_SETLINK and waits for its acknowledgement. Returns the kernel's errno; 0 when done.
+/// Sends one request of encode_link_change() and waits for its acknowledgement. Returns the kernel's errno; 0 when done.
 int send_link_request(int network_namespace, const std::string& request);
-
-/// RTM_DELLINKPROP, which the kernel (5.5) refuses for a name that is no alternative one of this interface.
-std::string encode_altname_removal(int ifindex, const std::string& name);
 
 /// An IP address of an interface, without its prefix length.
 struct HostAddress {

@@ -18,6 +18,7 @@
 #include "hotplug/scan.h"
 #include "kubelet/binder.h"
 #include "kubelet/checkpoint.h"
+#include "kubelet/link_settings.h"
 #include "kubelet/mac_requests.h"
 #include "kubelet/safety.h"
 #include "reactor/base/text.h"
@@ -59,22 +60,6 @@ Result<Unit> write_attribute(const std::string& path, std::string_view text) {
                : error == EBUSY                   ? Errc::kBusy
                                                   : Errc::kIo,
                "write " + in_quotes(trim(text), 64) + " to " + whole + ": " + std::strerror(error)};
-}
-
-// What an administrator can do where an interface cannot have its original name.
-std::string rename_remedy(const std::vector<HostLink>& links, const HostLink& link, const std::string& name) {
-  const auto holder =
-      std::find_if(links.begin(), links.end(), [&](const HostLink& one) { return one.name == name; });
-  std::string out;
-  if (holder != links.end()) {
-    const std::string what = !holder->parent.empty() ? ", device " + escaped(holder->parent)
-                             : !holder->kind.empty() ? ", type " + escaped(holder->kind)
-                                                     : "";
-    out = "; interface " + std::to_string(holder->ifindex) + what +
-          " has the name: rename it with ip link set " + name + " down, ip link set " + name + " name NEW";
-  }
-  const std::string now = escaped(link.name);
-  return out + "; set the name with ip link set " + now + " down, ip link set " + now + " name " + name;
 }
 
 }  // namespace
@@ -328,34 +313,35 @@ Result<OriginalSettings> NodeHost::read_settings(const PreparedDevice& device) c
     const auto link = link_of(*links, out.device, device.interface);
     const bool is_ethernet = link && decode_mac(link->mac).ok();
     if (link && out.vf) out.own = {.mac = is_ethernet ? link->mac : "", .guid = guid_of(link->mac)};
-    if (link && !device.vfio) {
-      out.interface = {.name = link->name,
-                       .mac = is_ethernet ? link->mac : "",
-                       .mtu = link->mtu,
-                       .is_up = link->is_up,
-                       .is_promisc = link->is_promisc,
-                       .is_allmulti = link->is_allmulti};
-    }
+    if (link && !device.vfio) out.interface = original_interface(*link);
   }
   if (!out.vf && !out.interface) return Error{Errc::kNotFound, "device " + out.device + " has no settings"};
   return out;
 }
 
-Result<bool> NodeHost::restore_settings(const OriginalSettings& original) const {
+Result<RestoredSettings> NodeHost::restore_settings(const OriginalSettings& original) const {
   using namespace node_host;
+  const std::string at = "device " + original.device;
+  Result<Unit> vf_restored = Unit{};
   if (original.vf && kernel_.vf_settings.read) {
     const auto vf = vf_of(original.device);
     if (!vf && vf.error().code == Errc::kNotFound)
-      return true;  // a VF that is made anew has its driver's settings
-    if (!vf) return Error(vf.error()).in("device " + original.device);
-    ask_for_own_mac(original);
+      return RestoredSettings{};  // a VF that is made anew has its driver's settings
+    if (vf) ask_for_own_mac(original);
     const auto may_write = [&] { return check_holder(original.device); };
-    if (auto restored = restore_vf_settings(kernel_.vf_settings, *vf, *original.vf, original.own, may_write);
-        !restored)
-      return std::move(restored.error()).in("device " + original.device);
+    vf_restored = vf ? restore_vf_settings(kernel_.vf_settings, *vf, *original.vf, original.own, may_write)
+                     : Result<Unit>(vf.error());
+    if (!vf_restored && vf_restored.error().code == Errc::kBusy) return std::move(vf_restored.error()).in(at);
   }
-  auto is_here = original.interface && kernel_.links ? restore_interface(original) : Result<bool>(true);
-  return is_here ? is_here : std::move(is_here.error()).in("device " + original.device);
+  auto out = original.interface && kernel_.links ? restore_interface(original)
+                                                 : Result<RestoredSettings>(RestoredSettings{});
+  if (vf_restored && out) {
+    if (!out->name_problem.empty()) out->name_problem = at + ": " + out->name_problem;
+    return out;
+  }
+  if (!vf_restored && !out) vf_restored.error().what += "; " + out.error().what;
+  if (!vf_restored && out && !out->name_problem.empty()) vf_restored.error().what += "; " + out->name_problem;
+  return std::move(vf_restored ? out.error() : vf_restored.error()).in(at);
 }
 
 // Where its PF has none set for it, a VF needs no setting to have its address again: a PF that has set one enforces it from then on. One that
@@ -365,12 +351,12 @@ void NodeHost::ask_for_own_mac(const OriginalSettings& original) const {
   const OriginalInterface& was = *original.interface;
   const auto links = kernel_.links();
   const auto link = links ? link_of(*links, original.device, was.name) : std::nullopt;
-  if (!link || link->mac == was.mac || (was.is_only_if_renamed && link->name == was.name)) return;
+  if (!link || link->mac == was.mac || was.is_name_only) return;
   (void)kernel_.change_link(link->ifindex, {.mac = was.mac});
 }
 
 // The kernel closes an interface that changes its namespace, and leaves everything else of it as the pod had it.
-Result<bool> NodeHost::restore_interface(const OriginalSettings& original) const {
+Result<RestoredSettings> NodeHost::restore_interface(const OriginalSettings& original) const {
   using namespace node_host;
   const OriginalInterface& was = *original.interface;
   const bool is_function = hotplug::PciAddress::decode(original.device).has_value();
@@ -378,55 +364,21 @@ Result<bool> NodeHost::restore_interface(const OriginalSettings& original) const
   for (;;) {
     const auto links = kernel_.links();
     if (!links) return links.error();
-    const auto link = link_of(*links, original.device, was.name);
+    auto link = link_of(*links, original.device, was.name);
     if (!link && is_function && !is_back(*view_, original.device) && Clock::now() < until) {
       std::this_thread::sleep_for(kNodePoll);
       continue;
     }
-    if (!link) return !is_function || is_back(*view_, original.device);
-    if (was.is_only_if_renamed && link->name == was.name) return true;
-    const auto change = [&](const LinkChange& what) { return kernel_.change_link(link->ifindex, what); };
-    Result<Unit> done = Unit{};
-    if (link->name != was.name) {
-      // Kernels without live renaming refuse a name while it is up, also where the same request sets it down.
-      if (link->is_up) done = change({.up = false});
-      if (done) done = change({.name = was.name});
-      if (link->is_up)
-        if (auto up = change({.up = true}); done) done = std::move(up);
-    }
-    if (!done)
-      return Error{done.error().code, "interface name is " + escaped(link->name) + ", was " + was.name +
-                                          ": " + done.error().what + rename_remedy(*links, *link, was.name)};
-    LinkChange rest;
-    std::vector<std::string> differ;
-    std::string remedy = "; set it with ip link set " + was.name;
-    const auto compare = [&](const char* what, bool now, bool before, std::optional<bool>& change_to) {
-      if (now == before) return;
-      remedy += std::string(what) == "up" ? " down" : " " + std::string(what) + (before ? " on" : " off");
-      differ.push_back(std::string(what) + " is " + (now ? "on" : "off") + ", was " +
-                       (before ? "on" : "off"));
-      change_to = before;
-    };
-    if (link->mtu != was.mtu && was.mtu > 0) {
-      differ.push_back("mtu is " + std::to_string(link->mtu) + ", was " + std::to_string(was.mtu));
-      remedy += " mtu " + std::to_string(was.mtu);
-      rest.mtu = was.mtu;
-    }
-    compare("promisc", link->is_promisc, was.is_promisc, rest.promisc);
-    compare("allmulticast", link->is_allmulti, was.is_allmulti, rest.allmulti);
-    if (!was.is_up) compare("up", link->is_up, false, rest.up);
-    if (!differ.empty()) done = change(rest);
-    if (!done)
-      return Error{done.error().code,
-                   "interface " + was.name + ": " + join(differ, "; ") + ": " + done.error().what + remedy};
-    // The driver of a VF with an address of its PF's takes that one at its next reset, and may refuse another one until then.
-    const bool is_enforced = original.vf && hotplug::is_address_set(original.vf->mac);
-    if (!was.mac.empty() && link->mac != was.mac)
-      if (auto set = change({.mac = was.mac}); !set && !is_enforced)
-        return Error{set.error().code, "interface " + was.name + ": mac is " + link->mac + ", was " +
-                                           was.mac + ": " + set.error().what + "; set it with ip link set " +
-                                           was.name + " address " + was.mac};
-    return true;
+    if (!link) return RestoredSettings{.is_back = !is_function || is_back(*view_, original.device)};
+    const LinkKernel kernel{kernel_.links, kernel_.change_link};
+    const RestoredSettings out{.is_back = true, .name_problem = restore_name(kernel, *link, was)};
+    if (was.is_name_only) return out;
+    if (out.name_problem.empty()) link->name = was.name;
+    const bool is_mac_enforced = original.vf && hotplug::is_address_set(original.vf->mac);
+    auto rest = restore_link(kernel, *link, was, is_mac_enforced);
+    if (rest) return out;
+    if (!out.name_problem.empty()) rest.error().what += "; " + out.name_problem;
+    return std::move(rest.error());
   }
 }
 

@@ -70,7 +70,7 @@ class NodeHost final : public Host {
   Result<Unit> set_mac(const PreparedDevice& device, const std::string& mac) const override;
   Result<std::string> restore(const PreparedDevice& device) const override;
   Result<OriginalSettings> read_settings(const PreparedDevice& device) const override;
-  Result<bool> restore_settings(const OriginalSettings& original) const override;
+  Result<RestoredSettings> restore_settings(const OriginalSettings& original) const override;
   Result<std::string> user_of(const PreparedClaim& claim) const override;
   Result<Unit> remove_temporaries(const std::vector<std::string>& drivers,
                                   const std::string& device_info_directory) const override;
@@ -102,7 +102,7 @@ class NodeHost final : public Host {
   // The device's interface among those of this namespace: that of the name, else the function's only one; nullopt: it is not here.
   std::optional<HostLink> link_of(const std::vector<HostLink>& links, const std::string& device,
                                   const std::string& name) const;
-  Result<bool> restore_interface(const OriginalSettings& original) const;
+  Result<RestoredSettings> restore_interface(const OriginalSettings& original) const;
   void ask_for_own_mac(const OriginalSettings& original) const;
   std::optional<std::string> name_holder(const std::string& interface) const;  // as HostLook has it
   // HostLook::mac_holder, as far as it can be read.

@@ -66,13 +66,28 @@ VfConfig vf_of(const Json& from) {
 }
 
 Json json_of(const OriginalInterface& from) {
-  return Json::Object{{"name", from.name},
-                      {"mac", from.mac},
-                      {"mtu", from.mtu},
-                      {"up", from.is_up},
-                      {"promisc", from.is_promisc},
-                      {"allmulti", from.is_allmulti},
-                      {"onlyIfRenamed", from.is_only_if_renamed}};
+  Json out = Json::Object{{"name", from.name},
+                          {"mac", from.mac},
+                          {"mtu", from.mtu},
+                          {"up", from.is_up},
+                          {"promisc", from.is_promisc},
+                          {"allmulti", from.is_allmulti},
+                          {"nameOnly", from.is_name_only}};
+  if (from.alternative_names) {
+    Json::Array names;
+    for (const std::string& name : *from.alternative_names) names.push_back(Json(name));
+    out.set("alternativeNames", Json(std::move(names)));
+  }
+  if (from.alias) out.set("alias", Json(*from.alias));
+  Json::Object numbers, programs;
+  for (const auto& [name, number] : from.numbers)
+    numbers.emplace_back(name, Json(static_cast<int64_t>(number)));
+  out.set("numbers", Json(std::move(numbers)));
+  if (!from.xdp) return out;
+  for (const auto& [mode, program] : *from.xdp)
+    programs.emplace_back(std::to_string(mode), Json(static_cast<int64_t>(program)));
+  out.set("xdp", Json(std::move(programs)));
+  return out;
 }
 
 OriginalInterface interface_of(const Json& from) {
@@ -81,8 +96,24 @@ OriginalInterface interface_of(const Json& from) {
   std::optional<bool> up, promisc, allmulti, only;
   take_number(from, "mtu", mtu), take_switch(from, "up", up);
   take_switch(from, "promisc", promisc), take_switch(from, "allmulti", allmulti);
-  take_switch(from, "onlyIfRenamed", only);
-  out.is_only_if_renamed = only.value_or(false);
+  take_switch(from, "nameOnly", only);
+  out.is_name_only = only.value_or(false);
+  if (const Json* names = from.find("alternativeNames"); names != nullptr && names->array() != nullptr) {
+    out.alternative_names.emplace();
+    for (const Json& name : *names->array())
+      if (name.string() != nullptr) out.alternative_names->push_back(*name.string());
+  }
+  if (const Json* alias = from.find("alias"); alias != nullptr && alias->string() != nullptr)
+    out.alias = *alias->string();
+  if (const Json* numbers = from.find("numbers"); numbers != nullptr && numbers->object() != nullptr)
+    for (const auto& [name, number] : *numbers->object())
+      if (number.integer() != nullptr) out.numbers.emplace(name, static_cast<uint32_t>(*number.integer()));
+  if (const Json* programs = from.find("xdp"); programs != nullptr && programs->object() != nullptr) {
+    out.xdp.emplace();
+    for (const auto& [mode, program] : *programs->object())
+      if (const auto key = parse_int(mode); key && program.integer() != nullptr)
+        out.xdp->emplace(static_cast<uint32_t>(*key), static_cast<uint32_t>(*program.integer()));
+  }
   out.mtu = mtu.value_or(0), out.is_up = up.value_or(false);
   out.is_promisc = promisc.value_or(false), out.is_allmulti = allmulti.value_or(false);
   return out;

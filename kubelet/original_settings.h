@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hotplug/facts.h"
+#include "kubelet/host_link.h"
 #include "kubelet/vf_settings.h"
 #include "reactor/base/result.h"
 
@@ -20,8 +21,13 @@ struct OriginalInterface {
   std::string mac;  // "aa:bb:.."; "" none, or no Ethernet address
   int mtu = 0;
   bool is_up = false, is_promisc = false, is_allmulti = false;
-  /// Which plugins run for the pod is unknown (mode MULTUS): only an interface that came back under another name was moved.
-  bool is_only_if_renamed = false;
+  /// Everything else of the device is as it was; only the name could not be restored, and is tried again while no claim has the device.
+  bool is_name_only = false;
+  /// nullopt: unknown, and not restored (a file of an earlier version; text that is too long, or not UTF-8).
+  std::optional<std::vector<std::string>> alternative_names = {};
+  std::optional<std::string> alias = {};
+  LinkNumbers numbers = {};  // those that are known
+  std::optional<XdpPrograms> xdp = {};
   bool operator==(const OriginalInterface&) const = default;
 };
 
@@ -37,6 +43,12 @@ struct OriginalSettings {
   std::optional<hotplug::VfConfig> left = {};
   OwnAddresses own = {};  // also where nothing moves its interface
   bool operator==(const OriginalSettings&) const = default;
+};
+/// What came of restoring them.
+struct RestoredSettings {
+  bool is_back = true;  // false: its interface is not on the host yet
+  std::string name_problem =
+      {};  // why its interface could not have its names, with the remedy; "" it has them
 };
 using OriginalSettingsByDevice = std::map<std::string, OriginalSettings>;
 

@@ -351,11 +351,15 @@ void ClaimPreparer::look(Task& task) {
         if (const auto& left = settings[i].left) {
           auto restored = host->restore_settings(*left);
           if (!restored) return std::move(restored.error());
-          if (!*restored)
+          if (!restored->is_back)
             return Error{Errc::kBusy,
                          "device " + left->device + ": its interface is not back from its last pod"};
         }
-        return host->read_settings(devices[i]);
+        auto now = host->read_settings(devices[i]);
+        // The name of before stays the one that it is to have.
+        const bool has_other_name = settings[i].left && settings[i].left->interface && now && now->interface;
+        if (has_other_name) now->interface->name = settings[i].left->interface->name;
+        return now;
       };
       found->settings.push_back(read());
     }
@@ -444,7 +448,6 @@ void ClaimPreparer::keep_original_settings(Task& task, FileChange& change) {
       OriginalSettings one = *read;
       one.boot_id = knowledge_.boot_id();
       if (device.vfio || makes_interfaces(device.network)) one.interface.reset();
-      if (one.interface) one.interface->is_only_if_renamed = device.network.empty();
       // What was unknown stays so, unless the host has set anything since the device was given back.
       const auto kept = original_settings_.find(key);
       const bool is_unknown = kept != original_settings_.end() && !kept->second.is_known &&

@@ -59,7 +59,7 @@ struct PrepareTask {
   struct Found {
     std::vector<Result<HostLook>> looks;
     std::vector<Result<OriginalSettings>> settings;  // kNotFound: nothing is to be kept
-    std::vector<Result<bool>> restored;              // by kept device of the claim, in order
+    std::vector<Result<RestoredSettings>> restored;  // by kept device of the claim, in order
   };
   std::shared_ptr<Found> found = std::make_shared<Found>();
 

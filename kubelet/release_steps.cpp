@@ -41,6 +41,16 @@ bool has_other_mac(const std::string& pci, const PreparedKey& own, const Prepare
   });
 }
 
+// What is left to restore of a device whose interface could not have its name, and has everything else.
+OriginalSettings name_only(OriginalSettings one) {
+  one.vf.reset();
+  if (one.interface)
+    one.interface = OriginalInterface{.name = one.interface->name,
+                                      .is_name_only = true,
+                                      .alternative_names = one.interface->alternative_names};
+  return one;
+}
+
 }  // namespace
 }  // namespace releasing
 
@@ -136,7 +146,7 @@ void ClaimPreparer::restore_settings(Task& task) {
         found->restored.push_back(host->restore_settings(kept[i]));
         continue;
       }
-      found->restored.push_back(true);
+      found->restored.push_back(RestoredSettings{});
       if (const auto now = host->read_settings(devices[i])) (*left)[i] = now->vf;
     }
   };
@@ -145,8 +155,9 @@ void ClaimPreparer::restore_settings(Task& task) {
     std::string problem;
     for (size_t i = 0; i < kept.size(); ++i) {
       const std::string& device = kept[i].device;
-      const Result<bool>& restored = task.found->restored[i];
+      const Result<RestoredSettings>& restored = task.found->restored[i];
       unrestored_.erase(device);
+      if (restored && !restored->name_problem.empty()) report_name(device, restored->name_problem);
       if (!restored) {
         unrestored_[device] = restored.error().what;
         if (problem.empty()) problem = restored.error().what;
@@ -167,11 +178,13 @@ void ClaimPreparer::drop_original_settings(const Task& task, FileChange& change)
     const auto at = original_settings_.find(settings_key(device));
     if (!device.has_original_settings || at == original_settings_.end() || i >= task.found->restored.size())
       continue;
-    const Result<bool>& restored = task.found->restored[i++];
+    const Result<RestoredSettings>& restored = task.found->restored[i++];
     if (!at->second.is_known)
       change.original_settings.push_back(at->second);
-    else if (restored && *restored)
+    else if (restored && restored->is_back && restored->name_problem.empty())
       change.removed_original_settings.push_back(at->first);
+    else if (restored && restored->is_back)
+      change.original_settings.push_back(releasing::name_only(at->second));
   }
 }
 
@@ -199,6 +212,14 @@ void ClaimPreparer::forget_settings(const Task& task, const std::vector<std::str
   look_after_settings();
 }
 
+// A name changes nothing for the next claim, so that the device is not kept from it.
+void ClaimPreparer::report_name(const std::string& device, const std::string& problem) {
+  if (std::exchange(unrestored_[device], problem) == problem) return;
+  ports_.log.warning(
+      "an interface does not have its original name; the device can be used, and the name is tried again",
+      {{"device", device}, {"problem", problem}});
+}
+
 // Devices whose interface comes back late, or that a daemon that was killed has left so.
 void ClaimPreparer::look_after_settings() {
   if (settings_turn_ || settings_job_) return;
@@ -223,7 +244,7 @@ void ClaimPreparer::look_after_settings() {
     const std::vector<OriginalSettings> all = left();
     if (all.empty() || takes_no_more_) return;
     for (const OriginalSettings& one : all) restoring_.insert(one.device);
-    auto restored = std::make_shared<std::vector<Result<bool>>>();
+    auto restored = std::make_shared<std::vector<Result<RestoredSettings>>>();
     const auto work = [restored, all, host = ports_.host] {
       for (const OriginalSettings& one : all) restored->push_back(host->restore_settings(one));
     };
@@ -234,8 +255,14 @@ void ClaimPreparer::look_after_settings() {
       FileChange change;
       for (size_t i = 0; finished && i < all.size(); ++i) {
         const std::string& device = all[i].device;
-        const Result<bool>& one = (*restored)[i];
-        if (one && *one) {
+        const Result<RestoredSettings>& one = (*restored)[i];
+        if (one && one->is_back && !one->name_problem.empty()) {
+          report_name(device, one->name_problem);
+          OriginalSettings left = releasing::name_only(all[i]);
+          if (left == all[i]) continue;
+          change.original_settings.push_back(left);
+          original_settings_.insert_or_assign(device, std::move(left));
+        } else if (one && one->is_back) {
           change.removed_original_settings.push_back(device);
           original_settings_.erase(device);
           unrestored_.erase(device), returned_.erase(device);
@@ -244,7 +271,7 @@ void ClaimPreparer::look_after_settings() {
                              {{"device", device}, {"problem", one.error().what}});
         }
       }
-      if (!change.removed_original_settings.empty())
+      if (!change.removed_original_settings.empty() || !change.original_settings.empty())
         commits_.add([change] { return change; }, [](const Result<Unit>&) {});
       look_after_settings();
     });
@@ -356,6 +383,9 @@ void ClaimPreparer::commit_released(Task& task) {
       change,
       [this, keep, macs, &task](const Result<Unit>& written) {
         if (written) {
+          for (const OriginalSettings& one : macs.original_settings)
+            if (one.is_known && !releasing::has_other_settings(one.device, task.key(), prepared_))
+              original_settings_.insert_or_assign(one.device, one);
           forget_settings(task, macs.removed_original_settings);
           return go_on(task);
         }

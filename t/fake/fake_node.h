@@ -22,6 +22,7 @@ struct FakeNode {
     std::optional<hotplug::VfConfig> settings;       // its PF has for it; nullopt: none
     std::string name = "enp3s0v0";                   // of its interface on the host
     bool is_interface_away = false;                  // in a namespace that is not gone yet
+    std::string name_problem = {};                   // why its interface cannot have its name
     bool has_interface = true;                       // while a driver has it that makes one
   };
   std::map<std::string, Function> functions;  // by PCI address
@@ -98,14 +99,17 @@ class FakeHost final : public kubelet::Host {
     out.interface = kubelet::OriginalInterface{.name = at->second.name};
     return out;
   }
-  Result<bool> restore_settings(const kubelet::OriginalSettings& original) const override {
+  Result<kubelet::RestoredSettings> restore_settings(
+      const kubelet::OriginalSettings& original) const override {
     auto& function = node_.functions.at(original.device);
     if (function.settings != original.vf || (original.interface && function.name != original.interface->name))
       if (auto error = node_.step("restore settings " + original.device)) return *error;
-    function.settings = original.vf;
-    if (original.interface && function.is_interface_away) return false;
+    if (original.vf) function.settings = original.vf;
+    if (original.interface && function.is_interface_away) return kubelet::RestoredSettings{.is_back = false};
+    if (original.interface && !function.name_problem.empty())
+      return kubelet::RestoredSettings{.is_back = true, .name_problem = function.name_problem};
     if (original.interface) function.name = original.interface->name;
-    return true;
+    return kubelet::RestoredSettings{};
   }
   Result<std::vector<kubelet::OriginalSettings>> read_original_settings() const override {
     std::vector<kubelet::OriginalSettings> out;

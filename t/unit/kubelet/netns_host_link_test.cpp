@@ -11,6 +11,7 @@
 #include <iostream>
 
 #include "kubelet/host_link.h"
+#include "kubelet/link_settings.h"
 
 namespace sliced::kubelet {
 namespace netns_host_link_test {
@@ -46,6 +47,41 @@ TEST(NetnsHostLink, AnInterfaceGetsTheNameThatIsItsAlternativeOne) {
   ASSERT_TRUE(renamed.ok()) << renamed.error().what;
   EXPECT_EQ(::if_nametoindex("net1"), 0u);
   EXPECT_EQ(::if_nametoindex("ens1v0"), ::if_nametoindex("enp33s16v0")) << "the other one stays";
+  ip("link del ens1v0");
+}
+
+HostLink link_of(int ifindex) {
+  const auto links = read_links(kOwnNamespace);
+  for (const HostLink& link : links.value())
+    if (link.ifindex == ifindex) return link;
+  ADD_FAILURE() << "it is gone";
+  return {};
+}
+
+// What a pod can set of an interface that was moved to it. Red when the kernel does not take our request, or we do not read its answer.
+TEST(NetnsHostLink, AnInterfaceIsAsItWasBeforeWhateverAPodSetOfIt) {
+  ip("link add ens1v0 type bridge");
+  ip("link set ens1v0 alias 'for pods' txqueuelen 500 mtu 9000 address 02:00:00:00:00:01");
+  ip("link property add dev ens1v0 altname lan");
+  const int ifindex = static_cast<int>(::if_nametoindex("ens1v0"));
+  const HostLink before = link_of(ifindex);
+  EXPECT_EQ(before.alternative_names, std::vector<std::string>{"lan"});
+  EXPECT_EQ(before.alias, "for pods");
+  EXPECT_EQ(before.numbers.at("txqlen"), 500u);
+  EXPECT_EQ(before.numbers.size(), 5u);
+  const OriginalInterface original = original_interface(before);
+  ip("link set ens1v0 name net1");
+  ip("link property add dev net1 altname ens1v0 altname eth9");
+  ip("link property del dev net1 altname lan");
+  ip("link set net1 alias x txqueuelen 1 mtu 1400 group 7 gso_max_size 1500 gso_max_segs 1 promisc on allmulticast on");
+  ip("link set net1 address 02:00:00:00:06:66 up");
+  const LinkKernel kernel{
+      [] { return read_links(kOwnNamespace); },
+      [](int at, const LinkChange& change) { return change_link(kOwnNamespace, at, change); }};
+  EXPECT_EQ(restore_name(kernel, link_of(ifindex), original), "");
+  const auto restored = restore_link(kernel, link_of(ifindex), original, false);
+  EXPECT_TRUE(restored.ok()) << restored.error().what;
+  EXPECT_EQ(link_of(ifindex), before);
   ip("link del ens1v0");
 }
 

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
+#include "cni/plugin_fields.h"
 #include "kubelet/binder.h"
 #include "t/fixture/golden.h"
 #include "t/fixture/sysfs_tree.h"
@@ -98,6 +100,15 @@ class NodeHostTest : public testing::Test {
   }
   Result<Unit> change(int ifindex, const LinkChange& what) {
     if (refused_change_) return *refused_change_;
+    if (refused_mtu_ && what.mtu) return *refused_mtu_;
+    const auto has = [](const HostLink& link, const std::optional<std::string>& name) {
+      const auto& names = link.alternative_names;
+      return name && (link.name == *name || std::find(names.begin(), names.end(), *name) != names.end());
+    };
+    for (const HostLink& link : links_)
+      if ((has(link, what.name) && link.name != *what.name) || has(link, what.added_name) ||
+          (has(link, what.name) && link.ifindex != ifindex))
+        return Error{Errc::kConflict, "change interface: File exists"};
     for (HostLink& link : links_) {
       if (link.ifindex != ifindex) continue;
       if (what.name && *what.name != link.name) {
@@ -112,6 +123,11 @@ class NodeHostTest : public testing::Test {
       link.mtu = what.mtu.value_or(link.mtu), link.is_up = what.up.value_or(link.is_up);
       link.is_promisc = what.promisc.value_or(link.is_promisc);
       link.is_allmulti = what.allmulti.value_or(link.is_allmulti);
+      link.alias = what.alias.value_or(link.alias);
+      for (const auto& [name, number] : what.numbers) link.numbers[name] = number;
+      if (what.detached_xdp) link.xdp.erase(*what.detached_xdp);
+      if (what.removed_name) std::erase(link.alternative_names, *what.removed_name);
+      if (what.added_name) link.alternative_names.push_back(*what.added_name);
       ++link_changes_;
     }
     return Unit{};
@@ -136,7 +152,7 @@ class NodeHostTest : public testing::Test {
   GroupUse group_use_ = GroupUse::kFree;  // of each group that is there
   std::map<int, hotplug::VfConfig> vf_settings_;
   std::vector<HostLink> links_;
-  std::optional<Error> refused_change_;
+  std::optional<Error> refused_change_, refused_mtu_;
   int setting_writes_ = 0, link_changes_ = 0;
   bool reports_own_mac_ = false;  // the PF, of VF 0
 };
@@ -157,7 +173,7 @@ TEST_F(NodeHostTest, ADeviceGetsBackWhatItsPodChangedAndNothingElseIsWritten) {
   const auto kept = host().read_settings(device);
   ASSERT_TRUE(kept.ok()) << kept.error().what;
   EXPECT_EQ(kept->vf, before);
-  ASSERT_TRUE(host().restore_settings(*kept).value());
+  ASSERT_TRUE(host().restore_settings(*kept).value().is_back);
   EXPECT_EQ(setting_writes_ + link_changes_, 0);
 
   links_[1] = {.ifindex = 7,
@@ -167,7 +183,7 @@ TEST_F(NodeHostTest, ADeviceGetsBackWhatItsPodChangedAndNothingElseIsWritten) {
                .is_up = true,
                .is_promisc = true};
   tree_.rename_netdev("eth2", "net1");
-  ASSERT_TRUE(host().restore_settings(*kept).value());
+  ASSERT_TRUE(host().restore_settings(*kept).value().is_back);
   EXPECT_EQ(links_, links_before);
 
   links_[1].mtu = 1400;
@@ -187,18 +203,16 @@ TEST_F(NodeHostTest, ADeviceGetsBackWhatItsPodChangedAndNothingElseIsWritten) {
   vf_settings_.erase(1);
   fixture::expect_golden(host().restore_settings(*kept).error().what);
   vf_settings_[1] = before;
-  OriginalSettings maybe = *kept;  // in mode MULTUS
-  maybe.interface->is_only_if_renamed = true;
-  ASSERT_TRUE(host().restore_settings(maybe).value());
-  EXPECT_EQ(links_[1].mtu, 1400) << "it did not move: the host has set it";
+  ASSERT_TRUE(host().restore_settings(*kept).value().is_back);
+  EXPECT_EQ(links_[1].mtu, 9000) << "also of one that came back under its own name, which a pod may choose";
 
   vf().driver("");
   tree_.remove_netdev("eth2");
   links_.pop_back();
-  EXPECT_TRUE(host().restore_settings(*kept).value()) << "without a driver there is no interface";
+  EXPECT_TRUE(host().restore_settings(*kept).value().is_back) << "without a driver there is no interface";
   vf().remove();
   vf_settings_[1].vlan = 666;
-  EXPECT_TRUE(host().restore_settings(*kept).value()) << "a VF that is made anew";
+  EXPECT_TRUE(host().restore_settings(*kept).value().is_back) << "a VF that is made anew";
   EXPECT_EQ(setting_writes_, 0);
   EXPECT_EQ(host().read_settings(device).error().code, Errc::kNotFound);
 }
@@ -218,7 +232,7 @@ TEST_F(NodeHostTest, AVfsOwnAddressIsGivenBackByItsInterface) {
   ASSERT_TRUE(kept.ok()) << kept.error().what;
   EXPECT_EQ(kept->own.mac, "02:00:00:00:00:0a");
   vf_settings_[0].mac = links_[0].mac = "02:00:00:00:06:66";
-  ASSERT_TRUE(host().restore_settings(*kept).value());
+  ASSERT_TRUE(host().restore_settings(*kept).value().is_back);
   EXPECT_EQ(links_[0].mac, "02:00:00:00:00:0a");
   EXPECT_EQ(setting_writes_, 0);
 
@@ -226,6 +240,138 @@ TEST_F(NodeHostTest, AVfsOwnAddressIsGivenBackByItsInterface) {
   fixture::expect_golden(host().read_settings(device).error().what);
   vf_settings_.clear();
   EXPECT_FALSE(host().read_settings(device)->vf) << "a PF that has no settings";
+}
+
+// An interface that came back from a pod as net1, with whatever a pod can set of it.
+class ReturnedInterface : public NodeHostTest {
+ protected:
+  ReturnedInterface() {
+    vf().netdev("eth2");
+    links_ = {
+        {.ifindex = 1, .name = "lo"},
+        {.ifindex = 7,
+         .name = "eth2",
+         .mac = "02:00:00:00:00:01",
+         .mtu = 9000,
+         .alternative_names = {"lan"},
+         .alias = "for pods",
+         .numbers = {{"txqlen", 1000}, {"group", 0}, {"gso_max_size", 65536}, {"gso_max_segs", 65535}}}};
+    before_ = links_;
+    PreparedDevice device = NodeHostTest::device();
+    device.vfio.reset();
+    device.interface = "eth2";
+    kept_ = host().read_settings(device).value();
+  }
+  void return_as_net1() {
+    links_[1] = {.ifindex = 7,
+                 .name = "net1",
+                 .mac = "02:00:00:00:06:66",
+                 .mtu = 68,
+                 .is_promisc = true,
+                 .is_allmulti = true,
+                 .alternative_names = {"cni-podman9", "eth2"},
+                 .alias = "eth2",
+                 .numbers = {{"txqlen", 1}, {"group", 7}, {"gso_max_size", 1500}, {"gso_max_segs", 1}},
+                 .xdp = {{2, 5}}};
+    tree_.rename_netdev("eth2", "net1");
+  }
+  RestoredSettings restore() { return host().restore_settings(kept_).value(); }
+  std::vector<HostLink> before_;
+  OriginalSettings kept_;
+};
+
+// Red when udev's alternative name (the path name) keeps an interface from its name, or anything of a pod's stays for the next.
+TEST_F(ReturnedInterface, HasItsNameAndNothingOfItsPod) {
+  return_as_net1();
+  EXPECT_EQ(restore().name_problem, "");
+  EXPECT_EQ(links_, before_);
+  link_changes_ = 0;
+  tree_.rename_netdev("net1", "eth2");
+  EXPECT_EQ(restore().name_problem, "");
+  EXPECT_EQ(link_changes_, 0);
+  kept_.interface->alternative_names.reset();  // a file of an earlier version
+  tree_.rename_netdev("eth2", "net1");
+  links_[1].name = "net1", links_[1].alternative_names = {"eth2", "lan"};
+  EXPECT_EQ(restore().name_problem, "");
+  EXPECT_EQ(links_, before_);
+}
+
+// Red when a name that a pod's interface has, which it may have chosen, takes a device out of use.
+TEST_F(ReturnedInterface, WhoseNameAnotherOneHasIsRestoredBesides) {
+  for (const bool is_alternative : {false, true}) {
+    links_ = before_;
+    return_as_net1();
+    links_.push_back({.ifindex = 9, .name = "eth2", .kind = "dummy"});
+    if (is_alternative) links_.back().name = "other", links_.back().alternative_names = {"eth2"};
+    links_[1].alternative_names = {"cni-podman9"};
+    const HostLink other = links_.back();
+    const RestoredSettings restored = restore();
+    EXPECT_TRUE(restored.is_back);
+    fixture::expect_golden(restored.name_problem);
+    EXPECT_EQ(links_[2], other);
+    HostLink wanted = before_[1];
+    wanted.name = "net1";
+    EXPECT_EQ(links_[1], wanted) << "everything but the name";
+    kept_.interface->is_name_only = true;
+    links_[1].is_up = true, links_[1].mtu = 1400;
+    const auto as_it_is = links_;
+    fixture::expect_golden(restore().name_problem);
+    EXPECT_EQ(links_, as_it_is) << "the host uses it";
+    links_[1].is_up = false;
+    links_.pop_back();
+    EXPECT_EQ(restore().name_problem, "");
+    EXPECT_EQ(links_[1].name, "eth2");
+    EXPECT_EQ(links_[1].mtu, 1400) << "set by the host since";
+    kept_.interface->is_name_only = false;
+    tree_.rename_netdev("net1", "eth2");
+  }
+}
+
+TEST_F(ReturnedInterface, WithASettingThatTheKernelRefusesHasAllOthers) {
+  return_as_net1();
+  refused_mtu_ = Error{Errc::kIo, "change interface 7: Invalid argument"};
+  const auto restored = host().restore_settings(kept_);
+  ASSERT_FALSE(restored.ok());
+  fixture::expect_golden(restored.error().what);
+  HostLink wanted = before_[1];
+  wanted.mtu = 68;
+  EXPECT_EQ(links_[1], wanted);
+}
+
+// Red when a definition may set anything of an interface that is moved, and the next claim gets it so: each field of the tables is
+// either of the VF, and restored through its PF, or of the interface, and restored here, or of neither.
+TEST_F(ReturnedInterface, HasEachFieldOfTheTablesThatChangesItAmongItsSettings) {
+  using Change = void (*)(HostLink&);
+  static const std::map<std::string, Change> kOfInterface = {
+      {"mac", [](HostLink& link) { link.mac = "02:00:00:00:06:66"; }},
+      {"mtu", [](HostLink& link) { link.mtu = 68; }},
+      {"promisc", [](HostLink& link) { link.is_promisc = true; }},
+      {"allmulti", [](HostLink& link) { link.is_allmulti = true; }},
+      {"txQLen", [](HostLink& link) { link.numbers["txqlen"] = 1; }}};
+  static const std::set<std::string> kOfVf = {"vlan",  "vlanQoS",    "vlanProto",   "spoofchk",
+                                              "trust", "link_state", "min_tx_rate", "max_tx_rate"};
+  // Of the pod's network namespace, of the plugin itself, or of the subnet manager (pkey).
+  static const std::set<std::string> kOfOthers = {
+      "sysctl",     "dataDir",      "logLevel",      "logFile",      "pkey",
+      "vrfname",    "table",        "flushroutes",   "flushgateway", "delroutes",
+      "addroutes",  "skipcheck",    "rdmaIsolation", "vfioPciMode",  "ibKubernetesEnabled",
+      "kubeconfig", "publishPfGuid"};
+  for (const cni::PluginFields& plugin : cni::all_plugins()) {
+    if (!plugin.takes_whole && plugin.use != cni::Use::kCompanion) continue;
+    for (const cni::Field& field : plugin.fields) {
+      const std::string name(field.name);
+      SCOPED_TRACE(std::string(plugin.type) + "." + name);
+      const auto change = kOfInterface.find(name);
+      EXPECT_EQ((change != kOfInterface.end()) + kOfVf.count(name) + kOfOthers.count(name), 1u)
+          << "a field that is new: which setting does it change?";
+      if (change == kOfInterface.end()) continue;
+      links_ = before_;
+      change->second(links_[1]);
+      ASSERT_NE(links_, before_);
+      EXPECT_EQ(restore().name_problem, "");
+      EXPECT_EQ(links_, before_);
+    }
+  }
 }
 
 TEST_F(NodeHostTest, AVfThatIsOpenKeepsItsSettings) {
@@ -240,7 +386,7 @@ TEST_F(NodeHostTest, AVfThatIsOpenKeepsItsSettings) {
   EXPECT_EQ(host().restore_settings(kept).error().code, Errc::kBusy);
   EXPECT_EQ(setting_writes_, 0);
   holder_.reset();
-  EXPECT_TRUE(host().restore_settings(kept).value());
+  EXPECT_TRUE(host().restore_settings(kept).value().is_back);
   EXPECT_EQ(vf_settings_[0].mac, "02:00:00:00:00:01");
 }
 

@@ -62,7 +62,12 @@ TEST_F(OriginalSettingsFilesTest, WhatIsWrittenIsReadAndRemoved) {
                               .boot_id = "b",
                               .is_known = true,
                               .vf = {},
-                              .interface = OriginalInterface{.name = "bond0", .is_only_if_renamed = true}};
+                              .interface = OriginalInterface{.name = "bond0",
+                                                             .is_name_only = true,
+                                                             .alternative_names = {{"enp1s0", "lan"}},
+                                                             .alias = "uplink",
+                                                             .numbers = {{"txqlen", 1000}, {"group", 7}},
+                                                             .xdp = {{{2, 5}}}}};
   OriginalSettings unknown{
       .device = "0000:03:00.3", .boot_id = "b", .is_known = false, .vf = {}, .interface = {}};
   unknown.left = VfConfig{.vlan = 666, .trust = true, .node_guid = "02:00:00:00:00:00:00:09"};
@@ -213,6 +218,33 @@ TEST_F(PodsSettings, ThatCannotBeGivenBackKeepTheDeviceAndAreNamed) {
   expect_as_before();
   EXPECT_TRUE(preparer->settings_problems().empty());
   EXPECT_EQ(prepare(next)->error, "");
+}
+
+// Another interface has the name, which a pod may have seen to. Red when that takes the device out of use, or the name is forgotten.
+TEST_F(PodsSettings, AreRestoredWhereOnlyTheNameCannotBe) {
+  const ClaimText text = put_claim();
+  ASSERT_EQ(prepare(text)->error, "");
+  attach();
+  node.functions.at(kVf).name_problem = "interface name is net1, was enp3s0v0: interface eth7 has that name";
+  EXPECT_EQ(unprepare(request(text)), "");
+  EXPECT_EQ(settings_of_vf(), fresh());
+  settings_of_vf().vlan = 5;  // by the host
+  for (const bool is_restarted : {false, true}) {
+    if (is_restarted) run();
+    scheduler.advance(ClaimPreparer::kSettingsAgain);
+    settle();
+    EXPECT_EQ(preparer->settings_problems().at(kVf), node.functions.at(kVf).name_problem);
+    EXPECT_EQ(settings_of_vf().vlan, 5) << "only the name is tried again";
+  }
+  const ClaimText next = put_claim(2);
+  ASSERT_EQ(prepare(next)->error, "");
+  attach();
+  node.functions.at(kVf).name_problem = "";
+  EXPECT_EQ(unprepare(request(next)), "");
+  EXPECT_EQ(settings_of_vf().vlan, 5);
+  EXPECT_EQ(node.functions.at(kVf).name, "enp3s0v0") << "the name of before the first pod";
+  EXPECT_TRUE(node.original_settings.empty());
+  EXPECT_TRUE(preparer->settings_problems().empty());
 }
 
 // The kernel gives an interface back some time after its namespace is gone.
