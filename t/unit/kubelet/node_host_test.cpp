@@ -195,7 +195,7 @@ TEST_F(NodeHostTest, ADeviceGetsBackWhatItsPodChangedAndNothingElseIsWritten) {
   links_[1].name = "net1";
   tree_.rename_netdev("eth2", "net1");
   links_.push_back({.ifindex = 9, .name = "eth2", .kind = "dummy", .mac = "02:00:00:00:00:09"});
-  fixture::expect_golden(host().restore_settings(*kept).error().what);
+  fixture::expect_golden(host().restore_settings(*kept).value().name_problem);
   links_.pop_back();
   links_[1].name = "eth2";
   tree_.rename_netdev("net1", "eth2");
