@@ -219,8 +219,9 @@ class ClaimPreparer final : public Preparer {
   void keep_original_settings(Task& task, FileChange& change);
   // Those that are given back, or unknown ones with what is left; read by task.found.
   void drop_original_settings(const Task& task, FileChange& change) const;
-  // The claim is off the record: files of what was given back go, what was not is looked after.
+  // Of an interface that has everything but its name: logs it once, and keeps it for status.
   void report_name(const std::string& device, const std::string& problem);
+  // The claim is off the record: files of what was given back go, what was not is looked after.
   void forget_settings(const Task& task, const std::vector<std::string>& given_back);
   // Devices that no claim has, and that are not as they were: their interface was not back, or a daemon was killed. Tried again until they
   // are; they are handed to no claim before. Called wherever such a device, or a claim that had one, is released.
