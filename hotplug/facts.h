@@ -41,6 +41,7 @@ struct VfConfig {
   std::optional<int> vlan, vlan_qos;
   std::string vlan_protocol;  // 802.1Q, 802.1ad
   std::optional<bool> trust, spoof_check;
+  std::optional<bool> rss_query;  // its driver may read the hash key and the table of the PF's queues
   std::optional<int64_t> min_rate_mbps, max_rate_mbps;  // 0 without a limit
   std::string link_state;                               // auto, enable, disable
   std::string node_guid, port_guid;                     // InfiniBand: aa:bb:.. of eight bytes

@@ -262,6 +262,9 @@ void decode_vf_attribute(uint16_t type, std::string_view value, VfConfig& config
       config.spoof_check = decode_vf_switch(check->setting);
   } else if (type == IFLA_VF_TRUST) {
     if (const auto trust = peek<ifla_vf_trust>(value)) config.trust = decode_vf_switch(trust->setting);
+  } else if (type == IFLA_VF_RSS_QUERY_EN) {
+    if (const auto query = peek<ifla_vf_rss_query_en>(value))
+      config.rss_query = decode_vf_switch(query->setting);
   } else if (type == IFLA_VF_LINK_STATE) {
     if (const auto state = peek<ifla_vf_link_state>(value))
       config.link_state = name_of_link_state(state->link_state);

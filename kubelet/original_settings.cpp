@@ -36,6 +36,7 @@ Json json_of(const VfConfig& from) {
   set("vlan", json_of_value(from.vlan)), set("qos", json_of_value(from.vlan_qos));
   set("proto", Json(from.vlan_protocol));
   set("trust", json_of_value(from.trust)), set("spoofchk", json_of_value(from.spoof_check));
+  set("queryRSS", json_of_value(from.rss_query));
   set("minTxRate", json_of_value(from.min_rate_mbps)), set("maxTxRate", json_of_value(from.max_rate_mbps));
   set("state", Json(from.link_state));
   set("nodeGUID", Json(from.node_guid)), set("portGUID", Json(from.port_guid));
@@ -59,6 +60,7 @@ VfConfig vf_of(const Json& from) {
   take_number(from, "vlan", out.vlan), take_number(from, "qos", out.vlan_qos);
   out.vlan_protocol = from.text("proto");
   take_switch(from, "trust", out.trust), take_switch(from, "spoofchk", out.spoof_check);
+  take_switch(from, "queryRSS", out.rss_query);
   take_number(from, "minTxRate", out.min_rate_mbps), take_number(from, "maxTxRate", out.max_rate_mbps);
   out.link_state = from.text("state");
   out.node_guid = from.text("nodeGUID"), out.port_guid = from.text("portGUID");

@@ -68,6 +68,7 @@ constexpr Setting kSettings[] = {
     {"proto", &protocol_text},
     {"spoofchk", [](const VfConfig& one) { return switch_text(one.spoof_check); }},
     {"trust", [](const VfConfig& one) { return switch_text(one.trust); }},
+    {"query_rss", [](const VfConfig& one) { return switch_text(one.rss_query); }},
     {"state", [](const VfConfig& one) { return one.link_state; }},
     {"min_tx_rate", [](const VfConfig& one) { return number_text(one.min_rate_mbps); }},
     {"max_tx_rate", [](const VfConfig& one) { return number_text(one.max_rate_mbps); }},
@@ -141,6 +142,9 @@ std::string request_for(std::string_view setting, const VfOfInterface& vf, const
   if (setting == "trust")
     return request_of(vf, IFLA_VF_TRUST,
                       raw(ifla_vf_trust{.vf = number, .setting = *original.trust ? 1u : 0u}));
+  if (setting == "query_rss")
+    return request_of(vf, IFLA_VF_RSS_QUERY_EN,
+                      raw(ifla_vf_rss_query_en{.vf = number, .setting = *original.rss_query ? 1u : 0u}));
   if (setting == "state")
     return request_of(
         vf, IFLA_VF_LINK_STATE,

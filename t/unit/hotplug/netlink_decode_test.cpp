@@ -165,6 +165,7 @@ TEST(DecodeVfConfigs, AllThatAPfEnforces) {
                 bytes_of(ifla_vf_rate{.vf = 3, .min_tx_rate = 10, .max_tx_rate = 4'000'000'000})) +
       attribute(IFLA_VF_SPOOFCHK, bytes_of(ifla_vf_spoofchk{.vf = 3, .setting = 1})) +
       attribute(IFLA_VF_TRUST, bytes_of(ifla_vf_trust{.vf = 3, .setting = 0})) +
+      attribute(IFLA_VF_RSS_QUERY_EN, bytes_of(ifla_vf_rss_query_en{.vf = 3, .setting = 1})) +
       attribute(IFLA_VF_LINK_STATE,
                 bytes_of(ifla_vf_link_state{.vf = 3, .link_state = IFLA_VF_LINK_STATE_DISABLE})) +
       attribute(IFLA_VF_IB_NODE_GUID, bytes_of(ifla_vf_guid{.vf = 3, .guid = 0x0c42a10000000001})) +
@@ -176,6 +177,7 @@ TEST(DecodeVfConfigs, AllThatAPfEnforces) {
                                       .vlan_protocol = "802.1ad",
                                       .trust = false,
                                       .spoof_check = true,
+                                      .rss_query = true,
                                       .min_rate_mbps = 10,
                                       .max_rate_mbps = 4'000'000'000,
                                       .link_state = "disable",

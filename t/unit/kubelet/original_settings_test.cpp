@@ -30,6 +30,7 @@ VfConfig fresh() {
           .vlan_protocol = "802.1Q",
           .trust = false,
           .spoof_check = true,
+          .rss_query = false,
           .min_rate_mbps = 0,
           .max_rate_mbps = 0,
           .link_state = "auto",

@@ -30,6 +30,7 @@ VfConfig fresh() {
           .vlan_protocol = "802.1Q",
           .trust = false,
           .spoof_check = true,
+          .rss_query = false,
           .min_rate_mbps = 0,
           .max_rate_mbps = 0,
           .link_state = "auto",
@@ -44,6 +45,7 @@ VfConfig of_a_pod() {
           .vlan_protocol = "802.1ad",
           .trust = true,
           .spoof_check = false,
+          .rss_query = true,
           .min_rate_mbps = 10,
           .max_rate_mbps = 100,
           .link_state = "disable",
@@ -121,6 +123,7 @@ class FakePf {
     }
     if (type == IFLA_VF_TRUST) vf.trust = value_of<ifla_vf_trust>(value).setting != 0;
     if (type == IFLA_VF_SPOOFCHK) vf.spoof_check = value_of<ifla_vf_spoofchk>(value).setting != 0;
+    if (type == IFLA_VF_RSS_QUERY_EN) vf.rss_query = value_of<ifla_vf_rss_query_en>(value).setting != 0;
     if (type == IFLA_VF_LINK_STATE) {
       const char* const names[] = {"auto", "enable", "disable"};
       vf.link_state = names[value_of<ifla_vf_link_state>(value).link_state];
@@ -185,6 +188,7 @@ TEST(VfSettings, EachSettingAloneIsSeenAndGivenBack) {
   each([&](VfConfig& vf) { vf.vlan_qos = pod.vlan_qos; });
   each([&](VfConfig& vf) { vf.trust = pod.trust; });
   each([&](VfConfig& vf) { vf.spoof_check = pod.spoof_check; });
+  each([&](VfConfig& vf) { vf.rss_query = pod.rss_query; });
   each([&](VfConfig& vf) { vf.min_rate_mbps = pod.min_rate_mbps; });
   each([&](VfConfig& vf) { vf.max_rate_mbps = pod.max_rate_mbps; });
   each([&](VfConfig& vf) { vf.link_state = pod.link_state; });
