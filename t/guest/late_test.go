@@ -111,7 +111,7 @@ func (n *node) setMAC(t *testing.T, i int, mac string) {
 
 func (n *node) bindAnew(t *testing.T, address string) {
 	t.Helper()
-	n.guest.Run(t, "cd /sys/bus/pci/drivers/igbvf && echo "+address+" >unbind && echo "+address+" >bind && udevadm settle --timeout=30")
+	n.guest.Run(t, "cd /sys/bus/pci/drivers/igbvf && echo "+address+" >unbind && echo "+address+" >bind && udevadm settle --timeout=100000")
 }
 
 func (n *node) setMTU(t *testing.T, address string) {

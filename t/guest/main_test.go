@@ -36,7 +36,7 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	arguments := []string{image, harness.Path("../../build/sliced")}
-	for _, program := range cniPrograms {
+	for _, program := range guestPrograms {
 		arguments = append(arguments, harness.Path("../../build/t/"+program))
 	}
 	if out, err := exec.Command("../lab/image", arguments...).CombinedOutput(); err != nil {

@@ -133,7 +133,7 @@ func (n *node) power(t *testing.T) {
 
 func (n *node) makeFunctions(t *testing.T) {
 	t.Helper()
-	n.guest.Run(t, fmt.Sprintf("echo %d >/sys/bus/pci/devices/%s/sriov_numvfs && udevadm settle --timeout=60", count, pf))
+	n.guest.Run(t, fmt.Sprintf("echo %d >/sys/bus/pci/devices/%s/sriov_numvfs && udevadm settle --timeout=100000", count, pf))
 }
 
 // startPrograms returns when the kubelet is ready.
@@ -150,13 +150,19 @@ func (n *node) startPrograms(t *testing.T) {
 func (n *node) startRuntime(t *testing.T) {
 	t.Helper()
 	n.guest.Run(t, `export PATH=/opt/bin:/bin
-containerd --config /etc/containerd.toml >>/host/containerd.log 2>&1 </dev/null &
-n=0
-until ctr --namespace k8s.io images import /disk/toolbox.tar >/run/import 2>&1; do
-  n=$((n + 1))
-  [ $n -lt 30 ] || { cat /run/import; exit 1; }
-  sleep 0.5
-done`)
+containerd --config /etc/containerd.toml >>/host/containerd.log 2>&1 </dev/null &`)
+	said := ""
+	n.wait(t, "containerd has the image", func() bool {
+		out, status := n.guest.Try("/opt/bin/ctr --namespace k8s.io images import /disk/toolbox.tar 2>&1", harness.Patience)
+		if status != 0 && out != said {
+			t.Logf("containerd does not have the image yet: %s", out)
+			said = out
+		}
+		if _, lives := n.guest.Try("pidof containerd", harness.Patience); lives != 0 {
+			t.Fatalf("containerd has ended: %s", out)
+		}
+		return status == 0
+	})
 }
 
 // startKubelet returns when it has said that it is ready.

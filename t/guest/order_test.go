@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	core "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -163,12 +162,12 @@ journalctl -b -u sliced -o cat --no-pager | grep -q 'waits until this node is co
 	// A script that fails.
 	m.run("touch /run/fail && systemctl stop vfs && rm -f /run/sliced/configured")
 	m.until("the kubelet's service ends with that of the script", `[ "$(systemctl show -P ActiveState kubelet)" = inactive ]`)
-	if out, status := m.guest.Try("systemctl start kubelet 2>&1", time.Minute); status == 0 {
+	if out, status := m.guest.Try("systemctl start kubelet 2>&1", patience); status == 0 {
 		t.Errorf("the kubelet's service starts although the script has failed: %s", out)
 	}
 	m.run(`install -D -m 644 /etc/systemd/system/kubelet.service.d/after-vfs.conf /etc/systemd/system/sliced.service.d/after-vfs.conf
 systemctl daemon-reload && systemctl stop sliced`)
-	if out, status := m.guest.Try("systemctl start sliced 2>&1", time.Minute); status == 0 {
+	if out, status := m.guest.Try("systemctl start sliced 2>&1", patience); status == 0 {
 		t.Errorf("with the drop-in the daemon starts although the script has failed: %s", out)
 	}
 	m.run("rm /run/fail && systemctl start sliced kubelet")

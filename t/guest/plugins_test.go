@@ -7,14 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"sliced.test/cluster/harness"
 	"sliced.test/lab"
 )
 
-// cniPrograms are of t/interop/cni, and run in the guest, too.
-var cniPrograms = []string{"cni_chain", "cni_admit"}
+// guestPrograms are of t/interop, and run in the guest.
+var guestPrograms = []string{"cni_chain", "cni_admit", "vf_settings"}
 
 // Red when a definition that is accepted changes anything of the host but the allocated device, or one that is refused would change nothing:
 // the tests of t/interop/cni with the real plugins, on a kernel with ipvlan, VLANs and VRFs, which the machine may lack.
@@ -38,7 +37,7 @@ func TestPlugins(t *testing.T) {
 	defer guest.Stop()
 	guest.Run(t, "set -e; for module in veth macvlan bridge 8021q ipvlan vrf; do modprobe $module; done; mkdir -p /var/lib /tmp")
 	out, status := guest.Try("cd /host && SLICED_TEST_CNI_PLUGINS=/host/plugins SLICED_TEST_CNI_PROGRAMS=/bin "+
-		"./cni.test -test.v -test.timeout 0 -test.run '^Test(AcceptedDefinitionsChangeNothingElse|RefusedDefinitionsWouldChangeTheHost)$' 2>&1", 3*time.Hour)
+		"./cni.test -test.v -test.timeout 0 -test.run '^Test(AcceptedDefinitionsChangeNothingElse|RefusedDefinitionsWouldChangeTheHost)$' 2>&1", harness.UntilLimit())
 	if status != 0 {
 		t.Fatalf("ended with %d:\n%s", status, out)
 	}

@@ -43,7 +43,7 @@ func (n *node) testPodsPage(t *testing.T) {
 	}
 	t.Run("together", func(t *testing.T) {
 		// The examples use four VFs.
-		n.guest.Run(t, "cd /sys/bus/pci/devices/"+pf+" && echo 0 >sriov_numvfs && echo 4 >sriov_numvfs && udevadm settle --timeout=60")
+		n.guest.Run(t, "cd /sys/bus/pci/devices/"+pf+" && echo 0 >sriov_numvfs && echo 4 >sriov_numvfs && udevadm settle --timeout=100000")
 		n.playExamples(t, names...)
 		rv := n.Server.Revision(t)
 		n.guest.Run(t, "echo 0 >/sys/bus/pci/devices/"+pf+"/sriov_numvfs")

@@ -54,7 +54,7 @@ func TestNode(t *testing.T) {
 			played++
 			before := n.functions(t)
 			one.play(t)
-			n.guest.Run(t, "udevadm settle --timeout=30")
+			n.guest.Run(t, "udevadm settle --timeout=100000")
 			for address, was := range before {
 				if now := n.functions(t)[address]; now != was {
 					t.Errorf("%s was %v, and is %v", address, was, now)

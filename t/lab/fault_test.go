@@ -55,7 +55,7 @@ func TestUdevStopped(t *testing.T) {
 	rv = w.now()
 	guest.Run(t, "echo 0 >/sys/bus/pci/devices/"+pf0+"/sriov_numvfs")
 	w.offers(rv)
-	guest.Run(t, "killall -CONT systemd-udevd; udevadm settle --timeout=30")
+	guest.Run(t, "killall -CONT systemd-udevd; udevadm settle --timeout=100000")
 	rv = w.now()
 	setVFs(t, pf0, 2)
 	w.offers(rv, vfs(pf0, 2))

@@ -113,7 +113,7 @@ func TestMissingAdminMACsAreSet(t *testing.T) {
 	w := newWorld(t)
 	w.ApplyReady("all", M{"require": L{"netdev", "adminMac"}, "setAdminMac": true}, harness.Config("", M{"vendors": L{"8086"}}))
 	setVFs(t, pf0, 4)
-	guest.Run(t, "udevadm settle --timeout=30; ip link set ens1 up")
+	guest.Run(t, "udevadm settle --timeout=100000; ip link set ens1 up")
 	setMAC(t, 1, macOf(1))
 	away, name := addressOf(t, 3)
 	guest.Run(t, "ip netns add elsewhere; ip link set "+name+" netns elsewhere")

@@ -76,7 +76,7 @@ func plug(t testing.TB, id, slot string) string {
 		for _, line := range strings.Fields(guest.Run(t, list)) {
 			if !strings.Contains(before, line) {
 				address := strings.Split(line, "/")[5]
-				if _, status := guest.Try("udevadm settle --timeout=600; ls /sys/bus/pci/devices/"+address+"/net/*/ifindex", patience); status == 0 {
+				if _, status := guest.Try("udevadm settle --timeout=100000; ls /sys/bus/pci/devices/"+address+"/net/*/ifindex", patience); status == 0 {
 					return address
 				}
 			}
@@ -116,7 +116,7 @@ func TestDriversAreRebound(t *testing.T) {
 	rv = w.now()
 	guest.Run(t, "cd /sys/bus/pci/devices/"+address+" && echo "+address+" >driver/unbind && echo >driver_override && echo "+address+" >/sys/bus/pci/drivers_probe")
 	w.History.Wait(t, name+" offered as kernel", rv, patience, func(s harness.PoolState) bool { return s.Offers(all...) && resourceOf(s) == "kernel" })
-	guest.Run(t, "udevadm settle --timeout=600")
+	guest.Run(t, "udevadm settle --timeout=100000")
 	if found := discovered(t, address); found["driver"] != "igbvf" || found["netdev"] == nil {
 		t.Errorf("discovered: %v", found)
 	}
@@ -127,7 +127,7 @@ func TestDriversAreRebound(t *testing.T) {
 func TestWhatAProcessHasIsNotUnbound(t *testing.T) {
 	newWorld(t)
 	setVFs(t, pf0, 3)
-	guest.Run(t, "udevadm settle --timeout=600")
+	guest.Run(t, "udevadm settle --timeout=100000")
 	address := vf(pf0, 1)
 	helper := func(order string) string {
 		return strings.TrimSpace(guest.Run(t, "sh -c 'sliced bind-helper $$ / "+order+" "+address+"=igbvf; true'"))
@@ -203,7 +203,7 @@ ip link set ens1 netns pod`)
 	guest.Run(t, `set -e
 ip -n pod link set eth0 netns 1
 ip -n pod link set ens1 netns 1
-udevadm settle --timeout=600`)
+udevadm settle --timeout=100000`)
 	time.Sleep(2 * time.Second)
 	w.writesAtMost(since, 0, "interfaces that leave and return")
 	for _, s := range w.History.States(t, rv) {

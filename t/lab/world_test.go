@@ -46,7 +46,7 @@ for pf in ` + pf0 + ` ` + pf1 + `; do
   for override in /sys/bus/pci/devices/$pf/virtfn*/driver_override; do [ -e "$override" ] && echo >"$override"; done
   echo 0 >/sys/bus/pci/devices/$pf/sriov_numvfs
 done
-udevadm settle --timeout=30
+udevadm settle --timeout=100000
 for pair in ` + pf0 + `:ens1 ` + pf1 + `:ens2; do
   now=$(ls /sys/bus/pci/devices/${pair%:*}/net)
   [ "$now" = "${pair##*:}" ] || { ip link set "$now" down; ip link set "$now" name "${pair##*:}"; }
@@ -142,7 +142,7 @@ func vfs(pf string, n int) (names []string) {
 func setVFs(t testing.TB, pf string, n int) time.Duration {
 	t.Helper()
 	out := guest.Run(t, fmt.Sprintf("cd /sys/bus/pci/devices/%s && read since rest </proc/uptime && echo %d >sriov_numvfs && "+
-		"udevadm settle --timeout=60 && read now rest </proc/uptime && echo $since $now", pf, n))
+		"udevadm settle --timeout=100000 && read now rest </proc/uptime && echo $since $now", pf, n))
 	since, now, _ := strings.Cut(out, " ")
 	a, err := strconv.ParseFloat(since, 64)
 	b, err2 := strconv.ParseFloat(now, 64)
