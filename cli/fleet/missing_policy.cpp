@@ -1,6 +1,7 @@
 #include "cli/fleet/missing_policy.h"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <set>
@@ -170,32 +171,59 @@ bool reads(const std::vector<std::string>& selectors, const std::string& attribu
   });
 }
 
-// Which devices a request means. A label that a policy gives (resourceName) says nothing of that: each device may get it.
+// Values that an attribute could have in the place of its own: the request that says yes to all of them does not ask for this one.
+std::vector<kube::AttributeValue> other_values(const kube::AttributeValue& value) {
+  if (std::holds_alternative<std::string>(value)) return {std::string("another value")};
+  if (std::holds_alternative<int64_t>(value))
+    return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+  if (const bool* flag = std::get_if<bool>(&value)) return {!*flag};
+  if (std::holds_alternative<std::vector<std::string>>(value))
+    return {std::vector<std::string>{"another value"}};
+  return {};
+}
+
+// Which devices a request means. A label that a policy gives (resourceName) says nothing of that: each device may get it. Neither does
+// a value that the request rules out.
 class Meant {
  public:
   explicit Meant(const Wanted& wanted) {
     for (std::string& literal : literals_of(wanted.selectors)) literals_.insert(std::move(literal));
-    names_type_ = reads(wanted.selectors, "type");
     for (const policy::KnownAttribute& known : policy::known_attributes())
-      describes_ |= reads(wanted.selectors, std::string(known.id));
-    for (const char* plugin : {"macvlan", "ipvlan", "vlan", "bridge"})
-      if (literals_.contains(plugin) || reads(wanted.selectors, policy::cni_attribute_id(plugin)))
-        links_ = true;
-    for (const char* plugin : {"sriov", "ib-sriov"})
-      describes_ |= literals_.contains(plugin) || reads(wanted.selectors, policy::cni_attribute_id(plugin));
+      if (reads(wanted.selectors, std::string(known.id))) read_.insert(std::string(known.id));
   }
-  // is_shared: the device would be offered in shares, not as a whole.
-  bool is_meant(const reports::DeviceGroup& group, bool is_shared) const {
-    if (names_type_ && literals_.contains(group.type)) return true;
-    if (group.type == "vf") return describes_ || (links_ && is_shared);
-    if (!group.interface.empty() && literals_.contains(group.interface)) return true;
-    if (!group.pci_address.empty() && literals_.contains(group.pci_address)) return true;
-    return links_ && is_shared;
+  // entry: what would be published of a device of the group.
+  // is_needed: whether the request says yes to the entry because this attribute ("dra.networking/type") has its value.
+  template <class IsNeeded>
+  bool is_meant(const reports::DeviceGroup& group, const kube::Device& entry, IsNeeded is_needed) const {
+    bool describes = false, names = false, has_plugin_list = false;
+    std::set<std::string_view> plugins;  // the bools of those that are asked for
+    for (const auto& [key, value] : entry.attributes) {
+      const std::string_view full = key;
+      const std::string_view id = full.substr(full.find('/') + 1);
+      const bool is_plugin = id.starts_with("cni_"), is_list = id == policy::kSupportedCnisId;
+      if (!is_plugin && !is_list && !read_.contains(id)) continue;
+      if (!is_needed(full)) continue;
+      if (is_plugin) plugins.insert(id);
+      has_plugin_list |= is_list;
+      describes |= !is_plugin && !is_list;
+      const auto* text = std::get_if<std::string>(&value);
+      names |= text != nullptr && literals_.contains(*text) &&
+               (*text == group.type || *text == group.interface || *text == group.pci_address);
+    }
+    if (names) return true;
+    const auto asks_for_one_of = [&](std::initializer_list<const char*> all) {
+      return std::any_of(all.begin(), all.end(), [&](const std::string plugin) {
+        return plugins.contains(policy::cni_attribute_id(plugin)) ||
+               (has_plugin_list && (literals_.contains(plugin) || literals_.contains("," + plugin + ",")));
+      });
+    };
+    if (group.type == "vf" && (describes || asks_for_one_of({"sriov", "ib-sriov"}))) return true;
+    return entry.allow_multiple_allocations && asks_for_one_of({"macvlan", "ipvlan", "vlan", "bridge"});
   }
 
  private:
-  std::set<std::string> literals_;
-  bool names_type_ = false, describes_ = false, links_ = false;
+  std::set<std::string, std::less<>> literals_;
+  std::set<std::string, std::less<>> read_;  // known attributes that the selectors read
 };
 
 // A name of an object, of a class's.
@@ -270,13 +298,11 @@ class Advising {
       if (namespaces.contains(namespace_)) continue;
       const policy::PolicySetPtr set = policies.exposing();
       for (const auto& one : set->sriov) {
-        const Found found = found_by(
-            wanted, "", [](const reports::DeviceGroup&) { return true; },
-            [&] {
-              policy::SriovPolicy ready = *one;
-              ready.readiness = {};
-              return set_of({std::move(ready)}, {}, set->attributes);
-            });
+        const Found found = found_by(wanted, "", any_device, [&] {
+          policy::SriovPolicy ready = *one;
+          ready.readiness = {};
+          return set_of({std::move(ready)}, {}, set->attributes);
+        });
         if (found.devices == 0) continue;
         note_enough(wanted, found);
         is_any = true;
@@ -322,6 +348,14 @@ class Advising {
 
   bool is_spent() const { return selectors_.is_spent() || tries_ >= kPolicyTriesMax; }
 
+  bool says_no(const Wanted& wanted, const JudgedEntry& entry) {
+    allocation::Slice slice;
+    slice.common.driver = entry.driver;
+    const allocation::Candidate candidate{.device = &*entry.entry, .slice = &slice};
+    return std::any_of(wanted.selectors.begin(), wanted.selectors.end(), [&](const std::string& expression) {
+      return selectors_.ask(expression, candidate) == Says::kNo && !is_spent();
+    });
+  }
   bool matches(const Wanted& wanted, const JudgedEntry& entry) {
     allocation::Slice slice;
     slice.common.driver = entry.driver;
@@ -332,6 +366,20 @@ class Advising {
       return false;
     const auto taking = allocation::taking_of(wanted.capacity, *entry.entry, /*fractional_range=*/true);
     return taking && taking->misfit.empty();
+  }
+
+  static bool any_device(const reports::DeviceGroup&, const JudgedEntry&) { return true; }
+  // Of an entry that matches.
+  bool is_meant(const Wanted& wanted, const Meant& meant, const reports::DeviceGroup& group,
+                const JudgedEntry& entry) {
+    return meant.is_meant(group, *entry.entry, [&](std::string_view attribute) {
+      for (const kube::AttributeValue& other : other_values(entry.entry->attributes.at(attribute))) {
+        JudgedEntry& changed = altered_.emplace_back(entry);
+        changed.entry.edit([&](kube::Device& device) { device.attributes[std::string(attribute)] = other; });
+        if (says_no(wanted, changed)) return true;
+      }
+      return false;
+    });
   }
 
   // Adds what the set of policies would offer to the request, among the devices of the shape, on nodes for which `selected` is true.
@@ -345,16 +393,19 @@ class Advising {
     if (nodes.empty() || is_spent()) return;
     ++tries_;
     const JudgedNode judged = judge_node(shape.report, view_of(nodes.front()), set, drivers_);
-    std::set<std::string> devices, meant;
+    std::set<std::string> devices;
+    std::map<std::string, const reports::DeviceGroup*> groups;  // by device
     for (const reports::DeviceGroup& group : shape.report.groups)
-      if (takes(group))
-        for (const auto& device : reports::devices_of(group)) meant.insert(device.id.text);
-    for (const auto& [key, entry] : judged.entries)
-      if (meant.contains(entry.device) && matches(wanted, entry))
+      for (const auto& device : reports::devices_of(group)) groups[device.id.text] = &group;
+    for (const auto& [key, entry] : judged.entries) {
+      const auto group = groups.find(entry.device);
+      if (group != groups.end() && matches(wanted, entry) && takes(*group->second, entry))
         devices.insert(entry.device);
       else
         out.has_more = true;
+    }
     selectors_.forget();
+    altered_.clear();
     out.ids.insert(devices.begin(), devices.end());
     out.most = std::max(out.most, devices.size());
     if (devices.empty()) return;
@@ -475,7 +526,7 @@ class Advising {
           }
           return found;
         },
-        [](const reports::DeviceGroup&) { return true; }, out, policy.id.namespace_);
+        any_device, out, policy.id.namespace_);
   }
   // Takes the fields out of the one filter that say no to the device.
   static void open_filter(const hotplug::HostDevice& device, size_t config, size_t filter,
@@ -538,10 +589,10 @@ class Advising {
           return Changed{{set_of({}, {edited}), std::move(changes)}};
         },
         // A selector without one of its parts may select devices of other types than the policy means.
-        [&](const reports::DeviceGroup& group) {
+        [&, meant = Meant(wanted)](const reports::DeviceGroup& group, const JudgedEntry& entry) {
           const std::vector<std::string> cel = {policy.selector.cel};
           const auto literals = literals_of(cel);
-          return Meant(wanted).is_meant(group, policy.exposure.allow_multiple_allocations) ||
+          return is_meant(wanted, meant, group, entry) ||
                  (reads(cel, "type") &&
                   std::find(literals.begin(), literals.end(), group.type) != literals.end());
         },
@@ -704,12 +755,10 @@ class Advising {
             return out;
           };
           const auto found_with = [&](const Json& object) {
-            return found_by(
-                wanted, namespace_, [](const reports::DeviceGroup&) { return true; },
-                [&] {
-                  policy::SriovPolicy policy = policy::decode_sriov_policy(object);
-                  return set_of({std::move(policy)}, {}, attributes);
-                });
+            return found_by(wanted, namespace_, any_device, [&] {
+              policy::SriovPolicy policy = policy::decode_sriov_policy(object);
+              return set_of({std::move(policy)}, {}, attributes);
+            });
           };
           const std::string called = object_name(wanted.device_class);
           const Found any = found_with(sriov_object(namespace_, called, config(name, {})));
@@ -816,10 +865,9 @@ class Advising {
     const Meant meant(wanted);
     if (is_given(wanted)) return "";
     for (const Json::Object& exposure : exposures_of(wanted)) {
-      const bool is_shared = std::any_of(exposure.begin(), exposure.end(), [](const auto& field) {
-        return field.first == "allowMultipleAllocations";
-      });
-      const auto takes = [&](const reports::DeviceGroup& group) { return meant.is_meant(group, is_shared); };
+      const auto takes = [&](const reports::DeviceGroup& group, const JudgedEntry& entry) {
+        return is_meant(wanted, meant, group, entry);
+      };
       const auto found_with = [&](const Json& object) {
         return found_by(wanted, "", takes, [&] {
           return set_of({}, {policy::decode_exposure_policy(object, drivers_.exposure,
@@ -853,6 +901,7 @@ class Advising {
   const UnmatchedDevices::Taken& taken_;
   const std::map<std::string, FleetPolicies>& elsewhere_;
   std::set<std::string> enough_;
+  std::deque<JudgedEntry> altered_;  // until selectors_ forgets them, which tells devices apart by address
   size_t tries_ = 0;
 };
 

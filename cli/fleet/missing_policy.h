@@ -63,7 +63,8 @@ inline constexpr size_t kShapesMax = 64;
 /// and so
 /// are policies that have a mistake; no new policy is then proposed.
 /// A new policy selects only devices of the kind that the request means: VFs that it describes by a fact of the device; other types only
-/// where it names the type, the interface or the address, or shares of them for a plugin that makes links on them. It never selects
+/// where it names the type, the interface or the address, or shares of them for a plugin that makes links on them. What it rules out
+/// ("type != ...") is not asked for: the request says no to the device with another value of what it asks for. It never selects
 /// devices that
 /// the host uses, or that a policy speaks of on any node. In doubt there is none.
 /// Bounds: kPolicyTriesMax decisions, two existing policies a request.

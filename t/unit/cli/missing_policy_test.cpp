@@ -256,9 +256,33 @@ TEST_F(MissingPolicyTest, BridgesAndWholePfsAreOfferedOnlyWhereTheyAreNamed) {
   const std::string of = "device.attributes[\"dra.networking\"].";
   EXPECT_EQ(advice(of + "linkType == \"ethernet\""), "");
   EXPECT_EQ(advice(of + "vendor == \"8086\""), "");
+  EXPECT_EQ(advice(of + "type != \"bridge\""), "");
   EXPECT_NE(advice(of + "type == \"bridge\""), "");
   EXPECT_NE(advice(of + "ifName == \"ens1f0\""), "");
   EXPECT_EQ(advice(of + "cni_macvlan && device.allowMultipleAllocations == false"), "");
+}
+
+// Red when a value that the request rules out is taken for one that it asks for.
+TEST_F(MissingPolicyTest, WhatIsRuledOutIsNotAskedFor) {
+  report("worker-1", {bridge(), pf("ens1f0"), vfs("ens1f0")});
+  const std::string of = "device.attributes[\"dra.networking\"].",
+                    bare = "device.attributes[\"dra.networking\"]";
+  for (const std::string& selector :
+       {of + "type != \"pf\"", "!(" + of + "type in [\"pf\", \"vf\"])", "!(" + of + "type == \"vf\")",
+        bare + ".?type.orValue(\"\") != \"bridge\"", bare + ".?ifName.orValue(\"\") != \"br-data\"",
+        "!(" + bare + ".?ifName.orValue(\"\") in [\"br-data\", \"ens1f0\"])", of + "vendor != \"15b3\"",
+        "(" + of + "vendor == \"15b3\") == false", bare + ".?numaNode.orValue(0) != 7",
+        "!(\"cni_bridge\" in " + bare + ") && " + of + "type != \"bridge\"",
+        "!" + bare + ".?cni_macvlan.orValue(false)"})
+    EXPECT_EQ(advice("device.driver == \"dra.networking\" && " + selector), "") << selector;
+  const std::string but_one = advice(of + "type == \"vf\" && " + of + "driver != \"vfio-pci\"");
+  EXPECT_NE(but_one.find("No policy selects 4 devices on worker-1"), std::string::npos) << but_one;
+  const std::string shares =
+      advice(bare + ".?cni_macvlan.orValue(false) && " + of + "type != \"bridge\" && " + of +
+             "type != \"vf\" && device.allowMultipleAllocations == true");
+  EXPECT_NE(shares.find("\"name\":\"macvlan\""), std::string::npos) << shares;
+  EXPECT_EQ(shares.find("\"bridge\""), std::string::npos) << shares;
+  EXPECT_NE(advice(of + "supportedCNIs.contains(\",macvlan,\") && " + of + "type == \"pf\""), "");
 }
 
 // Red when an existing policy is to be opened until it selects devices of another type than it means.
