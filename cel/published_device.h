@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "cel/device.h"
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 
 namespace sliced::cel {
 

@@ -1,10 +1,10 @@
 #include <sys/stat.h>
 
 #include "cli/commands.h"
-#include "cli/host_process.h"
-#include "cli/signs.h"
-#include "configured/release.h"
+#include "daemon/host_process.h"
+#include "daemon/signs.h"
 #include "reactor/durable_file.h"
+#include "watchers/configured/release.h"
 
 namespace sliced::cli {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "cli/boot_evidence.h"
 #include "cli/prepared_facts.h"
-#include "cli/signs.h"
+#include "daemon/boot_evidence.h"
+#include "daemon/signs.h"
 
 namespace sliced::cli {
 

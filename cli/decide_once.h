@@ -3,7 +3,7 @@
 // decided.
 #include <memory>
 
-#include "cli/host_process.h"
+#include "daemon/host_process.h"
 
 namespace sliced::cli {
 

@@ -2,8 +2,8 @@
 
 #include "cli/commands.h"
 #include "cli/host_once.h"
-#include "cli/host_process.h"
 #include "cli/show.h"
+#include "daemon/host_process.h"
 #include "reactor/signal.h"
 
 namespace sliced::cli {

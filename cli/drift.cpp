@@ -5,12 +5,12 @@
 #include "cli/commands.h"
 #include "cli/drift_report.h"
 #include "cli/host_once.h"
-#include "cli/host_process.h"
 #include "cli/prepared_facts.h"
 #include "cli/read_file.h"
 #include "cli/show.h"
-#include "kube/kinds.h"
-#include "kube/manifest.h"
+#include "daemon/host_process.h"
+#include "kube/directory/manifest.h"
+#include "kube/objects/kinds.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cli/process.h"
 #include "cli/table.h"
+#include "daemon/process.h"
 #include "policy/node_state/in_sync.h"
 #include "reactor/base/text.h"
 

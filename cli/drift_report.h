@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "policy/node_state/drift.h"
 
 namespace sliced::cli {

@@ -4,7 +4,7 @@
 #include "cli/decide_once.h"
 #include "cli/prepared_facts.h"
 #include "cli/show.h"
-#include "cli/verdicts.h"
+#include "daemon/verdicts.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {

@@ -1,4 +1,4 @@
-#include "status/history.h"
+#include "daemon/status/history.h"
 
 #include <algorithm>
 #include <ctime>
@@ -8,9 +8,9 @@
 #include "cli/commands.h"
 #include "cli/local_door.h"
 #include "cli/past_changes.h"
-#include "cli/process.h"
 #include "cli/read_file.h"
 #include "cli/show.h"
+#include "daemon/process.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {

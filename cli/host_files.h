@@ -1,16 +1,16 @@
 #pragma once
 // The host of --host as files: the running system's sysfs, the tree of another root, or a snapshot. Without the live sources of
-// the running system (cli/host_process.h), so that kubectl-sliced needs neither libudev nor libnl.
+// the running system (daemon/host_process.h), so that kubectl-sliced needs neither libudev nor libnl.
 #include <memory>
 #include <vector>
 
-#include "cli/process.h"
+#include "cli/snapshot/recording.h"
 #include "config/options.h"
+#include "daemon/process.h"
 #include "hotplug/host_source.h"
 #include "hotplug/host_view.h"
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "reactor/base/result.h"
-#include "snapshot/recording.h"
 
 namespace sliced::cli {
 

@@ -1,6 +1,6 @@
 #pragma once
 // The host, read for a command that prints it.
-#include "cli/process.h"
+#include "daemon/process.h"
 #include "hotplug/host_source.h"
 
 namespace sliced::cli {

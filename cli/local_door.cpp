@@ -4,12 +4,12 @@
 #include <optional>
 #include <set>
 
-#include "cli/node_locks.h"
-#include "cli/process.h"
+#include "daemon/node_locks.h"
+#include "daemon/process.h"
+#include "daemon/status/door.h"
 #include "http/client.h"
 #include "reactor/durable_file.h"
 #include "reactor/net/unix_stream.h"
-#include "status/door.h"
 
 namespace sliced::cli {
 namespace {

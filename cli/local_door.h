@@ -1,5 +1,5 @@
 #pragma once
-// The sockets of daemons that run here (status/door.h), read by commands.
+// The sockets of daemons that run here (daemon/status/door.h), read by commands.
 #include <string>
 #include <vector>
 

@@ -2,11 +2,11 @@
 #include "cli/caret.h"
 #include "cli/commands.h"
 #include "cli/host_once.h"
-#include "cli/host_process.h"
 #include "cli/matches.h"
 #include "cli/prepared_facts.h"
 #include "cli/show.h"
 #include "cli/slice_sources.h"
+#include "daemon/host_process.h"
 #include "policy/exposure/selector.h"
 
 namespace sliced::cli {

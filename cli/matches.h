@@ -7,8 +7,8 @@
 #include "cel/program.h"
 #include "config/options.h"
 #include "hotplug/facts.h"
-#include "kube/json.h"
-#include "kube/resource_slice.h"
+#include "kube/objects/json.h"
+#include "kube/objects/resource_slice.h"
 #include "policy/budget.h"
 
 namespace sliced::cli {

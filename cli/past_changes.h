@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "kube/json.h"
-#include "status/history.h"
+#include "daemon/status/history.h"
+#include "kube/objects/json.h"
 
 namespace sliced::cli {
 

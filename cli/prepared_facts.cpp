@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "cli/local_door.h"
-#include "cli/process.h"
 #include "cli/snapshot_host.h"
-#include "kube/json.h"
+#include "daemon/process.h"
+#include "kube/objects/json.h"
 #include "kubelet/checkpoint.h"
 #include "kubelet/original_mac.h"
 #include "kubelet/original_settings.h"

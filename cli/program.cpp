@@ -4,10 +4,10 @@
 
 #include "cli/completion.h"
 #include "cli/config_file.h"
-#include "cli/console.h"
 #include "cli/help.h"
 #include "cli/man_page.h"
 #include "config/load.h"
+#include "daemon/console.h"
 
 namespace sliced::cli {
 namespace {

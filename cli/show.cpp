@@ -5,7 +5,7 @@
 
 #include "cli/table.h"
 #include "hotplug/told_facts.h"
-#include "kube/yaml.h"
+#include "kube/objects/yaml.h"
 #include "policy/explain.h"
 #include "policy/identity.h"
 #include "reactor/base/text.h"

@@ -5,7 +5,7 @@
 
 #include "config/options.h"
 #include "hotplug/facts.h"
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "policy/decision.h"
 #include "policy/explanation.h"
 #include "publishers/diff_pool.h"

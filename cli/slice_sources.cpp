@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "cli/read_file.h"
-#include "kube/kinds.h"
-#include "kube/manifest.h"
+#include "kube/directory/manifest.h"
+#include "kube/objects/kinds.h"
 #include "reactor/base/text.h"
 #include "watchers/slice_watcher.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 #include "reactor/base/first_few.h"
 #include "reactor/base/result.h"
 #include "reactor/base/time.h"

@@ -1,4 +1,4 @@
-#include "snapshot/snapshot.h"
+#include "cli/snapshot/snapshot.h"
 
 #include <unistd.h>
 
@@ -6,13 +6,13 @@
 
 #include "cli/commands.h"
 #include "cli/host_once.h"
-#include "cli/host_process.h"
 #include "cli/read_file.h"
-#include "kube/kinds.h"
-#include "kube/manifest.h"
+#include "cli/snapshot/archive.h"
+#include "daemon/host_process.h"
+#include "kube/directory/manifest.h"
+#include "kube/objects/kinds.h"
 #include "publishers/diff_pool.h"
 #include "reactor/base/text.h"
-#include "snapshot/archive.h"
 
 namespace sliced::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "cli/read_file.h"
-#include "snapshot/archive.h"
+#include "cli/snapshot/archive.h"
 
 namespace sliced::cli {
 

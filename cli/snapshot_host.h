@@ -2,9 +2,9 @@
 // A file of `sliced snapshot` in place of a host (--host FILE).
 #include <string>
 
+#include "cli/snapshot/snapshot.h"
 #include "config/options.h"
 #include "reactor/base/result.h"
-#include "snapshot/snapshot.h"
 
 namespace sliced::cli {
 

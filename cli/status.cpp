@@ -3,9 +3,9 @@
 
 #include "cli/commands.h"
 #include "cli/local_door.h"
-#include "cli/process.h"
 #include "cli/show.h"
 #include "cli/status_page.h"
+#include "daemon/process.h"
 
 namespace sliced::cli {
 namespace {

@@ -1,9 +1,9 @@
 #pragma once
-// What a daemon says of itself (status/report.h, as JSON), for people. Pure.
+// What a daemon says of itself (daemon/status/report.h, as JSON), for people. Pure.
 #include <string>
 #include <string_view>
 
-#include "kube/json.h"
+#include "kube/objects/json.h"
 
 namespace sliced::cli {
 

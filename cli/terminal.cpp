@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "cli/process.h"
+#include "daemon/process.h"
 
 namespace sliced::cli {
 namespace {

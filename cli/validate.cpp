@@ -5,15 +5,15 @@
 #include <tuple>
 #include <vector>
 
-#include "cli/fleet/ask_cluster.h"
-#include "cli/process.h"
 #include "cli/read_file.h"
-#include "kube/kinds.h"
-#include "kube/yaml.h"
+#include "controller/webhook/class_judgement.h"
+#include "controller/webhook/judgement.h"
+#include "controller/webhook/network_judgement.h"
+#include "daemon/process.h"
+#include "kube/objects/kinds.h"
+#include "kube/objects/yaml.h"
+#include "kubectl/fleet/ask_cluster.h"
 #include "reactor/base/text.h"
-#include "webhook/class_judgement.h"
-#include "webhook/judgement.h"
-#include "webhook/network_judgement.h"
 
 namespace sliced::cli {
 namespace {

@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "cli/commands.h"
-#include "cli/host_process.h"
-#include "cli/signs.h"
+#include "daemon/host_process.h"
+#include "daemon/signs.h"
 #include "reactor/base/duration.h"
 #include "reactor/signal.h"
 

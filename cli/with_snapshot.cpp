@@ -1,9 +1,9 @@
 #include "cli/with_snapshot.h"
 
-#include "cli/process.h"
 #include "cli/snapshot_host.h"
-#include "kube/names.h"
-#include "kube/selector.h"
+#include "daemon/process.h"
+#include "kube/objects/names.h"
+#include "kube/objects/selector.h"
 
 namespace sliced::cli {
 namespace {

@@ -3,12 +3,12 @@
 #include <set>
 
 #include "cli/commands.h"
-#include "cli/node_locks.h"
-#include "cli/process.h"
-#include "kube/kinds.h"
+#include "daemon/node_locks.h"
+#include "daemon/process.h"
+#include "daemon/reports/node_lease.h"
+#include "kube/objects/kinds.h"
 #include "publishers/publisher.h"
 #include "reactor/base/text.h"
-#include "reports/node_lease.h"
 #include "watchers/slice_watcher.h"
 
 namespace sliced::cli {

@@ -1,7 +1,7 @@
 # cmake -DOUT=x.cpp -DNAMES="kA;kB" -DFILES="a.html;b.css" -P embed.cmake: files as texts of a program, with no other tool.
-# HEADER declares them, in NAMESPACE; without them it is status/page_files.h.
+# HEADER declares them, in NAMESPACE; without them it is daemon/status/page_files.h.
 if(NOT HEADER)
-  set(HEADER status/page_files.h)
+  set(HEADER daemon/status/page_files.h)
   set(NAMESPACE sliced::status)
 endif()
 set(code "// Made by cmake/embed.cmake.\n#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\n\n")

@@ -3,7 +3,7 @@ pkg_check_modules(PROTOBUF_C REQUIRED IMPORTED_TARGET libprotobuf-c>=1.4)
 find_program(PROTOC_C protoc-c REQUIRED)
 
 # sliced_messages(TARGET proto/file.proto ...): FILE of the room ROOM is included as "ROOM/proto/FILE.pb-c.h", in the room's
-# own .cpp files only (proto/README.md).
+# own .cpp files only (kubelet/proto/README.md).
 function(sliced_messages target)
   set(root ${PROJECT_BINARY_DIR}/generated)
   set(sources)

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "config/option_table.h"
-#include "kube/yaml.h"
+#include "kube/objects/yaml.h"
 #include "reactor/base/duration.h"
 #include "reactor/base/first_few.h"
 #include "reactor/base/text.h"

@@ -103,7 +103,7 @@ enum class ConfigurationMode { kStandalone, kMultus };
 /// Which settings of a VF through its PF (VLAN, trust, ...) a NetworkAttachmentDefinition may make.
 enum class VfSettings { kAll, kNone };
 
-/// Who says that the hardware of this node is configured (configured/sign.h). With kNothing nobody is asked.
+/// Who says that the hardware of this node is configured (watchers/configured/sign.h). With kNothing nobody is asked.
 struct ConfiguredBy {
   enum class How { kNothing, kAnnotation, kFile, kNodeState };
   How how = How::kNothing;
@@ -138,7 +138,7 @@ struct Options {
   std::string sriov_driver_name = "sriovnetwork.k8snetworkplumbingwg.io";
   std::string exposure_driver_name = "dra.networking";
   /// Private: others can neither write to it nor open it. Made where only its parent is there.
-  std::string runtime_directory;  // where a lock stands; "": cli/node_locks.h finds it
+  std::string runtime_directory;  // where a lock stands; "": daemon/node_locks.h finds it
   std::string health_address;     // "127.0.0.1:9810", where the status is read by TCP; "" nowhere
   /// Where the API server has NodeDeviceReport; nothing that is offered depends on it.
   Switch report = Switch::kOn;  // what this node has is written into its NodeDeviceReport
@@ -227,7 +227,7 @@ struct Options {
   std::string resource_prefix;          // of resources without one, which migrate reads; "": their tool's own
   bool check = false;                   // migrate compares, and prints no objects
 
-  /// Otherwise snapshot/aliases.h says what is replaced.
+  /// Otherwise cli/snapshot/aliases.h says what is replaced.
   bool raw = false;  // snapshot keeps names and addresses as they are
 
   /// "-" is standard input, here and in diff_file and files.

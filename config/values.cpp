@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "kube/names.h"
-#include "kube/selector.h"
-#include "kube/yaml.h"
+#include "kube/objects/names.h"
+#include "kube/objects/selector.h"
+#include "kube/objects/yaml.h"
 #include "policy/readiness/decode_readiness.h"
 #include "reactor/base/duration.h"
 #include "reactor/base/text.h"

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 
 namespace sliced::daemon {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "policy/configure/missing_mac.h"
 #include "policy/identity.h"
 #include "reactor/base/text.h"

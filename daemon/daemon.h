@@ -1,6 +1,6 @@
 #pragma once
 // The whole daemon over its ports: watchers and hotplug in, decisions in the middle, slices out.
-// cli/process.h makes the real ports; tests and the simulation give it stepped ones.
+// daemon/process.h makes the real ports; tests and the simulation give it stepped ones.
 //
 //   ClusterSources + HostSource ──▶ OwnNode, PolicyBook, Settling ──▶ Decider ──▶ policy::decide
 //        ▲                                                                             │
@@ -26,7 +26,7 @@
 #include "daemon/problem_teller.h"
 #include "daemon/settling.h"
 #include "hotplug/host_source.h"
-#include "kube/cluster.h"
+#include "kube/objects/cluster.h"
 #include "policy/decision.h"
 #include "policy/readiness/track.h"
 #include "publishers/abilities.h"
@@ -70,7 +70,7 @@ class Daemon {
 
   /// Once. The host is read and all sources are asked at the same time.
   void start();
-  /// By who has the interlock (cli/node_locks.h). Taken back, no write begins any more; one on its way is not
+  /// By who has the interlock (daemon/node_locks.h). Taken back, no write begins any more; one on its way is not
   /// called back.
   /// others: drivers whose slices another program of this node writes; nothing is written for them.
   void permit_writes(bool permitted, std::set<std::string> others = {});

@@ -8,7 +8,7 @@
 #include "daemon/offer.h"
 #include "daemon/settling.h"
 #include "hotplug/facts.h"
-#include "kube/selector.h"
+#include "kube/objects/selector.h"
 #include "policy/decision.h"
 #include "policy/policy_set.h"
 #include "policy/readiness/track.h"

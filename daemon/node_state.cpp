@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "kube/api_time.h"
-#include "kube/kinds.h"
+#include "kube/objects/api_time.h"
+#include "kube/objects/kinds.h"
 #include "reactor/base/text.h"
 #include "watchers/policy_watcher.h"
 

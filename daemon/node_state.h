@@ -1,5 +1,5 @@
 #pragma once
-// The node's own SriovNetworkNodeState (kube/kinds.h), watched as long as somebody asks for it. Its kind is another
+// The node's own SriovNetworkNodeState (kube/objects/kinds.h), watched as long as somebody asks for it. Its kind is another
 // project's and may not be installed: it is none of the sources that initial sync and writing wait for (reach.h), and
 // whatever becomes of it changes nothing but what is asked of it.
 //
@@ -14,7 +14,7 @@
 #include "config/options.h"
 #include "hotplug/facts.h"
 #include "hotplug/host_view.h"
-#include "kube/ports.h"
+#include "kube/client/ports.h"
 #include "policy/node_state/in_sync.h"
 #include "reactor/scheduler.h"
 #include "watchers/watched_source.h"

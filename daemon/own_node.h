@@ -7,7 +7,7 @@
 #include <string>
 
 #include "config/options.h"
-#include "kube/selector.h"
+#include "kube/objects/selector.h"
 #include "reactor/base/log.h"
 #include "reactor/base/source_event.h"
 #include "watchers/node_watcher.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "policy/exposure/decode_policy.h"
 #include "policy/exposure/resolve.h"
 #include "policy/footprint.h"

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "config/options.h"
-#include "kube/cluster.h"
-#include "kube/selector.h"
+#include "kube/objects/cluster.h"
+#include "kube/objects/selector.h"
 #include "policy/decision.h"
 #include "policy/policy_set.h"
 #include "reactor/base/shared.h"

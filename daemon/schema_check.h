@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/cluster.h"
+#include "kube/objects/cluster.h"
 #include "reactor/base/log.h"
 #include "reactor/base/said_once.h"
 

@@ -15,7 +15,7 @@
 namespace sliced::http {
 
 /// Of one exchange. Nothing bounds a whole response in time but silence_max: one that trickles goes on, so
-/// whoever wants an end to it (kube/api_operation.h) drops the Exchange.
+/// whoever wants an end to it (kube/client/api_operation.h) drops the Exchange.
 struct Options {
   Limits limits;
   Millis connect_max{10'000};  // name lookup, TCP and TLS together

@@ -24,7 +24,7 @@ struct Proxy {
 std::string describe(const Proxy& proxy);
 
 /// The environment; of each pair the first that is not empty.
-/// Asked for each time that credentials are read (kube/credentials.h): nobody changes it while this runs.
+/// Asked for each time that credentials are read (kube/client/credentials.h): nobody changes it while this runs.
 struct ProxyEnvironment {
   std::string https_proxy, http_proxy, no_proxy;
   std::string https_name = "HTTPS_PROXY", http_name = "HTTP_PROXY";  // which of the spellings was taken

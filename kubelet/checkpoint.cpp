@@ -3,8 +3,8 @@
 #include <map>
 #include <utility>
 
-#include "kube/json.h"
-#include "kube/json_scanner.h"
+#include "kube/objects/json.h"
+#include "kube/objects/json_scanner.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {

@@ -1,5 +1,5 @@
 #pragma once
-// Binding by a program of its own (cli/bind_helper.h), so that what hangs in the kernel costs no thread of the daemon and
+// Binding by a program of its own (daemon/bind_helper.h), so that what hangs in the kernel costs no thread of the daemon and
 // does not keep it from ending.
 //
 // Hang: past the deadline the program is killed, and its devices are answered with kTimeout. Where it does not end even

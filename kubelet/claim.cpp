@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "kube/json_scanner.h"
-#include "kube/object_meta.h"
+#include "kube/objects/json_scanner.h"
+#include "kube/objects/object_meta.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/json.h"
-#include "kube/selector.h"
+#include "kube/objects/json.h"
+#include "kube/objects/selector.h"
 #include "kubelet/preparer_port.h"
 #include "reactor/base/result.h"
 
@@ -62,7 +62,7 @@ struct Claim {
 inline constexpr size_t kClaimDevicesMax = 64, kClaimConfigsMax = 128, kClaimPodsMax = 1'024;
 
 /// Fields that preparing does not need are not looked at, whatever they hold: a server newer than this one may send them.
-/// Errors: kInvalid with the field and its value, kTooLarge beyond the bounds above or those of kube/json.h.
+/// Errors: kInvalid with the field and its value, kTooLarge beyond the bounds above or those of kube/objects/json.h.
 Result<Claim> decode_claim(std::string_view object);
 
 /// "ResourceClaim namespace/name", for error texts.

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cdi/spec.h"
-#include "kube/json.h"
+#include "kube/objects/json.h"
+#include "kubelet/cdi/spec.h"
 #include "kubelet/prepared.h"
 #include "reactor/base/result.h"
 

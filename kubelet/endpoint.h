@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "grpc/server.h"
+#include "http/grpc/server.h"
 #include "http/server.h"
 #include "reactor/base/log.h"
 #include "reactor/net/listener.h"

@@ -6,7 +6,7 @@
 #include <list>
 #include <vector>
 
-#include "grpc/server.h"
+#include "http/grpc/server.h"
 #include "kubelet/health.h"
 #include "reactor/scheduler.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cdi/spec.h"
+#include "kubelet/cdi/spec.h"
 #include "kubelet/device_metadata.h"
 #include "kubelet/original_mac.h"
 #include "kubelet/original_settings.h"

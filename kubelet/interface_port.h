@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/cluster.h"
+#include "kube/objects/cluster.h"
 #include "kubelet/plan.h"
 #include "kubelet/prepared.h"
 #include "reactor/base/result.h"

@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
-#include "kube/json.h"
-#include "kube/json_scanner.h"
+#include "kube/objects/json.h"
+#include "kube/objects/json_scanner.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {

@@ -4,11 +4,11 @@
 #include <deque>
 #include <map>
 
-#include "kube/names.h"
+#include "kube/objects/names.h"
 #include "kubelet/proto/dra.pb-c.h"
 #include "kubelet/proto/dra_health.pb-c.h"
 #include "kubelet/proto/pluginregistration.pb-c.h"
-#include "proto/unpack.h"
+#include "kubelet/proto/unpack.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {

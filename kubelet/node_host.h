@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cdi/store.h"
 #include "hotplug/host_view.h"
+#include "kubelet/cdi/store.h"
 #include "kubelet/device_holder.h"
 #include "kubelet/host.h"
 #include "kubelet/host_link.h"

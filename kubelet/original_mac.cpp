@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "hotplug/facts.h"
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "kubelet/mac_requests.h"
 #include "kubelet/prepared.h"
 #include "reactor/base/text.h"

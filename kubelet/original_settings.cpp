@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "kubelet/vf_settings.h"
 #include "reactor/base/text.h"
 #include "reactor/durable_file.h"

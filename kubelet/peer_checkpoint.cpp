@@ -1,8 +1,8 @@
 #include "kubelet/peer_checkpoint.h"
 
 #include "hotplug/facts.h"
-#include "kube/json.h"
-#include "kube/json_scanner.h"
+#include "kube/objects/json.h"
+#include "kube/objects/json_scanner.h"
 #include "kubelet/checkpoint.h"
 #include "kubelet/recall.h"
 #include "reactor/base/text.h"

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "hotplug/held_facts.h"
-#include "kube/json.h"
-#include "kube/names.h"
+#include "kube/objects/json.h"
+#include "kube/objects/names.h"
 #include "kubelet/device_metadata.h"
 #include "reactor/base/text.h"
 

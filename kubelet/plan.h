@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "cdi/spec.h"
 #include "hotplug/facts.h"
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
+#include "kubelet/cdi/spec.h"
 #include "kubelet/claim.h"
 #include "kubelet/prepared.h"
 #include "kubelet/preparer_port.h"

@@ -3,7 +3,7 @@
 // (k8s.io/kubelet/pkg/apis/dra, dra-health). Messages in, Preparer's values out, and back.
 #include <string>
 
-#include "grpc/server.h"
+#include "http/grpc/server.h"
 #include "kubelet/health_streams.h"
 #include "kubelet/preparer_port.h"
 

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "kubelet/checkpoint.h"
 #include "kubelet/mac_requests.h"
 #include "kubelet/preparer.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/cluster.h"
+#include "kube/objects/cluster.h"
 #include "kubelet/claim.h"
 #include "kubelet/original_settings.h"
 #include "kubelet/plan.h"

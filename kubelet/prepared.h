@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "cdi/spec.h"
 #include "hotplug/facts.h"
+#include "kubelet/cdi/spec.h"
 #include "kubelet/claim.h"
 #include "kubelet/vf_config.h"
 #include "policy/holding.h"

@@ -26,8 +26,8 @@
 #include <string>
 #include <vector>
 
-#include "kube/cluster.h"
-#include "kube/selector.h"
+#include "kube/objects/cluster.h"
+#include "kube/objects/selector.h"
 #include "kubelet/binder.h"
 #include "kubelet/claim_files.h"
 #include "kubelet/commits.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "kubelet/claim.h"
 #include "kubelet/plan.h"
 #include "kubelet/recall.h"

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/cluster.h"
+#include "kube/objects/cluster.h"
 #include "kubelet/host.h"
 #include "kubelet/prepared.h"
 #include "reactor/base/log.h"

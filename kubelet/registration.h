@@ -3,7 +3,7 @@
 // directory, and says what it made of it (k8s.io/kubernetes/pkg/kubelet/pluginmanager: 1 s and 5 s).
 #include <functional>
 
-#include "grpc/server.h"
+#include "http/grpc/server.h"
 #include "kubelet/messages.h"
 
 namespace sliced::kubelet {

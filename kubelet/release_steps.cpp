@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "kubelet/preparer.h"
 #include "kubelet/safety.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "kubelet/mac_requests.h"
 #include "policy/gates/host_use.h"
 #include "policy/holding.h"

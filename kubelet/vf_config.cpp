@@ -4,7 +4,7 @@
 #include <array>
 #include <tuple>
 
-#include "kube/names.h"
+#include "kube/objects/names.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 
 namespace sliced::policy {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 #include "policy/charged/record.h"
 
 namespace sliced::policy {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "hotplug/facts.h"
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 #include "policy/in_order.h"
 #include "policy/policy_set.h"
 

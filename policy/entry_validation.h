@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 #include "policy/inputs.h"
 
 namespace sliced::policy {

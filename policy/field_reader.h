@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/json.h"
-#include "kube/selector.h"
+#include "kube/objects/json.h"
+#include "kube/objects/selector.h"
 #include "policy/problem.h"
 
 namespace sliced::policy {
@@ -42,7 +42,7 @@ class FieldReader {
   std::vector<Entry> texts(std::string_view key, size_t count_max, size_t bytes_max);
   /// A map with names of the author's choice. Empty when absent; more than count_max is a problem.
   std::vector<const kube::Json::Member*> entries(std::string_view key, size_t count_max);
-  /// Either of its two forms (kube/selector.h). Absent: empty, as in a policy without one.
+  /// Either of its two forms (kube/objects/selector.h). Absent: empty, as in a policy without one.
   kube::NodeSelector node_selector(std::string_view key);
 
   /// "spec.configs[0].resourceFilters", as problems name it.

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "kube/json.h"
-#include "kube/resource_slice.h"
+#include "kube/objects/json.h"
+#include "kube/objects/resource_slice.h"
 
 namespace sliced::policy {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kube/names.h"
+#include "kube/objects/names.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "hotplug/facts.h"
-#include "kube/selector.h"
+#include "kube/objects/selector.h"
 #include "policy/budget.h"
 #include "policy/charged/doubt.h"
 #include "policy/desired.h"

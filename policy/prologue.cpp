@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kube/name_problems.h"
+#include "kube/objects/name_problems.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {

@@ -1,8 +1,8 @@
 #pragma once
 // What an object of every policy kind begins with: who it is, and its spec. What is wrong with them are the first
 // of its problems.
-#include "kube/json.h"
-#include "kube/object_meta.h"
+#include "kube/objects/json.h"
+#include "kube/objects/object_meta.h"
 #include "policy/problem.h"
 #include "reactor/base/result.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/json.h"
+#include "kube/objects/json.h"
 
 namespace sliced::policy {
 

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "kube/kinds.h"
-#include "kube/names.h"
-#include "kube/resource_slice.h"
+#include "kube/objects/kinds.h"
+#include "kube/objects/names.h"
+#include "kube/objects/resource_slice.h"
 #include "reactor/base/text.h"
 
 namespace sliced::publishers {

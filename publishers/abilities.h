@@ -8,9 +8,9 @@
 #include <set>
 #include <string>
 
-#include "kube/cluster.h"
-#include "kube/ports.h"
-#include "kube/resource_slice.h"
+#include "kube/client/ports.h"
+#include "kube/objects/cluster.h"
+#include "kube/objects/resource_slice.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
 #include "reactor/scheduler.h"

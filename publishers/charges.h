@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "kube/cluster.h"
-#include "kube/ports.h"
+#include "kube/client/ports.h"
+#include "kube/objects/cluster.h"
 #include "policy/charged/ledger.h"
 #include "policy/decision.h"
 #include "publishers/claim_looks.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "publishers/claim_results.h"
 
 namespace sliced::publishers {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "kube/cluster.h"
-#include "kube/ports.h"
+#include "kube/client/ports.h"
+#include "kube/objects/cluster.h"
 #include "policy/charged/ledger.h"
 #include "reactor/backoff.h"
 #include "reactor/scheduler.h"

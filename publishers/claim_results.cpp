@@ -1,6 +1,6 @@
 #include "publishers/claim_results.h"
 
-#include "kube/json_scanner.h"
+#include "kube/objects/json_scanner.h"
 
 namespace sliced::publishers {
 

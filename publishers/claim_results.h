@@ -3,7 +3,7 @@
 // rest, and may write there what cannot be decoded.
 #include <string_view>
 
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "reactor/base/result.h"
 
 namespace sliced::publishers {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 #include "policy/desired.h"
 
 namespace sliced::publishers {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "kube/json_scanner.h"
-#include "kube/kinds.h"
+#include "kube/objects/json_scanner.h"
+#include "kube/objects/kinds.h"
 #include "publishers/claim_results.h"
 #include "reactor/base/text.h"
 

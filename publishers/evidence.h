@@ -14,8 +14,8 @@
 #include <string_view>
 #include <utility>
 
-#include "kube/cluster.h"
-#include "kube/ports.h"
+#include "kube/client/ports.h"
+#include "kube/objects/cluster.h"
 #include "policy/charged/ledger.h"
 #include "reactor/backoff.h"
 #include "reactor/base/said_once.h"

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "kube/cluster.h"
-#include "kube/kinds.h"
-#include "kube/ports.h"
+#include "kube/client/ports.h"
+#include "kube/objects/cluster.h"
+#include "kube/objects/kinds.h"
 #include "policy/desired.h"
 #include "publishers/abilities.h"
 #include "publishers/diff_pool.h"

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 #include "publishers/diff_pool.h"
 #include "reactor/base/source_event.h"
 #include "reactor/base/time.h"

@@ -5,8 +5,8 @@
 #include <optional>
 #include <set>
 
-#include "kube/json_scanner.h"
-#include "kube/kinds.h"
+#include "kube/objects/json_scanner.h"
+#include "kube/objects/kinds.h"
 #include "policy/entry_validation.h"
 #include "reactor/base/text.h"
 

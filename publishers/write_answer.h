@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/cluster.h"
-#include "kube/resource_slice.h"
+#include "kube/objects/cluster.h"
+#include "kube/objects/resource_slice.h"
 #include "reactor/base/result.h"
 
 namespace sliced::publishers {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "reactor/base/text.h"
 
 namespace sliced::watchers {

@@ -18,8 +18,8 @@
 #include <string>
 #include <string_view>
 
-#include "kube/cluster.h"
-#include "kube/ports.h"
+#include "kube/client/ports.h"
+#include "kube/objects/cluster.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
 #include "reactor/base/result.h"

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "kube/kinds.h"
-#include "kube/object_meta.h"
+#include "kube/objects/kinds.h"
+#include "kube/objects/object_meta.h"
 
 namespace sliced::watchers {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "kube/json.h"
-#include "kube/json_scanner.h"
+#include "kube/objects/json.h"
+#include "kube/objects/json_scanner.h"
 #include "reactor/base/text.h"
 
 namespace sliced::watchers {

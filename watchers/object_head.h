@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "kube/cluster.h"
+#include "kube/objects/cluster.h"
 #include "reactor/base/result.h"
 
 namespace sliced::watchers {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string_view>
 
-#include "kube/json.h"
-#include "kube/object_meta.h"
+#include "kube/objects/json.h"
+#include "kube/objects/object_meta.h"
 #include "watchers/memory_budget.h"
 #include "watchers/watched_source.h"
 
@@ -50,7 +50,7 @@ inline constexpr kube::JsonLimits kPolicyLimits{.size_max = 3u << 19, .depth_max
 /// Of all objects of a kind while they are listed: they are not kept as text.
 inline constexpr size_t kPolicyListBytesMax = 512u << 20;
 
-/// One source per kind (kube/kinds.h). namespace_ "" watches all namespaces.
+/// One source per kind (kube/objects/kinds.h). namespace_ "" watches all namespaces.
 /// Does not start. how.decode runs on the loop, once an object and change; compiling what it holds is a
 /// worker's (policy/).
 std::unique_ptr<PolicyWatcher> make_policy_watcher(kube::Ports ports, const kube::Resource& kind,

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "reactor/base/text.h"
 
 namespace sliced::watchers {

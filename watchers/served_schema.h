@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/cluster.h"
+#include "kube/objects/cluster.h"
 #include "reactor/base/result.h"
 
 namespace sliced::watchers {

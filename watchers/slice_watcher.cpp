@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 
 namespace sliced::watchers {
 namespace {

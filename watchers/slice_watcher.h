@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 #include "watchers/watched_source.h"
 
 namespace sliced::watchers {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "kube/ports.h"
+#include "kube/client/ports.h"
 #include "reactor/base/result.h"
 #include "reactor/base/source_event.h"
 #include "watchers/list_watch.h"

@@ -5,7 +5,7 @@
 #include <climits>
 #include <limits>
 
-#include "kube/quantity.h"
+#include "kube/objects/quantity.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cel {

@@ -6,7 +6,7 @@
 #include "cel/lib/regex.h"
 #include "cel/lib/timestamp.h"
 #include "cel/lib/url_text.h"
-#include "kube/names.h"
+#include "kube/objects/names.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cel {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cel {

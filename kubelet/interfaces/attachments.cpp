@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "cni/host_local.h"
+#include "kubelet/cni/host_local.h"
 #include "kubelet/interfaces/wanted.h"
 #include "kubelet/vf_config.h"
 #include "reactor/base/text.h"

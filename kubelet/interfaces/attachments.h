@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cni/invoke.h"
-#include "cni/record.h"
+#include "kubelet/cni/invoke.h"
+#include "kubelet/cni/record.h"
 #include "kubelet/interfaces/host_addresses.h"
 #include "kubelet/interfaces/turns.h"
 #include "reactor/backoff.h"
@@ -67,7 +67,7 @@ class Attachments {
     /// came of it, as long as the namespace is there. network_namespace: a descriptor. Null: the plugins are believed.
     std::function<Result<Unit>(const cni::Record& record, int network_namespace)> bring_back = {};
     /// Below it host-local has a directory for each network (base/NAMESPACE/NETWORK): removed with its last address, and at the start
-    /// (cni/host_local.h). "": none is.
+    /// (kubelet/cni/host_local.h). "": none is.
     std::string addresses = {};
   };
   /// Reads and runs nothing yet.

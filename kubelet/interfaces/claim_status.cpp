@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "kubelet/device_metadata.h"
 #include "kubelet/recall.h"
 #include "reactor/base/text.h"

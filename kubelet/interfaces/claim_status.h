@@ -8,7 +8,7 @@
 #include <string>
 #include <tuple>
 
-#include "kube/cluster.h"
+#include "kube/objects/cluster.h"
 #include "kubelet/interfaces/sandboxes.h"
 #include "kubelet/prepared.h"
 #include "reactor/backoff.h"

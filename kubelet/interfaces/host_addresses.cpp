@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "cni/record.h"
+#include "kubelet/cni/record.h"
 #include "kubelet/host_link.h"
 #include "reactor/base/result.h"
 

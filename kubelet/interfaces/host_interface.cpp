@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "cni/names.h"
-#include "kube/json.h"
+#include "kube/objects/json.h"
+#include "kubelet/cni/names.h"
 #include "kubelet/host_link.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"

@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "cni/record.h"
-#include "kube/json.h"
+#include "kube/objects/json.h"
+#include "kubelet/cni/record.h"
 #include "kubelet/host_link.h"
 #include "reactor/base/result.h"
 

@@ -11,7 +11,7 @@
 #include "kubelet/interface_port.h"
 #include "kubelet/interfaces/networks.h"
 #include "kubelet/interfaces/sandboxes.h"
-#include "nri/plugin.h"
+#include "kubelet/nri/plugin.h"
 
 namespace sliced::kubelet {
 

@@ -3,9 +3,9 @@
 #include <map>
 #include <utility>
 
-#include "cni/definition.h"
-#include "cni/network.h"
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
+#include "kubelet/cni/definition.h"
+#include "kubelet/cni/network.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/cluster.h"
+#include "kube/objects/cluster.h"
 #include "kubelet/plan.h"
 #include "kubelet/prepared.h"
 #include "reactor/base/result.h"
@@ -26,7 +26,7 @@ struct NetworkSettings {
   bool allows_vf_settings = true;  // all settings of a VF through its PF, where no policy has `allow`
 };
 
-/// The text that is run for this device: the config in its canonical form (cni/definition.h), with `master`, `bridge` and
+/// The text that is run for this device: the config in its canonical form (kubelet/cni/definition.h), with `master`, `bridge` and
 /// `device` of the device's own interface.
 /// Errors: kInvalid, kTooLarge; name definition, plugin, field, value and what is wanted.
 Result<std::string> network_for(const PreparedDevice& device, const KnownEntry& known,

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "kubelet/nri/messages.h"
 #include "kubelet/prepared.h"
-#include "nri/messages.h"
 
 namespace sliced::kubelet {
 

@@ -13,7 +13,7 @@
 #include "kubelet/interfaces/attachments.h"
 #include "kubelet/interfaces/running_sandboxes.h"
 #include "kubelet/interfaces/wanted.h"
-#include "nri/plugin.h"
+#include "kubelet/nri/plugin.h"
 
 namespace sliced::kubelet {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "cni/definition.h"
+#include "kubelet/cni/definition.h"
 #include "kubelet/plan.h"
 #include "reactor/base/text.h"
 

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cni/record.h"
+#include "kubelet/cni/record.h"
+#include "kubelet/nri/messages.h"
 #include "kubelet/prepared.h"
-#include "nri/messages.h"
 
 namespace sliced::kubelet {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "hotplug/facts.h"
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 #include "policy/charged/doubt.h"
 #include "policy/charged/record.h"
 #include "reactor/base/time.h"

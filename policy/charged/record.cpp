@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "hotplug/facts.h"
-#include "kube/json.h"
-#include "kube/names.h"
+#include "kube/objects/json.h"
+#include "kube/objects/names.h"
 #include "policy/attribute_value.h"
 #include "policy/identity.h"
 #include "reactor/base/text.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "hotplug/facts.h"
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 #include "policy/holding.h"
 #include "reactor/base/result.h"
 

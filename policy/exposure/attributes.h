@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "hotplug/facts.h"
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 #include "policy/exposure/policy.h"
 
 namespace sliced::policy {

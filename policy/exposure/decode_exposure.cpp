@@ -4,7 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "kube/names.h"
+#include "kube/objects/names.h"
 #include "policy/exposure/attributes.h"
 #include "policy/field_reader.h"
 #include "policy/given_attribute.h"

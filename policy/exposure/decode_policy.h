@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "kube/json.h"
-#include "kube/object_meta.h"
+#include "kube/objects/json.h"
+#include "kube/objects/object_meta.h"
 #include "policy/exposure/policy.h"
 #include "policy/problem.h"
 

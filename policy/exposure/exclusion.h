@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 #include "policy/holding.h"
 
 namespace sliced::policy {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "kube/json.h"
-#include "kube/resource_slice.h"
-#include "kube/selector.h"
+#include "kube/objects/json.h"
+#include "kube/objects/resource_slice.h"
+#include "kube/objects/selector.h"
 #include "policy/problem.h"
 #include "policy/readiness/readiness.h"
 #include "policy/vf_settings.h"

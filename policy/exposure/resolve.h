@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/selector.h"
+#include "kube/objects/selector.h"
 #include "policy/exposure/answers.h"
 #include "policy/exposure/policy.h"
 #include "policy/exposure/programs.h"

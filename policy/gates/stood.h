@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 #include "policy/gates/gate.h"
 #include "policy/inputs.h"
 

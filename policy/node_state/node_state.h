@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "hotplug/facts.h"
-#include "kube/json.h"
-#include "kube/object_meta.h"
+#include "kube/objects/json.h"
+#include "kube/objects/object_meta.h"
 #include "policy/problem.h"
 
 namespace sliced::policy {

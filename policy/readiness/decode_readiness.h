@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "policy/problem.h"
 #include "policy/readiness/readiness.h"
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "hotplug/facts.h"
-#include "kube/json.h"
-#include "kube/object_meta.h"
-#include "kube/resource_slice.h"
-#include "kube/selector.h"
+#include "kube/objects/json.h"
+#include "kube/objects/object_meta.h"
+#include "kube/objects/resource_slice.h"
+#include "kube/objects/selector.h"
 #include "policy/problem.h"
 #include "policy/readiness/readiness.h"
 #include "policy/vf_settings.h"

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "kube/selector.h"
+#include "kube/objects/selector.h"
 #include "policy/inputs.h"
 #include "policy/problem.h"
 

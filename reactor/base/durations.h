@@ -9,7 +9,7 @@
 namespace sliced {
 
 /// A value that only grows, as a counter of Prometheus has to. Whoever counts (publishers/publisher.h,
-/// daemon/decider.h) holds one; status/exposition.h makes the text of it, cumulative and in seconds.
+/// daemon/decider.h) holds one; daemon/status/exposition.h makes the text of it, cumulative and in seconds.
 struct Durations {
   /// Milliseconds; what takes exactly that long is counted there. Published as the label `le`: another bound
   /// is another series, and whoever computes quantiles of them sees a break.

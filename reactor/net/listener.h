@@ -69,7 +69,7 @@ Result<std::unique_ptr<Listener>> listen_unix(Loop& loop, const std::string& pat
                                               const ListenOptions& options, OnAccept on_accept);
 
 /// What listen_unix() would do about a socket that is in its way. Errors: as there.
-/// For what earlier processes have left beside a path that is ours (kubelet/sockets.cpp, status/door.cpp).
+/// For what earlier processes have left beside a path that is ours (kubelet/sockets.cpp, daemon/status/door.cpp).
 Result<Unit> remove_unanswered(const std::string& path);
 
 }  // namespace sliced::reactor::net

@@ -14,7 +14,7 @@ struct ssl_st;
 namespace sliced::reactor::net {
 
 /// PEM texts and not paths: who reads files, and when again, is the caller's (tls_files.h for servers,
-/// kube/credentials.h for clients). At most 1,024 certificates a text; other blocks in it are passed over.
+/// kube/client/credentials.h for clients). At most 1,024 certificates a text; other blocks in it are passed over.
 struct TlsConfig {
   std::string
       ca_pem;  // one or more certificates; each is a trust anchor, also an intermediate or a server's own

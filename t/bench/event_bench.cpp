@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "daemon/daemon.h"
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 #include "t/bench/ratio.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_events.h"

@@ -4,8 +4,8 @@
 
 #include <csignal>
 
-#include "cli/process.h"
 #include "config/load.h"
+#include "daemon/process.h"
 #include "reactor/signal.h"
 
 using namespace sliced;

@@ -17,9 +17,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/cluster.h"
-#include "kube/json.h"
-#include "kube/kinds.h"
+#include "kube/objects/cluster.h"
+#include "kube/objects/json.h"
+#include "kube/objects/kinds.h"
 #include "reactor/scheduler.h"
 
 namespace sliced::fake {

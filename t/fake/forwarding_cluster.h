@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "kube/cluster.h"
+#include "kube/objects/cluster.h"
 
 namespace sliced::fake {
 

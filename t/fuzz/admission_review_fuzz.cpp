@@ -1,10 +1,10 @@
 // What the API server asks, or anybody in its place: a whole request, or an object in one that is sound.
-#include "kube/json_scanner.h"
+#include "controller/webhook/review.h"
+#include "kube/objects/json_scanner.h"
 #include "policy/exposure/decode_policy.h"
 #include "policy/exposure/programs.h"
 #include "policy/sriov/policy.h"
 #include "t/fuzz/fuzz.h"
-#include "webhook/review.h"
 
 namespace sliced::fuzz::admission_review_target {
 

@@ -1,6 +1,6 @@
 // ResourceClaims, whose parameters whoever may make one has chosen. What is not understood prepares nothing, and what
 // is planned can be given to a container.
-#include "cdi/spec.h"
+#include "kubelet/cdi/spec.h"
 #include "kubelet/claim.h"
 #include "kubelet/plan.h"
 #include "kubelet/safety.h"

@@ -3,9 +3,9 @@
 #include <set>
 #include <vector>
 
-#include "cni/definition.h"
-#include "cni/network.h"
-#include "cni/record.h"
+#include "kubelet/cni/definition.h"
+#include "kubelet/cni/network.h"
+#include "kubelet/cni/record.h"
 #include "kubelet/interfaces/networks.h"
 #include "t/fuzz/fuzz.h"
 

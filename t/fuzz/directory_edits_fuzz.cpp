@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "kube/directory_tree.h"
+#include "kube/directory/directory_tree.h"
 #include "reactor/loop.h"
 #include "t/fake/memory_log.h"
 #include "t/fuzz/fuzz.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "kube/yaml.h"
+#include "kube/objects/yaml.h"
 #include "reactor/base/result.h"
 #include "reactor/base/text.h"
 

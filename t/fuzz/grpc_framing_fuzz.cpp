@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "grpc/deadline.h"
-#include "grpc/framing.h"
+#include "http/grpc/deadline.h"
+#include "http/grpc/framing.h"
 #include "t/fuzz/fuzz.h"
 
 namespace sliced::fuzz::grpc_framing_target {

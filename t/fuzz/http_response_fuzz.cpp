@@ -1,6 +1,6 @@
 // A response's bytes, whole and cut into pieces: the cuts must not show.
 #include "http/http1_codec.h"
-#include "kube/api_status.h"
+#include "kube/client/api_status.h"
 #include "t/fuzz/fuzz.h"
 
 namespace sliced::fuzz::http_response_target {

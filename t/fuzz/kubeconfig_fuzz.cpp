@@ -1,6 +1,6 @@
 // Kubeconfigs, and what exec plugins print.
-#include "kube/credentials.h"
-#include "kube/kubeconfig.h"
+#include "kube/client/credentials.h"
+#include "kube/client/kubeconfig.h"
 #include "t/fuzz/fuzz.h"
 
 namespace sliced::fuzz::kubeconfig_target {

@@ -1,5 +1,5 @@
 // The body of a list, cut into items while it arrives.
-#include "kube/json_cutter.h"
+#include "kube/client/json_cutter.h"
 #include "t/fuzz/fuzz.h"
 
 namespace sliced::fuzz::list_body_target {

@@ -1,7 +1,7 @@
 // The annotation by which a pod asks for MAC addresses, and the pod around it: whoever may make a pod writes both.
 #include <set>
 
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "kubelet/mac_requests.h"
 #include "t/fuzz/fuzz.h"
 

@@ -1,10 +1,10 @@
 // What `migrate` reads: the device plugin's JSON, alone and in a ConfigMap, the operator's policies, dra-driver-sriov's objects.
-#include "migrate/comparing.h"
-#include "migrate/dra_driver.h"
-#include "migrate/node_policies.h"
-#include "migrate/node_states.h"
-#include "migrate/objects.h"
-#include "migrate/plugin_config.h"
+#include "kubectl/migrate/comparing.h"
+#include "kubectl/migrate/dra_driver.h"
+#include "kubectl/migrate/node_policies.h"
+#include "kubectl/migrate/node_states.h"
+#include "kubectl/migrate/objects.h"
+#include "kubectl/migrate/plugin_config.h"
 #include "t/fixture/vf_host.h"
 #include "t/fuzz/fuzz.h"
 

@@ -2,8 +2,8 @@
 #include <map>
 #include <vector>
 
-#include "nri/frames.h"
-#include "nri/mux.h"
+#include "kubelet/nri/frames.h"
+#include "kubelet/nri/mux.h"
 #include "t/fuzz/fuzz.h"
 
 namespace sliced::fuzz::mux_target {

@@ -1,7 +1,7 @@
 // What stands in a NodeDeviceReport, whoever wrote it: as its own daemon reads it back, and as who sums up a fleet does.
-#include "reports/happening.h"
-#include "reports/node_report.h"
-#include "reports/summing.h"
+#include "controller/aggregate/summing.h"
+#include "daemon/reports/happening.h"
+#include "daemon/reports/node_report.h"
 #include "t/fuzz/fuzz.h"
 
 namespace sliced::fuzz::node_report_target {

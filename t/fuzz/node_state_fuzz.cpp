@@ -1,5 +1,5 @@
 // SriovNetworkNodeStates in YAML or JSON, and what is said of a host by them. What is not understood is never in sync.
-#include "kube/manifest.h"
+#include "kube/directory/manifest.h"
 #include "policy/node_state/drift.h"
 #include "t/fixture/vf_host.h"
 #include "t/fuzz/fuzz.h"

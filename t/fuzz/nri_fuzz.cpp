@@ -1,9 +1,9 @@
 // What a container runtime says: the multiplexer, ttrpc's frames, NRI's messages; and all of it to a plugin.
 #include <optional>
 
-#include "nri/frames.h"
-#include "nri/mux.h"
-#include "nri/plugin.h"
+#include "kubelet/nri/frames.h"
+#include "kubelet/nri/mux.h"
+#include "kubelet/nri/plugin.h"
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/fake_wire.h"
 #include "t/fake/memory_log.h"

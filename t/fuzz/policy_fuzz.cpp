@@ -1,7 +1,7 @@
 // Policies in YAML or JSON, by whoever may write them. What is not understood offers nothing.
 #include <set>
 
-#include "kube/manifest.h"
+#include "kube/directory/manifest.h"
 #include "policy/decide.h"
 #include "policy/explain.h"
 #include "policy/exposure/attributes.h"

@@ -1,6 +1,6 @@
 // Quantities and versions.
-#include "kube/quantity.h"
-#include "kube/resource_slice.h"
+#include "kube/objects/quantity.h"
+#include "kube/objects/resource_slice.h"
 #include "t/fuzz/fuzz.h"
 
 namespace sliced::fuzz::quantity_target {

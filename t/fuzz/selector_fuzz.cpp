@@ -1,5 +1,5 @@
 // Node and label selectors, against a node.
-#include "kube/selector.h"
+#include "kube/objects/selector.h"
 #include "t/fuzz/fuzz.h"
 
 namespace sliced::fuzz::selector_target {

@@ -1,10 +1,10 @@
 // Snapshots that somebody sends: the file as it is, its tar, and the host in it.
 #include <zstd.h>
 
+#include "cli/snapshot/aliases.h"
+#include "cli/snapshot/archive.h"
+#include "cli/snapshot/snapshot.h"
 #include "hotplug/scan.h"
-#include "snapshot/aliases.h"
-#include "snapshot/archive.h"
-#include "snapshot/snapshot.h"
 #include "t/fixture/scan_host.h"
 #include "t/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 // VfConfigs of a class and of a claim: one line of JSON each, which whoever may make either has chosen.
-#include "kube/json.h"
-#include "kube/names.h"
+#include "kube/objects/json.h"
+#include "kube/objects/names.h"
 #include "kubelet/vf_config.h"
 #include "t/fuzz/fuzz.h"
 

@@ -1,8 +1,8 @@
 // The body of a watch: lines, frames, heads, and slices as they come from others.
-#include "kube/api_status.h"
-#include "kube/line_assembler.h"
-#include "kube/resource_slice.h"
-#include "kube/watch_frame.h"
+#include "kube/client/api_status.h"
+#include "kube/client/line_assembler.h"
+#include "kube/client/watch_frame.h"
+#include "kube/objects/resource_slice.h"
 #include "t/fuzz/fuzz.h"
 #include "watchers/object_head.h"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "t/sim/oracle.h"
 
 namespace sliced::sim {

@@ -2,7 +2,7 @@
 // keeps its own record, against which everything is judged.
 #include <algorithm>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "t/sim/exposure_world.h"
 #include "t/sim/world.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "t/sim/exposure.h"
 #include "t/sim/machine.h"
 #include "t/sim/oracle.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "t/sim/dice.h"
 #include "t/sim/oracle.h"
 

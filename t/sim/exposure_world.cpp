@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "t/sim/bounds.h"
 #include "t/sim/world.h"
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "t/sim/server_faults.h"
 #include "t/sim/steps.h"
 #include "t/sim/world.h"

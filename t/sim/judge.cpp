@@ -1,7 +1,7 @@
 // What World judges: every write on its way in, what consumers then see, and everything at rest.
 #include <algorithm>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "policy/explain.h"
 #include "t/sim/bounds.h"
 #include "t/sim/world.h"

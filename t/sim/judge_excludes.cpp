@@ -1,7 +1,7 @@
 // Excludes in the world: what they said lately of a VF.
 #include <algorithm>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "t/sim/world.h"
 
 namespace sliced::sim {

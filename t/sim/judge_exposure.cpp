@@ -1,7 +1,7 @@
 // What ExposureWorld judges: writes on their way in, what the scheduler makes of them, and rest.
 #include <algorithm>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "t/sim/exposure_world.h"
 #include "t/sim/world.h"
 

@@ -1,7 +1,7 @@
 // What is not ours: objects that others made, and what they wrote beside ours into our own.
 #include <algorithm>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "t/sim/world.h"
 
 namespace sliced::sim {

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "kubelet/checkpoint.h"
 #include "kubelet/known_entries.h"
 #include "t/unit/kubelet/sample_claims.h"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "t/sim/machine.h"
 
 namespace sliced::sim {

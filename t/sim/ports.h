@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "kube/cluster.h"
+#include "kube/objects/cluster.h"
 #include "reactor/executor.h"
 #include "reactor/scheduler.h"
 #include "t/fake/abandon.h"

@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <set>
 
-#include "cli/node_reports.h"
-#include "kube/api_time.h"
-#include "kube/kinds.h"
-#include "reports/node_lease.h"
+#include "daemon/node_reports.h"
+#include "daemon/reports/node_lease.h"
+#include "kube/objects/api_time.h"
+#include "kube/objects/kinds.h"
 #include "t/fake/forwarding_cluster.h"
 #include "t/sim/world.h"
 

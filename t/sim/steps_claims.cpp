@@ -1,7 +1,7 @@
 // Steps of DeviceExposurePolicies, claims and who allocates.
 #include <vector>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "t/sim/steps.h"
 
 namespace sliced::sim {

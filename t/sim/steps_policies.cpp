@@ -1,5 +1,5 @@
 // What administrators write, and the Node.
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "t/sim/steps.h"
 
 namespace sliced::sim {

@@ -1,7 +1,7 @@
 // What ails the API server and the way to it.
 #include <algorithm>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "t/sim/server_faults.h"
 #include "t/sim/steps.h"
 

@@ -1,7 +1,7 @@
 // Who else writes slices, and admission.
 #include <algorithm>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "t/sim/server_faults.h"
 #include "t/sim/steps.h"
 

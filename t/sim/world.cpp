@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "policy/decide.h"
 #include "policy/explain.h"
 #include "policy/exposure/resolve.h"

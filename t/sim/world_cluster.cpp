@@ -1,7 +1,7 @@
 // The cluster of a world: policies, attributes, the Node, kinds that are uninstalled, and others who write.
 #include <algorithm>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "t/sim/bounds.h"
 #include "t/sim/world.h"
 

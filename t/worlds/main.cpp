@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "t/worlds/node.h"
 
 namespace sliced::worlds {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 
 namespace sliced::worlds {
 namespace {

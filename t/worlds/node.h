@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/daemon.h"
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_events.h"
 #include "t/fake/fake_executor.h"

@@ -1,11 +1,11 @@
 // `why` over a world that another program makes up: one JSON object a line on standard input, {"objects": [...], "pod":
 // {...}}, one answer a line on standard output, as `kubectl sliced why -o json` has it.
-#include "allocation/why.h"
+#include "kubectl/why/why.h"
 
 #include <iostream>
 #include <string>
 
-#include "cli/fleet/why_page.h"
+#include "kubectl/why/why_page.h"
 
 namespace sliced::worlds {
 namespace {

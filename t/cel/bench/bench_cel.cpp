@@ -14,8 +14,8 @@
 #include "cel/library.h"
 #include "cel/program.h"
 #include "cel/published_device.h"
-#include "kube/json.h"
-#include "kube/resource_slice.h"
+#include "kube/objects/json.h"
+#include "kube/objects/resource_slice.h"
 
 using namespace sliced;
 

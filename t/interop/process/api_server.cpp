@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "reactor/base/line_writer.h"
 #include "reactor/base/text.h"
 

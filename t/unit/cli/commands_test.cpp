@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "cli/process.h"
 #include "controller/commands.h"
+#include "daemon/process.h"
 #include "kubectl/commands.h"
 #include "t/fixture/sysfs_tree.h"
 

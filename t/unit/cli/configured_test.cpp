@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "cli/commands.h"
-#include "cli/process.h"
+#include "daemon/process.h"
 #include "reactor/base/duration.h"
 #include "t/fixture/sysfs_tree.h"
 

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "cli/commands.h"
-#include "cli/process.h"
+#include "daemon/process.h"
 #include "t/fixture/sysfs_tree.h"
 
 namespace sliced::cli {

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "cli/commands.h"
-#include "cli/process.h"
+#include "daemon/process.h"
 
 namespace sliced::cli {
 namespace history_test {

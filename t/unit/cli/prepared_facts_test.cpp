@@ -13,12 +13,12 @@
 
 #include "cli/commands.h"
 #include "cli/host_once.h"
-#include "cli/host_process.h"
+#include "daemon/host_process.h"
+#include "daemon/status/door.h"
+#include "daemon/status/pages.h"
 #include "kubelet/checkpoint.h"
 #include "kubelet/original_mac.h"
 #include "reactor/loop.h"
-#include "status/door.h"
-#include "status/pages.h"
 #include "t/fake/memory_log.h"
 #include "t/fixture/sysfs_tree.h"
 

@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "cli/commands.h"
-#include "cli/process.h"
-#include "kube/resource_slice.h"
-#include "kube/yaml.h"
+#include "daemon/process.h"
+#include "kube/objects/resource_slice.h"
+#include "kube/objects/yaml.h"
 #include "t/fixture/sysfs_tree.h"
 
 namespace sliced::cli {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/yaml.h"
+#include "kube/objects/yaml.h"
 #include "policy/decide.h"
 
 namespace sliced::cli {

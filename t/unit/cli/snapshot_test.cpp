@@ -6,10 +6,10 @@
 #include <sstream>
 
 #include "cli/commands.h"
-#include "cli/host_process.h"
 #include "cli/snapshot_host.h"
 #include "cli/with_snapshot.h"
-#include "kube/json.h"
+#include "daemon/host_process.h"
+#include "kube/objects/json.h"
 #include "t/fixture/golden.h"
 #include "t/fixture/sysfs_tree.h"
 

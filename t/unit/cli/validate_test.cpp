@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/process.h"
 #include "config/options.h"
+#include "daemon/process.h"
 #include "kubectl/commands.h"
 #include "t/fixture/golden.h"
 

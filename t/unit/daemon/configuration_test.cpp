@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "kube/yaml.h"
+#include "kube/objects/yaml.h"
 #include "policy/explain.h"
 #include "t/fixture/daemon_world.h"
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/kinds.h"
-#include "kube/yaml.h"
+#include "kube/objects/kinds.h"
+#include "kube/objects/yaml.h"
 #include "policy/exposure/resolve.h"
 #include "t/fixture/golden.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "grpc/framing.h"
-#include "grpc/server.h"
+#include "http/grpc/framing.h"
+#include "http/grpc/server.h"
 #include "kubelet/preparer_port.h"
 #include "t/unit/http/http2_client.h"
 

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "kubelet/preparer.h"
 #include "t/fake/abandon.h"
 #include "t/fake/fake_cluster.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_executor.h"
 #include "t/fake/fake_node.h"

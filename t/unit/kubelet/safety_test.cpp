@@ -264,7 +264,7 @@ TEST(Safety, AnInterfaceIsNotCalledInItsPodAsAnotherOneIsOnTheHost) {
 }
 
 // A companion behind a plugin that moves nothing would change an interface that the pod has already. Red for each driver for
-// programs in user space, as the VFIO that the claim asks for is another rule (cni/definition.cpp).
+// programs in user space, as the VFIO that the claim asks for is another rule (kubelet/cni/definition.cpp).
 TEST(Safety, NoCompanionRunsForAFunctionThatIsNotMoved) {
   PreparedDevice device = of_sriov("0000-03-00-2");
   device.pci = "0000:03:00.2";

@@ -2,7 +2,7 @@
 // Claims as an API server stores them, put together field by field.
 #include <string>
 
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "kubelet/plan.h"
 
 namespace sliced::kubelet::sample {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "kube/yaml.h"
+#include "kube/objects/yaml.h"
 #include "policy/configure/attempts.h"
 #include "policy/configure/missing_mac.h"
 #include "policy/decide.h"

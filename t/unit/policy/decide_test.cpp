@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "kube/yaml.h"
+#include "kube/objects/yaml.h"
 #include "policy/entry_validation.h"
 #include "policy/explain.h"
 #include "policy/sriov/attributes.h"

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "kube/yaml.h"
+#include "kube/objects/yaml.h"
 #include "policy/policy_set.h"
 #include "policy/sriov/policy.h"
 

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "kube/kinds.h"
-#include "kube/yaml.h"
+#include "kube/objects/kinds.h"
+#include "kube/objects/yaml.h"
 #include "policy/exposure/decode_policy.h"
 #include "policy/exposure/programs.h"
 #include "policy/sriov/policy.h"

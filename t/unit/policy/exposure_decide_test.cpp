@@ -4,8 +4,8 @@
 #include <sstream>
 #include <thread>
 
-#include "kube/names.h"
-#include "kube/yaml.h"
+#include "kube/objects/names.h"
+#include "kube/objects/yaml.h"
 #include "policy/charged/record.h"
 #include "policy/decide.h"
 #include "policy/explain.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kube/yaml.h"
+#include "kube/objects/yaml.h"
 #include "policy/exposure/decode_policy.h"
 
 namespace sliced::policy {

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "kube/resource_slice.h"
+#include "kube/objects/resource_slice.h"
 #include "policy/exposure/exclusion.h"
 
 namespace sliced::policy {

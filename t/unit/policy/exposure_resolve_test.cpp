@@ -1,7 +1,7 @@
 // Which policies speak of a device, and in which order.
 #include <gtest/gtest.h>
 
-#include "kube/yaml.h"
+#include "kube/objects/yaml.h"
 #include "policy/exposure/decode_policy.h"
 #include "policy/exposure/resolve.h"
 #include "policy/policy_set.h"

@@ -1,7 +1,7 @@
 // Excludes that ask for facts of an interface that is not here.
 #include <gtest/gtest.h>
 
-#include "kube/yaml.h"
+#include "kube/objects/yaml.h"
 #include "policy/decide.h"
 #include "policy/explain.h"
 #include "policy/exposure/decode_policy.h"

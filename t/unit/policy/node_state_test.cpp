@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/yaml.h"
+#include "kube/objects/yaml.h"
 
 namespace sliced::policy {
 namespace node_state_test {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/yaml.h"
+#include "kube/objects/yaml.h"
 #include "policy/decide.h"
 #include "policy/explain.h"
 #include "policy/exposure/decode_policy.h"

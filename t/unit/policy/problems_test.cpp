@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "kube/json.h"
-#include "kube/selector.h"
+#include "kube/objects/json.h"
+#include "kube/objects/selector.h"
 #include "policy/exposure/decode_policy.h"
 #include "policy/sriov/policy.h"
 #include "reactor/base/text.h"

@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "kube/yaml.h"
+#include "kube/objects/yaml.h"
 #include "policy/decide.h"
 #include "policy/exposure/decode_policy.h"
 #include "policy/readiness/conditions.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/yaml.h"
+#include "kube/objects/yaml.h"
 #include "policy/decide.h"
 #include "policy/entry_validation.h"
 #include "policy/explain.h"

@@ -1,7 +1,7 @@
 // VFs of which facts are unknown, since their PF's interface is elsewhere: which config takes them is unknown, too.
 #include <gtest/gtest.h>
 
-#include "kube/yaml.h"
+#include "kube/objects/yaml.h"
 #include "policy/allowed_settings.h"
 #include "policy/decide.h"
 #include "policy/explain.h"

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/kinds.h"
-#include "kube/yaml.h"
+#include "kube/objects/kinds.h"
+#include "kube/objects/yaml.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"

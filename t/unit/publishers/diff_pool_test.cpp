@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "kube/names.h"
+#include "kube/objects/names.h"
 #include "policy/charged/record.h"
 #include "publishers/pack_slices.h"
 #include "t/fixture/pools.h"

@@ -6,8 +6,8 @@
 #include <functional>
 #include <iterator>
 
-#include "kube/kinds.h"
-#include "kube/yaml.h"
+#include "kube/objects/kinds.h"
+#include "kube/objects/yaml.h"
 #include "policy/exposure/decode_policy.h"
 #include "watchers/served_schema.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 
 namespace sliced::watchers {
 namespace {

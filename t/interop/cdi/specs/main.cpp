@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "cdi/store.h"
+#include "kubelet/cdi/store.h"
 #include "kubelet/device_metadata.h"
 #include "kubelet/peer_checkpoint.h"
 #include "kubelet/plan.h"

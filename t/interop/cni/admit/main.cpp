@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "cni/network.h"
-#include "cni/plugin_fields.h"
-#include "kube/json.h"
+#include "kube/objects/json.h"
+#include "kubelet/cni/network.h"
+#include "kubelet/cni/plugin_fields.h"
 #include "kubelet/interfaces/networks.h"
 
 using namespace sliced;

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "hotplug/host_view.h"
-#include "kube/json.h"
+#include "kube/objects/json.h"
 #include "kubelet/interfaces/attachments.h"
 #include "kubelet/interfaces/host_interface.h"
 #include "kubelet/node_host.h"

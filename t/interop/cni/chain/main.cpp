@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "cni/invoke.h"
+#include "kubelet/cni/invoke.h"
 #include "kubelet/interfaces/host_interface.h"
 #include "reactor/base/text.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "nri/plugin.h"
+#include "kubelet/nri/plugin.h"
 #include "reactor/loop.h"
 #include "reactor/net/unix_stream.h"
 

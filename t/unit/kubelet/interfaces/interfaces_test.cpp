@@ -1,6 +1,6 @@
 #include "kubelet/interfaces/interfaces.h"
 
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
 #include "kubelet/preparer.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_executor.h"

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cni/plugin_fields.h"
-#include "kube/kinds.h"
+#include "kube/objects/kinds.h"
+#include "kubelet/cni/plugin_fields.h"
 #include "policy/vf_settings.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_scheduler.h"

@@ -18,11 +18,11 @@
 
 #include "kubelet/interfaces/host_interface.h"
 #include "kubelet/interfaces/sandboxes.h"
-#include "nri/frames.h"
+#include "kubelet/nri/frames.h"
 #include "reactor/thread_executor.h"
 #include "t/fake/memory_log.h"
 #include "t/fixture/loop_fixture.h"
-#include "t/unit/nri/wire.h"
+#include "t/unit/kubelet/nri/wire.h"
 
 namespace sliced::kubelet::sandbox_test {
 

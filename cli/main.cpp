@@ -1,0 +1,19 @@
+// sliced, the program of a node: it keeps the network devices that the API server offers of this node equal to those that the
+// policies allow. cli/commands.cpp lists its commands; daemon/run.cpp composes the daemon.
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "daemon/bind_helper.h"
+#include "daemon/console.h"
+
+using namespace sliced;
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && arguments[0] == cli::kBindHelper) {
+    cli::open_standard_files();
+    return cli::bind_helper({arguments.begin() + 1, arguments.end()});
+  }
+  return cli::run_program(config::Program::kNode, cli::node_commands(), arguments);
+}

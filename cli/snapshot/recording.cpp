@@ -1,0 +1,229 @@
+#include "cli/snapshot/recording.h"
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "reactor/base/text.h"
+
+namespace sliced::snapshot {
+namespace {
+
+using kube::Json;
+
+// By Errc, in its order; those that a view of a host says have a meaning for its reader.
+constexpr std::array<std::pair<std::string_view, Errc>, 5> kCodes = {{{"not found", Errc::kNotFound},
+                                                                      {"invalid", Errc::kInvalid},
+                                                                      {"denied", Errc::kDenied},
+                                                                      {"too large", Errc::kTooLarge},
+                                                                      {"io", Errc::kIo}}};
+
+std::string_view name_of(Errc code) {
+  for (const auto& [name, its] : kCodes)
+    if (its == code) return name;
+  return "io";
+}
+
+Json encode_error(const Error& error) {
+  Json out = Json::Object{};
+  out.set("error", name_of(error.code));
+  out.set("what", error.what);
+  return out;
+}
+
+std::optional<Error> decode_error(const Json& value) {
+  if (value.object() == nullptr) return std::nullopt;
+  for (const auto& [name, code] : kCodes)
+    if (value.text("error") == name) return Error{code, cut(std::string(value.text("what")), 1024)};
+  return std::nullopt;
+}
+
+Json encode_one(const std::string& text) { return text; }
+Json encode_one(const std::vector<std::string>& names) { return Json::Array(names.begin(), names.end()); }
+
+bool decode_one(const Json& value, std::string& out) {
+  if (value.string() != nullptr) out = *value.string();
+  return value.string() != nullptr;
+}
+bool decode_one(const Json& value, std::vector<std::string>& out) {
+  if (value.array() == nullptr || value.array()->size() > hotplug::kDirEntriesMax) return false;
+  for (const Json& item : *value.array()) {
+    if (item.string() == nullptr) return false;
+    out.push_back(*item.string());
+  }
+  return true;
+}
+
+// Pairs and not members: there are tens of thousands.
+template <class T>
+Json encode_all(const std::map<std::string, Result<T>>& answers) {
+  Json::Array out;
+  for (const auto& [path, answer] : answers)
+    out.push_back(Json::Array{path, answer ? encode_one(*answer) : encode_error(answer.error())});
+  return out;
+}
+
+template <class T>
+bool decode_all(const Json* list, std::map<std::string, Result<T>>& out) {
+  if (list == nullptr || list->array() == nullptr) return false;
+  for (const Json& pair : *list->array()) {
+    if (pair.array() == nullptr || pair.array()->size() != 2 || (*pair.array())[0].string() == nullptr)
+      return false;
+    const Json& value = (*pair.array())[1];
+    T answer;
+    if (auto error = decode_error(value))
+      out.insert_or_assign(*(*pair.array())[0].string(), std::move(*error));
+    else if (decode_one(value, answer))
+      out.insert_or_assign(*(*pair.array())[0].string(), std::move(answer));
+    else
+      return false;
+  }
+  return true;
+}
+
+std::optional<int> int_of(const Json& value) {
+  if (value.integer() == nullptr || *value.integer() < 0 || *value.integer() > INT32_MAX) return std::nullopt;
+  return static_cast<int>(*value.integer());
+}
+
+// Absent in a snapshot: not asked for, as the others of one from before they counted.
+bool decode_routes(const Json* list, std::optional<hotplug::RouteLinks>& routes,
+                   std::set<int> hotplug::RouteLinks::* links) {
+  if (list == nullptr || list->is_null()) return true;
+  if (list->array() == nullptr) return false;
+  if (!routes) routes.emplace();
+  std::set<int>* const out = &((*routes).*links);
+  for (const Json& item : *list->array()) {
+    const auto index = int_of(item);
+    if (!index) return false;
+    out->insert(*index);
+  }
+  return true;
+}
+
+// [[ifindex, vf, mac], ...]
+bool decode_macs(const Json* list, std::map<int, std::map<int, std::string>>& out) {
+  if (list == nullptr || list->is_null()) return true;
+  if (list->array() == nullptr) return false;
+  for (const Json& item : *list->array()) {
+    if (item.array() == nullptr || item.array()->size() != 3) return false;
+    const auto index = int_of((*item.array())[0]), vf = int_of((*item.array())[1]);
+    const std::string* mac = (*item.array())[2].string();
+    if (!index || !vf || mac == nullptr || mac->size() > 64) return false;
+    out[*index][*vf] = *mac;
+  }
+  return true;
+}
+
+template <class T>
+Result<T> said(const std::map<std::string, Result<T>>& answers, std::string_view path) {
+  const auto found = answers.find(std::string(path));
+  if (found != answers.end()) return found->second;
+  return Error{Errc::kNotFound, escaped(path) + ": not in the snapshot"};
+}
+
+}  // namespace
+
+Json encode(const Recording& recording) {
+  Json out = Json::Object{};
+  out.set("reads", encode_all(recording.reads));
+  out.set("lists", encode_all(recording.lists));
+  out.set("links", encode_all(recording.links));
+  if (recording.routes) {
+    Json::Array links, others;
+    for (const int index : recording.routes->defaults) links.push_back(index);
+    for (const int index : recording.routes->others) others.push_back(index);
+    out.set("defaultRouteLinks", std::move(links));
+    out.set("otherRouteLinks", std::move(others));
+  }
+  Json::Array macs;
+  for (const auto& [index, by_vf] : recording.admin_macs)
+    for (const auto& [vf, mac] : by_vf) macs.push_back(Json::Array{index, vf, mac});
+  out.set("adminMacs", std::move(macs));
+  return out;
+}
+
+Result<Recording> decode_recording(const Json& value) {
+  for (const char* list : {"reads", "lists", "links", "defaultRouteLinks", "otherRouteLinks", "adminMacs"})
+    if (const Json* all = value.find(list);
+        all != nullptr && all->array() != nullptr && all->array()->size() > kAnswersMax)
+      return Error{Errc::kTooLarge,
+                   "its host has more than " + std::to_string(kAnswersMax) + " answers of one sort"};
+  Recording out;
+  if (!decode_all(value.find("reads"), out.reads) || !decode_all(value.find("lists"), out.lists) ||
+      !decode_all(value.find("links"), out.links) ||
+      !decode_routes(value.find("defaultRouteLinks"), out.routes, &hotplug::RouteLinks::defaults) ||
+      !decode_routes(value.find("otherRouteLinks"), out.routes, &hotplug::RouteLinks::others) ||
+      !decode_macs(value.find("adminMacs"), out.admin_macs))
+    return Error{Errc::kInvalid, "its host cannot be understood"};
+  return out;
+}
+
+namespace {
+
+// Of udevd's record of an interface: when it had finished. The rest has addresses and serial numbers, spelled in
+// other ways than anywhere else.
+Result<std::string> when_done(const Result<std::string>& record) {
+  if (!record) return record;
+  for (const std::string_view line : split(*record, '\n'))
+    if (line.starts_with("I:")) return std::string(line);
+  return std::string();
+}
+
+}  // namespace
+
+Result<std::string> RecordingHost::read(std::string_view path, size_t size_max) const {
+  auto answer = host_->read(path, size_max);
+  const std::lock_guard lock(mutex_);
+  noted_.reads.insert_or_assign(std::string(path),
+                                path.starts_with("run/udev/data/") ? when_done(answer) : answer);
+  return answer;
+}
+
+Result<std::vector<std::string>> RecordingHost::list(std::string_view path) const {
+  auto answer = host_->list(path);
+  const std::lock_guard lock(mutex_);
+  noted_.lists.insert_or_assign(std::string(path), answer);
+  return answer;
+}
+
+Result<std::string> RecordingHost::readlink(std::string_view path) const {
+  auto answer = host_->readlink(path);
+  const std::lock_guard lock(mutex_);
+  noted_.links.insert_or_assign(std::string(path), answer);
+  return answer;
+}
+
+Result<std::optional<hotplug::RouteLinks>> RecordingHost::route_links() const {
+  auto answer = host_->route_links();
+  const std::lock_guard lock(mutex_);
+  if (answer) noted_.routes = *answer;
+  return answer;
+}
+
+void RecordingHost::note_admin_macs(int ifindex, const std::map<int, std::string>& macs) const {
+  const std::lock_guard lock(mutex_);
+  noted_.admin_macs[ifindex] = macs;
+}
+
+Recording RecordingHost::recording() const {
+  const std::lock_guard lock(mutex_);
+  return noted_;
+}
+
+Result<std::string> RecordedHost::read(std::string_view path, size_t size_max) const {
+  auto answer = said(said_.reads, path);
+  if (answer && answer->size() > size_max) return Error{Errc::kTooLarge, escaped(path) + ": too large"};
+  return answer;
+}
+Result<std::vector<std::string>> RecordedHost::list(std::string_view path) const {
+  return said(said_.lists, path);
+}
+Result<std::string> RecordedHost::readlink(std::string_view path) const { return said(said_.links, path); }
+
+std::map<int, std::string> RecordedHost::admin_macs(int ifindex) const {
+  const auto found = said_.admin_macs.find(ifindex);
+  return found != said_.admin_macs.end() ? found->second : std::map<int, std::string>{};
+}
+
+}  // namespace sliced::snapshot

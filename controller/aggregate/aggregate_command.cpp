@@ -1,0 +1,154 @@
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/aggregate/aggregator.h"
+#include "controller/aggregate/election.h"
+#include "controller/commands.h"
+#include "daemon/process.h"
+#include "daemon/process_metrics.h"
+#include "daemon/status/door.h"
+#include "daemon/status/probe.h"
+#include "daemon/status/service_metrics.h"
+#include "reactor/signal.h"
+
+namespace sliced::cli {
+namespace {
+
+constexpr const char* kLease = "sliced-aggregate";
+constexpr Millis kResignMax{1'500};  // for the word that others need not wait
+
+// "2026-11-21T00:17:41Z"; with_micros, as Leases have it: "2026-11-21T00:17:41.296000Z".
+std::string utc_now(bool with_micros) {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  std::tm parts{};
+  ::gmtime_r(&now.tv_sec, &parts);
+  char text[64] = "";
+  const size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+  if (with_micros)
+    std::snprintf(text + length, sizeof text - length, ".%06ldZ", now.tv_nsec / 1'000);
+  else
+    std::snprintf(text + length, sizeof text - length, "Z");
+  return text;
+}
+
+// Of this process: a pod that is started again is another one.
+std::string identity_of(const config::Options& options) {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  return (options.pod_name.empty() ? std::string(host) : options.pod_name) + "_" +
+         std::to_string(::getpid()) + "_" + std::to_string(::time(nullptr));
+}
+
+// Who is elected, and what it then is.
+struct AggregateStanding {
+  const reports::Election& election;
+  const std::unique_ptr<reports::Aggregator>& aggregator;
+  /// Of those that ended with their election.
+  const reports::Aggregator::Counters& before;
+};
+
+// Whether the Lease is followed, and whether who is elected has heard all that it sums up.
+std::vector<status::Check> aggregate_readiness(const AggregateStanding& standing) {
+  const reports::Election& election = standing.election;
+  const std::string lease = !election.last_failure().empty() ? election.last_failure()
+                            : election.holder().empty()      ? "it has not been read yet"
+                                                             : "";
+  return {{"lease", lease, "held by " + election.holder()},
+          {"reports", standing.aggregator ? standing.aggregator->waits_for() : "",
+           standing.aggregator ? "" : "another one sums them up"}};
+}
+
+reports::Aggregator::Counters sum_of_counters(reports::Aggregator::Counters all,
+                                              const reports::Aggregator::Counters& more) {
+  all.sums += more.sums;
+  all.written += more.written;
+  all.failed += more.failed;
+  return all;
+}
+
+status::AggregateMetrics aggregate_metrics(const Process& process, const AggregateStanding& standing) {
+  status::AggregateMetrics out{.version = SLICED_VERSION,
+                               .process = process_metrics(process),
+                               .is_ready = status::are_passed(aggregate_readiness(standing)),
+                               .is_elected = standing.election.is_elected()};
+  reports::Aggregator::Counters counters = standing.before;
+  if (const reports::Aggregator* now = standing.aggregator.get()) {
+    counters = sum_of_counters(counters, now->counters());
+    out.reports = now->nodes();
+    for (const auto& [kind, count] : now->policies()) out.policies[kind] = count;
+    for (const auto& [kind, count] : now->invalid_policies()) out.invalid[kind] = count;
+    out.pending = now->pending();
+    out.yielded = now->yielded();
+    out.leases = now->silent_nodes().leases();
+    out.silent = now->silent_nodes().silent();
+    out.outdated = now->outdated();
+    for (const auto& [state, count] : now->kubelet_plugins()) out.plugins[state] = count;
+  }
+  out.sums = counters.sums, out.written = counters.written, out.failed = counters.failed;
+  return out;
+}
+
+status::Pages aggregate_pages(const Process& process, const AggregateStanding& standing) {
+  const status::ShortPages pages = status::service_pages(
+      [standing] { return aggregate_readiness(standing); },
+      [&process, standing] { return exposition_of(aggregate_metrics(process, standing)); });
+  return {pages.begin(), pages.end()};
+}
+
+void serve(Process& process, const config::Options& options) {
+  const kube::Ports ports{*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()};
+  std::unique_ptr<reports::Aggregator> aggregator;
+  reports::Aggregator::Counters before;
+  // Who is not elected asks for the Lease and for nothing else.
+  reports::Election election(
+      ports, {options.namespace_, kLease, identity_of(options), [] { return utc_now(true); }},
+      [&](bool elected) {
+        if (aggregator) before = sum_of_counters(before, aggregator->counters());
+        aggregator.reset();
+        if (!elected) return;
+        aggregator = std::make_unique<reports::Aggregator>(
+            ports, reports::Aggregator::Settings{.namespace_ = options.namespace_,
+                                                 .now = [] { return utc_now(false); },
+                                                 .event_time = [] { return utc_now(true); },
+                                                 .version = SLICED_VERSION});
+        aggregator->start();
+      });
+  std::optional<status::Door> door;
+  if (const auto address = endpoint_of(options.health_address))
+    door.emplace(status::Door::Ports{process.loop, *process.log,
+                                     [] { return static_cast<int64_t>(std::time(nullptr)); }},
+                 status::Door::Places{.directory = "", .pod_uid = "", .address = address},
+                 status::serve_pages(aggregate_pages(process, {election, aggregator, before})));
+  std::vector<std::unique_ptr<reactor::Signal>> signals;
+  for (const int number : {SIGTERM, SIGINT})
+    if (auto signal = reactor::Signal::open(process.loop, number, [&] { process.loop.stop(); }))
+      signals.push_back(std::move(*signal));
+  election.start();
+  process.run();
+  bool is_resigned = false;
+  election.resign([&] { is_resigned = true; });
+  process.run_until([&] { return is_resigned; }, kResignMax);
+  process.log->info("stopping");
+}
+
+}  // namespace
+
+int aggregate(const config::Options& options) {
+  auto opened = Process::open(options);
+  if (!opened) return complain(opened.error().what), kExitError;
+  (*opened)->log->info("starting", {{"version", SLICED_VERSION},
+                                    {"cluster", (*opened)->cluster->describe()},
+                                    {"namespace", options.namespace_}});
+  serve(**opened, options);
+  return (*opened)->leave(kExitSame);
+}
+
+}  // namespace sliced::cli

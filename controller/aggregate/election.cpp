@@ -1,0 +1,161 @@
+#include "controller/aggregate/election.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "kube/objects/kinds.h"
+#include "kube/objects/object_meta.h"
+
+namespace sliced::reports {
+namespace electing {
+namespace {
+
+constexpr int64_t kTransitionsMax = INT32_MAX - 1;  // before one more; an int32 of the API
+
+}  // namespace
+}  // namespace electing
+
+Election::Election(kube::Ports ports, Settings settings, std::function<void(bool elected)> on_change)
+    : ports_(std::move(ports)), settings_(std::move(settings)), on_change_(std::move(on_change)) {}
+
+void Election::look_after(Millis delay) {
+  timer_ = ports_.scheduler.after(delay, [this] { look(); });
+}
+
+void Election::look() {
+  if (is_over_) return;
+  // Its version is known, and a write with it fails where somebody else was quicker.
+  if (is_elected_) return write(kube::Verb::kUpdate);
+  is_reading_ = true;
+  call_ = ports_.cluster.get({kube::kLeases, settings_.namespace_, settings_.name},
+                             {[this](std::string_view object) { on_lease(object); },
+                              [this](const kube::Failure& failure) { on_failure(failure); }});
+}
+
+void Election::on_lease(std::string_view object) {
+  const auto call = std::move(call_);
+  is_reading_ = false;
+  const auto json = kube::decode_json(object);
+  const auto meta = json ? kube::decode_object_meta(*json) : Result<kube::ObjectMeta>(json.error());
+  if (!meta)
+    return on_failure({.code = Errc::kInvalid, .what = "lease " + settings_.name + ": " + meta.error().what});
+  failure_.forget();
+  const TimePoint now = ports_.scheduler.now();
+  resource_version_ = meta->resource_version;
+  const kube::Json* spec = json->find("spec");
+  // Who edits its labels does not speak for its holder.
+  if (std::string said = spec == nullptr ? "" : kube::encode_json(*spec); said != said_) {
+    said_ = std::move(said);
+    seen_at_ = now;
+  }
+  holder_ = spec == nullptr ? "" : std::string(spec->text("holderIdentity"));
+  const kube::Json* transitions = json->find({"spec", "leaseTransitions"});
+  transitions_ = transitions != nullptr && transitions->integer() != nullptr
+                     ? std::clamp<int64_t>(*transitions->integer(), 0, electing::kTransitionsMax)
+                     : 0;
+  if (!holder_.empty() && holder_ != settings_.identity && now - seen_at_ < kDuration)
+    return look_after(kLookEvery + Millis{static_cast<int64_t>(500 * ports_.random())});
+  acquired_ = settings_.now();
+  ++transitions_;
+  write(kube::Verb::kUpdate);
+}
+
+kube::Json Election::lease() const {
+  kube::Json spec = kube::Json::Object{};
+  spec.set("holderIdentity", is_over_ ? "" : settings_.identity);
+  spec.set("leaseDurationSeconds", static_cast<int64_t>(is_over_ ? 1 : kDuration.count() / 1'000));
+  spec.set("acquireTime", acquired_);
+  spec.set("renewTime", settings_.now());
+  spec.set("leaseTransitions", transitions_);
+  kube::Json out = kube::Json::Object{};
+  out.set("apiVersion", kube::api_version(kube::kLeases));
+  out.set("kind", kube::kLeases.kind);
+  out.set("metadata", kube::encode_object_meta({.name = settings_.name,
+                                                .namespace_ = settings_.namespace_,
+                                                .resource_version = resource_version_}));
+  out.set("spec", std::move(spec));
+  return out;
+}
+
+void Election::write(kube::Verb verb) {
+  if (acquired_.empty()) acquired_ = settings_.now();
+  asked_at_ = ports_.scheduler.now();
+  kube::WriteRequest request{.verb = verb,
+                             .resource = kube::kLeases,
+                             .namespace_ = settings_.namespace_,
+                             .name = settings_.name,
+                             .body = kube::encode_json(lease())};
+  call_ = ports_.cluster.write(std::move(request),
+                               {[this](std::string_view object) { on_written(object); },
+                                [this](const kube::Failure& failure) { on_failure(failure); }});
+}
+
+void Election::on_written(std::string_view object) {
+  const auto call = std::move(call_);
+  const auto json = kube::decode_json(object);
+  const auto meta = json ? kube::decode_object_meta(*json) : Result<kube::ObjectMeta>(json.error());
+  if (!meta)
+    return on_failure({.code = Errc::kInvalid, .what = "lease " + settings_.name + ": " + meta.error().what});
+  failure_.forget();
+  resource_version_ = meta->resource_version;
+  holder_ = settings_.identity;
+  renewed_at_ = asked_at_;
+  look_after(kRenewEvery);
+  check_deadline();
+  set_elected(true);
+}
+
+void Election::on_failure(const kube::Failure& failure) {
+  const auto call = std::move(call_);
+  const bool was_reading = std::exchange(is_reading_, false);
+  if (failure.code == Errc::kNotFound && was_reading) {
+    resource_version_.clear();
+    acquired_.clear();
+    return write(kube::Verb::kCreate);
+  }
+  // Somebody else holds it now, or nobody: the next look tells.
+  if (failure.code == Errc::kConflict || (failure.code == Errc::kNotFound && is_elected_)) {
+    failure_.forget();
+    set_elected(false);
+  } else if (failure_.is_new(failure.what)) {
+    ports_.log.warning("the lease cannot be held",
+                       {{"lease", settings_.namespace_ + "/" + settings_.name}, {"why", failure.what}});
+  }
+  look_after(kLookEvery + Millis{static_cast<int64_t>(500 * ports_.random())});
+}
+
+// Others may take it kDuration after the last write that was taken; it is given up well before.
+void Election::check_deadline() {
+  deadline_ = ports_.scheduler.after(renewed_at_ + kGiveUpAfter - ports_.scheduler.now(), [this] {
+    call_.reset();
+    set_elected(false);
+    look_after(kLookEvery);
+  });
+}
+
+void Election::set_elected(bool elected) {
+  if (!elected) deadline_.reset();
+  if (is_elected_ == elected) return;
+  is_elected_ = elected;
+  ports_.log.info(elected ? "elected: this one writes" : "not elected any more",
+                  {{"lease", settings_.namespace_ + "/" + settings_.name}, {"identity", settings_.identity}});
+  on_change_(elected);
+}
+
+void Election::resign(std::function<void()> done) {
+  const bool was_elected = is_elected_;
+  timer_.reset();
+  call_.reset();
+  set_elected(false);
+  if (std::exchange(is_over_, true) || !was_elected) return done();
+  kube::WriteRequest request{.verb = kube::Verb::kUpdate,
+                             .resource = kube::kLeases,
+                             .namespace_ = settings_.namespace_,
+                             .name = settings_.name,
+                             .body = kube::encode_json(lease())};
+  call_ = ports_.cluster.write(
+      std::move(request), {[done](std::string_view) { done(); }, [done](const kube::Failure&) { done(); }});
+}
+
+}  // namespace sliced::reports

@@ -1,0 +1,26 @@
+#include "controller/aggregate/summing.h"
+
+namespace sliced::reports {
+
+bool Summing::step(const NodesWords& nodes, size_t words_max) {
+  auto at = last_ ? nodes.upper_bound(*last_) : nodes.begin();
+  size_t words = 0;
+  for (; at != nodes.end() && (words == 0 || words + at->second->size() <= words_max); ++at) {
+    words += at->second->size() + 1;  // who has nothing to say is looked at, too
+    for (const PolicyWord& word : *at->second) {
+      Sum& sum = sums_[word.policy.get()];
+      if (sum.policy == nullptr) sum.policy = word.policy;
+      add(at->first, word, sum.word);
+    }
+    last_ = at->first;
+  }
+  return at == nodes.end();
+}
+
+const FleetWord& Summing::of(const PolicyRef& policy) const {
+  static const FleetWord kNone;
+  const auto found = sums_.find(shared_.policies.find(policy));
+  return found == sums_.end() ? kNone : found->second.word;
+}
+
+}  // namespace sliced::reports

@@ -1,0 +1,174 @@
+#include "controller/webhook/claim_judgement.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "controller/webhook/opaque_config.h"
+#include "controller/webhook/selector_judgement.h"
+#include "reactor/base/text.h"
+
+namespace sliced::webhook {
+namespace of_claims {
+namespace {
+
+using kube::Json;
+
+constexpr size_t kRequestsMax = 32, kAlternativesMax = 8, kConfigsMax = 32;
+constexpr std::string_view kTemplateKind = "ResourceClaimTemplate";
+
+// A request, or one alternative of firstAvailable.
+struct Request {
+  std::string name, main;  // "vf" and "vf", "vf/fast" and "vf"
+  std::string class_name;
+  std::vector<Expression> selectors;
+  std::string driver = {};  // of its devices; "" not known
+};
+
+void add_request(const Json& of, const std::string& name, const std::string& main, const std::string& path,
+                 const Drivers& drivers, std::vector<Request>& out) {
+  Request one{name, main, std::string(of.text("deviceClassName")),
+              expressions_of(of.find("selectors"), path + ".selectors")};
+  const auto known = drivers.classes.find(one.class_name);
+  if (known != drivers.classes.end()) one.driver = known->second;
+  if (one.driver.empty() && is_ours(drivers, one.class_name)) one.driver = one.class_name;
+  if (one.driver.empty()) one.driver = selected_driver(one.selectors, drivers);
+  out.push_back(std::move(one));
+}
+
+std::vector<Request> requests_of(const Json& devices, const std::string& path, const Drivers& drivers) {
+  std::vector<Request> out;
+  const Json* all = devices.find("requests");
+  if (all == nullptr || all->array() == nullptr) return out;
+  for (size_t i = 0; i < std::min(kRequestsMax, all->array()->size()); ++i) {
+    const Json& request = (*all->array())[i];
+    const std::string name(request.text("name")), at = path + ".requests[" + std::to_string(i) + "]";
+    if (const Json* exactly = request.find("exactly"); exactly != nullptr)
+      add_request(*exactly, name, name, at + ".exactly", drivers, out);
+    else if (!request.text("deviceClassName").empty())  // v1beta1
+      add_request(request, name, name, at, drivers, out);
+    const Json* alternatives = request.find("firstAvailable");
+    if (alternatives == nullptr || alternatives->array() == nullptr) continue;
+    for (size_t k = 0; k < std::min(kAlternativesMax, alternatives->array()->size()); ++k) {
+      const Json& one = (*alternatives->array())[k];
+      add_request(one, name + "/" + std::string(one.text("name")), name,
+                  at + ".firstAvailable[" + std::to_string(k) + "]", drivers, out);
+    }
+  }
+  return out;
+}
+
+std::vector<const Request*> requests_for(const Json& config, const std::vector<Request>& all) {
+  std::set<std::string, std::less<>> named;
+  if (const Json* names = config.find("requests"); names != nullptr && names->array() != nullptr)
+    for (const Json& name : *names->array())
+      if (name.string() != nullptr) named.insert(*name.string());
+  std::vector<const Request*> out;
+  for (const Request& one : all)
+    if (named.empty() || named.contains(one.name) || named.contains(one.main)) out.push_back(&one);
+  return out;
+}
+
+// A configuration, and the requests that it is for.
+struct Config {
+  const Json& json;
+  std::vector<const Request*> requests;
+};
+
+std::vector<Config> configs_of(const Json& devices, const std::vector<Request>& requests) {
+  std::vector<Config> out;
+  const Json* all = devices.find("config");
+  if (all == nullptr || all->array() == nullptr) return out;
+  for (size_t i = 0; i < std::min(kConfigsMax, all->array()->size()); ++i)
+    out.push_back({(*all->array())[i], requests_for((*all->array())[i], requests)});
+  return out;
+}
+
+// For each request the drivers that have a configuration for it.
+using ConfiguredDrivers = std::map<const Request*, std::set<std::string_view>>;
+
+ConfiguredDrivers configured_drivers(const std::vector<Config>& configs) {
+  ConfiguredDrivers out;
+  for (const Config& config : configs)
+    if (const Json* opaque = config.json.find("opaque"))
+      for (const Request* request : config.requests) out[request].insert(opaque->text("driver"));
+  return out;
+}
+
+void judge_ignored(const Config& config, const std::string& path, const ConfiguredDrivers& configured,
+                   const Drivers& drivers, Judgement& out) {
+  std::set<std::string> known;
+  std::string unknown_class;
+  bool is_known = true, is_covered = false;
+  for (const Request* request : config.requests) {
+    if (request->driver.empty()) {
+      is_known = false;
+      unknown_class = request->class_name;
+      continue;
+    }
+    if (const auto at = configured.find(request); at != configured.end())
+      is_covered |= at->second.contains(request->driver);
+    known.insert(request->driver);
+  }
+  if (is_known && !known.empty()) {
+    if (is_covered) return;
+    if (const auto problem = problem_of_ignored_config(config.json, path, known, drivers))
+      out.warnings.push_back(*problem);
+    return;
+  }
+  if (const auto problem = problem_of_ignored_config(config.json, path, {}, drivers))
+    return out.warnings.push_back(*problem);
+  // One class decides, and it may be among the objects that are checked.
+  if (!known.empty() || unknown_class.empty()) return;
+  for (const std::string& driver : {drivers.sriov, drivers.exposure})
+    if (const auto problem = problem_of_ignored_config(config.json, path, {driver}, drivers))
+      out.ignored_by_class.push_back({unknown_class, driver, *problem});
+}
+
+}  // namespace
+}  // namespace of_claims
+
+std::optional<Judgement> judge_claim(const kube::Json& object, std::string_view kind, const Drivers& drivers,
+                                     const std::string& namespace_, uint64_t steps_max) {
+  using namespace of_claims;
+  const bool is_template = kind == kTemplateKind;
+  const std::string path = is_template ? "spec.spec.devices" : "spec.devices";
+  const Json* devices =
+      is_template ? object.find({"spec", "spec", "devices"}) : object.find({"spec", "devices"});
+  if (devices == nullptr) return std::nullopt;
+  const Json* meta = object.find("metadata");
+  std::string home = meta == nullptr ? "" : std::string(meta->text("namespace"));
+  if (home.empty()) home = namespace_;
+  Judgement out;
+  out.who = std::string(kind) + " " + escaped(meta == nullptr ? "" : meta->text("name"));
+  out.line = object.line();
+  const std::vector<Request> requests = requests_of(*devices, path, drivers);
+  bool concerns_us = std::ranges::any_of(requests, [&](const Request& one) {
+    return !one.driver.empty() || std::ranges::any_of(one.selectors, [&](const Expression& selector) {
+      return names_our_driver(selector, drivers);
+    });
+  });
+  const std::vector<Config> configs = configs_of(*devices, requests);
+  const ConfiguredDrivers configured = configured_drivers(configs);
+  for (size_t i = 0; i < configs.size(); ++i) {
+    const std::string at = path + ".config[" + std::to_string(i) + "]";
+    judge_ignored(configs[i], at, configured, drivers, out);
+    if (!is_our_config(configs[i].json, drivers)) continue;
+    concerns_us = true;
+    // Of a file that does not say its namespace nobody knows whether it is another's.
+    if (const auto problem = problem_of_config(configs[i].json, at, !home.empty(), home))
+      out.errors.push_back(*problem);
+  }
+  concerns_us |= !out.warnings.empty() || !out.ignored_by_class.empty();
+  if (!concerns_us) return std::nullopt;
+  for (const Request& one : requests)
+    if (!one.driver.empty() || std::ranges::any_of(one.selectors, [&](const Expression& selector) {
+          return names_our_driver(selector, drivers);
+        }))
+      judge_selectors(one.selectors, one.driver, drivers, steps_max, out);
+  return out;
+}
+
+}  // namespace sliced::webhook

@@ -1,0 +1,53 @@
+#include "controller/webhook/class_judgement.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "controller/webhook/opaque_config.h"
+#include "controller/webhook/selector_judgement.h"
+#include "reactor/base/text.h"
+
+namespace sliced::webhook {
+namespace of_classes {
+namespace {
+
+constexpr size_t kConfigsMax = 32;  // that a class may have
+
+}  // namespace
+}  // namespace of_classes
+
+std::optional<Judgement> judge_class(const kube::Json& object, const Drivers& drivers, bool may_work) {
+  const std::vector<Expression> expressions =
+      expressions_of(object.find({"spec", "selectors"}), "spec.selectors");
+  bool concerns_us =
+      std::ranges::any_of(expressions, [&](const Expression& one) { return names_our_driver(one, drivers); });
+  const std::string driver = selected_driver(expressions, drivers);
+  const kube::Json* meta = object.find("metadata");
+  Judgement out{.who = "DeviceClass " + escaped(meta == nullptr ? "" : meta->text("name")),
+                .line = object.line()};
+  const kube::Json* configs = object.find({"spec", "config"});
+  if (configs != nullptr && configs->array() != nullptr)
+    for (size_t i = 0; i < configs->array()->size() && i < of_classes::kConfigsMax; ++i) {
+      const kube::Json& config = (*configs->array())[i];
+      const std::string path = "spec.config[" + std::to_string(i) + "]";
+      if (const auto ignored = problem_of_ignored_config(
+              config, path, driver.empty() ? std::set<std::string>() : std::set{driver}, drivers)) {
+        concerns_us = true;
+        out.warnings.push_back(*ignored);
+      }
+      if (!is_our_config(config, drivers)) continue;
+      concerns_us = true;
+      if (const auto problem = problem_of_config(config, path, /*is_claims=*/false, ""))
+        out.errors.push_back(*problem);
+    }
+  if (!concerns_us) return std::nullopt;
+  judge_selectors(expressions, driver, drivers, may_work ? kSelectorStepsMax : 0, out);
+  return out;
+}
+
+std::string driver_of_class(const kube::Json& object, const Drivers& drivers) {
+  return selected_driver(expressions_of(object.find({"spec", "selectors"}), "spec.selectors"), drivers);
+}
+
+}  // namespace sliced::webhook

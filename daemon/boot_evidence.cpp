@@ -1,0 +1,48 @@
+#include "daemon/boot_evidence.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "daemon/node_locks.h"
+#include "reactor/durable_file.h"
+#include "reactor/small_file.h"
+
+namespace sliced::cli {
+namespace {
+
+constexpr Millis kNoteMax{5'000};
+
+}  // namespace
+
+// Written where a daemon runs alone: who looks once has nothing to add. A file that cannot be read is no evidence.
+daemon::NodeStateSource::Boot boot_of(HostProcess& process, const config::Options& options) {
+  daemon::NodeStateSource::Boot out{.uptime = daemon::uptime_of(process.host)};
+  const std::string directory = runtime_directory(options);
+  const std::string boot_id = process.host->read("proc/sys/kernel/random/boot_id").value_or("");
+  if (directory.empty() || boot_id.empty()) return out;
+  const std::string path = directory + "/node-state-of-" + options.node_name;
+  const auto text_of = [boot_id](const std::string& uid) { return boot_id + " " + uid + "\n"; };
+  out.has_evidence = [path, text_of](const std::string& uid) {
+    const auto text = reactor::read_small_file(path);
+    return text.ok() && *text == text_of(uid);
+  };
+  if (options.command != config::Command::kRun) return out;
+  const auto job = std::make_shared<std::unique_ptr<reactor::Job>>();
+  out.note_evidence = [&process, path, text_of, job](const std::string& uid) {
+    const auto written = std::make_shared<Result<Unit>>(Unit{});
+    *job = process.executor->run(
+        [path, text = text_of(uid), written] { *written = reactor::write_durably(path, text, 0600); },
+        kNoteMax,
+        [&process, written, path](bool finished) {
+          if (!finished || !written->ok())
+            process.log->warning(
+                "evidence of a node state cannot be kept: after a restart of this process the "
+                "operator has to write its status again",
+                {{"file", path}, {"why", finished ? written->error().what : "writing it hangs"}});
+        });
+  };
+  return out;
+}
+
+}  // namespace sliced::cli

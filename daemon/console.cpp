@@ -1,0 +1,51 @@
+#include "daemon/console.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+
+#include "config/command_table.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace {
+
+config::Program speaker = config::Program::kNode;
+thread_local std::string* captured = nullptr;
+
+}  // namespace
+
+void speak_as(config::Program program) { speaker = program; }
+
+void open_standard_files() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+      (void)::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY);  // takes the lowest number
+}
+
+bool print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
+    return true;
+  // The reader has what it asked for: `| head`.
+  if (errno == EPIPE) return true;
+  complain("standard output cannot be written");
+  return false;
+}
+
+void complain(std::string_view text) {
+  constexpr size_t kLineMax = 16u << 10;
+  std::string out = captured != nullptr ? "" : std::string(config::info_of(speaker).name) + ": ";
+  for (const std::string_view line : split(text, '\n')) out += printable(line, kLineMax) + "\n";
+  if (captured != nullptr)
+    *captured += out;
+  else
+    std::fputs(out.c_str(), stderr);
+}
+
+CapturedComplaints::CapturedComplaints() { captured = &text_; }
+CapturedComplaints::~CapturedComplaints() { captured = nullptr; }
+
+}  // namespace sliced::cli

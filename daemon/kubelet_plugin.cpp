@@ -1,0 +1,282 @@
+#include "daemon/kubelet_plugin.h"
+
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <utility>
+
+#include "cli/prepared_facts.h"
+#include "daemon/bind_helper.h"
+#include "daemon/played_kernel.h"
+#include "kubelet/child_binder.h"
+#include "kubelet/cni/sysctls.h"
+#include "kubelet/interfaces/host_interface.h"
+#include "kubelet/known_entries.h"
+#include "kubelet/node_host.h"
+#include "reactor/base/text.h"
+#include "reactor/net/unix_stream.h"
+#include "reactor/open_files.h"
+
+namespace sliced::cli {
+namespace {
+
+// Where Multus looks (NAD's utilities, of device plugins).
+constexpr const char* kDeviceInfoDirectory = "/var/run/k8s.cni.cncf.io/devinfo/dp";
+
+kubelet::NodeHost::Kernel kernel_of(const HostProcess& process, const config::Options& options) {
+  return process.host->is_live() ? kubelet::NodeHost::running_kernel() : played_kernel(options.host_root);
+}
+
+// Of another root than this machine's, below it.
+std::string device_info_directory(const HostProcess& process, const config::Options& options) {
+  return (process.host->is_live() ? "" : options.host_root) + kDeviceInfoDirectory;
+}
+
+// CNI plugins call programs of the host's.
+std::vector<std::string> plugin_environment() {
+  const char* path = std::getenv("PATH");
+  return {"PATH=" + std::string(path != nullptr ? path : "/usr/sbin:/usr/bin:/sbin:/bin")};
+}
+
+constexpr Millis kDialMax{2'000};
+
+// In a pod alone: on a node it is the administrator's.
+void let_plugins_set_sysctls(const HostProcess& process, const config::Options& options) {
+  if (options.pod_uid.empty() || !process.host->is_live()) return;
+  if (const auto made = cni::make_writable(); !made)
+    process.log->warning("CNI plugins cannot set sysctls of pods: what they do for IPv6 fails",
+                         {{"problem", made.error().what},
+                          {"remedy",
+                           "give the container CAP_SYS_ADMIN, and no AppArmor profile that denies "
+                           "mount (docs/install-kubernetes.md)"}});
+}
+
+bool is_multus(const config::Options& options) {
+  return options.configuration_mode == config::ConfigurationMode::kMultus;
+}
+
+std::string interface_records(const config::Options& options) {
+  return options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/interfaces";
+}
+
+// In mode MULTUS nothing else is run than what undoes what is left of the other one.
+bool has_entries(const std::string& directory) {
+  std::error_code none;
+  return std::filesystem::directory_iterator(directory, none) != std::filesystem::directory_iterator();
+}
+
+std::string text_of(const std::map<std::string, std::string>& others) {
+  std::vector<std::string> out;
+  for (const auto& [driver, where] : others) out.push_back("driver " + driver + ": " + where);
+  return join(out, "; ");
+}
+
+std::string refusal_beside(const std::map<std::string, std::string>& others) {
+  return others.empty() ? ""
+                        : "nothing is prepared while another program serves " + text_of(others) +
+                              "; stop that program on this node (docs/from-dra-driver-sriov.md)";
+}
+
+// A sandbox's namespace each, a program's pipes, a connection: a node that boots has hundreds at once.
+void raise_limits(Log& log) {
+  constexpr uint64_t kEnough = 4'096;
+  const auto raised = reactor::raise_open_files();
+  if (raised && raised->now >= kEnough) return;
+  log.warning("few files may be open at once: where many pods start, some are refused and tried again",
+              {{"limit", raised ? std::to_string(raised->now) : "unknown: " + raised.error().what},
+               {"remedy", "a hard limit of open files of " + std::to_string(kEnough) +
+                              " or more (systemd: LimitNOFILE=)"}});
+}
+
+kubelet::NetworkSettings network_settings(const config::Options& options) {
+  return {.exclusive_plugins = {options.cni_plugins_exclusive.begin(), options.cni_plugins_exclusive.end()},
+          .shared_plugins = {options.cni_plugins_shared.begin(), options.cni_plugins_shared.end()},
+          .allows_vf_settings = options.vf_settings == config::VfSettings::kAll};
+}
+
+}  // namespace
+
+std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& process,
+                                                               const config::Options& options) {
+  if (!is_multus(options) || has_entries(interface_records(options)))
+    let_plugins_set_sysctls(process, options);
+  cni::Place place{.directories = {}, .environment = plugin_environment()};
+  for (const std::string_view directory : split(options.cni_path, ':'))
+    if (!directory.empty()) place.directories.emplace_back(directory);
+  reactor::Loop& loop = process.loop;
+  const auto sysctls = std::make_shared<kubelet::HostSysctls>();
+  return std::make_unique<kubelet::Interfaces>(
+      kubelet::Interfaces::Ports{
+          .cluster = *process.cluster,
+          .scheduler = loop.scheduler(),
+          .executor = *process.executor,
+          .log = *process.log,
+          .run =
+              [&loop, place, took = attaches_](
+                  cni::Network network, cni::Command command, cni::Attachment attachment,
+                  std::optional<cni::Attached> previous, Millis deadline, cni::OnRun on_run) {
+                if (command == cni::Command::kAdd)
+                  on_run = [&loop, took, begun = loop.now(), on_run = std::move(on_run)](auto outcome) {
+                    took->add(loop.now() - begun);
+                    on_run(std::move(outcome));
+                  };
+                return cni::run_chain(loop, place, std::move(network), command, std::move(attachment),
+                                      std::move(previous), deadline, std::move(on_run));
+              },
+          .dial =
+              [&loop, socket = options.nri_socket](reactor::net::OnConnected then) {
+                return reactor::net::connect_unix(loop, socket, kDialMax, std::move(then));
+              },
+          .is_back = [host = process.host](const std::string& pci) { return kubelet::is_back(*host, pci); },
+          .prepare_host = [sysctls](cni::Record& record) -> Result<Unit> {
+            kubelet::note_host_interface(record);
+            if (auto kept = kubelet::keep_host_links(record); !kept) return kept;
+            sysctls->note(record);
+            return Unit{};
+          },
+          .restore_host_sysctls = [sysctls](cni::Record& record) { sysctls->restore(record); },
+          .host_addresses = &kubelet::read_addresses,
+          .bring_back = &kubelet::bring_interface_back},
+      kubelet::Interfaces::Settings{
+          .runtime = {.name = options.nri_plugin_name,
+                      .index = options.nri_plugin_index,
+                      .socket = options.nri_socket},
+          .records = interface_records(options),
+          .only_ends = is_multus(options),
+          .addresses = process.host->is_live() ? std::string(kubelet::kAddressDirectory) : "",
+          .networks = network_settings(options)},
+      [this]() -> const kubelet::PreparedClaims& { return preparer_.prepared(); },
+      kubelet::Sandboxes::Handlers{
+          .on_attached =
+              [this](const kubelet::AttachedInterface& one) {
+                status_.attached(one);
+                preparer_.tell_network(one.wanted.claim, one.wanted.device, one.wanted.share_id,
+                                       kubelet::pod_network_of(one.wanted.interface, one.result));
+              },
+          .on_trouble = [this] { plugin_.look_at_health(); },
+          .on_adopted = [this](const auto& networks) { preparer_.forget_peer(networks); },
+          .on_pod = [this](const auto& claim, const auto& pod) { preparer_.add_pod(claim, pod); }});
+}
+
+kubelet::ClaimPreparer::Ports KubeletPlugin::ports(HostProcess& process, const config::Options& options) {
+  const std::string directory = options.kubelet_plugins_directory + "/" + options.sriov_driver_name;
+  return {*process.cluster,
+          process.loop.scheduler(),
+          *process.executor,
+          *process.log,
+          std::make_shared<const kubelet::NodeHost>(
+              process.host, kernel_of(process, options),
+              kubelet::NodeHost::Paths{.cdi_root = options.cdi_root,
+                                       .checkpoint = checkpoint_path(options),
+                                       .peer_checkpoint = directory + "/checkpoint.json",
+                                       .original_macs = original_macs_path(options),
+                                       .original_settings = original_settings_path(options),
+                                       .plugins = options.kubelet_plugins_directory}),
+          interfaces_.get(),
+          std::make_shared<kubelet::ChildBinder>(
+              process.loop, kubelet::ChildBinder::Settings{.program = bind_helper_program(options)})};
+}
+
+std::map<std::string, std::string> KubeletPlugin::unknown_macs() const {
+  const hotplug::InventoryPtr inventory = daemon_.host_inventory();
+  return kubelet::unknown_macs(preparer_.original_macs(), [&](const std::string& pci) {
+    const hotplug::HostDevice* device = inventory != nullptr ? inventory->devices.find(pci) : nullptr;
+    return device != nullptr ? device->admin_mac : std::string();
+  });
+}
+
+kubelet::ClaimPreparer::Knowledge KubeletPlugin::knowledge(HostProcess& process,
+                                                           const config::Options& options) {
+  const auto waits_for = [this]() -> std::string {
+    if (daemon_.decision() != nullptr) return "";
+    const auto all = daemon_.waiting_for();
+    return all.empty() ? "nothing is decided" : join(all, "; ");
+  };
+  return {.waits_for = waits_for,
+          .find = [this, exposure = options.exposure_driver_name](
+                      const std::string& driver, const std::string& pool,
+                      const std::string& entry) -> std::optional<kubelet::KnownEntry> {
+            const auto holding = [&](const std::string& one, const std::string& name) {
+              return daemon_.ledger().find({exposure, one}, name);
+            };
+            return kubelet::find_entry({*daemon_.decision(), *daemon_.inventory(), holding}, driver, pool,
+                                       entry);
+          },
+          .node = [this] { return daemon_.decision()->inputs->node; },
+          .boot_id = [id = process.host->read("proc/sys/kernel/random/boot_id").value_or("")] { return id; }};
+}
+
+KubeletPlugin::KubeletPlugin(HostProcess& process, const config::Options& options, daemon::Daemon& daemon)
+    : daemon_(daemon),
+      status_(*process.cluster, process.loop.scheduler(), *process.log,
+              [this]() -> const kubelet::PreparedClaims& { return preparer_.prepared(); }),
+      interfaces_(interfaces(process, options)),
+      preparer_(ports(process, options), knowledge(process, options),
+                {.on_prepared = [this](const policy::Prepared& one) { daemon_.take(one); },
+                 .on_unprepared = [this](const policy::Unprepared& one) { daemon_.take(one); },
+                 .on_held = [this](const std::string& by,
+                                   const hotplug::HostDevice& facts) { daemon_.hold(by, facts); },
+                 .on_let_go = [this](const std::string& by) { daemon_.let_go(by); },
+                 .on_answered = [this](const kubelet::PreparedClaim& claim) { status_.tell(key_of(claim)); },
+                 .on_taken_back = [this](const kubelet::PreparedClaim& claim) { status_.released(claim); }},
+                {.files = {.drivers = {options.sriov_driver_name, options.exposure_driver_name},
+                           .device_info_directory = device_info_directory(process, options),
+                           .writes_device_infos = is_multus(options),
+                           .tells_metadata = options.enable_device_metadata},
+                 .plan = {.names_interfaces = !is_multus(options),
+                          .interface_prefix = options.interface_prefix,
+                          .names_requests = options.kubevirt_environment,
+                          .tells_metadata = options.enable_device_metadata},
+                 .mac_annotation = options.mac_annotation}),
+      plugin_({.loop = process.loop,
+               .log = *process.log,
+               .preparer = counted_,
+               .clock = [] { return static_cast<int64_t>(std::time(nullptr)); },
+               .on_registered = [this] { preparer_.reconcile(); },
+               .on_other_program =
+                   [this] {
+                     preparer_.refuse_until_start(refusal_beside(plugin_.other_programs()));
+                     on_change_();
+                   }},
+              {.directories = {.plugins = options.kubelet_plugins_directory,
+                               .registrar = options.kubelet_registrar_directory},
+               .pod_uid = options.pod_uid},
+              {driver(options.sriov_driver_name), driver(options.exposure_driver_name)}) {}
+
+void KubeletPlugin::start(std::function<void()> on_change) {
+  on_change_ = std::move(on_change);
+  plugin_.start([this] {
+    preparer_.start([this] {
+      is_known_ = true;
+      on_change_();
+      interfaces_->start();
+    });
+  });
+}
+
+kubelet::Plugin::Driver KubeletPlugin::driver(const std::string& name) {
+  return {.name = name, .judge = [this, name, book = std::make_shared<kubelet::HealthBook>(name)] {
+            auto all = book->judge(daemon_.offer_of(name).desired_last(), *daemon_.host_inventory());
+            for (kubelet::DeviceHealth& one : all)
+              if (one.trouble.empty()) one.trouble = interfaces_->trouble_of(name, one.pool, one.device);
+            return all;
+          }};
+}
+
+PluginState state_of(const KubeletPlugin* plugin) {
+  if (plugin == nullptr) return {"off", ""};
+  std::string other = text_of(plugin->other_programs());
+  PluginState out{other.empty() ? "on" : "waiting", std::move(other)};
+  for (auto& [pci, text] : plugin->unknown_macs()) out.unknown_macs.push_back(text);
+  for (auto& [device, text] : plugin->settings_problems()) out.settings_problems.push_back(text);
+  return out;
+}
+
+std::unique_ptr<KubeletPlugin> open_kubelet_plugin(HostProcess& process, const config::Options& options,
+                                                   daemon::Daemon& daemon) {
+  if (options.kubelet_plugin == config::Switch::kOff) return nullptr;
+  raise_limits(*process.log);
+  return std::make_unique<KubeletPlugin>(process, options, daemon);
+}
+
+}  // namespace sliced::cli

@@ -1,0 +1,209 @@
+#include "daemon/node_events.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "daemon/reports/tell_decision.h"
+#include "kube/objects/kinds.h"
+#include "policy/identity.h"
+#include "policy/offer_change.h"
+#include "policy/summary.h"
+
+namespace sliced::cli {
+namespace node_events {
+namespace {
+
+constexpr Millis kLookEvery{60'000}, kFirst{5'000}, kSpread{55'000}, kLookingMax{10'000};
+
+template <class Policies>
+std::string uid_in(const Policies& policies, const auto& id) {
+  const auto at = std::ranges::find_if(policies, [&](const auto& one) { return one->id == id; });
+  return at == policies.end() ? "" : (*at)->uid;
+}
+
+// "policy ns/name" of the log is the SriovResourcePolicy of that name.
+std::string policy_in(const policy::OfferChange& change) {
+  constexpr std::string_view kLogged = "policy ";
+  return change.policy.starts_with(kLogged)
+             ? kube::kSriovResourcePolicies.kind + " " + change.policy.substr(kLogged.size())
+             : change.policy;
+}
+
+// nullopt: it is not there any more.
+std::optional<int64_t> generation_of(const policy::PolicySet& set, const std::string& policy) {
+  for (const auto& one : set.sriov)
+    if (policy == kube::kSriovResourcePolicies.kind + " " + text_of(one->id)) return one->generation;
+  for (const auto& one : set.exposures)
+    if (policy == kube::kDeviceExposurePolicies.kind + " " + text_of(one->id)) return one->generation;
+  return std::nullopt;
+}
+
+// Whether one of the change's entries is of the device.
+bool has_entry_of(const policy::OfferChange& change, const std::string& device) {
+  std::string dashed = device;
+  std::ranges::replace_if(dashed, [](char c) { return c == ':' || c == '.'; }, '-');
+  const auto function = policy::function_named_by(dashed);
+  const bool is_function = function && policy::function_name(*function) == dashed;
+  return std::ranges::any_of(change.devices, [&](const std::string& entry) {
+    return is_function ? policy::function_named_by(entry) == function
+                       : entry == device || entry.starts_with(device + "-");
+  });
+}
+
+// An exclude and a gate withdraw what they have not offered.
+bool names_former_policy(const policy::OfferChange& change) {
+  using policy::Outcome;
+  if (change.kind != policy::OfferChange::Kind::kWithdrawn) return true;
+  return change.outcome.empty() || change.outcome == name_of(Outcome::kNoMatch) ||
+         change.outcome == name_of(Outcome::kNoPolicy) || change.outcome == name_of(Outcome::kNotAVf);
+}
+
+std::string with_generation(const std::string& policy, int64_t generation) {
+  return policy + (generation > 0 ? " (generation " + std::to_string(generation) + ")" : "");
+}
+
+// Of a device of which no policy speaks any more: who offered it last.
+std::string former_cause(const policy::Decision& decision, const std::string& device,
+                         const std::vector<status::PastChangePtr>& past) {
+  for (auto at = past.rbegin(); at != past.rend(); ++at) {
+    const policy::OfferChange& change = (*at)->change;
+    if (change.policy.empty() || !names_former_policy(change) || !has_entry_of(change, device)) continue;
+    const std::string policy = policy_in(change);
+    const auto generation = generation_of(*decision.inputs->policies, policy);
+    return generation ? with_generation(policy, *generation) + " does not select it any more"
+                      : policy + " was deleted";
+  }
+  return "no policy selects it";
+}
+
+std::string cause_of(const policy::Decision& decision, const std::string& device,
+                     const std::vector<status::PastChangePtr>& past) {
+  using policy::Outcome;
+  const policy::Withdrawer by = policy::withdrawer_of(decision, device);
+  if (!by.is_on_host) return "it is not on the host any more";
+  if (by.policy.empty()) return former_cause(decision, device, past);
+  const std::string policy = with_generation(by.policy, by.generation), what(describe(by.outcome));
+  const bool is_subject = by.outcome == Outcome::kExcluded || by.outcome == Outcome::kExcludeUnreadable ||
+                          by.outcome == Outcome::kExcludeUnknown || by.outcome == Outcome::kMatchUnknown ||
+                          by.outcome == Outcome::kExposeUnknown || by.outcome == Outcome::kNoMatch ||
+                          by.outcome == Outcome::kNotAVf || by.outcome == Outcome::kNoPolicy;
+  return is_subject ? policy + " " + what : policy + " selects it, but " + what;
+}
+
+std::string holder_text(const DeviceHolder& holder) {
+  constexpr size_t kPodsNamed = 3;
+  if (holder.claim.empty()) return "a claim has it (kubectl sliced devices --on NODE shows which)";
+  std::string out = "claim " + holder.claim;
+  for (size_t i = 0; i < std::min(kPodsNamed, holder.pods.size()); ++i)
+    out += (i == 0 ? " (pod " : ", pod ") + holder.pods[i];
+  if (holder.pods.size() > kPodsNamed)
+    out += " and " + std::to_string(holder.pods.size() - kPodsNamed) + " more";
+  return out + (holder.pods.empty() ? " has it" : ") has it");
+}
+
+}  // namespace
+}  // namespace node_events
+
+AllocatedDevices allocated_of(const kubelet::PreparedClaims& claims) {
+  AllocatedDevices out;
+  for (const auto& [key, claim] : claims)
+    for (const kubelet::PreparedDevice& device : claim.devices) {
+      DeviceHolder& holder = out[device.pci.empty() ? device.interface : device.pci];
+      const std::string name = claim.namespace_ + "/" + claim.name;
+      if (holder.claim.find(name) == std::string::npos)
+        holder.claim += (holder.claim.empty() ? "" : ", ") + name;
+      for (const kubelet::ReservingPod& pod : claim.pods)
+        if (std::ranges::find(holder.pods, pod.name) == holder.pods.end()) holder.pods.push_back(pod.name);
+    }
+  return out;
+}
+
+std::vector<PodWithIgnored> pods_with_ignored(
+    const std::map<kubelet::PreparedKey, kubelet::ClaimWithIgnored>& claims) {
+  constexpr size_t kPodsMax = 4;
+  std::vector<PodWithIgnored> out;
+  for (const auto& [key, claim] : claims)
+    for (size_t i = 0; i < std::min(kPodsMax, claim.pods.size()); ++i)
+      for (const std::string& one : claim.ignored)
+        out.push_back({claim.namespace_, claim.pods[i].name, claim.pods[i].uid,
+                       "ResourceClaim " + claim.namespace_ + "/" + claim.name + ": " + one});
+  return out;
+}
+
+reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision, const AllocatedDevices& allocated,
+                                         const std::vector<status::PastChangePtr>& past) {
+  reports::WithdrawnInUse out;
+  for (const auto& [device, holder] : allocated) {
+    if (device.empty()) continue;
+    if (decision.verdicts.contains(device) &&
+        policy::standing_of(decision, device) == policy::Standing::kOffered)
+      continue;
+    out[device] = node_events::cause_of(decision, device, past) + "; " + node_events::holder_text(holder);
+  }
+  return out;
+}
+
+NodeEvents::NodeEvents(Surroundings around)
+    : around_(std::move(around)),
+      writer_(around_.ports, {.node = around_.node,
+                              .node_uid = [this] { return around_.daemon.owner_uid(); },
+                              .object_uid = [this](const auto& subject) { return object_uid(subject); },
+                              .now = around_.now}) {}
+
+void NodeEvents::on_decided() {
+  if (std::exchange(is_soon_, true)) return;
+  const auto spread = static_cast<double>(node_events::kSpread.count()) * around_.ports.random();
+  timer_ = around_.ports.scheduler.after(node_events::kFirst + Millis{static_cast<int64_t>(spread)},
+                                         [this] { look(); });
+}
+
+void NodeEvents::look_later() {
+  timer_ = around_.ports.scheduler.after(node_events::kLookEvery, [this] { look(); });
+}
+
+void NodeEvents::look() {
+  is_soon_ = false;
+  look_later();
+  if (job_ || around_.daemon.decision() == nullptr || around_.daemon.owner_uid().empty()) return;
+  struct Seen {
+    reports::NodeReport report;
+    reports::WithdrawnInUse in_use;
+  };
+  auto seen = std::make_shared<Seen>();
+  job_ = around_.executor.run(
+      [seen, decision = around_.daemon.shared_decision(), allocated = around_.allocated(),
+       past = around_.past()] {
+        tell_decision(*decision, seen->report);
+        seen->in_use = withdrawn_in_use(*decision, allocated, past);
+      },
+      node_events::kLookingMax,
+      [this, seen](bool finished) {
+        const auto over = std::move(job_);
+        if (!finished) return;
+        auto found = finder_.look(seen->report, seen->in_use, around_.ports.scheduler.now());
+        ignored_ = around_.ignored();
+        for (const PodWithIgnored& pod : ignored_)
+          found.push_back({"ConfigurationIgnored",
+                           {reports::kPodKind, pod.namespace_, pod.name},
+                           pod.uid + " " + pod.note,
+                           pod.note});
+        writer_.look(found);
+      });
+}
+
+std::string NodeEvents::object_uid(const reports::PolicyRef& policy) const {
+  if (policy.kind == reports::kPodKind) {
+    const auto at = std::ranges::find_if(ignored_, [&](const PodWithIgnored& pod) {
+      return pod.namespace_ == policy.namespace_ && pod.name == policy.name;
+    });
+    return at == ignored_.end() ? "" : at->uid;
+  }
+  if (around_.daemon.decision() == nullptr) return "";
+  const policy::PolicySet& set = *around_.daemon.decision()->inputs->policies;
+  if (policy.kind == kube::kSriovResourcePolicies.kind)
+    return node_events::uid_in(set.sriov, policy::SriovPolicy::Id{policy.namespace_, policy.name});
+  return node_events::uid_in(set.exposures, policy::ExposurePolicy::Id{policy.name});
+}
+
+}  // namespace sliced::cli

@@ -1,0 +1,122 @@
+#include "daemon/node_reports.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "daemon/reports/tell_decision.h"
+#include "reactor/base/first_few.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace node_reports {
+namespace {
+
+constexpr Millis kLookEvery{60'000}, kMakingMax{10'000};
+constexpr size_t kProblemsTold = 64;
+
+std::vector<reports::PoolReport> pools_of(const daemon::Daemon& daemon) {
+  std::map<std::pair<std::string, std::string>, reports::PoolReport> pools;
+  for (const daemon::Offer& offer : daemon.offers())
+    for (const auto& [name, slice] : offer.publisher().observed()) {
+      reports::PoolReport& pool = pools[{slice.driver, slice.pool.name}];
+      pool.driver = slice.driver;
+      pool.name = slice.pool.name;
+      pool.generation = std::max(pool.generation, slice.pool.generation);
+      pool.devices += static_cast<int64_t>(slice.devices.size());
+      ++pool.slices;
+    }
+  std::vector<reports::PoolReport> out;
+  for (auto& [id, pool] : pools) out.push_back(std::move(pool));
+  return out;
+}
+
+void tell_problems(const daemon::Daemon& daemon, const PluginState& plugin, reports::NodeReport& out) {
+  const auto say = [&](const std::string& problem) {
+    if (out.problems.size() < kProblemsTold)
+      out.problems.push_back(problem);
+    else
+      ++out.left_out.problems;
+  };
+  daemon.for_each_policy_problem(say);
+  for (const std::string& unknown : plugin.unknown_macs) say("VF " + unknown);
+  for (const std::string& problem : plugin.settings_problems) say(problem);
+  for (const std::string& note : daemon.decision()->notes) say(note);
+  out.left_out.problems += static_cast<int64_t>(daemon.decision()->notes.more());
+}
+
+// Another program first, since nothing is written beside it; then the hardware's configuration, then each reason of the decision.
+std::string waits_of(const daemon::Daemon& daemon, const PluginState& plugin) {
+  std::vector<std::string> out;
+  if (!plugin.other.empty()) out.push_back("the end of another program that serves " + plugin.other);
+  if (!daemon.awaits_configuration().empty())
+    out.push_back("configuration: " + daemon.awaits_configuration());
+  const policy::Notes& waits = daemon.decision()->waits;
+  out.insert(out.end(), waits.begin(), waits.end());
+  if (waits.more() > 0) out.push_back(and_more(waits.more()));
+  for (const auto& [reason, devices] : daemon.decision()->unready)
+    out.push_back(policy::text_of(reason, devices));
+  return join(out, "; ");
+}
+
+}  // namespace
+}  // namespace node_reports
+
+reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::string& node,
+                                   const PluginState& plugin) {
+  reports::NodeReport out{.node = node,
+                          .node_uid = daemon.owner_uid(),
+                          .daemon_version = SLICED_VERSION,
+                          .boot_id = daemon.host_inventory()->boot_id,
+                          .kubelet_plugin = plugin.word};
+  out.waits_for = node_reports::waits_of(daemon, plugin);
+  out.pools = node_reports::pools_of(daemon);
+  node_reports::tell_problems(daemon, plugin, out);
+  return out;
+}
+
+NodeReports::NodeReports(Surroundings around)
+    : around_(std::move(around)),
+      writer_(around_.ports, around_.node,
+              {.make = [this](auto on_made) { make(std::move(on_made)); },
+               .is_busy = [this] { return is_busy(); }}) {}
+
+void NodeReports::start() {
+  writer_.start();
+  look_now_and_then();
+}
+
+void NodeReports::look_now_and_then() {
+  tick_ = around_.ports.scheduler.after(node_reports::kLookEvery, [this] {
+    if (around_.daemon.decision() != nullptr && (node_reports::pools_of(around_.daemon) != told_pools_ ||
+                                                 around_.plugin().unknown_macs != told_unknown_macs_ ||
+                                                 around_.plugin().settings_problems != told_settings_))
+      writer_.mark();
+    look_now_and_then();
+  });
+}
+
+bool NodeReports::is_busy() const {
+  return !std::ranges::all_of(around_.daemon.offers(),
+                              [](const daemon::Offer& offer) { return offer.publisher().converged(); });
+}
+
+void NodeReports::make(reports::ReportWriter::OnMade on_made) {
+  if (around_.daemon.decision() == nullptr || around_.daemon.owner_uid().empty())
+    return on_made(std::nullopt);
+  auto report =
+      std::make_shared<reports::NodeReport>(report_head_of(around_.daemon, around_.node, around_.plugin()));
+  told_pools_ = report->pools;
+  told_unknown_macs_ = around_.plugin().unknown_macs;
+  told_settings_ = around_.plugin().settings_problems;
+  if (around_.last_change) report->last_change = around_.last_change();
+  job_ = around_.executor.run(
+      [report, decision = around_.daemon.shared_decision()] { tell_decision(*decision, *report); },
+      node_reports::kMakingMax,
+      [this, report, on_made = std::move(on_made)](bool finished) {
+        const auto over = std::move(job_);
+        on_made(finished ? std::optional(std::move(*report)) : std::nullopt);
+      });
+}
+
+}  // namespace sliced::cli

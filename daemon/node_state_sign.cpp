@@ -1,0 +1,49 @@
+#include "daemon/node_state_sign.h"
+
+#include <set>
+#include <utility>
+
+#include "policy/node_state/in_sync.h"
+
+namespace sliced::cli {
+
+NodeStateSign::NodeStateSign(kube::Ports cluster, hotplug::HostSource::Ports host,
+                             daemon::NodeStateSource::Place place, daemon::NodeStateSource::Boot boot,
+                             bool allows_empty, configured::OnChange on_change)
+    : scheduler_(cluster.scheduler),
+      log_(cluster.log),
+      allows_empty_(allows_empty),
+      on_change_(std::move(on_change)),
+      state_(std::move(cluster), std::move(place), std::move(boot),
+             [this](const std::string&) { look_soon(); }),
+      host_(std::move(host), [this](const auto&) { look_soon(); }) {}
+
+void NodeStateSign::start() {
+  host_.start();
+  state_.want(true);
+}
+
+void NodeStateSign::look_soon() {
+  soon_ = scheduler_.after(Millis{0}, [this] { look(); });
+}
+
+void NodeStateSign::look() {
+  if (is_seen_ || state_.is_awaited() || host_.inventory()->version == 0) return;
+  const policy::NodeState& now = state_.over(host_.inventory());
+  std::string awaited = policy::unconfigured_by(state_.word(), now, allows_empty_);
+  // Of what a PF enforces its driver may not tell.
+  std::set<hotplug::PciAddress> pfs;
+  for (const auto& [pf, why] : now.out_of_sync)
+    if (const auto address = hotplug::PciAddress::decode(pf)) pfs.insert(*address);
+  host_.ask_again(std::move(pfs));
+  is_seen_ = awaited.empty();
+  if (awaited == awaited_) return;
+  awaited_ = std::move(awaited);
+  if (is_seen_)
+    log_.info("this node is configured");
+  else
+    log_.info("waits until this node is configured", {{"awaited", awaited_}});
+  if (on_change_) on_change_();
+}
+
+}  // namespace sliced::cli

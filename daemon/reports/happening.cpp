@@ -1,0 +1,110 @@
+#include "daemon/reports/happening.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "policy/verdict.h"
+#include "reactor/base/text.h"
+
+namespace sliced::reports {
+namespace happening {
+namespace {
+
+constexpr size_t kDevicesNamed = 3;
+
+std::string count_of(size_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+// "VFs 0-3,7 of ens1f0", "0000:3b:00.0", "br0"
+std::string name_of_group(const DeviceGroup& group) {
+  if (!group.vfs.empty())
+    return "VF" + std::string(device_count(group) == 1 ? " " : "s ") + text_of(group.vfs) + " of " +
+           (group.pf_name.empty() ? group.pf : group.pf_name);
+  return group.pci_address.empty() ? group.interface : group.pci_address;
+}
+
+bool is(const Said& said, policy::Outcome outcome) { return said.outcome == policy::name_of(outcome); }
+
+// What policies say of groups, by policy and outcome: how many devices, the first of them, and why.
+struct Told {
+  size_t devices = 0, groups = 0;
+  std::string names, why;
+  void add(const DeviceGroup& group, const Said& said, size_t count) {
+    devices += count;
+    if (++groups <= kDevicesNamed) names += (names.empty() ? "" : "; ") + name_of_group(group);
+    if (why.empty()) why = said.why;
+  }
+  std::string note(std::string_view what) const {
+    return count_of(devices, "device") + " (" + names + (groups > kDevicesNamed ? "; ..." : "") + ") " +
+           std::string(what) + (why.empty() ? "" : ": " + why);
+  }
+};
+
+// Whoever writes thousands of policies leaves room for what is of another reason.
+void add(Happenings& out, Happening one) {
+  const auto alike = std::ranges::count(out, one.reason, &Happening::reason);
+  if (static_cast<size_t>(alike) < HappeningFinder::kOfOneReasonMax) out.push_back(std::move(one));
+}
+
+}  // namespace
+}  // namespace happening
+
+Happenings HappeningFinder::look(const NodeReport& report, const WithdrawnInUse& in_use, TimePoint now) {
+  Happenings out;
+  for (const PolicyReport& policy : report.policies)
+    if (!policy.problem.empty())
+      happening::add(
+          out,
+          {"PolicyNotUsedAsWritten", policy.policy, "generation " + std::to_string(policy.generation),
+           policy.problem +
+               (policy.more_problems == 0 ? "" : "; and " + std::to_string(policy.more_problems) + " more"),
+           /*is_of_fleet=*/true});
+  std::map<PolicyRef, happening::Told> refused, contested;
+  for (const DeviceGroup& group : report.groups)
+    for (const Said& said : group.said) {
+      if (happening::is(said, policy::Outcome::kRefused))
+        refused[said.policy].add(group, said, device_count(group));
+      if (happening::is(said, policy::Outcome::kConflict))
+        contested[said.policy].add(group, said, device_count(group));
+    }
+  for (const auto& [policy, told] : refused)
+    happening::add(out,
+                   {"EntryRefused", policy, "", told.note("would be refused by the API server, or were")});
+  for (const auto& [policy, told] : contested)
+    happening::add(out, {"PoliciesContradict", policy, "",
+                         told.note("are offered by a SriovResourcePolicy, whole or in part"),
+                         /*is_of_fleet=*/true});
+  for (const auto& [device, how] : in_use)
+    happening::add(
+        out, {"DeviceWithdrawnInUse", {}, device, device + " is no longer offered but still in use: " + how});
+  find_held_back(report, now, out);
+  return out;
+}
+
+void HappeningFinder::find_held_back(const NodeReport& report, TimePoint now, Happenings& out) {
+  const std::string held_back = "held-back";
+  std::map<DeviceKey, TimePoint> since;
+  std::map<std::pair<PolicyRef, std::string>, happening::Told> told;
+  for (const DeviceGroup& group : report.groups) {
+    if (group.standing != held_back) continue;
+    for (const Said& said : group.said) {
+      if (said.policy.kind.empty()) continue;
+      size_t long_enough = 0;
+      for (const hotplug::HostDevice& device : devices_of(group)) {
+        DeviceKey key{said.policy, said.outcome, device.id.text};
+        const auto before = held_since_.find(key);
+        const TimePoint at = before == held_since_.end() ? now : before->second;
+        long_enough += now - at >= kHeldBackFor ? 1 : 0;
+        since.emplace(std::move(key), at);
+      }
+      if (long_enough > 0) told[{said.policy, said.outcome}].add(group, said, long_enough);
+    }
+  }
+  held_since_ = std::move(since);
+  for (const auto& [key, one] : told)
+    happening::add(out, {"DevicesHeldBack", key.first, key.second,
+                         one.note("held back for 5 minutes or longer, " + key.second)});
+}
+
+}  // namespace sliced::reports

@@ -1,0 +1,116 @@
+#include "daemon/telling.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <variant>
+
+#include "daemon/status_door.h"
+
+namespace sliced::cli {
+namespace telling {
+namespace {
+
+reports::LastChange last_change_in(const status::History& history) {
+  const auto all = history.all();
+  const auto last = std::find_if(all.rbegin(), all.rend(), [](const status::PastChangePtr& past) {
+    return past->change.kind != policy::OfferChange::Kind::kFound;
+  });
+  if (last == all.rend()) return {};
+  const policy::OfferChange& change = (*last)->change;
+  return {.time = status::utc_text((*last)->at_ms),
+          .change = std::string(name_of(change.kind)),
+          .devices = static_cast<int64_t>(change.devices.size() + change.left_out),
+          .policy = change.policy,
+          .why = change.why};
+}
+
+// In microseconds, as Events have them.
+std::string utc_micros() {
+  std::string out = status::utc_text(wall_ms());
+  return out.insert(out.size() - 1, "000");
+}
+
+// plugin: null where it is off. Of what is only in claims that were read, the pods are not known.
+AllocatedDevices allocated(const KubeletPlugin* plugin, const policy::Ledger& ledger) {
+  AllocatedDevices out;
+  if (plugin != nullptr) out = allocated_of(plugin->prepared());
+  for (const auto& [device, claims] : ledger.known_claims()) {
+    DeviceHolder& holder = out[device];
+    if (!holder.claim.empty()) continue;
+    for (const std::string& claim : claims) holder.claim += (holder.claim.empty() ? "" : ", ") + claim;
+  }
+  return out;
+}
+
+}  // namespace
+}  // namespace telling
+
+Telling::Telling(Process& process, const config::Options& options, daemon::Daemon& daemon,
+                 const status::History& history, const KubeletPlugin* plugin) {
+  if (!config::has_api_server(options.cluster)) return;
+  const kube::Ports ports{*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()};
+  if (options.report == config::Switch::kOn)
+    reports_ = std::make_unique<NodeReports>(
+        NodeReports::Surroundings{.ports = ports,
+                                  .executor = *process.executor,
+                                  .daemon = daemon,
+                                  .node = options.node_name,
+                                  .last_change = [&history] { return telling::last_change_in(history); },
+                                  .plugin = [plugin] { return state_of(plugin); }});
+  if (options.report == config::Switch::kOn)
+    lease_ = std::make_unique<reports::NodeLeaseWriter>(
+        ports, reports::NodeLeaseWriter::Settings{.namespace_ = options.namespace_,
+                                                  .node = options.node_name,
+                                                  .node_uid = [&daemon] { return daemon.owner_uid(); },
+                                                  .now = telling::utc_micros});
+  if (options.events == config::Switch::kOn)
+    events_ = std::make_unique<NodeEvents>(NodeEvents::Surroundings{
+        .ports = ports,
+        .executor = *process.executor,
+        .daemon = daemon,
+        .node = options.node_name,
+        .now = telling::utc_micros,
+        .allocated = [plugin, &daemon] { return telling::allocated(plugin, daemon.ledger()); },
+        .ignored =
+            [plugin] {
+              return plugin == nullptr ? std::vector<PodWithIgnored>()
+                                       : pods_with_ignored(plugin->with_ignored());
+            },
+        .past = [&history] { return history.all(); }});
+}
+
+void Telling::start() {
+  if (reports_) reports_->start();
+  if (events_) events_->start();
+}
+
+void Telling::permit() {
+  if (reports_) reports_->permit(true);
+  if (lease_) lease_->permit(true);
+  if (events_) events_->permit(true);
+}
+
+void Telling::on_decided() {
+  if (reports_) reports_->on_decided();
+  if (events_) events_->on_decided();
+}
+
+void Telling::add_to(status::Metrics& metrics) const {
+  if (reports_) {
+    const auto& counters = reports_->writer().counters();
+    metrics.reports = {.made = counters.made,
+                       .taken = counters.taken,
+                       .failed = counters.failed,
+                       .bytes = counters.bytes,
+                       .is_live = reports_->writer().standing().state == watchers::Standing::State::kLive};
+  }
+  if (lease_) metrics.lease = {{lease_->counters().renewed, lease_->counters().failed}};
+  if (events_) {
+    const auto& counters = events_->writer().counters();
+    metrics.events = {
+        {"taken", counters.taken}, {"failed", counters.failed}, {"left-out", counters.left_out}};
+  }
+}
+
+}  // namespace sliced::cli

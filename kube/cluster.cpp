@@ -1,9 +1,0 @@
-#include "kube/cluster.h"
-
-namespace sliced::kube {
-
-std::string api_version(const Resource& resource) {
-  return resource.group.empty() ? resource.version : resource.group + "/" + resource.version;
-}
-
-}  // namespace sliced::kube

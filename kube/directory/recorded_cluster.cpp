@@ -1,0 +1,31 @@
+#include "kube/directory/recorded_cluster.h"
+
+#include <utility>
+
+namespace sliced::kube {
+
+RecordedCluster::RecordedCluster(reactor::Scheduler& scheduler, Log& log, std::vector<Json> objects,
+                                 std::string default_namespace, std::string from)
+    : StoreCluster(scheduler, std::move(default_namespace)), from_(std::move(from)) {
+  Manifest manifest = manifest_of(std::move(objects), default_namespace_);
+  for (const YamlProblem& remark : manifest.remarks)
+    log.warning("an object is left out", {{"of", from_}, {"why", remark.what}});
+  if (const size_t more = manifest.remarks.more(); more > 0)
+    log.warning("objects are left out", {{"of", from_}, {"why", and_more(more, "object")}});
+  for (Manifest::Object& object : manifest.objects)
+    if (store_.find(object.key) == nullptr) store_.put(object.key, std::move(object.value));
+  if (manifest.lost_exclude) {
+    Manifest::Object stand_in = stand_in_of(from_, "an object in it cannot be understood");
+    store_.put(stand_in.key, std::move(stand_in.value));
+  }
+}
+
+std::string RecordedCluster::why_not_ours(const WriteRequest& request, const ObjectKey&) const {
+  return request.dry_run ? "" : does_not_change().what;
+}
+Result<Unit> RecordedCluster::keep(const WriteRequest&, const ObjectKey&, const Json&) {
+  return does_not_change();
+}
+Result<Unit> RecordedCluster::forget(const ObjectKey&) { return does_not_change(); }
+
+}  // namespace sliced::kube

@@ -1,0 +1,33 @@
+#pragma once
+// Objects that somebody has recorded in the place of an API server: they stand as they are, and nothing is written.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/directory/manifest.h"
+#include "kube/directory/store_cluster.h"
+#include "reactor/base/log.h"
+
+namespace sliced::kube {
+
+/// Errors:  each write is kDenied; dry runs are answered.
+/// Objects: of any size; whoever reads them has his bounds, as with a server. One that is none of Kubernetes is left out, and
+///          logged; of two of one name the first counts. Where an exclude may be left out nothing new is offered, as of a file.
+class RecordedCluster final : public StoreCluster {
+ public:
+  /// from: what describe() says.
+  RecordedCluster(reactor::Scheduler& scheduler, Log& log, std::vector<Json> objects,
+                  std::string default_namespace, std::string from);
+  std::string describe() const override { return from_; }
+
+ private:
+  std::optional<Failure> trouble(std::string_view) const override { return std::nullopt; }
+  std::string place_of(const ObjectKey&) const override { return from_; }
+  std::string why_not_ours(const WriteRequest& request, const ObjectKey& key) const override;
+  Result<Unit> keep(const WriteRequest& request, const ObjectKey& key, const Json& content) override;
+  Result<Unit> forget(const ObjectKey& key) override;
+  Error does_not_change() const { return {Errc::kDenied, from_ + " does not change"}; }
+  const std::string from_;
+};
+
+}  // namespace sliced::kube

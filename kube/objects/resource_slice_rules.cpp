@@ -1,0 +1,389 @@
+// The API server's rules for slices and devices (pkg/apis/resource/validation), checked before anything is
+// sent.
+#include <algorithm>
+#include <set>
+
+#include "kube/objects/names.h"
+#include "kube/objects/resource_slice.h"
+#include "kube/objects/selector.h"
+#include "reactor/base/text.h"
+
+namespace sliced::kube {
+
+namespace {
+
+constexpr size_t kCounterSetsMax = 8;
+constexpr size_t kCountersMax = 32;
+constexpr size_t kConsumptionsMax = 2;
+constexpr size_t kTaintsMax = 16;
+constexpr size_t kValidValuesMax = 10;
+constexpr size_t kDomainBytesMax = 63;
+constexpr size_t kIdBytesMax = 32;
+
+std::string_view id_of(std::string_view key) { return key.substr(key.rfind('/') + 1); }
+
+/// Whether an attribute only describes: without it the entry still means the same to whoever hands devices
+/// out.
+bool is_descriptive(std::string_view key) { return id_of(key) != "resourceName"; }
+
+std::string too_long(size_t size, size_t size_max) {
+  return std::to_string(size) + " bytes, at most " + std::to_string(size_max) + " are allowed";
+}
+
+class DeviceRules {
+ public:
+  explicit DeviceRules(const Device& device) : device_(device) {}
+
+  std::vector<DeviceProblem> check() {
+    if (!is_dns_label(device_.name))
+      held("name", in_quotes(device_.name) + " is no DNS label of at most 63 bytes");
+    for (const auto& [key, value] : device_.attributes) check_attribute(key, value);
+    for (const auto& [key, capacity] : device_.capacity) check_capacity(key, capacity);
+    check_sizes();
+    check_consumptions();
+    check_taints();
+    return std::move(problems_);
+  }
+
+ private:
+  void held(std::string field, std::string what) {
+    problems_.push_back({std::move(field), std::move(what), "", false});
+  }
+  void of_attribute(const std::string& key, std::string_view kind, std::string what) {
+    const bool descriptive = is_descriptive(key);
+    std::string field = "attributes[" + escaped(key) + "]";
+    if (!kind.empty()) field += "." + std::string(kind);
+    problems_.push_back({std::move(field), std::move(what), descriptive ? key : "", descriptive});
+  }
+
+  void check_attribute(const std::string& key, const AttributeValue& value) {
+    if (!is_qualified_name(key)) {
+      return of_attribute(key, "",
+                          in_quotes(key) +
+                              " is no attribute name: want id or domain/id, id a C identifier of at "
+                              "most 32 bytes, domain a DNS subdomain of at most 63");
+    }
+    if (const auto* text = std::get_if<std::string>(&value)) check_text(key, "string", *text);
+    if (const auto* version = std::get_if<Version>(&value)) check_version(key, "version", version->text);
+    if (const auto* all = std::get_if<std::vector<std::string>>(&value)) {
+      for (size_t i = 0; i < all->size(); ++i)
+        check_text(key, "strings[" + std::to_string(i) + "]", (*all)[i]);
+    }
+    if (const auto* all = std::get_if<std::vector<Version>>(&value)) {
+      for (size_t i = 0; i < all->size(); ++i)
+        check_version(key, "versions[" + std::to_string(i) + "]", (*all)[i].text);
+    }
+    if (value_count(value) == 0) of_attribute(key, "", "the list must not be empty");
+  }
+
+  void check_text(const std::string& key, const std::string& kind, const std::string& text) {
+    if (text.size() > kAttributeValueBytesMax) {
+      of_attribute(key, kind, in_quotes(text, 80) + " has " + too_long(text.size(), kAttributeValueBytesMax));
+    }
+    if (!is_utf8(text)) of_attribute(key, kind, in_quotes(text, 80) + " is not UTF-8");
+  }
+  void check_version(const std::string& key, const std::string& kind, const std::string& text) {
+    if (!is_semver(text)) {
+      of_attribute(key, kind, in_quotes(text, 80) + " is no semantic version (1.2.3, without a leading v)");
+    }
+    if (text.size() > kAttributeValueBytesMax) {
+      of_attribute(key, kind, in_quotes(text, 80) + " has " + too_long(text.size(), kAttributeValueBytesMax));
+    }
+  }
+
+  /// Names the attributes that are too many: the last ones in the order of keys, standard ones last of all.
+  void check_sizes() {
+    const size_t entries = device_.attributes.size() + device_.capacity.size();
+    size_t values = 0;
+    for (const auto& [key, value] : device_.attributes) values += value_count(value);
+    size_t entries_over = entries > kAttributesAndCapacitiesMax ? entries - kAttributesAndCapacitiesMax : 0;
+    size_t values_over = values > kAttributeValuesMax ? values - kAttributeValuesMax : 0;
+    const std::string what = std::to_string(entries) + " attributes and capacities with " +
+                             std::to_string(values) + " values, at most " +
+                             std::to_string(kAttributesAndCapacitiesMax) + " and " +
+                             std::to_string(kAttributeValuesMax) + " are allowed";
+    for (const bool standard : {false, true}) {
+      for (auto at = device_.attributes.rbegin(); at != device_.attributes.rend(); ++at) {
+        if (entries_over == 0 && values_over == 0) return;
+        if (!is_descriptive(at->first) || at->first.str().starts_with("resource.kubernetes.io/") != standard)
+          continue;
+        if (entries_over == 0 && value_count(at->second) < 2) continue;  // only lists are worth dropping now
+        of_attribute(at->first, "", "one too many: " + what);
+        entries_over -= std::min<size_t>(entries_over, 1);
+        values_over -= std::min(values_over, value_count(at->second));
+      }
+    }
+    if (entries_over > 0 || values_over > 0) held("attributes", what);
+  }
+
+  void check_capacity(const std::string& key, const Capacity& capacity) {
+    const std::string field = "capacity[" + escaped(key) + "]";
+    if (!is_qualified_name(key)) held(field, in_quotes(key) + " is no capacity name: want id or domain/id");
+    if (!capacity.request_policy) return;
+    const std::string policy_field = field + ".requestPolicy";
+    if (!device_.allow_multiple_allocations) {
+      return held(policy_field, "is only allowed where allowMultipleAllocations is true");
+    }
+    const RequestPolicy& policy = *capacity.request_policy;
+    if (!policy.valid_values.empty() && policy.valid_range) {
+      return held(policy_field, "validValues and validRange cannot both be set");
+    }
+    if ((!policy.valid_values.empty() || policy.valid_range) && !policy.default_) {
+      return held(policy_field + ".default", "is required beside validValues or validRange");
+    }
+    if (!policy.valid_values.empty())
+      check_valid_values(capacity.value, policy, policy_field + ".validValues");
+    if (policy.valid_range) check_range(capacity.value, policy, policy_field + ".validRange");
+  }
+
+  void check_valid_values(const Quantity& value, const RequestPolicy& policy, const std::string& field) {
+    const auto& values = policy.valid_values;
+    if (values.size() > kValidValuesMax) {
+      held(field, std::to_string(values.size()) + " values, at most " + std::to_string(kValidValuesMax) +
+                      " are allowed");
+    }
+    for (size_t i = 0; i < values.size(); ++i) {
+      const std::string at = field + "[" + std::to_string(i) + "]";
+      if (values[i] > value) held(at, values[i].text() + " is larger than the capacity " + value.text());
+      if (i > 0 && values[i] <= values[i - 1]) {
+        held(at, values[i].text() + " does not come after " + values[i - 1].text() + ": values must ascend");
+      }
+    }
+    if (std::find(values.begin(), values.end(), *policy.default_) == values.end()) {
+      held(field, "the default " + policy.default_->text() + " is not among them");
+    }
+  }
+
+  void check_range(const Quantity& value, const RequestPolicy& policy, const std::string& field) {
+    const ValidRange& range = *policy.valid_range;
+    const auto not_over = [&](const Quantity& low, std::string_view low_name, const Quantity& high,
+                              std::string_view high_name) {
+      if (low <= high) return;
+      held(field, std::string(low_name) + " " + low.text() + " is larger than " + std::string(high_name) +
+                      " " + high.text());
+    };
+    not_over(range.min, "min", value, "the capacity");
+    not_over(range.min, "min", *policy.default_, "the default");
+    if (range.max) {
+      not_over(range.min, "min", *range.max, "max");
+      not_over(*range.max, "max", value, "the capacity");
+      not_over(*policy.default_, "the default", *range.max, "max");
+    }
+    if (range.step) check_step(value, policy, field + ".step");
+  }
+
+  void check_step(const Quantity& value, const RequestPolicy& policy, const std::string& field) {
+    const ValidRange& range = *policy.valid_range;
+    const __int128 step = range.step->nanos();
+    if (step <= 0) return held(field, range.step->text() + " must be greater than zero");
+    if (range.min.nanos() + step > value.nanos()) {
+      held(field,
+           "min plus one step (" + range.step->text() + ") is larger than the capacity " + value.text());
+    }
+    const auto on_grid = [&](const Quantity& one, std::string_view name) {
+      if ((one.nanos() - range.min.nanos()) % step == 0) return;
+      held(field,
+           std::string(name) + " " + one.text() + " is not min plus a multiple of " + range.step->text());
+    };
+    on_grid(*policy.default_, "the default");
+    if (range.max) on_grid(*range.max, "max");
+  }
+
+  void check_consumptions() {
+    const auto& all = device_.consumes_counters;
+    if (all.size() > kConsumptionsMax) {
+      held("consumesCounters", std::to_string(all.size()) + " entries, at most " +
+                                   std::to_string(kConsumptionsMax) + " are allowed");
+    }
+    std::set<std::string_view> sets;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const std::string field = "consumesCounters[" + std::to_string(i) + "]";
+      if (!is_dns_label(all[i].counter_set))
+        held(field + ".counterSet", in_quotes(all[i].counter_set) + " is no DNS label");
+      if (!sets.insert(all[i].counter_set).second) {
+        held(field + ".counterSet", in_quotes(all[i].counter_set) + " is named twice");
+      }
+      for (auto& what : counter_problems(all[i].counters)) held(field + ".counters", std::move(what));
+    }
+  }
+
+  void check_taints() {
+    if (device_.taints.size() > kTaintsMax) {
+      held("taints", std::to_string(device_.taints.size()) + " taints, at most " +
+                         std::to_string(kTaintsMax) + " are allowed");
+    }
+    for (size_t i = 0; i < device_.taints.size(); ++i) {
+      const Taint& taint = device_.taints[i];
+      const std::string field = "taints[" + std::to_string(i) + "]";
+      if (!is_label_key(taint.key)) held(field + ".key", in_quotes(taint.key) + " is no label key");
+      if (!is_label_value(taint.value)) held(field + ".value", in_quotes(taint.value) + " is no label value");
+      if (taint.effect != "None" && taint.effect != "NoSchedule" && taint.effect != "NoExecute") {
+        held(field + ".effect", in_quotes(taint.effect) + ": want None, NoSchedule or NoExecute");
+      }
+    }
+  }
+
+ public:
+  static std::vector<std::string> counter_problems(const Counters& counters) {
+    std::vector<std::string> out;
+    if (counters.empty()) out.push_back("must not be empty");
+    if (counters.size() > kCountersMax) {
+      out.push_back(std::to_string(counters.size()) + " counters, at most " + std::to_string(kCountersMax) +
+                    " are allowed");
+    }
+    for (const auto& [name, value] : counters) {
+      if (!is_dns_label(name)) out.push_back(in_quotes(name) + " is no DNS label");
+    }
+    return out;
+  }
+
+ private:
+  const Device& device_;
+  std::vector<DeviceProblem> problems_;
+};
+
+bool is_pool_name(std::string_view name) {
+  const auto parts = split(name, '/');
+  return name.size() <= 253 &&
+         std::all_of(parts.begin(), parts.end(), [](auto part) { return is_dns_subdomain(part); });
+}
+
+void check_heading(const ResourceSlice& slice, std::vector<std::string>& out) {
+  if (!is_dns_subdomain(slice.meta.name))
+    out.push_back("metadata.name: " + in_quotes(slice.meta.name) + " is no DNS subdomain");
+  if (!is_dns_subdomain(slice.driver, kDomainBytesMax)) {
+    out.push_back("spec.driver: " + in_quotes(slice.driver) + " is no DNS subdomain of at most 63 bytes");
+  }
+  if (!is_pool_name(slice.pool.name)) {
+    out.push_back("spec.pool.name: " + in_quotes(slice.pool.name) +
+                  " is no pool name: want DNS subdomains joined by /, at most 253 bytes");
+  }
+  if (slice.pool.generation < 0) {
+    out.push_back("spec.pool.generation: " + std::to_string(slice.pool.generation) + " must not be negative");
+  }
+  if (slice.pool.slice_count <= 0) {
+    out.push_back("spec.pool.resourceSliceCount: " + std::to_string(slice.pool.slice_count) +
+                  " must be greater than zero");
+  }
+  if (!is_dns_subdomain(slice.node_name)) {
+    out.push_back("spec.nodeName: " + in_quotes(slice.node_name) + " is no DNS subdomain");
+  }
+}
+
+void check_devices(const ResourceSlice& slice, std::vector<std::string>& out) {
+  const bool advanced = std::any_of(slice.devices.begin(), slice.devices.end(), has_advanced_features);
+  const size_t devices_max = advanced ? kDevicesPerSliceAdvancedMax : kDevicesPerSliceMax;
+  if (slice.devices.size() > devices_max) {
+    out.push_back("spec.devices: " + std::to_string(slice.devices.size()) + " devices, at most " +
+                  std::to_string(devices_max) + " are allowed" +
+                  (advanced ? " where one has taints, counters or a list attribute" : ""));
+  }
+  std::set<std::string_view> names;
+  for (const Device& device : slice.devices) {
+    if (!names.insert(device.name).second)
+      out.push_back("spec.devices: " + in_quotes(device.name) + " is there twice");
+  }
+}
+
+void check_counter_sets(const ResourceSlice& slice, std::vector<std::string>& out) {
+  const auto& sets = slice.shared_counters;
+  if (!sets.empty() && !slice.devices.empty()) {
+    out.push_back("spec: only one of sharedCounters and devices can be set");
+  }
+  if (sets.size() > kCounterSetsMax) {
+    out.push_back("spec.sharedCounters: " + std::to_string(sets.size()) + " counter sets, at most " +
+                  std::to_string(kCounterSetsMax) + " are allowed");
+  }
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < sets.size(); ++i) {
+    const std::string field = "spec.sharedCounters[" + std::to_string(i) + "]";
+    if (!is_dns_label(sets[i].name))
+      out.push_back(field + ".name: " + in_quotes(sets[i].name) + " is no DNS label");
+    if (!names.insert(sets[i].name).second)
+      out.push_back(field + ".name: " + in_quotes(sets[i].name) + " is there twice");
+    for (const auto& what : DeviceRules::counter_problems(sets[i].counters))
+      out.push_back(field + ".counters: " + what);
+  }
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// One dot-separated identifier of a semantic version; `numeric` ones have no leading zero.
+bool is_semver_identifier(std::string_view text, bool zeros_allowed) {
+  if (text.empty()) return false;
+  const bool numeric = std::all_of(text.begin(), text.end(), is_digit);
+  if (numeric && !zeros_allowed && text.size() > 1 && text[0] == '0') return false;
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
+  });
+}
+
+}  // namespace
+
+size_t value_count(const AttributeValue& value) {
+  return std::visit(
+      [](const auto& held) -> size_t {
+        using Held = std::decay_t<decltype(held)>;
+        constexpr bool kList = requires { held.size(); } && !std::is_same_v<Held, std::string>;
+        if constexpr (kList) {
+          return held.size();
+        } else {
+          return 1;
+        }
+      },
+      value);
+}
+
+std::vector<DeviceProblem> validate_device(const Device& device) { return DeviceRules(device).check(); }
+
+std::vector<std::string> validate_slice(const ResourceSlice& slice) {
+  std::vector<std::string> out;
+  check_heading(slice, out);
+  check_devices(slice, out);
+  check_counter_sets(slice, out);
+  return out;
+}
+
+bool has_advanced_features(const Device& device) {
+  return !device.taints.empty() || !device.consumes_counters.empty() ||
+         std::any_of(device.attributes.begin(), device.attributes.end(), [](const auto& one) {
+           return std::holds_alternative<std::vector<int64_t>>(one.second) ||
+                  std::holds_alternative<std::vector<bool>>(one.second) ||
+                  std::holds_alternative<std::vector<std::string>>(one.second) ||
+                  std::holds_alternative<std::vector<Version>>(one.second);
+         });
+}
+
+bool is_qualified_name(std::string_view key) {
+  const size_t slash = key.find('/');
+  if (slash != std::string_view::npos && !is_dns_subdomain(key.substr(0, slash), kDomainBytesMax))
+    return false;
+  const std::string_view id = slash == std::string_view::npos ? key : key.substr(slash + 1);
+  return !id.empty() && id.size() <= kIdBytesMax && !is_digit(id[0]) &&
+         std::all_of(id.begin(), id.end(), [](char c) {
+           return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+         });
+}
+
+bool is_semver(std::string_view text) {
+  const size_t plus = text.find('+');
+  if (plus != std::string_view::npos) {
+    const auto build = split(text.substr(plus + 1), '.');
+    if (!std::all_of(build.begin(), build.end(), [](auto part) { return is_semver_identifier(part, true); }))
+      return false;
+    text = text.substr(0, plus);
+  }
+  const size_t dash = text.find('-');
+  if (dash != std::string_view::npos) {
+    const auto pre = split(text.substr(dash + 1), '.');
+    if (!std::all_of(pre.begin(), pre.end(), [](auto part) { return is_semver_identifier(part, false); }))
+      return false;
+    text = text.substr(0, dash);
+  }
+  const auto core = split(text, '.');
+  return core.size() == 3 && std::all_of(core.begin(), core.end(), [](auto part) {
+           return is_semver_identifier(part, false) && std::all_of(part.begin(), part.end(), is_digit);
+         });
+}
+
+}  // namespace sliced::kube

@@ -1,0 +1,67 @@
+#include "kubectl/fleet/ask_cluster.h"
+
+#include <algorithm>
+
+#include "cli/terminal.h"
+#include "kube/client/credentials.h"
+
+namespace sliced::cli {
+namespace {
+
+constexpr Millis kGivenUpEvery{100};
+
+ClusterObjects::Wait wait_in(Process& process, const IsGivenUp& is_given_up) {
+  return [&process, &is_given_up](const std::function<bool()>& done, Millis longest) {
+    const TimePoint until = process.loop.now() + longest;
+    while (!done()) {
+      const Millis left = until - process.loop.now();
+      if (left <= Millis{0} || is_given_up()) return false;
+      process.run_until(done, std::min(left, kGivenUpEvery));
+    }
+    return true;
+  };
+}
+
+}  // namespace
+
+CommandResult answer_of_cluster(const config::Options& options, const IsGivenUp& is_given_up,
+                                const std::function<Result<Told>(ClusterObjects&)>& ask) {
+  CommandResult out;
+  const CapturedComplaints complaints;
+  const auto told = [&]() -> Result<Told> {
+    auto process = Process::open(options);
+    if (!process) return std::move(process.error());
+    ClusterObjects objects(*(*process)->cluster, wait_in(**process, is_given_up));
+    return ask(objects);
+  }();
+  if (!told) complain(told.error().what);
+  out.exit_status = told ? told->exit : kExitError;
+  if (told) out.out = told->text;
+  out.err = complaints.text();
+  return out;
+}
+
+int ask_cluster(const config::Options& options, const std::function<Result<Told>(ClusterObjects&)>& ask) {
+  auto opened = Process::open(options);
+  if (!opened) return complain(opened.error().what), kExitError;
+  Process& process = **opened;
+  ClusterObjects objects(*process.cluster,
+                         [&](const auto& done, Millis longest) { return process.run_until(done, longest); });
+  const auto told = ask(objects);
+  if (!told) return complain(told.error().what), process.leave(kExitError);
+  return process.leave(print(told->text) ? told->exit : kExitError);
+}
+
+bool is_for_people(const config::Options& options) {
+  return options.output == config::OutputFormat::kTable || options.output == config::OutputFormat::kWide;
+}
+
+TableStyle style_of(const config::Options& options) {
+  return {options.output == config::OutputFormat::kWide, has_colours(), kube::system_wall_clock() * 1'000};
+}
+
+void complain_of_unread(const std::vector<std::string>& unread) {
+  for (const std::string& what : unread) complain(what);
+}
+
+}  // namespace sliced::cli

@@ -1,0 +1,227 @@
+#include "kubectl/fleet/node_devices.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "kubectl/fleet/fleet_policies.h"
+#include "kubectl/why/free.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace {
+
+// The first of these attributes that is a text, or a number.
+std::string attribute_of(const kube::Device& device, std::initializer_list<std::string> names) {
+  for (const std::string& name : names) {
+    const auto found = device.attributes.find(name);
+    if (found == device.attributes.end()) continue;
+    if (const auto* text = std::get_if<std::string>(&found->second)) return *text;
+    if (const auto* number = std::get_if<int64_t>(&found->second)) return std::to_string(*number);
+  }
+  return {};
+}
+
+std::string text_of(const kube::Taint& taint) {
+  return taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
+}
+
+void sort_lines(std::vector<DeviceLine>& lines) {
+  std::stable_sort(lines.begin(), lines.end(), [](const DeviceLine& a, const DeviceLine& b) {
+    return std::tie(a.pci, a.entry, a.driver) < std::tie(b.pci, b.entry, b.driver);
+  });
+}
+
+DeviceLine line_of(const kube::ResourceSlice& slice, const kube::Device& device, const Fleet& fleet,
+                   const FleetDrivers& drivers) {
+  const std::string sriov = drivers.sriov + "/", exposure = drivers.exposure + "/";
+  DeviceLine out{.entry = device.name, .pool = slice.pool.name, .driver = slice.driver};
+  out.pci = attribute_of(device,
+                         {"resource.kubernetes.io/pciBusID", sriov + "pciAddress", exposure + "pciAddress"});
+  out.pf = attribute_of(
+      device, {sriov + "PFName", exposure + "pfName", sriov + "pfPciAddress", exposure + "pfPciAddress"});
+  out.interface = attribute_of(device, {exposure + "ifName"});
+  out.kernel_driver = attribute_of(device, {exposure + "driver"});
+  out.claims = fleet.holders(slice.driver, slice.pool.name, device.name);
+  for (const kube::Taint& taint : device.taints) out.taints.push_back(text_of(taint));
+  if (!out.claims.empty())
+    out.stands = DeviceStands::kAllocated;
+  else if (std::any_of(device.taints.begin(), device.taints.end(), allocation::keeps_pods_away))
+    out.stands = DeviceStands::kTainted;
+  return out;
+}
+
+}  // namespace
+
+std::string_view name_of(DeviceStands stands) {
+  switch (stands) {
+    case DeviceStands::kFree:
+      return "free";
+    case DeviceStands::kTainted:
+      return "tainted";
+    case DeviceStands::kAllocated:
+      return "allocated";
+    case DeviceStands::kGone:
+      return "gone";
+    case DeviceStands::kHidden:
+      return "hidden";
+    case DeviceStands::kUsedUp:
+      return "used-up";
+    case DeviceStands::kUnknown:
+      return "unknown";
+  }
+  return "";
+}
+
+std::string detail_of(const DeviceLine& line) {
+  std::vector<std::string> parts = line.claims;
+  if (!line.taints.empty()) parts.push_back("taint " + join(line.taints, ", "));
+  if (!line.why.empty()) parts.push_back(line.why);
+  return join(parts, "; ");
+}
+
+namespace {
+
+// Free devices that the pool's counters are not enough for.
+void mark_used_up(const kube::ResourceSlice& slice, const kube::Device& device,
+                  const allocation::CountersLeft& counters, DeviceLine& line) {
+  if (line.stands != DeviceStands::kFree || device.consumes_counters.empty()) return;
+  const allocation::Amounts asked = allocation::counter_amounts(device.consumes_counters);
+  const std::string* counter = counters.short_of(asked);
+  if (counter == nullptr) return;
+  line.stands = DeviceStands::kUsedUp;
+  line.why = "takes " + allocation::describe(asked.at(*counter)) + " of counter " + *counter + " of pool " +
+             slice.pool.name + ", and " + allocation::describe(counters.left(*counter)) + " is left";
+}
+
+}  // namespace
+
+std::vector<DeviceLine> device_lines(const std::string& node, const std::vector<kube::ResourceSlice>& slices,
+                                     const Fleet& fleet, const FleetDrivers& drivers) {
+  std::map<std::pair<std::string, std::string>, int64_t> newest;
+  for (const auto& slice : slices) {
+    auto& generation = newest[{slice.driver, slice.pool.name}];
+    generation = std::max(generation, slice.pool.generation);
+  }
+  std::map<std::pair<std::string, std::string>, allocation::CountersLeft> counters;
+  for (const auto& slice : slices) {
+    if (slice.pool.generation != newest[{slice.driver, slice.pool.name}]) continue;
+    auto& left = counters[{slice.driver, slice.pool.name}];
+    for (const kube::CounterSet& set : slice.shared_counters)
+      left.supply(allocation::counter_amounts({set.name, set.counters}));
+    for (const kube::DevicePtr& device : slice.devices)
+      if (!fleet.holders(slice.driver, slice.pool.name, device->name).empty())
+        left.draw(allocation::counter_amounts(device->consumes_counters));
+  }
+  std::vector<DeviceLine> out;
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> offered;
+  for (const auto& slice : slices) {
+    if (slice.driver != drivers.sriov && slice.driver != drivers.exposure) continue;
+    auto& names = offered[{slice.driver, slice.pool.name}];
+    if (slice.pool.generation != newest[{slice.driver, slice.pool.name}]) continue;
+    for (const kube::DevicePtr& device : slice.devices) {
+      out.push_back(line_of(slice, *device, fleet, drivers));
+      mark_used_up(slice, *device, counters[{slice.driver, slice.pool.name}], out.back());
+      names.insert(device->name);
+    }
+  }
+  for (const auto& pool : fleet.held_pools_of(node)) offered[pool];
+  for (const auto& [pool, names] : offered)
+    for (const std::string& device : fleet.held_of(pool.first, pool.second))
+      if (!names.contains(device))
+        out.push_back({.entry = device,
+                       .pool = pool.second,
+                       .driver = pool.first,
+                       .stands = DeviceStands::kGone,
+                       .claims = fleet.holders(pool.first, pool.second, device)});
+  sort_lines(out);
+  return out;
+}
+
+bool is_hidden(const reports::DeviceGroup& group) {
+  return group.standing == name_of(policy::Standing::kHidden) ||
+         group.standing == name_of(policy::Standing::kHeldBack);
+}
+
+bool hides(const reports::Said& said) {
+  for (const policy::Outcome outcome : {policy::Outcome::kOffered, policy::Outcome::kNoMatch,
+                                        policy::Outcome::kNotAVf, policy::Outcome::kNoPolicy})
+    if (said.outcome == name_of(outcome)) return false;
+  return true;
+}
+
+namespace {
+
+// What a policy or a gate says of a device that it hides, in the words of `explain`. "its entry is held back: ..." and other outcomes that
+// have their reason in the report stay as they are there.
+std::string sentence_of(const reports::DeviceGroup& group, const reports::Said& said) {
+  const auto is = [&](policy::Outcome outcome) { return said.outcome == name_of(outcome); };
+  const std::string who = said.policy.kind.empty() ? "" : describe(said.policy);
+  const std::string by = who.empty() ? "" : who + ": ";
+  const std::string why = said.why.empty() ? "" : " (" + said.why + ")";
+  if (is(policy::Outcome::kExcluded))
+    return (who.empty() ? "a DeviceExposurePolicy" : who) + " excludes it" + why;
+  if (is(policy::Outcome::kHostUse))
+    return by + "the host uses it (" + (said.why.empty() ? group.host_use : said.why) + ")";
+  if (is(policy::Outcome::kConflict)) {
+    std::string others;
+    for (const reports::Said& other : group.said)
+      if (other.outcome == name_of(policy::Outcome::kOffered) && !other.policy.kind.empty())
+        others += (others.empty() ? " (" : ", ") + describe(other.policy);
+    return by + "Conflict: " + (said.why.empty() ? "another policy offers it" : said.why) +
+           (others.empty() ? "" : others + ")") + ", and one function is offered by one driver";
+  }
+  if (is(policy::Outcome::kNoSharing))
+    return by +
+           "it may be allocated several times, and this cluster cannot count that (DRAConsumableCapacity)";
+  if (is(policy::Outcome::kNoCounters))
+    return by +
+           "it excludes another entry that is offered, and this cluster cannot count that "
+           "(DRAPartitionableDevices, kube-scheduler 1.36.2)";
+  if (is(policy::Outcome::kHeldByOther))
+    return by +
+           "it was offered through the other driver and may still be allocated there; it waits until the "
+           "ResourceClaims show it free" +
+           why;
+  if (is(policy::Outcome::kCharged))
+    return by +
+           "its entry could be allocated in another way before and may still be; it waits until the "
+           "ResourceClaims show it free" +
+           why;
+  if (is(policy::Outcome::kSettling))
+    return by + "it has just appeared or changed, and will be offered in a moment" + why;
+  if (is(policy::Outcome::kUnconfigured))
+    return by + "nothing new is offered before this node is configured" + why;
+  for (const policy::Outcome outcome :
+       {policy::Outcome::kNotReady, policy::Outcome::kRefused, policy::Outcome::kBroken,
+        policy::Outcome::kExcludeUnreadable, policy::Outcome::kExcludeUnknown,
+        policy::Outcome::kExposeUnknown, policy::Outcome::kMatchUnknown})
+    if (is(outcome)) return by + std::string(policy::describe(outcome)) + why;
+  return by + said.outcome + why;  // of a daemon of another release
+}
+
+}  // namespace
+
+std::string why_hidden(const reports::DeviceGroup& group) {
+  std::vector<std::string> parts;
+  for (const reports::Said& said : group.said)
+    if (hides(said)) parts.push_back(sentence_of(group, said));
+  if (parts.empty() && !group.host_use.empty()) parts.push_back("the host uses it (" + group.host_use + ")");
+  return parts.empty() ? group.standing : join(parts, "; ");
+}
+
+void add_hidden(const reports::NodeReport& report, std::vector<DeviceLine>& lines) {
+  for (const reports::DeviceGroup& group : report.groups) {
+    if (!is_hidden(group)) continue;
+    for (const hotplug::HostDevice& device : reports::devices_of(group))
+      lines.push_back({.pci = device.pci ? device.pci->text() : "",
+                       .pf = device.pf_name,
+                       .interface = device.netdev ? device.netdev->name : "",
+                       .kernel_driver = device.driver,
+                       .stands = DeviceStands::kHidden,
+                       .why = why_hidden(group)});
+  }
+  sort_lines(lines);
+}
+
+}  // namespace sliced::cli

@@ -1,0 +1,71 @@
+#include <csignal>
+
+#include "cli/show.h"
+#include "cli/terminal.h"
+#include "kubectl/commands.h"
+#include "kubectl/fleet/ask_cluster.h"
+#include "kubectl/fleet/fleet_tables.h"
+#include "kubectl/fleet/followed_fleet.h"
+#include "reactor/base/text.h"
+#include "reactor/signal.h"
+
+namespace sliced::cli {
+namespace {
+
+constexpr Millis kDrawAtMostEvery{1'000};
+
+// Why what is shown may be old, and what is not known for want of permission.
+std::string note_of(const FollowedFleet& followed) {
+  std::vector<std::string> parts = followed.gaps();
+  if (!followed.note().empty()) parts.insert(parts.begin(), followed.note());
+  return join(parts, "; ");
+}
+
+std::string once(const FollowedFleet& followed, const config::Options& options) {
+  const auto rows = followed.fleet().rows();
+  if (!is_for_people(options)) complain_of_unread(followed.gaps());
+  if (!is_for_people(options)) return formatted(json_of(rows), options.output);
+  return top_text(rows, {.has_colours = has_colours(), .note = note_of(followed)});
+}
+
+// The head of a frame is the totals, perhaps a note, and the heading; its foot how many more there are.
+constexpr size_t kRowsAround = 4;
+
+Result<Unit> go_on(Process& process, const FollowedFleet& followed, bool& is_over) {
+  uint64_t drawn = 0;
+  auto screen = Screen::open(process.loop, [&](char key) {
+    if (key == 'q' || key == 'Q') is_over = true;
+  });
+  if (!screen) return std::move(screen.error());
+  auto resized = reactor::Signal::open(process.loop, SIGWINCH, [&] { drawn = 0; });
+  while (!is_over) {
+    if (drawn != followed.moment()) {
+      drawn = followed.moment();
+      const Screen::Size size = (*screen)->size();
+      (*screen)->show(top_text(followed.fleet().rows(),
+                               {.rows_max = size.rows > kRowsAround + 1 ? size.rows - kRowsAround : 1,
+                                .columns_max = size.columns,
+                                .has_colours = has_colours(),
+                                .note = note_of(followed)}));
+    }
+    // What changes meanwhile is drawn together.
+    process.run_until([&] { return is_over || drawn == 0; }, kDrawAtMostEvery);
+  }
+  return Unit{};
+}
+
+}  // namespace
+
+int top(const config::Options& given) {
+  config::Options options = given;
+  const bool is_live = is_terminal() && !options.once && options.output == config::OutputFormat::kTable;
+  // The note of a frame says what the log would write across it.
+  if (is_live && options.log_level == Level::kInfo) options.log_level = Level::kError;
+  return follow_fleet(
+      options, [&](Process& process, const FollowedFleet& followed, bool& is_over) -> Result<Unit> {
+        if (is_live) return go_on(process, followed, is_over);
+        return print(once(followed, options)) ? Result<Unit>(Unit{}) : Error{Errc::kIo, "top ends"};
+      });
+}
+
+}  // namespace sliced::cli

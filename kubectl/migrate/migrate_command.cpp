@@ -1,0 +1,438 @@
+#include <algorithm>
+#include <utility>
+
+#include "cli/host_files.h"
+#include "cli/host_once.h"
+#include "cli/read_file.h"
+#include "cli/show.h"
+#include "cli/table.h"
+#include "daemon/process.h"
+#include "kube/objects/yaml.h"
+#include "kubectl/commands.h"
+#include "kubectl/migrate/comparing.h"
+#include "kubectl/migrate/dra_driver.h"
+#include "kubectl/migrate/node_policies.h"
+#include "kubectl/migrate/objects.h"
+#include "kubectl/migrate/plugin_config.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace {
+
+using migrate::Compared;
+using migrate::Complaints;
+using migrate::Config;
+using migrate::Made;
+
+migrate::Target target_of(const config::Options& options) {
+  migrate::Target target{.namespace_ = options.namespace_,
+                         .sriov_driver = options.sriov_driver_name,
+                         .exposure_driver = options.exposure_driver_name};
+  if (options.form == config::PolicyForm::kSriov) target.form = migrate::Form::kSriov;
+  if (options.form == config::PolicyForm::kExposure) target.form = migrate::Form::kExposure;
+  return target;
+}
+
+constexpr const char* kHostnameLabel = "kubernetes.io/hostname";
+constexpr const char* kOperatorsPrefix = "openshift.io";
+
+// What the files say, whatever it is.
+struct Sources {
+  std::vector<Config> plugin, node_policies;
+  std::vector<Made> of_dra_driver;
+  Complaints complaints;
+  size_t kinds() const { return !plugin.empty() + !node_policies.empty() + !of_dra_driver.empty(); }
+};
+
+class Reader {
+ public:
+  Reader(const config::Options& options, const migrate::Target& target, Sources& out)
+      : target_(target), plugin_{options.resource_prefix}, node_prefix_(options.resource_prefix), out_(out) {
+    if (node_prefix_.empty()) node_prefix_ = kOperatorsPrefix;
+  }
+
+  void read_file(const std::string& file) {
+    const auto text = read_whole(file, kube::JsonLimits{}.size_max);
+    if (!text) return out_.complaints.error({file, 0}, "cannot be read: " + text.error().what);
+    const kube::YamlDocuments yaml = kube::decode_yaml(*text);
+    for (const auto& problem : yaml.problems) out_.complaints.error({file, problem.line}, problem.what);
+    const migrate::Lines lines = split(*text, '\n');
+    for (const kube::Json& document : yaml.documents) read_document(document, file, *text, lines);
+    if (out_.complaints.has_errors() && text->find("{{") != std::string::npos)
+      out_.complaints.error(
+          {file, 0}, "has {{: is this a template? Fill it in first (helm template), and give its output");
+  }
+
+  // What needs all files.
+  void finish() {
+    take_ids_of_states(facts_);
+    for (const auto& [file, object] : node_policies_)
+      read_node_policy(object, file, node_prefix_, facts_, out_.node_policies, out_.complaints);
+    if (node_policies_.empty())
+      for (const migrate::NodeInterfaces& state : facts_.states)
+        out_.complaints.warning(state.place,
+                                "SriovNetworkNodeState " + escaped(state.node) +
+                                    " serves to read SriovNetworkNodePolicies, and none is given: give "
+                                    "them as another FILE (kubectl -n sriov-network-operator get "
+                                    "sriovnetworknodepolicies -o yaml)");
+    order_node_policies(out_.node_policies, out_.complaints);
+    check_one_config_a_node(out_.plugin, out_.complaints);
+    check_filters(out_.of_dra_driver, out_.complaints);
+  }
+
+ private:
+  void read_document(const kube::Json& document, const std::string& file, const std::string& text,
+                     const migrate::Lines& lines) {
+    if (migrate::is_plugin_config(document)) {
+      // The file is that one document, or wrong as a whole.
+      if (std::exchange(plugin_file_, file) != file)
+        migrate::read_plugin_config(file, text, plugin_, out_.plugin, out_.complaints);
+      return;
+    }
+    if (const kube::Json* items = document.find("items"); items != nullptr && items->array() != nullptr) {
+      for (const kube::Json& item : *items->array())
+        read_document(with_kind(item, document), file, text, lines);
+      return;
+    }
+    warn_of_rdma_shared(document, file);
+    if (document.text("kind") == "ConfigMap" && migrate::is_plugin_config_map(document))
+      return migrate::read_plugin_config_map(document, file, lines, plugin_, out_.plugin, out_.complaints);
+    if (migrate::is_nic_ids(document))
+      return migrate::read_nic_ids(document, file, facts_.ids, out_.complaints);
+    if (migrate::is_node_state(document))
+      return migrate::read_node_state(document, file, facts_.states, out_.complaints);
+    if (migrate::is_node_policy(document)) return void(node_policies_.emplace_back(file, document));
+    if (migrate::is_of_dra_driver(document))
+      return migrate::read_dra_object(document, file, target_, out_.of_dra_driver, out_.complaints);
+    read_other(document, file, lines);
+  }
+
+  // The API server leaves kind and apiVersion out of items of a list of one kind (kubectl get --raw).
+  static kube::Json with_kind(const kube::Json& item, const kube::Json& list) {
+    kube::Json out = item;
+    const std::string_view kind = list.text("kind");
+    constexpr std::string_view kList = "List";
+    if (item.object() == nullptr || item.find("kind") != nullptr || kind == kList || !kind.ends_with(kList))
+      return out;
+    out.set("kind", std::string(kind.substr(0, kind.size() - kList.size())));
+    if (item.find("apiVersion") == nullptr) out.set("apiVersion", std::string(list.text("apiVersion")));
+    return out;
+  }
+
+  // Another plugin's configuration, alone or beside the SR-IOV plugin's in one NicClusterPolicy.
+  void warn_of_rdma_shared(const kube::Json& document, const std::string& file) {
+    if (const kube::Json* config = rdma_shared_config(document, 0); config != nullptr)
+      out_.complaints.warning(
+          {file, config->line()},
+          escaped(document.text("kind")) +
+              " contains a configuration of the RDMA shared device plugin (configList), which is not "
+              "carried over: offer these devices by a DeviceExposurePolicy with "
+              "allowMultipleAllocations: true (docs/policy-reference.md)");
+  }
+  static const kube::Json* rdma_shared_config(const kube::Json& value, int depth) {
+    constexpr int kDepthMax = 16;
+    if (depth > kDepthMax) return nullptr;
+    if (value.string() != nullptr) {
+      const std::string text = lower(*value.string());
+      // Of a whole object in an annotation (last-applied-configuration) the object itself has it, too.
+      return text.find("\"configlist\"") != std::string::npos &&
+                     text.find("\"rdmahcamax\"") != std::string::npos
+                 ? &value
+                 : nullptr;
+    }
+    const kube::Json* found = nullptr;
+    if (value.array() != nullptr)
+      for (const kube::Json& item : *value.array())
+        if (found == nullptr) found = rdma_shared_config(item, depth + 1);
+    if (value.object() != nullptr)
+      for (const auto& [key, member] : *value.object())
+        if (found == nullptr && key != "annotations") found = rdma_shared_config(member, depth + 1);
+    return found;
+  }
+
+  // An object of another kind, which may contain a configuration all the same.
+  void read_other(const kube::Json& document, const std::string& file, const migrate::Lines& lines) {
+    const migrate::Place place{file, document.line()};
+    const std::string_view kind = document.text("kind");
+    const kube::Json* meta = document.find("metadata");
+    const std::string name(meta != nullptr ? meta->text("name") : "");
+    const std::string who = kind.empty() ? "a document without a kind"
+                                         : escaped(kind) + (name.empty() ? "" : " " + escaped(name));
+    if (const std::string group = migrate::group_of_unknown_node_policy(document); !group.empty())
+      return out_.complaints.error(
+          place,
+          who + ": group " + escaped(group) +
+              " is not known; policies of sriovnetwork.openshift.io are read. Where yours have the same fields, "
+              "write apiVersion: sriovnetwork.openshift.io/v1, and --resource-prefix as your operator has it");
+    const auto embedded = migrate::embedded_configs(document);
+    const bool is_read = kind.empty() || kind == "NicClusterPolicy" || kind == "NicNodePolicy";
+    for (const migrate::Embedded& one : embedded) {
+      const migrate::Place at{file, one.value->line()};
+      migrate::Nodes nodes;
+      if (!is_read)
+        out_.complaints.error(
+            at, who + ": " + one.path +
+                    " contains a configuration of the device plugin, and for which nodes it is "
+                    "cannot be read of this kind: give the JSON alone as FILE, or the ConfigMap that "
+                    "is made of it");
+      else if (read_nodes(document, who, file, nodes))
+        read_embedded_config(*one.value, file, who + ", " + one.path,
+                             name.empty() ? std::string("device-plugin") : name, nodes, lines, plugin_,
+                             out_.plugin, out_.complaints);
+    }
+    if (const auto path = path_of_node_policy(document, "", 0); !path.empty())
+      return out_.complaints.error(
+          place, who + ": " + path +
+                     " contains a SriovNetworkNodePolicy: give it as an object of its own (of "
+                     "a template, what it makes; of a policy of ACM, what is in the cluster)");
+    if (document.find({"sriovDevicePlugin", "resources"}) != nullptr)
+      return out_.complaints.error(
+          place, who +
+                     ": sriovDevicePlugin.resources are values of a chart: give the output of "
+                     "helm template, or the NicClusterPolicy of the cluster");
+    if (embedded.empty())
+      out_.complaints.warning(
+          place, who + " is ignored: it contains no configuration of devices" +
+                     (kind.empty() ? "; of values of a chart give the output of helm template" : "") +
+                     (document.find("binaryData") != nullptr
+                          ? "; its binaryData is not read: give the file that it was made of"
+                          : ""));
+  }
+
+  // Of NicClusterPolicies and NicNodePolicies (Mellanox/network-operator, api/v1alpha1). False: an error was reported.
+  bool read_nodes(const kube::Json& document, const std::string& who, const std::string& file,
+                  migrate::Nodes& out) {
+    const kube::Json* labels = document.find({"spec", "nodeSelector"});
+    const kube::Json* affinity = document.find({"spec", "nodeAffinity"});
+    const migrate::Place place{file, document.line()};
+    if (labels != nullptr && !labels->is_null()) {
+      kube::FieldProblems problems;
+      (void)kube::decode_node_selector(*labels, problems);
+      if (labels->object() == nullptr || !problems.empty())
+        return out_.complaints.error(place, who + ": spec.nodeSelector is no map of labels"), false;
+      for (const auto& [key, value] : *labels->object())
+        if (value.string() != nullptr) out.labels[key] = *value.string();
+      if (out.labels.size() != labels->object()->size())
+        return out_.complaints.error(
+                   place, who + ": spec.nodeSelector has values that are no strings: put them in quotes"),
+               false;
+    }
+    if (affinity == nullptr || affinity->is_null()) return true;
+    const kube::Json* terms = affinity->find("requiredDuringSchedulingIgnoredDuringExecution");
+    if (terms == nullptr || terms->is_null()) return true;
+    kube::FieldProblems problems;
+    (void)kube::decode_node_selector(*terms, problems);
+    if (terms->find("nodeSelectorTerms") == nullptr || !problems.empty() || !out.labels.empty())
+      return out_.complaints.error(
+                 place,
+                 who + ": spec.nodeAffinity cannot be read" +
+                     (problems.empty()
+                          ? ""
+                          : " (" + problems.begin()->field + " " + problems.begin()->what + ")") +
+                     ": give the JSON of the configuration alone, and add a nodeSelector to what is printed"),
+             false;
+    out.terms = *terms;
+    return true;
+  }
+
+  static std::string path_of_node_policy(const kube::Json& value, const std::string& path, int depth) {
+    constexpr int kDepthMax = 16;
+    if (depth > kDepthMax) return "";
+    std::string found;
+    if (value.array() != nullptr)
+      for (size_t i = 0; i < value.array()->size() && found.empty(); ++i)
+        found = path_of_node_policy((*value.array())[i], path + "[" + std::to_string(i) + "]", depth + 1);
+    if (value.object() == nullptr) return found;
+    if (depth > 0 && value.text("kind") == "SriovNetworkNodePolicy") return path;
+    for (const auto& [key, member] : *value.object()) {
+      found = path_of_node_policy(member, path + (path.empty() ? "" : ".") + escaped(key, 64), depth + 1);
+      if (!found.empty()) return found;
+    }
+    return found;
+  }
+
+  const migrate::Target& target_;
+  migrate::PluginSettings plugin_;
+  std::string node_prefix_;
+  std::string plugin_file_;  // whose JSON was read last
+  migrate::OperatorFacts facts_;
+  std::vector<std::pair<std::string, kube::Json>> node_policies_;  // with their files
+  Sources& out_;
+};
+
+void complain_of_all(const Complaints& complaints) {
+  std::string lines;
+  for (const migrate::Complaint& complaint : complaints.all()) lines += text_of(complaint) + "\n";
+  if (const size_t more = complaints.more_errors(); more > 0) lines += and_more(more, "error") + "\n";
+  if (const size_t more = complaints.more_warnings(); more > 0) lines += and_more(more, "warning") + "\n";
+  std::fputs(lines.c_str(), stderr);
+}
+
+std::string text_of(const std::vector<Made>& objects, config::OutputFormat format) {
+  if (format == config::OutputFormat::kJson) {
+    std::vector<kube::Json> all;
+    for (const Made& made : objects) all.push_back(made.object);
+    return formatted(list_of(std::move(all)), format);
+  }
+  std::string out;
+  for (const Made& made : objects) {
+    if (!out.empty()) out += "---\n";
+    for (const std::string& comment : made.comments) out += "# " + comment + "\n";
+    out += kube::encode_yaml(made.object);
+  }
+  return out;
+}
+
+std::string text_of(const std::vector<Compared>& rows, config::OutputFormat format) {
+  const auto differ =
+      std::count_if(rows.begin(), rows.end(), [](const Compared& row) { return !row.is_same(); });
+  if (format == config::OutputFormat::kTable) {
+    std::vector<std::vector<std::string>> cells;
+    for (const Compared& row : rows)
+      cells.push_back({row.device, row.interface, row.before, row.after, row.why});
+    return table({"DEVICE", "INTERFACE", "BEFORE", "AFTER", "WHY"}, cells) + std::to_string(rows.size()) +
+           " devices, " + std::to_string(differ) + " differ\n";
+  }
+  std::vector<kube::Json> items;
+  for (const Compared& row : rows) {
+    kube::Json item = kube::Json::Object{};
+    item.set("device", row.device);
+    for (const auto& [key, text] : {std::pair("interface", &row.interface), std::pair("before", &row.before),
+                                    std::pair("after", &row.after)})
+      if (!text->empty()) item.set(key, *text);
+    item.set("same", row.is_same());
+    if (!row.is_same()) item.set("why", row.why);
+    items.push_back(std::move(item));
+  }
+  return formatted(list_of(std::move(items)), format);
+}
+
+// Under which resource whatever was read has the node's devices offered.
+migrate::Before before_of(const Sources& sources, const hotplug::InventoryPtr& inventory,
+                          const kube::NodeView& node, const migrate::Target& target) {
+  if (!sources.plugin.empty()) return migrate::by_plugin(sources.plugin, node);
+  if (!sources.of_dra_driver.empty()) return by_dra_driver(sources.of_dra_driver, inventory, node, target);
+  return migrate::by_plugin({operators_config(sources.node_policies, node)}, node);
+}
+
+// What each configuration requires of nodes that this one lacks; of those that select it nothing. all: how many there are.
+struct NodeDemands {
+  size_t all = 0;
+  std::vector<std::string> lacks;
+};
+
+NodeDemands demands_of(const Sources& sources, const kube::NodeView& node, const migrate::Target& target) {
+  NodeDemands out;
+  for (const auto* configs : {&sources.plugin, &sources.node_policies})
+    for (const Config& config : *configs) {
+      ++out.all;
+      if (const std::string lacks = config.nodes.lacks(node); !lacks.empty())
+        out.lacks.push_back(config.origin + " " + lacks);
+    }
+  for (const auto& policy : policies_among(sources.of_dra_driver, target).sriov) {
+    ++out.all;
+    const auto match = match_node(policy->node_selector, node);
+    if (!match.matched)
+      out.lacks.push_back("SriovResourcePolicy " + escaped(policy->id.name) + " requires " +
+                          escaped(match.field, 128) + " " + escaped(match.wanted, 256) +
+                          (match.found.empty() ? ", which the node lacks"
+                                               : ", and the node has " + in_quotes(match.found, 128)));
+  }
+  return out;
+}
+
+// Returns why the configurations cannot be compared on that node, "" if they can: a configuration that selects no node, or needs
+// labels that are unknown, must not count as "the same".
+std::string wrong_with_node(const Sources& sources, const kube::NodeView& node, bool are_labels_known,
+                            const migrate::Target& target) {
+  const NodeDemands demands = demands_of(sources, node, target);
+  const bool is_for_none = demands.lacks.size() == demands.all;
+  // A key of a ConfigMap names its node, so no labels are needed.
+  const bool lacks_labels =
+      std::any_of(demands.lacks.begin(), demands.lacks.end(), [](const std::string& one) {
+        return one.find(" requires ") != std::string::npos && one.find("metadata.name") == std::string::npos;
+      });
+  if (!is_for_none && (are_labels_known || !lacks_labels)) return "";
+  std::vector<std::string> labels,
+      lacks(demands.lacks.begin(),
+            demands.lacks.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(demands.lacks.size(), 5)));
+  for (const auto& [key, value] : node.labels)
+    labels.push_back(escaped(key, 128) + "=" + escaped(value, 128));
+  if (demands.lacks.size() > lacks.size())
+    lacks.push_back(and_more(demands.lacks.size() - lacks.size(), "configuration"));
+  return (is_for_none ? "no configuration is for node "
+                      : std::to_string(demands.lacks.size()) + " of " + std::to_string(demands.all) +
+                            " configurations are for labels that are not given of node ") +
+         escaped(node.name) + " (labels: " + (labels.empty() ? "none" : join(labels, ", ")) +
+         "): " + join(lacks, "; ") +
+         ". Give the node's labels with --node-labels KEY=VALUE,..., another --node-name, or a snapshot of the node as --host";
+}
+
+int check_host(const config::Options& options, const Sources& sources, const std::vector<Made>& objects) {
+  if (sources.kinds() > 1)
+    return complain(
+               "--check compares with one way of offering devices, and the files are of several: check them one "
+               "after the other"),
+           kExitError;
+  kube::NodeView node{options.node_name, options.node_labels};
+  node.labels.try_emplace(kHostnameLabel, node.name);  // as the kubelet sets it, unless it is overridden
+  const migrate::Target target = target_of(options);
+  if (const std::string wrong = wrong_with_node(sources, node, !options.node_labels.empty(), target);
+      !wrong.empty())
+    return complain(wrong), kExitError;
+  const auto files = open_host_files(options);
+  if (!files) return complain(files.error().what), kExitError;
+  const auto process = Process::open_bare(options);
+  const hotplug::InventoryPtr inventory = read_host_once(*process, file_ports(*process, *files));
+  if (inventory == nullptr) return process->leave(kExitError);
+  auto rows = compare(before_of(sources, inventory, node, target), objects, inventory, node, target);
+  if (sources.of_dra_driver.empty()) migrate::mark_lost_uio_nodes(rows, *inventory);
+  if (rows.empty())
+    complain(
+        "no device of this host is offered before or after: nothing was compared. Run it on a node with the "
+        "devices, or give a snapshot of the node as --host");
+  const bool is_same =
+      std::all_of(rows.begin(), rows.end(), [](const Compared& row) { return row.is_same(); });
+  const bool is_printed = print(text_of(rows, options.output));
+  const bool has_lost_nics = std::any_of(rows.begin(), rows.end(), [&](const Compared& row) {
+    const hotplug::HostDevice* device = inventory->devices.find(row.device);
+    return row.after.empty() && device != nullptr && device->type != hotplug::DeviceType::kVf;
+  });
+  if (has_lost_nics && options.form != config::PolicyForm::kExposure)
+    complain(
+        "functions without a PF, as in a VM, and PFs are not offered by SriovResourcePolicies: --as exposure offers "
+        "them");
+  return process->leave(!is_printed ? kExitError : is_same ? kExitSame : kExitChanges);
+}
+
+// Of each way by itself: what they offer is told apart by resources, which they may both have.
+std::vector<Made> objects_of_all(Sources& sources, const migrate::Target& target) {
+  std::vector<Made> out = sources.of_dra_driver;
+  for (const auto* configs : {&sources.plugin, &sources.node_policies})
+    for (Made& made : objects_of(*configs, target, sources.complaints)) out.push_back(std::move(made));
+  return out;
+}
+
+}  // namespace
+
+int migrate(const config::Options& options) {
+  Sources sources;
+  migrate::Target target = target_of(options);
+  target.is_compared = options.check;
+  Reader reader(options, target, sources);
+  for (const std::string& file : options.arguments) reader.read_file(file);
+  reader.finish();
+  std::vector<Made> objects;
+  if (!sources.complaints.has_errors()) objects = objects_of_all(sources, target);
+  if (!sources.complaints.has_errors() && objects.empty())
+    sources.complaints.error(
+        {options.arguments.front(), 0},
+        "has nothing to carry over: give a ConfigMap of the SR-IOV network device plugin or its JSON, "
+        "SriovNetworkNodePolicies, or objects of dra-driver-sriov");
+  complain_of_all(sources.complaints);
+  if (sources.complaints.has_errors()) return kExitError;
+  if (options.check) return check_host(options, sources, objects);
+  return print(text_of(objects, options.output)) ? kExitSame : kExitError;
+}
+
+}  // namespace sliced::cli

@@ -1,0 +1,96 @@
+#include "kubectl/page/followed_edit.h"
+
+#include <sys/stat.h>
+
+#include <utility>
+
+namespace sliced::cli {
+namespace {
+
+constexpr Millis kEditMax{120'000};
+
+std::string stamp_of(const std::string& file) {
+  struct stat is{};
+  if (stat(file.c_str(), &is) != 0) return "";
+  std::string out;
+  for (const auto part :
+       {static_cast<int64_t>(is.st_dev), static_cast<int64_t>(is.st_ino), static_cast<int64_t>(is.st_size),
+        static_cast<int64_t>(is.st_mtim.tv_sec), static_cast<int64_t>(is.st_mtim.tv_nsec),
+        static_cast<int64_t>(is.st_ctim.tv_sec), static_cast<int64_t>(is.st_ctim.tv_nsec)})
+    out += std::to_string(part) + " ";
+  return out;
+}
+
+}  // namespace
+
+struct FollowedEdit::Waiting final : http::Call {
+  Waiting(FollowedEdit& of, std::function<void()> then) : of(of), then(std::move(then)) {
+    of.waiting_.push_back(this);
+  }
+  ~Waiting() override { of.waiting_.remove(this); }
+  FollowedEdit& of;
+  std::function<void()> then;
+};
+
+const EditEffect& FollowedEdit::look() {
+  const bool is_old = world_.scheduler.now() - told_at_ > kEditOldAfter;
+  if (question_ == nullptr && (!is_known_ || is_old || world_.stamp() != told_stamp_)) {
+    again_ = 0;
+    ask();
+  }
+  return told_;
+}
+
+std::unique_ptr<http::Call> FollowedEdit::when_current(std::function<void()> then) {
+  look();
+  if (is_known_ && world_.stamp() == told_stamp_) return then(), nullptr;
+  if (question_ == nullptr) return then(), nullptr;  // it cannot be asked, which is told
+  if (waiting_.size() >= kEditWaitingMax) return then(), nullptr;
+  return std::make_unique<Waiting>(*this, std::move(then));
+}
+
+void FollowedEdit::ask() {
+  stamp_ = world_.stamp();
+  auto question = world_.start([this](const CommandResult& result) { take(result); });
+  if (question)
+    question_ = std::move(*question);
+  else
+    take({.exit_status = kExitError, .out = {}, .err = question.error().what});
+}
+
+void FollowedEdit::take(const CommandResult& result) {
+  question_.reset();
+  if (world_.stamp() != stamp_ && ++again_ <= kEditedAgainMax) return ask();
+  told_ = edit_effect(world_.file, result);
+  told_stamp_ = stamp_;
+  told_at_ = world_.scheduler.now();
+  is_known_ = true;
+  if (std::string said = html_of(told_); said != said_) said_ = std::move(said), ++moment_;
+  while (!waiting_.empty()) {
+    Waiting* const first = waiting_.front();
+    waiting_.pop_front();
+    std::exchange(first->then, nullptr)();
+  }
+}
+
+FollowedEdit::World edit_world(reactor::Scheduler& scheduler, Questions& questions,
+                               const config::Options& options) {
+  return {.file = options.diff_file,
+          .scheduler = scheduler,
+          .stamp = [&options] { return stamp_of(options.diff_file); },
+          .start = [&questions, &options](Questions::Done done) -> Result<std::shared_ptr<void>> {
+            // A pipe would be waited for, and read once.
+            struct stat is{};
+            if (stat(options.diff_file.c_str(), &is) == 0 && !S_ISREG(is.st_mode))
+              return Error{Errc::kInvalid,
+                           options.diff_file + ": is no regular file, which a page could follow"};
+            auto question = questions.ask(
+                [options](const IsGivenUp& is_given_up) { return answer_edit(options, is_given_up); },
+                kEditMax, std::move(done));
+            if (!question)
+              return Error{Errc::kTooLarge, "an earlier question has not ended; it is asked again"};
+            return std::shared_ptr<void>(std::move(question));
+          }};
+}
+
+}  // namespace sliced::cli

@@ -1,0 +1,51 @@
+#include "kubectl/page/questions.h"
+
+#include <utility>
+
+namespace sliced::cli {
+namespace {
+
+// What worker and loop share. result belongs to the worker until the executor says that it has finished.
+struct Shared {
+  std::atomic<bool> is_given_up = false;
+  CommandResult result;
+};
+
+// Counts a question from its start until the worker lets go of it, or never takes it up.
+class Running {
+ public:
+  explicit Running(std::shared_ptr<std::atomic<size_t>> count) : count_(std::move(count)) { ++*count_; }
+  ~Running() { --*count_; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  const std::shared_ptr<std::atomic<size_t>> count_;
+};
+
+struct RunningQuestion final : Questions::Question {
+  ~RunningQuestion() override { shared->is_given_up = true; }
+  std::shared_ptr<Shared> shared = std::make_shared<Shared>();
+  std::unique_ptr<reactor::Job> job;
+};
+
+}  // namespace
+
+std::unique_ptr<Questions::Question> Questions::ask(Answer answer, Millis deadline, Done done) {
+  if (*running_ >= max_) return nullptr;
+  auto question = std::make_unique<RunningQuestion>();
+  const std::shared_ptr<Shared> shared = question->shared;
+  question->job = executor_.run(
+      [shared, answer = std::move(answer), running = std::make_shared<Running>(running_)] {
+        shared->result = answer([&] { return shared->is_given_up.load(); });
+      },
+      deadline,
+      [shared, done = std::move(done)](bool finished) {
+        if (finished) return done(shared->result);
+        shared->is_given_up = true;
+        done({.exit_status = kExitError, .timed_out = true, .out = {}, .err = {}});
+      });
+  return question;
+}
+
+}  // namespace sliced::cli

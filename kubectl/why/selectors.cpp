@@ -1,0 +1,123 @@
+#include "kubectl/why/selectors.h"
+
+#include "cel/published_device.h"
+#include "kube/objects/resource_slice.h"
+#include "reactor/base/text.h"
+
+namespace sliced::allocation {
+namespace {
+
+constexpr uint64_t kAskSteps = 10;  // of looking a device up
+
+// Where the text literal that begins there ends; raw and triple-quoted ones are met by reading no escape wrongly: a
+// part that is cut in the wrong place does not compile, and is not used then.
+size_t end_of_literal(std::string_view text, size_t begin) {
+  for (size_t at = begin + 1; at < text.size(); ++at) {
+    if (text[at] == '\\')
+      ++at;
+    else if (text[at] == text[begin])
+      return at;
+  }
+  return text.size();
+}
+
+// "domain/id is "b"", of what stands in an entry.
+std::string found_at(const cel::Path& path, const Candidate& candidate) {
+  const kube::ResourceSlice& slice = candidate.slice->common;
+  const std::string key = path.domain == slice.driver ? path.id : path.key;
+  if (path.is_capacity) {
+    for (const auto& name : {path.key, key})
+      if (const auto found = candidate.device->capacity.find(name); found != candidate.device->capacity.end())
+        return path.id + " is " + found->second.value.text();
+    return "there is no capacity " + path.key;
+  }
+  for (const auto& name : {path.key, key})
+    if (const auto found = candidate.device->attributes.find(name);
+        found != candidate.device->attributes.end())
+      return path.id + " is " + kube::describe_attribute(found->second);
+  return "there is no " + path.key;
+}
+
+}  // namespace
+
+std::vector<std::string> conjuncts(std::string_view expression) {
+  std::vector<std::string> out;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t at = 0; at < expression.size(); ++at) {
+    const char c = expression[at];
+    if (c == '"' || c == '\'') {
+      at = end_of_literal(expression, at);
+    } else if (c == '(' || c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ')' || c == ']' || c == '}') {
+      --depth;
+    } else if (depth == 0 && (c == '?' || expression.substr(at, 2) == "||")) {
+      return {std::string(trim(expression))};  // binds weaker than &&
+    } else if (depth == 0 && expression.substr(at, 2) == "&&") {
+      out.emplace_back(trim(expression.substr(begin, at - begin)));
+      begin = ++at + 1;
+    }
+  }
+  out.emplace_back(trim(expression.substr(std::min(begin, expression.size()))));
+  return out;
+}
+
+Selectors::Compiled& Selectors::compile(const std::string& expression) {
+  const auto [at, is_new] = programs_.try_emplace(expression);
+  Compiled& out = at->second;
+  if (!is_new) return out;
+  out.index = programs_.size();
+  auto program = cel::Program::compile(expression, cel::selector_environment());
+  if (program) {
+    take(program->compile_steps());
+    out.program = std::make_unique<cel::Program>(*std::move(program));
+  } else {
+    out.error = program.error().what;
+  }
+  return out;
+}
+
+cel::Answer::Is Selectors::select(const Compiled& compiled, const Candidate& candidate) {
+  const cel::PublishedDevice device(candidate.slice->common.driver, *candidate.device);
+  const auto is = evaluator_.select(*compiled.program, device);
+  take(evaluator_.steps() + kAskSteps);
+  return is;
+}
+
+Says Selectors::ask(const std::string& expression, const Candidate& candidate) {
+  if (is_spent()) return Says::kNo;
+  const Compiled& compiled = compile(expression);
+  if (compiled.program == nullptr) return Says::kError;
+  const auto [at, is_new] = answers_.try_emplace({compiled.index, candidate.device}, Says::kNo);
+  if (!is_new) return at->second;
+  const auto is = select(compiled, candidate);
+  return at->second = is == cel::Answer::Is::kTrue    ? Says::kYes
+                      : is == cel::Answer::Is::kFalse ? Says::kNo
+                                                      : Says::kError;
+}
+
+std::string Selectors::error_of(const std::string& expression, const Candidate& candidate) {
+  const Compiled& compiled = compile(expression);
+  if (compiled.program == nullptr) return compiled.error;
+  return select(compiled, candidate) == cel::Answer::Is::kError ? evaluator_.error_text(*compiled.program)
+                                                                : "";
+}
+
+std::string Selectors::no_of(const std::string& expression, const Candidate& candidate) {
+  std::string part = expression;
+  for (const std::string& one : conjuncts(expression))
+    if (compile(one).program != nullptr && ask(one, candidate) == Says::kNo) {
+      part = one;
+      break;
+    }
+  const Compiled& compiled = compile(part);
+  std::string out = part;
+  if (compiled.program == nullptr) return out;
+  for (const cel::Path& path : compiled.program->paths()) out += "; " + found_at(path, candidate);
+  for (const char* field : {"device.driver"})
+    if (part.find(field) != std::string::npos) out += "; the driver is " + candidate.slice->common.driver;
+  return out;
+}
+
+}  // namespace sliced::allocation

@@ -1,0 +1,676 @@
+#include "kubectl/why/why.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kubectl/why/extended.h"
+#include "reactor/base/first_few.h"
+#include "reactor/base/text.h"
+
+namespace sliced::allocation {
+namespace {
+
+constexpr size_t kAdviceMax = 3, kHintsMax = 5;
+// Nodes of which it is worked out what would help; of nodes that the pod is kept away from in small clusters alone.
+constexpr size_t kDetailedMax = 500;
+constexpr size_t kUsersMax = 256;  // ResourceClaimReservedForMaxSize
+
+bool is_waiting(const Claim& claim) { return !claim.allocation; }
+
+// What the pod's claims are: of those that are not made yet, what they will be.
+class Gathering {
+ public:
+  Gathering(const Cluster& cluster, Answer& out) : cluster_(cluster), out_(out) {}
+
+  void add(const Pod& pod, const PodClaim& one) {
+    if (!one.claim.empty()) {
+      if (const Claim* claim = find(cluster_.claims, pod.namespace_, one.claim))
+        return out_.claims.push_back(*claim);
+      if (cluster_.denied.contains("resourceclaims")) return;
+      return out_.everywhere.push_back("there is no ResourceClaim " + pod.namespace_ + "/" + one.claim +
+                                       ", which the pod names");
+    }
+    const Claim* found = find(cluster_.templates, pod.namespace_, one.template_);
+    if (found == nullptr && cluster_.denied.contains("resourceclaimtemplates")) return;
+    if (found == nullptr)
+      return out_.everywhere.push_back("there is no ResourceClaimTemplate " + pod.namespace_ + "/" +
+                                       one.template_ + ", which the pod names");
+    out_.everywhere.push_back("no ResourceClaim has been made of ResourceClaimTemplate " + pod.namespace_ +
+                              "/" + one.template_ +
+                              " yet: kube-controller-manager does that, and its log says why it did not");
+    out_.claims.push_back(*found);
+    out_.claims.back().name = pod.name + "-" + one.name;
+  }
+  // What all of the pod's extended resources are, wherever a node leaves them to DeviceClasses.
+  void add_extended(const Pod& pod) {
+    const auto is_it = [&](const Claim& one) {
+      return one.name == pod.extended_claim && one.namespace_ == pod.namespace_;
+    };
+    if (!pod.node_name.empty()) {
+      const auto made = std::find_if(cluster_.claims.begin(), cluster_.claims.end(), is_it);
+      if (made != cluster_.claims.end()) out_.claims.push_back(*made);
+      return;
+    }
+    if (!cluster_.features.extended_resources) return;
+    std::set<std::string> resources;
+    for (const auto& [resource, count] : extended_requests(pod)) resources.insert(resource);
+    Claim claim = extended_claim(pod, resources, ResourceClasses(cluster_.classes));
+    if (!claim.requests.empty()) out_.claims.push_back(std::move(claim));
+  }
+  void add_classes() {
+    for (const Claim& claim : out_.claims)
+      for (const RequestGroup& group : claim.requests)
+        for (const Request& request : group.alternatives) add_class(claim, group, request);
+  }
+
+ private:
+  static const Claim* find(const std::vector<Claim>& claims, const std::string& namespace_,
+                           const std::string& name) {
+    const auto at = std::find_if(claims.begin(), claims.end(), [&](const Claim& claim) {
+      return claim.name == name && claim.namespace_ == namespace_;
+    });
+    return at == claims.end() ? nullptr : &*at;
+  }
+  void add_class(const Claim& claim, const RequestGroup& group, const Request& request) {
+    const auto is_it = [&](const DeviceClass& one) { return one.name == request.device_class; };
+    if (std::any_of(out_.classes.begin(), out_.classes.end(), is_it)) return;
+    const auto found = std::find_if(cluster_.classes.begin(), cluster_.classes.end(), is_it);
+    if (found != cluster_.classes.end()) {
+      for (const std::string& what : found->unknown)
+        out_.unsure.push_back("DeviceClass " + found->name + ": " + what + ", which is not known here");
+      return out_.classes.push_back(*found);
+    }
+    if (!is_waiting(claim) || cluster_.denied.contains("deviceclasses")) return;
+    std::vector<std::string_view> names;
+    for (const DeviceClass& one : cluster_.classes) names.push_back(one.name);
+    const std::string near = nearest(request.device_class, names);
+    std::string line = "there is no DeviceClass " + request.device_class + ", which request " +
+                       request_id(group, request) + " of claim " + claim.id() + " names" +
+                       (near.empty() ? "" : "; did you mean " + near + "?");
+    const bool is_said =
+        std::find(out_.everywhere.begin(), out_.everywhere.end(), line) != out_.everywhere.end();
+    if (!is_said) out_.everywhere.push_back(std::move(line));
+  }
+
+  const Cluster& cluster_;
+  Answer& out_;
+};
+
+// "2 x "ens1f0", 4 x "ens1f1"".
+std::string values_text(const std::map<std::string, size_t>& values) {
+  constexpr size_t kShownMax = 6;
+  std::vector<std::string> parts;
+  for (const auto& [value, devices] : values)
+    if (parts.size() < kShownMax) parts.push_back(std::to_string(devices) + " x " + value);
+  return join(parts, ", ") +
+         (values.size() > kShownMax ? " " + and_more(values.size() - kShownMax, "value") : "");
+}
+
+// Why the free devices of the requests that a constraint concerns cannot meet it; "" they may. Requests with alternatives
+// are not judged: which one would be taken is not known.
+std::string clash_of(const Claim& claim, size_t index, const std::vector<RequestView>& views) {
+  struct Part {
+    const RequestView* view;
+    const std::map<std::string, size_t>* values;
+    int64_t wanted;
+  };
+  std::vector<Part> parts;
+  for (const RequestView& view : views) {
+    if (view.claim != claim.id()) continue;
+    const auto values = view.values.find(index);
+    if (values == view.values.end()) continue;
+    if (view.request.find('/') != std::string::npos || values->second.size() >= kValuesMax) return "";
+    const int64_t wanted = view.all ? static_cast<int64_t>(view.matching) : view.wanted;
+    if (static_cast<int64_t>(view.free) < wanted) return "";  // it has too little by itself
+    parts.push_back({&view, &values->second, wanted});
+  }
+  if (parts.empty()) return "";
+  const Constraint& constraint = claim.constraints[index];
+  bool is_met = false;
+  std::set<std::string> all;
+  int64_t wanted = 0;
+  for (const Part& part : parts) {
+    wanted += part.wanted;
+    for (const auto& [value, devices] : *part.values) all.insert(value);
+  }
+  if (constraint.is_distinct)
+    is_met = static_cast<int64_t>(all.size()) >= wanted;
+  else
+    is_met = std::any_of(all.begin(), all.end(), [&](const std::string& value) {
+      return std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
+        const auto found = part.values->find(value);
+        return found != part.values->end() && static_cast<int64_t>(found->second) >= part.wanted;
+      });
+    });
+  if (is_met) return "";
+  std::vector<std::string> texts;
+  for (const Part& part : parts)
+    texts.push_back("request " + part.view->request + " wants " + std::to_string(part.wanted) + " and has " +
+                    values_text(*part.values));
+  return "constraints[" + std::to_string(index) + "] of claim " + claim.id() + ", " +
+         (constraint.is_distinct ? "distinctAttribute " : "matchAttribute ") + constraint.attribute + ": " +
+         join(texts, "; ") +
+         (constraint.is_distinct ? "; that is " + std::to_string(all.size()) + " values for " +
+                                       std::to_string(wanted) + " devices"
+                                 : "; no value is enough for all of them");
+}
+
+// One node after the other.
+class Asking {
+ public:
+  Asking(const Cluster& cluster, Answer& out)
+      : cluster_(cluster),
+        out_(out),
+        is_small_(cluster.nodes.size() <= kDetailedMax),
+        index_(out.slices),
+        held_(held_by(cluster.claims, cluster.features)),
+        resource_classes_(cluster.classes),
+        selectors_(cluster.effort_max) {
+    scene_.held = &held_;
+    scene_.selectors = &selectors_;
+    if (cluster.features.taint_rules) scene_.taint_rules = &cluster.taint_rules;
+    scene_.features = cluster.features;
+    for (const DeviceClass& one : out.classes) scene_.classes[one.name] = one;
+    for (const Claim& claim : out.claims)
+      if (is_waiting(claim) && !claim.is_extended) scene_.claims.push_back(claim);
+    if (out.pod) extended_ = extended_requests(*out.pod);
+  }
+
+  NodeAnswer ask(const Node& node) {
+    NodeAnswer out;
+    out.name = node.view.name;
+    if (out_.pod && node.is_known) out.kept_away = keeps_away(*out_.pod, node);
+    for (const Claim& claim : out_.claims)
+      if (node.is_known && out.kept_away.empty() && claim.allocation && claim.allocation->nodes &&
+          !kube::match_node(*claim.allocation->nodes, node.view).matched)
+        out.kept_away = "claim " + claim.id() + " is allocated, for other nodes" + others_text(claim);
+    Scene scene = scene_;
+    const std::string by_plugin = ask_extended(node, scene, out);
+    if (selectors_.is_spent()) return not_looked_at(std::move(out));
+    const std::vector<Pool> pools = gather_pools(index_, node.view, scene_.features);
+    scene.pools = &pools;
+    Outcome outcome = search(scene);
+    out.found = outcome.found;
+    out.error = std::move(outcome.error);
+    out.picks = std::move(outcome.picks);
+    tell_of_pools(pools, out);
+    if (selectors_.is_spent()) return not_looked_at(std::move(out));
+    out.requests = view_requests(scene);
+    if (out.found == Found::kNo) find_clashes(scene, out);
+    if (out.found == Found::kNo || out.found == Found::kError) count_classes(scene, out);
+    if (out.found == Found::kNo || out.found == Found::kError) {
+      const bool is_looked_into = out.kept_away.empty() || is_small_;
+      if (detailed_ < kDetailedMax && is_looked_into && !selectors_.is_half_spent())
+        ++detailed_, find_what_helps(node, scene, out);
+      else
+        out.changes.is_known = false;
+    }
+    if (selectors_.is_spent()) return not_looked_at(std::move(out));
+    selectors_.forget();
+    if (out.found == Found::kYes && !by_plugin.empty()) out.found = Found::kUnsure, out.unsure = by_plugin;
+    return out;
+  }
+  /// Of which it would have taken too long.
+  size_t not_looked_at() const { return not_looked_at_; }
+
+ private:
+  // The scheduler itself deallocates a claim that no other pod uses.
+  std::string others_text(Claim claim) const {
+    if (!out_.pod) return "";
+    std::erase(claim.users, out_.pod->name);
+    return claim.users.empty() ? "" : "; to have it allocated again, " + release_text(claim);
+  }
+  // Half an answer is none: with the rest of the effort expressions say no to everything.
+  NodeAnswer not_looked_at(NodeAnswer half) {
+    ++not_looked_at_;
+    NodeAnswer out;
+    out.name = std::move(half.name);
+    out.kept_away = std::move(half.kept_away);
+    out.found = Found::kUnsure;
+    out.changes.is_known = false;
+    return out;
+  }
+  // Extended resources on this node: those of which its device plugins provide none are a claim's, by a DeviceClass.
+  // Returns why it cannot be said whether device plugins have enough; "" they need not.
+  std::string ask_extended(const Node& node, Scene& scene, NodeAnswer& out) const {
+    std::set<std::string> by_class;
+    std::string by_plugin;
+    for (const auto& [resource, count] : extended_) {
+      const DeviceClass* of = resource_classes_.find(resource);
+      const auto found = node.extended.find(resource);
+      const int64_t there = found == node.extended.end() ? 0 : found->second;
+      if (of != nullptr && scene.features.extended_resources && there == 0) {
+        by_class.insert(resource);
+        continue;
+      }
+      if (there >= count) {
+        by_plugin = "a device plugin of the node provides " + std::to_string(there) + " of " + resource +
+                    "; how many of them pods use is not read";
+        continue;
+      }
+      if (!out.kept_away.empty()) continue;
+      if (!node.is_known || cluster_.denied.contains("deviceclasses")) {
+        by_plugin = "who provides " + resource + " is not known";
+        continue;
+      }
+      if (found != node.extended.end())
+        out.kept_away = "the pod asks for " + std::to_string(count) + " of " + resource +
+                        ", and the node's device plugin provides " + std::to_string(there);
+      else if (of != nullptr)
+        out.kept_away = "no device plugin of the node provides " + resource + "; DeviceClass " + of->name +
+                        " provides it from Kubernetes 1.36 on";
+      else
+        out.kept_away = "neither a DeviceClass nor a device plugin of the node provides " + resource;
+    }
+    if (!by_class.empty()) scene.claims.push_back(extended_claim(*out_.pod, by_class, resource_classes_));
+    return by_plugin;
+  }
+  static void tell_of_pools(const std::vector<Pool>& pools, NodeAnswer& out) {
+    for (const Pool& pool : pools) {
+      const std::string name = "pool " + pool.id.first + "/" + pool.id.second;
+      if (pool.is_incomplete)
+        out.pools.push_back(name + " is not complete: " + std::to_string(pool.slices_here) + " of its " +
+                            std::to_string(pool.slices_wanted) + " slices of generation " +
+                            std::to_string(pool.generation) + " are there");
+      else if (!pool.invalid.empty())
+        out.pools.push_back(name + " is not valid: " + pool.invalid);
+    }
+  }
+  void find_what_helps(const Node& node, const Scene& scene, NodeAnswer& out) {
+    std::vector<Pool> whole = *scene.pools;
+    if (std::any_of(whole.begin(), whole.end(), [](const Pool& pool) { return pool.is_incomplete; }))
+      whole = gather_pools(index_, node.view, scene_.features, /*as_if_complete=*/true);
+    out.changes = find_changes(scene, whole, out.requests);
+    for (const Change& change : out.changes.all) out.changes_text.push_back(describe(change, scene));
+    for (const Change& change : out.changes.alone) out.alone_text.push_back(describe(change, scene));
+  }
+
+  // What the constraints of a claim ask of its requests together, where each alone has enough.
+  static void find_clashes(const Scene& scene, NodeAnswer& out) {
+    for (const Claim& claim : scene.claims)
+      for (size_t i = 0; i < claim.constraints.size(); ++i)
+        if (std::string clash = clash_of(claim, i, out.requests); !clash.empty())
+          out.clashes.push_back(std::move(clash));
+  }
+
+  // Of requests that match nothing here: which classes would.
+  void count_classes(const Scene& scene, const NodeAnswer& node) {
+    for (const Claim& claim : scene.claims)
+      for (const RequestGroup& group : claim.requests)
+        for (const Request& request : group.alternatives) {
+          const std::string id = request_id(group, request);
+          const auto view = std::find_if(node.requests.begin(), node.requests.end(), [&](const auto& one) {
+            return one.claim == claim.id() && one.request == id;
+          });
+          if (view == node.requests.end() || view->matching > 0) continue;
+          for (const DeviceClass& one : cluster_.classes)
+            if (one.name != request.device_class)
+              count_class(scene, claim.id() + ", request " + id, request, one);
+        }
+  }
+  void count_class(const Scene& scene, const std::string& whose, const Request& request,
+                   const DeviceClass& of) {
+    const auto takes = [&](const std::vector<std::string>& selectors, const Candidate& candidate) {
+      return std::all_of(selectors.begin(), selectors.end(), [&](const std::string& one) {
+        return selectors_.ask(one, candidate) == Says::kYes;
+      });
+    };
+    for (const Pool& pool : *scene.pools) {
+      if (!pool.is_usable()) continue;
+      for (const Candidate& one : pool.devices) {
+        if (selectors_.is_half_spent()) return;
+        if (one.is_here && takes(of.selectors, one) && takes(request.selectors, one))
+          fitting_[whose][of.name].insert(one.device);
+      }
+    }
+  }
+
+ public:
+  /// Lines that name the classes that match devices for requests which match none on any node.
+  std::vector<std::string> hints() const {
+    std::vector<std::string> out;
+    for (const auto& [whose, classes] : fitting_) {
+      const bool is_matched = std::any_of(out_.nodes.begin(), out_.nodes.end(), [&](const NodeAnswer& node) {
+        return std::any_of(node.requests.begin(), node.requests.end(), [&](const RequestView& view) {
+          return view.claim + ", request " + view.request == whose && view.matching > 0;
+        });
+      });
+      if (is_matched) continue;
+      std::vector<std::pair<size_t, std::string>> sorted;
+      for (const auto& [name, devices] : classes) sorted.emplace_back(devices.size(), name);
+      std::stable_sort(sorted.begin(), sorted.end(),
+                       [](const auto& a, const auto& b) { return a.first > b.first; });
+      std::vector<std::string> parts;
+      for (const auto& [devices, name] : sorted)
+        if (parts.size() < kHintsMax)
+          parts.push_back(name + " (" + std::to_string(devices) + (devices == 1 ? " device)" : " devices)"));
+      out.push_back("claim " + whose + ": DeviceClasses that match devices: " + join(parts, ", ") +
+                    (sorted.size() > kHintsMax ? " " + and_more(sorted.size() - kHintsMax, "class") : ""));
+    }
+    return out;
+  }
+
+ private:
+  const Cluster& cluster_;
+  std::map<std::string, std::map<std::string, std::set<const kube::Device*>>> fitting_;
+  const Answer& out_;
+  const bool is_small_;
+  size_t detailed_ = 0, not_looked_at_ = 0;
+  const SliceIndex index_;
+  const Held held_;
+  const ResourceClasses resource_classes_;
+  std::map<std::string, int64_t> extended_;
+  Selectors selectors_;
+  Scene scene_;
+};
+
+// What may not be read, and what follows from it.
+void judge_denied(const Cluster& cluster, Answer& out) {
+  if (cluster.denied.empty()) return;
+  std::vector<std::string> missing;
+  for (const auto& [kind, permission] : cluster.denied) missing.push_back(permission);
+  out.unsure.insert(out.unsure.begin(), "permissions are missing: " + join(missing, ", ") +
+                                            "; the ClusterRole sliced-viewer grants them");
+  if (out.verdict == Verdict::kCan) out.verdict = Verdict::kUnsure;
+  if (out.verdict != Verdict::kPending || !out.everywhere.empty()) return;
+  // Without the claims of others devices are taken for free: what is too little then is too little. Without Nodes, slices
+  // of node selectors are nowhere.
+  const bool is_placed = std::none_of(out.slices.begin(), out.slices.end(), [](const SlicePtr& slice) {
+    return slice->is_per_device || slice->where.selector.has_value();
+  });
+  const bool is_certain = !cluster.denied.contains("deviceclasses") &&
+                          !cluster.denied.contains("resourceslices") &&
+                          !cluster.denied.contains("resourceclaimtemplates") &&
+                          (is_placed || !cluster.denied.contains("nodes")) &&
+                          std::none_of(out.nodes.begin(), out.nodes.end(),
+                                       [](const NodeAnswer& node) { return node.found == Found::kError; });
+  if (!is_certain) out.verdict = Verdict::kUnsure;
+}
+
+void judge(Answer& out) {
+  bool is_unsure = false;
+  for (const NodeAnswer& node : out.nodes) {
+    if (node.can_run()) out.verdict = Verdict::kCan;
+    is_unsure |= node.kept_away.empty() && node.found == Found::kUnsure;
+    if (node.kept_away.empty() && node.found == Found::kError && out.aborted_by.empty())
+      out.aborted_by = node.name;
+  }
+  if (!out.everywhere.empty() || !out.aborted_by.empty()) out.verdict = Verdict::kPending;
+  if (out.verdict == Verdict::kPending && is_unsure && out.everywhere.empty() && out.aborted_by.empty())
+    out.verdict = Verdict::kUnsure;
+}
+
+// "" where it is nothing to advise: a DeviceClass belongs to all who use it.
+std::string advice_of(const NodeAnswer& node, size_t i, bool is_error) {
+  const Asks asks = node.changes.alone[i].asks;
+  const Change& change = node.changes.alone[i];
+  if (asks != Asks::kNoClassSelector && asks != Asks::kNoSelector) return node.alone_text[i];
+  if (!is_error) return asks == Asks::kNoSelector ? node.alone_text[i] : "";
+  return "guard selectors[" + std::to_string(change.index) + "] of " +
+         (asks == Asks::kNoClassSelector ? "DeviceClass " + change.device_class
+                                         : "request " + change.request + " of claim " + change.claim) +
+         " against attributes that a device lacks, by has() or .? and orValue()";
+}
+
+struct Advice {
+  Asks asks;
+  std::string text;
+  std::vector<std::string> nodes;  // on which it is enough
+};
+
+std::string text_of(Advice advice) {
+  constexpr size_t kNodesNamed = 3;
+  const size_t more = advice.nodes.size() > kNodesNamed ? advice.nodes.size() - kNodesNamed : 0;
+  advice.nodes.resize(advice.nodes.size() - more);
+  return advice.text + " (then it can run on " + join(advice.nodes, ", ") +
+         (more > 0 ? " " + and_more(more, "node") : "") + ")";
+}
+
+// Changes that are enough alone, on the node where least is asked; what keeps the pod away from a node is no reason to
+// change a claim.
+void advise(Answer& out) {
+  if (out.verdict != Verdict::kPending || !out.everywhere.empty()) return;
+  for (const bool is_error_only : {true, false}) {
+    std::vector<Advice> found;
+    std::map<std::string, size_t> places;  // by text
+    for (const NodeAnswer& node : out.nodes) {
+      if (!node.kept_away.empty()) continue;
+      if (is_error_only && node.found != Found::kError) continue;
+      if (!is_error_only && !out.aborted_by.empty()) continue;
+      for (size_t i = 0; i < node.changes.alone.size(); ++i)
+        if (const std::string text = advice_of(node, i, is_error_only); !text.empty()) {
+          const auto [at, is_new] = places.emplace(text, found.size());
+          if (is_new) found.push_back({node.changes.alone[i].asks, text, {}});
+          found[at->second].nodes.push_back(node.name);
+        }
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.asks < b.asks; });
+    for (Advice& one : found)
+      if (out.advice.size() < kAdviceMax) out.advice.push_back(text_of(std::move(one)));
+    if (!out.advice.empty()) return;
+  }
+}
+
+// Requests whose DeviceClass is missing and has a name that is nearly another one's: what their selectors make of devices
+// is not known before the name is right.
+std::set<std::string> misnamed_classes(const Answer& out) {
+  std::set<std::string> requests;
+  for (const Claim& claim : out.claims)
+    for (const RequestGroup& group : claim.requests)
+      for (const Request& request : group.alternatives) {
+        const std::string id = request_id(group, request);
+        const std::string line = "there is no DeviceClass " + request.device_class + ", which request " + id +
+                                 " of claim " + claim.id() + " names; did you mean ";
+        if (std::any_of(out.everywhere.begin(), out.everywhere.end(),
+                        [&](const std::string& one) { return one.starts_with(line); }))
+          requests.insert(claim.id() + ", " + id);
+      }
+  return requests;
+}
+
+void ask_nodes(const Cluster& cluster, Answer& out) {
+  Tainted tainted = cluster.features.taint_rules ? with_taints(cluster.slices, cluster.taint_rules)
+                                                 : Tainted{cluster.slices};
+  out.slices = std::move(tainted.slices);
+  if (tainted.left_out > 0)
+    out.unsure.push_back("DeviceTaintRules give devices " + std::to_string(tainted.left_out) +
+                         " taints more than are looked at");
+  Asking asking(cluster, out);
+  std::vector<const Node*> nodes;
+  for (const Node& node : cluster.nodes) nodes.push_back(&node);
+  // Where Nodes may not be read, those that have slices are known by name.
+  std::map<std::string, Node> named;
+  if (cluster.denied.contains("nodes"))
+    for (const SlicePtr& slice : out.slices)
+      if (!slice->where.node_name.empty()) {
+        Node& node = named[slice->where.node_name];
+        node.view.name = slice->where.node_name;
+        node.is_known = false;
+      }
+  for (const auto& [name, node] : named) nodes.push_back(&node);
+  std::sort(nodes.begin(), nodes.end(),
+            [](const Node* a, const Node* b) { return natural_less(a->view.name, b->view.name); });
+  for (const Node* node : nodes) out.nodes.push_back(asking.ask(*node));
+  if (const size_t left = asking.not_looked_at(); left > 0)
+    out.unsure.push_back(std::to_string(left) + " of " + std::to_string(nodes.size()) +
+                         " nodes were not looked at: what the expressions and requests of this claim and its "
+                         "classes take of time is bounded");
+  for (const std::string& what : cluster.unread) out.unsure.push_back(what);
+  if (const size_t more = cluster.unread.more(); more > 0)
+    out.unsure.push_back(and_more(more, "object") + " cannot be read");
+  for (const Claim& claim : out.claims)
+    for (const std::string& what : claim.unknown)
+      out.unsure.push_back("claim " + claim.id() + ": " + what + ", which is not known here");
+  if (cluster.nodes.empty() && !cluster.denied.contains("nodes"))
+    out.everywhere.push_back("there is no node");
+  judge(out);
+  judge_denied(cluster, out);
+  advise(out);
+  drop_selector_changes(misnamed_classes(out), out);
+  if (out.verdict == Verdict::kPending) out.hints = asking.hints();
+}
+
+void look_at_pod(const Pod& pod, Answer& out) {
+  for (const std::string& gate : pod.gates)
+    out.everywhere.push_back("the pod has the scheduling gate " + gate +
+                             ": it is not looked at before that is removed");
+  for (const Claim& claim : out.claims)
+    if (claim.users.size() >= kUsersMax &&
+        std::find(claim.users.begin(), claim.users.end(), pod.name) == claim.users.end())
+      out.everywhere.push_back("claim " + claim.id() + " is used by " + std::to_string(claim.users.size()) +
+                               " pods already, and no more may");
+  for (const Claim& claim : out.claims)
+    if (claim.is_deleted)
+      out.everywhere.push_back("claim " + claim.id() +
+                               " is being deleted, and the scheduler allocates no such claim: " +
+                               (claim.users.empty() ? "delete the pod, and create it again"
+                                                    : release_text(claim) + ", and then this pod"));
+  if (pod.is_deleted) out.everywhere.push_back("the pod is being deleted");
+  if (!pod.scheduler.empty() && pod.scheduler != "default-scheduler")
+    out.unsure.push_back("the pod's scheduler is " + pod.scheduler + ", which may have rules of its own");
+}
+
+bool has_ended(const Pod& pod) { return pod.phase == "Failed" || pod.phase == "Succeeded"; }
+
+// Neither the scheduler nor the kubelet looks at it any more.
+void tell_of_end(const Pod& pod, Answer& out) {
+  const bool has_failed = pod.phase == "Failed";
+  out.verdict = has_failed ? Verdict::kPending : Verdict::kRuns;
+  out.everywhere.clear();
+  if (!has_failed) return;
+  std::string why = pod.reason;
+  if (!pod.message.empty()) why += (why.empty() ? "" : ": ") + pod.message;
+  out.everywhere.push_back(
+      "it has failed" + (why.empty() ? "" : " (" + why + ")") +
+      ", and neither the scheduler nor the kubelet tries it again: delete it, and create "
+      "it again where no controller does");
+}
+
+// A pod with a node is nothing that the scheduler looks at: a claim of it that is not allocated stays so.
+void judge_bound(const Cluster& cluster, const Pod& pod, Answer& out) {
+  out.everywhere.clear();
+  out.verdict = Verdict::kRuns;
+  if (pod.phase != "Pending" && !pod.phase.empty()) return;
+  const auto node = std::find_if(cluster.nodes.begin(), cluster.nodes.end(),
+                                 [&](const Node& one) { return one.view.name == pod.node_name; });
+  const std::string remedy = "delete the pod, and create it again without spec.nodeName";
+  for (const Claim& claim : out.claims) {
+    if (!claim.allocation)
+      out.everywhere.push_back("it is on node " + pod.node_name + ", and its claim " + claim.id() +
+                               (claim.is_made ? " is not allocated" : " is not there yet") +
+                               "; the scheduler allocates nothing for a pod that has a node: " + remedy);
+    else if (node != cluster.nodes.end() && claim.allocation->nodes &&
+             !kube::match_node(*claim.allocation->nodes, node->view).matched)
+      out.everywhere.push_back("it is on node " + pod.node_name + ", and its claim " + claim.id() +
+                               " is allocated for other nodes: " + remedy);
+    else if (claim.users.size() >= kUsersMax &&
+             std::find(claim.users.begin(), claim.users.end(), pod.name) == claim.users.end())
+      out.everywhere.push_back("it is on node " + pod.node_name + ", and its claim " + claim.id() +
+                               " is used by " + std::to_string(claim.users.size()) +
+                               " pods already, and no more may");
+  }
+  if (!out.everywhere.empty()) out.verdict = Verdict::kPending;
+}
+
+template <class T>
+void keep(Result<T> decoded, std::vector<T>& into, Cluster& cluster) {
+  if (decoded)
+    into.push_back(*std::move(decoded));
+  else
+    cluster.unread.push_back("cannot be read: " + decoded.error().what);
+}
+
+}  // namespace
+
+void add_object(const kube::Json& object, const std::string& default_namespace, Cluster& cluster) {
+  const std::string_view kind = object.text("kind");
+  const auto in_namespace = [&](Result<Claim> claim) {
+    if (claim && claim->namespace_.empty()) claim->namespace_ = default_namespace;
+    return claim;
+  };
+  if (kind == "Node") return keep(decode_node(object), cluster.nodes, cluster);
+  if (kind == "DeviceTaintRule") return keep(decode_taint_rule(object), cluster.taint_rules, cluster);
+  if (kind == "DeviceClass") return keep(decode_device_class(object), cluster.classes, cluster);
+  if (kind == "ResourceClaim") return keep(in_namespace(decode_claim(object)), cluster.claims, cluster);
+  if (kind == "ResourceClaimTemplate")
+    return keep(in_namespace(decode_claim_template(object)), cluster.templates, cluster);
+  if (kind != "ResourceSlice") return;
+  auto slice = decode_slice(object);
+  if (slice)
+    cluster.slices.push_back(std::make_shared<const Slice>(*std::move(slice)));
+  else
+    cluster.unread.push_back("cannot be read: " + slice.error().what);
+}
+
+void drop_selector_changes(const std::set<std::string>& requests, Answer& answer) {
+  if (requests.empty()) return;
+  std::set<std::string> classes;
+  for (const Claim& claim : answer.claims)
+    for (const RequestGroup& group : claim.requests)
+      for (const Request& request : group.alternatives)
+        if (requests.contains(claim.id() + ", " + request_id(group, request)))
+          classes.insert(request.device_class);
+  const auto is_dropped = [&](const Change& change) {
+    switch (change.asks) {
+      case Asks::kNoSelector:
+      case Asks::kNoRequest:
+        return requests.contains(change.claim + ", " + change.request);
+      case Asks::kNoClassSelector:
+      case Asks::kMakeClass:
+        return classes.contains(change.device_class);
+      default:
+        return false;
+    }
+  };
+  const auto drop = [&](std::vector<Change>& changes, std::vector<std::string>& texts) {
+    for (size_t i = changes.size(); i-- > 0;) {
+      if (!is_dropped(changes[i])) continue;
+      changes.erase(changes.begin() + static_cast<std::ptrdiff_t>(i));
+      texts.erase(texts.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  };
+  for (NodeAnswer& node : answer.nodes) {
+    drop(node.changes.all, node.changes_text);
+    // The other remedy is enough for all that is missing here: nothing else has to change.
+    if (std::all_of(node.requests.begin(), node.requests.end(), [&](const RequestView& view) {
+          const bool has_enough = !view.all && static_cast<int64_t>(view.free) >= view.wanted;
+          return has_enough || requests.contains(view.claim + ", " + view.request);
+        }))
+      node.changes.all.clear(), node.changes_text.clear();
+    drop(node.changes.alone, node.alone_text);
+  }
+  answer.advice.clear();
+  advise(answer);
+}
+
+Answer why_pod(const Cluster& cluster, const Pod& pod) {
+  Answer out;
+  out.pod = pod;
+  Gathering gathering(cluster, out);
+  for (const PodClaim& one : pod.claims) gathering.add(pod, one);
+  gathering.add_extended(pod);
+  gathering.add_classes();
+  look_at_pod(pod, out);
+  if (has_ended(pod)) return tell_of_end(pod, out), out;
+  if (!pod.node_name.empty()) return judge_bound(cluster, pod, out), out;
+  ask_nodes(cluster, out);
+  return out;
+}
+
+Answer why_claim(const Cluster& cluster, const Claim& claim) {
+  Answer out;
+  out.claims.push_back(claim);
+  Gathering(cluster, out).add_classes();
+  if (claim.is_deleted)
+    out.everywhere.push_back("it is being deleted, and the scheduler allocates no such claim");
+  if (claim.allocation) return out.verdict = Verdict::kRuns, out;
+  ask_nodes(cluster, out);
+  return out;
+}
+
+}  // namespace sliced::allocation

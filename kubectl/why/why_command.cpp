@@ -1,0 +1,165 @@
+#include <string_view>
+
+#include "cli/show.h"
+#include "kube/client/credentials.h"
+#include "kube/objects/kinds.h"
+#include "kubectl/commands.h"
+#include "kubectl/fleet/ask_cluster.h"
+#include "kubectl/fleet/cluster_objects.h"
+#include "kubectl/page/questions.h"
+#include "kubectl/why/hidden_devices.h"
+#include "kubectl/why/why.h"
+#include "kubectl/why/why_page.h"
+#include "kubectl/why/why_reading.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace {
+
+constexpr size_t kLinesMax = 30;
+
+struct Subject {
+  bool is_pod = false;
+  std::string namespace_, name;
+  std::string text() const { return (is_pod ? "pod " : "claim ") + namespace_ + "/" + name; }
+};
+
+// The namespace that is meant by who names none.
+std::string default_namespace(const config::Options& options) {
+  if (!options.namespace_.empty()) return options.namespace_;
+  if (const auto* file = std::get_if<config::KubeconfigFile>(&options.cluster)) {
+    kube::KubeconfigPlace place({file->path}, file->context);
+    place.paths.insert(place.paths.end(), file->others.begin(), file->others.end());
+    if (const auto config = kube::read_kubeconfig(place); config && !config->namespace_.empty())
+      return config->namespace_;
+  }
+  return "default";
+}
+
+Subject subject_of(const config::Options& options) {
+  std::string kind = options.arguments[0], name;
+  if (const size_t slash = kind.find('/'); slash != std::string::npos) {
+    name = kind.substr(slash + 1);
+    kind.resize(slash);
+  } else {
+    name = options.arguments[1];
+  }
+  const bool is_pod = kind == "pod" || kind == "pods";
+  const size_t slash = name.find('/');
+  if (slash == std::string::npos) return {is_pod, options.namespace_, name};
+  return {is_pod, name.substr(0, slash), name.substr(slash + 1)};
+}
+
+// The templates of claims that are not made yet.
+void read_templates(ClusterObjects& objects, const allocation::Pod& pod, allocation::Cluster& out) {
+  for (const auto& one : pod.claims) {
+    if (!one.claim.empty()) continue;
+    auto object = objects.get(kube::kResourceClaimTemplates, pod.namespace_, one.template_);
+    if (object) {
+      object->set("kind", kube::kResourceClaimTemplates.kind);
+      allocation::add_object(*object, pod.namespace_, out);
+    } else if (object.error().code == Errc::kDenied) {
+      out.denied[kube::kResourceClaimTemplates.plural] =
+          "get resourceclaimtemplates in namespace " + pod.namespace_;
+    } else if (object.error().code != Errc::kNotFound) {
+      out.unread.push_back(object.error().what);
+    }
+  }
+}
+
+Result<allocation::Features> features(ClusterObjects& objects, const config::Options& options,
+                                      FirstFew<std::string>& unsure) {
+  const std::string version =
+      options.scheduler_version.empty() ? objects.version() : options.scheduler_version;
+  if (version.empty()) return allocation::Features{};
+  const auto found = allocation::features_of(version);
+  if (found) return *found;
+  unsure.push_back("the scheduler is of version " + version + ", which is not known here");
+  return allocation::Features{};
+}
+
+Result<allocation::Answer> answer(ClusterObjects& objects, const config::Options& options,
+                                  const Subject& subject, allocation::Cluster& cluster) {
+  const auto object =
+      objects.get(subject.is_pod ? kube::kPods : kube::kResourceClaims, subject.namespace_, subject.name);
+  if (!object && object.error().code != Errc::kDenied) return object.error();
+  auto known = features(objects, options, cluster.unread);
+  if (!known) return known.error();
+  cluster.features = *known;
+  if (auto read = read_allocation(objects, subject.namespace_, cluster); !read) return read.error();
+  if (!object) {
+    std::string missing;
+    for (const auto& [kind, permission] : cluster.denied) missing += ", " + permission;
+    return Error{Errc::kDenied, std::string("permissions are missing: get ") +
+                                    (subject.is_pod ? "pods" : "resourceclaims") + " in namespace " +
+                                    subject.namespace_ + missing + " (" + object.error().what + ")"};
+  }
+  if (!subject.is_pod) {
+    auto claim = allocation::decode_claim(*object);
+    if (!claim) return claim.error();
+    claim->namespace_ = subject.namespace_;
+    return allocation::why_claim(cluster, *claim);
+  }
+  auto pod = allocation::decode_pod(*object);
+  if (!pod) return pod.error();
+  pod->namespace_ = subject.namespace_;
+  read_templates(objects, *pod, cluster);
+  return allocation::why_pod(cluster, *pod);
+}
+
+std::string text_of(const allocation::Answer& answer, const Subject& subject,
+                    const allocation::Cluster& cluster, const std::vector<HiddenMatch>& hidden,
+                    const config::Options& options) {
+  if (options.output != config::OutputFormat::kTable) {
+    kube::Json out = cli::json_of(answer, subject.text());
+    if (!hidden.empty()) out.set("hidden", cli::json_of(hidden));
+    return formatted(out, options.output);
+  }
+  std::string out =
+      why_text(answer, subject.text(),
+               pools_text(cluster, {options.sriov_driver_name, options.exposure_driver_name}), kLinesMax);
+  if (!hidden.empty()) out += "\nNot offered, and would match:\n" + hidden_text(hidden, kLinesMax);
+  return out;
+}
+
+int exit_of(allocation::Verdict verdict) {
+  switch (verdict) {
+    case allocation::Verdict::kRuns:
+    case allocation::Verdict::kCan:
+      return kExitSame;
+    case allocation::Verdict::kPending:
+      return kExitNone;
+    case allocation::Verdict::kUnsure:
+      return kExitUnsure;
+  }
+  return kExitError;
+}
+
+Result<Told> tell_why(ClusterObjects& objects, const config::Options& options) {
+  const Subject subject = subject_of(options);
+  allocation::Cluster cluster;
+  auto found = answer(objects, options, subject, cluster);
+  if (!found) return std::move(found.error()).in(subject.text());
+  const auto hidden =
+      find_hidden(objects, {options.sriov_driver_name, options.exposure_driver_name}, cluster, *found);
+  read_start(objects, {options.sriov_driver_name, options.exposure_driver_name}, *found);
+  return Told{text_of(*found, subject, cluster, hidden, options), exit_of(found->verdict)};
+}
+
+}  // namespace
+
+int why(const config::Options& given) {
+  config::Options options = given;
+  options.namespace_ = default_namespace(given);
+  return ask_cluster(options, [&](ClusterObjects& objects) { return tell_why(objects, options); });
+}
+
+CommandResult answer_why(const config::Options& given, const std::string& pod, const IsGivenUp& is_given_up) {
+  config::Options options = given;
+  options.command = config::Command::kWhy;
+  options.arguments = {"pod", pod};
+  return answer_of_cluster(options, is_given_up,
+                           [&](ClusterObjects& objects) { return tell_why(objects, options); });
+}
+
+}  // namespace sliced::cli

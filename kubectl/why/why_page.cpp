@@ -1,0 +1,618 @@
+#include "kubectl/why/why_page.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "cli/table.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cli {
+namespace {
+
+using allocation::Answer;
+using allocation::Change;
+using allocation::Claim;
+using allocation::Found;
+using allocation::NodeAnswer;
+using allocation::Request;
+using allocation::RequestGroup;
+using allocation::RequestView;
+using allocation::Verdict;
+using kube::Json;
+
+// Expressions have several lines: what others wrote never begins one.
+std::string in_one_line(std::string_view text) {
+  std::string out;
+  for (const std::string_view part : split(text, '\n')) {
+    if (out.empty())
+      out = part;
+    else if (const std::string_view rest = trim(part); !rest.empty())
+      out.append(" ").append(rest);
+  }
+  return out;
+}
+std::string plain(const std::string& text) { return printable(in_one_line(text), 2000); }
+
+std::string number(size_t n, const std::string& of) {
+  return std::to_string(n) + " " + of + (n == 1 ? "" : "s");
+}
+
+// ---- the claims
+
+std::string wanted_of(const RequestView& view) { return view.all ? "all" : std::to_string(view.wanted); }
+
+// A line each.
+void tell_of_request(const Answer& answer, const RequestGroup& group, const Request& request,
+                     std::vector<std::string>& out) {
+  out.push_back("  request " + allocation::request_id(group, request) + ": " +
+                allocation::describe_count(request) + " of class " + request.device_class +
+                (request.admin_access ? ", with admin access" : "") +
+                (request.source.empty() ? "" : " (" + request.source + ")"));
+  for (const auto& one : answer.classes)
+    if (one.name == request.device_class)
+      for (const std::string& selector : one.selectors) out.push_back("    class: " + selector);
+  for (const std::string& selector : request.selectors) out.push_back("    request: " + selector);
+  for (const auto& [key, amount] : request.capacity)
+    out.push_back("    capacity: " + amount.text() + " of " + key);
+}
+
+void tell_of_claim(const Answer& answer, const Claim& claim, std::vector<std::string>& out) {
+  const std::string who = "claim " + claim.id();
+  if (claim.allocation) {
+    std::vector<std::string> devices;
+    for (const auto& one : claim.allocation->devices)
+      devices.push_back(one.driver + "/" + one.pool + "/" + one.device);
+    out.push_back(who + " is allocated: " + join(devices, ", ") +
+                  (claim.users.empty() ? "" : "; used by pod " + join(claim.users, ", ")));
+    return;
+  }
+  out.push_back(who + (claim.is_extended ? " is what the scheduler makes of the pod's extended resources"
+                       : claim.is_made   ? " is not allocated"
+                                         : " is not there yet"));
+  for (const RequestGroup& group : claim.requests)
+    for (const Request& request : group.alternatives) tell_of_request(answer, group, request, out);
+  for (const auto& constraint : claim.constraints)
+    out.push_back(std::string("  constraint: ") +
+                  (constraint.is_distinct ? "distinctAttribute " : "matchAttribute ") + constraint.attribute +
+                  (constraint.requests.empty() ? "" : " of requests " + join(constraint.requests, ", ")));
+}
+
+// ---- the nodes
+
+std::string holders_text(const RequestView& view) {
+  std::vector<std::string> parts;
+  for (const auto& [claim, devices] : view.holders) {
+    if (parts.size() == 5) {
+      parts.push_back("and " + std::to_string(view.holders.size() - 5) + " more claims");
+      break;
+    }
+    parts.push_back(claim + (devices > 1 ? ": " + std::to_string(devices) : ""));
+  }
+  return join(parts, ", ");
+}
+
+// Why the request has not what it wants: what the nearest of the other devices lack.
+std::string why_of(const RequestView& view) {
+  if (!view.all && static_cast<int64_t>(view.free) >= view.wanted) return "";
+  if (view.all && view.free == view.matching && view.free > 0) return "";
+  if (view.devices == 0) return "the node sees no devices";
+  std::vector<std::string> parts;
+  for (const auto& standing : view.standing) {
+    // Where something matches, the others are not worth a word.
+    if (view.matching > 0 && standing.obstacle < allocation::Obstacle::kHeld) continue;
+    if (standing.obstacle == allocation::Obstacle::kHeld) {
+      parts.push_back("allocated: " + holders_text(view));
+      continue;
+    }
+    parts.push_back((standing.devices > 1 ? std::to_string(standing.devices) + " devices, such as " : "") +
+                    standing.device + ": " + standing.what);
+    if (view.matching == 0) break;
+  }
+  if (parts.empty() && view.matching > 0 && !view.all && static_cast<int64_t>(view.free) < view.wanted)
+    parts.push_back("only " + number(view.free, "device") + " for " + std::to_string(view.wanted));
+  return join(parts, "; ");
+}
+
+std::string why_of_node(const NodeAnswer& node) {
+  if (!node.kept_away.empty()) return node.kept_away;
+  if (node.found == Found::kYes) return "can be allocated";
+  if (node.found == Found::kUnsure)
+    return "not known: " + (node.unsure.empty() ? "too much would have to be tried" : node.unsure);
+  if (node.found == Found::kError) {
+    // What is said of the request names the same failure, and what may have been meant.
+    const bool is_said = std::any_of(node.requests.begin(), node.requests.end(), [](const RequestView& view) {
+      return view.matching == 0 &&
+             std::any_of(view.standing.begin(), view.standing.end(),
+                         [](const auto& one) { return one.obstacle == allocation::Obstacle::kError; });
+    });
+    return is_said ? "an error" : "an error: " + node.error;
+  }
+  return "";
+}
+
+std::vector<std::vector<std::string>> rows_of(const NodeAnswer& node) {
+  std::vector<std::vector<std::string>> rows;
+  std::string first = why_of_node(node);
+  bool is_said = !first.empty();
+  for (const RequestView& view : node.requests) {
+    std::string why = node.found == Found::kYes ? "" : why_of(view);
+    is_said |= !why.empty();
+    rows.push_back({node.name, view.request, wanted_of(view), std::to_string(view.matching),
+                    std::to_string(view.allocated), std::to_string(view.free),
+                    in_one_line(first.empty() ? why : first + (why.empty() ? "" : "; " + why))});
+    first.clear();
+  }
+  if (rows.empty()) rows.push_back({node.name, "", "", "", "", "", in_one_line(first)});
+  if (!node.clashes.empty() && node.found == Found::kNo && node.kept_away.empty()) {
+    std::string& last = rows.back().back();
+    last += (last.empty() ? "" : "; ") + in_one_line(join(node.clashes, "; "));
+    is_said = true;
+  }
+  if (!is_said) rows.back().back() = "each request alone has enough, all together have not";
+  for (const std::string& pool : node.pools) rows.push_back({node.name, "", "", "", "", "", pool});
+  return rows;
+}
+
+// Where it can run first, then where least is missing.
+std::vector<const NodeAnswer*> in_order(const Answer& answer) {
+  std::vector<const NodeAnswer*> out;
+  for (const NodeAnswer& node : answer.nodes) out.push_back(&node);
+  const auto rank = [](const NodeAnswer* node) {
+    return std::tuple(!node->can_run(), !node->kept_away.empty(), !node->changes.is_known,
+                      node->changes.all.size());
+  };
+  std::stable_sort(out.begin(), out.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
+  return out;
+}
+
+// Nodes of which the same is said, wherever their own names are in it.
+struct NodeGroup {
+  std::vector<std::string> nodes;
+  std::vector<std::vector<std::string>> rows;  // of the first
+};
+
+std::string without_name(std::string text, const std::string& name) {
+  for (size_t at = 0; (at = text.find(name, at)) != std::string::npos;) text.replace(at, name.size(), "\x01");
+  return text;
+}
+
+std::vector<NodeGroup> grouped(const Answer& answer) {
+  std::vector<NodeGroup> out;
+  std::map<std::string, size_t> places;
+  for (const NodeAnswer* node : in_order(answer)) {
+    auto rows = rows_of(*node);
+    std::string key;
+    for (const auto& row : rows) key += without_name(join(row, "\x02"), node->name) + "\x03";
+    const auto [at, is_new] = places.emplace(std::move(key), out.size());
+    if (is_new) out.push_back({{}, std::move(rows)});
+    out[at->second].nodes.push_back(node->name);
+  }
+  return out;
+}
+
+// "worker-1, worker-2, worker-3 and 27 more nodes".
+std::string names_of(std::vector<std::string> nodes, size_t names_max) {
+  const size_t more = nodes.size() > names_max ? nodes.size() - names_max : 0;
+  nodes.resize(nodes.size() - more);
+  return join(nodes, ", ") + (more > 0 ? " " + and_more(more, "node") : "");
+}
+
+std::string nodes_text(const Answer& answer, size_t rows_max) {
+  std::vector<std::vector<std::string>> rows;
+  size_t left_out = 0;
+  const auto groups = grouped(answer);
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (i >= rows_max) {
+      left_out += groups[i].nodes.size();
+      continue;
+    }
+    for (auto row : groups[i].rows) {
+      row[0] = names_of(groups[i].nodes, 3);
+      rows.push_back(std::move(row));
+    }
+  }
+  std::string out = table({"NODE", "REQUEST", "WANTED", "MATCH", "ALLOCATED", "FREE", "WHY"}, rows);
+  if (left_out > 0) out += and_more(left_out, "node") + "\n";
+  return out;
+}
+
+// All that stands in the way, by node; nodes with the same are told together.
+std::string changes_text(const Answer& answer, size_t nodes_max) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
+  for (const NodeAnswer* node : in_order(answer)) {
+    if (!node->kept_away.empty() || node->changes_text.empty()) continue;
+    std::string text;
+    for (const std::string& change : node->changes_text) text += "    - " + plain(change) + "\n";
+    const auto same =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& one) { return one.first == text; });
+    if (same != groups.end())
+      same->second.push_back(node->name);
+    else if (groups.size() < nodes_max)
+      groups.emplace_back(std::move(text), std::vector<std::string>{node->name});
+  }
+  std::string out;
+  for (auto& [text, nodes] : groups) out += "  on " + plain(names_of(std::move(nodes), 5)) + ":\n" + text;
+  return out.empty() ? "" : "To run there, all of this would have to change:\n" + out;
+}
+
+// A request that asks for more of a capacity than any device gives one claim: on all nodes that have devices that match.
+std::string over_most_text(const Answer& answer) {
+  struct Sum {
+    size_t matching = 0;
+    std::map<std::string, RequestView::OverMost> over;
+  };
+  std::map<std::pair<std::string, std::string>, Sum> sums;
+  for (const NodeAnswer& node : answer.nodes)
+    for (const RequestView& view : node.requests) {
+      if (!node.kept_away.empty()) continue;
+      Sum& sum = sums[{view.claim, view.request}];
+      sum.matching += view.matching;
+      for (const auto& [key, over] : view.over_most) {
+        sum.over[key].devices += over.devices;
+        sum.over[key].most = std::max(sum.over[key].most, over.most);
+      }
+    }
+  for (const Claim& claim : answer.claims)
+    for (const RequestGroup& group : claim.requests)
+      for (const Request& request : group.alternatives) {
+        if (group.is_list) continue;
+        const auto sum = sums.find({claim.id(), allocation::request_id(group, request)});
+        if (sum == sums.end()) continue;
+        for (const auto& [key, over] : sum->second.over) {
+          const auto amount = request.capacity.find(key);
+          if (over.devices == 0 || over.devices != sum->second.matching || amount == request.capacity.end())
+            continue;
+          return "request " + request.name + " asks for " + amount->second.text() + " of capacity " + key +
+                 ", and no device gives one claim more than " + allocation::describe(over.most);
+        }
+      }
+  return "";
+}
+
+// A constraint that cannot be met on any node that the pod may go to.
+std::string clash_text(const Answer& answer) {
+  const NodeAnswer* first = nullptr;
+  size_t nodes = 0;
+  for (const NodeAnswer& node : answer.nodes) {
+    if (!node.kept_away.empty()) continue;
+    if (node.clashes.empty() || node.found != Found::kNo) {
+      if (std::any_of(node.requests.begin(), node.requests.end(),
+                      [](const RequestView& view) { return view.matching > 0; }))
+        return "";
+      continue;
+    }
+    ++nodes;
+    if (first == nullptr) first = &node;
+  }
+  if (first == nullptr) return "";
+  return first->clashes.front() + (nodes > 1 ? " (on " + first->name + ")" : "");
+}
+
+// No node to which the pod may go has a device for one of the requests.
+bool is_nothing_matched(const Answer& answer) {
+  std::map<std::pair<std::string, std::string>, size_t> matching;
+  for (const NodeAnswer& node : answer.nodes)
+    for (const RequestView& view : node.requests)
+      if (node.kept_away.empty()) matching[{view.claim, view.request}] += view.matching;
+  return std::any_of(matching.begin(), matching.end(), [](const auto& one) { return one.second == 0; });
+}
+
+// A selector that reads an attribute which no device has, where another name is nearly the same: of a request that nothing matches.
+std::string misread_text(const Answer& answer) {
+  constexpr std::string_view kFails = " fails, ", kAbsent = ": no such key: ", kMeant = "; did you mean ";
+  const auto has_attribute = [&](const std::string& name) {
+    return std::any_of(answer.slices.begin(), answer.slices.end(), [&](const auto& slice) {
+      return std::any_of(
+          slice->common.devices.begin(), slice->common.devices.end(), [&](const kube::DevicePtr& device) {
+            return std::any_of(device->attributes.begin(), device->attributes.end(), [&](const auto& one) {
+              const std::string_view key = one.first;
+              return key.substr(key.find('/') + 1) == name;
+            });
+          });
+    });
+  };
+  std::map<std::pair<std::string, std::string>, size_t> matching;
+  for (const NodeAnswer& node : answer.nodes)
+    for (const RequestView& view : node.requests)
+      if (node.kept_away.empty()) matching[{view.claim, view.request}] += view.matching;
+  for (const NodeAnswer& node : answer.nodes)
+    for (const RequestView& view : node.requests) {
+      if (!node.kept_away.empty() || matching[{view.claim, view.request}] > 0) continue;
+      for (const auto& standing : view.standing) {
+        if (standing.obstacle != allocation::Obstacle::kError) continue;
+        const std::string& what = standing.what;
+        const size_t fails = what.find(kFails), absent = what.find(kAbsent), meant = what.rfind(kMeant);
+        if (fails == std::string::npos || absent == std::string::npos || meant == std::string::npos ||
+            absent < fails || meant < absent)
+          continue;
+        std::string name = what.substr(absent + kAbsent.size(), meant - absent - kAbsent.size());
+        name.resize(std::min(name.size(), name.find_first_of(" ,;:)\n")));
+        if (has_attribute(name)) continue;
+        const std::string whose = what.substr(0, fails);
+        return what.substr(fails + kFails.size(), absent - fails - kFails.size()) + " of " +
+               (whose == "the request" ? "request " + view.request : whose) + " reads " + name +
+               ", which no device has" + what.substr(meant);
+      }
+    }
+  return "";
+}
+
+// Why no node will do, where one reason holds for all of them.
+std::string pending_text(const Answer& answer) {
+  if (!answer.everywhere.empty()) return answer.everywhere.front();
+  if (std::string misread = misread_text(answer); !misread.empty()) return misread;
+  if (!answer.aborted_by.empty())
+    return "allocating fails with an error on node " + answer.aborted_by +
+           ", and the scheduler then tries no other node";
+  if (!answer.causes.empty() && is_nothing_matched(answer)) return answer.causes.front();
+  // Nodes that have the devices: by reason without the node's name, their number and the text of the first one.
+  std::map<std::string, std::pair<size_t, std::string>> reasons;
+  const auto add_reason = [&](const NodeAnswer& node) {
+    auto& reason = reasons[without_name(node.kept_away, node.name)];
+    if (reason.first++ == 0) reason.second = node.kept_away;
+  };
+  size_t kept_away = 0, has_devices = 0;
+  for (const NodeAnswer& node : answer.nodes) {
+    kept_away += !node.kept_away.empty();
+    if (node.kept_away.empty() || node.found != Found::kYes) continue;
+    ++has_devices;
+    add_reason(node);
+  }
+  const auto kept = [&] {
+    const auto most = std::max_element(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) {
+      return a.second.first < b.second.first;
+    });
+    return most->second.second + (reasons.size() > 1 ? " (" + number(most->second.first, "node") + ")" : "");
+  };
+  if (has_devices > 0)
+    return number(has_devices, "node") + (has_devices == 1 ? " has" : " have") +
+           " what its claims ask for, but the pod is kept away from " + (has_devices == 1 ? "it" : "them") +
+           ": " + kept();
+  if (kept_away == answer.nodes.size()) {
+    for (const NodeAnswer& node : answer.nodes) add_reason(node);
+    return "the pod is kept away from " +
+           (kept_away == 1 ? std::string("the one node") : "all " + number(kept_away, "node")) + ": " +
+           kept();
+  }
+  if (std::string over = over_most_text(answer); !over.empty()) return over;
+  if (std::string clash = clash_text(answer); !clash.empty()) return clash;
+  // A request that has too little on each node.
+  for (const NodeAnswer& first : answer.nodes) {
+    if (!first.kept_away.empty()) continue;
+    for (const RequestView& of : first.requests) {
+      size_t most_free = 0, most_matching = 0;
+      const NodeAnswer* best = nullptr;
+      bool is_short = !of.all && of.request.find('/') == std::string::npos;  // no alternative of several
+      for (const NodeAnswer& node : answer.nodes) {
+        if (!node.kept_away.empty()) continue;
+        const auto view = std::find_if(node.requests.begin(), node.requests.end(), [&](const auto& one) {
+          return one.claim == of.claim && one.request == of.request;
+        });
+        // Nodes may leave an extended resource to device plugins.
+        is_short = is_short && view != node.requests.end() && static_cast<int64_t>(view->free) < of.wanted;
+        if (view == node.requests.end()) continue;
+        most_matching = std::max(most_matching, view->matching);
+        if (best == nullptr || view->free > most_free) most_free = view->free, best = &node;
+      }
+      if (!is_short || best == nullptr) continue;
+      const std::string what = "request " + of.request + " (class " + of.device_class + ")";
+      if (most_matching == 0)
+        return "no device of " + number(answer.nodes.size(), "node") + " matches " + what;
+      return "no node has " + number(static_cast<size_t>(of.wanted), "free device") + " for " + what +
+             "; the most is " + std::to_string(most_free) +
+             (most_free > 0 ? ", on " + best->name : ", of " + std::to_string(most_matching) + " that match");
+    }
+    break;
+  }
+  return "none of " + number(answer.nodes.size(), "node") + " has what its claims ask for";
+}
+
+std::string headline(const Answer& answer, const std::string& subject) {
+  size_t possible = 0;
+  for (const NodeAnswer& node : answer.nodes) possible += node.can_run();
+  switch (answer.verdict) {
+    case Verdict::kRuns:
+      return subject + (answer.pod ? " is on node " + answer.pod->node_name : " is allocated") +
+             (answer.notes.empty() ? ""
+              : answer.pod && answer.pod->phase == "Running"
+                  ? ", but: " + answer.notes.front()
+                  : ", and its containers do not start: " + answer.notes.front());
+    case Verdict::kCan:
+      return subject + " can be scheduled, as far as its claims go, on " + std::to_string(possible) + " of " +
+             number(answer.nodes.size(), "node");
+    case Verdict::kPending:
+      return subject + (answer.pod && answer.pod->phase == "Failed" ? " does not run: " : " is pending: ") +
+             pending_text(answer);
+    case Verdict::kUnsure:
+      for (const NodeAnswer& node : answer.nodes)
+        if (node.found == Found::kUnsure && node.kept_away.empty() && !node.unsure.empty())
+          return subject + ": unsure whether a node has what it asks for: on " + node.name + ", " +
+                 node.unsure;
+      return subject + ": unsure whether a node has what its claims ask for" +
+             (answer.unsure.empty() ? "" : ": " + answer.unsure.front());
+  }
+  return "";
+}
+
+constexpr const char* kNotLookedAt =
+    "Not looked at: processors, memory, ports, volumes, spreading, priorities, extenders and plugins of the scheduler.\n";
+
+// ---- data
+
+Json json_of(const Change& change, const std::string& text) {
+  Json out = Json::Object{{"asks", allocation::name_of(change.asks)}, {"text", text}};
+  if (!change.claim.empty()) out.set("claim", change.claim);
+  if (!change.request.empty()) out.set("request", change.request);
+  if (!change.device_class.empty()) out.set("deviceClass", change.device_class);
+  if (!change.key.empty()) out.set("capacity", change.key);
+  if (change.count > 0) out.set("count", change.count);
+  if (!change.taint.key.empty())
+    out.set("taint",
+            Json::Object{
+                {"key", change.taint.key}, {"value", change.taint.value}, {"effect", change.taint.effect}});
+  Json::Array pools;
+  for (const auto& [driver, pool] : change.pools)
+    pools.push_back(Json::Object{{"driver", driver}, {"pool", pool}});
+  if (!pools.empty()) out.set("pools", std::move(pools));
+  const bool has_index = change.asks == allocation::Asks::kNoConstraint ||
+                         change.asks == allocation::Asks::kNoSelector ||
+                         change.asks == allocation::Asks::kNoClassSelector;
+  if (has_index) out.set("index", static_cast<int64_t>(change.index));
+  if (!change.taint_rules.empty()) out.set("deviceTaintRules", change.taint_rules);
+  if (change.most) out.set("atMost", allocation::describe(*change.most));
+  return out;
+}
+
+Json json_of(const RequestView& view) {
+  Json out =
+      Json::Object{{"claim", view.claim}, {"request", view.request}, {"deviceClass", view.device_class}};
+  if (view.all)
+    out.set("wanted", "all");
+  else
+    out.set("wanted", view.wanted);
+  out.set("devices", static_cast<int64_t>(view.devices));
+  out.set("matching", static_cast<int64_t>(view.matching));
+  out.set("allocated", static_cast<int64_t>(view.allocated));
+  out.set("free", static_cast<int64_t>(view.free));
+  Json holders = Json::Object{};
+  for (const auto& [claim, devices] : view.holders) holders.set(claim, static_cast<int64_t>(devices));
+  if (!view.holders.empty()) out.set("holders", std::move(holders));
+  Json over = Json::Object{};
+  for (const auto& [key, one] : view.over_most) over.set(key, allocation::describe(one.most));
+  if (!view.over_most.empty()) out.set("capacityAtMost", std::move(over));
+  Json::Array standing;
+  for (const auto& one : view.standing)
+    standing.push_back(Json::Object{
+        {"devices", static_cast<int64_t>(one.devices)}, {"device", one.device}, {"why", one.what}});
+  if (!standing.empty()) out.set("standing", std::move(standing));
+  return out;
+}
+
+std::string_view name_of(Found found) {
+  switch (found) {
+    case Found::kYes:
+      return "yes";
+    case Found::kNo:
+      return "no";
+    case Found::kError:
+      return "error";
+    case Found::kUnsure:
+      return "unsure";
+  }
+  return "";
+}
+
+Json texts(const std::vector<std::string>& all) {
+  Json::Array out;
+  for (const std::string& one : all) out.push_back(is_utf8(one) ? one : escaped(one));
+  return out;
+}
+
+Json json_of(const NodeAnswer& node) {
+  Json out =
+      Json::Object{{"name", node.name}, {"canRun", node.can_run()}, {"allocatable", name_of(node.found)}};
+  if (!node.kept_away.empty()) out.set("keptAway", node.kept_away);
+  if (!node.error.empty()) out.set("error", node.error);
+  if (!node.unsure.empty()) out.set("unsure", node.unsure);
+  Json::Array requests, changes, alone, picks;
+  for (const RequestView& view : node.requests) requests.push_back(json_of(view));
+  for (size_t i = 0; i < node.changes_text.size(); ++i)
+    changes.push_back(json_of(node.changes.all[i], node.changes_text[i]));
+  for (size_t i = 0; i < node.alone_text.size(); ++i)
+    alone.push_back(json_of(node.changes.alone[i], node.alone_text[i]));
+  for (const auto& pick : node.picks)
+    picks.push_back(Json::Object{{"claim", pick.claim},
+                                 {"request", pick.request},
+                                 {"driver", pick.device.driver},
+                                 {"pool", pick.device.pool},
+                                 {"device", pick.device.device}});
+  if (!requests.empty()) out.set("requests", std::move(requests));
+  if (!node.pools.empty()) out.set("pools", texts(node.pools));
+  if (!node.clashes.empty()) out.set("clashes", texts(node.clashes));
+  if (!changes.empty()) out.set("changes", std::move(changes));
+  if (!alone.empty()) out.set("anyOneOf", std::move(alone));
+  if (!picks.empty()) out.set("picks", std::move(picks));
+  return out;
+}
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kRuns:
+      return "runs";
+    case Verdict::kCan:
+      return "schedulable";
+    case Verdict::kPending:
+      return "pending";
+    case Verdict::kUnsure:
+      return "unsure";
+  }
+  return "";
+}
+
+std::string pools_text(const allocation::Cluster& cluster, const std::vector<std::string>& own_drivers) {
+  std::map<std::string, std::set<std::string>> pools;
+  for (const auto& slice : cluster.slices) pools[slice->common.driver].insert(slice->common.pool.name);
+  std::vector<std::string> parts;
+  for (const auto& [driver, names] : pools) {
+    const bool is_own = std::find(own_drivers.begin(), own_drivers.end(), driver) != own_drivers.end();
+    parts.push_back(number(names.size(), "pool") + " of " + driver +
+                    (is_own ? " (sliced's)" : " (another driver's)"));
+  }
+  return parts.empty() ? "There is no pool: no driver has published a ResourceSlice."
+                       : "Pools: " + join(parts, ", ") + ".";
+}
+
+std::string why_text(const Answer& answer, const std::string& subject, const std::string& pools,
+                     size_t nodes_max) {
+  std::string out = plain(headline(answer, subject)) + "\n";
+  if (answer.verdict == Verdict::kCan && answer.claims.empty())
+    out += "It asks for no devices: no device keeps it waiting.\n";
+  for (size_t i = answer.verdict == Verdict::kRuns ? 1 : 0; i < answer.notes.size(); ++i)
+    out += "  - " + plain(answer.notes[i]) + "\n";
+  for (size_t i = 1; i < answer.everywhere.size(); ++i) out += "  - " + plain(answer.everywhere[i]) + "\n";
+  for (const std::string& cause : answer.causes)
+    if (const std::string line = plain(cause); out.find(line) == std::string::npos)
+      out += "  - " + line + "\n";
+  if (!answer.advice.empty()) {
+    out += answer.advice.size() == 1 ? "\nThe one change that would help:\n"
+                                     : "\nAny one of these would help:\n";
+    for (const std::string& line : answer.advice) out += "  - " + plain(line) + "\n";
+  }
+  if (!answer.hints.empty()) out += "\n";
+  for (const std::string& line : answer.hints) out += plain(line) + "\n";
+  if (answer.verdict == Verdict::kPending)
+    if (const std::string changes = changes_text(answer, nodes_max); !changes.empty()) out += "\n" + changes;
+  std::vector<std::string> claims;
+  for (const Claim& claim : answer.claims) tell_of_claim(answer, claim, claims);
+  if (!claims.empty() && !answer.nodes.empty()) out += "\n";
+  for (const std::string& line : claims) out += plain(line) + "\n";
+  if (!answer.nodes.empty()) out += "\n" + nodes_text(answer, nodes_max) + plain(pools) + "\n";
+  if (!answer.unsure.empty()) out += "\nNot sure:\n";
+  for (const std::string& line : answer.unsure) out += "  - " + plain(line) + "\n";
+  if (!answer.nodes.empty()) out += std::string("\n") + kNotLookedAt;
+  return out;
+}
+
+Json json_of(const Answer& answer, const std::string& subject) {
+  Json out = Json::Object{{"subject", subject}, {"verdict", name_of(answer.verdict)}};
+  if (answer.pod && !answer.pod->node_name.empty()) out.set("node", answer.pod->node_name);
+  if (!answer.everywhere.empty()) out.set("everywhere", texts(answer.everywhere));
+  if (!answer.aborted_by.empty()) out.set("abortedBy", answer.aborted_by);
+  Json::Array claims, nodes;
+  for (const Claim& claim : answer.claims)
+    claims.push_back(Json::Object{{"name", claim.id()}, {"allocated", claim.allocation.has_value()}});
+  for (const NodeAnswer& node : answer.nodes) nodes.push_back(json_of(node));
+  out.set("claims", std::move(claims));
+  out.set("nodes", std::move(nodes));
+  if (!answer.causes.empty()) out.set("causes", texts(answer.causes));
+  if (!answer.advice.empty()) out.set("advice", texts(answer.advice));
+  if (!answer.hints.empty()) out.set("hints", texts(answer.hints));
+  if (!answer.notes.empty()) out.set("notes", texts(answer.notes));
+  if (!answer.unsure.empty()) out.set("unsure", texts(answer.unsure));
+  return out;
+}
+
+}  // namespace sliced::cli

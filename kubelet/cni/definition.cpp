@@ -1,0 +1,393 @@
+#include "kubelet/cni/definition.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kubelet/cni/network.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cni {
+namespace definition {
+namespace {
+
+using kube::Json;
+
+Error refused(std::string what) { return {Errc::kInvalid, std::move(what)}; }
+
+std::string text_or_json(const Json* value) {
+  if (value == nullptr || value->is_null()) return "";
+  return value->string() != nullptr ? *value->string() : kube::encode_json(*value);
+}
+
+Error names_another(std::string_view field, std::string_view said, std::string_view allocated) {
+  return refused(std::string(field) + " is " + in_quotes(said, 64) + ", and the claim was allocated " +
+                 (allocated.empty() ? "no such thing" : in_quotes(allocated, 64)) + ": leave " +
+                 std::string(field) + " out");
+}
+
+// Of any author: another source of these is the runtime, another plugin, or nothing.
+Result<Unit> refuse_ours(const Json& plugin) {
+  for (const std::string_view field : {"runtimeConfig", "prevResult", "args"})
+    if (const Json* value = plugin.find(field); value != nullptr && !value->is_null())
+      return refused(std::string(field) + " is set by sliced alone: leave it out");
+  return Unit{};
+}
+
+Result<Json> capabilities_in(const Json& value, const FieldContext& context) {
+  Json::Object out;
+  const auto known = capability_names();
+  for (const auto& [name, wanted] : value.object() != nullptr ? *value.object() : Json::Object{}) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      return unknown_field("capabilities", name, {known.begin(), known.end()}, "");
+    if (auto allowed = may_ask_for(name, wanted, context); !allowed) return std::move(allowed.error());
+    out.emplace_back(name, wanted);
+  }
+  return Json(std::move(out));
+}
+
+class Reader {
+ public:
+  Reader(const DefinitionRules& rules, const std::optional<DefinitionDevice>& device)
+      : rules_(rules), device_(device) {}
+
+  /// index: its place in the chain.
+  Result<Json> plugin(const Json& config, size_t index) const {
+    const std::string type(config.text("type"));
+    const PluginFields* known = plugin_fields(type);
+    if (auto runs = may_run(type, known, index); !runs) return std::move(runs.error());
+    if (auto good = refuse_ours(config); !good) return std::move(good.error());
+    if (auto good = check_addresses(config, known); !good) return std::move(good.error());
+    Json::Object envelope{{"type", type}};
+    Json rest{Json::Object{}};
+    for (const auto& [key, value] : *config.object()) {
+      if (is_of_envelope(key)) continue;
+      if (value.is_null() && (key == "capabilities" || key == "ipam")) continue;
+      if (key == "capabilities") {
+        auto read = capabilities_in(value, context_of(type));
+        if (!read) return read;
+        if (!read->object()->empty()) envelope.emplace_back(key, *std::move(read));
+      } else if (key == "ipam" && (known == nullptr || known->has_ipam)) {
+        auto read = ipam(value, type);
+        if (!read) return std::move(read.error()).in("ipam");
+        envelope.emplace_back(key, *std::move(read));
+      } else if (!names_host_interface(key, known)) {
+        rest.set(key, value);
+      }
+    }
+    auto fields = fields_of(rest, type, known);
+    if (!fields) return fields;
+    for (auto& field : *fields->object()) envelope.push_back(std::move(field));
+    Json out(std::move(envelope));
+    if (auto set = set_host_interface(config, known, out); !set) return std::move(set.error());
+    return out;
+  }
+
+ private:
+  FieldContext context_of(std::string_view plugin) const {
+    return {.rules = rules_, .is_shared = device_ && !device_->is_exclusive, .plugin = plugin};
+  }
+
+  static bool is_of_envelope(std::string_view key) {
+    for (const std::string_view one :
+         {"type", "name", "cniVersion", "cniVersions", "disableCheck", "disableGC", "deviceID", "pciBusID",
+          "runtimeConfig", "prevResult", "args"})
+      if (key == one) return true;
+    return false;
+  }
+
+  static bool names_host_interface(std::string_view key, const PluginFields* known) {
+    if (known != nullptr) return !known->host_interface.empty() && key == known->host_interface;
+    return key == "device" || key == "master" || key == "bridge";
+  }
+
+  Result<Unit> may_run(const std::string& type, const PluginFields* known, size_t index) const {
+    const bool is_companion = known != nullptr && known->use == Use::kCompanion && index > 0;
+    if (!is_companion && !rules_.lists(type))
+      return refused(
+          "type is " + in_quotes(type, 64) + ", and " + rules_.plugins_source + " allows " +
+          (rules_.plugins->empty() ? "none" : join(*rules_.plugins, ", ")) +
+          (index > 0 ? ", and behind another plugin tuning, sbr, vrf, route-override and rdma" : ""));
+    if (known != nullptr && known->puts_addresses_on_host && rules_.author != Author::kAdministrator)
+      return refused("type is " + in_quotes(type, 64) +
+                     ", by which the host gets routes or rules for the addresses of ipam, and only an "
+                     "administrator chooses these: leave it out, or have a DeviceClass name a definition of "
+                     "another namespace");
+    if (known != nullptr && known->takes_whole && device_ && !device_->is_exclusive)
+      return refused(
+          "type is " + in_quotes(type, 64) +
+          ", which takes the device as a whole, and other claims may have it, too: use macvlan, ipvlan, "
+          "vlan or bridge");
+    // It would make a bridge of the interface's name on the host when the interface is away for a moment.
+    if (known != nullptr && type == "bridge" && device_ && device_->is_no_bridge)
+      return refused("type is \"bridge\", and the device is no bridge: use macvlan, ipvlan or vlan");
+    // Behind a plugin that moves nothing a companion would change an interface that the pod has already.
+    if (is_companion && device_ && device_->is_on_vfio)
+      return refused(
+          "type is " + in_quotes(type, 64) +
+          ", which changes the pod's interface, and a device on vfio-pci has none there: leave it out");
+    if (known != nullptr && type == "rdma" && device_ && device_->pci.empty())
+      return refused("type is \"rdma\", which takes a device by its PCI address, and the device has none");
+    return Unit{};
+  }
+
+  // An address of ours takes the place of what is written, but a device that others have, too, is no argument.
+  Result<Unit> check_addresses(const Json& config, const PluginFields* known) const {
+    for (const char* field : {"deviceID", "pciBusID"}) {
+      const Json* value = config.find(field);
+      if (value == nullptr || value->is_null()) continue;
+      if (value->string() == nullptr) return wrong_value(field, *value, "a string");
+      const bool is_given = !device_ || (!device_->pci.empty() && device_->is_exclusive);
+      if (!is_given && !value->string()->empty()) return names_another(field, *value->string(), device_->pci);
+    }
+    if (known == nullptr || known->type == "host-device")
+      for (const char* field : {"hwaddr", "kernelpath"})
+        if (const std::string said = text_or_json(config.find(field)); !said.empty())
+          return names_another(field, said, "");
+    return Unit{};
+  }
+
+  Result<Json> fields_of(const Json& rest, const std::string& type, const PluginFields* known) const {
+    if (known == nullptr) return read_free(without_empty_selectors(rest), "", context_of(type));
+    std::vector<Field> fields(known->fields.begin(), known->fields.end());
+    fields.insert(fields.end(), common_fields().begin(), common_fields().end());
+    return read_fields(without_empty_selectors(rest), fields, "", context_of(type));
+  }
+
+  static Json without_empty_selectors(const Json& rest) {
+    Json::Object out;
+    for (const auto& member : *rest.object())
+      if (!((member.first == "hwaddr" || member.first == "kernelpath") &&
+            text_or_json(&member.second).empty()))
+        out.push_back(member);
+    return Json(std::move(out));
+  }
+
+  Result<Json> ipam(const Json& value, const std::string& plugin) const {
+    if (value.object() == nullptr) return wrong_value("ipam", value, "a map");
+    if (value.object()->empty()) return value;
+    const Json* type = value.find("type");
+    if (type == nullptr || type->string() == nullptr || !is_plugin_type(*type->string()))
+      return wrong_value("type", type == nullptr ? Json("") : *type,
+                         "static, host-local, whereabouts or dhcp");
+    const PluginFields* known = ipam_fields(*type->string());
+    const bool is_listed = rules_.lists(*type->string()) && plugin_fields(*type->string()) == nullptr;
+    if (known == nullptr && !is_listed)
+      return wrong_value(
+          "type", *type,
+          "static, host-local, whereabouts or dhcp, or one that is listed (" + rules_.plugins_source + ")");
+    Json rest{Json::Object{}};
+    for (const auto& [key, member] : *value.object())
+      if (key != "type") rest.set(key, member);
+    auto fields = known != nullptr
+                      ? read_fields(rest, known->fields, "", context_of("IPAM " + *type->string()))
+                      : read_free(rest, "", context_of(plugin));
+    if (!fields) return fields;
+    Json out(Json::Object{{"type", *type}});
+    for (auto& [key, member] : *fields->object()) out.set(key, std::move(member));
+    if (known != nullptr && known->type == "host-local" && rules_.author == Author::kNamespaceUser &&
+        !rules_.address_directory.empty())
+      out.set("dataDir", Json(rules_.address_directory));
+    return out;
+  }
+
+  Result<Unit> set_host_interface(const Json& config, const PluginFields* known, Json& out) const {
+    if (known == nullptr) return check_free_interfaces(config, out);
+    if (known->host_interface.empty()) return Unit{};
+    const Json* value = config.find(known->host_interface);
+    const std::string said = text_or_json(value);
+    if (value != nullptr && !value->is_null() && value->string() == nullptr)
+      return device_ ? names_another(known->host_interface, said, device_->interface)
+                     : wrong_value(std::string(known->host_interface), *value, "a string");
+    if (!device_) return Unit{};
+    if (!said.empty() && said != device_->interface)
+      return names_another(known->host_interface, said, device_->interface);
+    // It is given the function's address.
+    if (known->type == "host-device" && !device_->pci.empty()) return Unit{};
+    if (device_->interface.empty())
+      return refused(
+          "type is " + in_quotes(known->type) +
+          ", which stands on an interface of the host, and the device has none: use a plugin that takes "
+          "a function, such as sriov");
+    out.set(known->host_interface, Json(device_->interface));
+    return Unit{};
+  }
+
+  // A plugin without a table may say which interface it stands on, when it is the device's.
+  Result<Unit> check_free_interfaces(const Json& config, Json& out) const {
+    for (const char* field : {"device", "master", "bridge"}) {
+      const std::string said = text_or_json(config.find(field));
+      if (said.empty()) continue;
+      if (device_ && said != device_->interface) return names_another(field, said, device_->interface);
+      if (device_) out.set(field, Json(device_->interface));
+    }
+    return Unit{};
+  }
+
+  const DefinitionRules& rules_;
+  const std::optional<DefinitionDevice>& device_;
+};
+
+const std::vector<std::string_view> kListFields = {"cniVersion",   "cniVersions", "name",
+                                                   "disableCheck", "disableGC",   "plugins"};
+
+// The members of libcni's own; what is left of a single plugin is the plugin's.
+void set_envelope(const Json& config, const Network& network, Json& out) {
+  const auto says = [&](std::string_view key) {
+    const Json* value = config.find(key);
+    return value != nullptr && !value->is_null();
+  };
+  if (says("cniVersion") || says("cniVersions")) out.set("cniVersion", Json(network.cni_version));
+  if (says("name")) out.set("name", Json(network.name));
+  if (network.is_check_disabled) out.set("disableCheck", Json(true));
+}
+
+Result<Unit> check_envelope(const Json& plugin) {
+  for (const char* key : {"name", "cniVersion"})
+    if (const Json* value = plugin.find(key);
+        value != nullptr && !value->is_null() && value->string() == nullptr)
+      return wrong_value(key, *value, "a string");
+  return Unit{};
+}
+
+// Each would make or move an interface of the same name, and DEL of the second deletes what the first has moved: a link of the host.
+Result<Unit> check_place(std::string_view type, size_t index) {
+  const PluginFields* known = plugin_fields(type);
+  if (index == 0 || known == nullptr || !known->has_ipam) return Unit{};
+  return refused(
+      "type is " + in_quotes(type, 64) +
+      ", which makes or moves the pod's interface, and only the first plugin of a definition does that: "
+      "write a definition, and a request of the claim, for each interface");
+}
+
+// The members of a map of the plugin that are good one by one. first: a member that all others need; "" none.
+Json good_members(const Reader& reader, const Json& type, std::string_view key, const Json& map,
+                  std::string_view first, size_t index) {
+  Json::Object base;
+  if (const Json* needed = first.empty() ? nullptr : map.find(first); needed != nullptr)
+    base.emplace_back(std::string(first), *needed);
+  const auto is_good = [&](const Json::Object& members) {
+    return reader.plugin(Json(Json::Object{{"type", type}, {std::string(key), Json(members)}}), index).ok();
+  };
+  Json out{Json::Object{}};
+  if (!is_good(base)) return out;
+  for (const auto& member : base) out.set(member.first, member.second);
+  for (const auto& [name, value] : *map.object()) {
+    Json::Object with = base;
+    if (name != first) with.emplace_back(name, value);
+    if (is_good(with)) out.set(name, value);
+  }
+  return out;
+}
+
+Result<Json> reduced_plugin(const Reader& reader, const Json& config, size_t index) {
+  const Json type = *config.find("type");
+  Json good(Json::Object{{"type", type}});
+  for (const auto& [key, value] : *config.object()) {
+    if (key == "type") continue;
+    const bool is_map = value.object() != nullptr && (key == "ipam" || key == "capabilities");
+    if (is_map) {
+      Json members = good_members(reader, type, key, value, key == "ipam" ? "type" : "", index);
+      if (!members.object()->empty()) good.set(key, std::move(members));
+    } else if (reader.plugin(Json(Json::Object{{"type", type}, {key, value}}), index)) {
+      good.set(key, value);
+    }
+  }
+  auto out = reader.plugin(good, index);
+  if (!out) return out;
+  const PluginFields* known = plugin_fields(config.text("type"));
+  if (known == nullptr || known->host_interface.empty() || known->type == "host-device") return out;
+  if (const Json* parent = config.find(known->host_interface);
+      parent != nullptr && parent->string() != nullptr && is_interface_name(*parent->string()))
+    out->set(known->host_interface, *parent);
+  return out;
+}
+
+}  // namespace
+}  // namespace definition
+
+Result<std::string> canonical_definition(std::string_view config, std::string_view name,
+                                         const DefinitionRules& rules,
+                                         const std::optional<DefinitionDevice>& device) {
+  using namespace definition;
+  const auto network = decode_network(config, name);
+  if (!network) return Error(network.error());
+  const auto json = kube::decode_json(config);
+  if (!json) return Error(json.error()).in("spec.config");
+  const Reader reader(rules, device);
+  Json out{Json::Object{}};
+  set_envelope(*json, *network, out);
+  const bool is_list = json->find("plugins") != nullptr;
+  if (!is_list) {
+    auto plugin = reader.plugin(network->plugins[0].config, 0);
+    if (!plugin) return std::move(plugin.error()).in("spec.config");
+    for (auto& [key, value] : *plugin->object()) out.set(key, std::move(value));
+    return kube::encode_json(out);
+  }
+  for (const auto& [key, value] : *json->object())
+    if (std::find(kListFields.begin(), kListFields.end(), key) == kListFields.end())
+      return unknown_field("", key, kListFields, "").in("spec.config");
+  Json::Array plugins;
+  for (size_t i = 0; i < network->plugins.size(); ++i) {
+    const std::string place = "spec.config: plugins[" + std::to_string(i) + "]";
+    if (auto good = check_envelope(network->plugins[i].config); !good)
+      return std::move(good.error()).in(place);
+    auto plugin = reader.plugin(network->plugins[i].config, i);
+    if (!plugin) return std::move(plugin.error()).in(place);
+    if (auto good = check_place(network->plugins[i].type, i); !good) return std::move(good.error()).in(place);
+    plugins.push_back(*std::move(plugin));
+  }
+  out.set("plugins", Json(std::move(plugins)));
+  return kube::encode_json(out);
+}
+
+Result<std::string> reduced_definition(std::string_view config, std::string_view name) {
+  using namespace definition;
+  const auto network = decode_network(config, name);
+  if (!network) return Error(network.error());
+  const auto json = kube::decode_json(config);
+  if (!json) return Error(json.error()).in("spec.config");
+  const DefinitionRules rules{.author = Author::kAdministrator};
+  const std::optional<DefinitionDevice> device;
+  const Reader reader(rules, device);
+  Json out{Json::Object{}};
+  set_envelope(*json, *network, out);
+  Json::Array plugins;
+  for (size_t i = 0; i < network->plugins.size(); ++i) {
+    auto plugin = reduced_plugin(reader, network->plugins[i].config, i);
+    if (!plugin) return std::move(plugin.error()).in("spec.config: plugins[" + std::to_string(i) + "]");
+    plugins.push_back(*std::move(plugin));
+  }
+  if (json->find("plugins") != nullptr)
+    out.set("plugins", Json(std::move(plugins)));
+  else
+    for (auto& [key, value] : *plugins[0].object()) out.set(key, std::move(value));
+  return kube::encode_json(out);
+}
+
+std::vector<std::string> names_to_list(std::string_view config) {
+  std::vector<std::string> out;
+  const auto network = decode_network(config, "unnamed");
+  if (!network) return out;
+  const auto is_listed = [](const Field& field) {
+    return field.writer == Field::Writer::kListed || field.writer == Field::Writer::kListedHost;
+  };
+  const auto add = [&](std::string_view name) {
+    if (std::find(out.begin(), out.end(), name) == out.end()) out.emplace_back(name);
+  };
+  for (size_t i = 0; i < network->plugins.size(); ++i) {
+    const PluginConfig& plugin = network->plugins[i];
+    const PluginFields* known = plugin_fields(plugin.type);
+    const bool is_behind = i > 0 && known != nullptr && known->use == Use::kCompanion;
+    if (known == nullptr || (known->use != Use::kMain && !is_behind)) add(plugin.type);
+    for (const Field& field : known == nullptr ? std::span<const Field>() : known->fields)
+      if (const kube::Json* value = plugin.config.find(field.name);
+          is_listed(field) && value != nullptr && !value->is_null() && *value != kube::Json(false))
+        add(field.condition);
+    const kube::Json* ipam = plugin.config.find("ipam");
+    if (ipam != nullptr && !ipam->text("type").empty() && ipam_fields(ipam->text("type")) == nullptr)
+      add(ipam->text("type"));
+  }
+  return out;
+}
+
+}  // namespace sliced::cni

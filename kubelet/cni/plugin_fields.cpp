@@ -1,0 +1,861 @@
+#include "kubelet/cni/plugin_fields.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include "kubelet/cni/names.h"
+#include "reactor/base/text.h"
+
+namespace sliced::cni {
+namespace plugin_tables {
+namespace {
+
+using kube::Json;
+using Writer = Field::Writer;
+using Context = FieldContext;
+
+constexpr size_t kTextMax = 253;
+constexpr size_t kPathMax = 1'024;
+constexpr size_t kFreeTextMax = 16u << 10;  // of a plugin without a table
+
+bool is_printable(std::string_view text, size_t size_max) {
+  return text.size() <= size_max && is_utf8(text) && std::none_of(text.begin(), text.end(), [](char c) {
+           return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+         });
+}
+
+std::string said(const Json& value) {
+  return value.string() != nullptr ? in_quotes(*value.string(), 64) : printable(kube::encode_json(value), 64);
+}
+
+std::string_view text_in(const Json& value) {
+  return value.string() != nullptr ? std::string_view(*value.string()) : std::string_view();
+}
+
+// ---- values. Each returns null where the value is not as it is wanted; the caller has the words for that.
+
+Json good_boolean(const Json& value) { return value.boolean() != nullptr ? value : Json(); }
+
+template <int64_t kMin, int64_t kMax>
+Json good_integer(const Json& value) {
+  return value.integer() != nullptr && *value.integer() >= kMin && *value.integer() <= kMax ? value : Json();
+}
+
+Json good_text(const Json& value) {
+  return value.string() != nullptr && is_printable(*value.string(), kTextMax) ? value : Json();
+}
+
+template <const auto& kWords>
+Json good_word(const Json& value) {
+  return value.string() != nullptr &&
+                 std::find(std::begin(kWords), std::end(kWords), *value.string()) != std::end(kWords)
+             ? value
+             : Json();
+}
+
+bool is_mapped(const std::array<unsigned char, 16>& address) {
+  return IN6_IS_ADDR_V4MAPPED(reinterpret_cast<const in6_addr*>(address.data()));
+}
+
+// 0: it is none. An IPv6 address that has an IPv4 one in it (::ffff:10.0.0.1) is an IPv4 address to Go, with another prefix
+// length than the one that is written.
+int family_of(const std::string& address) {
+  std::array<unsigned char, 16> bytes{};
+  for (const int family : {AF_INET, AF_INET6})
+    if (address.find('\0') == std::string::npos && inet_pton(family, address.c_str(), bytes.data()) == 1)
+      return family == AF_INET6 && is_mapped(bytes) ? 0 : family;
+  return 0;
+}
+
+bool is_cidr(std::string_view text) {
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return false;
+  const int family = family_of(std::string(text.substr(0, slash)));
+  const std::string_view digits = text.substr(slash + 1);
+  const auto length = parse_int(digits);
+  return family != 0 && length && starts_with_digit(digits) && digits.size() <= 3 &&
+         std::to_string(*length) == digits && *length <= (family == AF_INET ? 32 : 128);
+}
+
+Json good_address(const Json& value) {
+  return value.string() != nullptr && family_of(*value.string()) != 0 ? value : Json();
+}
+
+Json good_cidr(const Json& value) {
+  return value.string() != nullptr && is_cidr(*value.string()) ? value : Json();
+}
+
+// whereabouts looks for a free address from one to the next. In a network of all addresses the last is followed by the first,
+// so it would look for ever, as the elected leader for the whole cluster.
+bool has_all_addresses(std::string_view network) {
+  const size_t slash = network.find('/');
+  const auto bits = slash == std::string_view::npos ? std::nullopt : parse_int(network.substr(slash + 1));
+  return bits && *bits == 0;
+}
+Json good_excluded(const Json& value) {
+  return has_all_addresses(text_in(value)) ? Json() : good_cidr(value);
+}
+
+// whereabouts: "10.0.0.0/24", "10.0.0.5-10.0.0.20/24".
+Json good_range(const Json& value) {
+  if (has_all_addresses(text_in(value))) return {};
+  const std::string_view text = text_in(value);
+  const size_t dash = text.find('-');
+  if (dash == std::string_view::npos) return good_cidr(value);
+  return family_of(std::string(text.substr(0, dash))) != 0 && is_cidr(text.substr(dash + 1)) ? value : Json();
+}
+
+Json good_interface(const Json& value) { return is_interface_name(text_in(value)) ? value : Json(); }
+
+// Of a station: neither multicast nor all zero.
+Json good_mac(const Json& value) {
+  const std::string_view text = text_in(value);
+  if (text.size() != 17) return {};
+  bool is_zero = true;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (i % 3 == 2 ? text[i] != ':' : !parse_hex(text.substr(i, 1))) return {};
+    is_zero = is_zero && (text[i] == '0' || text[i] == ':');
+  }
+  return is_zero || *parse_hex(text.substr(1, 1)) % 2 == 1 ? Json() : value;
+}
+
+Json good_path(const Json& value) {
+  const std::string_view text = text_in(value);
+  const auto parts = split(text, '/');
+  return text.starts_with("/") && is_printable(text, kPathMax) &&
+                 std::find(parts.begin(), parts.end(), "..") == parts.end()
+             ? value
+             : Json();
+}
+
+Json good_pkey(const Json& value) {
+  std::string_view text = text_in(value);
+  if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
+  return !text.empty() && text.size() <= 4 && parse_hex(text) ? value : Json();
+}
+
+// A name of dhcp-options(5), or a number.
+Json good_dhcp_option(const Json& value) {
+  const std::string_view text = text_in(value);
+  return !text.empty() && text.size() <= 64 &&
+                 std::all_of(
+                     text.begin(), text.end(),
+                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; })
+             ? value
+             : Json();
+}
+
+// An argument of CNI_ARGS, which are ours.
+Json good_argument_name(const Json& value) {
+  const std::string_view text = text_in(value);
+  return !text.empty() && text.size() <= 64 &&
+                 std::all_of(
+                     text.begin(), text.end(),
+                     [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; })
+             ? value
+             : Json();
+}
+
+template <Json (*kGood)(const Json&)>
+Result<Json> read_value(const Json& given, const std::string&, const Context&) {
+  return kGood(given);
+}
+
+template <Json (*kGood)(const Json&), size_t kMax>
+Result<Json> read_list(const Json& given, const std::string&, const Context&) {
+  if (given.array() == nullptr || given.array()->size() > kMax) return Json();
+  Json::Array out;
+  for (const Json& item : *given.array()) {
+    Json good = kGood(item);
+    if (good.is_null()) return Json();
+    out.push_back(std::move(good));
+  }
+  return Json(std::move(out));
+}
+
+template <const auto& kFields>
+Result<Json> read_map(const Json& given, const std::string& path, const Context& context) {
+  if (given.object() == nullptr) return Json();
+  return read_fields(given, kFields, path, context);
+}
+
+template <Field::Read kRead, size_t kMax>
+Result<Json> read_list_of(const Json& given, const std::string& path, const Context& context) {
+  if (given.array() == nullptr || given.array()->size() > kMax) return Json();
+  Json::Array out;
+  for (size_t i = 0; i < given.array()->size(); ++i) {
+    auto good = kRead((*given.array())[i], path + "[" + std::to_string(i) + "]", context);
+    if (!good || good->is_null()) return good;
+    out.push_back(*std::move(good));
+  }
+  return Json(std::move(out));
+}
+
+// ---- sysctls (tuning)
+
+// Safe for the kubelet (pkg/kubelet/sysctl/safe_sysctls.go), of those below net.
+constexpr std::array<std::string_view, 11> kSafeSysctls = {"net.ipv4.ip_local_port_range",
+                                                           "net.ipv4.tcp_syncookies",
+                                                           "net.ipv4.ping_group_range",
+                                                           "net.ipv4.ip_unprivileged_port_start",
+                                                           "net.ipv4.ip_local_reserved_ports",
+                                                           "net.ipv4.tcp_keepalive_time",
+                                                           "net.ipv4.tcp_fin_timeout",
+                                                           "net.ipv4.tcp_keepalive_intvl",
+                                                           "net.ipv4.tcp_keepalive_probes",
+                                                           "net.ipv4.tcp_rmem",
+                                                           "net.ipv4.tcp_wmem"};
+constexpr std::array<std::string_view, 5> kInterfaceSysctls = {
+    "net.ipv4.conf.IFNAME.", "net.ipv6.conf.IFNAME.", "net.ipv4.neigh.IFNAME.", "net.ipv6.neigh.IFNAME.",
+    "net.mpls.conf.IFNAME."};
+constexpr std::string_view kSysctlsWanted =
+    "net.ipv4.conf.IFNAME.X, net.ipv6.conf.IFNAME.X, net.ipv4.neigh.IFNAME.X, net.ipv6.neigh.IFNAME.X or "
+    "net.mpls.conf.IFNAME.X, or one that the kubelet counts as safe (net.ipv4.ip_local_port_range, "
+    "net.ipv4.tcp_syncookies, net.ipv4.ping_group_range, net.ipv4.ip_unprivileged_port_start, "
+    "net.ipv4.ip_local_reserved_ports, net.ipv4.tcp_keepalive_time, net.ipv4.tcp_fin_timeout, "
+    "net.ipv4.tcp_keepalive_intvl, net.ipv4.tcp_keepalive_probes, net.ipv4.tcp_rmem, net.ipv4.tcp_wmem)";
+
+bool is_sysctl_word(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+bool is_sysctl_of_pod(std::string_view name) {
+  return std::find(kSafeSysctls.begin(), kSafeSysctls.end(), name) != kSafeSysctls.end() ||
+         std::any_of(kInterfaceSysctls.begin(), kInterfaceSysctls.end(), [&](std::string_view start) {
+           return name.starts_with(start) && is_sysctl_word(name.substr(start.size()));
+         });
+}
+
+// Each part below net a word; none is empty, which would be "..".
+bool is_net_sysctl(std::string_view name) {
+  const auto parts = split(name, '.');
+  return name.size() <= kTextMax && name.starts_with("net.") &&
+         std::all_of(parts.begin(), parts.end(),
+                     [](std::string_view part) { return part == "IFNAME" || is_sysctl_word(part); });
+}
+
+Result<Json> sysctls(const Json& given, const std::string& path, const Context& context) {
+  if (given.object() == nullptr) return Json();
+  Json::Object out;
+  for (const auto& [name, value] : *given.object()) {
+    const bool is_good =
+        context.rules.author == Author::kAdministrator ? is_net_sysctl(name) : is_sysctl_of_pod(name);
+    if (!is_good)
+      return Error{Errc::kInvalid, path + " has " + in_quotes(name, 64) + ": want " +
+                                       std::string(context.rules.author == Author::kAdministrator
+                                                       ? "names below net, with \".\" between their parts"
+                                                       : kSysctlsWanted)};
+    if (good_text(value).is_null())
+      return wrong_value(path + "[" + in_quotes(name, 64) + "]", value, "text in one line, such as \"1\"");
+    out.emplace_back(name, value);
+  }
+  return Json(std::move(out));
+}
+
+// ---- values of several plugins
+
+constexpr Field kDnsFields[] = {
+    {"nameservers", read_list<good_address, 16>, "at most 16 IP addresses"},
+    {"domain", read_value<good_text>, "text in one line"},
+    {"search", read_list<good_text, 32>, "at most 32 domains"},
+    {"options", read_list<good_text, 32>, "at most 32 texts in one line"},
+};
+
+constexpr Field kRouteFields[] = {
+    {"dst", read_value<good_cidr>, "a network such as 10.0.0.0/8"},
+    {"gw", read_value<good_address>, "an IP address"},
+    {"mtu", read_value<good_integer<0, 65'535>>, "0 to 65535"},
+    {"advmss", read_value<good_integer<0, 65'535>>, "0 to 65535"},
+    {"priority", read_value<good_integer<0, 2'147'483'647>>, "0 to 2147483647"},
+    {"table", read_value<good_integer<0, 2'147'483'647>>, "0 to 2147483647"},
+    {"scope", read_value<good_integer<0, 255>>, "0 to 255"},
+};
+constexpr Field::Read kRoutes = read_list_of<read_map<kRouteFields>, 256>;
+constexpr std::string_view kRoutesWanted = "at most 256 routes: dst, gw, mtu, advmss, priority, table, scope";
+
+constexpr Field kAddressFields[] = {
+    {"address", read_value<good_cidr>, "an address with its prefix length, such as 10.0.0.5/24"},
+    {"gateway", read_value<good_address>, "an IP address"},
+};
+constexpr Field::Read kAddresses = read_list_of<read_map<kAddressFields>, 64>;
+constexpr std::string_view kAddressesWanted = "at most 64 addresses: address, gateway";
+
+constexpr std::string_view kBoolean = "true or false";
+constexpr Field::Read kFlag = read_value<good_boolean>;
+constexpr Field::Read kMtu = read_value<good_integer<0, 65'535>>;
+constexpr std::string_view kMtuWanted = "0 to 65535";
+constexpr std::string_view kMacWanted = "the MAC address of a station, such as 02:00:00:00:00:01";
+constexpr std::string_view kPathWanted = "an absolute path without \"..\"";
+constexpr Field kMac = {"mac", read_value<good_mac>, kMacWanted, Writer::kAddress, "mac"};
+constexpr Field kMtuField = {"mtu", kMtu, kMtuWanted};
+
+constexpr std::array<std::string_view, 3> kOnOff = {"on", "off", ""};
+constexpr std::array<std::string_view, 4> kLinkStates = {"auto", "enable", "disable", ""};
+constexpr std::array<std::string_view, 4> kVlanProtocols = {"802.1q", "802.1Q", "802.1ad", "802.1AD"};
+constexpr std::array<std::string_view, 5> kLogLevels = {"panic", "error", "warning", "info", "debug"};
+constexpr std::array<std::string_view, 6> kWhereaboutsLevels = {"panic",   "error", "warning",
+                                                                "verbose", "debug", ""};
+constexpr std::array<std::string_view, 1> kKubernetes = {"kubernetes"};
+constexpr std::array<std::string_view, 4> kMacvlanModes = {"", "bridge", "private", "vepa"};
+constexpr std::array<std::string_view, 2> kIpvlanSharedModes = {"", "l2"};
+constexpr std::array<std::string_view, 4> kIpvlanModes = {"", "l2", "l3", "l3s"};
+constexpr std::array<std::string_view, 2> kMasqueradeBackends = {"iptables", "nftables"};
+constexpr std::array<std::string_view, 3> kFirewallBackends = {"", "iptables", "firewalld"};
+constexpr std::array<std::string_view, 4> kIngressPolicies = {"", "open", "same-bridge", "isolated"};
+
+// passthru changes the parent's own address and keeps all others from it.
+Result<Json> macvlan_mode(const Json& given, const std::string& path, const Context& context) {
+  if (text_in(given) != "passthru") return good_word<kMacvlanModes>(given);
+  if (!context.is_shared) return given;
+  return wrong_value(path, given, "bridge, private or vepa: passthru takes a device that others have, too");
+}
+
+// All ipvlan interfaces of one parent have the mode of the last that was made (ipvlan_set_port_mode), so a shared parent has one
+// mode for all authors.
+Result<Json> ipvlan_mode(const Json& given, const std::string& path, const Context& context) {
+  if (!context.is_shared || !good_word<kIpvlanSharedModes>(given).is_null())
+    return good_word<kIpvlanModes>(given);
+  return wrong_value(path, given, "l2: the mode is that of all interfaces on a device that others have, too");
+}
+
+// macvlan, ipvlan and vlan pass these modes of their interface on to the parent (ndo_change_rx_flags): its driver then receives
+// what is meant for others, too, as long as the pod runs.
+Result<Json> receive_mode(const Json& given, const std::string& path, const Context& context) {
+  const bool may_change = !context.is_shared || context.rules.author == Author::kAdministrator;
+  if (may_change || given != Json(true)) return good_boolean(given);
+  return wrong_value(path, given, "false: the device gets the mode as well, and others have it, too");
+}
+
+// ---- main plugins
+
+constexpr Field kSriov[] = {
+    {"vlan", read_value<good_integer<0, 4'094>>, "0 to 4094", Writer::kSetting, "vlan"},
+    {"vlanQoS", read_value<good_integer<0, 7>>, "0 to 7", Writer::kSetting, "vlanQoS"},
+    {"vlanProto", read_value<good_word<kVlanProtocols>>, "802.1q or 802.1ad", Writer::kSetting, "vlanProto"},
+    {"mac", read_value<good_mac>, kMacWanted, Writer::kSetting, "mac"},
+    {"spoofchk", read_value<good_word<kOnOff>>, "on or off", Writer::kSetting, "spoofchk"},
+    {"trust", read_value<good_word<kOnOff>>, "on or off", Writer::kSetting, "trust"},
+    {"link_state", read_value<good_word<kLinkStates>>, "auto, enable or disable", Writer::kSetting,
+     "link_state"},
+    {"min_tx_rate", read_value<good_integer<0, 10'000'000>>, "0 to 10000000 (Mbit/s)", Writer::kSetting,
+     "min_tx_rate"},
+    {"max_tx_rate", read_value<good_integer<0, 10'000'000>>, "0 to 10000000 (Mbit/s)", Writer::kSetting,
+     "max_tx_rate"},
+    kMtuField,
+    {"logLevel", read_value<good_word<kLogLevels>>, "panic, error, warning, info or debug"},
+    {"logFile", read_value<good_path>, kPathWanted, Writer::kAdministrator},
+};
+
+constexpr Field kIbSriov[] = {
+    {"pkey", read_value<good_pkey>, "a partition key such as 0x7fff", Writer::kSetting, "pkey"},
+    {"link_state", read_value<good_word<kLinkStates>>, "auto, enable or disable", Writer::kSetting,
+     "link_state"},
+    {"rdmaIsolation", kFlag, kBoolean},
+    // Nothing is moved then, and a companion would change an interface that the pod has already.
+    {"vfioPciMode", kFlag, kBoolean, Writer::kAdministrator},
+    {"ibKubernetesEnabled", kFlag, kBoolean, Writer::kAdministrator},
+    {"kubeconfig", read_value<good_path>, kPathWanted, Writer::kAdministrator},
+    {"publishPfGuid", kFlag, kBoolean, Writer::kAdministrator},
+};
+
+constexpr Field kMacvlan[] = {
+    {"mode", macvlan_mode, "bridge, private, vepa or, for an exclusive device, passthru"},
+    kMtuField,
+    kMac,
+    {"bcqueuelen", read_value<good_integer<0, 1'000>>, "0 to 1000"},
+};
+constexpr Field kIpvlan[] = {
+    {"mode", ipvlan_mode, "l2 or, for an exclusive device, l3 and l3s"},
+    kMtuField,
+};
+constexpr Field kMacvtap[] = {
+    {"mode", macvlan_mode, "bridge, private, vepa or, for an exclusive device, passthru"},
+    kMtuField,
+};
+constexpr Field kVlan[] = {
+    {"vlanId", read_value<good_integer<0, 4'094>>, "0 to 4094", Writer::kSetting, "vlan"},
+    kMtuField,
+};
+
+constexpr Field kTrunkFields[] = {
+    {"minID", read_value<good_integer<1, 4'094>>, "1 to 4094"},
+    {"maxID", read_value<good_integer<1, 4'094>>, "1 to 4094"},
+    {"id", read_value<good_integer<1, 4'094>>, "1 to 4094"},
+};
+constexpr Field kBridge[] = {
+    // The MTU of a bridge is the smallest of its ports' (br_mtu_auto_adjust), also for the host's own address on it.
+    {"mtu", kMtu, kMtuWanted, Writer::kListed, "bridge.mtu"},
+    {"hairpinMode", kFlag, kBoolean},
+    {"portIsolation", kFlag, kBoolean},
+    {"enabledad", kFlag, kBoolean},
+    {"disableContainerInterface", kFlag, kBoolean},
+    {"vlan", read_value<good_integer<0, 4'094>>, "0 to 4094", Writer::kSetting, "vlan"},
+    {"vlanTrunk", read_list_of<read_map<kTrunkFields>, 64>, "at most 64 ranges: minID, maxID, id",
+     Writer::kSetting, "vlan"},
+    {"preserveDefaultVlan", kFlag, kBoolean, Writer::kSetting, "vlan"},
+    {"isGateway", kFlag, kBoolean, Writer::kListedHost, "bridge.isGateway"},
+    {"isDefaultGateway", kFlag, kBoolean, Writer::kListedHost, "bridge.isGateway"},
+    {"forceAddress", kFlag, kBoolean, Writer::kListedHost, "bridge.isGateway"},
+    {"ipMasq", kFlag, kBoolean, Writer::kListedHost, "bridge.ipMasq"},
+    {"ipMasqBackend", read_value<good_word<kMasqueradeBackends>>, "iptables or nftables", Writer::kListedHost,
+     "bridge.ipMasq"},
+    {"macspoofchk", kFlag, kBoolean, Writer::kListed, "bridge.macspoofchk"},
+    {"promiscMode", kFlag, kBoolean, Writer::kListed, "bridge.promiscMode"},
+};
+
+constexpr Field kPtp[] = {
+    kMtuField,
+    {"ipMasq", kFlag, kBoolean},
+    {"ipMasqBackend", read_value<good_word<kMasqueradeBackends>>, "iptables or nftables"},
+};
+
+// ---- companions
+
+constexpr Field kTuning[] = {
+    {"sysctl", sysctls, "a map of sysctls of the interface"},
+    kMac,
+    kMtuField,
+    {"promisc", receive_mode, kBoolean},
+    {"allmulti", receive_mode, kBoolean},
+    {"txQLen", read_value<good_integer<0, 100'000>>, "0 to 100000"},
+    {"dataDir", read_value<good_path>, kPathWanted, Writer::kAdministrator},
+};
+constexpr Field kSbr[] = {{"table", read_value<good_integer<1, 2'147'483'647>>, "1 to 2147483647"}};
+constexpr Field kVrf[] = {
+    {"vrfname", read_value<good_interface>, "a name of 1 to 15 bytes without \"/\", \":\" and white space"},
+    {"table", read_value<good_integer<0, 4'294'967'295>>, "0 to 4294967295"},
+};
+constexpr Field kRouteOverride[] = {
+    {"flushroutes", kFlag, kBoolean},      {"flushgateway", kFlag, kBoolean},
+    {"delroutes", kRoutes, kRoutesWanted}, {"addroutes", kRoutes, kRoutesWanted},
+    {"skipcheck", kFlag, kBoolean},
+};
+
+constexpr int64_t kRateMax = 1'000'000'000'000'000;
+constexpr Field::Read kRate = read_value<good_integer<0, kRateMax>>;
+constexpr std::string_view kRateWanted = "0 to 1000000000000000";
+constexpr Field kBandwidth[] = {
+    {"ingressRate", kRate, kRateWanted},
+    {"ingressBurst", kRate, kRateWanted},
+    {"egressRate", kRate, kRateWanted},
+    {"egressBurst", kRate, kRateWanted},
+};
+constexpr Field kPortmap[] = {
+    {"snat", kFlag, kBoolean},
+    {"backend", read_value<good_word<kMasqueradeBackends>>, "iptables or nftables"},
+    {"conditionsV4", read_list<good_text, 64>, "at most 64 texts in one line", Writer::kAdministrator},
+    {"conditionsV6", read_list<good_text, 64>, "at most 64 texts in one line", Writer::kAdministrator},
+    {"masqAll", kFlag, kBoolean, Writer::kAdministrator},
+    {"markMasqBit", read_value<good_integer<0, 31>>, "0 to 31", Writer::kAdministrator},
+    {"externalSetMarkChain", read_value<good_text>, "text in one line", Writer::kAdministrator},
+};
+constexpr Field kFirewall[] = {
+    {"backend", read_value<good_word<kFirewallBackends>>, "iptables or firewalld"},
+    {"ingressPolicy", read_value<good_word<kIngressPolicies>>, "open, same-bridge or isolated"},
+    {"iptablesAdminChainName", read_value<good_text>, "text in one line", Writer::kAdministrator},
+    {"firewalldZone", read_value<good_text>, "text in one line", Writer::kAdministrator},
+};
+
+constexpr std::span<const Field> kNoFields = {};
+constexpr PluginFields kPlugins[] = {
+    {"sriov", Use::kMain, kSriov, "", true, true},
+    {"ib-sriov", Use::kMain, kIbSriov, "", true, true},
+    {"host-device", Use::kMain, kNoFields, "device", true, true},
+    {"macvlan", Use::kMain, kMacvlan, "master", false, true},
+    {"ipvlan", Use::kMain, kIpvlan, "master", false, true},
+    {"macvtap", Use::kMain, kMacvtap, "master", false, true},
+    {"vlan", Use::kMain, kVlan, "master", false, true},
+    {"bridge", Use::kMain, kBridge, "bridge", false, true},
+    {"tuning", Use::kCompanion, kTuning},
+    {"sbr", Use::kCompanion, kSbr},
+    {"vrf", Use::kCompanion, kVrf},
+    {"route-override", Use::kCompanion, kRouteOverride},
+    {"rdma", Use::kCompanion, kNoFields, "", true},
+    {"ptp", Use::kHost, kPtp, "", false, true, true},
+    {"bandwidth", Use::kHost, kBandwidth},
+    {"portmap", Use::kHost, kPortmap},
+    {"firewall", Use::kHost, kFirewall, "", false, false, true},
+};
+
+// ---- IPAM plugins
+
+constexpr Field kStatic[] = {
+    {"addresses", kAddresses, kAddressesWanted},
+    {"routes", kRoutes, kRoutesWanted},
+    {"dns", read_map<kDnsFields>, "a map: nameservers, domain, search, options"},
+};
+
+constexpr Field kHostLocalRange[] = {
+    {"subnet", read_value<good_cidr>, "a network such as 10.0.0.0/24"},
+    {"rangeStart", read_value<good_address>, "an IP address"},
+    {"rangeEnd", read_value<good_address>, "an IP address"},
+    {"gateway", read_value<good_address>, "an IP address"},
+};
+constexpr Field kHostLocal[] = {
+    kHostLocalRange[0],
+    kHostLocalRange[1],
+    kHostLocalRange[2],
+    kHostLocalRange[3],
+    {"ranges", read_list_of<read_list_of<read_map<kHostLocalRange>, 64>, 64>,
+     "lists of ranges: subnet, rangeStart, rangeEnd, gateway"},
+    {"routes", kRoutes, kRoutesWanted},
+    {"dataDir", read_value<good_path>, kPathWanted, Writer::kAdministrator},
+    {"resolvConf", read_value<good_path>, kPathWanted, Writer::kAdministrator},
+};
+
+constexpr Field kWhereaboutsRange[] = {
+    {"range", read_value<good_range>,
+     "a network such as 10.0.0.0/24, or 10.0.0.5-10.0.0.20/24, and not one of all addresses"},
+    {"range_start", read_value<good_address>, "an IP address"},
+    {"range_end", read_value<good_address>, "an IP address"},
+    {"exclude", read_list<good_excluded, 256>,
+     "at most 256 networks such as 10.0.0.0/30, and none of all addresses"},
+};
+constexpr Field kKubernetesFields[] = {
+    {"kubeconfig", read_value<good_path>, kPathWanted},
+    {"k8s_api_root", read_value<good_text>, "text in one line"},
+};
+constexpr Field kWhereabouts[] = {
+    kWhereaboutsRange[0],
+    kWhereaboutsRange[1],
+    kWhereaboutsRange[2],
+    kWhereaboutsRange[3],
+    {"ipRanges", read_list_of<read_map<kWhereaboutsRange>, 64>,
+     "at most 64 of range, range_start, range_end, exclude"},
+    {"gateway", read_value<good_address>, "an IP address"},
+    {"routes", kRoutes, kRoutesWanted},
+    {"addresses", kAddresses, kAddressesWanted},
+    {"dns", read_map<kDnsFields>, "a map: nameservers, domain, search, options"},
+    {"enable_overlapping_ranges", kFlag, kBoolean},
+    {"datastore", read_value<good_word<kKubernetes>>, "kubernetes"},
+    {"log_level", read_value<good_word<kWhereaboutsLevels>>, "panic, error, warning, verbose or debug"},
+    {"node_slice_size", read_value<good_text>, "text in one line", Writer::kAdministrator},
+    {"network_name", read_value<good_text>, "text in one line", Writer::kAdministrator},
+    {"log_file", read_value<good_path>, kPathWanted, Writer::kAdministrator},
+    {"configuration_path", read_value<good_path>, kPathWanted, Writer::kAdministrator},
+    {"kubernetes", read_map<kKubernetesFields>, "a map: kubeconfig, k8s_api_root", Writer::kAdministrator},
+    {"leader_lease_duration", read_value<good_integer<0, 3'600'000>>, "0 to 3600000", Writer::kAdministrator},
+    {"leader_renew_deadline", read_value<good_integer<0, 3'600'000>>, "0 to 3600000", Writer::kAdministrator},
+    {"leader_retry_period", read_value<good_integer<0, 3'600'000>>, "0 to 3600000", Writer::kAdministrator},
+    {"sleep_for_race", read_value<good_integer<0, 60>>, "0 to 60", Writer::kAdministrator},
+};
+
+constexpr Field kDhcpProvide[] = {
+    {"option", read_value<good_dhcp_option>, "the name or the number of a DHCP option"},
+    {"value", read_value<good_text>, "text in one line"},
+    {"fromArg", read_value<good_argument_name>, "the name of an argument, such as K8S_POD_NAME"},
+};
+constexpr Field kDhcpRequest[] = {
+    {"option", read_value<good_dhcp_option>, "the name or the number of a DHCP option"},
+    {"skipDefault", kFlag, kBoolean},
+};
+constexpr Field kDhcp[] = {
+    {"provide", read_list_of<read_map<kDhcpProvide>, 64>, "at most 64 options: option, value, fromArg"},
+    {"request", read_list_of<read_map<kDhcpRequest>, 64>, "at most 64 options: option, skipDefault"},
+    {"priority", read_value<good_integer<0, 2'147'483'647>>, "0 to 2147483647"},
+    {"daemonSocketPath", read_value<good_path>, kPathWanted, Writer::kAdministrator},
+};
+
+constexpr PluginFields kIpamPlugins[] = {
+    {"static", Use::kMain, kStatic},
+    {"host-local", Use::kMain, kHostLocal},
+    {"whereabouts", Use::kMain, kWhereabouts},
+    {"dhcp", Use::kMain, kDhcp},
+};
+
+constexpr Field kCommon[] = {{"dns", read_map<kDnsFields>, "a map: nameservers, domain, search, options"}};
+
+constexpr std::array<std::string_view, 10> kVfSettings = {
+    "vlan",       "vlanQoS",     "vlanProto",   "trust", "spoofchk",
+    "link_state", "min_tx_rate", "max_tx_rate", "mac",   "pkey"};
+constexpr std::array<std::string_view, 2> kCapabilities = {"mac", "infinibandGUID"};
+
+// They name a device, an interface of the host or another plugin's input, at any depth.
+constexpr std::array<std::string_view, 14> kSelectors = {
+    "device",        "hwaddr",     "kernelpath", "pciBusID",  "deviceID", "master", "bridge",
+    "runtimeConfig", "prevResult", "args",       "delegates", "delegate", "ipam",   "plugins"};
+// Set by us or by libcni, or read before a plugin runs.
+constexpr std::array<std::string_view, 7> kEnvelope = {
+    "type", "name", "cniVersion", "cniVersions", "capabilities", "disableCheck", "disableGC"};
+
+// By its folded form. A name that tables spell in two ways would be refused in one of them: there is none.
+using Reserved = std::map<std::string, std::string_view, std::less<>>;
+
+void add_names(std::span<const Field> fields, Reserved& out) {
+  for (const Field& field : fields) out.emplace(folded_key(field.name), field.name);
+}
+
+Reserved reserved_names() {
+  Reserved out;
+  for (const auto& names :
+       {std::span<const std::string_view>(kSelectors), std::span<const std::string_view>(kEnvelope)})
+    for (const std::string_view name : names) out.emplace(folded_key(name), name);
+  for (const auto& plugins :
+       {std::span<const PluginFields>(kPlugins), std::span<const PluginFields>(kIpamPlugins)})
+    for (const PluginFields& plugin : plugins) add_names(plugin.fields, out);
+  for (const std::span<const Field> fields :
+       {std::span<const Field>(kDnsFields), std::span<const Field>(kRouteFields),
+        std::span<const Field>(kAddressFields), std::span<const Field>(kTrunkFields),
+        std::span<const Field>(kHostLocalRange), std::span<const Field>(kWhereaboutsRange),
+        std::span<const Field>(kKubernetesFields), std::span<const Field>(kDhcpProvide),
+        std::span<const Field>(kDhcpRequest)})
+    add_names(fields, out);
+  return out;
+}
+
+bool is_of_administrators(std::string_view key) {
+  const auto has = [&](std::span<const PluginFields> plugins) {
+    return std::any_of(plugins.begin(), plugins.end(), [&](const PluginFields& plugin) {
+      return std::any_of(plugin.fields.begin(), plugin.fields.end(), [&](const Field& field) {
+        return field.writer == Writer::kAdministrator && field.name == key;
+      });
+    });
+  };
+  return has(kPlugins) || has(kIpamPlugins);
+}
+
+constexpr std::string_view kNamedByClass = "have a DeviceClass name a definition of another namespace";
+
+Result<Unit> may_set(std::string_view setting, const Json& value, const std::string& path,
+                     const DefinitionRules& rules) {
+  if (rules.author == Author::kAdministrator || !rules.settings ||
+      std::find(rules.settings->begin(), rules.settings->end(), setting) != rules.settings->end())
+    return Unit{};
+  return Error{Errc::kInvalid, path + " is " + said(value) + ", and " + rules.settings_source +
+                                   " lets a definition set " +
+                                   (rules.settings->empty() ? "nothing" : join(*rules.settings, ", ")) +
+                                   " through the PF: leave it out, or have " + std::string(setting) +
+                                   " added to spec.allow of each policy that matches the device"};
+}
+
+// Frames go by address on a shared link: macvlan and bridge give a pod with the gateway's address what others send to the gateway.
+Result<Unit> may_set_address(const Json& value, const std::string& path, const Context& context) {
+  if (!context.is_shared || context.rules.author == Author::kAdministrator)
+    return may_set("mac", value, path, context.rules);
+  return Error{Errc::kInvalid,
+               path + " is " + said(value) +
+                   ", and others have the device, too: a pod with the MAC address of another station "
+                   "or of the gateway gets what is sent there. Leave it out, and the kernel gives the "
+                   "interface an address of its own, or " +
+                   std::string(kNamedByClass)};
+}
+
+Result<Unit> may_use(std::string_view feature, const Json& value, const std::string& path,
+                     const DefinitionRules& rules) {
+  if (rules.lists(feature)) return Unit{};
+  return Error{Errc::kInvalid, path + " is " + said(value) +
+                                   ", which changes the host: leave it out, or have " + std::string(feature) +
+                                   " added to " + rules.plugins_source};
+}
+
+Result<Unit> may_write(const Field& field, const Json& value, const std::string& path,
+                       const Context& context) {
+  const DefinitionRules& rules = context.rules;
+  // What switches a feature off, or says nothing, asks for nothing.
+  const bool is_off = value.boolean() != nullptr && !*value.boolean();
+  switch (field.writer) {
+    case Writer::kAuthor:
+      break;
+    case Writer::kSetting:
+      return may_set(field.condition, value, path, rules);
+    case Writer::kAddress:
+      return may_set_address(value, path, context);
+    case Writer::kListed:
+      return is_off ? Unit{} : may_use(field.condition, value, path, rules);
+    case Writer::kListedHost:
+      if (is_off) break;
+      if (auto listed = may_use(field.condition, value, path, rules); !listed) return listed;
+      if (rules.author == Author::kAdministrator) break;
+      return Error{Errc::kInvalid,
+                   path + " is " + said(value) +
+                       ", by which the host gets addresses or rules from ipam: leave it out, or " +
+                       std::string(kNamedByClass)};
+    case Writer::kAdministrator:
+      if (rules.author == Author::kAdministrator) break;
+      return Error{Errc::kInvalid, path + " is " + said(value) +
+                                       ", and only an administrator sets it: leave it out, or " +
+                                       std::string(kNamedByClass)};
+  }
+  return Unit{};
+}
+
+}  // namespace
+}  // namespace plugin_tables
+
+bool DefinitionRules::lists(std::string_view name) const {
+  return !plugins || std::find(plugins->begin(), plugins->end(), name) != plugins->end();
+}
+
+const PluginFields* plugin_fields(std::string_view type) {
+  for (const PluginFields& one : all_plugins())
+    if (one.type == type) return &one;
+  return nullptr;
+}
+
+const PluginFields* ipam_fields(std::string_view type) {
+  for (const PluginFields& one : all_ipam_plugins())
+    if (one.type == type) return &one;
+  return nullptr;
+}
+
+std::span<const PluginFields> all_plugins() { return plugin_tables::kPlugins; }
+std::span<const PluginFields> all_ipam_plugins() { return plugin_tables::kIpamPlugins; }
+std::span<const Field> common_fields() { return plugin_tables::kCommon; }
+std::span<const std::string_view> vf_settings() { return plugin_tables::kVfSettings; }
+std::span<const std::string_view> capability_names() { return plugin_tables::kCapabilities; }
+
+Result<Unit> may_ask_for(std::string_view capability, const kube::Json& wanted, const FieldContext& context) {
+  const bool is_asked = capability == "mac" && wanted != kube::Json(false) && !wanted.is_null();
+  return is_asked ? plugin_tables::may_set_address(wanted, "capabilities.mac", context) : Unit{};
+}
+
+Error wrong_value(const std::string& path, const kube::Json& value, std::string_view wanted) {
+  return {Errc::kInvalid, path + " is " + plugin_tables::said(value) + ": want " + std::string(wanted)};
+}
+
+Error unknown_field(const std::string& path, std::string_view key, const std::vector<std::string_view>& known,
+                    std::string_view of) {
+  const std::string near = nearest(key, known);
+  std::vector<std::string> all(known.begin(), known.end());
+  return {Errc::kInvalid, path + (path.empty() ? "" : ".") + escaped(key, 64) +
+                              " is no field that a definition may set" +
+                              (of.empty() ? "" : " for plugin " + std::string(of)) +
+                              (near.empty() ? "" : "; did you mean " + near + "?") + ": want " +
+                              (all.empty() ? "none" : "only " + join(all, ", "))};
+}
+
+Result<kube::Json> read_fields(const kube::Json& object, std::span<const Field> fields,
+                               const std::string& path, const FieldContext& context) {
+  kube::Json::Object out;
+  for (const auto& [key, value] : *object.object()) {
+    const auto field =
+        std::find_if(fields.begin(), fields.end(),
+                     [&, name = std::string_view(key)](const Field& one) { return one.name == name; });
+    if (field == fields.end()) {
+      std::vector<std::string_view> known;
+      for (const Field& one : fields)
+        if (one.writer != Field::Writer::kAdministrator || context.rules.author == Author::kAdministrator)
+          known.push_back(one.name);
+      return unknown_field(path, key, known, context.plugin);
+    }
+    if (value.is_null()) continue;
+    const std::string place = path + (path.empty() ? "" : ".") + key;
+    if (auto allowed = plugin_tables::may_write(*field, value, place, context); !allowed)
+      return std::move(allowed.error());
+    auto good = field->read(value, place, context);
+    if (!good) return good;
+    if (good->is_null()) return wrong_value(place, value, field->wanted);
+    out.emplace_back(key, *std::move(good));
+  }
+  return kube::Json(std::move(out));
+}
+
+Result<kube::Json> read_free(const kube::Json& value, const std::string& path, const FieldContext& context) {
+  using namespace plugin_tables;
+  if (value.string() != nullptr && context.rules.author != Author::kAdministrator)
+    return Error{
+        Errc::kInvalid,
+        path + " is text, which may name an interface, a path or a program of the host, and " +
+            in_quotes(context.plugin, 64) +
+            " is a plugin without a table of fields: want true, false or a number, or have a DeviceClass "
+            "name a definition of another namespace"};
+  if (value.string() != nullptr)
+    return is_printable(*value.string(), kFreeTextMax)
+               ? Result<Json>(value)
+               : wrong_value(path, value, "text without control characters");
+  if (value.array() != nullptr) {
+    Json::Array out;
+    for (size_t i = 0; i < value.array()->size(); ++i) {
+      auto good = read_free((*value.array())[i], path + "[" + std::to_string(i) + "]", context);
+      if (!good) return good;
+      out.push_back(*std::move(good));
+    }
+    return Json(std::move(out));
+  }
+  if (value.object() == nullptr) return value;
+  Json::Object out;
+  for (const auto& [key, item] : *value.object()) {
+    const std::string place = path + (path.empty() ? "" : ".") + escaped(key, 64);
+    const bool is_administrators = context.rules.author == Author::kAdministrator;
+    const bool is_delegate = key == "delegates" || key == "delegate";
+    if (std::find(kSelectors.begin(), kSelectors.end(), key) != kSelectors.end() &&
+        !(is_delegate && is_administrators))
+      return Error{Errc::kInvalid,
+                   place + " is set by sliced, or would name another device or plugin: leave it out"};
+    if (is_of_administrators(key) && !is_administrators)
+      return Error{Errc::kInvalid,
+                   place +
+                       " is a path or a store, and only an administrator sets it: leave it out, "
+                       "or have a DeviceClass name a definition of another namespace"};
+    if (item.is_null()) continue;
+    auto good = read_free(item, place, context);
+    if (!good) return good;
+    out.emplace_back(key, *std::move(good));
+  }
+  return Json(std::move(out));
+}
+
+std::string folded_key(std::string_view key) {
+  // unicode.SimpleFold: these two are the only runes beside ASCII letters that fold to one.
+  constexpr std::string_view kLongS = "\xc5\xbf", kKelvin = "\xe2\x84\xaa";  // U+017F, U+212A
+  std::string out;
+  for (size_t i = 0; i < key.size();) {
+    const std::string_view rest = key.substr(i);
+    if (rest.starts_with(kLongS)) {
+      out += 's';
+      i += kLongS.size();
+    } else if (rest.starts_with(kKelvin)) {
+      out += 'k';
+      i += kKelvin.size();
+    } else {
+      out += lower(rest.substr(0, 1));
+      ++i;
+    }
+  }
+  return out;
+}
+
+std::string_view reserved_spelling(std::string_view key) {
+  static const plugin_tables::Reserved kReserved = plugin_tables::reserved_names();
+  const auto at = kReserved.find(folded_key(key));
+  return at == kReserved.end() ? "" : at->second;
+}
+
+Result<Unit> check_keys(const kube::Json& value, const std::string& path) {
+  if (value.array() != nullptr)
+    for (size_t i = 0; i < value.array()->size(); ++i)
+      if (auto good = check_keys((*value.array())[i], path + "[" + std::to_string(i) + "]"); !good)
+        return good;
+  if (value.object() == nullptr) return Unit{};
+  std::map<std::string, std::string_view> seen;  // by its folded form
+  for (const auto& [key, member] : *value.object()) {
+    const std::string place = path + (path.empty() ? "" : ".") + escaped(key, 64);
+    const std::string_view meant = reserved_spelling(key);
+    const auto [first, is_new] = seen.emplace(folded_key(key), key);
+    if (!is_new)
+      return Error{Errc::kInvalid, place + " and " + in_quotes(first->second, 64) +
+                                       " are one field to a CNI plugin, which ignores case: write it once" +
+                                       (meant.empty() ? "" : ", as " + std::string(meant))};
+    if (!meant.empty() && meant != key)
+      return Error{Errc::kInvalid, place +
+                                       " is spelled otherwise than the field that a CNI plugin takes it for: "
+                                       "want " +
+                                       std::string(meant)};
+    if (key.empty() || std::any_of(key.begin(), key.end(), [](char c) { return c < ' ' || c > '~'; }))
+      return Error{Errc::kInvalid,
+                   place +
+                       " has a character that is not printable ASCII: want letters, digits and "
+                       "punctuation of ASCII"};
+    if (auto good = check_keys(member, place); !good) return good;
+  }
+  return Unit{};
+}
+
+}  // namespace sliced::cni

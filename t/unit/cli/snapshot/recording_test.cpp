@@ -1,0 +1,90 @@
+#include "cli/snapshot/recording.h"
+
+#include <gtest/gtest.h>
+
+#include "hotplug/scan.h"
+#include "t/fixture/scan_host.h"
+#include "t/fixture/sysfs_tree.h"
+
+namespace sliced::snapshot {
+namespace recording_test {
+namespace {
+
+using fixture::SysfsTree;
+
+void make_host(SysfsTree& host) {
+  host.boot_id("0b1d3c5e-7777-4f4f-8e8e-123456789abc");
+  auto pf = host.pci("0000:3b:00.0").id("8086", "1592").driver("ice").numa(0).netdev("ens1f0");
+  pf.sriov(8).vfs(3, [](SysfsTree::Pci vf, int index) {
+    vf.id("8086", "1889").driver(index == 2 ? "vfio-pci" : "iavf");
+    if (index != 2) vf.netdev("ens1f0v" + std::to_string(index));
+  });
+  host.bridge("br0");
+  host.enslave("ens1f0v1", "br0");
+  host.vlan("ens1f0.100", 100, "ens1f0");
+  host.default_route("ens1f0");
+}
+
+// What is concluded from a recording is what was concluded from the host.
+TEST(Recording, ASecondReadingOfItConcludesTheSame) {
+  SysfsTree host;
+  make_host(host);
+  const RecordingHost recorder{std::shared_ptr<const hotplug::HostView>(host.view())};
+  const auto first = fixture::scan_host(recorder);
+  const auto text = kube::encode_json(encode(recorder.recording()));
+  const auto decoded = decode_recording(*kube::decode_json(text));
+  ASSERT_TRUE(decoded) << decoded.error().what;
+  const auto second = fixture::scan_host(RecordedHost(*decoded));
+  EXPECT_GE(first.devices.size(), 6u);
+  EXPECT_EQ(first.devices, second.devices);
+  EXPECT_EQ(first.problems, second.problems);
+  EXPECT_EQ(first.boot_id, second.boot_id);
+}
+
+TEST(Recording, ErrorsAreSaidAgainWithTheirMeaning) {
+  Recording recording;
+  recording.reads.insert_or_assign("sys/a", Error{Errc::kInvalid, "sys/a: EINVAL"});
+  recording.lists.insert_or_assign("sys/b", Error{Errc::kDenied, "sys/b: EACCES"});
+  recording.links.insert_or_assign("sys/c", std::string("../d"));
+  recording.routes = hotplug::RouteLinks{{2, 7}, {9}};
+  recording.admin_macs[2][0] = "00:00:5e:00:53:01";
+  const auto decoded = decode_recording(encode(recording));
+  ASSERT_TRUE(decoded);
+  const RecordedHost host(*decoded);
+  EXPECT_EQ(host.read("sys/a", 10).error(), (Error{Errc::kInvalid, "sys/a: EINVAL"}));
+  EXPECT_EQ(host.list("sys/b").error().code, Errc::kDenied);
+  EXPECT_EQ(*host.readlink("sys/c"), "../d");
+  EXPECT_EQ(**host.route_links(), (hotplug::RouteLinks{{2, 7}, {9}}));
+  EXPECT_EQ(host.admin_macs(2), (std::map<int, std::string>{{0, "00:00:5e:00:53:01"}}));
+  EXPECT_TRUE(host.admin_macs(3).empty());
+  EXPECT_EQ(host.read("sys/never", 10).error().code, Errc::kNotFound);
+}
+
+TEST(Recording, ATextThatIsLongerThanItsReaderWantsIsTooLarge) {
+  Recording recording;
+  recording.reads.insert_or_assign("sys/a", std::string("0123456789"));
+  EXPECT_EQ(RecordedHost(recording).read("sys/a", 9).error().code, Errc::kTooLarge);
+}
+
+TEST(Recording, MoreThanAHostHasIsTooLarge) {
+  auto many = encode(Recording{});
+  many.set("reads", kube::Json::Array(kAnswersMax + 1, kube::Json()));
+  EXPECT_EQ(decode_recording(many).error().code, Errc::kTooLarge);
+  many.set("reads", kube::Json::Array(1, kube::Json()));
+  EXPECT_EQ(decode_recording(many).error().code, Errc::kInvalid);
+}
+
+TEST(Recording, WhatIsNoneIsRefused) {
+  for (const char* text :
+       {"{}", "[]", R"({"reads": [], "lists": []})", R"({"reads": [["a"]], "lists": [], "links": []})",
+        R"({"reads": [["a", 7]], "lists": [], "links": []})",
+        R"({"reads": [["a", {"error": "x"}]], "lists": [], "links": []})",
+        R"({"reads": [], "lists": [["a", [1]]], "links": []})",
+        R"({"reads": [], "lists": [], "links": [], "defaultRouteLinks": [-1]})",
+        R"({"reads": [], "lists": [], "links": [], "adminMacs": [[1, 2]]})"})
+    EXPECT_FALSE(decode_recording(*kube::decode_json(text))) << text;
+}
+
+}  // namespace
+}  // namespace recording_test
+}  // namespace sliced::snapshot

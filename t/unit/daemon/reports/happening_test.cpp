@@ -1,0 +1,100 @@
+#include "daemon/reports/happening.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace sliced::reports {
+namespace happening_test {
+
+using namespace std::chrono_literals;
+
+const PolicyRef kPolicy{"SriovResourcePolicy", "ns", "p"}, kOther{"DeviceExposurePolicy", "", "e"};
+
+DeviceGroup vfs(const std::string& ranges, const std::string& outcome, const std::string& why = "",
+                const PolicyRef& policy = kPolicy) {
+  const auto numbers = *vf_ranges_of(ranges);
+  return {.type = "vf",
+          .pf = "0000:3b:00.0",
+          .pf_name = "ens1f0",
+          .vfs = numbers,
+          .pci_address = "0000:3b:02." + std::to_string(numbers.front().first % 8),
+          .standing = "held-back",
+          .said = {{policy, outcome, why}}};
+}
+NodeReport with(std::vector<DeviceGroup> groups) {
+  NodeReport out{.node = "a"};
+  out.groups = std::move(groups);
+  return out;
+}
+std::vector<std::string> notes(const Happenings& all) {
+  std::vector<std::string> out;
+  for (const Happening& one : all) out.push_back(one.reason + " " + one.policy.name + ": " + one.note);
+  return out;
+}
+using Notes = std::vector<std::string>;
+
+TEST(Happening, EachIsFoundAndSaysWhich) {
+  HappeningFinder finder;
+  NodeReport report = with({vfs("0-3,7", "refused", "attribute x: too long"),
+                            vfs("9", "conflict", "", kOther), vfs("12", "in-use-by-host")});
+  report.policies = {{kPolicy, 1, "expose", 0, 0, {}, "spec.x: bad", 2},
+                     {kOther, 1, "expose", 0, 0, {}, "", 0}};
+  EXPECT_EQ(notes(finder.look(report, {{"0000:3b:02.1", "X excludes it; claim ns/c has it"}}, TimePoint{})),
+            (Notes{"PolicyNotUsedAsWritten p: spec.x: bad; and 2 more",
+                   "EntryRefused p: 5 devices (VFs 0-3,7 of ens1f0) would be refused "
+                   "by the API server, or were: attribute x: too long",
+                   "PoliciesContradict e: 1 device (VF 9 of ens1f0) are offered by a "
+                   "SriovResourcePolicy, whole or in part",
+                   "DeviceWithdrawnInUse : 0000:3b:02.1 is no longer offered but still "
+                   "in use: X excludes it; claim ns/c has it"}));
+}
+
+// Red when devices that come and go are taken for one that waits.
+TEST(Happening, HeldBackIsADeviceThatWaitsForFiveMinutes) {
+  HappeningFinder finder;
+  const auto at = [](Millis after) { return TimePoint{} + after; };
+  EXPECT_TRUE(finder.look(with({vfs("0-1", "not-ready")}), {}, at(0s)).empty());
+  EXPECT_TRUE(finder.look(with({vfs("1-2", "not-ready")}), {}, at(4min)).empty());
+  EXPECT_EQ(notes(finder.look(with({vfs("1-2", "not-ready", "mtu is 1500")}), {}, at(8min))),
+            Notes{"DevicesHeldBack p: 1 device (VFs 1-2 of ens1f0) held back "
+                  "for 5 minutes or longer, not-ready: mtu is 1500"})
+      << "VF 1 alone";
+  EXPECT_EQ(notes(finder.look(with({vfs("1-2", "not-ready", "mtu is 1500")}), {}, at(9min))),
+            Notes{"DevicesHeldBack p: 2 devices (VFs 1-2 of ens1f0) held back "
+                  "for 5 minutes or longer, not-ready: mtu is 1500"});
+  EXPECT_TRUE(finder.look(with({}), {}, at(10min)).empty());
+  EXPECT_TRUE(finder.look(with({vfs("1-2", "not-ready")}), {}, at(11min)).empty()) << "it begins anew";
+  EXPECT_TRUE(finder.look(with({vfs("1-2", "settling")}), {}, at(17min)).empty()) << "for another reason";
+}
+
+// Red when whoever writes many policies that cannot be used leaves no room for what is of a device.
+TEST(Happening, IsBoundedByReason) {
+  HappeningFinder finder;
+  NodeReport report = with({});
+  WithdrawnInUse in_use;
+  for (int i = 0; i < 1'000; ++i) {
+    report.policies.push_back(
+        {{"SriovResourcePolicy", "ns", std::to_string(i)}, 1, "expose", 0, 0, {}, "bad", 0});
+    in_use["br" + std::to_string(i)] = "a claim; excluded";
+  }
+  const Happenings all = finder.look(report, in_use, TimePoint{});
+  EXPECT_EQ(all.size(), 2 * HappeningFinder::kOfOneReasonMax);
+  EXPECT_EQ(std::ranges::count(all, "DeviceWithdrawnInUse", &Happening::reason),
+            static_cast<std::ptrdiff_t>(HappeningFinder::kOfOneReasonMax));
+}
+
+// Red when a second edit that cannot be used either is taken for the first.
+TEST(Happening, EachGenerationOfAPolicyIsAThingOfItsOwnAndTheSameOnAllNodes) {
+  HappeningFinder finder, of_another_node;
+  NodeReport report = with({});
+  report.policies = {{kPolicy, 3, "expose", 0, 0, {}, "spec.x: bad", 0}};
+  const Happenings third = finder.look(report, {}, TimePoint{});
+  EXPECT_EQ(third.at(0).key(), of_another_node.look(report, {}, TimePoint{}).at(0).key());
+  EXPECT_TRUE(third.at(0).is_of_fleet);
+  report.policies[0].generation = 4;
+  EXPECT_NE(third.at(0).key(), finder.look(report, {}, TimePoint{}).at(0).key());
+}
+
+}  // namespace happening_test
+}  // namespace sliced::reports

@@ -1,0 +1,640 @@
+// Files of the kinds that real installations have, each with its right answer: `migrated/` has them by kind.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "config/options.h"
+#include "daemon/process.h"
+#include "kubectl/commands.h"
+#include "t/fixture/sysfs_tree.h"
+
+namespace sliced::cli {
+namespace migrate_files_test {
+namespace {
+
+const std::string kFiles = std::string(SLICED_MIGRATED) + "/";
+
+struct Answer {
+  int status = 0;
+  std::string out, err;
+  bool says(const std::string& text) const { return (out + err).find(text) != std::string::npos; }
+};
+
+size_t count(const std::string& text, const std::string& what) {
+  size_t n = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+struct MigrateFiles : testing::Test {
+  MigrateFiles() { options.command = config::Command::kMigrate; }
+
+  Answer run(const std::string& file, int (*command)(const config::Options&) = &migrate) {
+    options.arguments = {file.starts_with('/') ? file : kFiles + file};
+    for (const std::string& one : more_files)
+      options.arguments.push_back(one.starts_with('/') ? one : kFiles + one);
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    Answer answer;
+    answer.status = command(options);
+    answer.out = testing::internal::GetCapturedStdout();
+    answer.err = testing::internal::GetCapturedStderr();
+    return answer;
+  }
+  Answer check(const std::string& file, const std::string& listing = "host.txt",
+               const std::string& node = "n", std::map<std::string, std::string> labels = {}) {
+    fixture::SysfsTree host;
+    host.load(kFiles + listing);
+    options.check = true;
+    options.host_root = host.root();
+    options.node_name = node;
+    options.node_labels = std::move(labels);
+    return run(file);
+  }
+  // "BEFORE>AFTER" of a device.
+  static std::string row(const Answer& answer, const std::string& device) {
+    std::istringstream lines(answer.out);
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream cells(line);
+      std::string name, interface, before, after;
+      cells >> name >> interface >> before >> after;
+      if (name == device) return before + ">" + after;
+    }
+    return "";
+  }
+  std::string written(const std::string& text, const std::string& name = "printed.yaml") {
+    tree.write(name, text);
+    return tree.root() + "/" + name;
+  }
+  // The plugin's JSON with one resource.
+  Answer run_resource(const std::string& fields) {
+    return run(written("{\"resourceList\": [{\"resourceName\": \"a\", " + fields + "}]}"));
+  }
+  Answer run_policy(const std::string& spec) { return run(written(policy(spec))); }
+  static std::string policy(const std::string& spec, const std::string& name = "p") {
+    return "apiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetworkNodePolicy\nmetadata: {name: " +
+           name + "}\nspec: {resourceName: a, numVfs: 4, " + spec + "}\n---\n";
+  }
+
+  config::Options options;
+  std::vector<std::string> more_files;
+  fixture::SysfsTree tree;
+};
+
+const std::string k01 = "01-check-no-matching-node/";
+
+TEST_F(MigrateFiles, ACheckForANodeThatNothingSelectsIsAnError) {
+  const Answer labels = check(k01 + "policies.yaml", "host.txt", "worker-1");
+  EXPECT_EQ(labels.status, kExitError);
+  for (const char* text :
+       {"no configuration is for node worker-1", "labels: kubernetes.io/hostname=worker-1",
+        "requires label feature.node.kubernetes.io/network-sriov.capable=true", "--node-labels"})
+    EXPECT_TRUE(labels.says(text)) << labels.err;
+  EXPECT_EQ(check(k01 + "policies.yaml", "host.txt", "worker-1",
+                  {{"feature.node.kubernetes.io/network-sriov.capable", "true"}})
+                .status,
+            kExitSame);
+  const Answer name = check(k01 + "by-node.yaml", "host.txt", "worker-2");
+  EXPECT_EQ(name.status, kExitError);
+  EXPECT_TRUE(name.says("key worker-1 is for node worker-1")) << name.err;
+  EXPECT_EQ(check(k01 + "by-node.yaml", "host.txt", "worker-1").status, kExitSame);
+}
+
+TEST_F(MigrateFiles, TheHostnameLabelIsTheNodesName) {
+  const Answer same = check(k01 + "dra-policy.yaml", "host.txt", "worker-1");
+  EXPECT_EQ(same.status, kExitSame);
+  EXPECT_TRUE(same.says("4 devices, 0 differ")) << same.out;
+  EXPECT_EQ(check(k01 + "dra-policy.yaml", "host.txt", "worker-2").status, kExitError);
+}
+
+TEST_F(MigrateFiles, ACheckWithoutLabelsThatAPolicyRequiresIsAnError) {
+  const Answer unknown = check(k01 + "some.yaml");
+  EXPECT_EQ(unknown.status, kExitError);
+  EXPECT_TRUE(unknown.says("1 of 2 configurations are for labels that are not given")) << unknown.err;
+  EXPECT_EQ(check(k01 + "some.yaml", "host.txt", "n", {{"zone", "b"}}).status, kExitSame);
+}
+
+// The driver at allocation decides (kubelet/plan.h): no class may ask for vfio-pci where some devices are not on it.
+TEST_F(MigrateFiles, VfioNodesFollowTheDriver) {
+  const Answer same = check("02-vfio-without-driver/config.json");
+  EXPECT_EQ(same.status, kExitSame) << same.out << same.err;
+  EXPECT_EQ(row(same, "0000:3b:02.2"), "intel.com/dpdk>intel.com/dpdk");
+  EXPECT_EQ(row(same, "0000:3b:02.0"), "intel.com/any>intel.com/any");
+  options.check = false;
+  const Answer printed = run("02-vfio-without-driver/config.json");
+  EXPECT_EQ(printed.status, kExitSame);
+  EXPECT_FALSE(printed.says("driver: vfio-pci")) << printed.out;
+}
+
+TEST_F(MigrateFiles, SeveralPoliciesOfOneResourceAreObjectsOfTheirOwn) {
+  const std::string file = "03-one-resource-several-policies/policies.yaml";
+  const Answer rdma = run(file);
+  EXPECT_EQ(rdma.status, kExitSame) << rdma.err;
+  EXPECT_EQ(count(rdma.out, "kind: DeviceExposurePolicy"), 2u);
+  EXPECT_EQ(count(rdma.out, "kind: DeviceClass\n"), 1u);
+  EXPECT_TRUE(rdma.says("name: openshift.io-rdma-vf-shape-a\n"));
+  EXPECT_TRUE(rdma.says("name: openshift.io-rdma-vf-shape-b\n"));
+}
+
+TEST_F(MigrateFiles, TheOnlyKeyOfAConfigMapIsTheFile) {
+  const Answer same = check("04-key-is-a-file/only-key.yaml");
+  EXPECT_EQ(same.status, kExitSame);
+  EXPECT_TRUE(same.says("6 devices, 0 differ")) << same.out;
+  EXPECT_TRUE(same.says("data[sriovdp-config] is the only key")) << same.err;
+  const Answer files = run("04-key-is-a-file/two-files.yaml");
+  EXPECT_EQ(files.status, kExitError);
+  EXPECT_TRUE(files.says("data[intel.json] is named as a file")) << files.err;
+}
+
+TEST_F(MigrateFiles, WhatIsLostToADefaultRouteIsShown) {
+  const Answer v6 = check("05-default-route-not-shown/config.json", "default-route-v6.txt");
+  EXPECT_EQ(v6.status, kExitChanges);
+  EXPECT_EQ(row(v6, "0000:3b:02.1"), "intel.com/net_a>-") << v6.out;
+  const Answer v4 = check("05-default-route-not-shown/config.json", "default-route-v4.txt");
+  EXPECT_EQ(v4.status, kExitChanges);
+  EXPECT_EQ(row(v4, "0000:3b:0a.0"), "intel.com/net_a>-") << v4.out;
+}
+
+TEST_F(MigrateFiles, TheRemedyForNetFilterWorks) {
+  const Answer error = run("06-net-filter/policy.yaml");
+  EXPECT_EQ(error.status, kExitError);
+  EXPECT_TRUE(error.says("give the ConfigMap device-plugin-config")) << error.err;
+  const Answer followed = check("06-net-filter/device-plugin-config.yaml", "vm.txt", "vm-1");
+  EXPECT_EQ(followed.status, kExitSame) << followed.err;
+  EXPECT_EQ(row(followed, "0000:00:06.0"), "openshift.io/radio>openshift.io/radio") << followed.out;
+}
+
+const std::string kStates = "06-net-filter/states.yaml";
+
+// 06: the operator resolves netFilter by the states of its nodes, and so does migrate.
+TEST_F(MigrateFiles, ANodeStateSaysWhichFunctionsANetFilterSelects) {
+  more_files = {kStates};
+  const Answer printed = run("06-net-filter/by-network.yaml");
+  EXPECT_EQ(printed.status, kExitSame) << printed.err;
+  EXPECT_EQ(count(printed.out, "kind: DeviceExposurePolicy"), 1u) << printed.out;
+  EXPECT_TRUE(printed.says(R"(pciAddress == \"0000:00:06.0\")")) << printed.out;
+  EXPECT_TRUE(printed.says("- vm-1\n")) << printed.out;
+  EXPECT_TRUE(printed.says("key: zone")) << "the policy selects by it, too: " << printed.out;
+  EXPECT_TRUE(printed.says("no interface of SriovNetworkNodeState vm-2 has its netFilter")) << printed.err;
+  EXPECT_TRUE(printed.says("printed for 2 nodes, whose SriovNetworkNodeState was given")) << printed.err;
+  const Answer same = check("06-net-filter/by-network.yaml", "vm.txt", "vm-1", {{"zone", "a"}});
+  EXPECT_EQ(same.status, kExitSame) << same.err;
+  EXPECT_EQ(row(same, "0000:00:06.0"), "openshift.io/radio>openshift.io/radio") << same.out;
+  EXPECT_TRUE(same.says("1 devices, 0 differ")) << same.out;
+  EXPECT_EQ(check("06-net-filter/by-network.yaml", "vm.txt", "vm-1", {{"zone", "b"}}).status, kExitError);
+}
+
+TEST_F(MigrateFiles, ANodeStateResolvesAlternativeNames) {
+  const std::string long_name = written(policy("nicSelector: {pfNames: ['enp59s0f0-uplink-a#1-2']}"));
+  const Answer error = run(long_name);
+  EXPECT_EQ(error.status, kExitError);
+  EXPECT_TRUE(error.says("if it is an alternative name, give the SriovNetworkNodeStates")) << error.err;
+  more_files = {kStates};
+  const Answer same = check(long_name, "host.txt", "vm-1");
+  EXPECT_EQ(same.status, kExitSame) << same.err;
+  EXPECT_TRUE(same.says("2 devices, 0 differ")) << same.out;
+  EXPECT_EQ(row(same, "0000:3b:02.1"), "openshift.io/a>openshift.io/a");
+  EXPECT_TRUE(same.says("printed for 1 node, whose SriovNetworkNodeState was given")) << same.err;
+  options.check = false;
+  // Two names, of which one is of no node: an error, and no policy without it.
+  const Answer half =
+      run(written(policy("nicSelector: {pfNames: [enp59s0f0-uplink-a, enp59s0f0-uplink-b]}")));
+  EXPECT_EQ(half.status, kExitError);
+  EXPECT_TRUE(half.says("\"enp59s0f0-uplink-b\", longer than")) << half.err;
+}
+
+TEST_F(MigrateFiles, NodeStatesReportTheIdsOfVfs) {
+  more_files = {kStates};
+  const Answer same = check(written(policy("nicSelector: {vendor: '8086', deviceID: '1572'}")));
+  EXPECT_EQ(same.status, kExitSame) << same.err;
+  EXPECT_TRUE(same.says("its VFs have the device id 154c according to the SriovNetworkNodeStates"))
+      << same.err;
+  EXPECT_TRUE(same.says("6 devices, 0 differ")) << same.out;
+  options.check = false;
+  const Answer in_vm = run(written(policy("nicSelector: {vendor: '1d0f', deviceID: ec20}")));
+  EXPECT_EQ(in_vm.status, kExitSame) << in_vm.err;
+  EXPECT_FALSE(in_vm.says("product ==")) << in_vm.out;
+  const Answer other = run(written(policy("nicSelector: {vendor: '8086', deviceID: '1592'}")));
+  EXPECT_EQ(other.status, kExitError);
+  EXPECT_TRUE(other.says("no SriovNetworkNodeState has VFs of a PF with this id")) << other.err;
+}
+
+TEST_F(MigrateFiles, ANodeStateWithoutPoliciesSaysWhatIsMissing) {
+  const Answer alone = run(kStates);
+  EXPECT_EQ(alone.status, kExitError);
+  EXPECT_TRUE(alone.says("serves to read SriovNetworkNodePolicies, and none is given")) << alone.err;
+  more_files = {kStates};
+  const Answer twice = run(kStates);
+  EXPECT_TRUE(twice.says("SriovNetworkNodeState vm-1 is also in")) << twice.err;
+}
+
+TEST_F(MigrateFiles, PoliciesForDifferentNodesAreNotComparedAsOneNodes) {
+  for (const char* file : {"other-fields.yaml", "rdma-on-one.yaml"}) {
+    const Answer printed = run("07-disjoint-nodes/" + std::string(file));
+    EXPECT_EQ(printed.status, kExitSame) << printed.err;
+    EXPECT_EQ(count(printed.out, "kind: DeviceClass\n"), 1u);
+    EXPECT_TRUE(printed.says("shape.a")) << printed.out;
+    EXPECT_TRUE(printed.says("shape.b")) << printed.out;
+  }
+}
+
+TEST_F(MigrateFiles, FunctionsWithoutAPfAreOffered) {
+  const Answer same = check("08-in-a-vm/config.json", "vm.txt");
+  EXPECT_EQ(same.status, kExitSame);
+  EXPECT_EQ(row(same, "0000:00:06.0"), "intel.com/ena>intel.com/ena") << same.out;
+  options.form = config::PolicyForm::kSriov;
+  const Answer lost = check("08-in-a-vm/config.json", "vm.txt");
+  EXPECT_EQ(lost.status, kExitChanges);
+  EXPECT_TRUE(lost.says("--as exposure")) << lost.err;
+}
+
+// 08: ids and drivers are the same for a function in a VM and a VF of a host.
+TEST_F(MigrateFiles, WhatMayBeWithoutAPfIsWarnedOf) {
+  const Answer ids = run_resource(R"("selectors": {"vendors": ["8086"], "devices": ["154c"]})");
+  EXPECT_EQ(ids.status, kExitSame);
+  EXPECT_TRUE(ids.says("kind: SriovResourcePolicy")) << ids.out;
+  EXPECT_TRUE(ids.says("warning: intel.com/a selects by neither pfNames nor rootDevices")) << ids.err;
+  EXPECT_TRUE(run_resource(R"("selectors": [{"pfNames": ["ens1f0"]}, {"drivers": ["iavf"]}])")
+                  .says("intel.com/a selects"));
+  EXPECT_TRUE(run_resource(R"("selectors": {"linkTypes": ["ether"]})").says("intel.com/a selects"));
+  EXPECT_TRUE(run_resource(R"("selectors": {})").says("intel.com/a selects"));
+  // The device plugin knows no PF of another function than a VF.
+  EXPECT_EQ(run_resource(R"("selectors": {"pfNames": ["ens1f0"], "vendors": ["8086"]})").err, "");
+  EXPECT_EQ(run_resource(R"("selectors": {"rootDevices": ["0000:3b:00.0"]})").err, "");
+  options.form = config::PolicyForm::kSriov;
+  EXPECT_EQ(run_resource(R"("selectors": {"vendors": ["8086"]})").err, "")
+      << "the user said that VFs are meant";
+  options.form = config::PolicyForm::kAuto;
+  // numVfs: 0 is about the PF itself, which a SriovResourcePolicy never offers.
+  for (const char* vfs : {"numVfs: 0", "numVfs: null"}) {
+    const Answer pf = run(written(
+        "apiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetworkNodePolicy\nmetadata: {name: p}\n"
+        "spec: {resourceName: a, " +
+        std::string(vfs) + ", nicSelector: {vendor: '8086', deviceID: '1572'}}\n"));
+    EXPECT_TRUE(pf.says("kind: DeviceExposurePolicy")) << pf.out << pf.err;
+  }
+}
+
+TEST_F(MigrateFiles, AHostWithoutAnyOfTheDevicesComparesNothing) {
+  const Answer none =
+      check(written(R"({"resourceList": [{"resourceName": "a", "selectors": {"vendors": ["15b3"]}}]})"));
+  EXPECT_EQ(none.status, kExitSame);
+  EXPECT_TRUE(none.says("nothing was compared")) << none.err;
+}
+
+// 02: the plugin hands out device nodes by the driver; of UIO drivers sliced has none.
+TEST_F(MigrateFiles, PodsThatLoseUioNodesAreNotTheSame) {
+  fixture::SysfsTree host;
+  host.load(kFiles + "host.txt");
+  host.pci("0000:3b:02.2").driver("igb_uio");
+  options.check = true;
+  options.host_root = host.root();
+  options.node_name = "n";
+  const Answer lost =
+      run(written(R"({"resourceList": [{"resourceName": "a", "selectors": {"pfNames": ["ens1f0"]}}]})"));
+  EXPECT_EQ(lost.status, kExitChanges) << lost.out;
+  EXPECT_TRUE(lost.says("4 devices, 1 differ")) << lost.out;
+  EXPECT_TRUE(lost.says("the plugin gives pods its /dev/uio node (driver igb_uio)")) << lost.out;
+}
+
+// 09 and 16: what the plugin reads otherwise than it is meant.
+TEST_F(MigrateFiles, ValuesAndFieldsThatThePluginReadsOtherwiseAreErrors) {
+  const std::string fields = R"("selectors": {"pfNames": ["ens1f0"]})";
+  for (const auto& [resource, error] : std::vector<std::pair<std::string, std::string>>{
+           {fields + R"(, "resourcePrefix": 5)", "resourcePrefix is a number, expected a string"},
+           {fields + R"(, "resourcePrefix": ["x"])", "resourcePrefix is a list, expected a string"},
+           {fields + R"(, "excludeTopology": "true")", "excludeTopology is a string, expected true or false"},
+           {fields + R"(, "additionalInfo": {"*": {"token": "x"}})", "additionalInfo is not carried over"},
+           {fields + R"(, "pfNames": ["ens1f1"])", "pfNames belongs into selectors"},
+           {R"("selectors": "vendors")", "selectors is a string, expected a map or a list of maps"},
+           {R"("selectors": [])", "so that the plugin offers nothing"},
+           {R"("selectors": null)", "selectors is missing, with which the plugin ends"},
+           {R"("selectors": [null])", "selectors has a null, expected a map"},
+           {R"("selectors": {"vendors": [null]})", "vendors has a null, which the plugin reads as"},
+           {R"("selectors": {"vendors": "8086"})", "vendors is a string, expected a list"},
+           {R"("selectors": {"vendors": [8086]})", "vendors is a number, expected a string"},
+           {R"("selectors": {"Vendors": ["8086"], "vendors": ["15b3"]})",
+            "is there twice in different cases"},
+           {R"("selectors": {"needVhostNet": "true"})", "needVhostNet is a string"},
+           {R"("selectors": [{"needVhostNet": true}, {}])", "selectors differ in needVhostNet"},
+           {R"("selectors": {"pciAddresses": ["0000:3B:02.0"]})", "in lower case"},
+           {R"("selectors": {"rootDevices": ["0000:3b:00.*"]})", "expected the PCI address of a PF"},
+           {R"("selectors": {"rootDevices": ["3b:00.0"]})", "expected the PCI address of a PF"},
+           {R"("selectors": {"pfNames": ["ens1f0#"]})", "optionally with VFs such as #0,2-7"},
+           {R"("selectors": {"pfNames": ["ens1f0#3-1"]})", "optionally with VFs such as #0,2-7"},
+           {R"("selectors": {"linkTypes": ["eth"]})", "expected \"ether\" or \"infiniband\""},
+           {R"("selectors": {"acpiIndexes": ["101"]})", "name them by pciAddresses or pfNames"},
+           {R"("selectors": {"ddpProfiles": ["GTPv1-C/U"]})", "name the PFs with that profile"},
+           {R"("selectors": {"auxTypes": ["sf"]})", "is for deviceType auxNetDevice"},
+           {R"("selectors": {"vdpaType": "virtio"})", "If no other resource selects its devices"},
+           {R"("selectors": {"resourcePrefix": "x.io"})", "is a field of the resource, beside selectors"}}) {
+    const Answer answer = run_resource(resource);
+    EXPECT_EQ(answer.status, kExitError) << resource;
+    EXPECT_TRUE(answer.says(error)) << resource << answer.err;
+  }
+  const std::string list = R"("resourceList": [{"resourceName": "a", )" + fields + "}]";
+  for (const auto& [json, error] : std::vector<std::pair<std::string, std::string>>{
+           {"{" + list + R"(, "resourcePrefix": "x.io"})", "write resourcePrefix in each resource"},
+           {"{" + list + R"(, "ResourceList": []})", "resourceList is there twice in different cases"},
+           {"\xef\xbb\xbf{" + list + "}", "begins with a byte order mark"},
+           {"resourceList:\n- resourceName: a\n  selectors: {}\n",
+            "it is YAML, and the plugin reads JSON alone"},
+           {R"({"resourceList": [null]})", "an entry without a resourceName"},
+           {R"({"resourceList": {"resourceName": "a"}})", "resourceList is a map, expected a list"}}) {
+    const Answer answer = run(written(json));
+    EXPECT_EQ(answer.status, kExitError) << json;
+    EXPECT_TRUE(answer.says(error)) << json << answer.err;
+  }
+}
+
+TEST_F(MigrateFiles, LayoutOfTheTextDoesNotMatter) {
+  const std::string pretty =
+      "{\r\n\t\"resourceList\": [\r\n\t\t{\"RESOURCENAME\": \"a\", \"resourcePrefix\": null,\r\n"
+      "\t\t \"Selectors\": [{\"PFNames\": [\"ens1f0#0-1\"], \"acpiIndexes\": [], \"ddpProfiles\": null}]}\r\n\t]\r\n}\r\n";
+  const std::string one_line =
+      R"({"resourceList": [{"resourceName": "a", "selectors": {"pfNames": ["ens1f0#0-1"]}}]})";
+  std::string quoted = "\"";
+  for (const char c : one_line) quoted += c == '"' ? "\\\"" : std::string(1, c);
+  quoted += "\"";
+  for (
+      const std::string& text :
+      {pretty, one_line,
+       "apiVersion: v1\r\nkind: ConfigMap\r\nmetadata: {name: m}\r\ndata:\r\n  config.json: &x |\r\n    " +
+           one_line + "\r\n",
+       "kind: ConfigMap # of the plugin\nmetadata: {name: m}\ndata: {config.json: '" + one_line + "'}\n",
+       "{\"kind\": \"List\", \"items\": [{\"kind\": \"List\", \"items\": [{\"kind\": \"ConfigMap\", \"metadata\": "
+       "{\"name\": \"m\"}, \"data\": {\"config.json\": " +
+           quoted + "}}]}]}",
+       "{\"kind\": \"ConfigMapList\", \"apiVersion\": \"v1\", \"items\": [{\"metadata\": {\"name\": \"m\"}, "
+       "\"data\": {\"config.json\": " +
+           quoted + "}}]}"}) {
+    const Answer same = check(written(text));
+    EXPECT_EQ(same.status, kExitSame) << text << same.err;
+    EXPECT_TRUE(same.says("2 devices, 0 differ")) << text << same.out;
+    EXPECT_EQ(row(same, "0000:3b:02.1"), "intel.com/a>intel.com/a") << same.out;
+  }
+}
+
+TEST_F(MigrateFiles, NamesThatDifferInCaseOrPrefixStayApart) {
+  const Answer same = check(written(
+      R"({"resourceList": [{"resourceName": "Net", "selectors": {"pfNames": ["ens1f0#0"]}},
+          {"resourceName": "net", "selectors": {"pfNames": ["ens1f0#1"]}},
+          {"resourceName": "net_a", "selectors": {"pfNames": ["ens1f0#2"]}},
+          {"resourceName": "net-a", "selectors": {"rootDevices": ["0000:3B:00.0#3"]}},
+          {"resourceName": "net", "resourcePrefix": "x.io", "selectors": {"pfNames": ["ens1f1"]}}]})"));
+  EXPECT_EQ(same.status, kExitSame) << same.out;
+  EXPECT_TRUE(same.says("6 devices, 0 differ")) << same.out;
+  for (const auto& [device, name] : {std::pair("2.0", "intel.com/Net"), std::pair("2.1", "intel.com/net"),
+                                     std::pair("2.2", "intel.com/net_a"), std::pair("2.3", "intel.com/net-a"),
+                                     std::pair("a.1", "x.io/net")})
+    EXPECT_EQ(row(same, "0000:3b:0" + std::string(device)), std::string(name) + ">" + name) << same.out;
+}
+
+// 04: keys of a ConfigMap.
+TEST_F(MigrateFiles, KeysThatMayBeFilesOrNodesAreWarnedOf) {
+  const std::string json =
+      R"('{"resourceList": [{"resourceName": "a", "selectors": {"pfNames": ["ens1f0"]}}]}')";
+  const std::string head = "kind: ConfigMap\nmetadata: {name: m}\ndata:\n";
+  const Answer nodes = run(written(head + "  intel: " + json + "\n  mellanox: " + json + "\n"));
+  EXPECT_EQ(nodes.status, kExitSame);
+  EXPECT_EQ(count(nodes.err, "are taken for names of nodes"), 1u) << nodes.err;
+  const Answer notes = run(written(head + "  config.cfg: " + json + "\n  notes: read me\n"));
+  EXPECT_EQ(notes.status, kExitError);
+  EXPECT_TRUE(notes.says("data[notes] is no configuration of the device plugin")) << notes.err;
+  const Answer map = run(written(head + "  config.json: {resourceList: []}\n"));
+  EXPECT_TRUE(map.says("data[config.json] is a map, expected a string with JSON")) << map.err;
+  const Answer binary =
+      run(written("kind: ConfigMap\nmetadata: {name: m}\nbinaryData: {config.json: e30=}\n"));
+  EXPECT_TRUE(binary.says("its binaryData is not read")) << binary.err;
+}
+
+// 01 and 13: the operator writes an empty list for a node without resources, which then offers nothing before and after.
+TEST_F(MigrateFiles, ANodeWithoutResourcesIsCompared) {
+  const std::string text =
+      "kind: ConfigMap\nmetadata: {name: device-plugin-config}\ndata:\n"
+      "  worker-1: '{\"resourceList\": [{\"resourceName\": \"a\", \"selectors\": {\"pfNames\": [\"ens1f0\"]}}]}'\n"
+      "  worker-2: '{\"resourceList\": []}'\n  worker-3: '{\"resourceList\": null}'\n";
+  for (const char* node : {"worker-2", "worker-3"}) {
+    const Answer empty = check(written(text), "host.txt", node);
+    EXPECT_EQ(empty.status, kExitSame) << empty.err;
+    EXPECT_TRUE(empty.says("0 devices, 0 differ")) << empty.out;
+  }
+  EXPECT_EQ(check(written(text), "host.txt", "worker-4").status, kExitError);
+  EXPECT_EQ(
+      count(check(written(text), "host.txt", "worker-1").err, "is written by the SR-IOV network operator"),
+      1u)
+      << "once for the file, not for each node";
+}
+
+TEST_F(MigrateFiles, EmptyAndWronglyTypedSelectorsOfAPolicyAreErrors) {
+  for (const auto& [nics, error] : std::vector<std::pair<std::string, std::string>>{
+           {"{vendor: ''}", "spec.nicSelector has no value in any field"},
+           {"{vendor: null}", "spec.nicSelector has no value in any field"},
+           {"{pfNames: [], rootDevices: [], netFilter: ''}", "spec.nicSelector has no value in any field"},
+           {"{}", "spec.nicSelector is empty"},
+           {"{pfNames: [5]}", "spec.nicSelector.pfNames has an entry that is a number, expected a string"},
+           {"{pfNames: [ens1f0, null]}", "spec.nicSelector.pfNames has an entry that is a null"},
+           {"{Vendor: '8086'}", "write vendor if that is meant"},
+           {"{vendor: '0x8086'}", "expected four hexadecimal digits"},
+           {"{rootDevices: ['0000:3b:00.*']}", "expected the PCI address of a PF"},
+           {"[{vendor: '8086'}]", "spec.nicSelector is a list, expected a map"}}) {
+    const Answer answer = run_policy("nicSelector: " + nics);
+    EXPECT_EQ(answer.status, kExitError) << nics;
+    EXPECT_TRUE(answer.says(error)) << nics << answer.err;
+  }
+}
+
+// 11: items of a list of one kind have no kind where the API server writes it itself.
+TEST_F(MigrateFiles, ItemsOfATypedListHaveItsKind) {
+  const Answer same = check(written(
+      R"({"kind": "SriovNetworkNodePolicyList", "apiVersion": "sriovnetwork.openshift.io/v1", "items": [
+          {"metadata": {"name": "p"}, "spec": {"resourceName": "a", "numVfs": 1, "nicSelector": {"pfNames": ["ens1f0"]}}}]})"));
+  EXPECT_EQ(same.status, kExitSame) << same.err;
+  EXPECT_TRUE(same.says("4 devices, 0 differ")) << same.out;
+  options.check = false;
+  const Answer nodes = run(written(
+      R"({"kind": "ConfigMapList", "apiVersion": "v1", "items": [{"metadata": {"name": "device-plugin-config"}, "data":
+          {"worker-1": "{\"resourceList\": [{\"resourceName\": \"a\", \"selectors\": {\"pfNames\": [\"x\"]}}]}"}}]})"));
+  EXPECT_TRUE(nodes.says("- worker-1\n")) << nodes.out << nodes.err;
+}
+
+TEST_F(MigrateFiles, TheRdmaSharedPluginsConfigurationIsNamed) {
+  const std::string shared =
+      R"('{"configList": [{"resourceName": "r", "rdmaHcaMax": 63, "selectors": {"vendors": ["15b3"]}}]}')";
+  const Answer map =
+      run(written("kind: ConfigMap\nmetadata: {name: rdma-devices}\ndata: {config.json: " + shared + "}\n"));
+  EXPECT_EQ(map.status, kExitError);
+  EXPECT_TRUE(map.says("configuration of the RDMA shared device plugin")) << map.err;
+  const Answer both = run(written(
+      "apiVersion: mellanox.com/v1alpha1\nkind: NicClusterPolicy\nmetadata: {name: p}\nspec:\n"
+      "  rdmaSharedDevicePlugin: {config: " +
+      shared +
+      "}\n"
+      "  sriovDevicePlugin: {config: '{\"resourceList\": [{\"resourceName\": \"a\", \"selectors\": {\"pfNames\": [\"x\"]}}]}'}\n"));
+  EXPECT_EQ(both.status, kExitSame) << both.err;
+  EXPECT_TRUE(both.says("configuration of the RDMA shared device plugin")) << both.err;
+}
+
+TEST_F(MigrateFiles, FieldsThatDraDriverSriovDoesNotKnowAreWarnedOf) {
+  const std::string head =
+      "apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\nkind: SriovResourcePolicy\n"
+      "metadata: {name: p, namespace: dra-driver-sriov}\nspec: {configs: [{";
+  for (const auto& [config, field] :
+       {std::pair("resourceFilters: [{rootDevices: ['0000:3b:00.0']}]", "rootDevices"),
+        std::pair("resourceFilters: [{numaNodes: ['1']}]", "numaNodes"),
+        std::pair("resourceName: a, resourceFilters: [{pfNames: [ens1f0]}]", "resourceName")}) {
+    const Answer differs = check(written(head + config + "}]}\n"));
+    EXPECT_TRUE(differs.says(std::string(field) + " is no field of dra-driver-sriov, which ignores it"))
+        << differs.err;
+    EXPECT_EQ(differs.status, kExitChanges) << differs.out;
+    EXPECT_EQ(row(differs, "0000:3b:02.0").substr(0, 3), "(no")
+        << "that driver offers it without a name: " << differs.out;
+  }
+}
+
+TEST_F(MigrateFiles, FieldsThatTheOperatorDoesNotReadAreErrors) {
+  const std::string k09 = "09-unknown-policy-fields/";
+  const Answer name = run(k09 + "pfName.yaml");
+  EXPECT_EQ(name.status, kExitError);
+  EXPECT_TRUE(
+      name.says("pfName.yaml:9: error: SriovNetworkNodePolicy a: spec.nicSelector.pfName is no field"))
+      << name.err;
+  EXPECT_TRUE(name.says("write pfNames")) << name.err;
+  const Answer types = run(k09 + "wrong-types.yaml");
+  EXPECT_EQ(types.status, kExitError);
+  for (const char* text : {"vendor is a number, expected a string: put it in quotes", "deviceID is a number",
+                           "pfNames is a string, expected a list of strings"})
+    EXPECT_TRUE(types.says(text)) << types.err;
+  const Answer places = run(k09 + "at-the-wrong-place.yaml");
+  for (const char* text : {"spec.pfNames is no field", "move it to spec.nicSelector",
+                           "spec.nicSelector.isRdma", "spec.priority is a string, expected an integer"})
+    EXPECT_TRUE(places.says(text)) << places.err;
+  EXPECT_TRUE(run(k09 + "selects-everything.yaml").says("spec.nicSelector is empty"));
+}
+
+TEST_F(MigrateFiles, AnErrorIsNotHiddenBehindWarnings) {
+  std::string text;
+  for (int i = 0; i < 250; ++i)
+    text += "apiVersion: v1\nkind: Service\nmetadata: {name: s" + std::to_string(i) + "}\n---\n";
+  const Answer answer =
+      run(written(text + "apiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetworkNodePolicy\n"
+                         "metadata: {name: bad}\nspec: {resourceName: a, nicSelector: {pfName: [x]}}\n"));
+  EXPECT_EQ(answer.status, kExitError);
+  EXPECT_LT(answer.err.find("error: SriovNetworkNodePolicy bad"), answer.err.find("warning: Service s0 "))
+      << answer.err;
+  EXPECT_TRUE(answer.says("and 150 more warnings")) << answer.err;
+}
+
+const std::string k11 = "11-unrecognized-kinds/";
+
+TEST_F(MigrateFiles, KindsThatContainAConfigurationAreRead) {
+  const Answer cluster = run(k11 + "nic-cluster-policy.yaml");
+  EXPECT_EQ(cluster.status, kExitSame);
+  EXPECT_TRUE(cluster.says("extendedResourceName: nvidia.com/hostdev")) << cluster.err;
+  const Answer node = run(k11 + "nic-node-policy.yaml");
+  EXPECT_EQ(node.status, kExitSame);
+  EXPECT_TRUE(node.says("nodeSelector:\n    pool: a\n")) << node.out;
+  const Answer affinity = run(k11 + "affinity.yaml");
+  EXPECT_EQ(affinity.status, kExitSame);
+  EXPECT_TRUE(affinity.says("pci-15b3.present")) << affinity.out;
+  EXPECT_EQ(check(k11 + "affinity.yaml").status, kExitError) << "the node lacks the label";
+  options.check = false;
+  const Answer values = run(k11 + "chart-values.yaml");
+  EXPECT_EQ(values.status, kExitSame);
+  EXPECT_TRUE(values.says("extendedResourceName: intel.com/net_a")) << values.err;
+}
+
+TEST_F(MigrateFiles, OfKindsThatAreNotReadItSaysWhatToGive) {
+  for (const auto& [file, text] :
+       {std::pair("node-policy-of-another-group.yaml", "group sriovnetwork.k8s.cni.cncf.io is not known"),
+        std::pair("acm-policy.yaml",
+                  "object-templates[0].objectDefinition contains a SriovNetworkNodePolicy"),
+        std::pair("nvidia-values.yaml", "give the output of helm template")}) {
+    const Answer answer = run(k11 + file);
+    EXPECT_EQ(answer.status, kExitError);
+    EXPECT_TRUE(answer.says(text)) << answer.err;
+  }
+}
+
+TEST_F(MigrateFiles, ValidateHasNoWarningsForWhatMigratePrints) {
+  for (const char* file :
+       {"03-one-resource-several-policies/policies.yaml", "07-disjoint-nodes/rdma-on-one.yaml",
+        "08-in-a-vm/config.json", "11-unrecognized-kinds/nic-cluster-policy.yaml",
+        "02-vfio-without-driver/config.json"}) {
+    const Answer printed = run(file);
+    ASSERT_EQ(printed.status, kExitSame) << file;
+    const Answer judged = run(written(printed.out), &validate);
+    EXPECT_EQ(judged.status, kExitSame);
+    EXPECT_TRUE(judged.says(" 0 errors, 0 warnings")) << file << judged.out;
+  }
+}
+
+TEST_F(MigrateFiles, TheOperatorsConfigMapHasTheOperatorsPrefix) {
+  const Answer printed = run("13-operator-configmap/config-map.yaml");
+  EXPECT_TRUE(printed.says("extendedResourceName: openshift.io/net_a")) << printed.out;
+  EXPECT_FALSE(printed.out.find("intel.com") != std::string::npos);
+  options.resource_prefix = "nvidia.com";
+  EXPECT_TRUE(run("13-operator-configmap/config-map.yaml").says("extendedResourceName: nvidia.com/net_a"));
+}
+
+TEST_F(MigrateFiles, ObjectsGoToTheNamespaceWhereTheDaemonLooks) {
+  for (const auto& [file, from] :
+       {std::pair("filter.yaml", "dra-sriov-driver"), std::pair("policy.yaml", "elsewhere")}) {
+    const Answer printed = run("14-old-namespace/" + std::string(file));
+    EXPECT_EQ(printed.status, kExitSame);
+    EXPECT_TRUE(printed.out.find("namespace: dra-driver-sriov\n") != std::string::npos) << printed.out;
+    EXPECT_TRUE(printed.err.find("is in namespace " + std::string(from)) != std::string::npos) << printed.err;
+  }
+  const Answer judged = run("14-old-namespace/filter.yaml", &validate);
+  EXPECT_TRUE(judged.says("sliced migrate FILE")) << judged.out;
+  options.namespace_ = "elsewhere";
+  EXPECT_EQ(run("14-old-namespace/policy.yaml").err, "");
+}
+
+TEST_F(MigrateFiles, AResourceIsAskedWhereItsFirstPolicyIs) {
+  const Answer same = check("15-interleaved-priorities/policies.yaml");
+  EXPECT_EQ(same.status, kExitSame) << same.out;
+  EXPECT_EQ(row(same, "0000:3b:0a.0"), "openshift.io/res_a>openshift.io/res_a");
+  options.check = false;
+  const Answer by_node = run("15-interleaved-priorities/by-node.yaml");
+  EXPECT_EQ(by_node.status, kExitError) << "in zone a the order is another than elsewhere";
+  EXPECT_TRUE(by_node.says("SriovNetworkNodePolicy b1 comes between them by priority")) << by_node.err;
+}
+
+TEST_F(MigrateFiles, AFieldAtTheWrongPlaceIsMovedNotDeleted) {
+  const Answer answer = run("16-fields-at-the-wrong-place/config.json");
+  EXPECT_EQ(answer.status, kExitError);
+  EXPECT_TRUE(answer.says("isRdma belongs into selectors")) << answer.err;
+  EXPECT_TRUE(answer.says("write netDevice")) << answer.err;
+}
+
+TEST_F(MigrateFiles, AnErrorInJsonHasLineAndColumn) {
+  const Answer comma = run("17-json-error-position/trailing-comma.yaml");
+  EXPECT_EQ(comma.status, kExitError);
+  EXPECT_TRUE(comma.says("trailing-comma.yaml:11: error: ")) << comma.err;
+  EXPECT_TRUE(comma.says("column 32, ")) << comma.err;
+  EXPECT_TRUE(comma.says("a comma before a closing bracket")) << comma.err;
+  const Answer quoted = run("17-json-error-position/quoted.yaml");
+  EXPECT_TRUE(quoted.says("line 1, column 73, ")) << quoted.err;
+  EXPECT_TRUE(quoted.says("a comma before a closing bracket")) << quoted.err;
+  EXPECT_TRUE(run("17-json-error-position/template.yaml").says("is this a template?"));
+}
+
+TEST_F(MigrateFiles, SupportedNicIdsThatAreGivenAreNotAskedFor) {
+  const Answer answer = run("18-supported-nic-ids/policy.yaml");
+  EXPECT_EQ(answer.status, kExitError);
+  EXPECT_TRUE(answer.says("supported-nic-ids has no PF with this id, but VFs with it, of PF 1592"))
+      << answer.err;
+  EXPECT_FALSE(answer.says("as another FILE")) << answer.err;
+}
+
+TEST_F(MigrateFiles, RootDevicesOfAFilterAreNotThePfs) {
+  const Answer answer = check("19-filter-rootdevices/filter.yaml");
+  EXPECT_EQ(answer.status, kExitError);
+  EXPECT_TRUE(answer.says("rootDevices of a SriovResourceFilter is the PCI bridge above the PF"))
+      << answer.err;
+}
+
+}  // namespace
+}  // namespace migrate_files_test
+}  // namespace sliced::cli

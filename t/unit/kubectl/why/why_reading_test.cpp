@@ -1,0 +1,222 @@
+#include "kubectl/why/why_reading.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/objects/api_time.h"
+#include "kube/objects/kinds.h"
+#include "kube/objects/yaml.h"
+#include "t/unit/kubectl/late_objects.h"
+
+namespace sliced::cli {
+namespace why_reading_test {
+namespace {
+
+constexpr const char* kDriver = "sriov.example";
+
+struct WhyReadingTest : testing::Test, LateObjects {
+  WhyReadingTest() {
+    for (const auto* kind :
+         {&kube::kDeviceClasses, &kube::kResourceClaims, &kube::kDeviceTaintRules,
+          &kube::kSriovResourcePolicies, &kube::kDeviceExposurePolicies, &kube::kNodeDeviceReports})
+      cluster.install(*kind);
+  }
+  void put(const kube::Resource& kind, const std::string& yaml) {
+    const auto read = kube::decode_yaml(yaml);
+    ASSERT_TRUE(read.problems.empty()) << yaml;
+    for (const kube::Json& object : read.documents) cluster.put(kind, object);
+  }
+};
+
+// Red when what went while the server forgot the pages of its list counts, or anything counts twice.
+TEST_F(WhyReadingTest, AListThatBeginsAnewCountsOnce) {
+  const struct {
+    const kube::Resource& kind;
+    std::string namespace_, spec;
+  } rows[] = {
+      {kube::kNodes, "", "{}"},
+      {kube::kDeviceClasses, "", "{selectors: [{cel: {expression: 'true'}}]}"},
+      {kube::kResourceSlices, "",
+       "{driver: d.example, nodeName: worker, pool: {name: worker, generation: 1, resourceSliceCount: 1}, devices: [{name: a}]}"},
+      {kube::kResourceClaims, "ns", "{devices: {requests: [{name: a, exactly: {deviceClassName: c}}]}}"},
+      {kube::kDeviceTaintRules, "", "{taint: {key: a.example/b, effect: NoSchedule}}"}};
+  for (const auto& row : rows) {
+    for (const std::string name : {"a", "b"})
+      put(row.kind, "metadata: {name: " + name +
+                        (row.namespace_.empty() ? "" : ", namespace: " + row.namespace_) +
+                        "}\nspec: " + row.spec + "\n");
+    put(row.kind, "metadata: {name: broken" +
+                      (row.namespace_.empty() ? "" : ", namespace: " + row.namespace_) + "}\nspec: 1\n");
+    pages.late[row.kind.plural] = 2;
+  }
+  pages.meanwhile = [&](const std::string& plural) {
+    for (const auto& row : rows)
+      if (row.kind.plural == plural) cluster.remove(row.kind, "b", row.namespace_);
+  };
+  allocation::Cluster once, read;
+  ASSERT_TRUE(read_allocation(objects, "ns", read));
+  ASSERT_TRUE(read_allocation(objects, "ns", once));
+  EXPECT_EQ(once.nodes.size(), read.nodes.size());
+  EXPECT_EQ(once.classes.size(), 1u);
+  EXPECT_EQ(once.slices.size(), 1u);
+  EXPECT_EQ(once.claims.size(), 1u);
+  EXPECT_EQ(once.taint_rules.size(), 1u);
+  EXPECT_EQ(read.classes.size(), once.classes.size());
+  EXPECT_EQ(read.slices.size(), once.slices.size());
+  EXPECT_EQ(read.claims.size(), once.claims.size());
+  EXPECT_EQ(read.taint_rules.size(), once.taint_rules.size());
+  EXPECT_GT(once.unread.size(), 0u);
+  EXPECT_EQ(read.unread.size(), once.unread.size());
+}
+
+// A pod that is on node w, with its events.
+struct StartTest : WhyReadingTest {
+  StartTest() {
+    cluster.install(kube::kEvents);
+    answer.verdict = allocation::Verdict::kRuns;
+    answer.pod.emplace();
+    answer.pod->namespace_ = "ns", answer.pod->name = "p", answer.pod->node_name = "w",
+    answer.pod->uid = "uid-p";
+    answer.pod->phase = "Pending";
+    answer.pod->scheduled_at = "2026-01-01T12:00:00Z";
+    allocation::Claim claim;
+    claim.allocation.emplace().devices.push_back({.driver = kDriver, .pool = "w", .device = "d"});
+    answer.claims.push_back(claim);
+  }
+  // The time of day of 2026-01-01.
+  void event(const std::string& note, const std::string& when, const std::string& uid = "uid-p",
+             const std::string& reason = "FailedPrepareDynamicResources",
+             const std::string& type = "Warning") {
+    put(kube::kEvents, "metadata: {name: e" + std::to_string(++events) +
+                           ", namespace: ns}\nregarding: {kind: Pod, "
+                           "namespace: ns, name: p, uid: " +
+                           uid + "}\ntype: " + type + "\nreason: " + reason + "\nnote: '" + note +
+                           "'\ndeprecatedLastTimestamp: '2026-01-01T" + when + "Z'\n");
+  }
+  std::vector<std::string> notes(const std::string& now = "12:10:00") {
+    cluster.clock = [at = *kube::decode_api_time("2026-01-01T" + now + "Z")] { return at; };
+    answer.notes.clear();
+    read_start(objects, {kDriver, "dra.example"}, answer);
+    return answer.notes;
+  }
+  int events = 0;
+  allocation::Answer answer;
+};
+
+// Red when nothing is said of a pod that is on a node and hangs there.
+TEST_F(StartTest, APodWhoseContainersDoNotStartHasItsLastWarningWithItsAge) {
+  event("older", "12:01:00");
+  event("newer", "12:08:00");
+  EXPECT_EQ(notes(), std::vector<std::string>{"FailedPrepareDynamicResources: newer (2m ago)"});
+  EXPECT_EQ(notes("12:30:00"),
+            std::vector<std::string>{"FailedPrepareDynamicResources: newer (22m ago; it may be over)"});
+}
+
+// Red when the first line is of another pod of the name, of the time before the pod was bound, or of what has been overcome since.
+TEST_F(StartTest, WhatIsOverIsNotToldAsTheCause) {
+  event("of a pod of before", "12:09:00", "uid-before");
+  event("0/3 nodes are available", "11:59:00", "uid-p", "FailedScheduling");
+  event("before it was bound", "11:59:30");
+  EXPECT_TRUE(notes().empty());
+  event("sandbox", "12:03:00", "uid-p", "FailedCreatePodSandBox");
+  EXPECT_EQ(notes(), std::vector<std::string>{"FailedCreatePodSandBox: sandbox (7m ago)"});
+  event("Pulling image", "12:04:00", "uid-p", "Pulling", "Normal");
+  EXPECT_TRUE(notes().empty());
+  event("no such image", "12:05:00", "uid-p", "Failed");
+  EXPECT_EQ(notes(), std::vector<std::string>{"Failed: no such image (5m ago)"});
+}
+
+// Red when an old event comes before what the node reports now, or when the remedy is not named.
+TEST_F(StartTest, WhatTheNodeReportsNowComesFirstWithItsRemedy) {
+  event("driver is not registered", "12:01:00");
+  put(kube::kNodeDeviceReports,
+      "metadata: {name: w}\nstatus: {kubeletPlugin: 'off', silentSince: '2026-01-01T11:00:00Z'}\n");
+  const auto said = notes();
+  ASSERT_EQ(said.size(), 3u);
+  EXPECT_NE(said[0].find("silent since 2026-01-01T11:00:00Z"), std::string::npos) << said[0];
+  EXPECT_EQ(
+      said[1],
+      "the kubelet plugin of node w is off: no claim is prepared there; run its daemon with --kubelet-plugin on "
+      "(chart: kubeletPlugin.enabled=true)");
+  EXPECT_EQ(said[2], "FailedPrepareDynamicResources: driver is not registered (9m ago)");
+  answer.claims[0].allocation->devices[0].driver = "gpu.example.com";
+  EXPECT_EQ(notes().size(), 1u) << "its claims are another driver's";
+}
+
+TEST_F(StartTest, ARunningPodHasOnlyTheConfigurationsThatWereIgnored) {
+  event("back-off", "12:09:00", "uid-p", "BackOff");
+  answer.pod->phase = "Running";
+  EXPECT_TRUE(notes().empty());
+  event("a: ResourceClaim ns/c: it is ignored", "12:08:00", "uid-p", "ConfigurationIgnored");
+  EXPECT_EQ(notes(),
+            std::vector<std::string>{"ConfigurationIgnored: a: ResourceClaim ns/c: it is ignored (2m ago)"});
+}
+
+// Red when a pod for which only a policy is missing hears nothing of it.
+TEST_F(WhyReadingTest, DevicesThatNoPolicySelectsAreNamedWhereNothingMatches) {
+  put(kube::kNodeDeviceReports, "metadata: {name: w}\nstatus: {counts: {devices: 12, unmatched: 12}}\n");
+  allocation::Answer answer;
+  answer.nodes.resize(1);
+  answer.nodes[0].name = "w";
+  answer.nodes[0].requests.resize(1);
+  answer.nodes[0].requests[0].wanted = 1;
+  find_hidden(objects, {kDriver, "dra.example"}, {}, answer);
+  EXPECT_EQ(answer.hints,
+            std::vector<std::string>{
+                "Nodes with devices that no policy selects: w (12); no policy over what they report "
+                "was found that would offer what is asked for"});
+  answer.hints.clear();
+  answer.nodes[0].requests[0].matching = answer.nodes[0].requests[0].free = 1;
+  find_hidden(objects, {kDriver, "dra.example"}, {}, answer);
+  EXPECT_TRUE(answer.hints.empty());
+}
+
+TEST_F(WhyReadingTest, AMissingPermissionIsNamedWithTheOthers) {
+  put(kube::kDeviceClasses, "metadata: {name: c}\nspec: {}\n");
+  for (const auto* kind : {&kube::kNodes, &kube::kResourceSlices, &kube::kDeviceTaintRules})
+    cluster.deny(kind->plural);
+  allocation::Cluster all;
+  ASSERT_TRUE(read_allocation(objects, "ns", all)) << "what may be read is an answer";
+  EXPECT_EQ(all.denied, (std::map<std::string, std::string>{{"devicetaintrules", "list devicetaintrules"},
+                                                            {"nodes", "list nodes"},
+                                                            {"resourceslices", "list resourceslices"}}));
+  EXPECT_EQ(all.classes.size(), 1u);
+}
+
+TEST_F(WhyReadingTest, WhoHidesWhatWouldMatchIsNamedOnce) {
+  put(kube::kSriovResourcePolicies,
+      "metadata: {name: a, namespace: ours}\n"
+      "spec: {configs: [{resourceName: storage, resourceFilters: [{pfNames: [ens1f0]}]}]}\n");
+  put(kube::kDeviceExposurePolicies,
+      "metadata: {name: no-vfs}\nspec: {action: exclude, selector: {cel: 'true'}}\n");
+  put(kube::kNodeDeviceReports,
+      "metadata: {name: worker-1}\n"
+      "status: {groups: [{type: vf, pf: '0000:3b:00.0', pfName: ens1f0, vfs: '0-3', pciAddress: '0000:3b:01.0', vendor: '8086', "
+      "driver: iavf, linkType: ethernet, standing: hidden, said: [{kind: DeviceExposurePolicy, name: no-vfs, outcome: excluded}]}], "
+      "policies: [{kind: SriovResourcePolicy, namespace: ours, name: a, action: expose, generation: 1, matched: 4, offered: 0}]}\n");
+  allocation::Cluster all;
+  all.nodes.resize(1);
+  all.nodes[0].view.name = "worker-1";
+  allocation::Request request;
+  request.name = "uplink";
+  request.device_class = "c";
+  allocation::Claim claim;
+  claim.requests = {{.name = "uplink", .is_list = false, .alternatives = {request}}};
+  allocation::Answer answer;
+  answer.verdict = allocation::Verdict::kPending;
+  answer.claims = {claim};
+  answer.classes = {{.name = "c",
+                     .selectors = {"device.driver == \"sriov.example\""},
+                     .extended_resource = "",
+                     .unknown = {}}};
+  pages.late[kube::kNodeDeviceReports.plural] = 2;
+  const auto hidden = find_hidden(objects, {kDriver, "dra.example"}, all, answer);
+  EXPECT_EQ(hidden, (std::vector<HiddenMatch>{{"worker-1", "uplink", "0000:3b:01.0", 4,
+                                               "DeviceExposurePolicy no-vfs excludes it"}}));
+  EXPECT_EQ(answer.unsure, std::vector<std::string>{});
+  answer.verdict = allocation::Verdict::kCan;
+  EXPECT_TRUE(find_hidden(objects, {kDriver, "dra.example"}, all, answer).empty()) << "it has enough";
+}
+
+}  // namespace
+}  // namespace why_reading_test
+}  // namespace sliced::cli

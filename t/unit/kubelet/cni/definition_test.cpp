@@ -1,0 +1,541 @@
+#include "kubelet/cni/definition.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "reactor/base/text.h"
+#include "t/fixture/golden.h"
+
+namespace sliced::cni {
+namespace {
+
+using kube::Json;
+
+const DefinitionDevice kFunction{.pci = "0000:03:00.2", .interface = "eth2"};
+const DefinitionDevice kParent{.pci = "", .interface = "ens1f0", .is_exclusive = false};
+
+DefinitionRules rules(std::vector<std::string> plugins, Author author = Author::kNamespaceUser) {
+  return {.author = author, .plugins = std::move(plugins), .plugins_source = "the list"};
+}
+
+Result<std::string> canonical(std::string_view config, const DefinitionRules& rules,
+                              const DefinitionDevice& device) {
+  return canonical_definition(config, "nad", rules, device);
+}
+
+std::string why_not(std::string_view config, const DefinitionRules& rules, const DefinitionDevice& device) {
+  const auto text = canonical(config, rules, device);
+  return text ? "" : text.error().what;
+}
+
+std::string plugin_of(std::string_view type, std::string_view members) {
+  return R"({"type":")" + std::string(type) + '"' + (members.empty() ? "" : ",") + std::string(members) + "}";
+}
+
+// As the chain's second, behind one that runs.
+std::string companion_of(std::string_view type, std::string_view members) {
+  return R"({"plugins":[{"type":"sriov"},)" + plugin_of(type, members) + "]}";
+}
+
+// Facts of encoding/json: U+017F folds to s, U+212A to k, and escapes are decoded before the comparison.
+TEST(FoldedKey, IsTheOneOfGo) {
+  EXPECT_EQ(folded_key("PCIBusID"), "pcibusid");
+  EXPECT_EQ(folded_key("maſter"), "master");
+  EXPECT_EQ(folded_key("linK"), "link");
+  EXPECT_EQ(folded_key("lin\u212A"), "link");
+  EXPECT_EQ(folded_key("straße"), "straße") << "a rune that folds to no ASCII letter";
+}
+
+TEST(CanonicalDefinition, AKeyThatGoReadsOtherwiseIsRefusedAtEveryDepth) {
+  const auto all = rules({"sriov", "host-device", "macvlan", "own", "portmap"});
+  const struct {
+    std::string config, says;
+  } cases[] = {
+      {R"({"type":"host-device","Device":"eno1"})", "Device is spelled otherwise"},
+      {R"({"type":"host-device","\u0044evice":"eno1"})", "Device is spelled otherwise"},
+      {R"({"type":"macvlan","maſter":"eno1"})", "want master"},
+      {R"({"type":"macvlan","ma\u017fter":"eno1"})", "want master"},
+      {R"({"type":"ib-sriov","p\u212aey":"0x7fff"})", "want pkey"},
+      {R"({"type":"macvlan","mode":"bridge","MODE":"vepa"})", "are one field to a CNI plugin"},
+      {R"({"type":"macvlan","MODE":"vepa"})", "want mode"},
+      {R"({"Type":"macvlan","type":"sriov"})", "want type"},
+      {R"({"type":"sriov","ipam":{"type":"static","Addresses":[{"address":"10.0.0.1/8"}]}})",
+       "ipam.Addresses"},
+      {R"({"type":"sriov","IPAM":{"type":"static"}})", "want ipam"},
+      {R"({"type":"sriov","ipam":{"type":"host-local","ranges":[[{"subnet":"10.0.0.0/8","SUBNET":"0.0.0.0/0"}]]}})",
+       "ipam.ranges[0][0].SUBNET"},
+      {R"({"type":"own","a":{"b":[{"x":1,"X":2}]}})", "a.b[0].X"},
+      {R"({"type":"own","a":{"b":[{"Device":1}]}})", "a.b[0].Device"},
+      {R"({"type":"own","größe":1})", "not printable ASCII"},
+      {R"({"type":"own","a\u0000":1})", "not printable ASCII"},
+      {R"({"type":"own","":1})", "not printable ASCII"},
+      {R"({"plugins":[{"type":"sriov"}],"Plugins":[{"type":"own"}]})", "are one field"},
+      {R"({"plugins":[{"type":"sriov","Capabilities":{"mac":true}}]})", "want capabilities"},
+  };
+  for (const auto& [config, says] : cases) {
+    const std::string why = why_not(config, all, kFunction);
+    EXPECT_NE(why.find(says), std::string::npos) << config << "\n" << why;
+  }
+}
+
+// Every name of every table, in another spelling, in its own place and alone.
+TEST(CanonicalDefinition, NoTableHasAFieldThatAnotherSpellingReaches) {
+  const auto check = [](const PluginFields& plugin, bool is_ipam) {
+    for (const Field& field : plugin.fields) {
+      EXPECT_EQ(reserved_spelling(field.name), field.name) << "two tables spell it in two ways";
+      for (std::string other : {lower(field.name), [&] {
+                                  std::string upper(field.name);
+                                  for (char& c : upper) c = static_cast<char>(toupper(c));
+                                  return upper;
+                                }()}) {
+        if (other == field.name) continue;
+        const std::string type(plugin.type), member = "\"" + other + "\":1";
+        const std::string config =
+            is_ipam ? R"({"type":"sriov","ipam":)" + plugin_of(type, member) + "}" : plugin_of(type, member);
+        EXPECT_NE(why_not(config, rules({"sriov", type}), kFunction).find(other), std::string::npos)
+            << config;
+      }
+    }
+  };
+  for (const PluginFields& plugin : all_plugins()) check(plugin, false);
+  for (const PluginFields& plugin : all_ipam_plugins()) check(plugin, true);
+}
+
+TEST(CanonicalDefinition, OnlyFieldsOfTheTableAtEveryDepth) {
+  const auto all =
+      rules({"sriov", "ib-sriov", "host-device", "tuning", "portmap", "firewall", "multus", "flannel"});
+  const struct {
+    std::string type, members, names;
+  } cases[] = {
+      {"sriov", R"("OrigVfState":{"HostIFName":"eno1"})", "OrigVfState"},
+      {"sriov", R"("VFID":3)", "VFID"},
+      {"sriov", R"("logFile":"/etc/cron.d/x")", "logFile"},
+      {"sriov", R"("Master":"eno1")", "Master"},
+      {"sriov", R"("master":"eno1")", "master"},
+      {"sriov", R"("x":null)", "x"},
+      {"ib-sriov", R"("HostIFNames":"eno1")", "HostIFNames"},
+      {"ib-sriov", R"("ContIFNames":"eno1")", "ContIFNames"},
+      {"ib-sriov", R"("RdmaNetState":{"deviceID":"0000:04:00.0"})", "RdmaNetState"},
+      {"ib-sriov", R"("kubeconfig":"/etc/kubernetes/admin.conf")", "kubeconfig"},
+      {"ib-sriov", R"("publishPfGuid":true)", "publishPfGuid"},
+      {"host-device", R"("mtu":1500)", "mtu"},
+      {"tuning", R"("dataDir":"/etc")", "dataDir"},
+      {"tuning", R"("args":{"cni":{"sysctl":{"net.ipv4.ip_forward":"1"}}})", "args"},
+      {"portmap", R"("runtimeConfig":{"portMappings":[]})", "runtimeConfig"},
+      {"portmap", R"("conditionsV4":["-j","ACCEPT"])", "conditionsV4"},
+      {"portmap", R"("prevResult":{"cniVersion":"1.0.0"})", "prevResult"},
+      {"firewall", R"("firewalldZone":"trusted")", "type is \"firewall\""},
+      {"multus", R"("delegates":[{"type":"host-device","device":"eno1"}])", "delegates"},
+      {"multus", R"("kubeconfig":"/etc/kubernetes/admin.conf")", "kubeconfig"},
+      {"flannel", R"("delegate":{"type":"bridge"})", "delegate"},
+      {"flannel", R"("dataDir":"/etc")", "dataDir"},
+      {"sriov", R"("capabilities":{"portMappings":true})", "capabilities.portMappings"},
+      {"sriov", R"("capabilities":{"deviceID":true})", "capabilities.deviceID"},
+      {"sriov", R"("capabilities":{"ips":false})", "capabilities.ips"},
+      {"sriov", R"("dns":{"nameservers":["10.0.0.1"],"file":"/x"})", "dns.file"},
+      {"sriov", R"("ipam":{"type":"host-local","subnet":"10.0.0.0/8","dataDir":"/etc"})", "dataDir"},
+      {"sriov", R"("ipam":{"type":"host-local","subnet":"10.0.0.0/8","resolvConf":"/etc/shadow"})",
+       "resolvConf"},
+      {"sriov", R"("ipam":{"type":"host-local","name":"other"})", "name"},
+      {"sriov", R"("ipam":{"type":"dhcp","daemonSocketPath":"/run/x.sock"})", "daemonSocketPath"},
+      {"sriov", R"("ipam":{"type":"whereabouts","range":"10.0.0.0/8","log_file":"/x"})", "log_file"},
+      {"sriov", R"("ipam":{"type":"whereabouts","range":"10.0.0.0/8","configuration_path":"/x"})",
+       "configuration_path"},
+      {"sriov", R"("ipam":{"type":"whereabouts","range":"10.0.0.0/8","kubernetes":{"kubeconfig":"/x"}})",
+       "kubernetes"},
+      {"sriov", R"("ipam":{"type":"whereabouts","range":"10.0.0.0/8","etcd_host":"x"})", "etcd_host"},
+      {"sriov", R"("ipam":{"type":"whereabouts","range":"10.0.0.0/8","datastore":"etcd"})", "datastore"},
+      {"sriov", R"("ipam":{"type":"whereabouts","range":"10.0.0.0/8","PodName":"x"})", "PodName"},
+      {"sriov", R"("ipam":{"type":"whereabouts","range":"0.0.0.0/0"})", "range is \"0.0.0.0/0\""},
+      {"sriov", R"("ipam":{"type":"whereabouts","range":"10.0.0.1-10.0.0.9/0"})", "range is"},
+      {"sriov", R"("ipam":{"type":"whereabouts","range":"10.0.0.0/8","exclude":["::/0"]})", "exclude is"},
+      {"sriov", R"("ipam":{"type":"whereabouts","ipRanges":[{"range":"::/00"}]})", "range is"},
+      {"sriov", R"("ipam":{"type":"whereabouts","range":"::ffff:0.0.0.0/96"})", "range is"},
+      {"sriov", R"("ipam":{"type":"static","addresses":[{"address":"::ffff:10.0.0.1/120"}]})", "address is"},
+      {"sriov", R"("ipam":{"type":"portmap"})", "type is \"portmap\""},
+      {"sriov", R"("ipam":{"type":"own"})", "type is \"own\""},
+      {"sriov", R"("ipam":{"type":"../x"})", "type is"},
+      {"sriov", R"("ipam":{"subnet":"10.0.0.0/8"})", "type is"},
+      {"sriov", R"("ipam":"static")", "ipam is"},
+      {"sriov", R"("ipam":{"type":"static","routes":[{"dst":"0.0.0.0/0","dev":"eth0"}]})", "routes[0].dev"},
+  };
+  for (const auto& [type, members, names] : cases) {
+    const std::string why = why_not(plugin_of(type, members), all, kFunction);
+    EXPECT_NE(why.find(names), std::string::npos) << type << " " << members << "\n" << why;
+  }
+}
+
+TEST(CanonicalDefinition, EachValueIsChecked) {
+  const auto all = rules({"sriov", "ib-sriov", "macvlan", "ipvlan", "bridge", "vlan"});
+  const struct {
+    std::string type, field;
+    std::vector<std::string> good, bad;
+  } cases[] = {
+      {"sriov", "vlan", {"0", "4094"}, {"-1", "4095", "\"5\"", "5.0", "1e2", "[]"}},
+      {"sriov", "vlanQoS", {"0", "7"}, {"8"}},
+      {"sriov", "vlanProto", {R"("802.1q")", R"("802.1ad")"}, {R"("802.1x")", "1"}},
+      {"sriov", "trust", {R"("on")", R"("off")"}, {"true", R"("On")", R"("on\n")"}},
+      {"sriov", "link_state", {R"("auto")"}, {R"("up")"}},
+      {"sriov", "max_tx_rate", {"0", "100"}, {"-1", "99999999999999999999"}},
+      {"sriov",
+       "mac",
+       {R"("02:00:00:00:00:01")"},
+       {R"("01:00:5e:00:00:01")", R"("00:00:00:00:00:00")", R"("02:00:00:00:00")", R"("02-00-00-00-00-01")"}},
+      {"sriov", "mtu", {"1500"}, {"-1", "65536"}},
+      {"ib-sriov", "pkey", {R"("0x7fff")", R"("7fff")"}, {R"("0x")", R"("0x10000")", R"("g")"}},
+  };
+  for (const auto& [type, field, good, bad] : cases) {
+    for (const std::string& value : good) {
+      const auto text = canonical(plugin_of(type, "\"" + field + "\":" + value), all, kFunction);
+      ASSERT_TRUE(text.ok()) << field << " " << value << " " << text.error().what;
+      EXPECT_NE(text->find("\"" + field + "\":" + value), std::string::npos) << *text;
+    }
+    for (const std::string& value : bad)
+      EXPECT_NE(why_not(plugin_of(type, "\"" + field + "\":" + value), all, kFunction).find(field + " is "),
+                std::string::npos)
+          << field << " " << value;
+  }
+}
+
+TEST(CanonicalDefinition, SysctlsAreThoseOfTheInterfaceAndThoseTheKubeletCountsAsSafe) {
+  const auto sriov = rules({"sriov"});
+  for (const char* name : {"net.ipv4.conf.IFNAME.arp_filter", "net.ipv6.conf.IFNAME.accept_ra",
+                           "net.ipv4.neigh.IFNAME.base_reachable_time_ms", "net.ipv4.tcp_syncookies"})
+    EXPECT_EQ(
+        why_not(companion_of("tuning", R"("sysctl":{")" + std::string(name) + R"(":"1"})"), sriov, kFunction),
+        "")
+        << name;
+  for (const char* name :
+       {"net.ipv4.ip_forward", "net.core.somaxconn", "kernel.shm_rmid_forced", "net.ipv4.conf.all.arp_filter",
+        "net.ipv4.conf.eth0.arp_filter", "net/ipv4/conf/IFNAME/arp_filter",
+        "net.ipv4.conf.IFNAME/../all.arp_filter", "net.ipv4.conf.IFNAME..arp_filter",
+        "net.ipv4.conf.IFNAME.a.b", "net.ipv4.conf.IFNAME.", "net.ipv4.conf.IFNAME",
+        "Net.ipv4.tcp_syncookies", "net.ipv4.tcp_syncookies ", "net....kernel.core_pattern"})
+    EXPECT_NE(
+        why_not(companion_of("tuning", R"("sysctl":{")" + std::string(name) + R"(":"1"})"), sriov, kFunction),
+        "")
+        << name;
+  EXPECT_NE(
+      why_not(companion_of("tuning", R"("sysctl":{"net.ipv4.tcp_syncookies":"1\n2"})"), sriov, kFunction),
+      "");
+  EXPECT_NE(why_not(companion_of("tuning", R"("sysctl":{"net.ipv4.tcp_syncookies":1})"), sriov, kFunction),
+            "");
+}
+
+TEST(CanonicalDefinition, CompanionsRunBehindAPluginAndHostPluginsWhenListed) {
+  for (const char* type : {"tuning", "sbr", "route-override", "rdma"})
+    EXPECT_EQ(why_not(companion_of(type, ""), rules({"sriov"}), kFunction), "") << type;
+  EXPECT_EQ(why_not(companion_of("vrf", R"("vrfname":"blue","table":100)"), rules({"sriov"}), kFunction), "");
+  for (const char* type : {"portmap", "firewall", "bandwidth", "ptp", "multus", "flannel", "own"}) {
+    EXPECT_NE(
+        why_not(companion_of(type, ""), rules({"sriov"}), kFunction).find("type is \"" + std::string(type)),
+        std::string::npos);
+    const bool is_administrators = std::string_view(type) == "ptp" || std::string_view(type) == "firewall";
+    const Author author = is_administrators ? Author::kAdministrator : Author::kNamespaceUser;
+    const std::string config = std::string_view(type) == "ptp" ? plugin_of(type, "") : companion_of(type, "");
+    EXPECT_EQ(why_not(config, rules({"sriov", type}, author), kFunction), "") << type;
+  }
+  const std::string rdma = R"({"plugins":[{"type":"macvlan"},{"type":"rdma"}]})";
+  fixture::expect_golden(why_not(rdma, rules({"macvlan"}), kParent));
+  fixture::expect_golden(why_not(rdma, rules({"macvlan"}), {.pci = "", .interface = "ens1f0"}));
+}
+
+// bond-cni takes the host's interfaces with {"linksInContainer":false,"links":[{"name":"eno1"}]}, and others paths, sockets and
+// programs, in fields that nobody here knows.
+TEST(CanonicalDefinition, TextForAPluginWithoutATableIsAnAdministrators) {
+  for (const char* config :
+       {R"({"type":"bond","links":[{"name":"eno1"}],"linksInContainer":false})",
+        R"({"type":"ovs","socket_file":"unix:/run/evil.sock"})", R"({"type":"userspace","sharedDir":"/etc"})",
+        R"({"plugins":[{"type":"sriov"},{"type":"bond","deep":[[{"a":{"b":"eno1"}}]]}]})"}) {
+    const std::vector<std::string> listed = {"sriov", "bond", "ovs", "userspace"};
+    EXPECT_NE(why_not(config, rules(listed), kFunction).find("is a plugin without a table of fields"),
+              std::string::npos)
+        << config;
+    EXPECT_EQ(why_not(config, rules(listed, Author::kAdministrator), kFunction), "") << config;
+  }
+  EXPECT_EQ(
+      why_not(R"({"type":"own","count":2,"on":true,"of":[1,2.5],"no":null})", rules({"own"}), kFunction), "");
+}
+
+// A VF on vfio-pci is not moved, so net.ipv4.conf.IFNAME would be the one that the pod has already.
+TEST(CanonicalDefinition, NoCompanionRunsForADeviceOnVfio) {
+  DefinitionDevice on_vfio = kFunction;
+  on_vfio.is_on_vfio = true;
+  for (const char* type : {"tuning", "sbr", "route-override", "rdma"})
+    EXPECT_NE(
+        why_not(companion_of(type, ""), rules({"sriov"}), on_vfio).find("a device on vfio-pci has none"),
+        std::string::npos)
+        << type;
+  EXPECT_EQ(why_not(plugin_of("sriov", R"("vlan":5)"), rules({"sriov"}), on_vfio), "");
+}
+
+TEST(CanonicalDefinition, FeaturesOfTheBridgeThatChangeTheHostRunWhenListed) {
+  const std::map<std::string, std::string> features = {{"ipMasq", "bridge.ipMasq"},
+                                                       {"isGateway", "bridge.isGateway"},
+                                                       {"isDefaultGateway", "bridge.isGateway"},
+                                                       {"forceAddress", "bridge.isGateway"},
+                                                       {"macspoofchk", "bridge.macspoofchk"},
+                                                       {"promiscMode", "bridge.promiscMode"}};
+  for (const auto& [field, name] : features) {
+    const std::string on = plugin_of("bridge", "\"" + field + "\":true");
+    EXPECT_NE(why_not(on, rules({"bridge"}), kParent).find("have " + name + " added to the list"),
+              std::string::npos);
+    const bool is_administrators = name == "bridge.isGateway" || name == "bridge.ipMasq";
+    EXPECT_EQ(why_not(on, rules({"bridge", name}), kParent).empty(), !is_administrators) << field;
+    EXPECT_EQ(why_not(on, rules({"bridge", name}, Author::kAdministrator), kParent), "");
+    EXPECT_EQ(why_not(plugin_of("bridge", "\"" + field + "\":false"), rules({"bridge"}), kParent), "");
+    EXPECT_EQ(names_to_list(on), std::vector<std::string>{name});
+  }
+}
+
+// When ADD of macvlan fails, its DEL deletes the interface that host-device has moved into the pod.
+TEST(CanonicalDefinition, OnlyTheFirstPluginMakesOrMovesAnInterface) {
+  const DefinitionDevice link{.pci = "", .interface = "eth7"};
+  for (const Author author : {Author::kNamespaceUser, Author::kAdministrator})
+    for (const std::string second :
+         {"macvlan", "ipvlan", "macvtap", "vlan", "host-device", "sriov", "ib-sriov"}) {
+      const std::string config = R"({"plugins":[{"type":"host-device"},)" + plugin_of(second, "") + "]}";
+      const std::string why = why_not(config, rules({"host-device", second}, author), link);
+      EXPECT_NE(why.find("plugins[1]: type is \"" + second + "\", which makes or moves the pod's interface"),
+                std::string::npos)
+          << why;
+    }
+  const std::string behind = R"({"plugins":[{"type":"host-device"},{"type":"tuning"},{"type":"vlan"}]})";
+  fixture::expect_golden(why_not(behind, rules({"host-device", "vlan"}), link));
+}
+
+// ptp makes each address a route of the host, and each gateway an address of the host; bridge and firewall make addresses and
+// rules of them. The addresses are the definition's.
+TEST(CanonicalDefinition, WhatPutsAddressesOfIpamOnTheHostIsAnAdministrators) {
+  const std::string ipam =
+      R"("ipam":{"type":"static","addresses":[{"address":"8.8.8.8/24","gateway":"10.9.9.254"}]})";
+  const auto listed = [](Author author) {
+    return rules({"ptp", "bridge", "bridge.isGateway", "bridge.ipMasq", "firewall", "macvlan"}, author);
+  };
+  const std::string chain =
+      R"({"plugins":[{"type":"macvlan",)" + ipam + R"(},{"type":"firewall","backend":"iptables"}]})";
+  for (const std::string& config :
+       {plugin_of("ptp", ipam), plugin_of("bridge", R"("isGateway":true,)" + ipam),
+        plugin_of("bridge", R"("isDefaultGateway":true,)" + ipam),
+        plugin_of("bridge", R"("ipMasq":true,)" + ipam), chain}) {
+    fixture::expect_golden(why_not(config, listed(Author::kNamespaceUser), kParent));
+    EXPECT_EQ(why_not(config, listed(Author::kAdministrator), kParent), "") << config;
+  }
+}
+
+// By the plugin's own field, by tuning behind any plugin, and by the capability, whose value is the pod's user's.
+std::vector<std::string> definitions_with_an_address(const std::string& type) {
+  const std::string mac = R"("mac":"02:00:00:00:00:fe")", capability = R"("capabilities":{"mac":true})";
+  const std::string first = R"({"plugins":[{"type":")" + type + R"("},{"type":"tuning",)";
+  std::vector<std::string> out = {first + mac + "}]}", first + capability + "}]}",
+                                  plugin_of(type, capability)};
+  if (type == "macvlan" || type == "sriov") out.push_back(plugin_of(type, mac));
+  return out;
+}
+
+// macvlan_queue_xmit, br_fdb_update: frames for the gateway's address go to the pod that has it.
+TEST(CanonicalDefinition, AnAddressOnADeviceThatOthersHaveIsAnAdministrators) {
+  for (const std::string type : {"macvlan", "ipvlan", "macvtap", "vlan", "bridge", "own"})
+    for (const std::string& config : definitions_with_an_address(type)) {
+      const std::string why = why_not(config, rules({type}), kParent);
+      EXPECT_NE(why.find("others have the device, too"), std::string::npos) << config << "\n" << why;
+      EXPECT_EQ(why_not(config, rules({type}, Author::kAdministrator), kParent), "") << config;
+    }
+  fixture::expect_golden(
+      why_not(plugin_of("macvlan", R"("mac":"02:00:00:00:00:fe")"), rules({"macvlan"}), kParent));
+  EXPECT_EQ(why_not(plugin_of("macvlan", R"("capabilities":{"mac":false,"infinibandGUID":true})"),
+                    rules({"macvlan"}), kParent),
+            "");
+}
+
+// A VF's driver asks the PF for the address that its interface is given.
+TEST(CanonicalDefinition, EveryFieldThatGivesADeviceAnAddressNeedsTheSetting) {
+  for (const std::string type : {"sriov", "host-device", "macvlan", "own"})
+    for (const std::string& config : definitions_with_an_address(type)) {
+      DefinitionRules some = rules({type});
+      some.settings = {"vlan"};
+      some.settings_source = "spec.allow";
+      const std::string why = why_not(config, some, kFunction);
+      EXPECT_NE(why.find("have mac added to spec.allow"), std::string::npos) << config << "\n" << why;
+      some.settings->emplace_back("mac");
+      EXPECT_EQ(why_not(config, some, kFunction), "") << config;
+      some.settings.emplace();
+      EXPECT_NE(why_not(config, some, kFunction), "") << config;
+      some.author = Author::kAdministrator;
+      EXPECT_EQ(why_not(config, some, kFunction), "") << config;
+    }
+}
+
+TEST(CanonicalDefinition, NothingOfASharedParentIsChangedForItsOtherUsers) {
+  const auto all = rules({"macvlan", "ipvlan"});
+  const DefinitionDevice own{.pci = "", .interface = "ens1f0"};
+  for (const auto& [type, mode] :
+       {std::pair("macvlan", "passthru"), std::pair("ipvlan", "l3"), std::pair("ipvlan", "l3s")}) {
+    const std::string config = plugin_of(type, R"("mode":")" + std::string(mode) + '"');
+    EXPECT_NE(why_not(config, all, kParent).find("mode is"), std::string::npos);
+    EXPECT_EQ(why_not(config, all, own), "");
+  }
+  // An administrator's interface with l3 would become l2 with the next interface of a namespace user.
+  EXPECT_NE(why_not(plugin_of("ipvlan", R"("mode":"l3")"), rules({"ipvlan"}, Author::kAdministrator), kParent)
+                .find("mode is"),
+            std::string::npos);
+}
+
+// Facts of the kernel: macvlan_change_rx_flags, ipvlan_change_rx_flags, vlan_dev_change_rx_flags; br_mtu_auto_adjust.
+TEST(CanonicalDefinition, ASharedDeviceIsNotReconfiguredThroughItsInterfaces) {
+  const DefinitionDevice own{.pci = "", .interface = "ens1f0"};
+  for (const std::string type : {"macvlan", "ipvlan", "vlan", "bridge"})
+    for (const std::string field : {"promisc", "allmulti"}) {
+      const auto chain = [&](const std::string& value) {
+        return R"({"plugins":[{"type":")" + type + R"("},{"type":"tuning",")" + field + "\":" + value + "}]}";
+      };
+      EXPECT_NE(why_not(chain("true"), rules({type}), kParent).find(field + " is true: want false"),
+                std::string::npos)
+          << type;
+      EXPECT_EQ(why_not(chain("false"), rules({type}), kParent), "") << type;
+      EXPECT_EQ(why_not(chain("true"), rules({type}), own), "") << type;
+      EXPECT_EQ(why_not(chain("true"), rules({type}, Author::kAdministrator), kParent), "") << type;
+    }
+  const std::string small = plugin_of("bridge", R"("mtu":600)");
+  EXPECT_NE(why_not(small, rules({"bridge"}), kParent).find("have bridge.mtu added to the list"),
+            std::string::npos);
+  EXPECT_EQ(why_not(small, rules({"bridge", "bridge.mtu"}), kParent), "");
+  EXPECT_EQ(names_to_list(small), std::vector<std::string>{"bridge.mtu"});
+}
+
+// The master would be an interface of the pod, such as eth0 of the cluster's network, and in CNI plugins before 1.3.0, which
+// ignore the field, one of the host.
+TEST(CanonicalDefinition, AnInterfaceStandsOnTheDeviceAndOnNoOtherOfThePod) {
+  for (const std::string type : {"macvlan", "ipvlan", "vlan"})
+    for (const Author author : {Author::kNamespaceUser, Author::kAdministrator}) {
+      const std::string config =
+          R"({"cniVersion":"1.1.0","type":")" + type + R"(","master":"eth0","linkInContainer":true})";
+      EXPECT_NE(why_not(config, rules({type}, author), kParent).find("linkInContainer is no field"),
+                std::string::npos);
+    }
+}
+
+TEST(CanonicalDefinition, SettingsThroughThePfAreThoseThatThePolicyAllows) {
+  DefinitionRules some = rules({"sriov", "ib-sriov", "bridge"});
+  some.settings = {"vlan", "trust"};
+  some.settings_source = "spec.allow of SriovResourcePolicy ns/p";
+  EXPECT_EQ(why_not(plugin_of("sriov", R"("vlan":5,"trust":"on")"), some, kFunction), "");
+  EXPECT_EQ(
+      why_not(plugin_of("sriov", R"("vlan":5,"spoofchk":"off")"), some, kFunction),
+      "spec.config: spoofchk is \"off\", and spec.allow of SriovResourcePolicy ns/p lets a definition set vlan, "
+      "trust through the PF: leave it out, or have spoofchk added to spec.allow of each policy that matches the device");
+  DefinitionRules none = some;
+  none.settings.emplace();
+  for (const std::string_view setting : vf_settings()) {
+    const std::string type = setting == "pkey" ? "ib-sriov" : "sriov";
+    const std::map<std::string_view, std::string> values = {{"vlan", "5"},
+                                                            {"vlanQoS", "1"},
+                                                            {"vlanProto", R"("802.1q")"},
+                                                            {"link_state", R"("auto")"},
+                                                            {"min_tx_rate", "0"},
+                                                            {"max_tx_rate", "0"},
+                                                            {"mac", R"("02:00:00:00:00:01")"},
+                                                            {"pkey", R"("0x1")"}};
+    const auto at = values.find(setting);
+    const std::string member =
+        "\"" + std::string(setting) + "\":" + (at == values.end() ? R"("on")" : at->second);
+    fixture::expect_golden(why_not(plugin_of(type, member), none, kFunction));
+    none.author = Author::kAdministrator;
+    EXPECT_EQ(why_not(plugin_of(type, member), none, kFunction), "") << setting;
+    none.author = Author::kNamespaceUser;
+  }
+  EXPECT_NE(why_not(plugin_of("bridge", R"("vlanTrunk":[{"id":5}])"), none, kParent), "");
+}
+
+TEST(CanonicalDefinition, AnAdministratorSetsPathsToo) {
+  const auto admin = rules({"sriov", "multus"}, Author::kAdministrator);
+  for (const char* members :
+       {R"("logFile":"/var/log/sriov.log")",
+        R"("ipam":{"type":"host-local","subnet":"10.0.0.0/8","dataDir":"/run/x"})",
+        R"("ipam":{"type":"whereabouts","range":"10.0.0.0/8","kubernetes":{"kubeconfig":"/etc/cni/x"}})"})
+    EXPECT_EQ(why_not(plugin_of("sriov", members), admin, kFunction), "") << members;
+  EXPECT_EQ(why_not(plugin_of("multus", R"("delegates":[{"type":"tuning"}])"), admin, kFunction), "");
+  // What protects the devices of other claims holds for every author.
+  for (const char* members :
+       {R"("runtimeConfig":{"deviceID":"0000:04:00.0"})", R"("prevResult":{})", R"("args":{})",
+        R"("OrigVfState":{})", R"("logFile":"relative")", R"("logFile":"/a/../b")", R"("vlan":5000)"})
+    EXPECT_NE(why_not(plugin_of("sriov", members), admin, kFunction), "") << members;
+  EXPECT_NE(why_not(plugin_of("multus", R"("delegates":[{"type":"host-device","device":"eno1"}])"), admin,
+                    kFunction),
+            "");
+  EXPECT_NE(why_not(plugin_of("portmap", ""), admin, kFunction), "");
+}
+
+TEST(CanonicalDefinition, TheTextIsWrittenFromTheValue) {
+  const auto all = rules({"sriov", "host-device"});
+  const auto text = canonical(
+      " { \"plugins\" : [ {\"type\":\"sriov\", \"\\u0076lan\" : 5, \"name\":\"x\", \"mtu\":null, \"capabilities\":{\"mac\":true},"
+      "\"deviceID\":\"0000:04:00.0\", \"spoofchk\":\"\\u006fff\"} ], \"cniVersions\":[\"1.0.0\"], \"name\":\"n\" } ",
+      all, kFunction);
+  ASSERT_TRUE(text.ok()) << text.error().what;
+  EXPECT_EQ(
+      *text,
+      R"({"cniVersion":"1.0.0","name":"n","plugins":[{"type":"sriov","capabilities":{"mac":true},"vlan":5,"spoofchk":"off"}]})");
+  EXPECT_EQ(*canonical(*text, all, kFunction), *text) << "and stays as it is";
+}
+
+TEST(CanonicalDefinition, AddressesOfNamespacesHaveFoldersOfTheirOwn) {
+  DefinitionRules own = rules({"sriov"});
+  own.address_directory = "/var/lib/cni/sliced/networks/ns";
+  const std::string config = plugin_of("sriov", R"("ipam":{"type":"host-local","subnet":"10.0.0.0/24"})");
+  EXPECT_NE(canonical(config, own, kFunction)->find(R"("dataDir":"/var/lib/cni/sliced/networks/ns")"),
+            std::string::npos);
+  own.author = Author::kAdministrator;
+  EXPECT_EQ(canonical(config, own, kFunction)->find("dataDir"), std::string::npos);
+}
+
+// validate and the webhook know neither device nor policy.
+TEST(CanonicalDefinition, WithoutADeviceWhatDoesNotDependOnItIsChecked) {
+  const DefinitionRules any;
+  const auto why = [&](std::string_view config) {
+    const auto text = canonical_definition(config, "nad", any, std::nullopt);
+    return text ? "" : text.error().what;
+  };
+  for (const char* good : {R"({"type":"macvlan","master":"eth0"})",
+                           R"({"type":"host-device","device":"eth0"})", R"({"type":"own","x":1})",
+                           R"({"plugins":[{"type":"bridge","promiscMode":true},{"type":"portmap"}]})"})
+    EXPECT_EQ(why(good), "") << good;
+  for (const char* bad :
+       {R"({"type":"macvlan","Master":"eth0"})", R"({"type":"host-device","hwaddr":"02:00:00:00:00:01"})",
+        R"({"type":"sriov","logFile":"/x"})", R"({"type":"macvlan","runtimeConfig":{}})"})
+    EXPECT_NE(why(bad), "") << bad;
+  EXPECT_EQ(
+      names_to_list(R"({"plugins":[{"type":"bridge","ipMasq":true},{"type":"portmap"},{"type":"tuning"}]})"),
+      (std::vector<std::string>{"bridge.ipMasq", "portmap"}));
+  EXPECT_EQ(names_to_list(R"({"type":"vrf"})"), std::vector<std::string>{"vrf"}) << "behind no other plugin";
+}
+
+// Red when a member that may not be said reaches a plugin at DEL, or when the rest of the definition is lost with it.
+TEST(ReducedDefinition, LeavesOutWhatIsRefusedAndNothingElse) {
+  const struct {
+    std::string_view config, want;
+  } cases[] = {
+      {R"({"cniVersion":"1.0.0","name":"n","type":"sriov","vlan":5,"vlanQoS":9,"unknown":1,"prevResult":{},"args":{}})",
+       R"({"cniVersion":"1.0.0","name":"n","type":"sriov","vlan":5})"},
+      {R"({"type":"host-device","device":"eno1","hwaddr":"02:00:00:00:00:01","pciBusID":"0000:04:00.0"})",
+       R"({"type":"host-device"})"},
+      {R"({"type":"macvlan","master":"eno1","mode":"none","capabilities":{"mac":true,"portMappings":true}})",
+       R"({"type":"macvlan","capabilities":{"mac":true},"master":"eno1"})"},
+      {R"({"type":"sriov","ipam":{"type":"host-local","subnet":"10.0.0.0/24","other":1,"dataDir":"/data"}})",
+       R"({"type":"sriov","ipam":{"type":"host-local","subnet":"10.0.0.0/24","dataDir":"/data"}})"},
+      {R"({"type":"sriov","ipam":{"type":7,"subnet":"10.0.0.0/24"}})", R"({"type":"sriov"})"},
+      {R"({"cniVersion":"1.0.0","plugins":[{"type":"own","key":"x","master":"eno1"},{"type":"tuning","sysctl":{"kernel.x":"1"}}],"x":1})",
+       R"({"cniVersion":"1.0.0","plugins":[{"type":"own","key":"x"},{"type":"tuning"}]})"},
+  };
+  for (const auto& [config, want] : cases) {
+    const auto text = reduced_definition(config, "nad");
+    ASSERT_TRUE(text.ok()) << config << text.error().what;
+    EXPECT_EQ(*kube::decode_json(*text), *kube::decode_json(want)) << config << "\n" << *text;
+  }
+  for (const std::string_view refused : {R"({"type":"sriov","Vlan":5})", R"({"type":"../sriov"})", "", "[]"})
+    EXPECT_FALSE(reduced_definition(refused, "nad").ok()) << refused;
+}
+
+}  // namespace
+}  // namespace sliced::cni
