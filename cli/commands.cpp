@@ -1,6 +1,9 @@
 #include "cli/commands.h"
 
+#include "cli/snapshot_host.h"
 #include "cli/with_snapshot.h"
+#include "daemon/console.h"
+#include "daemon/run.h"
 
 namespace sliced::cli {
 namespace {
@@ -24,6 +27,13 @@ constexpr CommandWork kCommands[] = {
 };
 
 }  // namespace
+
+// A daemon follows a host as it changes, which a snapshot does not.
+int run(const Invocation& invocation) {
+  const config::Options& options = invocation.options;
+  if (!is_snapshot(options.host_root)) return run(options, invocation.arguments);
+  return complain("--host " + options.host_root + ": " + open_recorded(options).error().what), kExitError;
+}
 
 std::span<const CommandWork> node_commands() { return kCommands; }
 

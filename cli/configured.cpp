@@ -1,6 +1,7 @@
 #include <sys/stat.h>
 
 #include "cli/commands.h"
+#include "cli/recorded_process.h"
 #include "daemon/host_process.h"
 #include "daemon/signs.h"
 #include "reactor/durable_file.h"
@@ -16,7 +17,7 @@ constexpr Millis kReleaseMax{60'000};
 
 // The daemon's locks may stand beside it, so others than its user are kept out of a directory that is made here.
 bool make_file(const config::Options& options, const std::string& path) {
-  const auto process = HostProcess::open_host_only(options);
+  const auto process = open_host_process(options);
   if (!process) return complain("configured: " + process.error().what), false;
   // A device that is replaced is missed by everybody.
   struct stat there{};
@@ -52,7 +53,7 @@ int configured(const config::Options& options) {
     is_done =
         make_file(options, options.wait_for.how == How::kFile ? options.wait_for.path : kConfiguredFile);
   if (options.wait_for.how == How::kFile) return is_done ? kExitSame : kExitError;
-  auto process = HostProcess::open(options);
+  auto process = open_process(options);
   if (!process) {
     complain("configured: no pod is let go: " + process.error().what +
              "; where only the file is wanted, give --for file:" + kConfiguredFile);

@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/host_once.h"
+#include "cli/recorded_process.h"
 #include "cli/show.h"
 #include "daemon/host_process.h"
 #include "reactor/signal.h"
@@ -15,7 +16,7 @@ std::string whole(const hotplug::Inventory& inventory, config::OutputFormat form
   if (format == config::OutputFormat::kTable) return devices_table(inventory);
   std::vector<kube::Json> items;
   for (const auto& [id, device] : inventory.devices) items.push_back(json_of(device));
-  return formatted(list_of(std::move(items)), format);
+  return formatted(kube::list_of(std::move(items)), format);
 }
 
 // One line a change: {"change":"added","device":{...}}, or the device's name and what happened for people.
@@ -43,7 +44,7 @@ std::string changes(const hotplug::InventoryUpdate& update, config::OutputFormat
 }  // namespace
 
 int discover(const config::Options& options) {
-  auto process = HostProcess::open_host_only(options);
+  auto process = open_host_process(options);
   if (!process) return complain(process.error().what), kExitError;
   bool stop = false, failed = false, first = true;
   hotplug::HostSource source(

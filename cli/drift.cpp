@@ -7,6 +7,7 @@
 #include "cli/host_once.h"
 #include "cli/prepared_facts.h"
 #include "cli/read_file.h"
+#include "cli/recorded_process.h"
 #include "cli/show.h"
 #include "daemon/host_process.h"
 #include "kube/directory/manifest.h"
@@ -119,7 +120,7 @@ int drift(const config::Options& options) {
   std::vector<std::string> files = options.arguments;
   if (options.node_state != config::kNodeStateOfCluster) files.push_back(options.node_state);
   const bool is_of_cluster = files.empty();
-  auto opened = is_of_cluster ? HostProcess::open(options) : HostProcess::open_host_only(options);
+  auto opened = is_of_cluster ? open_process(options) : open_host_process(options);
   if (!opened) return complain(opened.error().what), kExitError;
   HostProcess& process = **opened;
   auto object =

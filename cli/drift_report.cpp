@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "cli/table.h"
 #include "daemon/process.h"
 #include "policy/node_state/in_sync.h"
+#include "reactor/base/table.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {

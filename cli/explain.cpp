@@ -3,8 +3,11 @@
 #include "cli/commands.h"
 #include "cli/decide_once.h"
 #include "cli/prepared_facts.h"
+#include "cli/recorded_process.h"
 #include "cli/show.h"
+#include "daemon/status/verdict_table.h"
 #include "daemon/verdicts.h"
+#include "policy/identity.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
@@ -24,7 +27,7 @@ int explain_one(const daemon::Daemon& daemon, const config::Options& options) {
   const std::string& name = options.arguments[0];
   const config::OutputFormat format = options.output;
   const policy::Decision& decision = *daemon.decision();
-  const std::string id = find_device(*decision.inputs->inventory, name);
+  const std::string id = policy::find_device(*decision.inputs->inventory, name);
   if (id.empty()) {
     complain("this host has no device " + in_quotes(name) +
              "; `sliced discover` lists them by address and interface name");
@@ -39,22 +42,24 @@ int explain_one(const daemon::Daemon& daemon, const config::Options& options) {
   for (const std::string& note : decision.notes)
     if (is_of(explanation, note)) complain(note);
   const bool table = format == config::OutputFormat::kTable;
-  return print(table ? explanation_text(explanation) : formatted(json_of(explanation), format)) ? kExitSame
-                                                                                                : kExitError;
+  return print(table ? status::explanation_text(explanation)
+                     : formatted(status::json_of(explanation), format))
+             ? kExitSame
+             : kExitError;
 }
 
 int explain_all(const daemon::Daemon& daemon, config::OutputFormat format) {
   const policy::Decision& decision = *daemon.decision();
   if (format == config::OutputFormat::kTable)
-    return print(verdicts_table(decision).text + text_of(unreadable_policies(decision))) ? kExitSame
-                                                                                         : kExitError;
+    return print(status::verdicts_table(decision).text + text_of(unreadable_policies(decision))) ? kExitSame
+                                                                                                 : kExitError;
   const VerdictSnapshot snapshot = snapshot_of(daemon);
   const size_t rules_max = rules_max_of_all(decision);
   std::vector<kube::Json> items;
   for (const auto& [id, verdict] : decision.verdicts) {
     policy::Explanation explanation = explain_as_published(snapshot, id, rules_max);
     leave_out_unreadable(explanation);
-    items.push_back(json_of(explanation));
+    items.push_back(status::json_of(explanation));
   }
   return print(formatted(explanations_list(std::move(items), decision), format)) ? kExitSame : kExitError;
 }
@@ -62,7 +67,7 @@ int explain_all(const daemon::Daemon& daemon, config::OutputFormat format) {
 }  // namespace
 
 int explain(const config::Options& options) {
-  auto process = HostProcess::open(options);
+  auto process = open_process(options);
   if (!process) return complain(process.error().what), kExitError;
   auto daemon = decide_once(**process, options);
   if (!daemon) return (*process)->leave(kExitError);

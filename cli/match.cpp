@@ -4,6 +4,7 @@
 #include "cli/host_once.h"
 #include "cli/matches.h"
 #include "cli/prepared_facts.h"
+#include "cli/recorded_process.h"
 #include "cli/show.h"
 #include "cli/slice_sources.h"
 #include "daemon/host_process.h"
@@ -41,7 +42,7 @@ int tell_of_slices(const cel::Program& program, FoundSlices found, config::Outpu
 }
 
 int match_cluster(const cel::Program& program, const config::Options& options) {
-  auto opened = HostProcess::open(options);
+  auto opened = open_process(options);
   if (!opened) return complain(opened.error().what), kExitError;
   HostProcess& process = **opened;
   auto found =
@@ -53,7 +54,7 @@ int match_cluster(const cel::Program& program, const config::Options& options) {
 }
 
 int match_this_host(const cel::Program& program, const config::Options& options) {
-  auto process = HostProcess::open_host_only(options);
+  auto process = open_host_process(options);
   if (!process) return complain(process.error().what), kExitError;
   const hotplug::InventoryPtr inventory =
       read_host_once(**process, (*process)->host_ports(/*live_events=*/false));

@@ -6,9 +6,9 @@
 
 #include "cel/published_device.h"
 #include "cli/show.h"
-#include "cli/table.h"
 #include "policy/exposure/dearest.h"
 #include "policy/exposure/selector.h"
+#include "reactor/base/table.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
@@ -145,7 +145,7 @@ kube::Json json_of(const Matches& matches) {
     if (match.answer.is == Is::kError) item.set("error", match.answer.error);
     items.push_back(std::move(item));
   }
-  return list_of(std::move(items));
+  return kube::list_of(std::move(items));
 }
 
 }  // namespace sliced::cli

@@ -3,7 +3,7 @@
 #include <ctime>
 
 #include "cli/show.h"
-#include "cli/table.h"
+#include "reactor/base/table.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
@@ -41,7 +41,7 @@ std::string past_changes_table(const std::vector<status::PastChange>& changes) {
 kube::Json past_changes_list(const std::vector<status::PastChange>& changes) {
   std::vector<kube::Json> items;
   for (const status::PastChange& past : changes) items.push_back(json_of(past));
-  return list_of(std::move(items));
+  return kube::list_of(std::move(items));
 }
 
 }  // namespace sliced::cli

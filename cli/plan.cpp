@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/decide_once.h"
+#include "cli/recorded_process.h"
 #include "cli/show.h"
 
 namespace sliced::cli {
@@ -14,13 +15,13 @@ std::string rendered(const publishers::Plan& plan, const publishers::ObservedSli
   std::vector<kube::Json> items;
   for (const kube::ResourceSlice& slice : slices_after(plan, observed))
     items.push_back(kube::encode_resource_slice(slice));
-  return formatted(list_of(std::move(items)), format);
+  return formatted(kube::list_of(std::move(items)), format);
 }
 
 }  // namespace
 
 int plan(const config::Options& options) {
-  auto process = HostProcess::open(options);
+  auto process = open_process(options);
   if (!process) return complain(process.error().what), kExitError;
   auto daemon = decide_once(**process, options);
   if (!daemon) return (*process)->leave(kExitError);

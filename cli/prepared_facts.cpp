@@ -5,6 +5,7 @@
 
 #include "cli/local_door.h"
 #include "cli/snapshot_host.h"
+#include "daemon/prepared_page.h"
 #include "daemon/process.h"
 #include "kube/objects/json.h"
 #include "kubelet/checkpoint.h"
@@ -14,10 +15,6 @@
 #include "reactor/durable_file.h"
 
 namespace sliced::cli {
-
-std::string checkpoint_path(const config::Options& options) {
-  return options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/sliced-checkpoint.json";
-}
 
 namespace prepared_facts {
 
@@ -76,36 +73,6 @@ Told ask_daemon(const std::string& boot_id, const config::Options& options) {
 const char* remedy(bool is_denied) { return is_denied ? "; run as root or as the daemon's user" : ""; }
 
 }  // namespace prepared_facts
-
-std::string prepared_page(const std::string& boot_id, const kubelet::PreparedClaims& claims,
-                          const config::Options& options) {
-  kubelet::Checkpoint record{boot_id, {}};
-  for (const auto& [key, claim] : claims) {
-    kubelet::PreparedClaim& one = record.claims[key];
-    one.driver = claim.driver, one.namespace_ = claim.namespace_, one.name = claim.name, one.uid = claim.uid;
-    one.is_complete = claim.is_complete;
-    for (const kubelet::PreparedDevice& device : claim.devices) {
-      kubelet::PreparedDevice& its = one.devices.emplace_back();
-      its.request = device.request, its.pool = device.pool, its.device = device.device;
-      its.is_admin = device.is_admin;
-      its.pci = device.pci;
-      its.held = device.held;
-    }
-  }
-  return kube::encode_json(kube::Json::Object{{"node", options.node_name},
-                                              {"sriovDriver", options.sriov_driver_name},
-                                              {"exposureDriver", options.exposure_driver_name},
-                                              {"record", kubelet::encode_checkpoint(record)}}) +
-         "\n";
-}
-
-std::string original_macs_path(const config::Options& options) {
-  return options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/sliced-original-macs";
-}
-
-std::string original_settings_path(const config::Options& options) {
-  return options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/sliced-original-settings";
-}
 
 std::map<std::string, std::string> read_unknown_settings(const hotplug::Inventory& inventory,
                                                          const config::Options& options) {

@@ -9,17 +9,8 @@
 #include "config/options.h"
 #include "hotplug/facts.h"
 #include "hotplug/held_facts.h"
-#include "kubelet/prepared.h"
 
 namespace sliced::cli {
-
-/// Where the daemon with these options keeps its record.
-std::string checkpoint_path(const config::Options& options);
-
-/// Where it keeps the MAC addresses that VFs had before their pods' (kubelet/original_mac.h).
-std::string original_macs_path(const config::Options& options);
-/// Of kubelet/original_settings.h.
-std::string original_settings_path(const config::Options& options);
 
 struct PreparedFacts {
   hotplug::HeldFacts held;         // facts of before a device was bound or moved
@@ -32,11 +23,6 @@ struct PreparedFacts {
 /// none, and stderr names it with the consequence, unless the other one of the two answers in its place. Blocks: 5 s for a
 /// daemon that does not answer. Of a snapshot (--host FILE) no daemon is asked.
 PreparedFacts read_prepared(const std::string& boot_id, const config::Options& options);
-
-/// The page /prepared: the node, the drivers, and what is prepared as a record of the checkpoint's form, without networks, CDI edits
-/// and requests of pods, which none of the commands needs.
-std::string prepared_page(const std::string& boot_id, const kubelet::PreparedClaims& claims,
-                          const config::Options& options);
 
 /// Reads what original_settings_path() has of this boot: a sentence for each device whose settings of before its pod are unknown.
 std::map<std::string, std::string> read_unknown_settings(const hotplug::Inventory& inventory,

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/table.h"
+#include "daemon/status/verdict_table.h"
 #include "hotplug/told_facts.h"
 #include "kube/objects/yaml.h"
-#include "policy/explain.h"
-#include "policy/identity.h"
+#include "reactor/base/table.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
@@ -30,11 +29,6 @@ void put(Json& map, std::string_view key, const std::optional<hotplug::PciAddres
   if (address) map.set(key, address->text());
 }
 void put(Json& map, std::string_view key, int number) { map.set(key, number); }
-
-std::string interface_of(const HostDevice& device) {
-  if (!device.netdev) return {};
-  return device.netdev->name + (device.netdev->stale ? " (away)" : "");
-}
 
 std::string state_of(const HostDevice& device) {
   if (!device.broken.empty()) return device.broken;
@@ -180,93 +174,16 @@ Json json_of(const HostDevice& device) {
   return out;
 }
 
-Json json_of(const policy::Explanation& explanation) {
-  Json out = Json::Object{};
-  out.set("device", explanation.device);
-  out.set("outcome", explanation.outcome);
-  put(out, "entry", explanation.entry);
-  if (!explanation.personas.empty()) {
-    Json::Array personas;
-    for (const policy::PersonaExplanation& persona : explanation.personas) {
-      Json one = Json::Object{};
-      one.set("policy", persona.policy);
-      one.set("outcome", persona.outcome);
-      put(one, "entry", persona.entry);
-      one.set("summary", persona.summary);
-      personas.push_back(std::move(one));
-    }
-    out.set("personas", std::move(personas));
-  }
-  out.set("summary", explanation.summary);
-  if (!explanation.mac_problem.empty()) {
-    out.set("originalMAC", "unknown");
-    out.set("originalMACProblem", explanation.mac_problem);
-  }
-  if (!explanation.settings_problem.empty()) out.set("settingsNotRestored", explanation.settings_problem);
-  Json::Array rules;
-  for (const policy::Rule& rule : explanation.rules) {
-    Json one = Json::Object{};
-    put(one, "policy", rule.policy);
-    put(one, "place", rule.place);
-    put(one, "said", rule.said);
-    put(one, "field", rule.field);
-    if (!rule.field.empty()) one.set("found", rule.found);  // "" is a finding: the value is absent
-    put(one, "wanted", rule.wanted);
-    rules.push_back(std::move(one));
-  }
-  out.set("rules", std::move(rules));
-  if (explanation.rules_left_out > 0)
-    out.set("rulesLeftOut", static_cast<int64_t>(explanation.rules_left_out));
-  return out;
-}
-
 std::string devices_table(const hotplug::Inventory& inventory) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& [id, device] : inventory.devices)
-    rows.push_back({id, std::string(name_of(device.type)), interface_of(device), device.driver,
+    rows.push_back({id, std::string(name_of(device.type)), status::interface_text(device), device.driver,
                     numa_of(device), pf_of(device), state_of(device)});
   return table({"DEVICE", "TYPE", "INTERFACE", "DRIVER", "NUMA", "PF", "STATE"}, rows);
 }
 
-VerdictsTable verdicts_table(const policy::Decision& decision) {
-  VerdictsTable out;
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& [id, device] : decision.inputs->inventory->devices) {
-    const policy::Explanation why = explain(decision, id, /*rules_max=*/0);
-    const bool is_offered = why.outcome == name_of(policy::Outcome::kOffered);
-    out.offered += is_offered ? 1 : 0;
-    rows.push_back({id, std::string(name_of(device.type)), interface_of(device), device.driver,
-                    is_offered ? "yes" : "no", why.summary});
-  }
-  out.text = table({"DEVICE", "TYPE", "INTERFACE", "DRIVER", "OFFERED", "WHY"}, rows);
-  return out;
-}
-
-std::string explanation_text(const policy::Explanation& explanation) {
-  std::string out = explanation.device + ": " + explanation.summary + "\n";
-  if (!explanation.mac_problem.empty()) out += "VF " + explanation.mac_problem + "\n";
-  if (!explanation.settings_problem.empty()) out += explanation.settings_problem + "\n";
-  for (const policy::Rule& rule : explanation.rules) {
-    out += "  " + rule.policy + " " + rule.place + ": " + rule.said;
-    if (!rule.field.empty())
-      out += ", " + rule.field + " is " + (rule.found.empty() ? "absent" : rule.found) + ", wanted " +
-             rule.wanted;
-    out += "\n";
-  }
-  if (explanation.rules_left_out > 0) out += "  " + and_more(explanation.rules_left_out, "rule") + "\n";
-  return out;
-}
-
 std::string formatted(const Json& value, config::OutputFormat format) {
   return format == config::OutputFormat::kYaml ? kube::encode_yaml(value) : kube::encode_json_pretty(value);
-}
-
-Json list_of(std::vector<Json> items) {
-  Json out = Json::Object{};
-  out.set("apiVersion", "v1");
-  out.set("kind", "List");
-  out.set("items", Json::Array(std::move(items)));
-  return out;
 }
 
 std::vector<ResourceSlice> slices_after(const publishers::Plan& plan,
@@ -312,15 +229,6 @@ std::string plan_diff(const publishers::Plan& plan, const publishers::ObservedSl
     diff_slice(out, old == observed.end() ? nullptr : &old->second, change.after);
   }
   return out;
-}
-
-std::string find_device(const hotplug::Inventory& inventory, std::string_view name) {
-  if (inventory.find(name) != nullptr) return std::string(name);
-  for (const auto& [id, device] : inventory.devices) {
-    if (device.pci && policy::function_name(*device.pci) == name) return id;
-    if (device.netdev && device.netdev->name == name) return id;
-  }
-  return {};
 }
 
 }  // namespace sliced::cli

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/host_once.h"
 #include "cli/read_file.h"
+#include "cli/recorded_process.h"
 #include "cli/snapshot/archive.h"
 #include "daemon/host_process.h"
 #include "kube/directory/manifest.h"
@@ -210,10 +211,10 @@ bool record_host(HostProcess& process, Snapshot& out) {
 int snapshot(const config::Options& options) {
   if (options.arguments[0] == "-" && ::isatty(STDOUT_FILENO) != 0)
     return complain("a snapshot is no text for a terminal: name a file"), kExitError;
-  auto process = HostProcess::open(options);
+  auto process = open_process(options);
   if (!process) {
     complain("of the host alone, without policies and slices: " + process.error().what);
-    process = HostProcess::open_host_only(options);
+    process = open_host_process(options);
   }
   if (!process) return complain(process.error().what), kExitError;
   Snapshot out{.version = SLICED_VERSION, .node = options.node_name, .is_raw = options.raw};

@@ -46,7 +46,7 @@ int status(const config::Options& options) {
   std::string out;
   for (const kube::Json& report : reports) out += (out.empty() ? "" : "\n") + status_text(report);
   if (options.output != config::OutputFormat::kTable)
-    out = formatted(list_of(std::move(reports)), options.output);
+    out = formatted(kube::list_of(std::move(reports)), options.output);
   return print(out) ? exit : kExitError;
 }
 

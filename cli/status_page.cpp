@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "cli/table.h"
+#include "reactor/base/table.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "daemon/process.h"
+#include "daemon/console.h"
 
 namespace sliced::cli {
 namespace {

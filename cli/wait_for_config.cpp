@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/recorded_process.h"
 #include "daemon/host_process.h"
 #include "daemon/signs.h"
 #include "reactor/base/duration.h"
@@ -20,7 +21,7 @@ int wait_for_config(const config::Options& options) {
   using How = config::ConfiguredBy::How;
   config::ConfiguredBy by = options.wait_for;
   if (by.how == How::kNothing) by.how = How::kAnnotation;
-  auto opened = by.how == How::kFile ? HostProcess::open_host_only(options) : HostProcess::open(options);
+  auto opened = by.how == How::kFile ? open_host_process(options) : open_process(options);
   if (!opened) return complain(opened.error().what), kExitError;
   HostProcess& process = **opened;
   std::optional<int> exit;

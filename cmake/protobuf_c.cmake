@@ -2,10 +2,10 @@
 pkg_check_modules(PROTOBUF_C REQUIRED IMPORTED_TARGET libprotobuf-c>=1.4)
 find_program(PROTOC_C protoc-c REQUIRED)
 
-# sliced_messages(TARGET proto/file.proto ...): FILE of the room ROOM is included as "ROOM/proto/FILE.pb-c.h", in the room's
-# own .cpp files only (kubelet/proto/README.md).
+# sliced_messages(TARGET proto/file.proto ...): FILE of the folder FOLDER is included as "FOLDER/proto/FILE.pb-c.h", in the
+# .cpp files of that folder only (kubelet/proto/README.md).
 function(sliced_messages target)
-  set(root ${PROJECT_BINARY_DIR}/generated)
+  set(root ${PROJECT_BINARY_DIR}/generated/${target})
   set(sources)
   foreach(file ${ARGN})
     file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${file})

@@ -1,27 +1,22 @@
 #include "daemon/host_process.h"
 
 #include <utility>
-#include <variant>
 
 #include "hotplug/netlink_monitor.h"
 #include "hotplug/udev_monitor.h"
 #include "hotplug/uevent_socket.h"
-#include "kube/directory/recorded_cluster.h"
 #include "kubelet/missing_mac.h"
 #include "reactor/backoff.h"
 
 namespace sliced::cli {
 
-HostProcess::HostProcess(const config::Options& options, HostFiles files)
-    : Process(options),
-      host(std::move(files.view)),
-      recorded(std::move(files.recorded)),
-      recorded_objects_(std::move(files.objects)) {}
+HostProcess::HostProcess(const config::Options& options, std::shared_ptr<const hotplug::HostView> view)
+    : Process(options), host(std::move(view)) {}
 
 Result<std::unique_ptr<HostProcess>> HostProcess::open_host_only(const config::Options& options) {
-  auto files = open_host_files(options);
-  if (!files) return std::move(files.error());
-  return std::unique_ptr<HostProcess>(new HostProcess(options, *std::move(files)));
+  auto view = hotplug::open_host_view(options.host_root);
+  if (!view) return std::move(view.error()).in("--host " + options.host_root);
+  return std::unique_ptr<HostProcess>(new HostProcess(options, std::move(*view)));
 }
 
 Result<std::unique_ptr<HostProcess>> HostProcess::open(const config::Options& options) {
@@ -31,15 +26,8 @@ Result<std::unique_ptr<HostProcess>> HostProcess::open(const config::Options& op
   return process;
 }
 
-Result<std::unique_ptr<kube::Cluster>> HostProcess::find_cluster() {
-  if (!std::holds_alternative<config::ClusterSnapshot>(options_.cluster)) return Process::find_cluster();
-  return std::unique_ptr<kube::Cluster>(
-      std::make_unique<kube::RecordedCluster>(loop.scheduler(), *log, std::exchange(recorded_objects_, {}),
-                                              options_.namespace_, "the snapshot " + options_.host_root));
-}
-
 hotplug::HostSource::Ports HostProcess::host_ports(bool live_events) {
-  hotplug::HostSource::Ports ports = file_ports(*this, {.view = host, .recorded = recorded, .objects = {}});
+  hotplug::HostSource::Ports ports{loop.scheduler(), *executor, host, {}, *log};
   if (host->is_live()) ports.read_vf_configs = hotplug::read_vf_configs;
   if (!live_events) return ports;
   if (host->is_live()) {

@@ -1,16 +1,15 @@
 #pragma once
 // A process of the node program: with the host and its live sources.
 #include <memory>
-#include <vector>
 
-#include "cli/host_files.h"
 #include "config/options.h"
 #include "daemon/daemon.h"
 #include "daemon/process.h"
+#include "hotplug/host_view.h"
 
 namespace sliced::cli {
 
-class HostProcess final : public Process {
+class HostProcess : public Process {
  public:
   /// Errors: a host root or cluster that cannot be opened; the text names it. Otherwise as Process::open.
   static Result<std::unique_ptr<HostProcess>> open(const config::Options& options);
@@ -20,16 +19,12 @@ class HostProcess final : public Process {
   /// Without live events (one-shot commands) the host is read once and not followed.
   /// Each call makes sources of its own; the receiver opens them.
   daemon::Ports daemon_ports(bool live_events);
-  hotplug::HostSource::Ports host_ports(bool live_events);
+  virtual hotplug::HostSource::Ports host_ports(bool live_events);
 
   const std::shared_ptr<const hotplug::HostView> host;
-  /// Where `host` is a snapshot: what its PFs enforced, else nullptr.
-  const std::shared_ptr<const snapshot::RecordedHost> recorded;
 
- private:
-  HostProcess(const config::Options& options, HostFiles files);
-  Result<std::unique_ptr<kube::Cluster>> find_cluster() override;
-  std::vector<kube::Json> recorded_objects_;  // of `recorded`, until the cluster has them
+ protected:
+  HostProcess(const config::Options& options, std::shared_ptr<const hotplug::HostView> view);
 };
 
 }  // namespace sliced::cli

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "cli/prepared_facts.h"
 #include "daemon/bind_helper.h"
 #include "daemon/played_kernel.h"
+#include "daemon/prepared_page.h"
 #include "kubelet/child_binder.h"
 #include "kubelet/cni/sysctls.h"
 #include "kubelet/interfaces/host_interface.h"

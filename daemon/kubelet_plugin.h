@@ -9,6 +9,7 @@
 
 #include "daemon/daemon.h"
 #include "daemon/host_process.h"
+#include "daemon/plugin_state.h"
 #include "kubelet/counted_preparer.h"
 #include "kubelet/health.h"
 #include "kubelet/interfaces/claim_status.h"
@@ -79,16 +80,6 @@ class KubeletPlugin {
   kubelet::Plugin plugin_;
 };
 
-/// For people and for the node's report.
-struct PluginState {
-  std::string
-      word;  // "on", "off", or "waiting" for the end of another program that serves one of the drivers
-  std::string other;  // "waiting": which driver, and where, "driver D: PATH: ..."
-  std::vector<std::string> unknown_macs =
-      {};  // a sentence for each VF whose MAC address of before is unknown
-  std::vector<std::string> settings_problems =
-      {};  // the same of devices without their settings of before a pod
-};
 /// plugin: null where it is off.
 PluginState state_of(const KubeletPlugin* plugin);
 

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/show.h"
 #include "daemon/status/page_files.h"
 #include "daemon/status/pieces.h"
+#include "daemon/status/verdict_table.h"
 #include "policy/explain.h"
+#include "policy/identity.h"
 
 namespace sliced::cli {
 namespace {
@@ -31,9 +32,9 @@ RowsPtr rows_of(uint64_t moment, const std::optional<VerdictSnapshot>& verdicts,
 std::optional<kube::Json> explanation_of(const std::optional<VerdictSnapshot>& verdicts,
                                          const std::string& device) {
   if (!verdicts || device.empty()) return std::nullopt;
-  const std::string id = find_device(*verdicts->decision->inputs->inventory, device);
+  const std::string id = policy::find_device(*verdicts->decision->inputs->inventory, device);
   if (id.empty()) return std::nullopt;
-  return json_of(explain_as_published(*verdicts, id, kRulesOnPage));
+  return status::json_of(explain_as_published(*verdicts, id, kRulesOnPage));
 }
 
 // {"moment":n,"items":[rows]}

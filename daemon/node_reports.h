@@ -6,7 +6,7 @@
 #include <string>
 
 #include "daemon/daemon.h"
-#include "daemon/kubelet_plugin.h"
+#include "daemon/plugin_state.h"
 #include "daemon/reports/report_writer.h"
 #include "kube/client/ports.h"
 #include "reactor/executor.h"

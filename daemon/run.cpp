@@ -1,17 +1,18 @@
+#include "daemon/run.h"
+
 #include <malloc.h>
 
 #include <csignal>
 #include <ctime>
 #include <set>
 
-#include "cli/commands.h"
-#include "cli/show.h"
 #include "daemon/boot_evidence.h"
 #include "daemon/host_process.h"
 #include "daemon/kubelet_plugin.h"
 #include "daemon/node_locks.h"
 #include "daemon/service.h"
 #include "daemon/signs.h"
+#include "daemon/status/verdict_table.h"
 #include "daemon/status_door.h"
 #include "daemon/telling.h"
 #include "policy/explain.h"
@@ -34,7 +35,7 @@ class Display {
  public:
   explicit Display(LineWriter& out) : out_(out) {}
   void show(const policy::Decision& decision) {
-    VerdictsTable now = verdicts_table(decision);
+    status::VerdictsTable now = status::verdicts_table(decision);
     if (now.text == last_) return;
     const std::time_t clock = std::time(nullptr);
     char stamp[32] = "";
@@ -106,9 +107,9 @@ std::unique_ptr<configured::Sign> watch_sign(HostProcess& process, const config:
 
 // Ports, daemon, interlock and signals, joined, until a signal ends them. The interlock goes when no worker writes
 // any more, or with the process.
-int serve(HostProcess& process, const Invocation& invocation, const std::string& lock_directory,
-          reactor::ServiceAddress service_address) {
-  config::Options running = invocation.options;
+int serve(HostProcess& process, const config::Options& options, const std::vector<std::string>& arguments,
+          const std::string& lock_directory, reactor::ServiceAddress service_address) {
+  config::Options running = options;
   Display display(process.out);
   bool stopping = false;
   reactor::Ticket trim;
@@ -160,7 +161,7 @@ int serve(HostProcess& process, const Invocation& invocation, const std::string&
   signals.on(SIGINT, [&] { process.loop.stop(); });
   signals.on(SIGHUP, [&] {
     service->on_reloading();
-    if (reload(process, running, invocation.arguments)) daemon.reload(running);
+    if (reload(process, running, arguments)) daemon.reload(running);
     service->on_reloaded();
   });
   // Whatever ran before this in a container may have left processes behind.
@@ -186,8 +187,7 @@ int serve(HostProcess& process, const Invocation& invocation, const std::string&
 
 }  // namespace
 
-int run(const Invocation& invocation) {
-  const config::Options& options = invocation.options;
+int run(const config::Options& options, const std::vector<std::string>& arguments) {
   reactor::ServiceAddress service_address = reactor::take_service_address();
   const auto lock_directory = NodeLocks::prepare(options);
   if (!lock_directory) return complain(lock_directory.error().what), kExitError;
@@ -199,7 +199,7 @@ int run(const Invocation& invocation) {
                                      {"cluster", (*process)->cluster->describe()},
                                      {"namespace", options.namespace_},
                                      {"host", options.host_root}});
-  return serve(**process, invocation, *lock_directory, std::move(service_address));
+  return serve(**process, options, arguments, *lock_directory, std::move(service_address));
 }
 
 }  // namespace sliced::cli

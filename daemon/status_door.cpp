@@ -5,12 +5,13 @@
 #include <ctime>
 #include <utility>
 
-#include "cli/prepared_facts.h"
-#include "cli/show.h"
+#include "daemon/prepared_page.h"
 #include "daemon/process_metrics.h"
 #include "daemon/status/guard.h"
 #include "daemon/status/pages.h"
+#include "daemon/status/verdict_table.h"
 #include "daemon/verdicts.h"
+#include "policy/identity.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
@@ -75,17 +76,18 @@ std::variant<status::Answer, status::Pieces> verdicts_page(const daemon::Daemon&
     return status::Pieces{"application/json", [list] { return list->next(); }};
   }
   const std::string name = status::query_value(query, "device");
-  const std::string id = find_device(*daemon.decision()->inputs->inventory, name);
+  const std::string id = policy::find_device(*daemon.decision()->inputs->inventory, name);
   if (id.empty())
     return status::Answer{
         .status = 404,
         .body = "this host has no device " + in_quotes(name) +
                 "; /verdicts?device=NAME takes a PCI address, a device name or an interface "
                 "name, /verdicts tells of all\n"};
-  return status::Pieces{"application/json", [snapshot = snapshot_of(daemon), id, is_made = false]() mutable {
-                          if (std::exchange(is_made, true)) return std::string();
-                          return kube::encode_json_pretty(json_of(explain_as_published(snapshot, id)));
-                        }};
+  return status::Pieces{
+      "application/json", [snapshot = snapshot_of(daemon), id, is_made = false]() mutable {
+        if (std::exchange(is_made, true)) return std::string();
+        return kube::encode_json_pretty(status::json_of(explain_as_published(snapshot, id)));
+      }};
 }
 
 status::Pieces history_page(const status::History& history, std::string_view query) {
@@ -95,7 +97,8 @@ status::Pieces history_page(const status::History& history, std::string_view que
             std::string out = at == 0 ? R"({"items":[)" : "";
             for (; at < all.size() && out.size() < kHistoryPieceBytes; ++at) {
               if (!status::is_about(all[at]->change, name)) continue;
-              out += (std::exchange(is_first, false) ? "\n" : ",\n") + kube::encode_json(json_of(*all[at]));
+              out += (std::exchange(is_first, false) ? "\n" : ",\n") +
+                     kube::encode_json(status::json_of(*all[at]));
             }
             is_over = at == all.size();
             return is_over ? out + "\n]}\n" : out;

@@ -4,7 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "cli/show.h"
+#include "daemon/status/verdict_table.h"
+#include "kube/objects/list.h"
 #include "policy/exposure/resolve.h"
 #include "reactor/base/text.h"
 
@@ -107,7 +108,7 @@ void leave_out_unreadable(policy::Explanation& explanation) {
 }
 
 kube::Json explanations_list(std::vector<kube::Json> items, const policy::Decision& decision) {
-  kube::Json out = list_of(std::move(items));
+  kube::Json out = kube::list_of(std::move(items));
   const auto unreadable = unreadable_policies(decision);
   if (!unreadable.empty()) out.set("unreadablePolicies", json_of(unreadable));
   return out;
@@ -123,7 +124,7 @@ std::string VerdictList::next() {
     const std::string& id = std::next(decision.verdicts.begin(), static_cast<long>(at_))->first;
     policy::Explanation explanation = explain_as_published(snapshot_, id, rules_max);
     leave_out_unreadable(explanation);
-    out += (at_ == 0 ? "\n" : ",\n") + kube::encode_json(json_of(explanation));
+    out += (at_ == 0 ? "\n" : ",\n") + kube::encode_json(status::json_of(explanation));
   }
   is_over_ = at_ == decision.verdicts.size();
   if (!is_over_) return out;

@@ -172,4 +172,13 @@ const std::string& PoolNames::of(const hotplug::HostDevice& device) {
   return at->second;
 }
 
+std::string find_device(const hotplug::Inventory& inventory, std::string_view name) {
+  if (inventory.find(name) != nullptr) return std::string(name);
+  for (const auto& [id, device] : inventory.devices) {
+    if (device.pci && function_name(*device.pci) == name) return id;
+    if (device.netdev && device.netdev->name == name) return id;
+  }
+  return {};
+}
+
 }  // namespace sliced::policy

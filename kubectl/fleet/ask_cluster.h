@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "cli/table.h"
 #include "config/options.h"
 #include "daemon/process.h"
 #include "kubectl/fleet/cluster_objects.h"
 #include "reactor/base/result.h"
+#include "reactor/base/table.h"
 
 namespace sliced::cli {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
-#include "cli/table.h"
 #include "daemon/status/history.h"
 #include "reactor/base/first_few.h"
+#include "reactor/base/table.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/table.h"
 #include "kube/objects/json.h"
 #include "kubectl/fleet/fleet.h"
 #include "kubectl/fleet/node_devices.h"
+#include "reactor/base/table.h"
 
 namespace sliced::cli {
 

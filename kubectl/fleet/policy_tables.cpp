@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "cli/table.h"
 #include "policy/decide.h"
 #include "reactor/base/first_few.h"
+#include "reactor/base/table.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {

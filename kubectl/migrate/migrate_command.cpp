@@ -5,7 +5,6 @@
 #include "cli/host_once.h"
 #include "cli/read_file.h"
 #include "cli/show.h"
-#include "cli/table.h"
 #include "daemon/process.h"
 #include "kube/objects/yaml.h"
 #include "kubectl/commands.h"
@@ -14,6 +13,7 @@
 #include "kubectl/migrate/node_policies.h"
 #include "kubectl/migrate/objects.h"
 #include "kubectl/migrate/plugin_config.h"
+#include "reactor/base/table.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
@@ -272,7 +272,7 @@ std::string text_of(const std::vector<Made>& objects, config::OutputFormat forma
   if (format == config::OutputFormat::kJson) {
     std::vector<kube::Json> all;
     for (const Made& made : objects) all.push_back(made.object);
-    return formatted(list_of(std::move(all)), format);
+    return formatted(kube::list_of(std::move(all)), format);
   }
   std::string out;
   for (const Made& made : objects) {
@@ -304,7 +304,7 @@ std::string text_of(const std::vector<Compared>& rows, config::OutputFormat form
     if (!row.is_same()) item.set("why", row.why);
     items.push_back(std::move(item));
   }
-  return formatted(list_of(std::move(items)), format);
+  return formatted(kube::list_of(std::move(items)), format);
 }
 
 // Under which resource whatever was read has the node's devices offered.

@@ -6,7 +6,7 @@ namespace sliced::cli {
 namespace {
 
 // What worker and loop share. result belongs to the worker until the executor says that it has finished.
-struct Shared {
+struct QuestionState {
   std::atomic<bool> is_given_up = false;
   CommandResult result;
 };
@@ -25,7 +25,7 @@ class Running {
 
 struct RunningQuestion final : Questions::Question {
   ~RunningQuestion() override { shared->is_given_up = true; }
-  std::shared_ptr<Shared> shared = std::make_shared<Shared>();
+  std::shared_ptr<QuestionState> shared = std::make_shared<QuestionState>();
   std::unique_ptr<reactor::Job> job;
 };
 
@@ -34,7 +34,7 @@ struct RunningQuestion final : Questions::Question {
 std::unique_ptr<Questions::Question> Questions::ask(Answer answer, Millis deadline, Done done) {
   if (*running_ >= max_) return nullptr;
   auto question = std::make_unique<RunningQuestion>();
-  const std::shared_ptr<Shared> shared = question->shared;
+  const std::shared_ptr<QuestionState> shared = question->shared;
   question->job = executor_.run(
       [shared, answer = std::move(answer), running = std::make_shared<Running>(running_)] {
         shared->result = answer([&] { return shared->is_given_up.load(); });

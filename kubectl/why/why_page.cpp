@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "cli/table.h"
+#include "reactor/base/table.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {

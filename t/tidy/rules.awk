@@ -1,40 +1,6 @@
 # The rules, over all files of the tree in one pass. Prints "file:line: what is wrong", sorted by file.
 
 BEGIN {
-  # Who may include whom, beside itself. cli, main.cpp and the tests see everything.
-  may["reactor"] = "reactor/base"
-  may["http"] = "reactor/base reactor"
-  may["grpc"] = "reactor/base reactor http"
-  may["proto"] = "reactor/base"
-  may["cni"] = "reactor/base reactor kube"
-  may["nri"] = "reactor/base reactor proto"
-  may["kube"] = "reactor/base reactor http"
-  may["watchers"] = "reactor/base reactor kube"
-  may["configured"] = "reactor/base reactor kube watchers"
-  may["hotplug"] = "reactor/base reactor"
-  may["cel"] = "reactor/base kube"
-  may["allocation"] = "reactor/base kube cel"
-  may["policy"] = "reactor/base kube cel hotplug policy/gates policy/readiness policy/sriov policy/exposure policy/charged"
-  # Folders below a room. The two kinds of policies do not know each other.
-  may["policy/gates"] = "reactor/base kube hotplug policy policy/readiness policy/charged"
-  may["policy/readiness"] = "reactor/base kube hotplug policy"
-  may["policy/node_state"] = "reactor/base kube hotplug policy policy/readiness"
-  may["policy/configure"] = "reactor/base kube hotplug policy policy/readiness policy/node_state policy/sriov policy/exposure"
-  may["policy/sriov"] = "reactor/base kube hotplug policy policy/gates policy/readiness"
-  may["policy/exposure"] = "reactor/base kube cel hotplug policy policy/gates policy/readiness policy/charged"
-  may["policy/charged"] = "reactor/base kube hotplug policy"
-  may["migrate"] = "reactor/base kube hotplug policy"
-  may["snapshot"] = "reactor/base kube hotplug"
-  may["publishers"] = "reactor/base reactor kube policy"
-  may["cdi"] = "reactor/base reactor kube"
-  may["kubelet"] = "reactor/base reactor grpc http proto kube hotplug policy cdi"
-  may["kubelet/interfaces"] = "reactor/base reactor kube policy kubelet cni nri"
-  may["status"] = "reactor/base reactor http kube policy"
-  may["webhook"] = "reactor/base reactor http kube cel cni kubelet policy status"
-  may["reports"] = "reactor/base reactor kube hotplug watchers policy"
-  may["config"] = "reactor/base kube policy"
-  may["daemon"] = "reactor/base reactor kube hotplug watchers policy publishers config"
-  may["reactor/base"] = ""
   # Written in two pieces, so that this file does not break its own rules.
   unfinished = "(^|[^A-Za-z])(TO" "DO|FIX" "ME|X" "XX)([^A-Za-z]|$)"
   skipping = "GTEST_" "SKIP|[ (,:]DISA" "BLED_[A-Za-z]|[^A-Za-z]t\\.Sk" "ip(f|Now)?\\(|testing\\.Sh" "ort\\("
@@ -42,20 +8,6 @@ BEGIN {
 }
 
 function top_of(path) { return path ~ /\// ? substr(path, 1, index(path, "/") - 1) : "" }
-
-# The room, or the folder below it that has rules of its own.
-function room_of(path,    folder) {
-  folder = path
-  sub(/\/[^\/]*$/, "", folder)
-  while (folder ~ /\// && !(folder in may)) sub(/\/[^\/]*$/, "", folder)
-  return folder in may ? folder : top_of(path)
-}
-
-# What a room may include it may include whole; a folder of its own room only where it says so.
-function is_allowed(from, to,    list) {
-  list = " " may[from] " "
-  return index(list, " " to " ") > 0 || (to ~ /\// && to != "reactor/base" && top_of(to) != top_of(from "/") && index(list, " " top_of(to) " ") > 0)
-}
 
 # A header and its source file are one unit.
 function unit_of(path) {
@@ -68,7 +20,6 @@ function folder_of(path) {
   return path
 }
 
-# return "no-match";
 function quoted_in(text) {
   gsub(/^[^"]*"|"[^"]*$/, "", text)
   return text
@@ -82,7 +33,6 @@ FNR == 1 {
   seen[FILENAME]
   is_source = FILENAME ~ /\.(h|cpp)$/
   is_test = FILENAME ~ /^t\//
-  room = room_of(FILENAME)
   if (FILENAME ~ /\.h$/ && $0 != "#pragma once") wrong(1, "a header begins with #pragma once")
 }
 
@@ -92,10 +42,13 @@ is_source && /^ *# *include/ {
   sub(/[">].*$/, "", target)
   if (target == "uv.h" && !is_test && FILENAME !~ /^reactor\//) wrong(FNR, "uv.h is included in reactor/ only")
   includes[FILENAME] = includes[FILENAME] " " target
-  other = room_of(target)
-  if ((room in may) && (other in may) && other != room && !is_allowed(room, other))
-    wrong(FNR, room " must not include " target)
-  else if (!is_test && target ~ /\.h$/ && unit_of(target) != unit_of(FILENAME))
+  # By its path from the root alone a header is found only where its library is linked (cmake/layering.cmake).
+  if (/"/ && target !~ /\.pb-c\.h$/ && n_folders && !(top_of(target) in folders) && target !~ /^t\//)
+    wrong(FNR, "a header is included by its path from the root of the sources: " target)
+  # One library, so CMake does not see it: the two kinds of policies do not know each other.
+  if ((FILENAME ~ /^policy\/sriov\// && target ~ /^policy\/exposure\//) || (FILENAME ~ /^policy\/exposure\// && target ~ /^policy\/sriov\//))
+    wrong(FNR, "policies of one kind do not know the other: " target)
+  if (!is_test && target ~ /\.h$/ && unit_of(target) != unit_of(FILENAME))
     uses[unit_of(FILENAME), unit_of(target)] = FILENAME ":" FNR
 }
 
@@ -125,16 +78,6 @@ FILENAME == "docs/threat-model.md" {
     if (quoted[i] ~ /^([A-Z][A-Za-z0-9]*\.[A-Z][A-Za-z0-9]*|Test[A-Z][A-Za-z0-9]*)$/) named[quoted[i]] = FNR
 }
 
-# A room's README names its files, as `stem` or `folder/stem`.
-FILENAME ~ /^[^\/]+\/README\.md$/ {
-  has_readme[room]
-  n_quoted = split($0, quoted, "`")
-  for (i = 2; i <= n_quoted; i += 2) {
-    sub(/[.](h|cpp)$/, "", quoted[i])
-    described[room, quoted[i]]
-  }
-}
-
 # What people may be told of a device (name_of(Outcome)) is explained to them.
 /^std::string_view name_of\(Outcome/ { in_outcomes = 1 }
 /^}/ { in_outcomes = 0 }
@@ -157,24 +100,12 @@ FILENAME == "docs/concepts.md" && /^\| `[a-z-]+` \|/ {
   told[name] = FNR
 }
 
-FILENAME == "CMakeLists.txt" && /(foreach\(room|set\(units)/ { units = units " " $0 " " }
-FILENAME ~ /CMakeLists\.txt$/ { cmake[FILENAME] = cmake[FILENAME] " " $0 " " }
-
-# The first impure header that a file reaches, however far away; its way there is in `via`.
-function impure(path, visited,    list, n, i, found) {
-  if (path in visited) return ""
-  visited[path]
-  n = split(includes[path], list, " ")
-  for (i = 1; i <= n; i++) {
-    if (list[i] == "uv.h" || (list[i] ~ /^reactor\// && list[i] !~ /^reactor\/base\//)) {
-      via = path
-      return list[i]
-    }
-    found = impure(list[i], visited)
-    if (found != "") return found
-  }
-  return ""
+# The folders of the product. This file is the first that is read.
+FILENAME == "CMakeLists.txt" && /^set\(folders / {
+  n_folders = split($0, words, /[ ()]+/)
+  for (i = 3; i <= n_folders; i++) if (words[i] != "") folders[words[i]]
 }
+FILENAME ~ /CMakeLists\.txt$/ { cmake[FILENAME] = cmake[FILENAME] " " $0 " " }
 
 # The shortest way by includes from a unit back to it, as "a b c a"; only at the first of its units by name, so that each
 # is told once. A unit is a header and its source: what is below it builds and is tested without it.
@@ -194,19 +125,18 @@ function shortest_cycle(start,    queue, first, last, list, n, i, unit, way) {
   return ""
 }
 
-function is_described(path,    home, stem) {
-  home = substr(path, 1, index(path, "/") - 1)
-  stem = substr(path, length(home) + 2)
-  sub(/[.](h|cpp)$/, "", stem)
-  if ((home, stem) in described) return 1
-  sub(/^.*\//, "", stem)
-  return (home, stem) in described
-}
-
 function is_named(path, list,    name) {
   name = substr(path, length(folder_of(list)) + 2)
   gsub(/[.]/, "[.]", name)
   return cmake[list] ~ ("[ (/]" name "[ )]")
+}
+
+# Whether a CMakeLists.txt of the file's folder, or of one above it, names it.
+function is_listed(path,    folder) {
+  for (folder = folder_of(path); ; folder = folder_of(folder)) {
+    if ((folder "/CMakeLists.txt") in cmake && is_named(path, folder "/CMakeLists.txt")) return 1
+    if (folder !~ /\//) return 0
+  }
 }
 
 # What a replacement says counts, wherever it stands.
@@ -259,28 +189,16 @@ END {
   }
   for (path in seen) {
     FILENAME = path
-    room = room_of(path)
-    delete visited
     if ((path in sized) && !(path in has_cstdint)) wrong(sized[path], "an integer of a named size wants <cstdint>")
-    if (path ~ /^(policy|cel|allocation|migrate)\/.*\.(h|cpp)$/) {
-      reached = impure(path, visited)
-      if (reached != "") wrong(0, "is not pure: it reaches " reached " through " via)
-    }
-    home = path ~ /^[^\/]+\/.*\.(h|cpp)$/ ? substr(path, 1, index(path, "/") - 1) : ""
-    if (home != "t" && (home in has_readme) && !is_described(path)) wrong(0, "is not named in " home "/README.md")
-    if ((room in may) && path ~ /\.cpp$/) {
-      list = substr(path, 1, index(path, "/")) "CMakeLists.txt"
-      if (!is_named(path, list)) wrong(0, "is not named in " list ", so it is never built")
-    }
-    if (path ~ /^t\/unit\/.*_test\.cpp$/) {
-      split(path, parts, "/")
-      list = "t/unit/" parts[3] "/CMakeLists.txt"
-      if (!is_named(path, list)) wrong(0, "is not named in " list ", so it is never run")
-    }
-    if (path ~ /^t\/unit\/[^\/]*\/CMakeLists\.txt$/) {
-      split(path, parts, "/")
-      if (units !~ ("[ \"]" parts[3] "[ )\"]"))
-        wrong(0, "its folder is not among the rooms of the root CMakeLists.txt")
+    if (path ~ /\.cpp$/ && (top_of(path) in folders) && !is_listed(path)) wrong(0, "is not named in the CMakeLists.txt of its folder, so it is never built")
+    if (path ~ /^t\/unit\/.*_test\.cpp$/ && !is_listed(path)) wrong(0, "is not named in the CMakeLists.txt of its folder, so it is never run")
+    # t/unit has the folders of the product, and those below them.
+    if (path ~ /^t\/unit\/.*CMakeLists\.txt$/) {
+      home = folder_of(path)
+      above = folder_of(home)
+      name = substr(home, length(above) + 2)
+      if (above == "t/unit" ? !(name in folders) : cmake[above "/CMakeLists.txt"] !~ ("[ (]" name "[ )]"))
+        wrong(0, "its folder is not among those of the CMakeLists.txt above it")
     }
   }
 }

@@ -13,7 +13,9 @@
 
 #include "cli/commands.h"
 #include "cli/host_once.h"
+#include "cli/recorded_process.h"
 #include "daemon/host_process.h"
+#include "daemon/prepared_page.h"
 #include "daemon/status/door.h"
 #include "daemon/status/pages.h"
 #include "kubelet/checkpoint.h"
@@ -51,7 +53,7 @@ struct PreparedFactsTest : testing::Test {
   kubelet::Checkpoint prepare() {
     hotplug::InventoryPtr inventory;
     {
-      auto process = HostProcess::open_host_only(options);
+      auto process = open_host_process(options);
       EXPECT_TRUE(process);
       inventory = read_host_once(**process, (*process)->host_ports(/*live_events=*/false));
       (*process)->leave(0);
@@ -276,7 +278,7 @@ TEST_F(PreparedFactsTest, ExplainSaysThatTheOriginalMacIsUnknown) {
     std::filesystem::create_directories(original_macs_path(options));
     ASSERT_TRUE(kubelet::OriginalMacFiles(original_macs_path(options)).write(one).ok());
   };
-  auto process = HostProcess::open_host_only(options);
+  auto process = open_host_process(options);
   ASSERT_TRUE(process);
   const std::string boot = read_host_once(**process, (*process)->host_ports(/*live_events=*/false))->boot_id;
   (*process)->leave(0);

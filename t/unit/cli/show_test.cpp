@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/status/verdict_table.h"
 #include "kube/objects/yaml.h"
 #include "policy/decide.h"
 
@@ -62,7 +63,7 @@ TEST(Show, TheTableOfVerdictsCountsWhatIsOffered) {
               .documents.at(0))}),
       {}));
   in->node.name = "n1";
-  const VerdictsTable shown = verdicts_table(policy::decide(in));
+  const status::VerdictsTable shown = status::verdicts_table(policy::decide(in));
   EXPECT_EQ(shown.offered, 2u);
   size_t yes = 0;
   for (size_t at = shown.text.find(" yes "); at != std::string::npos; at = shown.text.find(" yes ", at + 1))

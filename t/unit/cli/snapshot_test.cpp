@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cli/commands.h"
+#include "cli/recorded_process.h"
 #include "cli/snapshot_host.h"
 #include "cli/with_snapshot.h"
 #include "daemon/host_process.h"
@@ -226,7 +227,7 @@ TEST_F(SnapshotOfNode, IsReadByNobodyWhoFollowsAHost) {
   config::Options elsewhere = taken(/*raw=*/true);
   for (const config::Command command : {config::Command::kRun, config::Command::kSnapshot}) {
     elsewhere.command = command;
-    const auto process = HostProcess::open_host_only(elsewhere);
+    const auto process = open_host_process(elsewhere);
     ASSERT_FALSE(process);
     EXPECT_EQ(process.error().code, Errc::kInvalid);
   }

@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/show.h"
+#include "daemon/status/verdict_table.h"
 #include "daemon/status_door.h"
+#include "kube/objects/list.h"
 #include "t/fixture/daemon_world.h"
 #include "t/fixture/golden.h"
 
@@ -44,11 +45,12 @@ TEST_F(Verdicts, AreWhatExplainSaysOfEachDevice) {
   std::vector<kube::Json> items;
   const auto snapshot = snapshot_of(*daemon);
   for (const auto& [id, verdict] : daemon->decision()->verdicts)
-    items.push_back(json_of(explain_as_published(snapshot, id, rules_max_of_all(*daemon->decision()))));
+    items.push_back(
+        status::json_of(explain_as_published(snapshot, id, rules_max_of_all(*daemon->decision()))));
   ASSERT_EQ(items.size(), 201u);
   const auto told = kube::decode_json(page("").second);
   ASSERT_TRUE(told);
-  EXPECT_EQ(kube::encode_json(*told), kube::encode_json(list_of(items)));
+  EXPECT_EQ(kube::encode_json(*told), kube::encode_json(kube::list_of(items)));
 
   const std::string vf = tree.pci(kPf).vf(1).address();
   const auto one = kube::decode_json(page("device=" + vf).second);

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <set>
 
-#include "cni/plugin_fields.h"
 #include "kubelet/binder.h"
+#include "kubelet/cni/plugin_fields.h"
 #include "t/fixture/golden.h"
 #include "t/fixture/sysfs_tree.h"
 

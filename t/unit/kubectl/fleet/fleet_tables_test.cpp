@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/table.h"
 #include "daemon/status/history.h"
+#include "reactor/base/table.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace sliced::cli {
+namespace sliced {
 
 /// Columns that a text takes on a terminal: wide characters take two, marks upon others none. (Unicode has tables of them; these
 /// are their large ranges.)
@@ -28,4 +28,4 @@ struct TableStyle {
 std::string table(const std::vector<std::string>& heading, const std::vector<std::vector<std::string>>& rows,
                   const Paint& paint = {});
 
-}  // namespace sliced::cli
+}  // namespace sliced

@@ -1,11 +1,11 @@
-#include "cli/table.h"
+#include "reactor/base/table.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced {
 namespace {
 
 std::string painted(const std::string& cell, std::string_view code) {
@@ -75,4 +75,4 @@ std::string table(const std::vector<std::string>& heading, const std::vector<std
   return out;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced

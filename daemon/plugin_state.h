@@ -1,0 +1,18 @@
+#pragma once
+// The state of the kubelet plugin, in words.
+#include <string>
+#include <vector>
+
+namespace sliced::cli {
+
+/// For people and for the node's report.
+struct PluginState {
+  std::string
+      word;  // "on", "off", or "waiting" for the end of another program that serves one of the drivers
+  std::string other;  // "waiting": which driver, and where, "driver D: PATH: ..."
+  std::vector<std::string> unknown_macs =
+      {};  // a sentence for each VF whose MAC address of before is unknown
+  std::vector<std::string> settings_problems =
+      {};  // the same of devices without their settings of before a pod
+};
+}  // namespace sliced::cli
