@@ -3,7 +3,7 @@ pkg_check_modules(PROTOBUF_C REQUIRED IMPORTED_TARGET libprotobuf-c>=1.4)
 find_program(PROTOC_C protoc-c REQUIRED)
 
 # sliced_messages(TARGET proto/file.proto ...): FILE of the folder FOLDER is included as "FOLDER/proto/FILE.pb-c.h", in the
-# .cpp files of that folder only (kubelet/proto/README.md).
+# .cpp files of that folder only (kubelet/README.md).
 function(sliced_messages target)
   set(root ${PROJECT_BINARY_DIR}/generated/${target})
   set(sources)
