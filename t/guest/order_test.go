@@ -175,7 +175,8 @@ systemctl daemon-reload && systemctl stop sliced`)
 }
 
 // Red when the daemon's container starts before its init container has seen that the node is configured, after the installation or
-// after a boot, or does not start then.
+// after a boot, or does not start then. Turns red when the chart's DaemonSet has no init container: the daemon runs before the annotation is
+// removed.
 func (n *node) testChartWaits(t *testing.T) {
 	n.makeRoom(t)
 	begun := n.Server.Revision(t)

@@ -197,6 +197,8 @@ func (n *node) testMigration(t *testing.T) {
 // run once it does not.
 func (n *node) testSlowCNI(t *testing.T) {
 	const refused = "a sandbox has not the interfaces of its pod and is refused"
+	n.kill(t)
+	n.serve(t, "--cni-plugins-exclusive", "slow")
 	n.guest.Run(t, "touch /run/slow")
 	defer n.guest.Run(t, "rm -f /run/slow")
 	before := strings.Count(tail(n.log(), 1000), refused)
@@ -210,6 +212,8 @@ func (n *node) testSlowCNI(t *testing.T) {
 	n.guest.Run(t, "rm /run/slow")
 	s.seesInterface(s.running(0)[0], 0)
 	n.end(t, s)
+	n.kill(t)
+	n.serve(t)
 }
 
 // Red when an interface or a function has not the address that its pod asks for, or keeps it.
