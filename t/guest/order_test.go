@@ -227,14 +227,18 @@ func (n *node) testChartWaits(t *testing.T) {
 
 	n.guest.Run(t, "sync")
 	n.guest.Stop()
+	rv = n.Server.Revision(t)
 	n.boot(t)
 	again := waiting("the init container waits in the next boot")
 	if again.UID != pod.UID {
 		t.Errorf("another pod runs: %s, not %s", again.Name, pod.Name)
 	}
+	// A kubelet that starts deletes the slices of its node, at a time of its own (wipeResourceSlices of its DRA plugin manager).
+	wiped := n.History.Wait(t, "the kubelet has deleted the slices of before the boot", rv, patience, func(s harness.PoolState) bool { return len(s.Slices) == 0 })
 	nothingYet()
+	n.History.NeverOffered(t, wiped.RV, n.devices(t)[0])
 	rv = n.Server.Revision(t)
 	letGo(again)
 	n.wait(t, "the chart's pod is ready again", func() bool { return strings.Contains(runs(), " run ") && n.isReady(t) })
-	n.History.NeverBelow(t, rv, n.devices(t)...)
+	n.History.WaitOffers(t, rv, patience, n.devices(t)...)
 }
