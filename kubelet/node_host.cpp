@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <set>
 #include <thread>
 #include <tuple>
 
@@ -45,6 +46,10 @@ bool is_of_function(std::string_view port) { return port.starts_with("pf") || po
 std::string guid_of(const std::string& address) {
   constexpr size_t kAddress = 20 * 3 - 1, kGuid = 8 * 3 - 1;
   return address.size() == kAddress ? address.substr(kAddress - kGuid) : "";
+}
+
+OwnAddresses own_addresses(const HostLink& link) {
+  return {.mac = decode_mac(link.mac).ok() ? link.mac : "", .guid = guid_of(link.mac)};
 }
 
 std::string without_0x(const std::string& text) { return text.starts_with("0x") ? text.substr(2) : text; }
@@ -147,6 +152,14 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
       return Error{Errc::kNotFound, "interface " + escaped(device.interface) + " is gone"};
     read_uppers(device.interface);
     look_at_rdma("", {device.interface}, out);
+    const std::vector<std::string> below = functions_below(device.interface);
+    std::set<std::string> pfs;
+    for (const std::string& function : below) {
+      const std::string pf = last(view_->readlink(function_path(function) + "/physfn").value_or(""));
+      pfs.insert(pf.empty() ? function : pf);
+    }
+    out.lower_pfs.assign(pfs.begin(), pfs.end());
+    look_at_macs(device, below, out);
     if (device.config.if_name != device.interface) out.name_holder = name_holder(device.config.if_name);
     return out;
   }
@@ -159,13 +172,7 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
   const std::vector<std::string> interfaces = names(path + "/net");
   for (const std::string& interface : interfaces) read_uppers(interface);
   look_at_rdma(path, interfaces, out);
-  for (const std::string& mac : macs_for_pod(device)) {
-    std::string holder = mac == kNoMac ? "" : mac_holder(device.pci, mac);
-    if (holder.empty()) continue;
-    out.mac_holder = std::move(holder);
-    out.mac_held = mac;
-    break;
-  }
+  look_at_macs(device, {device.pci}, out);
   out.interfaces = interfaces;
   if (std::find(interfaces.begin(), interfaces.end(), device.config.if_name) == interfaces.end())
     out.name_holder = name_holder(device.config.if_name);
@@ -188,9 +195,37 @@ std::optional<std::string> NodeHost::name_holder(const std::string& interface) c
   return node_host::last(view_->readlink(path + "/device").value_or(""));
 }
 
+void NodeHost::look_at_macs(const PreparedDevice& device, const std::vector<std::string>& functions,
+                            HostLook& out) const {
+  for (const std::string& mac : macs_for_pod(device))
+    for (const std::string& function : functions) {
+      std::string holder = mac == kNoMac ? "" : mac_holder(function, mac);
+      if (holder.empty()) continue;
+      if (device.pci.empty()) holder += " below " + device.interface;
+      out.mac_holder = std::move(holder);
+      out.mac_held = mac;
+      return;
+    }
+}
+
+std::vector<std::string> NodeHost::functions_below(const std::string& interface) const {
+  using namespace node_host;
+  constexpr std::string_view kLower = "lower_";
+  std::set<std::string> seen = {interface}, functions;
+  std::vector<std::string> left = {interface};
+  while (!left.empty()) {
+    const std::string path = "sys/class/net/" + left.back();
+    left.pop_back();
+    const std::string function = last(view_->readlink(path + "/device").value_or(""));
+    if (hotplug::PciAddress::decode(function)) functions.insert(function);
+    for (const std::string& name : names(path, kLower))
+      if (seen.insert(name.substr(kLower.size())).second) left.push_back(name.substr(kLower.size()));
+  }
+  return {functions.begin(), functions.end()};
+}
+
 std::string NodeHost::mac_holder(const std::string& pci, const std::string& mac) const {
   using namespace node_host;
-  constexpr std::string_view kVf = "virtfn";
   const std::string physfn = last(view_->readlink(function_path(pci) + "/physfn").value_or(""));
   const std::string pf = physfn.empty() ? pci : physfn, uplink = uplink_of(pf);
   const auto has_interface = [&](const std::string& function) {
@@ -207,14 +242,10 @@ std::string NodeHost::mac_holder(const std::string& pci, const std::string& mac)
   const auto enforced = ifindex && kernel_.read_macs
                             ? kernel_.read_macs(static_cast<int>(*ifindex))
                             : Result<std::map<int, std::string>>(Error{Errc::kNotFound, ""});
-  for (const std::string& link : names(function_path(pf), kVf)) {
-    const std::string vf = last(view_->readlink(function_path(pf) + "/" + link).value_or(""));
-    const auto index = parse_int(link.substr(kVf.size()));
-    if (vf.empty() || vf == pci || !index) continue;
-    const auto at =
-        enforced ? enforced->find(static_cast<int>(*index)) : std::map<int, std::string>::const_iterator{};
-    if ((enforced && at != enforced->end() && at->second == mac) || has_interface(vf))
-      return "VF " + std::to_string(*index) + " (" + vf + ") of its PF";
+  for (const auto& [index, vf] : vfs_of(pf)) {
+    if (vf == pci) continue;
+    const bool is_enforced = enforced && enforced->contains(index) && enforced->at(index) == mac;
+    if (is_enforced || has_interface(vf)) return "VF " + std::to_string(index) + " (" + vf + ") of its PF";
   }
   return "";
 }
@@ -242,12 +273,30 @@ Result<VfOfInterface> NodeHost::vf_of(const std::string& pci) const {
   using namespace node_host;
   const std::string pf = last(view_->readlink(function_path(pci) + "/physfn").value_or(""));
   if (pf.empty()) return Error{Errc::kNotFound, "it is no VF, or gone"};
-  VfOfInterface out{.ifindex = 0, .index = -1};
+  int number = -1;
+  for (const auto& [index, vf] : vfs_of(pf))
+    if (vf == pci) number = index;
+  if (number < 0) return Error{Errc::kNotFound, "its PF " + pf + " does not have it any more"};
+  auto out = uplink_interface(pf);
+  if (out) out->index = number;
+  return out;
+}
+
+std::map<int, std::string> NodeHost::vfs_of(const std::string& pf) const {
+  using namespace node_host;
   constexpr std::string_view kVf = "virtfn";
-  for (const std::string& link : names(function_path(pf), kVf))
-    if (last(view_->readlink(function_path(pf) + "/" + link).value_or("")) == pci)
-      out.index = static_cast<int>(parse_int(link.substr(kVf.size())).value_or(-1));
-  if (out.index < 0) return Error{Errc::kNotFound, "its PF " + pf + " does not have it any more"};
+  std::map<int, std::string> out;
+  for (const std::string& link : names(function_path(pf), kVf)) {
+    const auto index = parse_int(link.substr(kVf.size()));
+    std::string vf = last(view_->readlink(function_path(pf) + "/" + link).value_or(""));
+    if (index && !vf.empty()) out.emplace(static_cast<int>(*index), std::move(vf));
+  }
+  return out;
+}
+
+Result<VfOfInterface> NodeHost::uplink_interface(const std::string& pf) const {
+  using namespace node_host;
+  VfOfInterface out{.ifindex = 0, .index = -1};
   if (const std::string uplink = uplink_of(pf); !uplink.empty()) {
     const auto number = [&](const char* file) {
       return static_cast<int>(parse_int(text(function_path(pf) + "/net/" + uplink + file)).value_or(0));
@@ -255,10 +304,11 @@ Result<VfOfInterface> NodeHost::vf_of(const std::string& pci) const {
     out.ifindex = number("/ifindex"), out.speed_mbps = std::max(0, number("/speed"));
   }
   if (out.ifindex <= 0)
-    return Error{Errc::kIo,
-                 "its PF " + pf +
-                     " has no uplink in the host's network namespace, through which the MAC address of a VF "
-                     "is read and set: bring it back"};
+    return Error{
+        Errc::kIo,
+        "PF " + pf +
+            " has no uplink in the host's network namespace, through which its VFs' settings are read "
+            "and set: bring it back"};
   return out;
 }
 
@@ -307,15 +357,19 @@ Result<OriginalSettings> NodeHost::read_settings(const PreparedDevice& device) c
                                   ", as while its driver resets it; the kubelet asks again"};
     if (at != all->end()) out.vf = at->second;
   }
+  if (!device.pci.empty()) out.pf = last(view_->readlink(function_path(device.pci) + "/physfn").value_or(""));
   if (kernel_.links) {
     auto links = kernel_.links();
     if (!links) return std::move(links.error()).in("device " + out.device);
     const auto link = link_of(*links, out.device, device.interface);
-    const bool is_ethernet = link && decode_mac(link->mac).ok();
-    if (link && out.vf) out.own = {.mac = is_ethernet ? link->mac : "", .guid = guid_of(link->mac)};
+    if (link && out.vf) out.own = own_addresses(*link);
     if (link && !device.vfio) out.interface = original_interface(*link);
+    auto vfs = read_vfs(device.pci, *links);
+    if (!vfs) return std::move(vfs.error()).in("device " + out.device);
+    out.vfs = *std::move(vfs);
   }
-  if (!out.vf && !out.interface) return Error{Errc::kNotFound, "device " + out.device + " has no settings"};
+  if (!out.vf && !out.interface && out.vfs.empty())
+    return Error{Errc::kNotFound, "device " + out.device + " has no settings"};
   return out;
 }
 
@@ -327,14 +381,20 @@ Result<RestoredSettings> NodeHost::restore_settings(const OriginalSettings& orig
     const auto vf = vf_of(original.device);
     if (!vf && vf.error().code == Errc::kNotFound)
       return RestoredSettings{};  // a VF that is made anew has its driver's settings
-    if (vf) ask_for_own_mac(original);
-    const auto may_write = [&] { return check_holder(original.device); };
-    vf_restored = vf ? restore_vf_settings(kernel_.vf_settings, *vf, *original.vf, original.own, may_write)
-                     : Result<Unit>(vf.error());
+    // Where its PF has none set for it, a VF needs no setting to have its address again: a PF that has set one enforces it from then on.
+    // One that enforces another refuses this; then the PF is written to, and the interface after it.
+    if (vf && original.interface && !original.interface->is_name_only)
+      ask_for_mac(original.device, original.interface->name, original.interface->mac);
+    vf_restored = vf ? restore_vf(*vf, original.device, {*original.vf, original.own}) : vf.error();
     if (!vf_restored && vf_restored.error().code == Errc::kBusy) return std::move(vf_restored.error()).in(at);
   }
   auto out = original.interface && kernel_.links ? restore_interface(original)
                                                  : Result<RestoredSettings>(RestoredSettings{});
+  // Through the PF's interface, which is back then.
+  if (!original.vfs.empty() && kernel_.vf_settings.read && (!out || out->is_back)) {
+    vf_restored = restore_vfs(original);
+    if (!vf_restored && vf_restored.error().code == Errc::kBusy) return std::move(vf_restored.error()).in(at);
+  }
   if (vf_restored && out) {
     if (!out->name_problem.empty()) out->name_problem = at + ": " + out->name_problem;
     return out;
@@ -344,15 +404,65 @@ Result<RestoredSettings> NodeHost::restore_settings(const OriginalSettings& orig
   return std::move(vf_restored ? out.error() : vf_restored.error()).in(at);
 }
 
-// Where its PF has none set for it, a VF needs no setting to have its address again: a PF that has set one enforces it from then on. One that
-// enforces another refuses this; then the PF is written to, and the interface after it.
-void NodeHost::ask_for_own_mac(const OriginalSettings& original) const {
-  if (!original.interface || original.interface->mac.empty() || !kernel_.links) return;
-  const OriginalInterface& was = *original.interface;
+void NodeHost::ask_for_mac(const std::string& device, const std::string& name, const std::string& mac) const {
+  if (mac.empty() || !kernel_.links) return;
   const auto links = kernel_.links();
-  const auto link = links ? link_of(*links, original.device, was.name) : std::nullopt;
-  if (!link || link->mac == was.mac || was.is_name_only) return;
-  (void)kernel_.change_link(link->ifindex, {.mac = was.mac});
+  const auto link = links ? link_of(*links, device, name) : std::nullopt;
+  if (link && link->mac != mac) (void)kernel_.change_link(link->ifindex, {.mac = mac});
+}
+
+Result<Unit> NodeHost::restore_vf(const VfOfInterface& vf, const std::string& pci,
+                                  const OriginalVf& original) const {
+  return restore_vf_settings(kernel_.vf_settings, vf, original.config, original.own,
+                             [&] { return check_holder(pci); });
+}
+
+Result<std::map<int, OriginalVf>> NodeHost::read_vfs(const std::string& pf,
+                                                     const std::vector<HostLink>& links) const {
+  using namespace node_host;
+  std::map<int, OriginalVf> out;
+  const auto functions = pf.empty() ? std::map<int, std::string>() : vfs_of(pf);
+  if (functions.empty() || !kernel_.vf_settings.read || is_userspace_driver(driver_of(pf))) return out;
+  const auto uplink = uplink_interface(pf);
+  if (!uplink) return out;  // no pod can reach its VFs through it, either
+  const auto all = kernel_.vf_settings.read(uplink->ifindex);
+  if (!all) return Error(all.error()).in("read the settings of its VFs");
+  for (const auto& [index, vf] : functions) {
+    const auto at = all->find(index);
+    if (at == all->end() && !all->empty())
+      return Error{Errc::kIo, "it reports other VFs, and not VF " + std::to_string(index) +
+                                  ", as while its driver resets it; the kubelet asks again"};
+    if (at == all->end()) continue;
+    OriginalVf& one = out.emplace(index, OriginalVf{at->second}).first->second;
+    if (const auto link = link_of(links, vf, "")) one.own = own_addresses(*link);
+  }
+  return out;
+}
+
+Result<Unit> NodeHost::restore_vfs(const OriginalSettings& original) const {
+  const auto functions = vfs_of(original.device);
+  if (functions.empty() || is_userspace_driver(driver_of(original.device))) return Unit{};
+  const auto uplink = uplink_interface(original.device);
+  if (!uplink) return Error(uplink.error());
+  const auto now = kernel_.vf_settings.read(uplink->ifindex);
+  if (!now) return Error(now.error());
+  std::optional<Error> problem;
+  for (const auto& [index, was] : original.vfs) {
+    const auto function = functions.find(index);
+    const auto at = now->find(index);
+    if (function == functions.end()) continue;
+    if (at != now->end() && has_settings(was.config, at->second, was.own, uplink->speed_mbps)) continue;
+    VfOfInterface vf = *uplink;
+    vf.index = index;
+    auto restored = restore_vf(vf, function->second, was);
+    ask_for_mac(function->second, "", was.own.mac);  // its driver may have taken what the PF enforced
+    if (restored) continue;
+    if (problem)
+      problem->what += "; " + restored.error().what;
+    else
+      problem = std::move(restored.error());
+  }
+  return problem ? Result<Unit>(*std::move(problem)) : Unit{};
 }
 
 // The kernel closes an interface that changes its namespace, and leaves everything else of it as the pod had it.

@@ -103,10 +103,24 @@ class NodeHost final : public Host {
   std::optional<HostLink> link_of(const std::vector<HostLink>& links, const std::string& device,
                                   const std::string& name) const;
   Result<RestoredSettings> restore_interface(const OriginalSettings& original) const;
-  void ask_for_own_mac(const OriginalSettings& original) const;
+  // Of a VF, through its PF. Errors: as restore_vf_settings().
+  Result<Unit> restore_vf(const VfOfInterface& vf, const std::string& pci, const OriginalVf& original) const;
+  // The addresses of the VFs of a PF, by number.
+  std::map<int, std::string> vfs_of(const std::string& pf) const;
+  // The uplink of a PF, with no VF of it. Errors: kIo, it is not here.
+  Result<VfOfInterface> uplink_interface(const std::string& pf) const;
+  Result<std::map<int, OriginalVf>> read_vfs(const std::string& pf, const std::vector<HostLink>& links) const;
+  Result<Unit> restore_vfs(const OriginalSettings& original) const;
+  // Gives the device's interface, where it is here, that MAC address. What its driver refuses is passed over.
+  void ask_for_mac(const std::string& device, const std::string& name, const std::string& mac) const;
   std::optional<std::string> name_holder(const std::string& interface) const;  // as HostLook has it
-  // HostLook::mac_holder, as far as it can be read.
+  // HostLook::mac_holder, as far as it can be read. pci: the function that is to have the address, or is below the link that is.
   std::string mac_holder(const std::string& pci, const std::string& mac) const;
+  // Those below the link, through any number of VLANs, bonds and bridges (lower_* of sysfs); their PCI addresses, sorted.
+  std::vector<std::string> functions_below(const std::string& interface) const;
+  // Into mac_holder and mac_held, of the first address that another function has.
+  void look_at_macs(const PreparedDevice& device, const std::vector<std::string>& functions,
+                    HostLook& out) const;
   // "" none. By phys_port_name, in the order of hotplug::ports_of_functions(); never a representor.
   std::string uplink_of(const std::string& pf) const;
   // kBusy, with the other function's address: a group is handed over whole.

@@ -16,8 +16,9 @@ using kube::Json;
 
 constexpr std::string_view kKind = "sliced-original-settings-1";
 constexpr std::string_view kEnd = ".json";
-constexpr size_t kBytesMax = 16'384;
-constexpr kube::JsonLimits kLimits{.size_max = kBytesMax, .depth_max = 6, .nodes_max = 128};
+// A PF with some thousands of VFs; those of today have 256 at most.
+constexpr size_t kBytesMax = 2u << 20;
+constexpr kube::JsonLimits kLimits{.size_max = kBytesMax, .depth_max = 8, .nodes_max = 100'000};
 
 std::string sum_of(const Json& state) { return hex(stable_hash(kube::encode_json(state)), 16); }
 
@@ -121,6 +122,35 @@ OriginalInterface interface_of(const Json& from) {
   return out;
 }
 
+Json json_of(const OwnAddresses& own) { return Json::Object{{"mac", own.mac}, {"guid", own.guid}}; }
+
+OwnAddresses own_of(const Json& from) {
+  return {.mac = std::string(from.text("mac")), .guid = std::string(from.text("guid"))};
+}
+
+Json json_of(const std::map<int, OriginalVf>& vfs) {
+  Json::Object out;
+  for (const auto& [index, vf] : vfs) {
+    Json one = Json::Object{{"vf", json_of(vf.config)}};
+    if (vf.own != OwnAddresses{}) one.set("own", json_of(vf.own));
+    out.emplace_back(std::to_string(index), std::move(one));
+  }
+  return Json(std::move(out));
+}
+
+std::map<int, OriginalVf> vfs_of(const Json& from) {
+  std::map<int, OriginalVf> out;
+  for (const auto& [index, one] : from.object() != nullptr ? *from.object() : Json::Object{}) {
+    const auto number = parse_int(index);
+    const Json* vf = one.find("vf");
+    if (!number || vf == nullptr) continue;
+    OriginalVf& added = out[static_cast<int>(*number)];
+    added.config = vf_of(*vf);
+    if (const Json* own = one.find("own")) added.own = own_of(*own);
+  }
+  return out;
+}
+
 bool names_device(const std::string& text) {
   constexpr size_t kNameMax = 15;  // IFNAMSIZ
   if (hotplug::PciAddress::decode(text)) return true;
@@ -136,8 +166,9 @@ std::string encode_original_settings(const OriginalSettings& value) {
   if (value.vf) state.set("vf", json_of(*value.vf));
   if (value.interface) state.set("interface", json_of(*value.interface));
   if (value.left) state.set("left", json_of(*value.left));
-  if (value.own != OwnAddresses{})
-    state.set("own", Json::Object{{"mac", value.own.mac}, {"guid", value.own.guid}});
+  if (value.own != OwnAddresses{}) state.set("own", json_of(value.own));
+  if (!value.pf.empty()) state.set("pf", Json(value.pf));
+  if (!value.vfs.empty()) state.set("vfs", json_of(value.vfs));
   Json out = Json::Object{{"kind", kKind}, {"checksum", sum_of(state)}};
   out.set("state", std::move(state));
   return kube::encode_json(out) + "\n";
@@ -158,8 +189,9 @@ Result<OriginalSettings> decode_original_settings(std::string_view text) {
   if (const Json* vf = state->find("vf")) out.vf = vf_of(*vf);
   if (const Json* interface = state->find("interface")) out.interface = interface_of(*interface);
   if (const Json* left = state->find("left")) out.left = vf_of(*left);
-  if (const Json* own = state->find("own"))
-    out.own = {.mac = std::string(own->text("mac")), .guid = std::string(own->text("guid"))};
+  if (const Json* own = state->find("own")) out.own = own_of(*own);
+  out.pf = std::string(state->text("pf"));
+  if (const Json* vfs = state->find("vfs")) out.vfs = vfs_of(*vfs);
   return out;
 }
 

@@ -31,8 +31,16 @@ struct OriginalInterface {
   bool operator==(const OriginalInterface&) const = default;
 };
 
+/// A VF of a PF that a claim has alone.
+struct OriginalVf {
+  hotplug::VfConfig config;  // as the PF reports it
+  OwnAddresses own = {};
+  bool operator==(const OriginalVf&) const = default;
+};
+
 struct OriginalSettings {
   std::string device;    // PCI address, or the name of a virtual link
+  std::string pf = {};   // of a VF: its PF's address; "" none
   std::string boot_id;   // functions are made anew by each boot; "" unknown
   bool is_known = true;  // false: nothing read later takes its place
   std::optional<hotplug::VfConfig>
@@ -42,6 +50,8 @@ struct OriginalSettings {
   /// reports anything else, the host has set it, and that is known again.
   std::optional<hotplug::VfConfig> left = {};
   OwnAddresses own = {};  // also where nothing moves its interface
+  /// Of a PF: all its VFs by number, since who has the PF's interface can change them. VFs that are made anew are not restored.
+  std::map<int, OriginalVf> vfs = {};
   bool operator==(const OriginalSettings&) const = default;
 };
 /// What came of restoring them.

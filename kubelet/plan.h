@@ -71,10 +71,11 @@ struct HostLook {
   std::vector<std::string> interfaces;  // of the function, in the host's namespace
   std::string in_use;       // why it cannot be had: a process has it open, or may have; "" none has
   std::string rdma_device;  // "mlx5_0"; "" none
-  std::vector<std::string> rdma_nodes;  // "/dev/infiniband/uverbs0"
-  std::string vfio_group;               // after binding: "7", "noiommu-0"
-  std::string admin_mac;                // its PF enforces, where it is to be changed; "" not asked
-  // "VF 3 (0000:03:00.5) of its PF": another function of the PF that has a MAC address which the device is to get, as the
+  std::vector<std::string> rdma_nodes;      // "/dev/infiniband/uverbs0"
+  std::string vfio_group;                   // after binding: "7", "noiommu-0"
+  std::string admin_mac;                    // its PF enforces, where it is to be changed; "" not asked
+  std::vector<std::string> lower_pfs = {};  // PreparedDevice::lower_pfs
+  // "VF 3 (0000:03:00.5) of its PF", of a link "VF 3 (0000:03:00.5) of PF 0000:03:00.0": another function of the PF that has a MAC address which the device is to get, as the
   // PF enforces it or an interface has it in this network namespace. "" none is known.
   std::string mac_holder;
   std::string mac_held;  // that address

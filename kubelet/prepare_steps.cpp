@@ -289,6 +289,7 @@ void ClaimPreparer::keep_from_others(Task& task) {
     if (restoring_.contains(settings_key(device)))
       return give_up(task, "device " + in_quotes(device.pool + "/" + device.device) +
                                ": original settings are being restored; the kubelet retries");
+    if (const std::string why = waits_for_settings(device); !why.empty()) return give_up(task, why);
   }
   if (const std::string why = conflict_within(task.claim); !why.empty()) return give_up(task, why);
   if (const std::string why = ports_.interfaces ? ports_.interfaces->held_elsewhere(task.claim) : "";
@@ -377,6 +378,12 @@ void ClaimPreparer::judge_looks(Task& task) {
     if (const auto& settings = task.found->settings[i]; !settings && settings.error().code != Errc::kNotFound)
       return give_up(task, settings.error().what);
     if (const std::string why = refusal(device, task.known[i], *look); !why.empty())
+      return give_up(task, why);
+    // Only the host says which PFs are below a link. The record has them from this turn on, as read_networks() says.
+    device.lower_pfs = prepared_.at(task.key()).devices[i].lower_pfs = look->lower_pfs;
+    if (const std::string why =
+            look->lower_pfs.empty() ? "" : mac_refusal(task.claim, device, prepared_, original_macs_);
+        !why.empty())
       return give_up(task, why);
     // Without a VfConfig that asks for vfio-pci nothing is bound: the kernel's present answer decides.
     if (!device.config.wants_vfio() && can_have_vfio_nodes(device)) {

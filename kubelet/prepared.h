@@ -59,6 +59,8 @@ struct PreparedDevice {
   std::string pci;          // "0000:03:00.2"; "" of a link
   std::string interface;    // of the device on the host, as it was known; "" none
   Identity identity;
+  std::vector<std::string> lower_pfs =
+      {};  // of a link: PFs below it, or of VFs below it, sorted; since the host was looked at
   VfConfig config;
   /// The text of the definition as it was when the claim was prepared: an edit does not reach pods that run.
   std::string network;  // CNI config that is run for it in the pod's sandbox; "" none

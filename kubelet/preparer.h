@@ -223,6 +223,11 @@ class ClaimPreparer final : public Preparer {
   void report_name(const std::string& device, const std::string& problem);
   // The claim is off the record: files of what was given back go, what was not is looked after.
   void forget_settings(const Task& task, const std::vector<std::string>& given_back);
+  // Why the device cannot be prepared yet: its PF, or a VF of it, that no claim has does not have its settings back, and these
+  // are settings of VFs. "" it can.
+  std::string waits_for_settings(const PreparedDevice& device);
+  // By OriginalSettings::device; claims with adminAccess do not count.
+  bool is_prepared(const std::string& device) const;
   // Devices that no claim has, and that are not as they were: their interface was not back, or a daemon was killed. Tried again until they
   // are; they are handed to no claim before. Called wherever such a device, or a claim that had one, is released.
   void look_after_settings();

@@ -43,7 +43,7 @@ bool has_other_mac(const std::string& pci, const PreparedKey& own, const Prepare
 
 // What is left to restore of a device whose interface could not have its name, and has everything else.
 OriginalSettings name_only(OriginalSettings one) {
-  one.vf.reset();
+  one.vf.reset(), one.vfs.clear();
   if (one.interface)
     one.interface = OriginalInterface{.name = one.interface->name,
                                       .is_name_only = true,
@@ -212,6 +212,32 @@ void ClaimPreparer::forget_settings(const Task& task, const std::vector<std::str
   look_after_settings();
 }
 
+// A PF may come back late, and its VFs have what its pod set until then; of a VF its PF's claim would take the last pod's for the original.
+std::string ClaimPreparer::waits_for_settings(const PreparedDevice& device) {
+  if (device.is_admin || device.pci.empty()) return "";
+  for (const auto& [other, kept] : original_settings_) {
+    const bool is_its_pf = other == device.identity.pf && !kept.vfs.empty();
+    const bool is_its_vf = kept.pf == device.pci && kept.vf && device.holding.is_exclusive;
+    if (!kept.is_known || (!is_its_pf && !is_its_vf) || is_prepared(other)) continue;
+    returned_.insert(other);
+    look_after_settings();
+    const auto problem = unrestored_.find(other);
+    return "device " + in_quotes(device.pool + "/" + device.device) + ": its " + (is_its_pf ? "PF" : "VF") +
+           " " + other + " does not have its original settings yet, which are restored first" +
+           (problem == unrestored_.end() ? "" : " (" + problem->second + ")") + "; the kubelet retries";
+  }
+  return "";
+}
+
+bool ClaimPreparer::is_prepared(const std::string& device) const {
+  return std::any_of(prepared_.begin(), prepared_.end(), [&](const auto& claim) {
+    const auto& devices = claim.second.devices;
+    return std::any_of(devices.begin(), devices.end(), [&](const PreparedDevice& one) {
+      return !one.is_admin && settings_key(one) == device;
+    });
+  });
+}
+
 // A name changes nothing for the next claim, so that the device is not kept from it.
 void ClaimPreparer::report_name(const std::string& device, const std::string& problem) {
   if (std::exchange(unrestored_[device], problem) == problem) return;
@@ -227,13 +253,7 @@ void ClaimPreparer::look_after_settings() {
     std::vector<OriginalSettings> out;
     for (const std::string& device : returned_) {
       const auto kept = original_settings_.find(device);
-      const bool is_prepared = std::any_of(prepared_.begin(), prepared_.end(), [&](const auto& claim) {
-        const auto& devices = claim.second.devices;
-        return std::any_of(devices.begin(), devices.end(), [&](const PreparedDevice& one) {
-          return !one.is_admin && settings_key(one) == device;
-        });
-      });
-      if (kept != original_settings_.end() && kept->second.is_known && !is_prepared)
+      if (kept != original_settings_.end() && kept->second.is_known && !is_prepared(device))
         out.push_back(kept->second);
     }
     return out;

@@ -52,9 +52,17 @@ std::set<std::string> macs_of(const PreparedDevice& device) {
   return out;
 }
 
-// PCI address; "" the device is no function.
-std::string pf_of(const PreparedDevice& device) {
-  return device.identity.pf.empty() ? device.pci : device.identity.pf;
+// Of a function its own; of a link those below it.
+std::vector<std::string> pfs_of(const PreparedDevice& device) {
+  if (device.pci.empty()) return device.lower_pfs;
+  return {device.identity.pf.empty() ? device.pci : device.identity.pf};
+}
+
+// "" they have none in common.
+std::string common_pf(const std::vector<std::string>& pfs, const PreparedDevice& device) {
+  for (const std::string& pf : pfs_of(device))
+    if (std::find(pfs.begin(), pfs.end(), pf) != pfs.end()) return pf;
+  return "";
 }
 
 std::string shown(const std::string& value) { return value.empty() ? "unknown" : escaped(value); }
@@ -130,17 +138,18 @@ std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, co
 std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device,
                         const PreparedClaims& prepared, const OriginalMacs& original_macs) {
   using namespace safety;
-  const std::string pf = pf_of(device);
+  const std::vector<std::string> pfs = pfs_of(device);
   if (!device.network.empty() && !kube::decode_json(device.network, kNetworkLimits))
     return named(device) + " has a network whose MAC address cannot be read";
-  const std::set<std::string> wanted = pf.empty() ? std::set<std::string>() : macs_for_pod(device);
+  const std::set<std::string> wanted = pfs.empty() ? std::set<std::string>() : macs_for_pod(device);
   if (wanted.empty()) return "";
-  const auto text = [&](const std::string& mac, const std::string& who) {
+  const auto text = [&](const std::string& mac, const std::string& who, const std::string& pf) {
     return named(device) + " is to get MAC address " + mac + ", which " + who + " of the same PF " +
            escaped(pf) + " has: ask for another address, or wait until it is free";
   };
   const auto shared_with = [&](const PreparedDevice& other) -> std::string {
-    if (other.pci == device.pci || pf_of(other) != pf) return "";
+    // Two links are not compared: neither is a function of the PF.
+    if (other.pci == device.pci || common_pf(pfs, other).empty()) return "";
     for (const std::string& mac : macs_of(other))
       if (wanted.contains(mac)) return mac;
     return "";
@@ -149,15 +158,18 @@ std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device
     if (key == key_of(claim)) continue;
     for (const PreparedDevice& held : other.devices)
       if (const std::string mac = shared_with(held); !mac.empty())
-        return text(mac, named(held) + ", prepared for " + describe(request_of(other)) + " (uid " +
-                             escaped(other.uid) + "),");
+        return text(mac,
+                    named(held) + ", prepared for " + describe(request_of(other)) + " (uid " +
+                        escaped(other.uid) + "),",
+                    common_pf(pfs, held));
   }
   for (const PreparedDevice& beside : claim.devices)
     if (const std::string mac = shared_with(beside); !mac.empty())
-      return text(mac, named(beside) + " of the same claim and");
+      return text(mac, named(beside) + " of the same claim and", common_pf(pfs, beside));
   for (const auto& [pci, kept] : original_macs)
-    if (pci != device.pci && kept.pf == pf && wanted.contains(kept.mac))
-      return text(kept.mac, "VF " + pci + ", which gets it back when its pod has ended,");
+    if (pci != device.pci && std::find(pfs.begin(), pfs.end(), kept.pf) != pfs.end() &&
+        wanted.contains(kept.mac))
+      return text(kept.mac, "VF " + pci + ", which gets it back when its pod has ended,", kept.pf);
   return "";
 }
 

@@ -25,8 +25,9 @@ std::string conflict_within(const PreparedClaim& claim);
 std::set<std::string> macs_for_pod(const PreparedDevice& device);
 
 /// A switch forwards an address to one of its ports. So no two functions of a PF get the same MAC address: by a pod's annotation,
-/// by a network's configuration (`mac`), or because one of them has it, or had it and gets it back. "" device gets none that
-/// another function of its PF has by these records; else the text names the claim that has it.
+/// by a network's configuration (`mac`), or because one of them has it, or had it and gets it back. An interface on a link above
+/// a PF (VLAN, bond, bridge) counts as one of its functions. "" device gets none that another function of its PF has by these
+/// records; else the text names the claim that has it.
 /// original_macs: addresses that were written over.
 std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device,
                         const PreparedClaims& prepared, const OriginalMacs& original_macs);

@@ -182,6 +182,14 @@ std::vector<SettingDifference> setting_differences(const hotplug::VfConfig& orig
   return out;
 }
 
+bool has_settings(const hotplug::VfConfig& original, const hotplug::VfConfig& now, const OwnAddresses& own,
+                  int speed_mbps) {
+  using vf_settings::without_limit_of_link;
+  return setting_differences(without_limit_of_link(original, speed_mbps),
+                             without_limit_of_link(now, speed_mbps), own)
+      .empty();
+}
+
 std::string text_of(const std::vector<SettingDifference>& differences) {
   std::vector<std::string> out;
   for (const auto& [setting, original, now] : differences)

@@ -26,6 +26,9 @@ struct OwnAddresses {
 /// not set then (zeros; of GUIDs also ones) is as before where it is the VF's own.
 std::vector<SettingDifference> setting_differences(const hotplug::VfConfig& original,
                                                    const hotplug::VfConfig& now, const OwnAddresses& own);
+/// As setting_differences(). A maximum rate of the link's speed (Mbit/s, 0 unknown) or more is no limit.
+bool has_settings(const hotplug::VfConfig& original, const hotplug::VfConfig& now, const OwnAddresses& own,
+                  int speed_mbps);
 /// "vlan is 100, was 0; trust is on, was off".
 std::string text_of(const std::vector<SettingDifference>& differences);
 /// All that a PF reports: "vlan 100, trust on".

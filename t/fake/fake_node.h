@@ -92,11 +92,22 @@ class FakeHost final : public kubelet::Host {
   }
   Result<kubelet::OriginalSettings> read_settings(const kubelet::PreparedDevice& device) const override {
     const auto at = node_.functions.find(device.pci);
-    if (at == node_.functions.end() || !at->second.settings) return Error{Errc::kNotFound, "it has none"};
+    const auto vfs = vfs_of(device.pci);
+    if (at == node_.functions.end() || (!at->second.settings && vfs.empty()))
+      return Error{Errc::kNotFound, "it has none"};
     if (auto error = node_.step("read settings " + device.pci)) return *error;
     kubelet::OriginalSettings out{
         .device = device.pci, .boot_id = "", .vf = at->second.settings, .interface = {}};
     out.interface = kubelet::OriginalInterface{.name = at->second.name};
+    out.pf = at->second.look.identity.pf;
+    for (const auto& [index, vf] : vfs) out.vfs[index] = {.config = *vf->settings};
+    return out;
+  }
+  // Those that have settings, numbered in the order of their addresses.
+  std::map<int, FakeNode::Function*> vfs_of(const std::string& pf) const {
+    std::map<int, FakeNode::Function*> out;
+    for (auto& [pci, one] : node_.functions)
+      if (one.look.identity.pf == pf && one.settings) out.emplace(static_cast<int>(out.size()), &one);
     return out;
   }
   Result<kubelet::RestoredSettings> restore_settings(
@@ -109,6 +120,9 @@ class FakeHost final : public kubelet::Host {
     if (original.interface && !function.name_problem.empty())
       return kubelet::RestoredSettings{.is_back = true, .name_problem = function.name_problem};
     if (original.interface) function.name = original.interface->name;
+    const auto vfs = vfs_of(original.device);
+    for (const auto& [index, vf] : original.vfs)
+      if (vfs.contains(index)) vfs.at(index)->settings = vf.config;
     return kubelet::RestoredSettings{};
   }
   Result<std::vector<kubelet::OriginalSettings>> read_original_settings() const override {

@@ -1,10 +1,12 @@
 #include "kubelet/node_host.h"
 
 #include <gtest/gtest.h>
+#include <linux/if_link.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -78,7 +80,7 @@ class NodeHostTest : public testing::Test {
          {.read = [this](int) { return Result<std::map<int, hotplug::VfConfig>>(vf_settings_); },
           .send =
               [this](const std::string& request) {
-                if (request.size() == encode_vf_mac({}, "").size()) vf_settings_[0].mac = "02:00:00:00:00:01";
+                apply_setting(request);
                 ++setting_writes_;
                 return 0;
               }},
@@ -97,6 +99,24 @@ class NodeHostTest : public testing::Test {
     if (path.ends_with("drivers_probe") && !refuses_.contains(override_))
       vf().driver(override_.empty() ? "igbvf" : override_);
     return Unit{};
+  }
+  // RTM_SETLINK with one setting of one VF: behind three headers of attributes its number, and then the value.
+  void apply_setting(const std::string& request) {
+    constexpr size_t kType = 42, kNumber = 44, kValue = 48, kMac = 6;
+    uint16_t type = 0;
+    uint32_t index = 0, value = 0;
+    ASSERT_GE(request.size(), kValue + sizeof value);
+    std::memcpy(&type, request.data() + kType, sizeof type);
+    std::memcpy(&index, request.data() + kNumber, sizeof index);
+    std::memcpy(&value, request.data() + kValue, sizeof value);
+    hotplug::VfConfig& vf = vf_settings_[static_cast<int>(index)];
+    if (type == IFLA_VF_VLAN) vf.vlan = static_cast<int>(value);
+    if (type == IFLA_VF_TRUST) vf.trust = value != 0;
+    if (type == IFLA_VF_SPOOFCHK) vf.spoof_check = value != 0;
+    if (type != IFLA_VF_MAC) return;
+    vf.mac.clear();
+    for (size_t i = 0; i < kMac; ++i)
+      vf.mac += (i == 0 ? "" : ":") + hex(static_cast<unsigned char>(request[kValue + i]), 2);
   }
   Result<Unit> change(int ifindex, const LinkChange& what) {
     if (refused_change_) return *refused_change_;
@@ -240,6 +260,64 @@ TEST_F(NodeHostTest, AVfsOwnAddressIsGivenBackByItsInterface) {
   fixture::expect_golden(host().read_settings(device).error().what);
   vf_settings_.clear();
   EXPECT_FALSE(host().read_settings(device)->vf) << "a PF that has no settings";
+}
+
+// Who has a PF's interface can change the settings of all its VFs. Red when the claims that get these next have them so.
+TEST_F(NodeHostTest, AWholePfGetsBackTheSettingsOfItsVfs) {
+  constexpr const char *kPf = "0000:03:00.0", *kOther = "0000:03:00.3";
+  vf().netdev("eth2").link("physfn", std::string("../") + kPf);
+  tree_.pci(kOther)
+      .id("8086", "10ca")
+      .driver("igbvf")
+      .netdev("eth3")
+      .link("physfn", std::string("../") + kPf);
+  const auto pf = [&] { return tree_.pci(kPf); };
+  pf().id("8086", "10c9").driver("igb").netdev("ens1f0");
+  pf().link("virtfn0", std::string("../") + kVf).link("virtfn1", std::string("../") + kOther);
+  links_ = {{.ifindex = 5, .name = "ens1f0", .mac = "02:00:00:00:01:00", .mtu = 1500},
+            {.ifindex = 7, .name = "eth2", .mac = "02:00:00:00:00:01", .mtu = 1500},
+            {.ifindex = 8, .name = "eth3", .mac = "02:00:00:00:00:0b", .mtu = 1500}};
+  // VF 1 has no address set: it chooses its own.
+  vf_settings_ = {{0, {.mac = "02:00:00:00:00:01", .vlan = 10, .trust = false, .spoof_check = true}},
+                  {1, {.mac = "00:00:00:00:00:00", .vlan = 0, .trust = false, .spoof_check = true}}};
+  const auto before = vf_settings_;
+  const auto links_before = links_;
+  const PreparedDevice device{.device = "0000-03-00-0", .pci = kPf, .interface = "ens1f0"};
+  const auto read = host().read_settings(device);
+  ASSERT_TRUE(read.ok()) << read.error().what;
+  const auto kept = decode_original_settings(encode_original_settings(*read));
+  ASSERT_TRUE(kept.ok()) << kept.error().what;
+  EXPECT_EQ(*kept, *read) << "as the next daemon reads it";
+  EXPECT_TRUE(host().restore_settings(*kept).value().is_back);
+  EXPECT_EQ(setting_writes_ + link_changes_, 0);
+
+  const hotplug::VfConfig pods{.mac = "02:66:66:66:66:66", .vlan = 666, .trust = true, .spoof_check = false};
+  const auto change = [&] { vf_settings_ = {{0, pods}, {1, pods}}, links_[2].mac = pods.mac; };
+  change();
+  EXPECT_TRUE(host().restore_settings(*kept).value().is_back);
+  EXPECT_EQ(vf_settings_, before);
+  EXPECT_EQ(links_, links_before) << "a VF's driver had taken what the PF enforced";
+
+  change();
+  tree_.remove_netdev("ens1f0");
+  links_.erase(links_.begin());
+  setting_writes_ = 0;
+  EXPECT_FALSE(host().restore_settings(*kept).value().is_back) << "the PF is in its pod yet";
+  EXPECT_EQ(setting_writes_, 0);
+  pf().netdev("ens1f0");
+  links_.insert(links_.begin(), links_before[0]);
+
+  vf_settings_.erase(1);
+  const auto missing = host().restore_settings(*kept);
+  ASSERT_FALSE(missing.ok());
+  fixture::expect_golden(missing.error().what);
+  EXPECT_EQ(vf_settings_[0], before.at(0)) << "one that fails keeps no other from being restored";
+  const auto unread = host().read_settings(device);
+  ASSERT_FALSE(unread.ok());
+  fixture::expect_golden(unread.error().what);
+  tree_.pci(kOther).remove();
+  tree_.remove(pf().path() + "/virtfn1");
+  EXPECT_TRUE(host().restore_settings(*kept).value().is_back) << "fewer VFs: those of now are made anew";
 }
 
 // An interface that came back from a pod as net1, with whatever a pod can set of it.
@@ -829,6 +907,32 @@ TEST_F(NodeHostTest, WhichFunctionOfThePfHasTheAddressIsFoundAsFarAsItCanBeRead)
   one.network = R"({"type":"sriov","mac":"02:00:00:00:00:0b"})";
   one.mac = "02:00:00:00:00:0c";
   EXPECT_EQ(host().look(one)->mac_holder, "");
+}
+
+// A macvlan on a VLAN of a PF has its address in the PF's filter. Red when it gets that of one of the PF's VFs.
+TEST_F(NodeHostTest, AFunctionBelowALinkThatHasTheAddressIsFound) {
+  constexpr const char *kPf = "0000:03:00.0", *kMac = "02:00:00:00:00:0a";
+  vf().link("physfn", std::string("../") + kPf).netdev("eth2");
+  tree_.pci(kPf).id("8086", "10c9").netdev("ens1f0").link("virtfn1", std::string("../") + kVf);
+  tree_.netdev_attr("ens1f0", "ifindex", "7");
+  tree_.netdev_attr("ens1f0", "address", "02:00:00:00:00:99");
+  tree_.vlan("v10", 10, "ens1f0");
+  tree_.bond("bond0");
+  tree_.enslave("v10", "bond0");
+  tree_.bridge("br0");
+  tree_.enslave("bond0", "br0");
+  tree_.bridge("br1");
+  for (const std::string link : {"v10", "bond0", "br0", "br1"}) {
+    PreparedDevice one{.device = link, .interface = link};
+    one.network = R"({"type":"macvlan","mac":"02:00:00:00:00:0a"})";
+    macs_ = {{"7-1", std::string(kNoMac)}};
+    EXPECT_EQ(host().look(one)->mac_holder, "") << link;
+    macs_ = {{"7-1", kMac}};
+    const auto look = host().look(one);
+    ASSERT_TRUE(look.ok()) << look.error().what;
+    EXPECT_EQ(look->mac_holder, link == "br1" ? "" : "VF 1 (0000:03:00.2) of its PF below " + link);
+    EXPECT_EQ(look->lower_pfs, link == "br1" ? std::vector<std::string>() : std::vector<std::string>{kPf});
+  }
 }
 
 TEST_F(NodeHostTest, WhatHasTheNameOfThePodsInterfaceIsFound) {

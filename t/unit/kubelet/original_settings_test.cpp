@@ -73,10 +73,15 @@ TEST_F(OriginalSettingsFilesTest, WhatIsWrittenIsReadAndRemoved) {
       .device = "0000:03:00.3", .boot_id = "b", .is_known = false, .vf = {}, .interface = {}};
   unknown.left = VfConfig{.vlan = 666, .trust = true, .node_guid = "02:00:00:00:00:00:00:09"};
   unknown.own = {.mac = "02:00:00:00:00:02", .guid = "0c:42:a1:03:00:00:00:01"};
-  for (const OriginalSettings& one : {kOne, link, unknown}) ASSERT_TRUE(files().write(one).ok());
-  EXPECT_EQ(files().read().value(), (std::vector<OriginalSettings>{kOne, unknown, link}));
+  OriginalSettings pf{
+      .device = "0000:03:00.0", .boot_id = "b", .is_known = true, .vf = {}, .interface = kOne.interface};
+  for (int index = 0; index < 256; ++index) pf.vfs[index] = {.config = fresh(), .own = unknown.own};
+  OriginalSettings vf = kOne;
+  vf.pf = pf.device;
+  for (const OriginalSettings& one : {vf, link, unknown, pf}) ASSERT_TRUE(files().write(one).ok());
+  EXPECT_EQ(files().read().value(), (std::vector<OriginalSettings>{pf, vf, unknown, link}));
   ASSERT_TRUE(files().remove(kVf).ok());
-  EXPECT_EQ(files().read().value().size(), 2u);
+  EXPECT_EQ(files().read().value().size(), 3u);
 }
 
 TEST_F(OriginalSettingsFilesTest, ADamagedFileIsOfADeviceThatIsUnknown) {
@@ -246,6 +251,52 @@ TEST_F(PodsSettings, AreRestoredWhereOnlyTheNameCannotBe) {
   EXPECT_EQ(node.functions.at(kVf).name, "enp3s0v0") << "the name of before the first pod";
   EXPECT_TRUE(node.original_settings.empty());
   EXPECT_TRUE(preparer->settings_problems().empty());
+}
+
+// A pod that has a whole PF can change each of its VFs. Red when the next claim of a VF has it so, or it is what is kept for that VF.
+TEST_F(PodsSettings, OfEachVfAreRestoredWithItsPfBeforeAnyoneGetsOne) {
+  constexpr const char* kPf = "0000:03:00.0";
+  node.functions[kPf] = {.look = {.identity = {"8086", "10c9", ""}}, .driver = "igb", .name = "ens1f0"};
+  node.functions.at("0000:03:00.3").settings = fresh();
+  const ClaimText whole = put(claim(1, "0000-03-00-0")), next = put_claim(2);
+  for (const bool is_restarted : {false, true}) {
+    ASSERT_EQ(prepare(whole)->error, "");
+    EXPECT_EQ(node.original_settings.at(kPf).vfs.size(), 2u);
+    attach();
+    node.functions.at(kVf).name = "enp3s0v0";
+    node.functions.at("0000:03:00.3").settings = settings_of_vf();
+    if (is_restarted) run();
+    node.functions.at(kPf).is_interface_away = true;
+    EXPECT_EQ(unprepare(request(whole)), "") << "the PF comes back late";
+    fixture::expect_golden(prepare(next)->error);
+    if (is_restarted) run();
+    EXPECT_NE(prepare(next)->error, "");
+    node.functions.at(kPf).is_interface_away = false;
+    scheduler.advance(ClaimPreparer::kSettingsAgain);
+    settle();
+    expect_as_before();
+    EXPECT_EQ(node.functions.at("0000:03:00.3").settings, fresh());
+    ASSERT_EQ(prepare(next)->error, "");
+    EXPECT_EQ(node.original_settings.at(kVf).vf, fresh());
+    EXPECT_EQ(unprepare(request(next)), "");
+  }
+}
+
+// The other way round: what a VF has left is none of what the PF's VFs are like before a pod has it.
+TEST_F(PodsSettings, OfAVfAreRestoredBeforeItsPfIsPrepared) {
+  constexpr const char* kPf = "0000:03:00.0";
+  node.functions[kPf] = {.look = {.identity = {"8086", "10c9", ""}}, .driver = "igb", .name = "ens1f0"};
+  const ClaimText text = put_claim(), whole = put(claim(2, "0000-03-00-0"));
+  ASSERT_EQ(prepare(text)->error, "");
+  attach();
+  node.functions.at(kVf).is_interface_away = true;
+  EXPECT_EQ(unprepare(request(text)), "");
+  fixture::expect_golden(prepare(whole)->error);
+  node.functions.at(kVf).is_interface_away = false;
+  scheduler.advance(ClaimPreparer::kSettingsAgain);
+  settle();
+  ASSERT_EQ(prepare(whole)->error, "");
+  EXPECT_EQ(node.original_settings.at(kPf).vfs.at(0).config, fresh());
 }
 
 // The kernel gives an interface back some time after its namespace is gone.

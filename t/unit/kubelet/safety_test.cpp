@@ -126,7 +126,12 @@ TEST(Safety, NoTwoFunctionsOfAPfGetTheSameMacAddress) {
       {[](PreparedDevice& one) { one.mac = kMac, one.identity.pf = "0000:04:00.0"; }, false},
       {[](PreparedDevice& one) { one.mac = kMac, one.pci = kPf, one.identity.pf = ""; },
        true},  // the PF itself
-      {[](PreparedDevice& one) { one.mac = kMac, one.pci = one.identity.pf = ""; }, false}};
+      {[](PreparedDevice& one) { one.mac = kMac, one.pci = one.identity.pf = ""; }, false},
+      {[](PreparedDevice& one) {
+         one.pci = one.identity.pf = "", one.lower_pfs = {"0000:02:00.0", kPf};  // of a VLAN of the PF
+         one.network = R"({"type":"macvlan","mac":"02:00:00:00:00:0a"})";
+       },
+       true}};
   for (size_t i = 0; i < rows.size(); ++i) {
     PreparedDevice first = on("0000:03:00.2", kPf);
     rows[i].first(first);
@@ -143,6 +148,14 @@ TEST(Safety, NoTwoFunctionsOfAPfGetTheSameMacAddress) {
     both.devices.push_back(first);
     EXPECT_EQ(!mac_refusal(both, both.devices[0], {}, {}).empty(), rows[i].second) << i;
   }
+  // The other way round: the interface on the VLAN is the one that asks.
+  PreparedDevice link{.pool = "node-a", .device = "v10", .interface = "v10", .lower_pfs = {kPf}};
+  link.network = R"({"type":"macvlan","mac":"02:00:00:00:00:0a"})";
+  const PreparedClaim has = claim_with("first", asking(on("0000:03:00.2", kPf))),
+                      asks = claim_with("second", link);
+  fixture::expect_golden(mac_refusal(asks, link, {{key_of(has), has}}, {}));
+  link.lower_pfs.clear();
+  EXPECT_EQ(mac_refusal(asks, link, {{key_of(has), has}}, {}), "");
   // One that asks for none is not refused for what it has.
   PreparedDevice quiet = on("0000:03:00.3", kPf);
   quiet.held.emplace().netdev = hotplug::Netdev{.mac = kMac};

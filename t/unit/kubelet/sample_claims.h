@@ -57,7 +57,7 @@ struct ClaimText {
   PrepareRequest request() const { return {"ns", name, uid}; }
 };
 
-/// A VF of PF 0000:03:00.0 as the SR-IOV driver has it: "0000-03-00-2".
+/// A VF of PF 0000:03:00.0 as the SR-IOV driver has it: "0000-03-00-2"; "0000-03-00-0": the PF.
 inline KnownEntry vf(const std::string& entry) {
   KnownEntry out;
   hotplug::HostDevice& device = out.device;
@@ -65,11 +65,12 @@ inline KnownEntry vf(const std::string& entry) {
   pci[4] = pci[7] = ':';
   pci[10] = '.';
   device.id.text = pci;
-  device.type = hotplug::DeviceType::kVf;
+  const bool is_pf = pci == "0000:03:00.0";
+  device.type = is_pf ? hotplug::DeviceType::kPf : hotplug::DeviceType::kVf;
   device.pci = hotplug::PciAddress::decode(pci);
-  device.pf = hotplug::PciAddress::decode("0000:03:00.0");
+  if (!is_pf) device.pf = hotplug::PciAddress::decode("0000:03:00.0");
   device.vendor = "8086";
-  device.product = "10ca";
+  device.product = is_pf ? "10c9" : "10ca";
   device.netdev = hotplug::Netdev{.name = "eth" + pci.substr(11)};
   out.pf = "0000:03:00.0";
   out.holding = {.entry = entry, .device = pci, .base = entry.substr(0, 12)};
