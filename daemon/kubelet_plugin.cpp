@@ -136,6 +136,8 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
           },
           .restore_host_sysctls = [sysctls](cni::Record& record) { sysctls->restore(record); },
           .host_addresses = &kubelet::read_addresses,
+          .note_moved = &kubelet::note_moved_interface,
+          .before_del = &kubelet::restore_names_in_sandbox,
           .bring_back = &kubelet::bring_interface_back},
       kubelet::Interfaces::Settings{
           .runtime = {.name = options.nri_plugin_name,

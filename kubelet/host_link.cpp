@@ -425,6 +425,9 @@ const HostLink* find_moved(const std::vector<HostLink>& links, const MovedLink& 
   using namespace host_links;
   for (const HostLink& link : links)
     if (!moved.pci.empty() && link.parent == moved.pci) return &link;
+  for (const HostLink& link : links)
+    if (link.ifindex == moved.ifindex_in_pod && link.kind == moved.kind && link.parent.empty()) return &link;
+  if (moved.ifindex_in_pod != 0) return nullptr;  // a pod may give its name to another one
   const auto find = [&](const std::string& name) -> const HostLink* {
     for (const HostLink& link : links)
       if (link.name == name && name != "lo" && link.kind == moved.kind && link.parent.empty()) return &link;

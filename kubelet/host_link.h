@@ -84,9 +84,10 @@ struct MovedLink {
   std::string name;         // on the host
   std::string kind;         // HostLink::kind
   std::string name_in_pod;  // ifName of the definition
+  int ifindex_in_pod = 0;   // 0 unknown
 };
 /// The device's interface among those of a namespace; null: it is not there. Found by its PCI function; else, of the same kind, by its
-/// name in the pod or on the host. Never the loopback interface, nor a pod's own veth that has the name of the host's interface.
+/// number in the pod, or where that is unknown by its name in the pod or on the host. Never the loopback interface, nor a pod's own veth that has the name of the host's interface.
 const HostLink* find_moved(const std::vector<HostLink>& links, const MovedLink& moved);
 /// Moves the device's interface from a pod's namespace to that of the calling thread, down and with its name on the host. Where another
 /// interface has that name it returns under its name in the pod; where that is taken, too, under one that the kernel chooses. Returns false

@@ -59,7 +59,8 @@ std::string encode_record(const Record& record) {
   if (!record.users_definition.empty()) body.set("usersDefinition", Json(record.users_definition));
   if (record.host_interface)
     body.set("hostInterface", Json(Json::Object{{"name", record.host_interface->name},
-                                                {"kind", record.host_interface->kind}}));
+                                                {"kind", record.host_interface->kind},
+                                                {"ifindexInPod", record.host_interface->ifindex_in_pod}}));
   Json::Object sysctls;
   for (const auto& [path, value] : record.host_sysctls) sysctls.emplace_back(path, value);
   if (!sysctls.empty()) body.set("hostSysctls", Json(std::move(sysctls)));
@@ -88,9 +89,14 @@ Result<Record> decode_record(std::string_view text) {
                 .result = std::nullopt,
                 .owner = std::string(body->text("owner")),
                 .users_definition = std::string(body->text("usersDefinition"))};
-  if (const Json* host = body->find("hostInterface"))
+  if (const Json* host = body->find("hostInterface")) {
+    const Json* ifindex = host->find("ifindexInPod");
     record.host_interface = {.name = std::string(host->text("name")),
-                             .kind = std::string(host->text("kind"))};
+                             .kind = std::string(host->text("kind")),
+                             .ifindex_in_pod = ifindex != nullptr && ifindex->integer() != nullptr
+                                                   ? static_cast<int>(*ifindex->integer())
+                                                   : 0};
+  }
   if (const Json* sysctls = body->find("hostSysctls"); sysctls != nullptr && sysctls->object() != nullptr)
     for (const auto& [path, value] : *sysctls->object())
       if (value.string() != nullptr) record.host_sysctls.emplace(path, *value.string());

@@ -14,7 +14,8 @@ namespace sliced::cni {
 /// The interface on the host that the plugins may move into the sandbox.
 struct HostInterface {
   std::string name;
-  std::string kind;  // IFLA_INFO_KIND: "vlan", "bond"; "" of a PCI function
+  std::string kind;        // IFLA_INFO_KIND: "vlan", "bond"; "" of a PCI function
+  int ifindex_in_pod = 0;  // since ADD has moved it; 0 unknown
   bool operator==(const HostInterface&) const = default;
 };
 

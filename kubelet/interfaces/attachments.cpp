@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kubelet/cni/host_local.h"
+#include "kubelet/interfaces/shared_parent.h"
 #include "kubelet/interfaces/wanted.h"
 #include "kubelet/vf_config.h"
 #include "reactor/base/text.h"
@@ -300,6 +301,10 @@ void Attachments::run_add(const std::shared_ptr<Work>& work) {
                              const Errc code = made.error().code;
                              if (code == Errc::kNotFound || code == Errc::kDenied)
                                return drop_unrun(work, std::move(made.error()));
+                             std::vector<const cni::Record*> others;
+                             for (const auto& [name, kept] : kept_) others.push_back(&kept.record);
+                             if (const std::string why = parent_conflict(work->record, others); !why.empty())
+                               made.error().what = why + " (" + made.error().what + ")";
                              kept_[cni::record_name(work->record.attachment)].add_problem = made.error().what;
                              return end(work, std::move(made));
                            }
@@ -331,9 +336,11 @@ void Attachments::drop_unrun(const std::shared_ptr<Work>& work, Error why) {
 void Attachments::note_made(const std::shared_ptr<Work>& work) {
   on_disk(
       work,
-      [work, restore = ports_.restore_host_sysctls,
-       read = ports_.host_addresses](const cni::Records& records) -> Result<Unit> {
+      [work, restore = ports_.restore_host_sysctls, read = ports_.host_addresses, note = ports_.note_moved,
+       there = kept_[cni::record_name(work->record.attachment)].network_namespace](
+          const cni::Records& records) -> Result<Unit> {
         if (restore) restore(work->record);
+        if (note && there) note(work->record, *there);
         auto good = check_made_addresses(work->record, read);
         work->is_refused = !good;
         return good ? records.write(work->record) : std::move(good);
@@ -401,14 +408,17 @@ void Attachments::begin_detach(const std::shared_ptr<Work>& work) {
   on_disk(
       work,
       [work, path = work->record.attachment.network_namespace, device = work->record.attachment.device,
-       is_held = at->second.network_namespace != nullptr,
-       is_back = ports_.is_back](const cni::Records&) -> Result<Unit> {
+       held = at->second.network_namespace, is_back = ports_.is_back,
+       before_del = ports_.before_del](const cni::Records&) -> Result<Unit> {
         work->has_namespace = access(path.c_str(), F_OK) == 0;
         // An interface on a shared link has gone with its namespace.
-        work->is_back = !work->has_namespace && !is_held && (device.empty() || (is_back && is_back(device)));
-        return Unit{};
+        work->is_back = !work->has_namespace && !held && (device.empty() || (is_back && is_back(device)));
+        const Namespace there = held ? held : open_namespace(path);
+        return before_del && there ? before_del(work->record, *there) : Result<Unit>(Unit{});
       },
-      [this, work](const Result<Unit>&) { run(work, dels_, &Attachments::run_del); });
+      [this, work](const Result<Unit>& ready) {
+        ready ? run(work, dels_, &Attachments::run_del) : bring_back(work, ready);
+      });
 }
 
 void Attachments::run_del(const std::shared_ptr<Work>& work) {

@@ -245,6 +245,11 @@ Result<std::optional<Hosts>> hosts_for(const cni::Record& record, const ReadHost
 }  // namespace
 }  // namespace host_addresses
 
+bool is_same_address(std::string_view a, std::string_view b) {
+  const auto one = host_addresses::address_in(a), other = host_addresses::address_in(b);
+  return one && one == other;
+}
+
 Result<Unit> keep_host_addresses(cni::Record& record, const ReadHostAddresses& read) {
   using namespace host_addresses;
   const auto hosts = hosts_for(record, read);

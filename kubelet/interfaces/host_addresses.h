@@ -2,6 +2,7 @@
 // The host's own IP addresses are not a pod's: on a link that both have, packets for the host would go to the pod. ipvlan delivers
 // by address, and macvlan's gratuitous ARP changes the neighbours' entries for the host at ADD.
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "kubelet/cni/record.h"
@@ -18,6 +19,9 @@ using ReadHostAddresses = std::function<Result<std::vector<HostAddress>>()>;
 /// Errors: kInvalid, for an address of the definition that the host has, or a host-local range with no other one; names
 /// definition, field, address, the host's interface and the remedy. Those of read.
 Result<Unit> keep_host_addresses(cni::Record& record, const ReadHostAddresses& read);
+/// Of IP addresses as text, with or without a prefix length, which does not count. False where either is none.
+bool is_same_address(std::string_view a, std::string_view b);
+
 /// Behind ADD: what was not known before it, as of dhcp, or which the host got meanwhile. Errors: as above, of Record::result.
 Result<Unit> check_made_addresses(const cni::Record& record, const ReadHostAddresses& read);
 

@@ -10,6 +10,7 @@
 
 #include "kube/objects/json.h"
 #include "kubelet/cni/names.h"
+#include "kubelet/cni/plugin_fields.h"
 #include "kubelet/host_link.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
@@ -82,6 +83,23 @@ int ipvlan_mode_of(const Json& plugin) {
   return mode == "l3" ? IPVLAN_MODE_L3 : mode == "l3s" ? IPVLAN_MODE_L3S : IPVLAN_MODE_L2;
 }
 
+// Whether the first plugin of the network moves the device's interface into the sandbox.
+bool moves_interface(const cni::Record& record) {
+  if (!record.host_interface) return false;
+  const auto network = cni::decode_network(record.config, record.network);
+  if (!network || network->plugins.empty()) return false;
+  const cni::PluginFields* fields = cni::plugin_fields(network->plugins.front().type);
+  return fields != nullptr && fields->takes_whole && fields->use == cni::Use::kMain;
+}
+
+MovedLink moved_link(const cni::Record& record) {
+  return {.pci = record.attachment.device,
+          .name = record.host_interface->name,
+          .kind = record.host_interface->kind,
+          .name_in_pod = record.attachment.interface,
+          .ifindex_in_pod = record.host_interface->ifindex_in_pod};
+}
+
 }  // namespace
 }  // namespace host_links_kept
 
@@ -144,12 +162,54 @@ void note_host_interface(cni::Record& record) {
     record.host_interface->kind = at->kind;
 }
 
+void note_moved_interface(cni::Record& record, int network_namespace) {
+  if (!host_links_kept::moves_interface(record)) return;
+  const auto links = read_links(network_namespace);
+  if (!links) return;
+  if (const HostLink* link = find_moved(*links, host_links_kept::moved_link(record)))
+    record.host_interface->ifindex_in_pod = link->ifindex;
+}
+
+Result<Unit> restore_names_in_sandbox(const cni::Record& record, int network_namespace) {
+  using namespace host_links_kept;
+  if (!moves_interface(record)) return Unit{};
+  const MovedLink moved = moved_link(record);
+  const auto links = read_links(network_namespace);
+  if (!links) return links.error();
+  const HostLink* own = find_moved(*links, moved);
+  // Kernels before 6.2 rename no interface that is up, also where the same request sets it down.
+  const auto rename = [&](const HostLink& link, const std::string& name) -> Result<Unit> {
+    if (link.is_up)
+      if (auto down = change_link(network_namespace, link.ifindex, {.up = false}); !down) return down;
+    return change_link(network_namespace, link.ifindex, {.name = name});
+  };
+  const auto give_names = [&]() -> Result<Unit> {
+    for (const HostLink& link : *links) {
+      const bool is_own = own != nullptr && link.ifindex == own->ifindex;
+      for (const std::string& name : link.alternative_names)
+        if (is_own || name == moved.name_in_pod)
+          if (auto removed = change_link(network_namespace, link.ifindex, {.removed_name = name}); !removed)
+            return removed;
+      if (is_own || link.name != moved.name_in_pod) continue;
+      if (auto renamed = rename(link, "dev%d"); !renamed) return renamed;
+    }
+    if (own == nullptr) return Unit{};
+    if (own->name != moved.name_in_pod)
+      if (auto renamed = rename(*own, moved.name_in_pod); !renamed) return renamed;
+    if (own->alias == moved.name) return Unit{};
+    return change_link(network_namespace, own->ifindex, {.alias = moved.name});
+  };
+  auto given = give_names();
+  if (!given)
+    return std::move(given.error())
+        .in("the interface of " + escaped(moved.name) + " in the sandbox cannot be called " +
+            escaped(moved.name_in_pod) + " again, so that DEL would move another one");
+  return given;
+}
+
 Result<Unit> bring_interface_back(const cni::Record& record, int network_namespace) {
   if (!record.host_interface) return Unit{};
-  const MovedLink moved{.pci = record.attachment.device,
-                        .name = record.host_interface->name,
-                        .kind = record.host_interface->kind,
-                        .name_in_pod = record.attachment.interface};
+  const MovedLink moved = host_links_kept::moved_link(record);
   const auto here = read_links(kOwnNamespace);
   if (!here) return here.error();
   const bool is_here = std::any_of(here->begin(), here->end(), [&](const HostLink& link) {

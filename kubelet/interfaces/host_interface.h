@@ -16,6 +16,17 @@ namespace sliced::kubelet {
 /// Blocks; for a worker.
 void note_host_interface(cni::Record& record);
 
+/// Completes Record::host_interface with the number that the interface has in the sandbox, by which DEL finds it whatever its pod has renamed.
+/// After ADD, before the pod's containers start. network_namespace: a descriptor. Blocks; for a worker.
+void note_moved_interface(cni::Record& record, int network_namespace);
+
+/// Before a DEL by plugins that move the device's interface (`host-device`, `sriov`, `ib-sriov`): in the sandbox it alone has its name there,
+/// and its alias is its name on the host. These plugins move whatever has the name, and `host-device` names it on the host by its alias; a pod
+/// with CAP_NET_ADMIN chooses both. Alternative names, of which one may be taken on the host, are removed: restore_link() gives those of before
+/// back. Other interfaces with the name get one that the kernel chooses. Blocks; for a worker. Errors: those of read_links() and change_link();
+/// the plugins must not be run then.
+Result<Unit> restore_names_in_sandbox(const cni::Record& record, int network_namespace);
+
 /// Moves the interface back from the sandbox's namespace where the host lacks it: down, under its name of before. Ok where there is nothing to
 /// move. network_namespace: a descriptor. Blocks; for a worker. Errors: kDenied, kTimeout, kIo.
 Result<Unit> bring_interface_back(const cni::Record& record, int network_namespace);

@@ -57,8 +57,16 @@ struct Sandboxes::Raising {
   std::string why;  // it fails
   reactor::Ticket last_word = {};
   std::shared_ptr<RunningSandboxes> ends_in = {};  // where it ends with a refusal; null: it runs on
+  std::shared_ptr<HookTime> hook_time = {};
+  reactor::Scheduler* scheduler = nullptr;
+  TimePoint begun{};
 
+  void note(const std::string& problem) const {
+    const TimePoint now = scheduler->now();
+    hook_time->note(pod.namespace_name, std::chrono::duration_cast<Millis>(now - begun), problem, now);
+  }
   void refuse() {
+    if (reply) note(why);
     const bool is_refused = reply && reply->refuse({Errc::kIo, why});
     if (is_refused && ends_in) ends_in->end(pod.id);
     reply.reset();
@@ -143,9 +151,15 @@ void Sandboxes::raise(nri::PodSandbox pod, nri::Reply reply, bool is_run) {
                        {{"pod", named(pod)}, {"sandbox", pod.id}, {"problem", why}});
     return refuse(why);
   }
+  if (const std::string why = ports_.hook_time->refusal(pod.namespace_name, ports_.scheduler.now());
+      !why.empty())
+    return refuse("the interfaces of " + named(pod) + " are not made: " + why);
   auto raising = std::make_shared<Raising>(
       Raising{.pod = std::move(pod), .deadline = reply.deadline(), .missing = std::move(missing)});
   if (is_run) raising->ends_in = running_;
+  raising->hook_time = ports_.hook_time;
+  raising->scheduler = &ports_.scheduler;
+  raising->begun = ports_.scheduler.now();
   raising->reply = std::move(reply);
   raising->why = "the interfaces of " + named(raising->pod) + " are not there in time";
   raising->last_word = ports_.scheduler.after(
@@ -161,6 +175,7 @@ void Sandboxes::attach_next(const std::shared_ptr<Raising>& raising) {
     raising->last_word.reset();
     if (!raising->reply || !raising->reply->agree())
       return take_down(raising, "nobody waited for the interfaces of " + named(raising->pod) + " any more");
+    raising->note("");
     return;
   }
   const WantedInterface& wanted = raising->missing[raising->next];
@@ -210,19 +225,34 @@ void Sandboxes::lower(const nri::PodSandbox& pod, nri::Reply reply) {
   const auto attachments = ports_.attachments.of_sandbox(pod.id);
   if (attachments.empty()) return void(reply.agree());
   struct Lowering {
-    nri::Reply reply;
+    std::optional<nri::Reply> reply;
+    TimePoint begun, deadline;
     size_t left;
-    std::string problem;
+    std::string problem = {};
   };
-  auto lowering = std::make_shared<Lowering>(Lowering{std::move(reply), attachments.size(), ""});
+  const TimePoint begun = ports_.scheduler.now(), deadline = reply.deadline();
+  auto lowering = std::make_shared<Lowering>(Lowering{std::move(reply), begun, deadline, attachments.size()});
+  if (const std::string why = ports_.hook_time->refusal(pod.namespace_name, begun); !why.empty()) {
+    lowering->reply->refuse({Errc::kIo, "the interfaces of " + named(pod) + " are being undone: " + why});
+    lowering->reply.reset();
+  }
+  const auto answer = [lowering, hook_time = ports_.hook_time, scheduler = &ports_.scheduler,
+                       namespace_name = pod.namespace_name] {
+    if (!lowering->reply) return;
+    const TimePoint now = scheduler->now();
+    const bool is_late = now >= lowering->deadline;  // the runtime has been refused in our name
+    const auto took = std::chrono::duration_cast<Millis>(std::min(now, lowering->deadline) - lowering->begun);
+    hook_time->note(namespace_name, took,
+                    is_late && lowering->problem.empty() ? "DEL took longer" : lowering->problem, now);
+    if (lowering->problem.empty())
+      lowering->reply->agree();
+    else
+      lowering->reply->refuse({Errc::kIo, lowering->problem + "; it is tried again"});
+  };
   for (const cni::Attachment& one : attachments)
-    ports_.attachments.detach(one, [lowering](const Result<Unit>& undone) {
+    ports_.attachments.detach(one, [lowering, answer](const Result<Unit>& undone) {
       if (!undone) lowering->problem = undone.error().what;
-      if (--lowering->left > 0) return;
-      if (lowering->problem.empty())
-        lowering->reply.agree();
-      else
-        lowering->reply.refuse({Errc::kIo, lowering->problem + "; it is tried again"});
+      if (--lowering->left == 0) answer();
     });
 }
 

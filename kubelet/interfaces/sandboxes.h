@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kubelet/interfaces/attachments.h"
+#include "kubelet/interfaces/hook_time.h"
 #include "kubelet/interfaces/running_sandboxes.h"
 #include "kubelet/interfaces/wanted.h"
 #include "kubelet/nri/plugin.h"
@@ -30,7 +31,8 @@ struct AttachedInterface {
 /// its sandbox ends.
 /// Replies: each is answered once. That of RunPodSandbox and CreateContainer before the runtime's own time is over, with an
 ///          error where the interfaces are not all there by then: what was made is undone, and the kubelet tries again. That
-///          of StopPodSandbox and RemovePodSandbox once DEL was tried for all, with an error where one failed.
+///          of StopPodSandbox and RemovePodSandbox once DEL was tried for all, with an error where one failed. In a namespace's pause
+///          (HookTime) at once, with an error.
 /// Threads: the loop's.
 /// Reentry: handlers are called from within the hooks and from Attachments' callbacks, and may ask trouble_of().
 /// Ownership: what ports name outlives it, and so does what `prepared` asks. Dropped, it answers nobody any
@@ -43,6 +45,7 @@ class Sandboxes final : public nri::Hooks {
     reactor::Scheduler& scheduler;
     Log& log;
     Attachments& attachments;
+    std::shared_ptr<HookTime> hook_time = std::make_shared<HookTime>();
   };
   /// Both may be called from within a hook, before its reply.
   struct Handlers {

@@ -213,6 +213,37 @@ func TestAnInterfaceReturnsThoughItsIPAMFails(t *testing.T) {
 	}
 }
 
+// A pod with CAP_NET_ADMIN renames its interface and calls one of its own so. Red when the real host-device moves that one to the host, under
+// a name of the pod's choice.
+func TestAPodsOwnInterfaceIsNotMovedToTheHost(t *testing.T) {
+	l := newLab(t, buildPlugins(t))
+	p := l.startAttachments()
+	command := map[string]string{"command": "attach", "containerID": "first", "netns": "/run/netns/" + l.pod, "hostInterface": "ens1f0v0",
+		"config": `{"cniVersion":"1.0.0","name":"net","type":"host-device","device":"ens1f0v0"}`}
+	if said := p.tell(command); said != "" {
+		t.Fatalf("attach: %s\n%s", said, p.log)
+	}
+	for _, arguments := range []string{
+		"link set net1 down", "link set net1 name hidden", "link set hidden alias evil0", "link property add dev hidden altname eno7",
+		"link add net1 type veth peer name other", "link set net1 alias docker0", "link property add dev net1 altname eno8",
+	} {
+		run(t, "ip", append([]string{"-n", l.pod}, strings.Fields(arguments)...)...)
+	}
+	command["command"] = "detach"
+	if said := p.tell(command); said != "" {
+		t.Errorf("detach: %s\n%s", said, p.log)
+	}
+	run(t, "ip", "-n", l.host, "link", "show", "ens1f0v0")
+	for _, name := range []string{"docker0", "evil0", "eno7", "eno8", "net1", "hidden"} {
+		if out, err := exec.Command("ip", "-n", l.host, "link", "show", name).CombinedOutput(); err == nil {
+			t.Errorf("the host has %s: %s", name, out)
+		}
+	}
+	if got := p.recorded(); got != "" {
+		t.Errorf("records: %q", got)
+	}
+}
+
 // The real bridge sets accept_ra of the host's bridge to 0 with each ADD. Red when the host loses its IPv6 default route by that.
 func TestABridgeGoesOnTakingRouterAdvertisements(t *testing.T) {
 	l := newLab(t, buildPlugins(t))

@@ -12,7 +12,6 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,21 +28,13 @@
 #include "reactor/thread_executor.h"
 #include "t/fake/memory_log.h"
 #include "t/fixture/loop_fixture.h"
+#include "t/fixture/own_namespace.h"
 
 namespace sliced::hotplug {
 namespace {
 
 std::string enter_namespaces() {
-  const uid_t uid = ::getuid();
-  const gid_t gid = ::getgid();
-  if (uid != 0) {
-    if (::unshare(CLONE_NEWUSER) != 0) return std::string("unshare(CLONE_NEWUSER): ") + std::strerror(errno);
-    std::ofstream("/proc/self/setgroups") << "deny";
-    std::ofstream("/proc/self/uid_map") << "0 " << uid << " 1";
-    std::ofstream("/proc/self/gid_map") << "0 " << gid << " 1";
-  }
-  if (::unshare(CLONE_NEWNET | CLONE_NEWNS) != 0)
-    return std::string("unshare(CLONE_NEWNET|CLONE_NEWNS): ") + std::strerror(errno);
+  if (const std::string why = fixture::enter_own_namespaces(CLONE_NEWNS); !why.empty()) return why;
   if (::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     return std::string("mount /: ") + std::strerror(errno);
   if (::mount("sysfs", "/sys", "sysfs", 0, nullptr) != 0)
@@ -118,37 +109,6 @@ class Links {
   nl_sock* socket_ = nl_socket_alloc();
 };
 
-// A namespace that a child holds open.
-class OtherNamespace {
- public:
-  OtherNamespace() {
-    int ready[2];
-    if (::pipe(ready) != 0) return;
-    child_ = ::fork();
-    if (child_ == 0) {
-      const char said = ::unshare(CLONE_NEWNET) == 0 ? 'y' : 'n';
-      (void)!::write(ready[1], &said, 1);
-      for (;;) ::pause();
-    }
-    char said = 'n';
-    (void)!::read(ready[0], &said, 1);
-    ::close(ready[0]);
-    ::close(ready[1]);
-    if (said == 'y')
-      fd_ = reactor::Descriptor(
-          ::open(("/proc/" + std::to_string(child_) + "/ns/net").c_str(), O_RDONLY | O_CLOEXEC));
-  }
-  ~OtherNamespace() {
-    ::kill(child_, SIGKILL);
-    ::waitpid(child_, nullptr, 0);
-  }
-  int fd() const { return fd_.get(); }
-
- private:
-  pid_t child_ = -1;
-  reactor::Descriptor fd_;
-};
-
 struct NetnsLinksTest : fixture::LoopTest {
   Links links;
   fake::MemoryLog log;
@@ -217,7 +177,7 @@ TEST_F(NetnsLinksTest, AMoveIsToldFromADeletion) {
     if (const auto* change = std::get_if<LinkChange>(&event); change && change->is_deleted)
       ends.push_back(*change);
   }));
-  const OtherNamespace other;
+  const fixture::OtherNamespace other;
   ASSERT_GE(other.fd(), 0);
   links.add_veth("away0", "stays0");
   links.move("away0", other.fd());
@@ -402,9 +362,7 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   // Before any thread: they all follow the first one's namespaces.
   if (const std::string problem = sliced::hotplug::enter_namespaces(); !problem.empty()) {
-    std::cerr << "this test needs network and mount namespaces of its own, which this machine refuses: "
-              << problem
-              << "\nrun it as root with CAP_SYS_ADMIN, or allow user namespaces to ordinary users\n";
+    std::cerr << sliced::fixture::refused_namespaces(problem);
     return 1;
   }
   return RUN_ALL_TESTS();

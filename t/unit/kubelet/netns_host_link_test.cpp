@@ -1,34 +1,20 @@
 // Real links in a network namespace of our own. Needs CAP_SYS_ADMIN, or user namespaces that an ordinary user may make.
 #include <gtest/gtest.h>
 #include <net/if.h>
-#include <sched.h>
-#include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <iostream>
+#include <optional>
 
 #include "kubelet/host_link.h"
+#include "kubelet/interfaces/host_interface.h"
 #include "kubelet/link_settings.h"
+#include "t/fixture/own_namespace.h"
 
 namespace sliced::kubelet {
 namespace netns_host_link_test {
 namespace {
-
-std::string enter_namespace() {
-  const uid_t uid = ::getuid();
-  const gid_t gid = ::getgid();
-  if (uid != 0) {
-    if (::unshare(CLONE_NEWUSER) != 0) return std::string("unshare(CLONE_NEWUSER): ") + std::strerror(errno);
-    std::ofstream("/proc/self/setgroups") << "deny";
-    std::ofstream("/proc/self/uid_map") << "0 " << uid << " 1";
-    std::ofstream("/proc/self/gid_map") << "0 " << gid << " 1";
-  }
-  if (::unshare(CLONE_NEWNET) != 0) return std::string("unshare(CLONE_NEWNET): ") + std::strerror(errno);
-  return "";
-}
 
 void ip(const std::string& command) { ASSERT_EQ(std::system(("ip " + command).c_str()), 0) << command; }
 
@@ -85,6 +71,71 @@ TEST(NetnsHostLink, AnInterfaceIsAsItWasBeforeWhateverAPodSetOfIt) {
   ip("link del ens1v0");
 }
 
+// A pod with CAP_NET_ADMIN has renamed its interface, and given that one's name, or an alternative one of it, to interfaces of its own.
+// Red when a plugin that goes by the names would move one of these, or call any on the host as the pod wants it.
+TEST(NetnsHostLink, BeforeADelTheNamesInASandboxAreThoseOfBefore) {
+  const fixture::OtherNamespace pod;
+  ASSERT_GE(pod.fd(), 0);
+  const auto in_pod = [&](const std::string& command) {
+    const std::string whole = "nsenter -t " + std::to_string(pod.process()) + " -n ip " + command;
+    ASSERT_EQ(std::system(whole.c_str()), 0) << whole;
+  };
+  ip("link add ens1v0 type veth peer name far");
+  cni::Record record{.config = R"({"cniVersion":"1.0.0","name":"net","type":"host-device"})",
+                     .network = "net",
+                     .attachment = {.interface = "net1"},
+                     .host_interface = cni::HostInterface{.name = "ens1v0"}};
+  note_host_interface(record);
+  ip("link set ens1v0 name net1 netns " + std::to_string(pod.process()));
+  note_moved_interface(record, pod.fd());
+  ASSERT_NE(record.host_interface->ifindex_in_pod, 0);
+  const auto find = [&](const std::string& name) -> std::optional<HostLink> {
+    const auto links = read_links(pod.fd());
+    for (const HostLink& link : links.value())
+      if (link.name == name) return link;
+    return std::nullopt;
+  };
+  const HostLink moved = *find("net1");
+  const auto expect_own = [&] {
+    const auto restored = restore_names_in_sandbox(record, pod.fd());
+    ASSERT_TRUE(restored.ok()) << restored.error().what;
+    const auto own = find("net1");
+    ASSERT_TRUE(own.has_value());
+    EXPECT_EQ(own->ifindex, moved.ifindex);
+    EXPECT_EQ(own->alias, "ens1v0");
+    EXPECT_EQ(own->alternative_names, std::vector<std::string>());
+    const auto links = read_links(pod.fd());
+    for (const HostLink& link : *links) {
+      const auto& names = link.alternative_names;
+      EXPECT_EQ(std::count(names.begin(), names.end(), "net1"), 0) << link.name;
+    }
+  };
+  expect_own();
+  in_pod("link set net1 name hidden");
+  in_pod("link property add dev hidden altname eno7");
+  in_pod("link add net1 type veth peer name other");
+  in_pod("link set net1 alias docker0 up");
+  expect_own();
+  in_pod("link set net1 name hidden");
+  in_pod("link property add dev other altname net1");
+  in_pod("link set hidden alias cni0 up");
+  expect_own();
+  in_pod("link set net1 name hidden");
+  in_pod("link property add dev hidden altname net1");
+  expect_own();
+  // Of a macvlan, which is deleted, nothing is renamed.
+  record.config = R"({"cniVersion":"1.0.0","name":"net","type":"macvlan"})";
+  in_pod("link set net1 name hidden");
+  EXPECT_TRUE(restore_names_in_sandbox(record, pod.fd()).ok());
+  EXPECT_FALSE(find("net1").has_value());
+  // Without the device's interface no other one is moved, either.
+  record.config = R"({"cniVersion":"1.0.0","name":"net","type":"sriov"})";
+  in_pod("link del hidden");
+  in_pod("link add net1 index 4000 type veth peer name more");  // no number of one that is gone
+  EXPECT_TRUE(restore_names_in_sandbox(record, pod.fd()).ok());
+  EXPECT_FALSE(find("net1").has_value());
+}
+
 // Red when another interface loses a name.
 TEST(NetnsHostLink, ANameOfAnotherInterfaceIsNotTaken) {
   ip("link add net1 type bridge");
@@ -105,10 +156,8 @@ TEST(NetnsHostLink, ANameOfAnotherInterfaceIsNotTaken) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  if (const std::string problem = sliced::kubelet::netns_host_link_test::enter_namespace();
-      !problem.empty()) {
-    std::cerr << "this test needs a network namespace of its own, which this machine refuses: " << problem
-              << "\nrun it as root with CAP_SYS_ADMIN, or allow user namespaces to ordinary users\n";
+  if (const std::string problem = sliced::fixture::enter_own_namespaces(); !problem.empty()) {
+    std::cerr << sliced::fixture::refused_namespaces(problem);
     return 1;
   }
   return RUN_ALL_TESTS();

@@ -80,6 +80,8 @@ int main(int argc, char** argv) {
        },
        .restore_host_sysctls = [&](cni::Record& record) { sysctls.restore(record); },
        .host_addresses = &kubelet::read_addresses,
+       .note_moved = &kubelet::note_moved_interface,
+       .before_del = &kubelet::restore_names_in_sandbox,
        .bring_back = &kubelet::bring_interface_back});
   bool is_done = false;
   const auto wait = [&] {

@@ -106,7 +106,7 @@ struct Node {
   std::string directory;
   PreparedClaims prepared;
   std::atomic<bool> is_back = false;  // its devices, once their sandboxes are gone
-  std::atomic<bool> cannot_bring_back = false;
+  std::atomic<bool> cannot_bring_back = false, cannot_restore_names = false;
   std::atomic<bool> cannot_be_prepared = false;
   std::atomic<size_t> brought_back = 0;
   std::atomic<bool> has_address_of_plugin = false;  // that of plugin(), which sandboxes get
@@ -114,8 +114,10 @@ struct Node {
 
 /// The daemon's part, over the node. Dropping it is SIGKILL.
 struct Daemon {
-  Daemon(reactor::Loop& loop, Node& node)
-      : sysctls(std::make_shared<HostSysctls>(node.directory + "/sys")),
+  // slow_from: HookTime; no call of a test is slow, where it says nothing.
+  Daemon(reactor::Loop& loop, Node& node, Millis slow_from = Millis{3'600'000})
+      : hook_time(std::make_shared<HookTime>(slow_from)),
+        sysctls(std::make_shared<HostSysctls>(node.directory + "/sys")),
         executor(loop),
         attachments(
             {.scheduler = loop.scheduler(),
@@ -148,6 +150,10 @@ struct Daemon {
                if (!node.has_address_of_plugin) return std::vector<HostAddress>{};
                return std::vector<HostAddress>{{"10.1.0.7", "eno1"}};
              },
+             .before_del = [&node](const cni::Record&, int) -> Result<Unit> {
+               if (node.cannot_restore_names) return Error{Errc::kTimeout, "rename interface 3: busy"};
+               return Unit{};
+             },
              .bring_back = [&node](const cni::Record&, int) -> Result<Unit> {
                ++node.brought_back;
                if (node.cannot_bring_back) return Error{Errc::kIo, "move net1 back: File exists"};
@@ -155,7 +161,7 @@ struct Daemon {
              },
              .addresses = node.directory + "/networks"}),
         sandboxes(
-            {loop.scheduler(), log, attachments},
+            {loop.scheduler(), log, attachments, hook_time},
             [&node]() -> const PreparedClaims& { return node.prepared; },
             {.on_attached =
                  [this](const AttachedInterface& one) {
@@ -182,6 +188,7 @@ struct Daemon {
 
   size_t chains = 0, most_chains = 0;  // that run at once
   fake::MemoryLog log;
+  const std::shared_ptr<HookTime> hook_time;
   const std::shared_ptr<HostSysctls> sysctls;
   reactor::ThreadExecutor executor;
   Attachments attachments;

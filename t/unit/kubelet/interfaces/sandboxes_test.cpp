@@ -17,13 +17,15 @@ using Lines = std::vector<std::string>;
 
 // Everything of one test; handles end with it.
 struct World {
-  explicit World(fixture::LoopTest& t) : test(t) { start(); }
+  explicit World(fixture::LoopTest& t, Millis slow = Millis{3'600'000}) : test(t), slow_from(slow) {
+    start();
+  }
 
   // The daemon is killed, wherever it is, and another begins and is connected.
   void start() {
     runtime.reset();
     daemon.reset();
-    daemon.emplace(test.loop, node);
+    daemon.emplace(test.loop, node, slow_from);
     EXPECT_TRUE(test.run_until([&] { return daemon->is_ready; }));
     runtime.emplace(test.loop, daemon->sandboxes);
   }
@@ -53,6 +55,7 @@ struct World {
   }
 
   fixture::LoopTest& test;
+  const Millis slow_from;  // HookTime
   Node node;
   std::optional<Daemon> daemon;
   std::optional<Runtime> runtime;
@@ -490,6 +493,69 @@ TEST_F(SandboxesTest, AnInterfaceIsBroughtBackBehindEachDelAndElseStaysOnRecord)
   world.node.plugin("vf", "");
   EXPECT_EQ(world.stop("a"), "");
   EXPECT_EQ(world.node.records(), 0u);
+}
+
+// The runtime asks for one sandbox at a time. Red when a definition that fails late is tried again and again before other namespaces' pods.
+TEST_F(SandboxesTest, ANamespaceWhoseCallsFailLateWaitsAndOthersDoNot) {
+  World world(*this);
+  const auto pod = [&](const std::string& id, const std::string& namespace_name) {
+    return field(1, field(1, id) + field(2, "pod") + field(3, "uid-" + id) + field(4, namespace_name) +
+                        field(8, field(5, field(1, "network") + field(2, world.node.netns(id)))));
+  };
+  world.node.prepare("uid-a", "net1", "0000:03:00.5"), world.node.prepare("uid-b", "net1", "0000:03:00.6");
+  EXPECT_EQ(world.call("Run", pod("b", "ns-a")), "");
+  world.daemon->hook_time->note("ns-a", Millis{3'600'000}, "network net: plugin vf: ADD: late", loop.now());
+  const size_t calls = world.node.calls().size();
+  for (const char* call : {"Run", "Create"}) {
+    const std::string why = world.call(call, pod("a", "ns-a") + field(2, nri::test::container("c", "a")));
+    EXPECT_NE(why.find("does not wait for pods of namespace ns-a"), std::string::npos) << why;
+  }
+  EXPECT_EQ(world.node.calls().size(), calls) << "no plugin is run";
+  EXPECT_NE(world.call("Stop", pod("b", "ns-a")), "") << "DEL is not waited for";
+  EXPECT_TRUE(world.settle());
+  EXPECT_EQ(world.node.calls().size(), calls + 1) << "and is run all the same";
+  EXPECT_EQ(world.call("Stop", pod("b", "ns-a")), "");
+  EXPECT_EQ(world.call("Run", pod("a", "ns-c")), "") << "another namespace";
+}
+
+// Red when calls that fail are not counted: slow or not is HookTime's to say.
+TEST_F(SandboxesTest, HowLongACallTookIsNotedWhenItFails) {
+  World world(*this, Millis{0});
+  world.node.prepare("uid-a", "net1");
+  const TimePoint before = loop.now();
+  world.node.plugin("vf", "[ $CNI_COMMAND = DEL ] || exit 1");
+  EXPECT_NE(world.run("a"), "");
+  EXPECT_NE(world.daemon->hook_time->refusal("ns", before), "");
+}
+
+// Red when a plugin moves what a pod has called as its interface.
+TEST_F(SandboxesTest, NoPluginIsRunForDELWhereTheNamesInTheSandboxMayBeThePods) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  EXPECT_EQ(world.run("a"), "");
+  world.node.cannot_restore_names = true;
+  EXPECT_NE(world.stop("a").find("rename interface 3: busy"), std::string::npos);
+  EXPECT_EQ(world.node.calls(), std::vector<std::string>{"ADD a net1"});
+  EXPECT_EQ(world.node.brought_back, 1u);
+  EXPECT_EQ(world.node.records(), 1u);
+  world.node.cannot_restore_names = false;
+  EXPECT_EQ(world.stop("a"), "");
+  EXPECT_EQ(world.node.calls(), (std::vector<std::string>{"ADD a net1", "DEL a net1"}));
+  EXPECT_EQ(world.node.records(), 0u);
+}
+
+// The kernel's errno names nobody. Red when a pod cannot be told whose interface is in its way.
+TEST_F(SandboxesTest, WhoHasTheParentThatAnAddIsRefusedForIsNamed) {
+  World world(*this);
+  const auto network = [](const std::string& type) {
+    return R"({"cniVersion":"1.0.0","name":"net","type":")" + type + R"(","master":"eth7"})";
+  };
+  world.node.plugin("macvlan", "");
+  world.node.plugin("ipvlan", "[ $CNI_COMMAND = DEL ] || { echo device or resource busy >&2; exit 1; }");
+  world.node.prepare("uid-a", "net1", "").network = network("macvlan");
+  EXPECT_EQ(world.run("a"), "");
+  world.node.prepare("uid-b", "net1", "").network = network("ipvlan");
+  fixture::expect_golden(world.run("b"));
 }
 
 // Red when a value that was noted before an ADD is written once more, over what an administrator has set since.

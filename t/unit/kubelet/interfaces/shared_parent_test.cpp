@@ -1,0 +1,67 @@
+#include "kubelet/interfaces/shared_parent.h"
+
+#include <gtest/gtest.h>
+
+#include "t/fixture/golden.h"
+
+namespace sliced::kubelet {
+namespace shared_parent_test {
+namespace {
+
+cni::Record record(const std::string& sandbox, const std::string& fields) {
+  return {.config = R"({"cniVersion":"1.0.0","name":"net",)" + fields + "}",
+          .network = "net",
+          .attachment = {.container_id = sandbox, .interface = "net1"},
+          .owner = "ResourceClaim ns-" + sandbox + "/net (uid 1), device node-a/eth7"};
+}
+
+// Red when one of what the kernel refuses is not explained, or a refusal is put down to a pod that has nothing to do with it.
+TEST(ParentConflict, NamesThePluginAndTheClaimThatAreInTheWay) {
+  struct Case {
+    std::string wanted, other;
+    bool is_named;
+  };
+  const std::string on = R"("master":"eth7",)", ipvlan = on + R"("type":"ipvlan")",
+                    macvlan = on + R"("type":"macvlan")";
+  const std::string vlan = on + R"("type":"vlan","vlanId":)",
+                    address = R"(,"ipam":{"type":"static","addresses":[{"address":)";
+  const std::string mac = R"(,"mac":"02:00:00:00:00:0)";
+  const Case cases[] = {
+      {ipvlan, macvlan, true},
+      {macvlan, ipvlan, true},
+      {on + R"("type":"macvtap")", ipvlan, true},
+      {macvlan, macvlan, false},
+      {ipvlan, ipvlan, false},
+      {ipvlan, R"("type":"macvlan","master":"eth8")", false},
+      {vlan + "10", vlan + "10", true},
+      {vlan + "10", vlan + "11", false},
+      {vlan + "10", macvlan, false},
+      {macvlan + mac + "a\"", macvlan + mac + "A\"", true},
+      {macvlan + mac + "a\"", macvlan + mac + "b\"", false},
+      {ipvlan + address + R"("2001:db8::1/64"}]})", ipvlan + address + R"("2001:DB8:0::1/128"}]})", true},
+      {ipvlan + address + R"("10.0.0.5/24"}]})", ipvlan + address + R"("10.0.0.6/24"}]})", false},
+      {macvlan + address + R"("10.0.0.5/24"}]})", macvlan + address + R"("10.0.0.5/24"}]})", false},
+      {R"("type":"host-device")", R"("type":"host-device")", false},
+  };
+  for (const Case& one : cases) {
+    const cni::Record wanted = record("a", one.wanted), other = record("b", one.other);
+    const std::string why = parent_conflict(wanted, {&wanted, &other});
+    EXPECT_EQ(!why.empty(), one.is_named) << one.wanted << " beside " << one.other << ": " << why;
+    if (one.is_named) fixture::expect_golden(why);
+    EXPECT_EQ(parent_conflict(wanted, {&wanted}), "") << "its own";
+  }
+}
+
+// Addresses that the kernel or IPAM chose are in what ADD yielded.
+TEST(ParentConflict, KnowsWhatAddYielded) {
+  const cni::Record wanted = record("a", R"("type":"macvlan","master":"eth7","mac":"02:00:00:00:00:0a")");
+  cni::Record other = record("b", R"("type":"macvlan","master":"eth7")");
+  EXPECT_EQ(parent_conflict(wanted, {&other}), "");
+  other.result =
+      cni::Attached{.interfaces = {{.name = "net1", .mac = "02:00:00:00:00:0a", .sandbox = "/run/netns/b"}}};
+  EXPECT_NE(parent_conflict(wanted, {&other}).find("ns-b/net"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace shared_parent_test
+}  // namespace sliced::kubelet
