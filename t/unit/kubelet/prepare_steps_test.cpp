@@ -393,6 +393,27 @@ TEST_F(PodsMac, TwoVfsOfAPfNeverGetTheSameAddress) {
       }
 }
 
+// Only a look at the host says what is below a link, so that its claim is compared after it. Red when that is done for one of both claims alone, or
+// forgotten by the next daemon.
+TEST_F(PodsMac, AnInterfaceOnALinkAboveThePfCountsAsOneOfItsFunctions) {
+  links = {"0000-03-00-9"};
+  node.functions[""] = {.look = {.lower_pfs = {"0000:03:00.0"}}};
+  const auto ask = [&](ClaimText text) {
+    cluster.remove(kube::kPods, "pod-1", "ns");
+    return with_pod(std::move(text), asks(kMac));
+  };
+  for (const bool is_link_first : {true, false}) {
+    const ClaimText first = ask(is_link_first ? claim(2, "0000-03-00-9") : on_vfio());
+    ASSERT_EQ(prepare(first)->error, "");
+    for (const bool is_restarted : {false, true}) {
+      if (is_restarted) run();
+      const ClaimText second = ask(is_link_first ? on_vfio() : claim(2, "0000-03-00-9"));
+      fixture::expect_golden(prepare(second)->error);
+    }
+    EXPECT_EQ(unprepare(request(first)), "");
+  }
+}
+
 TEST_F(PodsMac, AnAddressThatAnotherVfHasOrGetsBackIsNotGiven) {
   ASSERT_EQ(prepare(with_pod(on_vfio(), asks(kMac)))->error, "");
   cluster.remove(kube::kPods, "pod-1", "ns");

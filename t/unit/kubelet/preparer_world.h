@@ -62,6 +62,12 @@ class PreparerWorld : public testing::Test {
     if (pool != "node-a" || gone.contains(entry) || entry.size() != kNamed.size()) return std::nullopt;
     KnownEntry known = vf(entry);
     known.device.driver = facts_driver;
+    if (links.contains(entry)) {
+      known.device.type = hotplug::DeviceType::kVlan;
+      known.device.id.text = known.device.netdev->name = known.holding.device = "v10";
+      known.device.pci.reset(), known.device.pf.reset();
+      known.device.vendor.clear(), known.device.product.clear();
+    }
     known.multus_resource = "intel.com/vf";
     return known;
   }
@@ -145,6 +151,7 @@ class PreparerWorld : public testing::Test {
   std::string boot_id = "boot-1", waits_for;
   std::string facts_driver = "igbvf";               // what is decided over of all functions
   std::set<std::string> gone;                       // entries that are not there
+  std::set<std::string> links;                      // entries that are VLAN links
   std::set<std::string> charged;                    // what the ledger has been told
   std::map<std::string, hotplug::HostDevice> held;  // what the daemon decides over
   std::unique_ptr<ClaimPreparer> preparer;
