@@ -167,7 +167,8 @@ int withdraw(const config::Options& options) {
   if (!opened) return complain(opened.error().what), kExitError;
   Process& process = **opened;
   bool held = false;
-  NodeLocks locks(process, options, *lock_directory, [&] { held = true; });
+  NodeLocks locks(process, options, *lock_directory);
+  locks.acquire([&] { held = true; });
   if (!process.run_until([&] { return held; }, kLockMax)) {
     complain("a daemon for node " + options.node_name +
              " is running here and would publish again; stop it first");

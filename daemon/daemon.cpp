@@ -37,12 +37,11 @@ bool uses_list_attributes(const policy::PolicySet& policies) {
 
 // ---- the picture: who is joined to whom
 
-Daemon::Daemon(Ports ports, config::Options options, OnDecided on_decided)
+Daemon::Daemon(Ports ports, config::Options options)
     : scheduler_(ports.host.scheduler),
       executor_(ports.host.executor),
       log_(ports.host.log),
       options_(std::move(options)),
-      on_decided_(std::move(on_decided)),
       node_(log_, options_),
       problems_(log_),
       decider_({scheduler_, executor_, log_, ports.random},
@@ -395,7 +394,7 @@ bool Daemon::conclude(policy::Decision decision, const std::string& why) {
   await_readiness();
   if (decision_->is_regrouped) decider_.mark("an exclusionGroup has changed");
   set_missing_macs();
-  if (on_decided_) on_decided_(*decision_);
+  observers_.decided(*decision_);
   // What waits for a look at the pods comes in a moment: no window is opened that it would have to wait for.
   const bool awaits_claims = decision_->awaits_pods && charges_.is_looking();
   if (awaits_claims) awaits_claims_for_ = why;
@@ -418,7 +417,7 @@ void Daemon::tell_changes(const Offer& offer, const policy::Decision& decision,
                                   {"manager", change.manager},
                                   {"outcome", change.outcome},
                                   {"why", change.why}});
-    if (on_offer_change_) on_offer_change_(change);
+    observers_.offer_changed(change);
   }
 }
 

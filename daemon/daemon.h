@@ -20,6 +20,7 @@
 #include "daemon/held_host.h"
 #include "daemon/inputs.h"
 #include "daemon/node_state.h"
+#include "daemon/observer.h"
 #include "daemon/offer.h"
 #include "daemon/own_node.h"
 #include "daemon/policy_book.h"
@@ -50,7 +51,6 @@ struct Ports {
 /// Initial sync: nothing is decided before host, node, policies and own slices have each been told once.
 /// Threads:    decisions that may take long are made on a worker (decider.h).
 /// Writing:    not before permit_writes(true); decisions are made and the plan is kept meanwhile.
-/// Reentry:    on_decided may not destroy the daemon.
 /// Unhappy:    a server that is away, denies or lies changes nothing of what is offered; a decision that
 ///             takes too long keeps the last one; a host that cannot be listed keeps its last inventory. Each
 ///             is in waiting_for() or in the log.
@@ -58,15 +58,10 @@ struct Ports {
 ///             are under way: what is published stays.
 class Daemon {
  public:
-  /// After each decision.
-  using OnDecided = std::function<void(const policy::Decision&)>;
+  Daemon(Ports ports, config::Options options);
 
-  Daemon(Ports ports, config::Options options, OnDecided on_decided = {});
-
-  /// What each decision changes of what is offered; while it is made, so the handler may not call back.
-  /// Before start(); without one nobody is told, and the log says it all the same.
-  using OnOfferChange = std::function<void(const policy::OfferChange&)>;
-  void on_offer_change(OnOfferChange handler) { on_offer_change_ = std::move(handler); }
+  /// An observer subscribes with a member: `daemon::Subscription subscription_{daemon.observers(), *this};`
+  Observers& observers() { return observers_; }
 
   /// Once. The host is read and all sources are asked at the same time.
   void start();
@@ -217,8 +212,7 @@ class Daemon {
   reactor::Executor& executor_;
   Log& log_;
   config::Options options_;
-  const OnDecided on_decided_;
-  OnOfferChange on_offer_change_;
+  Observers observers_;
 
   OwnNode node_;
   PolicyBook policies_;

@@ -9,6 +9,7 @@
 
 #include "daemon/daemon.h"
 #include "daemon/host_process.h"
+#include "daemon/observer.h"
 #include "daemon/plugin_state.h"
 #include "kubelet/counted_preparer.h"
 #include "kubelet/health.h"
@@ -28,7 +29,7 @@ namespace sliced::cli {
 /// Order: members are destroyed before what they call back into; status and interfaces know what is prepared
 /// through the preparer, and are asked nothing while it is made or dropped.
 /// Threads: the loop's. CNI plugins and the bind helper are processes of their own.
-class KubeletPlugin {
+class KubeletPlugin final : public daemon::Observer {
  public:
   /// The options are copied from, not kept.
   KubeletPlugin(HostProcess& process, const config::Options& options, daemon::Daemon& daemon);
@@ -41,9 +42,8 @@ class KubeletPlugin {
   bool is_known() const { return is_known_; }
   /// kubelet::Plugin::other_programs(): their slices are the other program's to write.
   const std::map<std::string, std::string>& other_programs() const { return plugin_.other_programs(); }
-  /// After each decision.
-  /// Health may have become another: what is desired, or the host's inventory, has.
-  void on_decided() { plugin_.look_at_health(); }
+  /// The health of a device depends on what is desired and on the host's inventory.
+  void on_decided(const policy::Decision&) override { plugin_.look_at_health(); }
   const kubelet::CountedPreparer::ByDriver& counts() const { return counted_.counts(); }
   size_t failing(const std::string& driver) const { return counted_.failing(driver); }
   /// How long the CNI plugins of an interface took, for each that was asked for (ADD), well or not.
@@ -78,6 +78,7 @@ class KubeletPlugin {
   kubelet::ClaimPreparer preparer_;
   kubelet::CountedPreparer counted_{preparer_};
   kubelet::Plugin plugin_;
+  daemon::Subscription subscription_{daemon_.observers(), *this};
 };
 
 /// plugin: null where it is off.

@@ -73,18 +73,31 @@ Result<std::string> NodeLocks::prepare(const config::Options& options) {
   return directory;
 }
 
-NodeLocks::NodeLocks(Process& process, const config::Options& options, const std::string& directory,
-                     std::function<void()> on_acquired)
-    : first_(process.loop.scheduler(), *process.log, reactor::system_random(),
-             {directory,
-              lock_file_name(std::min(options.sriov_driver_name, options.exposure_driver_name),
-                             options.node_name),
-              kOfWhat},
-             [this, &process, on_acquired = std::move(on_acquired), directory,
-              file = lock_file_name(std::max(options.sriov_driver_name, options.exposure_driver_name),
-                                    options.node_name)] {
-               second_.emplace(process.loop.scheduler(), *process.log, reactor::system_random(),
-                               reactor::FileLock::Where{directory, file, kOfWhat}, on_acquired);
-             }) {}
+NodeLocks::NodeLocks(Process& process, const config::Options& options, std::string directory)
+    : process_(process),
+      directory_(std::move(directory)),
+      node_(options.node_name),
+      first_driver_(std::min(options.sriov_driver_name, options.exposure_driver_name)),
+      second_driver_(std::max(options.sriov_driver_name, options.exposure_driver_name)) {}
+
+void NodeLocks::acquire(std::function<void()> on_acquired) {
+  on_acquired_ = std::move(on_acquired);
+  const auto take = [this](std::optional<reactor::FileLock>& lock, const std::string& driver,
+                           std::function<void()> then) {
+    lock.emplace(process_.loop.scheduler(), *process_.log, reactor::system_random(),
+                 reactor::FileLock::Where{directory_, lock_file_name(driver, node_), kOfWhat},
+                 std::move(then));
+  };
+  take(first_, first_driver_, [this, take] {
+    take(second_, second_driver_, [this] {
+      if (on_acquired_) on_acquired_();
+    });
+  });
+}
+
+std::string NodeLocks::holder() const {
+  if (second_) return second_->holder();
+  return first_ ? first_->holder() : "";
+}
 
 }  // namespace sliced::cli

@@ -32,7 +32,7 @@ std::string find_runtime_directory(const std::string& option, const RuntimePorts
 /// share a file.
 std::string lock_file_name(const std::string& driver, const std::string& node);
 
-/// Waits its turn from construction on; released by dropping. In the order of the drivers' names, whichever
+/// Waits for them from acquire() on; released by dropping. In the order of the drivers' names, whichever
 /// kind they are of. Who waits may be counted as ready: it does all but write.
 class NodeLocks {
  public:
@@ -40,17 +40,23 @@ class NodeLocks {
   /// Errors: its, and kDenied where this user has no directory; each names the option.
   static Result<std::string> prepare(const config::Options& options);
 
-  /// on_acquired: all of them are ours; called once.
-  NodeLocks(Process& process, const config::Options& options, const std::string& directory,
-            std::function<void()> on_acquired);
+  NodeLocks(Process& process, const config::Options& options, std::string directory);
 
+  /// Once. on_acquired: all of them are ours; called once, never from within acquire().
+  void acquire(std::function<void()> on_acquired);
+  /// on_acquired is not called any more. Locks that are held stay held.
+  void stop_waiting() { on_acquired_ = nullptr; }
   bool acquired() const { return second_ && second_->acquired(); }
-  /// Who has one of them, as FileLock::holder().
-  const std::string& holder() const { return second_ ? second_->holder() : first_.holder(); }
+  /// The process that holds one of them, as FileLock::holder(); "" before acquire().
+  std::string holder() const;
 
  private:
+  Process& process_;
+  const std::string directory_, node_;
+  const std::string first_driver_, second_driver_;
+  std::function<void()> on_acquired_;
   std::optional<reactor::FileLock> second_;  // taken once the first is
-  reactor::FileLock first_;
+  std::optional<reactor::FileLock> first_;
 };
 
 }  // namespace sliced::cli

@@ -4,7 +4,11 @@
 
 #include <csignal>
 #include <ctime>
+#include <memory>
+#include <optional>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "daemon/boot_evidence.h"
 #include "daemon/host_process.h"
@@ -30,11 +34,11 @@ constexpr Millis kPluginDrainMax{4'000};
 
 constexpr Millis kTrimAfter{2'000};
 
-// The device table, printed when it differs from the last one.
-class Display {
+// --show: the device table, printed when it differs from the last one.
+class Display final : public daemon::Observer {
  public:
-  explicit Display(LineWriter& out) : out_(out) {}
-  void show(const policy::Decision& decision) {
+  Display(LineWriter& out, daemon::Daemon& daemon) : out_(out), subscription_(daemon.observers(), *this) {}
+  void on_decided(const policy::Decision& decision) override {
     status::VerdictsTable now = status::verdicts_table(decision);
     if (now.text == last_) return;
     const std::time_t clock = std::time(nullptr);
@@ -52,6 +56,22 @@ class Display {
  private:
   LineWriter& out_;
   std::string last_;
+  daemon::Subscription subscription_;
+};
+
+// A list or a large write leaves free memory behind. It is returned to the kernel once no decision follows for a while.
+class MemoryTrimmer final : public daemon::Observer {
+ public:
+  MemoryTrimmer(reactor::Scheduler& scheduler, daemon::Daemon& daemon)
+      : scheduler_(scheduler), subscription_(daemon.observers(), *this) {}
+  void on_decided(const policy::Decision&) override {
+    timer_ = scheduler_.after(kTrimAfter, [] { malloc_trim(0); });
+  }
+
+ private:
+  reactor::Scheduler& scheduler_;
+  reactor::Ticket timer_;
+  daemon::Subscription subscription_;
 };
 
 // Log: turns of the loop that took long.
@@ -91,98 +111,96 @@ void drain(HostProcess& process, KubeletPlugin& plugin) {
     process.log->warning("a claim was still being prepared; who serves this node next completes it");
 }
 
-// What --until-configured names, told to the daemon; null: nothing, or what it sees by itself.
-std::unique_ptr<configured::Sign> watch_sign(HostProcess& process, const config::Options& options,
-                                             daemon::Daemon& daemon) {
-  using How = config::ConfiguredBy::How;
-  const How how = options.until_configured.how;
-  if (how == How::kNothing || how == How::kNodeState) return nullptr;
-  auto held = std::make_shared<configured::Sign*>(nullptr);
-  auto sign = make_sign(process, options, options.until_configured, /*goes_on=*/true,
-                        [held, &daemon] { daemon.await_configuration((*held)->awaited()); });
-  *held = sign.get();
-  daemon.await_configuration(sign->awaited());
-  return sign;
+// --until-configured: the daemon adds nothing to what is published until the sign is seen.
+class ConfigurationWait {
+ public:
+  ConfigurationWait(HostProcess& process, const config::Options& options, daemon::Daemon& daemon)
+      : daemon_(daemon),
+        sign_(make_sign(process, options, options.until_configured, /*goes_on=*/true,
+                        [this] { daemon_.await_configuration(sign_->awaited()); })) {
+    daemon_.await_configuration(sign_->awaited());
+  }
+  // Whether there is a sign to watch; the daemon itself watches a node state.
+  static bool is_needed(const config::Options& options) {
+    using How = config::ConfiguredBy::How;
+    const How how = options.until_configured.how;
+    return how != How::kNothing && how != How::kNodeState;
+  }
+  void start() { sign_->start(); }
+
+ private:
+  daemon::Daemon& daemon_;
+  const std::unique_ptr<configured::Sign> sign_;
+};
+
+daemon::Ports daemon_ports(HostProcess& process, const config::Options& options) {
+  daemon::Ports ports = process.daemon_ports(/*live_events=*/true);
+  ports.boot = boot_of(process, options);
+  return ports;
 }
 
-// Ports, daemon, interlock and signals, joined, until a signal ends them. The interlock goes when no worker writes
-// any more, or with the process.
-int serve(HostProcess& process, const config::Options& options, const std::vector<std::string>& arguments,
-          const std::string& lock_directory, reactor::ServiceAddress service_address) {
-  config::Options running = options;
-  Display display(process.out);
-  bool stopping = false;
-  reactor::Ticket trim;
-  std::unique_ptr<KubeletPlugin> plugin;
-  std::unique_ptr<Service> service;
-  std::unique_ptr<StatusDoor> status;
-  std::unique_ptr<Telling> telling;
-  daemon::Ports ports = process.daemon_ports(/*live_events=*/true);
-  ports.boot = boot_of(process, running);
-  daemon::Daemon daemon(std::move(ports), running, [&](const policy::Decision& decision) {
-    if (running.show) display.show(decision);
-    if (plugin) plugin->on_decided();
-    if (service) service->on_decided();
-    if (status) status->on_decided();
-    if (telling) telling->on_decided();
-    // A list or a large write leaves free memory behind that nobody needs before the
-    // next one.
-    trim = process.loop.scheduler().after(kTrimAfter, [] { malloc_trim(0); });
-  });
-  service = std::make_unique<Service>(process, std::move(service_address), daemon);
-  plugin = open_kubelet_plugin(process, running, daemon);
-  if (!plugin && config::has_api_server(running.cluster))
-    process.log->warning(
-        "kubelet plugin off: devices are published, and pods with claims do not start on this node",
-        {{"remedy", "--kubelet-plugin on, unless another program serves the kubelet for these drivers"}});
-  NodeLocks locks(process, running, lock_directory, [&] {
-    if (stopping) return;
-    service->on_writer();
-    if (telling) telling->permit();
-    // What pods have looks as if it had changed: nothing is written before that is known.
-    if (plugin)
-      return plugin->start([&] {
-        std::set<std::string> others;
-        for (const auto& [driver, where] : plugin->other_programs()) others.insert(driver);
-        daemon.permit_writes(!stopping && plugin->is_known(), std::move(others));
-        if (telling) telling->on_decided();
-      });
-    daemon.permit_writes(true);
-  });
-  const auto sign = watch_sign(process, running, daemon);
-  status = std::make_unique<StatusDoor>(process, running, lock_directory, daemon, locks, plugin.get(),
-                                        [&](status::Metrics& into) {
-                                          if (telling) telling->add_to(into);
-                                        });
-  telling = std::make_unique<Telling>(process, running, daemon, status->history(), plugin.get());
-  if (locks.acquired()) telling->permit();
+void warn_without_plugin(HostProcess& process) {
+  process.log->warning(
+      "kubelet plugin off: devices are published, and pods with claims do not start on this node",
+      {{"remedy", "--kubelet-plugin on, unless another program serves the kubelet for these drivers"}});
+}
+
+// Serves the node until a signal ends it. When it returns, nothing is prepared, and no new write begins.
+void serve(HostProcess& process, const std::vector<std::string>& arguments, const std::string& lock_directory,
+           reactor::ServiceAddress service_address, config::Options& running, daemon::Daemon& daemon,
+           NodeLocks& locks) {
+  std::optional<Display> display;
+  if (running.show) display.emplace(process.out, daemon);
+  const std::unique_ptr<KubeletPlugin> plugin = open_kubelet_plugin(process, running, daemon);
+  if (!plugin && config::has_api_server(running.cluster)) warn_without_plugin(process);
+  Service service(process, std::move(service_address), daemon);
+  status::History history;
+  Telling telling(process, running, daemon, history, plugin.get());
+  StatusDoor status(process, running, lock_directory, daemon, locks, plugin.get(), telling, history);
+  MemoryTrimmer trimmer(process.loop.scheduler(), daemon);
+  std::optional<ConfigurationWait> configuration;
+  if (ConfigurationWait::is_needed(running)) configuration.emplace(process, running, daemon);
+  // A container's init inherits the orphans of its pod.
+  auto reaper = reactor::OrphanReaper::open_for_init(process.loop);
+  if (!reaper) process.log->warning("orphans are not reaped", {{"why", reaper.error().what}});
+
   Signals signals(process);
   signals.on(SIGTERM, [&] { process.loop.stop(); });
   signals.on(SIGINT, [&] { process.loop.stop(); });
   signals.on(SIGHUP, [&] {
-    service->on_reloading();
+    service.on_reloading();
     if (reload(process, running, arguments)) daemon.reload(running);
-    service->on_reloaded();
+    service.on_reloaded();
   });
-  // Whatever ran before this in a container may have left processes behind.
-  auto reaper = reactor::OrphanReaper::open_for_init(process.loop);
-  if (!reaper) process.log->warning("orphans are not reaped", {{"why", reaper.error().what}});
-  if (sign) sign->start();
+
+  // Devices of pods look changed to a daemon that does not know what is prepared: it writes nothing before.
+  bool is_stopping = false;
+  const auto on_plugin_changed = [&] {
+    std::set<std::string> others;
+    for (const auto& [driver, where] : plugin->other_programs()) others.insert(driver);
+    daemon.permit_writes(!is_stopping && plugin->is_known(), std::move(others));
+    telling.on_plugin_changed();
+  };
+  locks.acquire([&] {
+    service.on_writer();
+    telling.permit(true);
+    if (plugin)
+      plugin->start(on_plugin_changed);
+    else
+      daemon.permit_writes(true);
+  });
+  if (configuration) configuration->start();
   daemon.start();
-  telling->start();
-  service->start();
+  telling.start();
+  service.start();
   process.run();
-  stopping = true;
-  service->on_stopping();
+
+  is_stopping = true;
+  locks.stop_waiting();
+  service.on_stopping();
   daemon.permit_writes(false);
-  telling.reset();
+  telling.permit(false);
   if (plugin) drain(process, *plugin);
-  status.reset();  // it reads the plugin; and its file goes, also where the process leaves without us
-  plugin.reset();
-  if (!process.run_until([&] { return daemon.idle(); }, kDrainMax))
-    process.log->warning("a write was not answered in time");
-  process.log->info("stopping; slices stay as they are", {{"node", running.node_name}});
-  return process.leave(kExitSame);
 }
 
 }  // namespace
@@ -199,7 +217,15 @@ int run(const config::Options& options, const std::vector<std::string>& argument
                                      {"cluster", (*process)->cluster->describe()},
                                      {"namespace", options.namespace_},
                                      {"host", options.host_root}});
-  return serve(**process, options, arguments, *lock_directory, std::move(service_address));
+  config::Options running = options;
+  daemon::Daemon daemon(daemon_ports(**process, running), running);
+  // Other processes of this node wait until no worker of this one writes any more.
+  NodeLocks locks(**process, running, *lock_directory);
+  serve(**process, arguments, *lock_directory, std::move(service_address), running, daemon, locks);
+  if (!(*process)->run_until([&] { return daemon.idle(); }, kDrainMax))
+    (*process)->log->warning("a write was not answered in time");
+  (*process)->log->info("stopping; slices stay as they are", {{"node", running.node_name}});
+  return (*process)->leave(kExitSame);
 }
 
 }  // namespace sliced::cli

@@ -12,7 +12,7 @@ constexpr Millis kLookAgain{200};  // until the first decision
 
 }  // namespace
 
-Service::Service(Process& process, reactor::ServiceAddress address, const daemon::Daemon& daemon)
+Service::Service(Process& process, reactor::ServiceAddress address, daemon::Daemon& daemon)
     : scheduler_(process.loop.scheduler()),
       daemon_(daemon),
       manager_(scheduler_, *process.log, std::move(address)) {}
@@ -21,7 +21,7 @@ void Service::start() {
   if (manager_.is_asked()) look();
 }
 
-void Service::on_decided() {
+void Service::on_decided(const policy::Decision&) {
   if (manager_.is_asked()) look();
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "daemon/daemon.h"
+#include "daemon/observer.h"
 #include "daemon/process.h"
 #include "reactor/service_manager.h"
 
@@ -12,15 +13,14 @@ namespace sliced::cli {
 /// for this node makes anything of it worth a restart. Process and daemon outlive it.
 /// Where nobody asks (no NOTIFY_SOCKET) it does nothing at all, and costs nothing. The protocol is
 /// sd_notify(3)'s.
-class Service {
+class Service final : public daemon::Observer {
  public:
-  Service(Process& process, reactor::ServiceAddress address, const daemon::Daemon& daemon);
+  Service(Process& process, reactor::ServiceAddress address, daemon::Daemon& daemon);
 
   /// The daemon has been started.
   /// Looks every 200 ms from now on, until there is a first decision: before that nobody calls back.
   void start();
-  /// After each decision.
-  void on_decided();
+  void on_decided(const policy::Decision&) override;
   /// The interlock is held.
   void on_writer();
   /// What systemd wants of Type=notify-reload: RELOADING, then READY when it is done, also where the file was
@@ -35,10 +35,11 @@ class Service {
   void look();
 
   reactor::Scheduler& scheduler_;
-  const daemon::Daemon& daemon_;
+  daemon::Daemon& daemon_;
   reactor::ServiceManager manager_;
   bool is_writer_ = false;
   reactor::Ticket next_look_;
+  daemon::Subscription subscription_{daemon_.observers(), *this};
 };
 
 /// One line: "12 devices offered, 3 hidden, 1 held back", or what is waited for.

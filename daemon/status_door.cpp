@@ -105,10 +105,6 @@ status::Pieces history_page(const status::History& history, std::string_view que
           }};
 }
 
-int64_t wall_ms() {
-  return std::chrono::duration_cast<Millis>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 status::Metrics::Problems problems_in(const daemon::Daemon& daemon) {
   status::Metrics::Problems out;
   const policy::Decision* decision = daemon.decision();
@@ -200,24 +196,23 @@ status::Report report_of(const daemon::Daemon& daemon) {
 
 StatusDoor::StatusDoor(Process& process, const config::Options& options, const std::string& directory,
                        daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin,
-                       AddMetrics add_metrics)
+                       const Telling& telling, status::History& history)
     : process_(process),
       options_(options),
       daemon_(daemon),
       locks_(locks),
       plugin_(plugin),
-      add_metrics_(std::move(add_metrics)),
+      telling_(telling),
+      history_(history),
       page_(*process.executor, process.loop.scheduler(), node_view()),
       began_(process.loop.now()),
       door_({process.loop, *process.log, [] { return static_cast<int64_t>(std::time(nullptr)); }},
-            {directory, options.pod_uid, endpoint_of(options.health_address)}, serve()) {
-  daemon_.on_offer_change([this](const policy::OfferChange& change) {
-    history_.add(wall_ms(), change);
-    page_.on_change(*history_.all().back());
-  });
-}
+            {directory, options.pod_uid, endpoint_of(options.health_address)}, serve()) {}
 
-StatusDoor::~StatusDoor() { daemon_.on_offer_change({}); }
+void StatusDoor::on_offer_change(const policy::OfferChange& change) {
+  history_.add(status::wall_ms(), change);
+  page_.on_change(*history_.all().back());
+}
 
 // Everything that tells names is kept from pages of other origins; probes and Prometheus come under any name.
 http::Serve StatusDoor::serve() {
@@ -293,7 +288,7 @@ std::string StatusDoor::exposition() const {
                                 prepared[driver],
                                 plugin_->failing(driver)});
   }
-  if (add_metrics_) add_metrics_(metrics);
+  telling_.add_to(metrics);
   return exposition_of(report(), metrics);
 }
 

@@ -10,6 +10,7 @@
 #include "daemon/kubelet_plugin.h"
 #include "daemon/live_page.h"
 #include "daemon/node_locks.h"
+#include "daemon/observer.h"
 #include "daemon/process.h"
 #include "daemon/status/door.h"
 #include "daemon/status/history.h"
@@ -17,32 +18,25 @@
 #include "daemon/status/pages.h"
 #include "daemon/status/pieces.h"
 #include "daemon/status/report.h"
+#include "daemon/telling.h"
 
 namespace sliced::cli {
 
-/// Milliseconds since 1970.
-int64_t wall_ms();
-
 /// Everything that it is made from outlives it.
-/// It hears what the daemon changes of the offer, from its making on.
+/// It adds each change of the offer to `history`.
 /// Each page is made when it is asked for, within that turn of the loop, and nothing is kept of it: what it
 /// says is of one moment. What takes longer (/verdicts) is made on workers, of a snapshot.
 /// Failure: a place that cannot be opened stops nothing; status::Door says it and tries again.
 /// Threads: the loop's.
-class StatusDoor {
+class StatusDoor final : public daemon::Observer {
  public:
-  /// What others have counted; asked when /metrics is read.
-  using AddMetrics = std::function<void(status::Metrics&)>;
   /// directory: the runtime directory, private already. With options.health_address the pages are at that
   /// address too.
   StatusDoor(Process& process, const config::Options& options, const std::string& directory,
              daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin,
-             AddMetrics add_metrics = {});
-  ~StatusDoor();
-  /// After each decision.
-  void on_decided() { page_.on_decided(); }
-  /// What has changed of the offer since it was made.
-  const status::History& history() const { return history_; }
+             const Telling& telling, status::History& history);
+  void on_decided(const policy::Decision&) override { page_.on_decided(); }
+  void on_offer_change(const policy::OfferChange& change) override;
 
  private:
   // report_of() and what only this process knows: who it is, since when, and for whom it stands by.
@@ -59,13 +53,14 @@ class StatusDoor {
   daemon::Daemon& daemon_;
   const NodeLocks& locks_;
   const KubeletPlugin* const plugin_;  // null: off
-  const AddMetrics add_metrics_;
-  status::History history_;
+  const Telling& telling_;
+  status::History& history_;
   LivePage page_;
   // Of this object, which `run` makes right at the start.
   const TimePoint began_;
-  const int64_t began_ms_ = wall_ms();
+  const int64_t began_ms_ = status::wall_ms();
   status::Door door_;
+  daemon::Subscription subscription_{daemon_.observers(), *this};
 };
 
 /// What the daemon itself knows of the report: sources, verdicts, drivers, whether it writes.

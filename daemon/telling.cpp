@@ -5,8 +5,6 @@
 #include <string>
 #include <variant>
 
-#include "daemon/status_door.h"
-
 namespace sliced::cli {
 namespace telling {
 namespace {
@@ -27,7 +25,7 @@ reports::LastChange last_change_in(const status::History& history) {
 
 // In microseconds, as Events have them.
 std::string utc_micros() {
-  std::string out = status::utc_text(wall_ms());
+  std::string out = status::utc_text(status::wall_ms());
   return out.insert(out.size() - 1, "000");
 }
 
@@ -47,7 +45,8 @@ AllocatedDevices allocated(const KubeletPlugin* plugin, const policy::Ledger& le
 }  // namespace telling
 
 Telling::Telling(Process& process, const config::Options& options, daemon::Daemon& daemon,
-                 const status::History& history, const KubeletPlugin* plugin) {
+                 const status::History& history, const KubeletPlugin* plugin)
+    : subscription_(daemon.observers(), *this) {
   if (!config::has_api_server(options.cluster)) return;
   const kube::Ports ports{*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()};
   if (options.report == config::Switch::kOn)
@@ -85,13 +84,15 @@ void Telling::start() {
   if (events_) events_->start();
 }
 
-void Telling::permit() {
-  if (reports_) reports_->permit(true);
-  if (lease_) lease_->permit(true);
-  if (events_) events_->permit(true);
+void Telling::permit(bool writes) {
+  if (reports_) reports_->permit(writes);
+  if (lease_) lease_->permit(writes);
+  if (events_) events_->permit(writes);
 }
 
-void Telling::on_decided() {
+void Telling::on_decided(const policy::Decision&) { on_plugin_changed(); }
+
+void Telling::on_plugin_changed() {
   if (reports_) reports_->on_decided();
   if (events_) events_->on_decided();
 }

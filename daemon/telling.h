@@ -7,6 +7,7 @@
 #include "daemon/kubelet_plugin.h"
 #include "daemon/node_events.h"
 #include "daemon/node_reports.h"
+#include "daemon/observer.h"
 #include "daemon/process.h"
 #include "daemon/reports/node_lease.h"
 #include "daemon/status/history.h"
@@ -17,7 +18,7 @@ namespace sliced::cli {
 /// Everything that it is made from outlives it. Nothing else waits for it, and what fails in it is counted.
 /// Pace:    reports::ReportWriter's and reports::EventWriter's; nothing is written before permit().
 /// Threads: the loop's; what is long is made on the process' executor.
-class Telling {
+class Telling final : public daemon::Observer {
  public:
   /// plugin: null where it is off.
   Telling(Process& process, const config::Options& options, daemon::Daemon& daemon,
@@ -25,10 +26,11 @@ class Telling {
 
   /// Once.
   void start();
-  /// The interlock is held.
-  void permit();
-  /// After each decision.
-  void on_decided();
+  /// true: the interlock is held.
+  void permit(bool writes);
+  /// The answer of KubeletPlugin::is_known() or other_programs() changed.
+  void on_plugin_changed();
+  void on_decided(const policy::Decision&) override;
   /// What is off adds nothing, so that its families are not told.
   void add_to(status::Metrics& metrics) const;
 
@@ -36,6 +38,7 @@ class Telling {
   std::unique_ptr<NodeReports> reports_;             // nullptr: it is off
   std::unique_ptr<reports::NodeLeaseWriter> lease_;  // likewise, with reports
   std::unique_ptr<NodeEvents> events_;               // likewise
+  daemon::Subscription subscription_;
 };
 
 }  // namespace sliced::cli

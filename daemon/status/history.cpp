@@ -1,6 +1,7 @@
 #include "daemon/status/history.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <utility>
@@ -109,6 +110,10 @@ std::optional<PastChange> past_change_of_journal(std::string_view line) {
   out.change.left_out = static_cast<size_t>(std::max<int64_t>(count - named, 0));
   out.change.generation = parse_int(json->text("SLICED_GENERATION")).value_or(0);
   return out;
+}
+
+int64_t wall_ms() {
+  return std::chrono::duration_cast<Millis>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 std::string utc_text(int64_t ms) {

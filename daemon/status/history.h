@@ -48,6 +48,8 @@ std::optional<PastChange> past_change_of(const kube::Json& json);
 ///         the time. Of devices it has those that the line names; the rest are counted.
 std::optional<PastChange> past_change_of_journal(std::string_view line);
 
+/// The wall clock, in milliseconds since 1970.
+int64_t wall_ms();
 /// "2026-11-21T00:17:41.296Z", and back (0 where it is none).
 std::string utc_text(int64_t ms_since_1970);
 int64_t ms_of_utc(std::string_view text);

@@ -24,6 +24,7 @@ struct DriftOf : testing::Test {
     options.command = config::Command::kDrift;
     options.node_name = "here";
     options.host_root = host.root();
+    options.runtime_directory = host.root();
     options.node_state = host.root() + "/states.yaml";
     std::ofstream(options.node_state) << states;
     testing::internal::CaptureStdout();
@@ -38,6 +39,7 @@ struct DriftOf : testing::Test {
     options.command = config::Command::kDrift;
     options.node_name = "here";
     options.host_root = host.root();
+    options.runtime_directory = host.root();
     for (const std::string& text : files) {
       options.arguments.push_back(host.root() + "/" + std::to_string(options.arguments.size()) + ".yaml");
       std::ofstream(options.arguments.back()) << text;

@@ -1,6 +1,8 @@
 // What is kept of a change of the offer: which entries, by which policy as it stands, and who wrote it.
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "t/fixture/daemon_world.h"
 
 namespace sliced::daemon {
@@ -9,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using Kind = policy::OfferChange::Kind;
 
-struct OfferChanges : testing::Test, fixture::DaemonWorld {
+struct OfferChanges : testing::Test, fixture::DaemonWorld, Observer {
   OfferChanges() {
     make_pf(4);
     put("p", 1, "kubectl", "{configs: [{}]}");
@@ -33,9 +35,11 @@ struct OfferChanges : testing::Test, fixture::DaemonWorld {
   }
   void listen() {
     start();
-    daemon->on_offer_change([this](const policy::OfferChange& change) { told.push_back(change); });
+    subscription.emplace(daemon->observers(), *this);
     run(2s);
   }
+  void on_decided(const policy::Decision&) override {}
+  void on_offer_change(const policy::OfferChange& change) override { told.push_back(change); }
   std::vector<policy::OfferChange> next() {
     run(5s);
     return std::exchange(told, {});
@@ -60,6 +64,7 @@ struct OfferChanges : testing::Test, fixture::DaemonWorld {
     EXPECT_EQ(got[0], wanted) << got[0].policy << " " << got[0].generation << " " << got[0].manager;
   }
   std::vector<policy::OfferChange> told;
+  std::optional<Subscription> subscription;
 };
 
 const std::vector<std::string> kAllVfs = {"0000-3b-02-0", "0000-3b-02-1", "0000-3b-02-2", "0000-3b-02-3"};
