@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "kubectl/why/users.h"
 #include "reactor/base/text.h"
 
 namespace sliced::allocation {
@@ -66,6 +67,7 @@ class Candidates {
     if (!change.pools.empty()) out_.push_back(std::move(change));
   }
   void add_holders() {
+    const size_t first = out_.size();
     std::set<const Claim*> seen;
     const auto add = [&](const DeviceId& id) {
       const auto found = scene_.held->find(id);
@@ -79,6 +81,10 @@ class Candidates {
       for (const kube::Device* one : pool.elsewhere)
         if (!one->consumes_counters.empty()) add({pool.id.first, pool.id.second, one->name});
     }
+    // What is left out first below is the last.
+    std::stable_sort(
+        out_.begin() + static_cast<std::ptrdiff_t>(first), out_.end(),
+        [](const Change& a, const Change& b) { return harm_of(*a.holder) < harm_of(*b.holder); });
   }
   void add_request(const Claim& claim, const RequestGroup& group, const Request& request) {
     const Change of{.claim = claim.id(), .request = request_id(group, request)};
@@ -99,15 +105,38 @@ class Candidates {
       if (view.claim == of.claim && view.request == of.request && !request.all && view.free > 0 &&
           static_cast<int64_t>(view.free) < request.count)
         add(Asks::kFewer, [&](Change& change) { change.count = static_cast<int64_t>(view.free); });
-    for (size_t i = 0; i < request.selectors.size(); ++i)
-      add(Asks::kNoSelector, [&](Change& change) { change.index = i; });
+    for (size_t i = 0; i < request.selectors.size(); ++i) {
+      const auto misread = scene_.misread.find(request.selectors[i]);
+      // What it says with the right name is not known before it has that.
+      const bool is_misread = misread != scene_.misread.end();
+      add(is_misread ? Asks::kCorrectSelector : Asks::kNoSelector, [&](Change& change) {
+        change.index = i;
+        change.fails = fails(request.device_class, {false, i}, of);
+        if (is_misread) change.expression = misread->second.corrected;
+      });
+    }
     const auto of_class = scene_.classes.find(request.device_class);
     if (!classes_.insert(request.device_class).second) return;
     if (of_class == scene_.classes.end())
       out_.push_back({.asks = Asks::kMakeClass, .device_class = request.device_class});
     else
-      for (size_t i = 0; i < of_class->second.selectors.size(); ++i)
-        out_.push_back({.asks = Asks::kNoClassSelector, .device_class = request.device_class, .index = i});
+      for (size_t i = 0; i < of_class->second.selectors.size(); ++i) {
+        const auto misread = scene_.misread.find(of_class->second.selectors[i]);
+        const bool is_misread = misread != scene_.misread.end();
+        out_.push_back({.asks = is_misread ? Asks::kCorrectSelector : Asks::kNoClassSelector,
+                        .device_class = request.device_class,
+                        .index = i,
+                        .fails = fails(request.device_class, {true, i}, {}),
+                        .expression = is_misread ? misread->second.corrected : ""});
+      }
+  }
+  // A selector of the class, or of one request.
+  bool fails(const std::string& device_class, const std::pair<bool, size_t>& selector,
+             const Change& of) const {
+    return std::any_of(views_.begin(), views_.end(), [&](const RequestView& view) {
+      return view.device_class == device_class && view.failing.contains(selector) &&
+             (selector.first || (view.claim == of.claim && view.request == of.request));
+    });
   }
   bool has_capacity(const std::string& key) const {
     for (const Pool& pool : *scene_.pools)
@@ -161,6 +190,9 @@ void change_requests(Scene& scene, const Change& change) {
       case Asks::kNoSelector:
         request.selectors[change.index] = "true";
         break;
+      case Asks::kCorrectSelector:
+        request.selectors[change.index] = change.expression;
+        break;
       default:
         break;
     }
@@ -171,6 +203,10 @@ void change_requests(Scene& scene, const Change& change) {
 const std::string kNobody = " ";
 
 }  // namespace
+
+UsersState harm_of(const Claim& claim) {
+  return claim.users.empty() ? UsersState::kEnding : claim.users_state;
+}
 
 Scene with_change(Scene scene, const Change& change, const std::vector<Pool>& whole_pools) {
   switch (change.asks) {
@@ -183,6 +219,12 @@ Scene with_change(Scene scene, const Change& change, const std::vector<Pool>& wh
     case Asks::kNoConstraint:
       for (Claim& claim : scene.claims)
         if (claim.id() == change.claim) claim.constraints[change.index].requests = {kNobody};
+      break;
+    case Asks::kCorrectSelector:
+      if (change.device_class.empty())
+        change_requests(scene, change);
+      else
+        scene.classes.at(change.device_class).selectors[change.index] = change.expression;
       break;
     case Asks::kNoClassSelector:
       scene.classes.at(change.device_class).selectors[change.index] = "true";
@@ -276,6 +318,8 @@ std::string_view name_of(Asks asks) {
   switch (asks) {
     case Asks::kCompletePools:
       return "complete-pools";
+    case Asks::kCorrectSelector:
+      return "correct-selector";
     case Asks::kRelease:
       return "release";
     case Asks::kTolerate:
@@ -313,14 +357,27 @@ std::string release_text(const Claim& claim) {
     out += (out.empty() ? "" : ", ") + (is_pod ? claim.namespace_ + "/" : "") + user;
   }
   if (claim.users.empty()) return "delete claim " + claim.id() + ", which no pod uses";
+  const std::string note = claim.users_note.empty() ? "" : " and " + claim.users_note;
+  if (claim.users_note == kPodIsGone && claim.users.size() == 1)
+    return "wait for the release of claim " + claim.id() + ", whose pod " + out + " does not exist any more";
+  if (claim.users_note == kBeingDeleted && claim.users.size() == 1)
+    return "wait for the end of pod " + out + ", which has claim " + claim.id() + note;
   const bool is_all_pods = pods == claim.users.size() - more;
   return "delete " +
          std::string(!is_all_pods              ? ""
                      : claim.users.size() == 1 ? "pod "
                                                : "pods ") +
          out + (more > 0 ? " and " + std::to_string(more) + " more" : "") + ", which " +
-         (claim.users.size() == 1 ? "has" : "have") + " claim " + claim.id();
+         (claim.users.size() == 1 ? "has" : "have") + " claim " + claim.id() +
+         (claim.users.size() == 1 ? note : "");
 }
+
+namespace {
+std::string guard_text(const Change& change, const std::string& whose) {
+  return "guard selectors[" + std::to_string(change.index) + "] of " + whose +
+         " against attributes that a device lacks, by has() or .? and orValue()";
+}
+}  // namespace
 
 std::string describe(const Change& change, const Scene& scene) {
   const Request* request = find_request(scene, change);
@@ -332,6 +389,15 @@ std::string describe(const Change& change, const Scene& scene) {
       std::vector<std::string> names;
       for (const PoolId& pool : change.pools) names.push_back(pool.first + "/" + pool.second);
       return "complete the pools of which slices are missing: " + join(names, ", ");
+    }
+    case Asks::kCorrectSelector: {
+      const std::string& expression = change.device_class.empty()
+                                          ? request->selectors[change.index]
+                                          : scene.classes.at(change.device_class).selectors[change.index];
+      const Misread& misread = scene.misread.at(expression);
+      return "correct selectors[" + std::to_string(change.index) + "] of " +
+             (change.device_class.empty() ? whose : "DeviceClass " + change.device_class) + ": " +
+             misread.right + ", not " + misread.wrong;
     }
     case Asks::kRelease:
       return release_text(*change.holder);
@@ -362,9 +428,11 @@ std::string describe(const Change& change, const Scene& scene) {
       return "let " + whose + " ask for " + std::to_string(change.count) + " and not for " +
              std::to_string(request->count);
     case Asks::kNoSelector:
+      if (change.fails) return guard_text(change, whose);
       return "loosen selectors[" + std::to_string(change.index) + "] of " + whose + ": " +
              request->selectors[change.index];
     case Asks::kNoClassSelector:
+      if (change.fails) return guard_text(change, "DeviceClass " + change.device_class);
       return "have a policy offer devices that DeviceClass " + change.device_class +
              " selects, or ask for another DeviceClass: selectors[" + std::to_string(change.index) + "] is " +
              scene.classes.at(change.device_class).selectors[change.index];

@@ -17,6 +17,7 @@ namespace sliced::allocation {
 /// From the least that is asked of anybody to the most.
 enum class Asks : uint8_t {
   kCompletePools,    // pools whose slices are not all there become complete
+  kCorrectSelector,  // a selector reads the name that devices have and not one that is nearly it
   kRelease,          // another claim lets go of its devices
   kTolerate,         // the request tolerates a taint
   kLessCapacity,     // the request asks for as little of a capacity as it can
@@ -32,13 +33,16 @@ enum class Asks : uint8_t {
 struct Change {
   Asks asks = Asks::kRelease;
   /// "namespace/name" (Claim::id()).
-  std::string claim;         // whose request it is about; of kRelease: who lets go
-  std::string request;       // "request" or "request/alternative"
-  std::string device_class;  // of kNoClassSelector, kMakeClass
-  size_t index = 0;          // of a selector or constraint
-  std::string key;           // of a capacity
-  int64_t count = 0;         // of kFewer
-  kube::Taint taint;         // of kTolerate
+  std::string claim;    // whose request it is about; of kRelease: who lets go
+  std::string request;  // "request" or "request/alternative"
+  std::string
+      device_class;    // of kNoClassSelector, kMakeClass; of kCorrectSelector where the selector is a class's
+  size_t index = 0;    // of a selector or constraint
+  bool fails = false;  // of kNoSelector, kNoClassSelector: the selector is an error on a device
+  std::string expression;  // of kCorrectSelector: the corrected one
+  std::string key;         // of a capacity
+  int64_t count = 0;       // of kFewer
+  kube::Taint taint;       // of kTolerate
   /// Of kTolerate: the DeviceTaintRules that give it, with commas, else the driver that does.
   std::string taint_rules, taint_driver;
   /// Of kLessCapacity: the most that is little enough; nullopt: it is not known, only that less would do.
@@ -50,8 +54,11 @@ struct Change {
 /// scene: the one in which the change was found, unchanged: what the change is about is looked up there.
 std::string describe(const Change& change, const Scene& scene);
 /// What ends a claim's hold on its devices: "delete pod default/p, which has claim default/a". Without a pod the claim itself has to
-/// go: the controller deallocates a claim when the last of its pods is gone, and no other one.
+/// go: the controller deallocates a claim when the last of its pods is gone, and no other one. Pods that do not run have their state in it,
+/// and one that is being deleted is waited for.
 std::string release_text(const Claim& claim);
+/// Whom the end of the claim harms: users_state, and of a claim that no pod uses kEnding.
+UsersState harm_of(const Claim& claim);
 /// A word for scripts: "release", "tolerate". An interface: `kubectl sliced why -o json` has it.
 std::string_view name_of(Asks asks);
 

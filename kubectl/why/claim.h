@@ -88,6 +88,16 @@ struct Allocation {
   bool operator==(const Allocation&) const = default;
 };
 
+/// How far the pods are that use a claim, from those that miss its devices least.
+enum class UsersState : uint8_t {
+  kEnding,    // each has ended, is being deleted or does not exist
+  kFailing,   // none runs, and a container of one of them cannot start
+  kStarting,  // none runs
+  kRunning,   // one runs, or it is not known
+};
+/// "ending", "failing", "starting", "running". An interface: `kubectl sliced why -o json` has it.
+std::string_view name_of(UsersState state);
+
 /// A ResourceClaim: spec, and of the status what is allocated and for whom. status.devices, which drivers
 /// write, is not kept.
 struct Claim {
@@ -100,6 +110,9 @@ struct Claim {
   bool is_made = true;       // false: it will be, from a template or by the scheduler
   bool is_extended = false;  // of the pod's extended resources (kubectl/why/extended.h)
   bool is_deleted = false;   // metadata.deletionTimestamp is set
+  /// Of `users`, where their pods were read (allocation/users.h); note: in words, of the one that is furthest: "has ended (Failed)".
+  UsersState users_state = UsersState::kRunning;
+  std::string users_note;
   std::vector<std::string> unknown;
   std::string id() const { return namespace_ + "/" + name; }
   bool operator==(const Claim&) const = default;

@@ -265,10 +265,10 @@ class Advising {
   // Requests for which one policy is enough.
   const std::set<std::string>& enough() const { return enough_; }
 
-  void advise(const Wanted& wanted, std::vector<std::string>& out) {
-    if (!wanted.is_matched && advise_misplaced(wanted, out)) return;
+  void advise(const Wanted& wanted, MissingPolicies& out) {
+    if (!wanted.is_matched && advise_misplaced(wanted, out.causes)) return;
     // Which one was meant is not known, so a new policy is named as well.
-    if (!wanted.is_matched) name_broken(wanted, out);
+    if (!wanted.is_matched) name_broken(wanted, out.causes);
     std::vector<std::pair<size_t, std::string>> existing;  // by how much of it would be changed
     std::set<std::string> exposures;                       // of no namespace: known with those of each
     for (const auto& [namespace_, policies] : policies_) {
@@ -281,11 +281,11 @@ class Advising {
     std::stable_sort(existing.begin(), existing.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     if (existing.size() > kExistingMax) existing.resize(kExistingMax);
-    for (auto& [changes, text] : existing) out.push_back(std::move(text));
+    for (auto& [changes, text] : existing) out.remedies.push_back(std::move(text));
     if (!existing.empty() || wanted.is_matched) return;
     std::string text = new_sriov(wanted);
     if (text.empty()) text = new_exposure(wanted);
-    if (!text.empty()) out.push_back(std::move(text));
+    if (!text.empty()) out.remedies.push_back(std::move(text));
   }
 
  private:
@@ -954,19 +954,18 @@ std::vector<std::string> short_requests(const allocation::Answer& answer) {
   return order;
 }
 
-std::vector<std::string> missing_policies(const allocation::Answer& answer, const UnmatchedDevices& devices,
-                                          const std::map<std::string_view, const kube::NodeView*>& nodes,
-                                          const std::map<std::string, FleetPolicies>& policies,
-                                          const FleetDrivers& drivers, const std::string& namespace_,
-                                          allocation::Selectors& selectors,
-                                          const std::set<std::string>& hidden, std::set<std::string>* enough,
-                                          const std::map<std::string, FleetPolicies>& elsewhere) {
+MissingPolicies missing_policies(const allocation::Answer& answer, const UnmatchedDevices& devices,
+                                 const std::map<std::string_view, const kube::NodeView*>& nodes,
+                                 const std::map<std::string, FleetPolicies>& policies,
+                                 const FleetDrivers& drivers, const std::string& namespace_,
+                                 allocation::Selectors& selectors, const std::set<std::string>& hidden,
+                                 const std::map<std::string, FleetPolicies>& elsewhere) {
   missing_policy::Advising advising(answer, devices, nodes, policies, drivers, namespace_, selectors,
                                     elsewhere);
-  std::vector<std::string> out;
+  MissingPolicies out;
   for (const auto& wanted : missing_policy::wanted_by(answer))
     if (!hidden.contains(wanted.request)) advising.advise(wanted, out);
-  if (enough != nullptr) *enough = advising.enough();
+  out.enough = advising.enough();
   return out;
 }
 

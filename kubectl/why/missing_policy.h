@@ -50,6 +50,15 @@ class UnmatchedDevices {
 };
 inline constexpr size_t kShapesMax = 64;
 
+/// What missing_policies() finds. Requests are "claim, request".
+struct MissingPolicies {
+  std::vector<std::string>
+      causes;  // policies that were probably meant, and why they offer nothing: before all other lines
+  std::vector<std::string> remedies;
+  std::set<std::string>
+      enough;  // for which one of the named policies alone offers as many devices on a node as they ask for
+};
+
 /// Lines for people: for each request that has too few devices on every node, the existing policies that would offer some if they
 /// were changed, with field, value found and value wanted; and where there is none, the smallest policy to write, as an object
 /// that `kubectl apply` takes.
@@ -58,24 +67,20 @@ inline constexpr size_t kShapesMax = 64;
 /// selectors: bounds what expressions take; once it is spent nothing is found.
 /// hidden: requests ("net") for which nodes have devices that a policy selects and that are hidden. No policy is named for them: what
 ///         hides the devices has to change.
-/// enough: gets the requests ("claim, request") for which one of the named policies alone offers as many devices on a node as they ask for.
-/// elsewhere: SriovResourcePolicies of namespaces that no daemon reads, by namespace. One that would offer the devices is named first,
-/// and so
-/// are policies that have a mistake; no new policy is then proposed.
+/// elsewhere: SriovResourcePolicies of namespaces that no daemon reads, by namespace. One that would offer the devices is a cause, and no
+/// new policy is proposed then. Policies that have a mistake are causes, too.
 /// A new policy selects only devices of the kind that the request means: VFs that it describes by a fact of the device; other types only
 /// where it names the type, the interface or the address, or shares of them for a plugin that makes links on them. What it rules out
 /// ("type != ...") is not asked for: the request says no to the device with another value of what it asks for. It never selects
 /// devices that
 /// the host uses, or that a policy speaks of on any node. In doubt there is none.
 /// Bounds: kPolicyTriesMax decisions, two existing policies a request.
-std::vector<std::string> missing_policies(const allocation::Answer& answer, const UnmatchedDevices& devices,
-                                          const std::map<std::string_view, const kube::NodeView*>& nodes,
-                                          const std::map<std::string, FleetPolicies>& policies,
-                                          const FleetDrivers& drivers, const std::string& namespace_,
-                                          allocation::Selectors& selectors,
-                                          const std::set<std::string>& hidden = {},
-                                          std::set<std::string>* enough = nullptr,
-                                          const std::map<std::string, FleetPolicies>& elsewhere = {});
+MissingPolicies missing_policies(const allocation::Answer& answer, const UnmatchedDevices& devices,
+                                 const std::map<std::string_view, const kube::NodeView*>& nodes,
+                                 const std::map<std::string, FleetPolicies>& policies,
+                                 const FleetDrivers& drivers, const std::string& namespace_,
+                                 allocation::Selectors& selectors, const std::set<std::string>& hidden = {},
+                                 const std::map<std::string, FleetPolicies>& elsewhere = {});
 inline constexpr size_t kPolicyTriesMax = 1'000;
 
 /// Requests of the answer that have too few free devices on each node to which the pod may go: "claim, request".

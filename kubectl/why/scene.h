@@ -8,6 +8,7 @@
 #include "kubectl/why/claim.h"
 #include "kubectl/why/features.h"
 #include "kubectl/why/held.h"
+#include "kubectl/why/misread.h"
 #include "kubectl/why/pools.h"
 #include "kubectl/why/selectors.h"
 #include "kubectl/why/taint_rule.h"
@@ -23,6 +24,7 @@ struct Scene {
   const std::vector<TaintRule>* taint_rules = nullptr;  // that gave devices taints; nullptr: none did
   Features features;
   std::map<std::string, DeviceClass> classes;  // those that the claims name, as far as they are there
+  std::map<std::string, Misread> misread;      // by expression, of those that read a name that no device has
   std::vector<Claim> claims;                   // to be allocated, in the pod's order
   std::set<const Claim*> released;             // that count as if they held nothing
 };

@@ -97,6 +97,12 @@ Says Selectors::ask(const std::string& expression, const Candidate& candidate) {
                                                       : Says::kError;
 }
 
+const std::vector<cel::Path>& Selectors::paths_of(const std::string& expression) {
+  static const std::vector<cel::Path> none;
+  const Compiled& compiled = compile(expression);
+  return compiled.program == nullptr ? none : compiled.program->paths();
+}
+
 std::string Selectors::error_of(const std::string& expression, const Candidate& candidate) {
   const Compiled& compiled = compile(expression);
   if (compiled.program == nullptr) return compiled.error;

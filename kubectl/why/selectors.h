@@ -42,6 +42,8 @@ class Selectors {
   /// Of what gave kNo: the first part of an && chain that says no, with what the device has of what is read there:
   /// `device.attributes["x"].y == "a"`, y is "b".
   std::string no_of(const std::string& expression, const Candidate& candidate);
+  /// The attributes and capacities that it reads; none of one that does not compile.
+  const std::vector<cel::Path>& paths_of(const std::string& expression);
   /// Programs stay compiled, and what was spent stays spent.
   void forget() { answers_.clear(); }
 

@@ -18,17 +18,10 @@ std::string holder_of(const Hold& hold) {
 }
 
 // An attribute in another case or with a slip is an absent one to the expression.
-std::string with_near_attribute(std::string error, const Candidate& candidate) {
-  constexpr std::string_view kAbsent = "no such key: ";
-  const size_t at = error.find(kAbsent);
-  if (at == std::string::npos) return error;
-  std::string_view word = std::string_view(error).substr(at + kAbsent.size());
-  word = word.substr(0, word.find_first_of(" ,;:)\n"));
-  std::vector<std::string_view> names;
-  for (const auto& [name, value] : candidate.device->attributes)
-    if (const std::string_view text = name; true) names.push_back(text.substr(text.find('/') + 1));
-  const std::string near = nearest(word, names);
-  return near.empty() ? error : error + "; did you mean " + near + "?";
+std::string with_near_name(std::string error, const std::string& expression, const Scene& scene) {
+  const auto misread = scene.misread.find(expression);
+  if (misread == scene.misread.end() || error.find(misread->second.wrong) == std::string::npos) return error;
+  return error + "; did you mean " + misread->second.right + "?";
 }
 
 // Counters of one pool, with what is left of each.
@@ -154,9 +147,10 @@ class Viewing {
       const Says says = scene_.selectors->ask(selectors[i], candidate);
       if (says == Says::kYes) continue;
       if (says == Says::kError) {
+        out_.failing.emplace(obstacle == Obstacle::kClassSelector, i);
         add(Obstacle::kError, 0, candidate, [&] {
-          return whose + " fails, selectors[" + std::to_string(i) +
-                 "]: " + with_near_attribute(scene_.selectors->error_of(selectors[i], candidate), candidate);
+          return whose + " fails, selectors[" + std::to_string(i) + "]: " +
+                 with_near_name(scene_.selectors->error_of(selectors[i], candidate), selectors[i], scene_);
         });
         return false;
       }
@@ -212,6 +206,7 @@ class Viewing {
     const std::string* key = short_of(*taking, *candidate.device, use.amounts);
     if (key == nullptr) return false;
     const auto holds = scene_.held->find(candidate.id());
+    out_.used_up[*key].push_back(candidate.id());
     add(Obstacle::kCapacity, 0, candidate, [&] {
       const Amount total = candidate.device->capacity.at(*key).value.nanos();
       std::string who;

@@ -2,7 +2,9 @@
 // A request on a node, device by device: how many match, how many are free, and what stands in the way of the others.
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kubectl/why/capacity.h"
@@ -55,6 +57,10 @@ struct RequestView {
     Amount most = 0;
   };
   std::map<std::string, OverMost> over_most;
+  /// Capacities of which too little is left, by name: devices that match and are free otherwise. The devices are views into the slices.
+  std::map<std::string, std::vector<DeviceId>> used_up;
+  /// Selectors that are an error on a device: of the class (true) or of the request, by index.
+  std::set<std::pair<bool, size_t>> failing;
   /// By index of the claim's constraints: the values of those that are free, with how many devices have each. At most
   /// kValuesMax of a constraint; of one that does not concern the request there is none.
   std::map<size_t, std::map<std::string, size_t>> values;

@@ -4,10 +4,12 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "kubectl/why/extended.h"
+#include "kubectl/why/misread.h"
 #include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
 
@@ -31,14 +33,23 @@ class Gathering {
       if (const Claim* claim = find(cluster_.claims, pod.namespace_, one.claim))
         return out_.claims.push_back(*claim);
       if (cluster_.denied.contains("resourceclaims")) return;
+      std::vector<std::string_view> names;
+      for (const Claim& claim : cluster_.claims)
+        if (claim.namespace_ == pod.namespace_) names.push_back(claim.name);
+      const std::string near = one.template_.empty() ? nearest(one.claim, names) : "";
       return out_.everywhere.push_back("there is no ResourceClaim " + pod.namespace_ + "/" + one.claim +
-                                       ", which the pod names");
+                                       ", which the pod names" +
+                                       (near.empty() ? "" : "; did you mean " + near + "?"));
     }
     const Claim* found = find(cluster_.templates, pod.namespace_, one.template_);
     if (found == nullptr && cluster_.denied.contains("resourceclaimtemplates")) return;
-    if (found == nullptr)
+    if (found == nullptr) {
+      const std::string near =
+          nearest(one.template_, {cluster_.template_names.begin(), cluster_.template_names.end()});
       return out_.everywhere.push_back("there is no ResourceClaimTemplate " + pod.namespace_ + "/" +
-                                       one.template_ + ", which the pod names");
+                                       one.template_ + ", which the pod names" +
+                                       (near.empty() ? "" : "; did you mean " + near + "?"));
+    }
     out_.everywhere.push_back("no ResourceClaim has been made of ResourceClaimTemplate " + pod.namespace_ +
                               "/" + one.template_ +
                               " yet: kube-controller-manager does that, and its log says why it did not");
@@ -178,6 +189,7 @@ class Asking {
     for (const Claim& claim : out.claims)
       if (is_waiting(claim) && !claim.is_extended) scene_.claims.push_back(claim);
     if (out.pod) extended_ = extended_requests(*out.pod);
+    find_misread();
   }
 
   NodeAnswer ask(const Node& node) {
@@ -217,7 +229,52 @@ class Asking {
   /// Of which it would have taken too long.
   size_t not_looked_at() const { return not_looked_at_; }
 
+  /// Of requests that match nothing on the nodes to which the pod may go.
+  std::vector<Answer::Slip> slips() const {
+    std::vector<Answer::Slip> out;
+    for (const Claim& claim : out_.claims) {
+      if (!is_waiting(claim)) continue;
+      for (const RequestGroup& group : claim.requests)
+        for (const Request& request : group.alternatives) {
+          const std::string id = request_id(group, request);
+          if (is_matched(claim.id(), id)) continue;
+          const auto of = scene_.classes.find(request.device_class);
+          if (of != scene_.classes.end())
+            add_slips(claim.id() + ", " + id, "DeviceClass " + request.device_class, of->second.selectors,
+                      out);
+          add_slips(claim.id() + ", " + id, "request " + id, request.selectors, out);
+        }
+    }
+    return out;
+  }
+
  private:
+  void find_misread() {
+    const DeviceNames names(out_.slices, cluster_.publishable);
+    const auto add = [&](const std::vector<std::string>& selectors) {
+      for (const std::string& one : selectors)
+        if (auto misread = names.find(one, selectors_)) scene_.misread.emplace(one, *std::move(misread));
+    };
+    for (const auto& [name, of] : scene_.classes) add(of.selectors);
+    for (const Claim& claim : scene_.claims)
+      for (const RequestGroup& group : claim.requests)
+        for (const Request& request : group.alternatives) add(request.selectors);
+  }
+  bool is_matched(const std::string& claim, const std::string& request) const {
+    return std::any_of(out_.nodes.begin(), out_.nodes.end(), [&](const NodeAnswer& node) {
+      return node.kept_away.empty() &&
+             std::any_of(node.requests.begin(), node.requests.end(), [&](const RequestView& view) {
+               return view.claim == claim && view.request == request && view.matching > 0;
+             });
+    });
+  }
+  void add_slips(const std::string& request, const std::string& whose,
+                 const std::vector<std::string>& selectors, std::vector<Answer::Slip>& out) const {
+    for (size_t i = 0; i < selectors.size(); ++i)
+      if (const auto found = scene_.misread.find(selectors[i]); found != scene_.misread.end())
+        out.push_back({request, found->second.wrong,
+                       "selectors[" + std::to_string(i) + "] of " + whose + " " + found->second.text()});
+  }
   // The scheduler itself deallocates a claim that no other pod uses.
   std::string others_text(Claim claim) const {
     if (!out_.pod) return "";
@@ -404,31 +461,29 @@ void judge(Answer& out) {
     out.verdict = Verdict::kUnsure;
 }
 
-// "" where it is nothing to advise: a DeviceClass belongs to all who use it.
-std::string advice_of(const NodeAnswer& node, size_t i, bool is_error) {
-  const Asks asks = node.changes.alone[i].asks;
+// A device of some node matches the request: its selectors mean what they say.
+bool is_matched_anywhere(const Answer& out, const Change& change) {
+  return std::any_of(out.nodes.begin(), out.nodes.end(), [&](const NodeAnswer& node) {
+    return std::any_of(node.requests.begin(), node.requests.end(), [&](const RequestView& view) {
+      return view.claim == change.claim && view.request == change.request && view.matching > 0;
+    });
+  });
+}
+
+// "" where it is nothing to advise: a DeviceClass belongs to all who use it, and a selector that matches devices is right.
+std::string advice_of(const Answer& out, const NodeAnswer& node, size_t i) {
   const Change& change = node.changes.alone[i];
-  if (asks != Asks::kNoClassSelector && asks != Asks::kNoSelector) return node.alone_text[i];
-  if (!is_error) return asks == Asks::kNoSelector ? node.alone_text[i] : "";
-  return "guard selectors[" + std::to_string(change.index) + "] of " +
-         (asks == Asks::kNoClassSelector ? "DeviceClass " + change.device_class
-                                         : "request " + change.request + " of claim " + change.claim) +
-         " against attributes that a device lacks, by has() or .? and orValue()";
+  if (change.asks == Asks::kNoClassSelector && !change.fails) return "";
+  if (change.asks == Asks::kNoSelector && !change.fails && is_matched_anywhere(out, change)) return "";
+  return node.alone_text[i];
 }
 
 struct Advice {
   Asks asks;
+  UsersState harm;  // of kRelease
   std::string text;
   std::vector<std::string> nodes;  // on which it is enough
 };
-
-std::string text_of(Advice advice) {
-  constexpr size_t kNodesNamed = 3;
-  const size_t more = advice.nodes.size() > kNodesNamed ? advice.nodes.size() - kNodesNamed : 0;
-  advice.nodes.resize(advice.nodes.size() - more);
-  return advice.text + " (then it can run on " + join(advice.nodes, ", ") +
-         (more > 0 ? " " + and_more(more, "node") : "") + ")";
-}
 
 // Changes that are enough alone, on the node where least is asked; what keeps the pod away from a node is no reason to
 // change a claim.
@@ -442,16 +497,27 @@ void advise(Answer& out) {
       if (is_error_only && node.found != Found::kError) continue;
       if (!is_error_only && !out.aborted_by.empty()) continue;
       for (size_t i = 0; i < node.changes.alone.size(); ++i)
-        if (const std::string text = advice_of(node, i, is_error_only); !text.empty()) {
+        if (const std::string text = advice_of(out, node, i); !text.empty()) {
           const auto [at, is_new] = places.emplace(text, found.size());
-          if (is_new) found.push_back({node.changes.alone[i].asks, text, {}});
+          const Change& change = node.changes.alone[i];
+          const bool is_release = change.asks == Asks::kRelease && change.holder != nullptr;
+          if (is_new)
+            found.push_back(
+                {change.asks, is_release ? harm_of(*change.holder) : UsersState::kEnding, text, {}});
           found[at->second].nodes.push_back(node.name);
         }
     }
-    std::stable_sort(found.begin(), found.end(),
-                     [](const auto& a, const auto& b) { return a.asks < b.asks; });
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+      return std::tuple(a.asks, a.harm) < std::tuple(b.asks, b.harm);
+    });
+    // No pod that runs has to go while another one would do.
+    const bool is_harmless_enough = std::any_of(found.begin(), found.end(), [](const Advice& one) {
+      return one.asks == Asks::kRelease && one.harm != UsersState::kRunning;
+    });
+    if (is_harmless_enough)
+      std::erase_if(found, [](const Advice& one) { return one.harm == UsersState::kRunning; });
     for (Advice& one : found)
-      if (out.advice.size() < kAdviceMax) out.advice.push_back(text_of(std::move(one)));
+      if (out.advice.size() < kAdviceMax) out.advice.push_back(advice_text(one.text, std::move(one.nodes)));
     if (!out.advice.empty()) return;
   }
 }
@@ -511,6 +577,7 @@ void ask_nodes(const Cluster& cluster, Answer& out) {
   judge(out);
   judge_denied(cluster, out);
   advise(out);
+  if (out.verdict == Verdict::kPending) out.slips = asking.slips();
   drop_selector_changes(misnamed_classes(out), out);
   if (out.verdict == Verdict::kPending) out.hints = asking.hints();
 }
@@ -617,6 +684,9 @@ void drop_selector_changes(const std::set<std::string>& requests, Answer& answer
           classes.insert(request.device_class);
   const auto is_dropped = [&](const Change& change) {
     switch (change.asks) {
+      case Asks::kCorrectSelector:
+        return change.device_class.empty() ? requests.contains(change.claim + ", " + change.request)
+                                           : classes.contains(change.device_class);
       case Asks::kNoSelector:
       case Asks::kNoRequest:
         return requests.contains(change.claim + ", " + change.request);
@@ -644,8 +714,17 @@ void drop_selector_changes(const std::set<std::string>& requests, Answer& answer
       node.changes.all.clear(), node.changes_text.clear();
     drop(node.changes.alone, node.alone_text);
   }
+  std::erase_if(answer.slips, [&](const Answer::Slip& one) { return requests.contains(one.request); });
   answer.advice.clear();
   advise(answer);
+}
+
+std::string advice_text(const std::string& text, std::vector<std::string> nodes) {
+  constexpr size_t kNodesNamed = 3;
+  const size_t more = nodes.size() > kNodesNamed ? nodes.size() - kNodesNamed : 0;
+  nodes.resize(nodes.size() - more);
+  return text + " (then it can run on " + join(nodes, ", ") + (more > 0 ? " " + and_more(more, "node") : "") +
+         ")";
 }
 
 Answer why_pod(const Cluster& cluster, const Pod& pod) {

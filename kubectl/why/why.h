@@ -35,7 +35,11 @@ struct Cluster {
   std::vector<DeviceClass> classes;
   std::vector<Claim> claims;     // of all namespaces
   std::vector<Claim> templates;  // is_made is false; of the pod's namespace at least
+  /// Names of templates in the pod's namespace, where one that it names is not there: one of them may be meant.
+  std::set<std::string> template_names;
   Features features;
+  /// Full keys ("driver/name") of attributes that drivers give devices that have such a thing: never taken for a slip.
+  std::set<std::string> publishable;
   /// Kinds that may not be read, by their plural ("nodes"), with the permission that is missing in words ("list nodes").
   /// Nothing is concluded from the absence of such an object: what depends on one is kUnsure.
   std::map<std::string, std::string> denied;
@@ -89,6 +93,12 @@ struct Answer {
   /// away from there is none.
   /// Never a change of a DeviceClass, which others use too, but for one that fails.
   std::vector<std::string> advice;  // the one change that would help; each alone is enough
+  /// Of kPending, for requests ("claim, request") that match no device: a name that a selector reads and no device has, where another one
+  /// is nearly the same. It comes before all else but `everywhere`.
+  struct Slip {
+    std::string request, name, text;
+  };
+  std::vector<Slip> slips;
   /// Of kPending: why devices that would match are not offered, a sentence each, the nearest cause first. They come before all advice.
   std::vector<std::string> causes;
   /// Of a pod that is on a node and whose containers do not start: what its events and its node say, in words.
@@ -98,8 +108,11 @@ struct Answer {
   std::vector<std::string> unsure;  // what was not looked at, or is not known here
 };
 
-/// For requests ("claim, request") that another remedy is enough for: takes what loosens their selectors, asks for another class
-/// or has more devices offered out of changes and advice.
+/// A line of advice: the text, and up to three of the nodes on which it is enough.
+std::string advice_text(const std::string& text, std::vector<std::string> nodes);
+
+/// For requests ("claim, request") that another remedy is enough for: takes what loosens or corrects their selectors, asks for another
+/// class or has more devices offered out of changes and advice, and their slips.
 void drop_selector_changes(const std::set<std::string>& requests, Answer& answer);
 
 /// Of a pod with claims. Of one that is bound to a node nothing is asked: kRuns. With anything in

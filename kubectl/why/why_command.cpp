@@ -63,6 +63,16 @@ void read_templates(ClusterObjects& objects, const allocation::Pod& pod, allocat
           "get resourceclaimtemplates in namespace " + pod.namespace_;
     } else if (object.error().code != Errc::kNotFound) {
       out.unread.push_back(object.error().what);
+    } else if (out.template_names.empty()) {
+      // Without this list there is only no name to suggest.
+      (void)objects.list(kube::kResourceClaimTemplates, pod.namespace_,
+                         {.on_object =
+                              [&](const kube::Json& one) {
+                                if (const kube::Json* meta = one.find("metadata"); meta != nullptr)
+                                  out.template_names.emplace(meta->text("name"));
+                              },
+                          .on_bad = [](std::string) {},
+                          .on_anew = [&] { out.template_names.clear(); }});
     }
   }
 }
@@ -78,6 +88,14 @@ Result<allocation::Features> features(ClusterObjects& objects, const config::Opt
   return allocation::Features{};
 }
 
+// Again where pods that hold devices do not run: these are to go first.
+template <class Why>
+allocation::Answer with_users(ClusterObjects& objects, allocation::Cluster& cluster, Why why) {
+  allocation::Answer out = why();
+  const size_t unread = cluster.unread.size();
+  return read_users(objects, out, cluster) || cluster.unread.size() != unread ? why() : out;
+}
+
 Result<allocation::Answer> answer(ClusterObjects& objects, const config::Options& options,
                                   const Subject& subject, allocation::Cluster& cluster) {
   const auto object =
@@ -86,6 +104,7 @@ Result<allocation::Answer> answer(ClusterObjects& objects, const config::Options
   auto known = features(objects, options, cluster.unread);
   if (!known) return known.error();
   cluster.features = *known;
+  cluster.publishable = publishable_attributes({options.sriov_driver_name, options.exposure_driver_name});
   if (auto read = read_allocation(objects, subject.namespace_, cluster); !read) return read.error();
   if (!object) {
     std::string missing;
@@ -98,13 +117,13 @@ Result<allocation::Answer> answer(ClusterObjects& objects, const config::Options
     auto claim = allocation::decode_claim(*object);
     if (!claim) return claim.error();
     claim->namespace_ = subject.namespace_;
-    return allocation::why_claim(cluster, *claim);
+    return with_users(objects, cluster, [&] { return allocation::why_claim(cluster, *claim); });
   }
   auto pod = allocation::decode_pod(*object);
   if (!pod) return pod.error();
   pod->namespace_ = subject.namespace_;
   read_templates(objects, *pod, cluster);
-  return allocation::why_pod(cluster, *pod);
+  return with_users(objects, cluster, [&] { return allocation::why_pod(cluster, *pod); });
 }
 
 std::string text_of(const allocation::Answer& answer, const Subject& subject,
@@ -142,6 +161,7 @@ Result<Told> tell_why(ClusterObjects& objects, const config::Options& options) {
   if (!found) return std::move(found.error()).in(subject.text());
   const auto hidden =
       find_hidden(objects, {options.sriov_driver_name, options.exposure_driver_name}, cluster, *found);
+  judge_configs(objects, {options.sriov_driver_name, options.exposure_driver_name}, cluster, *found);
   read_start(objects, {options.sriov_driver_name, options.exposure_driver_name}, *found);
   return Told{text_of(*found, subject, cluster, hidden, options), exit_of(found->verdict)};
 }

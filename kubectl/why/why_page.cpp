@@ -96,7 +96,7 @@ std::string holders_text(const RequestView& view) {
 std::string why_of(const RequestView& view) {
   if (!view.all && static_cast<int64_t>(view.free) >= view.wanted) return "";
   if (view.all && view.free == view.matching && view.free > 0) return "";
-  if (view.devices == 0) return "the node sees no devices";
+  if (view.devices == 0) return "no device is published for the node";
   std::vector<std::string> parts;
   for (const auto& standing : view.standing) {
     // Where something matches, the others are not worth a word.
@@ -298,50 +298,10 @@ bool is_nothing_matched(const Answer& answer) {
   return std::any_of(matching.begin(), matching.end(), [](const auto& one) { return one.second == 0; });
 }
 
-// A selector that reads an attribute which no device has, where another name is nearly the same: of a request that nothing matches.
-std::string misread_text(const Answer& answer) {
-  constexpr std::string_view kFails = " fails, ", kAbsent = ": no such key: ", kMeant = "; did you mean ";
-  const auto has_attribute = [&](const std::string& name) {
-    return std::any_of(answer.slices.begin(), answer.slices.end(), [&](const auto& slice) {
-      return std::any_of(
-          slice->common.devices.begin(), slice->common.devices.end(), [&](const kube::DevicePtr& device) {
-            return std::any_of(device->attributes.begin(), device->attributes.end(), [&](const auto& one) {
-              const std::string_view key = one.first;
-              return key.substr(key.find('/') + 1) == name;
-            });
-          });
-    });
-  };
-  std::map<std::pair<std::string, std::string>, size_t> matching;
-  for (const NodeAnswer& node : answer.nodes)
-    for (const RequestView& view : node.requests)
-      if (node.kept_away.empty()) matching[{view.claim, view.request}] += view.matching;
-  for (const NodeAnswer& node : answer.nodes)
-    for (const RequestView& view : node.requests) {
-      if (!node.kept_away.empty() || matching[{view.claim, view.request}] > 0) continue;
-      for (const auto& standing : view.standing) {
-        if (standing.obstacle != allocation::Obstacle::kError) continue;
-        const std::string& what = standing.what;
-        const size_t fails = what.find(kFails), absent = what.find(kAbsent), meant = what.rfind(kMeant);
-        if (fails == std::string::npos || absent == std::string::npos || meant == std::string::npos ||
-            absent < fails || meant < absent)
-          continue;
-        std::string name = what.substr(absent + kAbsent.size(), meant - absent - kAbsent.size());
-        name.resize(std::min(name.size(), name.find_first_of(" ,;:)\n")));
-        if (has_attribute(name)) continue;
-        const std::string whose = what.substr(0, fails);
-        return what.substr(fails + kFails.size(), absent - fails - kFails.size()) + " of " +
-               (whose == "the request" ? "request " + view.request : whose) + " reads " + name +
-               ", which no device has" + what.substr(meant);
-      }
-    }
-  return "";
-}
-
 // Why no node will do, where one reason holds for all of them.
 std::string pending_text(const Answer& answer) {
   if (!answer.everywhere.empty()) return answer.everywhere.front();
-  if (std::string misread = misread_text(answer); !misread.empty()) return misread;
+  if (!answer.slips.empty()) return answer.slips.front().text;
   if (!answer.aborted_by.empty())
     return "allocating fails with an error on node " + answer.aborted_by +
            ", and the scheduler then tries no other node";
@@ -381,7 +341,8 @@ std::string pending_text(const Answer& answer) {
   for (const NodeAnswer& first : answer.nodes) {
     if (!first.kept_away.empty()) continue;
     for (const RequestView& of : first.requests) {
-      size_t most_free = 0, most_matching = 0;
+      size_t most_free = 0, most_matching = 0, matching = 0;
+      std::map<std::string, size_t> used_up;  // devices by capacity
       const NodeAnswer* best = nullptr;
       bool is_short = !of.all && of.request.find('/') == std::string::npos;  // no alternative of several
       for (const NodeAnswer& node : answer.nodes) {
@@ -393,15 +354,26 @@ std::string pending_text(const Answer& answer) {
         is_short = is_short && view != node.requests.end() && static_cast<int64_t>(view->free) < of.wanted;
         if (view == node.requests.end()) continue;
         most_matching = std::max(most_matching, view->matching);
+        matching += view->matching;
+        for (const auto& [key, devices] : view->used_up) used_up[key] += devices.size();
         if (best == nullptr || view->free > most_free) most_free = view->free, best = &node;
       }
       if (!is_short || best == nullptr) continue;
       const std::string what = "request " + of.request + " (class " + of.device_class + ")";
       if (most_matching == 0)
-        return "no device of " + number(answer.nodes.size(), "node") + " matches " + what;
+        return "no device on " + number(answer.nodes.size(), "node") + " matches " + what;
+      for (const auto& [key, devices] : used_up)
+        if (devices == matching && most_free == 0)
+          return "capacity " + key + " is used up: of " + number(matching, "device") +
+                 (matching == 1 ? " that matches " : " that match ") + what + ", " +
+                 (matching == 1 ? "it has" : "all have") + " too little of it left";
       return "no node has " + number(static_cast<size_t>(of.wanted), "free device") + " for " + what +
              "; the most is " + std::to_string(most_free) +
-             (most_free > 0 ? ", on " + best->name : ", of " + std::to_string(most_matching) + " that match");
+             (most_free > 0 ? ", on " + best->name
+                            : ", of " + std::to_string(most_matching) + " that match") +
+             (static_cast<int64_t>(most_matching) < of.wanted
+                  ? "; ask for at most " + std::to_string(most_matching)
+                  : "");
     }
     break;
   }
@@ -455,9 +427,11 @@ Json json_of(const Change& change, const std::string& text) {
   for (const auto& [driver, pool] : change.pools)
     pools.push_back(Json::Object{{"driver", driver}, {"pool", pool}});
   if (!pools.empty()) out.set("pools", std::move(pools));
-  const bool has_index = change.asks == allocation::Asks::kNoConstraint ||
-                         change.asks == allocation::Asks::kNoSelector ||
-                         change.asks == allocation::Asks::kNoClassSelector;
+  const bool has_index =
+      change.asks == allocation::Asks::kNoConstraint || change.asks == allocation::Asks::kNoSelector ||
+      change.asks == allocation::Asks::kCorrectSelector || change.asks == allocation::Asks::kNoClassSelector;
+  if (!change.expression.empty()) out.set("expression", change.expression);
+  if (change.holder != nullptr) out.set("users", allocation::name_of(allocation::harm_of(*change.holder)));
   if (has_index) out.set("index", static_cast<int64_t>(change.index));
   if (!change.taint_rules.empty()) out.set("deviceTaintRules", change.taint_rules);
   if (change.most) out.set("atMost", allocation::describe(*change.most));
@@ -573,23 +547,30 @@ std::string why_text(const Answer& answer, const std::string& subject, const std
   for (size_t i = answer.verdict == Verdict::kRuns ? 1 : 0; i < answer.notes.size(); ++i)
     out += "  - " + plain(answer.notes[i]) + "\n";
   for (size_t i = 1; i < answer.everywhere.size(); ++i) out += "  - " + plain(answer.everywhere[i]) + "\n";
-  for (const std::string& cause : answer.causes)
+  std::vector<std::string> causes;
+  for (const Answer::Slip& slip : answer.slips) causes.push_back(slip.text);
+  causes.insert(causes.end(), answer.causes.begin(), answer.causes.end());
+  for (const std::string& cause : causes)
     if (const std::string line = plain(cause); out.find(line) == std::string::npos)
       out += "  - " + line + "\n";
+  if (!answer.hints.empty()) out += "\n";
+  for (const std::string& line : answer.hints) out += plain(line) + "\n";
   if (!answer.advice.empty()) {
     out += answer.advice.size() == 1 ? "\nThe one change that would help:\n"
                                      : "\nAny one of these would help:\n";
     for (const std::string& line : answer.advice) out += "  - " + plain(line) + "\n";
   }
-  if (!answer.hints.empty()) out += "\n";
-  for (const std::string& line : answer.hints) out += plain(line) + "\n";
   if (answer.verdict == Verdict::kPending)
     if (const std::string changes = changes_text(answer, nodes_max); !changes.empty()) out += "\n" + changes;
   std::vector<std::string> claims;
   for (const Claim& claim : answer.claims) tell_of_claim(answer, claim, claims);
   if (!claims.empty() && !answer.nodes.empty()) out += "\n";
   for (const std::string& line : claims) out += plain(line) + "\n";
-  if (!answer.nodes.empty()) out += "\n" + nodes_text(answer, nodes_max) + plain(pools) + "\n";
+  // Of a pod without a claim that is known nothing is asked of the nodes.
+  const bool is_any_asked = std::any_of(answer.nodes.begin(), answer.nodes.end(),
+                                        [](const NodeAnswer& node) { return !node.requests.empty(); });
+  if (!answer.nodes.empty() && (is_any_asked || answer.everywhere.empty()))
+    out += "\n" + nodes_text(answer, nodes_max) + plain(pools) + "\n";
   if (!answer.unsure.empty()) out += "\nNot sure:\n";
   for (const std::string& line : answer.unsure) out += "  - " + plain(line) + "\n";
   if (!answer.nodes.empty()) out += std::string("\n") + kNotLookedAt;
@@ -607,7 +588,10 @@ Json json_of(const Answer& answer, const std::string& subject) {
   for (const NodeAnswer& node : answer.nodes) nodes.push_back(json_of(node));
   out.set("claims", std::move(claims));
   out.set("nodes", std::move(nodes));
-  if (!answer.causes.empty()) out.set("causes", texts(answer.causes));
+  std::vector<std::string> causes;
+  for (const Answer::Slip& slip : answer.slips) causes.push_back(slip.text);
+  causes.insert(causes.end(), answer.causes.begin(), answer.causes.end());
+  if (!causes.empty()) out.set("causes", texts(causes));
   if (!answer.advice.empty()) out.set("advice", texts(answer.advice));
   if (!answer.hints.empty()) out.set("hints", texts(answer.hints));
   if (!answer.notes.empty()) out.set("notes", texts(answer.notes));

@@ -8,15 +8,24 @@
 #include <string_view>
 
 #include "config/options.h"
+#include "controller/webhook/claim_judgement.h"
+#include "controller/webhook/class_judgement.h"
 #include "kube/objects/api_time.h"
 #include "kube/objects/kinds.h"
 #include "kubectl/fleet/fleet_reading.h"
 #include "kubectl/why/missing_policy.h"
+#include "kubectl/why/users.h"
+#include "kubelet/claim.h"
+#include "kubelet/vf_config.h"
+#include "policy/exposure/attributes.h"
+#include "policy/sriov/attributes.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
 namespace {
 
+constexpr size_t kCapacityAdviceMax = 3;
+constexpr std::string_view kConfigOf = "ResourceClaim ";             // as the Event's note begins
 constexpr std::string_view kIgnoredReason = "ConfigurationIgnored";  // docs/reports.md#events
 
 // forget: what was added of this list.
@@ -162,6 +171,105 @@ std::vector<std::string> node_notes(const kube::Json& report, const std::string&
 
 }  // namespace
 
+bool read_users(ClusterObjects& objects, const allocation::Answer& answer, allocation::Cluster& cluster) {
+  if (answer.verdict != allocation::Verdict::kPending) return false;
+  std::set<std::string> namespaces;
+  bool is_release = false;
+  for (const allocation::NodeAnswer& node : answer.nodes) {
+    for (const auto* changes : {&node.changes.all, &node.changes.alone})
+      for (const allocation::Change& change : *changes) {
+        if (change.holder == nullptr || change.holder->users.empty()) continue;
+        is_release = true;
+        namespaces.insert(change.holder->namespace_);
+      }
+    for (const allocation::RequestView& view : node.requests)
+      for (const auto& [holder, devices] : view.holders)
+        namespaces.insert(holder.substr(0, holder.find('/')));
+  }
+  if (!is_release) return false;
+  std::map<std::string, allocation::PodState> pods;
+  std::set<std::string> read;
+  for (const std::string& namespace_ : namespaces) {
+    if (read.size() >= kUsersNamespacesMax) break;
+    const auto listed = objects.list(
+        kube::kPods, namespace_,
+        {.on_object =
+             [&](const kube::Json& pod) {
+               const kube::Json* metadata = pod.find("metadata");
+               if (metadata != nullptr)
+                 pods[namespace_ + "/" + std::string(metadata->text("name"))] = allocation::pod_state(pod);
+             },
+         .on_bad = [](std::string) {},
+         .on_anew =
+             [&] {
+               std::erase_if(pods, [&](const auto& one) { return one.first.starts_with(namespace_ + "/"); });
+             }});
+    if (listed)
+      read.insert(namespace_);
+    else
+      cluster.unread.push_back("how far the pods of namespace " + namespace_ +
+                               " are is not known: " + listed.error().what);
+  }
+  return allocation::note_users(pods, read, cluster.claims);
+}
+
+std::set<std::string> publishable_attributes(const FleetDrivers& drivers) {
+  std::set<std::string> out;
+  const policy::VfAttributes of_vfs(drivers.sriov);
+  for (const SharedText& key : of_vfs.keys()) out.insert(key.str());
+  for (const std::string& driver : {drivers.sriov, drivers.exposure})
+    out.insert(driver + "/" + std::string(policy::kResourceNameId));
+  out.insert(std::string(policy::kMultusResourceName));
+  for (const policy::KnownAttribute& known : policy::known_attributes())
+    if (known.is_published)
+      out.insert((known.is_standard ? "resource.kubernetes.io" : drivers.exposure) + "/" +
+                 std::string(known.id));
+  out.insert(drivers.exposure + "/" + std::string(policy::kSupportedCnisId));
+  for (const char* plugin :
+       {"sriov", "host-device", "macvlan", "ipvlan", "bridge", "vlan", "ib-sriov", "rdma"})
+    out.insert(drivers.exposure + "/" + policy::cni_attribute_id(plugin));
+  return out;
+}
+
+void judge_configs(ClusterObjects& objects, const FleetDrivers& drivers, const allocation::Cluster& cluster,
+                   allocation::Answer& answer) {
+  if (answer.pod && (answer.pod->phase == "Failed" || answer.pod->phase == "Succeeded")) return;
+  webhook::Drivers known{.sriov = drivers.sriov, .exposure = drivers.exposure};
+  for (const allocation::DeviceClass& one : cluster.classes) {
+    kube::Json::Array selectors;
+    for (const std::string& selector : one.selectors)
+      selectors.push_back(kube::Json::Object{{"cel", kube::Json::Object{{"expression", selector}}}});
+    const kube::Json object =
+        kube::Json::Object{{"kind", kube::kDeviceClasses.kind},
+                           {"metadata", kube::Json::Object{{"name", one.name}}},
+                           {"spec", kube::Json::Object{{"selectors", std::move(selectors)}}}};
+    if (const std::string driver = webhook::driver_of_class(object, known); !driver.empty())
+      known.classes.emplace(one.name, driver);
+  }
+  for (const allocation::Claim& claim : answer.claims) {
+    if (claim.is_extended || (!claim.is_made && !claim.allocation)) continue;
+    const auto object = objects.get(kube::kResourceClaims, claim.namespace_, claim.name);
+    if (!object) continue;  // of a claim that was listed: gone since
+    const std::string whose(std::string(kConfigOf) + claim.id() + ": ");
+    if (claim.allocation) {
+      const auto decoded = kubelet::decode_claim(kube::encode_json(*object));
+      if (!decoded) continue;
+      for (const std::string& driver : {drivers.sriov, drivers.exposure})
+        for (const std::string& ignored : kubelet::ignored_configs(*decoded, driver))
+          answer.notes.push_back(whose + ignored);
+      continue;
+    }
+    constexpr uint64_t kStepsMax = 10'000'000;
+    const auto judged =
+        webhook::judge_claim(*object, kube::kResourceClaims.kind, known, claim.namespace_, kStepsMax);
+    if (!judged) continue;
+    for (const auto* problems : {&judged->errors, &judged->warnings})
+      for (const policy::Problem& problem : *problems)
+        if (problem.field.find(".config[") != std::string::npos)
+          answer.notes.push_back(whose + problem.field + " " + problem.what);
+  }
+}
+
 void read_start(ClusterObjects& objects, const FleetDrivers& drivers, allocation::Answer& answer) {
   if (!answer.pod || answer.pod->node_name.empty()) return;
   const allocation::Pod& pod = *answer.pod;
@@ -176,14 +284,20 @@ void read_start(ClusterObjects& objects, const FleetDrivers& drivers, allocation
                                     .on_bad = [](std::string) {},
                                     .on_anew = [&] { events.clear(); }});
   if (!listed) answer.unsure.push_back("the pod's events are not known: " + listed.error().what);
+  const auto is_said = [said = answer.notes](const PodEvent& event) {
+    return std::ranges::any_of(
+        said, [&](const std::string& note) { return event.text.find(note) != std::string::npos; });
+  };
   const auto add_ignored = [&] {
     for (const PodEvent& event : events)
-      if (event.reason == kIgnoredReason) answer.notes.push_back(event.text + age_note(event, objects.now()));
+      if (event.reason == kIgnoredReason && !is_said(event))
+        answer.notes.push_back(event.text + age_note(event, objects.now()));
   };
   if (!is_starting) return add_ignored();
   if (const auto report = objects.get(kube::kNodeDeviceReports, "", pod.node_name);
       report && has_claims_of(answer, drivers)) {
-    answer.notes = node_notes(*report, pod.node_name);
+    const auto notes = node_notes(*report, pod.node_name);
+    answer.notes.insert(answer.notes.begin(), notes.begin(), notes.end());
   } else if (!report && report.error().code != Errc::kNotFound) {
     answer.unsure.push_back("the report of node " + pod.node_name + " is not known: " + report.error().what);
   }
@@ -248,6 +362,89 @@ std::set<std::string> hidden_enough(const std::vector<HiddenMatch>& hidden,
   return out;
 }
 
+bool is_short(const allocation::RequestView& view) {
+  return view.all ? view.free == 0 || view.free < view.matching
+                  : static_cast<int64_t>(view.free) < view.wanted;
+}
+
+// A larger capacity alone would be enough there: all that a request is short of is a capacity that is used up.
+bool is_only_used_up(const allocation::NodeAnswer& node) {
+  if (!node.kept_away.empty() || node.found != allocation::Found::kNo || !node.clashes.empty()) return false;
+  bool is_any = false;
+  for (const allocation::RequestView& view : node.requests) {
+    if (!is_short(view)) continue;
+    if (view.used_up.empty()) return false;
+    is_any = true;
+  }
+  return is_any;
+}
+
+std::set<std::string> nodes_with_used_up(const allocation::Answer& answer) {
+  constexpr size_t kNodesMax = 64;
+  std::set<std::string> out;
+  for (const allocation::NodeAnswer& node : answer.nodes)
+    if (out.size() < kNodesMax && is_only_used_up(node)) out.insert(node.name);
+  return out;
+}
+
+// The policies that say how much of a used-up capacity there is: before the end of other pods.
+void advise_capacity(const std::map<std::string, reports::NodeReport>& reports,
+                     const std::map<std::string_view, const kube::NodeView*>& nodes,
+                     const std::map<std::string, FleetPolicies>& policies, const FleetDrivers& drivers,
+                     const std::string& otherwise, allocation::Answer& answer) {
+  std::map<std::string, std::vector<std::string>> advice;  // to nodes
+  for (const allocation::NodeAnswer& node : answer.nodes) {
+    const auto report = reports.find(node.name);
+    const auto view = nodes.find(node.name);
+    if (report == reports.end() || view == nodes.end()) continue;
+    const policy::PolicySetPtr set = policies.at(namespace_of(report->second, otherwise)).exposing();
+    const JudgedNode judged = judge_node(report->second, *view->second, set, drivers);
+    for (const allocation::RequestView& request : node.requests)
+      for (const auto& [key, devices] : request.used_up)
+        for (const allocation::DeviceId& id : devices) {
+          const auto entry = judged.entries.find({std::string(id.driver), std::string(id.device)});
+          if (!is_short(request) || entry == judged.entries.end()) continue;
+          for (const auto& one : set->exposures) {
+            const std::string full = key.find('/') == std::string::npos ? drivers.exposure + "/" + key : key;
+            const auto capacity = one->exposure.capacity.find(full);
+            if (one->id.name != entry->second.policy.name || capacity == one->exposure.capacity.end())
+              continue;
+            auto& its = advice["raise spec.exposure.capacity." + full.substr(full.find('/') + 1) +
+                               ".value (" + capacity->second.value.text() + ") of DeviceExposurePolicy " +
+                               one->id.name + ", if the device can carry more"];
+            if (its.empty() || its.back() != node.name) its.push_back(node.name);
+          }
+        }
+  }
+  std::vector<std::string> lines;
+  for (auto& [text, names] : advice)
+    if (lines.size() < kCapacityAdviceMax) lines.push_back(allocation::advice_text(text, std::move(names)));
+  answer.advice.insert(answer.advice.begin(), lines.begin(), lines.end());
+}
+
+// An attribute that a policy gives is not misspelt: which devices have it is that policy's to say.
+void drop_given_names(const std::map<std::string, FleetPolicies>& policies, allocation::Answer& answer) {
+  if (answer.slips.empty()) return;
+  std::set<std::string> names;
+  for (const auto& [namespace_, of] : policies) {
+    const policy::PolicySetPtr set = of.exposing();
+    for (const auto& one : set->exposures)
+      for (const auto& [key, value] : one->exposure.additional_attributes) {
+        const std::string& full = key;
+        names.insert(full.substr(full.find('/') + 1));
+      }
+    for (const auto& one : set->attributes)
+      for (const auto& [key, value] : one->attributes) {
+        const std::string& full = key;
+        names.insert(full.substr(full.find('/') + 1));
+      }
+  }
+  std::set<std::string> requests;
+  for (const allocation::Answer::Slip& slip : answer.slips)
+    if (names.contains(slip.name)) requests.insert(slip.request);
+  allocation::drop_selector_changes(requests, answer);
+}
+
 }  // namespace
 
 std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers& drivers,
@@ -255,6 +452,8 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
   std::vector<HiddenMatch> out;
   if (answer.verdict != allocation::Verdict::kPending) return out;
   std::vector<reports::NodeReport> reports;
+  std::map<std::string, reports::NodeReport> full;  // of nodes with a capacity that is used up
+  const std::set<std::string> used_up = nodes_with_used_up(answer);
   UnmatchedDevices unmatched;
   const std::string otherwise = config::Options{}.namespace_;
   std::set<std::string> namespaces = {otherwise};  // that daemons read
@@ -263,10 +462,11 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
       [&](reports::NodeReport report) {
         unmatched.add(report);
         namespaces.insert(namespace_of(report, otherwise));
+        if (used_up.contains(report.node)) full.emplace(report.node, report);
         keep_hidden(report);
         if (!report.groups.empty()) reports.push_back(std::move(report));
       },
-      [&] { reports.clear(), unmatched.clear(); }, answer.unsure);
+      [&] { reports.clear(), unmatched.clear(), full.clear(); }, answer.unsure);
   if (!read) answer.unsure.push_back("what nodes hide is not known: " + read.error().what);
   std::map<std::string_view, const kube::NodeView*> nodes;
   for (const allocation::Node& node : cluster.nodes) nodes[node.view.name] = &node.view;
@@ -290,6 +490,11 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
   if (selectors.is_spent())
     answer.unsure.push_back("what nodes hide was not asked of all: what expressions take of time is bounded");
   answer.causes = hidden_causes(out);
+  // What a selector says yes to is not misspelt.
+  std::erase_if(answer.slips, [&](const allocation::Answer::Slip& slip) {
+    return std::ranges::any_of(
+        out, [&](const HiddenMatch& match) { return slip.request.ends_with(", " + match.request); });
+  });
   allocation::drop_selector_changes(hidden_enough(out, answer), answer);
   if (!short_requests(answer).empty() && !unmatched.counts().empty()) {
     for (const auto& shape : unmatched.shapes())
@@ -297,14 +502,17 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
     std::set<std::string> hidden;
     for (const HiddenMatch& match : out) hidden.insert(match.request);
     allocation::Selectors effort;
-    std::set<std::string> enough;
-    const auto advice = missing_policies(answer, unmatched, nodes, policies, drivers, otherwise, effort,
-                                         hidden, &enough, policies_elsewhere(objects, drivers, namespaces));
-    allocation::drop_selector_changes(enough, answer);
-    answer.hints.insert(answer.hints.end(), advice.begin(), advice.end());
-    if (advice.empty() && hidden.empty() && is_any_unmatched(answer))
+    const auto found = missing_policies(answer, unmatched, nodes, policies, drivers, otherwise, effort,
+                                        hidden, policies_elsewhere(objects, drivers, namespaces));
+    allocation::drop_selector_changes(found.enough, answer);
+    answer.causes.insert(answer.causes.end(), found.causes.begin(), found.causes.end());
+    answer.hints.insert(answer.hints.end(), found.remedies.begin(), found.remedies.end());
+    if (found.causes.empty() && found.remedies.empty() && hidden.empty() && is_any_unmatched(answer))
       hint_at_unmatched(unmatched.counts(), answer);
   }
+  drop_given_names(policies, answer);
+  for (const auto& [node, report] : full) policies_of(namespace_of(report, otherwise));
+  advise_capacity(full, nodes, policies, drivers, otherwise, answer);
   return out;
 }
 

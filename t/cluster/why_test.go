@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -8,6 +9,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	resource "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"sliced.test/cluster/harness"
 )
@@ -83,7 +88,7 @@ func TestWhyAPodWaits(t *testing.T) {
 			t.Errorf("what stands in the way: %+v, wanted the release of %s", node.Changes, holder)
 		}
 	}
-	if text, _ := asKubectlPlugin(t, kubeconfig, "why", "pod", lab.Namespace+"/waits"); !strings.Contains(text, "delete pod "+lab.Namespace+"/holder, which has claim "+holder) {
+	if text, _ := asKubectlPlugin(t, kubeconfig, "why", "pod", lab.Namespace+"/waits"); !strings.Contains(text, "delete pod "+lab.Namespace+"/holder, which has claim "+holder+" and has not started") {
 		t.Errorf("as text:\n%s", text)
 	}
 
@@ -119,4 +124,43 @@ func TestWhyAPodWaits(t *testing.T) {
 		}
 	}
 	lab.Server.WaitScheduled(t, lab.Namespace, "next", scheduling)
+}
+
+// Turns red when a slip in a selector that is guarded, a configuration for another driver or a template that is not there is
+// not what why says first, or a selector that only has to be corrected is to be loosened.
+func TestWhyNamesTheSlip(t *testing.T) {
+	t.Parallel()
+	lab := harness.NewLab(t, shared, pf0)
+	lab.Run()
+	lab.History.WaitOffers(t, lab.Apply("vfs", harness.Config("intel", harness.PFNames("ens1f0"))), starting, vfs(pf0, 0, 4)...)
+	kubeconfig := shared.Server.AdminKubeconfig(t, lab.Namespace)
+	driver := "sriovnetwork.k8snetworkplumbingwg.io"
+	claims := lab.Server.Client.ResourceV1().ResourceClaims(lab.Namespace)
+	claim := func(name, expression string, config ...resource.DeviceClaimConfiguration) {
+		t.Helper()
+		_, err := claims.Create(context.Background(), &resource.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: resource.ResourceClaimSpec{Devices: resource.DeviceClaim{Config: config, Requests: []resource.DeviceRequest{{Name: "vf",
+				Exactly: &resource.ExactDeviceRequest{DeviceClassName: harness.Class, AllocationMode: resource.DeviceAllocationModeExactCount, Count: 1,
+					Selectors: []resource.DeviceSelector{{CEL: &resource.CELDeviceSelector{Expression: expression}}}}}}}}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	why := func(kind, name string) string {
+		t.Helper()
+		text, _ := asKubectlPlugin(t, kubeconfig, "why", kind, name)
+		return text
+	}
+	claim("slip", `device.attributes["`+driver+`"].?pfName.orValue("") == "ens1f0"`)
+	text := why("claim", "slip")
+	if first := "claim " + lab.Namespace + "/slip is pending: selectors[0] of request vf reads pfName, which no device has; did you mean PFName?\n"; !strings.HasPrefix(text, first) ||
+		!strings.Contains(text, "correct selectors[0] of request vf of claim "+lab.Namespace+"/slip: PFName, not pfName") || strings.Contains(text, "loosen") {
+		t.Errorf("of a slip:\n%s", text)
+	}
+	claim("config", `device.attributes["`+driver+`"].?PFName.orValue("") == "ens1f0"`, resource.DeviceClaimConfiguration{
+		DeviceConfiguration: resource.DeviceConfiguration{Opaque: &resource.OpaqueDeviceConfiguration{Driver: "dra.networking",
+			Parameters: runtime.RawExtension{Raw: []byte(`{"apiVersion":"` + driver + `/v1alpha1","kind":"VfConfig","netAttachDefName":"net"}`)}}}})
+	if text := why("claim", "config"); !strings.Contains(text, "ResourceClaim "+lab.Namespace+"/config: spec.devices.config[0].opaque.driver") {
+		t.Errorf("of a configuration for another driver:\n%s", text)
+	}
 }

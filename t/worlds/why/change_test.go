@@ -92,6 +92,16 @@ func (w *world) change(c change) {
 			}
 		}
 		w.others = kept
+	case "correct-selector":
+		if c.DeviceClass != "" {
+			w.classes[c.DeviceClass].Spec.Selectors[c.Index].CEL.Expression = c.Expression
+			return
+		}
+		for _, claim := range w.mine {
+			if claim.Namespace+"/"+claim.Name == c.Claim {
+				partOf(claim, c.Request).selectors[c.Index].CEL.Expression = c.Expression
+			}
+		}
 	case "no-class-selector":
 		w.classes[c.DeviceClass].Spec.Selectors[c.Index].CEL.Expression = everything
 	case "make-class":

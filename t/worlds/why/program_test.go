@@ -34,6 +34,7 @@ type change struct {
 	Claim       string `json:"claim"`
 	Request     string `json:"request"`
 	DeviceClass string `json:"deviceClass"`
+	Expression  string `json:"expression"`
 	Capacity    string `json:"capacity"`
 	Count       int64  `json:"count"`
 	Index       int    `json:"index"`

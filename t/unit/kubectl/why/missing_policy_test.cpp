@@ -72,9 +72,12 @@ struct MissingPolicyTest : testing::Test {
       view.matching = matching;
     }
     allocation::Selectors selectors;
-    return join(missing_policies(answer, devices, nodes, policies, kDrivers, "ours", selectors, hidden,
-                                 &enough, elsewhere),
-                "\n");
+    const MissingPolicies found =
+        missing_policies(answer, devices, nodes, policies, kDrivers, "ours", selectors, hidden, elsewhere);
+    enough = found.enough, causes = found.causes;
+    std::vector<std::string> lines = found.causes;
+    lines.insert(lines.end(), found.remedies.begin(), found.remedies.end());
+    return join(lines, "\n");
   }
 
   kube::NodeView views[2] = {{"worker-1", {{"zone", "a"}}}, {"worker-2", {{"zone", "b"}}}};
@@ -84,6 +87,7 @@ struct MissingPolicyTest : testing::Test {
   std::string kept_away;
   size_t free = 0, matching = 0;
   std::set<std::string> hidden, enough;
+  std::vector<std::string> causes;
   std::map<std::string, FleetPolicies> elsewhere;
 };
 
@@ -330,6 +334,7 @@ TEST_F(MissingPolicyTest, APolicyInANamespaceThatIsNotReadIsNamed) {
       "SriovResourcePolicy apps/a would offer 4 devices on worker-1 for request net of claim apps/c, but no daemon "
       "there reads namespace apps: create it in namespace ours");
   EXPECT_EQ(enough, std::set<std::string>{"apps/c, net"});
+  EXPECT_EQ(causes.size(), 1u);
 }
 
 TEST_F(MissingPolicyTest, APolicyWithAMistakeIsNamedFirst) {
@@ -343,6 +348,7 @@ TEST_F(MissingPolicyTest, APolicyWithAMistakeIsNamedFirst) {
     ASSERT_TRUE(policies.at("ours").put(object));
   const std::string said = advice(kStorage);
   EXPECT_EQ(said.rfind("SriovResourcePolicy ours/a cannot be used: spec.configs[0]", 0), 0u) << said;
+  ASSERT_EQ(causes.size(), 1u);
   EXPECT_NE(said.find("No policy selects"), std::string::npos) << "another may have been meant: " << said;
   EXPECT_EQ(enough, std::set<std::string>{"apps/c, net"});
 }

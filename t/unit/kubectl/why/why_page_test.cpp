@@ -112,10 +112,27 @@ TEST(WhyPage, ACountAboveTheSupplyIsTheHeadline) {
   const std::string text = text_of_pod(cluster_of(fleet_of(2, 3)), kOwnClaim);
   EXPECT_TRUE(text.starts_with(
       "pod ns/p is pending: no node has 3 free devices for request r (class any); the most is 1, "
-      "on w-1\n"))
+      "on w-1; ask for at most 1\n"))
       << text;
   EXPECT_NE(text.find("only 1 device for 3"), std::string::npos) << text;
   EXPECT_EQ(text.find("each request alone"), std::string::npos) << text;
+}
+
+// Red when nodes can allocate what no template says.
+TEST(WhyPage, AMissingTemplateSaysNothingOfNodes) {
+  allocation::Cluster cluster = cluster_of(fleet_of(2, 1));
+  cluster.template_names = {"one-vf", "two-vfs"};
+  const std::string text =
+      text_of_pod(cluster, "{resourceClaims: [{name: c, resourceClaimTemplateName: one-vff}]}");
+  EXPECT_EQ(
+      text.rfind(
+          "pod ns/p is pending: there is no ResourceClaimTemplate ns/one-vff, which the pod names; did you mean "
+          "one-vf?\n",
+          0),
+      0u)
+      << text;
+  EXPECT_EQ(text.find("can be allocated"), std::string::npos) << text;
+  EXPECT_EQ(text.find("WANTED"), std::string::npos) << text;
 }
 
 TEST(WhyPage, WhatKeepsThePodFromItsNodesIsTheHeadline) {

@@ -5,6 +5,7 @@
 #include "kube/objects/api_time.h"
 #include "kube/objects/kinds.h"
 #include "kube/objects/yaml.h"
+#include "kubectl/why/why_page.h"
 #include "t/unit/kubectl/late_objects.h"
 
 namespace sliced::cli {
@@ -215,6 +216,114 @@ TEST_F(WhyReadingTest, WhoHidesWhatWouldMatchIsNamedOnce) {
   EXPECT_EQ(answer.unsure, std::vector<std::string>{});
   answer.verdict = allocation::Verdict::kCan;
   EXPECT_TRUE(find_hidden(objects, {kDriver, "dra.example"}, all, answer).empty()) << "it has enough";
+}
+
+// A node with one shared device whose shares are all allocated to apps/a, and a claim that wants one more.
+struct SharesTest : WhyReadingTest {
+  SharesTest() {
+    cluster.install(kube::kPods);
+    put(kube::kNodes, "metadata: {name: w}\n");
+    put(kube::kDeviceClasses,
+        "metadata: {name: macvlan}\nspec: {selectors: [{cel: {expression: 'device.driver == \"dra.example\"'}}]}\n");
+    put(kube::kResourceSlices,
+        "metadata: {name: s}\nspec: {driver: dra.example, nodeName: w, pool: {name: w, generation: 1, resourceSliceCount: 1}, devices: "
+        "[{name: 0000-01-00-0, allowMultipleAllocations: true, capacity: {dra.example/macvlans: {value: '1', requestPolicy: {default: '1', "
+        "validValues: ['1']}}}}]}\n");
+    put(kube::kResourceClaims,
+        "metadata: {name: holds, namespace: apps}\nspec: {}\nstatus: {allocation: {devices: {results: [{request: r, driver: "
+        "dra.example, pool: w, device: 0000-01-00-0, shareID: a, consumedCapacity: {dra.example/macvlans: '1'}}]}}, reservedFor: "
+        "[{resource: pods, name: a}]}\n");
+    put(kube::kResourceClaims,
+        "metadata: {name: waits, namespace: apps}\nspec: {devices: {requests: [{name: nic, exactly: {deviceClassName: "
+        "macvlan}}]}}\n");
+    EXPECT_TRUE(read_allocation(objects, "apps", all));
+  }
+  allocation::Answer ask() {
+    for (const allocation::Claim& claim : all.claims)
+      if (claim.name == "waits") return allocation::why_claim(all, claim);
+    ADD_FAILURE() << "there is no such claim";
+    return {};
+  }
+  allocation::Cluster all;
+};
+
+// Red when the end of other pods is all that is said to help where a policy limits the shares.
+TEST_F(SharesTest, ALargerCapacityIsTheFirstRemedyWhereSharesAreUsedUp) {
+  put(kube::kDeviceExposurePolicies,
+      "metadata: {name: shares}\nspec: {selector: {cel: 'device.attributes[\"dra.example\"].type == \"pf\"'}, exposure: "
+      "{allowMultipleAllocations: true, capacity: {macvlans: {value: '1', requestPolicy: {default: '1', validValues: ['1']}}}, "
+      "supportedCNIPlugins: [{name: macvlan, consumePerAllocation: {macvlans: '1'}}]}}\n");
+  put(kube::kNodeDeviceReports,
+      "metadata: {name: w}\n"
+      "status: {groups: [{type: pf, pciAddress: '0000:01:00.0', interface: enp1s0, vendor: '8086', driver: ice, linkType: ethernet, "
+      "standing: offered, said: [{kind: DeviceExposurePolicy, name: shares, outcome: matched}]}]}\n");
+  allocation::Answer answer = ask();
+  ASSERT_EQ(answer.verdict, allocation::Verdict::kPending);
+  find_hidden(objects, {kDriver, "dra.example"}, all, answer);
+  ASSERT_EQ(answer.advice.size(), 2u);
+  EXPECT_EQ(
+      answer.advice[0],
+      "raise spec.exposure.capacity.macvlans.value (1) of DeviceExposurePolicy shares, if the device can carry "
+      "more (then it can run on w)");
+  EXPECT_EQ(answer.advice[1], "delete pod apps/a, which has claim apps/holds (then it can run on w)");
+  EXPECT_EQ(
+      why_text(answer, "claim apps/waits", "", 10)
+          .rfind(
+              "claim apps/waits is pending: capacity dra.example/macvlans is used up: of 1 device that matches request nic "
+              "(class macvlan), it has too little of it left\n",
+              0),
+      0u)
+      << why_text(answer, "claim apps/waits", "", 10);
+}
+
+// Red when the state of pods is not read, or an answer is made again for nothing.
+TEST_F(SharesTest, PodsThatHoldDevicesAreReadWhereTheirEndWouldHelp) {
+  put(kube::kPods, "metadata: {name: a, namespace: apps}\nstatus: {phase: Running}\n");
+  EXPECT_FALSE(read_users(objects, ask(), all)) << "it runs";
+  put(kube::kPods, "metadata: {name: a, namespace: apps}\nstatus: {phase: Failed}\n");
+  ASSERT_TRUE(read_users(objects, ask(), all));
+  EXPECT_EQ(
+      ask().advice,
+      std::vector<std::string>{
+          "delete pod apps/a, which has claim apps/holds and has ended (Failed) (then it can run on w)"});
+  cluster.deny(kube::kPods.plural);
+  allocation::Cluster again;
+  ASSERT_TRUE(read_allocation(objects, "apps", again));
+  all = again;
+  EXPECT_FALSE(read_users(objects, ask(), all));
+  ASSERT_EQ(all.unread.size(), 1u);
+  EXPECT_NE(all.unread.front().find("pods of namespace apps"), std::string::npos) << all.unread.front();
+}
+
+// Red when a configuration that no node uses is seen in an Event alone, which comes a minute later.
+TEST_F(WhyReadingTest, AConfigurationThatIsIgnoredIsSaidBeforeTheNodeSaysIt) {
+  const std::string config =
+      "config: [{opaque: {driver: dra.example, parameters: {apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1, kind: VfConfig, "
+      "netAttachDefName: net}}";
+  put(kube::kDeviceClasses,
+      "metadata: {name: vf}\nspec: {selectors: [{cel: {expression: 'device.driver == \"sriov.example\"'}}]}\n");
+  put(kube::kResourceClaims,
+      "metadata: {name: c, namespace: apps, uid: u}\nspec: {devices: {requests: [{name: vf, exactly: "
+      "{deviceClassName: vf}}], " +
+          config + "}]}}\n");
+  put(kube::kResourceClaims,
+      "metadata: {name: d, namespace: apps, uid: u}\nspec: {}\nstatus: {allocation: {devices: {results: "
+      "[{request: vf, driver: sriov.example, pool: w, device: a}], " +
+          config + ", source: FromClaim}]}}, reservedFor: [{resource: pods, name: p, uid: p}]}\n");
+  allocation::Cluster all;
+  ASSERT_TRUE(read_allocation(objects, "apps", all));
+  for (const allocation::Claim& claim : all.claims) {
+    allocation::Answer answer;
+    answer.claims = {claim};
+    judge_configs(objects, {kDriver, "dra.example"}, all, answer);
+    ASSERT_EQ(answer.notes.size(), 1u) << claim.name;
+    const std::string where =
+        claim.allocation ? "status.allocation.devices.config[0]" : "spec.devices.config[0]";
+    EXPECT_EQ(answer.notes[0].rfind("ResourceClaim apps/" + claim.name + ": " + where + ".opaque.driver", 0),
+              0u)
+        << answer.notes[0];
+    EXPECT_NE(answer.notes[0].find("sriov.example"), std::string::npos) << answer.notes[0];
+  }
 }
 
 }  // namespace

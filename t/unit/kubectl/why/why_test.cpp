@@ -2,7 +2,9 @@
 #include "kubectl/why/why.h"
 
 #include <algorithm>
+#include <map>
 
+#include "kubectl/why/users.h"
 #include "reactor/base/text.h"
 #include "t/fixture/golden.h"
 #include "t/unit/kubectl/why/objects.h"
@@ -346,8 +348,143 @@ TEST(Why, AnAttributeInAnotherCaseIsSuggested) {
   const auto& standing = answer.nodes.at(0).requests.at(0).standing;
   ASSERT_FALSE(standing.empty());
   fixture::expect_golden(standing[0].what);
-  ASSERT_FALSE(answer.advice.empty());
-  EXPECT_NE(answer.advice[0].find("guard selectors[0] of request r"), std::string::npos) << answer.advice[0];
+  ASSERT_EQ(answer.slips.size(), 1u);
+  EXPECT_EQ(answer.slips[0].text,
+            "selectors[0] of request r reads Vendor, which no device has; did you mean vendor?");
+  // The device with that vendor is allocated.
+  const std::string said = join(answer.nodes[0].changes_text, "\n") + join(answer.advice, "\n");
+  EXPECT_NE(said.find("correct selectors[0] of request r of claim default/c: vendor, not Vendor"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(said.find("loosen"), std::string::npos) << said;
+  EXPECT_EQ(said.find("guard"), std::string::npos) << said;
+}
+
+// Red when a slip is seen in what fails alone: a guarded one says no, of each device.
+TEST(Why, ASlipInAGuardedSelectorIsCorrectedAndNotLoosened) {
+  for (
+      const auto& [expression, said] : std::map<std::string, std::string>{
+          {"device.attributes[\"d.io\"].?vendr.orValue(\"\") == \"8086\"",
+           "selectors[0] of request r reads vendr, which no device has; did you mean vendor?"},
+          {"has(device.attributes[\"d.io\"].vendr) && device.attributes[\"d.io\"].vendr == \"8086\"",
+           "selectors[0] of request r reads vendr, which no device has; did you mean vendor?"},
+          {"device.attributes[\"dd.io\"].?vendor.orValue(\"\") == \"8086\"",
+           "selectors[0] of request r reads names of dd.io, of which no device has any; did you mean d.io?"}}) {
+    Cluster cluster;
+    add(cluster, "kind: DeviceClass\nmetadata: {name: any}\nspec: {}");
+    const Answer answer =
+        ask(cluster, "{deviceClassName: any, selectors: [{cel: {expression: '" + expression + "'}}]}");
+    EXPECT_EQ(answer.verdict, Verdict::kPending);
+    ASSERT_EQ(answer.slips.size(), 1u) << expression;
+    EXPECT_EQ(answer.slips[0].text, said);
+    // The device with that vendor is allocated, and the other one tainted.
+    const std::string changes = join(answer.nodes.at(0).changes_text, "\n");
+    EXPECT_NE(changes.find("correct selectors[0] of request r of claim default/c"), std::string::npos)
+        << changes;
+    EXPECT_EQ((changes + join(answer.advice, "\n")).find("loosen"), std::string::npos) << changes;
+  }
+}
+
+// Red when an attribute that the driver gives to other devices is taken for a slip.
+TEST(Why, AnAttributeThatADriverPublishesIsNoSlip) {
+  Cluster cluster;
+  add(cluster, "kind: DeviceClass\nmetadata: {name: any}\nspec: {}");
+  cluster.publishable = {"d.io/vender"};
+  const Answer answer = ask(cluster,
+                            "{deviceClassName: any, selectors: [{cel: {expression: "
+                            "'device.attributes[\"d.io\"].?vender.orValue(\"\") == \"8086\"'}}]}");
+  EXPECT_TRUE(answer.slips.empty());
+  EXPECT_NE(join(answer.advice, "\n").find("loosen selectors[0]"), std::string::npos);
+}
+
+// Red when a selector that matches devices is to be loosened because they are in use.
+TEST(Why, ASelectorThatMatchesDevicesIsNotLoosened) {
+  Cluster cluster;
+  add(cluster, "kind: DeviceClass\nmetadata: {name: any}\nspec: {}");
+  const Answer answer = ask(cluster,
+                            "{deviceClassName: any, selectors: [{cel: {expression: "
+                            "'device.attributes[\"d.io\"].vendor == \"8086\"'}}]}");
+  EXPECT_EQ(answer.nodes.at(0).requests.at(0).matching, 2u);
+  EXPECT_EQ(answer.advice.size(), 2u) << join(answer.advice, "\n");
+  EXPECT_EQ(join(answer.advice, "\n").find("loosen"), std::string::npos) << join(answer.advice, "\n");
+}
+
+// Red when a guard is advised once, and below that the selector is to be loosened.
+TEST(Why, AnExpressionThatFailsIsGuardedEverywhere) {
+  Cluster cluster;
+  add(cluster, "kind: DeviceClass\nmetadata: {name: any}\nspec: {}");
+  cluster.publishable = {"d.io/PFName"};
+  const Answer answer = ask(
+      cluster,
+      "{deviceClassName: any, selectors: [{cel: {expression: 'device.attributes[\"d.io\"].PFName == \"a\"'}}]}");
+  EXPECT_EQ(answer.nodes.at(0).found, Found::kError);
+  ASSERT_EQ(answer.nodes[0].changes_text.size(), 1u);
+  EXPECT_NE(answer.nodes[0].changes_text[0].find("guard selectors[0] of request r of claim default/c"),
+            std::string::npos)
+      << answer.nodes[0].changes_text[0];
+}
+
+constexpr const char* kHolders = R"(
+kind: Node
+metadata: {name: w}
+---
+kind: DeviceClass
+metadata: {name: any}
+spec: {}
+---
+kind: ResourceSlice
+metadata: {name: s}
+spec:
+  driver: d.io
+  nodeName: w
+  pool: {name: w, generation: 1, resourceSliceCount: 1}
+  devices: [{name: a}, {name: b}, {name: c}, {name: d}]
+)";
+
+std::string holder(const std::string& device, const std::string& pod) {
+  return "kind: ResourceClaim\nmetadata: {name: of-" + device +
+         "}\nspec: {}\nstatus: {allocation: {devices: {results: [{request: r, driver: d.io, pool: w, device: " +
+         device + "}]}}, reservedFor: [{resource: pods, name: " + pod + "}]}";
+}
+
+PodState state(const std::string& yaml) { return pod_state(object_of(yaml)); }
+
+TEST(Why, PodsAreToGoByTheirState) {
+  const std::map<std::string, PodState> pods = {
+      {"default/runs", state("status: {phase: Running, containerStatuses: [{state: {running: {}}}]}")},
+      {"default/pulls", state("status: {phase: Pending, containerStatuses: [{state: {waiting: {reason: "
+                              "ImagePullBackOff}}}]}")},
+      {"default/starts", state("status: {phase: Pending, containerStatuses: [{state: {waiting: {reason: "
+                               "ContainerCreating}}}]}")},
+      {"default/goes",
+       state("metadata: {deletionTimestamp: '2026-01-01T00:00:00Z'}\nstatus: {phase: Running}")}};
+  const auto asked = [&](int count, const std::vector<std::string>& users) {
+    Cluster cluster;
+    add(cluster, kHolders);
+    const std::string devices = "abcd";
+    for (size_t i = 0; i < users.size(); ++i) add(cluster, holder(devices.substr(i, 1), users[i]));
+    add(cluster, claim("{deviceClassName: any, count: " + std::to_string(count) + "}"));
+    note_users(pods, {"default"}, cluster.claims);
+    return why_pod(cluster, pod_of("{resourceClaims: [{name: net, resourceClaimName: c}]}"));
+  };
+  EXPECT_EQ(
+      asked(1, {"runs", "pulls", "starts", "goes"}).advice,
+      (std::vector<std::string>{
+          "wait for the end of pod default/goes, which has claim default/of-d and is being deleted (then it can "
+          "run on w)",
+          "delete pod default/pulls, which has claim default/of-b and cannot start (ImagePullBackOff) (then it "
+          "can run on w)",
+          "delete pod default/starts, which has claim default/of-c and has not started (then it can run on w)"}));
+  EXPECT_EQ(
+      asked(2, {"runs", "pulls", "starts", "goes"}).nodes.at(0).changes_text,
+      (std::vector<std::string>{
+          "wait for the end of pod default/goes, which has claim default/of-d and is being deleted",
+          "delete pod default/pulls, which has claim default/of-b and cannot start (ImagePullBackOff)"}));
+  EXPECT_EQ(asked(1, {"runs", "gone", "runs", "runs"}).advice,
+            std::vector<std::string>{
+                "wait for the release of claim default/of-b, whose pod default/gone does not exist "
+                "any more (then it can run on w)"});
+  EXPECT_EQ(asked(1, {"runs", "runs", "runs", "runs"}).advice.size(), 3u) << "there is no other";
 }
 
 TEST(Why, NodesAreInTheirNaturalOrder) {

@@ -1,0 +1,85 @@
+#include "kubectl/why/misread.h"
+
+#include <string_view>
+
+#include "reactor/base/text.h"
+
+namespace sliced::allocation {
+namespace {
+
+bool is_name_byte(char c) {
+  return c == '_' || c == '.' || c == '-' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+         (c >= 'A' && c <= 'Z');
+}
+
+// The expression with each `.wrong`, `.?wrong` and "wrong" changed; another word that contains it is left as it is.
+std::string with_name(const std::string& expression, const std::string& wrong, const std::string& right,
+                      bool is_domain) {
+  std::string out;
+  size_t from = 0;
+  for (size_t at = expression.find(wrong); at != std::string::npos; at = expression.find(wrong, at + 1)) {
+    const char before = at == 0 ? '\0' : expression[at - 1];
+    const size_t end = at + wrong.size();
+    const char after = end < expression.size() ? expression[end] : '\0';
+    const bool is_quoted = (before == '"' || before == '\'') && after == before;
+    const bool is_selected =
+        !is_domain && (before == '.' || before == '?') && (!is_name_byte(after) || after == '.');
+    if (!is_quoted && !is_selected) continue;
+    out.append(expression, from, at - from).append(right);
+    from = end;
+  }
+  return out.append(expression, from);
+}
+
+std::string nearest_of(const std::string& word, const std::set<std::string>& names) {
+  return nearest(word, {names.begin(), names.end()});
+}
+
+}  // namespace
+
+std::string Misread::text() const {
+  return (is_domain ? "reads names of " + wrong + ", of which no device has any"
+                    : "reads " + wrong + ", which no device has") +
+         "; did you mean " + right + "?";
+}
+
+DeviceNames::DeviceNames(const std::vector<SlicePtr>& slices, const std::set<std::string>& publishable) {
+  const auto add = [](std::map<std::string, std::set<std::string>>& to, const std::string& driver,
+                      const std::string& key) {
+    const size_t slash = key.find('/');
+    if (slash == std::string::npos)
+      to[driver].insert(key);
+    else
+      to[key.substr(0, slash)].insert(key.substr(slash + 1));
+  };
+  for (const SlicePtr& slice : slices)
+    for (const kube::DevicePtr& device : slice->common.devices) {
+      for (const auto& [key, value] : device->attributes) add(attributes_, slice->common.driver, key);
+      for (const auto& [key, value] : device->capacity) add(capacities_, slice->common.driver, key);
+    }
+  for (const std::string& key : publishable) add(attributes_, "", key);
+}
+
+std::optional<Misread> DeviceNames::find(const std::string& expression, Selectors& selectors) const {
+  for (const cel::Path& path : selectors.paths_of(expression)) {
+    const auto& all = path.is_capacity ? capacities_ : attributes_;
+    const auto of = all.find(path.domain);
+    Misread out{.wrong = path.id};
+    if (of != all.end()) {
+      if (of->second.contains(path.id)) continue;
+      out.right = nearest_of(path.id, of->second);
+    } else {
+      std::set<std::string> domains;
+      for (const auto& [domain, names] : all)
+        if (names.contains(path.id)) domains.insert(domain);
+      out.wrong = path.domain, out.is_domain = true;
+      out.right = nearest_of(path.domain, domains);
+    }
+    if (out.right.empty()) continue;
+    out.corrected = with_name(expression, out.wrong, out.right, out.is_domain);
+    if (out.corrected != expression) return out;
+  }
+  return std::nullopt;
+}
+
+}  // namespace sliced::allocation
