@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -125,6 +126,26 @@ func waitStatus(t *testing.T, lab *harness.Lab, gvr schema.GroupVersionResource,
 	}
 }
 
+// printedCells gives the row that kubectl get -o wide prints of a SriovResourcePolicy, by column.
+func printedCells(t *testing.T, lab *harness.Lab, name string) map[string]any {
+	t.Helper()
+	text, err := lab.Server.Client.Discovery().RESTClient().Get().
+		AbsPath("/apis/"+harness.Policies.Group+"/"+harness.Policies.Version+"/namespaces/"+lab.Namespace+"/"+harness.Policies.Resource+"/"+name).
+		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table metav1.Table
+	if err := json.Unmarshal(text, &table); err != nil || len(table.Rows) != 1 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	out := map[string]any{}
+	for i, column := range table.ColumnDefinitions {
+		out[column.Name] = table.Rows[0].Cells[i]
+	}
+	return out
+}
+
 func is(status map[string]any, key string, number int64) bool { return status[key] == number }
 
 // patchStatus changes .status of a policy as somebody else.
@@ -166,6 +187,12 @@ func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
 		return strings.Contains(conditions, "Accepted=False") && strings.Contains(conditions, "on 2 nodes") &&
 			strings.Contains(conditions, "nonsense")
 	})
+	if cells := printedCells(t, lab, "broken"); cells["Accepted"] != "False" || !strings.Contains(fmt.Sprint(cells["Reason"]), "nonsense") {
+		t.Errorf("kubectl get prints %v of a policy that no node can use", cells)
+	}
+	if cells := printedCells(t, lab, "p"); cells["Accepted"] != "True" {
+		t.Errorf("kubectl get prints %v of a policy that is used", cells)
+	}
 	first := 0
 	if both[1].isElected(t) {
 		first = 1
