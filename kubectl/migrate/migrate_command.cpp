@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "cli/host_files.h"
@@ -40,6 +41,7 @@ constexpr const char* kOperatorsPrefix = "openshift.io";
 struct Sources {
   std::vector<Config> plugin, node_policies;
   std::vector<Made> of_dra_driver;
+  std::vector<migrate::Network> networks;
   Complaints complaints;
   size_t kinds() const { return !plugin.empty() + !node_policies.empty() + !of_dra_driver.empty(); }
 };
@@ -101,6 +103,8 @@ class Reader {
       return migrate::read_nic_ids(document, file, facts_.ids, out_.complaints);
     if (migrate::is_node_state(document))
       return migrate::read_node_state(document, file, facts_.states, out_.complaints);
+    if (migrate::is_network(document))
+      return migrate::read_network(document, file, out_.networks, out_.complaints);
     if (migrate::is_node_policy(document)) return void(node_policies_.emplace_back(file, document));
     if (migrate::is_of_dra_driver(document))
       return migrate::read_dra_object(document, file, target_, out_.of_dra_driver, out_.complaints);
@@ -368,6 +372,24 @@ std::string wrong_with_node(const Sources& sources, const kube::NodeView& node, 
          ". Give the node's labels with --node-labels KEY=VALUE,..., another --node-name, or a snapshot of the node as --host";
 }
 
+// Resources of the node for which it has no device: their rows are missing below, and nothing else says so.
+std::vector<std::string> resources_without_device(const Sources& sources, const std::vector<Compared>& rows,
+                                                  const kube::NodeView& node) {
+  std::vector<std::string> out;
+  for (const auto* configs : {&sources.plugin, &sources.node_policies})
+    for (const Config& config : *configs) {
+      if (!config.nodes.selects(node)) continue;
+      for (const migrate::Resource& resource : config.resources)
+        if (std::none_of(rows.begin(), rows.end(),
+                         [&](const Compared& row) {
+                           return row.before == resource.name || row.after == resource.name;
+                         }) &&
+            std::find(out.begin(), out.end(), resource.name) == out.end())
+          out.push_back(resource.name);
+    }
+  return out;
+}
+
 int check_host(const config::Options& options, const Sources& sources, const std::vector<Made>& objects) {
   if (sources.kinds() > 1)
     return complain(
@@ -394,6 +416,8 @@ int check_host(const config::Options& options, const Sources& sources, const std
   const bool is_same =
       std::all_of(rows.begin(), rows.end(), [](const Compared& row) { return row.is_same(); });
   const bool is_printed = print(text_of(rows, options.output));
+  if (const auto none = resources_without_device(sources, rows, node); !none.empty() && !rows.empty())
+    complain("no device of this host is or was offered as " + join(none, ", "));
   const bool has_lost_nics = std::any_of(rows.begin(), rows.end(), [&](const Compared& row) {
     const hotplug::HostDevice* device = inventory->devices.find(row.device);
     return row.after.empty() && device != nullptr && device->type != hotplug::DeviceType::kVf;
@@ -413,6 +437,21 @@ std::vector<Made> objects_of_all(Sources& sources, const migrate::Target& target
   return out;
 }
 
+// Definitions of resources that no configuration has.
+void warn_of_unknown_resources(const std::vector<Made>& objects, Sources& sources) {
+  if (sources.complaints.has_errors()) return;
+  std::set<std::string> resources;
+  for (const Made& made : objects)
+    if (const kube::Json* name = made.object.find({"spec", "extendedResourceName"});
+        name != nullptr && name->string() != nullptr)
+      resources.insert(*name->string());
+  for (const migrate::Network& one : sources.networks)
+    if (!resources.contains(one.resource))
+      sources.complaints.warning(one.place, "NetworkAttachmentDefinition " + escaped(one.text()) +
+                                                " names resource " + escaped(one.resource) +
+                                                ", which no configuration here has");
+}
+
 }  // namespace
 
 int migrate(const config::Options& options) {
@@ -422,8 +461,10 @@ int migrate(const config::Options& options) {
   Reader reader(options, target, sources);
   for (const std::string& file : options.arguments) reader.read_file(file);
   reader.finish();
+  target.networks = sources.networks;
   std::vector<Made> objects;
   if (!sources.complaints.has_errors()) objects = objects_of_all(sources, target);
+  warn_of_unknown_resources(objects, sources);
   if (!sources.complaints.has_errors() && objects.empty())
     sources.complaints.error(
         {options.arguments.front(), 0},

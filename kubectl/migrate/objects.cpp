@@ -113,6 +113,7 @@ class Maker {
     driver_ = is_exposure_ ? target.exposure_driver : target.sriov_driver;
   }
 
+  bool is_without_network() const { return is_without_network_; }
   std::vector<Made> make() {
     if (target_.form == Form::kSriov && asks_rdma())
       complaints_.error(
@@ -332,12 +333,18 @@ class Maker {
     spec.set("extendedResourceName", published.name);
     auto comments = comments_of(published);
     comments.push_back("Pods that ask for " + published.name + " in their resources get such a device.");
-    if (published.has_vfio || published.has_vhost) {
+    const NamedNetwork network = network_of(target_.networks, published.name);
+    comment_on_network(published, network, comments);
+    if (published.has_vfio || published.has_vhost || !network.name.empty()) {
       Json parameters = Json::Object{};
       parameters.set("apiVersion", kube::api_version(kube::kSriovResourcePolicies));
       parameters.set("kind", "VfConfig");
       if (published.has_vfio) parameters.set("driver", "vfio-pci");
       if (published.has_vhost) parameters.set("addVhostMount", true);
+      if (!network.name.empty()) {
+        parameters.set("netAttachDefName", network.name);
+        if (!network.namespace_.empty()) parameters.set("netAttachDefNamespace", network.namespace_);
+      }
       Json opaque = Json::Object{};
       opaque.set("driver", driver_);
       opaque.set("parameters", std::move(parameters));
@@ -346,6 +353,39 @@ class Maker {
     Json object = object_of(std::string(kApiOfClasses), "DeviceClass", published.object_name);
     object.set("spec", std::move(spec));
     add(std::move(comments), std::move(object));
+  }
+
+  // How an interface comes into pods of the class where no Multus runs.
+  void comment_on_network(const Published& published, const NamedNetwork& network,
+                          std::vector<std::string>& comments) {
+    if (!network.name.empty()) {
+      comments.push_back("They get their interface by NetworkAttachmentDefinition " +
+                         (network.namespace_.empty() ? "" : network.namespace_ + "/") + network.name +
+                         (network.candidates.size() > 1 ? " of their own namespace." : "."));
+      if (!published.has_vfio)
+        comments.push_back(
+            "It is called vfnet0 there (of a second device vfnet1): for pods with one, that expect Multus' name, add "
+            "ifName: net1.");
+      return;
+    }
+    std::vector<std::string> names;
+    for (const Network* one : network.candidates) names.push_back(one->text());
+    if (!names.empty()) {
+      comments.push_back(
+          "Its NetworkAttachmentDefinitions are " + join(names, ", ") +
+          ": name one in spec.config (a VfConfig with netAttachDefName), or in the claims of pods.");
+      return complaints_.warning(
+          network.candidates[1]->place,
+          "resource " + published.name + " has several NetworkAttachmentDefinitions (" + join(names, ", ") +
+              "), and a DeviceClass names one: without Multus pods with the extended resource get no interface "
+              "by DeviceClass " +
+              published.object_name + " before you add one, or a class for each");
+    }
+    if (published.has_vfio) return;
+    is_without_network_ = true;
+    comments.push_back(
+        "Without Multus they get no interface before spec.config has a VfConfig with netAttachDefName: give migrate "
+        "the NetworkAttachmentDefinitions, too.");
   }
 
   void add_template(const Published& published) {
@@ -365,6 +405,7 @@ class Maker {
   const Target& target_;
   Complaints& complaints_;
   bool is_exposure_ = false;
+  bool is_without_network_ = false;  // a class whose pods get no interface by it
   std::string driver_;
   int64_t priority_ = kFirstPriority;  // of the next DeviceExposurePolicy
   Place rdma_;                         // of the first selector that asks for it
@@ -415,8 +456,15 @@ void check(const std::vector<Made>& objects, const Target& target, const Place& 
 
 std::vector<Made> objects_of(const std::vector<Config>& configs, const Target& target,
                              Complaints& complaints) {
-  auto objects = Maker(configs, target, complaints).make();
+  Maker maker(configs, target, complaints);
+  auto objects = maker.make();
   if (!configs.empty()) check(objects, target, configs.front().place, complaints);
+  if (!configs.empty() && maker.is_without_network() && !target.is_compared)
+    complaints.warning(
+        configs.front().place,
+        "without Multus (--configuration-mode STANDALONE) pods with these extended resources run without an interface "
+        "before their DeviceClass names a NetworkAttachmentDefinition: give these as further FILEs (kubectl get "
+        "network-attachment-definitions -A -o yaml)");
   return objects;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kube/objects/json.h"
+#include "kubectl/migrate/networks.h"
 #include "kubectl/migrate/pool.h"
 
 namespace sliced::migrate {
@@ -22,7 +23,8 @@ struct Target {
   std::string namespace_ = "dra-driver-sriov";
   std::string sriov_driver = "sriovnetwork.k8snetworkplumbingwg.io";
   std::string exposure_driver = "dra.networking";
-  bool is_compared = false;  // with a host, which shows what the objects do not offer
+  std::vector<Network> networks;  // which the DeviceClasses of their resources name
+  bool is_compared = false;       // with a host, which shows what the objects do not offer
 };
 
 /// An object, and what is said above it: where it comes from.

@@ -259,10 +259,11 @@ TEST_F(MigrateFiles, WhatMayBeWithoutAPfIsWarnedOf) {
   EXPECT_TRUE(run_resource(R"("selectors": {"linkTypes": ["ether"]})").says("intel.com/a selects"));
   EXPECT_TRUE(run_resource(R"("selectors": {})").says("intel.com/a selects"));
   // The device plugin knows no PF of another function than a VF.
-  EXPECT_EQ(run_resource(R"("selectors": {"pfNames": ["ens1f0"], "vendors": ["8086"]})").err, "");
-  EXPECT_EQ(run_resource(R"("selectors": {"rootDevices": ["0000:3b:00.0"]})").err, "");
+  EXPECT_FALSE(run_resource(R"("selectors": {"pfNames": ["ens1f0"], "vendors": ["8086"]})")
+                   .says("intel.com/a selects"));
+  EXPECT_FALSE(run_resource(R"("selectors": {"rootDevices": ["0000:3b:00.0"]})").says("intel.com/a selects"));
   options.form = config::PolicyForm::kSriov;
-  EXPECT_EQ(run_resource(R"("selectors": {"vendors": ["8086"]})").err, "")
+  EXPECT_FALSE(run_resource(R"("selectors": {"vendors": ["8086"]})").says("intel.com/a selects"))
       << "the user said that VFs are meant";
   options.form = config::PolicyForm::kAuto;
   // numVfs: 0 is about the PF itself, which a SriovResourcePolicy never offers.
@@ -554,6 +555,62 @@ TEST_F(MigrateFiles, OfKindsThatAreNotReadItSaysWhatToGive) {
     EXPECT_EQ(answer.status, kExitError);
     EXPECT_TRUE(answer.says(text)) << answer.err;
   }
+}
+
+// Red when pods that need not change run without an interface, and nothing says so.
+TEST_F(MigrateFiles, NetworkAttachmentDefinitionsAreNamedByTheClassesOfTheirResources) {
+  const auto definition = [](const std::string& space, const std::string& name, const std::string& resource) {
+    return "---\napiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\nmetadata: {name: " +
+           name + ", namespace: " + space + ", annotations: {k8s.v1.cni.cncf.io/resourceName: " + resource +
+           "}}\nspec: {config: '{\"cniVersion\": \"1.0.0\", \"type\": \"sriov\"}'}\n";
+  };
+  const std::string config = written(
+      R"({"resourceList": [{"resourceName": "a", "selectors": {"pfNames": ["ens1f0"]}},
+                           {"resourceName": "b", "selectors": {"pfNames": ["ens1f1"]}},
+                           {"resourceName": "c", "selectors": {"pfNames": ["ens2f0"]}},
+                           {"resourceName": "v", "selectors": {"pfNames": ["ens3f0"], "drivers": ["vfio-pci"]}}]})",
+      "config.json");
+  const Answer without = run(config);
+  EXPECT_EQ(without.status, kExitSame) << without.err;
+  EXPECT_EQ(count(without.err, "pods with these extended resources run without an interface"), 1u)
+      << without.err;
+  EXPECT_EQ(count(without.out, "# Without Multus they get no interface before spec.config has a VfConfig"),
+            3u)
+      << "of a, b and c; v has none in any case: " << without.out;
+  more_files = {
+      written(definition("apps", "net-a", "intel.com/a") + definition("apps", "net-b", "intel.com/b") +
+                  definition("lab", "net-b", "intel.com/b") + definition("apps", "net-c", "intel.com/c") +
+                  definition("apps", "other-c", "intel.com/c") + definition("apps", "net-d", "intel.com/d"),
+              "definitions.yaml")};
+  const Answer with = run(config);
+  EXPECT_EQ(with.status, kExitSame) << with.err;
+  EXPECT_TRUE(with.says("netAttachDefName: net-a\n          netAttachDefNamespace: apps\n") ||
+              with.says("netAttachDefName: net-a\n        netAttachDefNamespace: apps\n"))
+      << with.out;
+  EXPECT_EQ(count(with.out, "netAttachDefName: net-b"), 1u);
+  EXPECT_EQ(count(with.out, "netAttachDefNamespace"), 1u)
+      << "of one in several namespaces each pod has its own";
+  EXPECT_FALSE(with.says("netAttachDefName: net-c"));
+  EXPECT_TRUE(with.says(
+      "warning: resource intel.com/c has several NetworkAttachmentDefinitions (apps/net-c, apps/other-c)"))
+      << with.err;
+  EXPECT_TRUE(
+      with.says("warning: NetworkAttachmentDefinition apps/net-d names resource intel.com/d, which no "
+                "configuration here has"))
+      << with.err;
+  EXPECT_FALSE(with.says("pods with these extended resources run without an interface")) << with.err;
+  more_files.clear();
+  const Answer judged = run(written(with.out), &validate);
+  EXPECT_TRUE(judged.says(" 0 errors, 0 warnings")) << judged.out;
+}
+
+TEST_F(MigrateFiles, ACheckNamesResourcesWithoutADeviceOnTheHost) {
+  const Answer answer = check(written(
+      R"({"resourceList": [{"resourceName": "a", "selectors": {"isRdma": false}},
+                           {"resourceName": "dpdk", "selectors": {"pfNames": ["none0"]}}]})",
+      "config.json"));
+  EXPECT_TRUE(answer.says("no device of this host is or was offered as intel.com/dpdk"))
+      << answer.out << answer.err;
 }
 
 TEST_F(MigrateFiles, ValidateHasNoWarningsForWhatMigratePrints) {
