@@ -127,8 +127,8 @@ std::string matches_table(const Matches& matches) {
   }
   return table(heading, rows) + std::to_string(matches.count(Is::kTrue)) + " of " +
          std::to_string(matches.rows.size()) + " devices match, " +
-         std::to_string(matches.count(Is::kError)) + " errors; the most expensive evaluation costs " +
-         dearest.text() + "\n" +
+         std::to_string(matches.count(Is::kError)) + (matches.count(Is::kError) == 1 ? " error" : " errors") +
+         "; the most expensive evaluation costs " + dearest.text() + "\n" +
          (dearest.is_near() ? "warning: " + std::string(policy::kNearLimit) + "\n" : "");
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -33,7 +34,14 @@ struct DeferredNetwork {
 };
 
 // Collects "file:line: severity: text".
+constexpr size_t kPassedOverMax = 8;
+
+std::string counted(size_t n, const char* what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
 struct Report {
+  std::set<std::string> passed_over;                      // kinds of objects that are none of ours
   std::map<std::string, std::string> drivers_of_classes;  // DeviceClasses of one of our drivers: which
   struct IgnoredByClass {
     std::string file;
@@ -151,11 +159,25 @@ struct Report {
     // Above half of what it may take alone: below it nobody has to know.
     if (!dearest_name.empty() && dearest.is_near())
       text += "the most expensive selector, of " + dearest_name + ", costs " + dearest.text() + "\n";
-    text += std::to_string(objects) + " objects checked, " + std::to_string(errors) + " errors, " +
-            std::to_string(warnings) + " warnings\n";
+    if (objects == 0 && !passed_over.empty())
+      add(last, 0, false,
+          "nothing here is of a kind that is checked: " +
+              join({passed_over.begin(), passed_over.end()}, ", "));
+    text += counted(objects, "object") + " checked, " + counted(errors, "error") + ", " +
+            counted(warnings, "warning") + "\n";
     return {std::move(text), errors == 0 ? kExitSame : kExitError};
   }
 };
+
+// A ConfigMap of the SR-IOV network device plugin, which becomes policies by migrate.
+bool is_plugin_config(const kube::Json& object) {
+  const kube::Json* data = object.find("data");
+  return object.text("kind") == "ConfigMap" && data != nullptr && data->object() != nullptr &&
+         std::any_of(data->object()->begin(), data->object()->end(), [](const auto& one) {
+           return one.second.string() != nullptr &&
+                  lower(*one.second.string()).find("\"resourcelist\"") != std::string::npos;
+         });
+}
 
 void validate_object(const kube::Json& object, const std::string& file, const webhook::Drivers& drivers,
                      Report& report) {
@@ -164,7 +186,16 @@ void validate_object(const kube::Json& object, const std::string& file, const we
     return;
   }
   const auto judged = webhook::judge(object, drivers, "", report.selector_work < kSelectorWorkMax);
-  if (!judged) return;
+  if (!judged) {
+    if (is_plugin_config(object))
+      report.add(
+          file, object.line(), false,
+          "ConfigMap: it configures the SR-IOV network device plugin, which is not checked here; kubectl sliced "
+          "migrate FILE turns it into policies, or names its mistakes");
+    else if (const std::string_view kind = object.text("kind"); report.passed_over.size() < kPassedOverMax)
+      report.passed_over.insert(kind.empty() ? "an object without a kind" : escaped(kind, 64));
+    return;
+  }
   report.add(file, *judged);
   report.note_name(file, *judged, object);
   report.note_network(file, *judged, object);

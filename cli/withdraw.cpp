@@ -151,7 +151,9 @@ bool withdraw_all(Process& process, const config::Options& options) {
   for (int round = 0; round < kRoundsMax; ++round) {
     const auto deleted = delete_all(process, options, std::max(Millis{1}, end - clock.now()), left_alone);
     if (!deleted) return false;
-    if (*deleted == 0) return print(std::to_string(withdrawn) + " slices withdrawn\n"), true;
+    if (*deleted == 0)
+      return print(std::to_string(withdrawn) + (withdrawn == 1 ? " slice" : " slices") + " withdrawn\n"),
+             true;
     withdrawn = std::max(withdrawn, *deleted);
   }
   complain("slices are left: the server says that they are deleted, and goes on listing them");

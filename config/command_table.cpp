@@ -104,9 +104,11 @@ constexpr CommandInfo kCommands[] = {
     {.id = Command::kDevices,
      .name = "devices",
      .programs = kOnWorkstation,
+     .arguments = "NODE",
+     .arguments_max = 1,
      .summary = "Say what becomes of each device of a node, from anywhere.",
      .description =
-         "With --on NODE: each entry that the node publishes, with its address, PF, and who has it. On the node itself `sliced explain` says more. "
+         "Each entry that the node publishes (--on NODE is accepted too), with its address, PF, and who has it. On the node itself `sliced explain` says more. "
          "Exit status 0: success. 1: the cluster cannot be read, or it has no such node."},
     {.id = Command::kPolicies,
      .name = "policies",
@@ -173,7 +175,7 @@ constexpr CommandInfo kCommands[] = {
      .arguments_max = 10'000,
      .summary = "Check policy files, every problem with file and line.",
      .description =
-         "Without FILE, with --cluster, the objects of that cluster are checked: of each kind that may be listed. "
+         "Without FILE the objects of a cluster are checked, of each kind that may be listed: kubectl-sliced finds it as kubectl does, and sliced is given --cluster. "
          "NetworkAttachmentDefinitions are checked as nodes do when a claim names one. What ResourceClaims, their templates and DeviceClasses ask of our drivers (VfConfig) is checked too, and selectors of "
          "DeviceClasses that speak of them. Exit status 0: no problems. 1: there are problems."},
     {.id = Command::kMigrate,

@@ -35,6 +35,8 @@ struct CommandLine {
   std::vector<Setting> settings;
   std::vector<std::string> words;  // the command and its arguments
   bool version = false;
+  bool is_kubectls_cluster =
+      false;  // --cluster without a value, which kubectl-sliced takes for kubectl's own cluster
   Problems problems;
 };
 
@@ -133,7 +135,9 @@ CommandLine read_command_line(Program program, const std::vector<std::string>& a
     if (value == -1) break;
     const bool argument_apart = optarg != nullptr && optind >= 2 && argv[optind - 1] == optarg;
     const std::string_view word = argv[optind - (argument_apart ? 2 : 1)];
-    if (value == ':') {
+    if (value == ':' && program == Program::kKubectl && word == "--cluster") {
+      line.is_kubectls_cluster = true;
+    } else if (value == ':') {
       line.problems.push_back(escaped(word) + ": its value is missing");
     } else if (value != '?') {
       read_option(table, value, word, optarg, line);
@@ -277,8 +281,13 @@ void check_arguments(const CommandInfo& command, const Options& options, Problem
   const size_t slash =
       command.id == Command::kWhy && !arguments.empty() ? arguments[0].find('/') : std::string::npos;
   const size_t joined = slash == std::string::npos ? 0 : 1;
-  if (arguments.size() + joined < command.arguments_min)
-    problems.push_back(std::string(command.name) + ": " + std::string(command.arguments) + " is missing");
+  if (arguments.size() + joined < command.arguments_min) {
+    // Of `KIND NAME` with the kind there, the name alone is missing.
+    std::string_view missing = command.arguments;
+    for (size_t i = 0; i < arguments.size() && missing.find(' ') != std::string_view::npos; ++i)
+      missing.remove_prefix(missing.find(' ') + 1);
+    problems.push_back(std::string(command.name) + ": " + std::string(missing) + " is missing");
+  }
   const size_t arguments_max = command.arguments_max - joined;
   if (arguments.size() > arguments_max)
     problems.push_back(std::string(command.name) + ": " + in_quotes(arguments[arguments_max]) +
@@ -339,9 +348,8 @@ void check_together(const Options& options, Problems& problems) {
   if (options.output == OutputFormat::kWide && !is_fleet_table(options.command))
     problems.push_back(
         "--output: \"wide\" is for nodes, devices, top and policies; must be table, yaml or json");
-  if (options.command == Command::kDevices && options.on_node.empty())
-    problems.push_back(
-        "devices: of which node is not said; give --on NODE (kubectl sliced nodes lists them)");
+  if (options.command == Command::kDevices && options.on_node.empty() && options.arguments.empty())
+    problems.push_back("devices: NODE is missing; kubectl sliced nodes lists them");
   if (options.command == Command::kPage && options.page_address.empty())
     problems.push_back(
         "page-address: is empty, and the page is served nowhere else; leave it out, or give one");
@@ -393,14 +401,30 @@ void find_kubeconfig(const std::vector<Setting>& flags, const std::vector<Settin
   options.cluster = std::move(file);
 }
 
-// The cluster of a daemon's configuration file is not meant.
-void check_validated(const std::vector<Setting>& flags, const Options& options, Problems& problems) {
-  const bool is_named = last_of(flags, "cluster") != nullptr;
-  if (!is_named && options.arguments.empty())
+// The cluster of a daemon's configuration file is not meant. Returns whether the cluster is that of kubectl.
+bool check_validated(const std::vector<Setting>& flags, const Options& options, Problems& problems) {
+  const Setting* named = last_of(flags, "cluster");
+  const bool is_spec = named != nullptr;  // --cluster SPEC
+  for (const char* option : {"kubeconfig", "context"})
+    if (named == nullptr) named = last_of(flags, option);
+  const bool is_plugin = options.program == Program::kKubectl;
+  if (named == nullptr && options.arguments.empty() && !is_plugin)
     problems.push_back("validate: FILE... is missing; give it, or --cluster");
-  if (is_named && !options.arguments.empty())
-    problems.push_back("--cluster: contradicts " + in_quotes(options.arguments[0], 64) +
+  if (named != nullptr && !options.arguments.empty())
+    problems.push_back(named->where + ": contradicts " + in_quotes(options.arguments[0], 64) +
                        ", which is checked without a cluster; give one of them");
+  return !is_spec && options.arguments.empty() && (named != nullptr || is_plugin);
+}
+
+// `devices NODE` is `devices --on NODE`.
+void take_node(Options& options, Problems& problems) {
+  if (options.arguments.empty()) return;
+  const std::string& given = options.arguments[0];
+  if (!options.on_node.empty() && options.on_node != given)
+    return problems.push_back("devices: " + in_quotes(given, 64) + " contradicts --on " + options.on_node +
+                              "; give one of them");
+  const std::string wrong = find_option("on")->parse(given, options);
+  if (!wrong.empty()) problems.push_back("devices: " + in_quotes(given, 64) + " " + wrong);
 }
 
 // Of the program alone; nullptr: no_command() says why.
@@ -505,8 +529,13 @@ Loaded load(Program program, const std::vector<std::string>& arguments, const Po
     apply(read_config_file(file->text, ports, problems), options, problems);
   apply(environment, options, problems);
   apply(line.settings, options, problems);
-  if (command->id == Command::kValidate) check_validated(line.settings, options, problems);
-  if (is_asking) find_kubeconfig(line.settings, environment, ports, options, problems);
+  if (command->id == Command::kDevices) take_node(options, problems);
+  const bool is_kubectls =
+      command->id == Command::kValidate ? check_validated(line.settings, options, problems) : is_asking;
+  if (line.is_kubectls_cluster && command->id == Command::kValidate && !options.arguments.empty())
+    problems.push_back("--cluster: contradicts " + in_quotes(options.arguments[0], 64) +
+                       ", which is checked without a cluster; give one of them");
+  if (is_kubectls) find_kubeconfig(line.settings, environment, ports, options, problems);
   check_together(options, problems);
   const Setting* sign = last_of(line.settings, "for");
   check_sign(options, sign != nullptr && !sign->text.empty(), problems);

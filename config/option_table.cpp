@@ -70,14 +70,14 @@ constexpr OptionInfo kPlaceOptions[] = {
     option<&Options::kubeconfig, parse_path>(
         {.name = "kubeconfig",
          .placeholder = "FILE",
-         .commands = kAsking,
+         .commands = kAsking | bit(Command::kValidate),
          .help =
              "The kubeconfig, where --cluster does not say something else. Without it: the files in KUBECONFIG, or "
              "~/.kube/config."}),
     option<&Options::context, parse_context>(
         {.name = "context",
          .placeholder = "NAME",
-         .commands = kAsking,
+         .commands = kAsking | bit(Command::kValidate),
          .help = "The context of the kubeconfig; without it the current one."}),
     option<&Options::node_state_namespace, parse_namespace>(
         {.name = "node-state-namespace",

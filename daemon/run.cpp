@@ -42,14 +42,15 @@ class Display final : public daemon::Observer {
     status::VerdictsTable now = status::verdicts_table(decision);
     if (now.text == last_) return;
     const std::time_t clock = std::time(nullptr);
+    const size_t policies =
+        decision.inputs->policies->sriov.size() + decision.inputs->policies->exposures.size();
     char stamp[32] = "";
     std::tm local{};
     std::strftime(stamp, sizeof stamp, "%H:%M:%S", localtime_r(&clock, &local));
     out_.put("\n" + std::string(stamp) + "  " + std::to_string(decision.verdicts.size()) +
-             " devices discovered, " + std::to_string(now.offered) + " allowed by " +
-             std::to_string(decision.inputs->policies->sriov.size() +
-                            decision.inputs->policies->exposures.size()) +
-             " policies\n" + now.text);
+             (decision.verdicts.size() == 1 ? " device" : " devices") + " discovered, " +
+             std::to_string(now.offered) + " allowed by " + std::to_string(policies) +
+             (policies == 1 ? " policy\n" : " policies\n") + now.text);
     last_ = std::move(now.text);
   }
 

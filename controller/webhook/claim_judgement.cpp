@@ -25,6 +25,8 @@ struct Request {
   std::string class_name;
   std::vector<Expression> selectors;
   std::string driver = {};  // of its devices; "" not known
+  std::string path = {};
+  int line = 0;
 };
 
 void add_request(const Json& of, const std::string& name, const std::string& main, const std::string& path,
@@ -35,7 +37,21 @@ void add_request(const Json& of, const std::string& name, const std::string& mai
   if (known != drivers.classes.end()) one.driver = known->second;
   if (one.driver.empty() && is_ours(drivers, one.class_name)) one.driver = one.class_name;
   if (one.driver.empty()) one.driver = selected_driver(one.selectors, drivers);
+  one.path = path;
+  one.line = of.line();
   out.push_back(std::move(one));
+}
+
+// A class whose name is nearly that of the one that our installation makes for a driver.
+void judge_class_names(const std::vector<Request>& requests, const Drivers& drivers, Judgement& out) {
+  for (const Request& one : requests) {
+    const std::string near =
+        drivers.classes.contains(one.class_name) ? "" : near_driver(one.class_name, drivers);
+    if (!near.empty())
+      out.warnings.push_back(
+          {one.path + ".deviceClassName",
+           "is " + in_quotes(one.class_name, 128) + "; did you mean DeviceClass " + near + "?", one.line});
+  }
 }
 
 std::vector<Request> requests_of(const Json& devices, const std::string& path, const Drivers& drivers) {
@@ -150,6 +166,7 @@ std::optional<Judgement> judge_claim(const kube::Json& object, std::string_view 
       return names_our_driver(selector, drivers);
     });
   });
+  judge_class_names(requests, drivers, out);
   const std::vector<Config> configs = configs_of(*devices, requests);
   const ConfiguredDrivers configured = configured_drivers(configs);
   for (size_t i = 0; i < configs.size(); ++i) {

@@ -16,6 +16,7 @@ namespace sliced::webhook {
 /// Warnings: what selectors read and no device has (selector_judgement.h); configurations that nodes ignore, since they name another
 ///           driver than that of the devices which they are for. The driver of a request is that of its DeviceClass, where it is known
 ///           (Drivers::classes, or a class that has the name of one of our drivers), else that which its selectors name.
+///           Names of DeviceClasses that are nearly one of our drivers'.
 ///           Judgement::ignored_by_class has those that depend on a class which is not known.
 /// Bounds:   32 requests with 8 alternatives each, 32 configurations, 32 selectors of a request, as resource.k8s.io/v1 has them;
 ///           selectors take about steps_max together to compile; where that is not enough,

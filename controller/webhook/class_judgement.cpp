@@ -41,7 +41,11 @@ std::optional<Judgement> judge_class(const kube::Json& object, const Drivers& dr
       if (const auto problem = problem_of_config(config, path, /*is_claims=*/false, ""))
         out.errors.push_back(*problem);
     }
-  if (!concerns_us) return std::nullopt;
+  if (!concerns_us) {
+    out.warnings = nearly_our_drivers(expressions, drivers);
+    if (out.warnings.empty()) return std::nullopt;
+    return out;
+  }
   judge_selectors(expressions, driver, drivers, may_work ? kSelectorStepsMax : 0, out);
   return out;
 }

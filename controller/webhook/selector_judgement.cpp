@@ -291,6 +291,27 @@ bool names_our_driver(const Expression& expression, const Drivers& drivers) {
          expression.text.find(drivers.exposure) != std::string::npos;
 }
 
+std::string near_driver(std::string_view name, const Drivers& drivers) {
+  if (name.find('.') == std::string_view::npos || name == drivers.sriov || name == drivers.exposure)
+    return "";
+  return nearest(name, {drivers.sriov, drivers.exposure});
+}
+
+policy::Problems nearly_our_drivers(const std::vector<Expression>& expressions, const Drivers& drivers) {
+  policy::Problems out;
+  for (const Expression& one : expressions)
+    for (size_t at = one.text.find_first_of("\"'"); at != std::string::npos;) {
+      const size_t end = one.text.find(one.text[at], at + 1);
+      if (end == std::string::npos) break;
+      const std::string_view literal = std::string_view(one.text).substr(at + 1, end - at - 1);
+      if (const std::string near = near_driver(literal, drivers); !near.empty())
+        out.push_back(
+            {one.field, "names " + in_quotes(literal, 128) + "; did you mean " + near + "?", one.line});
+      at = one.text.find_first_of("\"'", end + 1);
+    }
+  return out;
+}
+
 std::string selected_driver(const std::vector<Expression>& expressions, const Drivers& drivers) {
   bool compares[2] = {}, names[2] = {};
   const std::string* const ours[] = {&drivers.sriov, &drivers.exposure};

@@ -28,6 +28,11 @@ bool names_our_driver(const Expression& expression, const Drivers& drivers);
 /// text. "" none, or both.
 std::string selected_driver(const std::vector<Expression>& expressions, const Drivers& drivers);
 
+/// Texts in quotes of the expressions that are not the name of one of our drivers, and nearly one: a warning each.
+policy::Problems nearly_our_drivers(const std::vector<Expression>& expressions, const Drivers& drivers);
+/// The driver whose name it nearly is; "" none, or it is one of them.
+std::string near_driver(std::string_view name, const Drivers& drivers);
+
 /// Adds to out.errors what does not compile, and to out.warnings attributes that no device has by itself, a domain that is nearly one of
 /// ours, and comparisons with a value of another type. driver: whose devices are selected; "" not known.
 /// Where out.selector_work has reached steps_max, or one takes more, out.is_selector_unchecked is set instead.

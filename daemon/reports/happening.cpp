@@ -61,20 +61,33 @@ Happenings HappeningFinder::look(const NodeReport& report, const WithdrawnInUse&
                (policy.more_problems == 0 ? "" : "; and " + std::to_string(policy.more_problems) + " more"),
            /*is_of_fleet=*/true});
   std::map<PolicyRef, happening::Told> refused, contested;
+  std::map<PolicyRef, std::string> rivals;  // the first of each
   for (const DeviceGroup& group : report.groups)
     for (const Said& said : group.said) {
       if (happening::is(said, policy::Outcome::kRefused))
         refused[said.policy].add(group, said, device_count(group));
       if (happening::is(said, policy::Outcome::kConflict))
         contested[said.policy].add(group, said, device_count(group));
+      if (!happening::is(said, policy::Outcome::kConflict)) continue;
+      for (const Said& other : group.said)
+        if (happening::is(other, policy::Outcome::kOffered) && other.policy.kind != said.policy.kind)
+          rivals.emplace(said.policy,
+                         other.policy.kind + " " +
+                             (other.policy.namespace_.empty() ? "" : other.policy.namespace_ + "/") +
+                             other.policy.name);
     }
   for (const auto& [policy, told] : refused)
     happening::add(out,
                    {"EntryRefused", policy, "", told.note("would be refused by the API server, or were")});
-  for (const auto& [policy, told] : contested)
+  for (auto& [policy, told] : contested) {
+    told.why.clear();  // the same in other words
+    const auto rival = rivals.find(policy);
     happening::add(out, {"PoliciesContradict", policy, "",
-                         told.note("are offered by a SriovResourcePolicy, whole or in part"),
+                         told.note(std::string(told.devices == 1 ? "is" : "are") + " offered by " +
+                                   (rival == rivals.end() ? "a SriovResourcePolicy" : rival->second) +
+                                   ", whole or in part"),
                          /*is_of_fleet=*/true});
+  }
   for (const auto& [device, how] : in_use)
     happening::add(
         out, {"DeviceWithdrawnInUse", {}, device, device + " is no longer offered but still in use: " + how});

@@ -179,10 +179,23 @@ std::string age_text(int64_t seconds) {
   return std::to_string(seconds / 86'400) + "d";
 }
 
+namespace {
+
+// The beginning of a text, never a part of a word: "pool w-1: 2 allocated ...".
+std::string cut_at_word(const std::string& text, size_t size_max) {
+  if (text.size() <= size_max) return text;
+  constexpr std::string_view kDots = " ...";
+  const size_t space = text.rfind(' ', size_max - kDots.size());
+  if (space == std::string::npos || space == 0) return cut(text, size_max);
+  return text.substr(0, space) + std::string(kDots);
+}
+
+}  // namespace
+
 std::string state_of(const NodeRow& row) {
   if (row.problems.empty())
     return row.report && !row.report->waits_for.empty()
-               ? cut("waits for " + row.report->waits_for, kStateBytes)
+               ? cut_at_word("waits for " + row.report->waits_for, kStateBytes)
                : "ok";
   std::string out;
   for (size_t i = 0; i < row.problems.size(); ++i) {
@@ -190,7 +203,7 @@ std::string state_of(const NodeRow& row) {
     const std::string& next = row.problems[i];
     if (i > 0 && out.size() + 2 + next.size() > kStateBytes)
       return out + " (+" + std::to_string(more) + " more)";
-    out += (i == 0 ? "" : "; ") + cut(next, kStateBytes);
+    out += (i == 0 ? "" : "; ") + cut_at_word(next, kStateBytes);
   }
   return out;
 }

@@ -229,9 +229,21 @@ Result<FleetPolicies> edited_by(std::string_view text, const FleetPolicies& now)
   if (manifest.objects.empty()) return wrong(1, "there is no object in it");
   FleetPolicies out = now;
   std::map<kube::ObjectKey, int> lines;
+  std::string other;
+  int other_line = 0;
   for (auto& [key, object] : manifest.objects) {
     const int line = object.line();
-    if (!is_of_ours(key)) return wrong(line, kube::describe(key) + " is no policy, and no DeviceAttributes");
+    if (!is_of_ours(key)) {
+      // A file for kubectl apply has a Namespace or a claim beside them; a kind of ours that is misspelt is none of these.
+      if (nearest(key.kind, {kube::kSriovResourcePolicies.kind, kube::kDeviceAttributes.kind,
+                             kube::kDeviceExposurePolicies.kind})
+              .empty()) {
+        other = kube::describe(key);
+        other_line = line;
+        continue;
+      }
+      return wrong(line, kube::describe(key) + " is no policy, and no DeviceAttributes");
+    }
     forget_lines(object);
     if (!out.put(object))
       return wrong(line, kube::describe(key) +
@@ -242,6 +254,7 @@ Result<FleetPolicies> edited_by(std::string_view text, const FleetPolicies& now)
       return wrong(line, name + " stands in line " + std::to_string(at->second) +
                              " already; leave out the one that is not meant");
   }
+  if (lines.empty()) return wrong(other_line, "there is no policy in it: " + other + " is none");
   return out;
 }
 

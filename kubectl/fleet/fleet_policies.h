@@ -58,7 +58,8 @@ class FleetPolicies {
 };
 
 /// As they would be with the objects of a YAML or JSON text in place of those of their names.
-/// Errors: kInvalid, "LINE: what": it is broken, has none, or one that is not a policy of ours.
+/// Objects of other kinds are passed over.
+/// Errors: kInvalid, "LINE: what": it is broken, has no policy of ours, or an object whose kind is one of ours, or nearly, and which is none.
 Result<FleetPolicies> edited_by(std::string_view text, const FleetPolicies& now);
 
 /// As they would be without those of a list "KIND/NAME,...". KIND is a name that kubectl takes for one of the three kinds ("srp",

@@ -148,7 +148,7 @@ TEST(MatchesTable, HasARowForEachDeviceAndCounts) {
       "0000:03:00.0  eth\\x1b[31m  5     30     true\n"
       "0000:04:00.0  -            12    8      false\n"
       "br0           br0          7     9      error: no such key: \"x\" (column 4)\n"
-      "1 of 3 devices match, 1 errors; the most expensive evaluation costs 12 of 1000000, and takes 30 of 1000000 work "
+      "1 of 3 devices match, 1 error; the most expensive evaluation costs 12 of 1000000, and takes 30 of 1000000 work "
       "steps\n");
 }
 

@@ -56,7 +56,7 @@ TEST_F(ValidateTest, ObjectsOfOneKindAndNameAreErrors) {
       "a.yaml:7: warning: SriovResourcePolicy p: metadata.namespace is \"other\", and the daemons use policies of "
       "namespace \"dra-driver-sriov\" only (--namespace): this object has no effect there\n"
       "b.yaml:7: error: SriovResourcePolicy p: metadata.name is \"p\", as that of the object at a.yaml:2" +
-          kTaken + "5 objects checked, 1 errors, 1 warnings\n");
+          kTaken + "5 objects checked, 1 error, 1 warning\n");
 }
 
 // Red when a namespace that means nothing has two objects pass of which one would be lost.
@@ -154,7 +154,7 @@ TEST_F(ValidateTest, DefinitionsAreCheckedAsNodesDo) {
           "c.json:1: error: NetworkAttachmentDefinition j: spec.config: prevResult is set by sliced alone"),
       std::string::npos)
       << out;
-  EXPECT_TRUE(out.ends_with("8 objects checked, 4 errors, 1 warnings\n")) << out;
+  EXPECT_TRUE(out.ends_with("8 objects checked, 4 errors, 1 warning\n")) << out;
 }
 
 // Red when the driver of a class in a later file is not used, or when a template is not looked at as a claim is.
@@ -199,7 +199,49 @@ TEST_F(ValidateTest, ObjectsOfAClusterAreChecked) {
   EXPECT_EQ(
       said(),
       "cluster: error: NetworkAttachmentDefinition apps/bad: spec.config: vlan is 4095: want 0 to 4094\n"
-      "2 objects checked, 1 errors, 0 warnings\n");
+      "2 objects checked, 1 error, 0 warnings\n");
+}
+
+// Red when a file of which nothing was checked reads as success.
+TEST_F(ValidateTest, AFileOfOtherKindsIsSaidToBeNotChecked) {
+  file(
+      "plugin.yaml",
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {config.json: '{\"resourceList\": []}'}\n");
+  EXPECT_EQ(
+      said(kExitSame),
+      "plugin.yaml:1: warning: ConfigMap: it configures the SR-IOV network device plugin, which is not checked here; "
+      "kubectl sliced migrate FILE turns it into policies, or names its mistakes\n"
+      "0 objects checked, 0 errors, 1 warning\n");
+  options.arguments.clear();
+  file("space.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: c}\n");
+  EXPECT_EQ(said(kExitSame),
+            "space.yaml: warning: nothing here is of a kind that is checked: Namespace\n"
+            "0 objects checked, 0 errors, 1 warning\n");
+}
+
+// Red when a name that is nearly that of a driver's class or domain is taken for another driver's.
+TEST_F(ValidateTest, ANameThatIsNearlyOneOfOursIsAWarning) {
+  file(
+      "a.yaml",
+      "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\nspec: {devices: {requests: [{name: r, "
+      "exactly: {deviceClassName: sriovnetworks.k8snetworkplumbingwg.io}}]}}\n"
+      "---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: vf}\nspec: {selectors: [{cel: {expression: "
+      "'device.driver == \"sriovnetworks.k8snetworkplumbingwg.io\"'}}]}\n"
+      "---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpu}\nspec: {selectors: [{cel: {expression: "
+      "'device.driver == \"gpu.example.com\"'}}]}\n");
+  const std::string out = said(kExitSame);
+  EXPECT_NE(out.find("ResourceClaim c: spec.devices.requests[0].exactly.deviceClassName is "
+                     "\"sriovnetworks.k8snetworkplumbingwg.io\"; did you mean DeviceClass "
+                     "sriovnetwork.k8snetworkplumbingwg.io?"),
+            std::string::npos)
+      << out;
+  EXPECT_NE(
+      out.find(
+          "DeviceClass vf: spec.selectors[0].cel.expression names \"sriovnetworks.k8snetworkplumbingwg.io\"; did you "
+          "mean sriovnetwork.k8snetworkplumbingwg.io?"),
+      std::string::npos)
+      << out;
+  EXPECT_EQ(out.find("gpu"), std::string::npos) << out;
 }
 
 }  // namespace

@@ -275,7 +275,14 @@ TEST(Load, Problems) {
        {"--output: \"wide\" is for nodes, devices, top and policies; must be table, yaml or json"}},
       {"devices of no node",
        {"devices", "--kubeconfig", "/kc"},
-       {"devices: of which node is not said; give --on NODE (kubectl sliced nodes lists them)"}},
+       {"devices: NODE is missing; kubectl sliced nodes lists them"}},
+      {"devices of two nodes",
+       {"devices", "--kubeconfig", "/kc", "--on", "w1", "w2"},
+       {"devices: \"w2\" contradicts --on w1; give one of them"}},
+      {"devices of what is no node",
+       {"devices", "--kubeconfig", "/kc", "W!"},
+       {"devices: \"W!\" must be the name of a Node: lower-case letters, digits, '-' and '.', at most 253 bytes"}},
+      {"a kind without a name", {"why", "--kubeconfig", "/kc", "pod"}, {"why: [NAMESPACE/]NAME is missing"}},
       {"a page nowhere",
        {"page", "--kubeconfig", "/kc", "--page-address", ""},
        {"page-address: is empty, and the page is served nowhere else; leave it out, or give one"}},
@@ -294,6 +301,33 @@ TEST(Load, Problems) {
         "bytes"}},
   };
   for (const auto& row : rows) EXPECT_EQ(World{}.load(row.arguments).problems, row.problems) << row.why;
+}
+
+// Red when the plugin of kubectl wants to be told which cluster kubectl uses.
+TEST(Load, ValidateOfThePluginTakesKubectlsCluster) {
+  for (const Words& words :
+       {Words{"validate"}, Words{"validate", "--cluster"}, Words{"validate", "--context", "c"}}) {
+    World world;
+    world.environment["KUBECONFIG"] = "/kc";
+    const Loaded loaded = world.load(Program::kKubectl, words);
+    EXPECT_EQ(loaded.problems, Words{});
+    const auto* file = std::get_if<KubeconfigFile>(&loaded.options.cluster);
+    ASSERT_NE(file, nullptr);
+    EXPECT_EQ(file->path, "/kc");
+  }
+  EXPECT_EQ(World{}.load(Program::kKubectl, {"validate", "a.yaml", "--cluster"}).problems,
+            Words{"--cluster: contradicts \"a.yaml\", which is checked without a cluster; give one of them"});
+  EXPECT_EQ(World{}.load(Program::kKubectl, {"validate", "a.yaml"}).problems, Words{})
+      << "files need no cluster";
+  EXPECT_EQ(
+      World{}.load(Program::kNode, {"validate", "--cluster"}).problems,
+      (Words{"--cluster: its value is missing", "validate: FILE... is missing; give it, or --cluster"}));
+}
+
+TEST(Load, TheNodeOfDevicesIsAnArgument) {
+  EXPECT_EQ(World{}.load({"devices", "--kubeconfig", "/kc", "worker-1"}).options.on_node, "worker-1");
+  EXPECT_EQ(World{}.load({"devices", "--kubeconfig", "/kc", "worker-1", "--on", "worker-1"}).problems,
+            Words{});
 }
 
 // Red when who mistypes a sign is told of the pod that another one would need.

@@ -44,10 +44,21 @@ TEST(Happening, EachIsFoundAndSaysWhich) {
             (Notes{"PolicyNotUsedAsWritten p: spec.x: bad; and 2 more",
                    "EntryRefused p: 5 devices (VFs 0-3,7 of ens1f0) would be refused "
                    "by the API server, or were: attribute x: too long",
-                   "PoliciesContradict e: 1 device (VF 9 of ens1f0) are offered by a "
+                   "PoliciesContradict e: 1 device (VF 9 of ens1f0) is offered by a "
                    "SriovResourcePolicy, whole or in part",
                    "DeviceWithdrawnInUse : 0000:3b:02.1 is no longer offered but still "
                    "in use: X excludes it; claim ns/c has it"}));
+}
+
+// Red when a contradiction is told twice, and whose it is not at all.
+TEST(Happening, AContradictionNamesTheOtherPolicyOnce) {
+  HappeningFinder finder;
+  DeviceGroup group = vfs("2-3", "conflict", "a SriovResourcePolicy offers it", kOther);
+  group.said.push_back({kPolicy, "offered", ""});
+  EXPECT_EQ(
+      notes(finder.look(with({group}), {}, TimePoint{})),
+      (Notes{"PoliciesContradict e: 2 devices (VFs 2-3 of ens1f0) are offered by SriovResourcePolicy ns/p, "
+             "whole or in part"}));
 }
 
 // Red when devices that come and go are taken for one that waits.

@@ -122,6 +122,21 @@ TEST(FleetPolicies, WhoWroteAPolicyWhenAndInWhichLineIsNoEdit) {
   EXPECT_EQ(edited->changed_since(now), std::set<std::string>{"ours/a"});
 }
 
+// Red when a file that kubectl apply takes cannot be asked about, because a Namespace is in it.
+TEST(FleetPolicies, ObjectsOfOtherKindsBesideAnEditArePassedOver) {
+  const FleetPolicies now(kDrivers, "ours");
+  const std::string space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: apps}\n";
+  const std::string policy =
+      "apiVersion: networking.dra.io/v1alpha1\nkind: DeviceExposurePolicy\nmetadata: {name: e}\nspec: {selector: {cel: "
+      "'true'}}\n";
+  const auto edited = edited_by(space + "---\n" + policy, now);
+  ASSERT_TRUE(edited) << edited.error().what;
+  EXPECT_EQ(edited->changed_since(now), std::set<std::string>{"e"});
+  const auto none = edited_by(space, now);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().what, "1: there is no policy in it: v1 Namespace apps is none");
+}
+
 // Red when an edit that cannot be understood is taken for none.
 TEST(FleetPolicies, WhatIsNoEditIsRefused) {
   const auto wrong = [](const std::string& text) {

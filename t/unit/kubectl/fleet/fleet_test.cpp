@@ -217,6 +217,16 @@ TEST(Fleet, ADaemonThatDoesNotRenewItsLeaseIsSilent) {
   EXPECT_EQ(health_of(row_of(fleet.rows(), "dead")), "ok");
 }
 
+TEST(Fleet, AStateEndsWithAWholeWord) {
+  NodeRow row;
+  row.problems = {
+      "pool worker-1/0000-3b-00-0-of-some-length: 12 allocated but no longer offered by any policy of the cluster"};
+  EXPECT_EQ(state_of(row),
+            "pool worker-1/0000-3b-00-0-of-some-length: 12 allocated but no longer offered by any ...");
+  row.problems = {std::string(200, 'x')};
+  EXPECT_EQ(state_of(row).size(), kStateBytes) << "there is no word to end with";
+}
+
 // Red when a node on which pods with claims hang is "ok", or one of an older daemon, which does not say, is not.
 TEST(Fleet, ANodeWhoseKubeletPluginIsOffSaysSo) {
   Fleet fleet({kDriver});
