@@ -98,10 +98,25 @@ bool has_switch_id(const NetdevReading& netdev) {
   return netdev.slow && !netdev.slow->phys_switch_id.empty();
 }
 
+bool has_same_relations(const HostReadings& a, const HostReadings& b) {
+  bool is_same = a.missing_links == b.missing_links && a.below_missing == b.below_missing &&
+                 a.default_routes == b.default_routes && a.other_routes == b.other_routes &&
+                 a.vlans == b.vlans;
+  decltype(a.netdevs)::for_each_difference(
+      a.netdevs, b.netdevs, [&](const std::string&, const NetdevReading* one, const NetdevReading* other) {
+        is_same = is_same && one != nullptr && other != nullptr && one->ifindex == other->ifindex &&
+                  one->master == other->master && one->master_ifindex == other->master_ifindex &&
+                  one->lowers == other->lowers && one->function == other->function;
+      });
+  return is_same;
+}
+
 std::optional<std::set<PciAddress>> affected_functions(const HostReadings& before, const HostReadings& now) {
   if (before.vlans != now.vlans || before.default_routes != now.default_routes ||
       before.other_routes != now.other_routes || before.are_routes_unknown != now.are_routes_unknown ||
-      before.are_links_mixed != now.are_links_mixed || before.rdma_of_netdev != now.rdma_of_netdev)
+      before.are_links_mixed != now.are_links_mixed || before.missing_links != now.missing_links ||
+      before.below_missing != now.below_missing || before.are_missing_lasting != now.are_missing_lasting ||
+      before.rdma_of_netdev != now.rdma_of_netdev)
     return std::nullopt;
   Functions functions = functions_that_differ(before, now);
   if (!functions.are_pfs_same || have_netdevs(functions.came, before) || have_netdevs(functions.went, now))

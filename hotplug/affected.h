@@ -15,6 +15,9 @@ namespace sliced::hotplug {
 /// what is told by this.
 std::optional<std::set<PciAddress>> affected_functions(const HostReadings& before, const HostReadings& now);
 
+/// Whether interfaces stand on each other, carry routes and miss links alike in both.
+bool has_same_relations(const HostReadings& a, const HostReadings& b);
+
 /// A representor, or what may have some: which function it concerns is not said by what has changed.
 bool has_switch_id(const NetdevReading& netdev);
 

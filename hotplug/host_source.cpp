@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "hotplug/affected.h"
 #include "hotplug/link.h"
 #include "hotplug/pci_function.h"
 #include "hotplug/read_value.h"
@@ -341,6 +342,7 @@ CarefulReads::Ask HostSource::vf_configs_ask(const PciAddress& pf, int ifindex) 
 void HostSource::commit() {
   grace_.reset();
   Marks marks = std::move(reading_->marks);
+  judge_missing_links(*reading_->result, marks.full);
   readings_ = std::move(*reading_->result);
   reading_.reset();
   if (!unread_names_.empty())
@@ -356,6 +358,20 @@ void HostSource::commit() {
   if (marks.is_sync) report_missed(marks, diff);
   look_again_later();
   schedule();
+}
+
+// A route may lead for ever to an interface that /sys does not list. One that is merely being renamed is found within moments.
+void HostSource::judge_missing_links(HostReadings& now, bool is_full) {
+  now.are_missing_lasting = false;
+  if (now.missing_links.empty() || !now.are_links_mixed) {
+    missing_before_ = HostReadings();
+    missing_readings_ = 0;
+    return;
+  }
+  if (!has_same_relations(missing_before_, now)) missing_readings_ = 0;
+  if (is_full) ++missing_readings_;
+  missing_before_ = now;
+  now.are_missing_lasting = missing_readings_ >= kMissingReadings;
 }
 
 // No event tells that a file has become readable.

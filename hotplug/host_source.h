@@ -50,6 +50,9 @@ class HostSource {
   static constexpr size_t kTouchedMax = 65536;  // entries that are marked one by one; more is everything
   static constexpr Millis kCoalesce{15};
   static constexpr Millis kBurst{5};  // between two conclusions from what vanished
+  /// So many full readings in a row, 1 s, 2 s, 4 s apart, have to find the same interfaces missing before that is concluded from
+  /// (HostReadings::are_missing_lasting).
+  static constexpr size_t kMissingReadings = 4;
   /// Of one reading at once, and of listing the directories.
   static constexpr Millis kScanDeadline{5000};
   /// Of one entry, where they are read one by one, and of one interface's slow facts.
@@ -201,6 +204,7 @@ class HostSource {
   void change_readings(Change change);  // in readings_ and, once it is read, in the reading on its way
   /// The reading becomes what is known, and the book concludes from it.
   void commit();
+  void judge_missing_links(HostReadings& now, bool is_full);
   /// Slow facts that came behind their update: one update for all of a moment.
   void note_late_facts();
   InventoryDiff assemble(const std::string& why, const NetdevChanges& changes, bool relisted);
@@ -238,6 +242,9 @@ class HostSource {
   std::function<void()> on_told_;
   std::set<std::string> said_to_hang_;
   SaidOnce said_problems_;
+  // The last readings with missing links, and how many full ones in a row were the same.
+  HostReadings missing_before_;
+  size_t missing_readings_ = 0;
   uint64_t readings_begun_ = 0;
   Counters counters_;
 };

@@ -8,6 +8,30 @@
 namespace sliced::hotplug {
 namespace {
 
+constexpr std::string_view kUnknownUse = "unknown, ";
+
+// Interfaces that a missing one stands on, directly or through others, by name.
+std::set<std::string> all_below(const HostReadings& readings) {
+  std::map<int, std::string> names;
+  for (const auto& [name, netdev] : readings.netdevs) names.emplace(netdev.ifindex, name);
+  const auto name_of = [&](const std::string& name, int ifindex) {
+    const auto at = names.find(ifindex);
+    return ifindex == 0 || at == names.end() ? name : at->second;
+  };
+  std::map<std::string, std::set<std::string>> lowers;
+  for (const auto& [name, netdev] : readings.netdevs) {
+    if (!netdev.master.empty()) lowers[name_of(netdev.master, netdev.master_ifindex)].insert(name);
+    for (const LinkReference& lower : netdev.lowers) lowers[name].insert(name_of(lower.name, lower.ifindex));
+  }
+  for (const auto& [name, vlan] : readings.vlans) lowers[name].insert(vlan.parent);
+  std::set<std::string> out = readings.below_missing;
+  std::vector<std::string> next(out.begin(), out.end());
+  for (size_t at = 0; at < next.size(); ++at)
+    for (const std::string& lower : lowers[next[at]])
+      if (out.insert(lower).second) next.push_back(lower);
+  return out;
+}
+
 // What does not outlive a departure.
 void drop_volatile(Netdev& netdev) {
   netdev.oper_state.clear();
@@ -51,8 +75,16 @@ InventoryDiff diff_inventory(const Inventory& before, const Inventory& now) {
   return diff;
 }
 
+InventoryBook::MissingUse InventoryBook::use_by_missing(const HostReadings& readings) {
+  return {.text = std::string(kUnknownUse) + "a route or an interface of the host leads to " +
+                  *readings.missing_links.begin() + ", which /sys does not list",
+          .below = all_below(readings)};
+}
+
 InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevChanges& changes, HostUse use) {
-  are_mixed_ = readings.are_links_mixed;
+  are_mixed_ = readings.are_links_mixed && !readings.are_missing_lasting;
+  missing_use_ = MissingUse();
+  if (readings.are_missing_lasting) missing_use_ = use_by_missing(readings);
   may_use_shrink_ = use == HostUse::kAsRead && !are_mixed_;
   const auto affected = affected_by(readings);
   keeps_use_ = false;
@@ -145,13 +177,31 @@ bool InventoryBook::concerns_vfs(const Functions& functions, const Devices& fres
 }
 
 void InventoryBook::keep_host_use(HostDevice& device) {
+  if (device.host_use.empty() && !missing_use_.text.empty()) note_missing_use(device);
   if (!device.host_use.empty() || (may_use_shrink_ && !may_be_here(device))) return;
   const HostDevice* before = now_->find(device.id.text);
   if (before != nullptr)
     device.host_use = before->host_use;
   else if (are_mixed_)
-    device.host_use = "unknown, interfaces were renamed while they were read";
+    device.host_use = std::string(kUnknownUse) + "interfaces were renamed while they were read";
   keeps_use_ |= !may_use_shrink_ && !device.host_use.empty();
+}
+
+// Only what was read of the device itself frees it: no reading has shown how the missing interface relates to it.
+void InventoryBook::note_missing_use(HostDevice& device) {
+  const auto is_below = [&](const Netdev& port) { return missing_use_.below.contains(port.kernel_name); };
+  const bool may_be_its_own =
+      device.pci && (device.netdev ? device.misses_ports : is_netdev_elsewhere(device));
+  const bool may_be_above = (device.netdev && !device.netdev->stale && is_below(*device.netdev)) ||
+                            std::any_of(device.other_netdevs.begin(), device.other_netdevs.end(), is_below);
+  if (may_be_its_own || may_be_above) {
+    device.host_use = missing_use_.text;
+  } else if (const HostDevice* before = now_->find(device.id.text)) {
+    // It was in use through another interface, which may be the missing one.
+    const std::string& use = before->host_use;
+    if (!use.starts_with(kUnknownUse) && !use.starts_with("enslaved to ")) device.host_use = use;
+  }
+  keeps_use_ |= !device.host_use.empty();
 }
 
 // An interface that is not found, and was not seen to leave, may be in use under another name.

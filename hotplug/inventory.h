@@ -49,7 +49,8 @@ class InventoryBook {
 
   /// kMayGrow: the readings are no state of one moment (events came that they have not seen). They may show that the host uses
   /// a device, and never that it has stopped: that is concluded from the next readings with kAsRead. So it is with readings
-  /// that are mixed themselves (HostReadings::are_links_mixed).
+  /// that are mixed themselves (HostReadings::are_links_mixed), unless the same links stay missing (are_missing_lasting): then
+  /// devices that those may use are in use, and so are devices that were in use through another interface.
   enum class HostUse { kAsRead, kMayGrow };
 
   /// Never null: before the first take() an empty one of version 0.
@@ -88,6 +89,13 @@ class InventoryBook {
   // What the host used stays in use while its interface is not found and was not seen to leave (it may be
   // there under another name), and while the readings cannot show that it has stopped.
   void keep_host_use(HostDevice& device);
+  // Of readings with links that are missing for good: who may be used by those.
+  struct MissingUse {
+    std::string text;  // "" there are none
+    std::set<std::string> below;
+  };
+  static MissingUse use_by_missing(const HostReadings& readings);
+  void note_missing_use(HostDevice& device);
   void remember_present(const FunctionReading& function, const NetdevReading& own,
                         const HostReadings& readings, const NetdevChanges& changes);
   void remember_absent(const FunctionReading& function, const NetdevChanges& changes);
@@ -105,6 +113,7 @@ class InventoryBook {
   bool may_use_shrink_ = true;  // in the readings that are concluded from
   bool keeps_use_ = false;      // of some device, although these do not show it
   bool are_mixed_ = false;
+  MissingUse missing_use_;
   bool has_switches_ = false;  // of its interfaces some have a switch id
   StickyNetdevs sticky_;
   Functions in_flux_;  // functions of which the same readings may be remembered otherwise the next time

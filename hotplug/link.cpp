@@ -338,6 +338,8 @@ void keep_default_routes(const HostReadings& before, HostReadings& now) {
   now.were_routes_read = before.were_routes_read;
 }
 
+std::string missing_link(int ifindex) { return "ifindex " + std::to_string(ifindex); }
+
 bool read_default_routes(const HostView& host, HostReadings& readings) {
   const auto links = host.route_links();
   if (links && *links) {
@@ -350,6 +352,8 @@ bool read_default_routes(const HostView& host, HostReadings& readings) {
       if ((*links)->others.contains(netdev.ifindex)) readings.other_routes.insert(name);
       unknown.erase(netdev.ifindex);
     }
+    readings.missing_links.clear();
+    for (const int ifindex : unknown) readings.missing_links.insert(missing_link(ifindex));
     readings.were_routes_read = true;
     readings.are_routes_unknown = false;
     return unknown.empty();
@@ -365,9 +369,11 @@ bool read_default_routes(const HostView& host, HostReadings& readings) {
   decode_default_routes6(v6.value_or(""), readings.default_routes);
   decode_other_routes4(v4.value_or(""), readings.other_routes);
   decode_other_routes6(v6.value_or(""), readings.other_routes);
-  const auto is_known = [&](const std::string& name) { return readings.netdevs.contains(name); };
-  return std::all_of(readings.default_routes.begin(), readings.default_routes.end(), is_known) &&
-         std::all_of(readings.other_routes.begin(), readings.other_routes.end(), is_known);
+  readings.missing_links.clear();
+  for (const auto* routes : {&readings.default_routes, &readings.other_routes})
+    for (const std::string& name : *routes)
+      if (!readings.netdevs.contains(name)) readings.missing_links.insert(name);
+  return readings.missing_links.empty();
 }
 
 }  // namespace sliced::hotplug

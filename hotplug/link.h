@@ -34,7 +34,9 @@ void read_vlans(const HostView& host, HostReadings& readings);
 /// whatever those are called now.
 void keep_default_routes(const HostReadings& before, HostReadings& now);
 /// By netlink on the running system, from proc in a snapshot.
-/// False: some lead to an interface that is not among readings.netdevs, and are not in the readings.
+/// False: some lead to an interface that is not among readings.netdevs, which is in readings.missing_links instead.
 bool read_default_routes(const HostView& host, HostReadings& readings);
+/// As HostReadings::missing_links has it.
+std::string missing_link(int ifindex);
 
 }  // namespace sliced::hotplug

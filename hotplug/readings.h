@@ -112,6 +112,14 @@ struct HostReadings {
   /// Some interface stands on, or some route leads to, an interface that is not among netdevs: it was renamed, or came, while
   /// these were read. Which functions the host uses cannot be concluded from them alone.
   bool are_links_mixed = false;
+  /// Where that is the only reason: what those interfaces are, "ifindex 4711" or a name. Else empty.
+  std::set<std::string> missing_links;
+  /// With missing_links: names of interfaces on which something stands that is not among netdevs (upper_NAME), or of which that cannot
+  /// be read.
+  std::set<std::string> below_missing;
+  /// Several full readings in a row have found the same links missing and everything else that relates interfaces the same: /sys does
+  /// not list them, and no reading will (HostSource::kMissingReadings). Then what may be used follows from below_missing.
+  bool are_missing_lasting = false;
   std::map<PciAddress, VfConfig> enforced;  // VF -> what its PF enforces of it
   std::set<PciAddress> vanished;            // as Inventory has them
   // As Inventory has them.

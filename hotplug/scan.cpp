@@ -225,6 +225,23 @@ bool read_unknown_netdevs(const HostView& host, HostReadings& readings) {
   return has_changed;
 }
 
+// What may be used by an interface that is not listed: whatever it stands on has a link to it.
+void note_missing_links(const HostView& host, HostReadings& readings) {
+  const std::set<int> known = ifindexes_of(readings);
+  for (const auto& [name, netdev] : readings.netdevs)
+    each_reference(netdev, [&](const LinkReference& link) {
+      if (!known.contains(link.ifindex)) readings.missing_links.insert(missing_link(link.ifindex));
+    });
+  for (const auto& [name, netdev] : readings.netdevs) {
+    const auto entries = host.list(std::string(kNetdevsDir) + "/" + name);
+    const bool is_below =
+        !entries || std::any_of(entries->begin(), entries->end(), [&](const std::string& one) {
+          return one.starts_with("upper_") && !readings.netdevs.contains(one.substr(6));
+        });
+    if (is_below) readings.below_missing.insert(name);
+  }
+}
+
 // Reads what relates interfaces to each other and to routes until all of it is of one moment. An interface may be renamed again
 // and again: then this is left to the next reading, and nothing is concluded of what the host has stopped using.
 void read_relations(const HostView& host, const HostReadings& before, HostReadings& readings) {
@@ -237,6 +254,9 @@ void read_relations(const HostView& host, const HostReadings& before, HostReadin
     if (!are_routes_known && !has_changed) has_changed = read_unknown_netdevs(host, readings);
     readings.are_links_mixed =
         host.is_live() && (has_changed || !are_routes_known || has_unknown_links(readings));
+    readings.below_missing.clear();
+    if (has_changed || !readings.are_links_mixed) readings.missing_links.clear();
+    if (!has_changed && readings.are_links_mixed) note_missing_links(host, readings);
     if (!has_changed || tries == kTriesMax) return;
   }
 }

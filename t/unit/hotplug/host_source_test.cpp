@@ -865,6 +865,126 @@ TEST_F(HostUseWhileNamesChange, WhatIsMixedKeepsTheUseUntilItIsRead) {
   EXPECT_EQ(find(kUsed)->host_use, "") << "it is read again without an event";
 }
 
+// A route leads for ever to an interface that /sys does not list. Time is stepped: what counts are full readings in a row.
+struct HostUseWhileALinkIsMissing : HostUseWhileNamesChange {
+  static constexpr const char* kText =
+      "unknown, a route or an interface of the host leads to ifindex 4711, which /sys does not list";
+  void miss() { view->links = RouteLinks{{}, {4711}}; }
+  uint64_t readings() const { return source->counters().full_scans; }
+  // Until so many full readings are over since the start.
+  void read(uint64_t count) {
+    for (int i = 0; i < 5000 && readings() < count; ++i) scheduler.advance(100ms);
+    scheduler.advance(50ms);
+    ASSERT_EQ(readings(), count);
+  }
+};
+
+// Red when all functions stay withheld.
+TEST_F(HostUseWhileALinkIsMissing, WhatNothingPointsToIsFreeOnceItsReadingsStayTheSame) {
+  miss();
+  start();
+  read(HostSource::kMissingReadings - 1);
+  for (const char* id : {kUsed, kOther}) EXPECT_NE(find(id)->host_use, "") << "it may be found yet";
+  read(HostSource::kMissingReadings);
+  for (const char* id : {kUsed, kOther}) EXPECT_EQ(find(id)->host_use, "");
+  EXPECT_GT(HostSource::kMissingReadings, 3u);
+}
+
+// Red when the interface that cannot be found frees a function that it stands on.
+TEST_F(HostUseWhileALinkIsMissing, WhatItMayStandOnStaysWithheld) {
+  tree.symlink("../hidden", tree.netdev_path("ens1") + "/upper_hidden");
+  miss();
+  start();
+  read(HostSource::kMissingReadings + 1);
+  EXPECT_EQ(find(kUsed)->host_use, kText);
+  EXPECT_EQ(find(kOther)->host_use, "");
+}
+
+TEST_F(HostUseWhileALinkIsMissing, WhatItMayStandOnThroughOthersStaysWithheld) {
+  tree.vlan("storage", 9, "ens1");
+  tree.bond("bond0");
+  tree.enslave("ens2", "bond0");
+  tree.symlink("../hidden", tree.netdev_path("storage") + "/upper_hidden");
+  miss();
+  start();
+  read(HostSource::kMissingReadings + 1);
+  EXPECT_EQ(find(kUsed)->host_use, kText);
+  EXPECT_EQ(find(kOther)->host_use, "enslaved to bond0");
+}
+
+// It may be the function's own.
+TEST_F(HostUseWhileALinkIsMissing, AFunctionWhoseInterfaceIsNotFoundStaysWithheld) {
+  tree.remove_netdev("ens1");
+  tree.pci(kUsed).driver("ice");
+  tree.remove_netdev("ens2");
+  tree.pci(kOther).driver("vfio-pci");
+  miss();
+  start();
+  read(HostSource::kMissingReadings + 1);
+  EXPECT_EQ(find(kUsed)->host_use, kText);
+  EXPECT_EQ(find(kOther)->host_use, "") << "it has no interface anywhere";
+}
+
+// The route of before may lead through the same interface, of which nothing is known any more.
+TEST_F(HostUseWhileALinkIsMissing, WhatWasInUseThroughAnotherInterfaceStaysSo) {
+  tree.virtual_link("macvlan0");
+  tree.stack("macvlan0", "ens1");
+  view->links = RouteLinks{{ifindex("macvlan0")}, {}};
+  start();
+  scheduler.advance(1s);
+  ASSERT_EQ(find(kUsed)->host_use, "default route through macvlan0");
+  miss();
+  say(RouteChange{});
+  read(HostSource::kMissingReadings + 4);
+  EXPECT_EQ(find(kUsed)->host_use, "default route through macvlan0");
+  EXPECT_EQ(find(kOther)->host_use, "");
+  view->links = RouteLinks{};
+  scheduler.advance(2min);
+  EXPECT_EQ(find(kUsed)->host_use, "");
+}
+
+TEST_F(HostUseWhileALinkIsMissing, WhatItsOwnLinkShowsEndsAsEver) {
+  tree.bridge("br0");
+  tree.enslave("ens1", "br0");
+  miss();
+  start();
+  read(HostSource::kMissingReadings + 1);
+  ASSERT_EQ(find(kUsed)->host_use, "enslaved to br0");
+  tree.enslave("ens1", "");
+  scheduler.advance(5min);
+  EXPECT_EQ(find(kUsed)->host_use, "");
+}
+
+// Red when readings of a time in which names change count: interfaces that are renamed again and again are never concluded from.
+TEST_F(HostUseWhileALinkIsMissing, AsLongAsReadingsDifferNothingIsConcluded) {
+  miss();
+  tree.virtual_link("veth0");
+  start();
+  for (int i = 0; i < 20; ++i) {
+    const uint64_t before = readings();
+    read(before + 1);
+    EXPECT_NE(find(kUsed)->host_use, "") << i;
+    tree.rename_netdev("veth" + std::to_string(i), "veth" + std::to_string(i + 1));
+  }
+}
+
+TEST_F(HostUseWhileALinkIsMissing, AnotherMissingInterfaceIsJudgedAnew) {
+  miss();
+  start();
+  read(HostSource::kMissingReadings);
+  ASSERT_EQ(find(kUsed)->host_use, "");
+  tree.vlan("storage", 9, "ens1");
+  view->links = RouteLinks{{}, {4711, 4712}};
+  changed(ifindex("storage"), "storage");
+  say(RouteChange{});
+  scheduler.advance(500ms);
+  EXPECT_EQ(find(kUsed)->host_use, "") << "nothing has used it";
+  view->links = RouteLinks{{ifindex("storage")}, {4711}};
+  say(RouteChange{});
+  scheduler.advance(500ms);
+  EXPECT_EQ(find(kUsed)->host_use, "default route through storage");
+}
+
 // Red when what carried a default route is remembered by a name that another interface has by now.
 TEST_F(HostSourceTest, ARouteGoesWithItsInterface) {
   tree.pci("0000:3b:00.0").netdev("ens1");
