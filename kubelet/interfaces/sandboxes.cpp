@@ -139,16 +139,14 @@ void Sandboxes::raise(nri::PodSandbox pod, nri::Reply reply, bool is_run) {
   if (const auto good = check(pod); !good) return refuse(good.error().what);
   for (const WantedInterface& one : missing)
     if (!one.refusal.empty()) {
-      ports_.log.warning("a pod sandbox is rejected: a network of its pod is not run",
-                         {{"pod", named(pod)}, {"sandbox", pod.id}, {"problem", one.refusal}});
+      log_rejected(pod, one.refusal);
       return refuse(named(one) + ": " + one.refusal);
     }
   if (pod.network_namespace.empty())
     return refuse(named(pod) + " has no network namespace of its own (hostNetwork), and " +
                   named(missing.front()) + " is to be in it: leave out hostNetwork, or netAttachDefName");
   if (const std::string why = clash_in(pod, missing); !why.empty()) {
-    ports_.log.warning("a sandbox has not the interfaces of its pod and is refused",
-                       {{"pod", named(pod)}, {"sandbox", pod.id}, {"problem", why}});
+    log_rejected(pod, why);
     return refuse(why);
   }
   if (const std::string why = ports_.hook_time->refusal(pod.namespace_name, ports_.scheduler.now());
@@ -170,12 +168,26 @@ void Sandboxes::raise(nri::PodSandbox pod, nri::Reply reply, bool is_run) {
   attach_next(raising);
 }
 
+// The kubelet makes another sandbox every few seconds; what names the sandbox is no other problem.
+void Sandboxes::log_rejected(const nri::PodSandbox& pod, const std::string& why) {
+  std::string problem = why;
+  for (const std::string& own : {pod.id, pod.network_namespace})
+    for (size_t at = 0; !own.empty() && (at = problem.find(own, at)) != std::string::npos;)
+      problem.erase(at, own.size());
+  if (said_.is_new(pod.uid, problem))
+    ports_.log.warning("pod sandbox rejected: its network interfaces could not be attached",
+                       {{"pod", named(pod)}, {"sandbox", pod.id}, {"problem", why}});
+}
+
 void Sandboxes::attach_next(const std::shared_ptr<Raising>& raising) {
   if (raising->next == raising->missing.size()) {
     raising->last_word.reset();
     if (!raising->reply || !raising->reply->agree())
       return take_down(raising, "nobody waited for the interfaces of " + named(raising->pod) + " any more");
     raising->note("");
+    if (const size_t rejected = said_.end(raising->pod.uid); rejected > 0)
+      ports_.log.info("pod sandbox accepted after it was rejected",
+                      {{"pod", named(raising->pod)}, {"sandbox", raising->pod.id}, {"rejected", rejected}});
     return;
   }
   const WantedInterface& wanted = raising->missing[raising->next];
@@ -197,8 +209,7 @@ void Sandboxes::attach_next(const std::shared_ptr<Raising>& raising) {
 // What was made for this call is undone, then it is refused; at its deadline at the latest.
 void Sandboxes::take_down(const std::shared_ptr<Raising>& raising, const std::string& why) {
   raising->why = why;
-  ports_.log.warning("a sandbox has not the interfaces of its pod and is refused",
-                     {{"pod", named(raising->pod)}, {"sandbox", raising->pod.id}, {"problem", why}});
+  log_rejected(raising->pod, why);
   std::vector<cni::Attachment> made;
   for (size_t i = 0; i < raising->next; ++i) {
     cni::Record record = record_of(raising->missing[i], raising->pod);

@@ -15,6 +15,7 @@
 #include "kubelet/interfaces/running_sandboxes.h"
 #include "kubelet/interfaces/wanted.h"
 #include "kubelet/nri/plugin.h"
+#include "reactor/base/said_each.h"
 
 namespace sliced::kubelet {
 
@@ -93,6 +94,7 @@ class Sandboxes final : public nri::Hooks {
 
   // is_run: RunPodSandbox; a sandbox that is refused then does not run.
   void raise(nri::PodSandbox pod, nri::Reply reply, bool is_run);
+  void log_rejected(const nri::PodSandbox& pod, const std::string& why);
   void attach_next(const std::shared_ptr<Raising>& raising);
   // Undoes what this call has made, and then refuses it; 50 ms before its deadline in any case.
   void take_down(const std::shared_ptr<Raising>& raising, const std::string& why);
@@ -114,6 +116,7 @@ class Sandboxes final : public nri::Hooks {
   const std::function<const PreparedClaims&()> prepared_;
   const Handlers handlers_;
   std::map<Entry, Trouble> troubles_;
+  SaidEach said_;  // sandboxes that are rejected, by uid of the pod
   const std::shared_ptr<RunningSandboxes> running_ =
       std::make_shared<RunningSandboxes>();  // also of calls that wait
   const std::shared_ptr<int> life_ = std::make_shared<int>();

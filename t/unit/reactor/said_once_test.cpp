@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "reactor/base/said_each.h"
+
 namespace sliced {
 namespace {
 
@@ -29,6 +31,31 @@ TEST(SaidOnce, ARoundForgetsWhatIsNoLongerSoAndCountsWhatIsTooMuch) {
   EXPECT_EQ(said.end_round(), 0u);
   EXPECT_FALSE(said.note("a"));
   EXPECT_TRUE(said.note("b")) << "it was not so in between";
+}
+
+// Red when a problem that lasts is logged each time, or one that has changed is not.
+TEST(SaidEach, WhatFailsAgainIsNewOnceUntilItEndsOrChanges) {
+  SaidEach said;
+  EXPECT_TRUE(said.is_new("claim-1", "busy"));
+  EXPECT_FALSE(said.is_new("claim-1", "busy"));
+  EXPECT_TRUE(said.is_new("claim-2", "busy")) << "another claim";
+  EXPECT_TRUE(said.is_new("claim-1", "gone"));
+  for (int i = 0; i < 100; ++i)
+    EXPECT_FALSE(said.is_new("claim-1", i % 2 == 0 ? "busy" : "gone")) << "in turn";
+  EXPECT_EQ(said.end("claim-1"), 103u);
+  EXPECT_EQ(said.end("claim-1"), 0u);
+  EXPECT_TRUE(said.is_new("claim-1", "busy")) << "it begins again";
+  EXPECT_EQ(said.end("claim-2"), 1u);
+}
+
+TEST(SaidEach, ForgetsTheOneThatFailedLeastRecently) {
+  SaidEach said(2);
+  EXPECT_TRUE(said.is_new("a", "x"));
+  EXPECT_TRUE(said.is_new("b", "x"));
+  EXPECT_FALSE(said.is_new("a", "x"));
+  EXPECT_TRUE(said.is_new("c", "x"));
+  EXPECT_FALSE(said.is_new("a", "x"));
+  EXPECT_EQ(said.end("b"), 0u);
 }
 
 }  // namespace
