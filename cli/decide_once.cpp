@@ -17,7 +17,9 @@ std::unique_ptr<daemon::Daemon> decide_once(HostProcess& process, const config::
     daemon->await_configuration(awaited);
   // The daemon that runs here decides over the facts from before a device was bound or moved for a pod.
   const std::string boot_id = process.host->read("proc/sys/kernel/random/boot_id").value_or("");
-  for (const auto& [id, facts] : read_prepared(boot_id, options).held) daemon->hold("checkpoint", facts);
+  PreparedFacts facts = read_prepared(boot_id, options);
+  for (const auto& [id, held] : facts.held) daemon->hold("checkpoint", held);
+  daemon->withhold(std::move(facts.not_returned));
   daemon->start();
   std::vector<std::string> missing;
   const auto is_decided = [&] { return daemon->decision() != nullptr && !daemon->decision()->awaits_pods; };

@@ -11,6 +11,7 @@
 #include "kubelet/checkpoint.h"
 #include "kubelet/original_mac.h"
 #include "kubelet/original_settings.h"
+#include "kubelet/safety.h"
 #include "reactor/base/text.h"
 #include "reactor/durable_file.h"
 
@@ -141,6 +142,7 @@ PreparedFacts read_prepared(const std::string& boot_id, const config::Options& o
       if (!device.pci.empty()) out.prepared.insert(device.pci);
       if (device.held) out.held.emplace(device.held->id.text, *device.held);
     }
+  out.not_returned = kubelet::not_returned_of(told.record->claims);
   return out;
 }
 

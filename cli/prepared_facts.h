@@ -9,12 +9,14 @@
 #include "config/options.h"
 #include "hotplug/facts.h"
 #include "hotplug/held_facts.h"
+#include "policy/not_returned.h"
 
 namespace sliced::cli {
 
 struct PreparedFacts {
   hotplug::HeldFacts held;         // facts of before a device was bound or moved
   std::set<std::string> prepared;  // ids of devices
+  policy::AllNotReturned not_returned;
 };
 
 /// The daemon's answer at its status socket in --runtime-directory counts before the record below

@@ -59,6 +59,9 @@ std::string status_text(const Json& report) {
   else if (plugin == "waiting")
     out += "kubelet plugin: waiting for the end of another program that serves " +
            word(report, "kubeletPluginWaitsFor") + "\n";
+  if (const std::string nri = word(report, "nriProblem"); !nri.empty()) out += nri + "\n";
+  for (const Json& device : items(report, "devicesNotReturned"))
+    if (device.string() != nullptr) out += printable(*device.string(), 1'024) + "\n";
   for (const Json& mac : items(report, "unknownOriginalMACs"))
     if (mac.string() != nullptr) out += "VF " + printable(*mac.string(), 1'024) + "\n";
   for (const Json& problem : items(report, "settingsNotRestored"))

@@ -162,6 +162,12 @@ void Daemon::await_configuration(std::string why) {
   decider_.mark(is_over ? "this node is configured" : "this node is not configured yet");
 }
 
+void Daemon::withhold(policy::AllNotReturned not_returned) {
+  if (not_returned == not_returned_) return;
+  not_returned_ = std::move(not_returned);
+  decider_.mark("devices that could not be given back");
+}
+
 void Daemon::apply_permission() {
   charges_.permit(may_write());
   for (Offer& offer : offers_) offer.publisher().permit(may_write() && !others_.contains(offer.driver()));
@@ -285,7 +291,8 @@ Decider::InputsPtr Daemon::prepare() {
   prepared_ = told_;
   const policy::ToldAt* told_at = looks_once() || !inventory()->asks_pfs ? nullptr : &host_.told_at();
   return gather_inputs({options_, inventory(), policies, node_.view(), abilities_, charges_, settling_,
-                        offers_, decision(), tracks_, scheduler_.now(), unconfigured_, told_at});
+                        offers_, decision(), tracks_, scheduler_.now(), unconfigured_, told_at,
+                        not_returned_});
 }
 
 bool Daemon::looks_once() const {

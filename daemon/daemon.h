@@ -79,6 +79,8 @@ class Daemon {
   /// A claim's device is handed over here, or has been taken back: by the kubelet plugin.
   void take(const policy::Prepared& prepared) { charges_.take(prepared); }
   void take(const policy::Unprepared& unprepared) { charges_.take(unprepared); }
+  /// Everything that the kubelet plugin holds for claims that are gone. Nothing that needs these devices is offered.
+  void withhold(policy::AllNotReturned not_returned);
   /// Who has a device is `by`: until it is let go, its facts of before are decided over.
   void hold(const std::string& by, const hotplug::HostDevice& facts) {
     tracks_.hold(facts.id.text);
@@ -221,6 +223,7 @@ class Daemon {
   ProblemTeller problems_;
   std::string awaits_claims_for_;  // why it was decided what waits for the ResourceClaims; "" nothing does
   std::string unconfigured_;       // "" configured, or nobody is asked
+  policy::AllNotReturned not_returned_;
   bool awaits_node_state_ = true;
   bool is_permitted_ = false;              // the interlock is ours
   std::set<std::string> others_;           // drivers that are another program's

@@ -76,6 +76,7 @@ Decider::InputsPtr gather_inputs(const Knowledge& known) {
   if (!known.unconfigured.empty())
     inputs->unconfigured = publishers::unconfigured(own_slices(known.offers, known.options),
                                                     known.inventory->boot_id, known.unconfigured);
+  inputs->not_returned = known.not_returned;
   inputs->published.is_sriov_pool_there = known.offers[kSriov].is_there(known.options.node_name);
   return inputs;
 }

@@ -37,6 +37,7 @@ struct Knowledge {
   TimePoint now;
   const std::string& unconfigured;  // what is waited for; "" nothing
   const policy::ToldAt* told_at;    // nullptr: whatever is known of PFs' word counts
+  const policy::AllNotReturned& not_returned;
 };
 /// Never nullptr: whether everybody has synced is asked before.
 /// Copies what the ledger holds; inventory, policies and what the last decision made are shared.

@@ -220,7 +220,8 @@ KubeletPlugin::KubeletPlugin(HostProcess& process, const config::Options& option
                                    const hotplug::HostDevice& facts) { daemon_.hold(by, facts); },
                  .on_let_go = [this](const std::string& by) { daemon_.let_go(by); },
                  .on_answered = [this](const kubelet::PreparedClaim& claim) { status_.tell(key_of(claim)); },
-                 .on_taken_back = [this](const kubelet::PreparedClaim& claim) { status_.released(claim); }},
+                 .on_taken_back = [this](const kubelet::PreparedClaim& claim) { status_.released(claim); },
+                 .on_not_returned = [this](auto all) { daemon_.withhold(std::move(all)); }},
                 {.files = {.drivers = {options.sriov_driver_name, options.exposure_driver_name},
                            .device_info_directory = device_info_directory(process, options),
                            .writes_device_infos = is_multus(options),
@@ -271,6 +272,9 @@ PluginState state_of(const KubeletPlugin* plugin) {
   PluginState out{other.empty() ? "on" : "waiting", std::move(other)};
   for (auto& [pci, text] : plugin->unknown_macs()) out.unknown_macs.push_back(text);
   for (auto& [device, text] : plugin->settings_problems()) out.settings_problems.push_back(text);
+  out.connection_problem = plugin->connection_problem();
+  for (const policy::NotReturned& one : plugin->not_returned())
+    out.not_returned.push_back("device " + one.holding.entry + " is not offered: " + one.why);
   return out;
 }
 

@@ -54,6 +54,9 @@ class KubeletPlugin final : public daemon::Observer {
   }
   /// kubelet::unknown_macs(), beside what the host's inventory says of the VFs now.
   std::map<std::string, std::string> unknown_macs() const;
+  /// kubelet::Interfaces::connection_problem().
+  std::string connection_problem() const { return interfaces_->connection_problem(); }
+  const policy::AllNotReturned& not_returned() const { return preparer_.not_returned(); }
   /// ClaimPreparer::settings_problems().
   std::map<std::string, std::string> settings_problems() const { return preparer_.settings_problems(); }
   /// The end is near: what the kubelet asks for from now on is refused.

@@ -139,6 +139,8 @@ reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision, const
     if (decision.verdicts.contains(device) &&
         policy::standing_of(decision, device) == policy::Standing::kOffered)
       continue;
+    // Its claim is gone: nothing runs below whose feet it was withdrawn.
+    if (policy::withdrawer_of(decision, device).outcome == policy::Outcome::kNotReturned) continue;
     out[device] = node_events::cause_of(decision, device, past) + "; " + node_events::holder_text(holder);
   }
   return out;

@@ -38,6 +38,8 @@ void tell_problems(const daemon::Daemon& daemon, const PluginState& plugin, repo
     else
       ++out.left_out.problems;
   };
+  if (!plugin.connection_problem.empty()) say(plugin.connection_problem);
+  for (const std::string& problem : plugin.not_returned) say(problem);
   daemon.for_each_policy_problem(say);
   for (const std::string& unknown : plugin.unknown_macs) say("VF " + unknown);
   for (const std::string& problem : plugin.settings_problems) say(problem);
@@ -88,9 +90,12 @@ void NodeReports::start() {
 
 void NodeReports::look_now_and_then() {
   tick_ = around_.ports.scheduler.after(node_reports::kLookEvery, [this] {
-    if (around_.daemon.decision() != nullptr && (node_reports::pools_of(around_.daemon) != told_pools_ ||
-                                                 around_.plugin().unknown_macs != told_unknown_macs_ ||
-                                                 around_.plugin().settings_problems != told_settings_))
+    if (around_.daemon.decision() != nullptr &&
+        (node_reports::pools_of(around_.daemon) != told_pools_ ||
+         around_.plugin().unknown_macs != told_unknown_macs_ ||
+         around_.plugin().settings_problems != told_settings_ ||
+         around_.plugin().not_returned != told_not_returned_ ||
+         around_.plugin().connection_problem != told_connection_problem_))
       writer_.mark();
     look_now_and_then();
   });
@@ -109,6 +114,8 @@ void NodeReports::make(reports::ReportWriter::OnMade on_made) {
   told_pools_ = report->pools;
   told_unknown_macs_ = around_.plugin().unknown_macs;
   told_settings_ = around_.plugin().settings_problems;
+  told_not_returned_ = around_.plugin().not_returned;
+  told_connection_problem_ = around_.plugin().connection_problem;
   if (around_.last_change) report->last_change = around_.last_change();
   job_ = around_.executor.run(
       [report, decision = around_.daemon.shared_decision()] { tell_decision(*decision, *report); },

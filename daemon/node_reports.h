@@ -46,7 +46,8 @@ class NodeReports {
 
   const Surroundings around_;
   std::vector<reports::PoolReport> told_pools_;
-  std::vector<std::string> told_unknown_macs_, told_settings_;
+  std::vector<std::string> told_unknown_macs_, told_settings_, told_not_returned_;
+  std::string told_connection_problem_;
   reactor::Ticket tick_;
   reports::ReportWriter writer_;
   // Ends before what it reports to.

@@ -14,5 +14,8 @@ struct PluginState {
       {};  // a sentence for each VF whose MAC address of before is unknown
   std::vector<std::string> settings_problems =
       {};  // the same of devices without their settings of before a pod
+  std::vector<std::string> not_returned =
+      {};  // the same of devices that are held for claims that are gone, each with the reason
+  std::string connection_problem = {};  // kubelet::Interfaces::connection_problem()
 };
 }  // namespace sliced::cli

@@ -16,11 +16,12 @@ std::string prepared_page(const std::string& boot_id, const kubelet::PreparedCla
     kubelet::PreparedClaim& one = record.claims[key];
     one.driver = claim.driver, one.namespace_ = claim.namespace_, one.name = claim.name, one.uid = claim.uid;
     one.is_complete = claim.is_complete;
+    one.not_returned = claim.not_returned, one.is_claim_gone = claim.is_claim_gone, one.user = claim.user;
     for (const kubelet::PreparedDevice& device : claim.devices) {
       kubelet::PreparedDevice& its = one.devices.emplace_back();
       its.request = device.request, its.pool = device.pool, its.device = device.device;
       its.is_admin = device.is_admin;
-      its.pci = device.pci;
+      its.pci = device.pci, its.pf = device.pf, its.holding = device.holding;
       its.held = device.held;
     }
   }

@@ -273,7 +273,9 @@ std::string StatusDoor::exposition() const {
   if (plugin_ != nullptr) {
     metrics.attaches = plugin_->attaches();
     // As the node's report has them.
-    metrics.problems.all += plugin_->unknown_macs().size() + plugin_->settings_problems().size();
+    metrics.problems.all += plugin_->unknown_macs().size() + plugin_->settings_problems().size() +
+                            plugin_->not_returned().size() + (plugin_->connection_problem().empty() ? 0 : 1);
+    metrics.not_returned = plugin_->not_returned().size();
     std::map<std::string, uint64_t> prepared;
     for (const auto& [key, claim] : plugin_->prepared()) ++prepared[key.first];
     kubelet::CountedPreparer::ByDriver calls = plugin_->counts();
@@ -305,6 +307,8 @@ status::Report StatusDoor::report() const {
   out.kubelet_plugin_waits_for = plugin.other;
   out.unknown_macs = plugin.unknown_macs;
   out.settings_problems = plugin.settings_problems;
+  out.not_returned = plugin.not_returned;
+  out.connection_problem = plugin.connection_problem;
   if (!out.is_serving)
     out.stands_by_for = !plugin.other.empty()     ? "another program serves " + plugin.other
                         : locks_.acquired()       ? "it is read what pods have"

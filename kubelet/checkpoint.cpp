@@ -1,5 +1,6 @@
 #include "kubelet/checkpoint.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -92,6 +93,8 @@ void visit(Visitor& v, PreparedClaim& value) {
   v("driver", value.driver), v("namespace", value.namespace_), v("name", value.name), v("uid", value.uid);
   v("podClaimName", value.pod_claim_name), v("pods", value.pods), v("devices", value.devices);
   v("complete", value.is_complete), v("podID", value.cdi_pod_id);
+  v("notReturned", value.not_returned), v("claimGone", value.is_claim_gone);
+  v("user", value.user);
 }
 
 class Writer {
@@ -105,6 +108,7 @@ class Writer {
   void operator()(const char* name, const std::string& value) {
     if (!value.empty()) out_.emplace_back(name, value);
   }
+  void operator()(const char* name, const NetworkText& value) { (*this)(name, value.str()); }
   void operator()(const char* name, bool value) {
     if (value) out_.emplace_back(name, true);
   }
@@ -155,6 +159,11 @@ class Reader {
   }
   void operator()(const char* name, std::string& out) {
     if (const Json* at = from_.find(name)) take(at->string(), out);
+  }
+  void operator()(const char* name, NetworkText& out) {
+    std::string text;
+    (*this)(name, text);
+    out = std::move(text);
   }
   void operator()(const char* name, bool& out) {
     if (const Json* at = from_.find(name))
@@ -247,18 +256,22 @@ Result<Unit> read_claims(const Json& list, PreparedClaims& out) {
 
 // Each device has the number of its network; without a list each has the text itself, as earlier versions wrote it.
 Result<Unit> put_networks(const Json& networks, PreparedClaims& out) {
+  std::vector<NetworkText> texts(networks.array() == nullptr ? 0 : networks.array()->size());
   for (auto& [key, claim] : out)
     for (PreparedDevice& device : claim.devices) {
       if (device.network.empty()) continue;
-      const auto number = device.network.starts_with(kNetworkAt)
-                              ? parse_int(std::string_view(device.network).substr(kNetworkAt.size()))
+      const std::string& at = device.network;
+      const auto number = at.starts_with(kNetworkAt)
+                              ? parse_int(std::string_view(at).substr(kNetworkAt.size()))
                               : std::nullopt;
       const bool is_in = number && *number >= 0 && networks.array() != nullptr &&
                          static_cast<size_t>(*number) < networks.array()->size();
       const std::string* text = is_in ? (*networks.array())[static_cast<size_t>(*number)].string() : nullptr;
       if (text == nullptr)
         return invalid("network of device " + in_quotes(device.device, 64) + " is not in networks");
-      device.network = *text;
+      NetworkText& shared = texts[static_cast<size_t>(*number)];
+      if (shared.empty()) shared = *text;
+      device.network = shared;
     }
   return Unit{};
 }
@@ -267,9 +280,10 @@ Result<Unit> put_networks(const Json& networks, PreparedClaims& out) {
 Result<Unit> check_networks(const PreparedClaims& claims) {
   for (const auto& [key, claim] : claims)
     for (const PreparedDevice& device : claim.devices)
-      if (device.network.starts_with(kNetworkAt))
+      if (device.network.str().starts_with(kNetworkAt))
         return invalid(
-            "network of device " + in_quotes(device.device, 64) + " is " + in_quotes(device.network, 64) +
+            "network of device " + in_quotes(device.device, 64) + " is " +
+            in_quotes(device.network.str(), 64) +
             ", and networks is missing: an earlier version of sliced wrote it; delete the pods whose claims "
             "name a NetworkAttachmentDefinition");
   return Unit{};
@@ -277,6 +291,21 @@ Result<Unit> check_networks(const PreparedClaims& claims) {
 
 }  // namespace
 }  // namespace checkpoint
+
+void share_networks(PreparedClaim& claim, const PreparedClaims& prepared) {
+  const auto share = [](NetworkText& text, const PreparedClaim& with) {
+    const auto found = std::find_if(with.devices.begin(), with.devices.end(),
+                                    [&](const PreparedDevice& device) { return device.network == text; });
+    if (found != with.devices.end()) text = found->network;
+    return found != with.devices.end();
+  };
+  for (PreparedDevice& device : claim.devices) {
+    if (device.network.empty()) continue;
+    share(device.network, claim);
+    for (const auto& [key, other] : prepared)
+      if (key != key_of(claim) && share(device.network, other)) break;
+  }
+}
 
 std::string encode_checkpoint(const Checkpoint& value) {
   using namespace checkpoint;
@@ -286,8 +315,8 @@ std::string encode_checkpoint(const Checkpoint& value) {
     PreparedClaim one = claim;
     for (PreparedDevice& device : one.devices) {
       if (device.network.empty()) continue;
-      const auto [at, is_new] = index.try_emplace(device.network, networks.size());
-      if (is_new) networks.push_back(device.network);
+      const auto [at, is_new] = index.try_emplace(device.network.str(), networks.size());
+      if (is_new) networks.push_back(device.network.str());
       device.network = std::string(kNetworkAt) + std::to_string(at->second);
     }
     claims.push_back(Writer::encode(std::move(one)));

@@ -21,6 +21,7 @@
 #include "kubelet/checkpoint.h"
 #include "kubelet/link_settings.h"
 #include "kubelet/mac_requests.h"
+#include "kubelet/recall.h"
 #include "kubelet/safety.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
@@ -602,11 +603,14 @@ Result<std::string> NodeHost::user_of(const PreparedClaim& claim) const {
     auto found = device.pci.empty() ? Result<std::string>(std::string()) : holder(device.pci);
     if (!found || !found->empty()) return found;
     // An interface that is away is in a sandbox.
-    const bool had_interface = device.held && device.held->netdev && !device.vfio;
+    const bool may_have_had = device.held ? device.held->netdev.has_value() : is_nameless(claim);
+    const bool had_interface = may_have_had && !device.vfio && !settings_key(device).empty();
     const bool is_here = device.pci.empty() ? view_->list("sys/class/net/" + device.interface).ok()
                                             : !view_->read(function_path(device.pci) + "/vendor") ||
                                                   !names(function_path(device.pci) + "/net").empty();
-    if (had_interface && !is_here) return "the network namespace that has " + escaped(device.interface);
+    if (had_interface && !is_here)
+      return device.interface.empty() ? "a network namespace that has its interface"
+                                      : "the network namespace that has " + escaped(device.interface);
   }
   return std::string();
 }

@@ -52,6 +52,8 @@ struct OriginalSettings {
   OwnAddresses own = {};  // also where nothing moves its interface
   /// Of a PF: all its VFs by number, since who has the PF's interface can change them. VFs that are made anew are not restored.
   std::map<int, OriginalVf> vfs = {};
+  /// Uid of the claim that the device was prepared for: no other claim's end writes these settings. "" of an earlier version.
+  std::string claim = {};
   bool operator==(const OriginalSettings&) const = default;
 };
 /// What came of restoring them.

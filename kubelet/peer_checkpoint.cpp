@@ -77,7 +77,7 @@ std::optional<PreparedDevice> device_in(const Json& one) {
   out.edits = edits_in(one.find("ContainerEdits"));
   const std::string_view network = one.text("NetAttachDefConfig");
   if (!network.empty() && network.size() <= kNetworkBytesMax) {
-    out.network = network;
+    out.network = std::string(network);
     out.is_of_peer = true;
     out.network_data = network_data_in(one.find("NetworkDeviceData"));
   }

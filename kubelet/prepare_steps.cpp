@@ -156,17 +156,10 @@ std::set<std::string> interface_names(const Claim& claim, const std::string& dri
 
 std::span<const PrepareStep> ClaimPreparer::prepare_steps() {
   static constexpr PrepareStep kSteps[] = {
-      &ClaimPreparer::get_claim,
-      &ClaimPreparer::read_pod,
-      &ClaimPreparer::plan_claim,
-      &ClaimPreparer::compare_with_record,
-      &ClaimPreparer::keep_from_others,
-      &ClaimPreparer::read_networks,
-      &ClaimPreparer::look,
-      &ClaimPreparer::judge_looks,
-      &ClaimPreparer::note_begun,
-      &ClaimPreparer::bind,
-      &ClaimPreparer::commit_prepared,
+      &ClaimPreparer::get_claim,           &ClaimPreparer::read_pod,      &ClaimPreparer::plan_claim,
+      &ClaimPreparer::compare_with_record, &ClaimPreparer::ask_of_holder, &ClaimPreparer::keep_from_others,
+      &ClaimPreparer::read_networks,       &ClaimPreparer::look,          &ClaimPreparer::judge_looks,
+      &ClaimPreparer::note_begun,          &ClaimPreparer::bind,          &ClaimPreparer::commit_prepared,
       &ClaimPreparer::answer_prepared,
   };
   return kSteps;
@@ -240,7 +233,7 @@ void ClaimPreparer::note_ignored(const Task& task) {
   }
   if (known == with_ignored_.end() || known->second.ignored != ignored)
     for (const std::string& one : ignored)
-      ports_.log.warning("a configuration of a claim is ignored",
+      ports_.log.warning("ResourceClaim configuration ignored: it is for another driver",
                          {{"driver", task.driver}, {"claim", describe(task.request)}, {"why", one}});
   with_ignored_.insert_or_assign(task.key(), ClaimWithIgnored{task.asked.namespace_, task.asked.name,
                                                               task.asked.pods, std::move(ignored)});
@@ -251,12 +244,14 @@ void ClaimPreparer::note_ignored(const Task& task) {
 void ClaimPreparer::compare_with_record(Task& task) {
   using namespace preparing;
   if (!task.before) return go_on(task);
+  note_state(task.key(), ClaimState::kExists);
   if (is_outdated(*task.before, task.asked, task.claim)) {
     task.next = std::exchange(task.claim, *task.before);
     task.next_steps = std::exchange(task.steps, release_steps());
     return go_on(task);
   }
   if (!task.before->is_complete) return go_on(task);
+  prepared_.at(task.key()).not_returned.clear();  // the kubelet wants it again
   // Its pod may run and have its interfaces; else it waits as a new one does.
   if (const std::string why = ports_.interfaces ? ports_.interfaces->waits_for(*task.before) : "";
       !why.empty())
@@ -272,6 +267,20 @@ void ClaimPreparer::compare_with_record(Task& task) {
                  written_.insert(task.key());
                  end(task, answer_of(*task.before, settings_.files.tells_metadata));
                });
+}
+
+void ClaimPreparer::ask_of_holder(Task& task) {
+  for (const PreparedDevice& device : task.claim.devices) {
+    const PreparedClaim* holder = device.is_admin ? nullptr : holder_of(task.claim, device, prepared_);
+    if (holder == nullptr || holder->is_claim_gone || is_nameless(*holder)) continue;
+    task.call = ask_claim(ports_.cluster, *holder, [this, &task, key = key_of(*holder)](ClaimState state) {
+      note_state(key, state);
+      if (state == ClaimState::kGone) reconcile();  // which takes it back, where nobody else does
+      go_on(task);
+    });
+    return;
+  }
+  go_on(task);
 }
 
 void ClaimPreparer::keep_from_others(Task& task) {
@@ -314,6 +323,7 @@ void ClaimPreparer::read_networks(Task& task) {
       ports_.interfaces->read_networks(task.claim, task.known, [this, &task](Result<PreparedClaim> read) {
         if (!read) return give_up(task, read.error().what);
         task.claim = *std::move(read);
+        share_networks(task.claim, prepared_);
         // A network may give an address, too. The record has it from this turn on, so that of two claims that are prepared at
         // once one is refused.
         PreparedClaim& reserved = prepared_.at(task.key());
@@ -340,8 +350,7 @@ void ClaimPreparer::look(Task& task) {
   for (const PreparedDevice& device : task.claim.devices) {
     Settings& one = settings.emplace_back();
     const auto kept = original_settings_.find(settings_key(device));
-    one.is_read =
-        keeps_settings(device) && (kept == original_settings_.end() || !device.has_original_settings);
+    one.is_read = keeps_settings(device) && !is_kept_for(task.claim, device);
     if (one.is_read && kept != original_settings_.end() && kept->second.is_known) one.left = kept->second;
   }
   const auto work = [found = task.found, host = ports_.host, devices = task.claim.devices, settings] {
@@ -454,12 +463,16 @@ void ClaimPreparer::keep_original_settings(Task& task, FileChange& change) {
     if (read) {
       OriginalSettings one = *read;
       one.boot_id = knowledge_.boot_id();
+      one.claim = task.claim.uid;
       if (device.vfio || makes_interfaces(device.network)) one.interface.reset();
       // What was unknown stays so, unless the host has set anything since the device was given back.
       const auto kept = original_settings_.find(key);
       const bool is_unknown = kept != original_settings_.end() && !kept->second.is_known &&
                               (!kept->second.left || !one.vf || *kept->second.left == *one.vf);
-      if (!is_unknown) original_settings_.insert_or_assign(key, std::move(one));
+      if (is_unknown)
+        original_settings_.at(key).claim = task.claim.uid;
+      else
+        original_settings_.insert_or_assign(key, std::move(one));
       unrestored_.erase(key), returned_.erase(key);
       read = Error{Errc::kNotFound, "it is kept"};
       device.has_original_settings = true;

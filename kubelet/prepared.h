@@ -2,6 +2,7 @@
 // What is prepared, as values: shared by the plan, the rules of safety, the checkpoint and the ledger of what may
 // be allocated. What is here outlives the process, so it names devices by what stays the same.
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +49,34 @@ struct NetworkData {
 /// Of a NetworkAttachmentDefinition's config: the text is kept with each device that is prepared.
 inline constexpr size_t kNetworkBytesMax = 16u << 10;
 
+/// Such a text, immutable, which several devices may hold: copies share it. Equality is that of the texts. Threads: as std::shared_ptr.
+class NetworkText {
+ public:
+  NetworkText() = default;  // ""
+  NetworkText(std::string text)
+      : text_(text.empty() ? nullptr : std::make_shared<const std::string>(std::move(text))) {}
+  NetworkText(const char* text) : NetworkText(std::string(text)) {}
+
+  /// The reference lasts as long as some holder of the text.
+  const std::string& str() const {
+    static const std::string kNone;
+    return text_ ? *text_ : kNone;
+  }
+  operator const std::string&() const { return str(); }
+  operator std::string_view() const { return str(); }
+  bool empty() const { return text_ == nullptr; }
+  size_t size() const { return str().size(); }
+
+  friend bool operator==(const NetworkText& a, const NetworkText& b) {
+    return a.text_ == b.text_ || a.str() == b.str();
+  }
+  /// One object in memory; two empty ones are.
+  friend bool is_same(const NetworkText& a, const NetworkText& b) { return a.text_ == b.text_; }
+
+ private:
+  std::shared_ptr<const std::string> text_;  // null: ""
+};
+
 /// One result of a claim. What is known of it only once it is bound or in a pod is filled in by the steps that follow
 /// the plan (kubelet/prepare_steps.cpp, kubelet/interfaces/); all of it but the last two members is in the checkpoint.
 /// pool and device stay what they were when it was prepared, whatever is offered now.
@@ -63,7 +92,7 @@ struct PreparedDevice {
       {};  // of a link: PFs below it, or of VFs below it, sorted; since the host was looked at
   VfConfig config;
   /// The text of the definition as it was when the claim was prepared: an edit does not reach pods that run.
-  std::string network;  // CNI config that is run for it in the pod's sandbox; "" none
+  NetworkText network;  // CNI config that is run for it in the pod's sandbox; "" none
   /// Why it is run in no sandbox that is not there yet: dra-driver-sriov had read it, and it may reach what is not the claim's.
   std::string network_refusal;  // "" it is run
   /// dra-driver-sriov may have run it in a sandbox that stands: until the runtime has told which do.
@@ -96,6 +125,10 @@ struct PreparedClaim {
   std::vector<PreparedDevice> devices;
   bool is_complete = false;  // else preparing it was begun: its effects may be there, its answer is not
   std::string cdi_pod_id;    // id of the spec with what the pod has of all its claims; "" none
+  std::string not_returned =
+      {};  // why its devices could not be given back the last time; "" they were not to be
+  bool is_claim_gone = false;  // there is no such ResourceClaim any more
+  std::string user = {};       // of one that is gone: what still uses its devices; "" nothing is known
   bool operator==(const PreparedClaim&) const = default;
 };
 
@@ -113,6 +146,9 @@ using PreparedKey = std::pair<std::string, std::string>;
 /// In order of driver and uid, so that a checkpoint of the same claims is the same text.
 using PreparedClaims = std::map<PreparedKey, PreparedClaim>;
 using PeerNetworks = std::map<std::pair<PreparedKey, std::string>, PeerNetwork>;  // by claim and device
+
+/// Lets devices of the claim hold the texts that prepared devices hold already, and each text once.
+void share_networks(PreparedClaim& claim, const PreparedClaims& prepared);
 
 inline PreparedKey key_of(const PreparedClaim& claim) { return {claim.driver, claim.uid}; }
 /// As the kubelet would name it.

@@ -6,12 +6,15 @@
 
 #include "kubelet/checkpoint.h"
 #include "kubelet/recall.h"
+#include "kubelet/safety.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
 namespace {
 
 constexpr Millis kStartAgain{1'000};
+// Of claims that are gone, or could not be given back: until they are told together, and until they are on record together.
+constexpr Millis kChangesMax{20}, kRecordMax{1'000};
 constexpr size_t kStartsMax = 10;  // then whatever the disk does not give is set aside
 constexpr const char* kEnding = "sliced ends on this node; who serves it next is asked again";
 
@@ -48,6 +51,7 @@ ClaimPreparer::ClaimPreparer(Ports ports, Knowledge knowledge, Handlers handlers
                  reconcile_handlers(),
                  {settings_.files.drivers,
                   settings_.files.writes_device_infos ? settings_.files.device_info_directory : ""}),
+      returns_(ports_.cluster, ports_.scheduler, return_handlers()),
       driverless_(ports_.scheduler, ports_.log) {
   if (!ports_.binder) ports_.binder = std::make_shared<HostBinder>(ports_.executor, ports_.host);
   driverless_.use(ports_.binder);
@@ -125,6 +129,7 @@ void ClaimPreparer::give_up(Task& task, const std::string& why) {
 void ClaimPreparer::end(Task& task, PrepareAnswer answer) {
   const auto at = tasks_.find(task.request.uid);
   const std::unique_ptr<Task> ended = std::move(at->second.front());
+  if (answer.error.empty()) note_success(*ended);
   at->second.pop_front();
   if (at->second.empty())
     tasks_.erase(at);
@@ -135,11 +140,27 @@ void ClaimPreparer::end(Task& task, PrepareAnswer answer) {
   for (const auto& done : ended->done) done(answer);
 }
 
+std::string ClaimPreparer::key_of_log(const Task& task) {
+  return (task.is_prepare ? "prepare " : "unprepare ") + task.driver + " " + task.request.uid;
+}
+
+void ClaimPreparer::note_success(const Task& task) {
+  const size_t tries = said_.end(key_of_log(task));
+  // Whatever a prepare failed for is over when the claim is.
+  if (!task.is_prepare) said_.end("prepare " + task.driver + " " + task.request.uid);
+  if (tries > 0)
+    ports_.log.info(
+        task.is_prepare ? "prepare succeeded after failures" : "unprepare succeeded after failures",
+        {{"driver", task.driver}, {"claim", describe(task.request)}, {"failed", tries}});
+}
+
 void ClaimPreparer::fail(Task& task, const std::string& why) {
   const std::string who = describe(task.request);
   if (!prepared_.contains(task.key())) with_ignored_.erase(task.key());
-  ports_.log.warning(task.is_prepare ? "a claim is not prepared" : "a claim is not taken back",
-                     {{"driver", task.driver}, {"claim", who}, {"problem", why}});
+  // The kubelet asks again every 2 s.
+  if (said_.is_new(key_of_log(task), why))
+    ports_.log.warning(task.is_prepare ? "a claim is not prepared" : "a claim is not taken back",
+                       {{"driver", task.driver}, {"claim", who}, {"problem", why}});
   end(task, {.error = why.starts_with(who) ? why : who + ": " + why});
 }
 
@@ -184,6 +205,7 @@ void ClaimPreparer::forget_peer(const PeerNetworks& networks) {
       if (at == networks.end()) continue;
       device.network = at->second.config;
       device.network_refusal = at->second.refusal;
+      share_networks(claim, prepared_);
     }
   commits_.add([] { return FileChange{}; }, [](const Result<Unit>&) {});
 }
@@ -253,6 +275,9 @@ void ClaimPreparer::take_over(Records recalled) {
     for (const auto& [device, kept] : original_settings_) returned_.insert(device);
   look_after_settings();
   has_started_ = true;
+  for (const auto& [key, claim] : prepared_)
+    if (!claim.not_returned.empty()) returns_.add(key);
+  tell_not_returned();
   for (auto& [uid, queue] : tasks_) begin(*queue.front());
   reconcile_.begin();
 }
@@ -273,8 +298,59 @@ Reconcile::Handlers ClaimPreparer::reconcile_handlers() {
               [this](const PreparedClaim& claim) {
                 unprepare(claim.driver, request_of(claim), [](const std::string&) {});
               },
+          .on_state = [this](const PreparedKey& key, ClaimState state) { note_state(key, state); },
+          .on_user =
+              [this](const PreparedKey& key, const std::string& user) {
+                if (std::exchange(prepared_.at(key).user, user) != user) note_change(true);
+              },
           .change_files = [this,
                            drop](std::function<FileChange()> make) { commits_.add(std::move(make), drop); }};
+}
+
+Returns::Handlers ClaimPreparer::return_handlers() {
+  return {.prepared = [this]() -> const PreparedClaims& { return prepared_; },
+          .on_state = [this](const PreparedKey& key, ClaimState state) { note_state(key, state); },
+          .take_back =
+              [this](const PreparedClaim& claim) {
+                if (!takes_no_more_) unprepare(claim.driver, request_of(claim), [](const std::string&) {});
+              }};
+}
+
+// ---- what could not be given back
+
+void ClaimPreparer::note_not_returned(const PreparedKey& key, const std::string& why) {
+  const auto at = prepared_.find(key);
+  if (at == prepared_.end()) return;
+  if (std::exchange(at->second.not_returned, why) != why) note_change(true);
+  returns_.add(key);
+}
+
+void ClaimPreparer::note_state(const PreparedKey& key, ClaimState state) {
+  const auto at = prepared_.find(key);
+  if (at == prepared_.end() || state == ClaimState::kUnknown) return;
+  const bool is_gone = state == ClaimState::kGone;
+  if (std::exchange(at->second.is_claim_gone, is_gone) != is_gone) note_change(true);
+}
+
+// A pass over all claims may find many of them gone.
+void ClaimPreparer::note_change(bool is_of_record) {
+  if (is_of_record && !record_turn_)
+    record_turn_ = ports_.scheduler.after(kRecordMax, [this] {
+      const reactor::Ticket own = std::exchange(record_turn_, nullptr);
+      commits_.add([] { return FileChange{}; }, [](const Result<Unit>&) {});
+    });
+  if (change_turn_) return;
+  change_turn_ = ports_.scheduler.after(kChangesMax, [this] {
+    const reactor::Ticket own = std::exchange(change_turn_, nullptr);
+    tell_not_returned();
+  });
+}
+
+void ClaimPreparer::tell_not_returned() {
+  policy::AllNotReturned now = not_returned_of(prepared_);
+  if (now == not_returned_) return;
+  not_returned_ = std::move(now);
+  if (handlers_.on_not_returned) handlers_.on_not_returned(not_returned_);
 }
 
 // ---- what is kept from others
@@ -304,6 +380,7 @@ void ClaimPreparer::release(const PreparedKey& key) {
   handlers_.on_let_go(holder(key));
   for (const PreparedDevice& device : gone.devices)
     if (!device.is_admin) handlers_.on_unprepared({{gone.driver, device.pool}, device.device, gone.uid});
+  if (!not_returned_.empty()) note_change(false);
 }
 
 }  // namespace sliced::kubelet

@@ -40,8 +40,11 @@
 #include "kubelet/preparer_port.h"
 #include "kubelet/reconcile.h"
 #include "kubelet/records.h"
+#include "kubelet/returns.h"
 #include "policy/charged/ledger.h"
+#include "policy/not_returned.h"
 #include "reactor/base/log.h"
+#include "reactor/base/said_each.h"
 #include "reactor/executor.h"
 #include "reactor/scheduler.h"
 
@@ -90,6 +93,8 @@ class ClaimPreparer final : public Preparer {
     std::function<void(const std::string& by)> on_let_go;
     /// A claim has been answered for, or is nobody's any more. Optional.
     std::function<void(const PreparedClaim&)> on_answered = {}, on_taken_back = {};
+    /// All devices of claims that are gone and still on record, each time that another set or another reason. Optional.
+    std::function<void(policy::AllNotReturned)> on_not_returned = {};
   };
   struct Settings {
     FileSettings files;
@@ -138,6 +143,8 @@ class ClaimPreparer final : public Preparer {
   const OriginalSettingsByDevice& original_settings() const { return original_settings_; }
   /// Why devices do not have their original settings: a sentence for each, by OriginalSettings::device.
   std::map<std::string, std::string> settings_problems() const;
+  /// The last on_not_returned().
+  const policy::AllNotReturned& not_returned() const { return not_returned_; }
   bool has_started() const { return has_started_; }
   /// This process ends: what was begun is completed, further calls are refused, and nothing is cleaned up any more.
   void take_no_more() { takes_no_more_ = true; }
@@ -161,6 +168,8 @@ class ClaimPreparer final : public Preparer {
   void end(Task& task, PrepareAnswer answer);
   // Ends it with an error that names the claim, and a line in the log.
   void fail(Task& task, const std::string& why);
+  static std::string key_of_log(const Task& task);
+  void note_success(const Task& task);
 
   // Prepare, in the order of its steps.
   // A claim that is gone is refused, not taken for one without devices.
@@ -172,6 +181,8 @@ class ClaimPreparer final : public Preparer {
   // goes through release_steps() first, and is then prepared as a new one.
   void compare_with_record(Task& task);
   // From here the devices are reserved: the ledger is told, and other claims are refused them.
+  // A device that is another claim's is refused with the reason: whether that claim still exists is asked first.
+  void ask_of_holder(Task& task);
   void keep_from_others(Task& task);
   void read_networks(Task& task);
   // Where the record has room for it; on a worker, kLookMax for all devices of the claim.
@@ -201,6 +212,11 @@ class ClaimPreparer final : public Preparer {
   void commit_released(Task& task);
   void answer_released(Task& task);
   void fail_release(Task& task, const std::string& problem);
+  // Its record says why, also on disk, and it is tried again where nobody calls any more.
+  void note_not_returned(const PreparedKey& key, const std::string& why);
+  void note_state(const PreparedKey& key, ClaimState state);
+  void note_change(bool is_of_record);
+  void tell_not_returned();
 
   // next("") once all are off vfio-pci, and with their drivers of before or none (driverless_).
   void restore_devices(Task& task, std::vector<PreparedDevice> devices,
@@ -215,6 +231,8 @@ class ClaimPreparer final : public Preparer {
   void report_unknown_macs(Task& task);
   // Whether the claim may change anything of the device that outlives its pod.
   bool keeps_settings(const PreparedDevice& device) const;
+  // The file of its original settings is this claim's.
+  bool is_kept_for(const PreparedClaim& claim, const PreparedDevice& device) const;
   // Of those that were looked at: into original_settings_ and files.
   void keep_original_settings(Task& task, FileChange& change);
   // Those that are given back, or unknown ones with what is left; read by task.found.
@@ -239,6 +257,7 @@ class ClaimPreparer final : public Preparer {
   // The records of before this process began are reserved, then calls that waited begin.
   void take_over(Records recalled);
   Reconcile::Handlers reconcile_handlers();
+  Returns::Handlers return_handlers();
   std::string encode() const;
 
   Ports ports_;
@@ -255,6 +274,7 @@ class ClaimPreparer final : public Preparer {
   std::unique_ptr<reactor::Job> settings_job_;
   reactor::Ticket settings_turn_;
   std::set<PreparedKey> written_;  // their CDI files, by this process
+  SaidEach said_;                  // calls that fail
   Tasks tasks_;
   bool has_started_ = false, takes_no_more_ = false;
   std::string refusal_;  // of calls before start(); "" they wait
@@ -263,6 +283,9 @@ class ClaimPreparer final : public Preparer {
   reactor::Ticket start_turn_;
   Commits commits_;
   Reconcile reconcile_;
+  Returns returns_;
+  policy::AllNotReturned not_returned_;  // as it was reported last
+  reactor::Ticket change_turn_, record_turn_;
   Driverless driverless_;
 };
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kube/objects/json.h"
 #include "kube/objects/kinds.h"
-#include "kubelet/claim.h"
 #include "kubelet/plan.h"
 #include "kubelet/recall.h"
 
@@ -19,17 +19,6 @@ bool wants_files(const PreparedClaim& claim) {
                      [](const PreparedDevice& device) { return !device.edits.env.empty(); }) &&
          std::none_of(claim.devices.begin(), claim.devices.end(),
                       [](const PreparedDevice& device) { return device.vfio || device.config.wants_vfio(); });
-}
-
-// It may have been allocated anew since, on another node as well.
-bool has_devices_of(const Claim& claim, const PreparedClaim& record) {
-  const auto is_recorded = [&](const AllocatedDevice& now) {
-    return now.driver == record.driver &&
-           std::any_of(record.devices.begin(), record.devices.end(), [&](const PreparedDevice& was) {
-             return was.pool == now.pool && was.device == now.device;
-           });
-  };
-  return claim.is_allocated && std::any_of(claim.devices.begin(), claim.devices.end(), is_recorded);
 }
 
 bool is_info_of(const std::string& name, const std::string& pci) {
@@ -121,39 +110,68 @@ void Reconcile::list_files() {
 void Reconcile::ask_next() {
   const PreparedClaims& prepared = handlers_.prepared();
   while (!to_ask_.empty() && !prepared.contains(to_ask_.front())) to_ask_.pop_front();
-  if (to_ask_.empty()) return look_at_absent();
+  if (to_ask_.empty()) return list_nameless();
   const PreparedKey key = to_ask_.front();
   to_ask_.pop_front();
   const PreparedClaim& claim = prepared.at(key);
-  call_ = ports_.cluster.get(
-      {.resource = kube::kResourceClaims, .namespace_ = claim.namespace_, .name = claim.name},
-      {.on_done =
-           [this, key](std::string_view object) {
-             const auto now = decode_claim(object);
-             const auto record = handlers_.prepared().find(key);
-             if (!now || record == handlers_.prepared().end())
-               return take(key, true);  // what cannot be understood may be anything
-             take(key, now->uid == key.second && reconcile::has_devices_of(*now, record->second));
-           },
-       .on_failure = [this, key](const kube::Failure& failure) { take(key, !kube::says_gone(failure)); }});
+  call_ = ask_claim(ports_.cluster, claim, [this, key](ClaimState state) { take(key, state); });
 }
 
-void Reconcile::take(const PreparedKey& key, bool stands) {
+void Reconcile::take(const PreparedKey& key, ClaimState state) {
+  note(key, state);
   const auto record = handlers_.prepared().find(key);
-  if (stands || record == handlers_.prepared().end())
+  if (state != ClaimState::kGone && record != handlers_.prepared().end() &&
+      reconcile::wants_files(record->second))
+    handlers_.write_files(record->second);
+  turn_ = ports_.scheduler.after(Millis{0}, [this] { ask_next(); });
+}
+
+void Reconcile::note(const PreparedKey& key, ClaimState state) {
+  if (state != ClaimState::kGone || !handlers_.prepared().contains(key))
     absent_.erase(key);
   else
     absent_.emplace(key, ports_.scheduler.now());
-  if (stands && record != handlers_.prepared().end() && reconcile::wants_files(record->second))
-    handlers_.write_files(record->second);
-  turn_ = ports_.scheduler.after(Millis{0}, [this] { ask_next(); });
+  handlers_.on_state(key, state);
+}
+
+// Of a record that has the uid of its claim alone: only a whole list shows that there is none.
+void Reconcile::list_nameless() {
+  std::set<PreparedKey> nameless;
+  for (const auto& [key, claim] : handlers_.prepared())
+    if (is_nameless(claim)) nameless.insert(key);
+  if (nameless.empty()) return look_at_absent();
+  auto uids = std::make_shared<std::set<std::string, std::less<>>>();
+  call_ = ports_.cluster.list(
+      {.scope = {.resource = kube::kResourceClaims, .metadata_only = true}},
+      {.on_item =
+           [uids](std::string_view object) {
+             const auto item = kube::decode_json(object);
+             const kube::Json* meta = item ? item->find("metadata") : nullptr;
+             // An item that cannot be decoded may be any of them.
+             uids->insert(meta == nullptr ? std::string() : std::string(meta->text("uid")));
+           },
+       .on_done =
+           [this, uids, nameless](const std::string&) {
+             for (const PreparedKey& key : nameless)
+               note(key, uids->contains("")           ? ClaimState::kUnknown
+                         : uids->contains(key.second) ? ClaimState::kExists
+                                                      : ClaimState::kGone);
+             turn_ = ports_.scheduler.after(Millis{0}, [this] { look_at_absent(); });
+           },
+       .on_failure =
+           [this, nameless](const kube::Failure&) {
+             for (const PreparedKey& key : nameless) note(key, ClaimState::kUnknown);
+             turn_ = ports_.scheduler.after(Millis{0}, [this] { look_at_absent(); });
+           }});
 }
 
 void Reconcile::look_at_absent() {
   std::erase_if(absent_, [this](const auto& one) { return !handlers_.prepared().contains(one.first); });
   std::vector<PreparedClaim> due;
-  for (const auto& [key, since] : absent_)
-    if (since + kAbsentMin <= ports_.scheduler.now()) due.push_back(handlers_.prepared().at(key));
+  for (const auto& [key, since] : absent_) {
+    const PreparedClaim& claim = handlers_.prepared().at(key);
+    if (since + kAbsentMin <= ports_.scheduler.now() && claim.not_returned.empty()) due.push_back(claim);
+  }
   if (due.empty()) return end();
   auto found = std::make_shared<Found>();
   const auto work = [found, due, host = ports_.host] {
@@ -163,7 +181,10 @@ void Reconcile::look_at_absent() {
     if (!finished) return end();  // a worker that is late still writes there
     for (const auto& [key, user] : found->users) {
       const auto record = handlers_.prepared().find(key);
-      if (record == handlers_.prepared().end() || !user || !user->empty()) continue;
+      if (record == handlers_.prepared().end()) continue;
+      handlers_.on_user(
+          key, user ? *user : "whether anything still uses it is unknown (" + user.error().what + ")");
+      if (!user || !user->empty()) continue;
       ports_.log.warning(
           "a claim that is gone is taken back: no kubelet has asked for it, and nobody uses its devices",
           {{"driver", key.first}, {"claim", describe(request_of(record->second))}});

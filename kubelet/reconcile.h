@@ -4,7 +4,8 @@
 //
 //   CDI specs, metadata, device infos without a record ─▶ removed
 //   a record of another boot whose claim stands ────────▶ its files are written again
-//   a record whose claim is gone, for kAbsentMin, and whose devices no pod uses ─▶ taken back
+//   a record whose claim is gone ───────────────────────▶ reported at once (on_state)
+//   and whose devices no pod uses, for kAbsentMin ──────▶ taken back, unless that was tried already (kubelet/returns.h)
 //
 // An absent claim alone releases nothing: after a forced deletion its containers may run on. What cannot be asked, or
 // does not answer, changes nothing.
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "kube/objects/cluster.h"
+#include "kubelet/claim_state.h"
 #include "kubelet/host.h"
 #include "kubelet/prepared.h"
 #include "reactor/base/log.h"
@@ -46,6 +48,9 @@ class Reconcile {
     std::function<const PreparedClaims&()> prepared;
     std::function<void(const PreparedClaim&)> write_files;
     std::function<void(const PreparedClaim&)> take_back;
+    std::function<void(const PreparedKey&, ClaimState)> on_state;
+    /// Of a claim that is gone for long: a clause that says what still uses its devices; "" nothing does.
+    std::function<void(const PreparedKey&, const std::string& user)> on_user;
     /// make is called when nobody else changes files.
     std::function<void(std::function<FileChange()> make)> change_files;
   };
@@ -64,7 +69,9 @@ class Reconcile {
   // One claim after the other, by GET: a node has a few hundred at most.
   void ask_next();
   // What cannot be read, or understood, stands.
-  void take(const PreparedKey& key, bool stands);
+  void take(const PreparedKey& key, ClaimState state);
+  void note(const PreparedKey& key, ClaimState state);
+  void list_nameless();
   // Those that have been gone for kAbsentMin: whether a process, a pod or an open device is left, where that
   // can be seen.
   void look_at_absent();

@@ -186,7 +186,10 @@ void join_original_settings(const Host& host, const std::vector<OriginalSettings
   for (auto& [key, claim] : out.claims)
     for (PreparedDevice& device : claim.devices) {
       const std::string id = settings_key(device);
-      const bool is_kept = out.original_settings.contains(id);
+      const auto found_at = out.original_settings.find(id);
+      // Another claim's, whose removal a kill has cut short: that claim was given back.
+      const bool is_kept = found_at != out.original_settings.end() &&
+                           (found_at->second.claim.empty() || found_at->second.claim == claim.uid);
       const bool is_alone = device.holding.is_exclusive && !device.is_admin && device.share_id.empty();
       const bool may_be_lost = device.has_original_settings || (!out.is_checkpoint && is_alone);
       if (!may_be_lost || id.empty()) continue;
@@ -198,8 +201,9 @@ void join_original_settings(const Host& host, const std::vector<OriginalSettings
       if (!now || !now->vf) continue;
       device.has_original_settings = true;
       OriginalSettings one{.device = id, .boot_id = boot_id, .is_known = false, .vf = {}, .interface = {}};
+      one.claim = claim.uid;
       out.original_macs_change.original_settings.push_back(one);
-      out.original_settings.emplace(id, std::move(one));
+      out.original_settings.insert_or_assign(id, std::move(one));
     }
 }
 

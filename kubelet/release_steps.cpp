@@ -104,6 +104,7 @@ void ClaimPreparer::read_sharing_pods(Task& task) {
 void ClaimPreparer::judge_unused(Task& task, const PreparedClaim& claim) {
   const std::string why = ports_.interfaces->in_use(claim);
   if (why.empty()) return go_on(task);
+  if (!task.next) note_not_returned(task.key(), why);
   fail(task, task.next ? "it was prepared with other devices or for other pods before, and " + why : why);
 }
 
@@ -128,12 +129,18 @@ void ClaimPreparer::note_ending(Task& task) {
                });
 }
 
+bool ClaimPreparer::is_kept_for(const PreparedClaim& claim, const PreparedDevice& device) const {
+  const auto at = original_settings_.find(settings_key(device));
+  return device.has_original_settings && at != original_settings_.end() &&
+         (at->second.claim.empty() || at->second.claim == claim.uid);
+}
+
 void ClaimPreparer::restore_settings(Task& task) {
   std::vector<OriginalSettings> kept;
   std::vector<PreparedDevice> devices;
   for (const PreparedDevice& device : task.claim.devices) {
     const auto at = original_settings_.find(settings_key(device));
-    if (!device.has_original_settings || at == original_settings_.end()) continue;
+    if (!is_kept_for(task.claim, device)) continue;
     kept.push_back(at->second);
     devices.push_back(device);
   }
@@ -176,8 +183,7 @@ void ClaimPreparer::drop_original_settings(const Task& task, FileChange& change)
   size_t i = 0;
   for (const PreparedDevice& device : task.claim.devices) {
     const auto at = original_settings_.find(settings_key(device));
-    if (!device.has_original_settings || at == original_settings_.end() || i >= task.found->restored.size())
-      continue;
+    if (!is_kept_for(task.claim, device) || i >= task.found->restored.size()) continue;
     const Result<RestoredSettings>& restored = task.found->restored[i++];
     if (!at->second.is_known)
       change.original_settings.push_back(at->second);
@@ -198,8 +204,7 @@ void ClaimPreparer::forget_settings(const Task& task, const std::vector<std::str
   std::copy_if(given_back.begin(), given_back.end(), std::back_inserter(removed), std::not_fn(is_of_other));
   for (const std::string& device : removed) original_settings_.erase(device);
   for (const PreparedDevice& device : task.claim.devices)
-    if (const std::string key = settings_key(device);
-        device.has_original_settings && original_settings_.contains(key) && !is_of_other(key))
+    if (const std::string key = settings_key(device); is_kept_for(task.claim, device) && !is_of_other(key))
       returned_.insert(key);
   if (!removed.empty())
     commits_.add(
@@ -354,6 +359,7 @@ FileChange ClaimPreparer::drop_original_macs(const PreparedClaim& claim) const {
 }
 
 void ClaimPreparer::fail_release(Task& task, const std::string& problem) {
+  note_not_returned(task.key(), problem);
   fail(task,
        task.given_up.empty() ? problem : task.given_up + "; and it cannot be taken back yet: " + problem);
 }
@@ -410,6 +416,7 @@ void ClaimPreparer::commit_released(Task& task) {
           return go_on(task);
         }
         keep(written);
+        note_not_returned(task.key(), written.error().what);
         fail(task, task.given_up.empty() ? written.error().what : task.given_up);
       },
       keep);

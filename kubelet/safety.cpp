@@ -5,6 +5,7 @@
 
 #include "kube/objects/json.h"
 #include "kubelet/mac_requests.h"
+#include "kubelet/recall.h"
 #include "policy/gates/host_use.h"
 #include "policy/holding.h"
 #include "reactor/base/text.h"
@@ -17,13 +18,21 @@ std::string named(const PreparedDevice& device) {
   return "device " + escaped(device.pool + "/" + device.device);
 }
 
+std::string named(const PreparedClaim& claim) {
+  return (is_nameless(claim) ? "a ResourceClaim" : describe(request_of(claim))) + " (uid " +
+         escaped(claim.uid) + ")";
+}
+
 std::string held_by(const PreparedDevice& device, const PreparedClaim& other, const PreparedDevice& held) {
-  const std::string who = describe(request_of(other)) + " (uid " + escaped(other.uid) + ")";
-  if (held.device == device.device && held.pool == device.pool)
-    return named(device) + " is prepared for " + who +
-           ": it can be had again when that claim's pod has ended";
-  return named(device) + " excludes " + named(held) + ", which is prepared for " + who +
-         ": it can be had when that claim's pod has ended";
+  const bool is_same = held.device == device.device && held.pool == device.pool;
+  const std::string what =
+      is_same ? named(device) + " is " : named(device) + " excludes " + named(held) + ", which is ";
+  if (other.is_claim_gone) return what + "not free: " + why_not_returned(other);
+  const std::string who = what + "prepared for " + named(other);
+  if (!other.not_returned.empty())
+    return who + ": it could not be given back: " + other.not_returned + "; the kubelet tries again";
+  return who + ": it can be had" + (is_same ? " again" : "") +
+         " when that claim's pod has ended and the kubelet has given it back";
 }
 
 constexpr kube::JsonLimits kNetworkLimits{.size_max = kNetworkBytesMax, .depth_max = 32, .nodes_max = 20'000};
@@ -118,6 +127,37 @@ std::set<std::string> macs_for_pod(const PreparedDevice& device) {
   return out;
 }
 
+const PreparedClaim* holder_of(const PreparedClaim& claim, const PreparedDevice& device,
+                               const PreparedClaims& prepared) {
+  for (const auto& [key, other] : prepared) {
+    if (key == key_of(claim)) continue;
+    for (const PreparedDevice& held : other.devices)
+      if (conflict(device, held)) return &other;
+  }
+  return nullptr;
+}
+
+std::string why_not_returned(const PreparedClaim& claim) {
+  const std::string who = safety::named(claim) + " is gone or no longer holds it";
+  if (!claim.not_returned.empty())
+    return "it could not be given back: " + claim.not_returned + " (" + who + "; the daemon tries again)";
+  if (!claim.user.empty()) return who + ", and it is not given back: " + claim.user;
+  return who +
+         ", and it is not given back yet: no kubelet has asked for that; the daemon does it after 5 minutes "
+         "where nothing uses it";
+}
+
+policy::AllNotReturned not_returned_of(const PreparedClaims& prepared) {
+  policy::AllNotReturned out;
+  for (const auto& [key, claim] : prepared)
+    for (const PreparedDevice& device : claim.devices)
+      if (claim.is_claim_gone && !device.is_admin)
+        out.push_back({device.holding, device.pf, why_not_returned(claim)});
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return a.holding.entry < b.holding.entry; });
+  return out;
+}
+
 std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, const KnownEntry& known,
                     const PreparedClaims& prepared) {
   using namespace safety;
@@ -125,11 +165,9 @@ std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, co
   if (!known.device.broken.empty())
     return named(device) + " cannot be told from others (" + escaped(known.device.broken) + ")";
   if (!known.not_ready.empty()) return named(device) + " is not ready: " + known.not_ready;
-  for (const auto& [key, other] : prepared) {
-    if (other.uid == claim.uid && other.driver == claim.driver) continue;
-    for (const PreparedDevice& held : other.devices)
-      if (conflict(device, held)) return held_by(device, other, held);
-  }
+  if (const PreparedClaim* other = holder_of(claim, device, prepared))
+    for (const PreparedDevice& held : other->devices)
+      if (conflict(device, held)) return held_by(device, *other, held);
   if (policy::is_held_for_host(known.device, device.holding.is_exclusive, known.allows_host_use))
     return named(device) + " is used by the host (" + escaped(known.device.host_use) + ")";
   return "";

@@ -9,6 +9,7 @@
 #include "kubelet/original_mac.h"
 #include "kubelet/plan.h"
 #include "kubelet/prepared.h"
+#include "policy/not_returned.h"
 
 namespace sliced::kubelet {
 
@@ -17,6 +18,13 @@ namespace sliced::kubelet {
 /// prepared: of both drivers, begun ones as well; the claim's own record counts for nothing.
 std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, const KnownEntry& known,
                     const PreparedClaims& prepared);
+/// The record that keeps the device from the claim; nullptr none. Points into `prepared`.
+const PreparedClaim* holder_of(const PreparedClaim& claim, const PreparedDevice& device,
+                               const PreparedClaims& prepared);
+/// Of a claim that is gone and still on record: why its devices are not free, as a clause whose subject is "it", a device.
+std::string why_not_returned(const PreparedClaim& claim);
+/// Their devices, in order of entry; none with adminAccess.
+policy::AllNotReturned not_returned_of(const PreparedClaims& prepared);
 /// Of two devices of the same claim. "" they can stand beside each other.
 std::string conflict_within(const PreparedClaim& claim);
 

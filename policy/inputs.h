@@ -17,6 +17,7 @@
 #include "policy/desired.h"
 #include "policy/entry_memory.h"
 #include "policy/holding.h"
+#include "policy/not_returned.h"
 #include "policy/policy_set.h"
 #include "policy/published.h"
 #include "policy/readiness/track.h"
@@ -77,6 +78,7 @@ struct Inputs {
   Quarantines quarantine;
   Published published;
   Unconfigured unconfigured = {};
+  AllNotReturned not_returned = {};
   /// Host devices in motion: what policies say of those that are not offered yet waits, and what is published
   /// of the others stays as it was.
   std::set<std::string> settling;

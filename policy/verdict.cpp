@@ -44,6 +44,8 @@ std::string_view name_of(Outcome outcome) {
       return "charged";
     case Outcome::kUnconfigured:
       return "unconfigured";
+    case Outcome::kNotReturned:
+      return "not-returned";
   }
   return "";
 }
@@ -88,6 +90,8 @@ std::string_view describe(Outcome outcome) {
       return "a claim may still have it as another entry";
     case Outcome::kUnconfigured:
       return "the node is not configured yet";
+    case Outcome::kNotReturned:
+      return "the node could not give it back from its last claim";
   }
   return "";
 }

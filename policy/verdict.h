@@ -35,6 +35,7 @@ enum class Outcome : uint8_t {
   kHeldByOther,   // the other driver's
   kCharged,       // the same, when it could be allocated in another way
   kUnconfigured,  // whoever configures this node's hardware is not done
+  kNotReturned,   // the node still holds it for a claim that is gone
 };
 /// Lasts as long as the process.
 std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-use-by-host"

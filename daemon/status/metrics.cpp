@@ -128,6 +128,9 @@ void tell_claims(Exposition& out, const Metrics& metrics) {
             "Claims whose last call to prepare failed, within the last five minutes.");
   for (const Metrics::Claims& claims : metrics.claims)
     out.sample(claims.failing, {{"driver", claims.driver}});
+  out.gauge("sliced_devices_not_returned",
+            "Devices that are held for ResourceClaims that are gone, and so not offered.");
+  out.sample(metrics.not_returned);
   out.histogram("sliced_prepare_duration_seconds",
                 "From the kubelet's call to prepare a claim to its answer.");
   for (const Metrics::Claims& claims : metrics.claims)

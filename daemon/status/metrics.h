@@ -63,6 +63,7 @@ struct Metrics {
   };
   /// What the kubelet was answered, a claim each time it is asked for (kubelet::CountedPreparer).
   std::vector<Claims> claims;  // empty without the kubelet plugin
+  uint64_t not_returned = 0;   // devices that are held for claims that are gone; with the kubelet plugin
   Durations attaches;          // of an interface's CNI plugins (ADD), well or not; with the kubelet plugin
   /// What is not used as it is written, as the node's report counts it; and policies that have a problem, by kind. 0
   /// before the first decision.

@@ -136,6 +136,12 @@ Json json_of(const Report& report) {
     for (const std::string& one : report.settings_problems) problems.push_back(printable(one, 1'024));
     out.set("settingsNotRestored", Json(std::move(problems)));
   }
+  if (!report.connection_problem.empty()) out.set("nriProblem", printable(report.connection_problem, 1'024));
+  if (!report.not_returned.empty()) {
+    Json::Array devices;
+    for (const std::string& one : report.not_returned) devices.push_back(printable(one, 1'024));
+    out.set("devicesNotReturned", Json(std::move(devices)));
+  }
   if (!report.awaits_configuration.empty())
     out.set("awaitsConfiguration", printable(report.awaits_configuration, 1'024));
   if (report.summary) out.set("summary", json_of(*report.summary));

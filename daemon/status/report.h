@@ -48,6 +48,10 @@ struct Report {
       {};  // VFs whose MAC address of before is unknown, each with the remedy
   std::vector<std::string> settings_problems =
       {};  // devices that do not have their settings of before a pod, or of which these are unknown
+  std::string connection_problem =
+      {};  // why pods that want an interface do not start: NRI is missing; "" they do
+  std::vector<std::string> not_returned =
+      {};  // devices that are held for claims that are gone, and so not offered, each with the reason
   std::string awaits_configuration = {};  // what is waited for before anything new is offered; "" nothing
   std::vector<std::string> waits =
       {};  // what devices that are held back wait for, each reason once with its count

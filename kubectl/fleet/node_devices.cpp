@@ -192,10 +192,11 @@ std::string sentence_of(const reports::DeviceGroup& group, const reports::Said& 
     return by + "it has just appeared or changed, and will be offered in a moment" + why;
   if (is(policy::Outcome::kUnconfigured))
     return by + "nothing new is offered before this node is configured" + why;
+  if (is(policy::Outcome::kNotReturned) && !said.why.empty()) return by + said.why;
   for (const policy::Outcome outcome :
        {policy::Outcome::kNotReady, policy::Outcome::kRefused, policy::Outcome::kBroken,
         policy::Outcome::kExcludeUnreadable, policy::Outcome::kExcludeUnknown,
-        policy::Outcome::kExposeUnknown, policy::Outcome::kMatchUnknown})
+        policy::Outcome::kExposeUnknown, policy::Outcome::kMatchUnknown, policy::Outcome::kNotReturned})
     if (is(outcome)) return by + std::string(policy::describe(outcome)) + why;
   return by + said.outcome + why;  // of a daemon of another release
 }

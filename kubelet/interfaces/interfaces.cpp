@@ -116,6 +116,13 @@ std::string Interfaces::waits_for(const PreparedClaim& claim) const {
          "; the kubelet asks again";
 }
 
+std::string Interfaces::connection_problem() const {
+  if (settings_.only_ends || !plugin_ || is_connected() || !plugin_->link().has_failed) return "";
+  return "no NRI: pods with interfaces do not start (" + plugin_->link().why_not +
+         "): enable NRI in the container runtime and let " + escaped(settings_.runtime.socket) +
+         " be its socket (--nri-socket-path), or run with --configuration-mode MULTUS";
+}
+
 bool Interfaces::runs(const cni::Attachment& attachment) const {
   if (is_connected() || sandboxes_.running().contains(attachment.container_id))
     return sandboxes_.running().contains(attachment.container_id);

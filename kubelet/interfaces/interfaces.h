@@ -86,6 +86,9 @@ class Interfaces final : public InterfacePort {
                          const std::string& device) const {
     return sandboxes_.trouble_of(driver, pool, device);
   }
+  /// Why pods that want an interface do not start on this node, with the remedy: the last attempt to connect to the container
+  /// runtime failed. "" it is connected or was not tried yet; only_ends: always.
+  std::string connection_problem() const;
   /// No CNI plugin runs.
   bool idle() const { return attachments_.idle(); }
 

@@ -69,7 +69,8 @@ class ExposureDecision {
                       .is_exclusive = is_exclusive,
                       .allows_host_use = policy.allow_host_use,
                       .draft = make,
-                      .readiness = policy.readiness};
+                      .readiness = policy.readiness,
+                      .group = exposure.exclusion_group};
     note_asked_of_pf(now_, device, policy.readiness);
     if (auto no = gates_.ask(offer)) return hold_back(std::move(*no), verdict);
     pools_[pool].push_back(

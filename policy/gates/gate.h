@@ -35,6 +35,7 @@ struct Offer {
   bool allows_host_use;                 // its policy says so
   std::function<const Draft&()> draft;  // made when it is asked for
   Readiness readiness = {};             // as its policy has it
+  std::string_view group = {};          // exclusionGroup; "" none
 };
 
 /// What a gate says no with.

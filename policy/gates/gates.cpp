@@ -6,6 +6,7 @@
 // have it, last what passes by itself or with an edit.
 #define SLICED_GATES(GATE) \
   GATE(broken_identity)    \
+  GATE(not_returned)       \
   GATE(host_use)           \
   GATE(sharing)            \
   GATE(unknown_exclude)    \

@@ -18,7 +18,8 @@ using hotplug::HostDevice;
 // What a gate holds back and will let pass by itself is this driver's all the same.
 bool is_taken(Outcome outcome) {
   return outcome == Outcome::kOffered || outcome == Outcome::kHeldByOther || outcome == Outcome::kSettling ||
-         outcome == Outcome::kNotReady || outcome == Outcome::kUnconfigured;
+         outcome == Outcome::kNotReady || outcome == Outcome::kUnconfigured ||
+         outcome == Outcome::kNotReturned;
 }
 
 class SriovDecision {
@@ -102,7 +103,8 @@ class SriovDecision {
     if (no.why.empty()) return;
     if (no.outcome == Outcome::kNotReady)
       note_unready(now_.unready, no.reason.empty() ? no.why : std::move(no.reason), name, no.why);
-    else
+    else if (no.outcome !=
+             Outcome::kNotReturned)  // whoever reports it to decide() reports it as a problem, too
       out_.notes.add("device " + name + " held back: " + no.why);
     out_.refusals[vf.id.text] = std::move(no.why);
   }

@@ -261,6 +261,7 @@ func judgeAlerts(t *testing.T, recorded map[string]string) {
 		"SlicedReportNotWritten":        one(`sliced_report_writes_total result="failed"`, grows),
 		"SlicedEventsNotWritten":        one(`sliced_events_total result="failed"`, grows),
 		"SlicedClaimsFail":              one("sliced_failing_claims", is(3)),
+		"SlicedDevicesNotReturned":      one("sliced_devices_not_returned", is(1)),
 		"SlicedPrepareSlow":             slow("sliced_prepare_duration_seconds"),
 		"SlicedAttachSlow":              slow("sliced_attach_duration_seconds"),
 		"SlicedAggregateNotElected":     one("sliced_aggregate_elected", is(0)),

@@ -30,6 +30,7 @@ type victim struct {
 	kernel   *harness.PlayedKernel
 	manifest *harness.Manifest
 	daemon   *harness.Daemon
+	kubelet  *harness.Kubelet
 	offered  harness.PoolState
 }
 
@@ -41,7 +42,8 @@ func newVictim(t *testing.T) *victim {
 	v.manifest = lab.ReadManifest("vfio.yaml")
 	v.manifest.Furnish()
 	t.Cleanup(v.manifest.DeleteRest)
-	wiped(t, lab, v.root.Run())
+	v.kubelet = v.root.Run()
+	wiped(t, lab, v.kubelet)
 	v.daemon = lab.Run(v.root.Flags()...)
 	v.offered = lab.History.WaitOffers(t, 0, starting, vfs(near, 0, 4)...)
 	waitRegistered(v.daemon, 1)

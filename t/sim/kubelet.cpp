@@ -64,7 +64,8 @@ void Kubelet::begin(std::function<void()> ready) {
           .on_unprepared = [&daemon](const policy::Unprepared& one) { daemon->take(one); },
           .on_held = [&daemon](const std::string& by,
                                const hotplug::HostDevice& facts) { daemon->hold(by, facts); },
-          .on_let_go = [&daemon](const std::string& by) { daemon->let_go(by); }},
+          .on_let_go = [&daemon](const std::string& by) { daemon->let_go(by); },
+          .on_not_returned = [&daemon](auto all) { daemon->withhold(std::move(all)); }},
       kubelet::ClaimPreparer::Settings{
           .files = {.drivers = {World::kDriver, kExposureDriver}, .device_info_directory = "/dp"}});
   preparer_->start([this, ready = std::move(ready)] {
@@ -92,6 +93,7 @@ std::optional<Error> Kubelet::on_step(const std::string& step) {
     ++world_.seen["a step failed: " + step.substr(0, step.find(' '))];
     return Error{Errc::kIo, step + ": EIO"};
   }
+  if (!stuck_.empty() && step == "restore " + stuck_) return Error{Errc::kBusy, step + ": EBUSY"};
   read_machine();
   return std::nullopt;
 }
@@ -197,9 +199,46 @@ void Kubelet::end_pod(bool by_force) {
   Pod& pod = pods_.at(dice_.pick(names));
   pod.ends = true;
   pod.passes_claim_on = !by_force && dice_.chance(0.25);
+  if (by_force) may_write_ = true;  // it is withheld until it is taken back
   if (by_force) world_.cluster.remove(kube::kResourceClaims, pod.claim, kPlace);
   if (by_force) ++world_.seen["a claim gone before it is taken back"];
   if (!pod.is_asked) ask(pod);
+}
+
+void Kubelet::stick() {
+  if (!stuck_.empty()) return;
+  std::vector<std::string> names;
+  for (const auto& [name, pod] : pods_)
+    if (!pod.ends && pod.is_vfio && pod.is_prepared && !is_contested(pod)) names.push_back(name);
+  if (names.empty()) return;
+  Pod& pod = pods_.at(dice_.pick(names));
+  ++world_.seen["a device that cannot be given back"];
+  stuck_ = pod.pci, stuck_entry_ = pod.entry, stuck_claim_ = pod.claim_uid;
+  may_write_ = true;
+  pod.ends = pod.is_forgotten = true;
+  world_.cluster.remove(kube::kResourceClaims, pod.claim, kPlace);
+  if (!pod.is_asked) ask(pod);
+}
+
+void Kubelet::unstick() {
+  if (stuck_.empty()) return;
+  const auto is_on_record = [this] {
+    return preparer_ == nullptr || !preparer_->has_started() ||
+           preparer_->prepared().contains({World::kDriver, stuck_claim_});
+  };
+  advance(Millis{30'000});
+  if (violation_) return;
+  const auto offers = [this] {
+    const auto all = published();
+    return std::ranges::find(all, stuck_entry_) != all.end();
+  };
+  if (is_on_record() && offers()) fail("K9", stuck_entry_ + " is offered, and cannot be given back");
+  // Retries are 5 minutes apart at most; a daemon that was killed before it noted the failure waits a minute longer.
+  const std::string pci = std::exchange(stuck_, "");
+  for (int i = 0; i < 480 && !violation_ && is_on_record(); ++i) advance(Millis{1'000});
+  if (!violation_ && is_on_record()) fail("K9", pci + " is not given back by the daemon");
+  for (int i = 0; i < 20 && !violation_ && !offers(); ++i) advance(Millis{1'000});
+  if (!violation_ && !offers()) fail("K9", stuck_entry_ + " was given back, and is not offered");
 }
 
 // All that it has asked for is forgotten, and asked for again.
@@ -271,6 +310,7 @@ void Kubelet::taken_back(const std::string& name, uint64_t call, const std::stri
   Pod* pod = find(name, call);
   if (pod == nullptr) return;
   pod->is_asked = false;
+  if (!error.empty() && pod->is_forgotten) return void(pods_.erase(name));
   if (!error.empty()) return ask_later(*pod);
   ++world_.seen["taken back"];
   const Pod gone = *pod;
@@ -293,7 +333,7 @@ bool Kubelet::is_contested(const Pod& pod) const {
 // ---- what happens
 
 void Kubelet::step() {
-  switch (dice_.below(22)) {
+  switch (dice_.below(23)) {
     case 0:
     case 1:
     case 2:
@@ -332,6 +372,9 @@ void Kubelet::step() {
     case 20:
       end_routes();
       break;
+    case 21:
+      stick();
+      break;
     case 18:
       advance(dice_.millis(2'000, 15'000));
       break;
@@ -344,6 +387,7 @@ void Kubelet::step() {
 void Kubelet::rest() {
   kill_at_ = fail_at_ = 0;
   end_routes();
+  unstick();
   const auto is_at_rest = [this] {
     return world_.daemon != nullptr && preparer_ != nullptr && preparer_->idle() && !is_away_ &&
            std::ranges::all_of(pods_, [this](const auto& one) {

@@ -6,7 +6,8 @@
 // taking back write no slice · K4 what is answered is there, and is the same when it is asked for again · K5 at
 // rest there are files of what is prepared and no others · K6 when nothing is prepared, every function has the
 // driver that it had · K7 at rest a pod runs whose device nobody else has · K8 a function that carries routes of the
-// host's is prepared for no pod.
+// host's is prepared for no pod · K9 a device that cannot be given back, and whose claim is gone, is not offered, and is again after the
+// daemon alone has given it back.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -42,6 +43,7 @@ class Kubelet final : public Companion {
   struct Pod {
     std::string name, uid, claim, claim_uid, entry, pci;
     bool is_vfio = false, ends = false, passes_claim_on = false;
+    bool is_forgotten = false;           // deleted by force: unprepare is called once
     bool is_prepared = false;            // as far as the kubelet has been told
     uint64_t call = 0;                   // the newest
     bool is_asked = false;               // it is under way
@@ -65,6 +67,8 @@ class Kubelet final : public Companion {
   void route();  // of the host's, on a function that no pod has, and now and then a pod for it
   void end_routes();
   void end_pod(bool by_force);
+  void stick();    // a device that cannot be given back, and whose kubelet forgets it
+  void unstick();  // after it was judged
   void restart();
   void ask(Pod& pod);
   void ask_later(Pod& pod);
@@ -87,9 +91,10 @@ class Kubelet final : public Companion {
   std::unique_ptr<kubelet::ClaimPreparer> preparer_;
   std::map<std::string, Pod> pods_;
   uint64_t calls_ = 0, names_ = 0;
-  size_t kill_at_ = 0;    // so many steps from now
-  size_t fail_at_ = 0;    // the same, and it only fails
-  bool is_away_ = false;  // the kubelet
+  size_t kill_at_ = 0;                             // so many steps from now
+  size_t fail_at_ = 0;                             // the same, and it only fails
+  std::string stuck_, stuck_entry_, stuck_claim_;  // a function that cannot be given back; "" none
+  bool is_away_ = false;                           // the kubelet
   reactor::Ticket back_;
   size_t writes_ = 0;      // of slices, at the last rest
   bool may_write_ = true;  // there was none yet, or slices were wiped since

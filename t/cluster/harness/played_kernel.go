@@ -20,6 +20,14 @@ type PlayedKernel struct {
 	names  map[string]string // interfaces as they were called when they were last there
 	writes []string          // all that was done, "path text"
 	hook   func(write string, isDone bool)
+	refuse func(write string) syscall.Errno
+}
+
+// Refuse lets writes fail with what refuse returns for "PATH TEXT"; 0 and nil let them be done.
+func (k *PlayedKernel) Refuse(refuse func(write string) syscall.Errno) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.refuse = refuse
 }
 
 // Hook is called before each write is done, and again (true) before it is answered. It may block.
@@ -127,6 +135,11 @@ func (k *PlayedKernel) write(path, text string) syscall.Errno {
 	defer k.mu.Unlock()
 	h := k.host
 	k.writes = append(k.writes, path+" "+text)
+	if k.refuse != nil {
+		if errno := k.refuse(path + " " + text); errno != 0 {
+			return errno
+		}
+	}
 	if path == "sys/bus/pci/drivers_probe" {
 		return k.probe(text)
 	}

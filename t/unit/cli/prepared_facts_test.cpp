@@ -119,6 +119,26 @@ class Daemon {
   std::thread thread_;
 };
 
+// Red when `explain` offers what the daemon withholds: a device that is held for a claim that is gone.
+TEST_F(PreparedFactsTest, ADeviceThatCouldNotBeGivenBackIsExplainedAsTheDaemonHasIt) {
+  kubelet::Checkpoint known = prepare();
+  kubelet::PreparedClaim& claim = known.claims.begin()->second;
+  claim.devices[0].holding = {.entry = "0000-03-00-2", .device = kVf, .base = "0000-03-00-2"};
+  claim.not_returned = "somebody holds /dev/vfio/7";
+  write(known);
+  EXPECT_TRUE(sees_the_driver_of_before()) << "its claim exists";
+  claim.is_claim_gone = true;
+  write(known);
+  EXPECT_FALSE(sees_the_driver_of_before());
+  EXPECT_NE(out.find("it could not be given back: somebody holds /dev/vfio/7"), std::string::npos) << out;
+  Daemon daemon(options.runtime_directory, [&, body = prepared_page(known.boot_id, known.claims, options)] {
+    return status::Answer{.body = body};
+  });
+  std::filesystem::remove(checkpoint_path(options));
+  EXPECT_FALSE(sees_the_driver_of_before()) << "by the daemon that runs";
+  EXPECT_NE(out.find("it could not be given back"), std::string::npos) << out;
+}
+
 // Red when a command reads the record alone: the daemon keeps it elsewhere.
 TEST_F(PreparedFactsTest, TheDaemonIsAskedWhereItsRecordIsElsewhere) {
   const kubelet::Checkpoint known = prepare();

@@ -22,7 +22,7 @@ struct InputsTest : testing::Test {
   }
   Decider::InputsPtr gather() {
     return gather_inputs({options, inventory, policies, node, abilities, charges, settling, offers, decision,
-                          tracks, scheduler.now(), unconfigured});
+                          tracks, scheduler.now(), unconfigured, nullptr, not_returned});
   }
   void expose() {
     policy::ExposurePolicy one;
@@ -52,6 +52,7 @@ struct InputsTest : testing::Test {
   const policy::Decision* decision = nullptr;
   policy::ReadinessBook tracks;
   std::string unconfigured;
+  policy::AllNotReturned not_returned;
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;

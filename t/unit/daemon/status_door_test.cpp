@@ -206,6 +206,26 @@ TEST_F(StatusOfDaemon, AnOriginalMacThatIsUnknownIsAProblem) {
   EXPECT_NE(status_text(json).find("VF " + text + "\\x1b\n"), std::string::npos) << status_text(json);
 }
 
+// Red when status, report or `nodes` are silent about a device that could not be given back, or about a missing runtime.
+TEST_F(StatusOfDaemon, DevicesThatAreNotReturnedAndAMissingRuntimeAreProblems) {
+  make_pf(1);
+  start();
+  run(15s);
+  PluginState plugin{"on", ""};
+  plugin.not_returned = {"device 0000-3b-00-1 is not offered: it could not be given back: busy"};
+  plugin.connection_problem = "no NRI: pods with interfaces do not start (x)";
+  const reports::NodeReport report = report_head_of(*daemon, "node-a", plugin);
+  ASSERT_EQ(report.problems.size(), 2u);
+  EXPECT_EQ(report.problems[0], plugin.connection_problem);
+  EXPECT_EQ(report.problems[1], plugin.not_returned[0]);
+  const kube::Json json = status::json_of(
+      status::Report{.connection_problem = plugin.connection_problem, .not_returned = plugin.not_returned});
+  EXPECT_EQ(json.text("nriProblem"), plugin.connection_problem);
+  for (const std::string& line : {plugin.connection_problem, plugin.not_returned[0]})
+    EXPECT_NE(status_text(json).find(line + "\n"), std::string::npos) << status_text(json);
+  EXPECT_EQ(status::json_of(status::Report{}).find("devicesNotReturned"), nullptr);
+}
+
 // Of a daemon of another version.
 TEST(StatusText, OfWhatIsMissingNothingIsMadeUp) {
   EXPECT_EQ(status_text(kube::Json::Object{}).substr(0, 40), "sliced , pid ?, up 0 s: NOT READY, stand");

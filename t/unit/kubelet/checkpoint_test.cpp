@@ -77,7 +77,11 @@ TEST(Checkpoint, EachDefinitionIsInItOnce) {
   all.claims.emplace(key_of(claim), claim);
   std::string text = encode_checkpoint(all);
   EXPECT_LT(text.size(), 2 * first.size() + 10'000);
-  EXPECT_EQ(decode_checkpoint(text).value(), all);
+  const auto read = decode_checkpoint(text);
+  EXPECT_EQ(read.value(), all);
+  const auto& devices = read->claims.at(key_of(claim)).devices;
+  EXPECT_TRUE(is_same(devices[0].network, devices[98].network)) << "also in memory";
+  EXPECT_FALSE(is_same(devices[0].network, devices[1].network));
   const auto sealed = [](const std::string& body) {
     return "{\"checksum\":\"" + hex(stable_hash(body), 16) + "\",\"state\":" + body + "}\n";
   };
@@ -97,6 +101,26 @@ TEST(Checkpoint, EachDefinitionIsInItOnce) {
   fixture::expect_golden(decode_checkpoint(sealed(body)).error().what);
 }
 
+// Red when each device that is prepared holds a text of its own: 1,000 of 16 KiB are 16 MiB.
+TEST(Checkpoint, DevicesShareTheTextOfOneDefinition) {
+  const auto claim_of = [](const std::string& uid, std::vector<std::string> networks) {
+    PreparedClaim claim{.driver = "d", .namespace_ = "ns", .name = uid, .uid = uid};
+    for (std::string& network : networks) claim.devices.push_back({.network = std::move(network)});
+    return claim;
+  };
+  PreparedClaims prepared;
+  PreparedClaim first = claim_of("1", {"a", "b", "a", ""});
+  share_networks(first, prepared);
+  EXPECT_TRUE(is_same(first.devices[0].network, first.devices[2].network));
+  prepared.emplace(key_of(first), first);
+  PreparedClaim second = claim_of("2", {"b", "c", ""});
+  share_networks(second, prepared);
+  EXPECT_TRUE(is_same(second.devices[0].network, first.devices[1].network));
+  EXPECT_EQ(second.devices[1].network, NetworkText("c"));
+  const PreparedClaim copy = first;
+  EXPECT_TRUE(is_same(copy.devices[0].network, first.devices[0].network));
+}
+
 // As earlier versions wrote it.
 TEST(Checkpoint, WithoutAListEachDeviceHasItsDefinition) {
   Checkpoint all = full();
@@ -111,7 +135,7 @@ TEST(Checkpoint, WithoutAListEachDeviceHasItsDefinition) {
         const std::string number = "\"network\":\"#" + std::to_string(count++) + "\"";
         const size_t at = body.find(number);
         ASSERT_NE(at, std::string::npos) << number;
-        body.replace(at, number.size(), "\"network\":" + kube::encode_json(kube::Json(device.network)));
+        body.replace(at, number.size(), "\"network\":" + kube::encode_json(kube::Json(device.network.str())));
       }
   const size_t list = body.find("\"networks\":");
   if (count > 0) body.replace(list, 11, "\"other\":  ");

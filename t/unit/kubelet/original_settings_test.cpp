@@ -72,6 +72,7 @@ TEST_F(OriginalSettingsFilesTest, WhatIsWrittenIsReadAndRemoved) {
   OriginalSettings unknown{
       .device = "0000:03:00.3", .boot_id = "b", .is_known = false, .vf = {}, .interface = {}};
   unknown.left = VfConfig{.vlan = 666, .trust = true, .node_guid = "02:00:00:00:00:00:00:09"};
+  unknown.claim = "uid-1";
   unknown.own = {.mac = "02:00:00:00:00:02", .guid = "0c:42:a1:03:00:00:00:01"};
   OriginalSettings pf{
       .device = "0000:03:00.0", .boot_id = "b", .is_known = true, .vf = {}, .interface = kOne.interface};
@@ -416,6 +417,26 @@ TEST_F(PodsSettings, OfBeforeThatAreUnknownAreReportedAndNeverReplacedByALaterRe
     EXPECT_EQ(unprepare(request(last)), "");
     EXPECT_EQ(settings_of_vf(), fresh());
   }
+}
+
+// A kill has left the file of a claim that was given back, and then the checkpoint is lost. Red when the next claim, which wrote no
+// file, ends with the former claim's settings.
+TEST_F(PodsSettings, OfAnotherClaimAreNotWritten) {
+  const ClaimText first = put_claim(), second = put_claim(2);
+  ASSERT_EQ(prepare(first)->error, "");
+  EXPECT_EQ(node.original_settings.at(kVf).claim, request(first).uid);
+  const OriginalSettings left = node.original_settings.at(kVf);
+  EXPECT_EQ(unprepare(request(first)), "");
+  settings_of_vf().vlan = 5;  // the host's, since
+  ASSERT_EQ(prepare(second)->error, "");
+  EXPECT_EQ(node.original_settings.at(kVf).claim, request(second).uid);
+  preparer.reset();
+  node.original_settings.insert_or_assign(kVf, left);
+  node.checkpoint = "damaged";
+  run();
+  EXPECT_EQ(preparer->settings_problems().count(kVf), 1u) << "they are unknown";
+  EXPECT_EQ(unprepare(request(second)), "");
+  EXPECT_EQ(settings_of_vf().vlan, 5);
 }
 
 // VFs are made anew by each boot.

@@ -58,7 +58,7 @@ TEST_F(PreparerTest, AConfigurationThatIsIgnoredIsLoggedOnceAndKnownUntilTheClai
   EXPECT_EQ(known.pods.at(0).uid, "pod-uid-1");
   ASSERT_EQ(known.ignored.size(), 1u);
   EXPECT_EQ(prepare(text)->error, "") << "the kubelet asks again";
-  EXPECT_EQ(log.count("a configuration of a claim is ignored"), 1u);
+  EXPECT_EQ(log.count("ResourceClaim configuration ignored"), 1u);
   EXPECT_EQ(unprepare(who), "");
   EXPECT_TRUE(preparer->with_ignored().empty());
   gone.insert("0000-03-00-3");
@@ -787,8 +787,9 @@ TEST_F(PreparerTest, WhatTheRecordHasNoRoomForIsNotPrepared) {
     for (size_t i = 0; i < claims; ++i) {
       large.namespace_ = namespaces == 1 ? "ns" : "ns-" + std::to_string(i % namespaces);
       large.uid = large.name = "large-" + std::to_string(i);
-      large.devices[0].network = is_one_definition ? "" : std::to_string(i);
-      large.devices[0].network.resize(kNetworkBytesMax, '"');
+      std::string network = is_one_definition ? "" : std::to_string(i);
+      network.resize(kNetworkBytesMax, '"');
+      large.devices[0].network = std::move(network);
       large.devices[0].device = large.devices[0].holding.entry = large.devices[0].holding.device = large.name;
       all.emplace(key_of(large), large);
     }

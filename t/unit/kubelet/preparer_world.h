@@ -50,10 +50,14 @@ class PreparerWorld : public testing::Test {
             },
             [this](const std::string& by) {
               std::erase_if(held, [&](const auto& one) { return one.first.starts_with(by + " "); });
-            }},
+            },
+            {},
+            {},
+            [this](policy::AllNotReturned all) { withheld = std::move(all); }},
         settings);
     charged.clear();
     held.clear();
+    withheld.clear();
     preparer->start();
     settle();
   }
@@ -154,6 +158,7 @@ class PreparerWorld : public testing::Test {
   std::set<std::string> links;                      // entries that are VLAN links
   std::set<std::string> charged;                    // what the ledger has been told
   std::map<std::string, hotplug::HostDevice> held;  // what the daemon decides over
+  policy::AllNotReturned withheld;                  // what it does not offer
   std::unique_ptr<ClaimPreparer> preparer;
 };
 

@@ -52,12 +52,16 @@ struct ReconcileTest : testing::Test {
   fake::FakeNode node;
   PreparedClaims prepared;
   std::vector<std::string> written, taken_back;
+  std::map<PreparedKey, ClaimState> states;
+  std::map<PreparedKey, std::string> users;
   std::shared_ptr<fake::FakeHost> host = std::make_shared<fake::FakeHost>(node);
   Reconcile reconcile{
       {cluster, scheduler, executor, log, host},
       {.prepared = [this]() -> const PreparedClaims& { return prepared; },
        .write_files = [this](const PreparedClaim& claim) { written.push_back(claim.name); },
        .take_back = [this](const PreparedClaim& claim) { taken_back.push_back(claim.name); },
+       .on_state = [this](const PreparedKey& key, ClaimState state) { states[key] = state; },
+       .on_user = [this](const PreparedKey& key, const std::string& user) { users[key] = user; },
        .change_files = [this](const std::function<FileChange()>& make) { ASSERT_TRUE(host->apply(make())); }},
       {{kSriov}, "/dp"}};
 };

@@ -180,7 +180,7 @@ TEST(Safety, NamesTheClaimThatHoldsIt) {
   EXPECT_EQ(
       refusal(asking, ipvlan, known, prepared),
       "device node-a/0000-03-00-0/0000-03-00-2-ipvlan excludes device node-a/0000-03-00-0/0000-03-00-2-macvlan, "
-      "which is prepared for ResourceClaim ns/of-uid-1 (uid uid-1): it can be had when that claim's pod has ended");
+      "which is prepared for ResourceClaim ns/of-uid-1 (uid uid-1): it can be had when that claim's pod has ended and the kubelet has given it back");
   EXPECT_EQ(refusal(holder, macvlan, known, prepared), "") << "its own record counts for nothing";
 }
 
@@ -265,7 +265,7 @@ TEST(Safety, AnInterfaceIsNotCalledInItsPodAsAnotherOneIsOnTheHost) {
 
   device.config.if_name = "enp3s0v1";
   for (const auto& change : std::vector<std::function<void(PreparedDevice&)>>{
-           [](PreparedDevice& one) { one.is_admin = true; }, [](PreparedDevice& one) { one.network.clear(); },
+           [](PreparedDevice& one) { one.is_admin = true; }, [](PreparedDevice& one) { one.network = {}; },
            [](PreparedDevice& one) { one.config.driver = "vfio-pci"; },
            [](PreparedDevice& one) { one.holding.is_exclusive = false; },
            [](PreparedDevice& one) { one.share_id = "s"; },

@@ -9,7 +9,7 @@
 namespace sliced::policy {
 namespace gates_test {
 
-constexpr auto kLast = Outcome::kUnconfigured;
+constexpr auto kLast = Outcome::kNotReturned;
 
 // What is no gate's is the word of the policies, or comes of what else is offered.
 const std::set<Outcome> kOfPolicies = {
@@ -41,6 +41,7 @@ struct World {
   int drafts = 0, unreadable = -1;
   PolicyKind kind = PolicyKind::kExposure;
   bool is_exclusive = true;
+  std::string group;
 
   World() {
     inventory->devices[vf.id.text] = vf;
@@ -51,10 +52,18 @@ struct World {
     in.inventory = inventory;
     Circumstances now{.in = in, .pools = names, .unreadable_exclude = unreadable};
     const Gates gates(now);
-    const Offer offer{kind, vf, entry, pool, is_exclusive, false, [this]() -> const Draft& {
+    const Offer offer{kind,
+                      vf,
+                      entry,
+                      pool,
+                      is_exclusive,
+                      false,
+                      [this]() -> const Draft& {
                         ++drafts;
                         return draft;
-                      }};
+                      },
+                      {},
+                      group};
     const auto no = gates.ask(offer);
     return no ? std::string(name_of(no->outcome)) : "";
   }
@@ -81,6 +90,9 @@ TEST(Gates, TheFirstThatSaysNoDecides) {
   EXPECT_EQ(world.said(), "exclude-unreadable");
   world.vf.host_use = "enslaved to br0";
   EXPECT_EQ(world.said(), "in-use-by-host");
+  world.in.not_returned = {
+      {.holding = {.entry = world.entry, .device = world.vf.id.text}, .pf = "", .why = "w"}};
+  EXPECT_EQ(world.said(), "not-returned");
   world.vf.broken = "its name is not UTF-8";
   EXPECT_EQ(world.said(), "unreadable");
   EXPECT_EQ(world.drafts, 2) << "an entry is made only where all else lets it pass";
@@ -125,6 +137,38 @@ TEST(Gates, WhatIsSharedAsksWhetherTheClusterCanShare) {
   EXPECT_EQ(world.said(), "") << "the host may go on using it";
   world.in.settings.shared_devices = false;
   EXPECT_EQ(world.said(), "no-sharing");
+}
+
+// Red when what prepare would refuse is offered, or when what it would hand over is held back.
+TEST(Gates, WhatNeedsADeviceThatIsNotReturnedIsHeldBack) {
+  World world;
+  world.vf.pf = hotplug::PciAddress{0, 3, 0, 0};
+  const auto held = [&](Holding holding, const std::string& pf = "0000:03:00.0") {
+    world.in.not_returned = {{.holding = std::move(holding), .pf = pf, .why = "w"}};
+    return world.said();
+  };
+  const std::string own = world.vf.id.text;
+  EXPECT_EQ(held({.entry = "0000-03-00-2", .device = own}), "not-returned");
+  EXPECT_EQ(held({.entry = "0000-03-00-3", .device = "0000:03:00.3"}), "") << "another VF";
+  EXPECT_EQ(held({.entry = "0000-03-00-0", .device = "0000:03:00.0"}), "not-returned") << "its PF as a whole";
+  EXPECT_EQ(held({.entry = "0000-03-00-0-macvlan", .device = "0000:03:00.0", .is_exclusive = false}), "")
+      << "a share of its PF";
+  EXPECT_EQ(held({.entry = "0000-03-00-2-macvlan", .device = own, .is_exclusive = false}), "not-returned")
+      << "a share of it, and the offer is exclusive";
+  world.is_exclusive = false;
+  world.entry = "0000-03-00-2-macvlan";
+  EXPECT_EQ(held({.entry = world.entry, .device = own, .is_exclusive = false, .group = "g"}), "")
+      << "shares of one entry stand beside each other";
+  EXPECT_EQ(held({.entry = "0000-03-00-2-other", .device = own, .is_exclusive = false, .group = "g"}), "");
+  world.group = "g";
+  EXPECT_EQ(held({.entry = "0000-03-00-2-other", .device = own, .is_exclusive = false, .group = "g"}),
+            "not-returned");
+  // The PF as a whole needs each of its VFs.
+  world.vf = {
+      .id = {"0000:03:00.0"}, .type = hotplug::DeviceType::kPf, .pci = hotplug::PciAddress{0, 3, 0, 0}};
+  world.is_exclusive = true, world.entry = "0000-03-00-0", world.group = "";
+  EXPECT_EQ(held({.entry = "0000-03-00-2", .device = own}), "not-returned");
+  EXPECT_EQ(held({.entry = "0000-04-00-2", .device = "0000:04:00.2"}, "0000:04:00.0"), "");
 }
 
 }  // namespace gates_test

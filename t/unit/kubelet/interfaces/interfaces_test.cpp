@@ -575,6 +575,21 @@ TEST_F(InterfacesTest, InModeMultusWithoutTheRuntimeClaimsArePreparedAndTakenBac
   EXPECT_EQ(log.count("not connected to the container runtime: an unprepare is believed"), 1u);
 }
 
+// Red when a node without NRI looks healthy until its first pod with an interface.
+TEST_F(InterfacesTest, AMissingRuntimeIsAProblemOfTheNodeWhereItIsNeeded) {
+  scheduler.advance(Millis{1'000});
+  EXPECT_TRUE(interfaces->connection_problem().starts_with(
+      "no NRI: pods with interfaces do not start (connect /var/run/nri/nri.sock: No such file or directory)"))
+      << interfaces->connection_problem();
+  connect();
+  EXPECT_EQ(interfaces->connection_problem(), "");
+  dials.refusal = Error{Errc::kNotFound, "connect /var/run/nri/nri.sock: No such file or directory"};
+  is_multus = true;
+  start();
+  scheduler.advance(Millis{1'000});
+  EXPECT_EQ(interfaces->connection_problem(), "") << "Multus attaches interfaces there";
+}
+
 }  // namespace
 }  // namespace interfaces_test
 }  // namespace sliced::kubelet

@@ -267,10 +267,10 @@ TEST_F(ReadNetworksTest, EachDefinitionIsAskedForOnceAndOnlyWhereOneIsNamed) {
   const auto claim = read({device("0000:03:00.2", "eth2", "a"), parent, device("0000:03:00.4", "eth4", "a"),
                            looks_on, device("0000:03:00.6", "", "")});
   ASSERT_TRUE(claim.ok()) << claim.error().what;
-  EXPECT_NE(claim->devices[0].network.find("sriov"), std::string::npos);
-  EXPECT_NE(claim->devices[1].network.find("\"master\":\"eth3\""), std::string::npos);
+  EXPECT_NE(claim->devices[0].network.str().find("sriov"), std::string::npos);
+  EXPECT_NE(claim->devices[1].network.str().find("\"master\":\"eth3\""), std::string::npos);
   EXPECT_EQ(claim->devices[2].network, claim->devices[0].network);
-  EXPECT_EQ(claim->devices[3].network + claim->devices[4].network, "");
+  EXPECT_EQ(claim->devices[3].network.str() + claim->devices[4].network.str(), "");
   EXPECT_EQ(cluster.count("get"), 2u);
 }
 

@@ -1,0 +1,38 @@
+#include "kubelet/returns.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kubelet/recall.h"
+
+namespace sliced::kubelet {
+
+void Returns::add(const PreparedKey& key) {
+  const auto [at, is_new] = waiting_.try_emplace(key);
+  if (is_new) at->second.turn = scheduler_.after(Millis{0}, [this, key] { ask(key); });
+}
+
+void Returns::ask(const PreparedKey& key) {
+  const PreparedClaims& prepared = handlers_.prepared();
+  const auto record = prepared.find(key);
+  if (record == prepared.end() || record->second.not_returned.empty()) return void(waiting_.erase(key));
+  if (is_nameless(record->second)) return judge(key, ClaimState::kUnknown);
+  waiting_.at(key).call = ask_claim(cluster_, record->second, [this, key](ClaimState state) {
+    const kube::CallPtr over = std::move(waiting_.at(key).call);
+    handlers_.on_state(key, state);
+    judge(key, state);
+  });
+}
+
+void Returns::judge(const PreparedKey& key, ClaimState state) {
+  Waiting& one = waiting_.at(key);
+  const bool is_first = one.wait == Millis{0};
+  one.wait = is_first ? kFirst : std::min(2 * one.wait, kMax);
+  one.turn = scheduler_.after(one.wait, [this, key] { ask(key); });
+  const auto record = handlers_.prepared().find(key);
+  if (is_first || record == handlers_.prepared().end()) return;
+  if (state == ClaimState::kGone || (state == ClaimState::kUnknown && record->second.is_claim_gone))
+    handlers_.take_back(record->second);
+}
+
+}  // namespace sliced::kubelet

@@ -1,0 +1,170 @@
+// Devices that a node still holds for a ResourceClaim that is gone: withheld with the true reason, and given back by the daemon.
+#include "kubelet/returns.h"
+
+#include <gtest/gtest.h>
+
+#include "t/unit/kubelet/preparer_world.h"
+
+namespace sliced::kubelet {
+namespace {
+
+using namespace sample;
+
+struct ReturnsTest : PreparerWorld {
+  static constexpr const char* kOpen = "somebody holds /dev/vfio/7";
+
+  // Prepared on vfio-pci, and the kernel refuses to give it back.
+  ClaimText stuck() {
+    ClaimText text = put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+    EXPECT_EQ(prepare(text)->error, "");
+    refuse_restore();
+    return text;
+  }
+  void refuse_restore() {
+    node.on_step = [](const std::string& step) {
+      return step.starts_with("restore 0000") ? std::optional(Error{Errc::kBusy, kOpen}) : std::nullopt;
+    };
+  }
+  void remove(const ClaimText& text) { cluster.remove(kube::kResourceClaims, text.name, "ns"); }
+  size_t restores() const {
+    return static_cast<size_t>(std::ranges::count(node.steps, std::string("restore 0000:03:00.2")));
+  }
+  std::string error_of_next() { return prepare(put(claim(2, "0000-03-00-2")))->error; }
+  std::string withheld_why() const { return withheld.size() == 1 ? withheld[0].why : ""; }
+};
+
+// Red when such a device stays offered: its next pod would wait for ever, and for a pod that has ended.
+TEST_F(ReturnsTest, ADeviceThatCouldNotBeGivenBackIsWithheldUntilTheDaemonHasGivenItBack) {
+  const ClaimText text = stuck();
+  const PrepareRequest first = request(text);
+  EXPECT_NE(unprepare(first)->find(kOpen), std::string::npos);
+  EXPECT_TRUE(withheld.empty()) << "the claim exists, and its kubelet calls again";
+  remove(text);
+  scheduler.advance(Returns::kFirst + Millis{1'000});
+  ASSERT_EQ(withheld.size(), 1u);
+  EXPECT_EQ(withheld[0].holding.device, "0000:03:00.2");
+  EXPECT_TRUE(withheld_why().starts_with(std::string("it could not be given back: ") + kOpen))
+      << withheld_why();
+  EXPECT_TRUE(charged.contains(first.uid + " 0000-03-00-2")) << "what it excludes is counted";
+  const std::string refused = error_of_next();
+  EXPECT_NE(refused.find(std::string("is not free: it could not be given back: ") + kOpen), std::string::npos)
+      << refused;
+  EXPECT_EQ(refused.find("pod has ended"), std::string::npos) << refused;
+  node.on_step = nullptr;
+  scheduler.advance(2 * Returns::kMax);
+  EXPECT_TRUE(withheld.empty());
+  EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+  EXPECT_TRUE(preparer->prepared().empty());
+  EXPECT_EQ(error_of_next(), "");
+}
+
+TEST_F(ReturnsTest, TheDaemonTriesEverMoreSeldomAndAlsoAfterARestart) {
+  const ClaimText text = stuck();
+  unprepare(request(text));
+  remove(text);
+  scheduler.advance(Millis{30'000});
+  const size_t early = restores();
+  EXPECT_GE(early, 3u) << "the kubelet's, after 5 s, after 15 s";
+  scheduler.advance(Returns::kMax * 12);
+  EXPECT_LE(restores() - early, 18u);
+  EXPECT_GE(restores() - early, 12u);
+  run();
+  EXPECT_TRUE(withheld_why().starts_with(std::string("it could not be given back: ") + kOpen))
+      << "before anybody has asked the API server";
+  const size_t before = restores();
+  scheduler.advance(Returns::kFirst + Millis{1'000});
+  EXPECT_GT(restores(), before);
+  node.on_step = nullptr;
+  scheduler.advance(Returns::kMax);
+  EXPECT_TRUE(withheld.empty());
+  EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
+}
+
+TEST_F(ReturnsTest, AClaimThatExistsIsLeftToItsKubelet) {
+  const ClaimText text = stuck();
+  unprepare(request(text));
+  const size_t before = restores();
+  scheduler.advance(Returns::kMax * 4);
+  EXPECT_EQ(restores(), before);
+  EXPECT_TRUE(withheld.empty());
+  const std::string refused = error_of_next();
+  EXPECT_NE(refused.find(std::string("could not be given back: ") + kOpen + "; the kubelet tries again"),
+            std::string::npos)
+      << refused;
+  // It goes only now, and nobody calls unprepare.
+  remove(text);
+  scheduler.advance(Returns::kMax + Millis{1'000});
+  EXPECT_EQ(withheld.size(), 1u);
+}
+
+// The API server's silence frees nothing, and withholds nothing.
+TEST_F(ReturnsTest, WhatTheServerDoesNotSayChangesNothing) {
+  const ClaimText text = stuck();
+  unprepare(request(text));
+  cluster.deny("resourceclaims");
+  const size_t before = restores();
+  scheduler.advance(Returns::kMax * 2);
+  EXPECT_TRUE(withheld.empty());
+  EXPECT_EQ(restores(), before);
+}
+
+// A claim that went while kubelet or node were down: no kubelet asks for it.
+TEST_F(ReturnsTest, AClaimThatIsGoneAndNobodyAskedForIsWithheldAtOnce) {
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  EXPECT_EQ(prepare(text)->error, "");
+  node.user = "process 7 (qemu)";
+  preparer.reset();
+  remove(text);
+  run();
+  ASSERT_EQ(withheld.size(), 1u);
+  EXPECT_NE(withheld_why().find("is gone"), std::string::npos) << withheld_why();
+  EXPECT_EQ(withheld_why().find("could not be given back"), std::string::npos) << withheld_why();
+  scheduler.advance(2 * Reconcile::kAbsentMin);
+  EXPECT_NE(withheld_why().find("process 7 (qemu)"), std::string::npos) << withheld_why();
+  node.user = "";
+  scheduler.advance(2 * Reconcile::kAgain);
+  EXPECT_TRUE(withheld.empty());
+  EXPECT_EQ(error_of_next(), "");
+}
+
+// Red when the refusal names a pod that has ended: the claim of the holder is asked for first.
+TEST_F(ReturnsTest, ARefusalIsTrueAlsoWhereNobodyHasNoticedYetThatTheClaimIsGone) {
+  const ClaimText text = put(claim(1, "0000-03-00-2"));
+  EXPECT_EQ(prepare(text)->error, "");
+  EXPECT_NE(error_of_next().find("when that claim's pod has ended"), std::string::npos);
+  remove(text);
+  const std::string refused = error_of_next();
+  EXPECT_NE(refused.find("is gone"), std::string::npos) << refused;
+  EXPECT_EQ(refused.find("pod has ended"), std::string::npos) << refused;
+  EXPECT_EQ(withheld.size(), 1u);
+}
+
+// The record is damaged: CDI specs have the uid of the claim, and not its name.
+TEST_F(ReturnsTest, WhereTheRecordIsLostAListShowsWhichClaimsAreGone) {
+  const ClaimText gone = put(claim(1, "0000-03-00-2")), there = put(claim(2, "0000-03-00-3"));
+  EXPECT_EQ(prepare(gone)->error, "");
+  EXPECT_EQ(prepare(there)->error, "");
+  preparer.reset();
+  node.checkpoint = "damaged";
+  remove(gone);
+  run();
+  ASSERT_EQ(withheld.size(), 1u);
+  EXPECT_EQ(withheld[0].holding.device, "0000:03:00.2");
+  scheduler.advance(Reconcile::kAbsentMin + 2 * Reconcile::kAgain);
+  EXPECT_TRUE(withheld.empty());
+  EXPECT_EQ(preparer->prepared().size(), 1u) << "that of the claim that exists";
+}
+
+// A kubelet that prepares the claim again, for the next pod, has it.
+TEST_F(ReturnsTest, AClaimThatIsPreparedAgainIsNotTakenBack) {
+  const ClaimText text = stuck();
+  unprepare(request(text));
+  node.on_step = nullptr;
+  EXPECT_EQ(prepare(text)->error, "");
+  remove(text);
+  scheduler.advance(Reconcile::kAbsentMin);
+  EXPECT_EQ(preparer->prepared().size(), 1u);
+}
+
+}  // namespace
+}  // namespace sliced::kubelet
