@@ -274,7 +274,10 @@ class Fleet {
                                              [](const auto& node) { return node->daemon->converged(); }));
   }
 
-  struct Node {
+  struct Node final : sliced::daemon::Observer {
+    void on_decided(const policy::Decision&) override {
+      if (reports) reports->on_decided();
+    }
     Machine machine;
     fake::FakeEvents::Wire wire;
     Dice dice{0};
@@ -282,6 +285,7 @@ class Fleet {
     std::unique_ptr<sliced::daemon::Daemon> daemon;
     std::unique_ptr<cli::NodeReports> reports;
     std::unique_ptr<reports::NodeLeaseWriter> lease;
+    std::optional<sliced::daemon::Subscription> subscription;
   };
   /// Writes of NodeDeviceReports.
   struct Reported {
@@ -332,9 +336,8 @@ class Fleet {
         sliced::daemon::Ports{{scheduler, executor, node->machine.view(), std::move(events), log, {}},
                               crowd,
                               [dice = &node->dice] { return dice->real(); }},
-        options, [node = node.get()](const policy::Decision&) {
-          if (node->reports) node->reports->on_decided();
-        });
+        options);
+    node->subscription.emplace(node->daemon->observers(), *node);
     nodes.push_back(std::move(node));
   }
 };

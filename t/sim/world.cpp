@@ -191,6 +191,7 @@ void World::bury() {
 
 void World::drop_daemon() {
   if (companion != nullptr) companion->end();
+  subscription.reset();
   daemon.reset();
 }
 
@@ -286,7 +287,8 @@ void World::start_daemon() {
             {sim_scheduler, sim_executor, machine.view(), std::move(events), log, vf_reader()},
             sim_cluster,
             [this] { return daemon_dice_.real(); }},
-        options, [this](const policy::Decision& decision) { border.leave([&] { on_decided(decision); }); });
+        options);
+    subscription.emplace(daemon->observers(), *this);
     daemon->start();
     if (companion == nullptr) return daemon->permit_writes(true);
     companion->begin([this] { daemon->permit_writes(true); });
@@ -361,6 +363,10 @@ std::string difference_of(const policy::Decision& a, const policy::Decision& b) 
 }  // namespace
 
 void World::on_decided(const policy::Decision& decision) {
+  border.leave([&] { judge_decision(decision); });
+}
+
+void World::judge_decision(const policy::Decision& decision) {
   ++decisions_;
   in_place_.clear();
   exposed.decided(decision);

@@ -68,7 +68,7 @@ class SimLog final : public Log {
   bool is_loud = false;  // to standard error as well
 };
 
-class World {
+class World final : public sliced::daemon::Observer {
  public:
   static constexpr const char* kNode = "node-a";
   static constexpr const char* kNamespace = "dra-driver-sriov";
@@ -77,6 +77,7 @@ class World {
 
   World(uint64_t seed, Knobs knobs);
   ~World();
+  void on_decided(const policy::Decision& decision) override;
 
   // Time.
   void advance(Millis time);
@@ -154,7 +155,8 @@ class World {
   SimCluster sim_cluster{cluster, scheduler, border};
   SimLog log;
   std::unique_ptr<sliced::daemon::Daemon> daemon;
-  Companion* companion = nullptr;  // none
+  std::optional<sliced::daemon::Subscription> subscription;  // to its decisions
+  Companion* companion = nullptr;                            // none
   Knobs knobs;
   ExposureWorld exposed{*this};
 
@@ -202,7 +204,7 @@ class World {
   }
   void fail(const std::string& invariant, const std::string& what);
 
-  void on_decided(const policy::Decision& decision);
+  void judge_decision(const policy::Decision& decision);
   void judge_verdicts(const policy::Decision& decision);
   void judge_kept(const policy::Decision& decision);
   void judge_unfinished(const policy::Decision& decision);
