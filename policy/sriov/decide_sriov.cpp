@@ -12,7 +12,6 @@
 namespace sliced::policy {
 namespace {
 
-using hotplug::DeviceType;
 using hotplug::HostDevice;
 
 // What a gate holds back and will let pass by itself is this driver's all the same.
