@@ -1,6 +1,6 @@
 #pragma once
 // Observers of a daemon: the kubelet plugin, the status pages, the reports to the cluster, the service manager's status.
-#include <algorithm>
+#include <cassert>
 #include <vector>
 
 #include "policy/decision.h"
@@ -34,6 +34,8 @@ class Observers {
     Observers& all_;
     Observer& one_;
   };
+
+  ~Observers() { assert(list_.empty()); }
 
   void decided(const policy::Decision& decision) const {
     for (Observer* one : list_) one->on_decided(decision);

@@ -165,10 +165,8 @@ void serve(HostProcess& process, const std::vector<std::string>& arguments, cons
   auto reaper = reactor::OrphanReaper::open_for_init(process.loop);
   if (!reaper) process.log->warning("orphans are not reaped", {{"why", reaper.error().what}});
 
-  Signals signals(process);
-  signals.on(SIGTERM, [&] { process.loop.stop(); });
-  signals.on(SIGINT, [&] { process.loop.stop(); });
-  signals.on(SIGHUP, [&] {
+  Signals reloads(process);
+  reloads.on(SIGHUP, [&] {
     service.on_reloading();
     if (reload(process, running, arguments)) daemon.reload(running);
     service.on_reloaded();
@@ -222,6 +220,10 @@ int run(const config::Options& options, const std::vector<std::string>& argument
   daemon::Daemon daemon(daemon_ports(**process, running), running);
   // Other processes of this node wait until no worker of this one writes any more.
   NodeLocks locks(**process, running, *lock_directory);
+  // Until the end: another signal while the last writes are awaited does not kill the process.
+  Signals signals(**process);
+  for (const int number : {SIGTERM, SIGINT}) signals.on(number, [&] { (*process)->loop.stop(); });
+  signals.on(SIGHUP, [] {});
   serve(**process, arguments, *lock_directory, std::move(service_address), running, daemon, locks);
   if (!(*process)->run_until([&] { return daemon.idle(); }, kDrainMax))
     (*process)->log->warning("a write was not answered in time");

@@ -196,10 +196,7 @@ std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device
     if (key == key_of(claim)) continue;
     for (const PreparedDevice& held : other.devices)
       if (const std::string mac = shared_with(held); !mac.empty())
-        return text(mac,
-                    named(held) + ", prepared for " + describe(request_of(other)) + " (uid " +
-                        escaped(other.uid) + "),",
-                    common_pf(pfs, held));
+        return text(mac, named(held) + ", prepared for " + named(other) + ",", common_pf(pfs, held));
   }
   for (const PreparedDevice& beside : claim.devices)
     if (const std::string mac = shared_with(beside); !mac.empty())
@@ -295,9 +292,7 @@ std::string name_refusal(const PreparedDevice& device, const PreparedClaims& pre
     for (const PreparedDevice& held : other.devices) {
       const bool is_same = held.pool == device.pool && held.device == device.device;
       if (is_same || (!device.pci.empty() && held.pci == device.pci)) continue;
-      if (held.interface == name)
-        return text(named(held) + ", prepared for " + describe(request_of(other)) + " (uid " +
-                    escaped(other.uid) + "),");
+      if (held.interface == name) return text(named(held) + ", prepared for " + named(other) + ",");
       is_of_pod |= look.name_holder && !held.pci.empty() && held.pci == *look.name_holder &&
                    held.config.if_name == name;
     }

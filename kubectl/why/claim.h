@@ -91,7 +91,7 @@ struct Allocation {
 /// How far the pods are that use a claim, from those that miss its devices least.
 enum class UsersState : uint8_t {
   kEnding,    // each has ended, is being deleted or does not exist
-  kFailing,   // none runs, and a container of one of them cannot start
+  kFailing,   // none runs, and a container of one of them cannot start or fails
   kStarting,  // none runs
   kRunning,   // one runs, or it is not known
 };
@@ -110,7 +110,7 @@ struct Claim {
   bool is_made = true;       // false: it will be, from a template or by the scheduler
   bool is_extended = false;  // of the pod's extended resources (kubectl/why/extended.h)
   bool is_deleted = false;   // metadata.deletionTimestamp is set
-  /// Of `users`, where their pods were read (allocation/users.h); note: in words, of the one that is furthest: "has ended (Failed)".
+  /// Of `users`, where their pods were read (kubectl/why/users.h); note: in words, of the one that is furthest: "has ended (Failed)".
   UsersState users_state = UsersState::kRunning;
   std::string users_note;
   std::vector<std::string> unknown;

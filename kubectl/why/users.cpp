@@ -1,5 +1,6 @@
 #include "kubectl/why/users.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace sliced::allocation {
@@ -19,6 +20,13 @@ std::string failing_reason(const kube::Json& pod) {
     }
   }
   return "";
+}
+
+bool is_any_running(const kube::Json& pod) {
+  const kube::Json* found = pod.find({"status", "containerStatuses"});
+  if (found == nullptr || found->array() == nullptr) return false;
+  return std::any_of(found->array()->begin(), found->array()->end(),
+                     [](const kube::Json& status) { return status.find({"state", "running"}) != nullptr; });
 }
 
 }  // namespace
@@ -44,6 +52,8 @@ PodState pod_state(const kube::Json& pod) {
   const kube::Json* status = pod.find({"status"});
   const std::string phase(status == nullptr ? "" : status->text("phase"));
   if (phase == "Succeeded" || phase == "Failed") return {UsersState::kEnding, "has ended (" + phase + ")"};
+  // A container that runs may use the device, whatever its neighbours do.
+  if (is_any_running(pod)) return {};
   if (const std::string reason = failing_reason(pod); !reason.empty())
     return {UsersState::kFailing, (phase == "Running" ? "fails (" : "cannot start (") + reason + ")"};
   if (phase == "Pending") return {UsersState::kStarting, "has not started"};

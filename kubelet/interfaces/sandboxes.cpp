@@ -61,8 +61,9 @@ struct Sandboxes::Raising {
   reactor::Scheduler* scheduler = nullptr;
   TimePoint begun{};
 
+  // The runtime waits until the deadline and no longer.
   void note(const std::string& problem) const {
-    const TimePoint now = scheduler->now();
+    const TimePoint now = std::min(scheduler->now(), deadline);
     hook_time->note(pod.namespace_name, std::chrono::duration_cast<Millis>(now - begun), problem, now);
   }
   void refuse() {

@@ -34,6 +34,7 @@ struct OfferChanges : testing::Test, fixture::DaemonWorld, Observer {
         .documents.at(0);
   }
   void listen() {
+    subscription.reset();  // before the daemon that it is of
     start();
     subscription.emplace(daemon->observers(), *this);
     run(2s);

@@ -166,5 +166,21 @@ TEST_F(ReturnsTest, AClaimThatIsPreparedAgainIsNotTakenBack) {
   EXPECT_EQ(preparer->prepared().size(), 1u);
 }
 
+// Red when the answer to a question of before counts for a claim that the kubelet has prepared again meanwhile: its pod would lose the device.
+TEST_F(ReturnsTest, AnAnswerThatComesAfterAClaimIsPreparedAgainTakesNothingBack) {
+  const ClaimText text = stuck();
+  unprepare(request(text));
+  node.on_step = nullptr;
+  remove(text);
+  cluster.latency = Millis{4'000};
+  scheduler.advance(Returns::kFirst + Millis{2'500});  // the answer "there is no such claim" is on its way
+  cluster.latency = Millis{2};
+  put(claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}));
+  ASSERT_EQ(prepare(text)->error, "");
+  scheduler.advance(Returns::kMax);
+  EXPECT_TRUE(withheld.empty()) << withheld_why();
+  EXPECT_EQ(preparer->prepared().size(), 1u);
+}
+
 }  // namespace
 }  // namespace sliced::kubelet

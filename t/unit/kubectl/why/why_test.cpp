@@ -449,6 +449,16 @@ std::string holder(const std::string& device, const std::string& pod) {
 
 PodState state(const std::string& yaml) { return pod_state(object_of(yaml)); }
 
+// A sidecar that fails does not make the container beside it stop.
+TEST(Why, APodOfWhichAContainerRunsIsRunning) {
+  const std::string fails = "{state: {waiting: {reason: CrashLoopBackOff}}}";
+  EXPECT_EQ(state("status: {phase: Running, containerStatuses: [" + fails + "]}").state,
+            UsersState::kFailing);
+  EXPECT_EQ(
+      state("status: {phase: Running, containerStatuses: [{state: {running: {}}}, " + fails + "]}").state,
+      UsersState::kRunning);
+}
+
 TEST(Why, PodsAreToGoByTheirState) {
   const std::map<std::string, PodState> pods = {
       {"default/runs", state("status: {phase: Running, containerStatuses: [{state: {running: {}}}]}")},
