@@ -180,9 +180,9 @@ class ClaimPreparer final : public Preparer {
   // A claim that is prepared already is answered from its record; one whose devices, or pods, are others by now
   // goes through release_steps() first, and is then prepared as a new one.
   void compare_with_record(Task& task);
-  // From here the devices are reserved: the ledger is told, and other claims are refused them.
-  // A device that is another claim's is refused with the reason: whether that claim still exists is asked first.
+  // Reads the claim that holds a device of this one, so that the refusal says whether that claim still exists.
   void ask_of_holder(Task& task);
+  // Reserves the devices: from here on they are in the ledger, and other claims are refused them.
   void keep_from_others(Task& task);
   void read_networks(Task& task);
   // Where the record has room for it; on a worker, kLookMax for all devices of the claim.
