@@ -14,59 +14,72 @@ std::string describe(const std::string& name, const Standing& standing) {
          (standing.why.empty() ? "" : ": " + standing.why);
 }
 
-std::vector<SchemaCheck::Kind> schemas_of(const ClusterSources::Scope& scope) {
+std::vector<SchemaCheck::Kind> schemas_of(const PolicyResources& policies) {
   std::vector<SchemaCheck::Kind> out;
-  for (const auto& driver : scope.drivers)
-    for (const PolicyKind& kind : driver.kinds) out.push_back({kind.resource, kind.fields});
+  const auto add = [&](const auto& kind) {
+    if (kind) out.push_back({kind->resource, kind->fields});
+  };
+  add(policies.sriov);
+  add(policies.attributes);
+  add(policies.exposures);
   return out;
 }
 
 }  // namespace
 
-ClusterSources::ClusterSources(kube::Ports ports, const Scope& scope, Handlers handlers)
-    : handlers_(std::move(handlers)),
+ClusterSources::ClusterSources(kube::Ports ports, const Scope& scope, ClusterEvents& events)
+    : events_(events),
       is_directory_(scope.is_directory),
       sources_(make_sources(ports, scope)),
-      schemas_(ports.cluster, ports.log, schemas_of(scope)),
-      reach_(ports.scheduler, ports.random, watched(), handlers_.on_change) {}
+      schemas_(ports.cluster, ports.log, schemas_of(scope.policies)),
+      reach_(ports.scheduler, ports.random, watched(),
+             [this](const Reach::Change& change) { events_.on_reach(change); }) {}
+
+void ClusterSources::on_standing() {
+  reach_.note();
+  events_.on_standing();
+}
 
 std::vector<ClusterSources::Named> ClusterSources::make_sources(const kube::Ports& ports,
                                                                 const Scope& scope) {
-  const auto on_standing = [this](const Standing&) {
-    reach_.note();
-    handlers_.on_standing();
-  };
   std::vector<Named> out;
-  out.push_back(
-      {"node " + scope.node, kube::kNodes,
-       watchers::make_node_watcher(
-           ports, scope.node, [this](const auto& event) { handlers_.on_node(event); }, on_standing)});
-  for (size_t i = 0; i < scope.drivers.size(); ++i) {
-    const Driver& driver = scope.drivers[i];
-    out.push_back(
-        {driver.slices, kube::kResourceSlices,
-         watchers::make_slice_watcher(
-             ports, driver.name, scope.node, [this, i](const auto& event) { handlers_.on_slices(i, event); },
-             on_standing, true, driver.slices_bytes_max)});
-    for (const PolicyKind& kind : driver.kinds)
-      out.push_back({kind.source, kind.resource, make_policies(ports, kind, on_standing)});
-  }
+  out.push_back({"node " + scope.node, kube::kNodes,
+                 watchers::make_node_watcher(
+                     ports, scope.node, [this](const auto& event) { events_.on_node(event); },
+                     [this](const Standing&) { on_standing(); })});
+  add_slices(out, ports, scope, 0);
+  add_policies(out, ports, scope.policies.sriov);
+  add_policies(out, ports, scope.policies.attributes);
+  add_slices(out, ports, scope, 1);
+  add_policies(out, ports, scope.policies.exposures);
   return out;
 }
 
-std::unique_ptr<watchers::Source> ClusterSources::make_policies(
-    const kube::Ports& ports, const PolicyKind& kind, watchers::PolicyWatcher::OnStanding on_standing) {
-  const auto on_event = [this, resource = kind.resource](const PolicyBook::Event& event) {
-    if (std::holds_alternative<Relisted<PolicyBook::Item>>(event)) schemas_.listed(resource);
-    handlers_.on_policies(resource, event);
+void ClusterSources::add_slices(std::vector<Named>& out, const kube::Ports& ports, const Scope& scope,
+                                size_t i) {
+  const Driver& driver = scope.drivers[i];
+  out.push_back(
+      {driver.slices, kube::kResourceSlices,
+       watchers::make_slice_watcher(
+           ports, driver.name, scope.node, [this, i](const auto& event) { events_.on_slices(i, event); },
+           [this](const Standing&) { on_standing(); }, true, driver.slices_bytes_max)});
+}
+
+template <class Policy>
+void ClusterSources::add_policies(std::vector<Named>& out, const kube::Ports& ports,
+                                  const std::optional<PolicyResource<Policy>>& kind) {
+  if (!kind) return;
+  const auto on_event = [this, resource = kind->resource](const PolicyEvent<Policy>& event) {
+    if (std::holds_alternative<Relisted<WatchedPolicy<Policy>>>(event)) schemas_.listed(resource);
+    events_.on_policies(event);
   };
-  watchers::PolicyWatcher::KeepMissing keep;
-  if (handlers_.keeps_missing)
-    keep = [this, resource = kind.resource](const auto& missing) {
-      return handlers_.keeps_missing(resource, missing);
-    };
-  return watchers::make_policy_watcher(ports, kind.resource, kind.namespace_, kind.decoding, on_event,
-                                       std::move(on_standing), std::move(keep));
+  const auto keep = [this, resource = kind->resource](const std::vector<watchers::ObjectId>& missing) {
+    return events_.keeps_missing(resource, missing);
+  };
+  out.push_back({kind->source, kind->resource,
+                 watchers::make_policy_watcher<Policy>(
+                     ports, kind->resource, kind->namespace_, kind->decoding, on_event,
+                     [this](const Standing&) { on_standing(); }, keep)});
 }
 
 std::vector<watchers::Source*> ClusterSources::watched() const {

@@ -3,11 +3,11 @@
 // published for the node. Made, watched and looked after here; what an outage means is Reach's (reach.h).
 //
 // Ownership: cluster, scheduler and log outlive this. Dropping it ends all watches.
-// Reentry:   handlers run on turns of the loop, never from inside the constructor or start(), and may not
-//            destroy this.
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,38 +20,47 @@
 
 namespace sliced::daemon {
 
+/// What the sources report, on turns of the loop, never from the constructor or start(). No function may destroy the sources.
+class ClusterEvents {
+ public:
+  /// Only the own Node. Removed when it is deleted, which deletes its slices too.
+  virtual void on_node(const SourceEvent<watchers::NodeWatcher::Item>& event) = 0;
+  virtual void on_policies(const PolicyEvent<policy::SriovPolicy>& event) = 0;
+  virtual void on_policies(const PolicyEvent<policy::DeviceAttributes>& event) = 0;
+  virtual void on_policies(const PolicyEvent<policy::ExposurePolicy>& event) = 0;
+  /// Own slices. driver: index in ClusterSources::Scope::drivers.
+  virtual void on_slices(size_t driver, const SourceEvent<watchers::SliceWatcher::Item>& event) = 0;
+  /// Returns true to keep the missing objects, which a list lacks, until a second list lacks them too.
+  virtual bool keeps_missing(const kube::Resource& kind, const std::vector<watchers::ObjectId>& missing) = 0;
+  /// The standing of a source has changed.
+  virtual void on_standing() = 0;
+  virtual void on_reach(const Reach::Change& change) = 0;
+
+ protected:
+  ~ClusterEvents() = default;
+};
+
 /// Threads: the loop's.
 /// Memory:  objects are handed on; of slices and policies no more is kept than what the limits of each kind
 ///          allow (docs/scale.md).
 class ClusterSources {
  public:
-  /// One of ours: which slices are its own, and which policies it offers by.
   struct Driver {
     std::string name;
     std::string slices;  // the name of its slices as a source: "own slices"
     size_t slices_bytes_max = SIZE_MAX;
-    std::vector<PolicyKind> kinds;  // empty where they are off: what it has published is withdrawn then
   };
-  /// drivers: in the order of the daemon's offers; their index is what on_slices is told with.
+  /// drivers: for SriovResourcePolicies, for DeviceExposurePolicies; the index is the `driver` of ClusterEvents::on_slices.
+  /// policies: a kind that is off is not watched; the slices that it published are withdrawn.
   struct Scope {
     std::string node;
     bool is_directory = false;  // in the place of an API server
-    std::vector<Driver> drivers;
-  };
-  struct Handlers {
-    /// Of the own Node alone; Removed when it is deleted, which takes the slices with it.
-    std::function<void(const SourceEvent<watchers::NodeWatcher::Item>&)> on_node;
-    std::function<void(const kube::Resource& kind, const PolicyBook::Event&)> on_policies;
-    std::function<void(size_t driver, const SourceEvent<watchers::SliceWatcher::Item>&)>
-        on_slices;  // of scope.drivers
-    /// Of objects of a kind that a list lacks: true to keep them until a second list lacks them too; may be
-    /// empty.
-    std::function<bool(const kube::Resource& kind, const std::vector<PolicyBook::Id>& missing)> keeps_missing;
-    std::function<void()> on_standing;  // one of them stands otherwise than before
-    Reach::OnChange on_change;
+    std::array<Driver, 2> drivers;
+    PolicyResources policies;
   };
 
-  ClusterSources(kube::Ports ports, const Scope& scope, Handlers handlers);
+  /// events outlives this.
+  ClusterSources(kube::Ports ports, const Scope& scope, ClusterEvents& events);
 
   /// Once: all sources begin at the same time.
   void start();
@@ -76,17 +85,20 @@ class ClusterSources {
     kube::Resource kind;
     std::unique_ptr<watchers::Source> watcher;
   };
-  // The Node first, then of each driver its slices and the kinds of its policies.
+  // The Node first, then the slices of each driver and the policies that it offers by.
   std::vector<Named> make_sources(const kube::Ports& ports, const Scope& scope);
-  // Asks for the kind's schema with each list, before the list is told.
-  std::unique_ptr<watchers::Source> make_policies(const kube::Ports& ports, const PolicyKind& kind,
-                                                  watchers::PolicyWatcher::OnStanding on_standing);
+  void add_slices(std::vector<Named>& out, const kube::Ports& ports, const Scope& scope, size_t driver);
+  // Asks for the kind's schema with each list, before the list is reported. Adds nothing when the kind is off.
+  template <class Policy>
+  void add_policies(std::vector<Named>& out, const kube::Ports& ports,
+                    const std::optional<PolicyResource<Policy>>& kind);
+  void on_standing();
   /// Those whose initial sync is not complete.
   template <class Wanted>
   std::vector<std::string> described(Wanted wanted) const;
   std::vector<watchers::Source*> watched() const;
 
-  const Handlers handlers_;
+  ClusterEvents& events_;
   const bool is_directory_;
   std::vector<Named> sources_;  // the Node's first
   SchemaCheck schemas_;

@@ -68,7 +68,7 @@ Daemon::Daemon(Ports ports, config::Options options)
               held_.take(update);
               set_missing_macs();
             }),
-      sources_({ports.cluster, scheduler_, log_, ports.random}, scope(), cluster_handlers()),
+      sources_({ports.cluster, scheduler_, log_, ports.random}, scope(), *this),
       node_states_({ports.cluster, scheduler_, log_, ports.random},
                    {options_.node_state_namespace, options_.node_name, ignored_of(options_)},
                    std::move(ports.boot),
@@ -113,33 +113,9 @@ Offer Daemon::make_offer(Driver which, kube::Ports ports) {
 ClusterSources::Scope Daemon::scope() const {
   return {options_.node_name,
           !has_api_server(),
-          {{options_.sriov_driver_name, "own slices", kSriovSlicesBytesMax, sriov_kinds(options_)},
-           {options_.exposure_driver_name, "own exposure slices", kExposureSlicesBytesMax,
-            exposure_kinds(options_)}}};
-}
-
-ClusterSources::Handlers Daemon::cluster_handlers() {
-  ClusterSources::Handlers handlers{
-      .on_node = [this](const auto& event) { on_node(event); },
-      .on_policies =
-          [this](const auto& kind, const auto& event) {
-            const bool may_exclude = PolicyBook::may_exclude(kind, event);
-            PolicyBook::Applied told = policies_.apply(kind, event, known());
-            if (!told.has_changed && decision_) return;
-            may_exclude ? hold_writes(std::move(told.why)) : decider_.mark(std::move(told.why));
-          },
-      .on_slices = [this](size_t driver, const auto& event) { on_slices(offers_[driver], event); },
-      .on_standing =
-          [this] {
-            if (!decision_) decider_.mark("a source has synced");
-          },
-      .on_change = [this](const Reach::Change& change) { on_reach(change); }};
-  // A directory shows what is there.
-  if (has_api_server())
-    handlers.keeps_missing = [this](const auto& kind, const auto& missing) {
-      return policies_.keeps_missing(kind, missing, known());
-    };
-  return handlers;
+          {{{options_.sriov_driver_name, "own slices", kSriovSlicesBytesMax},
+            {options_.exposure_driver_name, "own exposure slices", kExposureSlicesBytesMax}}},
+          policy_resources(options_)};
 }
 
 void Daemon::start() {
@@ -219,9 +195,37 @@ void Daemon::on_node(const OwnNode::Event& event) {
     decider_.mark("node listed");
 }
 
-void Daemon::on_slices(Offer& offer, const Offer::Event& event) {
+void Daemon::on_policies(const PolicyEvent<policy::SriovPolicy>& event) {
+  const PolicyBook::Applied applied = policies_.apply(event, known());
+  if (applied.has_changed || !decision_) decider_.mark(applied.why);
+}
+
+void Daemon::on_policies(const PolicyEvent<policy::DeviceAttributes>& event) {
+  const PolicyBook::Applied applied = policies_.apply(event, known());
+  if (applied.has_changed || !decision_) decider_.mark(applied.why);
+}
+
+void Daemon::on_policies(const PolicyEvent<policy::ExposurePolicy>& event) {
+  const PolicyBook::Applied applied = policies_.apply(event, known());
+  if (!applied.has_changed && decision_) return;
+  if (PolicyBook::may_exclude(event))
+    hold_writes(applied.why);
+  else
+    decider_.mark(applied.why);
+}
+
+// The list of a directory is always complete.
+bool Daemon::keeps_missing(const kube::Resource& kind, const std::vector<PolicyBook::Id>& missing) {
+  return has_api_server() && policies_.keeps_missing(kind, missing, known());
+}
+
+void Daemon::on_standing() {
+  if (!decision_) decider_.mark("a source has synced");
+}
+
+void Daemon::on_slices(size_t driver, const Offer::Event& event) {
   const bool is_list = std::holds_alternative<Relisted<Offer::Item>>(event);
-  const auto met = offer.apply(event);
+  const auto met = offers_[driver].apply(event);
   if (is_list) abilities_.server_may_have_changed();
   for (const kube::ResourceSlice* slice : met) meet(*slice);
   if (is_list) decider_.mark("own slices listed");

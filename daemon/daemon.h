@@ -56,7 +56,7 @@ struct Ports {
 ///             is in waiting_for() or in the log.
 /// Ownership:  of everything it joins; ports outlive it. Dropping it ends watches, readings and writes that
 ///             are under way: what is published stays.
-class Daemon {
+class Daemon final : private ClusterEvents {
  public:
   Daemon(Ports ports, config::Options options);
 
@@ -151,15 +151,19 @@ class Daemon {
   // nullptr where --configure does not ask for it.
   std::unique_ptr<AdminMacs> make_admin_macs(SetMissingMac set);
   ClusterSources::Scope scope() const;
-  ClusterSources::Handlers cluster_handlers();
 
   // What changes settles first, once something has been published.
   void on_inventory(const hotplug::InventoryUpdate& update);
-  // A Node that is gone takes its slices with it: nothing is desired until it is back.
-  void on_node(const OwnNode::Event& event);
-  // To the publisher first; what it then observes is charged.
-  void on_slices(Offer& offer, const Offer::Event& event);
-  void on_reach(const Reach::Change& change);
+  // A deleted Node takes its slices with it: nothing is desired until it is there again.
+  void on_node(const OwnNode::Event& event) override;
+  void on_policies(const PolicyEvent<policy::SriovPolicy>& event) override;
+  void on_policies(const PolicyEvent<policy::DeviceAttributes>& event) override;
+  void on_policies(const PolicyEvent<policy::ExposurePolicy>& event) override;
+  bool keeps_missing(const kube::Resource& kind, const std::vector<PolicyBook::Id>& missing) override;
+  // To the publisher first; entries that it then observes are reserved.
+  void on_slices(size_t driver, const Offer::Event& event) override;
+  void on_standing() override;
+  void on_reach(const Reach::Change& change) override;
   // A slice with entries nobody knew: what may be allocated of them is charged before it is overwritten.
   void meet(const kube::ResourceSlice& slice);
   // Nothing is written before the next decision.

@@ -94,9 +94,9 @@ std::string text_of(const Id& id) {
 }
 
 template <class Policy, class Decode>
-watchers::PolicyKind decoding(watchers::MemoryLimits memory, Decode decode) {
+watchers::PolicyDecoding<Policy> decoding(watchers::MemoryLimits memory, Decode decode) {
   return {[decode = std::move(decode)](const kube::Json& object,
-                                       const kube::ObjectMeta& meta) -> watchers::PolicyObject {
+                                       const kube::ObjectMeta& meta) -> watchers::PolicyObject<Policy> {
             auto kept = std::make_shared<const Policy>(decode(object, meta));
             const watchers::Footprint footprint{policy::footprint(*kept), is_guard(*kept),
                                                 static_cast<uint8_t>(is_in_effect(*kept) ? 0 : 1)};
@@ -106,13 +106,14 @@ watchers::PolicyKind decoding(watchers::MemoryLimits memory, Decode decode) {
 }
 
 // "policy ns/name changed", "policy ns/name deleted", "policy listed: 410 Gone"
-std::string reason_of(std::string_view title, const PolicyBook::Event& event) {
-  const std::string of = std::string(title) + " ";
-  if (const auto* changed = std::get_if<Changed<PolicyBook::Item>>(&event))
+template <class Policy>
+std::string reason_of(const PolicyEvent<Policy>& event) {
+  const std::string of = std::string(kTitle<Policy>) + " ";
+  if (const auto* changed = std::get_if<Changed<WatchedPolicy<Policy>>>(&event))
     return of + text_of(changed->now.id) + " changed";
-  if (const auto* removed = std::get_if<Removed<PolicyBook::Item>>(&event))
+  if (const auto* removed = std::get_if<Removed<WatchedPolicy<Policy>>>(&event))
     return of + text_of(removed->id) + " deleted";
-  return of + "listed: " + std::get<Relisted<PolicyBook::Item>>(event).why;
+  return of + "listed: " + std::get<Relisted<WatchedPolicy<Policy>>>(event).why;
 }
 
 // As an exclude. One that no decision has asked yet counts: whether its selector can be used is seen when it is.
@@ -151,35 +152,35 @@ std::vector<Shared<Policy>> all_of(const std::map<typename Policy::Id, Shared<Po
 
 }  // namespace
 
-std::vector<PolicyKind> sriov_kinds(const config::Options& options) {
-  std::vector<PolicyKind> kinds;
-  // DeviceAttributes say something of what the others offer, and nothing alone.
-  if (options.kinds_off.contains(kube::kSriovResourcePolicies.kind)) return kinds;
-  kinds.push_back({kube::kSriovResourcePolicies, "policies", options.namespace_,
-                   decoding<SriovPolicy>(kSriovMemory,
-                                         [](const kube::Json& object, const kube::ObjectMeta& meta) {
-                                           return policy::decode_sriov_policy(object, meta);
-                                         }),
-                   policy::sriov_policy_fields()});
-  if (options.kinds_off.contains(kube::kDeviceAttributes.kind)) return kinds;
-  const auto decode = [driver = options.sriov_driver_name](const kube::Json& object,
-                                                           const kube::ObjectMeta& meta) {
-    return policy::decode_device_attributes(object, driver, meta);
-  };
-  kinds.push_back({kube::kDeviceAttributes, "device attributes", options.namespace_,
-                   decoding<DeviceAttributes>(kAttributesMemory, decode),
-                   policy::device_attributes_fields()});
-  return kinds;
-}
-
-std::vector<PolicyKind> exposure_kinds(const config::Options& options) {
-  if (options.kinds_off.contains(kube::kDeviceExposurePolicies.kind)) return {};
-  const auto decode = [driver = options.exposure_driver_name](const kube::Json& object,
-                                                              const kube::ObjectMeta& meta) {
-    return policy::decode_exposure_policy(object, driver, meta);
-  };
-  return {{kube::kDeviceExposurePolicies, "exposure policies", "",
-           decoding<ExposurePolicy>(kExposureMemory, decode), policy::exposure_policy_fields()}};
+PolicyResources policy_resources(const config::Options& options) {
+  const auto is_on = [&](const kube::Resource& kind) { return !options.kinds_off.contains(kind.kind); };
+  PolicyResources out;
+  if (is_on(kube::kSriovResourcePolicies))
+    out.sriov = {kube::kSriovResourcePolicies, "policies", options.namespace_,
+                 decoding<SriovPolicy>(kSriovMemory,
+                                       [](const kube::Json& object, const kube::ObjectMeta& meta) {
+                                         return policy::decode_sriov_policy(object, meta);
+                                       }),
+                 policy::sriov_policy_fields()};
+  // DeviceAttributes only add to the entries of SriovResourcePolicies.
+  if (out.sriov && is_on(kube::kDeviceAttributes))
+    out.attributes = {
+        kube::kDeviceAttributes, "device attributes", options.namespace_,
+        decoding<DeviceAttributes>(
+            kAttributesMemory,
+            [driver = options.sriov_driver_name](const kube::Json& object, const kube::ObjectMeta& meta) {
+              return policy::decode_device_attributes(object, driver, meta);
+            }),
+        policy::device_attributes_fields()};
+  if (is_on(kube::kDeviceExposurePolicies))
+    out.exposures = {kube::kDeviceExposurePolicies, "exposure policies", "",
+                     decoding<ExposurePolicy>(kExposureMemory,
+                                              [driver = options.exposure_driver_name](
+                                                  const kube::Json& object, const kube::ObjectMeta& meta) {
+                                                return policy::decode_exposure_policy(object, driver, meta);
+                                              }),
+                     policy::exposure_policy_fields()};
+  return out;
 }
 
 template <class Visit>
@@ -189,15 +190,8 @@ void PolicyBook::on_each_shelf(auto& book, Visit visit) {
   visit(book.exposures_);
 }
 
-template <class Visit>
-auto PolicyBook::on_shelf(auto& book, const kube::Resource& kind, Visit visit) {
-  if (kind.kind == kube::kSriovResourcePolicies.kind) return visit(book.sriov_);
-  if (kind.kind == kube::kDeviceAttributes.kind) return visit(book.attributes_);
-  return visit(book.exposures_);
-}
-
 template <class Policy>
-bool PolicyBook::put(Shelf<Policy>& shelf, const Item& item,
+bool PolicyBook::put(Shelf<Policy>& shelf, const WatchedPolicy<Policy>& item,
                      const std::map<typename Policy::Id, Shared<Policy>>& before, const Known& known) {
   const auto id = id_of<typename Policy::Id>(item.id);
   if (item.value && item.value->is_left_out()) {
@@ -206,7 +200,7 @@ bool PolicyBook::put(Shelf<Policy>& shelf, const Item& item,
     return true;
   }
   shelf.left_out.erase(name_of(item.id));
-  Shared<Policy> now = item.value ? Shared<Policy>(std::static_pointer_cast<const Policy>(item.value->policy))
+  Shared<Policy> now = item.value ? Shared<Policy>(item.value->policy)
                                   : Shared<Policy>(unreadable(id, item.value.error().what));
   const auto at = before.find(id);
   const bool is_same = at != before.end() && is_as_it_was(*now, *at->second);
@@ -219,7 +213,8 @@ bool PolicyBook::put(Shelf<Policy>& shelf, const Item& item,
 }
 
 template <class Policy>
-bool PolicyBook::take(Shelf<Policy>& shelf, const Event& event, const Known& known) {
+bool PolicyBook::take(Shelf<Policy>& shelf, const PolicyEvent<Policy>& event, const Known& known) {
+  using Item = WatchedPolicy<Policy>;
   const bool was_any_left_out = shelf.left_out.is_any();
   if (const auto* changed = std::get_if<Changed<Item>>(&event))
     return put(shelf, changed->now, shelf.kept, known) || was_any_left_out;
@@ -242,34 +237,50 @@ bool PolicyBook::take(Shelf<Policy>& shelf, const Event& event, const Known& kno
   return has_changed || shelf.kept.size() != before.size();
 }
 
-PolicyBook::Applied PolicyBook::apply(const kube::Resource& kind, const Event& event, const Known& known) {
-  return on_shelf(*this, kind, [&]<class Policy>(Shelf<Policy>& shelf) {
-    const bool has_changed = take(shelf, event, known);
-    if (has_changed) set_.reset();
-    return Applied{reason_of(kTitle<Policy>, event), has_changed};
-  });
+template <class Policy>
+PolicyBook::Applied PolicyBook::apply_to(Shelf<Policy>& shelf, const PolicyEvent<Policy>& event,
+                                         const Known& known) {
+  const bool has_changed = take(shelf, event, known);
+  if (has_changed) set_.reset();
+  return {reason_of<Policy>(event), has_changed};
 }
 
-bool PolicyBook::may_exclude(const kube::Resource& kind, const Event& event) {
-  if (kind.kind != kube::kDeviceExposurePolicies.kind) return false;
+PolicyBook::Applied PolicyBook::apply(const PolicyEvent<SriovPolicy>& event, const Known& known) {
+  return apply_to(sriov_, event, known);
+}
+PolicyBook::Applied PolicyBook::apply(const PolicyEvent<DeviceAttributes>& event, const Known& known) {
+  return apply_to(attributes_, event, known);
+}
+PolicyBook::Applied PolicyBook::apply(const PolicyEvent<ExposurePolicy>& event, const Known& known) {
+  return apply_to(exposures_, event, known);
+}
+
+bool PolicyBook::may_exclude(const PolicyEvent<ExposurePolicy>& event) {
+  using Item = WatchedPolicy<ExposurePolicy>;
   const auto guards = [](const Item& item) { return !item.value || item.value->footprint.guards; };
   if (const auto* changed = std::get_if<Changed<Item>>(&event)) return guards(changed->now);
   const auto* list = std::get_if<Relisted<Item>>(&event);
   return list != nullptr && std::any_of(list->all.begin(), list->all.end(), guards);
 }
 
+template <class Policy>
+bool PolicyBook::keeps_missing(const Shelf<Policy>& shelf, const std::vector<Id>& missing,
+                               const Known& known) {
+  if (known.decision == nullptr) return false;
+  std::set<typename Policy::Id> ids;
+  bool is_any_guard = false;
+  for (const Id& id : missing) {
+    ids.insert(id_of<typename Policy::Id>(id));
+    is_any_guard |= shelf.left_out.is_guard(name_of(id));
+  }
+  return is_any_guard || policy::relies_on(*known.decision, ids);
+}
+
 bool PolicyBook::keeps_missing(const kube::Resource& kind, const std::vector<Id>& missing,
                                const Known& known) const {
-  if (known.decision == nullptr) return false;
-  return on_shelf(*this, kind, [&]<class Policy>(const Shelf<Policy>& shelf) {
-    std::set<typename Policy::Id> ids;
-    bool is_any_guard = false;
-    for (const Id& id : missing) {
-      ids.insert(id_of<typename Policy::Id>(id));
-      is_any_guard |= shelf.left_out.is_guard(name_of(id));
-    }
-    return is_any_guard || policy::relies_on(*known.decision, ids);
-  });
+  if (kind.kind == kube::kSriovResourcePolicies.kind) return keeps_missing(sriov_, missing, known);
+  if (kind.kind == kube::kDeviceAttributes.kind) return keeps_missing(attributes_, missing, known);
+  return keeps_missing(exposures_, missing, known);
 }
 
 const policy::PolicySetPtr& PolicyBook::set() {

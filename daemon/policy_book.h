@@ -9,6 +9,7 @@
 // Errors:    none: an object that cannot be read is kept as a policy that offers nothing and says why.
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,17 +25,27 @@
 
 namespace sliced::daemon {
 
-/// A kind of policy, for those who watch it.
-struct PolicyKind {
+/// How one kind of policy is watched.
+template <class Policy>
+struct PolicyResource {
   kube::Resource resource;
   std::string source;      // its name as a source: "exposure policies"
-  std::string namespace_;  // whose objects count; "": all
-  watchers::PolicyKind decoding;
-  std::vector<std::string> fields;  // paths that we read below the object, as the served schema should have
+  std::string namespace_;  // "": objects of all namespaces
+  watchers::PolicyDecoding<Policy> decoding;
+  std::vector<std::string> fields;  // the paths that are read; the served schema should have them
 };
-/// Those of a driver that the options leave on.
-std::vector<PolicyKind> sriov_kinds(const config::Options& options);
-std::vector<PolicyKind> exposure_kinds(const config::Options& options);
+/// nullopt: the options turn the kind off.
+struct PolicyResources {
+  std::optional<PolicyResource<policy::SriovPolicy>> sriov;
+  std::optional<PolicyResource<policy::DeviceAttributes>> attributes;
+  std::optional<PolicyResource<policy::ExposurePolicy>> exposures;
+};
+PolicyResources policy_resources(const config::Options& options);
+
+template <class Policy>
+using WatchedPolicy = watchers::Watched<watchers::PolicyObject<Policy>>;
+template <class Policy>
+using PolicyEvent = SourceEvent<WatchedPolicy<Policy>>;
 
 /// What is known when a policy comes or goes; nullptr while it is not.
 struct Known {
@@ -43,20 +54,19 @@ struct Known {
 
 class PolicyBook {
  public:
-  using Item = watchers::PolicyWatcher::Item;
-  using Event = SourceEvent<Item>;
-  using Id = watchers::PolicyWatcher::Id;
+  using Id = watchers::ObjectId;
 
   struct Applied {
     std::string why;          // "policy ns/name changed"; never ""
     bool has_changed = true;  // false: a status was written, or a list shows what is known; set() is the same
   };
-  /// Takes in what the kind's source says. An exclude that can no longer be understood goes on as it was last
-  /// understood.
-  Applied apply(const kube::Resource& kind, const Event& event, const Known& known);
+  /// Applies an event of the kind's source. An exclude that can no longer be decoded continues as it was last understood.
+  Applied apply(const PolicyEvent<policy::SriovPolicy>& event, const Known& known);
+  Applied apply(const PolicyEvent<policy::DeviceAttributes>& event, const Known& known);
+  Applied apply(const PolicyEvent<policy::ExposurePolicy>& event, const Known& known);
 
-  /// Whether what the kind's source says may exclude what nothing excluded before.
-  static bool may_exclude(const kube::Resource& kind, const Event& event);
+  /// Whether the event may exclude a device that nothing excluded before.
+  static bool may_exclude(const PolicyEvent<policy::ExposurePolicy>& event);
 
   /// Whether objects that a list lacks are too much to lose by one list: most of the offer stands on them, or
   /// one is an exclude that there is no room for. A server that is ill, or a replica that lost its data, may
@@ -79,17 +89,18 @@ class PolicyBook {
     std::map<typename Policy::Id, Shared<Policy>> kept;
     watchers::LeftOut left_out;  // for want of room
   };
-  // visit(the shelf of that kind). Kinds are known by their resource's name.
-  template <class Visit>
-  static auto on_shelf(auto& book, const kube::Resource& kind, Visit visit);
   template <class Visit>
   static void on_each_shelf(auto& book, Visit visit);
-  // Both: false where nothing is another than before.
   template <class Policy>
-  static bool put(Shelf<Policy>& shelf, const Item& item,
+  Applied apply_to(Shelf<Policy>& shelf, const PolicyEvent<Policy>& event, const Known& known);
+  template <class Policy>
+  static bool keeps_missing(const Shelf<Policy>& shelf, const std::vector<Id>& missing, const Known& known);
+  // Both: false when nothing differs from before.
+  template <class Policy>
+  static bool put(Shelf<Policy>& shelf, const WatchedPolicy<Policy>& item,
                   const std::map<typename Policy::Id, Shared<Policy>>& before, const Known& known);
   template <class Policy>
-  static bool take(Shelf<Policy>& shelf, const Event& event, const Known& known);
+  static bool take(Shelf<Policy>& shelf, const PolicyEvent<Policy>& event, const Known& known);
 
   Shelf<policy::SriovPolicy> sriov_;
   Shelf<policy::DeviceAttributes> attributes_;

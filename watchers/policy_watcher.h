@@ -1,10 +1,12 @@
 #pragma once
-// Policies and what goes with them, in one namespace: the language of a policy is policy/'s to understand,
-// and is understood as the objects come. What is kept is bounded, for each object and for all of a kind.
+// Watches the objects of one policy kind in one namespace, decoded as they come into the type that policy/ has for the kind.
+// Memory is bounded for each object and for all objects of a kind.
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "kube/objects/json.h"
 #include "kube/objects/object_meta.h"
@@ -13,50 +15,72 @@
 
 namespace sliced::watchers {
 
-/// An object of a policy kind, as its language understands it.
-/// policy is held by every decision that uses it, on workers too: it is not changed once it is made.
+/// An object of a policy kind. Every decision that uses `policy` shares it, also on worker threads.
+template <class Policy>
 struct PolicyObject {
-  /// What the kind's decoder has made of the object. nullptr: there is no room for it, and nothing is known
-  /// of it but its footprint.
-  std::shared_ptr<const void> policy;
+  /// nullptr: left out for lack of memory; only the footprint is known.
+  std::shared_ptr<const Policy> policy;
   Footprint footprint;
 
   bool is_left_out() const { return policy == nullptr; }
 };
 
-template <>
-struct MemoryAccounting<PolicyObject> {
+template <class Policy>
+struct MemoryAccounting<PolicyObject<Policy>> {
   static constexpr bool kIsAccounted = true;
-  /// It may be anything.
+  /// An object that cannot be decoded may be an exclude.
   static constexpr Footprint kUnreadable{.bytes = 2'048, .guards = true, .rank = 2};
-  static Footprint of(const PolicyObject& object) { return object.footprint; }
-  static Result<PolicyObject> left_out(const Footprint& footprint) {
-    return PolicyObject{nullptr, footprint};
+  static Footprint of(const PolicyObject<Policy>& object) { return object.footprint; }
+  static Result<PolicyObject<Policy>> left_out(const Footprint& footprint) {
+    return PolicyObject<Policy>{nullptr, footprint};
   }
 };
 
-/// How the objects of one kind are understood.
-struct PolicyKind {
-  /// Never fails: what is wrong is in the policy. The object's text and its JSON go when it returns.
-  /// meta: the object's. The footprint's created_at is set by the watcher.
-  std::function<PolicyObject(const kube::Json& object, const kube::ObjectMeta& meta)> decode;
+/// How the objects of one kind are decoded, and how much memory they may use.
+template <class Policy>
+struct PolicyDecoding {
+  /// Never fails: problems are recorded in the policy. The JSON is destroyed when it returns.
+  /// meta: the object's. The watcher sets the footprint's created_at.
+  std::function<PolicyObject<Policy>(const kube::Json& object, const kube::ObjectMeta& meta)> decode;
   MemoryLimits memory;
 };
 
-using PolicyWatcher = WatchedSource<PolicyObject>;
+template <class Policy>
+using PolicyWatcher = WatchedSource<PolicyObject<Policy>>;
 
-/// One object's text and how many values it may have. A larger one cannot be understood. etcd takes 1.5 MiB.
+/// One object's text and how many values it may have. A larger one cannot be decoded. etcd accepts 1.5 MiB.
 inline constexpr kube::JsonLimits kPolicyLimits{.size_max = 3u << 19, .depth_max = 64, .nodes_max = 150'000};
-/// Of all objects of a kind while they are listed: they are not kept as text.
+/// For all objects of a kind while they are listed: they are not kept as text.
 inline constexpr size_t kPolicyListBytesMax = 512u << 20;
 
-/// One source per kind (kube/objects/kinds.h). namespace_ "" watches all namespaces.
-/// Does not start. how.decode runs on the loop, once an object and change; compiling what it holds is a
-/// worker's (policy/).
-std::unique_ptr<PolicyWatcher> make_policy_watcher(kube::Ports ports, const kube::Resource& kind,
-                                                   std::string_view namespace_, PolicyKind how,
-                                                   PolicyWatcher::OnEvent on_event,
-                                                   PolicyWatcher::OnStanding on_standing = {},
-                                                   PolicyWatcher::KeepMissing keep_missing = {});
+struct PolicyText {
+  kube::Json json;
+  kube::ObjectMeta meta;
+};
+/// Errors: kInvalid or kTooLarge; the text names the field.
+Result<PolicyText> decode_policy_text(std::string_view object);
+
+/// One source for each kind (kube/objects/kinds.h). namespace_ "" watches all namespaces.
+/// Does not start. decoding.decode runs on the loop thread, once for each object and change; expressions are compiled later, on a
+/// worker (policy/).
+template <class Policy>
+std::unique_ptr<PolicyWatcher<Policy>> make_policy_watcher(
+    kube::Ports ports, const kube::Resource& kind, std::string_view namespace_,
+    PolicyDecoding<Policy> decoding, typename PolicyWatcher<Policy>::OnEvent on_event,
+    typename PolicyWatcher<Policy>::OnStanding on_standing = {},
+    typename PolicyWatcher<Policy>::KeepMissing keep_missing = {}) {
+  const MemoryLimits memory = decoding.memory;
+  auto decode = [how = std::move(decoding.decode)](std::string_view object) -> Result<PolicyObject<Policy>> {
+    Result<PolicyText> text = decode_policy_text(object);
+    if (!text.ok()) return std::move(text.error());
+    PolicyObject<Policy> made = how(text->json, text->meta);
+    made.footprint.created_at = text->meta.created_at;
+    return made;
+  };
+  return std::make_unique<PolicyWatcher<Policy>>(
+      std::move(ports), kube::Scope{kind, std::string(namespace_), "", false}, std::move(decode),
+      std::move(on_event), std::move(on_standing), std::move(keep_missing),
+      ListWatchLimits{.list_bytes_max = kPolicyListBytesMax}, memory);
+}
 
 }  // namespace sliced::watchers

@@ -20,17 +20,19 @@
 
 namespace sliced::watchers {
 
+/// namespace_ is "" for cluster-scoped kinds.
+struct ObjectId {
+  std::string namespace_, name;
+  auto operator<=>(const ObjectId&) const = default;
+};
+
 /// An object as it is watched. One that cannot be understood is still there: `value` then says why, and its
 /// owner decides what that means (a policy offers nothing; it is not deleted).
 /// Copied into events: who listens owns it. uid and resource_version are "" of one that was left out after it
 /// was told.
 template <class T>
 struct Watched {
-  /// namespace_ "" of cluster-scoped kinds.
-  struct Id {
-    std::string namespace_, name;
-    auto operator<=>(const Id&) const = default;
-  };
+  using Id = ObjectId;
   Id id;
   std::string uid, resource_version;
   Result<T> value;
@@ -59,7 +61,7 @@ template <class T>
 class WatchedSource final : public Source, private ObjectSink {
  public:
   using Item = Watched<T>;
-  using Id = typename Item::Id;
+  using Id = ObjectId;
   using Decode = std::function<Result<T>(std::string_view object)>;
   using OnEvent = std::function<void(SourceEvent<Item>)>;
   /// After what has changed the standing was told by on_event: a source that says it is live has told its
@@ -110,7 +112,7 @@ class WatchedSource final : public Source, private ObjectSink {
   void collect(const ObjectHead& head, std::string_view object) override {
     Item made = item(head, object);
     if (!admit(collecting_, made)) leave_out(made);
-    const typename Item::Id id = made.id;
+    const Id id = made.id;
     collected_.insert_or_assign(id, std::move(made));
     evict(collecting_, false, [this](const Item& gone) { leave_out(collected_.at(gone.id)); });
   }

@@ -15,7 +15,7 @@ namespace cluster_sources_test {
 using namespace std::chrono_literals;
 using Texts = std::vector<std::string>;
 
-struct ClusterSourcesTest : testing::Test {
+struct ClusterSourcesTest : testing::Test, ClusterEvents {
   ClusterSourcesTest() {
     for (const auto* kind :
          {&kube::kSriovResourcePolicies, &kube::kDeviceAttributes, &kube::kDeviceExposurePolicies})
@@ -23,26 +23,35 @@ struct ClusterSourcesTest : testing::Test {
     cluster.put(kube::kNodes, kube::decode_yaml("metadata: {name: node-a}").documents.at(0));
   }
   void start(bool has_exposures = true) {
-    const config::Options options;
+    config::Options options;
+    if (!has_exposures) options.kinds_off = {kube::kDeviceExposurePolicies.kind};
     sources = std::make_unique<ClusterSources>(
         kube::Ports{cluster, scheduler, log, [] { return 0.5; }},
         ClusterSources::Scope{
             .node = "node-a",
-            .drivers = {{"first.example", "own slices", SIZE_MAX, sriov_kinds(options)},
-                        {"second.example", "own exposure slices", SIZE_MAX,
-                         has_exposures ? exposure_kinds(options) : std::vector<PolicyKind>()}}},
-        ClusterSources::Handlers{
-            .on_node = [this](const auto&) { heard.push_back("node"); },
-            .on_policies = [this](const kube::Resource& kind,
-                                  const PolicyBook::Event&) { heard.push_back(kind.kind); },
-            .on_slices = [this](size_t driver,
-                                const auto&) { heard.push_back("slices " + std::to_string(driver)); },
-            .keeps_missing = {},
-            .on_standing = [] {},
-            .on_change = [](const Reach::Change&) {}});
+            .drivers = {{{"first.example", "own slices"}, {"second.example", "own exposure slices"}}},
+            .policies = policy_resources(options)},
+        *this);
     sources->start();
     scheduler.advance(1s);
   }
+
+  void on_node(const SourceEvent<watchers::NodeWatcher::Item>&) override { heard.push_back("node"); }
+  void on_policies(const PolicyEvent<policy::SriovPolicy>&) override {
+    heard.push_back("SriovResourcePolicy");
+  }
+  void on_policies(const PolicyEvent<policy::DeviceAttributes>&) override {
+    heard.push_back("DeviceAttributes");
+  }
+  void on_policies(const PolicyEvent<policy::ExposurePolicy>&) override {
+    heard.push_back("DeviceExposurePolicy");
+  }
+  void on_slices(size_t driver, const SourceEvent<watchers::SliceWatcher::Item>&) override {
+    heard.push_back("slices " + std::to_string(driver));
+  }
+  bool keeps_missing(const kube::Resource&, const std::vector<watchers::ObjectId>&) override { return false; }
+  void on_standing() override {}
+  void on_reach(const Reach::Change&) override {}
 
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};

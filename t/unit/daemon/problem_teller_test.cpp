@@ -11,11 +11,12 @@ namespace problem_teller_test {
 
 struct ProblemTellerTest : testing::Test {
   void add_broken(const std::string& name) {
-    const PolicyBook::Item item{{"ns", name}, "uid", "1", Error{Errc::kInvalid, "cannot be read"}};
-    book.apply(kube::kSriovResourcePolicies, Changed<PolicyBook::Item>{item}, {});
+    const WatchedPolicy<policy::SriovPolicy> item{
+        {"ns", name}, "uid", "1", Error{Errc::kInvalid, "cannot be read"}};
+    book.apply(Changed<WatchedPolicy<policy::SriovPolicy>>{item}, {});
   }
   void remove(const std::string& name) {
-    book.apply(kube::kSriovResourcePolicies, Removed<PolicyBook::Item>{{"ns", name}}, {});
+    book.apply(Removed<WatchedPolicy<policy::SriovPolicy>>{{"ns", name}}, {});
   }
   void tell(const std::vector<std::string>& notes = {}) {
     auto inputs = std::make_shared<policy::Inputs>();

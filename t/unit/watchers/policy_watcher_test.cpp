@@ -12,7 +12,7 @@ struct Text {
   std::string text;
 };
 
-PolicyObject decode_text(const kube::Json& object, const kube::ObjectMeta&) {
+PolicyObject<Text> decode_text(const kube::Json& object, const kube::ObjectMeta&) {
   const kube::Json* spec = object.find("spec");
   auto text = std::make_shared<const Text>(Text{std::string(spec == nullptr ? "" : spec->text("text"))});
   const Footprint footprint{.bytes = 1'000 + text->text.size(), .guards = text->text.starts_with("guard")};
@@ -20,30 +20,30 @@ PolicyObject decode_text(const kube::Json& object, const kube::ObjectMeta&) {
 }
 
 // "a=text", "a!" when it cannot be understood, "a?" when it is left out.
-std::string shown(const Watched<PolicyObject>& item) {
+std::string shown(const Watched<PolicyObject<Text>>& item) {
   if (!item.value) return item.id.name + "!";
   if (item.value->is_left_out()) return item.id.name + "?";
-  return item.id.name + "=" + static_cast<const Text*>(item.value->policy.get())->text.substr(0, 5);
+  return item.id.name + "=" + item.value->policy->text.substr(0, 5);
 }
 
 struct PolicyWatcherTest : WatchTest {
   PolicyWatcherTest() { cluster.install(kube::kSriovResourcePolicies); }
 
-  void follow_policies(MemoryLimits memory = {}, PolicyWatcher::KeepMissing keep_missing = {}) {
-    watcher = make_policy_watcher(
+  void follow_policies(MemoryLimits memory = {}, PolicyWatcher<Text>::KeepMissing keep_missing = {}) {
+    watcher = make_policy_watcher<Text>(
         ports(), kube::kSriovResourcePolicies, "ns", {decode_text, memory},
-        [this](SourceEvent<Watched<PolicyObject>> event) { take(std::move(event)); }, {},
+        [this](SourceEvent<Watched<PolicyObject<Text>>> event) { take(std::move(event)); }, {},
         std::move(keep_missing));
     watcher->start();
     settle();
   }
-  void take(SourceEvent<Watched<PolicyObject>> event) {
-    if (const auto* changed = std::get_if<Changed<Watched<PolicyObject>>>(&event))
+  void take(SourceEvent<Watched<PolicyObject<Text>>> event) {
+    if (const auto* changed = std::get_if<Changed<Watched<PolicyObject<Text>>>>(&event))
       return told.push_back("changed " + shown(changed->now));
-    if (const auto* removed = std::get_if<Removed<Watched<PolicyObject>>>(&event))
+    if (const auto* removed = std::get_if<Removed<Watched<PolicyObject<Text>>>>(&event))
       return told.push_back("removed " + removed->id.name);
     std::string text = "relisted";
-    const auto& list = std::get<Relisted<Watched<PolicyObject>>>(event);
+    const auto& list = std::get<Relisted<Watched<PolicyObject<Text>>>>(event);
     for (const auto& item : list.all) text += " " + shown(item);
     for (const auto& id : list.kept) text += " +" + id.name;
     told.push_back(text);
@@ -55,7 +55,7 @@ struct PolicyWatcherTest : WatchTest {
                          R"(},"spec":{"text":")" + text + "\"}}");
   }
 
-  std::unique_ptr<PolicyWatcher> watcher;
+  std::unique_ptr<PolicyWatcher<Text>> watcher;
 };
 
 TEST_F(PolicyWatcherTest, GivesPoliciesOfOneNamespaceAsTheirLanguageUnderstandsThem) {
