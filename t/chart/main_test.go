@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -54,8 +55,11 @@ func TestMain(m *testing.M) {
 }
 
 // render is what `helm template` prints, or why it refuses.
-func render(files ...string) (string, error) {
-	command := exec.Command("../../build/render", append([]string{chartPath, home, "sliced"}, files...)...)
+func render(files ...string) (string, error) { return rendering(nil, files...) }
+
+// rendering is render with options before its arguments.
+func rendering(options []string, files ...string) (string, error) {
+	command := exec.Command("../../build/render", slices.Concat(options, []string{chartPath, home, "sliced"}, files)...)
 	var said, text bytes.Buffer
 	command.Stdout, command.Stderr = &text, &said
 	if err := command.Run(); err != nil {

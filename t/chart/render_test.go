@@ -26,13 +26,22 @@ func valuesFiles(t *testing.T) []string {
 	if err != nil || len(files) < 4 {
 		t.Fatalf("values files: %v, %v", files, err)
 	}
-	return append(files, filepath.Join(manifests, "values.yaml"), filepath.Join(manifests, "publisher-only-values.yaml"))
+	examples, err := filepath.Glob(filepath.Join(chartPath, "examples/*.yaml"))
+	if err != nil || len(examples) < 8 {
+		t.Fatalf("examples: %v, %v", examples, err)
+	}
+	return append(append(files, examples...), filepath.Join(manifests, "values.yaml"), filepath.Join(manifests, "publisher-only-values.yaml"))
 }
 
 // Turns red when a manifest is not what the chart makes.
 func TestManifestsAreRenderedFromTheChart(t *testing.T) {
-	for manifest, values := range map[string]string{"install.yaml": "values.yaml", "publisher-only.yaml": "publisher-only-values.yaml"} {
-		want, err := render(filepath.Join(manifests, values))
+	for manifest, values := range map[string]string{"install.yaml": "values.yaml", "publisher-only.yaml": "publisher-only-values.yaml",
+		"webhook.yaml": "webhook-values.yaml"} {
+		var only []string
+		if manifest == "webhook.yaml" {
+			only = []string{"-only", "templates/webhook.yaml"}
+		}
+		want, err := rendering(only, filepath.Join(manifests, values))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,6 +102,9 @@ func TestEveryDocumentIsAccepted(t *testing.T) {
 			continue
 		}
 		for name, object := range objects(t, text) {
+			if object.GetKind() == constraintsKind { // of OpenShift's API server: TestSecurityContextConstraintsAllowWhatPodsAskFor
+				continue
+			}
 			if err := plane.Server.ApplyServerSide(known, object, "All"); err != nil {
 				t.Errorf("%s: %s: %v", file, name, err)
 			}
@@ -103,25 +115,36 @@ func TestEveryDocumentIsAccepted(t *testing.T) {
 // Turns red when a value is misspelt or impossible and is taken all the same, or when the answer does not name it.
 func TestValuesAreRefusedByName(t *testing.T) {
 	for values, words := range map[string]string{
-		"syncIntervall: 1m":                                 "syncIntervall",
-		"syncInterval: often":                               "syncInterval",
-		"logging: {format: xml}":                            "format",
-		"kubeletPlugin: {configurationMode: multus}":        "configurationMode",
-		"kubeletPlugin: {cniPath: [bin]}":                   "cniPath",
-		"kindsOff: [Policy]":                                "kindsOff",
-		"image: {tags: x}":                                  "tags",
-		"serviceAccount: {create: false}":                   "serviceAccount.name",
-		"namespaceOverride: default":                        "allowDefaultNamespace",
-		"sriovDriverName: dra.networking":                   "exposureDriverName",
-		"{ownNodeOnly: false, nodeTokens: {enabled: true}}": "nodeTokens.enabled",
-		"untilConfigured: annotations":                      "untilConfigured",
-		"untilConfigured: file:/etc/x":                      "untilConfigured",
-		"waitForConfig: {for: file:/run/sliced/../x}":       "waitForConfig",
-		"waitForConfig: {until: annotation}":                "until",
-		"configure: [mac]":                                  "configure",
-		"untilConfigured: node-state":                       "untilConfigured: set nodeStateNamespace",
-		"waitForConfig: {enabled: true, for: node-state}":   "waitForConfig.for: set nodeStateNamespace",
-		"nodeStateNamespace: Operators":                     "nodeStateNamespace",
+		"syncIntervall: 1m":                                  "syncIntervall",
+		"syncInterval: often":                                "syncInterval",
+		"logging: {format: xml}":                             "format",
+		"kubeletPlugin: {configurationMode: multus}":         "configurationMode",
+		"kubeletPlugin: {cniPath: [bin]}":                    "cniPath",
+		"kindsOff: [Policy]":                                 "kindsOff",
+		"image: {tags: x}":                                   "tags",
+		"serviceAccount: {create: false}":                    "serviceAccount.name",
+		"namespaceOverride: default":                         "allowDefaultNamespace",
+		"sriovDriverName: dra.networking":                    "exposureDriverName",
+		"{ownNodeOnly: false, nodeTokens: {enabled: true}}":  "nodeTokens.enabled",
+		"untilConfigured: annotations":                       "untilConfigured",
+		"untilConfigured: file:/etc/x":                       "untilConfigured",
+		"waitForConfig: {for: file:/run/sliced/../x}":        "waitForConfig",
+		"waitForConfig: {until: annotation}":                 "until",
+		"configure: [mac]":                                   "configure",
+		"untilConfigured: node-state":                        "untilConfigured: set nodeStateNamespace",
+		"waitForConfig: {enabled: true, for: node-state}":    "waitForConfig.for: set nodeStateNamespace",
+		"nodeStateNamespace: Operators":                      "nodeStateNamespace",
+		"seLinuxType: spc_t":                                 "seLinuxType",
+		"seLinuxOptions: {types: spc_t}":                     "types",
+		"openshift: {scc: true}":                             "scc",
+		"resourceQuota: {pods: many}":                        "pods",
+		"kubeletPlugin: {kubeletRootDirectoryPath: kubelet}": "kubeletRootDirectoryPath",
+		"kubeletPlugin: {networkNamespacesPath: ''}":         "networkNamespacesPath",
+		"extraVolumes: [{hostPath: {path: /x}}]":             "name",
+		"extraVolumes: [{name: sys, emptyDir: {}}]":          "extraVolumes: the name sys is there already",
+		"extraVolumeMounts: [{name: ovs, mountPath: /ovs}]":  "extraVolumeMounts: no volume has the name ovs: add it to extraVolumes",
+		"{extraVolumes: [{name: a, emptyDir: {}}], extraVolumeMounts: [{name: a, mountPath: /var/lib/cni/}]}": "something is mounted at /var/lib/cni/ already",
+		"extraEnv: [{name: NODE_NAME, value: x}]":                                                             "extraEnv: NODE_NAME is set already",
 		// Of dra-driver-sriov's chart, with another name here.
 		"selectorLabelsOverride: {a: b}":                                       "selectorLabelsOverride: set nameOverride",
 		"controller: {replicas: 1}":                                            "controller: remove it",
@@ -346,14 +369,18 @@ func TestWhatPodsMayDo(t *testing.T) {
 	if got := writable(plugin); !slices.Equal(got, want) {
 		t.Errorf("a plugin writes to %v", got)
 	}
-	confined := podOf(t, must(with(t, "{seLinuxType: spc_t, waitForConfig: {enabled: true}}")))
-	for _, one := range append(confined.InitContainers, confined.Containers...) {
-		if may := one.SecurityContext.SELinuxOptions; may == nil || may.Type != "spc_t" {
-			t.Errorf("%s has the SELinux options %v", one.Name, may)
+	// With the runtime's type, container_t, SELinux denies the lock, the kubelet's sockets and /sys.
+	for values, want := range map[string]*core.SELinuxOptions{
+		"waitForConfig: {enabled: true}":                                               {Type: "spc_t", Level: "s0"},
+		"{seLinuxOptions: {type: super_t, level: s1}, waitForConfig: {enabled: true}}": {Type: "super_t", Level: "s1"},
+		"{seLinuxOptions: null, waitForConfig: {enabled: true}}":                       nil,
+	} {
+		confined := podOf(t, must(with(t, values)))
+		for _, one := range append(confined.InitContainers, confined.Containers...) {
+			if may := one.SecurityContext.SELinuxOptions; !reflect.DeepEqual(may, want) {
+				t.Errorf("%s: %s has the SELinux options %v", values, one.Name, may)
+			}
 		}
-	}
-	if may := plugin.Containers[0].SecurityContext.SELinuxOptions; may != nil {
-		t.Errorf("by default a plugin has the SELinux options %v", may)
 	}
 	// Off by default: each gives the container more of the host. Turns red when a CNI plugin that is run in it lacks what it needs.
 	mounting := podOf(t, must(with(t, "kubeletPlugin: {cniMounts: {whereabouts: /etc/cni/net.d/whereabouts.d, dhcp: true, iptables: true}}")))

@@ -1,6 +1,7 @@
 // Renders a chart as `helm template` does, by Helm's own loader, schema and engine, and packs it as `helm package` does.
 //
 //	render CHART NAMESPACE RELEASE [VALUES.yaml]...   the documents, in the order in which Helm installs them
+//	render -only TEMPLATE CHART NAMESPACE ...         those of one template, such as templates/webhook.yaml
 //	render -pack CHART DIRECTORY                      an archive in DIRECTORY, whose path is printed
 package main
 
@@ -21,7 +22,8 @@ import (
 // The release of Kubernetes that the chart is told of; there is no cluster here.
 const kubernetes = "v1.37.1"
 
-func render(path, namespace, release string, files []string) (string, error) {
+// render returns the documents of the chart, or of one template where only names it.
+func render(only, path, namespace, release string, files []string) (string, error) {
 	chart, err := loader.Load(path)
 	if err != nil {
 		return "", err
@@ -63,6 +65,9 @@ func render(path, namespace, release string, files []string) (string, error) {
 	}
 	var text strings.Builder
 	for _, manifest := range manifests {
+		if only != "" && manifest.Name != chart.Name()+"/"+only {
+			continue
+		}
 		fmt.Fprintf(&text, "---\n%s\n", strings.TrimSpace(manifest.Content))
 	}
 	return text.String(), nil
@@ -87,10 +92,12 @@ func main() {
 		if text, err = pack(arguments[1], arguments[2]); err == nil {
 			text += "\n"
 		}
+	case len(arguments) >= 5 && arguments[0] == "-only":
+		text, err = render(arguments[1], arguments[2], arguments[3], arguments[4], arguments[5:])
 	case len(arguments) >= 3:
-		text, err = render(arguments[0], arguments[1], arguments[2], arguments[3:])
+		text, err = render("", arguments[0], arguments[1], arguments[2], arguments[3:])
 	default:
-		err = fmt.Errorf("usage: render CHART NAMESPACE RELEASE [VALUES.yaml]... | render -pack CHART DIRECTORY")
+		err = fmt.Errorf("usage: render [-only TEMPLATE] CHART NAMESPACE RELEASE [VALUES.yaml]... | render -pack CHART DIRECTORY")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

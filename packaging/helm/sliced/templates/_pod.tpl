@@ -38,8 +38,8 @@
 - --log-level={{ include "sliced.logLevel" . }}
 {{- if $plugin.enabled }}
 - --kubelet-plugin=on
-- --kubelet-plugins-directory-path={{ $plugin.kubeletPluginsDirectoryPath }}
-- --kubelet-registrar-directory-path={{ $plugin.kubeletRegistrarDirectoryPath }}
+- --kubelet-plugins-directory-path={{ include "sliced.kubeletPlugins" . }}
+- --kubelet-registrar-directory-path={{ include "sliced.kubeletRegistrar" . }}
 - --cdi-root={{ $plugin.cdiRoot }}
 - --configuration-mode={{ $plugin.configurationMode }}
 - --default-interface-prefix={{ $plugin.defaultInterfacePrefix }}
@@ -60,7 +60,8 @@
 {{- end -}}
 
 {{/*
-What the pod sees of the node: each a name, a path (the same inside), what kind it is, and how it is mounted.
+What the pod sees of the node: each a name, a path of the node, where it is mounted (inside; else at the same path), its type, and how it
+is mounted.
 */}}
 {{- define "sliced.paths" -}}
 {{- $plugin := .Values.kubeletPlugin -}}
@@ -70,8 +71,8 @@ What the pod sees of the node: each a name, a path (the same inside), what kind 
 {{- if $plugin.enabled }}
 # Drivers are bound by writing here.
 - {name: sys, path: /sys, type: Directory}
-- {name: plugins, path: {{ $plugin.kubeletPluginsDirectoryPath }}, type: DirectoryOrCreate}
-- {name: registrar, path: {{ $plugin.kubeletRegistrarDirectoryPath }}, type: DirectoryOrCreate}
+- {name: plugins, path: {{ include "sliced.kubeletPlugins" . }}, type: DirectoryOrCreate}
+- {name: registrar, path: {{ include "sliced.kubeletRegistrar" . }}, type: DirectoryOrCreate}
 - {name: cdi, path: {{ $plugin.cdiRoot }}, type: DirectoryOrCreate}
 - {name: device-info, path: /var/run/k8s.cni.cncf.io/devinfo/dp, type: DirectoryOrCreate}
 # Whether a device's nodes are there; what pods get is opened by the container runtime.
@@ -79,12 +80,12 @@ What the pod sees of the node: each a name, a path (the same inside), what kind 
 - {name: infiniband, path: /dev/infiniband, type: DirectoryOrCreate, readOnly: true}
 # In mode MULTUS for what pods have from the other one.
 - {name: nri, path: {{ dir $plugin.nriSocketPath }}, type: DirectoryOrCreate}
-- {name: network-namespaces, path: /var/run/netns, type: DirectoryOrCreate, propagation: HostToContainer}
+- {name: network-namespaces, path: {{ $plugin.networkNamespacesPath }}, type: DirectoryOrCreate, propagation: HostToContainer}
 {{- range $number, $directory := $plugin.cniPath }}
 - {name: cni-{{ $number }}, path: {{ $directory }}, type: DirectoryOrCreate, readOnly: true}
 {{- end }}
 # Where CNI plugins keep what they know (SR-IOV CNI, host-local).
-- {name: cni-state, path: /var/lib/cni, type: DirectoryOrCreate}
+- {name: cni-state, path: {{ $plugin.cniStatePath }}, inside: /var/lib/cni, type: DirectoryOrCreate}
 {{- with $plugin.cniMounts.whereabouts }}
 # Its kubeconfig, with a token of its account.
 - {name: cni-whereabouts, path: {{ . }}, type: DirectoryOrCreate, readOnly: true}
@@ -105,7 +106,7 @@ What the pod sees of the node: each a name, a path (the same inside), what kind 
 {{- define "sliced.mounts" -}}
 {{- range include "sliced.paths" . | fromYamlArray }}
 - name: {{ .name }}
-  mountPath: {{ .path }}
+  mountPath: {{ .inside | default .path }}
   {{- if .readOnly }}
   readOnly: true
   {{- end }}
@@ -116,6 +117,9 @@ What the pod sees of the node: each a name, a path (the same inside), what kind 
 - name: token
   mountPath: /var/run/secrets/kubernetes.io/serviceaccount
   readOnly: true
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{/* Of which pod it is, for the annotation. */}}
@@ -146,4 +150,31 @@ What the pod sees of the node: each a name, a path (the same inside), what kind 
           items: [{key: ca.crt, path: ca.crt}]
       - downwardAPI:
           items: [{path: namespace, fieldRef: {fieldPath: metadata.namespace}}]
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "sliced.kubeletPlugins" -}}
+{{- $plugin := .Values.kubeletPlugin -}}
+{{- $plugin.kubeletPluginsDirectoryPath | default (printf "%s/plugins" (trimSuffix "/" $plugin.kubeletRootDirectoryPath)) -}}
+{{- end -}}
+
+{{- define "sliced.kubeletRegistrar" -}}
+{{- $plugin := .Values.kubeletPlugin -}}
+{{- $plugin.kubeletRegistrarDirectoryPath | default (printf "%s/plugins_registry" (trimSuffix "/" $plugin.kubeletRootDirectoryPath)) -}}
+{{- end -}}
+
+{{/* What the daemons' container adds to no capability, as a YAML list. */}}
+{{- define "sliced.capabilities" -}}
+{{- $plugin := .Values.kubeletPlugin -}}
+{{- if and $plugin.enabled $plugin.hostPID -}}
+[NET_ADMIN, SYS_ADMIN, SYS_PTRACE, DAC_READ_SEARCH]
+{{- else if $plugin.enabled -}}
+[NET_ADMIN, SYS_ADMIN]
+{{- else if .Values.configure -}}
+[NET_ADMIN]
+{{- else -}}
+[]
+{{- end -}}
 {{- end -}}

@@ -57,6 +57,35 @@ kubeletPlugin.containers.plugin.healthcheckPort: use healthAddress
 {{- if and .Values.webhook.enabled (not .Values.webhook.tls.caBundle) (not .Values.webhook.tls.injectCAFrom) -}}
 {{- fail "webhook.enabled: set webhook.tls.caBundle, or webhook.tls.injectCAFrom where cert-manager is: the API server asks nobody whose certificate it cannot verify" -}}
 {{- end -}}
+{{- $paths := include "sliced.paths" . | fromYamlArray -}}
+{{- $volumes := list "token" -}}
+{{- $at := list "/var/run/secrets/kubernetes.io/serviceaccount" -}}
+{{- range $paths -}}
+{{- $volumes = append $volumes .name -}}
+{{- $at = append $at (.inside | default .path) -}}
+{{- end -}}
+{{- range .Values.extraVolumes -}}
+{{- if has .name $volumes -}}
+{{- fail (printf "extraVolumes: the name %s is there already: give it another one, such as extra-%s" .name .name) -}}
+{{- end -}}
+{{- $volumes = append $volumes .name -}}
+{{- end -}}
+{{- range .Values.extraVolumeMounts -}}
+{{- if not (has .name $volumes) -}}
+{{- fail (printf "extraVolumeMounts: no volume has the name %s: add it to extraVolumes" .name) -}}
+{{- end -}}
+{{- if has (trimSuffix "/" .mountPath) $at -}}
+{{- fail (printf "extraVolumeMounts: something is mounted at %s already: remove this mount, or give it another mountPath" .mountPath) -}}
+{{- end -}}
+{{- $at = append $at (trimSuffix "/" .mountPath) -}}
+{{- end -}}
+{{- $variables := list "NODE_NAME" "POD_UID" "POD_NAME" "POD_NAMESPACE" -}}
+{{- range .Values.extraEnv -}}
+{{- if has .name $variables -}}
+{{- fail (printf "extraEnv: %s is set already: remove it" .name) -}}
+{{- end -}}
+{{- $variables = append $variables .name -}}
+{{- end -}}
 {{- if eq .Values.sriovDriverName .Values.exposureDriverName -}}
 {{- fail "sriovDriverName and exposureDriverName are the same: each kind of policies has a driver of its own" -}}
 {{- end -}}
