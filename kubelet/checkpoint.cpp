@@ -91,7 +91,8 @@ void visit(Visitor& v, PreparedDevice& value) {
 template <class Visitor>
 void visit(Visitor& v, PreparedClaim& value) {
   v("driver", value.driver), v("namespace", value.namespace_), v("name", value.name), v("uid", value.uid);
-  v("podClaimName", value.pod_claim_name), v("pods", value.pods), v("devices", value.devices);
+  v("podClaimName", value.pod_claim_name), v("pods", value.pods), v("podGroups", value.pod_groups),
+      v("devices", value.devices);
   v("complete", value.is_complete), v("podID", value.cdi_pod_id);
   v("notReturned", value.not_returned), v("claimGone", value.is_claim_gone);
   v("user", value.user);

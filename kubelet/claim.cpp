@@ -137,18 +137,23 @@ Result<Unit> read_configs(const Json& devices, Claim& out) {
   return Unit{};
 }
 
-Result<Unit> read_pods(const Json& reserved, Claim& out) {
+// scheduling/v1beta1, GroupName; the kubelet matches reservations by it (resourceclaim.IsReservedForPod).
+constexpr std::string_view kPodGroupsGroup = "scheduling.k8s.io";
+
+Result<Unit> read_consumers(const Json& reserved, Claim& out) {
   const std::string field = "status.reservedFor";
   const auto list = items(&reserved, field, kClaimPodsMax);
   if (!list) return list.error();
   for (const Json& one : **list) {
-    if (one.text("resource") != "pods" || !one.text("apiGroup").empty()) continue;
-    ReservingPod pod;
-    Texts texts(one, field + "[" + std::to_string(out.pods.size()) + "]");
-    texts.want("name", pod.name);
-    texts.want("uid", pod.uid);
+    const bool is_pod = one.text("resource") == "pods" && one.text("apiGroup").empty();
+    const bool is_group = one.text("resource") == "podgroups" && one.text("apiGroup") == kPodGroupsGroup;
+    if (!is_pod && !is_group) continue;
+    ReservingPod consumer;
+    Texts texts(one, field + "[" + std::to_string(out.pods.size() + out.pod_groups.size()) + "]");
+    texts.want("name", consumer.name);
+    texts.want("uid", consumer.uid);
     if (texts.error()) return *texts.error();
-    out.pods.push_back(std::move(pod));
+    (is_pod ? out.pods : out.pod_groups).push_back(std::move(consumer));
   }
   return Unit{};
 }
@@ -200,7 +205,7 @@ Result<Claim> decode_claim(std::string_view object) {
   const auto reserved = part(object, {"status", "reservedFor"}, "status.reservedFor");
   if (!reserved) return Error(reserved.error()).in(who);
   if (auto read = read_allocation(*allocation, out); !read) return std::move(read.error()).in(who);
-  if (auto read = read_pods(*reserved, out); !read) return std::move(read.error()).in(who);
+  if (auto read = read_consumers(*reserved, out); !read) return std::move(read.error()).in(who);
   return out;
 }
 
@@ -219,8 +224,9 @@ Result<Unit> check_claim(const Claim& claim, const PrepareRequest& request, cons
   if (!claim.nodes.everything && !kube::match_node(claim.nodes, node).matched)
     return Error{Errc::kInvalid, who + ": status.allocation.nodeSelector does not match node " +
                                      escaped(node.name) + ": its devices are elsewhere"};
-  if (claim.pods.empty())
-    return Error{Errc::kInvalid, who + ": status.reservedFor names no pod: nobody may use the claim now"};
+  if (claim.pods.empty() && claim.pod_groups.empty())
+    return Error{Errc::kInvalid,
+                 who + ": status.reservedFor names no Pod and no PodGroup: no pod may use the claim now"};
   return Unit{};
 }
 

@@ -36,8 +36,7 @@ struct AllocatedConfig {
   bool operator==(const AllocatedConfig&) const = default;
 };
 
-/// ResourceClaimConsumerReference that names a pod.
-/// Other consumers than pods are passed over.
+/// ResourceClaimConsumerReference that names a Pod, or a PodGroup of scheduling.k8s.io. Other consumers are passed over.
 struct ReservingPod {
   std::string name, uid;
   bool operator==(const ReservingPod&) const = default;
@@ -55,6 +54,8 @@ struct Claim {
   std::vector<AllocatedDevice> devices;
   std::vector<AllocatedConfig> configs;
   std::vector<ReservingPod> pods;
+  /// PodGroups (DRAWorkloadResourceClaims, alpha in 1.36). Which pods use the claim is known from their CDI devices alone.
+  std::vector<ReservingPod> pod_groups = {};
   bool operator==(const Claim&) const = default;
 };
 

@@ -232,6 +232,7 @@ Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const 
                     .uid = claim.uid,
                     .pod_claim_name = claim.pod_claim_name,
                     .pods = claim.pods,
+                    .pod_groups = claim.pod_groups,
                     .cdi_pod_id = pod_id_of(claim)};
   InterfaceNames names(taken, settings.interface_prefix);
   for (size_t i = 0; i < claim.devices.size(); ++i) {

@@ -107,14 +107,17 @@ bool are_same_devices(const PreparedClaim& a, const PreparedClaim& b) {
                     });
 }
 
-// None of those that it was prepared for has it any more, and nobody had it taken back: as after a forced deletion while
-// the kubelet was down.
-bool has_other_pods(const Claim& now, const PreparedClaim& before) {
-  const auto is_known = [&](const ReservingPod& pod) {
-    return std::any_of(before.pods.begin(), before.pods.end(),
-                       [&](const ReservingPod& was) { return was.uid == pod.uid; });
-  };
-  return !before.pods.empty() && std::none_of(now.pods.begin(), now.pods.end(), is_known);
+bool have_one_of(const std::vector<ReservingPod>& some, const std::vector<ReservingPod>& others) {
+  return std::ranges::any_of(some, [&](const ReservingPod& one) {
+    return std::ranges::find(others, one.uid, &ReservingPod::uid) != others.end();
+  });
+}
+
+// The claim is reserved for none of the Pods and PodGroups that it was prepared for, and was not unprepared: as after a forced
+// deletion while the kubelet was down.
+bool has_other_consumers(const Claim& now, const PreparedClaim& before) {
+  if (before.pods.empty() && before.pod_groups.empty()) return false;
+  return !have_one_of(now.pods, before.pods) && !have_one_of(now.pod_groups, before.pod_groups);
 }
 
 // What was done for the record is to be undone before the claim is prepared: it has devices that the claim has no more, or
@@ -130,7 +133,7 @@ bool is_outdated(const PreparedClaim& before, const Claim& asked, const Prepared
   if (is_nameless(before))
     return std::any_of(before.devices.begin(), before.devices.end(),
                        [&](const PreparedDevice& was) { return was.vfio && !is_on_vfio(now, was); });
-  if (has_other_pods(asked, before)) return true;
+  if (has_other_consumers(asked, before)) return true;
   if (before.is_complete) return !are_same_devices(before, now);
   return !std::all_of(before.devices.begin(), before.devices.end(), is_left);
 }

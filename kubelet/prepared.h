@@ -121,7 +121,9 @@ inline const std::string& settings_key(const PreparedDevice& device) {
 struct PreparedClaim {
   std::string driver, namespace_, name, uid;
   std::string pod_claim_name;
-  std::vector<ReservingPod> pods;  // that it was reserved for when it was prepared
+  std::vector<ReservingPod>
+      pods;  // that it was reserved for when it was prepared, or that use its CDI devices
+  std::vector<ReservingPod> pod_groups = {};  // that it was reserved for when it was prepared
   std::vector<PreparedDevice> devices;
   bool is_complete = false;  // else preparing it was begun: its effects may be there, its answer is not
   std::string cdi_pod_id;    // id of the spec with what the pod has of all its claims; "" none

@@ -16,6 +16,8 @@ type KubeletRoot struct {
 	lab  *Lab
 	runs int
 	nri  bool
+	// Gates are feature gates of the next kubelet, as NAME=true,...
+	Gates string
 }
 
 // NewKubeletRoot makes one as a kubelet that has run before leaves it.
@@ -70,8 +72,12 @@ func (k *KubeletRoot) Run() *Kubelet {
 	config := k.lab.Kubeconfig(t, k.lab.Server.URL, &api.AuthInfo{ClientCertificateData: cert, ClientKeyData: key})
 	log := filepath.Join(t.TempDir(), fmt.Sprintf("kubelet-%d.log", k.runs))
 	started := time.Now()
-	process, err := StartProcess("hollowkubelet", log, program, "--kubeconfig", config, "--node", k.lab.Node,
-		"--root", k.Path, "--created", k.Path+"/created", "--nri", k.socketOfRuntime(), "--v=4")
+	flags := []string{"--kubeconfig", config, "--node", k.lab.Node,
+		"--root", k.Path, "--created", k.Path + "/created", "--nri", k.socketOfRuntime(), "--v=4"}
+	if k.Gates != "" {
+		flags = append(flags, "--feature-gates", k.Gates)
+	}
+	process, err := StartProcess("hollowkubelet", log, program, flags...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	core "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	internalapi "k8s.io/cri-api/pkg/apis"
@@ -34,8 +35,15 @@ func main() {
 	root := flag.String("root", "", "the kubelet's directory: plugins, plugins_registry and its checkpoints are below it")
 	created := flag.String("created", "", "file: a line of JSON for each container, with its CDI devices")
 	nri := flag.String("nri", "", "path: the runtime tells NRI plugins of pods that connect to this socket")
+	gates := flag.String("feature-gates", "", "of the kubelet, as NAME=true,...")
 	klog.InitFlags(nil)
 	flag.Parse()
+	if *gates != "" {
+		if err := utilfeature.DefaultMutableFeatureGate.Set(*gates); err != nil {
+			klog.ErrorS(err, "feature gates")
+			os.Exit(1)
+		}
+	}
 	if err := run(context.Background(), *kubeconfig, *node, *root, *created, *nri); err != nil {
 		klog.ErrorS(err, "hollow kubelet")
 		os.Exit(1)

@@ -48,6 +48,7 @@ Checkpoint full() {
                       .uid = "u",
                       .pod_claim_name = "p",
                       .pods = {{"pod", "pod-uid"}},
+                      .pod_groups = {{"group", "group-uid"}},
                       .devices = {device, plain},
                       .is_complete = true,
                       .cdi_pod_id = "pod-uid"};

@@ -63,6 +63,21 @@ TEST(ClaimDecoding, OnlyPodsMayUseIt) {
   EXPECT_EQ(text.decoded().pods.size(), 1u);
 }
 
+// Gate DRAWorkloadResourceClaims. Red when a claim that is reserved for a PodGroup alone is refused.
+TEST(ClaimDecoding, APodGroupMayUseIt) {
+  ClaimText text = sample_claim();
+  text.pods = {Json::Object{
+      {"apiGroup", "scheduling.k8s.io"}, {"resource", "podgroups"}, {"name", "g"}, {"uid", "group-uid"}}};
+  const Claim claim = text.decoded();
+  EXPECT_EQ(claim.pod_groups, std::vector({ReservingPod{"g", "group-uid"}}));
+  EXPECT_TRUE(claim.pods.empty());
+  EXPECT_TRUE(check_claim(claim, text.request(), {"node-a", {}}));
+  for (const char* group : {"", "example.com"}) {
+    text.pods[0].set("apiGroup", group);
+    EXPECT_FALSE(check_claim(text.decoded(), text.request(), {"node-a", {}})) << group;
+  }
+}
+
 TEST(ClaimDecoding, AWrongFieldIsNamed) {
   const Json no_text = Json::Object{{"request", 1}, {"driver", "d"}, {"pool", "p"}, {"device", "e"}};
   const Json no_device = Json::Object{{"request", "r"}, {"driver", "d"}, {"pool", "p"}};

@@ -62,7 +62,10 @@ class InterfacesTest : public testing::Test {
             .random = [] { return 0.0; }},
         Interfaces::Settings{.records = directory + "/records", .only_ends = is_multus},
         [this]() -> const PreparedClaims& { return preparer->prepared(); },
-        Sandboxes::Handlers{[](const auto&) {}, [] {}});
+        Sandboxes::Handlers{
+            .on_attached = [](const auto&) {},
+            .on_trouble = [] {},
+            .on_pod = [this](const auto& claim, const auto& of) { preparer->add_pod(claim, of); }});
     preparer.emplace(
         ClaimPreparer::Ports{cluster, scheduler, executor, log, std::make_shared<fake::FakeHost>(node),
                              &*interfaces},
@@ -403,6 +406,38 @@ TEST_F(InterfacesTest, AClaimThatIsReservedForAnotherPodWaitsForTheFirstOnesSand
   EXPECT_EQ(std::count(node.steps.begin(), node.steps.end(), "restore 0000:03:00.2"), 0);
   call("StopPodSandbox", pod());
   EXPECT_EQ(prepare(claim), "");
+}
+
+// A claim of a PodGroup, whose pods come one after the other: the kubelet names none of them, and asks for each. Red when the claim is
+// refused, when a pod of the group lacks its interface, or when the next prepare takes the claim from the pod that runs.
+TEST_F(InterfacesTest, PodsOfAPodGroupHaveTheInterfacesOfItsClaim) {
+  connect();
+  const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
+  const auto reserve = [&](const std::string& group) {
+    sample::ClaimText text;
+    text.name = "a";
+    text.uid = claim.uid;
+    text.results = {sample::result("vf", "0000-03-00-2")};
+    text.configs = {sample::config({{"netAttachDefName", "nad"}})};
+    text.pods = {Json::Object{{"apiGroup", "scheduling.k8s.io"},
+                              {"resource", "podgroups"},
+                              {"name", group},
+                              {"uid", group + "-uid"}}};
+    cluster.put(kube::kResourceClaims, text.object());
+  };
+  reserve("g");
+  EXPECT_EQ(prepare(claim), "");
+  call("RunPodSandbox", pod());
+  EXPECT_TRUE(calls.empty()) << "no pod is known yet";
+  call("CreateContainer", pod() + container("s1"));
+  EXPECT_EQ(calls, std::vector<std::string>{"ADD s1 vfnet0"});
+  EXPECT_EQ(prepare(claim), "") << "for the next pod of the group, or after the kubelet's restart";
+  EXPECT_EQ(calls.size(), 1u);
+  EXPECT_NE(unprepare(claim).find("runs and has its devices"), std::string::npos);
+  reserve("h");
+  EXPECT_NE(prepare(claim).find("for other pods before"), std::string::npos) << "of another group";
+  call("StopPodSandbox", pod());
+  EXPECT_EQ(unprepare(claim), "");
 }
 
 // A second pod of a shared claim, whose sandbox is there and whose first container is not yet: the record knows the first pod alone.
