@@ -22,7 +22,7 @@ namespace prepared_facts {
 constexpr const char* kUnknown =
     "; devices that pods hold are judged as the host shows them now, which may differ from the daemon";
 
-struct Told {
+struct DaemonRecord {
   std::optional<kubelet::Checkpoint> record;
   std::string why_not;  // what kept from asking a daemon that may run here; "" none does
 };
@@ -44,8 +44,8 @@ Result<std::optional<kubelet::Checkpoint>> decode_page(const std::string& body, 
   return std::optional(*std::move(record));
 }
 
-Told ask_daemon(const std::string& boot_id, const config::Options& options) {
-  Told out;
+DaemonRecord ask_daemon(const std::string& boot_id, const config::Options& options) {
+  DaemonRecord out;
   if (is_snapshot(options.host_root)) return out;
   const FoundSockets found = find_sockets(options);
   if (!found.denied.empty()) out.why_not = found.denied;
@@ -117,32 +117,33 @@ PreparedFacts read_prepared(const std::string& boot_id, const config::Options& o
   using namespace prepared_facts;
   PreparedFacts out;
   if (boot_id.empty()) return out;  // no record can be of this boot
-  Told told = ask_daemon(boot_id, options);
-  if (!told.record) {
+  DaemonRecord asked = ask_daemon(boot_id, options);
+  if (!asked.record) {
     const std::string path = checkpoint_path(options);
     const auto text = reactor::read_whole(path, kubelet::kCheckpointBytesMax);
     const bool is_there = text || text.error().code != Errc::kNotFound;
     auto found = text ? kubelet::decode_checkpoint(*text) : Result<kubelet::Checkpoint>(text.error());
     const bool is_denied = !found && found.error().code == Errc::kDenied;
-    if (!is_there && !told.why_not.empty())
-      complain("prepared devices are unknown: " + escaped(told.why_not) + ", and there is no record " +
+    if (!is_there && !asked.why_not.empty())
+      complain("prepared devices are unknown: " + escaped(asked.why_not) + ", and there is no record " +
                escaped(path) + kUnknown + remedy(true));
     else if (is_there && !found)
-      complain("prepared devices are unknown: " + (told.why_not.empty() ? "" : escaped(told.why_not) + "; ") +
-               escaped(path) + ": " + found.error().what + kUnknown + remedy(is_denied));
-    else if (is_there && !told.why_not.empty())
-      complain("the daemon cannot be asked which devices are prepared: " + escaped(told.why_not) +
+      complain(
+          "prepared devices are unknown: " + (asked.why_not.empty() ? "" : escaped(asked.why_not) + "; ") +
+          escaped(path) + ": " + found.error().what + kUnknown + remedy(is_denied));
+    else if (is_there && !asked.why_not.empty())
+      complain("the daemon cannot be asked which devices are prepared: " + escaped(asked.why_not) +
                "; its record " + escaped(path) + " counts, unless it keeps another one" + remedy(true));
     if (!found || found->boot_id != boot_id) return out;
-    told.record = *std::move(found);
+    asked.record = *std::move(found);
   }
-  for (const auto& [key, claim] : told.record->claims)
+  for (const auto& [key, claim] : asked.record->claims)
     for (const kubelet::PreparedDevice& device : claim.devices) {
       if (device.is_admin) continue;
       if (!device.pci.empty()) out.prepared.insert(device.pci);
       if (device.held) out.held.emplace(device.held->id.text, *device.held);
     }
-  out.not_returned = kubelet::not_returned_of(told.record->claims);
+  out.not_returned = kubelet::not_returned_of(asked.record->claims);
   return out;
 }
 

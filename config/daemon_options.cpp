@@ -361,7 +361,7 @@ constexpr OptionInfo kDaemonOptions[] = {
          .file_key = "show",
          .commands = bit(Command::kRun),
          .help =
-             "Print the devices, what is offered and why the rest is not, at the start and at each change."}),
+             "Print the devices, what is offered and why the rest is not, at the start; then each row that changes."}),
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ constexpr Millis kPluginDrainMax{4'000};
 
 constexpr Millis kTrimAfter{2'000};
 
-// --show: the device table, printed when it differs from the last one.
+// --show: the device table, and later its rows that differ from the last one.
 class Display final : public daemon::Observer {
  public:
   Display(LineWriter& out, daemon::Daemon& daemon) : out_(out), subscription_(daemon.observers(), *this) {}
@@ -50,7 +50,7 @@ class Display final : public daemon::Observer {
     out_.put("\n" + std::string(stamp) + "  " + std::to_string(decision.verdicts.size()) +
              (decision.verdicts.size() == 1 ? " device" : " devices") + " discovered, " +
              std::to_string(now.offered) + " allowed by " + std::to_string(policies) +
-             (policies == 1 ? " policy\n" : " policies\n") + now.text);
+             (policies == 1 ? " policy\n" : " policies\n") + status::changed_rows(last_, now.text));
     last_ = std::move(now.text);
   }
 

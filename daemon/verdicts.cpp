@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kRulesOfAllMax = 50'000, kRulesOfOneMin = 10;
 constexpr size_t kVerdictPieceBytes = 32u << 10;
 
-kube::Json json_of(const std::vector<UnreadablePolicy>& policies) {
+kube::Json unreadable_as_json(const std::vector<UnreadablePolicy>& policies) {
   std::vector<kube::Json> out;
   for (const UnreadablePolicy& one : policies) {
     kube::Json item = kube::Json::Object{};
@@ -110,7 +110,7 @@ void leave_out_unreadable(policy::Explanation& explanation) {
 kube::Json explanations_list(std::vector<kube::Json> items, const policy::Decision& decision) {
   kube::Json out = kube::list_of(std::move(items));
   const auto unreadable = unreadable_policies(decision);
-  if (!unreadable.empty()) out.set("unreadablePolicies", json_of(unreadable));
+  if (!unreadable.empty()) out.set("unreadablePolicies", unreadable_as_json(unreadable));
   return out;
 }
 
@@ -130,7 +130,9 @@ std::string VerdictList::next() {
   if (!is_over_) return out;
   const auto unreadable = unreadable_policies(decision);
   return out + "\n]" +
-         (unreadable.empty() ? "" : ",\"unreadablePolicies\":" + kube::encode_json(json_of(unreadable))) +
+         (unreadable.empty()
+              ? ""
+              : ",\"unreadablePolicies\":" + kube::encode_json(unreadable_as_json(unreadable))) +
          "}\n";
 }
 

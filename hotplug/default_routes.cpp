@@ -16,16 +16,16 @@
 namespace sliced::hotplug {
 namespace {
 
-constexpr size_t kDatagramSizeMax = 65536;  // the kernel dumps in pieces of at most 32 KiB
+constexpr size_t kDumpPieceMax = 65536;  // the kernel dumps in pieces of at most 32 KiB
 constexpr int kDatagramsMax = 65536;
-constexpr timeval kAnswerTimeout{.tv_sec = 2, .tv_usec = 0};
+constexpr timeval kDumpTimeout{.tv_sec = 2, .tv_usec = 0};
 
 // Of an answer that is cut short by changes, again and again.
 constexpr int kTriesMax = 5;
 // More tables than these are asked for in one dump of all.
 constexpr size_t kTablesMax = 16;
 
-Error errno_error(const char* call) {
+Error dump_error(const char* call) {
   const char* name = ::strerrorname_np(errno);
   const bool is_late = errno == EAGAIN || errno == EWOULDBLOCK;
   return Error{is_late ? Errc::kTimeout : Errc::kIo,
@@ -37,20 +37,20 @@ Error errno_error(const char* call) {
 template <class Decode>
 Result<Unit> dump_once(const std::string& request, Decode decode) {
   const reactor::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  if (!socket) return errno_error("socket");
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerTimeout, sizeof kAnswerTimeout);
+  if (!socket) return dump_error("socket");
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kDumpTimeout, sizeof kDumpTimeout);
   const int strict = 1;
   ::setsockopt(socket.get(), SOL_NETLINK, NETLINK_GET_STRICT_CHK, &strict, sizeof strict);
   sockaddr_nl kernel{};
   kernel.nl_family = AF_NETLINK;
   if (::sendto(socket.get(), request.data(), request.size(), 0, reinterpret_cast<const sockaddr*>(&kernel),
                sizeof kernel) < 0)
-    return errno_error("send");
-  std::vector<char> buffer(kDatagramSizeMax);
+    return dump_error("send");
+  std::vector<char> buffer(kDumpPieceMax);
   for (int count = 0; count < kDatagramsMax; ++count) {
     const ssize_t got = ::recv(socket.get(), buffer.data(), buffer.size(), 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return errno_error("recv");
+    if (got < 0) return dump_error("recv");
     const auto is_last = decode(std::string_view(buffer.data(), static_cast<size_t>(got)));
     if (!is_last && is_last.error().code == Errc::kNotFound) return Unit{};
     if (!is_last) return is_last.error();

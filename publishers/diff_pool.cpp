@@ -286,7 +286,8 @@ void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observ
   for (const auto& [index, slice] : wanted)
     for (const kube::Device& device : slice.devices)
       if (const auto at = kept.find(device.name); at != kept.end()) recorded.push_back(at->second);
-  if (unknown && std::none_of(recorded.begin(), recorded.end(), policy::is_unknown))
+  if (unknown && std::none_of(recorded.begin(), recorded.end(),
+                              [](const policy::Holding& holding) { return policy::is_unknown(holding); }))
     recorded.push_back(std::move(*unknown));
   put_record(first, policy::Record(std::move(recorded), pool.name));
 }

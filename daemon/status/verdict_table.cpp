@@ -1,5 +1,6 @@
 #include "daemon/status/verdict_table.h"
 
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,6 +15,16 @@ namespace {
 void put_text(kube::Json& map, std::string_view key, const std::string& text) {
   if (!text.empty()) map.set(key, is_utf8(text) ? kube::Json(text) : kube::Json(escaped(text)));
 }
+
+// A row of a table without its padding.
+std::string cells_of(std::string_view row) {
+  std::string out;
+  for (const char c : row)
+    if (c != ' ' || (!out.empty() && out.back() != ' ')) out += c;
+  return out;
+}
+
+std::string_view device_of(std::string_view row) { return row.substr(0, row.find(' ')); }
 
 }  // namespace
 
@@ -73,6 +84,21 @@ VerdictsTable verdicts_table(const policy::Decision& decision) {
                     is_offered ? "yes" : "no", why.summary});
   }
   out.text = table({"DEVICE", "TYPE", "INTERFACE", "DRIVER", "OFFERED", "WHY"}, rows);
+  return out;
+}
+
+std::string changed_rows(const std::string& before, const std::string& now) {
+  if (before.empty()) return now;
+  std::set<std::string> rows_before;
+  for (const std::string_view row : split(before, '\n')) rows_before.insert(cells_of(row));
+  std::set<std::string_view> devices;
+  std::string out;
+  for (const std::string_view row : split(now, '\n')) {
+    devices.insert(device_of(row));
+    if (row.data() != now.data() && !rows_before.contains(cells_of(row))) out += std::string(row) + "\n";
+  }
+  for (const std::string_view row : split(before, '\n'))
+    if (!devices.contains(device_of(row))) out += std::string(device_of(row)) + "  gone\n";
   return out;
 }
 

@@ -20,6 +20,9 @@ struct VerdictsTable {
   size_t offered = 0;  // how many of them are
 };
 VerdictsTable verdicts_table(const policy::Decision& decision);
+/// The rows of the table `now` that the table `before` does not have, and a row "DEVICE gone" for each device that is in `before`
+/// alone. All of `now`, with its heading, where `before` is empty. Widths of columns do not count.
+std::string changed_rows(const std::string& before, const std::string& now);
 
 /// The device's interface as tables have it: its name, with " (away)" where it has left the host; "" there is none.
 std::string interface_text(const hotplug::HostDevice& device);

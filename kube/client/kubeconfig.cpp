@@ -15,9 +15,9 @@ Error bad(std::string_view field, std::string_view what) {
 }
 
 /// Reads the members of one map; the first trouble is kept and later reads answer empty.
-class Reader {
+class FieldReader {
  public:
-  Reader(const Json& map, std::string where) : map_(map), where_(std::move(where)) {}
+  FieldReader(const Json& map, std::string where) : map_(map), where_(std::move(where)) {}
 
   std::string text(std::string_view key) {
     const Json* value = map_.find(key);
@@ -78,7 +78,7 @@ Result<const Json*> find_named(const Json& document, const std::string& list, co
 }
 
 Result<Unit> read_cluster(const Json& map, const std::string& directory, Kubeconfig& config) {
-  Reader cluster(map, "clusters[" + in_quotes(config.cluster) + "].cluster");
+  FieldReader cluster(map, "clusters[" + in_quotes(config.cluster) + "].cluster");
   const std::string server = cluster.text("server");
   if (server.empty()) cluster.fail("server", "is missing");
   config.certificate_authority = cluster.pem("certificate-authority", directory);
@@ -94,7 +94,7 @@ Result<Unit> read_cluster(const Json& map, const std::string& directory, Kubecon
   return Unit{};
 }
 
-void read_exec_lists(Reader& exec, ExecPlugin& plugin) {
+void read_exec_lists(FieldReader& exec, ExecPlugin& plugin) {
   if (const Json* args = exec.map().find("args"); args != nullptr && !args->is_null()) {
     if (args->array() == nullptr || args->array()->size() > kExecItemsMax)
       return exec.fail("args", "must be a list of at most 256 strings");
@@ -116,13 +116,13 @@ void read_exec_lists(Reader& exec, ExecPlugin& plugin) {
 }
 
 Result<ExecPlugin> read_exec(const Json& map, const std::string& where, const std::string& directory) {
-  Reader exec(map, where);
+  FieldReader exec(map, where);
   ExecPlugin plugin;
   plugin.command = exec.text("command");
   if (plugin.command.empty()) exec.fail("command", "is missing");
   // A bare name is looked up in PATH; one with a slash is relative to the kubeconfig.
   if (plugin.command.find('/') != std::string::npos)
-    plugin.command = Reader::absolute(plugin.command, directory);
+    plugin.command = FieldReader::absolute(plugin.command, directory);
   plugin.api_version = exec.text("apiVersion");
   if (plugin.api_version != "client.authentication.k8s.io/v1" &&
       plugin.api_version != "client.authentication.k8s.io/v1beta1")
@@ -144,11 +144,11 @@ Result<ExecPlugin> read_exec(const Json& map, const std::string& where, const st
 }
 
 Result<Unit> read_user(const Json& map, const std::string& directory, Kubeconfig& config) {
-  Reader user(map, "users[" + in_quotes(config.user) + "].user");
+  FieldReader user(map, "users[" + in_quotes(config.user) + "].user");
   config.client_certificate = user.pem("client-certificate", directory);
   config.client_key = user.pem("client-key", directory);
   config.token = trim(user.text("token"));
-  config.token_file = Reader::absolute(user.text("tokenFile"), directory);
+  config.token_file = FieldReader::absolute(user.text("tokenFile"), directory);
   if (config.client_certificate.empty() != config.client_key.empty())
     user.fail(config.client_key.empty() ? "client-key" : "client-certificate",
               "is missing: a client certificate needs its key, and a key its certificate");
@@ -172,7 +172,7 @@ Result<Unit> read_user(const Json& map, const std::string& directory, Kubeconfig
 
 // What a plugin is told of its cluster beside what we use ourselves (client-go rest.ConfigToExecCluster).
 Result<Unit> read_cluster_info(const Json& map, Kubeconfig& config) {
-  Reader cluster(map, "clusters[" + in_quotes(config.cluster) + "].cluster");
+  FieldReader cluster(map, "clusters[" + in_quotes(config.cluster) + "].cluster");
   config.exec->proxy_url = config.proxy_url;
   config.exec->disable_compression = cluster.flag("disable-compression");
   if (const Json* extensions = map.find("extensions");
@@ -197,11 +197,12 @@ void make_absolute(Json& document, std::string_view list, std::string_view inner
     Json changed = *value;
     for (const std::string_view key : keys)
       if (const std::string path(changed.text(key)); !path.empty())
-        changed.set(key, Reader::absolute(path, directory));
+        changed.set(key, FieldReader::absolute(path, directory));
     if (const Json* exec = changed.find("exec"); exec != nullptr && exec->object() != nullptr) {
       const std::string command(exec->text("command"));
       Json plugin = *exec;
-      if (command.find('/') != std::string::npos) plugin.set("command", Reader::absolute(command, directory));
+      if (command.find('/') != std::string::npos)
+        plugin.set("command", FieldReader::absolute(command, directory));
       changed.set("exec", std::move(plugin));
     }
     entry.set(inner, std::move(changed));

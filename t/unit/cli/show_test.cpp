@@ -71,5 +71,24 @@ TEST(Show, TheTableOfVerdictsCountsWhatIsOffered) {
   EXPECT_EQ(yes, 2u) << shown.text;
 }
 
+// Red when a node with hundreds of VFs prints them all because one has changed, or when a VF that is removed goes unseen.
+TEST(Show, LaterTablesHaveTheRowsThatChanged) {
+  const std::string first =
+      "DEVICE        TYPE  OFFERED  WHY\n"
+      "0000:03:00.2  vf    yes      offered as a\n"
+      "0000:03:00.3  vf    yes      offered as b\n"
+      "0000:03:00.4  vf    yes      offered as c\n";
+  const std::string second =
+      "DEVICE        TYPE     OFFERED  WHY\n"
+      "0000:03:00.2  vf       yes      offered as a\n"
+      "0000:03:00.3  vf       no       no filter matches\n"
+      "br0           virtual  no       no filter matches\n";
+  EXPECT_EQ(status::changed_rows("", first), first);
+  EXPECT_EQ(status::changed_rows(first, second),
+            "0000:03:00.3  vf       no       no filter matches\n"
+            "br0           virtual  no       no filter matches\n"
+            "0000:03:00.4  gone\n");
+}
+
 }  // namespace
 }  // namespace sliced::cli
