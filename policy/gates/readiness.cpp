@@ -33,17 +33,41 @@ const std::string& driver_of(const Inputs& in, PolicyKind kind) {
 }
 
 // lost: not none.
-kube::Taint taint_of(const ConditionSet& lost, const std::string& driver) {
+kube::Taint taint_of(const ConditionSet& lost, const std::string& driver, TaintEffect effect) {
   size_t first = 0;
   while (!lost.test(first)) ++first;
-  return {driver + std::string(kTaintId), std::string(name_of(static_cast<Condition>(first))), "NoSchedule"};
+  return {driver + std::string(kTaintId), std::string(name_of(static_cast<Condition>(first))),
+          std::string(name_of(effect))};
 }
 
 // What is lost, or holds again and is damped: the conditions that keep a taint.
-ConditionSet unsettled(const Readied& found, TimePoint now) {
-  ConditionSet out = found.lost;
-  if (out.none() && found.flapping && found.calm_at > now) out.set(static_cast<size_t>(*found.flapping));
+ConditionSet tainting(const Findings& findings, TimePoint now) {
+  const Readied& found = findings.found();
+  ConditionSet out = findings.demand().with(OnLoss::kTaint, found.lost);
+  if (out.none() && found.flapping && found.calm_at > now &&
+      findings.demand().on_loss_of(*found.flapping) == OnLoss::kTaint)
+    out.set(static_cast<size_t>(*found.flapping));
   return out;
+}
+
+bool may_taint(const Demand& demand) { return demand.with(OnLoss::kTaint, demand.conditions()).any(); }
+
+// The field that says what follows.
+const char* field_of(const Demand& demand, const ConditionSet& lost) {
+  const bool is_link_alone = lost == (ConditionSet{1} << static_cast<size_t>(Condition::kCarrier));
+  return is_link_alone && demand.on_link_down ? "onLinkDown" : "onLoss";
+}
+
+std::string_view consequence_of(TaintEffect effect) {
+  switch (effect) {
+    case TaintEffect::kNoSchedule:
+      return "so that new claims need a toleration";
+    case TaintEffect::kNoExecute:
+      return "so that pods with the device and new claims need a toleration";
+    case TaintEffect::kNone:
+      return "which has no effect on pods and claims";
+  }
+  return "";
 }
 
 std::string flapping_text(const Readied& found) {
@@ -54,10 +78,9 @@ std::string flapping_text(const Readied& found) {
 // Without one of before.
 kube::DevicePtr as_tainted(kube::DevicePtr entry, const Findings& findings, TimePoint now,
                            const std::string& driver) {
-  if (findings.demand().on_loss != OnLoss::kTaint) return entry;
-  const ConditionSet lost = unsettled(findings.found(), now);
+  const ConditionSet lost = tainting(findings, now);
   if (lost.none()) return entry;
-  kube::Taint taint = taint_of(lost, driver);
+  kube::Taint taint = taint_of(lost, driver, findings.demand().taint_effect);
   entry.edit([&](kube::Device& device) {
     std::erase_if(device.taints, [&](const kube::Taint& one) { return one.key == taint.key; });
     device.taints.push_back(std::move(taint));
@@ -93,8 +116,7 @@ kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const O
   using namespace readiness_gate;
   const Demand demand = demand_of(offer.readiness, in.settings.readiness);
   const bool may_wait = asked_of_pf(in, offer.device, demand).any();
-  if (!may_wait && demand.on_loss != OnLoss::kTaint)
-    return settling.as_it_was(offer.device, offer.pool, std::move(entry));
+  if (!may_wait && !may_taint(demand)) return settling.as_it_was(offer.device, offer.pool, std::move(entry));
   const std::string& driver = driver_of(in, offer.kind);
   const Findings findings(in, offer.device, offer.readiness,
                           [&] { return waiting_of(in, offer.device, place_of(offer)); });
@@ -112,22 +134,28 @@ std::string offered_unready(const Inputs& in, const hotplug::HostDevice& device,
   using namespace readiness_gate;
   const Findings findings(in, device, readiness, [&] { return waiting_of(in, device, place); });
   const Readied& found = findings.found();
-  const OnLoss on_loss = findings.demand().on_loss;
-  const ConditionSet lost = on_loss == OnLoss::kTaint ? unsettled(found, in.now) : found.lost;
-  if (lost.none() || on_loss == OnLoss::kWithdraw) return "";
-  if (on_loss == OnLoss::kKeep) return ", although it is not ready (onLoss: keep): " + findings.text_of(lost);
-  const kube::Taint taint = taint_of(lost, driver_of(in, place.kind));
-  return ", with taint " + taint.key + "=" + taint.value + ":" + taint.effect +
-         ", so that new claims need a toleration (onLoss: taint): " +
-         (found.lost.any() ? findings.text_of(lost) : flapping_text(found));
+  const Demand& demand = findings.demand();
+  if (demand.with(OnLoss::kWithdraw, found.lost).any()) return "";
+  const ConditionSet tainted = tainting(findings, in.now), kept = demand.with(OnLoss::kKeep, found.lost);
+  if (tainted.none() && kept.none()) return "";
+  if (tainted.none())
+    return std::string(", although it is not ready (") + field_of(demand, kept) +
+           ": keep): " + findings.text_of(kept);
+  const kube::Taint taint = taint_of(tainted, driver_of(in, place.kind), demand.taint_effect);
+  return ", with taint " + taint.key + "=" + taint.value + ":" + taint.effect + ", " +
+         std::string(consequence_of(demand.taint_effect)) + " (" + field_of(demand, tainted) + ": taint): " +
+         ((tainted & found.lost).any() ? findings.text_of(tainted | kept) : flapping_text(found));
 }
 
 std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
                         bool is_offered) {
   const Findings findings(in, device, readiness,
                           [&] { return is_offered ? Waiting::kPassed : Waiting::kAsKnown; });
-  if (findings.demand().on_loss == OnLoss::kKeep) return "";
-  return findings.text_of(findings.found().missing | findings.untold().conditions);
+  const ConditionSet unmet = findings.found().missing | findings.untold().conditions;
+  const Demand& demand = findings.demand();
+  ConditionSet allowed = demand.with(OnLoss::kKeep, unmet);
+  if (demand.taint_effect == TaintEffect::kNone) allowed |= demand.with(OnLoss::kTaint, unmet);
+  return findings.text_of(unmet & ~allowed);
 }
 
 std::vector<Rule> readiness_rules(const Inputs& in, const hotplug::HostDevice& device,
@@ -178,7 +206,7 @@ class ReadinessGate final : public Gate {
     const bool is_stable = found.since <= in_.now - demand.stable_for;
     if (is_kept || (is_stable && is_calm)) return std::nullopt;
     if (has_stood(offer, findings)) {
-      if (!is_calm && demand.on_loss == OnLoss::kTaint) wake_at(found.calm_at);
+      if (!is_calm && demand.on_loss_of(*found.flapping) == OnLoss::kTaint) wake_at(found.calm_at);
       return std::nullopt;
     }
     wake_at(std::max(is_calm ? kEver : found.calm_at, is_stable ? kEver : found.since + demand.stable_for));
@@ -220,7 +248,7 @@ class ReadinessGate final : public Gate {
     const bool stands = has_stood(offer, findings);
     if (stands && found.lost.none()) return std::nullopt;
     std::string why = findings.text_of(found.missing);
-    if (findings.demand().on_loss == OnLoss::kWithdraw || !stands)
+    if (findings.demand().with(OnLoss::kWithdraw, found.lost).any() || !stands)
       return held_back(offer, found.since, std::move(why), findings.reason_of(found.missing));
     const std::string refused = refused_taint(offer, findings);
     if (refused.empty()) return std::nullopt;
@@ -229,7 +257,7 @@ class ReadinessGate final : public Gate {
 
   // A server without taints drops them.
   std::string refused_taint(const Offer& offer, const Findings& findings) const {
-    if (findings.demand().on_loss != OnLoss::kTaint || findings.found().lost.none() || offer.entry.empty())
+    if (findings.demand().with(OnLoss::kTaint, findings.found().lost).none() || offer.entry.empty())
       return "";
     return refused_before(*readiness_gate::as_tainted(offer.draft().entry, findings, in_.now,
                                                       readiness_gate::driver_of(in_, offer.kind)),
@@ -246,7 +274,8 @@ class ReadinessGate final : public Gate {
   // lost is not made to wait once it lacks nothing; else nothing was lost meanwhile, seen or not.
   bool has_stood(const Offer& offer, const Findings& findings) const {
     const Readied& found = findings.found();
-    const bool stays = findings.demand().on_loss != OnLoss::kWithdraw || found.lost.any();
+    const Demand& demand = findings.demand();
+    const bool stays = demand.with(OnLoss::kWithdraw, demand.conditions()).none() || found.lost.any();
     const TimePoint since = stays ? findings.born() : found.whole_since;
     return (in_.before_at ? since < *in_.before_at : since == kEver) &&
            policy::has_stood(in_, place_of(offer));

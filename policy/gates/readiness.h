@@ -17,7 +17,7 @@ namespace sliced::policy {
 void note_asked_of_pf(Circumstances& now, const hotplug::HostDevice& device, const Readiness& readiness);
 
 /// As an offer that passes is published: what stands as it was while its device is in motion or its PF is asked
-/// (pf_word.h); with a taint where its device is not ready (onLoss: taint). entry: as it would be now.
+/// (pf_word.h); with a taint where its device is not ready (onLoss or onLinkDown: taint). entry: as it would be now.
 kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const Offer& offer,
                              kube::DevicePtr entry);
 
@@ -27,7 +27,7 @@ std::string offered_unready(const Inputs& in, const hotplug::HostDevice& device,
                             const EntryPlace& place);
 
 /// Why it may not be handed over now: what is missing, and what its PF is still asked for where it is offered; "" nothing
-/// is, or its policy keeps it (onLoss: keep).
+/// is, or its policy keeps it (onLoss or onLinkDown: keep; taint, where taintEffect is None).
 std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
                         bool is_offered);
 

@@ -44,6 +44,7 @@ ConditionSet conditions_of_pfs(bool perhaps);
 inline bool looks_back(const Readiness& one) {
   return one.stable_for.value_or(Millis{0}) > Millis{0} ||
          one.on_loss.value_or(OnLoss::kWithdraw) != OnLoss::kWithdraw ||
+         one.on_link_down.value_or(OnLoss::kWithdraw) != OnLoss::kWithdraw ||
          (one.require && (*one.require & conditions_of_pfs(/*perhaps=*/true)).any());
 }
 

@@ -12,8 +12,8 @@ namespace sliced::policy {
 namespace {
 
 constexpr size_t kWordBytesMax = 64;
-constexpr std::array<std::string_view, 5> kReadinessFields = {"require", "mtuAtLeast", "stableFor", "onLoss",
-                                                              "setAdminMac"};
+constexpr std::array<std::string_view, 7> kReadinessFields = {
+    "require", "mtuAtLeast", "stableFor", "onLoss", "onLinkDown", "taintEffect", "setAdminMac"};
 // mtuAtLeast comes last and is a field of its own.
 constexpr size_t kRequirable = kConditionCount - 1;
 
@@ -57,14 +57,22 @@ std::optional<Millis> read_stable_for(FieldReader& reader, const Problems& probl
   return std::nullopt;
 }
 
-std::optional<OnLoss> read_on_loss(FieldReader& reader, const Problems& problems) {
+// One of the words; expected is them for people.
+template <class Word>
+std::optional<Word> read_word(FieldReader& reader, const Problems& problems, const char* field,
+                              std::initializer_list<Word> words, const char* expected) {
   const size_t before = problems.size();
-  const std::string text = reader.text("onLoss");
-  if (reader.member("onLoss") == nullptr || problems.size() > before) return std::nullopt;
-  for (const OnLoss one : {OnLoss::kWithdraw, OnLoss::kTaint, OnLoss::kKeep})
+  const std::string text = reader.text(field);
+  if (reader.member(field) == nullptr || problems.size() > before) return std::nullopt;
+  for (const Word one : words)
     if (text == name_of(one)) return one;
-  reader.problem("onLoss", "is " + in_quotes(text, kWordBytesMax) + ", wants withdraw, taint or keep");
+  reader.problem(field, "is " + in_quotes(text, kWordBytesMax) + ", wants " + expected);
   return std::nullopt;
+}
+
+std::optional<OnLoss> read_on_loss(FieldReader& reader, const Problems& problems, const char* field) {
+  return read_word(reader, problems, field, {OnLoss::kWithdraw, OnLoss::kTaint, OnLoss::kKeep},
+                   "withdraw, taint or keep");
 }
 
 std::optional<bool> read_set_admin_mac(FieldReader& reader, const Problems& problems) {
@@ -86,7 +94,11 @@ Readiness decode_readiness(const kube::Json* value, const std::string& path, Pro
   if (reader.member("mtuAtLeast") != nullptr)
     out.mtu_at_least = static_cast<int>(reader.integer("mtuAtLeast", 0, kMtuMax, 0));
   out.stable_for = read_stable_for(reader, problems);
-  out.on_loss = read_on_loss(reader, problems);
+  out.on_loss = read_on_loss(reader, problems, "onLoss");
+  out.on_link_down = read_on_loss(reader, problems, "onLinkDown");
+  out.taint_effect = read_word(reader, problems, "taintEffect",
+                               {TaintEffect::kNoSchedule, TaintEffect::kNoExecute, TaintEffect::kNone},
+                               "NoSchedule, NoExecute or None");
   out.set_admin_mac = read_set_admin_mac(reader, problems);
   return out;
 }

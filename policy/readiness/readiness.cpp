@@ -43,6 +43,25 @@ std::string_view name_of(OnLoss on_loss) {
   return "";
 }
 
+std::string_view name_of(TaintEffect effect) {
+  switch (effect) {
+    case TaintEffect::kNoSchedule:
+      return "NoSchedule";
+    case TaintEffect::kNoExecute:
+      return "NoExecute";
+    case TaintEffect::kNone:
+      return "None";
+  }
+  return "";
+}
+
+ConditionSet Demand::with(OnLoss follows, const ConditionSet& conditions) const {
+  ConditionSet out;
+  for (size_t i = 0; i < kConditionCount; ++i)
+    out.set(i, conditions.test(i) && on_loss_of(static_cast<Condition>(i)) == follows);
+  return out;
+}
+
 ConditionSet Demand::conditions() const {
   ConditionSet out = require;
   out.set(static_cast<size_t>(Condition::kMtuAtLeast), mtu_at_least > 0);
@@ -56,8 +75,11 @@ Demand demand_of(const Readiness& policys, const Readiness& daemons) {
     out.mtu_at_least = one->mtu_at_least.value_or(out.mtu_at_least);
     out.stable_for = one->stable_for.value_or(out.stable_for);
     out.on_loss = one->on_loss.value_or(out.on_loss);
+    if (one->on_link_down) out.on_link_down = one->on_link_down;
+    out.taint_effect = one->taint_effect.value_or(out.taint_effect);
     out.set_admin_mac = one->set_admin_mac.value_or(out.set_admin_mac);
   }
+  if (out.on_link_down) out.require.set(static_cast<size_t>(Condition::kCarrier));
   return out;
 }
 
@@ -70,6 +92,9 @@ std::string text_of(const Readiness& readiness) {
   if (readiness.mtu_at_least) parts.push_back("mtuAtLeast: " + std::to_string(*readiness.mtu_at_least));
   if (readiness.stable_for) parts.push_back("stableFor: " + format_duration(*readiness.stable_for));
   if (readiness.on_loss) parts.push_back("onLoss: " + std::string(name_of(*readiness.on_loss)));
+  if (readiness.on_link_down) parts.push_back("onLinkDown: " + std::string(name_of(*readiness.on_link_down)));
+  if (readiness.taint_effect)
+    parts.push_back("taintEffect: " + std::string(name_of(*readiness.taint_effect)));
   if (readiness.set_admin_mac)
     parts.push_back(std::string("setAdminMac: ") + (*readiness.set_admin_mac ? "true" : "false"));
   return parts.empty() ? "" : "{" + join(parts, ", ") + "}";

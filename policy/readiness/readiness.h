@@ -41,12 +41,22 @@ enum class OnLoss : uint8_t {
 };
 std::string_view name_of(OnLoss on_loss);  // "withdraw", "taint", "keep"
 
+/// DeviceTaint.effect of resource/v1.
+enum class TaintEffect : uint8_t {
+  kNoSchedule,  // new claims need a toleration
+  kNoExecute,   // and pods without one are evicted
+  kNone,        // it is shown, and has no effect
+};
+std::string_view name_of(TaintEffect effect);  // "NoSchedule", "NoExecute", "None"
+
 /// As it is written. What is left out is the daemon's, and what that leaves out is Demand's.
 struct Readiness {
   std::optional<ConditionSet> require;
   std::optional<int> mtu_at_least;  // 0: any will do
   std::optional<Millis> stable_for;
   std::optional<OnLoss> on_loss;
+  std::optional<OnLoss> on_link_down;  // of kCarrier, which it requires
+  std::optional<TaintEffect> taint_effect;
   std::optional<bool> set_admin_mac;  // of VFs that have none (policy/configure/); no condition
   bool operator==(const Readiness&) const = default;
 };
@@ -60,7 +70,14 @@ struct Demand {
   int mtu_at_least = 0;
   Millis stable_for{0};
   OnLoss on_loss = OnLoss::kWithdraw;
+  std::optional<OnLoss> on_link_down;
+  TaintEffect taint_effect = TaintEffect::kNoSchedule;
   bool set_admin_mac = false;
+  OnLoss on_loss_of(Condition condition) const {
+    return condition == Condition::kCarrier ? on_link_down.value_or(on_loss) : on_loss;
+  }
+  /// Of these conditions, those for which that follows.
+  ConditionSet with(OnLoss follows, const ConditionSet& conditions) const;
   /// With mtuAtLeast, where one is asked for.
   ConditionSet conditions() const;
   bool operator==(const Demand&) const = default;

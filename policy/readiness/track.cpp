@@ -141,7 +141,7 @@ Readied readied(const Track& one, const Demand& demand) {
       out.flapping = condition;
       out.losses = one.losses[i];
     }
-    out.whole_since = std::max(out.whole_since, since);
+    if (demand.on_loss_of(condition) == OnLoss::kWithdraw) out.whole_since = std::max(out.whole_since, since);
   }
   out.since = std::max(out.since, one.born);
   out.whole_since = std::max(out.whole_since, one.born);

@@ -82,7 +82,7 @@ struct Readied {
   ConditionSet missing;
   TimePoint since = kEver;        // that all of it holds; with something missing: that the first of it is
   ConditionSet lost;              // of what is missing, what an entry that stands is not to lack
-  TimePoint whole_since = kEver;  // that nothing is lost, while nothing is
+  TimePoint whole_since = kEver;  // that nothing is lost whose loss withdraws it, while nothing is
   /// When the last damping of a condition ends that holds again; kEver none is damped.
   TimePoint calm_at = kEver;
   std::optional<Condition> flapping;  // the condition of calm_at

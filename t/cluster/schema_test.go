@@ -103,7 +103,7 @@ func TestSchemas(t *testing.T) {
 			"resourceFilters":          L{M{"vendors": L{"8086"}, "pfPciAddresses": L{"0000:03:00.0"}, "linkType": "eth"}}}}},
 		"the older form": {"nodeSelector": M{"a": "b"},
 			"configs": L{M{"resourceName": "x", "resourceFilters": L{M{"numaNodes": L{"0"}}}}}},
-		"readiness":                readied(M{"require": L{"driverBound", "netdev", "adminMac", "adminMacMatches", "guid", "udevInitialized", "nodeState", "carrier"}, "mtuAtLeast": int64(9000), "stableFor": "1m2s", "onLoss": "taint", "setAdminMac": true}),
+		"readiness":                readied(M{"require": L{"driverBound", "netdev", "adminMac", "adminMacMatches", "guid", "udevInitialized", "nodeState", "carrier"}, "mtuAtLeast": int64(9000), "stableFor": "1m2s", "onLoss": "taint", "onLinkDown": "keep", "taintEffect": "NoExecute", "setAdminMac": true}),
 		"readiness of nothing":     readied(M{"require": L{}, "mtuAtLeast": int64(0), "stableFor": "0s"}),
 		"misspelt (kept)":          readied(M{"requires": L{"adminMac"}}),
 		"no filters":               {"configs": L{M{"resourceName": "x"}}},
@@ -127,6 +127,8 @@ func TestSchemas(t *testing.T) {
 		"MTU":            readied(M{"mtuAtLeast": int64(-1)}),
 		"stableFor":      readied(M{"stableFor": "two seconds"}),
 		"onLoss":         readied(M{"onLoss": "withdrawn"}),
+		"onLinkDown":     readied(M{"onLinkDown": "NoSchedule"}),
+		"taintEffect":    readied(M{"taintEffect": "PreferNoSchedule"}),
 		"setAdminMac":    readied(M{"setAdminMac": "yes"}),
 	} {
 		if _, err := policy(spec); !apierrors.IsInvalid(err) {
@@ -224,7 +226,7 @@ func TestAdmissionNamesUnknownFields(t *testing.T) {
 		policy(M{}),
 		policy(M{"configs": L{M{"resourceName": "x"}, M{"resourceFilters": L{M{"pfNames": L{"ens1f0"}, "linkType": "ib"}}}}}),
 		policy(M{"priority": int64(3), "allowHostUse": true, "allow": L{"vlan", "pkey"}, "nodeSelector": M{"a": "b"}}),
-		policy(readied(M{"require": L{"adminMac"}, "mtuAtLeast": int64(9000), "stableFor": "2s", "onLoss": "keep", "setAdminMac": false})),
+		policy(readied(M{"require": L{"adminMac"}, "mtuAtLeast": int64(9000), "stableFor": "2s", "onLoss": "keep", "onLinkDown": "taint", "taintEffect": "None", "setAdminMac": false})),
 		attributes(M{"attributes": M{"a": M{"int": int64(1)}, "b": M{"bool": true}}}),
 		attributes(M{}),
 		harness.Exposure("x", M{"selector": M{"cel": "true"}, "action": "exclude", "nodeSelector": M{"a": "b"}}),

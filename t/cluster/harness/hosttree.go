@@ -287,6 +287,14 @@ func newRoot(t testing.TB) string {
 	return root
 }
 
+// SetOperState changes the state of the link of a function's interface, such as "down".
+func (h *HostTree) SetOperState(address, state string) {
+	h.t.Helper()
+	dir := h.path(address) + "/net/" + h.names[address]
+	h.write(dir+"/operstate", state+"\n")
+	h.send("change", dir, "net")
+}
+
 // Reboot makes it another boot; nothing else of the machine changes.
 func (h *HostTree) Reboot() {
 	h.boots++

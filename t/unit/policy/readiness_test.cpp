@@ -39,12 +39,15 @@ Readiness decode(const std::string& text) {
 TEST(DecodeReadiness, EveryFieldAndBack) {
   const std::string text =
       "{require: [driverBound, netdev, adminMac, adminMacMatches, guid, udevInitialized, nodeState, carrier], "
-      "mtuAtLeast: 9000, stableFor: 1m2s, onLoss: taint, setAdminMac: true}";
+      "mtuAtLeast: 9000, stableFor: 1m2s, onLoss: taint, onLinkDown: keep, taintEffect: NoExecute, setAdminMac: "
+      "true}";
   const Readiness all = decode(text);
   EXPECT_EQ(all.require->count(), 8u);
   EXPECT_EQ(all.mtu_at_least, 9000);
   EXPECT_EQ(all.stable_for, 62s);
   EXPECT_EQ(all.on_loss, OnLoss::kTaint);
+  EXPECT_EQ(all.on_link_down, OnLoss::kKeep);
+  EXPECT_EQ(all.taint_effect, TaintEffect::kNoExecute);
   EXPECT_EQ(all.set_admin_mac, true);
   EXPECT_EQ(text_of(all), text);
   EXPECT_EQ(text_of(decode("{require: []}")), "{require: []}");
@@ -70,6 +73,8 @@ TEST(DecodeReadiness, WhatIsWrongIsNamedAndAsIfLeftOut) {
       {"{stableFor: 2h}", "spec.readiness.stableFor", "at most 1h"},
       {"{onLoss: withdrawn}", "spec.readiness.onLoss", "wants withdraw, taint or keep"},
       {"{onLoss: [keep]}", "spec.readiness.onLoss", "wants a string"},
+      {"{onLinkDown: NoSchedule}", "spec.readiness.onLinkDown", "wants withdraw, taint or keep"},
+      {"{taintEffect: noSchedule}", "spec.readiness.taintEffect", "wants NoSchedule, NoExecute or None"},
       {"{setAdminMac: 'yes'}", "spec.readiness.setAdminMac", "wants true or false"},
       {"true", "spec.readiness", "wants a map"},
   };
@@ -501,6 +506,57 @@ TEST(Readiness, WhatFollowsALoss) {
     tainted.in.before.reset();
     EXPECT_TRUE(taints().empty()) << "what was not offered before is held back";
   }
+}
+
+// The link of a PF goes down. Red when what follows is what follows other losses, when the taint has another effect than its policy
+// says, or when a prepare is refused for a taint without effect.
+TEST(Readiness, WhatFollowsALinkThatGoesDown) {
+  const auto lose = [](Offered& world, Condition condition) {
+    world.in.tracks[kVf].met.reset(static_cast<size_t>(condition));
+    world.in.tracks[kVf].since[static_cast<size_t>(condition)] = TimePoint(97s);
+    if (condition == Condition::kCarrier)
+      world.host.at(kPf).netdev->oper_state = "down";
+    else
+      world.host.at(kVf).enforced->mac = "00:00:00:00:00:00";
+  };
+  const auto taints = [](Offered& world) {
+    std::vector<std::string> out;
+    for (const auto& [driver, pools] : world.decide().pools)
+      for (const DesiredPool& pool : pools)
+        for (const kube::DevicePtr& device : pool.devices)
+          for (const kube::Taint& taint : device->taints) {
+            EXPECT_EQ(taint.key, driver + "/not-ready");
+            out.push_back(taint.value + ":" + taint.effect);
+          }
+    return out;
+  };
+  for (const PolicyKind kind : kBoth)
+    for (const std::string effect : {"NoSchedule", "NoExecute", "None"}) {
+      SCOPED_TRACE(effect);
+      const std::string readiness =
+          "{require: [adminMac], onLinkDown: taint, stableFor: 2s, taintEffect: " + effect + "}";
+      Offered world(kind, readiness, TimePoint(90s), TimePoint(80s));
+      EXPECT_TRUE(taints(world).empty());
+      EXPECT_EQ(world.said().substr(0, 9), "offered: ");
+      lose(world, Condition::kCarrier);
+      EXPECT_EQ(taints(world), std::vector<std::string>{"carrier:" + effect});
+      EXPECT_NE(world.said().find("(onLinkDown: taint): carrier: "), std::string::npos) << world.said();
+      const std::string refused =
+          unreadiness(world.in, *world.inventory()->find(kVf), decode(readiness), true);
+      EXPECT_EQ(refused.empty(), effect == "None") << refused;
+      lose(world, Condition::kAdminMac);
+      EXPECT_EQ(world.said().substr(0, 11), "not-ready: ") << "onLoss is withdraw";
+
+      Offered back(kind, readiness, TimePoint(90s), TimePoint(80s));
+      back.in.tracks[kVf].since[static_cast<size_t>(Condition::kCarrier)] = TimePoint(95s);
+      EXPECT_EQ(back.said().substr(0, 9), "offered: ") << "the link was down and is up: " << back.said();
+    }
+  Offered kept(PolicyKind::kSriov, "{require: [], onLoss: taint, onLinkDown: keep}", TimePoint(90s),
+               TimePoint(80s));
+  lose(kept, Condition::kCarrier);
+  EXPECT_TRUE(taints(kept).empty());
+  EXPECT_NE(kept.said().find("although it is not ready (onLinkDown: keep): carrier: "), std::string::npos)
+      << kept.said();
 }
 
 // Red when stableFor withdraws what was kept while it lacked something, once it lacks nothing any more.

@@ -71,6 +71,8 @@ TEST(Crd, NamesEveryFieldOfBothGenerationsOfThePolicy) {
                                  "spec.readiness.stableFor",
                                  "spec.readiness.onLoss",
                                  "spec.readiness.setAdminMac",
+                                 "spec.readiness.onLinkDown",
+                                 "spec.readiness.taintEffect",
                                  "spec.configs[].resourceName",
                                  "spec.configs[].deviceAttributesSelector"};
   for (const char* field : {"vendors", "devices", "pciAddresses", "pfNames", "pfPciAddresses", "rootDevices",
