@@ -16,7 +16,7 @@
 //            row, or a stream of changes would keep everything from being decided. One that is void is always.
 // Ownership: ports outlive this. Dropping it stops what is being decided.
 // Reentry:   handlers may mark() and mark_void(); they run on turns of their own or from decide_now(), never
-//            from inside mark(). They may not destroy this.
+//            from inside mark().
 #include <cstdint>
 #include <functional>
 #include <memory>

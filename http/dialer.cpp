@@ -33,14 +33,14 @@ class Dialing final : public Connecting {
   Endpoint server() const { return {target_->url.host, target_->url.port}; }
 
   void open_way(StreamResult to_proxy) {
-    const auto over = std::move(step_);
+    step_.reset();
     if (!to_proxy) return finish(std::move(to_proxy));
     step_ = open_tunnel(scheduler_, *std::move(to_proxy), *target_->proxy, server(),
                         [this](StreamResult way) { secure(std::move(way)); });
   }
 
   void secure(StreamResult plain) {
-    const auto over = std::move(step_);
+    step_.reset();
     if (!plain || !target_->url.tls) return finish(std::move(plain));
     const std::string& name = target_->tls_server_name;
     step_ = reactor::net::connect_tls(scheduler_, *std::move(plain), target_->tls,
@@ -49,9 +49,8 @@ class Dialing final : public Connecting {
   }
 
   void finish(StreamResult outcome) {
-    const auto over = std::move(step_);
-    const OnConnected call = std::exchange(on_connected_, nullptr);
-    call(std::move(outcome));  // last statement: *this may be gone
+    step_.reset();
+    completion_ = reactor::net::complete(scheduler_, on_connected_, std::move(outcome));
   }
 
   reactor::Scheduler& scheduler_;
@@ -59,6 +58,7 @@ class Dialing final : public Connecting {
   const Millis deadline_;
   OnConnected on_connected_;
   std::unique_ptr<Connecting> step_;
+  reactor::Ticket completion_;
 };
 
 }  // namespace

@@ -71,11 +71,8 @@ void Server::forget(ServerConnection& connection) {
 
 void Server::look_whether_done() {
   if (!on_done_ || !connections_.empty() || done_) return;
-  done_ = scheduler_.after(Millis{0}, [this] {
-    grace_.reset();
-    const auto told = on_done_;
-    told();  // last statement: *this may be gone
-  });
+  grace_.reset();
+  done_ = scheduler_.after(Millis{0}, on_done_);  // nothing of the server is on the stack then
 }
 
 size_t Server::calls() const {

@@ -19,7 +19,7 @@ class Tunnel final : public Connecting {
  public:
   Tunnel(reactor::Scheduler& scheduler, std::unique_ptr<ByteStream> to_proxy, const Proxy& proxy,
          const Endpoint& target, OnConnected on_connected)
-      : stream_(std::move(to_proxy)), on_connected_(std::move(on_connected)) {
+      : scheduler_(scheduler), stream_(std::move(to_proxy)), on_connected_(std::move(on_connected)) {
     const bool is_v6 = target.host.find(':') != std::string::npos;
     const std::string authority =
         (is_v6 ? "[" + target.host + "]" : target.host) + ":" + std::to_string(target.port);
@@ -60,10 +60,10 @@ class Tunnel final : public Connecting {
   void finish(Result<std::unique_ptr<ByteStream>> outcome) {
     if (!on_connected_) return;
     if (stream_) stream_->pause();
-    const OnConnected call = std::exchange(on_connected_, nullptr);
-    call(std::move(outcome));  // last statement: *this may be gone
+    step_ = reactor::net::complete(scheduler_, on_connected_, std::move(outcome));
   }
 
+  reactor::Scheduler& scheduler_;
   std::unique_ptr<ByteStream> stream_;
   OnConnected on_connected_;
   std::string request_, head_;

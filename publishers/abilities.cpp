@@ -103,7 +103,7 @@ void Abilities::want(Ability ability) {
       if (settled()) return;
       gave_up_ = true;
       ports_.log.warning("what the API server can do is not known yet; until it is, it cannot", {});
-      on_changed_();
+      callbacks_.run(on_changed_);
     });
   if (next_to_probe() && !call_ && !retry_) ask_version();
 }
@@ -123,7 +123,7 @@ void Abilities::lost(Ability ability) {
   if (known.answer == std::optional(false)) return;
   known = {false, true};
   ports_.log.warning("the API server drops " + std::string(name_of(ability)), {{"server_version", version_}});
-  on_changed_();
+  callbacks_.run(on_changed_);
 }
 
 std::optional<Ability> Abilities::next_to_probe() const {
@@ -233,7 +233,7 @@ void Abilities::note(Ability ability, bool able) {
 }
 
 void Abilities::tell() {
-  if (std::exchange(is_changed_, false)) on_changed_();
+  if (std::exchange(is_changed_, false)) callbacks_.run(on_changed_);
 }
 
 void Abilities::retry(const kube::Failure& failure) {

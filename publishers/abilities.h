@@ -12,6 +12,7 @@
 #include "kube/objects/cluster.h"
 #include "kube/objects/resource_slice.h"
 #include "reactor/backoff.h"
+#include "reactor/base/callback_guard.h"
 #include "reactor/base/log.h"
 #include "reactor/scheduler.h"
 
@@ -37,7 +38,7 @@ class Abilities {
   static constexpr Millis kAnswerMax{5'000};
 
   /// scheduler_version: kube-scheduler's, "" when it is the server's. on_changed: an ability became known or
-  /// was lost, or the wait for it ended; may not destroy this.
+  /// was lost, or the wait for it ended.
   Abilities(kube::Ports ports, std::string driver, std::string node, std::string scheduler_version,
             std::function<void()> on_changed);
 
@@ -72,6 +73,7 @@ class Abilities {
   kube::Ports ports_;
   const std::string driver_, node_, scheduler_version_;
   const std::function<void()> on_changed_;
+  CallbackGuard callbacks_{"Abilities"};
   struct Known {
     std::optional<bool> answer;  // stands until there is a newer one
     bool is_current = false;     // of the server that is there now

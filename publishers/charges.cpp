@@ -65,7 +65,7 @@ void Charges::take(const policy::Prepared& prepared) {
   const bool is_new = ledger_.take(prepared, ports_.scheduler.now()).found_out > 0;
   const policy::Holding* holding = ledger_.find(prepared.pool, prepared.entry);
   if (holding != nullptr && holding->is_withdrawn) arm();
-  if (is_new) on_changed_();
+  if (is_new) callbacks_.run(on_changed_);
 }
 
 void Charges::take(const policy::Unprepared& unprepared) {
@@ -110,7 +110,7 @@ void Charges::permit(bool lists) {
   ledger_.set_writing(lists);
   if (is_new && look_.is_wanted()) {
     look_.begin();  // and what was decided for want of one waits again
-    on_changed_();
+    callbacks_.run(on_changed_);
   }
   if (lists) return arm();
   due_.reset();
@@ -174,7 +174,7 @@ void Charges::see_claim(const policy::Glimpse& seen) {
   if (!is_free) return;
   ports_.log.info("a withdrawn device is free: its claim has it no more",
                   {{"pool", seen.pool.second}, {"device", seen.entry}});
-  on_changed_();
+  callbacks_.run(on_changed_);
 }
 
 void Charges::see_list(policy::Census census) {
@@ -197,7 +197,7 @@ void Charges::tell(const policy::Ledger::Change& change, bool is_looked) {
     ports_.log.warning(
         "devices are offered, and allocated beside what excludes them; they are withdrawn until that ends",
         {{"devices", change.contested}});
-  if (change.released + change.found_out + change.contested > 0 || is_looked) on_changed_();
+  if (change.released + change.found_out + change.contested > 0 || is_looked) callbacks_.run(on_changed_);
 }
 
 void Charges::fail(const kube::Failure& failure) {

@@ -19,6 +19,7 @@
 #include "publishers/evidence.h"
 #include "publishers/pod_look.h"
 #include "reactor/backoff.h"
+#include "reactor/base/callback_guard.h"
 #include "reactor/base/said_once.h"
 #include "reactor/scheduler.h"
 
@@ -33,8 +34,7 @@ class Charges {
   static constexpr Millis kInterval{60'000};  // between two lists, at least
   static constexpr Millis kRetryMax{300'000};
 
-  /// on_changed: the claims showed that something charged is free now, or that something unknown is
-  /// allocated; may not destroy this.
+  /// on_changed: the claims showed that a reserved entry is free now, or that an unknown one is allocated.
   Charges(kube::Ports ports, policy::Ledger::Names names, std::function<void()> on_changed);
 
   /// For policy::Inputs.
@@ -87,6 +87,7 @@ class Charges {
   kube::Ports ports_;
   const policy::Ledger::Names names_;
   const std::function<void()> on_changed_;
+  CallbackGuard callbacks_{"Charges"};
   policy::Ledger ledger_;
   bool has_exposures_ = false;
   bool is_permitted_ = false, are_looks_permitted_ = false;

@@ -18,7 +18,7 @@ class PodLook {
   static constexpr int kFailuresMax = 5;  // before the list of claims alone has to tell
 
   /// on_late: kMax has passed since its turn came, and it has not been made. on_due: one that failed may be
-  /// made again. Neither may destroy this.
+  /// made again.
   PodLook(reactor::Scheduler& scheduler, reactor::Random random, std::function<void()> on_late,
           std::function<void()> on_due);
 

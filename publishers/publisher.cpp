@@ -234,7 +234,7 @@ void Publisher::tell_settled(const Plan& plan) {
   const auto unsettled = unsettled_pools(plan, cache_.slices());
   if (!unsettled || !handlers_.on_settled) return;
   const bool is_told = std::exchange(told_unsettled_, unsettled) == unsettled;
-  if (!is_told || plan.empty()) handlers_.on_settled(*unsettled);
+  if (!is_told || plan.empty()) callbacks_.run(handlers_.on_settled, *unsettled);
 }
 
 void Publisher::send(kube::WriteRequest request, std::optional<ResourceSlice> sent, std::string why) {
@@ -273,7 +273,7 @@ void Publisher::on_delete_answered(const std::string& name, const std::string& v
   if (!is_held_back) cache_.on_erased(name, version);
   memory_.full.erase(name);
   memory_.undeletable.erase(name);
-  if (handlers_.on_deleted) handlers_.on_deleted(name);
+  if (handlers_.on_deleted) callbacks_.run(handlers_.on_deleted, name);
   is_held_back ? look_whether_gone(name) : next_step();
 }
 
@@ -298,9 +298,8 @@ void Publisher::on_answer(Verb verb, const ResourceSlice& sent, std::string_view
   cache_.on_written(std::move(*stored));
   share_entries(sent.meta.name);
   if (!lost.empty()) {
-    const auto report = handlers_.on_lost;
     finish(false);
-    return report(lost);  // may destroy *this
+    return callbacks_.run(handlers_.on_lost, lost);
   }
   if (other_loss) {
     return fail(what +
@@ -308,9 +307,8 @@ void Publisher::on_answer(Verb verb, const ResourceSlice& sent, std::string_view
                 "disabled feature gate changes it");
   }
   if (mutilated.empty()) return next_step();
-  const auto report = handlers_.on_refused;
   finish(false);
-  report(std::move(mutilated));  // may destroy *this
+  callbacks_.run(handlers_.on_refused, std::move(mutilated));
 }
 
 void Publisher::on_failure(Verb verb, const std::string& name, const std::optional<ResourceSlice>& sent,
@@ -438,15 +436,14 @@ void Publisher::look_at_unread(const std::string& name) {
 }
 
 void Publisher::meet(ResourceSlice found) {
-  if (handlers_.on_met) handlers_.on_met(found);
+  if (handlers_.on_met) callbacks_.run(handlers_.on_met, found);
   cache_.on_stored(std::move(found));
 }
 
 void Publisher::quarantine(const ResourceSlice& sent, const Failure& failure, const std::string& problem) {
   std::vector<RefusedEntry> refused = refused_entries(sent, failure);
-  const auto report = handlers_.on_refused;
   fail(problem);
-  if (!refused.empty()) report(std::move(refused));  // may destroy *this
+  if (!refused.empty()) callbacks_.run(handlers_.on_refused, std::move(refused));
 }
 
 void Publisher::finish(bool ok) {

@@ -20,6 +20,7 @@
 #include "publishers/slice_cache.h"
 #include "publishers/write_answer.h"
 #include "reactor/backoff.h"
+#include "reactor/base/callback_guard.h"
 #include "reactor/base/durations.h"
 #include "reactor/base/log.h"
 #include "reactor/base/said_once.h"
@@ -40,8 +41,8 @@ namespace sliced::publishers {
 ///            tells. An entry that is refused (422 with its field) or stored without some of its fields is
 ///            reported with the hash of what was sent; who quarantines it is the owner.
 /// Ownership: the ports outlive this; dropping it drops the call under way, whose write may still happen.
-/// Reentry:   handlers are called from the cluster's answers. They may call set_desired() and await_desired();
-///            on_refused and on_lost come last and may destroy this.
+/// Reentry:   handlers are called from the cluster's answers. They may call set_desired() and await_desired(). None may destroy
+///            this.
 class Publisher {
  public:
   struct Handlers {
@@ -50,11 +51,11 @@ class Publisher {
     /// The server stored slices without what they need (Abilities): these are to be probed anew.
     std::function<void(std::set<Ability>)> on_lost;
     /// Of all pools but these the server holds what is desired: whenever that has changed, and when nothing is
-    /// left to be written. May not destroy this; optional
+    /// left to be written. Optional.
     std::function<void(const std::set<std::string>& unsettled)> on_settled = {};
-    /// A slice that was met under our name, before it is overwritten; may not destroy this; optional
+    /// A slice that was found under our name, before it is overwritten. Optional.
     std::function<void(const kube::ResourceSlice&)> on_met = {};
-    /// A delete was answered; may not destroy this; optional
+    /// A delete was answered. Optional.
     std::function<void(const std::string& name)> on_deleted = {};
   };
 
@@ -146,6 +147,7 @@ class Publisher {
   kube::Ports ports_;
   const std::string driver_;
   const Handlers handlers_;
+  CallbackGuard callbacks_{"Publisher"};
   SliceCache cache_;
   Memory memory_;
   std::optional<std::vector<policy::DesiredPool>> desired_;

@@ -209,8 +209,10 @@ void Child::State::finish() {
   out.pipe = {};
   err.pipe = {};
   process = {};
-  const OnExit call = std::move(on_exit);
-  call(std::move(result));  // last statement: the Child may be gone
+  // A turn of its own: nothing of the Child is on the stack then.
+  timer = loop.scheduler().after(Millis{0}, [call = std::move(on_exit), ended = std::move(result)]() mutable {
+    call(std::move(ended));
+  });
 }
 
 Result<std::unique_ptr<Child>> Child::start(Loop& loop, ChildSpec spec, OnExit on_exit) {

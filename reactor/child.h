@@ -40,7 +40,7 @@ struct ChildResult {
 
 /// A running program in a process group of its own; signals go to the whole group.
 /// Ownership: dropping the Child kills the group with SIGKILL and reaps it; on_exit is then not called.
-/// Reentry:   on_exit is called once, never from within start(), and may destroy the Child.
+/// Reentry:   on_exit is called once, on a turn of its own, so its owner may drop the Child there.
 /// End:       on_exit waits for the exit and for the end of both outputs, but at most one second for the
 ///            latter (a grandchild may keep them open; what is left of the group is killed then).
 /// Deadline:  from start() on. SIGTERM first, SIGKILL kill_after later; timed_out says that it came to that,

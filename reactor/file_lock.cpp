@@ -150,8 +150,8 @@ struct FileLock::State {
     acquired = true;
     holder.clear();
     if (said_at) log.info("the lock is taken", {{"path", path}});
-    const auto call = std::exchange(on_acquired, nullptr);
-    if (call) call();  // last statement: the FileLock may be gone
+    if (!on_acquired) return;
+    ticket = scheduler.after(Millis{0}, std::exchange(on_acquired, nullptr));
   }
 
   void say(std::string_view what, std::string_view key, const std::string& value) {

@@ -25,7 +25,7 @@ Result<Unit> prepare_private_directory(const std::string& path);
 ///          holder wrote them into the file: for people, never believed), is logged at once and again every
 ///          ten minutes. So is what keeps it from trying.
 /// Held:    only when the path still leads to the file that was locked.
-/// Reentry: on_acquired is called once, never from the constructor, and may destroy the FileLock.
+/// Reentry: on_acquired is called once, on a turn of its own.
 class FileLock {
  public:
   struct Where {

@@ -49,22 +49,16 @@ Result<std::unique_ptr<Inotify>> Inotify::open(Loop& loop, OnEvent on_event) {
                  "inotify: too many instances or open files; raise fs.inotify.max_user_instances"};
   if (!fd) return Error{Errc::kIo, std::string("inotify: ") + std::strerror(errno)};
   std::unique_ptr<Inotify> made(new Inotify(std::move(fd), std::move(on_event)));
-  auto poll = Poll::open(loop, made->fd_.get(), [alive = made->alive_](Poll::Ready) { read_events(alive); });
+  auto poll = Poll::open(loop, made->fd_.get(), [self = made.get()](Poll::Ready) { self->read_events(); });
   if (!poll) return std::move(poll.error()).in("inotify");
   made->poll_ = std::move(poll).value();
   made->poll_->interest(true, false);
   return made;
 }
 
-Inotify::Inotify(Descriptor fd, OnEvent on_event)
-    : fd_(std::move(fd)),
-      on_event_(std::make_shared<OnEvent>(std::move(on_event))),
-      alive_(std::make_shared<Inotify*>(this)) {}
+Inotify::Inotify(Descriptor fd, OnEvent on_event) : fd_(std::move(fd)), on_event_(std::move(on_event)) {}
 
-Inotify::~Inotify() {
-  *alive_ = nullptr;
-  poll_.reset();
-}
+Inotify::~Inotify() = default;
 
 Result<Unit> Inotify::watch(const std::string& directory) {
   const int wd = inotify_add_watch(fd_.get(), directory.c_str(), kMask);
@@ -80,22 +74,21 @@ Result<Unit> Inotify::watch(const std::string& directory) {
   return Unit{};
 }
 
-void Inotify::read_events(const std::shared_ptr<Inotify*>& self) {
+void Inotify::read_events() {
   alignas(inotify_event) char buffer[8192];
-  const ssize_t size =
-      ::read((*self)->fd_.get(), buffer, sizeof buffer);  // more is told by the next turn's readiness
-  for (ssize_t at = 0; at < size && *self != nullptr;) {
+  const ssize_t size = ::read(fd_.get(), buffer, sizeof buffer);  // more is told by the next turn's readiness
+  for (ssize_t at = 0; at < size;) {
     inotify_event event;
     std::memcpy(&event, buffer + at, sizeof event);
     const char* name = buffer + at + sizeof event;
-    (*self)->deliver(event.wd, event.mask, event.len == 0 ? "" : std::string(name, strnlen(name, event.len)));
+    deliver(event.wd, event.mask, event.len == 0 ? "" : std::string(name, strnlen(name, event.len)));
     at += static_cast<ssize_t>(sizeof event + event.len);
   }
 }
 
 void Inotify::deliver(int wd, uint32_t mask, std::string name) {
-  const auto on_event = on_event_;  // it may destroy us
-  if (mask & IN_Q_OVERFLOW) return (*on_event)(FileEvent{});
+  const CallbackGuard::Call running(callbacks_);
+  if (mask & IN_Q_OVERFLOW) return on_event_(FileEvent{});
   const auto at = directories_.find(wd);
   if (at == directories_.end()) return;
   FileEvent event{.directory = at->second, .name = std::move(name), .is_directory = (mask & IN_ISDIR) != 0};
@@ -107,7 +100,7 @@ void Inotify::deliver(int wd, uint32_t mask, std::string name) {
   } else {
     event.kind = kind_of(mask);
   }
-  (*on_event)(event);  // last statement
+  on_event_(event);
 }
 
 }  // namespace sliced::reactor

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "reactor/base/callback_guard.h"
 #include "reactor/base/result.h"
 #include "reactor/descriptor.h"
 
@@ -35,7 +36,7 @@ struct FileEvent {
   bool operator==(const FileEvent&) const = default;
 };
 
-/// Reentry: on_event may watch, and destroy the Inotify that called it.
+/// Reentry: on_event may watch. It must not destroy the Inotify.
 /// Order:   as the kernel reports.
 /// Reading: 8 KiB of events a turn; what is left makes the next turn's. The kernel's queue is bounded
 /// (fs.inotify.max_queued_events), and what it drops is told as kOverflow, once.
@@ -55,14 +56,14 @@ class Inotify {
 
  private:
   Inotify(Descriptor fd, OnEvent on_event);
-  static void read_events(const std::shared_ptr<Inotify*>& self);
+  void read_events();
   void deliver(int wd, uint32_t mask, std::string name);
 
   Descriptor fd_;
-  std::shared_ptr<OnEvent> on_event_;  // shared with the running call, which may destroy us
+  const OnEvent on_event_;
+  CallbackGuard callbacks_{"Inotify"};
   std::unique_ptr<Poll> poll_;
   std::map<int, std::string> directories_;  // by watch descriptor
-  std::shared_ptr<Inotify*> alive_;         // read_events asks it whether a callback destroyed us
 };
 
 }  // namespace sliced::reactor

@@ -45,7 +45,7 @@ class LoopScheduler final : public Scheduler {
     auto ticket = std::make_shared<Task>(std::move(task));
     if (delay <= Millis{0}) {
       next_turn_.push_back(ticket);
-      if (next_turn_.size() == 1) uv_idle_start(idle_.get(), &on_idle);
+      uv_idle_start(idle_.get(), &on_idle);  // again: no effect
       return ticket;
     }
     const TimePoint due = deadline(delay);
@@ -53,6 +53,15 @@ class LoopScheduler final : public Scheduler {
     due_.emplace(due, ticket);
     if (due < armed_for_) arm();
     return ticket;
+  }
+
+  void destroy_later(std::shared_ptr<void> object) override {
+    retired_.push_back(std::move(object));
+    uv_idle_start(idle_.get(), &on_idle);
+  }
+  // Called between turns, so no callback is on the stack.
+  void destroy_retired() {
+    while (!retired_.empty()) std::exchange(retired_, {}).clear();
   }
 
  private:
@@ -102,10 +111,11 @@ class LoopScheduler final : public Scheduler {
   }
 
   void run_next_turn() {
+    std::exchange(retired_, {}).clear();
     const auto tasks = std::exchange(next_turn_, {});
     for (const std::weak_ptr<Task>& waiting : tasks)
       if (const Ticket task = waiting.lock()) run_task(*task);
-    if (next_turn_.empty()) uv_idle_stop(idle_.get());
+    if (next_turn_.empty() && retired_.empty()) uv_idle_stop(idle_.get());
   }
 
   uv_loop_t* loop_;
@@ -113,6 +123,7 @@ class LoopScheduler final : public Scheduler {
   Handle<uv_idle_t> idle_;
   std::multimap<TimePoint, std::weak_ptr<Task>> due_;  // equal keys keep the order of insertion
   std::vector<std::weak_ptr<Task>> next_turn_;
+  std::vector<std::shared_ptr<void>> retired_;
   TimePoint armed_for_ = TimePoint::max();
   size_t sweep_at_ = 64;
 };
@@ -279,6 +290,7 @@ uint64_t Loop::long_turns() const { return state_->watch.long_turns(); }
 uv_loop_s* Loop::raw() { return state_->loop; }
 
 std::vector<std::string> Loop::surviving_handles() {
+  state_->scheduler->destroy_retired();
   struct Walk {
     const std::vector<uv_handle_t*>& own;
     std::vector<std::string> open{};

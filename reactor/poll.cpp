@@ -14,7 +14,7 @@ Result<std::unique_ptr<Poll>> Poll::open(Loop& loop, int fd, OnReady on_ready) {
 }
 
 Poll::Poll(Handle<uv_poll_s> handle, OnReady on_ready)
-    : handle_(std::move(handle)), on_ready_(std::make_shared<OnReady>(std::move(on_ready))) {
+    : handle_(std::move(handle)), on_ready_(std::move(on_ready)) {
   handle_->data = this;
 }
 
@@ -39,12 +39,12 @@ void Poll::on_poll(uv_poll_s* raw, int status, int events) noexcept {
   // libuv answers EPOLLERR with an error and stops watching; but the error may pass (ENOBUFS of a netlink
   // socket).
   if (status != 0) self->start();
-  const std::shared_ptr<OnReady> on_ready = self->on_ready_;
-  const TurnSpan span(raw->loop, "descriptor", on_ready->target_type());
-  (*on_ready)({.readable = (events & UV_READABLE) != 0,
-               .writable = (events & UV_WRITABLE) != 0,
-               .hung_up = (events & UV_DISCONNECT) != 0,
-               .failed = status != 0});
+  const TurnSpan span(raw->loop, "descriptor", self->on_ready_.target_type());
+  const CallbackGuard::Call running(self->callbacks_);
+  self->on_ready_({.readable = (events & UV_READABLE) != 0,
+                   .writable = (events & UV_WRITABLE) != 0,
+                   .hung_up = (events & UV_DISCONNECT) != 0,
+                   .failed = status != 0});
 }
 
 }  // namespace sliced::reactor

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "reactor/base/callback_guard.h"
 #include "reactor/handle.h"
 
 struct uv_poll_s;
@@ -14,12 +15,11 @@ class Loop;
 /// Readiness of a file descriptor (level-triggered). The descriptor stays the caller's: it must stay open
 /// while the Poll lives and may be closed as soon as the Poll is gone. It is set to non-blocking. One Poll
 /// per descriptor.
-/// Reentry: the callback may change the interest, or destroy the Poll that called it.
+/// Reentry: the callback may change the interest. It must not destroy the Poll.
 class Poll {
  public:
   /// `failed`: the descriptor has an error pending (a netlink socket after an overflow, a reset connection).
-  /// Read from it to learn and clear the error; whoever cannot must drop the Poll, or will be called again
-  /// each turn.
+  /// Read from it to learn and clear the error. Otherwise set the interest to (false, false), or the callback is called each turn.
   struct Ready {
     bool readable = false;
     bool writable = false;
@@ -43,7 +43,8 @@ class Poll {
   void start();
   static void on_poll(uv_poll_s* raw, int status, int events) noexcept;
   Handle<uv_poll_s> handle_;
-  std::shared_ptr<OnReady> on_ready_;  // shared with the running call, which may destroy the Poll
+  const OnReady on_ready_;
+  CallbackGuard callbacks_{"Poll"};
   int events_ = 0;
 };
 

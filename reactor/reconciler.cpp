@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "reactor/base/callback_guard.h"
+
 namespace sliced::reactor {
 
 struct Reconciler::State : std::enable_shared_from_this<State> {
@@ -42,11 +44,11 @@ struct Reconciler::State : std::enable_shared_from_this<State> {
   }
 
   void run() {
-    const auto self = shared_from_this();  // start_ may destroy the Reconciler
     armed_for_ = TimePoint::max();
     due_.reset();
     is_running_ = true;
     const auto finish = std::make_shared<Finish>(weak_from_this(), ++runs_);
+    const CallbackGuard::Call running(callbacks_);
     start_([finish](bool ok) { finish->call(ok); });
   }
 
@@ -58,6 +60,7 @@ struct Reconciler::State : std::enable_shared_from_this<State> {
     arm();
   }
 
+  CallbackGuard callbacks_{"Reconciler"};
   Scheduler& scheduler_;
   const Start start_;
   Backoff backoff_;

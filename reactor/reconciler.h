@@ -14,7 +14,7 @@ namespace sliced::reactor {
 /// Failure: done(false) marks again after a backoff; done(true) forgets the backoff.
 /// Done:    may be called at once or later, from the loop's thread, and after the Reconciler is gone; only the
 ///          first call counts. Dropping every copy of it without a call counts as done(false).
-/// Reentry: start may mark, and may destroy the Reconciler.
+/// Reentry: start may mark. It must not destroy the Reconciler.
 class Reconciler {
  public:
   using Done = std::function<void(bool ok)>;

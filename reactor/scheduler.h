@@ -22,6 +22,9 @@ class Scheduler {
   virtual TimePoint now() const = 0;
   /// Runs task once, not before delay has passed, on the loop's thread. A delay of 0 means "next turn".
   [[nodiscard]] virtual Ticket after(Millis delay, Task task) = 0;
+  /// Destroys the object on the next turn, when none of its callbacks is on the stack, or with the scheduler. Its owner has
+  /// stopped its callbacks before.
+  virtual void destroy_later(std::shared_ptr<void> object) = 0;
 };
 
 }  // namespace sliced::reactor

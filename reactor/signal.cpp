@@ -17,16 +17,17 @@ Result<std::unique_ptr<Signal>> Signal::open(Loop& loop, int number, Task on_sig
 }
 
 Signal::Signal(Handle<uv_signal_s> handle, Task on_signal)
-    : handle_(std::move(handle)), on_signal_(std::make_shared<Task>(std::move(on_signal))) {
+    : handle_(std::move(handle)), on_signal_(std::move(on_signal)) {
   handle_->data = this;
 }
 
 Signal::~Signal() = default;
 
 void Signal::on_raised(uv_signal_s* raw, int) noexcept {
-  const std::shared_ptr<Task> on_signal = static_cast<Signal*>(raw->data)->on_signal_;
-  const TurnSpan span(raw->loop, "signal", on_signal->target_type());
-  (*on_signal)();
+  auto* self = static_cast<Signal*>(raw->data);
+  const TurnSpan span(raw->loop, "signal", self->on_signal_.target_type());
+  const CallbackGuard::Call running(self->callbacks_);
+  self->on_signal_();
 }
 
 }  // namespace sliced::reactor

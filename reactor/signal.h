@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 
+#include "reactor/base/callback_guard.h"
 #include "reactor/handle.h"
 #include "reactor/scheduler.h"
 
@@ -18,8 +19,7 @@ class Loop;
 class Signal {
  public:
   /// Errors: a number that cannot be caught.
-  /// on_signal runs on the loop's thread in a turn of its own, never in the signal handler, so that it may
-  /// do anything, and destroy the Signal.
+  /// on_signal runs on the loop thread, never in the signal handler. It must not destroy the Signal.
   static Result<std::unique_ptr<Signal>> open(Loop& loop, int number, Task on_signal);
   ~Signal();
   Signal(Signal&&) = delete;
@@ -28,7 +28,8 @@ class Signal {
   Signal(Handle<uv_signal_s> handle, Task on_signal);
   static void on_raised(uv_signal_s* raw, int number) noexcept;
   Handle<uv_signal_s> handle_;
-  std::shared_ptr<Task> on_signal_;
+  const Task on_signal_;
+  CallbackGuard callbacks_{"Signal"};
 };
 
 }  // namespace sliced::reactor

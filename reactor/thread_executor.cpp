@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "reactor/base/callback_guard.h"
 #include "reactor/base/detached_thread.h"
 #include "reactor/handle.h"
 #include "reactor/loop.h"
@@ -136,6 +137,7 @@ class ThreadExecutor::Loopside {
   void refuse(std::deque<Shared::Waiting> jobs);
   void complete(const std::vector<JobId>& jobs, bool finished);
 
+  CallbackGuard callbacks_{"ThreadExecutor"};
   Loop& loop_;
   const Limits limits_;
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
@@ -190,18 +192,15 @@ void ThreadExecutor::Loopside::collect() {
     const std::lock_guard lock(shared_->mutex);
     finished.swap(shared_->finished);
   }
-  complete(finished, true);  // last statement: an on_done may destroy the executor
+  complete(finished, true);
 }
 
 void ThreadExecutor::Loopside::complete(const std::vector<JobId>& jobs, bool finished) {
-  uv_loop_t* loop = loop_.raw();  // outlives us
-  const std::weak_ptr<std::map<JobId, Done>> alive = done_;
   for (const JobId id : jobs) {
-    const auto all = alive.lock();
-    if (!all) return;
-    const auto waiting = all->extract(id);
+    const auto waiting = done_->extract(id);
     if (!waiting) continue;
-    const TurnSpan span(loop, "end of a job", waiting.mapped().target_type());
+    const TurnSpan span(loop_.raw(), "end of a job", waiting.mapped().target_type());
+    const CallbackGuard::Call running(callbacks_);
     waiting.mapped()(finished);
   }
 }
@@ -234,7 +233,7 @@ void ThreadExecutor::Loopside::look_at_deadlines() {
   }
   staff();
   if (next != TimePoint::max()) watch(loop_.now() + std::max(next - now, Millis{1}));
-  complete(late, false);  // last statement: an on_done may destroy the executor
+  complete(late, false);
 }
 
 // Starts workers for what waits, or refuses it when too many are lost.
@@ -255,7 +254,7 @@ void ThreadExecutor::Loopside::refuse(std::deque<Shared::Waiting> jobs) {
   refusal_ = loop_.scheduler().after(Millis{0}, [this] {
     std::vector<JobId> ids;
     for (const auto& job : std::exchange(refused_, {})) ids.push_back(job.id);
-    complete(ids, false);  // last statement: an on_done may destroy the executor
+    complete(ids, false);
   });
 }
 

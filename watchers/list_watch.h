@@ -85,8 +85,8 @@ struct ListWatchLimits {
   Millis list_again_later{60'000};     // the same, where that happens again and again
 };
 
-/// Where ListWatch puts what it hears. Objects are valid during the call only. No call may destroy the
-/// ListWatch.
+/// Where ListWatch puts what it hears. Objects are valid during the call only. No call may
+/// destroy the ListWatch.
 class ObjectSink {
  public:
   virtual ~ObjectSink() = default;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kube/client/ports.h"
+#include "reactor/base/callback_guard.h"
 #include "reactor/base/result.h"
 #include "reactor/base/source_event.h"
 #include "watchers/list_watch.h"
@@ -54,7 +55,7 @@ struct MemoryAccounting {
 /// Memory:   ids of all objects; their values are the listener's, but for those of a list in the making.
 ///           What there is no room for (MemoryLimits) is told all the same, without what it says.
 /// Log:      what is wrong with an object, once while it lasts (problem_log.h).
-/// Reentry:  on_event and on_standing may not destroy the source.
+/// Reentry:  on_event and on_standing must not destroy the source.
 /// Threads:  the loop's; decode too, once an object and change.
 /// Order:    within a Relisted by namespace and name. What gives way to a change is told before the change.
 template <class T>
@@ -148,7 +149,7 @@ class WatchedSource final : public Source, private ObjectSink {
     problems_.retain([this](const std::string& namespace_, const std::string& name) {
       return known_.contains({namespace_, name});
     });
-    on_event_(std::move(whole));
+    callbacks_.run(on_event_, std::move(whole));
     return unconfirmed_.size();
   }
   // Nothing is kept then: it was confirmed by who says so.
@@ -169,12 +170,12 @@ class WatchedSource final : public Source, private ObjectSink {
         change.now = std::move(gone);
       } else {
         report(gone);
-        on_event_(Changed<Item>{std::move(gone)});
+        callbacks_.run(on_event_, Changed<Item>{std::move(gone)});
       }
     });
     report(change.now);
     problems_.end_round();
-    on_event_(std::move(change));
+    callbacks_.run(on_event_, std::move(change));
     look_for_room();
   }
   void removed(const ObjectHead& head) override {
@@ -182,7 +183,7 @@ class WatchedSource final : public Source, private ObjectSink {
     unconfirmed_.erase({head.namespace_, head.name});
     problems_.forget(head);
     budget_.erase({head.namespace_, head.name});
-    on_event_(Removed<Item>{{head.namespace_, head.name}});
+    callbacks_.run(on_event_, Removed<Item>{{head.namespace_, head.name}});
     look_for_room();
   }
 
@@ -230,13 +231,14 @@ class WatchedSource final : public Source, private ObjectSink {
     return kept;
   }
   void standing_changed(const Standing& standing) override {
-    if (on_standing_) on_standing_(standing);
+    if (on_standing_) callbacks_.run(on_standing_, standing);
   }
 
   const Decode decode_;
   const OnEvent on_event_;
   const OnStanding on_standing_;
   const KeepMissing keep_missing_;
+  CallbackGuard callbacks_{"WatchedSource"};
   ProblemLog problems_;
   const MemoryLimits memory_;
   MemoryBudget budget_{memory_}, collecting_{memory_};  // of what is known, and of the list in the making

@@ -158,8 +158,9 @@ class Chain final : public Run {
   }
 
   void end(Result<Attached> outcome) {
-    const OnRun call = std::exchange(on_run_, nullptr);
-    call(std::move(outcome));  // last statement: *this may be gone
+    // A turn of its own: nothing of this run is on the stack then.
+    next_ = loop_.scheduler().after(Millis{0},
+                                    [call = std::exchange(on_run_, nullptr), outcome] { call(outcome); });
   }
 
   reactor::Loop& loop_;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "reactor/base/callback_guard.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
 #include "reactor/loop.h"
@@ -111,12 +112,11 @@ class Accepting final : public Listener {
   }
 
   void accept_some() {
-    const auto open = open_;  // says whether we live
     // One place a turn: only of the first is it known that he waits.
     if (!has_room() && !(options_.make_room && options_.make_room() && has_room())) look_later();
-    for (int i = 0; i < kAcceptedATurn && open->owner != nullptr && has_room(); ++i)
+    for (int i = 0; i < kAcceptedATurn && has_room(); ++i)
       if (!accept_one()) break;
-    if (open->owner != nullptr) look();
+    look();
   }
 
   // False: there is no more.
@@ -138,8 +138,8 @@ class Accepting final : public Listener {
     auto stream = unix_name_.empty() ? adopt_tcp(loop_, std::move(socket), peer.name, std::move(lease))
                                      : adopt_unix(loop_, std::move(socket), peer.name, std::move(lease));
     if (!stream) return true;
-    const OnAccept call = on_accept_;  // which may destroy us
-    call(std::move(*stream), std::move(peer));
+    const CallbackGuard::Call running(callbacks_);
+    on_accept_(std::move(*stream), std::move(peer));
     return true;
   }
 
@@ -160,6 +160,7 @@ class Accepting final : public Listener {
   Loop& loop_;
   const ListenOptions options_;
   const OnAccept on_accept_;
+  CallbackGuard callbacks_{"Listener"};
   const std::shared_ptr<Open> open_;
   std::string unix_name_;  // "": TCP
   std::unique_ptr<UnixFile> file_;

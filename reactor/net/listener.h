@@ -44,7 +44,7 @@ struct ListenOptions {
 /// Accepts as long as it lives; what it accepted lives on without it. A process without free descriptors
 /// tries again after 100 ms. Dropping it removes its unix socket's file, if that is still its own.
 /// Fairness:  at most 16 are accepted in a turn, so that others come to their events while many connect.
-/// Reentry:   on_accept may destroy the Listener; the streams that it gave hold their place until they go,
+/// Reentry:   on_accept must not destroy the Listener. The streams that it gave hold their place until they go,
 ///            also then.
 class Listener {
  public:

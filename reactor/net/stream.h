@@ -4,12 +4,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "reactor/base/result.h"
+#include "reactor/scheduler.h"
 
 namespace sliced::reactor::net {
 
-/// Receivers of a stream's events. Each may destroy the stream that calls it.
+/// Receivers of a stream's events.
 /// Any of them may be empty: that event is then passed over, bytes included. They are held by the stream, so
 /// one that captures the stream's owner by shared_ptr holds both for ever.
 struct StreamEvents {
@@ -20,8 +22,8 @@ struct StreamEvents {
 };
 
 /// A connected, ordered, reliable stream of bytes.
-/// Ownership: dropping it closes at once: what is unsent is lost and no event follows. close() first where
-///            it matters.
+/// Ownership: dropping it, also in an event, closes the connection: unsent bytes are lost and no event follows
+///            (stream_owner.h). close() first where the bytes matter.
 /// Reentry:   no event is delivered from within write(), close(), pause(), resume() or receive().
 /// Errors:    come through on_error, once; after it writes are ignored.
 class ByteStream {
@@ -57,8 +59,16 @@ class Connecting {
   virtual ~Connecting() = default;
 };
 
-/// Called once, never from within the function that starts the attempt. May destroy the Connecting.
+/// Called once, on a turn of its own, so its owner may drop the Connecting there.
 /// The stream comes without receivers: nothing is read before receive().
 using OnConnected = std::function<void(Result<std::unique_ptr<ByteStream>>)>;
+
+/// Calls on_connected on the next turn, unless the ticket is dropped. Nothing of the Connecting is on the stack then.
+[[nodiscard]] inline Ticket complete(Scheduler& scheduler, OnConnected& on_connected,
+                                     Result<std::unique_ptr<ByteStream>> outcome) {
+  auto held = std::make_shared<Result<std::unique_ptr<ByteStream>>>(std::move(outcome));
+  return scheduler.after(Millis{0},
+                         [call = std::exchange(on_connected, nullptr), held] { call(std::move(*held)); });
+}
 
 }  // namespace sliced::reactor::net

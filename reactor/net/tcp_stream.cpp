@@ -167,7 +167,7 @@ void TcpConnect::time_out() {
 void TcpConnect::connected() {
   set_tcp_options(handle_.get());
   std::unique_ptr<ByteStream> stream =
-      std::make_unique<UvStream>(loop_.scheduler(), std::move(handle_), name());
+      owned(loop_.scheduler(), std::make_unique<UvStream>(loop_.scheduler(), std::move(handle_), name()));
   finish(std::move(stream));
 }
 
@@ -176,8 +176,7 @@ void TcpConnect::finish(Result<std::unique_ptr<ByteStream>> outcome) {
   step_.reset();
   job_.reset();
   handle_ = {};
-  const OnConnected call = std::exchange(on_connected_, nullptr);
-  call(std::move(outcome));  // last statement: *this may be gone
+  step_ = complete(loop_.scheduler(), on_connected_, std::move(outcome));
 }
 
 }  // namespace

@@ -59,10 +59,7 @@ struct TlsFiles::Reading {
 };
 
 TlsFiles::TlsFiles(Needs needs, TlsFilePaths paths, std::vector<std::string> alpn, Events events)
-    : needs_(std::move(needs)),
-      paths_(std::move(paths)),
-      alpn_(std::move(alpn)),
-      events_(std::make_shared<const Events>(std::move(events))) {
+    : needs_(std::move(needs)), paths_(std::move(paths)), alpn_(std::move(alpn)), events_(std::move(events)) {
   if (auto opened = Inotify::open(needs_.loop, [this](const FileEvent&) { look_within(kTlsFilesSettle); }))
     inotify_ = std::move(opened).value();
   look_within(Millis{0});
@@ -109,8 +106,8 @@ void TlsFiles::take(const Result<Reading>& reading) {
   context_ = reading->context;
   texts_ = reading->texts;
   look_within(kTlsFilesSettle);  // at its end
-  const auto events = events_;
-  events->on_context(context_);  // last statement: *this may be gone
+  const CallbackGuard::Call running(callbacks_);
+  events_.on_context(context_);
 }
 
 // What is not of now takes nothing away; where there is nothing, it is all there is.
@@ -130,8 +127,8 @@ void TlsFiles::refuse(Error why) {
   why.what += context_ ? "; what was there before stays in use" : "; nobody is served until then";
   why.what += "; put a certificate and its key there that are valid now, as PEM";
   if (!said_bad_.is_new(why.what)) return look_at_the_end();
-  const auto events = events_;
-  events->on_trouble(why);  // last statement
+  const CallbackGuard::Call running(callbacks_);
+  events_.on_trouble(why);
 }
 
 void TlsFiles::look_at_the_end() {
@@ -146,8 +143,9 @@ void TlsFiles::look_at_the_end() {
                                              (days > 0 ? std::to_string(days) + " days" : "less than a day") +
                                              ", on " + moment(ends);
   const Error why{Errc::kInvalid, "certificate " + in_quotes(paths_.cert) + ": " + when + "; renew it"};
-  const auto events = events_;
-  if (said_end_.is_new(why.what)) events->on_trouble(why);  // last statement
+  if (!said_end_.is_new(why.what)) return;
+  const CallbackGuard::Call running(callbacks_);
+  events_.on_trouble(why);
 }
 
 }  // namespace sliced::reactor::net

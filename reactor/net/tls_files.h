@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "reactor/base/callback_guard.h"
 #include "reactor/base/result.h"
 #include "reactor/base/said_once.h"
 #include "reactor/base/time.h"
@@ -39,7 +40,7 @@ constexpr int64_t kTlsEndIsNear =
 ///            nothing: what was good before stays in use. An empty file of authorities is bad, and never
 ///            means that nobody is asked.
 /// Files:     read on the executor, 1 MiB each at most. Their texts are kept.
-/// Reentry:   nothing is called from within the constructor; each callback may destroy the TlsFiles.
+/// Reentry:   nothing is called from within the constructor. No callback may destroy the TlsFiles.
 /// Ownership: what Needs names outlives it. A reading under way ends on its worker, and is passed over.
 /// Failure: trouble is told after the second look in a row that finds the same, so never of files that are
 /// being replaced.
@@ -83,11 +84,12 @@ class TlsFiles {
   const Needs needs_;
   const TlsFilePaths paths_;
   const std::vector<std::string> alpn_;
-  const std::shared_ptr<const Events> events_;  // shared with the running call, which may destroy us
-  std::unique_ptr<Inotify> inotify_;            // none: the system has none left, and the minute does
-  std::shared_ptr<const TlsContext> context_;   // in use; none: nothing was good yet
-  std::string texts_;                           // it was made of these
-  std::string bad_;                             // as the look before found it
+  const Events events_;
+  CallbackGuard callbacks_{"TlsFiles"};
+  std::unique_ptr<Inotify> inotify_;           // none: the system has none left, and the minute does
+  std::shared_ptr<const TlsContext> context_;  // in use; none: nothing was good yet
+  std::string texts_;                          // it was made of these
+  std::string bad_;                            // as the look before found it
   SaidLast said_bad_, said_end_;
   Ticket soon_;
   TimePoint soon_at_{};

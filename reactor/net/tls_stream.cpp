@@ -3,6 +3,9 @@
 #include <functional>
 #include <utility>
 
+#include "reactor/base/callback_guard.h"
+#include "reactor/net/stream_owner.h"
+
 namespace sliced::reactor::net {
 namespace {
 
@@ -12,9 +15,7 @@ class TlsStream final : public ByteStream {
       : scheduler_(scheduler),
         inner_(std::move(inner)),
         session_(std::move(session)),
-        events_(std::make_shared<StreamEvents>()),
-        alive_(std::make_shared<bool>(true)) {}
-  ~TlsStream() override { *alive_ = false; }
+        events_(std::make_shared<StreamEvents>()) {}
 
   void receive(StreamEvents events) override {
     events_ = std::make_shared<StreamEvents>(std::move(events));
@@ -25,6 +26,7 @@ class TlsStream final : public ByteStream {
                      .on_drained =
                          [this] {
                            const auto events = events_;
+                           const CallbackGuard::Call running(callbacks_);
                            if (events->on_drained) events->on_drained();
                          }});
     resume();
@@ -54,6 +56,15 @@ class TlsStream final : public ByteStream {
     inner_->pause();
   }
 
+  /// No event follows.
+  void abandon() {
+    dead_ = true;
+    delivery_.reset();
+    failure_.reset();
+    events_ = std::make_shared<StreamEvents>();
+    inner_.reset();
+  }
+
   void resume() override {
     paused_ = false;
     if (!receiving_) return;
@@ -72,18 +83,17 @@ class TlsStream final : public ByteStream {
     if (dead_) return;
     const auto fed = session_->feed(bytes);
     flush();
-    const auto alive = alive_;
     deliver();
-    if (*alive && !fed) fail(fed.error());
+    if (!fed) fail(fed.error());
   }
 
   void deliver() {
     if (paused_ || dead_) return;
-    const auto alive = alive_;
     if (const std::string plain = session_->take_plain(); !plain.empty()) {
       const auto events = events_;
+      const CallbackGuard::Call running(callbacks_);
       if (events->on_data) events->on_data(plain);
-      if (!*alive || paused_ || dead_) return;
+      if (paused_ || dead_) return;
     }
     if (session_->peer_closed()) end();
   }
@@ -97,7 +107,8 @@ class TlsStream final : public ByteStream {
   void end() {
     if (std::exchange(ended_, true)) return;
     const auto events = events_;
-    if (events->on_end) events->on_end();  // last statement
+    const CallbackGuard::Call running(callbacks_);
+    if (events->on_end) events->on_end();
   }
 
   void fail_later(Error error) {
@@ -109,14 +120,15 @@ class TlsStream final : public ByteStream {
     if (std::exchange(dead_, true)) return;
     inner_->pause();
     const auto events = events_;
-    if (events->on_error) events->on_error(std::move(error));  // last statement
+    const CallbackGuard::Call running(callbacks_);
+    if (events->on_error) events->on_error(std::move(error));
   }
 
   Scheduler& scheduler_;
   std::unique_ptr<ByteStream> inner_;
   std::unique_ptr<TlsSession> session_;
   std::shared_ptr<StreamEvents> events_;
-  std::shared_ptr<bool> alive_;
+  CallbackGuard callbacks_{"TlsStream"};
   Ticket delivery_;
   Ticket failure_;
   bool receiving_ = false;
@@ -161,7 +173,7 @@ class Handshake final : public Connecting {
     if (!session_->established()) return;
     inner_->pause();  // until somebody receives
     std::unique_ptr<ByteStream> stream =
-        std::make_unique<TlsStream>(scheduler_, std::move(inner_), std::move(session_));
+        owned(scheduler_, std::make_unique<TlsStream>(scheduler_, std::move(inner_), std::move(session_)));
     finish(std::move(stream));
   }
 
@@ -170,11 +182,10 @@ class Handshake final : public Connecting {
     step_.reset();
     deadline_.reset();
     if (!outcome) {
-      inner_->pause();
+      if (inner_) inner_->pause();
       outcome = std::move(outcome.error()).in("TLS handshake with " + with_);
     }
-    const OnConnected call = std::exchange(on_connected_, nullptr);
-    call(std::move(outcome));  // last statement: *this may be gone
+    step_ = complete(scheduler_, on_connected_, std::move(outcome));
   }
 
   Scheduler& scheduler_;

@@ -54,8 +54,7 @@ class UnixConnect final : public Connecting {
   }
 
   void finish(Result<std::unique_ptr<ByteStream>> outcome) {
-    const OnConnected call = std::exchange(on_connected_, nullptr);
-    call(std::move(outcome));  // last statement: *this may be gone
+    step_ = complete(loop_.scheduler(), on_connected_, std::move(outcome));
   }
 
   Loop& loop_;

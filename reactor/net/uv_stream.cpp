@@ -63,6 +63,15 @@ void UvStream::resume() {
   read();
 }
 
+void UvStream::abandon() {
+  dead_ = true;
+  failure_.reset();
+  alive_.reset();
+  handle_ = Handle<uv_tcp_t>();  // closes it
+  lease_.reset();
+  events_ = std::make_shared<StreamEvents>();
+}
+
 void UvStream::read() {
   if (paused_ || ended_ || dead_) return;
   const int code = uv_read_start(
@@ -75,6 +84,7 @@ void UvStream::on_read(uv_stream_t* stream, ssize_t size, const uv_buf_t* buffer
   if (size == 0) return;  // EAGAIN
   const std::shared_ptr<StreamEvents> events = self->events_;
   const TurnSpan span(stream->loop, "stream", events->on_data.target_type());
+  const CallbackGuard::Call running(self->callbacks_);
   if (size > 0) {
     if (events->on_data) events->on_data({buffer->base, static_cast<size_t>(size)});
   } else if (size == UV_EOF) {
@@ -107,7 +117,8 @@ void UvStream::on_written(uv_write_t* done, int status) noexcept {
   const std::shared_ptr<StreamEvents> events = (*stream)->events_;
   if (!events->on_drained) return;
   const TurnSpan span(done->handle->loop, "stream", events->on_drained.target_type());
-  events->on_drained();  // last statement: the stream may be gone
+  const CallbackGuard::Call running((*stream)->callbacks_);
+  events->on_drained();
 }
 
 size_t UvStream::unsent_bytes() const { return uv_stream_get_write_queue_size(raw()); }
@@ -130,7 +141,8 @@ void UvStream::fail(int code) {
   uv_read_stop(raw());
   const std::shared_ptr<StreamEvents> events = events_;
   Error error = uv_error(code).in(name_);
-  if (events->on_error) events->on_error(std::move(error));  // last statement: the stream may be gone
+  const CallbackGuard::Call running(callbacks_);
+  if (events->on_error) events->on_error(std::move(error));
 }
 
 void set_tcp_options(uv_tcp_t* handle) {
@@ -150,8 +162,8 @@ Result<std::unique_ptr<ByteStream>> adopt_tcp(Loop& loop, Descriptor socket, con
   if (const int code = uv_tcp_open(handle->get(), socket.get()); code != 0) return uv_error(code);
   socket.release();
   set_tcp_options(handle->get());
-  return std::unique_ptr<ByteStream>(
-      std::make_unique<UvStream>(loop.scheduler(), *std::move(handle), name, std::move(lease)));
+  return owned(loop.scheduler(),
+               std::make_unique<UvStream>(loop.scheduler(), *std::move(handle), name, std::move(lease)));
 }
 
 Result<std::unique_ptr<ByteStream>> adopt_unix(Loop& loop, Descriptor socket, const std::string& name,
@@ -160,8 +172,8 @@ Result<std::unique_ptr<ByteStream>> adopt_unix(Loop& loop, Descriptor socket, co
   if (!handle) return Error(handle.error());
   if (const int code = uv_pipe_open(handle->get(), socket.get()); code != 0) return uv_error(code);
   socket.release();
-  return std::unique_ptr<ByteStream>(
-      std::make_unique<UvStream>(loop.scheduler(), *std::move(handle), name, std::move(lease)));
+  return owned(loop.scheduler(),
+               std::make_unique<UvStream>(loop.scheduler(), *std::move(handle), name, std::move(lease)));
 }
 
 }  // namespace sliced::reactor::net

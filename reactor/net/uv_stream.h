@@ -6,10 +6,12 @@
 #include <string>
 #include <variant>
 
+#include "reactor/base/callback_guard.h"
 #include "reactor/descriptor.h"
 #include "reactor/handle.h"
 #include "reactor/loop.h"
 #include "reactor/net/stream.h"
+#include "reactor/net/stream_owner.h"
 #include "reactor/scheduler.h"
 
 namespace sliced::reactor::net {
@@ -17,7 +19,7 @@ namespace sliced::reactor::net {
 /// A write is given to the kernel at once as far as it takes it; the rest is libuv's until it is sent or the
 /// stream goes. Loop thread only.
 /// Errors:  with the peer's name, once; nothing more is told after it.
-/// Reentry: events may replace themselves (receive()) or drop the stream.
+/// Reentry: events may replace themselves (receive()) and abandon the stream, but not destroy it (stream_owner.h).
 class UvStream final : public ByteStream {
  public:
   using AnyHandle = std::variant<Handle<uv_tcp_t>, Handle<uv_pipe_t>>;
@@ -31,6 +33,8 @@ class UvStream final : public ByteStream {
   void close() override;
   void pause() override;
   void resume() override;
+  /// Closes the connection. No event follows, and no other function may be called.
+  void abandon();
 
  private:
   // Owned by libuv from uv_write() until on_written.
@@ -46,10 +50,11 @@ class UvStream final : public ByteStream {
   AnyHandle handle_;
   std::string name_;
   std::shared_ptr<void> lease_;
-  // Shared with the running call, which may replace them or destroy us.
+  // Shared with the running call, which may replace them.
   std::shared_ptr<StreamEvents> events_;
   // Write requests outlive us and ask it.
   std::shared_ptr<UvStream*> alive_;
+  CallbackGuard callbacks_{"UvStream"};
   Ticket failure_;
   bool paused_ = false;
   bool ended_ = false;   // the peer's half

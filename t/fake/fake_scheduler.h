@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "reactor/scheduler.h"
 
@@ -20,7 +21,10 @@ class FakeScheduler final : public reactor::Scheduler {
     return ticket;
   }
 
+  void destroy_later(std::shared_ptr<void> object) override { retired_.push_back(std::move(object)); }
+
   void advance(Millis by) {
+    std::exchange(retired_, {}).clear();
     const TimePoint until = now_ + by;
     while (!due_.empty() && due_.begin()->first <= until) {
       auto entry = due_.extract(due_.begin());
@@ -40,6 +44,7 @@ class FakeScheduler final : public reactor::Scheduler {
 
  private:
   TimePoint now_{};
+  std::vector<std::shared_ptr<void>> retired_;
   std::multimap<TimePoint, std::weak_ptr<reactor::Task>> due_;
 };
 

@@ -48,6 +48,8 @@ class TcpServer {
     std::string client_common_name;
     std::string trouble;  // why TLS or the socket failed
 
+    explicit Connection(reactor::Loop& loop) : loop_(loop) {}
+
     /// Sent as soon as the socket takes it; kept back until the handshake is done.
     void send(std::string bytes) {
       out_ += bytes;
@@ -77,9 +79,16 @@ class TcpServer {
     enum class End { kNo, kProper, kCut };
 
     void drop() {
-      poll_.reset();
       if (ssl_ != nullptr) SSL_free(std::exchange(ssl_, nullptr));
-      if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+      if (poll_) poll_->interest(false, false);
+      const int fd = std::exchange(fd_, -1);
+      if (fd < 0) return;
+      const auto close = [fd](reactor::Poll* poll) {
+        delete poll;
+        ::close(fd);
+      };
+      std::shared_ptr<reactor::Poll> poll(poll_.release(), close);
+      if (is_called_) loop_.scheduler().destroy_later(std::move(poll));
     }
 
     // > 0: bytes; 0: the end; -1: try later; -2: failed.
@@ -175,11 +184,13 @@ class TcpServer {
       end_ = End::kNo;
     }
 
+    reactor::Loop& loop_;
     int fd_ = -1;
     SSL* ssl_ = nullptr;
     std::unique_ptr<reactor::Poll> poll_;
     std::string out_;
     End end_ = End::kNo;
+    bool is_called_ = false;  // by its poll_
     bool deaf_ = false;
     bool want_write_ = false;
   };
@@ -283,7 +294,7 @@ class TcpServer {
     if (fd < 0) return;
     const int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    Connection& made = *connections_.emplace_back(std::make_unique<Connection>());
+    Connection& made = *connections_.emplace_back(std::make_unique<Connection>(loop_));
     made.number = connections_.size() - 1;
     made.fd_ = fd;
     if (tls_ != nullptr) {
@@ -292,7 +303,9 @@ class TcpServer {
       SSL_set_mode(made.ssl_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     }
     made.poll_ = reactor::Poll::open(loop_, fd, [this, &made](reactor::Poll::Ready) {
+                   made.is_called_ = true;
                    if (made.pump() && on_progress_) on_progress_(made);
+                   made.is_called_ = false;
                  }).value();
     made.poll_->interest(true, false);
     if (on_progress_) on_progress_(made);

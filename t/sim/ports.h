@@ -106,6 +106,7 @@ class SimScheduler final : public reactor::Scheduler {
 
   SimScheduler(fake::FakeScheduler& inner, Border& border) : inner_(inner), border_(border) {}
   TimePoint now() const override { return inner_.now(); }
+  void destroy_later(std::shared_ptr<void> object) override { inner_.destroy_later(std::move(object)); }
   reactor::Ticket after(Millis delay, reactor::Task task) override {
     return border_.leave([&] {
       if (delay > Millis{0} && border_.fails("timer")) delay += kLate;

@@ -14,6 +14,7 @@
 
 #include "kube/client/ports.h"
 #include "reactor/backoff.h"
+#include "reactor/base/callback_guard.h"
 #include "watchers/configured/sign.h"
 #include "watchers/watched_source.h"
 
@@ -88,6 +89,7 @@ class PodSign final : public Sign {
   kube::Ports ports_;
   const Settings settings_;
   const OnChange on_change_;
+  CallbackGuard callbacks_{"PodSign"};
   reactor::Backoff backoff_;
   int failed_ = 0;  // in a row, of the step at hand
   bool is_seen_ = false, looks_again_ = false;

@@ -58,7 +58,7 @@ void Release::on_pod(std::string_view object) {
 }
 
 void Release::next() {
-  if (waiting_.empty()) return on_done_(std::move(released_));
+  if (waiting_.empty()) return callbacks_.run(on_done_, std::move(released_));
   const std::string pod = std::move(waiting_.front());
   waiting_.pop_front();
   call_ = cluster_.write({.verb = kube::Verb::kMerge,

@@ -9,6 +9,7 @@
 
 #include "kube/objects/cluster.h"
 #include "kube/objects/selector.h"
+#include "reactor/base/callback_guard.h"
 #include "reactor/base/first_few.h"
 
 namespace sliced::configured {
@@ -30,7 +31,7 @@ struct Released {
 /// Needs list and patch on pods. Only the annotations of pods that have the key are written; a pod that is gone
 /// meanwhile is no problem.
 /// Ownership: the cluster outlives it. Dropping it ends it; who was let go by then is.
-/// Reentry:   on_done, once, never from within the constructor; may destroy this.
+/// Reentry:   on_done, once, never from within the constructor. It must not destroy this.
 /// One pod at a time, in the order of the list. Of a pod whose patch fails the reason is told, and the next
 /// one has its turn.
 /// Source: a member that is null in a merge patch is removed, and one that is not there is no error (RFC 7386).
@@ -46,6 +47,7 @@ class Release {
   kube::Cluster& cluster_;
   const WaitingPods which_;
   const std::function<void(Released)> on_done_;
+  CallbackGuard callbacks_{"Release"};
   std::deque<std::string> waiting_;
   Released released_;
   kube::CallPtr call_;
