@@ -15,7 +15,7 @@
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
-namespace drift_command {
+namespace {
 
 constexpr Millis kAskMax{30'000};
 
@@ -113,10 +113,9 @@ int tell(const kube::Json& object, const HostWithPrepared& host, const config::O
   return report.exit_code();
 }
 
-}  // namespace drift_command
+}  // namespace
 
 int drift(const config::Options& options) {
-  using namespace drift_command;
   std::vector<std::string> files = options.arguments;
   if (options.node_state != config::kNodeStateOfCluster) files.push_back(options.node_state);
   const bool is_of_cluster = files.empty();

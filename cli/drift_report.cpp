@@ -8,7 +8,7 @@
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
-namespace drift_text {
+namespace {
 
 using policy::DriftFinding;
 using policy::DriftIs;
@@ -103,7 +103,7 @@ kube::Json json_of(const InterfaceDrift& drift) {
   return out;
 }
 
-}  // namespace drift_text
+}  // namespace
 
 int DriftReport::exit_code() const {
   const auto differs = [](const policy::InterfaceDrift& drift) { return drift.differs(); };
@@ -114,7 +114,6 @@ int DriftReport::exit_code() const {
 }
 
 std::string drift_table(const DriftReport& report) {
-  using namespace drift_text;
   std::vector<DriftRow> rows;
   for (const policy::InterfaceDrift& drift : report.interfaces) {
     const size_t before = rows.size();
@@ -130,7 +129,6 @@ std::string drift_table(const DriftReport& report) {
 }
 
 kube::Json json_of(const DriftReport& report) {
-  using namespace drift_text;
   const policy::SriovNodeState& state = report.state;
   kube::Json out = kube::Json::Object{};
   put(out, "nodeState", state.name);
@@ -140,10 +138,9 @@ kube::Json json_of(const DriftReport& report) {
   put(out, "currentState", state.current_state);
   out.set("inSync", report.exit_code() == kExitSame);
   kube::Json::Array interfaces;
-  for (const policy::InterfaceDrift& drift : report.interfaces)
-    interfaces.push_back(drift_text::json_of(drift));
+  for (const policy::InterfaceDrift& drift : report.interfaces) interfaces.push_back(json_of(drift));
   out.set("interfaces", kube::Json(std::move(interfaces)));
-  if (!state.problems.empty()) out.set("problems", drift_text::json_of(state.problems));
+  if (!state.problems.empty()) out.set("problems", json_of(state.problems));
   return out;
 }
 

@@ -17,7 +17,7 @@
 
 namespace sliced::cli {
 
-namespace prepared_facts {
+namespace {
 
 constexpr const char* kUnknown =
     "; devices that pods hold are judged as the host shows them now, which may differ from the daemon";
@@ -73,7 +73,7 @@ DaemonRecord ask_daemon(const std::string& boot_id, const config::Options& optio
 
 const char* remedy(bool is_denied) { return is_denied ? "; run as root or as the daemon's user" : ""; }
 
-}  // namespace prepared_facts
+}  // namespace
 
 std::map<std::string, std::string> read_unknown_settings(const hotplug::Inventory& inventory,
                                                          const config::Options& options) {
@@ -114,7 +114,6 @@ std::map<std::string, std::string> read_unknown_macs(const hotplug::Inventory& i
 }
 
 PreparedFacts read_prepared(const std::string& boot_id, const config::Options& options) {
-  using namespace prepared_facts;
   PreparedFacts out;
   if (boot_id.empty()) return out;  // no record can be of this boot
   DaemonRecord asked = ask_daemon(boot_id, options);

@@ -11,7 +11,6 @@
 #include "policy/summary.h"
 
 namespace sliced::cli {
-namespace node_events {
 namespace {
 
 constexpr Millis kLookEvery{60'000}, kFirst{5'000}, kSpread{55'000}, kLookingMax{10'000};
@@ -103,7 +102,6 @@ std::string holder_text(const DeviceHolder& holder) {
 }
 
 }  // namespace
-}  // namespace node_events
 
 AllocatedDevices allocated_of(const kubelet::PreparedClaims& claims) {
   AllocatedDevices out;
@@ -141,7 +139,7 @@ reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision, const
       continue;
     // Its claim is gone: nothing runs below whose feet it was withdrawn.
     if (policy::withdrawer_of(decision, device).outcome == policy::Outcome::kNotReturned) continue;
-    out[device] = node_events::cause_of(decision, device, past) + "; " + node_events::holder_text(holder);
+    out[device] = cause_of(decision, device, past) + "; " + holder_text(holder);
   }
   return out;
 }
@@ -155,13 +153,12 @@ NodeEvents::NodeEvents(Surroundings around)
 
 void NodeEvents::on_decided() {
   if (std::exchange(is_soon_, true)) return;
-  const auto spread = static_cast<double>(node_events::kSpread.count()) * around_.ports.random();
-  timer_ = around_.ports.scheduler.after(node_events::kFirst + Millis{static_cast<int64_t>(spread)},
-                                         [this] { look(); });
+  const auto spread = static_cast<double>(kSpread.count()) * around_.ports.random();
+  timer_ = around_.ports.scheduler.after(kFirst + Millis{static_cast<int64_t>(spread)}, [this] { look(); });
 }
 
 void NodeEvents::look_later() {
-  timer_ = around_.ports.scheduler.after(node_events::kLookEvery, [this] { look(); });
+  timer_ = around_.ports.scheduler.after(kLookEvery, [this] { look(); });
 }
 
 void NodeEvents::look() {
@@ -179,7 +176,7 @@ void NodeEvents::look() {
         tell_decision(*decision, seen->report);
         seen->in_use = withdrawn_in_use(*decision, allocated, past);
       },
-      node_events::kLookingMax,
+      kLookingMax,
       [this, seen](bool finished) {
         const auto over = std::move(job_);
         if (!finished) return;
@@ -204,8 +201,8 @@ std::string NodeEvents::object_uid(const reports::PolicyRef& policy) const {
   if (around_.daemon.decision() == nullptr) return "";
   const policy::PolicySet& set = *around_.daemon.decision()->inputs->policies;
   if (policy.kind == kube::kSriovResourcePolicies.kind)
-    return node_events::uid_in(set.sriov, policy::SriovPolicy::Id{policy.namespace_, policy.name});
-  return node_events::uid_in(set.exposures, policy::ExposurePolicy::Id{policy.name});
+    return uid_in(set.sriov, policy::SriovPolicy::Id{policy.namespace_, policy.name});
+  return uid_in(set.exposures, policy::ExposurePolicy::Id{policy.name});
 }
 
 }  // namespace sliced::cli

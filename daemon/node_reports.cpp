@@ -9,10 +9,9 @@
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
-namespace node_reports {
 namespace {
 
-constexpr Millis kLookEvery{60'000}, kMakingMax{10'000};
+constexpr Millis kReportEvery{60'000}, kMakingMax{10'000};
 constexpr size_t kProblemsTold = 64;
 
 std::vector<reports::PoolReport> pools_of(const daemon::Daemon& daemon) {
@@ -62,7 +61,6 @@ std::string waits_of(const daemon::Daemon& daemon, const PluginState& plugin) {
 }
 
 }  // namespace
-}  // namespace node_reports
 
 reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::string& node,
                                    const PluginState& plugin) {
@@ -71,9 +69,9 @@ reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::stri
                           .daemon_version = SLICED_VERSION,
                           .boot_id = daemon.host_inventory()->boot_id,
                           .kubelet_plugin = plugin.word};
-  out.waits_for = node_reports::waits_of(daemon, plugin);
-  out.pools = node_reports::pools_of(daemon);
-  node_reports::tell_problems(daemon, plugin, out);
+  out.waits_for = waits_of(daemon, plugin);
+  out.pools = pools_of(daemon);
+  tell_problems(daemon, plugin, out);
   return out;
 }
 
@@ -89,10 +87,9 @@ void NodeReports::start() {
 }
 
 void NodeReports::look_now_and_then() {
-  tick_ = around_.ports.scheduler.after(node_reports::kLookEvery, [this] {
+  tick_ = around_.ports.scheduler.after(kReportEvery, [this] {
     if (around_.daemon.decision() != nullptr &&
-        (node_reports::pools_of(around_.daemon) != told_pools_ ||
-         around_.plugin().unknown_macs != told_unknown_macs_ ||
+        (pools_of(around_.daemon) != told_pools_ || around_.plugin().unknown_macs != told_unknown_macs_ ||
          around_.plugin().settings_problems != told_settings_ ||
          around_.plugin().not_returned != told_not_returned_ ||
          around_.plugin().connection_problem != told_connection_problem_))
@@ -119,7 +116,7 @@ void NodeReports::make(reports::ReportWriter::OnMade on_made) {
   if (around_.last_change) report->last_change = around_.last_change();
   job_ = around_.executor.run(
       [report, decision = around_.daemon.shared_decision()] { tell_decision(*decision, *report); },
-      node_reports::kMakingMax,
+      kMakingMax,
       [this, report, on_made = std::move(on_made)](bool finished) {
         const auto over = std::move(job_);
         on_made(finished ? std::optional(std::move(*report)) : std::nullopt);

@@ -10,7 +10,7 @@
 #include "watchers/policy_watcher.h"
 
 namespace sliced::daemon {
-namespace node_state {
+namespace {
 
 using State = watchers::Standing::State;
 
@@ -50,7 +50,7 @@ std::string status_of(const policy::SriovNodeState& state) {
          (state.sync_status_at ? std::to_string(*state.sync_status_at) : "");
 }
 
-}  // namespace node_state
+}  // namespace
 
 policy::IgnoredStatus ignored_of(const config::Options& options) {
   return {.failed = options.ignore_node_state.contains(std::string(config::kIgnoreFailed)),
@@ -87,9 +87,9 @@ void NodeStateSource::want(bool wanted) {
   watcher_ = std::make_unique<Watcher>(
       ports_,
       kube::Scope{kube::kSriovNetworkNodeStates, place_.namespace_, "metadata.name=" + place_.node, false},
-      node_state::decode, [this](const SourceEvent<Watcher::Item>& event) { on_event(event); },
+      decode, [this](const SourceEvent<Watcher::Item>& event) { on_event(event); },
       [this](const watchers::Standing&) { note_standing(); });
-  word_.why = named() + " " + node_state::why_silent(watcher_->standing());
+  word_.why = named() + " " + why_silent(watcher_->standing());
   first_answer_ = ports_.scheduler.after(kFirstAnswerMax, [this] {
     first_answer_.reset();
     on_change_("the node state is not waited for any longer");
@@ -137,13 +137,12 @@ void NodeStateSource::take(const Watcher::Item* item) {
   if (!first_status_) first_status_ = "";
   // The kind may be what is missing: discovery has said so before the list is empty.
   if (watcher_->standing().is_unserved)
-    return set({nullptr, named() + " " + node_state::why_silent({.state = node_state::State::kAbsent}), true},
-               "node state is gone");
-  set({nullptr, node_state::missing(named()), true}, "node state is gone");
+    return set({nullptr, named() + " " + why_silent({.state = State::kAbsent}), true}, "node state is gone");
+  set({nullptr, missing(named()), true}, "node state is gone");
 }
 
 std::string NodeStateSource::look_for_evidence(const policy::SriovNodeState& state) {
-  const std::string status = node_state::status_of(state);
+  const std::string status = status_of(state);
   if (!first_status_) first_status_ = status;
   if (evident_uid_ == state.uid) return "";
   std::string why_not;
@@ -178,13 +177,12 @@ std::string NodeStateSource::age_of(const policy::SriovNodeState& state) const {
 void NodeStateSource::note_standing() {
   const watchers::Standing& standing = watcher_->standing();
   // What is known stays, but for a kind that is gone: that is an answer, and takes the object with it.
-  if (is_listed_ && standing.state != node_state::State::kAbsent) {
+  if (is_listed_ && standing.state != State::kAbsent) {
     if (word_.object == nullptr && unreadable_.empty())
-      set({nullptr, node_state::missing(named()), true}, "node state is not there");
+      set({nullptr, missing(named()), true}, "node state is not there");
     return;
   }
-  set({nullptr, named() + " " + node_state::why_silent(standing),
-       standing.state == node_state::State::kAbsent},
+  set({nullptr, named() + " " + why_silent(standing), standing.state == State::kAbsent},
       "node state is not known");
 }
 

@@ -6,7 +6,6 @@
 #include <variant>
 
 namespace sliced::cli {
-namespace telling {
 namespace {
 
 reports::LastChange last_change_in(const status::History& history) {
@@ -42,7 +41,6 @@ AllocatedDevices allocated(const KubeletPlugin* plugin, const policy::Ledger& le
 }
 
 }  // namespace
-}  // namespace telling
 
 Telling::Telling(Process& process, const config::Options& options, daemon::Daemon& daemon,
                  const status::History& history, const KubeletPlugin* plugin)
@@ -55,22 +53,22 @@ Telling::Telling(Process& process, const config::Options& options, daemon::Daemo
                                   .executor = *process.executor,
                                   .daemon = daemon,
                                   .node = options.node_name,
-                                  .last_change = [&history] { return telling::last_change_in(history); },
+                                  .last_change = [&history] { return last_change_in(history); },
                                   .plugin = [plugin] { return state_of(plugin); }});
   if (options.report == config::Switch::kOn)
     lease_ = std::make_unique<reports::NodeLeaseWriter>(
         ports, reports::NodeLeaseWriter::Settings{.namespace_ = options.namespace_,
                                                   .node = options.node_name,
                                                   .node_uid = [&daemon] { return daemon.owner_uid(); },
-                                                  .now = telling::utc_micros});
+                                                  .now = utc_micros});
   if (options.events == config::Switch::kOn)
     events_ = std::make_unique<NodeEvents>(NodeEvents::Surroundings{
         .ports = ports,
         .executor = *process.executor,
         .daemon = daemon,
         .node = options.node_name,
-        .now = telling::utc_micros,
-        .allocated = [plugin, &daemon] { return telling::allocated(plugin, daemon.ledger()); },
+        .now = utc_micros,
+        .allocated = [plugin, &daemon] { return allocated(plugin, daemon.ledger()); },
         .ignored =
             [plugin] {
               return plugin == nullptr ? std::vector<PodWithIgnored>()

@@ -9,14 +9,14 @@
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
-namespace checkpoint {
 namespace {
 
 using kube::Json;
 
 constexpr int64_t kVersion = 1;
 constexpr int kChecksumDigits = 16;
-constexpr kube::JsonLimits kLimits{.size_max = kCheckpointBytesMax, .depth_max = 16, .nodes_max = 4'000'000};
+constexpr kube::JsonLimits kCheckpointLimits{
+    .size_max = kCheckpointBytesMax, .depth_max = 16, .nodes_max = 4'000'000};
 
 std::string checksum(std::string_view state) { return hex(stable_hash(state), kChecksumDigits); }
 
@@ -238,19 +238,19 @@ class Reader {
 // Before the number of a definition: no definition begins so.
 constexpr std::string_view kNetworkAt = "#";
 
-Error invalid(const std::string& what) { return {Errc::kInvalid, "checkpoint: " + what}; }
+Error checkpoint_error(const std::string& what) { return {Errc::kInvalid, "checkpoint: " + what}; }
 
 Result<Unit> read_claims(const Json& list, PreparedClaims& out) {
-  if (list.array() == nullptr) return invalid("claims is no list");
+  if (list.array() == nullptr) return checkpoint_error("claims is no list");
   if (list.array()->size() > kCheckpointClaimsMax)
     return Error{Errc::kTooLarge,
                  "checkpoint: it has more than " + std::to_string(kCheckpointClaimsMax) + " claims"};
   for (const Json& one : *list.array()) {
     PreparedClaim claim;
     if (!Reader::decode(one, claim) || claim.driver.empty() || claim.uid.empty())
-      return invalid("claims[" + std::to_string(out.size()) + "] cannot be understood");
+      return checkpoint_error("claims[" + std::to_string(out.size()) + "] cannot be understood");
     const PreparedKey key = key_of(claim);
-    if (!out.emplace(key, std::move(claim)).second) return invalid("a claim stands in it twice");
+    if (!out.emplace(key, std::move(claim)).second) return checkpoint_error("a claim stands in it twice");
   }
   return Unit{};
 }
@@ -269,7 +269,7 @@ Result<Unit> put_networks(const Json& networks, PreparedClaims& out) {
                          static_cast<size_t>(*number) < networks.array()->size();
       const std::string* text = is_in ? (*networks.array())[static_cast<size_t>(*number)].string() : nullptr;
       if (text == nullptr)
-        return invalid("network of device " + in_quotes(device.device, 64) + " is not in networks");
+        return checkpoint_error("network of device " + in_quotes(device.device, 64) + " is not in networks");
       NetworkText& shared = texts[static_cast<size_t>(*number)];
       if (shared.empty()) shared = *text;
       device.network = shared;
@@ -282,7 +282,7 @@ Result<Unit> check_networks(const PreparedClaims& claims) {
   for (const auto& [key, claim] : claims)
     for (const PreparedDevice& device : claim.devices)
       if (device.network.str().starts_with(kNetworkAt))
-        return invalid(
+        return checkpoint_error(
             "network of device " + in_quotes(device.device, 64) + " is " +
             in_quotes(device.network.str(), 64) +
             ", and networks is missing: an earlier version of sliced wrote it; delete the pods whose claims "
@@ -291,7 +291,6 @@ Result<Unit> check_networks(const PreparedClaims& claims) {
 }
 
 }  // namespace
-}  // namespace checkpoint
 
 void share_networks(PreparedClaim& claim, const PreparedClaims& prepared) {
   const auto share = [](NetworkText& text, const PreparedClaim& with) {
@@ -309,7 +308,6 @@ void share_networks(PreparedClaim& claim, const PreparedClaims& prepared) {
 }
 
 std::string encode_checkpoint(const Checkpoint& value) {
-  using namespace checkpoint;
   Json::Array claims, networks;
   std::map<std::string, size_t, std::less<>> index;
   for (const auto& [key, claim] : value.claims) {
@@ -330,24 +328,23 @@ std::string encode_checkpoint(const Checkpoint& value) {
 }
 
 Result<Checkpoint> decode_checkpoint(std::string_view text) {
-  using namespace checkpoint;
   if (text.size() > kCheckpointBytesMax)
     return Error{Errc::kTooLarge, "checkpoint: it has " + std::to_string(text.size()) + " bytes"};
   const auto sum = kube::find_raw(text, {"checksum"});
   const auto state = kube::find_raw(text, {"state"});
-  if (!sum || !state || state->empty()) return invalid("it is cut short, or no checkpoint");
+  if (!sum || !state || state->empty()) return checkpoint_error("it is cut short, or no checkpoint");
   if (*sum != "\"" + checksum(*state) + "\"")
-    return invalid("its checksum does not fit: it was cut short or edited");
-  const auto value = kube::decode_json(*state, kLimits);
+    return checkpoint_error("its checksum does not fit: it was cut short or edited");
+  const auto value = kube::decode_json(*state, kCheckpointLimits);
   if (!value) return Error(value.error()).in("checkpoint");
   const Json* version = value->find("version");
   if (version == nullptr || *version != Json(kVersion))
-    return invalid("version is " +
-                   (version == nullptr ? "missing" : escaped(kube::encode_json(*version), 64)) +
-                   ", wants 1: another version of sliced wrote it");
+    return checkpoint_error("version is " +
+                            (version == nullptr ? "missing" : escaped(kube::encode_json(*version), 64)) +
+                            ", wants 1: another version of sliced wrote it");
   Checkpoint out{.boot_id = std::string(value->text("bootID"))};
   const Json* claims = value->find("claims");
-  if (claims == nullptr) return invalid("claims is missing");
+  if (claims == nullptr) return checkpoint_error("claims is missing");
   if (auto read = read_claims(*claims, out.claims); !read) return std::move(read.error());
   const Json* networks = value->find("networks");
   if (auto good = networks ? put_networks(*networks, out.claims) : check_networks(out.claims); !good)

@@ -10,7 +10,6 @@
 #include "reactor/loop.h"
 
 namespace sliced::kubelet {
-namespace child_binder {
 namespace {
 
 // As "failed CODE": what the preparer tells apart.
@@ -49,11 +48,10 @@ Error why_missing(const reactor::ChildResult& result) {
 }
 
 }  // namespace
-}  // namespace child_binder
 
 std::vector<std::string> arguments_of(Binding what, const std::vector<PreparedDevice>& devices) {
   std::vector<std::string> out;
-  for (const auto& [one, name] : child_binder::kOrders)
+  for (const auto& [one, name] : kOrders)
     if (one == what) out.emplace_back(name);
   for (const PreparedDevice& device : devices) {
     // A bind that fails is taken back. An address that is no MAC (20 bytes of IPoIB, all zeros) is the driver's to choose.
@@ -66,11 +64,10 @@ std::vector<std::string> arguments_of(Binding what, const std::vector<PreparedDe
 }
 
 Result<BindOrder> decode_order(const std::vector<std::string>& arguments) {
-  const auto* order =
-      std::find_if(std::begin(child_binder::kOrders), std::end(child_binder::kOrders),
-                   [&](const auto& one) { return !arguments.empty() && one.second == arguments[0]; });
-  if (order == std::end(child_binder::kOrders))
-    return Error{Errc::kInvalid, "wants bind, restore or take-again"};
+  const auto* order = std::find_if(std::begin(kOrders), std::end(kOrders), [&](const auto& one) {
+    return !arguments.empty() && one.second == arguments[0];
+  });
+  if (order == std::end(kOrders)) return Error{Errc::kInvalid, "wants bind, restore or take-again"};
   BindOrder out{order->first, {}};
   for (size_t i = 1; i < arguments.size(); ++i) {
     const auto parts = split(arguments[i], '=');
@@ -92,7 +89,7 @@ std::string line_of(const Result<std::string>& result) {
   std::string what = result ? *result : result.error().what;
   std::replace(what.begin(), what.end(), '\n', ' ');
   if (result) return "ok " + what + "\n";
-  return "failed " + std::string(child_binder::name_of(result.error().code)) + " " + what + "\n";
+  return "failed " + std::string(name_of(result.error().code)) + " " + what + "\n";
 }
 
 std::vector<Result<std::string>> decode_lines(const std::string& text, size_t devices, const Error& missing) {
@@ -104,8 +101,8 @@ std::vector<Result<std::string>> decode_lines(const std::string& text, size_t de
     } else if (line.starts_with("failed ")) {
       const std::string_view rest = line.substr(7);
       const size_t at = std::min(rest.find(' '), rest.size());
-      out.emplace_back(Error{child_binder::code_of(rest.substr(0, at)),
-                             std::string(rest.substr(std::min(at + 1, rest.size())))});
+      out.emplace_back(
+          Error{code_of(rest.substr(0, at)), std::string(rest.substr(std::min(at + 1, rest.size())))});
     }
   }
   while (out.size() < devices) out.emplace_back(missing);
@@ -147,8 +144,7 @@ std::string ChildBinder::who_binds(const std::vector<PreparedDevice>& devices) c
     for (const PreparedDevice& device : devices)
       if (run->child && std::any_of(run->devices.begin(), run->devices.end(),
                                     [&](const PreparedDevice& one) { return one.pci == device.pci; }))
-        return "process " + std::to_string(run->child->pid()) + ", which binds " +
-               child_binder::addresses(run->devices) +
+        return "process " + std::to_string(run->child->pid()) + ", which binds " + addresses(run->devices) +
                (run->is_late ? ", still hangs in the kernel: it ends when whoever has the device open does"
                              : ", has not ended yet; it is tried again when the kubelet asks again");
   return "";
@@ -200,7 +196,7 @@ void ChildBinder::begin(uint64_t number) {
     run->answer(std::vector<Result<std::string>>(
         run->devices.size(),
         Error{Errc::kTimeout, "process " + std::to_string(run->child->pid()) + ", which binds " +
-                                  child_binder::addresses(run->devices) +
+                                  addresses(run->devices) +
                                   ", hangs in the kernel; it is tried again when the kubelet asks again"}));
   });
 }
@@ -212,7 +208,7 @@ void ChildBinder::end(uint64_t number, const reactor::ChildResult& result) {
   run->given_up.reset();
   run->permit.reset();
   const auto child = std::move(run->child);  // it owns the function that called this
-  run->answer(decode_lines(result.out, run->devices.size(), child_binder::why_missing(result)));
+  run->answer(decode_lines(result.out, run->devices.size(), why_missing(result)));
 }
 
 }  // namespace sliced::kubelet

@@ -7,25 +7,24 @@
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
-namespace claim {
 namespace {
 
 using kube::Json;
 
 // Parts of a claim that decode within this; the API server takes 10 KiB of parameters for each config.
-constexpr kube::JsonLimits kLimits{.size_max = size_t{2} << 20, .depth_max = 32, .nodes_max = 100'000};
+constexpr kube::JsonLimits kClaimLimits{.size_max = size_t{2} << 20, .depth_max = 32, .nodes_max = 100'000};
 constexpr size_t kTextMax = 1'024;
 
-Error invalid(const std::string& field, const std::string& what) {
+Error claim_error(const std::string& field, const std::string& what) {
   return {Errc::kInvalid, field + " " + what};
 }
 
-Result<Json> part(std::string_view object, std::initializer_list<std::string_view> path,
-                  const std::string& field) {
+Result<Json> part_of_claim(std::string_view object, std::initializer_list<std::string_view> path,
+                           const std::string& field) {
   const auto raw = kube::find_raw(object, path);
   if (!raw) return Error(raw.error()).in(field);
   if (raw->empty()) return Json();
-  auto value = kube::decode_json(*raw, kLimits);
+  auto value = kube::decode_json(*raw, kClaimLimits);
   if (!value) return std::move(value.error()).in(field);
   return value;
 }
@@ -35,22 +34,23 @@ Result<const Json::Array*> items(const Json* list, const std::string& field, siz
   static const Json::Array kNone;
   if (list == nullptr || list->is_null()) return &kNone;
   if (list->array() == nullptr)
-    return invalid(field, "is a " + std::string(list->kind_name()) + ", wants a list");
+    return claim_error(field, "is a " + std::string(list->kind_name()) + ", wants a list");
   if (list->array()->size() > count_max)
     return Error{Errc::kTooLarge, field + " has " + std::to_string(list->array()->size()) +
                                       " entries, at most " + std::to_string(count_max) + " are read"};
   return list->array();
 }
 
-Result<std::string> text(const Json& value, std::string_view key, const std::string& field, bool is_wanted) {
+Result<std::string> text_of_claim(const Json& value, std::string_view key, const std::string& field,
+                                  bool is_wanted) {
   const Json* at = value.find(key);
   const std::string path = field + "." + std::string(key);
   if (at == nullptr || at->is_null())
-    return is_wanted ? Result<std::string>(invalid(path, "is missing")) : Result<std::string>("");
+    return is_wanted ? Result<std::string>(claim_error(path, "is missing")) : Result<std::string>("");
   if (at->string() == nullptr)
-    return invalid(path, "is a " + std::string(at->kind_name()) + ", wants a string");
+    return claim_error(path, "is a " + std::string(at->kind_name()) + ", wants a string");
   if (at->string()->size() > kTextMax || (is_wanted && at->string()->empty()))
-    return invalid(
+    return claim_error(
         path, "is " + in_quotes(*at->string(), 64) + ", wants 1 to " + std::to_string(kTextMax) + " bytes");
   return *at->string();
 }
@@ -66,7 +66,7 @@ class Texts {
  private:
   void read(std::string_view key, std::string& out, bool is_wanted) {
     if (error_) return;
-    auto found = text(value_, key, field_, is_wanted);
+    auto found = text_of_claim(value_, key, field_, is_wanted);
     if (found)
       out = std::move(*found);
     else
@@ -105,13 +105,14 @@ Result<AllocatedConfig> read_config(const Json& one, std::string path) {
   texts.want("source", source);
   if (texts.error()) return *texts.error();
   if (source != "FromClass" && source != "FromClaim")
-    return invalid(config.path + ".source", "is " + in_quotes(source, 64) + ", wants FromClass or FromClaim");
+    return claim_error(config.path + ".source",
+                       "is " + in_quotes(source, 64) + ", wants FromClass or FromClaim");
   config.is_claims = source == "FromClaim";
   const auto requests = items(one.find("requests"), config.path + ".requests", kClaimDevicesMax);
   if (!requests) return requests.error();
   for (const Json& request : **requests) {
     if (request.string() == nullptr)
-      return invalid(config.path + ".requests", "has an entry that is no string");
+      return claim_error(config.path + ".requests", "has an entry that is no string");
     config.requests.push_back(*request.string());
   }
   const Json* opaque = one.find("opaque");
@@ -160,13 +161,13 @@ Result<Unit> read_consumers(const Json& reserved, Claim& out) {
 
 Result<Unit> read_allocation(const Json& allocation, Claim& out) {
   if (allocation.is_null()) return Unit{};
-  if (allocation.object() == nullptr) return invalid("status.allocation", "is no map");
+  if (allocation.object() == nullptr) return claim_error("status.allocation", "is no map");
   out.is_allocated = true;
   if (const Json* selector = allocation.find("nodeSelector"); selector != nullptr && !selector->is_null()) {
     kube::FieldProblems problems;
     out.nodes = kube::decode_node_selector(*selector, problems);
     if (!problems.empty())
-      return invalid("status.allocation.nodeSelector." + problems.front().field, problems.front().what);
+      return claim_error("status.allocation.nodeSelector." + problems.front().field, problems.front().what);
   }
   const Json* devices = allocation.find("devices");
   if (devices == nullptr) return Unit{};
@@ -175,10 +176,11 @@ Result<Unit> read_allocation(const Json& allocation, Claim& out) {
 }
 
 Result<Unit> read_meta(std::string_view object, Claim& out) {
-  const auto name = part(object, {"metadata", "name"}, "metadata.name");
-  const auto namespace_ = part(object, {"metadata", "namespace"}, "metadata.namespace");
-  const auto uid = part(object, {"metadata", "uid"}, "metadata.uid");
-  const auto annotation = part(object, {"metadata", "annotations", kPodClaimName}, "metadata.annotations");
+  const auto name = part_of_claim(object, {"metadata", "name"}, "metadata.name");
+  const auto namespace_ = part_of_claim(object, {"metadata", "namespace"}, "metadata.namespace");
+  const auto uid = part_of_claim(object, {"metadata", "uid"}, "metadata.uid");
+  const auto annotation =
+      part_of_claim(object, {"metadata", "annotations", kPodClaimName}, "metadata.annotations");
   for (const Result<Json>* one : {&name, &namespace_, &uid, &annotation})
     if (!one->ok()) return one->error();
   const Json meta = Json::Object{{"name", *name}, {"namespace", *namespace_}, {"uid", *uid}};
@@ -193,16 +195,14 @@ Result<Unit> read_meta(std::string_view object, Claim& out) {
 }
 
 }  // namespace
-}  // namespace claim
 
 Result<Claim> decode_claim(std::string_view object) {
-  using namespace claim;
   Claim out;
   if (auto read = read_meta(object, out); !read) return std::move(read.error()).in("ResourceClaim");
   const std::string who = describe({out.namespace_, out.name, out.uid});
-  const auto allocation = part(object, {"status", "allocation"}, "status.allocation");
+  const auto allocation = part_of_claim(object, {"status", "allocation"}, "status.allocation");
   if (!allocation) return Error(allocation.error()).in(who);
-  const auto reserved = part(object, {"status", "reservedFor"}, "status.reservedFor");
+  const auto reserved = part_of_claim(object, {"status", "reservedFor"}, "status.reservedFor");
   if (!reserved) return Error(reserved.error()).in(who);
   if (auto read = read_allocation(*allocation, out); !read) return std::move(read.error()).in(who);
   if (auto read = read_consumers(*reserved, out); !read) return std::move(read.error()).in(who);

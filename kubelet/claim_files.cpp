@@ -6,7 +6,6 @@
 #include "kubelet/plan.h"
 
 namespace sliced::kubelet {
-namespace claim_files {
 namespace {
 
 void put_pod_specs(const std::string& pod_id, const PreparedClaims& prepared, const FileSettings& settings,
@@ -31,7 +30,6 @@ bool is_shared(const PreparedDevice& device, const PreparedKey& own, const Prepa
 }
 
 }  // namespace
-}  // namespace claim_files
 
 FileChange files_of(const PreparedClaim& claim, const PreparedClaims& prepared,
                     const FileSettings& settings) {
@@ -41,7 +39,7 @@ FileChange files_of(const PreparedClaim& claim, const PreparedClaims& prepared,
     if (const auto own = pod_spec(claim.driver, claim.uid, prepared))
       spec.devices.push_back(own->devices.front());
   } else {
-    claim_files::put_pod_specs(claim.cdi_pod_id, prepared, settings, change);
+    put_pod_specs(claim.cdi_pod_id, prepared, settings, change);
   }
   change.specs.push_back({std::move(spec), claim.uid});
   if (settings.device_info_directory.empty() || !settings.writes_device_infos) return change;
@@ -90,11 +88,11 @@ FileChange removal_of(const PreparedClaim& claim, const PreparedClaims& prepared
   change.removed_specs.push_back({cdi_kind(claim.driver), claim.uid});
   change.removed_metadata = metadata_files_of(claim);  // whoever wrote them, when
   if (!claim.cdi_pod_id.empty() && claim.cdi_pod_id != claim.uid)
-    claim_files::put_pod_specs(claim.cdi_pod_id, prepared, settings, change);
+    put_pod_specs(claim.cdi_pod_id, prepared, settings, change);
   if (settings.device_info_directory.empty()) return change;
   for (const PreparedDevice& device : claim.devices)
     if (const auto info = device_info(device, settings.device_info_directory);
-        info && !claim_files::is_shared(device, key_of(claim), prepared))
+        info && !is_shared(device, key_of(claim), prepared))
       change.removed_infos.push_back(info->path);
   return change;
 }

@@ -7,7 +7,6 @@
 #include "kubelet/claim.h"
 
 namespace sliced::kubelet {
-namespace claim_state {
 namespace {
 
 // It may have been allocated again since, on another node as well.
@@ -22,7 +21,6 @@ bool has_devices_of(const Claim& claim, const PreparedClaim& record) {
 }
 
 }  // namespace
-}  // namespace claim_state
 
 kube::CallPtr ask_claim(kube::Cluster& cluster, const PreparedClaim& record,
                         std::function<void(ClaimState)> done) {
@@ -32,7 +30,7 @@ kube::CallPtr ask_claim(kube::Cluster& cluster, const PreparedClaim& record,
            [record, done](std::string_view object) {
              const auto now = decode_claim(object);
              if (!now) return done(ClaimState::kUnknown);
-             const bool exists = now->uid == record.uid && claim_state::has_devices_of(*now, record);
+             const bool exists = now->uid == record.uid && has_devices_of(*now, record);
              done(exists ? ClaimState::kExists : ClaimState::kGone);
            },
        .on_failure =

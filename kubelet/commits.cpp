@@ -3,13 +3,11 @@
 #include <utility>
 
 namespace sliced::kubelet {
-namespace commits {
 namespace {
 
 Error not_begun() { return {Errc::kBusy, "the node's files cannot be written: too many reads of it hang"}; }
 
 }  // namespace
-}  // namespace commits
 
 struct Commits::Batch {
   std::vector<FileChange> changes;
@@ -40,7 +38,7 @@ void Commits::begin() {
     for (const FileChange& change : batch->changes) batch->results.push_back(host->apply(change));
   };
   job_ = executor_.run(work, Millis{0}, [this, batch](bool finished) {
-    if (!finished) batch->results.assign(batch->done.size(), Result<Unit>(commits::not_begun()));
+    if (!finished) batch->results.assign(batch->done.size(), Result<Unit>(not_begun()));
     for (size_t i = 0; i < batch->filed.size(); ++i)
       if (batch->filed[i]) batch->filed[i](batch->results[i]);
     write_checkpoint(batch);
@@ -52,7 +50,7 @@ void Commits::write_checkpoint(std::shared_ptr<Batch> batch) {  // NOLINT(perfor
   batch->checkpoint = encode_();
   const auto work = [batch, host = host_] { batch->written = host->write_checkpoint(batch->checkpoint); };
   job_ = executor_.run(work, Millis{0}, [this, batch](bool finished) {
-    if (!finished) batch->written = commits::not_begun();
+    if (!finished) batch->written = not_begun();
     finish(batch);
   });
 }

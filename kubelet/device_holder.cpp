@@ -18,7 +18,6 @@
 #include "reactor/small_file.h"
 
 namespace sliced::kubelet {
-namespace device_holder {
 namespace {
 
 bool is_number(std::string_view name) {
@@ -63,12 +62,10 @@ bool has_host_pids(const std::string& proc) {
 }
 
 }  // namespace
-}  // namespace device_holder
 
 // A container has the node under another path, so it is known by its number.
 Result<std::optional<DeviceHolder>> holder_of(const std::vector<std::string>& nodes,
                                               const std::string& proc) {
-  using namespace device_holder;
   std::vector<Number> numbers;
   for (const std::string& node : nodes)
     if (const auto number = number_of(node)) numbers.push_back(*number);
@@ -105,7 +102,6 @@ GroupUse probe_vfio_group(const std::string& node) {
 
 Result<std::optional<DeviceHolder>> process_of_pods(const std::vector<std::string>& pods,
                                                     const std::string& proc) {
-  using namespace device_holder;
   if (!has_host_pids(proc))
     return Error{Errc::kIo, "processes of pods cannot be seen: run in the host's PID namespace (hostPID)"};
   std::vector<std::string> names;

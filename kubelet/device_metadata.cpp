@@ -17,7 +17,6 @@ kube::Json encode_network(const NetworkData& network) {
   return out;
 }
 
-namespace device_metadata {
 namespace {
 
 using kube::Json;
@@ -27,7 +26,8 @@ constexpr std::array<std::string_view, 2> kVersions = {"metadata.resource.k8s.io
                                                        "metadata.resource.k8s.io/v1alpha1"};
 constexpr std::string_view kInContainer = "/var/run/kubernetes.io/dra-device-attributes/";
 constexpr size_t kFileNameMax = 255;
-constexpr kube::JsonLimits kLimits{.size_max = kMetadataBytesMax, .depth_max = 16, .nodes_max = 100'000};
+constexpr kube::JsonLimits kMetadataLimits{
+    .size_max = kMetadataBytesMax, .depth_max = 16, .nodes_max = 100'000};
 
 std::string base_of(const RequestMetadata& metadata) { return main_request(metadata.request); }
 
@@ -70,7 +70,7 @@ Json encode(const RequestMetadata& metadata, std::string_view version, int64_t g
 
 // The first document of a text of ours. null: it is none.
 Json first_document(std::string_view text) {
-  auto value = kube::decode_json(text.substr(0, text.find('\n')), kLimits);
+  auto value = kube::decode_json(text.substr(0, text.find('\n')), kMetadataLimits);
   return value && value->text("apiVersion") == kVersions.front() ? std::move(*value) : Json();
 }
 
@@ -114,7 +114,6 @@ int64_t generation_of(const Json& document) {
 }
 
 }  // namespace
-}  // namespace device_metadata
 
 Result<std::vector<RequestMetadata>> metadata_of(const PreparedClaim& claim) {
   std::vector<RequestMetadata> out;
@@ -129,7 +128,7 @@ Result<std::vector<RequestMetadata>> metadata_of(const PreparedClaim& claim) {
                           .uid = claim.uid,
                           .pod_claim_name = claim.pod_claim_name,
                           .request = device.request};
-      if (auto checked = device_metadata::check(one); !checked) return std::move(checked.error());
+      if (auto checked = check(one); !checked) return std::move(checked.error());
       at = out.insert(out.end(), std::move(one));
     }
     at->devices.push_back({device.pool, device.device, device.attributes, device.network_data});
@@ -140,8 +139,8 @@ Result<std::vector<RequestMetadata>> metadata_of(const PreparedClaim& claim) {
 // A claim and its namespace may have longer names together than a folder.
 MetadataFile file_of(const RequestMetadata& metadata) {
   std::string folder = metadata.namespace_ + "_" + metadata.claim;
-  if (folder.size() > device_metadata::kFileNameMax) folder = metadata.uid;
-  return {metadata.driver, std::move(folder), device_metadata::base_of(metadata), metadata.uid};
+  if (folder.size() > kFileNameMax) folder = metadata.uid;
+  return {metadata.driver, std::move(folder), base_of(metadata), metadata.uid};
 }
 
 std::vector<MetadataFile> metadata_files_of(const PreparedClaim& claim) {
@@ -153,8 +152,8 @@ std::vector<MetadataFile> metadata_files_of(const PreparedClaim& claim) {
 
 Result<std::string> encode_metadata(const RequestMetadata& metadata, int64_t generation) {
   std::string text;
-  for (const std::string_view version : device_metadata::kVersions)
-    text += kube::encode_json(device_metadata::encode(metadata, version, generation)) + "\n";
+  for (const std::string_view version : kVersions)
+    text += kube::encode_json(encode(metadata, version, generation)) + "\n";
   if (text.size() <= kMetadataBytesMax) return text;
   return Error{Errc::kTooLarge, "device metadata of request " + in_quotes(metadata.request, 64) + " has " +
                                     std::to_string(text.size()) + " bytes, at most " +
@@ -163,7 +162,6 @@ Result<std::string> encode_metadata(const RequestMetadata& metadata, int64_t gen
 }
 
 Result<std::optional<std::string>> update_metadata(std::string_view text, const RequestMetadata& metadata) {
-  using namespace device_metadata;
   const Json before = first_document(text);
   RequestMetadata now = metadata;
   int64_t generation = 0;
@@ -178,16 +176,13 @@ Result<std::optional<std::string>> update_metadata(std::string_view text, const 
   return std::optional(std::move(*next));
 }
 
-std::string metadata_uid(std::string_view text) {
-  return std::string(device_metadata::uid_of(device_metadata::first_document(text)));
-}
+std::string metadata_uid(std::string_view text) { return std::string(uid_of(first_document(text))); }
 
 std::string metadata_kind(const std::string& driver) { return driver + "/metadata"; }
 
 std::string metadata_id(const MetadataFile& file) { return file.uid + "_" + file.request; }
 
 cdi::Spec metadata_spec(const RequestMetadata& metadata, const std::string& host_path) {
-  using namespace device_metadata;
   const std::string folder = metadata.pod_claim_name.empty()
                                  ? "resourceclaims/" + metadata.claim
                                  : "resourceclaimtemplates/" + metadata.pod_claim_name;

@@ -19,10 +19,9 @@
 #include "reactor/descriptor.h"
 
 namespace sliced::kubelet {
-namespace host_links {
 namespace {
 
-constexpr timeval kAnswerMax{.tv_sec = 10, .tv_usec = 0};
+constexpr timeval kKernelAnswerMax{.tv_sec = 10, .tv_usec = 0};
 constexpr size_t kMacBytes = 6;
 constexpr int kDownUp = IFF_UP, kPromisc = IFF_PROMISC, kAllmulti = IFF_ALLMULTI;
 
@@ -64,7 +63,8 @@ reactor::Descriptor open_socket(int network_namespace, int& error) {
     if (out.error == 0) ::pthread_join(thread, nullptr);
   }
   error = out.error;
-  if (out.socket) ::setsockopt(out.socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerMax, sizeof kAnswerMax);
+  if (out.socket)
+    ::setsockopt(out.socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kKernelAnswerMax, sizeof kKernelAnswerMax);
   return std::move(out.socket);
 }
 
@@ -274,10 +274,8 @@ bool decode_address(std::string_view payload, HostAddress& out, int& ifindex) {
 }
 
 }  // namespace
-}  // namespace host_links
 
 void put_attribute(std::string& out, int type, std::string_view value) {
-  using namespace host_links;
   const nlattr head{.nla_len = static_cast<uint16_t>(sizeof(nlattr) + value.size()),
                     .nla_type = static_cast<uint16_t>(type)};
   out += bytes_of(head);
@@ -286,7 +284,6 @@ void put_attribute(std::string& out, int type, std::string_view value) {
 }
 
 int send_link_request(int network_namespace, const std::string& request) {
-  using namespace host_links;
   int error = 0;
   const reactor::Descriptor socket = open_socket(network_namespace, error);
   if (!socket) return error;
@@ -305,7 +302,6 @@ int send_link_request(int network_namespace, const std::string& request) {
 }
 
 std::string encode_link_change(int ifindex, const LinkChange& change) {
-  using namespace host_links;
   struct {
     nlmsghdr header;
     ifinfomsg info;
@@ -358,7 +354,6 @@ std::string encode_link_change(int ifindex, const LinkChange& change) {
 }
 
 Result<bool> decode_links(std::string_view datagram, std::vector<HostLink>& links) {
-  using namespace host_links;
   return decode_dump(datagram, kLinks, [&](std::string_view payload) {
     HostLink link;
     const bool is_whole = decode_link(payload, link);
@@ -368,7 +363,6 @@ Result<bool> decode_links(std::string_view datagram, std::vector<HostLink>& link
 }
 
 Result<std::vector<HostLink>> read_links(int network_namespace) {
-  using namespace host_links;
   std::vector<HostLink> links;
   auto read = read_dump(
       network_namespace, kLinks, encode_dump<ifinfomsg>(kLinks), [&] { links.clear(); },
@@ -379,7 +373,6 @@ Result<std::vector<HostLink>> read_links(int network_namespace) {
 
 Result<bool> decode_addresses(std::string_view datagram, std::vector<HostAddress>& addresses,
                               std::vector<int>& indices) {
-  using namespace host_links;
   return decode_dump(datagram, kAddresses, [&](std::string_view payload) {
     HostAddress address;
     int ifindex = 0;
@@ -393,7 +386,6 @@ Result<bool> decode_addresses(std::string_view datagram, std::vector<HostAddress
 }
 
 Result<std::vector<HostAddress>> read_addresses() {
-  using namespace host_links;
   std::vector<HostAddress> addresses;
   std::vector<int> indices;
   auto read = read_dump(
@@ -418,11 +410,10 @@ Result<Unit> change_link(int network_namespace, int ifindex, const LinkChange& c
       send_link_request(network_namespace, encode_link_change(ifindex, {.removed_name = change.name})) == 0)
     error = send_link_request(network_namespace, request);
   if (error == 0) return Unit{};
-  return host_links::error_of("change interface " + std::to_string(ifindex), error);
+  return error_of("change interface " + std::to_string(ifindex), error);
 }
 
 const HostLink* find_moved(const std::vector<HostLink>& links, const MovedLink& moved) {
-  using namespace host_links;
   for (const HostLink& link : links)
     if (!moved.pci.empty() && link.parent == moved.pci) return &link;
   for (const HostLink& link : links)
@@ -439,7 +430,6 @@ const HostLink* find_moved(const std::vector<HostLink>& links, const MovedLink& 
 }
 
 Result<bool> move_link_back(int from_namespace, const MovedLink& moved) {
-  using namespace host_links;
   const auto links = read_links(from_namespace);
   if (!links) return links.error();
   const HostLink* link = find_moved(*links, moved);

@@ -9,7 +9,6 @@
 #include "policy/sriov/selection.h"
 
 namespace sliced::kubelet {
-namespace known_entries {
 namespace {
 
 constexpr std::string_view kResourceName = "k8s.cni.cncf.io/resourceName";
@@ -156,11 +155,9 @@ std::optional<KnownEntry> once_configured(std::optional<KnownEntry> known, const
 }
 
 }  // namespace
-}  // namespace known_entries
 
 std::optional<KnownEntry> find_entry(const EntrySources& sources, const std::string& driver,
                                      const std::string& pool, const std::string& entry) {
-  using namespace known_entries;
   const policy::Settings& settings = sources.decision.inputs->settings;
   const policy::Unconfigured& now = sources.decision.inputs->unconfigured;
   if (driver == settings.sriov_driver) return once_configured(of_sriov(sources, pool, entry), now);

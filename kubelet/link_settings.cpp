@@ -11,12 +11,11 @@
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
-namespace link_settings {
 namespace {
 
-constexpr size_t kNamesMax = 16;  // of one interface that are kept
-constexpr size_t kTextMax = 256;  // IFALIASZ
-constexpr int kNameTriesMax = 3;  // udev may give it an alternative name meanwhile
+constexpr size_t kKeptNamesMax = 16;  // of one interface that are kept
+constexpr size_t kTextMax = 256;      // IFALIASZ
+constexpr int kNameTriesMax = 3;      // udev may give it an alternative name meanwhile
 
 bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -69,10 +68,8 @@ std::string restore_alternative_names(const LinkKernel& kernel, const HostLink& 
 }
 
 }  // namespace
-}  // namespace link_settings
 
 OriginalInterface original_interface(const HostLink& link) {
-  using namespace link_settings;
   OriginalInterface out{.name = link.name,
                         .mac = decode_mac(link.mac).ok() ? link.mac : "",
                         .mtu = link.mtu,
@@ -83,13 +80,12 @@ OriginalInterface original_interface(const HostLink& link) {
                         .xdp = link.xdp};
   if (can_be_kept(link.alias)) out.alias = link.alias;
   const auto& names = link.alternative_names;
-  if (names.size() <= kNamesMax && std::all_of(names.begin(), names.end(), can_be_kept))
+  if (names.size() <= kKeptNamesMax && std::all_of(names.begin(), names.end(), can_be_kept))
     out.alternative_names = names;
   return out;
 }
 
 std::string restore_name(const LinkKernel& kernel, const HostLink& link, const OriginalInterface& original) {
-  using namespace link_settings;
   const std::string differs = "interface name is " + escaped(link.name) + ", was " + original.name + ": ";
   const std::string remedy = "; then: ip link set " + escaped(link.name) + " down, ip link set " +
                              escaped(link.name) + " name " + original.name;
@@ -123,7 +119,6 @@ std::string restore_name(const LinkKernel& kernel, const HostLink& link, const O
 
 Result<Unit> restore_link(const LinkKernel& kernel, const HostLink& link, const OriginalInterface& original,
                           bool is_mac_enforced) {
-  using namespace link_settings;
   std::vector<std::string> failed;
   std::string remedy;
   Errc code = Errc::kIo;

@@ -10,16 +10,16 @@
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
-namespace mac_requests {
 namespace {
 
 using kube::Json;
 
 constexpr size_t kMacBytes = 6, kMacText = 17, kQuoteMax = 256;
-constexpr kube::JsonLimits kLimits{.size_max = kMacAnnotationBytesMax, .depth_max = 8, .nodes_max = 10'000};
+constexpr kube::JsonLimits kAnnotationLimits{
+    .size_max = kMacAnnotationBytesMax, .depth_max = 8, .nodes_max = 10'000};
 constexpr kube::JsonLimits kPodLimits{.size_max = size_t{1} << 20, .depth_max = 16, .nodes_max = 50'000};
 
-Result<Json> part(std::string_view object, std::initializer_list<std::string_view> path) {
+Result<Json> part_of_pod(std::string_view object, std::initializer_list<std::string_view> path) {
   const auto raw = kube::find_raw(object, path);
   if (!raw) return raw.error();
   if (raw->empty()) return Json();
@@ -59,32 +59,32 @@ struct Entry {
   std::vector<std::string> macs;
 };
 
-Error invalid(const std::string& what) { return {Errc::kInvalid, what}; }
+Error annotation_error(const std::string& what) { return {Errc::kInvalid, what}; }
 
 Result<std::string> name(const Json& entry, const char* key) {
   const Json* at = entry.find(key);
-  if (at == nullptr) return invalid(std::string(key) + " is missing");
+  if (at == nullptr) return annotation_error(std::string(key) + " is missing");
   if (at->string() == nullptr || at->string()->empty())
-    return invalid(std::string(key) + " is no name: wants a string");
+    return annotation_error(std::string(key) + " is no name: wants a string");
   return *at->string();
 }
 
 Result<std::vector<std::string>> macs(const Json& entry) {
   const Json *one = entry.find("mac"), *several = entry.find("macs");
   if ((one == nullptr) == (several == nullptr))
-    return invalid("wants mac, or macs for a request of several devices");
+    return annotation_error("wants mac, or macs for a request of several devices");
   Json::Array list;
   if (one != nullptr) {
     list.push_back(*one);
   } else {
     if (several->array() == nullptr || several->array()->empty())
-      return invalid("macs wants a list of one at least");
+      return annotation_error("macs wants a list of one at least");
     list = *several->array();
   }
   std::vector<std::string> out;
   for (const Json& text : list) {
     if (text.string() == nullptr)
-      return invalid("a MAC address is a string, this is a " + std::string(text.kind_name()));
+      return annotation_error("a MAC address is a string, this is a " + std::string(text.kind_name()));
     auto mac = decode_mac(*text.string());
     if (!mac) return std::move(mac.error());
     out.push_back(std::move(*mac));
@@ -94,21 +94,23 @@ Result<std::vector<std::string>> macs(const Json& entry) {
 
 // What is to be understood even of other claims' entries comes first: whose it is.
 Result<Entry> decode(const Json& value, const Names& names) {
-  if (value.object() == nullptr) return invalid("is a " + std::string(value.kind_name()) + ", wants a map");
+  if (value.object() == nullptr)
+    return annotation_error("is a " + std::string(value.kind_name()) + ", wants a map");
   Entry out;
   auto claim = name(value, "claimName");
   if (!claim) return std::move(claim.error());
   out.claim = std::move(*claim);
   if (!names.all.contains(out.claim))
-    return invalid("claimName is none of the pod's spec.resourceClaims: " +
-                   join({names.all.begin(), names.all.end()}, ", "));
+    return annotation_error("claimName is none of the pod's spec.resourceClaims: " +
+                            join({names.all.begin(), names.all.end()}, ", "));
   if (!names.own.contains(out.claim)) {
     if (auto theirs = macs(value); theirs) out.macs = std::move(*theirs);
     return out;
   }
   for (const auto& [key, ignored] : *value.object())
     if (key != "claimName" && key != "requestName" && key != "mac" && key != "macs")
-      return invalid(escaped(key, 64) + " is an unknown field; known are claimName, requestName, mac, macs");
+      return annotation_error(escaped(key, 64) +
+                              " is an unknown field; known are claimName, requestName, mac, macs");
   auto request = name(value, "requestName");
   if (!request) return std::move(request.error());
   out.request = std::move(*request);
@@ -123,15 +125,15 @@ Result<Unit> give(const Entry& entry, Claim& claim) {
   size_t given = 0;
   for (AllocatedDevice& device : claim.devices) {
     if (main_request(device.request) != entry.request || given == entry.macs.size()) continue;
-    if (!device.mac.empty()) return invalid("requestName stands in two entries");
-    if (device.is_admin) return invalid("the request has adminAccess, which changes no device");
+    if (!device.mac.empty()) return annotation_error("requestName stands in two entries");
+    if (device.is_admin) return annotation_error("the request has adminAccess, which changes no device");
     device.mac = entry.macs[given++];
   }
   if (given == 0)
-    return invalid("requestName is no request of " + escaped(claim.name) + " that has a device");
+    return annotation_error("requestName is no request of " + escaped(claim.name) + " that has a device");
   if (given < entry.macs.size())
-    return invalid("it has " + std::to_string(entry.macs.size()) + " addresses for " + std::to_string(given) +
-                   " devices");
+    return annotation_error("it has " + std::to_string(entry.macs.size()) + " addresses for " +
+                            std::to_string(given) + " devices");
   return Unit{};
 }
 
@@ -149,14 +151,13 @@ Result<Unit> read_list(const Json& list, const Names& names, Claim& claim) {
   for (const auto& [entry, where] : entries) {
     if (!names.own.contains(entry.claim)) continue;
     for (const std::string& mac : entry.macs)
-      if (all.count(mac) > 1) return invalid(where + ": " + mac + " is asked for twice");
+      if (all.count(mac) > 1) return annotation_error(where + ": " + mac + " is asked for twice");
     if (auto given = give(entry, claim); !given) return std::move(given.error()).in(where);
   }
   return Unit{};
 }
 
 }  // namespace
-}  // namespace mac_requests
 
 Result<std::string> decode_mac(std::string_view text) {
   const auto no = [&](const char* why) {
@@ -164,9 +165,9 @@ Result<std::string> decode_mac(std::string_view text) {
   };
   std::string out = lower(text);
   std::replace(out.begin(), out.end(), '-', ':');
-  if (out.size() != mac_requests::kMacText) return no("wants six bytes as 02:00:00:00:00:01");
+  if (out.size() != kMacText) return no("wants six bytes as 02:00:00:00:00:01");
   bool is_zero = true;
-  for (size_t i = 0; i < mac_requests::kMacBytes; ++i) {
+  for (size_t i = 0; i < kMacBytes; ++i) {
     const auto byte = parse_hex(std::string_view(out).substr(3 * i, 2));
     if (!byte || (i > 0 && out[3 * i - 1] != ':')) return no("wants six bytes as 02:00:00:00:00:01");
     if (i == 0 && (*byte & 1) != 0) return no("is a multicast address, which no interface has");
@@ -177,12 +178,11 @@ Result<std::string> decode_mac(std::string_view text) {
 }
 
 Result<Unit> read_macs(std::string_view pod, const ReservingPod& whom, const std::string& key, Claim& claim) {
-  using namespace mac_requests;
   const std::string who = "Pod " + escaped(claim.namespace_) + "/" + escaped(whom.name);
-  const auto uid = part(pod, {"metadata", "uid"});
-  const auto annotation = part(pod, {"metadata", "annotations", key});
-  const auto claims = part(pod, {"spec", "resourceClaims"});
-  const auto statuses = part(pod, {"status", "resourceClaimStatuses"});
+  const auto uid = part_of_pod(pod, {"metadata", "uid"});
+  const auto annotation = part_of_pod(pod, {"metadata", "annotations", key});
+  const auto claims = part_of_pod(pod, {"spec", "resourceClaims"});
+  const auto statuses = part_of_pod(pod, {"status", "resourceClaimStatuses"});
   for (const Result<Json>* one : {&uid, &annotation, &claims, &statuses})
     if (!one->ok()) return Error(one->error()).in(who);
   if (uid->string() == nullptr || *uid->string() != whom.uid)
@@ -191,7 +191,7 @@ Result<Unit> read_macs(std::string_view pod, const ReservingPod& whom, const std
   if (annotation->is_null()) return Unit{};
   const std::string where = who + ": metadata.annotations[" + key + "]";
   if (annotation->string() == nullptr) return Error{Errc::kInvalid, where + " is no string"};
-  const auto list = kube::decode_json(*annotation->string(), kLimits);
+  const auto list = kube::decode_json(*annotation->string(), kAnnotationLimits);
   if (!list)
     return Error{list.error().code,
                  where + " is " + printable(*annotation->string(), kQuoteMax) + ": " + list.error().what};

@@ -16,7 +16,6 @@
 #include "reactor/descriptor.h"
 
 namespace sliced::kubelet {
-namespace metadata_files {
 namespace {
 
 using reactor::Descriptor;
@@ -143,15 +142,12 @@ std::string uid_in(int folder) {
 }
 
 }  // namespace
-}  // namespace metadata_files
 
 std::string MetadataFiles::path_of(const MetadataFile& file) const {
-  using namespace metadata_files;
   return plugins_ + "/" + file.driver + "/" + kAll + "/" + file.folder + "/" + file.request + "/" + kName;
 }
 
 Result<Unit> MetadataFiles::write(const RequestMetadata& metadata) const {
-  using namespace metadata_files;
   auto folders = walk(plugins_, file_of(metadata), true);
   if (!folders) return std::move(folders.error());
   const int folder = folders->open.back().get();
@@ -168,7 +164,6 @@ Result<Unit> MetadataFiles::write(const RequestMetadata& metadata) const {
 }
 
 Result<Unit> MetadataFiles::remove(const MetadataFile& file) const {
-  using namespace metadata_files;
   auto folders = walk(plugins_, file, false);
   if (!folders) {
     if (folders.error().code == Errc::kNotFound) return Unit{};
@@ -188,7 +183,6 @@ Result<Unit> MetadataFiles::remove(const MetadataFile& file) const {
 }
 
 Result<Unit> MetadataFiles::remove_temporaries(const std::string& driver) const {
-  using namespace metadata_files;
   const auto files = list(driver);
   if (!files) return files.error();
   for (const MetadataFile& file : *files) {
@@ -199,7 +193,6 @@ Result<Unit> MetadataFiles::remove_temporaries(const std::string& driver) const 
 }
 
 Result<std::vector<MetadataFile>> MetadataFiles::list(const std::string& driver) const {
-  using namespace metadata_files;
   std::vector<MetadataFile> out;
   const std::string path = plugins_ + "/" + driver;
   const Descriptor plugin(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

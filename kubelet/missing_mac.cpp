@@ -3,7 +3,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
-namespace missing_mac {
 namespace {
 
 std::string function_at(const hotplug::HostView& host, const std::string& link) {
@@ -25,11 +24,10 @@ bool is_so(const hotplug::HostView& host, const policy::MissingMac& what) {
 }
 
 }  // namespace
-}  // namespace missing_mac
 
 Result<policy::MacOutcome> set_missing_mac(const hotplug::HostView& host, const WriteMissingMac& write,
                                            const policy::MissingMac& what) {
-  if (!missing_mac::is_so(host, what)) return policy::MacOutcome::kNotSo;
+  if (!is_so(host, what)) return policy::MacOutcome::kNotSo;
   const auto written = write({.ifindex = what.pf_ifindex, .index = what.index}, what.mac);
   if (!written) return written.error();
   return *written ? policy::MacOutcome::kSet : policy::MacOutcome::kHadOne;

@@ -28,7 +28,6 @@
 #include "reactor/durable_file.h"
 
 namespace sliced::kubelet {
-namespace node_host {
 namespace {
 
 constexpr std::string_view kDrivers = "sys/bus/pci/drivers/";
@@ -69,10 +68,9 @@ Result<Unit> write_attribute(const std::string& path, std::string_view text) {
 }
 
 }  // namespace
-}  // namespace node_host
 
 NodeHost::Kernel NodeHost::running_kernel() {
-  return {&node_host::write_attribute,
+  return {&write_attribute,
           [](const std::string& path) {
             struct stat found{};
             return ::stat(path.c_str(), &found) == 0;
@@ -111,7 +109,7 @@ std::vector<std::string> NodeHost::names(const std::string& path, std::string_vi
 }
 
 std::string NodeHost::driver_of(const std::string& pci) const {
-  return node_host::last(view_->readlink(node_host::function_path(pci) + "/driver").value_or(""));
+  return last(view_->readlink(function_path(pci) + "/driver").value_or(""));
 }
 
 void NodeHost::look_at_rdma(const std::string& device, const std::vector<std::string>& interfaces,
@@ -141,7 +139,6 @@ void NodeHost::look_at_rdma(const std::string& device, const std::vector<std::st
 }
 
 Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
-  using namespace node_host;
   HostLook out;
   const auto read_uppers = [&](const std::string& interface) {
     constexpr std::string_view kUpper = "upper_";
@@ -193,7 +190,7 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
 std::optional<std::string> NodeHost::name_holder(const std::string& interface) const {
   const std::string path = "sys/class/net/" + interface;
   if (interface.empty() || !view_->list(path)) return std::nullopt;
-  return node_host::last(view_->readlink(path + "/device").value_or(""));
+  return last(view_->readlink(path + "/device").value_or(""));
 }
 
 void NodeHost::look_at_macs(const PreparedDevice& device, const std::vector<std::string>& functions,
@@ -210,7 +207,6 @@ void NodeHost::look_at_macs(const PreparedDevice& device, const std::vector<std:
 }
 
 std::vector<std::string> NodeHost::functions_below(const std::string& interface) const {
-  using namespace node_host;
   constexpr std::string_view kLower = "lower_";
   std::set<std::string> seen = {interface}, functions;
   std::vector<std::string> left = {interface};
@@ -226,7 +222,6 @@ std::vector<std::string> NodeHost::functions_below(const std::string& interface)
 }
 
 std::string NodeHost::mac_holder(const std::string& pci, const std::string& mac) const {
-  using namespace node_host;
   const std::string physfn = last(view_->readlink(function_path(pci) + "/physfn").value_or(""));
   const std::string pf = physfn.empty() ? pci : physfn, uplink = uplink_of(pf);
   const auto has_interface = [&](const std::string& function) {
@@ -252,7 +247,6 @@ std::string NodeHost::mac_holder(const std::string& pci, const std::string& mac)
 }
 
 std::string NodeHost::uplink_of(const std::string& pf) const {
-  using namespace node_host;
   using Kind = hotplug::PortName::Kind;
   std::optional<std::pair<std::tuple<int, int64_t, size_t, std::string, int64_t>, std::string>> best;
   for (const std::string& name : names(function_path(pf) + "/net")) {
@@ -271,7 +265,6 @@ std::string NodeHost::uplink_of(const std::string& pf) const {
 }
 
 Result<VfOfInterface> NodeHost::vf_of(const std::string& pci) const {
-  using namespace node_host;
   const std::string pf = last(view_->readlink(function_path(pci) + "/physfn").value_or(""));
   if (pf.empty()) return Error{Errc::kNotFound, "it is no VF, or gone"};
   int number = -1;
@@ -284,7 +277,6 @@ Result<VfOfInterface> NodeHost::vf_of(const std::string& pci) const {
 }
 
 std::map<int, std::string> NodeHost::vfs_of(const std::string& pf) const {
-  using namespace node_host;
   constexpr std::string_view kVf = "virtfn";
   std::map<int, std::string> out;
   for (const std::string& link : names(function_path(pf), kVf)) {
@@ -296,7 +288,6 @@ std::map<int, std::string> NodeHost::vfs_of(const std::string& pf) const {
 }
 
 Result<VfOfInterface> NodeHost::uplink_interface(const std::string& pf) const {
-  using namespace node_host;
   VfOfInterface out{.ifindex = 0, .index = -1};
   if (const std::string uplink = uplink_of(pf); !uplink.empty()) {
     const auto number = [&](const char* file) {
@@ -329,7 +320,6 @@ Result<Unit> NodeHost::set_mac(const PreparedDevice& device, const std::string& 
 
 std::optional<HostLink> NodeHost::link_of(const std::vector<HostLink>& links, const std::string& device,
                                           const std::string& name) const {
-  using namespace node_host;
   const auto find = [&](const std::string& wanted) -> std::optional<HostLink> {
     for (const HostLink& link : links)
       if (link.name == wanted) return link;
@@ -342,7 +332,6 @@ std::optional<HostLink> NodeHost::link_of(const std::vector<HostLink>& links, co
 }
 
 Result<OriginalSettings> NodeHost::read_settings(const PreparedDevice& device) const {
-  using namespace node_host;
   OriginalSettings out{
       .device = device.pci.empty() ? device.interface : device.pci, .boot_id = "", .vf = {}, .interface = {}};
   // Without an interface of its PF on the host no plugin sets anything of the VF, either.
@@ -375,7 +364,6 @@ Result<OriginalSettings> NodeHost::read_settings(const PreparedDevice& device) c
 }
 
 Result<RestoredSettings> NodeHost::restore_settings(const OriginalSettings& original) const {
-  using namespace node_host;
   const std::string at = "device " + original.device;
   Result<Unit> vf_restored = Unit{};
   if (original.vf && kernel_.vf_settings.read) {
@@ -420,7 +408,6 @@ Result<Unit> NodeHost::restore_vf(const VfOfInterface& vf, const std::string& pc
 
 Result<std::map<int, OriginalVf>> NodeHost::read_vfs(const std::string& pf,
                                                      const std::vector<HostLink>& links) const {
-  using namespace node_host;
   std::map<int, OriginalVf> out;
   const auto functions = pf.empty() ? std::map<int, std::string>() : vfs_of(pf);
   if (functions.empty() || !kernel_.vf_settings.read || is_userspace_driver(driver_of(pf))) return out;
@@ -468,7 +455,6 @@ Result<Unit> NodeHost::restore_vfs(const OriginalSettings& original) const {
 
 // The kernel closes an interface that changes its namespace, and leaves everything else of it as the pod had it.
 Result<RestoredSettings> NodeHost::restore_interface(const OriginalSettings& original) const {
-  using namespace node_host;
   const OriginalInterface& was = *original.interface;
   const bool is_function = hotplug::PciAddress::decode(original.device).has_value();
   const auto until = Clock::now() + kInterfaceWaitMax;  // it returns some time after its namespace is gone
@@ -494,7 +480,6 @@ Result<RestoredSettings> NodeHost::restore_interface(const OriginalSettings& ori
 }
 
 bool is_back(const hotplug::HostView& view, const std::string& pci) {
-  using namespace node_host;
   const std::string path = function_path(pci);
   if (const auto vendor = view.read(path + "/vendor"); !vendor) return vendor.error().code == Errc::kNotFound;
   if (!view.list(path + "/net").value_or({}).empty()) return true;
@@ -508,7 +493,6 @@ bool is_back(const hotplug::HostView& view, const std::string& pci) {
 // Whoever has one function of a group has all of it.
 Result<Unit> NodeHost::check_group(const std::string& pci,
                                    const std::vector<PreparedDevice>& together) const {
-  using namespace node_host;
   const auto is_ours = [&](const std::string& address) {
     return std::any_of(together.begin(), together.end(),
                        [&](const PreparedDevice& one) { return one.pci == address; });
@@ -524,7 +508,6 @@ Result<Unit> NodeHost::check_group(const std::string& pci,
 }
 
 Result<std::string> NodeHost::group_node(const std::string& pci) const {
-  using namespace node_host;
   std::string group = last(view_->readlink(function_path(pci) + "/iommu_group").value_or(""));
   if (group.empty())
     return Error{Errc::kIo,
@@ -542,7 +525,6 @@ Result<std::string> NodeHost::group_node(const std::string& pci) const {
 // Two sources: the kernel's answer for the group, which holds in each PID namespace but has no name, and /proc, which has
 // names but shows all processes in the host's PID namespace alone.
 Result<std::string> NodeHost::holder(const std::string& pci) const {
-  using namespace node_host;
   if (!kernel_.holder_of) return std::string();
   const std::string path = function_path(pci);
   const std::string group = last(view_->readlink(path + "/iommu_group").value_or(""));
@@ -589,7 +571,6 @@ Result<Unit> NodeHost::check_holder(const std::string& pci) const {
 }
 
 Result<std::string> NodeHost::user_of(const PreparedClaim& claim) const {
-  using namespace node_host;
   if (!kernel_.process_of) return Error{Errc::kIo, "processes of pods cannot be seen"};
   std::vector<std::string> pods;
   for (const ReservingPod& pod : claim.pods) pods.push_back(pod.uid);
@@ -617,7 +598,6 @@ Result<std::string> NodeHost::user_of(const PreparedClaim& claim) const {
 
 // driver: "" whichever the kernel chooses. Only that driver is asked for, and afterwards nobody is preferred.
 Result<Unit> NodeHost::rebind(const std::string& pci, const std::string& driver) const {
-  using namespace node_host;
   const std::string path = function_path(pci), override = path + "/driver_override";
   if (auto written = kernel_.write(override, driver.empty() ? "\n" : driver + "\n"); !written) return written;
   if (const std::string bound = driver_of(pci); !bound.empty() && bound != driver)
@@ -631,7 +611,6 @@ Result<Unit> NodeHost::rebind(const std::string& pci, const std::string& driver)
 
 Result<std::string> NodeHost::bind(const PreparedDevice& device,
                                    const std::vector<PreparedDevice>& together) const {
-  using namespace node_host;
   const std::string& pci = device.pci;
   if (auto checked = check_group(pci, together); !checked) return std::move(checked.error());
   if (!view_->list(std::string(kDrivers) + std::string(kVfioDriver)))
@@ -650,7 +629,6 @@ Result<std::string> NodeHost::bind(const PreparedDevice& device,
 // A VF whose PF gives it no address chooses another one each time that a driver takes it: one that is published, and
 // that selectors see. A driver that refuses it has the last word.
 void NodeHost::return_address(const PreparedDevice& device) const {
-  using namespace node_host;
   const std::string own = own_mac_of(device);
   if (!kernel_.write_own_mac || own.empty()) return;
   const std::string path = function_path(device.pci) + "/net";
@@ -666,7 +644,6 @@ void NodeHost::return_address(const PreparedDevice& device) const {
 
 // Off vfio-pci it is out of the pod's hands. A driver that is not there, or refuses, is no reason for the pod to wait.
 Result<std::string> NodeHost::restore(const PreparedDevice& device) const {
-  using namespace node_host;
   const std::string& pci = device.pci;
   const std::string original = device.vfio ? device.vfio->original_driver : "";
   if (original == kVfioDriver || !view_->read(function_path(pci) + "/vendor")) return std::string();
@@ -703,7 +680,6 @@ Result<std::string> NodeHost::restore(const PreparedDevice& device) const {
 
 Result<Unit> NodeHost::remove_temporaries(const std::vector<std::string>& drivers,
                                           const std::string& device_info_directory) const {
-  using namespace node_host;
   for (const std::string& driver : drivers) {
     if (auto removed = specs_.remove_temporaries(cdi_kind(driver)); !removed)
       return std::move(removed.error());
@@ -795,7 +771,7 @@ Result<std::string> NodeHost::set_checkpoint_aside() const {
 }
 
 Result<std::vector<std::string>> NodeHost::names_in(const std::string& directory) const {
-  return reactor::list_names(directory, node_host::kNamesMax);
+  return reactor::list_names(directory, kNamesMax);
 }
 
 Result<std::vector<std::string>> NodeHost::spec_ids(const std::string& kind) const {

@@ -10,39 +10,35 @@
 #include "reactor/durable_file.h"
 
 namespace sliced::kubelet {
-namespace original_macs {
 namespace {
 
 using kube::Json;
 
-constexpr std::string_view kKind = "sliced-original-mac-1";
+constexpr std::string_view kOriginalMacKind = "sliced-original-mac-1";
 constexpr std::string_view kEnd = ".json";
 constexpr size_t kBytesMax = 4'096;
-constexpr kube::JsonLimits kLimits{.size_max = kBytesMax, .depth_max = 4, .nodes_max = 32};
+constexpr kube::JsonLimits kOriginalMacLimits{.size_max = kBytesMax, .depth_max = 4, .nodes_max = 32};
 
 std::string sum_of(const Json& state) { return hex(stable_hash(kube::encode_json(state)), 16); }
 
 bool is_mac(const std::string& text) { return text.empty() || text == kNoMac || decode_mac(text).ok(); }
 
 }  // namespace
-}  // namespace original_macs
 
 std::string encode_original_mac(const OriginalMac& value) {
-  using namespace original_macs;
   Json state =
       Json::Object{{"pci", value.pci}, {"pf", value.pf}, {"bootID", value.boot_id}, {"mac", value.mac}};
   if (!value.left.empty()) state.set("left", Json(value.left));
-  Json out = Json::Object{{"kind", kKind}, {"checksum", sum_of(state)}};
+  Json out = Json::Object{{"kind", kOriginalMacKind}, {"checksum", sum_of(state)}};
   out.set("state", std::move(state));
   return kube::encode_json(out) + "\n";
 }
 
 Result<OriginalMac> decode_original_mac(std::string_view text) {
-  using namespace original_macs;
-  const auto json = kube::decode_json(text, kLimits);
+  const auto json = kube::decode_json(text, kOriginalMacLimits);
   if (!json) return Error(json.error());
   const Json* state = json->find("state");
-  if (json->text("kind") != kKind || state == nullptr || json->text("checksum") != sum_of(*state))
+  if (json->text("kind") != kOriginalMacKind || state == nullptr || json->text("checksum") != sum_of(*state))
     return Error{Errc::kInvalid, "it was cut short, edited, or written by another version"};
   OriginalMac out{.pci = std::string(state->text("pci")),
                   .pf = std::string(state->text("pf")),
@@ -55,7 +51,7 @@ Result<OriginalMac> decode_original_mac(std::string_view text) {
 }
 
 std::string original_mac(const OriginalMac* kept, const std::string& now) {
-  if (kept == nullptr) return original_macs::is_mac(now) ? now : "";
+  if (kept == nullptr) return is_mac(now) ? now : "";
   if (!kept->mac.empty()) return kept->mac;
   const bool is_set_since = !kept->left.empty() && !now.empty() && now != kept->left;
   return is_set_since ? now : "";
@@ -77,12 +73,11 @@ std::string unknown_mac_text(const OriginalMac& one) {
 }
 
 Result<std::string> OriginalMacFiles::path_of(const std::string& pci) const {
-  if (hotplug::PciAddress::decode(pci)) return directory_ + "/" + pci + std::string(original_macs::kEnd);
+  if (hotplug::PciAddress::decode(pci)) return directory_ + "/" + pci + std::string(kEnd);
   return Error{Errc::kInvalid, in_quotes(pci, 64) + " is no PCI address"};
 }
 
 Result<std::vector<OriginalMac>> OriginalMacFiles::read() const {
-  using namespace original_macs;
   const auto names = reactor::list_names(directory_, kFilesMax);
   if (!names) return names.error();
   std::vector<OriginalMac> out;

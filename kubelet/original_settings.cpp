@@ -8,7 +8,6 @@
 #include "reactor/durable_file.h"
 
 namespace sliced::kubelet {
-namespace original_settings {
 namespace {
 
 using hotplug::VfConfig;
@@ -158,10 +157,8 @@ bool names_device(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace original_settings
 
 std::string encode_original_settings(const OriginalSettings& value) {
-  using namespace original_settings;
   Json state = Json::Object{{"device", value.device}, {"bootID", value.boot_id}, {"known", value.is_known}};
   if (value.vf) state.set("vf", json_of(*value.vf));
   if (value.interface) state.set("interface", json_of(*value.interface));
@@ -176,7 +173,6 @@ std::string encode_original_settings(const OriginalSettings& value) {
 }
 
 Result<OriginalSettings> decode_original_settings(std::string_view text) {
-  using namespace original_settings;
   const auto json = kube::decode_json(text, kLimits);
   if (!json) return Error(json.error());
   const Json* state = json->find("state");
@@ -205,13 +201,11 @@ std::string unknown_settings_text(const OriginalSettings& one) {
 }
 
 Result<std::string> OriginalSettingsFiles::path_of(const std::string& device) const {
-  if (original_settings::names_device(device))
-    return directory_ + "/" + device + std::string(original_settings::kEnd);
+  if (names_device(device)) return directory_ + "/" + device + std::string(kEnd);
   return Error{Errc::kInvalid, in_quotes(device, 64) + " is neither a PCI address nor an interface's name"};
 }
 
 Result<std::vector<OriginalSettings>> OriginalSettingsFiles::read() const {
-  using namespace original_settings;
   const auto names = reactor::list_names(directory_, kFilesMax);
   if (!names) return names.error();
   std::vector<OriginalSettings> out;

@@ -8,15 +8,17 @@
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
-namespace peer_checkpoint {
 namespace {
 
 using kube::Json;
 
 constexpr std::string_view kDriver = "sriovnetwork.k8snetworkplumbingwg.io";
-constexpr kube::JsonLimits kLimits{.size_max = kCheckpointBytesMax, .depth_max = 32, .nodes_max = 4'000'000};
+constexpr kube::JsonLimits kPeerLimits{
+    .size_max = kCheckpointBytesMax, .depth_max = 32, .nodes_max = 4'000'000};
 
-Error invalid(const std::string& what) { return {Errc::kInvalid, "checkpoint of dra-driver-sriov: " + what}; }
+Error peer_error(const std::string& what) {
+  return {Errc::kInvalid, "checkpoint of dra-driver-sriov: " + what};
+}
 
 template <class Visit>
 void each(const Json* list, const Visit& visit) {
@@ -92,10 +94,11 @@ Result<PreparedClaim> claim_in(const std::string& pod, const std::string& uid, c
                     .pods = {{"", pod}},
                     .is_complete = true,
                     .cdi_pod_id = pod};
-  if (devices.array() == nullptr) return invalid("claim " + in_quotes(uid, 64) + " is no list of devices");
+  if (devices.array() == nullptr) return peer_error("claim " + in_quotes(uid, 64) + " is no list of devices");
   for (const Json& one : *devices.array()) {
     auto device = device_in(one);
-    if (!device) return invalid("claim " + in_quotes(uid, 64) + " has a device without name or PCI address");
+    if (!device)
+      return peer_error("claim " + in_quotes(uid, 64) + " has a device without name or PCI address");
     if (const Json* who = one.find("ClaimNamespacedName"); who != nullptr) {
       out.namespace_ = who->text("Namespace");
       out.name = who->text("Name");
@@ -103,24 +106,23 @@ Result<PreparedClaim> claim_in(const std::string& pod, const std::string& uid, c
     out.devices.push_back(std::move(*device));
   }
   if (out.namespace_.empty() || out.name.empty())
-    return invalid("claim " + in_quotes(uid, 64) + " has no ClaimNamespacedName");
+    return peer_error("claim " + in_quotes(uid, 64) + " has no ClaimNamespacedName");
   return out;
 }
 
 // Its bytes are those that were summed, but for the checksum itself.
 Result<Unit> check_sum(std::string_view text) {
   const auto sum = kube::find_raw(text, {"checksum"});
-  if (!sum || sum->empty()) return invalid("it is cut short, or no checkpoint");
+  if (!sum || sum->empty()) return peer_error("it is cut short, or no checkpoint");
   std::string summed(text.substr(0, static_cast<size_t>(sum->data() - text.data())));
   summed += "0";
   summed += text.substr(static_cast<size_t>(sum->data() - text.data()) + sum->size());
   if (parse_int(*sum) != int64_t{peer_checksum(summed)})
-    return invalid("its checksum does not fit: it was cut short or edited");
+    return peer_error("its checksum does not fit: it was cut short or edited");
   return Unit{};
 }
 
 }  // namespace
-}  // namespace peer_checkpoint
 
 uint32_t peer_checksum(std::string_view bytes) {
   uint32_t hash = 2166136261u;
@@ -137,28 +139,27 @@ uint32_t peer_checksum(std::string_view bytes) {
 }
 
 Result<PreparedClaims> decode_peer_checkpoint(std::string_view text) {
-  using namespace peer_checkpoint;
   text = trim(text);
   if (text.size() > kCheckpointBytesMax)
     return Error{Errc::kTooLarge,
                  "checkpoint of dra-driver-sriov: it has " + std::to_string(text.size()) + " bytes"};
   if (auto checked = check_sum(text); !checked) return std::move(checked.error());
-  const auto value = kube::decode_json(text, kLimits);
+  const auto value = kube::decode_json(text, kPeerLimits);
   if (!value) return Error(value.error()).in("checkpoint of dra-driver-sriov");
   PreparedClaims out;
   const Json* pods = value->find({"v1", "preparedClaimsByPodUID"});
   if (pods == nullptr || pods->is_null()) return out;
-  if (pods->object() == nullptr) return invalid("v1.preparedClaimsByPodUID is no map");
+  if (pods->object() == nullptr) return peer_error("v1.preparedClaimsByPodUID is no map");
   for (const auto& [pod, claims] : *pods->object()) {
-    if (claims.object() == nullptr) return invalid("pod " + in_quotes(pod, 64) + " is no map of claims");
+    if (claims.object() == nullptr) return peer_error("pod " + in_quotes(pod, 64) + " is no map of claims");
     for (const auto& [uid, devices] : *claims.object()) {
       if (devices.is_null() || (devices.array() != nullptr && devices.array()->empty())) continue;
       auto claim = claim_in(pod, uid, devices);
       if (!claim) return std::move(claim.error());
       const PreparedKey key = key_of(*claim);
       if (!out.emplace(key, std::move(*claim)).second)
-        return invalid("claim " + in_quotes(uid, 64) + " stands in it twice");
-      if (out.size() > kCheckpointClaimsMax) return invalid("it has too many claims");
+        return peer_error("claim " + in_quotes(uid, 64) + " stands in it twice");
+      if (out.size() > kCheckpointClaimsMax) return peer_error("it has too many claims");
     }
   }
   return out;

@@ -10,7 +10,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
-namespace plan_rules {
 namespace {
 
 using kube::Json;
@@ -216,11 +215,9 @@ std::string device_name(const PreparedClaim& claim, const PreparedDevice& device
 }
 
 }  // namespace
-}  // namespace plan_rules
 
 Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const FindEntry& find,
                            const std::set<std::string>& taken, const PlanSettings& settings) {
-  using namespace plan_rules;
   const PrepareRequest who{claim.namespace_, claim.name, claim.uid};
   if (auto checked = check_names(claim, driver); !checked)
     return std::move(checked.error()).in(describe(who));
@@ -265,7 +262,6 @@ bool can_have_vfio_nodes(const PreparedDevice& device) {
 }
 
 cdi::Edits edits_of(const PreparedDevice& device, const HostLook& look) {
-  using namespace plan_rules;
   cdi::Edits edits;
   if (!device.pci.empty())
     edits.env.push_back("SRIOVNETWORK_VF_DEVICE_" + underscored(device.device) + "=" + device.pci);
@@ -283,7 +279,7 @@ cdi::Edits edits_of(const PreparedDevice& device, const HostLook& look) {
 void add_resource_names(PreparedClaim& claim) {
   std::map<std::string, std::string> addresses;
   const auto key_of = [](const PreparedDevice& device) {
-    return "PCIDEVICE_" + plan_rules::in_capitals(device.multus_resource);
+    return "PCIDEVICE_" + in_capitals(device.multus_resource);
   };
   const auto is_named = [](const PreparedDevice& one) {
     return !one.multus_resource.empty() && !one.pci.empty();
@@ -311,26 +307,26 @@ void add_request_names(PreparedClaim& claim) {
     for (const std::string& name : {claim.name, claim.pod_claim_name}) {
       if (name.empty()) continue;
       names.insert("PCI_RESOURCE_" + name + "_" + request);
-      names.insert("PCI_RESOURCE_" + plan_rules::in_capitals(name + "_" + request));
+      names.insert("PCI_RESOURCE_" + in_capitals(name + "_" + request));
     }
     for (const std::string& name : names) device.edits.env.push_back(name + "=" + addresses[request]);
   }
 }
 
 std::string cdi_kind(const std::string& driver) {
-  return driver + (driver == plan_rules::kSriovDriver ? "/vf" : "/device");
+  return driver + (driver == kSriovDriver ? "/vf" : "/device");
 }
 
 cdi::Spec claim_spec(const PreparedClaim& claim) {
   cdi::Spec spec{.kind = cdi_kind(claim.driver)};
   for (const PreparedDevice& device : claim.devices) {
-    const std::string name = plan_rules::device_name(claim, device);
+    const std::string name = device_name(claim, device);
     const auto same = std::find_if(spec.devices.begin(), spec.devices.end(),
                                    [&](const cdi::Device& one) { return one.name == name; });
     if (same == spec.devices.end())
       spec.devices.push_back({name, device.edits});
     else
-      plan_rules::merge(device.edits, device.is_admin, same->edits);
+      merge(device.edits, device.is_admin, same->edits);
   }
   return spec;
 }
@@ -367,7 +363,7 @@ PrepareAnswer answer_of(const PreparedClaim& claim, bool tells_metadata) {
     out.devices.push_back({.request_names = {main_request(device.request)},
                            .pool = device.pool,
                            .device = device.device,
-                           .cdi_ids = {cdi::qualified_name(kind, plan_rules::device_name(claim, device)),
+                           .cdi_ids = {cdi::qualified_name(kind, device_name(claim, device)),
                                        cdi::qualified_name(kind, claim.cdi_pod_id)},
                            .share_id = device.share_id});
     // The first device of a request brings the request's file.

@@ -13,7 +13,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
-namespace preparing {
 namespace {
 
 // Of a claim of before, what else nobody knows: how the function was before vfio-pci.
@@ -155,7 +154,6 @@ std::set<std::string> interface_names(const Claim& claim, const std::string& dri
 }
 
 }  // namespace
-}  // namespace preparing
 
 std::span<const PrepareStep> ClaimPreparer::prepare_steps() {
   static constexpr PrepareStep kSteps[] = {
@@ -219,7 +217,7 @@ void ClaimPreparer::plan_claim(Task& task) {
   if (auto checked = check_claim(task.asked, task.request, knowledge_.node()); !checked)
     return give_up(task, checked.error().what);
   auto planned = plan(task.asked, task.driver, knowledge_.find,
-                      preparing::interface_names(task.asked, task.driver, prepared_), settings_.plan);
+                      interface_names(task.asked, task.driver, prepared_), settings_.plan);
   if (!planned) return give_up(task, planned.error().what);
   task.claim = std::move(*planned);
   note_ignored(task);
@@ -245,7 +243,6 @@ void ClaimPreparer::note_ignored(const Task& task) {
 // Asked again, as after each start of the kubelet: the same answer, unless the claim has been given other devices, or to
 // other pods, meanwhile and nobody told us. What is made for a pod (its MAC address, its interfaces, its files) is no other's.
 void ClaimPreparer::compare_with_record(Task& task) {
-  using namespace preparing;
   if (!task.before) return go_on(task);
   note_state(task.key(), ClaimState::kExists);
   if (is_outdated(*task.before, task.asked, task.claim)) {
@@ -294,8 +291,7 @@ void ClaimPreparer::keep_from_others(Task& task) {
     task.known.push_back(std::move(*known));
     if (const std::string why = refusal(task.claim, device, task.known.back(), prepared_); !why.empty())
       return give_up(task, why);
-    if (const std::string why = preparing::lacks_driver(device, driverless_); !why.empty())
-      return give_up(task, why);
+    if (const std::string why = lacks_driver(device, driverless_); !why.empty()) return give_up(task, why);
     if (const std::string why = mac_refusal(task.claim, device, prepared_, original_macs_); !why.empty())
       return give_up(task, why);
     if (restoring_.contains(settings_key(device)))
@@ -307,11 +303,11 @@ void ClaimPreparer::keep_from_others(Task& task) {
   if (const std::string why = ports_.interfaces ? ports_.interfaces->held_elsewhere(task.claim) : "";
       !why.empty())
     return give_up(task, why);
-  if (task.before) preparing::keep_originals(*task.before, task.claim);
+  if (task.before) keep_originals(*task.before, task.claim);
   // Another claim's commit writes it down, too: who is killed then has bound nothing of it that was not bound before.
   PreparedClaim reserved = task.claim;
   for (PreparedDevice& device : reserved.devices)
-    if (!preparing::was_on_vfio(task.before, device)) device.vfio.reset();
+    if (!was_on_vfio(task.before, device)) device.vfio.reset();
   reserve(std::move(reserved));
   task.hold = Task::Hold::kReserved;
   go_on(task);
@@ -342,8 +338,7 @@ void ClaimPreparer::read_networks(Task& task) {
 }
 
 void ClaimPreparer::look(Task& task) {
-  if (const std::string why = preparing::no_room(task.claim, prepared_); !why.empty())
-    return give_up(task, why);
+  if (const std::string why = no_room(task.claim, prepared_); !why.empty()) return give_up(task, why);
   // By device: its settings are to be read; another pod's are to be taken off first.
   struct Settings {
     bool is_read = false;
@@ -404,7 +399,7 @@ void ClaimPreparer::judge_looks(Task& task) {
       if (!is_on_vfio) device.vfio.reset();
     }
     // What this claim was prepared with before may be open, and its interface in a sandbox, of its own pod.
-    const bool is_new = !preparing::has_function(task.before, device);
+    const bool is_new = !has_function(task.before, device);
     if (is_new && !device.is_admin && !look->in_use.empty()) return give_up(task, look->in_use);
     const bool is_attached =
         ports_.interfaces != nullptr && ports_.interfaces->is_attached(task.claim, device);
@@ -421,7 +416,7 @@ void ClaimPreparer::judge_looks(Task& task) {
     std::string driver = look->driver == kVfioDriver ? task.known[i].device.driver : look->driver;
     if (driver.empty()) driver = driverless_.driver_of(device.pci);
     // Bound for this claim, and no record tells who had it before: whichever driver the kernel chooses.
-    if (driver == kVfioDriver && preparing::was_on_vfio(task.before, device)) continue;
+    if (driver == kVfioDriver && was_on_vfio(task.before, device)) continue;
     device.vfio->original_driver = driver.empty() ? std::string(kNoDriver) : driver;
   }
   go_on(task);

@@ -9,7 +9,6 @@
 #include "kubelet/recall.h"
 
 namespace sliced::kubelet {
-namespace reconcile {
 namespace {
 
 // What a boot takes along. Functions that pods have through vfio-pci are bound again when the kubelet prepares.
@@ -26,7 +25,6 @@ bool is_info_of(const std::string& name, const std::string& pci) {
 }
 
 }  // namespace
-}  // namespace reconcile
 
 FileChange unowned_files(const FilesThere& there, const PreparedClaims& prepared) {
   std::set<std::string> owned, functions, gone;
@@ -50,8 +48,7 @@ FileChange unowned_files(const FilesThere& there, const PreparedClaims& prepared
       if (!owned.contains(file.uid)) out.removed_metadata.push_back(file);
   }
   for (const std::string& name : there.infos)
-    if (std::any_of(gone.begin(), gone.end(),
-                    [&](const std::string& pci) { return reconcile::is_info_of(name, pci); }))
+    if (std::any_of(gone.begin(), gone.end(), [&](const std::string& pci) { return is_info_of(name, pci); }))
       out.removed_infos.push_back(there.info_directory + "/" + name);
   return out;
 }
@@ -120,8 +117,7 @@ void Reconcile::ask_next() {
 void Reconcile::take(const PreparedKey& key, ClaimState state) {
   note(key, state);
   const auto record = handlers_.prepared().find(key);
-  if (state != ClaimState::kGone && record != handlers_.prepared().end() &&
-      reconcile::wants_files(record->second))
+  if (state != ClaimState::kGone && record != handlers_.prepared().end() && wants_files(record->second))
     handlers_.write_files(record->second);
   turn_ = ports_.scheduler.after(Millis{0}, [this] { ask_next(); });
 }

@@ -9,7 +9,6 @@
 #include "kubelet/safety.h"
 
 namespace sliced::kubelet {
-namespace releasing {
 namespace {
 
 // By another claim than this one.
@@ -52,7 +51,6 @@ OriginalSettings name_only(OriginalSettings one) {
 }
 
 }  // namespace
-}  // namespace releasing
 
 std::span<const PrepareStep> ClaimPreparer::release_steps() {
   static constexpr PrepareStep kSteps[] = {
@@ -190,7 +188,7 @@ void ClaimPreparer::drop_original_settings(const Task& task, FileChange& change)
     else if (restored && restored->is_back && restored->name_problem.empty())
       change.removed_original_settings.push_back(at->first);
     else if (restored && restored->is_back)
-      change.original_settings.push_back(releasing::name_only(at->second));
+      change.original_settings.push_back(name_only(at->second));
   }
 }
 
@@ -198,7 +196,7 @@ void ClaimPreparer::drop_original_settings(const Task& task, FileChange& change)
 void ClaimPreparer::forget_settings(const Task& task, const std::vector<std::string>& given_back) {
   // The next claim of a device may have stored its settings while the files of this one were removed.
   const auto is_of_other = [&](const std::string& device) {
-    return releasing::has_other_settings(device, task.key(), prepared_);
+    return has_other_settings(device, task.key(), prepared_);
   };
   std::vector<std::string> removed;
   std::copy_if(given_back.begin(), given_back.end(), std::back_inserter(removed), std::not_fn(is_of_other));
@@ -283,7 +281,7 @@ void ClaimPreparer::look_after_settings() {
         const Result<RestoredSettings>& one = (*restored)[i];
         if (one && one->is_back && !one->name_problem.empty()) {
           report_name(device, one->name_problem);
-          OriginalSettings left = releasing::name_only(all[i]);
+          OriginalSettings left = name_only(all[i]);
           if (left == all[i]) continue;
           change.original_settings.push_back(left);
           original_settings_.insert_or_assign(device, std::move(left));
@@ -388,12 +386,11 @@ void ClaimPreparer::commit_released(Task& task) {
   const auto keep = [this, macs, &task](const Result<Unit>& result) {
     if (result) {
       for (const std::string& pci : macs.removed_original_macs)
-        if (!releasing::has_other_mac(pci, task.key(), prepared_)) original_macs_.erase(pci);
+        if (!has_other_mac(pci, task.key(), prepared_)) original_macs_.erase(pci);
       return;
     }
-    std::erase_if(task.claim.devices, [&](const PreparedDevice& device) {
-      return releasing::is_taken(device, task.key(), prepared_);
-    });
+    std::erase_if(task.claim.devices,
+                  [&](const PreparedDevice& device) { return is_taken(device, task.key(), prepared_); });
     if (task.claim.devices.empty()) return release(task.key());
     task.claim.is_complete = false;
     reserve(task.claim);
@@ -410,7 +407,7 @@ void ClaimPreparer::commit_released(Task& task) {
       [this, keep, macs, &task](const Result<Unit>& written) {
         if (written) {
           for (const OriginalSettings& one : macs.original_settings)
-            if (one.is_known && !releasing::has_other_settings(one.device, task.key(), prepared_))
+            if (one.is_known && !has_other_settings(one.device, task.key(), prepared_))
               original_settings_.insert_or_assign(one.device, one);
           forget_settings(task, macs.removed_original_settings);
           return go_on(task);

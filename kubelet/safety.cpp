@@ -11,7 +11,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
-namespace safety {
 namespace {
 
 std::string named(const PreparedDevice& device) {
@@ -104,12 +103,11 @@ std::vector<std::string> plugins_of(const std::string& network) {
 bool differs(const std::string& before, const std::string& now) { return !before.empty() && before != now; }
 
 }  // namespace
-}  // namespace safety
 
 bool conflict(const PreparedDevice& a, const PreparedDevice& b) {
   if (a.is_admin || b.is_admin) return false;
   const policy::Holding &one = a.holding, &other = b.holding;
-  const bool may_be_one = safety::may_be_on(one, other) || safety::may_be_on(other, one);
+  const bool may_be_one = may_be_on(one, other) || may_be_on(other, one);
   // The same entry, or that of the other driver on the same function.
   if ((one.device == other.device || may_be_one) && one.entry == other.entry)
     return one.is_exclusive || other.is_exclusive;
@@ -119,7 +117,6 @@ bool conflict(const PreparedDevice& a, const PreparedDevice& b) {
 }
 
 std::set<std::string> macs_for_pod(const PreparedDevice& device) {
-  using namespace safety;
   std::set<std::string> out;
   if (device.is_admin) return out;
   add_mac(device.mac, out);
@@ -138,7 +135,7 @@ const PreparedClaim* holder_of(const PreparedClaim& claim, const PreparedDevice&
 }
 
 std::string why_not_returned(const PreparedClaim& claim) {
-  const std::string who = safety::named(claim) + " is gone or no longer holds it";
+  const std::string who = named(claim) + " is gone or no longer holds it";
   if (!claim.not_returned.empty())
     return "it could not be given back: " + claim.not_returned + " (" + who + "; the daemon tries again)";
   if (!claim.user.empty()) return who + ", and it is not given back: " + claim.user;
@@ -160,7 +157,6 @@ policy::AllNotReturned not_returned_of(const PreparedClaims& prepared) {
 
 std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, const KnownEntry& known,
                     const PreparedClaims& prepared) {
-  using namespace safety;
   if (device.is_admin) return "";
   if (!known.device.broken.empty())
     return named(device) + " cannot be told from others (" + escaped(known.device.broken) + ")";
@@ -175,7 +171,6 @@ std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, co
 
 std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device,
                         const PreparedClaims& prepared, const OriginalMacs& original_macs) {
-  using namespace safety;
   const std::vector<std::string> pfs = pfs_of(device);
   if (!device.network.empty() && !kube::decode_json(device.network, kNetworkLimits))
     return named(device) + " has a network whose MAC address cannot be read";
@@ -209,7 +204,6 @@ std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device
 }
 
 std::string conflict_within(const PreparedClaim& claim) {
-  using namespace safety;
   for (size_t i = 0; i < claim.devices.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (conflict(claim.devices[i], claim.devices[j]))
@@ -219,7 +213,6 @@ std::string conflict_within(const PreparedClaim& claim) {
 }
 
 std::string refusal(const PreparedDevice& device, const KnownEntry& known, const HostLook& look) {
-  using namespace safety;
   const Identity &before = device.identity, &now = look.identity;
   if (differs(before.vendor, now.vendor) || differs(before.product, now.product) ||
       differs(before.pf, now.pf))
@@ -236,14 +229,12 @@ std::string refusal(const PreparedDevice& device, const KnownEntry& known, const
 }
 
 bool is_userspace_driver(std::string_view driver) {
-  using namespace safety;
   return std::find(std::begin(kUserspaceDrivers), std::end(kUserspaceDrivers), driver) !=
              std::end(kUserspaceDrivers) ||
          driver.find("vfio") != std::string_view::npos;
 }
 
 std::string refusal_of_interface(const PreparedDevice& device, const HostLook& look) {
-  using namespace safety;
   const bool is_run =
       !device.is_admin && !device.network.empty() && !device.pci.empty() && !device.config.wants_vfio();
   if (!is_run || !look.interfaces.empty()) return "";
@@ -276,7 +267,6 @@ std::string refusal_of_interface(const PreparedDevice& device, const HostLook& l
 }
 
 std::string name_refusal(const PreparedDevice& device, const PreparedClaims& prepared, const HostLook& look) {
-  using namespace safety;
   const std::string& name = device.config.if_name;
   const bool is_moved = !device.is_admin && !device.network.empty() && !device.config.wants_vfio() &&
                         device.holding.is_exclusive && device.share_id.empty() &&
@@ -303,7 +293,7 @@ std::string name_refusal(const PreparedDevice& device, const PreparedClaims& pre
 
 bool makes_interfaces(const std::string& network) {
   constexpr std::string_view kMakers[] = {"macvlan", "macvtap", "ipvlan", "vlan", "bridge"};
-  const auto config = kube::decode_json(network, safety::kNetworkLimits);
+  const auto config = kube::decode_json(network, kNetworkLimits);
   if (!config) return false;
   const kube::Json* plugins = config->find("plugins");
   const bool is_list = plugins != nullptr && plugins->array() != nullptr && !plugins->array()->empty();

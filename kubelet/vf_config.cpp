@@ -8,7 +8,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
-namespace vf_config {
 namespace {
 
 using kube::Json;
@@ -69,14 +68,13 @@ constexpr std::array<std::string_view, 4> kNetworkDrivers = {
     "sriovnetwork.k8snetworkplumbingwg.io", "dra.networking", "dra.net", "cni.dra.networking.x-k8s.io"};
 constexpr size_t kIgnoredMax = 8;
 
-bool is_for(const std::vector<std::string>& requests, const std::string& request) {
+bool is_any_of(const std::vector<std::string>& requests, const std::string& request) {
   return requests.empty() || std::ranges::any_of(requests, [&](const std::string& name) {
            return name == request || name == main_request(request);
          });
 }
 
 }  // namespace
-}  // namespace vf_config
 
 std::string why_not_pod_interface(std::string_view name) {
   if (name == "lo" || name == "eth0" || name == "all" || name == "default")
@@ -90,7 +88,6 @@ std::string why_not_pod_interface(std::string_view name) {
 
 Result<VfConfigs::One> VfConfigs::decode_one(const AllocatedConfig& config,
                                              const std::string& claim_namespace) {
-  using namespace vf_config;
   const std::string path = config.path + ".opaque.parameters";
   const Json& value = config.parameters;
   if (value.object() == nullptr)
@@ -154,7 +151,7 @@ Result<VfConfigs> VfConfigs::decode(const Claim& claim, std::string_view driver)
   return out;
 }
 
-bool VfConfigs::One::is_for(const std::string& request) const { return vf_config::is_for(requests, request); }
+bool VfConfigs::One::is_for(const std::string& request) const { return is_any_of(requests, request); }
 
 void VfConfigs::merge(const One& one, One& out) {
   out.path = one.path;
@@ -204,7 +201,6 @@ Result<VfConfig> VfConfigs::of(const std::string& request) const {
 }
 
 bool may_be_meant_for(std::string_view driver, std::string_view other_driver, const kube::Json& parameters) {
-  using namespace vf_config;
   const std::string_view api_version = parameters.text("apiVersion");
   const bool is_vf_config =
       lower(std::string(parameters.text("kind"))) == lower(std::string(kKind)) ||
@@ -214,7 +210,6 @@ bool may_be_meant_for(std::string_view driver, std::string_view other_driver, co
 }
 
 std::vector<std::string> ignored_configs(const Claim& claim, std::string_view driver) {
-  using namespace vf_config;
   std::vector<std::string> out;
   for (const AllocatedConfig& config : claim.configs) {
     if (!config.has_opaque || config.driver == driver || out.size() == kIgnoredMax) continue;
@@ -222,12 +217,12 @@ std::vector<std::string> ignored_configs(const Claim& claim, std::string_view dr
     const AllocatedDevice* ours = nullptr;
     bool is_others = false;
     for (const AllocatedDevice& device : claim.devices) {
-      if (!is_for(config.requests, device.request)) continue;
+      if (!is_any_of(config.requests, device.request)) continue;
       is_others |= device.driver == config.driver;
       if (device.driver != driver || ours != nullptr) continue;
       const bool has_another = std::ranges::any_of(claim.configs, [&](const AllocatedConfig& one) {
         return one.is_claims == config.is_claims && one.driver == driver &&
-               is_for(one.requests, device.request);
+               is_any_of(one.requests, device.request);
       });
       if (!has_another) ours = &device;
     }

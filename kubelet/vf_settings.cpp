@@ -16,7 +16,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
-namespace vf_settings {
 namespace {
 
 using hotplug::VfConfig;
@@ -170,21 +169,19 @@ std::mutex& writing_to(int ifindex) {
 }
 
 }  // namespace
-}  // namespace vf_settings
 
 std::vector<SettingDifference> setting_differences(const hotplug::VfConfig& original,
                                                    const hotplug::VfConfig& now, const OwnAddresses& own) {
   std::vector<SettingDifference> out;
-  for (const auto& [name, text] : vf_settings::kSettings) {
+  for (const auto& [name, text] : kSettings) {
     SettingDifference one{std::string(name), text(original), text(now)};
-    if (!vf_settings::is_as_before(name, one.original, one.now, own)) out.push_back(std::move(one));
+    if (!is_as_before(name, one.original, one.now, own)) out.push_back(std::move(one));
   }
   return out;
 }
 
 bool has_settings(const hotplug::VfConfig& original, const hotplug::VfConfig& now, const OwnAddresses& own,
                   int speed_mbps) {
-  using vf_settings::without_limit_of_link;
   return setting_differences(without_limit_of_link(original, speed_mbps),
                              without_limit_of_link(now, speed_mbps), own)
       .empty();
@@ -199,7 +196,7 @@ std::string text_of(const std::vector<SettingDifference>& differences) {
 
 std::string text_of(const hotplug::VfConfig& settings) {
   std::vector<std::string> out;
-  for (const auto& [name, text] : vf_settings::kSettings)
+  for (const auto& [name, text] : kSettings)
     if (const std::string value = text(settings); !value.empty())
       out.push_back(std::string(name) + " " + value);
   return join(out, ", ");
@@ -211,7 +208,7 @@ std::vector<SettingWrite> setting_writes(const VfOfInterface& vf, const hotplug:
   for (const SettingDifference& one : setting_differences(original, now, own)) {
     // Of a VF without a tag no protocol is compared; it is written with the tag.
     if (one.now.empty() && one.setting != "proto") continue;
-    SettingWrite write{one.setting, vf_settings::request_for(one.setting, vf, original, own)};
+    SettingWrite write{one.setting, request_for(one.setting, vf, original, own)};
     if (one.setting == "mac" && !hotplug::is_address_set(original.mac) && !own.mac.empty())
       write.otherwise = encode_vf_mac(vf, own.mac);
     // VLAN, priority and protocol are one write, and so are both rates.
@@ -223,14 +220,14 @@ std::vector<SettingWrite> setting_writes(const VfOfInterface& vf, const hotplug:
 Result<Unit> restore_vf_settings(const VfSettingsKernel& kernel, const VfOfInterface& vf,
                                  const hotplug::VfConfig& was, const OwnAddresses& own,
                                  const std::function<Result<Unit>()>& may_write) {
-  const hotplug::VfConfig original = vf_settings::without_limit_of_link(was, vf.speed_mbps);
-  const std::lock_guard alone(vf_settings::writing_to(vf.ifindex));
+  const hotplug::VfConfig original = without_limit_of_link(was, vf.speed_mbps);
+  const std::lock_guard alone(writing_to(vf.ifindex));
   const auto read = [&]() -> Result<hotplug::VfConfig> {
     auto all = kernel.read(vf.ifindex);
     if (!all) return std::move(all.error());
     const auto at = all->find(vf.index);
     if (at == all->end()) return Error{Errc::kIo, "its PF does not report VF " + std::to_string(vf.index)};
-    return vf_settings::without_limit_of_link(at->second, vf.speed_mbps);
+    return without_limit_of_link(at->second, vf.speed_mbps);
   };
   const auto before = read();
   if (!before) return before.error();

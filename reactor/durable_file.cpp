@@ -16,7 +16,6 @@
 #include "reactor/descriptor.h"
 
 namespace sliced::reactor {
-namespace durable_file {
 namespace {
 
 constexpr unsigned kDirectoryMode = 0755;
@@ -110,10 +109,8 @@ Result<Unit> name_all(const std::vector<DurableFile>& files) {
 }
 
 }  // namespace
-}  // namespace durable_file
 
 Result<Unit> write_durably(const std::vector<DurableFile>& wanted) {
-  using namespace durable_file;
   const std::vector<DurableFile> files = last_of_each(wanted);
   auto written = write_temporaries(files);
   if (written) written = name_all(files);
@@ -127,7 +124,6 @@ Result<Unit> write_durably(const std::string& path, std::string_view text, unsig
 }
 
 Result<Unit> remove_durably(const std::string& path) {
-  using namespace durable_file;
   bool is_removed = false;
   for (const std::string& one : {temporary_of(path), path}) {
     if (::unlink(one.c_str()) == 0)
@@ -140,7 +136,6 @@ Result<Unit> remove_durably(const std::string& path) {
 
 Result<size_t> remove_temporaries(const std::string& directory,
                                   const std::function<bool(std::string_view)>& is_ours) {
-  using namespace durable_file;
   constexpr std::string_view kEnd = ".tmp";
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), &::closedir);
   if (open == nullptr) return errno == ENOENT ? Result<size_t>(size_t{0}) : failed("list", directory);
@@ -161,7 +156,6 @@ Result<size_t> remove_temporaries(const std::string& directory,
 }
 
 Result<std::string> read_whole(const std::string& path, size_t size_max) {
-  using namespace durable_file;
   // A pipe would keep whoever opens it.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return failed("open", path);
@@ -183,7 +177,6 @@ Result<std::string> read_whole(const std::string& path, size_t size_max) {
 }
 
 Result<std::vector<std::string>> list_names(const std::string& directory, size_t count_max) {
-  using namespace durable_file;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), &::closedir);
   if (open == nullptr) {
     if (errno == ENOENT) return std::vector<std::string>{};

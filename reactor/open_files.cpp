@@ -9,7 +9,6 @@
 #include <cstring>
 
 namespace sliced::reactor {
-namespace open_files {
 namespace {
 
 // Of the process that was started; 0: nothing was raised.
@@ -29,10 +28,8 @@ void give_back() {
 }
 
 }  // namespace
-}  // namespace open_files
 
 Result<OpenFiles> raise_open_files() {
-  using namespace open_files;
   const auto refused = [](const char* what) {
     return Error{Errc::kIo, std::string(what) + " RLIMIT_NOFILE: " + std::strerror(errno)};
   };

@@ -11,7 +11,6 @@
 #include "watchers/policy_watcher.h"
 
 namespace sliced::reports {
-namespace aggregating {
 namespace {
 
 constexpr kube::JsonLimits kReportLimits{.size_max = 256u << 10, .nodes_max = 50'000};
@@ -58,19 +57,18 @@ std::string lack_of(const Watcher& watcher, bool may_be_absent) {
 }
 
 }  // namespace
-}  // namespace aggregating
 
 Aggregator::Aggregator(kube::Ports ports, Settings settings)
     : ports_(std::move(ports)),
       settings_(std::move(settings)),
-      backoff_(ports_.random, aggregating::kPace),
+      backoff_(ports_.random, kPace),
       silent_nodes_(ports_, settings_.namespace_),
       unread_(ports_, {settings_.namespace_, settings_.event_time ? settings_.event_time : settings_.now},
               [this] { on_change(); }),
       reports_(
           ports_, kube::Scope{kube::kNodeDeviceReports, "", "", false},
           [this](std::string_view object) -> Result<ReadReport> {
-            auto json = kube::decode_json(object, aggregating::kReportLimits);
+            auto json = kube::decode_json(object, kReportLimits);
             if (!json) return std::move(json.error());
             const auto report = decode_node_report(*json);
             if (!report) return report.error();
@@ -78,9 +76,9 @@ Aggregator::Aggregator(kube::Ports ports, Settings settings)
           },
           [this](const SourceEvent<ReportWatcher::Item>& event) { on_reports(event); },
           [this](const watchers::Standing&) { on_change(); }, {},
-          watchers::ListWatchLimits{.list_bytes_max = aggregating::kReportListBytesMax}),
-      sriov_(watch(kube::kSriovResourcePolicies, settings_.namespace_, aggregating::judge_sriov)),
-      exposures_(watch(kube::kDeviceExposurePolicies, "", aggregating::judge_exposure)) {}
+          watchers::ListWatchLimits{.list_bytes_max = kReportListBytesMax}),
+      sriov_(watch(kube::kSriovResourcePolicies, settings_.namespace_, judge_sriov)),
+      exposures_(watch(kube::kDeviceExposurePolicies, "", judge_exposure)) {}
 
 Aggregator::~Aggregator() = default;
 
@@ -154,8 +152,7 @@ void Aggregator::on_reports(const SourceEvent<ReportWatcher::Item>& event) {
 void Aggregator::put(const kube::Resource& kind, const PolicyWatcher::Item& item) {
   const PolicyRef ref{kind.kind, item.id.namespace_, item.id.name};
   if (!item.value) return void(policies_.erase(ref));  // too large to be judged: without a status
-  const auto at =
-      policies_.try_emplace(ref, Kept{{}, reactor::Backoff(ports_.random, aggregating::kPaceOfOne)}).first;
+  const auto at = policies_.try_emplace(ref, Kept{{}, reactor::Backoff(ports_.random, kPaceOfOne)}).first;
   at->second.policy = *item.value;
 }
 
@@ -199,9 +196,9 @@ std::map<std::string, size_t> Aggregator::invalid_policies() const {
 }
 
 std::string Aggregator::waits_for() const {
-  for (const std::string& lack : {aggregating::lack_of(*sriov_, /*may_be_absent=*/true),
-                                  aggregating::lack_of(*exposures_, /*may_be_absent=*/true),
-                                  aggregating::lack_of(reports_, /*may_be_absent=*/false)})
+  for (const std::string& lack :
+       {lack_of(*sriov_, /*may_be_absent=*/true), lack_of(*exposures_, /*may_be_absent=*/true),
+        lack_of(reports_, /*may_be_absent=*/false)})
     if (!lack.empty()) return lack;
   return "";
 }
@@ -340,7 +337,7 @@ void Aggregator::write(const PolicyRef& policy, const PolicyStatus& status) {
 
 void Aggregator::say_taken_over(const PolicyRef& policy, const Writer& from) const {
   ports_.log.info("the status of a policy is written in the place of one that does not follow it any more",
-                  {{"policy", aggregating::text_of(policy)},
+                  {{"policy", text_of(policy)},
                    {"version", printable(from.version, 64)},
                    {"namespace", printable(from.namespace_, 253)}});
 }
@@ -367,9 +364,9 @@ void Aggregator::on_failure(const PolicyRef& policy, const kube::Failure& failur
   failed_ = policy;
   if (failure_.is_new(failure.what))
     ports_.log.warning("the status of a policy was not written",
-                       {{"policy", aggregating::text_of(policy)}, {"why", failure.what}});
+                       {{"policy", text_of(policy)}, {"why", failure.what}});
   Millis wait = failure.retry_after.value_or(Millis{0});
-  if (aggregating::is_of_server(failure)) wait = std::max(wait, backoff_.next(now));
+  if (is_of_server(failure)) wait = std::max(wait, backoff_.next(now));
   not_before_ = now + wait;
   if (const auto at = policies_.find(policy); at != policies_.end())
     at->second.not_before = now + at->second.backoff.next(now);

@@ -8,13 +8,11 @@
 #include "kube/objects/object_meta.h"
 
 namespace sliced::reports {
-namespace electing {
 namespace {
 
 constexpr int64_t kTransitionsMax = INT32_MAX - 1;  // before one more; an int32 of the API
 
 }  // namespace
-}  // namespace electing
 
 Election::Election(kube::Ports ports, Settings settings, std::function<void(bool elected)> on_change)
     : ports_(std::move(ports)), settings_(std::move(settings)), on_change_(std::move(on_change)) {}
@@ -52,7 +50,7 @@ void Election::on_lease(std::string_view object) {
   holder_ = spec == nullptr ? "" : std::string(spec->text("holderIdentity"));
   const kube::Json* transitions = json->find({"spec", "leaseTransitions"});
   transitions_ = transitions != nullptr && transitions->integer() != nullptr
-                     ? std::clamp<int64_t>(*transitions->integer(), 0, electing::kTransitionsMax)
+                     ? std::clamp<int64_t>(*transitions->integer(), 0, kTransitionsMax)
                      : 0;
   if (!holder_.empty() && holder_ != settings_.identity && now - seen_at_ < kDuration)
     return look_after(kLookEvery + Millis{static_cast<int64_t>(500 * ports_.random())});

@@ -7,7 +7,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::reports {
-namespace fleet {
 namespace {
 
 using kube::Json;
@@ -95,15 +94,14 @@ std::array<int64_t, 4> order_of(std::string_view version) {
 }
 
 }  // namespace
-}  // namespace fleet
 
 bool precedes(const Writer& one, const Writer& other) {
-  const auto own = fleet::order_of(one.version), others = fleet::order_of(other.version);
+  const auto own = order_of(one.version), others = order_of(other.version);
   return own != others ? own > others : one.namespace_ < other.namespace_;
 }
 
 bool PolicyStatus::says_the_same(const PolicyStatus& other) const {
-  return conditions == other.conditions && std::ranges::all_of(fleet::kNumbers, [&](const auto& one) {
+  return conditions == other.conditions && std::ranges::all_of(kNumbers, [&](const auto& one) {
            return this->*one.second == other.*one.second;
          });
 }
@@ -117,7 +115,7 @@ NodeWords words_of(const NodeReport& report, SharedWords& shared) {
                    .generation = policy.generation,
                    .matched = policy.matched,
                    .offered = policy.offered});
-    if (const Trouble trouble = fleet::trouble_of(policy); trouble != Trouble{})
+    if (const Trouble trouble = trouble_of(policy); trouble != Trouble{})
       out.back().trouble = shared.troubles.of(trouble);
   }
   out.shrink_to_fit();
@@ -136,7 +134,7 @@ void add(const std::string& node, const PolicyWord& word, FleetWord& to) {
   if (trouble.overruled > 0) {
     to.overruled += trouble.overruled;
     if (++to.overruled_nodes == 1) to.first_overruled = node;
-    if (to.overruled_by.size() < fleet::kOverrulersMax || to.overruled_by.contains(trouble.overruled_by))
+    if (to.overruled_by.size() < kOverrulersMax || to.overruled_by.contains(trouble.overruled_by))
       to.overruled_by[trouble.overruled_by] += trouble.overruled;
   }
   if (!trouble.problem.empty() && ++to.problem_nodes[word.generation] == 1)
@@ -148,27 +146,26 @@ PolicyStatus status_of(const JudgedPolicy& policy, const FleetWord& word, const 
   PolicyStatus out{.writer = {},
                    .observed_generation = policy.generation,
                    .nodes_selected = word.selected,
-                   .nodes_current = fleet::value_or_none(word.nodes_by_generation, policy.generation),
+                   .nodes_current = value_or_none(word.nodes_by_generation, policy.generation),
                    .devices_matched = word.matched,
                    .devices_offered = word.offered};
   const auto& was = held.conditions;
   const bool is_good = policy.problem.empty();
-  fleet::set(out.conditions[fleet::kAccepted], is_good, is_good ? "Understood" : "NotUnderstood",
-             policy.problem, was[fleet::kAccepted], now);
-  fleet::set_conflict(word, was[fleet::kConflict], now, out.conditions[fleet::kConflict]);
+  set(out.conditions[kAccepted], is_good, is_good ? "Understood" : "NotUnderstood", policy.problem,
+      was[kAccepted], now);
+  set_conflict(word, was[kConflict], now, out.conditions[kConflict]);
   // What nodes said of another generation is not of this one.
-  const int64_t nodes = fleet::value_or_none(word.problem_nodes, policy.generation);
-  const std::string first = fleet::value_or_none(word.first_problem, policy.generation);
+  const int64_t nodes = value_or_none(word.problem_nodes, policy.generation);
+  const std::string first = value_or_none(word.first_problem, policy.generation);
   const bool is_unused = nodes > 0 || !is_good;
-  fleet::set(out.conditions[fleet::kNotUsed], is_unused, is_unused ? "Problems" : "AsWritten",
-             nodes > 0 ? "on " + fleet::count_of(nodes, "node") + "; " + first : policy.problem,
-             was[fleet::kNotUsed], now);
+  set(out.conditions[kNotUsed], is_unused, is_unused ? "Problems" : "AsWritten",
+      nodes > 0 ? "on " + count_of(nodes, "node") + "; " + first : policy.problem, was[kNotUsed], now);
   return out;
 }
 
 kube::Json json_of(const PolicyStatus& status) {
   kube::Json inner = kube::Json::Object{};
-  for (const auto& [key, number] : fleet::kNumbers) inner.set(key, status.*number);
+  for (const auto& [key, number] : kNumbers) inner.set(key, status.*number);
   kube::Json::Array conditions;
   for (size_t i = 0; i < kConditionTypes.size(); ++i) {
     const Condition& condition = status.conditions[i];
@@ -183,7 +180,7 @@ kube::Json json_of(const PolicyStatus& status) {
   }
   inner.set("conditions", std::move(conditions));
   kube::Json writer = kube::Json::Object{};
-  for (const auto& [key, text] : fleet::kWriterTexts)
+  for (const auto& [key, text] : kWriterTexts)
     if (!(status.writer.*text).empty()) writer.set(key, status.writer.*text);
   if (!writer.object()->empty()) inner.set("writer", std::move(writer));
   kube::Json out = kube::Json::Object{};
@@ -195,11 +192,11 @@ PolicyStatus decode_policy_status(const kube::Json& policy) {
   PolicyStatus out;
   const kube::Json* status = policy.find("status");
   if (status == nullptr) return out;
-  for (const auto& [key, number] : fleet::kNumbers)
+  for (const auto& [key, number] : kNumbers)
     if (const kube::Json* found = status->find(key); found != nullptr && found->integer() != nullptr)
       out.*number = *found->integer();
   if (const kube::Json* writer = status->find("writer"); writer != nullptr)
-    for (const auto& [key, text] : fleet::kWriterTexts) out.writer.*text = writer->text(key);
+    for (const auto& [key, text] : kWriterTexts) out.writer.*text = writer->text(key);
   const kube::Json* conditions = status->find("conditions");
   if (conditions == nullptr || conditions->array() == nullptr) return out;
   for (const kube::Json& one : *conditions->array()) {

@@ -7,10 +7,9 @@
 #include "kube/objects/kinds.h"
 
 namespace sliced::reports {
-namespace silence {
 namespace {
 
-constexpr reactor::BackoffPolicy kPace{
+constexpr reactor::BackoffPolicy kLeaseListPace{
     .initial = Millis{10'000}, .cap = Millis{300'000}, .jitter = 0.5, .reset_after = Millis{900'000}};
 
 // Another Lease is one of no node.
@@ -21,13 +20,12 @@ Result<NodeLease> decode(std::string_view object) {
 }
 
 }  // namespace
-}  // namespace silence
 
 SilentNodes::SilentNodes(kube::Ports ports, std::string namespace_)
     : ports_(std::move(ports)),
-      backoff_(ports_.random, silence::kPace),
+      backoff_(ports_.random, kLeaseListPace),
       watcher_(
-          ports_, kube::Scope{kube::kLeases, std::move(namespace_), "", false}, silence::decode,
+          ports_, kube::Scope{kube::kLeases, std::move(namespace_), "", false}, decode,
           [this](const SourceEvent<Watcher::Item>& event) { on_leases(event); },
           [this](const watchers::Standing& standing) { on_standing(standing); }) {}
 

@@ -10,13 +10,11 @@
 #include "reactor/base/text.h"
 
 namespace sliced::reports {
-namespace unread_policies {
 namespace {
 
 constexpr const char* kReason = "PolicyNamespaceNotRead";
 
 }  // namespace
-}  // namespace unread_policies
 
 UnreadPolicies::UnreadPolicies(kube::Ports ports, Settings settings, std::function<void()> on_change)
     : ports_(std::move(ports)),
@@ -96,7 +94,7 @@ void UnreadPolicies::look(const std::set<std::string>& read) {
     }
     if (reported.size() >= kReportedMax) continue;
     reported.insert(id);
-    happenings.push_back({.reason = unread_policies::kReason,
+    happenings.push_back({.reason = kReason,
                           .policy = {kube::kSriovResourcePolicies.kind, id.namespace_, id.name},
                           .what = {},
                           .note = note_of(id.namespace_),

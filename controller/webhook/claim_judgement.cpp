@@ -11,13 +11,12 @@
 #include "reactor/base/text.h"
 
 namespace sliced::webhook {
-namespace of_claims {
 namespace {
 
 using kube::Json;
 
 constexpr size_t kRequestsMax = 32, kAlternativesMax = 8, kConfigsMax = 32;
-constexpr std::string_view kTemplateKind = "ResourceClaimTemplate";
+constexpr std::string_view kClaimTemplateKind = "ResourceClaimTemplate";
 
 // A request, or one alternative of firstAvailable.
 struct Request {
@@ -144,12 +143,10 @@ void judge_ignored(const Config& config, const std::string& path, const Configur
 }
 
 }  // namespace
-}  // namespace of_claims
 
 std::optional<Judgement> judge_claim(const kube::Json& object, std::string_view kind, const Drivers& drivers,
                                      const std::string& namespace_, uint64_t steps_max) {
-  using namespace of_claims;
-  const bool is_template = kind == kTemplateKind;
+  const bool is_template = kind == kClaimTemplateKind;
   const std::string path = is_template ? "spec.spec.devices" : "spec.devices";
   const Json* devices =
       is_template ? object.find({"spec", "spec", "devices"}) : object.find({"spec", "devices"});

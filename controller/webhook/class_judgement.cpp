@@ -9,13 +9,11 @@
 #include "reactor/base/text.h"
 
 namespace sliced::webhook {
-namespace of_classes {
 namespace {
 
-constexpr size_t kConfigsMax = 32;  // that a class may have
+constexpr size_t kClassConfigsMax = 32;  // that a class may have
 
 }  // namespace
-}  // namespace of_classes
 
 std::optional<Judgement> judge_class(const kube::Json& object, const Drivers& drivers, bool may_work) {
   const std::vector<Expression> expressions =
@@ -28,7 +26,7 @@ std::optional<Judgement> judge_class(const kube::Json& object, const Drivers& dr
                 .line = object.line()};
   const kube::Json* configs = object.find({"spec", "config"});
   if (configs != nullptr && configs->array() != nullptr)
-    for (size_t i = 0; i < configs->array()->size() && i < of_classes::kConfigsMax; ++i) {
+    for (size_t i = 0; i < configs->array()->size() && i < kClassConfigsMax; ++i) {
       const kube::Json& config = (*configs->array())[i];
       const std::string path = "spec.config[" + std::to_string(i) + "]";
       if (const auto ignored = problem_of_ignored_config(

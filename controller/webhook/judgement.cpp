@@ -15,7 +15,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::webhook {
-namespace judgement {
 namespace {
 
 using kube::Json;
@@ -107,11 +106,9 @@ Judgement not_read(std::string who, const Json& object, std::string field, std::
 }
 
 }  // namespace
-}  // namespace judgement
 
 std::optional<Judgement> judge(const kube::Json& object, const Drivers& drivers,
                                const std::string& namespace_, bool may_work, uint64_t claim_steps_max) {
-  using namespace judgement;
   const std::string_view kind = object.text("kind"), group = object.text("apiVersion");
   if (const kube::Resource* resource = resource_of(kind)) {
     if (group != kube::api_version(*resource))

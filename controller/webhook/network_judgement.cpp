@@ -7,7 +7,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::webhook {
-namespace network_judgement {
 namespace {
 
 using kube::Json;
@@ -37,10 +36,8 @@ void judge_config(const std::string& config, const std::string& name, int line, 
 }
 
 }  // namespace
-}  // namespace network_judgement
 
 Judgement judge_network(const kube::Json& object, const std::string& namespace_) {
-  using namespace network_judgement;
   const Json* meta = object.find("metadata");
   const std::string name(meta == nullptr ? "" : meta->text("name"));
   std::string home(meta == nullptr ? "" : meta->text("namespace"));

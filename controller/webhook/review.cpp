@@ -10,7 +10,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::webhook {
-namespace reviewing {
 namespace {
 
 using kube::Json;
@@ -22,7 +21,7 @@ constexpr size_t kUidBytesMax = 128;
 constexpr uint64_t kClaimStepsMax = 50'000;
 
 // The members of a request that are looked at, as they were written.
-struct Request {
+struct ReviewRequest {
   std::string_view uid, operation, sub_resource, namespace_, user, object, old_object;
 };
 
@@ -36,7 +35,7 @@ std::string text_in(std::string_view object, std::string_view key) {
   return raw ? text_at(*raw) : "";
 }
 
-bool read_request(std::string_view raw, Request& out) {
+bool read_request(std::string_view raw, ReviewRequest& out) {
   const std::array<std::pair<std::string_view, std::string_view*>, 6> wanted = {
       {{"uid", &out.uid},
        {"operation", &out.operation},
@@ -58,8 +57,8 @@ bool read_request(std::string_view raw, Request& out) {
 Review bad(std::string why) { return {.status = 400, .body = "no AdmissionReview: " + why + "\n"}; }
 
 // The request of a body, or why there is none that could be answered.
-Result<Request> request_of(std::string_view body) {
-  Request out;
+Result<ReviewRequest> request_of(std::string_view body) {
+  ReviewRequest out;
   if (!kube::find_raw(body, {"apiVersion"})) return Error{Errc::kInvalid, "the body is no JSON object"};
   if (const std::string found = text_in(body, "apiVersion"); found != kApiVersion)
     return Error{Errc::kInvalid,
@@ -122,7 +121,7 @@ void add_warnings(const Judgement& judged, Json& response) {
 }
 
 // Whether the request brings something new to judge.
-bool asks_of_spec(const Request& request) {
+bool asks_of_spec(const ReviewRequest& request) {
   const std::string operation = text_at(request.operation);
   if (operation != "CREATE" && operation != "UPDATE") return false;
   if (request.object.empty() || !text_at(request.sub_resource).empty()) return false;
@@ -172,7 +171,7 @@ void leave_others_networks(const Json& object, Judgement& judged) {
   judged.warnings = std::move(warnings);
 }
 
-std::optional<Judgement> judge_text(const Request& request, const Drivers& drivers) {
+std::optional<Judgement> judge_text(const ReviewRequest& request, const Drivers& drivers) {
   const std::string kind = text_in(request.object, "kind");
   const auto object = kube::decode_json(request.object, kObjectLimits);
   if (object) {
@@ -192,10 +191,8 @@ std::optional<Judgement> judge_text(const Request& request, const Drivers& drive
 }
 
 }  // namespace
-}  // namespace reviewing
 
 Review review(std::string_view body, const Drivers& drivers) {
-  using namespace reviewing;
   const auto request = request_of(body);
   if (!request) return bad(request.error().what);
   Review out{.user = text_in(request->user, "username"), .operation = text_at(request->operation)};
@@ -220,14 +217,13 @@ Review review(std::string_view body, const Drivers& drivers) {
 
 bool is_cheap(std::string_view body) {
   const auto raw = kube::find_raw(body, {"request", "resource", "resource"});
-  const std::string resource = raw ? reviewing::text_at(*raw) : "";
+  const std::string resource = raw ? text_at(*raw) : "";
   return resource == kube::kResourceClaims.plural || resource == "resourceclaimtemplates" ||
          resource == kube::kNetworkAttachmentDefinitions.plural ||
          resource == kube::kSriovResourcePolicies.plural || resource == kube::kDeviceAttributes.plural;
 }
 
 Review unjudged(std::string_view body, std::string_view why) {
-  using namespace reviewing;
   const auto request = request_of(body);
   if (!request) return bad(request.error().what);
   kube::Json response = answer(text_at(request->uid), true);

@@ -14,7 +14,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::webhook {
-namespace selectors {
 namespace {
 
 using kube::Json;
@@ -273,12 +272,11 @@ bool has_comparison_with(std::string_view text, const std::string& driver) {
 }
 
 }  // namespace
-}  // namespace selectors
 
 std::vector<Expression> expressions_of(const kube::Json* all, const std::string& path) {
   std::vector<Expression> out;
   if (all == nullptr || all->array() == nullptr) return out;
-  for (size_t i = 0; i < all->array()->size() && i < selectors::kItemsMax; ++i) {
+  for (size_t i = 0; i < all->array()->size() && i < kItemsMax; ++i) {
     const kube::Json* text = (*all->array())[i].find({"cel", "expression"});
     if (text != nullptr && text->string() != nullptr)
       out.push_back({path + "[" + std::to_string(i) + "].cel.expression", *text->string(), text->line()});
@@ -317,7 +315,7 @@ std::string selected_driver(const std::vector<Expression>& expressions, const Dr
   const std::string* const ours[] = {&drivers.sriov, &drivers.exposure};
   for (const Expression& one : expressions)
     for (size_t i = 0; i < 2; ++i) {
-      compares[i] |= selectors::has_comparison_with(one.text, *ours[i]);
+      compares[i] |= has_comparison_with(one.text, *ours[i]);
       names[i] |= one.text.find(*ours[i]) != std::string::npos;
     }
   for (const auto& found : {compares, names})
@@ -329,7 +327,7 @@ void judge_selectors(const std::vector<Expression>& expressions, const std::stri
                      const Drivers& drivers, uint64_t steps_max, Judgement& out) {
   for (const Expression& one : expressions)
     if (out.selector_work < steps_max)
-      selectors::judge_expression(one, driver, drivers, steps_max, out);
+      judge_expression(one, driver, drivers, steps_max, out);
     else
       out.is_selector_unchecked = true;
 }

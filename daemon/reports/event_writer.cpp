@@ -8,7 +8,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::reports {
-namespace events {
 namespace {
 
 constexpr size_t kNoteBytesMax = 1'000, kInstanceBytesMax = 128;  // k8s.io/api/events/v1 Event
@@ -26,7 +25,6 @@ kube::Json object(std::initializer_list<std::pair<const char*, std::string>> mem
 std::string instance_of(const std::string& node) { return cut(node, kInstanceBytesMax); }
 
 }  // namespace
-}  // namespace events
 
 EventWriter::EventWriter(kube::Ports ports, Settings settings)
     : ports_(std::move(ports)), settings_(std::move(settings)) {
@@ -67,7 +65,7 @@ void EventWriter::look(const Happenings& now) {
     series.seen_at = at;
     if (std::exchange(series.is_now, true)) continue;
     series.last = *one;
-    series.count = std::min(series.count + 1, events::kCountMax);
+    series.count = std::min(series.count + 1, kCountMax);
     series.is_due = true;
   }
   forget_old();
@@ -104,36 +102,35 @@ void EventWriter::next() {
 
 kube::Json EventWriter::regarding(const PolicyRef& policy) const {
   if (policy.kind.empty())
-    return events::object(
+    return object(
         {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", settings_.node}, {"uid", settings_.node_uid()}});
   const kube::Resource& kind = policy.kind == kPodKind ? kube::kPods
                                : policy.kind == kube::kSriovResourcePolicies.kind
                                    ? kube::kSriovResourcePolicies
                                    : kube::kDeviceExposurePolicies;
-  return events::object({{"apiVersion", kube::api_version(kind)},
-                         {"kind", policy.kind},
-                         {"namespace", policy.namespace_},
-                         {"name", policy.name},
-                         {"uid", settings_.object_uid(policy)}});
+  return object({{"apiVersion", kube::api_version(kind)},
+                 {"kind", policy.kind},
+                 {"namespace", policy.namespace_},
+                 {"name", policy.name},
+                 {"uid", settings_.object_uid(policy)}});
 }
 
 kube::Json EventWriter::event_of(const Series& series) const {
-  kube::Json out =
-      events::object({{"apiVersion", kube::api_version(kube::kEvents)},
-                      {"kind", kube::kEvents.kind},
-                      {"eventTime", settings_.now()},
-                      {"reportingController", "dra.networking/sliced"},
-                      {"reportingInstance", events::instance_of(settings_.node)},
-                      {"action", subject_of(series.last.key()) == Subject::kPods ? "Prepare" : "Offer"},
-                      {"reason", series.last.reason},
-                      {"type", "Warning"}});
-  out.set("metadata", events::object({{"namespace", series.namespace_}, {"name", series.name}}));
+  kube::Json out = object({{"apiVersion", kube::api_version(kube::kEvents)},
+                           {"kind", kube::kEvents.kind},
+                           {"eventTime", settings_.now()},
+                           {"reportingController", "dra.networking/sliced"},
+                           {"reportingInstance", instance_of(settings_.node)},
+                           {"action", subject_of(series.last.key()) == Subject::kPods ? "Prepare" : "Offer"},
+                           {"reason", series.last.reason},
+                           {"type", "Warning"}});
+  out.set("metadata", object({{"namespace", series.namespace_}, {"name", series.name}}));
   out.set("regarding", regarding(series.last.policy));
   out.set("note",
           cut(printable((subject_of(series.last.key()) == Subject::kNode ? "" : settings_.node + ": ") +
                             series.last.note,
-                        events::kNoteBytesMax),
-              events::kNoteBytesMax));
+                        kNoteBytesMax),
+              kNoteBytesMax));
   return out;
 }
 
@@ -141,11 +138,11 @@ kube::Json EventWriter::event_of(const Series& series) const {
 // under its name is another one.
 void EventWriter::name(Series& series) const {
   const auto& [reason, policy, what, note, is_of_fleet] = series.last;
-  series.namespace_ = policy.namespace_.empty() ? events::kNamespaceOfNoNamespace : policy.namespace_;
+  series.namespace_ = policy.namespace_.empty() ? kNamespaceOfNoNamespace : policy.namespace_;
   const std::string same = (is_of_fleet ? "" : settings_.node) + "/" + reason + "/" + policy.kind + "/" +
                            policy.namespace_ + "/" + policy.name + "/" + what + "/" +
                            (policy.kind.empty() ? "" : settings_.object_uid(policy));
-  std::string of = (policy.name.empty() ? settings_.node : policy.name).substr(0, events::kNameOfBytesMax);
+  std::string of = (policy.name.empty() ? settings_.node : policy.name).substr(0, kNameOfBytesMax);
   while (of.ends_with('.') || of.ends_with('-')) of.pop_back();  // as no part of a name ends
   series.name = of + "." + hex(stable_hash(same), 16);
 }
@@ -215,13 +212,13 @@ void EventWriter::on_found(const Key& key, std::string_view object) {
   const auto at = series_.find(key);
   if (at == series_.end()) return ended();
   Series& series = at->second;
-  if (!json || json->text("reportingInstance") != events::instance_of(settings_.node)) {
+  if (!json || json->text("reportingInstance") != instance_of(settings_.node)) {
     series.name.clear();
     return ended();
   }
   const kube::Json* count = json->find({"series", "count"});
   const int64_t before = count != nullptr && count->integer() != nullptr ? *count->integer() : 1;
-  series.count = std::clamp<int64_t>(before, 1, events::kCountMax - 1) + 1;
+  series.count = std::clamp<int64_t>(before, 1, kCountMax - 1) + 1;
   series.is_due = true;
   series.written_at = ports_.scheduler.now() - kSeriesEvery;
   ended();

@@ -7,7 +7,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::reports {
-namespace happening {
 namespace {
 
 constexpr size_t kDevicesNamed = 3;
@@ -48,49 +47,43 @@ void add(Happenings& out, Happening one) {
 }
 
 }  // namespace
-}  // namespace happening
 
 Happenings HappeningFinder::look(const NodeReport& report, const WithdrawnInUse& in_use, TimePoint now) {
   Happenings out;
   for (const PolicyReport& policy : report.policies)
     if (!policy.problem.empty())
-      happening::add(
-          out,
+      add(out,
           {"PolicyNotUsedAsWritten", policy.policy, "generation " + std::to_string(policy.generation),
            policy.problem +
                (policy.more_problems == 0 ? "" : "; and " + std::to_string(policy.more_problems) + " more"),
            /*is_of_fleet=*/true});
-  std::map<PolicyRef, happening::Told> refused, contested;
+  std::map<PolicyRef, Told> refused, contested;
   std::map<PolicyRef, std::string> rivals;  // the first of each
   for (const DeviceGroup& group : report.groups)
     for (const Said& said : group.said) {
-      if (happening::is(said, policy::Outcome::kRefused))
-        refused[said.policy].add(group, said, device_count(group));
-      if (happening::is(said, policy::Outcome::kConflict))
-        contested[said.policy].add(group, said, device_count(group));
-      if (!happening::is(said, policy::Outcome::kConflict)) continue;
+      if (is(said, policy::Outcome::kRefused)) refused[said.policy].add(group, said, device_count(group));
+      if (is(said, policy::Outcome::kConflict)) contested[said.policy].add(group, said, device_count(group));
+      if (!is(said, policy::Outcome::kConflict)) continue;
       for (const Said& other : group.said)
-        if (happening::is(other, policy::Outcome::kOffered) && other.policy.kind != said.policy.kind)
+        if (is(other, policy::Outcome::kOffered) && other.policy.kind != said.policy.kind)
           rivals.emplace(said.policy,
                          other.policy.kind + " " +
                              (other.policy.namespace_.empty() ? "" : other.policy.namespace_ + "/") +
                              other.policy.name);
     }
   for (const auto& [policy, told] : refused)
-    happening::add(out,
-                   {"EntryRefused", policy, "", told.note("would be refused by the API server, or were")});
+    add(out, {"EntryRefused", policy, "", told.note("would be refused by the API server, or were")});
   for (auto& [policy, told] : contested) {
     told.why.clear();  // the same in other words
     const auto rival = rivals.find(policy);
-    happening::add(out, {"PoliciesContradict", policy, "",
-                         told.note(std::string(told.devices == 1 ? "is" : "are") + " offered by " +
-                                   (rival == rivals.end() ? "a SriovResourcePolicy" : rival->second) +
-                                   ", whole or in part"),
-                         /*is_of_fleet=*/true});
+    add(out,
+        {"PoliciesContradict", policy, "",
+         told.note(std::string(told.devices == 1 ? "is" : "are") + " offered by " +
+                   (rival == rivals.end() ? "a SriovResourcePolicy" : rival->second) + ", whole or in part"),
+         /*is_of_fleet=*/true});
   }
   for (const auto& [device, how] : in_use)
-    happening::add(
-        out, {"DeviceWithdrawnInUse", {}, device, device + " is no longer offered but still in use: " + how});
+    add(out, {"DeviceWithdrawnInUse", {}, device, device + " is no longer offered but still in use: " + how});
   find_held_back(report, now, out);
   return out;
 }
@@ -98,7 +91,7 @@ Happenings HappeningFinder::look(const NodeReport& report, const WithdrawnInUse&
 void HappeningFinder::find_held_back(const NodeReport& report, TimePoint now, Happenings& out) {
   const std::string held_back = "held-back";
   std::map<DeviceKey, TimePoint> since;
-  std::map<std::pair<PolicyRef, std::string>, happening::Told> told;
+  std::map<std::pair<PolicyRef, std::string>, Told> told;
   for (const DeviceGroup& group : report.groups) {
     if (group.standing != held_back) continue;
     for (const Said& said : group.said) {
@@ -116,8 +109,8 @@ void HappeningFinder::find_held_back(const NodeReport& report, TimePoint now, Ha
   }
   held_since_ = std::move(since);
   for (const auto& [key, one] : told)
-    happening::add(out, {"DevicesHeldBack", key.first, key.second,
-                         one.note("held back for 5 minutes or longer, " + key.second)});
+    add(out, {"DevicesHeldBack", key.first, key.second,
+              one.note("held back for 5 minutes or longer, " + key.second)});
 }
 
 }  // namespace sliced::reports

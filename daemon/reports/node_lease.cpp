@@ -8,14 +8,13 @@
 #include "kube/objects/kinds.h"
 
 namespace sliced::reports {
-namespace leasing {
 namespace {
 
 constexpr std::string_view kPrefix = "sliced-node-";
 constexpr size_t kNameMax = 253;
 constexpr Millis kFirstSpread{10'000}, kAskForUid{2'000};
 constexpr int64_t kDurationMin = 10, kDurationMax = 3'600;
-constexpr reactor::BackoffPolicy kPace{
+constexpr reactor::BackoffPolicy kLeasePace{
     .initial = Millis{2'000}, .cap = Millis{30'000}, .jitter = 0.5, .reset_after = Millis{600'000}};
 constexpr reactor::BackoffPolicy kRefusedPace{
     .initial = Millis{60'000}, .cap = Millis{300'000}, .jitter = 0.5, .reset_after = Millis{3'600'000}};
@@ -30,15 +29,14 @@ std::string remedy(const kube::Failure& failure, const std::string& namespace_) 
 }
 
 }  // namespace
-}  // namespace leasing
 
 std::string node_lease_name(const std::string& node) {
-  std::string out = std::string(leasing::kPrefix) + node;
-  return out.size() <= leasing::kNameMax ? out : "";
+  std::string out = std::string(kPrefix) + node;
+  return out.size() <= kNameMax ? out : "";
 }
 
 std::string node_of_lease(std::string_view name) {
-  return name.starts_with(leasing::kPrefix) ? std::string(name.substr(leasing::kPrefix.size())) : "";
+  return name.starts_with(kPrefix) ? std::string(name.substr(kPrefix.size())) : "";
 }
 
 int64_t renewed_at(const kube::Json& lease) {
@@ -60,7 +58,7 @@ std::optional<NodeLease> decode_node_lease(const kube::Json& lease) {
   if (out.node.empty() || out.renewed == 0) return std::nullopt;
   if (const kube::Json* duration = lease.find({"spec", "leaseDurationSeconds"});
       duration != nullptr && duration->integer() != nullptr)
-    out.duration = std::clamp(*duration->integer(), leasing::kDurationMin, leasing::kDurationMax);
+    out.duration = std::clamp(*duration->integer(), kDurationMin, kDurationMax);
   return out;
 }
 
@@ -69,8 +67,8 @@ NodeLeaseWriter::NodeLeaseWriter(kube::Ports ports, Settings settings)
       settings_(std::move(settings)),
       name_(node_lease_name(settings_.node)),
       acquired_(settings_.now()),
-      backoff_(ports_.random, leasing::kPace),
-      refused_(ports_.random, leasing::kRefusedPace) {}
+      backoff_(ports_.random, kLeasePace),
+      refused_(ports_.random, kRefusedPace) {}
 
 void NodeLeaseWriter::permit(bool writes) {
   if (std::exchange(is_permitted_, writes) == writes) return;
@@ -79,7 +77,7 @@ void NodeLeaseWriter::permit(bool writes) {
     ports_.log.warning("no Lease is written: the name of the node is too long", {{"node", settings_.node}});
     return;
   }
-  arm(Millis{static_cast<int64_t>(ports_.random() * static_cast<double>(leasing::kFirstSpread.count()))});
+  arm(Millis{static_cast<int64_t>(ports_.random() * static_cast<double>(kFirstSpread.count()))});
 }
 
 void NodeLeaseWriter::arm(Millis delay) {
@@ -88,7 +86,7 @@ void NodeLeaseWriter::arm(Millis delay) {
 
 void NodeLeaseWriter::look() {
   timer_.reset();
-  if (settings_.node_uid().empty()) return arm(leasing::kAskForUid);
+  if (settings_.node_uid().empty()) return arm(kAskForUid);
   if (held_) return write(kube::Verb::kUpdate);
   read();
 }
@@ -114,7 +112,7 @@ kube::Json NodeLeaseWriter::lease() const {
   kube::ObjectMeta meta = held_.value_or(kube::ObjectMeta{});
   meta.name = name_;
   meta.namespace_ = settings_.namespace_;
-  std::erase_if(meta.owner_references, leasing::is_node);
+  std::erase_if(meta.owner_references, is_node);
   meta.owner_references.push_back(
       {.api_version = "v1", .kind = "Node", .name = settings_.node, .uid = settings_.node_uid()});
   kube::Json spec = kube::Json::Object{};
@@ -177,7 +175,7 @@ void NodeLeaseWriter::on_failure(const kube::Failure& failure, bool was_reading)
   if (failure_.is_new(std::to_string(static_cast<int>(failure.code))))
     ports_.log.warning("node Lease not renewed: this node will be reported as silent",
                        {{"lease", settings_.namespace_ + "/" + name_},
-                        {"why", failure.what + leasing::remedy(failure, settings_.namespace_)}});
+                        {"why", failure.what + remedy(failure, settings_.namespace_)}});
   const TimePoint now = ports_.scheduler.now();
   const bool is_refusal = failure.code == Errc::kDenied || failure.code == Errc::kInvalid;
   arm(std::max((is_refusal ? refused_ : backoff_).next(now), failure.retry_after.value_or(Millis{0})));

@@ -10,7 +10,6 @@
 #include "policy/sriov/match.h"
 
 namespace sliced::reports {
-namespace overruling {
 namespace {
 
 using hotplug::HostDevice;
@@ -116,12 +115,11 @@ void look_at_exposures(const Decision& decision, std::map<int32_t, Overruled>& o
 }
 
 }  // namespace
-}  // namespace overruling
 
 OverruledPolicies overruled_in(const policy::Decision& decision) {
   OverruledPolicies out;
-  overruling::look_at_sriov(decision, out.sriov);
-  overruling::look_at_exposures(decision, out.exposures);
+  look_at_sriov(decision, out.sriov);
+  look_at_exposures(decision, out.exposures);
   return out;
 }
 

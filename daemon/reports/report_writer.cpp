@@ -6,7 +6,6 @@
 #include "kube/objects/kinds.h"
 
 namespace sliced::reports {
-namespace writing {
 namespace {
 
 constexpr Millis kLookAgain{1'000}, kFirst{500};
@@ -25,10 +24,9 @@ std::string remedy(const kube::Failure& failure) {
 }
 
 }  // namespace
-}  // namespace writing
 
 Result<ReportWriter::Stored> ReportWriter::decode(std::string_view object) {
-  auto json = kube::decode_json(object, writing::kLimits);
+  auto json = kube::decode_json(object, kLimits);
   if (!json) return std::move(json.error());
   auto meta = kube::decode_object_meta(*json);
   if (!meta) return std::move(meta.error());
@@ -42,7 +40,7 @@ ReportWriter::ReportWriter(kube::Ports ports, std::string name, Node node)
     : ports_(std::move(ports)),
       name_(std::move(name)),
       node_(std::move(node)),
-      backoff_(ports_.random, writing::kPace),
+      backoff_(ports_.random, kPace),
       watcher_(
           ports_, kube::Scope{kube::kNodeDeviceReports, "", "metadata.name=" + name_, false}, decode,
           [this](const SourceEvent<Watcher::Item>& event) { on_event(event); },
@@ -90,7 +88,7 @@ void ReportWriter::arm() {
   if (timer_) return;
   const TimePoint now = ports_.scheduler.now();
   const auto spread = Millis{static_cast<int64_t>(ports_.random() * static_cast<double>(kSpread.count()))};
-  const TimePoint due = std::max(now + writing::kFirst + spread, not_before_);
+  const TimePoint due = std::max(now + kFirst + spread, not_before_);
   timer_ = ports_.scheduler.after(due - now, [this] { look(); });
 }
 
@@ -100,7 +98,7 @@ void ReportWriter::look() {
   const TimePoint now = ports_.scheduler.now();
   if (!waits_since_) waits_since_ = now;
   if (node_.is_busy() && now - *waits_since_ < kWaitForSlicesMax) {
-    timer_ = ports_.scheduler.after(writing::kLookAgain, [this] { look(); });
+    timer_ = ports_.scheduler.after(kLookAgain, [this] { look(); });
     return;
   }
   waits_since_.reset();
@@ -119,7 +117,7 @@ void ReportWriter::take(std::optional<NodeReport> made) {
   if (made->last_change.time.empty() && held_ && held_->report)
     made->last_change = held_->report->last_change;
   const NodeReport report = fit(std::move(*made));
-  if (held_ && held_->report == writing::as_read(report) && !clears_mark_) {
+  if (held_ && held_->report == as_read(report) && !clears_mark_) {
     last_failure_.forget();
     return end_work(Millis{0});
   }
@@ -159,7 +157,7 @@ void ReportWriter::on_failure(const kube::Failure& failure) {
   ++counters_.failed;
   if (last_failure_.is_new(failure.what))
     ports_.log.warning("the report of this node was not written; everything else goes on",
-                       {{"node", name_}, {"why", failure.what + writing::remedy(failure)}});
+                       {{"node", name_}, {"why", failure.what + remedy(failure)}});
   is_marked_ = true;
   end_work(
       std::max({kEvery, backoff_.next(ports_.scheduler.now()), failure.retry_after.value_or(Millis{0})}));

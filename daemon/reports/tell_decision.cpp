@@ -11,7 +11,6 @@
 #include "policy/summary.h"
 
 namespace sliced::reports {
-namespace telling {
 namespace {
 
 using hotplug::DeviceType;
@@ -278,10 +277,9 @@ void count_standing(Standing standing, NodeReport& out) {
 }
 
 }  // namespace
-}  // namespace telling
 
 void tell_decision(const policy::Decision& decision, NodeReport& out) {
-  telling::Policies policies(decision);
+  Policies policies(decision);
   std::vector<DeviceGroup> devices;
   for (const auto& [id, verdict] : decision.verdicts) {
     const hotplug::HostDevice* device = decision.inputs->inventory->find(id);
@@ -290,7 +288,7 @@ void tell_decision(const policy::Decision& decision, NodeReport& out) {
     if (device->type == hotplug::DeviceType::kVirtual && standing != policy::Standing::kOffered &&
         standing != policy::Standing::kHeldBack)
       continue;
-    telling::count_standing(standing, out);
+    count_standing(standing, out);
     ++out.sriov[std::string(name_of(verdict.outcome))];
     policies.count(verdict);
     if (const auto personas = decision.personas.find(id); personas != decision.personas.end())
@@ -298,11 +296,11 @@ void tell_decision(const policy::Decision& decision, NodeReport& out) {
         ++out.exposure[std::string(name_of(persona.outcome))];
         policies.count(persona);
       }
-    devices.push_back(telling::group_of(decision, *device));
+    devices.push_back(group_of(decision, *device));
   }
   policies.tell(overruled_in(decision));
   policies.move_to(out);
-  out.groups = telling::join(std::move(devices));
+  out.groups = join(std::move(devices));
 }
 
 }  // namespace sliced::reports

@@ -16,7 +16,7 @@
 #include "reactor/base/text.h"
 
 namespace sliced::cli {
-namespace missing_policy {
+namespace {
 
 using allocation::Says;
 using kube::Json;
@@ -78,7 +78,7 @@ std::string facts_text(const reports::DeviceGroup& group) {
 }
 
 // Where a policy would offer something.
-struct Found {
+struct FoundDevices {
   size_t devices = 0;  // on all nodes
   std::vector<std::string> nodes;
   std::string device;            // one of them
@@ -95,7 +95,7 @@ std::string nodes_text(std::vector<std::string> nodes) {
   return join(nodes, ", ") + (more > 0 ? " " + and_more(more, "node") : "");
 }
 
-std::string count_text(const Found& found) {
+std::string count_text(const FoundDevices& found) {
   return std::to_string(found.devices) + (found.devices == 1 ? " device on " : " devices on ") +
          nodes_text(found.nodes);
 }
@@ -298,7 +298,7 @@ class Advising {
       if (namespaces.contains(namespace_)) continue;
       const policy::PolicySetPtr set = policies.exposing();
       for (const auto& one : set->sriov) {
-        const Found found = found_by(wanted, "", any_device, [&] {
+        const FoundDevices found = found_by(wanted, "", any_device, [&] {
           policy::SriovPolicy ready = *one;
           ready.readiness = {};
           return set_of({std::move(ready)}, {}, set->attributes);
@@ -385,7 +385,7 @@ class Advising {
   // Adds what the set of policies would offer to the request, among the devices of the shape, on nodes for which `selected` is true.
   template <class Selected, class Takes>
   void add_found(const Wanted& wanted, size_t index, const policy::PolicySetPtr& set, Selected selected,
-                 Takes takes, Found& out) {
+                 Takes takes, FoundDevices& out) {
     const UnmatchedDevices::Shape& shape = shapes_[index];
     std::vector<std::string> nodes;
     for (const std::string& node : shape.nodes)
@@ -455,7 +455,7 @@ class Advising {
     for (const bool is_selected : {true, false}) {
       struct Sum {
         std::string text;
-        Found found;
+        FoundDevices found;
       };
       std::map<std::pair<size_t, std::string>, Sum> sums;  // by what would be changed
       for (size_t i = 0; i < shapes_.size(); ++i) {
@@ -643,8 +643,9 @@ class Advising {
   }
 
   template <class SetOf, class Takes>
-  Found found_by(const Wanted& wanted, const std::string& namespace_, Takes takes, SetOf set_of_namespace) {
-    Found out;
+  FoundDevices found_by(const Wanted& wanted, const std::string& namespace_, Takes takes,
+                        SetOf set_of_namespace) {
+    FoundDevices out;
     const policy::PolicySetPtr set = set_of_namespace();
     for (size_t i = 0; i < shapes_.size(); ++i)
       if (namespace_.empty() || shapes_[i].namespace_ == namespace_)
@@ -654,7 +655,7 @@ class Advising {
 
   // Values of the groups that were found, at most kNamesMax different ones; {} where one has none, or there are more.
   template <class Get>
-  std::vector<std::string> values_of(const Found& found, Get get) const {
+  std::vector<std::string> values_of(const FoundDevices& found, Get get) const {
     std::set<std::string> out;
     for (const std::string& place : found.groups) {
       const size_t slash = place.find('/');
@@ -696,7 +697,7 @@ class Advising {
 
   // Filters that take them all, from the shortest to the narrowest: PFs by name or address, VFs by address; their kind where nothing is
   // taken.
-  std::vector<Json::Object> filters_of(const Found& found, const std::string& namespace_) const {
+  std::vector<Json::Object> filters_of(const FoundDevices& found, const std::string& namespace_) const {
     std::vector<Json::Object> out;
     if (auto names =
             values_of(found, [&](const auto& group) { return vfs_text(group.pf_name, namespace_, group); });
@@ -761,13 +762,13 @@ class Advising {
             });
           };
           const std::string called = object_name(wanted.device_class);
-          const Found any = found_with(sriov_object(namespace_, called, config(name, {})));
+          const FoundDevices any = found_with(sriov_object(namespace_, called, config(name, {})));
           if (any.devices == 0) continue;
           // If the request names no resource, the config gets a name of its own, by which its devices are recognised.
           for (const std::string& resource : {name, name.empty() ? called : name})
             for (const Json::Object& filter : filters_of(any, namespace_)) {
               const Json object = sriov_object(namespace_, called, config(resource, filter));
-              const Found found = found_with(object);
+              const FoundDevices found = found_with(object);
               if (found.devices > 0 && !found.has_more) return new_text(wanted, found, object);
             }
         }
@@ -777,7 +778,7 @@ class Advising {
 
   // `device.attributes["dra.networking"].ifName in [...]`: what the devices that were found have in common. "": nothing that would not
   // select devices that are taken, too.
-  std::string cel_of(const Found& found) const {
+  std::string cel_of(const FoundDevices& found) const {
     const std::string of = "device.attributes[\"" + drivers_.exposure + "\"].";
     std::string out;
     const auto add = [&](const char* attribute, const std::vector<std::string>& values) {
@@ -874,20 +875,20 @@ class Advising {
                                                             kube::decode_object_meta(object))});
         });
       };
-      const Found any = found_with(exposure_object(name, "true", exposure));
+      const FoundDevices any = found_with(exposure_object(name, "true", exposure));
       const std::string cel = any.devices == 0 ? "" : cel_of(any);
       if (cel.empty()) continue;
       const Json object = exposure_object(name, cel, exposure);
-      const Found found = found_with(object);
+      const FoundDevices found = found_with(object);
       if (found.devices > 0 && !found.has_more) return new_text(wanted, found, object);
     }
     return "";
   }
 
-  void note_enough(const Wanted& wanted, const Found& found) {
+  void note_enough(const Wanted& wanted, const FoundDevices& found) {
     if (found.most >= wanted.count) enough_.insert(wanted.claim + ", " + wanted.request);
   }
-  std::string new_text(const Wanted& wanted, const Found& found, const Json& object) {
+  std::string new_text(const Wanted& wanted, const FoundDevices& found, const Json& object) {
     note_enough(wanted, found);
     return "No policy selects " + count_text(found) + " that " + wanted.text() + " could have; this " +
            std::string(object.text("kind")) + " would offer them: " + kube::encode_json(object);
@@ -905,7 +906,7 @@ class Advising {
   size_t tries_ = 0;
 };
 
-}  // namespace missing_policy
+}  // namespace
 
 void UnmatchedDevices::add(const reports::NodeReport& report) {
   if (report.unmatched > 0) counts_[report.node] = report.unmatched;
@@ -927,7 +928,7 @@ void UnmatchedDevices::add(const reports::NodeReport& report) {
     // It is part of a bridge or bond of the host.
     if (!group.master.empty()) continue;
     shape.report.groups.push_back(group);
-    facts += missing_policy::facts_text(group) + "\x02";
+    facts += facts_text(group) + "\x02";
   }
   if (shape.report.groups.empty()) return;
   const auto known = by_facts_.find(facts);
@@ -960,10 +961,9 @@ MissingPolicies missing_policies(const allocation::Answer& answer, const Unmatch
                                  const FleetDrivers& drivers, const std::string& namespace_,
                                  allocation::Selectors& selectors, const std::set<std::string>& hidden,
                                  const std::map<std::string, FleetPolicies>& elsewhere) {
-  missing_policy::Advising advising(answer, devices, nodes, policies, drivers, namespace_, selectors,
-                                    elsewhere);
+  Advising advising(answer, devices, nodes, policies, drivers, namespace_, selectors, elsewhere);
   MissingPolicies out;
-  for (const auto& wanted : missing_policy::wanted_by(answer))
+  for (const auto& wanted : wanted_by(answer))
     if (!hidden.contains(wanted.request)) advising.advise(wanted, out);
   out.enough = advising.enough();
   return out;

@@ -7,7 +7,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::cni {
-namespace definition {
 namespace {
 
 using kube::Json;
@@ -45,9 +44,9 @@ Result<Json> capabilities_in(const Json& value, const FieldContext& context) {
   return Json(std::move(out));
 }
 
-class Reader {
+class DefinitionReader {
  public:
-  Reader(const DefinitionRules& rules, const std::optional<DefinitionDevice>& device)
+  DefinitionReader(const DefinitionRules& rules, const std::optional<DefinitionDevice>& device)
       : rules_(rules), device_(device) {}
 
   /// index: its place in the chain.
@@ -260,7 +259,7 @@ Result<Unit> check_place(std::string_view type, size_t index) {
 }
 
 // The members of a map of the plugin that are good one by one. first: a member that all others need; "" none.
-Json good_members(const Reader& reader, const Json& type, std::string_view key, const Json& map,
+Json good_members(const DefinitionReader& reader, const Json& type, std::string_view key, const Json& map,
                   std::string_view first, size_t index) {
   Json::Object base;
   if (const Json* needed = first.empty() ? nullptr : map.find(first); needed != nullptr)
@@ -279,7 +278,7 @@ Json good_members(const Reader& reader, const Json& type, std::string_view key, 
   return out;
 }
 
-Result<Json> reduced_plugin(const Reader& reader, const Json& config, size_t index) {
+Result<Json> reduced_plugin(const DefinitionReader& reader, const Json& config, size_t index) {
   const Json type = *config.find("type");
   Json good(Json::Object{{"type", type}});
   for (const auto& [key, value] : *config.object()) {
@@ -303,17 +302,15 @@ Result<Json> reduced_plugin(const Reader& reader, const Json& config, size_t ind
 }
 
 }  // namespace
-}  // namespace definition
 
 Result<std::string> canonical_definition(std::string_view config, std::string_view name,
                                          const DefinitionRules& rules,
                                          const std::optional<DefinitionDevice>& device) {
-  using namespace definition;
   const auto network = decode_network(config, name);
   if (!network) return Error(network.error());
   const auto json = kube::decode_json(config);
   if (!json) return Error(json.error()).in("spec.config");
-  const Reader reader(rules, device);
+  const DefinitionReader reader(rules, device);
   Json out{Json::Object{}};
   set_envelope(*json, *network, out);
   const bool is_list = json->find("plugins") != nullptr;
@@ -341,14 +338,13 @@ Result<std::string> canonical_definition(std::string_view config, std::string_vi
 }
 
 Result<std::string> reduced_definition(std::string_view config, std::string_view name) {
-  using namespace definition;
   const auto network = decode_network(config, name);
   if (!network) return Error(network.error());
   const auto json = kube::decode_json(config);
   if (!json) return Error(json.error()).in("spec.config");
   const DefinitionRules rules{.author = Author::kAdministrator};
   const std::optional<DefinitionDevice> device;
-  const Reader reader(rules, device);
+  const DefinitionReader reader(rules, device);
   Json out{Json::Object{}};
   set_envelope(*json, *network, out);
   Json::Array plugins;

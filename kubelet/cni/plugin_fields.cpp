@@ -12,7 +12,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::cni {
-namespace plugin_tables {
 namespace {
 
 using kube::Json;
@@ -701,7 +700,6 @@ Result<Unit> may_write(const Field& field, const Json& value, const std::string&
 }
 
 }  // namespace
-}  // namespace plugin_tables
 
 bool DefinitionRules::lists(std::string_view name) const {
   return !plugins || std::find(plugins->begin(), plugins->end(), name) != plugins->end();
@@ -719,19 +717,19 @@ const PluginFields* ipam_fields(std::string_view type) {
   return nullptr;
 }
 
-std::span<const PluginFields> all_plugins() { return plugin_tables::kPlugins; }
-std::span<const PluginFields> all_ipam_plugins() { return plugin_tables::kIpamPlugins; }
-std::span<const Field> common_fields() { return plugin_tables::kCommon; }
-std::span<const std::string_view> vf_settings() { return plugin_tables::kVfSettings; }
-std::span<const std::string_view> capability_names() { return plugin_tables::kCapabilities; }
+std::span<const PluginFields> all_plugins() { return kPlugins; }
+std::span<const PluginFields> all_ipam_plugins() { return kIpamPlugins; }
+std::span<const Field> common_fields() { return kCommon; }
+std::span<const std::string_view> vf_settings() { return kVfSettings; }
+std::span<const std::string_view> capability_names() { return kCapabilities; }
 
 Result<Unit> may_ask_for(std::string_view capability, const kube::Json& wanted, const FieldContext& context) {
   const bool is_asked = capability == "mac" && wanted != kube::Json(false) && !wanted.is_null();
-  return is_asked ? plugin_tables::may_set_address(wanted, "capabilities.mac", context) : Unit{};
+  return is_asked ? may_set_address(wanted, "capabilities.mac", context) : Unit{};
 }
 
 Error wrong_value(const std::string& path, const kube::Json& value, std::string_view wanted) {
-  return {Errc::kInvalid, path + " is " + plugin_tables::said(value) + ": want " + std::string(wanted)};
+  return {Errc::kInvalid, path + " is " + said(value) + ": want " + std::string(wanted)};
 }
 
 Error unknown_field(const std::string& path, std::string_view key, const std::vector<std::string_view>& known,
@@ -761,8 +759,7 @@ Result<kube::Json> read_fields(const kube::Json& object, std::span<const Field> 
     }
     if (value.is_null()) continue;
     const std::string place = path + (path.empty() ? "" : ".") + key;
-    if (auto allowed = plugin_tables::may_write(*field, value, place, context); !allowed)
-      return std::move(allowed.error());
+    if (auto allowed = may_write(*field, value, place, context); !allowed) return std::move(allowed.error());
     auto good = field->read(value, place, context);
     if (!good) return good;
     if (good->is_null()) return wrong_value(place, value, field->wanted);
@@ -772,7 +769,6 @@ Result<kube::Json> read_fields(const kube::Json& object, std::span<const Field> 
 }
 
 Result<kube::Json> read_free(const kube::Json& value, const std::string& path, const FieldContext& context) {
-  using namespace plugin_tables;
   if (value.string() != nullptr && context.rules.author != Author::kAdministrator)
     return Error{
         Errc::kInvalid,
@@ -837,7 +833,7 @@ std::string folded_key(std::string_view key) {
 }
 
 std::string_view reserved_spelling(std::string_view key) {
-  static const plugin_tables::Reserved kReserved = plugin_tables::reserved_names();
+  static const Reserved kReserved = reserved_names();
   const auto at = kReserved.find(folded_key(key));
   return at == kReserved.end() ? "" : at->second;
 }

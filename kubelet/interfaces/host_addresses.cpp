@@ -14,7 +14,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
-namespace host_addresses {
 namespace {
 
 using kube::Json;
@@ -243,15 +242,13 @@ Result<std::optional<Hosts>> hosts_for(const cni::Record& record, const ReadHost
 }
 
 }  // namespace
-}  // namespace host_addresses
 
 bool is_same_address(std::string_view a, std::string_view b) {
-  const auto one = host_addresses::address_in(a), other = host_addresses::address_in(b);
+  const auto one = address_in(a), other = address_in(b);
   return one && one == other;
 }
 
 Result<Unit> keep_host_addresses(cni::Record& record, const ReadHostAddresses& read) {
-  using namespace host_addresses;
   const auto hosts = hosts_for(record, read);
   if (!hosts) return hosts.error();
   if (!*hosts) return Unit{};
@@ -262,7 +259,6 @@ Result<Unit> keep_host_addresses(cni::Record& record, const ReadHostAddresses& r
 
 // Interfaces of the host's own side have no sandbox.
 Result<Unit> check_made_addresses(const cni::Record& record, const ReadHostAddresses& read) {
-  using namespace host_addresses;
   if (!record.result || record.result->ips.empty()) return Unit{};
   const auto hosts = hosts_for(record, read);
   if (!hosts) return hosts.error();

@@ -17,7 +17,6 @@
 #include "reactor/durable_file.h"
 
 namespace sliced::kubelet {
-namespace host_links_kept {
 namespace {
 
 using kube::Json;
@@ -101,10 +100,8 @@ MovedLink moved_link(const cni::Record& record) {
 }
 
 }  // namespace
-}  // namespace host_links_kept
 
 Result<Unit> check_ipvlan(const kube::Json& plugin, const std::vector<HostLink>& links) {
-  using namespace host_links_kept;
   const std::string_view name = plugin.text("master");
   const auto master =
       std::find_if(links.begin(), links.end(), [&](const HostLink& link) { return link.name == name; });
@@ -122,7 +119,6 @@ Result<Unit> check_ipvlan(const kube::Json& plugin, const std::vector<HostLink>&
 }
 
 Result<Unit> keep_host_links(cni::Record& record) {
-  using namespace host_links_kept;
   auto config = kube::decode_json(record.config);
   if (!config) return std::move(config.error());
   const Json* list = config->find("plugins");
@@ -163,15 +159,14 @@ void note_host_interface(cni::Record& record) {
 }
 
 void note_moved_interface(cni::Record& record, int network_namespace) {
-  if (!host_links_kept::moves_interface(record)) return;
+  if (!moves_interface(record)) return;
   const auto links = read_links(network_namespace);
   if (!links) return;
-  if (const HostLink* link = find_moved(*links, host_links_kept::moved_link(record)))
+  if (const HostLink* link = find_moved(*links, moved_link(record)))
     record.host_interface->ifindex_in_pod = link->ifindex;
 }
 
 Result<Unit> restore_names_in_sandbox(const cni::Record& record, int network_namespace) {
-  using namespace host_links_kept;
   if (!moves_interface(record)) return Unit{};
   const MovedLink moved = moved_link(record);
   const auto links = read_links(network_namespace);
@@ -209,7 +204,7 @@ Result<Unit> restore_names_in_sandbox(const cni::Record& record, int network_nam
 
 Result<Unit> bring_interface_back(const cni::Record& record, int network_namespace) {
   if (!record.host_interface) return Unit{};
-  const MovedLink moved = host_links_kept::moved_link(record);
+  const MovedLink moved = moved_link(record);
   const auto here = read_links(kOwnNamespace);
   if (!here) return here.error();
   const bool is_here = std::any_of(here->begin(), here->end(), [&](const HostLink& link) {

@@ -8,7 +8,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
-namespace running_sandboxes {
 namespace {
 
 bool is_file(const std::string& path) { return !path.empty() && ::access(path.c_str(), F_OK) == 0; }
@@ -27,15 +26,12 @@ bool has_device_of(const PreparedClaim& claim, const std::vector<std::string>& c
 }
 
 }  // namespace
-}  // namespace running_sandboxes
 
-bool RunningSandboxes::Running::has_ended() const {
-  return has_file && !running_sandboxes::is_file(pod.network_namespace);
-}
+bool RunningSandboxes::Running::has_ended() const { return has_file && !is_file(pod.network_namespace); }
 
 RunningSandboxes::Running& RunningSandboxes::at(const nri::PodSandbox& pod) {
   const auto [at, is_new] = sandboxes_.try_emplace(pod.id);
-  if (is_new) at->second = {pod, running_sandboxes::is_file(pod.network_namespace), {}};
+  if (is_new) at->second = {pod, is_file(pod.network_namespace), {}};
   return at->second;
 }
 
@@ -83,12 +79,11 @@ bool RunningSandboxes::has_other_of_namespace(const PreparedClaim& claim) const 
   return std::any_of(sandboxes_.begin(), sandboxes_.end(), [&](const auto& one) {
     const Running& running = one.second;
     return running.pod.namespace_name == claim.namespace_ && !running.has_ended() &&
-           !running_sandboxes::is_pod_of(claim, running.pod.uid);
+           !is_pod_of(claim, running.pod.uid);
   });
 }
 
 std::optional<RunningSandboxes::User> RunningSandboxes::user_of(const PreparedClaim& claim) const {
-  using namespace running_sandboxes;
   for (const auto& [id, running] : sandboxes_) {
     const bool is_user = is_pod_of(claim, running.pod.uid) || has_device_of(claim, running.cdi_devices);
     if (is_user && !running.has_ended())

@@ -9,7 +9,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
-namespace shared_parent {
 namespace {
 
 using kube::Json;
@@ -68,10 +67,8 @@ std::string clash(const Made& wanted, const Made& other) {
 }
 
 }  // namespace
-}  // namespace shared_parent
 
 std::string parent_conflict(const cni::Record& failed, const std::vector<const cni::Record*>& others) {
-  using namespace shared_parent;
   const auto wanted = made_by(failed);
   if (!wanted) return "";
   for (const cni::Record* record : others) {

@@ -7,16 +7,15 @@
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
-namespace missing_mac {
 namespace {
 
 using hotplug::HostDevice;
 using hotplug::Netdev;
 
 constexpr int kEthernet = 1;  // ARPHRD_ETHER
-constexpr std::string_view kInProgress = "InProgress";
+constexpr std::string_view kSyncInProgress = "InProgress";
 
-const Netdev* netdev_here(const HostDevice& device) {
+const Netdev* netdev_on_host(const HostDevice& device) {
   return device.netdev && !device.netdev->stale && device.netdev->ifindex > 0 ? &*device.netdev : nullptr;
 }
 
@@ -31,7 +30,7 @@ bool is_missing(const HostDevice& vf) {
 }
 
 bool has_interface_to_keep(const HostDevice& vf, bool has_udevd) {
-  const Netdev* netdev = netdev_here(vf);
+  const Netdev* netdev = netdev_on_host(vf);
   return netdev != nullptr && netdev->link_type == kEthernet &&
          (!has_udevd || netdev->is_initialized.value_or(true)) && is_stations(netdev->mac);
 }
@@ -78,7 +77,7 @@ bool is_excluded(const std::string& id, const Decision& decision) {
 // The operator that is at it sets what it wants by itself.
 std::string node_state_that_asks(const HostDevice& vf, const MissingMacRequest& request) {
   const SriovNodeState* state = request.node_state.object.get();
-  if (state == nullptr || state->is_spec_unknown || state->sync_status == kInProgress) return "";
+  if (state == nullptr || state->is_spec_unknown || state->sync_status == kSyncInProgress) return "";
   if (!vf.host_use.empty() || is_excluded(vf.id.text, request.decision)) return "";
   for (const SriovNodeState::Wanted& wanted : state->wanted) {
     if (wanted.pci != vf.pf) continue;
@@ -91,10 +90,8 @@ std::string node_state_that_asks(const HostDevice& vf, const MissingMacRequest& 
 }
 
 }  // namespace
-}  // namespace missing_mac
 
 std::vector<MissingMac> missing_macs(const MissingMacRequest& request) {
-  using namespace missing_mac;
   std::vector<MissingMac> out;
   const Inputs& in = *request.decision.inputs;
   if (in.unconfigured.holds()) return out;
@@ -103,7 +100,7 @@ std::vector<MissingMac> missing_macs(const MissingMacRequest& request) {
     if (!has_interface_to_keep(vf, request.host.has_udevd) || !is_at_rest(vf, in) || request.is_taken(id))
       continue;
     const HostDevice* pf = request.host.find(vf.pf->text());
-    const Netdev* port = pf == nullptr ? nullptr : netdev_here(*pf);
+    const Netdev* port = pf == nullptr ? nullptr : netdev_on_host(*pf);
     if (port == nullptr) continue;
     std::string asked_by = policy_that_asks(id, request.decision);
     if (asked_by.empty()) asked_by = node_state_that_asks(vf, request);

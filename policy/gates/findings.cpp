@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace sliced::policy {
-namespace findings {
 namespace {
 
 bool is_taken_for_granted(const Inputs& in, const Track& known, const Demand& demand) {
@@ -20,7 +19,6 @@ Track as_first_told(const Track& known, TimePoint asked, const ConditionSet& of_
 }
 
 }  // namespace
-}  // namespace findings
 
 Findings::Findings(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
                    const std::function<Waiting()>& waiting)
@@ -28,7 +26,6 @@ Findings::Findings(const Inputs& in, const hotplug::HostDevice& device, const Re
       device_(device),
       demand_(demand_of(readiness, in.settings.readiness)),
       known_(in.tracks.find(device.id.text)) {
-  using namespace findings;
   const ConditionSet of_pf = asked_of_pf(in, device, demand_);
   const bool is_taken = known_ != nullptr && is_taken_for_granted(in, *known_, demand_);
   const Waiting how = of_pf.any() || is_taken ? waiting() : Waiting::kAsKnown;

@@ -1,7 +1,6 @@
 #include "policy/gates/pf_word.h"
 
 namespace sliced::policy {
-namespace pf_word {
 namespace {
 
 bool counts_by_word(const Inputs& in, const hotplug::HostDevice& device) {
@@ -11,7 +10,6 @@ bool counts_by_word(const Inputs& in, const hotplug::HostDevice& device) {
 }
 
 }  // namespace
-}  // namespace pf_word
 
 bool can_be_asked(const Inputs& in, const hotplug::PciAddress& pf) {
   const hotplug::HostDevice* device = in.inventory->find(pf.text());
@@ -23,7 +21,7 @@ ConditionSet asked_of_pf(const Inputs& in, const hotplug::HostDevice& device, co
   const bool is_by_word =
       has(demand.require, Condition::kNodeState) && in.node_state.by_word.contains(device.pf->text());
   const ConditionSet asked = demand.conditions() & conditions_of_pfs(is_by_word);
-  if (asked.none() || pf_word::counts_by_word(in, device) || can_be_asked(in, *device.pf)) return asked;
+  if (asked.none() || counts_by_word(in, device) || can_be_asked(in, *device.pf)) return asked;
   return {};
 }
 

@@ -10,7 +10,6 @@
 #include "reactor/base/duration.h"
 
 namespace sliced::policy {
-namespace readiness_gate {
 namespace {
 
 using hotplug::HostDevice;
@@ -99,7 +98,6 @@ kube::DevicePtr as_it_stood(const kube::Device& before, kube::DevicePtr entry) {
 }
 
 }  // namespace
-}  // namespace readiness_gate
 
 void note_asked_of_pf(Circumstances& now, const hotplug::HostDevice& device, const Readiness& readiness) {
   const ConditionSet asked = asked_of_pf(now.in, device, demand_of(readiness, now.in.settings.readiness));
@@ -113,7 +111,6 @@ void note_asked_of_pf(Circumstances& now, const hotplug::HostDevice& device, con
 
 kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const Offer& offer,
                              kube::DevicePtr entry) {
-  using namespace readiness_gate;
   const Demand demand = demand_of(offer.readiness, in.settings.readiness);
   const bool may_wait = asked_of_pf(in, offer.device, demand).any();
   if (!may_wait && !may_taint(demand)) return settling.as_it_was(offer.device, offer.pool, std::move(entry));
@@ -131,7 +128,6 @@ kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const O
 
 std::string offered_unready(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
                             const EntryPlace& place) {
-  using namespace readiness_gate;
   const Findings findings(in, device, readiness, [&] { return waiting_of(in, device, place); });
   const Readied& found = findings.found();
   const Demand& demand = findings.demand();
@@ -161,7 +157,6 @@ std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, con
 std::vector<Rule> readiness_rules(const Inputs& in, const hotplug::HostDevice& device,
                                   const Readiness& readiness, const std::string& policy,
                                   const EntryPlace* place) {
-  using namespace readiness_gate;
   const Findings findings(in, device, readiness, [&] {
     return place == nullptr ? Waiting::kAsKnown : waiting_of(in, device, *place);
   });
@@ -198,7 +193,7 @@ class ReadinessGate final : public Gate {
     const Demand demand = demand_of(offer.readiness, in_.settings.readiness);
     if (demand.conditions().none() && demand.stable_for == Millis{0}) return std::nullopt;
     const Findings findings(in_, offer.device, offer.readiness,
-                            [&] { return readiness_gate::waiting_of(in_, offer.device, place_of(offer)); });
+                            [&] { return waiting_of(in_, offer.device, place_of(offer)); });
     const Readied& found = findings.found();
     const bool is_kept = want_word(offer, findings);
     if (found.missing.any()) return ask_unready(offer, findings);
@@ -212,7 +207,7 @@ class ReadinessGate final : public Gate {
     wake_at(std::max(is_calm ? kEver : found.calm_at, is_stable ? kEver : found.since + demand.stable_for));
     return held_back(offer, found.since,
                      is_stable
-                         ? readiness_gate::flapping_text(found)
+                         ? flapping_text(found)
                          : "stableFor: it is ready, and has to be for " + format_duration(demand.stable_for));
   }
 
@@ -243,8 +238,7 @@ class ReadinessGate final : public Gate {
   std::optional<HeldBack> ask_unready(const Offer& offer, const Findings& findings) {
     const Readied& found = findings.found();
     const auto& pf = offer.device.pf;
-    if (pf && readiness_gate::is_asked_of_pf(in_, *pf, found.missing) && can_be_asked(in_, *pf))
-      now_.awaited_pfs.insert(*pf);
+    if (pf && is_asked_of_pf(in_, *pf, found.missing) && can_be_asked(in_, *pf)) now_.awaited_pfs.insert(*pf);
     const bool stands = has_stood(offer, findings);
     if (stands && found.lost.none()) return std::nullopt;
     std::string why = findings.text_of(found.missing);
@@ -259,8 +253,7 @@ class ReadinessGate final : public Gate {
   std::string refused_taint(const Offer& offer, const Findings& findings) const {
     if (findings.demand().with(OnLoss::kTaint, findings.found().lost).none() || offer.entry.empty())
       return "";
-    return refused_before(*readiness_gate::as_tainted(offer.draft().entry, findings, in_.now,
-                                                      readiness_gate::driver_of(in_, offer.kind)),
+    return refused_before(*as_tainted(offer.draft().entry, findings, in_.now, driver_of(in_, offer.kind)),
                           offer.kind == PolicyKind::kSriov ? in_.quarantine.sriov : in_.quarantine.exposure);
   }
 

@@ -8,7 +8,7 @@
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
-namespace drift_rules_of {
+namespace {
 
 using hotplug::HostDevice;
 using hotplug::Netdev;
@@ -149,7 +149,7 @@ bool is_zeros(std::string_view text) {
 }
 
 // What the PF's link speaks, or else what it should.
-std::optional<int> link_type_of(const Subject& s) {
+std::optional<int> subject_link_type(const Subject& s) {
   if (s.wanted.link_type) return s.wanted.link_type;
   return s.pf.netdev ? s.pf.netdev->link_type : std::nullopt;
 }
@@ -189,7 +189,7 @@ Answer compare_macs(const Subject& s) {
 
 Answer ask_admin_mac(const Subject& s) {
   if (const auto beside = beside_network_drivers(s)) return *beside;
-  const auto speaks = link_type_of(s);
+  const auto speaks = subject_link_type(s);
   if (text_of_link_type(speaks) == "infiniband") return same();
   if (text_of_link_type(speaks) != "ethernet") return unknown("what the PF's link speaks cannot be read");
   return by_word(compare_macs(s));
@@ -299,7 +299,7 @@ void judge_vfs(const DriftRequest& request, const SriovNodeState::Wanted& wanted
   }
 }
 
-}  // namespace drift_rules_of
+}  // namespace
 
 bool InterfaceDrift::differs() const {
   return std::any_of(findings.begin(), findings.end(),
@@ -320,7 +320,6 @@ bool InterfaceDrift::is_by_word() const {
 }
 
 InterfaceDrift judge_interface(const DriftRequest& request, const SriovNodeState::Wanted& wanted) {
-  using namespace drift_rules_of;
   InterfaceDrift out{.pci = wanted.pci ? wanted.pci->text() : "",
                      .name = wanted.name,
                      .externally_managed = wanted.externally_managed,

@@ -6,7 +6,7 @@
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
-namespace node_state_in_sync {
+namespace {
 
 constexpr std::string_view kInProgress = "InProgress", kFailed = "Failed", kSucceeded = "Succeeded";
 
@@ -53,15 +53,11 @@ std::string restart_of_operator(const SriovNodeState& state) {
          escaped(state.name);
 }
 
-}  // namespace node_state_in_sync
+}  // namespace
 
-std::string describe_status(const SriovNodeState& state) {
-  using namespace node_state_in_sync;
-  return named(state) + ": " + status_of(state);
-}
+std::string describe_status(const SriovNodeState& state) { return named(state) + ": " + status_of(state); }
 
 std::string unsettled_by(const NodeStateWord& word) {
-  using namespace node_state_in_sync;
   if (word.object == nullptr) return word.why;
   const SriovNodeState& state = *word.object;
   const std::string& sync = state.sync_status;
@@ -87,7 +83,6 @@ std::string unsettled_by(const NodeStateWord& word) {
 }
 
 NodeState in_sync(const NodeStateWord& word, const hotplug::Inventory& host) {
-  using namespace node_state_in_sync;
   NodeState out;
   out.why = word.why;
   if (word.object == nullptr) return out;
@@ -118,7 +113,7 @@ NodeState in_sync(const NodeStateWord& word, const hotplug::Inventory& host) {
 std::string unconfigured_by(const NodeStateWord& word, const NodeState& now, bool allows_empty) {
   if (word.object == nullptr) return word.is_absent && allows_empty ? "" : word.why;
   if (!now.is_known) return now.why;
-  const std::string of = node_state_in_sync::named(*word.object);
+  const std::string of = named(*word.object);
   if (word.object->wanted.empty())
     return allows_empty
                ? ""

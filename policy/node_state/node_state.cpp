@@ -7,7 +7,7 @@
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
-namespace node_state_decoding {
+namespace {
 
 using hotplug::PciAddress;
 using kube::Json;
@@ -165,7 +165,7 @@ void read_status(const Json& object, SriovNodeState& state) {
         read_seen(*value, "status.interfaces[" + std::to_string(index++) + "]", state.problems));
 }
 
-}  // namespace node_state_decoding
+}  // namespace
 
 const SriovNodeState::VfGroup* SriovNodeState::Wanted::group_of(int vf_index) const {
   for (const VfGroup& group : groups)
@@ -186,7 +186,6 @@ const SriovNodeState::Seen* SriovNodeState::seen_of(const hotplug::PciAddress& p
 }
 
 SriovNodeState decode_node_state(const kube::Json& object, const Result<kube::ObjectMeta>& meta) {
-  using namespace node_state_decoding;
   SriovNodeState state;
   const kube::ObjectMeta known = meta_of(meta, object, state.problems);
   state.is_spec_unknown = !meta;

@@ -5,7 +5,6 @@
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
-namespace conditions {
 namespace {
 
 using hotplug::DeviceType;
@@ -150,14 +149,13 @@ constexpr std::array<ConditionKind, kConditionCount - 1> kTable = {{
 }};
 
 }  // namespace
-}  // namespace conditions
 
 const hotplug::HostDevice* link_owner(const Subject& subject) {
   if (subject.device.type != hotplug::DeviceType::kVf) return &subject.device;
   return subject.device.pf ? subject.host.find(subject.device.pf->text()) : nullptr;
 }
 
-std::span<const ConditionKind> condition_table() { return conditions::kTable; }
+std::span<const ConditionKind> condition_table() { return kTable; }
 
 ConditionSet conditions_of_pfs(bool perhaps) {
   ConditionSet out;
@@ -169,7 +167,6 @@ ConditionSet conditions_of_pfs(bool perhaps) {
 }
 
 Finding find_mtu(const Subject& subject, int mtu_at_least) {
-  using namespace conditions;
   const HostDevice& device = subject.device;
   if (!device.netdev && hotplug::is_handed_over(device))
     return does_not_apply("bound to " + device.driver + " it has no interface");

@@ -6,7 +6,6 @@
 #include <utility>
 
 namespace sliced::policy {
-namespace tracks {
 namespace {
 
 using hotplug::HostDevice;
@@ -90,7 +89,6 @@ void set_since(Track& one, TimePoint since) {
 }
 
 }  // namespace
-}  // namespace tracks
 
 Millis damping(int losses) {
   if (losses < 2) return Millis{0};
@@ -150,7 +148,6 @@ Readied readied(const Track& one, const Demand& demand) {
 }
 
 Track track_of(const Subject& subject, TimePoint now) {
-  using namespace tracks;
   Track out;
   find_all(subject, out);
   note_mtu(subject, now, out);
@@ -163,7 +160,6 @@ Track track_of(const Subject& subject, TimePoint now) {
 
 void ReadinessBook::begin(const hotplug::InventoryPtr& host, const NodeState& node_state,
                           const std::set<std::string>& published, bool all, TimePoint now) {
-  using namespace tracks;
   host_ = host;
   node_state_ = node_state;
   tracks_.reserve(host->devices.size());
@@ -186,7 +182,6 @@ void ReadinessBook::begin(const hotplug::InventoryPtr& host, const NodeState& no
 }
 
 void ReadinessBook::look(const hotplug::InventoryPtr& host, const NodeState& node_state, TimePoint now) {
-  using namespace tracks;
   const bool is_all =
       node_state != node_state_ || host->has_udevd != host_->has_udevd || host->asks_pfs != host_->asks_pfs;
   if (!is_all && host == host_) return;
@@ -230,7 +225,7 @@ bool ReadinessBook::is_any_taken() const {
 // One that comes back is not there before udevd has finished with it.
 bool ReadinessBook::is_elsewhere(const std::string& id, const Track& known,
                                  const hotplug::HostDevice& device) const {
-  if (tracks::has_left(device)) return true;
+  if (has_left(device)) return true;
   if (!known.is_away && !held_.contains(id)) return false;
   if (!device.netdev) return hotplug::is_netdev_elsewhere(device);
   return host_->has_udevd && device.netdev->is_initialized == false;
@@ -243,7 +238,7 @@ void ReadinessBook::stay_away(const std::string& id, const Track& known, const h
   constexpr auto kUdev = static_cast<size_t>(Condition::kUdevInitialized);
   const bool is_here = device.netdev && !device.netdev->stale;
   const bool may_be_other =
-      is_here && !held_.contains(id) && known.met.test(kUdev) && known.ifindex != tracks::ifindex_of(device);
+      is_here && !held_.contains(id) && known.met.test(kUdev) && known.ifindex != ifindex_of(device);
   if (known.is_away && !may_be_other) return;
   Track next = known;
   next.is_away = true;
@@ -257,7 +252,6 @@ void ReadinessBook::stay_away(const std::string& id, const Track& known, const h
 }
 
 void ReadinessBook::look_at(const std::string& id, const hotplug::HostDevice& device, TimePoint now) {
-  using namespace tracks;
   const Subject subject{device, *host_, node_state_};
   const Track* known = tracks_.find(id);
   if (known != nullptr && is_elsewhere(id, *known, device)) {
