@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks Markdown pages: relative links, anchors, cells of tables, and that an index links each page.
+"""Checks Markdown pages: relative links, anchors, cells of tables, that an index links each page,
+and that a page for readers of docs/ says in its first paragraph for whom it is.
 
 pages.py FILE...   prints "file:line: problem" for each problem
 """
@@ -28,7 +29,9 @@ class Page:
         self.links = []  # (line, target)
         self.tables = []  # [(line, number of cells), ...] of each table, the header first
         with open(path, encoding="utf-8") as file:
-            self.read(file.read().split("\n"))
+            text = file.read()
+        self.first_paragraph = (text.split("\n\n") + [""])[1]
+        self.read(text.split("\n"))
 
     def read(self, lines):
         is_fenced = False
@@ -91,6 +94,8 @@ def problems_of(page, pages):
                 pages[path] = Page(path)
             if anchor not in pages[path].anchors:
                 yield number, f"a link leads to no heading: {target}"
+    if os.path.dirname(page.path) == "docs" and INDEXES["docs"] in pages and not page.first_paragraph.startswith("For "):
+        yield 3, 'the first paragraph says for whom the page is ("For ...")'
     for table in page.tables:
         header = table[0][1]
         for number, cells in table[1:]:
