@@ -11,9 +11,11 @@ class FakeEvents final : public hotplug::EventSource {
  public:
   struct Wire {
     OnEvent on_event;
+    bool fails = false;  // when it is to be listened to
   };
   explicit FakeEvents(Wire& wire) : wire_(wire) {}
   Result<Unit> start(OnEvent on_event) override {
+    if (wire_.fails) return Error{Errc::kDenied, "EPERM"};
     wire_.on_event = std::move(on_event);
     return Unit{};
   }

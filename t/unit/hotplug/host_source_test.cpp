@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "t/fake/fake_events.h"
 #include "t/fake/fake_executor.h"
 #include "t/fake/memory_log.h"
 #include "t/fixture/sysfs_tree.h"
@@ -12,25 +13,8 @@ namespace sliced::hotplug {
 namespace {
 
 using namespace std::chrono_literals;
+using fake::FakeEvents;
 using fixture::SysfsTree;
-
-class FakeEvents final : public EventSource {
- public:
-  struct Wire {
-    OnEvent on_event;
-    bool fails = false;
-  };
-  explicit FakeEvents(Wire& wire) : wire_(wire) {}
-  Result<Unit> start(OnEvent on_event) override {
-    if (wire_.fails) return Error{Errc::kDenied, "EPERM"};
-    wire_.on_event = std::move(on_event);
-    return Unit{};
-  }
-  std::string name() const override { return "fake"; }
-
- private:
-  Wire& wire_;
-};
 
 // A tree in which reading some entries hangs, or something happens at the first look at them.
 class TrickyView final : public HostView {
@@ -656,6 +640,30 @@ struct HostUseWhileNamesChange : HostSourceTest {
     ASSERT_NE(find(kUsed)->host_use, "");
     ASSERT_EQ(find(kOther)->host_use, "");
   }
+  // A VLAN that carries a default route.
+  void start_with_vlan_on(const std::string& interface) {
+    tree.vlan("storage", 9, interface);
+    tree.default_route("storage");
+    start_used();
+  }
+  // A macvlan that does, of which no text tells.
+  void start_with_macvlan() {
+    tree.virtual_link("macvlan0");
+    tree.stack("macvlan0", "ens1");
+    tree.default_route("macvlan0");
+    start_used();
+  }
+  // The kernel does it, its event comes, and something else goes.
+  void rename(const std::string& from, const std::string& to) {
+    tree.rename_netdev(from, to);
+    changed(ifindex(to), to);
+    something_else_goes();
+  }
+  void start_over() {
+    tree.no_default_routes();
+    tree.write("proc/net/vlan/config", "");
+    source.reset();
+  }
   void expect_used(const std::string& use) {
     scheduler.advance(5s);
     for (const auto& update : updates) EXPECT_NE(update.now->find(kUsed)->host_use, "") << update.why;
@@ -666,12 +674,8 @@ struct HostUseWhileNamesChange : HostSourceTest {
 
 // Red when what stands on an interface is found by the name of before, once the event alone has given it another one.
 TEST_F(HostUseWhileNamesChange, TheInterfaceIsRenamed) {
-  tree.vlan("storage", 9, "ens1");
-  tree.default_route("storage");
-  start_used();
-  tree.rename_netdev("ens1", "net0");
-  changed(ifindex("net0"), "net0");
-  something_else_goes();
+  start_with_vlan_on("ens1");
+  rename("ens1", "net0");
   expect_used("default route through storage");
 }
 
@@ -682,18 +686,13 @@ TEST_F(HostUseWhileNamesChange, TheInterfaceIsRenamedAndATextAloneNamesIt) {
   tree.remove(tree.netdev_path("ens1") + "/upper_storage");
   tree.default_route("storage");
   start_used();
-  tree.rename_netdev("ens1", "net0");
-  changed(ifindex("net0"), "net0");
-  something_else_goes();
+  rename("ens1", "net0");
   expect_used("default route through storage");
 }
 
 // No event has come yet when something else is read. Red when names of now are looked for among those of before.
 TEST_F(HostUseWhileNamesChange, TheInterfaceIsRenamedWithoutAWord) {
-  tree.virtual_link("macvlan0");
-  tree.stack("macvlan0", "ens1");
-  tree.default_route("macvlan0");
-  start_used();
+  start_with_macvlan();
   tree.rename_netdev("ens1", "net0");
   something_else_goes();
   scheduler.advance(1s);
@@ -707,9 +706,7 @@ TEST_F(HostUseWhileNamesChange, BothAreRenamedWhileAllIsRead) {
        {"net/ens1", "net/storage", "proc/net/vlan/config", "proc/net/route", "infiniband"}) {
     SCOPED_TRACE(moment);
     SetUp();
-    tree.vlan("storage", 9, "ens1");
-    tree.default_route("storage");
-    start_used();
+    start_with_vlan_on("ens1");
     view->at_first_look = {{moment, [this] {
                               tree.rename_netdev("ens1", "net0");
                               tree.rename_netdev("storage", "data");
@@ -721,10 +718,8 @@ TEST_F(HostUseWhileNamesChange, BothAreRenamedWhileAllIsRead) {
     changed(ifindex("data"), "data");
     expect_used("default route through data");
     for (const char* name : {"data", "veth1", "veth2"}) tree.remove_netdev(name);
-    tree.no_default_routes();
-    tree.write("proc/net/vlan/config", "");
     tree.rename_netdev("net0", "ens1");
-    source.reset();
+    start_over();
   }
 }
 
@@ -732,9 +727,7 @@ TEST_F(HostUseWhileNamesChange, TwoInterfacesExchangeTheirNames) {
   for (const bool is_told_first : {true, false}) {
     SCOPED_TRACE(is_told_first);
     SetUp();
-    tree.vlan("storage", 9, "ens1");
-    tree.default_route("storage");
-    start_used();
+    start_with_vlan_on("ens1");
     const int used = ifindex("ens1"), other = ifindex("ens2");
     tree.rename_netdev("ens1", "swap");
     if (is_told_first) changed(used, "swap"), something_else_goes();
@@ -752,21 +745,15 @@ TEST_F(HostUseWhileNamesChange, TwoInterfacesExchangeTheirNames) {
     EXPECT_EQ(find(kUsed)->netdev->kernel_name, "ens2");
     EXPECT_EQ(find("storage")->parent_name, "ens2");
     tree.remove_netdev("storage");
-    tree.no_default_routes();
-    tree.write("proc/net/vlan/config", "");
     tree.rename_netdev("ens2", "swap"), tree.rename_netdev("ens1", "ens2"),
         tree.rename_netdev("swap", "ens1");
-    source.reset();
+    start_over();
   }
 }
 
 TEST_F(HostUseWhileNamesChange, TheVlanItselfIsRenamed) {
-  tree.vlan("storage", 9, "ens1");
-  tree.default_route("storage");
-  start_used();
-  tree.rename_netdev("storage", "data");
-  changed(ifindex("data"), "data");
-  something_else_goes();
+  start_with_vlan_on("ens1");
+  rename("storage", "data");
   expect_used("default route through data");
   EXPECT_EQ(find("data")->vlan_id, 9);
   for (const auto& update : updates)
@@ -775,44 +762,32 @@ TEST_F(HostUseWhileNamesChange, TheVlanItselfIsRenamed) {
 
 // Another interface has the new name until its own event is read: neither may be lost.
 TEST_F(HostUseWhileNamesChange, TheVlanTakesANameThatAnotherHadBefore) {
-  tree.vlan("storage", 9, "ens1");
-  tree.default_route("storage");
   tree.virtual_link("data");
-  start_used();
+  start_with_vlan_on("ens1");
   tree.rename_netdev("data", "old");
-  tree.rename_netdev("storage", "data");
-  changed(ifindex("data"), "data");
-  something_else_goes();
+  rename("storage", "data");
   expect_used("default route through data");
 }
 
 TEST_F(HostUseWhileNamesChange, TheBondIsRenamed) {
   tree.bond("bond0");
   tree.enslave("ens1", "bond0");
-  tree.vlan("storage", 9, "bond0");
-  tree.default_route("storage");
-  start_used();
-  tree.rename_netdev("bond0", "lan");
-  changed(ifindex("lan"), "lan");
-  something_else_goes();
+  start_with_vlan_on("bond0");
+  rename("bond0", "lan");
   expect_used("enslaved to lan");
   EXPECT_EQ(find("storage")->parent_name, "lan");
 }
 
 // udev tells seconds later that an interface went which has been back for long, with the same ifindex.
 TEST_F(HostUseWhileNamesChange, TheVlanWasAwayAndALateWordTellsOfIt) {
-  tree.vlan("storage", 9, "ens1");
-  tree.default_route("storage");
-  start_used();
+  start_with_vlan_on("ens1");
   net("remove", "storage", {{"IFINDEX", std::to_string(ifindex("storage"))}});
   something_else_goes();
   expect_used("default route through storage");
 }
 
 TEST_F(HostUseWhileNamesChange, TheVlanIsMadeAgainAndALateWordTellsOfTheFormer) {
-  tree.vlan("storage", 9, "ens1");
-  tree.default_route("storage");
-  start_used();
+  start_with_vlan_on("ens1");
   const int former = ifindex("storage");
   tree.netdev_attr("storage", "ifindex", "77");
   changed(77, "storage");
@@ -824,10 +799,7 @@ TEST_F(HostUseWhileNamesChange, TheVlanIsMadeAgainAndALateWordTellsOfTheFormer) 
 
 // A macvlan stays here when its interface goes to a pod. No event tells that it has its interface back.
 TEST_F(HostUseWhileNamesChange, TheInterfaceComesBackBelowWhatStoodOnIt) {
-  tree.virtual_link("macvlan0");
-  tree.stack("macvlan0", "ens1");
-  tree.default_route("macvlan0");
-  start_used();
+  start_with_macvlan();
   const int index = ifindex("ens1");
   tree.remove(tree.netdev_path("macvlan0") + "/lower_ens1");
   tree.remove_netdev("ens1");

@@ -10,6 +10,7 @@
 #include "kubelet/checkpoint.h"
 #include "t/fixture/golden.h"
 #include "t/unit/kubelet/preparer_world.h"
+#include "t/unit/kubelet/sample_settings.h"
 
 namespace sliced::kubelet {
 namespace original_settings_test {
@@ -20,23 +21,11 @@ using hotplug::VfConfig;
 using sample::ClaimText;
 using sample::config;
 using sample::kSriov;
+using sample::vf_config_as_made;
 
 constexpr const char* kVf = "0000:03:00.2";
 
-VfConfig fresh() {
-  return {.mac = "02:00:00:00:00:01",
-          .vlan = 0,
-          .vlan_qos = 0,
-          .vlan_protocol = "802.1Q",
-          .trust = false,
-          .spoof_check = true,
-          .rss_query = false,
-          .min_rate_mbps = 0,
-          .max_rate_mbps = 0,
-          .link_state = "auto",
-          .node_guid = "",
-          .port_guid = ""};
-}
+VfConfig fresh() { return vf_config_as_made("02:00:00:00:00:01"); }
 
 const OriginalSettings kOne{.device = kVf,
                             .boot_id = "boot-1",

@@ -14,6 +14,7 @@
 #include "hotplug/netlink_decode.h"
 #include "kubelet/prepared.h"
 #include "t/fixture/golden.h"
+#include "t/unit/kubelet/sample_settings.h"
 
 namespace sliced::kubelet {
 namespace vf_settings_test {
@@ -23,20 +24,7 @@ using hotplug::VfConfig;
 
 constexpr VfOfInterface kVf{.ifindex = 7, .index = 3};
 
-VfConfig fresh() {
-  return {.mac = std::string(kNoMac),
-          .vlan = 0,
-          .vlan_qos = 0,
-          .vlan_protocol = "802.1Q",
-          .trust = false,
-          .spoof_check = true,
-          .rss_query = false,
-          .min_rate_mbps = 0,
-          .max_rate_mbps = 0,
-          .link_state = "auto",
-          .node_guid = "",
-          .port_guid = ""};
-}
+VfConfig fresh() { return sample::vf_config_as_made(std::string(kNoMac)); }
 
 VfConfig of_a_pod() {
   return {.mac = "02:00:00:00:06:66",
