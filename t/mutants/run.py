@@ -150,7 +150,7 @@ def build(targets):
 
 
 def target_of(test):
-    return {"sim": "simulate"}.get(test.split()[0], test.split()[0])
+    return {"sim": "simulate", "worlds": "simulate"}.get(test.split()[0], test.split()[0])
 
 
 def command_of(test):
@@ -159,7 +159,7 @@ def command_of(test):
     if program == "sim":
         return [BUILD / "t" / "simulate", *rest], TREE
     if program == "worlds":
-        return [WORK / "worlds.test", "-test.timeout", "60m", "-program", BUILD / "t" / "worlds", "-shorten=false", *rest], (
+        return [WORK / "worlds.test", "-test.timeout", "60m", "-program", BUILD / "t" / "simulate", "-shorten=false", *rest], (
             TREE / "t" / "worlds" / "play"
         )
     return [BUILD / "t" / program, "--gtest_filter=" + (rest[0] if rest else "*")], BUILD

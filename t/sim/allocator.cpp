@@ -43,6 +43,10 @@ SlicedEntry entry_in(const Json& device, Entry attributes) {
   const Json* shared = device.find("allowMultipleAllocations");
   out.is_shared = shared != nullptr && *shared == Json(true);
   if (out.is_shared) out.capacity = tokens_in(device.find("capacity"));
+  for (const auto& [name, value] : out.capacity) {
+    const Json* standard = device.find("capacity")->find({name, "requestPolicy", "default"});
+    out.each[name] = standard == nullptr || !standard->string() ? value : amount_of(*standard->string());
+  }
   visit(device.find("consumesCounters"), [&](const Json& one) {
     out.consumes[std::string(one.text("counterSet"))] = tokens_in(one.find("counters"));
   });
@@ -83,9 +87,11 @@ SlicedPools pools_in(const std::vector<SlicePtr>& slices) {
     if (slice->generation == pool.generation) pool.slices.push_back(slice);
   }
   for (auto& [id, pool] : pools) {
-    pool.is_whole = std::all_of(pool.slices.begin(), pool.slices.end(), [&](const SlicePtr& slice) {
+    const auto names_all = [&](const SlicePtr& slice) {
       return slice->slice_count == static_cast<int64_t>(pool.slices.size());
-    });
+    };
+    pool.is_whole = std::all_of(pool.slices.begin(), pool.slices.end(), names_all);
+    pool.may_count_as_whole = std::any_of(pool.slices.begin(), pool.slices.end(), names_all);
     for (const SlicePtr& slice : pool.slices) {
       for (const SlicedEntry& entry : slice->entries) pool.entries.emplace(entry.name, &entry);
       pool.counters.insert(slice->counters.begin(), slice->counters.end());
@@ -112,11 +118,14 @@ std::map<std::string, Tokens> tokens_left(const SlicedPool& pool, const Allocate
 }
 
 std::string why_not_given(const SlicedPool& pool, const SlicedEntry& entry, const Allocated& allocated) {
-  if (!pool.is_whole) return "its pool is not whole";
+  if (!pool.may_count_as_whole) return "its pool is not whole";
+  for (const auto& [name, one] : pool.entries)
+    for (const auto& [set, taken] : one->consumes)
+      if (!pool.counters.contains(set)) return "its pool is invalid: there is no counter set " + set;
   const Allocated::Share& own = allocated.of(pool.driver + "/" + pool.name + "/" + entry.name);
   if (own.is_exclusive) return "it is allocated";
   for (const auto& [name, value] : entry.capacity)
-    if (own.shares + 1 > value) return "all of its " + name + " are allocated";
+    if (own.taken + entry.each.at(name) > value) return "all of its " + name + " are allocated";
   const bool has_taken_its_tokens = entry.is_shared && own.shares > 0;
   if (entry.consumes.empty() || has_taken_its_tokens) return "";
   // One that is overdrawn keeps every entry of the pool that takes tokens from being given away.

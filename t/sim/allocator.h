@@ -20,6 +20,7 @@ struct SlicedEntry {
   std::string name;
   bool is_shared = false;
   Tokens capacity;                         // of a shared one
+  Tokens each;                             // what a claim takes of it
   std::map<std::string, Tokens> consumes;  // by counter set
   Entry attributes;
   std::set<std::string> taints;  // keys; whoever claims here tolerates them all
@@ -38,6 +39,8 @@ struct SlicedPool {
   std::string driver, name;
   int64_t generation = 0;
   bool is_whole = false;
+  bool may_count_as_whole =
+      false;  // slices disagree on their number, and the scheduler goes by any one of them
   std::map<std::string, const SlicedEntry*> entries;  // by name
   std::map<std::string, Tokens> counters;
   std::vector<SlicePtr> slices;  // of that generation
@@ -51,6 +54,7 @@ struct Allocated {
   struct Share {
     bool is_exclusive = false;
     int64_t shares = 0;  // how often it was given away
+    int64_t taken = 0;   // of its capacity
     bool is_any() const { return is_exclusive || shares > 0; }
   };
   std::map<std::string, Share> entries;

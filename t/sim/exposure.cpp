@@ -166,8 +166,16 @@ Json object_of(const Exposure& exposure) {
   if (!exposure.suffix.empty()) how.set("deviceNameSuffix", exposure.suffix);
   if (!exposure.group.empty()) how.set("exclusionGroup", exposure.group);
   if (exposure.is_shared) how.set("allowMultipleAllocations", true);
-  if (exposure.is_shared && exposure.capacity > 0)
-    how.set("capacity", Json::Object{{"shares", Json::Object{{"value", std::to_string(exposure.capacity)}}}});
+  if (exposure.is_shared && exposure.capacity > 0) {
+    Json shares = Json::Object{{"value", std::to_string(exposure.capacity)}};
+    if (exposure.each > 1) {
+      const std::string each = std::to_string(exposure.each);
+      Json range = Json::Object{{"min", each}};
+      if (exposure.capacity >= 2 * exposure.each) range.set("step", each);
+      shares.set("requestPolicy", Json::Object{{"default", each}, {"validRange", std::move(range)}});
+    }
+    how.set("capacity", Json::Object{{"shares", std::move(shares)}});
+  }
   spec.set("exposure", std::move(how));
   return Json::Object{{"metadata", Json::Object{{"name", exposure.name}}}, {"spec", std::move(spec)}};
 }

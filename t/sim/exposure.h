@@ -79,7 +79,8 @@ struct Exposure {
   Condition selector;
   std::string suffix, group;
   bool is_shared = false;
-  int64_t capacity = 0;  // of a shared one: how many may have it; 0 does not say, which is 1000
+  int64_t capacity = 0;  // of a shared one: how much there is of it; 0 does not say, which is 1000
+  int64_t each = 1;      // of that: what a claim takes
   bool allow_host_use = false, include_virtual = false;
   std::optional<Millis> wants_mac_for;  // an admin MAC, for so long, where the device is a VF
   /// Of what stands, and has lost that MAC.
@@ -105,6 +106,7 @@ struct Offer {
   std::string device, type, pf;  // as in DeviceFacts
   uint64_t born = 0;
   bool is_exclusive = true;
+  int64_t takes = 1;  // of a shared one: what a claim takes of its capacity
   std::string group, suffix;
   std::string id() const { return driver + "/" + pool + "/" + name; }
 };

@@ -253,11 +253,12 @@ Exposure ExposureWorld::random_policy(const std::string& name) {
     out.wants_mac_for = dice.chance(0.5) ? Millis{0} : kMacAskedForMax - Millis{dice.chance(0.5) ? 4'000 : 0};
     out.lost = static_cast<Exposure::Lost>(dice.below(3));
   }
+  if (world_.knobs.has_steps && dice.chance(0.3)) out.each = 2;
   if (dice.chance(0.1)) out.nodes = {{"zone", dice.chance(0.7) ? "a" : "b"}};
   const auto share = [&](const char* suffix, const char* group, double often) {
     out.is_shared = true;
     out.suffix = suffix;
-    out.capacity = static_cast<int64_t>(dice.below(4));
+    out.capacity = static_cast<int64_t>(dice.below(4)) * out.each;
     if (dice.chance(often)) out.group = group;
   };
   if (name.starts_with("whole")) {

@@ -143,6 +143,7 @@ class ExposureWorld final : public Companion {
 
   // scheduler
   void give(const Offer& offer, bool is_late);
+  static kube::Json result_of(const Grant& grant);
   void put_claim(const Grant& grant, bool is_late);
   void release(size_t index);
   void let_go(size_t index);
@@ -165,6 +166,8 @@ class ExposureWorld final : public Companion {
   void judge_in_place(const SliceContent& slice, const kube::Json& object, bool is_restored, bool is_old);
   void judge_exclusion();
   void judge_pairs();
+  void compare_with_kubernetes(size_t entries_max, size_t pairs_max);
+  std::string capacity_problem(const Expected& wanted, const SlicedEntry& entry) const;
   bool is_known_to_daemon(const Grant& grant) const;
   Allocated allocated_here() const;
   void judge_counters(bool have_claims_told);

@@ -22,6 +22,7 @@ struct History {
   uint64_t seed = 0;
   Knobs knobs;
   std::vector<Step> steps;
+  KubeAllocator* kubernetes = nullptr;  // none: the scheduler is simulated alone
 };
 struct Outcome {
   std::optional<Violation> violation;
@@ -36,7 +37,14 @@ struct Outcome {
 using Weights = std::map<std::string, double, std::less<>>;
 
 Knobs knobs_for(uint64_t seed);
+/// Of histories that are all about claims: few faults, much rest, and servers of a release and those that lack something.
+struct Release {
+  std::string version = "v1.36.3";
+  bool counters = true, shared = true;  // by default
+};
+Knobs knobs_of_claims(uint64_t seed, const Release& release);
 History make_history(uint64_t seed, size_t steps, const Weights& weights = {});
+History make_history(uint64_t seed, size_t steps, const Weights& weights, Knobs knobs);
 bool is_step(std::string_view name);
 Outcome run_history(const History& history, bool loud = false);
 /// Leaves steps out as long as the same invariant still breaks.

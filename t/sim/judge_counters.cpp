@@ -24,6 +24,7 @@ Allocated ExposureWorld::allocated_here() const {
     if (!is_known_to_daemon(grant) || grant.is_of_former) continue;
     auto& share = out.entries[grant.offer.id()];
     grant.offer.is_exclusive ? share.is_exclusive = true : ++share.shares;
+    share.taken += grant.offer.takes;
   }
   return out;
 }

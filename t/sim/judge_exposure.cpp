@@ -87,12 +87,13 @@ void ExposureWorld::judge_stored(const std::string& slice) {
   if (!is_used()) return;
   judge_exclusion();
   judge_counters(false);
+  if (!grants_.empty()) compare_with_kubernetes(8, 2);
 }
 
 void ExposureWorld::judge_exclusion() {
   if (grants_.empty()) return;
   for (const auto& [id, pool] : pools()) {
-    if (!pool.is_whole || is_tampered(pool)) continue;
+    if (!pool.may_count_as_whole || is_tampered(pool)) continue;
     for (const auto& [name, entry] : pool.entries) {
       const auto offer = offer_of(pool, *entry);
       if (!offer) continue;
@@ -121,6 +122,7 @@ void ExposureWorld::judge_pairs() {
     Allocated then = allocated_;
     auto& share = then.entries[one.offer.id()];
     one.offer.is_exclusive ? share.is_exclusive = true : ++share.shares;
+    share.taken += one.offer.takes;
     for (const Free& other : free) {
       if (one.entry == other.entry) continue;
       const std::string why = why_not_both(one.offer, other.offer);
@@ -133,10 +135,79 @@ void ExposureWorld::judge_pairs() {
   }
 }
 
+// The simulated scheduler, by which everything is judged, says what Kubernetes' own allocator says: of each entry, and of claims of
+// two at once. Of more than there is time for, those that the state's version picks.
+void ExposureWorld::compare_with_kubernetes(size_t entries_max, size_t pairs_max) {
+  if (world_.kubernetes == nullptr || world_.violation()) return;
+  struct One {
+    const SlicedPool* pool;
+    const SlicedEntry* entry;
+    std::string id;
+  };
+  std::vector<One> all;
+  KubeAllocator::Question question;
+  for (const auto& [id, pool] : pools()) {
+    if (is_tampered(pool)) return;
+    for (const auto& [name, entry] : pool.entries) all.push_back({&pool, entry, id + "/" + name});
+  }
+  if (all.empty()) return;
+  for (const Json& object : world_.cluster.objects(kube::kResourceSlices)) {
+    const StoredSlice slice = stored_slice(object);
+    if (slice.node == World::kNode && (slice.driver == World::kDriver || slice.driver == kExposureDriver))
+      question.slices.push_back(object);
+  }
+  for (const Grant& grant : grants_) question.results.push_back(result_of(grant));
+  question.has_counters = world_.knobs.counters;
+  question.has_shared = world_.knobs.shared;
+  std::vector<std::string> said;  // "" it would be given
+  const auto say = [](const One& one, const Allocated& allocated) -> std::string {
+    // It goes by the slice that it is told first.
+    const bool is_whole =
+        one.pool->slices.front()->slice_count == static_cast<int64_t>(one.pool->slices.size());
+    return is_whole ? why_not_given(*one.pool, *one.entry, allocated) : "its pool is not whole";
+  };
+  const size_t first = static_cast<size_t>(seen_version_) % all.size();
+  for (size_t i = 0; i < std::min(entries_max, all.size()); ++i) {
+    const One& one = all[(first + i) % all.size()];
+    question.claims.push_back({one.id});
+    said.push_back(say(one, allocated_));
+  }
+  for (size_t i = 0; i < pairs_max && all.size() > 1; ++i) {
+    const One& one = all[(first + i * 7) % all.size()];
+    const One& other = all[(first + i * 7 + 1 + i % (all.size() - 1)) % all.size()];
+    question.claims.push_back({one.id, other.id});
+    std::string why = say(one, allocated_);
+    Allocated then = allocated_;
+    auto& share = then.entries[one.id];
+    one.entry->is_shared ? ++share.shares : share.is_exclusive = true;
+    for (const auto& [name, each] : one.entry->each) share.taken += each;
+    if (why.empty()) why = say(other, then);
+    said.push_back(std::move(why));
+  }
+  const auto claims = question.claims;
+  const std::vector<bool> given = world_.kubernetes->ask(std::move(question));
+  for (size_t i = 0; i < given.size(); ++i) {
+    ++world_.seen[std::string("Kubernetes' allocator ") + (given[i] ? "gives " : "refuses ") +
+                  (claims[i].size() > 1 ? "a claim of two" : "a claim of one")];
+    if (!given[i] && claims[i].size() == 1) {
+      if (said[i].ends_with(" tokens")) ++world_.seen["Kubernetes' allocator finds too few tokens"];
+      if (said[i].starts_with("all of its")) ++world_.seen["Kubernetes' allocator finds too little capacity"];
+      if (said[i] == "it is allocated") ++world_.seen["Kubernetes' allocator finds it allocated"];
+    }
+    if (given[i] == said[i].empty()) continue;
+    std::string wanted;
+    for (const std::string& id : claims[i]) wanted += (wanted.empty() ? "" : " and ") + id;
+    return world_.fail("allocator", "Kubernetes' allocator " +
+                                        (given[i] ? "gives away " + wanted + ", and should not: " + said[i]
+                                                  : "refuses " + wanted + ", which is free"));
+  }
+}
+
 // ---- at rest
 
 void ExposureWorld::judge_rest() {
   if (!is_used()) return;
+  compare_with_kubernetes(60, 40);
   judge_slices();
   const Everything all = expected();
   judge_published(all);
@@ -153,6 +224,9 @@ void ExposureWorld::judge_slices() {
   for (const auto& [id, pool] : pools()) {
     if (pool.driver != kExposureDriver) continue;
     if (!pool.is_whole) return world_.fail("E4", "the pool " + pool.name + " is not whole");
+    if (!pool.counters.empty() && !world_.counts())
+      return world_.fail(
+          "E8", "the pool " + pool.name + " has counters, and the server or its scheduler does not count");
     of_newest += pool.slices.size();
   }
   world_.cluster.for_each(kube::kResourceSlices, [&](const Json& object) {
@@ -246,6 +320,8 @@ void ExposureWorld::judge_published(const Everything& all) {
         return world_.fail("E2", id + "/" + name + " " + problem);
       if (const std::string problem = taint_problem(wanted, *entry); !problem.empty())
         return world_.fail("E2", id + "/" + name + " " + problem);
+      if (const std::string problem = capacity_problem(wanted, *entry); !problem.empty())
+        return world_.fail("E2", id + "/" + name + " " + problem);
     }
   }
 }
@@ -274,6 +350,15 @@ std::string ExposureWorld::attribute_problem(const Offer& offer, const SlicedEnt
   return "";
 }
 
+std::string ExposureWorld::capacity_problem(const Expected& wanted, const SlicedEntry& entry) const {
+  const Exposure& policy = *wanted.policy;
+  const std::string key = std::string(kExposureDriver) + "/shares";
+  Tokens capacity, each;
+  if (policy.is_shared) capacity[key] = policy.capacity > 0 ? policy.capacity : 1'000;
+  if (policy.is_shared) each[key] = policy.capacity > 0 ? policy.each : 1;
+  return entry.capacity == capacity && entry.each == each ? "" : "has another capacity than its policy says";
+}
+
 // Whether anything is or was allocated that may keep it from being offered or given away.
 bool ExposureWorld::is_obstructed(const Offer& offer) const {
   return std::any_of(grants_.begin(), grants_.end(), [&](const Grant& grant) {
@@ -295,7 +380,8 @@ bool ExposureWorld::has_vf_of_host(const Offer& offer) const {
 
 // Where nobody counts, one of two that exclude each other is offered.
 bool ExposureWorld::may_lack_for_want_of_counters(const Expected& wanted, const Everything& all) const {
-  return !world_.knobs.counters &&
+  if (!world_.knobs.shared) return true;
+  return !world_.counts() &&
          (has_vf_of_host(wanted.offer) || std::any_of(all.begin(), all.end(), [&](const auto& one) {
             return one.first != key_of(wanted.offer) && !why_not_both(one.second.offer, wanted.offer).empty();
           }));

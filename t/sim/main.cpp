@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <new>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,9 @@ namespace sliced::sim {
 namespace {
 
 constexpr const char* kUsage =
-    "Usage: simulate [histories | kubelet | faults | replay | scale] [OPTION]...\n"
+    "Usage: simulate [histories | worlds | kubelet | faults | replay | scale] [OPTION]...\n"
     "  histories   random histories, one a seed (the default)\n"
+    "  worlds      histories of claims, whose scheduler is Kubernetes' own allocator: for t/worlds alone\n"
     "  kubelet     random histories of pods that start and end, with a plugin that is killed at any step\n"
     "  faults      the scenarios, with the n-th operation of each kind failing\n"
     "  replay      a few histories twice each: the same to the last byte\n"
@@ -51,6 +53,7 @@ constexpr const char* kUsage =
     "  --each N        of each kind of operation, fail about N (all: 0) (60)\n"
     "  --memory N      allocations refused per scenario (200)\n"
     "  --nodes N       of the cluster (500)\n"
+    "  --release VERSION[,counters][,shared]   of the server of worlds, and what it keeps by default\n"
     "  --loud          the shortened history of a failure with the daemon's whole log, on standard error\n";
 
 struct Arguments {
@@ -59,6 +62,7 @@ struct Arguments {
   size_t seeds = 500, steps = 500, each = 60, memory = 200, nodes = 500;
   double seconds = 0;  // 0: as many as there are seeds
   Weights weights;
+  Release release;
   bool is_loud = false, is_demanding = false, goes_on = false;
 };
 
@@ -174,9 +178,32 @@ constexpr Demand kDemands[] = {{"policy edit during a hotplug", 1.0 / 3},
                                {"left out for want of counters", 0},
                                {"an exclude that cannot be understood holds a persona back", 0}};
 
-size_t unmet_demands(const std::map<std::string, size_t>& histories, size_t all) {
+// The same of histories whose scheduler is Kubernetes' own.
+constexpr Demand kDemandsOfClaims[] = {{"Kubernetes' allocator gives a claim of one", 0.9},
+                                       {"Kubernetes' allocator gives a claim of two", 0.8},
+                                       {"Kubernetes' allocator refuses a claim of two", 0.8},
+                                       {"Kubernetes' allocator finds too few tokens", 0.4},
+                                       {"Kubernetes' allocator finds too little capacity", 0.05},
+                                       {"Kubernetes' allocator finds it allocated", 0.6},
+                                       {"claim allocated", 0.8},
+                                       {"another share is allocated", 0.1},
+                                       {"a claim takes two of a capacity", 0.03},
+                                       {"claim of a SriovResourcePolicy's VF", 0.5},
+                                       {"a late claim of what was withdrawn", 0.3},
+                                       {"the shape of an exclusive holding changes", 0.3},
+                                       {"restart while claims exist", 0.5},
+                                       {"restart with claims and without their slices", 0.5},
+                                       {"offered again after the release", 0.25},
+                                       {"in use by the host", 0.2},
+                                       {"reboot", 0.1},
+                                       {"another version", 0.02},
+                                       {"a server without counters", 0.03},
+                                       {"a server without shared devices", 0.03}};
+
+size_t unmet_demands(std::span<const Demand> demands, const std::map<std::string, size_t>& histories,
+                     size_t all) {
   size_t unmet = 0;
-  for (const auto& [what, share] : kDemands) {
+  for (const auto& [what, share] : demands) {
     const auto at = histories.find(what);
     const size_t count = at == histories.end() ? 0 : at->second;
     if (count > 0 && static_cast<double>(count) >= share * static_cast<double>(all)) continue;
@@ -189,6 +216,8 @@ size_t unmet_demands(const std::map<std::string, size_t>& histories, size_t all)
 Tally random_histories(const Arguments& arguments) {
   const double start = now_seconds();
   const size_t failed_max = arguments.goes_on ? SIZE_MAX : 3;
+  KubeAllocator kubernetes;
+  const bool is_of_claims = arguments.mode == "worlds";
   Tally tally;
   std::map<std::string, size_t> histories;
   size_t writes = 0;
@@ -196,7 +225,10 @@ Tally random_histories(const Arguments& arguments) {
     const bool enough = arguments.seconds > 0 ? now_seconds() - start > arguments.seconds
                                               : seed >= arguments.seed + arguments.seeds;
     if (enough) break;
-    const History history = make_history(seed, arguments.steps, arguments.weights);
+    History history = is_of_claims ? make_history(seed, arguments.steps, arguments.weights,
+                                                  knobs_of_claims(seed, arguments.release))
+                                   : make_history(seed, arguments.steps, arguments.weights);
+    if (is_of_claims) history.kubernetes = &kubernetes;
     const Outcome outcome = run_history(history);
     for (const auto& [what, count] : outcome.seen) ++histories[what];
     writes += outcome.writes;
@@ -208,10 +240,12 @@ Tally random_histories(const Arguments& arguments) {
     std::printf("  %6zu of %zu histories: %s\n", count, all, what.c_str());
   std::printf("%zu histories of %zu steps, %zu writes, in %.1f s\n", all, arguments.steps, writes,
               now_seconds() - start);
-  if (!arguments.is_demanding) return tally;
-  const size_t unmet = unmet_demands(histories, all);
+  const bool has_all = arguments.release.counters && arguments.release.shared;
+  if (!arguments.is_demanding || (is_of_claims && !has_all)) return tally;
+  const std::span<const Demand> demands = is_of_claims ? kDemandsOfClaims : std::span<const Demand>(kDemands);
+  const size_t unmet = unmet_demands(demands, histories, all);
   tally.failed += unmet;
-  tally.passed += std::size(kDemands) - unmet;
+  tally.passed += demands.size() - unmet;
   return tally;
 }
 
@@ -229,6 +263,11 @@ Tally replayed(const Arguments& arguments) {
   ++(one != other ? tally.passed : tally.failed);
   if (one == other) std::printf("FAILED the trace does not tell histories apart\n");
   return tally;
+}
+
+Release release_of(const std::string& text) {
+  return {text.substr(0, text.find(',')), text.find(",counters") != std::string::npos,
+          text.find(",shared") != std::string::npos};
 }
 
 bool read_arguments(const std::vector<std::string>& words, Arguments& out) {
@@ -258,6 +297,8 @@ bool read_arguments(const std::vector<std::string>& words, Arguments& out) {
       out.weights[value.substr(0, equals)] = std::strtod(value.c_str() + equals + 1, nullptr);
     else if (word == "--for")
       out.seconds = seconds_of(value);
+    else if (word == "--release")
+      out.release = release_of(value);
     else if (word == "--scenario")
       out.mode = "faults", out.scenario = value;
     else if (word == "--each")
@@ -277,7 +318,7 @@ int run(const std::vector<std::string>& words) {
   Arguments arguments;
   const bool understood = read_arguments(words, arguments);
   Tally tally;
-  if (understood && arguments.mode == "histories") {
+  if (understood && (arguments.mode == "histories" || arguments.mode == "worlds")) {
     tally = random_histories(arguments);
   } else if (understood && arguments.mode == "faults") {
     tally = sweep_faults(arguments.scenario, arguments.each, arguments.memory);

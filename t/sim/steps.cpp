@@ -145,8 +145,52 @@ bool is_step(std::string_view name) {
                      [&](const StepKind& kind) { return name == kind.name; });
 }
 
+Knobs knobs_of_claims(uint64_t seed, const Release& release) {
+  Dice dice(seed * 37 + 11);
+  Knobs knobs = knobs_for(seed);
+  knobs.total_vfs = 8;
+  knobs.pfs = 1 + static_cast<int>(dice.below(2));
+  knobs.vfs_max = 4;
+  knobs.claims = 3;
+  knobs.host = 0.8;
+  knobs.cluster_faults = knobs.host_faults = knobs.tampering = 0.05;
+  knobs.troubles = 0;
+  knobs.excludes = dice.chance(0.3) ? 0.3 : 0;
+  knobs.readiness = 0;
+  knobs.has_udevd = false;
+  knobs.quiet = 0.12;
+  knobs.has_steps = knobs.judges_groups = true;
+  knobs.version = release.version;
+  knobs.counters = release.counters;
+  knobs.shared = release.shared;
+  // Gates are turned off, or on where the release has them off, or the scheduler is older.
+  switch (dice.below(20)) {
+    case 0:
+      knobs.counters = !knobs.counters;
+      break;
+    case 1:
+      knobs.shared = !knobs.shared;
+      break;
+    case 2:
+      knobs.counters = !knobs.counters;
+      knobs.shared = !knobs.shared;
+      break;
+    case 3:
+    case 4:
+      knobs.versions = 6;
+      break;
+    default:
+      break;
+  }
+  return knobs;
+}
+
 History make_history(uint64_t seed, size_t steps, const Weights& weights) {
-  History history{seed, knobs_for(seed), {}};
+  return make_history(seed, steps, weights, knobs_for(seed));
+}
+
+History make_history(uint64_t seed, size_t steps, const Weights& weights, Knobs knobs) {
+  History history{seed, std::move(knobs), {}};
   Dice dice(seed);
   for (size_t i = 0; i < steps; ++i) {
     const int kind = pick_kind(dice, history.knobs, weights);
@@ -159,6 +203,7 @@ History make_history(uint64_t seed, size_t steps, const Weights& weights) {
 Outcome run_history(const History& history, bool loud) {
   World world(history.seed, history.knobs);
   world.log.is_loud = loud;
+  world.kubernetes = history.kubernetes;
   for (int slot = 0; slot < history.knobs.pfs; ++slot) world.plug(slot);
   change_vfs(world);
   if (history.knobs.troubles > 0) put_others_objects(world);
@@ -199,6 +244,8 @@ Outcome run_history(const History& history, bool loud) {
     if (message == "facts of interfaces that are away were recovered from our own slices")
       world.seen["facts recovered"] = count;
   }
+  if (!history.knobs.counters) world.seen["a server without counters"] = 1;
+  if (!history.knobs.shared) world.seen["a server without shared devices"] = 1;
   outcome.trace = mix(world.trace_hash(), std::to_string(world.log.hash));
   outcome.seen = world.seen;
   outcome.writes = world.writes;

@@ -104,6 +104,8 @@ void empty_a_slice(World& world) {
   });
 }
 
+void change_version(World& world) { world.change_version(); }
+
 constexpr StepKind kSteps[] = {
     {"put DeviceExposurePolicy", &Knobs::claims, 6, put_exposure},
     {"delete DeviceExposurePolicy", &Knobs::claims, 2, remove_exposure},
@@ -122,6 +124,7 @@ constexpr StepKind kSteps[] = {
     {"wipe and kill", &Knobs::claims, 0.5, wipe_and_kill},
     {"delete a slice of DeviceExposurePolicies", &Knobs::claims, 0.4, delete_a_slice},
     {"empty a slice of DeviceExposurePolicies", &Knobs::claims, 0.3, empty_a_slice},
+    {"another version", &Knobs::versions, 1, change_version},
 };
 
 }  // namespace

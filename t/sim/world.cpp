@@ -17,17 +17,27 @@ using kube::Json;
 
 constexpr size_t kTailLines = 40;
 
-// As a server does that has no DRAPartitionableDevices.
-void drop_counters(Json& slice) {
-  const auto without = [](Json& object, std::string_view field) {
-    if (object.object() != nullptr)
-      std::erase_if(*object.object(), [&](const auto& one) { return one.first == field; });
-  };
+void drop(Json& object, std::string_view field) {
+  if (object.object() != nullptr)
+    std::erase_if(*object.object(), [&](const auto& one) { return one.first == field; });
+}
+
+// As a server does that has no DRAPartitionableDevices, or no DRAConsumableCapacity: without a word.
+void drop_fields(Json& slice, bool has_counters, bool has_shared) {
   Json spec = *slice.find("spec");
-  without(spec, "sharedCounters");
+  if (!has_counters) drop(spec, "sharedCounters");
   if (const Json* devices = spec.find("devices"); devices != nullptr && devices->array() != nullptr) {
     Json kept = *devices;
-    for (Json& device : *kept.array()) without(device, "consumesCounters");
+    for (Json& device : *kept.array()) {
+      if (!has_counters) drop(device, "consumesCounters");
+      if (has_shared) continue;
+      drop(device, "allowMultipleAllocations");
+      const Json* capacity = device.find("capacity");
+      if (capacity == nullptr || capacity->object() == nullptr) continue;
+      Json plain = *capacity;
+      for (auto& [name, one] : *plain.object()) drop(one, "requestPolicy");
+      device.set("capacity", std::move(plain));
+    }
     spec.set("devices", std::move(kept));
   }
   slice.set("spec", std::move(spec));
@@ -52,6 +62,7 @@ World::World(uint64_t seed, Knobs k) : knobs(k), dice_(seed), daemon_dice_(seed 
   log.clock_owner = this;
   cluster.keeps_log = false;
   cluster.history_max = 400;
+  cluster.git_version = knobs.version;
   cluster.install(kube::kSriovResourcePolicies);
   cluster.install(kube::kDeviceAttributes);
   cluster.install(kube::kDeviceExposurePolicies);
@@ -104,7 +115,8 @@ void World::wire_ports() {
   };
   cluster.on_admit = [this](const fake::Request& request, Json& object) -> std::optional<kube::Failure> {
     if (!request.dry_run) judge_sent(request, object);
-    if (!knobs.counters && request.plural == "resourceslices") drop_counters(object);
+    if (request.plural == "resourceslices" && !(knobs.counters && knobs.shared))
+      drop_fields(object, knobs.counters, knobs.shared);
     return on_admit && !request.dry_run ? on_admit(request, object) : std::nullopt;
   };
   cluster.on_answer = [this](const fake::Request& request) -> std::optional<kube::Failure> {

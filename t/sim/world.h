@@ -28,6 +28,7 @@
 #include "t/sim/dice.h"
 #include "t/sim/excludes.h"
 #include "t/sim/exposure_world.h"
+#include "t/sim/kube_allocator.h"
 #include "t/sim/machine.h"
 #include "t/sim/oracle.h"
 #include "t/sim/past.h"
@@ -39,17 +40,22 @@ namespace sliced::sim {
 struct Knobs {
   int pfs = 2, vfs_max = 6, total_vfs = 8;
   double host = 1, policies = 1, excludes = 1, cluster_faults = 1, host_faults = 1, tampering = 1,
-         restarts = 1;           // weights
-  double troubles = 1;           // ill servers, kubelets that start, what others do to slices beyond edits
-  double readiness = 0;          // 0: no policy asks for admin MACs
-  double claims = 0;             // 0: neither DeviceExposurePolicies that expose nor claims
-  bool counters = true;          // whether the server keeps them
-  double quiet = 0.04;           // share of steps that heal everything and wait for rest
-  bool has_udevd = false;        // its word on interfaces is waited for
-  Millis udev_delay_max{40};     // from the kernel's event to its being heard through udev
-  Millis netlink_delay_max{10};  // the same through netlink
-  double duplicates = 0.05;      // of events
-  double late_reads = 0.3;       // of lists and watches: up to 600 ms more on the way
+         restarts = 1;              // weights
+  double troubles = 1;              // ill servers, kubelets that start, what others do to slices beyond edits
+  double readiness = 0;             // 0: no policy asks for admin MACs
+  double claims = 0;                // 0: neither DeviceExposurePolicies that expose nor claims
+  bool counters = true;             // whether the server keeps them
+  bool shared = true;               // whether it keeps what makes a device a shared one
+  double versions = 0;              // 0: the server keeps its version
+  std::string version = "v1.36.3";  // of the server; its scheduler counts from 1.36.2 on
+  bool judges_groups = false;       // of what is held: where little else happens
+  bool has_steps = false;           // capacities may be given away in steps
+  double quiet = 0.04;              // share of steps that heal everything and wait for rest
+  bool has_udevd = false;           // its word on interfaces is waited for
+  Millis udev_delay_max{40};        // from the kernel's event to its being heard through udev
+  Millis netlink_delay_max{10};     // the same through netlink
+  double duplicates = 0.05;         // of events
+  double late_reads = 0.3;          // of lists and watches: up to 600 ms more on the way
 };
 
 struct Violation {
@@ -128,6 +134,9 @@ class World final : public sliced::daemon::Observer {
   void forget_seen_excludes(bool for_good);
   /// A server that breaks its promises may show what was before the daemon's start.
   void hear_of_the_past() { told_since_ = {}; }
+  /// Counters are published, kept, and counted by the scheduler.
+  bool counts() const;
+  void change_version();
 
   // Faults of the cluster. A fault is on until its time has passed or the world comes to rest.
   void fault(const std::string& name, Millis time, Millis recovery, std::function<void()> on,
@@ -156,6 +165,7 @@ class World final : public sliced::daemon::Observer {
   SimLog log;
   std::unique_ptr<sliced::daemon::Daemon> daemon;
   std::optional<sliced::daemon::Subscription> subscription;  // to its decisions
+  KubeAllocator* kubernetes = nullptr;                       // none: the scheduler is simulated alone
   Companion* companion = nullptr;                            // none
   Knobs knobs;
   ExposureWorld exposed{*this};

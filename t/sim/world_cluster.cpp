@@ -1,5 +1,6 @@
 // The cluster of a world: policies, attributes, the Node, kinds that are uninstalled, and others who write.
 #include <algorithm>
+#include <cstdio>
 
 #include "kube/objects/kinds.h"
 #include "t/sim/bounds.h"
@@ -72,6 +73,29 @@ void World::recreate_node(Millis gone_for) {
         relabel(labels);
         later(dice_.millis(0, 3'000), [this] { collect_garbage(); });
       });
+}
+
+namespace {
+
+constexpr const char* kOldVersion = "v1.36.1";
+constexpr Millis kVersionBound{
+    180'000};  // each watch has ended and is followed again, and the claims have told
+
+}  // namespace
+
+bool World::counts() const {
+  int minor = 0, patch = 0;
+  const bool is_read = std::sscanf(cluster.git_version.c_str(), "v1.%d.%d", &minor, &patch) == 2;
+  return knobs.counters && is_read && (minor > 36 || (minor == 36 && patch >= 2));
+}
+
+// Every watch ends; before it is followed again nobody can know.
+void World::change_version() {
+  if (!knobs.counters) return;
+  cluster.git_version = cluster.git_version == kOldVersion ? knobs.version : kOldVersion;
+  cluster.expire_watches();
+  disturb(kVersionBound);
+  ++seen["another version"];
 }
 
 // What belongs to a Node that is no more goes.
