@@ -13,7 +13,7 @@
 namespace sliced::cli {
 namespace {
 
-constexpr Millis kLookEvery{60'000}, kFirst{5'000}, kSpread{55'000}, kLookingMax{10'000};
+constexpr Millis kEventsEvery{60'000}, kFirst{5'000}, kSpread{55'000}, kLookingMax{10'000};
 
 template <class Policies>
 std::string uid_in(const Policies& policies, const auto& id) {
@@ -158,7 +158,7 @@ void NodeEvents::on_decided() {
 }
 
 void NodeEvents::look_later() {
-  timer_ = around_.ports.scheduler.after(kLookEvery, [this] { look(); });
+  timer_ = around_.ports.scheduler.after(kEventsEvery, [this] { look(); });
 }
 
 void NodeEvents::look() {

@@ -10,7 +10,6 @@
 namespace sliced::kubelet {
 namespace {
 
-using hotplug::VfConfig;
 using kube::Json;
 
 constexpr std::string_view kKind = "sliced-original-settings-1";
@@ -26,7 +25,7 @@ Json json_of_value(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-Json json_of(const VfConfig& from) {
+Json json_of(const hotplug::VfConfig& from) {
   Json out = Json::Object{};
   const auto set = [&](const char* key, Json value) {
     const bool is_empty = value.is_null() || (value.string() != nullptr && value.string()->empty());
@@ -54,8 +53,8 @@ void take_switch(const Json& from, const char* key, std::optional<bool>& out) {
   if (at != nullptr && at->boolean() != nullptr) out = *at->boolean();
 }
 
-VfConfig vf_of(const Json& from) {
-  VfConfig out;
+hotplug::VfConfig vf_of(const Json& from) {
+  hotplug::VfConfig out;
   out.mac = from.text("mac");
   take_number(from, "vlan", out.vlan), take_number(from, "qos", out.vlan_qos);
   out.vlan_protocol = from.text("proto");

@@ -18,8 +18,6 @@
 namespace sliced::kubelet {
 namespace {
 
-using hotplug::VfConfig;
-
 std::string switch_text(const std::optional<bool>& value) { return !value ? "" : *value ? "on" : "off"; }
 
 template <class Number>
@@ -28,13 +26,15 @@ std::string number_text(const std::optional<Number>& value) {
 }
 
 // The protocol of a tag counts where there is one.
-std::string protocol_text(const VfConfig& config) {
+std::string protocol_text(const hotplug::VfConfig& config) {
   const bool has_tag = config.vlan.value_or(0) != 0 || config.vlan_qos.value_or(0) != 0;
   return has_tag ? config.vlan_protocol : "";
 }
 
 // Of an InfiniBand VF the kernel fills the MAC address with what is none.
-std::string mac_of_setting(const VfConfig& config) { return config.node_guid.empty() ? config.mac : ""; }
+std::string mac_of_setting(const hotplug::VfConfig& config) {
+  return config.node_guid.empty() ? config.mac : "";
+}
 
 bool is_guid_set(const std::string& guid) {
   return guid.find_first_not_of("0:") != std::string::npos &&
@@ -50,7 +50,7 @@ bool is_as_before(std::string_view setting, const std::string& original, const s
 }
 
 // qede reports the link's speed as the rate of a VF that has no limit: it comes and goes with the link.
-VfConfig without_limit_of_link(VfConfig config, int speed_mbps) {
+hotplug::VfConfig without_limit_of_link(hotplug::VfConfig config, int speed_mbps) {
   if (speed_mbps > 0 && config.max_rate_mbps.value_or(0) >= static_cast<uint32_t>(speed_mbps))
     config.max_rate_mbps = 0;
   return config;
@@ -58,21 +58,21 @@ VfConfig without_limit_of_link(VfConfig config, int speed_mbps) {
 
 struct Setting {
   std::string_view name;
-  std::string (*text)(const VfConfig&);
+  std::string (*text)(const hotplug::VfConfig&);
 };
 constexpr Setting kSettings[] = {
     {"mac", &mac_of_setting},
-    {"vlan", [](const VfConfig& one) { return number_text(one.vlan); }},
-    {"qos", [](const VfConfig& one) { return number_text(one.vlan_qos); }},
+    {"vlan", [](const hotplug::VfConfig& one) { return number_text(one.vlan); }},
+    {"qos", [](const hotplug::VfConfig& one) { return number_text(one.vlan_qos); }},
     {"proto", &protocol_text},
-    {"spoofchk", [](const VfConfig& one) { return switch_text(one.spoof_check); }},
-    {"trust", [](const VfConfig& one) { return switch_text(one.trust); }},
-    {"query_rss", [](const VfConfig& one) { return switch_text(one.rss_query); }},
-    {"state", [](const VfConfig& one) { return one.link_state; }},
-    {"min_tx_rate", [](const VfConfig& one) { return number_text(one.min_rate_mbps); }},
-    {"max_tx_rate", [](const VfConfig& one) { return number_text(one.max_rate_mbps); }},
-    {"node_guid", [](const VfConfig& one) { return one.node_guid; }},
-    {"port_guid", [](const VfConfig& one) { return one.port_guid; }},
+    {"spoofchk", [](const hotplug::VfConfig& one) { return switch_text(one.spoof_check); }},
+    {"trust", [](const hotplug::VfConfig& one) { return switch_text(one.trust); }},
+    {"query_rss", [](const hotplug::VfConfig& one) { return switch_text(one.rss_query); }},
+    {"state", [](const hotplug::VfConfig& one) { return one.link_state; }},
+    {"min_tx_rate", [](const hotplug::VfConfig& one) { return number_text(one.min_rate_mbps); }},
+    {"max_tx_rate", [](const hotplug::VfConfig& one) { return number_text(one.max_rate_mbps); }},
+    {"node_guid", [](const hotplug::VfConfig& one) { return one.node_guid; }},
+    {"port_guid", [](const hotplug::VfConfig& one) { return one.port_guid; }},
 };
 
 template <class T>
@@ -98,7 +98,7 @@ std::string request_of(const VfOfInterface& vf, int type, std::string_view value
   return std::string(raw(head)) + one;
 }
 
-std::string vlan_request(const VfOfInterface& vf, const VfConfig& original) {
+std::string vlan_request(const VfOfInterface& vf, const hotplug::VfConfig& original) {
   const auto number = static_cast<uint32_t>(vf.index);
   const auto vlan = static_cast<uint32_t>(original.vlan.value_or(0));
   const auto qos = static_cast<uint32_t>(original.vlan_qos.value_or(0));
@@ -130,7 +130,7 @@ std::string guid_to_write(const std::string& original, const OwnAddresses& own) 
   return is_guid_set(own.guid) ? own.guid : "ff:ff:ff:ff:ff:ff:ff:ff";
 }
 
-std::string request_for(std::string_view setting, const VfOfInterface& vf, const VfConfig& original,
+std::string request_for(std::string_view setting, const VfOfInterface& vf, const hotplug::VfConfig& original,
                         const OwnAddresses& own) {
   const auto number = static_cast<uint32_t>(vf.index);
   if (setting == "mac") return encode_vf_mac(vf, original.mac);
