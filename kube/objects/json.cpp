@@ -339,6 +339,24 @@ void append(std::string& out, const Json& value, int indent) {
 
 }  // namespace
 
+Json::Json() = default;
+Json::Json(std::nullptr_t) {}
+Json::Json(bool value) : value_(value) {}
+Json::Json(int value) : value_(int64_t{value}) {}
+Json::Json(int64_t value) : value_(value) {}
+Json::Json(double value) : value_(value) {}
+Json::Json(const char* text) : value_(std::string(text)) {}
+Json::Json(std::string_view text) : value_(std::string(text)) {}
+Json::Json(std::string text) : value_(std::move(text)) {}
+Json::Json(Array items) : value_(std::move(items)) {}
+Json::Json(Object members) : value_(std::move(members)) {}
+Json::Json(const Json& other) = default;
+Json::Json(Json&& other) noexcept = default;
+Json& Json::operator=(const Json& other) = default;
+Json& Json::operator=(Json&& other) noexcept = default;
+Json::~Json() = default;
+bool Json::operator==(const Json& other) const { return value_ == other.value_; }
+
 const Json* Json::find(std::string_view key) const {
   const Object* members = object();
   if (members == nullptr) return nullptr;

@@ -25,17 +25,23 @@ class Json {
   using Member = std::pair<std::string, Json>;
   using Object = std::vector<Member>;  // in the order of the text; a repeated key is a decode error
 
-  Json() = default;  // null
-  Json(std::nullptr_t) {}
-  Json(bool value) : value_(value) {}
-  Json(int value) : value_(int64_t{value}) {}
-  Json(int64_t value) : value_(value) {}
-  Json(double value) : value_(value) {}
-  Json(const char* text) : value_(std::string(text)) {}
-  Json(std::string_view text) : value_(std::string(text)) {}
-  Json(std::string text) : value_(std::move(text)) {}
-  Json(Array items) : value_(std::move(items)) {}
-  Json(Object members) : value_(std::move(members)) {}
+  // Not inline, like the other special members: a variant's are much code, which each file that has a Json would compile.
+  Json();  // null
+  Json(std::nullptr_t);
+  Json(bool value);
+  Json(int value);
+  Json(int64_t value);
+  Json(double value);
+  Json(const char* text);
+  Json(std::string_view text);
+  Json(std::string text);
+  Json(Array items);
+  Json(Object members);
+  Json(const Json& other);
+  Json(Json&& other) noexcept;
+  Json& operator=(const Json& other);
+  Json& operator=(Json&& other) noexcept;
+  ~Json();
 
   bool is_null() const { return std::holds_alternative<std::nullptr_t>(value_); }
   // The typed views; nullptr when the value is of another kind.
@@ -67,7 +73,7 @@ class Json {
   int line() const { return line_; }
   void set_line(int line) { line_ = line; }
 
-  bool operator==(const Json& other) const { return value_ == other.value_; }
+  bool operator==(const Json& other) const;
 
  private:
   std::variant<std::nullptr_t, bool, int64_t, double, std::string, Array, Object> value_ = nullptr;

@@ -24,8 +24,21 @@ struct Version {  // semver 2.0.0 text, no leading v
 };
 
 /// Exactly one of int | bool | string | version | ints | bools | strings | versions.
-using AttributeValue = std::variant<int64_t, bool, std::string, Version, std::vector<int64_t>,
-                                    std::vector<bool>, std::vector<std::string>, std::vector<Version>>;
+/// A variant whose special members are not inline: they are much code, which each file that has a Device would compile.
+class AttributeValue
+    : public std::variant<int64_t, bool, std::string, Version, std::vector<int64_t>, std::vector<bool>,
+                          std::vector<std::string>, std::vector<Version>> {
+ public:
+  using Base = variant;
+  using Base::Base;
+  AttributeValue();
+  AttributeValue(const AttributeValue& other);
+  AttributeValue(AttributeValue&& other) noexcept;
+  AttributeValue& operator=(const AttributeValue& other);
+  AttributeValue& operator=(AttributeValue&& other) noexcept;
+  ~AttributeValue();
+  bool operator==(const AttributeValue& other) const;
+};
 
 /// How many values the API server counts: those of a list each.
 size_t value_count(const AttributeValue& value);

@@ -320,6 +320,16 @@ bool is_semver_identifier(std::string_view text, bool zeros_allowed) {
 
 }  // namespace
 
+AttributeValue::AttributeValue() = default;
+AttributeValue::AttributeValue(const AttributeValue& other) = default;
+AttributeValue::AttributeValue(AttributeValue&& other) noexcept = default;
+AttributeValue& AttributeValue::operator=(const AttributeValue& other) = default;
+AttributeValue& AttributeValue::operator=(AttributeValue&& other) noexcept = default;
+AttributeValue::~AttributeValue() = default;
+bool AttributeValue::operator==(const AttributeValue& other) const {
+  return static_cast<const Base&>(*this) == static_cast<const Base&>(other);
+}
+
 size_t value_count(const AttributeValue& value) {
   return std::visit(
       [](const auto& held) -> size_t {

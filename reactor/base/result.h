@@ -2,10 +2,10 @@
 // Errors as values. A code exists only where some caller branches on it; the text reads outermost step first:
 // "policy eth-vfs: spec.configs[0]: ...".
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 namespace sliced {
 
@@ -43,7 +43,8 @@ struct Unit {
   bool operator==(const Unit&) const = default;
 };
 
-/// A value or an Error. Reading the wrong side is a programmer's error and aborts, in release builds too.
+/// A value or an Error. Reading the wrong side is a programmer's error and aborts, in release builds too:
+/// an exception would have to pass C callbacks, which none may.
 /// Ownership: holds either; moving out of it leaves it in the state it was in, with a value that was moved
 /// from.
 /// Exceptions: none is thrown here, and none is expected: running out of memory ends the process.
@@ -51,44 +52,45 @@ template <class T>
 class [[nodiscard]] Result {
  public:
   // Both convert, so that a function returns its value, or its Error, as it is. T may not be Error.
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit on purpose
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+  Result(T value) : value_(std::move(value)) {}      // NOLINT: implicit on purpose
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT
 
   /// Ask before reading; [[nodiscard]] reminds whoever asks for nothing at all.
-  bool ok() const { return state_.index() == 0; }
+  bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
 
   /// The reference lasts as long as the Result: a loop over *make() would walk what is gone already.
-  T& value() & { return *checked<0>(); }
-  const T& value() const& { return *std::as_const(*this).template checked<0>(); }
-  T&& value() && { return std::move(*checked<0>()); }
+  T& value() & {
+    if (!value_) std::abort();
+    return *value_;
+  }
+  const T& value() const& {
+    if (!value_) std::abort();
+    return *value_;
+  }
+  T&& value() && { return std::move(value()); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
-  T* operator->() { return checked<0>(); }
-  const T* operator->() const { return checked<0>(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
 
-  Error& error() { return *checked<1>(); }
-  const Error& error() const { return *checked<1>(); }
+  Error& error() {
+    if (value_) std::abort();
+    return error_;
+  }
+  const Error& error() const {
+    if (value_) std::abort();
+    return error_;
+  }
 
   /// For what may fail and has a stand-in: the error is lost.
   T value_or(T other) const& { return ok() ? value() : std::move(other); }
 
  private:
-  // Ends the process rather than throws: an exception would have to pass C callbacks, which none may.
-  template <size_t kIndex>
-  auto* checked() {
-    auto* held = std::get_if<kIndex>(&state_);
-    if (held == nullptr) std::abort();
-    return held;
-  }
-  template <size_t kIndex>
-  const auto* checked() const {
-    const auto* held = std::get_if<kIndex>(&state_);
-    if (held == nullptr) std::abort();
-    return held;
-  }
-  std::variant<T, Error> state_;
+  // Not a variant of both: a compiler takes several times as long for one, and there are a hundred of these.
+  std::optional<T> value_;
+  Error error_;  // where there is no value
 };
 
 }  // namespace sliced
