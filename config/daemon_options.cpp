@@ -95,6 +95,17 @@ constexpr OptionInfo kDaemonOptions[] = {
          .help =
              "on: serve the node's kubelet as the plugin of both drivers: claims are prepared, and containers get their "
              "devices. off: the kubelet does not know the drivers."}),
+    option<&Options::skip_node_operations, parse_word<Switch>>(
+        {.name = "skip-node-operations",
+         .env = "SLICED_SKIP_NODE_OPERATIONS",
+         .file_key = "skipNodeOperations",
+         .placeholder = "SWITCH",
+         .commands = bit(Command::kRun),
+         .choices = kTexts<Switch>,
+         .help =
+             "on: with --kubelet-plugin off and the feature gate DRAOptionalNodeOperations (Kubernetes 1.37), kubelets start "
+             "pods with claims without a plugin. The pods get no device nodes and no interfaces from this driver. off: such "
+             "pods wait for a plugin."}),
     option<&Options::kubelet_plugins_directory, parse_path>(
         {.name = "kubelet-plugins-directory-path",
          .env = "KUBELET_PLUGINS_DIRECTORY_PATH",

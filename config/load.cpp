@@ -330,6 +330,9 @@ void check_together(const Options& options, Problems& problems) {
                        " is out of bounds; must be at least " + format_duration(kSyncIntervalMin) + " (" +
                        format_duration(kSyncIntervalShortMin) + " with --allow-short-sync) and at most " +
                        format_duration(kSyncIntervalMax));
+  if (options.skip_node_operations == Switch::kOn && options.kubelet_plugin == Switch::kOn)
+    problems.push_back(
+        "skip-node-operations: is on, and kubelet-plugin is on: the plugin would not be asked; set one of them to off");
   if (options.exposure_driver_name == options.sriov_driver_name)
     problems.push_back("exposure-driver-name: " + in_quotes(options.exposure_driver_name) +
                        " is the driver name of SriovResourcePolicies too; give one of them another");

@@ -149,6 +149,8 @@ struct Options {
   // Where the kubelet finds this.
   // Off, the daemon publishes and prepares nothing, and the options below are not used.
   Switch kubelet_plugin = Switch::kOff;
+  /// Of a daemon without the kubelet plugin: kubelets start pods with its devices although no plugin prepares them.
+  Switch skip_node_operations = Switch::kOff;
   /// Both are the kubelet's own: its plugin watcher looks into the second for sockets (k8s.io/kubelet
   /// pluginregistration/v1).
   std::string kubelet_plugins_directory = "/var/lib/kubelet/plugins";

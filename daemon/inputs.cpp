@@ -17,6 +17,8 @@ policy::Settings settings_of(const config::Options& options, const publishers::A
   settings.list_attributes = abilities.has(Ability::kListAttributes);
   settings.counters = abilities.has(Ability::kCounters);
   settings.shared_devices = abilities.has(Ability::kSharedDevices);
+  settings.skip_node_operations =
+      options.skip_node_operations == config::Switch::kOn && abilities.has(Ability::kSkipNodeOperations);
   settings.readiness = options.readiness;
   return settings;
 }

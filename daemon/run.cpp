@@ -140,7 +140,8 @@ daemon::Ports daemon_ports(HostProcess& process, const config::Options& options)
   return ports;
 }
 
-void warn_without_plugin(HostProcess& process) {
+void warn_without_plugin(HostProcess& process, const config::Options& options) {
+  if (options.skip_node_operations == config::Switch::kOn) return;
   process.log->warning(
       "kubelet plugin off: devices are published, and pods with claims do not start on this node",
       {{"remedy", "--kubelet-plugin on, unless another program serves the kubelet for these drivers"}});
@@ -153,7 +154,7 @@ void serve(HostProcess& process, const std::vector<std::string>& arguments, cons
   std::optional<Display> display;
   if (running.show) display.emplace(process.out, daemon);
   const std::unique_ptr<KubeletPlugin> plugin = open_kubelet_plugin(process, running, daemon);
-  if (!plugin && config::has_api_server(running.cluster)) warn_without_plugin(process);
+  if (!plugin && config::has_api_server(running.cluster)) warn_without_plugin(process, running);
   Service service(process, std::move(service_address), daemon);
   status::History history;
   Telling telling(process, running, daemon, history, plugin.get());

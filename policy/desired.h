@@ -19,7 +19,8 @@ struct DesiredPool {
   std::string driver, name;
   std::vector<kube::DevicePtr> devices;  // by name
   std::vector<kube::CounterSet> counters;
-  bool can_count = false;  // it has counters, or could get them
+  bool can_count = false;              // it has counters, or could get them
+  bool skips_node_operations = false;  // the kubelet starts pods without asking a plugin
   std::string excludes;  // that entries of functions stand under, for each slice with some (exclude_record.h)
   // The ledger's, not the decision's (charged/ledger.h):
   Record record;  // of what was withdrawn of it, on its first slice

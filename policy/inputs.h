@@ -40,6 +40,8 @@ struct Settings {
   bool counters = true;
   /// The server stores what is allocated several times (gate DRAConsumableCapacity).
   bool shared_devices = true;
+  /// Claims need no plugin on the node: --skip-node-operations, and the server stores it (gate DRAOptionalNodeOperations).
+  bool skip_node_operations = false;
   Readiness readiness;  // the daemon's, of what policies leave out
   WorkBudgets budgets;
 };

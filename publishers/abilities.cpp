@@ -42,6 +42,9 @@ std::vector<kube::ResourceSlice> probes_of(Ability ability, const std::string& d
       device.capacity["dra.networking/probe"] = {one,
                                                  kube::RequestPolicy{.default_ = one, .valid_values = {one}}};
       break;
+    case Ability::kSkipNodeOperations:
+      slice.skip_node_operations = {std::string(kube::kAllNodeOperations)};
+      break;
   }
   slice.devices.push_back(std::move(device));
   if (ability != Ability::kCounters) return {std::move(slice)};
@@ -54,6 +57,8 @@ std::string_view name_of(Ability ability) {
       return "list attributes";
     case Ability::kCounters:
       return "counters";
+    case Ability::kSkipNodeOperations:
+      return "skipped node operations";
     case Ability::kSharedDevices:
       break;
   }
@@ -64,6 +69,7 @@ std::string_view name_of(Ability ability) {
 
 std::set<Ability> lost_abilities(const kube::ResourceSlice& sent, const kube::ResourceSlice& stored) {
   std::set<Ability> lost;
+  if (sent.skip_node_operations != stored.skip_node_operations) lost.insert(Ability::kSkipNodeOperations);
   if (sent.shared_counters != stored.shared_counters) lost.insert(Ability::kCounters);
   std::map<std::string_view, const kube::Device*> by_name;
   for (const kube::Device& device : stored.devices) by_name.emplace(device.name, &device);
@@ -187,8 +193,9 @@ void Abilities::probe(Ability ability, size_t step) {
                  json ? kube::decode_resource_slice(*json) : Result<kube::ResourceSlice>(json.error());
              if (!stored || stored->meta.name != sent.meta.name)
                return retry({.what = "the answer to a dry run is not about it"});
-             const bool is_same =
-                 stored->devices == sent.devices && stored->shared_counters == sent.shared_counters;
+             const bool is_same = stored->devices == sent.devices &&
+                                  stored->shared_counters == sent.shared_counters &&
+                                  stored->skip_node_operations == sent.skip_node_operations;
              if (!is_same || is_last) return conclude(ability, is_same);
              probe(ability, step + 1);
            },

@@ -24,7 +24,8 @@ enum class Ability {
   /// Counters are stored (gate DRAPartitionableDevices) and kube-scheduler adds them up as it should: from
   /// 1.36.2 on, taken to be of the server's version.
   kCounters,
-  kSharedDevices,  // allowMultipleAllocations and request policies (gate DRAConsumableCapacity)
+  kSharedDevices,       // allowMultipleAllocations and request policies (gate DRAConsumableCapacity)
+  kSkipNodeOperations,  // gate DRAOptionalNodeOperations (1.37 alpha)
 };
 
 /// Ownership: the ports outlive it; dropping it drops the probe under way, which stores nothing in any case.

@@ -100,6 +100,8 @@ std::map<size_t, ResourceSlice> wanted_slices(const policy::DesiredPool& pool, c
     slice.driver = pool.driver;
     slice.node_name = node.name;
     slice.pool = {pool.name, 0, static_cast<int64_t>(out.size())};
+    if (pool.skips_node_operations && !slice.devices.empty())
+      slice.skip_node_operations = {std::string(kube::kAllNodeOperations)};
   }
   return out;
 }
@@ -107,7 +109,8 @@ std::map<size_t, ResourceSlice> wanted_slices(const policy::DesiredPool& pool, c
 bool same_spec(const ResourceSlice& a, const ResourceSlice& b) {  // but for the generation
   return a.driver == b.driver && a.node_name == b.node_name && a.pool.name == b.pool.name &&
          a.pool.slice_count == b.pool.slice_count && a.devices == b.devices &&
-         a.shared_counters == b.shared_counters && a.unknown_fields == b.unknown_fields;
+         a.shared_counters == b.shared_counters && a.skip_node_operations == b.skip_node_operations &&
+         a.unknown_fields == b.unknown_fields;
 }
 
 // Our reference, also one to a Node object of this name that is no more. Compared by what we write.
@@ -172,6 +175,7 @@ ResourceSlice emptied(ResourceSlice slice) {
   slice.pool.slice_count = 1;
   slice.devices.clear();
   slice.shared_counters.clear();
+  slice.skip_node_operations.clear();
   slice.unknown_fields.clear();
   slice.meta.annotations.erase(std::string(policy::kWithdrawnAnnotation));
   return slice;

@@ -89,6 +89,8 @@ class SliceDecoder {
       if (key == "pool") return pool(value, path, out.pool);
       if (key == "nodeName") return text(value, path, out.node_name);
       if (key == "devices") return list(value, path, out.devices, &SliceDecoder::shared_device);
+      if (key == "skipNodeOperations")
+        return list(value, path, out.skip_node_operations, &SliceDecoder::text);
       if (key == "sharedCounters") return list(value, path, out.shared_counters, &SliceDecoder::counter_set);
       return unknown(path, value);
     });
@@ -402,6 +404,9 @@ Json encode_resource_slice(const ResourceSlice& slice) {
   if (!slice.shared_counters.empty()) {
     spec.set("sharedCounters", encode_list(slice.shared_counters, encode_counter_set));
   }
+  if (!slice.skip_node_operations.empty())
+    spec.set("skipNodeOperations",
+             encode_list(slice.skip_node_operations, [](const std::string& one) { return Json(one); }));
   return Json::Object{{"apiVersion", "resource.k8s.io/v1"},
                       {"kind", "ResourceSlice"},
                       {"metadata", encode_object_meta(slice.meta)},

@@ -113,6 +113,8 @@ struct Pool {
   bool operator==(const Pool&) const = default;
 };
 
+inline constexpr std::string_view kAllNodeOperations = "*";
+
 /// What a driver offers of one node: up to 128 devices of a pool, or the counters that they share.
 struct ResourceSlice {
   struct Id {  // a slice is known by its object name
@@ -125,6 +127,8 @@ struct ResourceSlice {
   std::string node_name;
   std::vector<DevicePtr> devices;
   std::vector<CounterSet> shared_counters;
+  /// Calls that the kubelet leaves out for devices of this slice (gate DRAOptionalNodeOperations, 1.37 alpha); kAllNodeOperations: all.
+  std::vector<std::string> skip_node_operations = {};
   /// Fields of the object that this struct has no place for ("spec.allNodes", "spec.devices[3].bindsToNode"),
   /// sorted. Somebody else wrote them; a slice of ours that has any is not what we want it to be.
   std::vector<std::string> unknown_fields;

@@ -96,7 +96,10 @@ const ExposurePools::Vfs& ExposurePools::vfs_of(const HostDevice& pf) const {
 void ExposurePools::finish_pool(const std::string& name, Pool& pool, bool is_always) {
   std::vector<Holding> holdings = holdings_of(name);
   if (in_.settings.counters) hold_back_contested(name, pool, holdings);
-  DesiredPool desired{.driver = in_.settings.exposure_driver, .name = name, .can_count = true};
+  DesiredPool desired{.driver = in_.settings.exposure_driver,
+                      .name = name,
+                      .can_count = true,
+                      .skips_node_operations = in_.settings.skip_node_operations};
   if (in_.settings.counters)
     count(pool, holdings, desired);
   else

@@ -33,7 +33,9 @@ class SriovDecision {
         entries_(in_, deciding.same, out_.notes),
         standing_(in_, asked_, entries_),
         settling_(in_),
-        pool_{.driver = in_.settings.sriov_driver, .name = in_.node.name} {}
+        pool_{.driver = in_.settings.sriov_driver,
+              .name = in_.node.name,
+              .skips_node_operations = in_.settings.skip_node_operations} {}
 
   Verdict decide(const HostDevice& device, const Resolution& said) {
     Verdict verdict = matcher_.decide(device);

@@ -66,6 +66,7 @@ TEST(OptionTable, ValuesReadBackAsTheyArePrinted) {
       {"tls-private-key-file", "/run/tls.key"},
       {"scheduler-version", "v1.36.2"},
       {"kubelet-plugin", "on"},
+      {"skip-node-operations", "on"},
       {"report", "off"},
       {"events", "off"},
       {"kubelet-plugins-directory-path", "/k/plugins"},

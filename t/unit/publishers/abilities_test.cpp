@@ -44,13 +44,15 @@ struct AbilitiesTest : testing::Test {
 };
 
 TEST_F(AbilitiesTest, WhatIsStoredAsItWasSentCanBeDone) {
-  for (const Ability one : {Ability::kListAttributes, Ability::kCounters, Ability::kSharedDevices}) {
+  for (const Ability one : {Ability::kListAttributes, Ability::kCounters, Ability::kSharedDevices,
+                            Ability::kSkipNodeOperations}) {
     abilities->want(one);
     EXPECT_FALSE(abilities->has(one)) << "unknown is no";
   }
   EXPECT_FALSE(abilities->settled());
   scheduler.advance(1s);
-  for (const Ability one : {Ability::kListAttributes, Ability::kCounters, Ability::kSharedDevices})
+  for (const Ability one :
+       {Ability::kListAttributes, Ability::kCounters, Ability::kSharedDevices, Ability::kSkipNodeOperations})
     EXPECT_TRUE(abilities->has(one));
   EXPECT_TRUE(abilities->settled());
   EXPECT_EQ(cluster.objects(kube::kResourceSlices).size(), 0u) << "a dry run stores nothing";
@@ -65,7 +67,8 @@ TEST_F(AbilitiesTest, AFieldThatIsDroppedIsAnAbilityThatIsNotThere) {
               {Ability::kCounters, "devices", "consumesCounters"},
               {Ability::kSharedDevices, "devices", "allowMultipleAllocations"},
               {Ability::kSharedDevices, "devices", "capacity"},
-              {Ability::kListAttributes, "devices", "attributes"}};
+              {Ability::kListAttributes, "devices", "attributes"},
+              {Ability::kSkipNodeOperations, "", "skipNodeOperations"}};
   for (const auto& row : rows) {
     start("");
     drop(row.list, row.field);

@@ -721,6 +721,22 @@ TEST(DiffPool, WhatIsMadeAnewDoesNotCountWithTheFormerOne) {
   EXPECT_FALSE(observed.contains(first));
 }
 
+// Red when the kubelet goes on to wait for a plugin that is not there, or leaves the one that came out of it.
+TEST(DiffPool, NodeOperationsAreSkippedWhereDevicesAre) {
+  policy::DesiredPool skips = pool(devices(0, 2));
+  skips.counters = {{.name = "c", .counters = {{"slots", kube::Quantity(1)}}}};
+  const ObservedSlices plain = published(skips);
+  skips.skips_node_operations = true;
+  const ObservedSlices after = applied(plain, diff(skips, plain));
+  for (const auto& [name, slice] : after)
+    EXPECT_EQ(slice.skip_node_operations,
+              slice.devices.empty() ? std::vector<std::string>{} : std::vector<std::string>{"*"});
+  EXPECT_TRUE(diff(skips, after).empty());
+  skips.skips_node_operations = false;
+  for (const auto& [name, slice] : applied(after, diff(skips, after)))
+    EXPECT_TRUE(slice.skip_node_operations.empty());
+}
+
 TEST(PackDevices, ASparsePoolIsPackedAnew) {
   Assigned assigned;
   std::vector<kube::DevicePtr> left;

@@ -36,6 +36,9 @@
 {{- end }}
 - --log-format={{ .Values.logging.format }}
 - --log-level={{ include "sliced.logLevel" . }}
+{{- if .Values.skipNodeOperations }}
+- --skip-node-operations=on
+{{- end }}
 {{- if $plugin.enabled }}
 - --kubelet-plugin=on
 - --kubelet-plugins-directory-path={{ include "sliced.kubeletPlugins" . }}

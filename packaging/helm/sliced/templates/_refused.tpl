@@ -86,6 +86,9 @@ kubeletPlugin.containers.plugin.healthcheckPort: use healthAddress
 {{- end -}}
 {{- $variables = append $variables .name -}}
 {{- end -}}
+{{- if and .Values.skipNodeOperations .Values.kubeletPlugin.enabled -}}
+{{- fail "skipNodeOperations: kubelets would not ask the plugin: set kubeletPlugin.enabled: false, or leave it out" -}}
+{{- end -}}
 {{- if eq .Values.sriovDriverName .Values.exposureDriverName -}}
 {{- fail "sriovDriverName and exposureDriverName are the same: each kind of policies has a driver of its own" -}}
 {{- end -}}

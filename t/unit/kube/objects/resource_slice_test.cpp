@@ -66,6 +66,9 @@ TEST(ResourceSlice, LeavesOutWhatIsEmpty) {
       R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"00000-x"},"spec":{"driver":"dra.networking",)"
       R"("pool":{"name":"node/net","generation":1,"resourceSliceCount":1},"nodeName":"node",)"
       R"("devices":[{"name":"0000-03-00-2","attributes":{"example.com/mtu":{"int":1500}}}]}})");
+  slice.skip_node_operations = {"*"};
+  EXPECT_EQ(decode_resource_slice(encode_resource_slice(slice)).value(), slice);
+  slice.skip_node_operations.clear();
   slice.devices.clear();
   EXPECT_EQ(encode_resource_slice(slice).find({"spec", "devices"}), nullptr);
   slice.shared_counters = {{"set", {{"slots", q("64")}}}};
