@@ -21,6 +21,14 @@ constexpr size_t kSriovSlicesBytesMax = 10u << 20, kExposureSlicesBytesMax = 24u
 // How long writes wait for what excludes and the Node go on saying.
 constexpr Millis kBehindMax{2'000};
 
+// How long the first decision waits for PFs; less than what they tell then is young (policy/gates/pf_word.h).
+constexpr Millis kFirstWordMax{1'500};
+
+bool has_interface_here(const hotplug::Inventory& host, const hotplug::PciAddress& pf) {
+  const hotplug::HostDevice* device = host.find(pf.text());
+  return device != nullptr && device->netdev && !device->netdev->stale;
+}
+
 bool has_lists(const kube::Attributes& attributes) {
   return std::any_of(attributes.begin(), attributes.end(),
                      [](const auto& attribute) { return kube::is_list(attribute.second); });
@@ -42,7 +50,7 @@ Daemon::Daemon(Ports ports, config::Options options)
       executor_(ports.host.executor),
       log_(ports.host.log),
       options_(std::move(options)),
-      node_(log_, options_),
+      state_{.node = OwnNode(log_, options_)},
       problems_(log_),
       decider_({scheduler_, executor_, log_, ports.random},
                {.prepare = [this] { return prepare(); },
@@ -51,7 +59,7 @@ Daemon::Daemon(Ports ports, config::Options options)
                                    const std::string& why) { return conclude(std::move(decision), why); }}),
       abilities_({ports.cluster, scheduler_, log_, ports.random}, options_.sriov_driver_name,
                  options_.node_name, options_.scheduler_version,
-                 [this] { decider_.mark("the API server's abilities changed"); }),
+                 [this] { mark("the API server's abilities changed"); }),
       charges_({ports.cluster, scheduler_, log_, ports.random},
                {options_.sriov_driver_name, options_.exposure_driver_name, options_.node_name},
                [this] {
@@ -60,14 +68,9 @@ Daemon::Daemon(Ports ports, config::Options options)
                }),
       offers_{make_offer(kSriov, {ports.cluster, scheduler_, log_, ports.random}),
               make_offer(kExposure, {ports.cluster, scheduler_, log_, ports.random})},
-      settling_(scheduler_, options_.settle, options_.settle_max,
-                [this] { decider_.mark("host has settled"); }),
+      settling_(scheduler_, options_.settle, options_.settle_max, [this] { mark("host has settled"); }),
       held_(scheduler_, [this](const auto& update) { on_inventory(update); }),
-      host_(std::move(ports.host),
-            [this](const auto& update) {
-              held_.take(update);
-              set_missing_macs();
-            }),
+      host_(std::move(ports.host), [this](const auto& update) { on_host(update); }),
       sources_({ports.cluster, scheduler_, log_, ports.random}, scope(), *this),
       node_states_({ports.cluster, scheduler_, log_, ports.random},
                    {options_.node_state_namespace, options_.node_name, ignored_of(options_)},
@@ -75,11 +78,11 @@ Daemon::Daemon(Ports ports, config::Options options)
                    [this](std::string why) {
                      look_at_readiness();
                      look_at_sign();
-                     decider_.mark(std::move(why));
+                     mark(std::move(why));
                    }),
       admin_macs_(make_admin_macs(std::move(ports.set_missing_mac))) {
   host_.set_ask_again_max(options_.readiness_poll);
-  if (is_node_state_awaited()) unconfigured_ = "the node's SriovNetworkNodeState has not been read yet";
+  if (is_node_state_awaited()) state_.unconfigured = "the node's SriovNetworkNodeState has not been read yet";
 }
 
 std::unique_ptr<AdminMacs> Daemon::make_admin_macs(SetMissingMac set) {
@@ -98,7 +101,7 @@ std::unique_ptr<AdminMacs> Daemon::make_admin_macs(SetMissingMac set) {
 Offer Daemon::make_offer(Driver which, kube::Ports ports) {
   const std::string& driver = which == kSriov ? options_.sriov_driver_name : options_.exposure_driver_name;
   return Offer(std::move(ports), driver,
-               {.on_refused = [this] { decider_.mark("the API server refused a device"); },
+               {.on_refused = [this] { mark("the API server refused a device"); },
                 .on_lost =
                     [this](const std::set<Ability>& lost) {
                       for (const Ability ability : lost) abilities_.lost(ability);
@@ -131,17 +134,22 @@ void Daemon::permit_writes(bool permitted, std::set<std::string> others) {
   set_missing_macs();
 }
 
+void Daemon::mark(std::string why) {
+  ++state_.version;
+  decider_.mark(std::move(why));
+}
+
 void Daemon::await_configuration(std::string why) {
-  if (why == unconfigured_) return;
+  if (why == state_.unconfigured) return;
   const bool is_over = why.empty();
-  unconfigured_ = std::move(why);
-  decider_.mark(is_over ? "this node is configured" : "this node is not configured yet");
+  state_.unconfigured = std::move(why);
+  mark(is_over ? "this node is configured" : "this node is not configured yet");
 }
 
 void Daemon::withhold(policy::AllNotReturned not_returned) {
-  if (not_returned == not_returned_) return;
-  not_returned_ = std::move(not_returned);
-  decider_.mark("devices that could not be given back");
+  if (not_returned == state_.not_returned) return;
+  state_.not_returned = std::move(not_returned);
+  mark("devices that could not be given back");
 }
 
 void Daemon::apply_permission() {
@@ -150,7 +158,7 @@ void Daemon::apply_permission() {
 }
 
 void Daemon::reload(const config::Options& options) {
-  if (options.readiness != options_.readiness) decider_.mark("reload");
+  if (options.readiness != options_.readiness) mark("reload");
   options_ = options;
   settling_.set_windows(options_.settle, options_.settle_max);
   host_.set_ask_again_max(options_.readiness_poll);
@@ -164,7 +172,7 @@ void Daemon::arm_sync() {
     // interval.
     bool is_any = false;
     for (Offer& offer : offers_) is_any |= offer.empty_quarantine();
-    if (is_any) decider_.mark("refused devices are tried again");
+    if (is_any) mark("refused devices are tried again");
     host_.rescan("sync timer");
     arm_sync();
   });
@@ -172,55 +180,60 @@ void Daemon::arm_sync() {
 
 // ---- what is told
 
+void Daemon::on_host(const hotplug::InventoryUpdate& update) {
+  held_.take(update);
+  set_missing_macs();
+}
+
 void Daemon::on_inventory(const hotplug::InventoryUpdate& update) {
   // What is first published is complete, so nothing that comes before it has to settle.
-  settling_.note(update, decision_ && !offers_[kSriov].is_put_off());
+  settling_.note(update, state_.decision && !offers_[kSriov].is_put_off());
   look_at_readiness();
   look_at_sign();
-  if (decision_)
+  if (state_.decision)
     log_.debug("host changed", {{"why", update.why},
                                 {"added", update.added.size()},
                                 {"changed", update.changed.size()},
                                 {"removed", update.removed.size()}});
-  decider_.mark("host: " + update.why);
+  mark("host: " + update.why);
 }
 
 void Daemon::on_node(const OwnNode::Event& event) {
-  const bool has_changed = node_.apply(event);
-  if (!node_.is_there())
+  const bool has_changed = state_.node.apply(event);
+  if (!state_.node.is_there())
     for (Offer& offer : offers_) offer.forsake();
   if (has_changed)
     hold_writes("node changed");
-  else if (!decision_)
-    decider_.mark("node listed");
+  else if (!state_.decision)
+    mark("node listed");
 }
 
 void Daemon::on_policies(const PolicyEvent<policy::SriovPolicy>& event) {
-  const PolicyBook::Applied applied = policies_.apply(event, known());
-  if (applied.has_changed || !decision_) decider_.mark(applied.why);
+  const PolicyBook::Applied applied = state_.policies.apply(event, known());
+  if (applied.has_changed || !state_.decision) mark(applied.why);
 }
 
 void Daemon::on_policies(const PolicyEvent<policy::DeviceAttributes>& event) {
-  const PolicyBook::Applied applied = policies_.apply(event, known());
-  if (applied.has_changed || !decision_) decider_.mark(applied.why);
+  const PolicyBook::Applied applied = state_.policies.apply(event, known());
+  if (applied.has_changed || !state_.decision) mark(applied.why);
 }
 
 void Daemon::on_policies(const PolicyEvent<policy::ExposurePolicy>& event) {
-  const PolicyBook::Applied applied = policies_.apply(event, known());
-  if (!applied.has_changed && decision_) return;
+  const PolicyBook::Applied applied = state_.policies.apply(event, known());
+  if (!applied.has_changed && state_.decision) return;
   if (PolicyBook::may_exclude(event))
     hold_writes(applied.why);
   else
-    decider_.mark(applied.why);
+    mark(applied.why);
 }
 
 // The list of a directory is always complete.
 bool Daemon::keeps_missing(const kube::Resource& kind, const std::vector<PolicyBook::Id>& missing) {
-  return has_api_server() && policies_.keeps_missing(kind, missing, known());
+  return has_api_server() && state_.policies.keeps_missing(kind, missing, known());
 }
 
 void Daemon::on_standing() {
-  if (!decision_) decider_.mark("a source has synced");
+  if (!state_.decision) mark("a source has synced");
 }
 
 void Daemon::on_slices(size_t driver, const Offer::Event& event) {
@@ -228,33 +241,35 @@ void Daemon::on_slices(size_t driver, const Offer::Event& event) {
   const auto met = offers_[driver].apply(event);
   if (is_list) abilities_.server_may_have_changed();
   for (const kube::ResourceSlice* slice : met) meet(*slice);
-  if (is_list) decider_.mark("own slices listed");
+  if (is_list) mark("own slices listed");
 }
 
 // What a predecessor has published may be allocated. It is learned before the first decision too, since somebody may
 // take entries out of slices meanwhile.
 void Daemon::meet(const kube::ResourceSlice& slice) {
-  if (charges_.learn(slice) && (decision_ || decider_.is_deciding()))
+  if (charges_.learn(slice) && (state_.decision || decider_.is_deciding()))
     decide_before_writing("devices in own slices that were not known");
 }
 
 // Once entries that may be allocated are charged, slices may be overwritten.
 void Daemon::decide_before_writing(std::string why) {
   for (Offer& offer : offers_) offer.publisher().await_desired();
+  ++state_.version;
   decider_.mark_void(std::move(why));
 }
 
 // What was decided without it may add what it excludes. Who goes on and on keeps nobody from writing.
 void Daemon::hold_writes(std::string why) {
-  ++told_;
+  state_.restricted_version = ++state_.version;
   if (!behind_since_) behind_since_ = scheduler_.now();
   if (is_behind())
     for (Offer& offer : offers_) offer.publisher().await_desired();
-  decider_.mark(std::move(why));
+  mark(std::move(why));
 }
 
 bool Daemon::is_behind() const {
-  return prepared_ != told_ && behind_since_ && scheduler_.now() - *behind_since_ < kBehindMax;
+  return snapshot_version_ < state_.restricted_version && behind_since_ &&
+         scheduler_.now() - *behind_since_ < kBehindMax;
 }
 
 void Daemon::on_reach(const Reach::Change& change) {
@@ -277,26 +292,25 @@ std::vector<std::string> Daemon::sources_awaited() const {
   std::vector<std::string> out;
   if (host_.inventory()->version == 0) out.push_back("host: being read");
   for (std::string& one : sources_.silent()) out.push_back(std::move(one));
-  if (out.empty() && !node_.is_there()) out.push_back(node_.missing());
+  if (out.empty() && !state_.node.is_there()) out.push_back(state_.node.missing());
   return out;
 }
 
 Decider::InputsPtr Daemon::prepare() {
   if (!sources_awaited().empty() || recover_sticky()) return nullptr;
-  const policy::PolicySetPtr& policies = policies_.set();
-  if (!are_abilities_known(*policies) && !decision_) return nullptr;
-  if (!decision_) begin_charges();
+  const policy::PolicySetPtr& policies = state_.policies.set();
+  if (!are_abilities_known(*policies) && !state_.decision) return nullptr;
+  if (!state_.decision) begin_charges();
   charges_.find_awaited(*inventory());
   want_node_state(*policies);
   if (node_states_.is_awaited()) return nullptr;
-  if (!tracks_.has_begun()) begin_tracks();
+  if (!state_.readiness.has_begun()) begin_tracks();
   look_at_readiness();
   look_at_sign();
-  prepared_ = told_;
+  snapshot_version_ = state_.version;
   const policy::ToldAt* told_at = looks_once() || !inventory()->asks_pfs ? nullptr : &host_.told_at();
-  return gather_inputs({options_, inventory(), policies, node_.view(), abilities_, charges_, settling_,
-                        offers_, decision(), tracks_, scheduler_.now(), unconfigured_, told_at,
-                        not_returned_});
+  return make_snapshot(
+      {state_, options_, inventory(), abilities_, charges_, settling_, offers_, scheduler_.now(), told_at});
 }
 
 bool Daemon::looks_once() const {
@@ -311,12 +325,14 @@ void Daemon::begin_tracks() {
     for (const std::string& name : *names)
       if (const auto function = policy::function_named_by(name)) devices.insert(function->text());
   for (const auto& [entry, interface] : published.links) devices.insert(interface);
-  tracks_.begin(inventory(), node_states_.over(inventory()), devices, looks_once(), scheduler_.now());
+  state_.readiness.begin(inventory(), node_states_.over(inventory()), devices, looks_once(),
+                         scheduler_.now());
 }
 
 // Every inventory is looked at, also those that no decision is made from: what was lost for a moment was lost.
 void Daemon::look_at_readiness() {
-  if (tracks_.has_begun()) tracks_.look(inventory(), node_states_.over(inventory()), scheduler_.now());
+  if (state_.readiness.has_begun())
+    state_.readiness.look(inventory(), node_states_.over(inventory()), scheduler_.now());
 }
 
 void Daemon::want_node_state(const policy::PolicySet& policies) {
@@ -329,21 +345,22 @@ void Daemon::look_at_sign() {
   if (!is_node_state_awaited() || !is_known) return;
   std::string why = policy::unconfigured_by(node_states_.word(), node_states_.over(inventory()),
                                             options_.until_configured.allows_empty);
-  if (why == unconfigured_) return;
+  if (why == state_.unconfigured) return;
   awaits_node_state_ = !why.empty();
   log_.info(why.empty() ? "this node is configured" : "waits until this node is configured",
             {{why.empty() ? "node_state" : "awaited", why.empty() ? options_.node_name : why}});
-  unconfigured_ = std::move(why);
+  state_.unconfigured = std::move(why);
 }
 
 // By who has the interlock: then it is known what pods have, and no other daemon does the same.
 void Daemon::set_missing_macs() {
-  if (admin_macs_ == nullptr || decision_ == nullptr) return;
+  if (admin_macs_ == nullptr || state_.decision == nullptr) return;
   if (!is_permitted_) return admin_macs_->take({}, *host_.inventory());
   const std::set<std::string> allocated = charges_.ledger().known_allocated();
   const auto is_taken = [&](const std::string& id) { return held_.is_held(id) || allocated.contains(id); };
-  admin_macs_->take(policy::missing_macs({*decision_, *host_.inventory(), node_states_.word(), is_taken}),
-                    *host_.inventory());
+  admin_macs_->take(
+      policy::missing_macs({*state_.decision, *host_.inventory(), node_states_.word(), is_taken}),
+      *host_.inventory());
 }
 
 // Facts of netdevs that left before we started, from what we published then. True when the host is read again
@@ -355,7 +372,7 @@ bool Daemon::recover_sticky() {
   log_.info("facts of interfaces that are away were recovered from our own slices",
             {{"functions", found.size()}});
   host_.recover_sticky(std::move(found));
-  host_.rescan("recovered facts", [this](size_t) { decider_.mark("recovered facts"); });
+  host_.rescan("recovered facts", [this](size_t) { mark("recovered facts"); });
   return true;
 }
 
@@ -380,46 +397,80 @@ void Daemon::begin_charges() {
 
 // ---- what follows from a decision
 
-bool Daemon::conclude(policy::Decision decision, const std::string& why) {
-  if (!decision_ && asks_before_first(decision)) return false;
-  // Entries are kept once, by the publishers: a node may have thousands.
-  policy::DesiredPools pools = std::exchange(decision.pools, {});
-  charges_.decided(decision, pools.at(offers_[kSriov].driver()), pools.at(offers_[kExposure].driver()));
-  const policy::PolicySet& policies = *decision.inputs->policies;
-  const size_t kept[] = {policies.sriov.size(), policies.exposures.size()};
-  bool changed = !decision_;
-  for (const Driver which : {kSriov, kExposure}) {
-    const Offer& offer = offers_[which];
-    // That nothing is offered at all is said once.
-    const bool is_first = !decision_ && (which == kSriov || !pools.at(offer.driver()).empty());
-    const auto difference =
-        offer.log_changes(pools.at(offer.driver()), {why, decision.verdicts.size(), kept[which], is_first});
-    if (!difference) continue;
-    changed = true;
-    tell_changes(offer, decision, *difference, why);
+// Who was told of policies late knows PFs' word from before: it is asked anew, so that the first slice of a node is not an
+// empty one, and the decision is made once more.
+bool Daemon::asks_before_first(const policy::Decision& first) {
+  std::set<hotplug::PciAddress> pfs = first.untold_pfs;
+  std::erase_if(pfs, [this](const auto& pf) { return !has_interface_here(*host_.inventory(), pf); });
+  if (pfs.empty()) return false;
+  if (!first_asked_at_) {
+    first_asked_at_ = scheduler_.now();
+    ready_ticket_ = scheduler_.after(kFirstWordMax, [this] { mark("PFs are not waited for any longer"); });
   }
-  decision_ = std::make_shared<const policy::Decision>(std::move(decision));
-  // `explain NAME` says what is said of that device by itself.
-  const bool is_of_one = options_.command == config::Command::kExplain && !options_.arguments.empty();
-  problems_.tell(policies_, *decision_, !is_of_one);
-  publish(std::move(pools));
-  await_readiness();
-  if (decision_->is_regrouped) decider_.mark("an exclusionGroup has changed");
-  set_missing_macs();
-  observers_.decided(*decision_);
-  // What waits for a look at the pods comes in a moment: no window is opened that it would have to wait for.
-  const bool awaits_claims = decision_->awaits_pods && charges_.is_looking();
-  if (awaits_claims) awaits_claims_for_ = why;
-  return changed && !awaits_claims;
+  if (scheduler_.now() - *first_asked_at_ >= kFirstWordMax) return false;
+  host_.ask_again(pfs);  // one may fail to answer
+  host_.ask_now(std::move(pfs), [this] { mark("PFs were asked what they enforce"); });
+  return true;
 }
 
-void Daemon::tell_changes(const Offer& offer, const policy::Decision& decision,
-                          const policy::OfferDifference& difference, const std::string& why) {
-  // What was put off was told as found, and is found once more.
-  const policy::Decision* before = offer.is_put_off() ? nullptr : decision_.get();
-  const bool is_sriov = &offer == &offers_[kSriov];
-  for (const policy::OfferChange& change :
-       policy::tell_changes(before, decision, is_sriov, offer.driver(), difference, why)) {
+bool Daemon::conclude(policy::Decision decision, const std::string& why) {
+  if (!state_.decision && asks_before_first(decision)) return false;
+  charges_.decided(decision, decision.pools.at(offers_[kSriov].driver()),
+                   decision.pools.at(offers_[kExposure].driver()));
+  Plan plan = make_plan(std::move(decision), why,
+                        {.before = state_.decision.get(),
+                         .offers = offers_,
+                         .node_name = options_.node_name,
+                         .inventory = *inventory(),
+                         .are_pods_being_read = charges_.is_looking(),
+                         .out_of_sync = out_of_sync(),
+                         .selecting_by_mac = selecting_by_mac_});
+  const bool is_changed = plan.is_changed() || !state_.decision;
+  const bool awaits_claims = plan.awaits_claims;
+  apply(std::move(plan));
+  // The pods are read in a moment: no coalescing window is opened, which that decision would have to wait for.
+  return is_changed && !awaits_claims;
+}
+
+std::set<hotplug::PciAddress> Daemon::out_of_sync() {
+  std::set<hotplug::PciAddress> pfs;
+  if (!is_node_state_awaited()) return pfs;
+  for (const auto& [pf, why] : node_states_.over(inventory()).out_of_sync)
+    if (const auto address = hotplug::PciAddress::decode(pf)) pfs.insert(*address);
+  return pfs;
+}
+
+void Daemon::apply(Plan plan) {
+  for (const Driver which : {kSriov, kExposure}) report(which, plan);
+  state_.decision = plan.decision;
+  // `explain NAME` prints the problems of that device itself.
+  const bool is_of_one = options_.command == config::Command::kExplain && !options_.arguments.empty();
+  problems_.tell(state_.policies, *state_.decision, !is_of_one);
+  publish(plan);
+  host_.ask_again(std::move(plan.query_again));
+  host_.ask_now(std::move(plan.query_now), [this] { mark("PFs were asked what they enforce"); });
+  selecting_by_mac_ = std::move(plan.selecting_by_mac);
+  ready_ticket_.reset();
+  if (plan.decide_at)
+    ready_ticket_ = scheduler_.after(std::max(Millis{0}, *plan.decide_at - scheduler_.now()),
+                                     [this] { mark("a device has been ready for long enough"); });
+  if (plan.decide_again) mark("an exclusionGroup has changed");
+  set_missing_macs();
+  observers_.decided(*state_.decision);
+  if (plan.awaits_claims) awaits_claims_for_ = plan.why;
+}
+
+// Log and observers: the former decision is still in the state.
+void Daemon::report(Driver which, const Plan& plan) const {
+  const Plan::Pools& pools = plan.pools[which];
+  if (!pools.difference) return;
+  const policy::PolicySet& policies = *plan.decision->inputs->policies;
+  offers_[which].log(*pools.difference, pools.desired,
+                     {.why = plan.why,
+                      .devices = plan.decision->verdicts.size(),
+                      .policies = which == kSriov ? policies.sriov.size() : policies.exposures.size(),
+                      .is_first = pools.is_first});
+  for (const policy::OfferChange& change : pools.changes) {
     log_.info("entries changed", {{"change", name_of(change.kind)},
                                   {"driver", change.driver},
                                   {"devices", some_devices_of(change)},
@@ -433,21 +484,17 @@ void Daemon::tell_changes(const Offer& offer, const policy::Decision& decision,
   }
 }
 
-void Daemon::publish(policy::DesiredPools pools) {
-  const publishers::NodeIdentity node{options_.node_name, node_.owner_uid(), host_.inventory()->boot_id};
-  for (Offer& offer : offers_) {
-    // Where no pool stands, none is published without what comes in a moment: a restart, or another daemon's
-    // turn, shows nobody an empty one.
-    const bool is_incomplete = &offer == &offers_[kSriov] && decision_->awaits_pods &&
-                               charges_.is_looking() &&
-                               (!offer.publisher().has_desired() || !offer.is_there(options_.node_name));
-    if (is_incomplete)
-      offer.put_off();
+void Daemon::publish(Plan& plan) {
+  const publishers::NodeIdentity node{options_.node_name, state_.node.owner_uid(),
+                                      host_.inventory()->boot_id};
+  for (const Driver which : {kSriov, kExposure}) {
+    if (plan.pools[which].is_put_off)
+      offers_[which].put_off();
     else
-      offer.set_desired(std::move(pools.at(offer.driver())), node);
+      offers_[which].set_desired(std::move(plan.pools[which].desired), node);
   }
-  if (prepared_ == told_) behind_since_.reset();
-  if (is_behind())  // more has been told meanwhile, and is decided next
+  if (snapshot_version_ >= state_.restricted_version) behind_since_.reset();
+  if (is_behind())  // a newer change may withhold devices, and is decided next
     for (Offer& offer : offers_) offer.publisher().await_desired();
 }
 
@@ -461,7 +508,7 @@ const Offer& Daemon::offer_of(std::string_view driver) const {
 }
 
 bool Daemon::converged() const {
-  return decision_ && !decision_->awaits_pods && decider_.idle() &&
+  return state_.decision && !state_.decision->awaits_pods && decider_.idle() &&
          std::all_of(offers_.begin(), offers_.end(),
                      [](const Offer& offer) { return offer.publisher().converged(); });
 }
@@ -473,13 +520,14 @@ bool Daemon::idle() const {
 
 std::vector<std::string> Daemon::waiting_for() const {
   std::vector<std::string> out = sources_awaited();
-  if (out.empty() && !decision_ && !decider_.late().empty()) out.push_back("decision: " + decider_.late());
+  if (out.empty() && !state_.decision && !decider_.late().empty())
+    out.push_back("decision: " + decider_.late());
   return out;
 }
 
 std::vector<std::string> Daemon::missing() const {
   std::vector<std::string> out = sources_.missing();
-  if (sources_.has_node_synced() && !node_.is_there()) out.push_back(node_.missing());
+  if (sources_.has_node_synced() && !state_.node.is_there()) out.push_back(state_.node.missing());
   return out;
 }
 

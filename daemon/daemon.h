@@ -2,9 +2,9 @@
 // The whole daemon over its ports: watchers and hotplug in, decisions in the middle, slices out.
 // daemon/process.h makes the real ports; tests and the simulation give it stepped ones.
 //
-//   ClusterSources + HostSource ──▶ OwnNode, PolicyBook, Settling ──▶ Decider ──▶ policy::decide
-//        ▲                                                                             │
-//        └── own slices come back as one more source ── cluster ◀── Offers, one a driver
+//   ClusterSources + HostSource ──▶ State ──▶ Decider ──▶ make_snapshot ──▶ policy::decide ──▶ make_plan ──▶ apply
+//        ▲                                                                                                    │
+//        └── own slices come back as one more source ── cluster ◀── Offers, one a driver ◀───────────────────┘
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,10 +22,10 @@
 #include "daemon/node_state.h"
 #include "daemon/observer.h"
 #include "daemon/offer.h"
-#include "daemon/own_node.h"
-#include "daemon/policy_book.h"
+#include "daemon/plan.h"
 #include "daemon/problem_teller.h"
 #include "daemon/settling.h"
+#include "daemon/state.h"
 #include "hotplug/host_source.h"
 #include "kube/objects/cluster.h"
 #include "policy/decision.h"
@@ -73,7 +73,7 @@ class Daemon final : private ClusterEvents {
   /// published in another boot is withdrawn, and devices that are not offered are not handed over. Before start(), and
   /// whenever it is another. By whoever watches the sign; a node state is watched here.
   void await_configuration(std::string why);
-  const std::string& awaits_configuration() const { return unconfigured_; }
+  const std::string& awaits_configuration() const { return state_.unconfigured; }
   /// For who only asks what would be written: whatever has to be read for that is read.
   void permit_looks() { charges_.permit_looks(); }
   /// A claim's device is handed over here, or has been taken back: by the kubelet plugin.
@@ -83,7 +83,7 @@ class Daemon final : private ClusterEvents {
   void withhold(policy::AllNotReturned not_returned);
   /// Who has a device is `by`: until it is let go, its facts of before are decided over.
   void hold(const std::string& by, const hotplug::HostDevice& facts) {
-    tracks_.hold(facts.id.text);
+    state_.readiness.hold(facts.id.text);
     if (held_.hold(by, facts)) decide_before_writing("it is known what pods have");
   }
   /// Its facts stay those of before until the host says the same again, at most HeldHost::kReturnMax.
@@ -103,9 +103,9 @@ class Daemon final : private ClusterEvents {
   /// The last decision, without its pools (the publishers' desired() has them); nullptr before the initial
   /// sync is complete.
   /// Valid until the next one is concluded, which happens on a turn of the loop only.
-  const policy::Decision* decision() const { return decision_.get(); }
+  const policy::Decision* decision() const { return state_.decision.get(); }
   /// The same, for whoever reads it on a worker or for longer: it never changes.
-  std::shared_ptr<const policy::Decision> shared_decision() const { return decision_; }
+  std::shared_ptr<const policy::Decision> shared_decision() const { return state_.decision; }
   /// The host as it is decided over, and as it is.
   const hotplug::InventoryPtr& inventory() const { return held_.inventory(); }
   const hotplug::InventoryPtr& host_inventory() const { return host_.inventory(); }
@@ -128,7 +128,7 @@ class Daemon final : private ClusterEvents {
   }
   TimePoint now() const { return scheduler_.now(); }
   /// Of the own Node, as owner of what is written for it; "" it is not known, or nobody can be (OwnNode).
-  std::string owner_uid() const { return node_.owner_uid(); }
+  std::string owner_uid() const { return state_.node.owner_uid(); }
   const Decider::Counters& decisions() const { return decider_.counters(); }
   const hotplug::HostSource::Counters& host_counters() const { return host_.counters(); }
   /// Nothing keeps from writing: it is permitted, and the cluster is not away.
@@ -141,7 +141,7 @@ class Daemon final : private ClusterEvents {
   /// The problems of every policy as they stand: "policy ns/name: spec.configs[0]....: ...", and of those
   /// that are not kept how many there are.
   void for_each_policy_problem(const std::function<void(const std::string&)>& say) const {
-    for_each_problem(policies_, decision(), say);
+    for_each_problem(state_.policies, decision(), say);
   }
 
  private:
@@ -152,7 +152,8 @@ class Daemon final : private ClusterEvents {
   std::unique_ptr<AdminMacs> make_admin_macs(SetMissingMac set);
   ClusterSources::Scope scope() const;
 
-  // What changes settles first, once something has been published.
+  // The host as it is, and as it is decided over (HeldHost). Changed devices settle first, once something has been published.
+  void on_host(const hotplug::InventoryUpdate& update);
   void on_inventory(const hotplug::InventoryUpdate& update);
   // A deleted Node takes its slices with it: nothing is desired until it is there again.
   void on_node(const OwnNode::Event& event) override;
@@ -172,6 +173,8 @@ class Daemon final : private ClusterEvents {
   // on and on.
   void hold_writes(std::string why);
   bool is_behind() const;
+  // The state has changed: decide.
+  void mark(std::string why);
 
   // Whom the first decision waits for: the host, then each source, then the Node.
   std::vector<std::string> sources_awaited() const;
@@ -187,8 +190,6 @@ class Daemon final : private ClusterEvents {
   bool looks_once() const;
   void begin_tracks();
   void look_at_readiness();
-  void await_readiness();
-  bool is_mac_asked_anew();
   // The sign node-state, until it is seen once.
   bool is_node_state_awaited() const {
     return awaits_node_state_ && options_.until_configured.how == config::ConfiguredBy::How::kNodeState;
@@ -199,14 +200,16 @@ class Daemon final : private ClusterEvents {
   // Followed as long as the readiness of a policy, or the daemon's own, or --configure asks for it.
   void want_node_state(const policy::PolicySet& policies);
 
-  // The decision's pools go to the publishers and are not kept here. True when the offer changed.
+  // make_plan() and apply(). Returns whether the offer changed.
   bool conclude(policy::Decision decision, const std::string& why);
   // True: PFs are asked first, and whoever answers marks.
   bool asks_before_first(const policy::Decision& first);
-  void publish(policy::DesiredPools pools);
-  // A line and a call for each policy that changed something of the offer.
-  void tell_changes(const Offer& offer, const policy::Decision& decision,
-                    const policy::OfferDifference& difference, const std::string& why);
+  // PFs that do not match the SriovNetworkNodeState that is awaited.
+  std::set<hotplug::PciAddress> out_of_sync();
+  // Executes the plan, and stores its decision.
+  void apply(Plan plan);
+  void report(Driver which, const Plan& plan) const;
+  void publish(Plan& plan);
 
   void apply_permission();
   // Every --sync-interval: the host is read whole, and what the server refused is tried again.
@@ -220,18 +223,13 @@ class Daemon final : private ClusterEvents {
   config::Options options_;
   Observers observers_;
 
-  OwnNode node_;
-  PolicyBook policies_;
-  // Without pools.
-  std::shared_ptr<const policy::Decision> decision_;
+  State state_;
   ProblemTeller problems_;
   std::string awaits_claims_for_;  // why it was decided what waits for the ResourceClaims; "" nothing does
-  std::string unconfigured_;       // "" configured, or nobody is asked
-  policy::AllNotReturned not_returned_;
   bool awaits_node_state_ = true;
   bool is_permitted_ = false;              // the interlock is ours
   std::set<std::string> others_;           // drivers that are another program's
-  uint64_t told_ = 0, prepared_ = 0;       // changes by excludes and Node; those that the newest inputs have
+  uint64_t snapshot_version_ = 0;          // State::version of the newest snapshot
   std::optional<TimePoint> behind_since_;  // the first that is not in what is published
   bool recovered_ = false;                 // sticky facts were looked for in our own slices
   reactor::Ticket sync_ticket_;
@@ -241,10 +239,8 @@ class Daemon final : private ClusterEvents {
   publishers::Charges charges_;
   Offers offers_;  // by Driver
   Settling settling_;
-  policy::ReadinessBook tracks_;
-  // For whose selectors PFs of VFs without an interface were asked.
-  std::vector<Shared<policy::ExposurePolicy>> asking_for_mac_;
-  std::optional<TimePoint> first_asked_at_;  // PFs, before the first decision
+  std::vector<Shared<policy::ExposurePolicy>> selecting_by_mac_;  // of the last plan
+  std::optional<TimePoint> first_asked_at_;                       // PFs, before the first decision
   reactor::Ticket ready_ticket_;
   // Between host_ and whoever decides; host_ goes first.
   HeldHost held_;

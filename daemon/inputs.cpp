@@ -38,48 +38,51 @@ std::vector<Shared<policy::SriovPolicy>> policies_asked(const policy::Decision& 
 
 }  // namespace
 
-Decider::InputsPtr gather_inputs(const Knowledge& known) {
-  const auto& ledger = known.charges.ledger();
+Decider::InputsPtr make_snapshot(const SnapshotSources& from) {
+  const policy::PolicySetPtr& policies = from.state.policies.set();
+  const policy::Decision* decision = from.state.decision.get();
+  const policy::ReadinessBook& readiness = from.state.readiness;
+  const auto& ledger = from.charges.ledger();
   auto inputs = std::make_shared<policy::Inputs>();
-  inputs->inventory = known.inventory;
-  inputs->policies = known.policies;
-  inputs->node = known.node;
-  inputs->settings = settings_of(known.options, known.abilities);
-  inputs->quarantine = {known.offers[kSriov].quarantine(), known.offers[kExposure].quarantine()};
+  inputs->inventory = from.inventory;
+  inputs->policies = policies;
+  inputs->node = from.state.node.view();
+  inputs->settings = settings_of(from.options, from.abilities);
+  inputs->quarantine = {from.offers[kSriov].quarantine(), from.offers[kExposure].quarantine()};
   inputs->holdings = ledger.holdings();
   inputs->doubt = ledger.doubt();
-  inputs->awaits_pods = known.charges.awaits_pods(!known.policies->exposures.empty());
-  if (known.decision != nullptr) {
-    inputs->selectors = known.decision->selectors;
-    inputs->entries = known.decision->entries;
+  inputs->awaits_pods = from.charges.awaits_pods(!policies->exposures.empty());
+  if (decision != nullptr) {
+    inputs->selectors = decision->selectors;
+    inputs->entries = decision->entries;
   }
-  inputs->settling = known.settling.of(*known.inventory);
-  inputs->now = known.now;
-  inputs->tracks = known.tracks.now();
-  inputs->node_state = known.tracks.node_state();
-  if (known.told_at != nullptr) inputs->told_at = *known.told_at;
-  if (known.decision != nullptr) inputs->asked_of_pfs = known.decision->asked_of_pfs;
+  inputs->settling = from.settling.of(*from.inventory);
+  inputs->now = from.now;
+  inputs->tracks = readiness.now();
+  inputs->node_state = readiness.node_state();
+  if (from.told_at != nullptr) inputs->told_at = *from.told_at;
+  if (decision != nullptr) inputs->asked_of_pfs = decision->asked_of_pfs;
   // Of what was put off nothing was published: what stands is then of the process before.
-  const bool looks_back = known.policies->looks_back || policy::looks_back(known.options.readiness) ||
-                          known.tracks.is_any_unfinished() || known.tracks.is_any_taken();
-  const bool has_before = known.decision != nullptr && !known.offers[kSriov].is_put_off();
-  const bool is_unknown = !known.policies->sriov.empty() && policy::is_any_unknown(*known.inventory);
+  const bool looks_back = policies->looks_back || policy::looks_back(from.options.readiness) ||
+                          readiness.is_any_unfinished() || readiness.is_any_taken();
+  const bool has_before = decision != nullptr && !from.offers[kSriov].is_put_off();
+  const bool is_unknown = !policies->sriov.empty() && policy::is_any_unknown(*from.inventory);
   if (!inputs->settling.empty() || ((looks_back || is_unknown) && has_before))
-    inputs->before = pools_before(known.offers);
-  if (is_unknown && has_before) inputs->asked_before = policies_asked(*known.decision);
-  if (has_before) inputs->before_at = known.decision->inputs->now;
+    inputs->before = pools_before(from.offers);
+  if (is_unknown && has_before) inputs->asked_before = policies_asked(*decision);
+  if (has_before) inputs->before_at = decision->inputs->now;
   // Where nobody uses the exposure driver, nothing of the other one waits for it.
-  const bool has_exposures = !known.policies->exposures.empty() || !inputs->holdings.empty();
+  const bool has_exposures = !policies->exposures.empty() || !inputs->holdings.empty();
   if (has_exposures || inputs->awaits_pods) inputs->sriov_holdings = ledger.sriov_holdings();
   if (has_exposures) inputs->is_sriov_doubted = ledger.is_sriov_doubted();
   if (has_exposures || ((looks_back || is_unknown) && !has_before))
     inputs->published =
-        publishers::published(own_slices(known.offers, known.options), *known.inventory, inputs->holdings);
-  if (!known.unconfigured.empty())
-    inputs->unconfigured = publishers::unconfigured(own_slices(known.offers, known.options),
-                                                    known.inventory->boot_id, known.unconfigured);
-  inputs->not_returned = known.not_returned;
-  inputs->published.is_sriov_pool_there = known.offers[kSriov].is_there(known.options.node_name);
+        publishers::published(own_slices(from.offers, from.options), *from.inventory, inputs->holdings);
+  if (!from.state.unconfigured.empty())
+    inputs->unconfigured = publishers::unconfigured(own_slices(from.offers, from.options),
+                                                    from.inventory->boot_id, from.state.unconfigured);
+  inputs->not_returned = from.state.not_returned;
+  inputs->published.is_sriov_pool_there = from.offers[kSriov].is_there(from.options.node_name);
   return inputs;
 }
 

@@ -1,12 +1,12 @@
 #pragma once
-// What a decision is made from, gathered of everybody who knows a part of it. Returns values; changes nothing.
-// Called on the loop; what it returns is immutable, so that a worker may decide from it.
+// The snapshot that a decision is made from. It is immutable, so that a worker thread may decide from it. Called on the loop thread.
 #include <array>
 
 #include "config/options.h"
 #include "daemon/decider.h"
 #include "daemon/offer.h"
 #include "daemon/settling.h"
+#include "daemon/state.h"
 #include "hotplug/facts.h"
 #include "kube/objects/selector.h"
 #include "policy/decision.h"
@@ -22,26 +22,21 @@ namespace sliced::daemon {
 enum Driver : size_t { kSriov, kExposure };
 using Offers = std::array<Offer, 2>;
 
-/// Everybody who knows a part of it; used during the call only.
-struct Knowledge {
+/// Where a snapshot comes from. Used during the call only.
+struct SnapshotSources {
+  State& state;  // its policy set is made when it is asked for
   const config::Options& options;
   const hotplug::InventoryPtr& inventory;
-  const policy::PolicySetPtr& policies;
-  const kube::NodeView& node;
   const publishers::Abilities& abilities;
   const publishers::Charges& charges;
   const Settling& settling;
   const Offers& offers;
-  const policy::Decision* decision;  // that stands; nullptr none
-  const policy::ReadinessBook& tracks;
   TimePoint now;
-  const std::string& unconfigured;  // what is waited for; "" nothing
-  const policy::ToldAt* told_at;    // nullptr: whatever is known of PFs' word counts
-  const policy::AllNotReturned& not_returned;
+  const policy::ToldAt* told_at;  // when each PF was last queried; nullptr: every known value counts
 };
-/// Never nullptr: whether everybody has synced is asked before.
-/// Copies what the ledger holds; inventory, policies and what the last decision made are shared.
-Decider::InputsPtr gather_inputs(const Knowledge& known);
+/// REQUIRES: all sources have synced. Copies the reserved entries; inventory, policies and results of the last decision are
+/// shared.
+Decider::InputsPtr make_snapshot(const SnapshotSources& from);
 
 /// The slices that each driver has published, as the watches and our own answers have them: what recall reads
 /// the time before this process from. Valid as long as both are.

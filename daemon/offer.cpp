@@ -90,8 +90,8 @@ void Offer::put_off() {
   is_put_off_ = true;
 }
 
-std::optional<policy::OfferDifference> Offer::log_changes(const std::vector<policy::DesiredPool>& pools,
-                                                          const Origin& origin) const {
+std::optional<policy::OfferDifference> Offer::difference(const std::vector<policy::DesiredPool>& pools,
+                                                         bool is_first) const {
   std::vector<const kube::Device*> before;
   for (const auto& pool : publisher_.desired())
     for (const kube::Device& device : pool.devices) before.push_back(&device);
@@ -99,10 +99,8 @@ std::optional<policy::OfferDifference> Offer::log_changes(const std::vector<poli
   std::vector<bool> is_there(before.size());
   policy::OfferDifference out;
   auto& [added, changed, removed] = out;
-  size_t offered = 0;
   for (const auto& pool : pools) {
     for (const kube::Device& device : pool.devices) {
-      ++offered;
       const auto* was = former.find(device.name);
       if (was == nullptr) {
         added.push_back(device.name);
@@ -115,16 +113,22 @@ std::optional<policy::OfferDifference> Offer::log_changes(const std::vector<poli
   for (size_t i = 0; i < before.size(); ++i)
     if (!is_there[i]) removed.push_back(before[i]->name);
   for (auto* names : {&added, &changed, &removed}) std::ranges::sort(*names);
-  if (!origin.is_first && added.empty() && changed.empty() && removed.empty()) return std::nullopt;
+  if (!is_first && added.empty() && changed.empty() && removed.empty()) return std::nullopt;
+  return out;
+}
+
+void Offer::log(const policy::OfferDifference& difference, const std::vector<policy::DesiredPool>& pools,
+                const Origin& origin) const {
+  size_t offered = 0;
+  for (const auto& pool : pools) offered += pool.devices.size();
   log_.info(origin.is_first ? "decided" : "offer changed", {{"driver", driver_},
                                                             {"why", origin.why},
                                                             {"offered", offered},
                                                             {"devices", origin.devices},
                                                             {"policies", origin.policies},
-                                                            {"added", some_of(added)},
-                                                            {"changed", some_of(changed)},
-                                                            {"removed", some_of(removed)}});
-  return out;
+                                                            {"added", some_of(difference.added)},
+                                                            {"changed", some_of(difference.changed)},
+                                                            {"removed", some_of(difference.removed)}});
 }
 
 }  // namespace sliced::daemon

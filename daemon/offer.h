@@ -68,10 +68,12 @@ class Offer {
   /// The publisher awaits: it writes nothing, and takes nothing back either.
   void put_off();
   bool is_put_off() const { return is_put_off_; }
-  /// Says what is new in these pools, and returns it; nullopt when there was nothing to say.
-  /// At most eight names of each sort are said. Called before set_desired(), which replaces what it compares with.
-  std::optional<policy::OfferDifference> log_changes(const std::vector<policy::DesiredPool>& pools,
-                                                     const Origin& origin) const;
+  /// The difference of these pools from the desired ones; nullopt where there is none, unless this is the first decision.
+  std::optional<policy::OfferDifference> difference(const std::vector<policy::DesiredPool>& pools,
+                                                    bool is_first) const;
+  /// Logs the difference, with at most eight names of each sort. pools: the new ones.
+  void log(const policy::OfferDifference& difference, const std::vector<policy::DesiredPool>& pools,
+           const Origin& origin) const;
 
  private:
   Log& log_;

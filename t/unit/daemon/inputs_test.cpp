@@ -18,18 +18,19 @@ struct InputsTest : testing::Test {
   InputsTest() {
     options.node_name = "node-a";
     inventory = std::make_shared<hotplug::Inventory>();
-    policies = std::make_shared<const policy::PolicySet>();
+    state.node.apply(Changed<OwnNode::Item>{
+        {{"", "node-a"}, "uid", "1", watchers::NodeFacts{"node-a", "uid", {{"zone", "a"}}}}});
   }
   Decider::InputsPtr gather() {
-    return gather_inputs({options, inventory, policies, node, abilities, charges, settling, offers, decision,
-                          tracks, scheduler.now(), unconfigured, nullptr, not_returned});
+    return make_snapshot(
+        {state, options, inventory, abilities, charges, settling, offers, scheduler.now(), nullptr});
   }
   void expose() {
     policy::ExposurePolicy one;
     one.id.name = "p";
-    auto set = std::make_shared<policy::PolicySet>();
-    set->exposures.emplace_back(std::move(one));
-    policies = set;
+    const watchers::PolicyObject<policy::ExposurePolicy> object{
+        std::make_shared<const policy::ExposurePolicy>(one)};
+    state.policies.apply(Changed<WatchedPolicy<policy::ExposurePolicy>>{{{"", "p"}, "uid", "1", object}}, {});
   }
   // A slice of the driver with an entry of each function.
   void show(Driver which, const std::vector<std::string>& names) {
@@ -47,15 +48,10 @@ struct InputsTest : testing::Test {
 
   config::Options options;
   hotplug::InventoryPtr inventory;
-  policy::PolicySetPtr policies;
-  kube::NodeView node{"node-a", {{"zone", "a"}}};
-  const policy::Decision* decision = nullptr;
-  policy::ReadinessBook tracks;
-  std::string unconfigured;
-  policy::AllNotReturned not_returned;
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
+  State state{.node = OwnNode(log, options)};
   kube::Ports ports{cluster, scheduler, log, [] { return 0.5; }};
   publishers::Abilities abilities{ports, "dra.networking", "node-a", "", [] {}};
   publishers::Charges charges{ports,
@@ -71,7 +67,7 @@ struct InputsTest : testing::Test {
 TEST_F(InputsTest, AreWhatEachKnows) {
   const auto in = gather();
   EXPECT_EQ(in->inventory, inventory);
-  EXPECT_EQ(in->policies, policies);
+  EXPECT_EQ(in->policies, state.policies.set());
   EXPECT_EQ(in->node.name, "node-a");
   EXPECT_EQ(in->settings.sriov_driver, options.sriov_driver_name);
   EXPECT_EQ(in->settings.exposure_driver, options.exposure_driver_name);
@@ -82,14 +78,14 @@ TEST_F(InputsTest, AreWhatEachKnows) {
 }
 
 TEST_F(InputsTest, WhatADecisionHasMadeIsForTheNext) {
-  policy::Decision before;
-  before.inputs = gather();
-  before.entries = std::make_shared<const policy::EntryMemory>();
-  decision = &before;
+  auto before = std::make_shared<policy::Decision>();
+  before->inputs = gather();
+  before->entries = std::make_shared<const policy::EntryMemory>();
+  state.decision = before;
   scheduler.advance(5s);
-  EXPECT_EQ(gather()->entries, before.entries);
-  EXPECT_EQ(gather()->before_at, before.inputs->now);
-  EXPECT_EQ(gather()->now, before.inputs->now + 5s);
+  EXPECT_EQ(gather()->entries, before->entries);
+  EXPECT_EQ(gather()->before_at, before->inputs->now);
+  EXPECT_EQ(gather()->now, before->inputs->now + 5s);
 }
 
 // Red when a node with SriovResourcePolicies alone has VFs wait for what it published itself.

@@ -113,14 +113,19 @@ TEST_F(OfferTest, WhatIsPutOffIsNotWrittenUntilSomethingIsDesired) {
 }
 
 TEST_F(OfferTest, TellsWhatItGainsLosesAndChanges) {
-  EXPECT_FALSE(offer.log_changes({pool({})}, {"why"})) << "nothing has changed";
-  EXPECT_TRUE(offer.log_changes({pool({})}, {.why = "why", .is_first = true}));
+  const auto logged = [&](const std::vector<policy::DesiredPool>& pools, const Offer::Origin& origin) {
+    const auto difference = offer.difference(pools, origin.is_first);
+    if (difference) offer.log(*difference, pools, origin);
+    return difference.has_value();
+  };
+  EXPECT_FALSE(logged({pool({})}, {"why"})) << "nothing has changed";
+  EXPECT_TRUE(logged({pool({})}, {.why = "why", .is_first = true}));
   EXPECT_EQ(log.count("decided driver=" + fixture::kDriver), 1u) << log.all();
   offer.set_desired({pool(devices(0, 2))}, kNode);
-  EXPECT_FALSE(offer.log_changes({pool(devices(0, 2))}, {"why"}));
+  EXPECT_FALSE(logged({pool(devices(0, 2))}, {"why"}));
   auto next = devices(1, 1, 7);
   for (const auto& one : devices(2, 10)) next.push_back(one);
-  EXPECT_TRUE(offer.log_changes({pool(next)}, {"why"}));
+  EXPECT_TRUE(logged({pool(next)}, {"why"}));
   EXPECT_EQ(log.count("changed=" + fixture::device_name(1)), 1u) << log.all();
   EXPECT_EQ(log.count("removed=" + fixture::device_name(0)), 1u) << log.all();
   EXPECT_EQ(log.count("and 2 more"), 1u) << "eight names are enough: " << log.all();

@@ -1,0 +1,30 @@
+#pragma once
+// What the daemon knows, beside what its parts keep: the inventory (HeldHost), published slices (Offer), reserved entries
+// (publishers::Charges), API server features (publishers::Abilities).
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "daemon/own_node.h"
+#include "daemon/policy_book.h"
+#include "policy/decision.h"
+#include "policy/readiness/track.h"
+
+namespace sliced::daemon {
+
+/// Sources fill it on the loop thread. A decision is made from a snapshot (make_snapshot) and is stored here when it is applied.
+struct State {
+  /// Grows with each change of what is decided from.
+  uint64_t version = 0;
+  /// The version of the newest change that may withhold devices: an exclude, or the Node.
+  uint64_t restricted_version = 0;
+
+  OwnNode node;
+  PolicyBook policies;
+  policy::ReadinessBook readiness;
+  std::string unconfigured;                          // what the node's configuration waits for; "" nothing
+  policy::AllNotReturned not_returned;               // devices that the kubelet plugin could not give back
+  std::shared_ptr<const policy::Decision> decision;  // without its pools; nullptr before the first
+};
+
+}  // namespace sliced::daemon
