@@ -12,8 +12,6 @@
 namespace sliced::daemon {
 namespace {
 
-using State = watchers::Standing::State;
-
 Result<policy::SriovNodeState> decode(std::string_view object) {
   auto json = kube::decode_json(object, watchers::kPolicyLimits);
   if (!json) return std::move(json.error());
@@ -25,15 +23,15 @@ Result<policy::SriovNodeState> decode(std::string_view object) {
 // What no list has told yet.
 std::string why_silent(const watchers::Standing& standing) {
   switch (standing.state) {
-    case State::kStarting:
-    case State::kLive:
+    case watchers::Standing::State::kStarting:
+    case watchers::Standing::State::kLive:
       return "is being asked for";
-    case State::kAbsent:
+    case watchers::Standing::State::kAbsent:
       return "cannot be: the API server does not have its kind (is the SR-IOV network operator installed?)";
-    case State::kDenied:
+    case watchers::Standing::State::kDenied:
       return "may not be read; it takes get, list and watch on sriovnetworknodestates in that namespace: " +
              standing.why;
-    case State::kUnreachable:
+    case watchers::Standing::State::kUnreachable:
       return "has not been read: " + standing.why;
   }
   return "";
@@ -137,7 +135,8 @@ void NodeStateSource::take(const Watcher::Item* item) {
   if (!first_status_) first_status_ = "";
   // The kind may be what is missing: discovery has said so before the list is empty.
   if (watcher_->standing().is_unserved)
-    return set({nullptr, named() + " " + why_silent({.state = State::kAbsent}), true}, "node state is gone");
+    return set({nullptr, named() + " " + why_silent({.state = watchers::Standing::State::kAbsent}), true},
+               "node state is gone");
   set({nullptr, missing(named()), true}, "node state is gone");
 }
 
@@ -177,12 +176,12 @@ std::string NodeStateSource::age_of(const policy::SriovNodeState& state) const {
 void NodeStateSource::note_standing() {
   const watchers::Standing& standing = watcher_->standing();
   // What is known stays, but for a kind that is gone: that is an answer, and takes the object with it.
-  if (is_listed_ && standing.state != State::kAbsent) {
+  if (is_listed_ && standing.state != watchers::Standing::State::kAbsent) {
     if (word_.object == nullptr && unreadable_.empty())
       set({nullptr, missing(named()), true}, "node state is not there");
     return;
   }
-  set({nullptr, named() + " " + why_silent(standing), standing.state == State::kAbsent},
+  set({nullptr, named() + " " + why_silent(standing), standing.state == watchers::Standing::State::kAbsent},
       "node state is not known");
 }
 
