@@ -19,9 +19,8 @@ std::optional<uint32_t> decode_hex_part(std::string_view text) {
 // Drivers under which a function is handed over whole (drivers/vfio, drivers/uio, DPDK's igb_uio, pci-stub,
 // xen-pciback): they make no interface.
 bool makes_no_netdev(std::string_view driver) {
-  return driver.empty() || driver.ends_with("vfio-pci") || driver.ends_with("vfio_pci") ||
-         driver.starts_with("uio_") || driver.ends_with("_uio") || driver == "pci-stub" ||
-         driver == "pciback";
+  return driver.empty() || is_vfio_driver(driver) || driver.starts_with("uio_") || driver.ends_with("_uio") ||
+         driver == "pci-stub" || driver == "pciback";
 }
 
 }  // namespace
@@ -106,8 +105,16 @@ bool is_address_set(std::string_view address) {
   return address.find_first_not_of("0:") != std::string_view::npos;
 }
 
+bool is_vfio_driver(std::string_view driver) {
+  for (const std::string_view name : {"vfio-pci", "vfio_pci"})
+    if (driver == name || (driver.ends_with(name) && (driver[driver.size() - name.size() - 1] == '_' ||
+                                                      driver[driver.size() - name.size() - 1] == '-')))
+      return true;
+  return false;
+}
+
 bool is_handed_over(const HostDevice& device) {
-  return device.pci && !device.driver.empty() && makes_no_netdev(device.driver);
+  return device.pci && !device.driver.empty() && (device.is_on_vfio || makes_no_netdev(device.driver));
 }
 
 std::string_view find_unreadable(const std::vector<std::string>& unreadable, std::string_view files) {
@@ -123,6 +130,7 @@ bool is_netdev_elsewhere(const HostDevice& device) {
   if (!device.pci) return false;
   if (device.netdev) return device.netdev->stale;
   // A driver that cannot be read may be any.
+  if (device.is_on_vfio) return false;
   return !makes_no_netdev(device.driver) || !find_unreadable(device.unreadable, "driver").empty();
 }
 

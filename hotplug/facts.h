@@ -89,6 +89,7 @@ struct HostDevice {
   std::optional<PciAddress> pci;
   std::string vendor, product, subsystem_vendor, subsystem_product;  // 4 lower-case hex digits
   std::string driver;                                                // "" when none is bound
+  bool is_on_vfio = false;  // the driver has registered it with VFIO: vfio-pci, or a variant driver
   // "virtio", "vhost": what its vDPA device is used by; "" none, or a driver of another name
   std::string vdpa;
   std::optional<int> numa_node;  // a VF's own or, when that is -1, its PF's; absent when both are -1
@@ -129,6 +130,10 @@ struct HostDevice {
 
   bool operator==(const HostDevice&) const = default;
 };
+
+/// Whether a driver is one of VFIO by its name: vfio-pci and its variants ("mlx5_vfio_pci", "nvgrace-gpu-vfio-pci"; drivers/vfio/pci).
+/// A driver may have any name: is_bound_to_vfio() in hotplug/pci_function.h asks sysfs, too.
+bool is_vfio_driver(std::string_view driver);
 
 /// Whether a function may have an interface that is not in our namespace: there is none here (or its last
 /// facts are shown, stale), and its driver makes some. Known to have none anywhere is what has no driver, or

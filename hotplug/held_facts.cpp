@@ -25,6 +25,7 @@ HostDevice facts_to_hold(const HostDevice& device) {
   out.product = device.product;
   out.pf = device.pf;
   out.driver = device.driver;
+  out.is_on_vfio = device.is_on_vfio;
   out.admin_mac = device.admin_mac;
   out.enforced = device.enforced;
   out.netdev = device.netdev;
@@ -39,6 +40,7 @@ HostDevice as_held(const HostDevice& now, const HostDevice& held) {
   HostDevice out = held.pci ? now : held;
   out.host_use = now.host_use;
   out.driver = held.driver;
+  out.is_on_vfio = held.is_on_vfio;
   out.admin_mac = held.admin_mac;
   if (held.enforced)
     out.enforced = held.enforced;

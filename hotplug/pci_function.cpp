@@ -96,6 +96,8 @@ Look read_once(const HostView& host, FunctionReading& function) {
     unreadable.push_back("driver: " + in_quotes(function.driver, 64) + " is not UTF-8");
     function.driver.clear();
   }
+  function.is_on_vfio =
+      is_bound_to_vfio(host, std::string(kFunctions) + function.pci.text(), function.driver);
   if (!function.physfn) {
     function.total_vfs = std::clamp(read_int(dir, "sriov_totalvfs", unreadable).value_or(0), 0, 65535);
     if (function.total_vfs > 0) {
@@ -136,6 +138,16 @@ void add_guids(const HostView& host, const PciAddress& pf, std::map<int, VfConfi
     if (config.node_guid.empty() && node && is_guid(*node)) config.node_guid = lower(*node);
     if (config.port_guid.empty() && port && is_guid(*port)) config.port_guid = lower(*port);
   }
+}
+
+bool is_bound_to_vfio(const HostView& host, const std::string& path, std::string_view driver) {
+  if (driver.empty()) return false;
+  if (is_vfio_driver(driver)) return true;
+  if (const auto registered = host.list(path + "/vfio-dev"); registered && !registered->empty()) return true;
+  const auto users = host.list("sys/module/vfio_pci_core/holders");
+  if (!users || users->empty()) return false;
+  const auto module = host.readlink(path + "/driver/module");
+  return module && std::find(users->begin(), users->end(), last_component(*module)) != users->end();
 }
 
 bool is_vf_of(const FunctionReading& pf, const FunctionReading& function) {

@@ -28,6 +28,11 @@ bool is_vf_of(const FunctionReading& pf, const FunctionReading& function);
 /// A few reads a VF: blocks.
 void add_guids(const HostView& host, const PciAddress& pf, std::map<int, VfConfig>& configs);
 
+/// Whether `driver`, which is bound to the function at `path` (below the view's root), has registered it with VFIO: by the driver's
+/// name, by the function's entry in class vfio-dev (drivers/vfio/vfio_main.c, since Linux 6.1), or because its module uses vfio_pci_core.
+/// So a variant driver of any name is found. "" no driver: false.
+bool is_bound_to_vfio(const HostView& host, const std::string& path, std::string_view driver);
+
 /// "pci0000:00": the first component below sys/devices/ of a link's target, when that is a root complex; else
 /// "".
 std::string pcie_root_of(std::string_view link_target);

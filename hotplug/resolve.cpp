@@ -118,6 +118,7 @@ class Resolver {
     device.subsystem_vendor = reading.subsystem_vendor;
     device.subsystem_product = reading.subsystem_product;
     device.driver = reading.driver;
+    device.is_on_vfio = reading.is_on_vfio;
     if (reading.numa_node.value_or(-1) >= 0) device.numa_node = reading.numa_node;
     if (const auto at = readings_.vdpa_of_function.find(reading.pci); at != readings_.vdpa_of_function.end())
       device.vdpa = at->second;

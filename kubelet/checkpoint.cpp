@@ -46,6 +46,7 @@ void visit(Visitor& v, Identity& value) {
 template <class Visitor>
 void visit(Visitor& v, VfioBinding& value) {
   v("originalDriver", value.original_driver), v("group", value.group), v("originalMAC", value.original_mac);
+  v("cdev", value.cdev);
 }
 template <class Visitor>
 void visit(Visitor& v, VfConfig& value) {
@@ -73,6 +74,7 @@ template <class Visitor>
 void visit(Visitor& v, hotplug::HostDevice& value) {
   v("id", value.id), v("type", value.type), v("pci", value.pci), v("vendor", value.vendor);
   v("product", value.product), v("driver", value.driver), v("pf", value.pf), v("adminMAC", value.admin_mac);
+  v("onVFIO", value.is_on_vfio);
   v("bridgeType", value.bridge_type), v("vlanFiltering", value.vlan_filtering), v("vlan", value.vlan_id);
   v("parent", value.parent_name), v("representorOf", value.representor_of), v("netdev", value.netdev);
   v("otherNetdevs", value.other_netdevs), v("missesPorts", value.misses_ports);

@@ -43,7 +43,7 @@ class Host {
   virtual ~Host() = default;
   /// The device as the kernel has it now. kNotFound: it is not there.
   virtual Result<HostLook> look(const PreparedDevice& device) const = 0;
-  /// Binds the function to vfio-pci, unless it is already, and waits for its group's node. Yields the group. What
+  /// Binds the function to vfio-pci, unless a VFIO driver has it already, and waits for its nodes. Yields VfioNodes::text(). What
   /// was begun and failed is taken back. together: what is bound for the same claim, the device itself included.
   /// kBusy: the group has another function than these.
   virtual Result<std::string> bind(const PreparedDevice& device,
@@ -51,7 +51,7 @@ class Host {
   /// Has its PF give the VF that address (kubelet/vf_mac.h), and reads it back. kNotFound: VF or PF are gone. kBusy: somebody
   /// has the function open, and another address.
   virtual Result<Unit> set_mac(const PreparedDevice& device, const std::string& mac) const = 0;
-  /// Back to its original driver; whatever is bound to another driver than vfio-pci stays. Once vfio-pci has let it go,
+  /// Back to its original driver; a function that has it already, or any other but vfio-pci, stays. Once vfio-pci has let it go,
   /// what else fails is no error: yields what is not as it was before, for people, and nobody is preferred; "" nothing.
   virtual Result<std::string> restore(const PreparedDevice& device) const = 0;
 

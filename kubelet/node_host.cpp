@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "hotplug/netlink_monitor.h"
+#include "hotplug/pci_function.h"
 #include "hotplug/resolve.h"
 #include "hotplug/scan.h"
 #include "kubelet/binder.h"
@@ -167,6 +168,7 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
   out.identity = {without_0x(*vendor), without_0x(text(path + "/device")),
                   last(view_->readlink(path + "/physfn").value_or(""))};
   out.driver = driver_of(device.pci);
+  out.is_on_vfio = hotplug::is_bound_to_vfio(*view_, path, out.driver);
   const std::vector<std::string> interfaces = names(path + "/net");
   for (const std::string& interface : interfaces) read_uppers(interface);
   look_at_rdma(path, interfaces, out);
@@ -485,7 +487,7 @@ bool is_back(const hotplug::HostView& view, const std::string& pci) {
   if (!view.list(path + "/net").value_or({}).empty()) return true;
   const auto driver = view.readlink(path + "/driver");
   if (!driver) return driver.error().code == Errc::kNotFound;
-  return is_userspace_driver(last(*driver));
+  return is_userspace_driver(last(*driver)) || hotplug::is_bound_to_vfio(view, path, last(*driver));
 }
 
 // ---- binding
@@ -507,19 +509,32 @@ Result<Unit> NodeHost::check_group(const std::string& pci,
   return Unit{};
 }
 
-Result<std::string> NodeHost::group_node(const std::string& pci) const {
+// A kernel has groups (CONFIG_VFIO_GROUP), devices of IOMMUFD (CONFIG_VFIO_DEVICE_CDEV), or both: which nodes there will be is
+// known once both sides have been asked. Where sysfs has a number for the device's own node, that node is on its way, too.
+Result<std::string> NodeHost::vfio_nodes(const std::string& pci) const {
   std::string group = last(view_->readlink(function_path(pci) + "/iommu_group").value_or(""));
   if (group.empty())
     return Error{Errc::kIo,
                  "device " + pci + " has no IOMMU group: switch the IOMMU on (intel_iommu=on, amd_iommu=on)"};
   if (text(function_path(pci) + "/iommu_group/name") == "vfio-noiommu") group = "noiommu-" + group;
-  const std::string node = "/dev/vfio/" + group;
+  const std::string group_node = "/dev/vfio/" + group;
+  const std::string devices = function_path(pci) + "/vfio-dev";
   const auto until = Clock::now() + kNodeWaitMax;
-  while (!kernel_.has_node(node)) {
-    if (Clock::now() >= until) return Error{Errc::kTimeout, node + " does not appear"};
-    std::this_thread::sleep_for(kNodePoll);
+  for (;; std::this_thread::sleep_for(kNodePoll)) {
+    VfioNodes found;
+    std::string awaited;
+    if (kernel_.has_node(group_node)) found.group = group;
+    for (const std::string& name : names(devices)) {
+      if (kernel_.has_node("/dev/vfio/devices/" + name)) found.cdev = name;
+      if (found.cdev.empty() && view_->read(devices + "/" + name + "/dev"))
+        awaited = "/dev/vfio/devices/" + name;
+    }
+    if (!found.empty() && awaited.empty()) return found.text();
+    if (Clock::now() < until) continue;
+    if (!found.empty()) return found.text();
+    return Error{Errc::kTimeout,
+                 group_node + " does not appear" + (awaited.empty() ? "" : ", and neither does " + awaited)};
   }
-  return group;
 }
 
 // Two sources: the kernel's answer for the group, which holds in each PID namespace but has no name, and /proc, which has
@@ -533,7 +548,7 @@ Result<std::string> NodeHost::holder(const std::string& pci) const {
   for (const std::string& name : names(path + "/vfio-dev")) others.push_back("/dev/vfio/devices/" + name);
   const size_t cdevs = others.size();
   for (const std::string& name : names(path + "/uio")) others.push_back("/dev/" + name);
-  const bool is_on_vfio = driver_of(pci) == kVfioDriver || cdevs > 0;
+  const bool is_on_vfio = cdevs > 0 || hotplug::is_bound_to_vfio(*view_, path, driver_of(pci));
   const bool is_there =
       is_on_vfio || !others.empty() ||
       std::any_of(groups.begin(), groups.end(), [&](const auto& node) { return kernel_.has_node(node); });
@@ -613,17 +628,19 @@ Result<std::string> NodeHost::bind(const PreparedDevice& device,
                                    const std::vector<PreparedDevice>& together) const {
   const std::string& pci = device.pci;
   if (auto checked = check_group(pci, together); !checked) return std::move(checked.error());
-  if (!view_->list(std::string(kDrivers) + std::string(kVfioDriver)))
+  // A variant driver is there for what vfio-pci cannot do, such as migration of a machine. Nothing is written, so nothing is taken back.
+  const bool is_on_vfio = hotplug::is_bound_to_vfio(*view_, function_path(pci), driver_of(pci));
+  if (!is_on_vfio && !view_->list(std::string(kDrivers) + std::string(kVfioDriver)))
     return Error{Errc::kIo, "driver vfio-pci is not there: load it (modprobe vfio-pci)"};
-  // It may be open through another driver: a VFIO variant driver, or one for UIO.
-  if (driver_of(pci) != kVfioDriver)
+  // It may be open through a driver for UIO.
+  if (!is_on_vfio)
     if (auto free = check_holder(pci); !free) return std::move(free.error());
-  auto bound = driver_of(pci) == kVfioDriver ? Result<Unit>(Unit{}) : rebind(pci, std::string(kVfioDriver));
-  auto group = bound ? group_node(pci) : Result<std::string>(bound.error());
-  if (!group)
+  auto bound = is_on_vfio ? Result<Unit>(Unit{}) : rebind(pci, std::string(kVfioDriver));
+  auto nodes = bound ? vfio_nodes(pci) : Result<std::string>(bound.error());
+  if (!nodes)
     if (const auto back = restore(device); !back || !back->empty())
-      group.error().what += "; and " + (back ? *back : back.error().what);
-  return group;
+      nodes.error().what += "; and " + (back ? *back : back.error().what);
+  return nodes;
 }
 
 // A VF whose PF gives it no address chooses another one each time that a driver takes it: one that is published, and
@@ -654,6 +671,10 @@ Result<std::string> NodeHost::restore(const PreparedDevice& device) const {
     return what_differs;
   };
   const std::string bound = driver_of(pci);
+  // It was on this variant driver when the pod got it: nothing was bound, and the administrator's override is not ours to clear.
+  const bool is_own = original.empty() || bound == original;
+  if (bound != kVfioDriver && is_own && hotplug::is_bound_to_vfio(*view_, function_path(pci), bound))
+    return std::string();
   if (!bound.empty() && bound != kVfioDriver) {
     if (bound == original) return_address(device);  // whoever bound it back may not have come to that
     return leave("");

@@ -126,7 +126,7 @@ class NodeHost final : public Host {
   // kBusy, with the other function's address: a group is handed over whole.
   Result<Unit> check_group(const std::string& pci, const std::vector<PreparedDevice>& together) const;
   // "7", or "noiommu-7", once its node is there. kTimeout: it is not within kNodeWaitMax.
-  Result<std::string> group_node(const std::string& pci) const;
+  Result<std::string> vfio_nodes(const std::string& pci) const;
   // The process that has a node of the function open, for people; "" none, also where it has no such node. Nodes: its VFIO
   // group, vfio-dev cdevs and UIO devices, whichever driver made them. Errors: kDenied, that cannot be told.
   Result<std::string> holder(const std::string& pci) const;

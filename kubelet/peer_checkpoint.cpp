@@ -84,7 +84,9 @@ std::optional<PreparedDevice> device_in(const Json& one) {
     out.network_data = network_data_in(one.find("NetworkDeviceData"));
   }
   if (out.config.wants_vfio())
-    out.vfio = VfioBinding{std::string(one.text("OriginalDriver")), vfio_group_in(out.edits)};
+    out.vfio = VfioBinding{.original_driver = std::string(one.text("OriginalDriver")),
+                           .group = vfio_nodes_in(out.edits).group,
+                           .cdev = vfio_nodes_in(out.edits).cdev};
   return out;
 }
 

@@ -63,7 +63,8 @@ PreparedDevice prepared(const AllocatedDevice& result, const KnownEntry& known, 
   if (device.pci) out.pci = device.pci->text();
   if (device.netdev) out.interface = device.netdev->name;
   out.identity = {device.vendor, device.product, device.pf ? device.pf->text() : ""};
-  if (out.config.wants_vfio() || (device.driver == kVfioDriver && can_have_vfio_nodes(out)))
+  if (out.config.wants_vfio() ||
+      ((device.is_on_vfio || hotplug::is_vfio_driver(device.driver)) && can_have_vfio_nodes(out)))
     out.vfio = VfioBinding{};
   if (!out.is_admin && out.holding.is_exclusive) out.held = hotplug::facts_to_hold(device);
   return out;
@@ -171,14 +172,25 @@ void add_node(cdi::Edits& edits, const std::string& path, const std::string& hos
     edits.nodes.push_back(node);
 }
 
-void add_vfio(const PreparedDevice& device, const std::string& group, cdi::Edits& edits) {
+// The group with the container node of all groups, and the device's own with that of IOMMUFD: a program may use either.
+void add_vfio(const PreparedDevice& device, const VfioNodes& nodes, cdi::Edits& edits) {
   constexpr std::string_view kNoIommu = "noiommu-";
-  const std::string host = "/dev/vfio/" + group;
-  const std::string inside =
-      group.starts_with(kNoIommu) ? "/dev/vfio/" + group.substr(kNoIommu.size()) : host;
-  add_node(edits, inside, host);
-  add_node(edits, "/dev/vfio/vfio", "/dev/vfio/vfio");
-  edits.env.push_back("SRIOVNETWORK_" + underscored(device.device) + "_VFIO_DEVICE=" + inside);
+  const std::string start = "SRIOVNETWORK_" + underscored(device.device) + "_VFIO_";
+  std::string inside;
+  if (!nodes.group.empty()) {
+    const std::string host = "/dev/vfio/" + nodes.group;
+    inside = nodes.group.starts_with(kNoIommu) ? "/dev/vfio/" + nodes.group.substr(kNoIommu.size()) : host;
+    add_node(edits, inside, host);
+    add_node(edits, "/dev/vfio/vfio", "/dev/vfio/vfio");
+  }
+  if (!nodes.cdev.empty()) {
+    const std::string cdev = "/dev/vfio/devices/" + nodes.cdev;
+    add_node(edits, cdev, cdev);
+    add_node(edits, "/dev/iommu", "/dev/iommu");
+    edits.env.push_back(start + "CDEV=" + cdev);
+    if (inside.empty()) inside = cdev;
+  }
+  edits.env.push_back(start + "DEVICE=" + inside);
 }
 
 void add_rdma(const PreparedDevice& device, const HostLook& look, cdi::Edits& edits) {
@@ -268,7 +280,7 @@ cdi::Edits edits_of(const PreparedDevice& device, const HostLook& look) {
   edits.env.push_back("SRIOVNETWORK_NET_ATTACH_DEF_NAME=" + device.config.nad_name);
   if (device.is_admin) return edits;
   if (device.vfio)
-    add_vfio(device, look.vfio_group, edits);
+    add_vfio(device, {look.vfio_group, look.vfio_cdev}, edits);
   else if (!look.rdma_device.empty())
     add_rdma(device, look, edits);
   if (device.config.adds_vhost)

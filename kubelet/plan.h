@@ -72,7 +72,7 @@ struct HostLook {
   std::string in_use;       // why it cannot be had: a process has it open, or may have; "" none has
   std::string rdma_device;  // "mlx5_0"; "" none
   std::vector<std::string> rdma_nodes;      // "/dev/infiniband/uverbs0"
-  std::string vfio_group;                   // after binding: "7", "noiommu-0"
+  std::string vfio_group = {};              // after binding: VfioBinding::group
   std::string admin_mac;                    // its PF enforces, where it is to be changed; "" not asked
   std::vector<std::string> lower_pfs = {};  // PreparedDevice::lower_pfs
   // "VF 3 (0000:03:00.5) of its PF", of a link "VF 3 (0000:03:00.5) of PF 0000:03:00.0": another function of the PF that has a MAC address which the device is to get, as the
@@ -82,6 +82,11 @@ struct HostLook {
   // PCI address of what has the name that the interface is to have in its pod, in the host's network namespace: "" no function.
   // nullopt: nothing has it, or the device itself.
   std::optional<std::string> name_holder = std::nullopt;
+  bool is_on_vfio =
+      false;  // the driver that is bound now has registered it with VFIO (hotplug::is_bound_to_vfio)
+  std::string vfio_cdev = {};  // after binding: VfioBinding::cdev
+
+  bool has_vfio_driver() const { return is_on_vfio || hotplug::is_vfio_driver(driver); }
   bool operator==(const HostLook&) const = default;
 };
 

@@ -394,9 +394,8 @@ void ClaimPreparer::judge_looks(Task& task) {
       return give_up(task, why);
     // Without a VfConfig that asks for vfio-pci nothing is bound: the kernel's present answer decides.
     if (!device.config.wants_vfio() && can_have_vfio_nodes(device)) {
-      const bool is_on_vfio = look->driver == kVfioDriver;
-      if (is_on_vfio && !device.vfio) device.vfio = VfioBinding{};
-      if (!is_on_vfio) device.vfio.reset();
+      if (look->has_vfio_driver() && !device.vfio) device.vfio = VfioBinding{};
+      if (!look->has_vfio_driver()) device.vfio.reset();
     }
     // What this claim was prepared with before may be open, and its interface in a sandbox, of its own pod.
     const bool is_new = !has_function(task.before, device);
@@ -498,7 +497,9 @@ void ClaimPreparer::note_bound(Task& task, std::vector<Result<std::string>> grou
     PreparedDevice& device = task.claim.devices[i];
     if (!device.vfio) continue;
     if (!*group) return give_up(task, group->error().what);
-    device.vfio->group = task.found->looks[i]->vfio_group = **group;
+    const VfioNodes nodes = VfioNodes::decode(**group);
+    device.vfio->group = task.found->looks[i]->vfio_group = nodes.group;
+    device.vfio->cdev = task.found->looks[i]->vfio_cdev = nodes.cdev;
     ++group;
   }
   go_on(task);

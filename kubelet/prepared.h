@@ -28,13 +28,25 @@ struct Identity {
 inline constexpr std::string_view kNoDriver = "(none)";          // no driver has such a name
 inline constexpr std::string_view kNoMac = "00:00:00:00:00:00";  // a VF chooses its own
 
-/// A function that was bound to vfio-pci for a pod.
+/// A function that a pod has through VFIO. Unless a VFIO driver has it already, it is bound to vfio-pci for the pod.
 /// Written before anything is bound, so that whoever comes next knows what to restore.
 struct VfioBinding {
   std::string original_driver;  // kNoDriver none was bound; "" not known: whichever the kernel chooses
-  std::string group;            // "7", "noiommu-0"; "" not known yet
+  std::string group;            // of its node /dev/vfio/GROUP: "7", "noiommu-0"; "" none, or not known yet
   std::string original_mac;     // its PF enforced, kNoMac none; "" not known, or not changed
+  std::string cdev =
+      {};  // of its node /dev/vfio/devices/CDEV, for IOMMUFD: "vfio3"; "" none, or not known yet
   bool operator==(const VfioBinding&) const = default;
+};
+
+/// The device nodes of a function that VFIO has: /dev/vfio/GROUP, /dev/vfio/devices/CDEV, or both
+/// (Documentation/driver-api/vfio.rst). As a text "7", "vfio3" or "7 vfio3".
+struct VfioNodes {
+  std::string group, cdev;  // as VfioBinding has them
+  static VfioNodes decode(std::string_view text);
+  std::string text() const;
+  bool empty() const { return group.empty() && cdev.empty(); }
+  bool operator==(const VfioNodes&) const = default;
 };
 
 /// What an interface is called in a pod and which addresses it has there (resource/v1 NetworkDeviceData).

@@ -4,6 +4,7 @@
 
 #include "hotplug/facts.h"
 #include "policy/identity.h"
+#include "reactor/base/text.h"
 
 namespace sliced::kubelet {
 namespace {
@@ -34,8 +35,8 @@ std::optional<PreparedClaim> recall(const std::string& driver, const std::string
                       .base = function ? policy::function_name(*function) : device.device,
                       .is_exclusive = named == device.device,
                       .group = std::string(policy::kAnyGroup)};
-    if (const std::string group = vfio_group_in(one.edits); !group.empty()) {
-      device.vfio = VfioBinding{"", group};
+    if (const VfioNodes nodes = vfio_nodes_in(one.edits); !nodes.empty()) {
+      device.vfio = VfioBinding{.group = nodes.group, .cdev = nodes.cdev};
       device.config.driver = kVfioDriver;
     }
     out.devices.push_back(std::move(device));
@@ -44,14 +45,29 @@ std::optional<PreparedClaim> recall(const std::string& driver, const std::string
   return out;
 }
 
+VfioNodes VfioNodes::decode(std::string_view text) {
+  constexpr std::string_view kNoIommu = "noiommu-";
+  VfioNodes out;
+  for (const std::string_view word : split(text, ' ')) {
+    const std::string_view name = word.starts_with(kNoIommu) ? word.substr(kNoIommu.size()) : word;
+    (name.starts_with("vfio") ? out.cdev : out.group) = std::string(word);
+  }
+  return out;
+}
+
+std::string VfioNodes::text() const { return group + (group.empty() || cdev.empty() ? "" : " ") + cdev; }
+
 bool is_nameless(const PreparedClaim& claim) { return claim.name == kNoName; }
 
-std::string vfio_group_in(const cdi::Edits& edits) {
-  constexpr std::string_view kStart = "/dev/vfio/";
+VfioNodes vfio_nodes_in(const cdi::Edits& edits) {
+  constexpr std::string_view kStart = "/dev/vfio/", kDevices = "/dev/vfio/devices/";
+  VfioNodes out;
   for (const cdi::DeviceNode& node : edits.nodes)
-    if (node.host_path.starts_with(kStart) && node.host_path != "/dev/vfio/vfio")
-      return node.host_path.substr(kStart.size());
-  return "";
+    if (node.host_path.starts_with(kDevices))
+      out.cdev = node.host_path.substr(kDevices.size());
+    else if (node.host_path.starts_with(kStart) && node.host_path != "/dev/vfio/vfio")
+      out.group = node.host_path.substr(kStart.size());
+  return out;
 }
 
 void forget_boot(PreparedClaim& claim, bool is_sure) {

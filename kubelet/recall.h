@@ -15,8 +15,8 @@ std::optional<PreparedClaim> recall(const std::string& driver, const std::string
 /// Such a record: its claim and pods cannot be asked for.
 bool is_nameless(const PreparedClaim& claim);
 
-/// The group of a function that is on vfio-pci, by its device nodes; "" none.
-std::string vfio_group_in(const cdi::Edits& edits);
+/// Of a function that a pod has through VFIO, by the edits of its CDI device; empty: it has none.
+VfioNodes vfio_nodes_in(const cdi::Edits& edits);
 
 /// A record of another boot: nothing of it is done any more, and it is still the claim's. What a function is bound to now
 /// this boot has chosen, and nobody restores. is_sure: else it may be this boot's, and what is bound to vfio-pci goes

@@ -231,7 +231,7 @@ std::string refusal(const PreparedDevice& device, const KnownEntry& known, const
 bool is_userspace_driver(std::string_view driver) {
   return std::find(std::begin(kUserspaceDrivers), std::end(kUserspaceDrivers), driver) !=
              std::end(kUserspaceDrivers) ||
-         driver.find("vfio") != std::string_view::npos;
+         hotplug::is_vfio_driver(driver);
 }
 
 std::string refusal_of_interface(const PreparedDevice& device, const HostLook& look) {
@@ -240,7 +240,7 @@ std::string refusal_of_interface(const PreparedDevice& device, const HostLook& l
   if (!is_run || !look.interfaces.empty()) return "";
   const std::vector<std::string> plugins = plugins_of(device.network);
   const std::string type = plugins.empty() ? "" : plugins.front();
-  const bool is_userspace = is_userspace_driver(look.driver);
+  const bool is_userspace = look.has_vfio_driver() || is_userspace_driver(look.driver);
   const bool wants_interface = std::find(std::begin(kInterfacePlugins), std::end(kInterfacePlugins), type) !=
                                std::end(kInterfacePlugins);
   if (is_userspace && !wants_interface)

@@ -153,7 +153,7 @@ std::vector<hotplug::RecoveredNetdev> recall_netdevs(const OwnSlices& slices,
         }
         const hotplug::HostDevice* vf = inventory.find(told.address);
         if (vf && vf->pci && !vf->netdev && told.is_rdma_capable && vf->rdma_device.empty() &&
-            vf->driver != "vfio-pci")
+            !hotplug::is_handed_over(*vf))
           found[*vf->pci] = {
               *vf->pci, {}, std::string(hotplug::kUnknownRdmaDevice)};  // that it has one is published
       });

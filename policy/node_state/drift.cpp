@@ -112,10 +112,6 @@ Answer ask_link_admin_state(const Subject& s) {
 
 // ---- of a VF
 
-// Userspace drivers that the operator knows; what a group of network devices may not have.
-bool is_userspace_driver(std::string_view driver) {
-  return driver == "vfio-pci" || driver == "igb_uio" || driver == "uio_pci_generic";
-}
 bool wants_network_driver(const SriovNodeState::VfGroup& group) {
   return group.device_type.empty() || group.device_type == "netdevice";
 }
@@ -125,13 +121,13 @@ Answer ask_driver(const Subject& s) {
   const std::string& driver = s.vf->driver;
   if (!wants_network_driver(*s.group))
     return compare(driver == s.group->device_type, escaped(s.group->device_type), or_none(driver));
-  return compare(!driver.empty() && !is_userspace_driver(driver), "a network driver", or_none(driver));
+  return compare(!driver.empty() && !hotplug::is_handed_over(*s.vf), "a network driver", or_none(driver));
 }
 
 // Of what a network driver has; where another one is bound that it should not be, ask_driver says so.
 std::optional<Answer> beside_network_drivers(const Subject& s) {
   if (!wants_network_driver(*s.group)) return same();
-  if (s.vf->driver.empty() || is_userspace_driver(s.vf->driver)) return exempt("no network driver is bound");
+  if (s.vf->driver.empty() || hotplug::is_handed_over(*s.vf)) return exempt("no network driver is bound");
   return std::nullopt;
 }
 

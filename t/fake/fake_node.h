@@ -57,7 +57,7 @@ class FakeHost final : public kubelet::Host {
     if (at == node_.functions.end()) return Error{Errc::kNotFound, device.pci + " is gone"};
     kubelet::HostLook look = at->second.look;
     look.driver = at->second.driver;
-    if (at->second.has_interface && !look.driver.empty() && look.driver != "vfio-pci")
+    if (at->second.has_interface && !look.driver.empty() && !hotplug::is_vfio_driver(look.driver))
       look.interfaces = {"eth0"};
     if (device.vfio && !device.mac.empty()) look.admin_mac = at->second.mac;
     if (!device.mac.empty() && device.mac != kubelet::kNoMac)
@@ -72,7 +72,7 @@ class FakeHost final : public kubelet::Host {
                            const std::vector<kubelet::PreparedDevice>&) const override {
     if (auto error = node_.step("bind " + device.pci)) return *error;
     auto& function = node_.functions.at(device.pci);
-    function.driver = "vfio-pci";
+    if (!hotplug::is_vfio_driver(function.driver)) function.driver = "vfio-pci";
     return function.group;
   }
   Result<std::string> restore(const kubelet::PreparedDevice& device) const override {

@@ -281,6 +281,8 @@ TEST_F(ScanTest, FunctionsWithoutNetdevOrDriver) {
   EXPECT_EQ(devices.at("0000:3b:00.0").netdev, std::nullopt);
   EXPECT_EQ(devices.at("0000:3b:02.0").driver, "");
   EXPECT_EQ(devices.at("0000:3b:02.1").driver, "vfio-pci");
+  EXPECT_TRUE(devices.at("0000:3b:02.1").is_on_vfio);
+  EXPECT_FALSE(devices.at("0000:3b:02.0").is_on_vfio);
   for (const char* vf : {"0000:3b:02.0", "0000:3b:02.1"}) {
     EXPECT_EQ(devices.at(vf).type, DeviceType::kVf);
     EXPECT_EQ(devices.at(vf).pf_name, "");

@@ -671,16 +671,70 @@ TEST_F(NodeHostTest, WhatTheKernelSaysIsOpenIsNotTakenThoughNoProcessIsSeen) {
   EXPECT_TRUE(host().restore(device())) << "and so is all of /proc";
 }
 
-// Red when prepare unbinds what a machine has through a variant driver, or a program in user space through UIO.
+// The tree of siderolabs/pkgs#1654: VFs that the administrator has bound to mlx5_vfio_pci for live migration. Red when prepare moves
+// them to vfio-pci, or the return clears the administrator's override: machines could not be migrated any more.
+TEST_F(NodeHostTest, AVariantDriverOfVfioKeepsTheFunction) {
+  for (const char* variant : {"mlx5_vfio_pci", "nvgrace-gpu-vfio-pci", "acme_migrate"}) {
+    vf().driver(variant);
+    const bool has_usual_name = variant != std::string("acme_migrate");
+    const std::string registered = tree_.root() + "/" + vf().path() + "/vfio-dev";
+    if (!has_usual_name) fs::create_directories(registered + "/vfio3");
+    writes_.clear();
+    EXPECT_TRUE(host().look(device(variant))->is_on_vfio) << variant;
+    EXPECT_EQ(host().bind(device(variant), {}).value(), "7") << variant;
+    sees_processes_ = false;
+    group_use_ = GroupUse::kOpen;
+    EXPECT_NE(host().look(device(variant))->in_use, "") << "another claim does not get what is open";
+    group_use_ = GroupUse::kFree;
+    sees_processes_ = true;
+    for (const std::string& original : {std::string(variant), std::string()})
+      EXPECT_EQ(host().restore(device(original)).value(), "") << variant;
+    EXPECT_TRUE(writes_.empty()) << variant;
+    EXPECT_EQ(driver(), variant);
+    EXPECT_TRUE(is_back(**hotplug::open_host_view(tree_.root()), kVf)) << "it makes no interface";
+    fs::remove_all(registered);
+  }
+  // A kernel before 6.1 has no class vfio-dev: the module shows what it is.
+  EXPECT_FALSE(host().look(device())->is_on_vfio);
+  fs::create_directories(tree_.root() + "/sys/module/vfio_pci_core/holders/acme");
+  fs::create_directory_symlink("../../../../module/acme",
+                               tree_.root() + "/sys/bus/pci/drivers/acme_migrate/module");
+  EXPECT_TRUE(host().look(device())->is_on_vfio);
+  // What an earlier version took from a variant driver goes back to it.
+  vf().driver("vfio-pci");
+  fs::create_directories(tree_.root() + "/sys/bus/pci/drivers/mlx5_vfio_pci");
+  EXPECT_EQ(host().restore(device("mlx5_vfio_pci")).value(), "");
+  EXPECT_EQ(driver(), "mlx5_vfio_pci");
+}
+
+// The trees of kubevirt/kubevirt#18300: a kernel without VFIO groups (NVIDIA Grace), and one with both forms. Red when the pod of a
+// machine that uses IOMMUFD gets no nodes of it, or prepare waits for a group that never comes.
+TEST_F(NodeHostTest, AKernelsVfioNodesAreItsOwn) {
+  struct Case {
+    std::set<std::string> nodes;
+    bool is_numbered;
+    const char* found;
+  };
+  const std::string cdev = tree_.root() + "/" + vf().path() + "/vfio-dev/vfio3";
+  fs::create_directories(cdev);
+  for (const Case& one : {Case{{"/dev/vfio/devices/vfio3", "/dev/iommu"}, false, "vfio3"},
+                          {{"/dev/vfio/devices/vfio3", "/dev/iommu"}, true, "vfio3"},
+                          {{"/dev/vfio/7", "/dev/vfio/devices/vfio3"}, true, "7 vfio3"},
+                          {{"/dev/vfio/7"}, false, "7"}}) {
+    if (one.is_numbered)
+      std::ofstream(cdev + "/dev") << "243:3\n";
+    else
+      fs::remove(cdev + "/dev");
+    nodes_ = one.nodes;
+    vf().driver("igbvf");
+    fs::create_directories(tree_.root() + "/sys/bus/pci/drivers/vfio-pci");
+    EXPECT_EQ(host().bind(device(), {}).value(), one.found);
+  }
+}
+
+// Red when prepare unbinds what a program in user space has through UIO.
 TEST_F(NodeHostTest, WhatIsOpenThroughAnotherDriverIsNotBound) {
-  vf().driver("mlx5_vfio_pci");
-  fs::create_directories(tree_.root() + "/" + vf().path() + "/vfio-dev/vfio3");
   sees_processes_ = false;
-  group_use_ = GroupUse::kOpen;
-  EXPECT_EQ(host().bind(device("mlx5_vfio_pci"), {}).error().code, Errc::kBusy);
-  group_use_ = GroupUse::kFree;
-  EXPECT_TRUE(host().bind(device("mlx5_vfio_pci"), {}));
-  fs::remove_all(tree_.root() + "/" + vf().path() + "/vfio-dev");
   // Any number of processes may have a UIO device open: the kernel does not say whether one has.
   nodes_.clear();
   vf().driver("igb_uio");

@@ -192,6 +192,18 @@ TEST(Edits, OfAFunctionOnVfioAreItsGroup) {
   EXPECT_EQ(edits.env.back(), "SRIOVNETWORK_0000_03_00_2_VFIO_DEVICE=/dev/vfio/7");
   EXPECT_EQ(edits_of(first(text), {.vfio_group = "noiommu-2"}).nodes[0],
             (cdi::DeviceNode{"/dev/vfio/2", "/dev/vfio/noiommu-2"}));
+  // IOMMUFD alone, and beside groups.
+  const std::vector<cdi::DeviceNode> iommufd = {{"/dev/vfio/devices/vfio3", "/dev/vfio/devices/vfio3"},
+                                                {"/dev/iommu", "/dev/iommu"}};
+  const cdi::Edits alone = edits_of(first(text), {.vfio_cdev = "vfio3"});
+  EXPECT_EQ(alone.nodes, iommufd);
+  EXPECT_EQ(alone.env.back(), "SRIOVNETWORK_0000_03_00_2_VFIO_DEVICE=/dev/vfio/devices/vfio3");
+  const cdi::Edits both = edits_of(first(text), {.vfio_group = "7", .vfio_cdev = "vfio3"});
+  EXPECT_EQ(both.nodes.size(), 4u);
+  EXPECT_EQ(both.env.back(), "SRIOVNETWORK_0000_03_00_2_VFIO_DEVICE=/dev/vfio/7");
+  EXPECT_NE(std::find(both.env.begin(), both.env.end(),
+                      "SRIOVNETWORK_0000_03_00_2_VFIO_CDEV=/dev/vfio/devices/vfio3"),
+            both.env.end());
 }
 
 TEST(Edits, WhoLooksOnGetsNoDeviceNode) {

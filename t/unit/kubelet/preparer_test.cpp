@@ -273,6 +273,21 @@ TEST_F(PreparerTest, ADeviceThatIsOnVfioGetsItsNodesWithoutAVfConfig) {
   EXPECT_EQ(driver_of("0000:03:00.2"), "vfio-pci") << "whoever bound it keeps it bound";
 }
 
+// Red when a claim moves a function off the variant driver that its administrator has chosen for live migration, or an unprepare
+// binds it to another one.
+TEST_F(PreparerTest, AFunctionOnAVariantDriverOfVfioStaysThere) {
+  facts_driver = node.functions.at("0000:03:00.2").driver = "mlx5_vfio_pci";
+  for (const bool asks : {true, false}) {
+    const ClaimText text =
+        put(asks ? claim(1, "0000-03-00-2", {config({{"driver", "vfio-pci"}})}) : claim(2, "0000-03-00-2"));
+    ASSERT_EQ(prepare(text)->error, "");
+    EXPECT_EQ(driver_of("0000:03:00.2"), "mlx5_vfio_pci");
+    EXPECT_EQ(node.specs.at({kKind, request(text).uid}).devices[0].edits.nodes.front().path, "/dev/vfio/7");
+    EXPECT_EQ(unprepare(request(text)), "");
+    EXPECT_EQ(driver_of("0000:03:00.2"), "mlx5_vfio_pci");
+  }
+}
+
 // What is published may be older than the kernel's answer: nothing is bound that no VfConfig asks for.
 TEST_F(PreparerTest, WithoutAVfConfigTheKernelSaysWhetherADeviceIsOnVfio) {
   const ClaimText left = put(claim(1, "0000-03-00-2")), bound = put(claim(2, "0000-03-00-3"));

@@ -24,6 +24,10 @@ TEST(Recall, ASpecTellsWhoseDevicesAreTaken) {
   ASSERT_EQ(again->devices.size(), 2u);
   EXPECT_EQ(again->devices[0].holding.device, "0000:03:00.2");
   EXPECT_EQ(again->devices[0].vfio, (VfioBinding{"", "7"}));
+  claim.devices[0].edits = edits_of(claim.devices[0], {.vfio_cdev = "vfio3"});
+  EXPECT_EQ(recall(sample::kSriov, "uid-1", claim_spec(claim))->devices[0].vfio,
+            (VfioBinding{.cdev = "vfio3"}))
+      << "of a kernel without groups";
   EXPECT_EQ(again->devices[1].device, "br0-macvlan");
   EXPECT_TRUE(again->devices[0].holding.is_exclusive);
   EXPECT_FALSE(again->devices[1].holding.is_exclusive) << "a share is nobody's alone";
