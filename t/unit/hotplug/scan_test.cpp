@@ -272,6 +272,17 @@ TEST_F(ScanTest, WideDomainsKeepPfAndVfTogether) {
   EXPECT_EQ(devices.at("10000:01:02.1").vf_index, 1);
 }
 
+// The tree of k8snetworkplumbingwg/sriov-network-device-plugin#430: RoCE in a scalable function. Red when a PF is published with the
+// RDMA device of a function below it: its pods would get none.
+TEST_F(ScanTest, TheRdmaDeviceOfAScalableFunctionIsNotItsPfs) {
+  tree.pci("0000:03:00.0").sriov(8).netdev("ens1");
+  tree.symlink("../../devices/pci0000:00/0000:03:00.0/mlx5_core.sf.4/infiniband/mlx5_12",
+               "sys/class/infiniband/mlx5_12");
+  EXPECT_EQ(scan().at("0000:03:00.0").rdma_device, "") << "RoCE is off in the PF";
+  tree.symlink("../../devices/pci0000:00/0000:03:00.0/infiniband/mlx5_2", "sys/class/infiniband/mlx5_2");
+  EXPECT_EQ(scan().at("0000:03:00.0").rdma_device, "mlx5_2");
+}
+
 TEST_F(ScanTest, FunctionsWithoutNetdevOrDriver) {
   tree.pci("0000:3b:00.0").driver("vfio-pci").sriov(8).vfs(2, [](SysfsTree::Pci vf, int index) {
     if (index == 1) vf.driver("vfio-pci");
