@@ -62,6 +62,7 @@ struct RestoredSettings {
   std::string name_problem =
       {};  // why its interface could not have its names, with the remedy; "" it has them
 };
+inline constexpr std::string_view kInterfaceIsAway = "its interface is not back from its last pod";
 using OriginalSettingsByDevice = std::map<std::string, OriginalSettings>;
 
 /// One line of JSON with a version and a checksum. Errors of decoding: kInvalid, kTooLarge.

@@ -360,8 +360,7 @@ void ClaimPreparer::look(Task& task) {
           auto restored = host->restore_settings(*left);
           if (!restored) return std::move(restored.error());
           if (!restored->is_back)
-            return Error{Errc::kBusy,
-                         "device " + left->device + ": its interface is not back from its last pod"};
+            return Error{Errc::kBusy, "device " + left->device + ": " + std::string(kInterfaceIsAway)};
         }
         auto now = host->read_settings(devices[i]);
         // The name of before stays the one that it is to have.

@@ -302,6 +302,7 @@ Reconcile::Handlers ClaimPreparer::reconcile_handlers() {
           .on_user =
               [this](const PreparedKey& key, const std::string& user) {
                 if (std::exchange(prepared_.at(key).user, user) != user) note_change(true);
+                change_copies(key, [&](PreparedClaim& copy) { copy.user = user; });
               },
           .change_files = [this,
                            drop](std::function<FileChange()> make) { commits_.add(std::move(make), drop); }};
@@ -322,6 +323,7 @@ void ClaimPreparer::note_not_returned(const PreparedKey& key, const std::string&
   const auto at = prepared_.find(key);
   if (at == prepared_.end()) return;
   if (std::exchange(at->second.not_returned, why) != why) note_change(true);
+  change_copies(key, [&](PreparedClaim& copy) { copy.not_returned = why; });
   returns_.add(key);
 }
 
@@ -330,6 +332,18 @@ void ClaimPreparer::note_state(const PreparedKey& key, ClaimState state) {
   if (at == prepared_.end() || state == ClaimState::kUnknown) return;
   const bool is_gone = state == ClaimState::kGone;
   if (std::exchange(at->second.is_claim_gone, is_gone) != is_gone) note_change(true);
+  change_copies(key, [&](PreparedClaim& copy) { copy.is_claim_gone = is_gone; });
+}
+
+// A task writes its copies of the record back, and must not write over what was learned of the claim meanwhile.
+void ClaimPreparer::change_copies(const PreparedKey& key, const std::function<void(PreparedClaim&)>& change) {
+  const auto queue = tasks_.find(key.second);
+  if (queue == tasks_.end()) return;
+  for (const auto& task : queue->second) {
+    if (task->key() != key) continue;
+    if (task->before) change(*task->before);
+    change(task->claim);
+  }
 }
 
 // A pass over all claims may find many of them gone.
@@ -348,6 +362,7 @@ void ClaimPreparer::note_change(bool is_of_record) {
 
 void ClaimPreparer::tell_not_returned() {
   policy::AllNotReturned now = not_returned_of(prepared_);
+  add_unrestored(now);
   if (now == not_returned_) return;
   not_returned_ = std::move(now);
   if (handlers_.on_not_returned) handlers_.on_not_returned(not_returned_);

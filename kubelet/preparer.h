@@ -216,7 +216,10 @@ class ClaimPreparer final : public Preparer {
   void note_not_returned(const PreparedKey& key, const std::string& why);
   void note_state(const PreparedKey& key, ClaimState state);
   void note_change(bool is_of_record);
+  void change_copies(const PreparedKey& key, const std::function<void(PreparedClaim&)>& change);
   void tell_not_returned();
+  // Devices that no claim has and that do not have their original settings.
+  void add_unrestored(policy::AllNotReturned& out) const;
 
   // next("") once all are off vfio-pci, and with their drivers of before or none (driverless_).
   void restore_devices(Task& task, std::vector<PreparedDevice> devices,

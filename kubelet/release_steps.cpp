@@ -289,16 +289,32 @@ void ClaimPreparer::look_after_settings() {
           change.removed_original_settings.push_back(device);
           original_settings_.erase(device);
           unrestored_.erase(device), returned_.erase(device);
-        } else if (!one && std::exchange(unrestored_[device], one.error().what) != one.error().what) {
+        } else if (const std::string problem =
+                       one ? "device " + device + ": " + std::string(kInterfaceIsAway) : one.error().what;
+                   finished && std::exchange(unrestored_[device], problem) != problem) {
           ports_.log.warning("original settings not restored: will retry",
-                             {{"device", device}, {"problem", one.error().what}});
+                             {{"device", device}, {"problem", problem}});
         }
       }
+      note_change(false);
       if (!change.removed_original_settings.empty() || !change.original_settings.empty())
         commits_.add([change] { return change; }, [](const Result<Unit>&) {});
       look_after_settings();
     });
   });
+}
+
+// Preparing such a device fails, and preparing a VF of such a PF (waits_for_settings()): neither is to be offered.
+void ClaimPreparer::add_unrestored(policy::AllNotReturned& out) const {
+  for (const auto& [device, problem] : unrestored_) {
+    const auto kept = original_settings_.find(device);
+    const bool is_waiting = kept != original_settings_.end() && kept->second.is_known &&
+                            name_only(kept->second) != kept->second && !is_prepared(device);
+    if (is_waiting)
+      out.push_back({{.entry = "", .device = device, .base = "", .is_exclusive = true, .group = ""},
+                     kept->second.vf ? kept->second.pf : device,
+                     "its original settings are not restored yet: " + problem + "; the daemon tries again"});
+  }
 }
 
 std::map<std::string, std::string> ClaimPreparer::settings_problems() const {

@@ -138,7 +138,7 @@ std::string why_not_returned(const PreparedClaim& claim) {
   const std::string who = named(claim) + " is gone or no longer holds it";
   if (!claim.not_returned.empty())
     return "it could not be given back: " + claim.not_returned + " (" + who + "; the daemon tries again)";
-  if (!claim.user.empty()) return who + ", and it is not given back: " + claim.user;
+  if (!claim.user.empty()) return who + ", and it is still used: " + claim.user;
   return who +
          ", and it is not given back yet: no kubelet has asked for that; the daemon does it after 5 minutes "
          "where nothing uses it";

@@ -63,6 +63,12 @@ NamespaceKey namespace_key(const cni::Attachment& attachment) {
   return {attachment.container_id, attachment.network_namespace};
 }
 
+std::string pod_namespace_of(const cni::Attachment& attachment) {
+  const auto at = std::find_if(attachment.arguments.begin(), attachment.arguments.end(),
+                               [](const auto& one) { return one.first == "K8S_POD_NAMESPACE"; });
+  return at == attachment.arguments.end() ? "" : at->second;
+}
+
 std::set<std::string> keys_of(const cni::Attachment& attachment) {
   const std::string_view pod = pod_uid_of(attachment);
   std::set<std::string> keys = {pod.empty() ? "sandbox " + attachment.container_id
@@ -80,7 +86,7 @@ struct Attachments::Work {
   OnAttached done;
   Turns::Done turn_ends;
   std::unique_ptr<reactor::Job> job = {};
-  reactor::Semaphore::PermitPtr permit = {};
+  reactor::Semaphore::PermitPtr permit = {}, permit_of_namespace = {};
   std::unique_ptr<cni::Run> run = {};
   Namespace network_namespace = {};  // of an attaching
   bool is_refused = false;           // of an attaching: for the host's sake
@@ -96,7 +102,8 @@ Attachments::Attachments(Ports ports)
 
 Attachments::~Attachments() {
   // What runs holds itself.
-  for (const auto& work : running_) work->job.reset(), work->permit.reset(), work->run.reset();
+  for (const auto& work : running_)
+    work->job.reset(), work->permit.reset(), work->permit_of_namespace.reset(), work->run.reset();
   cleaning_.clear();
 }
 
@@ -167,7 +174,8 @@ void Attachments::on_disk(const std::shared_ptr<Work>& work,
 void Attachments::end(const std::shared_ptr<Work>& ended, Result<cni::Attached> outcome) {
   const std::shared_ptr<Work> work = ended;  // which may be held by nothing but what is let go here
   running_.erase(work);
-  work->job.reset(), work->permit.reset(), work->run.reset();  // they hold the work
+  work->job.reset(), work->permit.reset(), work->permit_of_namespace.reset(),
+      work->run.reset();  // they hold the work
   work->turn_ends();
   if (const auto done = std::exchange(work->done, nullptr)) done(std::move(outcome));
 }
@@ -416,20 +424,38 @@ void Attachments::begin_detach(const std::shared_ptr<Work>& work) {
         const Namespace there = held ? held : open_namespace(path);
         return before_del && there ? before_del(work->record, *there) : Result<Unit>(Unit{});
       },
-      [this, work](const Result<Unit>& ready) {
-        ready ? run(work, dels_, &Attachments::run_del) : bring_back(work, ready);
-      });
+      [this, work](const Result<Unit>& ready) { ready ? wait_for_del(work) : bring_back(work, ready); });
+}
+
+void Attachments::wait_for_del(const std::shared_ptr<Work>& work) {
+  const auto of_namespace =
+      dels_of_namespace_
+          .try_emplace(pod_namespace_of(work->record.attachment), ports_.scheduler, kDelsOfNamespaceMax)
+          .first;
+  work->permit_of_namespace =
+      of_namespace->second.acquire([this, work] { run(work, dels_, &Attachments::run_del); });
+}
+
+void Attachments::end_del(const std::shared_ptr<Work>& work) {
+  work->run.reset(), work->permit.reset(), work->permit_of_namespace.reset();
+  const auto at = dels_of_namespace_.find(pod_namespace_of(work->record.attachment));
+  if (at != dels_of_namespace_.end() && at->second.taken() + at->second.waiting() == 0)
+    dels_of_namespace_.erase(at);
 }
 
 void Attachments::run_del(const std::shared_ptr<Work>& work) {
   auto network = cni::decode_network(work->record.config, work->record.network);
-  if (!network) return end_detach(work, std::move(network.error()));
+  if (!network) {
+    end_del(work);
+    return end_detach(work, std::move(network.error()));
+  }
   cni::Attachment attachment = work->record.attachment;
-  if (!work->has_namespace)
+  // The runtime may have removed it while this waited.
+  if (!work->has_namespace || access(attachment.network_namespace.c_str(), F_OK) != 0)
     attachment.network_namespace = path_of(kept_[cni::record_name(attachment)].network_namespace);
   work->run = ports_.run(*std::move(network), cni::Command::kDel, std::move(attachment), work->record.result,
                          kDetachMax, [this, work](Result<cni::Attached> undone) {
-                           work->run.reset(), work->permit.reset();
+                           end_del(work);
                            bring_back(work, undone ? Result<Unit>(Unit{}) : Result<Unit>(undone.error()));
                          });
 }

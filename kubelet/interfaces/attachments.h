@@ -38,6 +38,8 @@ class Attachments {
   /// Chains of plugins that run at once, each a process and its pipes; the others wait in order. ADD waits for no DEL, which
   /// may take long.
   static constexpr size_t kAddsMax = 32, kDelsMax = 48;
+  /// Of these, for pods of one namespace: the others' never wait for plugins that one namespace's users chose alone.
+  static constexpr size_t kDelsOfNamespaceMax = 24;
 
   /// cni::run_chain, with its loop and place.
   /// Asked for one attachment at a time, of those that share a pod or a device. Dropping what it gives
@@ -113,6 +115,8 @@ class Attachments {
   /// that some of kDelsMax are left for who needs the device meanwhile, and has it undone before the others.
   void detach_later(const cni::Attachment& attachment);
   static constexpr size_t kLaterMax = 32;
+  /// Fewer than kDelsMax run.
+  bool has_room_for_del() const { return dels_.taken() < kDelsMax; }
 
   /// One that is made, begun, or not yet undone.
   struct Kept {
@@ -156,6 +160,8 @@ class Attachments {
   void begin_detach(const std::shared_ptr<Work>& work);
   // With the namespace that was kept open, as /proc/PID/fd/N, where its file is gone.
   void run_del(const std::shared_ptr<Work>& work);
+  void wait_for_del(const std::shared_ptr<Work>& work);
+  void end_del(const std::shared_ptr<Work>& work);
   void bring_back(const std::shared_ptr<Work>& work, const Result<Unit>& undone);
   // Without its file the namespace is let go after the first DEL that fails: the kernel then gives the
   // interface back.
@@ -184,6 +190,7 @@ class Attachments {
   const Ports ports_;
   Turns turns_;
   reactor::Semaphore adds_, dels_;
+  std::map<std::string, reactor::Semaphore> dels_of_namespace_;  // of those that have any
   std::map<std::string, Kept> kept_;
   std::map<std::string, Retry> retries_;          // by record name
   std::map<std::string, cni::Attachment> later_;  // by record name

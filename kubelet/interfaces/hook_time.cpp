@@ -1,25 +1,33 @@
 #include "kubelet/interfaces/hook_time.h"
 
+#include <algorithm>
+
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
 
-void HookTime::note(const std::string& namespace_, Millis took, const std::string& problem, TimePoint now) {
-  std::erase_if(pauses_, [&](const auto& one) { return one.second.until <= now; });
-  if (problem.empty())
-    pauses_.erase(namespace_);
-  else if (took >= slow_from_)
-    pauses_.insert_or_assign(namespace_, Pause{now + kPause * took, took, problem});
+Millis HookTime::owed(const Debt& debt, TimePoint now) {
+  const auto passed = std::chrono::duration_cast<Millis>(now - debt.noted);
+  return std::max(Millis{0}, debt.time - passed / kTimesAsLong);
+}
+
+void HookTime::note_failure(const std::string& namespace_, Millis took, const std::string& problem,
+                            TimePoint now) {
+  std::erase_if(debts_, [&](const auto& one) { return owed(one.second, now) == Millis{0}; });
+  Debt& debt = debts_[namespace_];
+  debt = {owed(debt, now) + took, now, took, problem};
 }
 
 std::string HookTime::refusal(const std::string& namespace_, TimePoint now) const {
-  const auto at = pauses_.find(namespace_);
-  if (at == pauses_.end() || at->second.until <= now) return "";
-  const auto left = std::chrono::duration_cast<Millis>(at->second.until - now);
-  return "for another " + std::to_string(left.count() / 1'000 + 1) +
+  const auto at = debts_.find(namespace_);
+  if (at == debts_.end()) return "";
+  const Millis over = owed(at->second, now) - free_;
+  if (over <= Millis{0}) return "";
+  return "for another " + std::to_string(kTimesAsLong * over.count() / 1'000 + 1) +
          " s the container runtime does not wait for pods of namespace " + escaped(namespace_) +
-         ", because one took " + std::to_string(at->second.took.count()) +
-         " ms and failed: " + at->second.problem + "; the kubelet tries again";
+         ", because calls for them took long and failed (the last one " +
+         std::to_string(at->second.took.count()) + " ms: " + at->second.problem +
+         "); the kubelet tries again";
 }
 
 }  // namespace sliced::kubelet

@@ -8,29 +8,32 @@
 
 namespace sliced::kubelet {
 
-/// After a call that took long and failed, calls for pods of the same namespace are answered without running a plugin, for nine times as long:
-/// failures of one namespace have a tenth of the runtime's time. A namespace, because its users write the definitions, and any
-/// number of them. Calls that succeed, and those that fail quickly, cost no one anything.
-/// Bounds: an entry per namespace, for the length of its pause.
+/// Failed calls for pods of one namespace have a tenth of the runtime's time: once they have taken more than `free`, further calls are
+/// answered without running a plugin, until ten times as long as they took too much has passed. A namespace, because its users write the
+/// definitions, and any number of them. Calls that succeed cost nothing, and repay nothing.
+/// Bounds: an entry per namespace, until its time is repaid.
 class HookTime {
  public:
-  /// slow_from: calls that took less do not count.
-  explicit HookTime(Millis slow_from = Millis{500}) : slow_from_(slow_from) {}
-  static constexpr int kPause = 9;
+  /// free: the time of failed calls that has no consequence.
+  explicit HookTime(Millis free = Millis{500}) : free_(free) {}
+  static constexpr int kTimesAsLong = 10;
 
-  /// A call for a pod of the namespace has been answered after `took`. problem: "" it succeeded, which ends the namespace's pause.
-  void note(const std::string& namespace_, Millis took, const std::string& problem, TimePoint now);
-  /// Why a call is not begun, with the problem of the one before; "" it may.
+  /// A call for a pod of the namespace has failed after `took`, which ends now.
+  void note_failure(const std::string& namespace_, Millis took, const std::string& problem, TimePoint now);
+  /// Why a call is not begun, with the problem of the last one; "" it may.
   std::string refusal(const std::string& namespace_, TimePoint now) const;
 
  private:
-  struct Pause {
-    TimePoint until;
-    Millis took;
-    std::string problem;
+  struct Debt {
+    Millis time{0};  // when it was noted
+    TimePoint noted{};
+    Millis took{0};  // the last call
+    std::string problem = {};
   };
-  const Millis slow_from_;
-  std::map<std::string, Pause> pauses_;
+  static Millis owed(const Debt& debt, TimePoint now);
+
+  const Millis free_;
+  std::map<std::string, Debt> debts_;
 };
 
 }  // namespace sliced::kubelet

@@ -62,12 +62,10 @@ struct Sandboxes::Raising {
   TimePoint begun{};
 
   // The runtime waits until the deadline and no longer.
-  void note(const std::string& problem) const {
-    const TimePoint now = std::min(scheduler->now(), deadline);
-    hook_time->note(pod.namespace_name, std::chrono::duration_cast<Millis>(now - begun), problem, now);
-  }
   void refuse() {
-    if (reply) note(why);
+    const TimePoint now = std::min(scheduler->now(), deadline);
+    if (reply)
+      hook_time->note_failure(pod.namespace_name, std::chrono::duration_cast<Millis>(now - begun), why, now);
     const bool is_refused = reply && reply->refuse({Errc::kIo, why});
     if (is_refused && ends_in) ends_in->end(pod.id);
     reply.reset();
@@ -185,7 +183,6 @@ void Sandboxes::attach_next(const std::shared_ptr<Raising>& raising) {
     raising->last_word.reset();
     if (!raising->reply || !raising->reply->agree())
       return take_down(raising, "nobody waited for the interfaces of " + named(raising->pod) + " any more");
-    raising->note("");
     if (const size_t rejected = said_.end(raising->pod.uid); rejected > 0)
       ports_.log.info("pod sandbox accepted after it was rejected",
                       {{"pod", named(raising->pod)}, {"sandbox", raising->pod.id}, {"rejected", rejected}});
@@ -248,14 +245,17 @@ void Sandboxes::lower(const nri::PodSandbox& pod, nri::Reply reply) {
     lowering->reply->refuse({Errc::kIo, "the interfaces of " + named(pod) + " are being undone: " + why});
     lowering->reply.reset();
   }
-  const auto answer = [lowering, hook_time = ports_.hook_time, scheduler = &ports_.scheduler,
+  // Where it waits for plugins of other namespaces, the time is not its own.
+  const bool is_own_time = ports_.attachments.has_room_for_del();
+  const auto answer = [lowering, is_own_time, hook_time = ports_.hook_time, scheduler = &ports_.scheduler,
                        namespace_name = pod.namespace_name] {
     if (!lowering->reply) return;
     const TimePoint now = scheduler->now();
     const bool is_late = now >= lowering->deadline;  // the runtime has been refused in our name
     const auto took = std::chrono::duration_cast<Millis>(std::min(now, lowering->deadline) - lowering->begun);
-    hook_time->note(namespace_name, took,
-                    is_late && lowering->problem.empty() ? "DEL took longer" : lowering->problem, now);
+    if (is_own_time && (is_late || !lowering->problem.empty()))
+      hook_time->note_failure(namespace_name, took,
+                              lowering->problem.empty() ? "DEL took longer" : lowering->problem, now);
     if (lowering->problem.empty())
       lowering->reply->agree();
     else

@@ -261,9 +261,17 @@ TEST_F(PodsSettings, OfEachVfAreRestoredWithItsPfBeforeAnyoneGetsOne) {
     fixture::expect_golden(prepare(next)->error);
     if (is_restarted) run();
     EXPECT_NE(prepare(next)->error, "");
+    EXPECT_TRUE(withheld.empty()) << "most come back at once";
+    scheduler.advance(ClaimPreparer::kSettingsAgain);
+    settle();
+    ASSERT_EQ(withheld.size(), 1u) << "no VF is offered that no pod can get";
+    EXPECT_EQ(withheld[0].holding.device, kPf);
+    fixture::expect_golden(withheld[0].why);
+    fixture::expect_golden(preparer->settings_problems().at(kPf));
     node.functions.at(kPf).is_interface_away = false;
     scheduler.advance(ClaimPreparer::kSettingsAgain);
     settle();
+    EXPECT_TRUE(withheld.empty());
     expect_as_before();
     EXPECT_EQ(node.functions.at("0000:03:00.3").settings, fresh());
     ASSERT_EQ(prepare(next)->error, "");

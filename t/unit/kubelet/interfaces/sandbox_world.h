@@ -114,9 +114,9 @@ struct Node {
 
 /// The daemon's part, over the node. Dropping it is SIGKILL.
 struct Daemon {
-  // slow_from: HookTime; no call of a test is slow, where it says nothing.
-  Daemon(reactor::Loop& loop, Node& node, Millis slow_from = Millis{3'600'000})
-      : hook_time(std::make_shared<HookTime>(slow_from)),
+  // free_time: HookTime; no call of a test is slow, where it says nothing.
+  Daemon(reactor::Loop& loop, Node& node, Millis free_time = Millis{3'600'000})
+      : hook_time(std::make_shared<HookTime>(free_time)),
         sysctls(std::make_shared<HostSysctls>(node.directory + "/sys")),
         executor(loop),
         attachments(

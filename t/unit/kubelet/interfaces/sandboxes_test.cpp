@@ -17,7 +17,7 @@ using Lines = std::vector<std::string>;
 
 // Everything of one test; handles end with it.
 struct World {
-  explicit World(fixture::LoopTest& t, Millis slow = Millis{3'600'000}) : test(t), slow_from(slow) {
+  explicit World(fixture::LoopTest& t, Millis slow = Millis{3'600'000}) : test(t), free_time(slow) {
     start();
   }
 
@@ -25,7 +25,7 @@ struct World {
   void start() {
     runtime.reset();
     daemon.reset();
-    daemon.emplace(test.loop, node, slow_from);
+    daemon.emplace(test.loop, node, free_time);
     EXPECT_TRUE(test.run_until([&] { return daemon->is_ready; }));
     runtime.emplace(test.loop, daemon->sandboxes);
   }
@@ -55,7 +55,7 @@ struct World {
   }
 
   fixture::LoopTest& test;
-  const Millis slow_from;  // HookTime
+  const Millis free_time;  // HookTime
   Node node;
   std::optional<Daemon> daemon;
   std::optional<Runtime> runtime;
@@ -343,44 +343,60 @@ TEST_F(SandboxesTest, OfManySandboxesThatVanishedAFewAreUndoneAtATime) {
   EXPECT_GT(world.daemon->most_chains, 1u);
 }
 
-// As when a node boots, or is drained. Red when each call's plugins are begun at once, or ADD waits for DEL.
+// As when a node boots, or is drained. Red when each call's plugins are begun at once, when ADD waits for DEL, or when the DELs of one
+// namespace's pods leave no room for those of another.
 TEST_F(SandboxesTest, OfManyCallsAtOnceAFewRunTheirPluginsAndNoAddWaitsForADel) {
   World world(*this);
   constexpr size_t kMany = Attachments::kDelsMax + 8;
   static_assert(kMany > Attachments::kAddsMax);
-  const auto call_all = [&](const std::string& method) {
-    std::vector<uint32_t> calls;
-    for (size_t i = 0; i < kMany; ++i)
-      calls.push_back(world.runtime->call(method, world.pod("s" + std::to_string(i))));
-    return calls;
+  const auto pod = [&](const std::string& id, const std::string& namespace_name) {
+    return field(1, field(1, id) + field(2, "pod") + field(3, "uid-" + id) + field(4, namespace_name) +
+                        field(8, field(5, field(1, "network") + field(2, world.node.netns(id)))));
   };
-  const auto are_agreed = [&](const std::vector<uint32_t>& calls) {
-    return std::all_of(calls.begin(), calls.end(),
-                       [&](uint32_t call) { return world.runtime->answer(call) == ""; });
-  };
-  for (size_t i = 0; i < kMany; ++i) world.node.prepare("uid-s" + std::to_string(i), "net1", "");
-  world.node.prepare("uid-new", "net1", "");
-  // Plugins stay in until somebody opens the gate.
-  const std::string gate = world.node.directory + "/gate";
-  ASSERT_EQ(::mkfifo(gate.c_str(), 0600), 0);
-  const auto open_gate = [&] { return reactor::Descriptor(::open(gate.c_str(), O_RDWR | O_CLOEXEC)); };
-  world.node.plugin("vf", "[ $CNI_CONTAINERID = new ] || : <gate");
-  const auto runs = call_all("Run");
-  EXPECT_TRUE(run_until([&] { return world.node.records() == kMany; }));
-  EXPECT_TRUE(run_until([&] { return world.daemon->chains == Attachments::kAddsMax; }));
-  {
+  for (const size_t namespaces : {size_t{3}, size_t{1}}) {
+    const auto id_of = [&](size_t i) { return "s" + std::to_string(namespaces) + "-" + std::to_string(i); };
+    const auto call_all = [&](const std::string& method) {
+      std::vector<uint32_t> calls;
+      for (size_t i = 0; i < kMany; ++i)
+        calls.push_back(world.runtime->call(method, pod(id_of(i), "ns-" + std::to_string(i % namespaces))));
+      return calls;
+    };
+    const auto are_agreed = [&](const std::vector<uint32_t>& calls) {
+      return std::all_of(calls.begin(), calls.end(),
+                         [&](uint32_t call) { return world.runtime->answer(call) == ""; });
+    };
+    const std::string new_id = "new" + std::to_string(namespaces);
+    for (size_t i = 0; i < kMany; ++i) world.node.prepare("uid-" + id_of(i), "net1", "");
+    world.node.prepare("uid-" + new_id, "net1", "");
+    // Plugins stay in until somebody opens the gate.
+    const std::string gate = world.node.directory + "/gate";
+    ::unlink(gate.c_str());
+    ASSERT_EQ(::mkfifo(gate.c_str(), 0600), 0);
+    const auto open_gate = [&] { return reactor::Descriptor(::open(gate.c_str(), O_RDWR | O_CLOEXEC)); };
+    world.node.plugin("vf", "case $CNI_CONTAINERID in new*) ;; *) : <gate ;; esac");
+    const size_t before = world.node.records();
+    world.daemon->most_chains = 0;
+    const auto runs = call_all("Run");
+    EXPECT_TRUE(run_until([&] { return world.node.records() == before + kMany; }));
+    EXPECT_TRUE(run_until([&] { return world.daemon->chains == Attachments::kAddsMax; }));
+    {
+      const auto opened = open_gate();
+      EXPECT_TRUE(run_until([&] { return are_agreed(runs); }));
+    }
+    EXPECT_EQ(world.daemon->most_chains, Attachments::kAddsMax);
+    world.daemon->most_chains = 0;
+    const size_t dels = namespaces == 1 ? Attachments::kDelsOfNamespaceMax : Attachments::kDelsMax;
+    const auto stops = call_all("Stop");
+    EXPECT_TRUE(run_until([&] { return world.daemon->chains == dels; }));
+    EXPECT_EQ(world.call("Run", pod(new_id, "ns-other")), "") << "beside them";
+    if (namespaces == 1) {
+      EXPECT_EQ(world.call("Stop", pod(new_id, "ns-other")), "") << "beside them";
+    }
     const auto opened = open_gate();
-    EXPECT_TRUE(run_until([&] { return are_agreed(runs); }));
+    EXPECT_TRUE(run_until([&] { return are_agreed(stops); }));
+    EXPECT_EQ(world.daemon->most_chains, dels + 1);
+    EXPECT_EQ(world.node.records(), 1u);
   }
-  EXPECT_EQ(world.daemon->most_chains, Attachments::kAddsMax);
-  world.daemon->most_chains = 0;
-  const auto stops = call_all("Stop");
-  EXPECT_TRUE(run_until([&] { return world.daemon->chains == Attachments::kDelsMax; }));
-  EXPECT_EQ(world.run("new"), "") << "beside them";
-  const auto opened = open_gate();
-  EXPECT_TRUE(run_until([&] { return are_agreed(stops); }));
-  EXPECT_EQ(world.daemon->most_chains, Attachments::kDelsMax + 1);
-  EXPECT_EQ(world.node.records(), 1u);
 }
 
 TEST_F(SandboxesTest, ANamespaceWhoseFileIsGoneIsThereForItsPluginsUntilTheyHaveUndone) {
@@ -504,7 +520,8 @@ TEST_F(SandboxesTest, ANamespaceWhoseCallsFailLateWaitsAndOthersDoNot) {
   };
   world.node.prepare("uid-a", "net1", "0000:03:00.5"), world.node.prepare("uid-b", "net1", "0000:03:00.6");
   EXPECT_EQ(world.call("Run", pod("b", "ns-a")), "");
-  world.daemon->hook_time->note("ns-a", Millis{3'600'000}, "network net: plugin vf: ADD: late", loop.now());
+  world.daemon->hook_time->note_failure("ns-a", Millis{7'200'000}, "network net: plugin vf: ADD: late",
+                                        loop.now());
   const size_t calls = world.node.calls().size();
   for (const char* call : {"Run", "Create"}) {
     const std::string why = world.call(call, pod("a", "ns-a") + field(2, nri::test::container("c", "a")));
@@ -518,7 +535,7 @@ TEST_F(SandboxesTest, ANamespaceWhoseCallsFailLateWaitsAndOthersDoNot) {
   EXPECT_EQ(world.call("Run", pod("a", "ns-c")), "") << "another namespace";
 }
 
-// Red when calls that fail are not counted: slow or not is HookTime's to say.
+// Red when calls that fail are not counted: too long or not is HookTime's to say.
 TEST_F(SandboxesTest, HowLongACallTookIsNotedWhenItFails) {
   World world(*this, Millis{0});
   world.node.prepare("uid-a", "net1");
