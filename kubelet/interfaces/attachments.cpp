@@ -64,9 +64,7 @@ NamespaceKey namespace_key(const cni::Attachment& attachment) {
 }
 
 std::string pod_namespace_of(const cni::Attachment& attachment) {
-  const auto at = std::find_if(attachment.arguments.begin(), attachment.arguments.end(),
-                               [](const auto& one) { return one.first == "K8S_POD_NAMESPACE"; });
-  return at == attachment.arguments.end() ? "" : at->second;
+  return std::string(argument_of(attachment, "K8S_POD_NAMESPACE"));
 }
 
 std::set<std::string> keys_of(const cni::Attachment& attachment) {
@@ -92,6 +90,9 @@ struct Attachments::Work {
   bool is_refused = false;           // of an attaching: for the host's sake
   bool has_namespace = true;         // of a detaching: where the record says
   bool is_back = false;  // of a detaching: the namespace is gone, and the function is not in any other
+
+  // Ends its job, its wait and its plugins, each of which holds the work.
+  void stop() { job.reset(), permit.reset(), permit_of_namespace.reset(), run.reset(); }
 };
 
 Attachments::Attachments(Ports ports)
@@ -102,8 +103,7 @@ Attachments::Attachments(Ports ports)
 
 Attachments::~Attachments() {
   // What runs holds itself.
-  for (const auto& work : running_)
-    work->job.reset(), work->permit.reset(), work->permit_of_namespace.reset(), work->run.reset();
+  for (const auto& work : running_) work->stop();
   cleaning_.clear();
 }
 
@@ -174,8 +174,7 @@ void Attachments::on_disk(const std::shared_ptr<Work>& work,
 void Attachments::end(const std::shared_ptr<Work>& ended, Result<cni::Attached> outcome) {
   const std::shared_ptr<Work> work = ended;  // which may be held by nothing but what is let go here
   running_.erase(work);
-  work->job.reset(), work->permit.reset(), work->permit_of_namespace.reset(),
-      work->run.reset();  // they hold the work
+  work->stop();
   work->turn_ends();
   if (const auto done = std::exchange(work->done, nullptr)) done(std::move(outcome));
 }
@@ -437,7 +436,7 @@ void Attachments::wait_for_del(const std::shared_ptr<Work>& work) {
 }
 
 void Attachments::end_del(const std::shared_ptr<Work>& work) {
-  work->run.reset(), work->permit.reset(), work->permit_of_namespace.reset();
+  work->stop();
   const auto at = dels_of_namespace_.find(pod_namespace_of(work->record.attachment));
   if (at != dels_of_namespace_.end() && at->second.taken() + at->second.waiting() == 0)
     dels_of_namespace_.erase(at);

@@ -21,12 +21,8 @@ bool is_of(const cni::Attachment& attachment, const PreparedClaim& claim, const 
 
 // "ns/name".
 std::string pod_of(const cni::Attachment& attachment) {
-  std::string name_space, name;
-  for (const auto& [key, value] : attachment.arguments) {
-    if (key == "K8S_POD_NAMESPACE") name_space = value;
-    if (key == "K8S_POD_NAME") name = value;
-  }
-  return escaped(name_space) + "/" + escaped(name);
+  return escaped(argument_of(attachment, "K8S_POD_NAMESPACE")) + "/" +
+         escaped(argument_of(attachment, "K8S_POD_NAME"));
 }
 
 }  // namespace

@@ -181,10 +181,12 @@ NetworkData pod_network_of(const std::string& interface, const cni::Attached& re
   return out;
 }
 
-std::string_view pod_uid_of(const cni::Attachment& attachment) {
+std::string_view argument_of(const cni::Attachment& attachment, std::string_view name) {
   for (const auto& [key, value] : attachment.arguments)
-    if (key == kPodUid) return value;
+    if (key == name) return value;
   return "";
 }
+
+std::string_view pod_uid_of(const cni::Attachment& attachment) { return argument_of(attachment, kPodUid); }
 
 }  // namespace sliced::kubelet

@@ -54,6 +54,8 @@ PeerNetwork network_of_peer(const PreparedDevice& device, const std::string& dri
 cni::Record record_of_peer(const WantedInterface& wanted, const nri::PodSandbox& pod, bool has_container);
 /// What the result says of that very interface, for the claim's status and the files that containers read alike.
 NetworkData pod_network_of(const std::string& interface, const cni::Attached& result);
+/// The value of one of its CNI_ARGS, such as K8S_POD_NAMESPACE; "" it has none of that name.
+std::string_view argument_of(const cni::Attachment& attachment, std::string_view name);
 /// The pod that an attachment was made for; "" not said.
 std::string_view pod_uid_of(const cni::Attachment& attachment);
 
