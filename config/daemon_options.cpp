@@ -106,6 +106,18 @@ constexpr OptionInfo kDaemonOptions[] = {
              "on: with --kubelet-plugin off and the feature gate DRAOptionalNodeOperations (Kubernetes 1.37), kubelets start "
              "pods with claims without a plugin. The pods get no device nodes and no interfaces from this driver. off: such "
              "pods wait for a plugin."}),
+    option<&Options::numa_node_attribute, parse_word<NumaNodeAttribute>>(
+        {.name = "numa-node-attribute",
+         .env = "SLICED_NUMA_NODE_ATTRIBUTE",
+         .file_key = "numaNodeAttribute",
+         .placeholder = "FORM",
+         .commands = bit(Command::kRun),
+         .choices = kTexts<NumaNodeAttribute>,
+         .help =
+             "How the attribute resource.kubernetes.io/numaNode is published. scalar: the number of the device's NUMA node. "
+             "list: that number and then those of the nearest nodes of the same processor package, where the cluster has the "
+             "feature gate DRAListTypeAttributes (Kubernetes 1.36). CEL expressions that compare the attribute with a number "
+             "do not match a list."}),
     option<&Options::kubelet_plugins_directory, parse_path>(
         {.name = "kubelet-plugins-directory-path",
          .env = "KUBELET_PLUGINS_DIRECTORY_PATH",

@@ -103,6 +103,9 @@ enum class ConfigurationMode { kStandalone, kMultus };
 /// Which settings of a VF through its PF (VLAN, trust, ...) a NetworkAttachmentDefinition may make.
 enum class VfSettings { kAll, kNone };
 
+/// What the published attribute resource.kubernetes.io/numaNode is: one number, or a list of the device's node and its neighbors.
+enum class NumaNodeAttribute { kScalar, kList };
+
 /// Who says that the hardware of this node is configured (watchers/configured/sign.h). With kNothing nobody is asked.
 struct ConfiguredBy {
   enum class How { kNothing, kAnnotation, kFile, kNodeState };
@@ -151,6 +154,8 @@ struct Options {
   Switch kubelet_plugin = Switch::kOff;
   /// Of a daemon without the kubelet plugin: kubelets start pods with its devices although no plugin prepares them.
   Switch skip_node_operations = Switch::kOff;
+  /// A list is published only where the API server takes list attributes (gate DRAListTypeAttributes).
+  NumaNodeAttribute numa_node_attribute = NumaNodeAttribute::kScalar;
   /// Both are the kubelet's own: its plugin watcher looks into the second for sockets (k8s.io/kubelet
   /// pluginregistration/v1).
   std::string kubelet_plugins_directory = "/var/lib/kubelet/plugins";

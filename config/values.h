@@ -52,6 +52,9 @@ inline constexpr std::array kWords<ConfigurationMode> = {Word{"STANDALONE", Conf
 template <>
 inline constexpr std::array kWords<VfSettings> = {Word{"all", VfSettings::kAll},
                                                   Word{"none", VfSettings::kNone}};
+template <>
+inline constexpr std::array kWords<NumaNodeAttribute> = {Word{"scalar", NumaNodeAttribute::kScalar},
+                                                         Word{"list", NumaNodeAttribute::kList}};
 /// Their texts alone.
 /// For help, completion and "must be one of".
 template <class T>

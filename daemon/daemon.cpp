@@ -378,7 +378,8 @@ bool Daemon::recover_sticky() {
 
 // Asked only when somebody uses them.
 bool Daemon::are_abilities_known(const policy::PolicySet& policies) {
-  if (uses_list_attributes(policies)) abilities_.want(Ability::kListAttributes);
+  if (uses_list_attributes(policies) || options_.numa_node_attribute == config::NumaNodeAttribute::kList)
+    abilities_.want(Ability::kListAttributes);
   if (options_.skip_node_operations == config::Switch::kOn) abilities_.want(Ability::kSkipNodeOperations);
   if (!policies.exposures.empty()) {
     abilities_.want(Ability::kCounters);

@@ -15,6 +15,8 @@ policy::Settings settings_of(const config::Options& options, const publishers::A
   settings.sriov_driver = options.sriov_driver_name;
   settings.exposure_driver = options.exposure_driver_name;
   settings.list_attributes = abilities.has(Ability::kListAttributes);
+  settings.lists_numa_nodes =
+      options.numa_node_attribute == config::NumaNodeAttribute::kList && settings.list_attributes;
   settings.counters = abilities.has(Ability::kCounters);
   settings.shared_devices = abilities.has(Ability::kSharedDevices);
   settings.skip_node_operations =

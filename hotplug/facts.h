@@ -92,8 +92,9 @@ struct HostDevice {
   bool is_on_vfio = false;  // the driver has registered it with VFIO: vfio-pci, or a variant driver
   // "virtio", "vhost": what its vDPA device is used by; "" none, or a driver of another name
   std::string vdpa;
-  std::optional<int> numa_node;  // a VF's own or, when that is -1, its PF's; absent when both are -1
-  std::string pcie_root;         // "pci0000:00"
+  std::optional<int> numa_node;     // a VF's own or, when that is -1, its PF's; absent when both are -1
+  std::vector<int> numa_neighbors;  // of numa_node: HostReadings::numa_neighbors
+  std::string pcie_root;            // "pci0000:00"
   // PFs.
   int total_vfs = 0, num_vfs = 0;
   // Told by the representors that are there, not asked of devlink: switchdev without any looks like legacy.

@@ -121,6 +121,9 @@ struct HostReadings {
   /// Several full readings in a row have found the same links missing and everything else that relates interfaces the same: /sys does
   /// not list them, and no reading will (HostSource::kMissingReadings). Then what may be used follows from below_missing.
   bool are_missing_lasting = false;
+  /// Of each NUMA node the others of its processor package, those at the least distance (sys/devices/system/node/nodeN/distance);
+  /// ascending. Empty where there are none, or it cannot be read: KEP-6072 lists them after a device's own node.
+  std::map<int, std::vector<int>> numa_neighbors;
   std::map<PciAddress, VfConfig> enforced;  // VF -> what its PF enforces of it
   std::set<PciAddress> vanished;            // as Inventory has them
   // As Inventory has them.

@@ -119,7 +119,7 @@ class Resolver {
     device.subsystem_product = reading.subsystem_product;
     device.driver = reading.driver;
     device.is_on_vfio = reading.is_on_vfio;
-    if (reading.numa_node.value_or(-1) >= 0) device.numa_node = reading.numa_node;
+    take_numa_node(device, reading.numa_node);
     if (const auto at = readings_.vdpa_of_function.find(reading.pci); at != readings_.vdpa_of_function.end())
       device.vdpa = at->second;
     device.pcie_root = reading.pcie_root;
@@ -136,6 +136,14 @@ class Resolver {
     if (device.type == DeviceType::kNic) take_for_vf(device, reading);
     add_own_netdev(device);
     devices_[device.id.text] = std::move(device);
+  }
+
+  // The kernel says -1 where the firmware does not tell the node.
+  void take_numa_node(HostDevice& device, std::optional<int> node) const {
+    if (node.value_or(-1) < 0) return;
+    device.numa_node = node;
+    const auto at = readings_.numa_neighbors.find(*node);
+    if (at != readings_.numa_neighbors.end()) device.numa_neighbors = at->second;
   }
 
   // The kernel takes a VF's links away before its driver lets go of it, which may take seconds, and makes them
@@ -305,7 +313,7 @@ class Resolver {
       vf.broken = "half there: its PF " + vf.pf->text() + " has no virtfn link to it";
     vf.pf_product = pf->product;
     vf.pf_numa_node = reading->numa_node;
-    if (!vf.numa_node && reading->numa_node.value_or(-1) >= 0) vf.numa_node = reading->numa_node;
+    if (!vf.numa_node) take_numa_node(vf, reading->numa_node);
     if (!pf->netdev) return;
     vf.pf_name = reference(pf->netdev->name);
     vf.pf_link_type = pf->netdev->link_type;

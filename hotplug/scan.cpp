@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "hotplug/link.h"
+#include "hotplug/numa.h"
 #include "hotplug/pci_function.h"
 #include "hotplug/read_value.h"
 #include "hotplug/resolve.h"
@@ -293,6 +294,7 @@ HostListing list_host(const HostView& host, const HostReadings& before) {
   listing.netdevs = list_links(host, kNetdevsDir, listing.lists);
   read_rdma(host, listing.lists);
   read_vdpa(host, listing.lists);
+  listing.lists.numa_neighbors = read_numa_neighbors(host);
   read_vlans(host, listing.lists);
   return listing;
 }

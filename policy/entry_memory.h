@@ -36,7 +36,7 @@ struct KeptEntries {
   };
   std::deque<Kept> all;  // as they were made: in much the same order each time. References last
   std::string driver;
-  bool takes_lists = false;
+  bool takes_lists = false, lists_numa_nodes = false;
 };
 
 /// What is looked up in it. before: nullptr none; outlives what is returned.

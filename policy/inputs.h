@@ -35,7 +35,8 @@ using SelectorAnswersPtr = std::shared_ptr<const SelectorAnswers>;
 struct Settings {
   std::string sriov_driver = "sriovnetwork.k8snetworkplumbingwg.io";
   std::string exposure_driver = std::string(kExposureDriver);
-  bool list_attributes = false;  // the server takes list attributes (gate DRAListTypeAttributes)
+  bool list_attributes = false;   // the server takes list attributes (gate DRAListTypeAttributes)
+  bool lists_numa_nodes = false;  // --numa-node-attribute list, and the server takes list attributes
   /// The server stores counters and the scheduler adds them up (gate DRAPartitionableDevices, 1.36.2).
   bool counters = true;
   /// The server stores what is allocated several times (gate DRAConsumableCapacity).

@@ -6,6 +6,7 @@
 #include "policy/attribute_value.h"
 #include "policy/given_attribute.h"
 #include "policy/link_type.h"
+#include "policy/numa_node.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
@@ -39,9 +40,7 @@ Value of_netdev(const DeviceFacts& f, std::string Netdev::* member) {
 // The standard attributes are defined for domains of four digits only (upstream's pattern for pciBusID).
 bool has_standard_address(const HostDevice& device) { return device.pci && device.pci->domain <= 0xffff; }
 
-Value numa_node(const DeviceFacts& f) {
-  return f.device.numa_node.value_or(-1) < 0 ? std::nullopt : number(f.device.numa_node);
-}
+Value numa_node(const DeviceFacts& f) { return numa_node_attribute(f.device, /*as_list=*/false); }
 Value pci_address(const DeviceFacts& f) { return f.device.pci ? text(f.device.pci->text()) : std::nullopt; }
 
 Value mac(const DeviceFacts& f) {
@@ -288,7 +287,8 @@ bool is_reserved_exposure_attribute(const std::string& full_key, const std::stri
          find_known_attribute(domain, id, driver) != nullptr;
 }
 
-EntryAttributes::EntryAttributes(const std::string& driver) : driver_(driver) {
+EntryAttributes::EntryAttributes(const std::string& driver, bool lists_numa_nodes)
+    : driver_(driver), lists_numa_nodes_(lists_numa_nodes) {
   for (const KnownAttribute& known : kKnown) {
     keys_.push_back((known.is_standard ? std::string(kStandardDomain) : driver) + "/" +
                     std::string(known.id));
@@ -310,6 +310,7 @@ PersonaAttributes EntryAttributes::persona_of(const Exposure& exposure, DeviceTy
   out.room.take(out.attributes.size(), out.attributes.size());
   Room left = out.room;  // beside everything that a device of the type can have
   left.take_up_to(published_count_max(type));
+  if (lists_numa_nodes_) left.values -= std::min(left.values, kNumaNodesMax - 1);
   for (const auto& [key, value] : exposure.additional_attributes) {
     const size_t values = kube::value_count(value);
     if (!takes_lists && kube::is_list(value))
@@ -333,11 +334,13 @@ kube::Attributes EntryAttributes::of(const DeviceFacts& facts, const PersonaAttr
   for (size_t i = 0; i < std::size(kKnown); ++i) {
     if (kKnown[i].is_published) values[i] = value_of(kKnown[i], facts);
     if (!values[i]) continue;
+    if (lists_numa_nodes_ && kKnown[i].is_standard && kKnown[i].id == "numaNode")
+      values[i] = numa_node_attribute(facts.device, /*as_list=*/true);
     const auto* text = std::get_if<std::string>(&*values[i]);
     if (text != nullptr && text->size() > kube::kAttributeValueBytesMax)
       notes.push_back("attribute " + keys_[i].str() + " left out: " + in_quotes(*text, 80) +
                       " has more than " + std::to_string(kube::kAttributeValueBytesMax) + " bytes");
-    else if (room.take(1, 1)) {
+    else if (room.take(1, kube::value_count(*values[i]))) {
       ++count;
       continue;
     } else

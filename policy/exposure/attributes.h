@@ -102,7 +102,8 @@ struct PersonaAttributes {
 /// The attributes of device entries under one driver's name; made once and used for every entry.
 class EntryAttributes {
  public:
-  explicit EntryAttributes(const std::string& driver);
+  /// lists_numa_nodes: the standard attribute numaNode is a list (policy/numa_node.h); selectors read the number all the same.
+  explicit EntryAttributes(const std::string& driver, bool lists_numa_nodes = false);
   /// An entry holds 32 attributes and capacities. Room is kept for everything that a device of the type can
   /// have, so what is added does not depend on what is known just now: of the additional attributes the last
   /// by name are left out. takes_lists: the API server takes list attributes.
@@ -114,6 +115,7 @@ class EntryAttributes {
 
  private:
   std::string driver_;
+  bool lists_numa_nodes_;
   std::vector<SharedText> keys_;  // of known_attributes(), in their order
   std::vector<size_t> by_key_;    // those that are published
 };

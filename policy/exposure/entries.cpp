@@ -9,8 +9,9 @@ namespace {
 const KeptEntries* former_exposures(const Inputs& in) {
   if (in.entries == nullptr) return nullptr;
   const KeptEntries& before = in.entries->exposure;
-  const bool stands =
-      before.driver == in.settings.exposure_driver && before.takes_lists == in.settings.list_attributes;
+  const bool stands = before.driver == in.settings.exposure_driver &&
+                      before.takes_lists == in.settings.list_attributes &&
+                      before.lists_numa_nodes == in.settings.lists_numa_nodes;
   return stands ? &before : nullptr;
 }
 
@@ -20,10 +21,11 @@ ExposedEntries::ExposedEntries(const Inputs& inputs, const SameFacts& same, Note
     : in_(inputs),
       same_(same),
       notes_(notes),
-      attributes_(inputs.settings.exposure_driver),
+      attributes_(inputs.settings.exposure_driver, inputs.settings.lists_numa_nodes),
       before_(former_entries(former_exposures(inputs))) {
   kept_.driver = in_.settings.exposure_driver;
   kept_.takes_lists = in_.settings.list_attributes;
+  kept_.lists_numa_nodes = in_.settings.lists_numa_nodes;
 }
 
 const ExposurePolicy& ExposedEntries::policy_of(int32_t index) const {

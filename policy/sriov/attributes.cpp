@@ -2,6 +2,7 @@
 
 #include "policy/attribute_value.h"
 #include "policy/link_type.h"
+#include "policy/numa_node.h"
 
 namespace sliced::policy {
 
@@ -44,9 +45,10 @@ std::string published_resource(const kube::Attributes& attributes, const std::st
   return out;
 }
 
-VfAttributes::VfAttributes(const std::string& driver)
+VfAttributes::VfAttributes(const std::string& driver, bool lists_numa_nodes)
     : keys_{"dra.net/numaNode", "k8s.cni.cncf.io/deviceID", "resource.kubernetes.io/numaNode",
-            "resource.kubernetes.io/pciBusID", "resource.kubernetes.io/pcieRoot"} {
+            "resource.kubernetes.io/pciBusID", "resource.kubernetes.io/pcieRoot"},
+      lists_numa_nodes_(lists_numa_nodes) {
   for (const char* id : kOwnIds) keys_.push_back(driver + "/" + id);
 }
 
@@ -62,7 +64,7 @@ kube::Attributes VfAttributes::of(const hotplug::HostDevice& vf, const hotplug::
   const bool is_standard = vf.pci && vf.pci->domain <= 0xffff;
   put(kDraNuma, int64_t{vf.pf_numa_node.value_or(-1)});
   text(kMultusDevice, address);
-  if (vf.numa_node) put(kStdNuma, int64_t{*vf.numa_node});
+  if (auto nodes = numa_node_attribute(vf, lists_numa_nodes_)) put(kStdNuma, *std::move(nodes));
   if (is_standard) text(kStdBusId, address);
   if (is_standard) text(kStdRoot, vf.pcie_root);
   text(kEswitchMode,

@@ -19,7 +19,8 @@ std::string published_resource(const kube::Attributes& attributes, const std::st
 /// dra.net/numaNode, which is -1 then, as theirs is.
 class VfAttributes {
  public:
-  explicit VfAttributes(const std::string& driver);
+  /// lists_numa_nodes: the standard attribute numaNode is the list of numa_nodes_of(), not a number.
+  explicit VfAttributes(const std::string& driver, bool lists_numa_nodes = false);
   /// pf: the VF's PF; nullptr when it is not in the inventory.
   kube::Attributes of(const hotplug::HostDevice& vf, const hotplug::HostDevice* pf) const;
   /// Full keys that of() can produce.
@@ -27,6 +28,7 @@ class VfAttributes {
 
  private:
   std::vector<SharedText> keys_;  // in order
+  bool lists_numa_nodes_;
 };
 
 /// What of() has published of facts that a function's netdev takes along when it leaves, read back: after a

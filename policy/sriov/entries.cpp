@@ -24,6 +24,7 @@ const KeptEntries* former_sriov(const Inputs& in) {
   const KeptEntries& before = in.entries->sriov;
   const bool stands = before.driver == in.settings.sriov_driver &&
                       before.takes_lists == in.settings.list_attributes &&
+                      before.lists_numa_nodes == in.settings.lists_numa_nodes &&
                       are_same(*in.entries->policies, *in.policies);
   return stands ? &before : nullptr;
 }
@@ -34,11 +35,12 @@ SriovEntries::SriovEntries(const Inputs& inputs, const SameFacts& same, Notes& n
     : in_(inputs),
       same_(same),
       notes_(notes),
-      own_(inputs.settings.sriov_driver),
+      own_(inputs.settings.sriov_driver, inputs.settings.lists_numa_nodes),
       additions_(inputs, own_, notes),
       before_(former_entries(former_sriov(inputs))) {
   kept_.driver = in_.settings.sriov_driver;
   kept_.takes_lists = in_.settings.list_attributes;
+  kept_.lists_numa_nodes = in_.settings.lists_numa_nodes;
 }
 
 const HostDevice* SriovEntries::pf_of(const HostDevice& vf) {

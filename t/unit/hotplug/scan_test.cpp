@@ -613,6 +613,46 @@ TEST_F(ScanTest, ATreeWithoutTheKernelsLinks) {
   EXPECT_EQ(devices.at("0000:3b:00.0").netdev->mac, "02:00:00:00:00:01");
 }
 
+// Two packages of two NUMA nodes each, as processors in the modes NPS2 and SNC2 are, and node 4, memory alone.
+TEST_F(ScanTest, NumaNodesOfTheSamePackageAreNeighbors) {
+  const struct {
+    const char *distance, *processor, *package;
+  } nodes[] = {{"10 12 20 20 28", "cpu1", "0"},
+               {"12 10 20 20 28", "cpu2", "0"},
+               {"20 20 10 12 28", "cpu8", "1"},
+               {"20 20 12 10 28", "cpu9", "1"},
+               {"28 28 28 28 10", nullptr, nullptr}};
+  for (int i = 0; i < 5; ++i) {
+    const std::string dir = "sys/devices/system/node/node" + std::to_string(i);
+    tree.write(dir + "/distance", nodes[i].distance);
+    if (nodes[i].processor == nullptr) continue;
+    tree.symlink("../../cpu/" + std::string(nodes[i].processor), dir + "/" + nodes[i].processor);
+    tree.write("sys/devices/system/cpu/" + std::string(nodes[i].processor) + "/topology/physical_package_id",
+               nodes[i].package);
+  }
+  tree.symlink("../../cpu/cpu0", "sys/devices/system/node/node0/cpu0");  // offline: without a topology
+  auto pf = tree.pci("0000:3b:00.0").numa(3).sriov(1);
+  pf.vfs(1, [](SysfsTree::Pci vf, int) { vf.numa(-1); });
+  tree.pci("0000:04:00.0").numa(4);
+  const auto devices = scan();
+  EXPECT_EQ(devices.at("0000:3b:00.0").numa_neighbors, std::vector<int>{2});
+  EXPECT_EQ(devices.at(pf.vf(0).address()).numa_neighbors, std::vector<int>{2}) << "its PF's";
+  EXPECT_EQ(devices.at("0000:04:00.0").numa_neighbors, std::vector<int>{});
+
+  // Of a package's nodes only the nearest: four on one package, in two pairs.
+  for (int i = 0; i < 4; ++i) {
+    const char* distance[] = {"10 11 12 12 28", "11 10 12 12 28", "12 12 10 11 28", "12 12 11 10 28"};
+    tree.write("sys/devices/system/node/node" + std::to_string(i) + "/distance", distance[i]);
+    tree.write("sys/devices/system/cpu/" + std::string(nodes[i].processor) + "/topology/physical_package_id",
+               "0");
+  }
+  EXPECT_EQ(scan().at("0000:3b:00.0").numa_neighbors, std::vector<int>{2});
+
+  tree.write("sys/devices/system/node/node3/distance", "10 11");
+  EXPECT_EQ(scan().at("0000:3b:00.0").numa_neighbors, std::vector<int>{})
+      << "a file that cannot be understood";
+}
+
 }  // namespace
 // A VLAN names its interface by the new name before the rename's own event is read. Red when an interface that carries the
 // host's default route looks free in between.

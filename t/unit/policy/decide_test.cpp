@@ -284,6 +284,25 @@ TEST(Decide, UnknownFactsAreAbsentAndWideDomainsHaveNoStandardAddress) {
   EXPECT_EQ(attributes.at(kDriver + "/linkType"), kube::AttributeValue(std::string("unknown")));
 }
 
+// Red also when entries of before, made with a number, are taken for those with a list.
+TEST(Decide, ANumaNodeIsAListWhereThatIsWanted) {
+  VfHost host;
+  host.pf(kPf, "ens1f0", 1);
+  auto& vf = host.at(VfHost::vf_address(kPf, 0));
+  vf.numa_node = vf.pf_numa_node = 1;
+  vf.numa_neighbors = {0};
+  auto in = inputs(host, {policy("p", "{configs: [{}]}")});
+  const Decision number = decide(in);
+  auto wants_list = std::make_shared<Inputs>(*in);
+  wants_list->settings.lists_numa_nodes = true;
+  wants_list->entries = number.entries;
+  const Decision list = decide(wants_list);
+  const auto& attributes = list.pools.at(kDriver)[0].devices.at(0)->attributes;
+  EXPECT_EQ(attributes.at("resource.kubernetes.io/numaNode"),
+            kube::AttributeValue(std::vector<int64_t>{1, 0}));
+  EXPECT_EQ(attributes.at("dra.net/numaNode"), kube::AttributeValue(int64_t{1}));
+}
+
 TEST(Decide, DeviceAttributesJoinBySelectorAndTheLastNameWins) {
   VfHost host;
   host.pf(kPf, "ens1f0", 1);

@@ -334,6 +334,38 @@ TEST(ExposureAttributes, AListIsLeftOutWhereTheServerTakesNone) {
   EXPECT_EQ(without.notes.size(), 1u);
 }
 
+// Where lists are wanted, the standard attribute alone is one; selectors and the driver's own go on with the number.
+TEST(ExposureAttributes, ANumaNodeIsAListWhereThatIsWanted) {
+  HostDevice nic = everything(DeviceType::kNic);
+  nic.numa_neighbors = {1, 3};
+  const EntryAttributes entries(kDriver, /*lists_numa_nodes=*/true);
+  std::vector<std::string> notes;
+  const auto of = [&](const HostDevice& device, const Exposure& exposure) {
+    return entries.of(facts_of(device, {}), entries.persona_of(exposure, device.type, /*takes_lists=*/true),
+                      notes);
+  };
+  const std::string key = "resource.kubernetes.io/numaNode";
+  EXPECT_EQ(of(nic, {}).at(key), kube::AttributeValue(std::vector<int64_t>{0, 1, 3}));
+  EXPECT_EQ(of(nic, {}).at("dra.networking/numaNode"), kube::AttributeValue(int64_t{0}));
+  EXPECT_EQ(attributes_of(nic).at(key), kube::AttributeValue(int64_t{0}));
+  nic.numa_neighbors.clear();
+  EXPECT_EQ(of(nic, {}).at(key), kube::AttributeValue(std::vector<int64_t>{0}))
+      << "one type, whatever the node";
+  nic.numa_node.reset();
+  EXPECT_FALSE(of(nic, {}).contains(key));
+  EXPECT_EQ(notes, std::vector<std::string>{});
+
+  // What a policy adds never takes the room that a longer list of another device needs.
+  Exposure exposure;
+  for (int i = 0; i < 4; ++i)
+    exposure.additional_attributes["example.com/many" + std::to_string(i)] = std::vector<int64_t>(9, 1);
+  nic.numa_node = 0;
+  nic.numa_neighbors = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const auto full = of(nic, exposure);
+  EXPECT_EQ(full.at(key), kube::AttributeValue(std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_TRUE(kube::validate_device({.name = "x", .attributes = full}).empty());
+}
+
 TEST(ExposureAttributes, ATextThatIsTooLongIsLeftOutAlone) {
   HostDevice nic = everything(DeviceType::kNic);
   nic.rdma_device = std::string(65, 'r');

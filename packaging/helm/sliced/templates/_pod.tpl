@@ -39,6 +39,9 @@
 {{- if .Values.skipNodeOperations }}
 - --skip-node-operations=on
 {{- end }}
+{{- if ne .Values.numaNodeAttribute "scalar" }}
+- --numa-node-attribute={{ .Values.numaNodeAttribute }}
+{{- end }}
 {{- if $plugin.enabled }}
 - --kubelet-plugin=on
 - --kubelet-plugins-directory-path={{ include "sliced.kubeletPlugins" . }}
