@@ -3,6 +3,9 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
+
+#include "hotplug/resolve.h"
 
 namespace sliced::hotplug {
 namespace {
@@ -98,17 +101,35 @@ bool has_switch_id(const NetdevReading& netdev) {
   return netdev.slow && !netdev.slow->phys_switch_id.empty();
 }
 
-bool has_same_relations(const HostReadings& a, const HostReadings& b) {
-  bool is_same = a.missing_links == b.missing_links && a.below_missing == b.below_missing &&
-                 a.default_routes == b.default_routes && a.other_routes == b.other_routes &&
-                 a.vlans == b.vlans;
-  decltype(a.netdevs)::for_each_difference(
-      a.netdevs, b.netdevs, [&](const std::string&, const NetdevReading* one, const NetdevReading* other) {
-        is_same = is_same && one != nullptr && other != nullptr && one->ifindex == other->ifindex &&
-                  one->master == other->master && one->master_ifindex == other->master_ifindex &&
-                  one->lowers == other->lowers && one->function == other->function;
-      });
-  return is_same;
+FunctionRelations function_relations(const HostReadings& readings) {
+  const auto uppers = upper_links(readings);
+  std::set<std::string> names;
+  std::vector<std::string> next;
+  for (const auto& [name, netdev] : readings.netdevs)
+    if (netdev.function && names.insert(name).second) next.push_back(name);
+  const auto interface = [&](const std::string& name) {
+    const NetdevReading* netdev = readings.netdevs.find(name);
+    return FunctionRelations::Interface(name, netdev == nullptr ? 0 : netdev->ifindex);
+  };
+  FunctionRelations out;
+  out.missing_links = readings.missing_links;
+  for (size_t at = 0; at < next.size(); ++at) {
+    const auto above = uppers.find(next[at]);
+    if (above == uppers.end()) continue;
+    const auto lower = interface(next[at]);
+    for (const std::string& upper : above->second) {
+      out.stacked.emplace(lower, interface(upper));
+      if (names.insert(upper).second) next.push_back(upper);
+    }
+  }
+  const auto add = [&](const std::set<std::string>& from, std::set<FunctionRelations::Interface>& to) {
+    for (const std::string& name : from)
+      if (names.contains(name)) to.insert(interface(name));
+  };
+  add(readings.default_routes, out.default_routes);
+  add(readings.other_routes, out.other_routes);
+  add(readings.below_missing, out.below_missing);
+  return out;
 }
 
 std::optional<std::set<PciAddress>> affected_functions(const HostReadings& before, const HostReadings& now) {

@@ -2,6 +2,8 @@
 // What a change of readings can have changed of devices, so that the others need not be concluded anew. Pure.
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "hotplug/readings.h"
 
@@ -15,8 +17,17 @@ namespace sliced::hotplug {
 /// what is told by this.
 std::optional<std::set<PciAddress>> affected_functions(const HostReadings& before, const HostReadings& now);
 
-/// Whether interfaces stand on each other, carry routes and miss links alike in both.
-bool has_same_relations(const HostReadings& a, const HostReadings& b);
+/// What can decide whether the host uses a PCI function: interfaces that are stacked on an interface of a function, directly or through
+/// others, and routes over these. Interfaces of pods (veths, with their routes) are in none of it, and neither is an interface of a
+/// function while nothing is stacked on it and no route leads over it.
+struct FunctionRelations {
+  using Interface = std::pair<std::string, int>;                    // name, ifindex
+  std::set<std::pair<Interface, Interface>> stacked;                // lower, upper
+  std::set<Interface> default_routes, other_routes, below_missing;  // as HostReadings has them
+  std::set<std::string> missing_links;
+  bool operator==(const FunctionRelations&) const = default;
+};
+FunctionRelations function_relations(const HostReadings& readings);
 
 /// A representor, or what may have some: which function it concerns is not said by what has changed.
 bool has_switch_id(const NetdevReading& netdev);

@@ -14,6 +14,7 @@ namespace sliced::hotplug {
 namespace {
 
 constexpr Millis kRetryDelayMax{60000};
+constexpr Millis kLookAgainMin{1000};
 
 }  // namespace
 
@@ -364,13 +365,18 @@ void HostSource::commit() {
 void HostSource::judge_missing_links(HostReadings& now, bool is_full) {
   now.are_missing_lasting = false;
   if (now.missing_links.empty() || !now.are_links_mixed) {
-    missing_before_ = HostReadings();
+    missing_before_ = FunctionRelations();
     missing_readings_ = 0;
     return;
   }
-  if (!has_same_relations(missing_before_, now)) missing_readings_ = 0;
+  FunctionRelations relations = function_relations(now);
+  if (relations != missing_before_) {
+    missing_readings_ = 0;
+    look_again_.reset();
+    look_again_delay_ = kLookAgainMin;
+  }
   if (is_full) ++missing_readings_;
-  missing_before_ = now;
+  missing_before_ = std::move(relations);
   now.are_missing_lasting = missing_readings_ >= kMissingReadings;
 }
 
@@ -384,7 +390,7 @@ void HostSource::look_again_later() {
                         std::all_of(readings_.netdevs.begin(), readings_.netdevs.end(), is_well);
   if (all_well) {
     look_again_.reset();
-    look_again_delay_ = Millis{1000};
+    look_again_delay_ = kLookAgainMin;
     return;
   }
   if (look_again_) return;

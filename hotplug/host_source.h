@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "hotplug/affected.h"
 #include "hotplug/careful_reads.h"
 #include "hotplug/event_source.h"
 #include "hotplug/host_view.h"
@@ -50,8 +51,8 @@ class HostSource {
   static constexpr size_t kTouchedMax = 65536;  // entries that are marked one by one; more is everything
   static constexpr Millis kCoalesce{15};
   static constexpr Millis kBurst{5};  // between two conclusions from what vanished
-  /// So many full readings in a row, 1 s, 2 s, 4 s apart, have to find the same interfaces missing before that is concluded from
-  /// (HostReadings::are_missing_lasting).
+  /// Full readings in a row that must find the same interfaces missing, and the same relations of functions (function_relations()),
+  /// before HostReadings::are_missing_lasting. They are 1 s, 2 s, 4 s apart, and a change begins again with 1 s.
   static constexpr size_t kMissingReadings = 4;
   /// Of one reading at once, and of listing the directories.
   static constexpr Millis kScanDeadline{5000};
@@ -242,8 +243,8 @@ class HostSource {
   std::function<void()> on_told_;
   std::set<std::string> said_to_hang_;
   SaidOnce said_problems_;
-  // The last readings with missing links, and how many full ones in a row were the same.
-  HostReadings missing_before_;
+  // Of the last readings with missing links, and how many full ones in a row had the same.
+  FunctionRelations missing_before_;
   size_t missing_readings_ = 0;
   uint64_t readings_begun_ = 0;
   Counters counters_;

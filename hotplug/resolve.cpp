@@ -356,33 +356,8 @@ class Resolver {
     }
   }
 
-  // Edges upwards by name: a master, a VLAN over its parent, and whatever names the interface as its lower one. An ifindex
-  // outlives the names of a moment: where there is one, it says alone which interface is meant.
-  std::map<std::string, std::set<std::string>> upper_links() {
-    std::map<std::string, std::set<std::string>> uppers;
-    for (const auto& [name, netdev] : readings_.netdevs) {
-      if (netdev.master_ifindex != 0)
-        uppers[name].insert(names_of(netdev.master_ifindex).begin(), names_of(netdev.master_ifindex).end());
-      else if (!netdev.master.empty())
-        uppers[name].insert(netdev.master);
-      for (const LinkReference& lower : netdev.lowers)
-        if (lower.ifindex == 0)
-          uppers[lower.name].insert(name);
-        else
-          for (const std::string& below : names_of(lower.ifindex)) uppers[below].insert(name);
-    }
-    for (const auto& [name, vlan] : readings_.vlans) {
-      const NetdevReading* netdev = readings_.netdevs.find(name);
-      if (netdev == nullptr) continue;
-      const bool is_told = std::any_of(netdev->lowers.begin(), netdev->lowers.end(),
-                                       [](const LinkReference& lower) { return lower.ifindex != 0; });
-      if (!is_told) uppers[vlan.parent].insert(name);
-    }
-    return uppers;
-  }
-
   void note_host_use() {
-    const auto uppers = upper_links();
+    const auto uppers = upper_links(readings_);
     for (auto& [id, device] : devices_) {
       if (device.netdev) device.host_use = use_of(*device.netdev, uppers);
       for (const Netdev& port : device.other_netdevs) {
@@ -439,6 +414,32 @@ class Resolver {
 };
 
 }  // namespace
+
+std::map<std::string, std::set<std::string>> upper_links(const HostReadings& readings) {
+  std::map<int, std::vector<std::string>> names;
+  for (const auto& [name, netdev] : readings.netdevs)
+    if (netdev.ifindex != 0) names[netdev.ifindex].push_back(name);
+  std::map<std::string, std::set<std::string>> uppers;
+  for (const auto& [name, netdev] : readings.netdevs) {
+    if (netdev.master_ifindex != 0)
+      uppers[name].insert(names[netdev.master_ifindex].begin(), names[netdev.master_ifindex].end());
+    else if (!netdev.master.empty())
+      uppers[name].insert(netdev.master);
+    for (const LinkReference& lower : netdev.lowers)
+      if (lower.ifindex == 0)
+        uppers[lower.name].insert(name);
+      else
+        for (const std::string& below : names[lower.ifindex]) uppers[below].insert(name);
+  }
+  for (const auto& [name, vlan] : readings.vlans) {
+    const NetdevReading* netdev = readings.netdevs.find(name);
+    if (netdev == nullptr) continue;
+    const bool is_told = std::any_of(netdev->lowers.begin(), netdev->lowers.end(),
+                                     [](const LinkReference& lower) { return lower.ifindex != 0; });
+    if (!is_told) uppers[vlan.parent].insert(name);
+  }
+  return uppers;
+}
 
 std::vector<HostDevice> resolve(const HostReadings& readings, const StickyNetdevs& sticky) {
   return Resolver(readings, sticky).run();

@@ -44,6 +44,10 @@ FunctionPorts ports_of_functions(const HostReadings& readings, const std::set<Pc
 /// The first one: what stands for the function; nullptr when it has none here.
 const NetdevReading* own_netdev(const FunctionPorts& ports, const PciAddress& function);
 
+/// Names of the interfaces that are stacked on each one: its master, VLANs on it, and all that name it as a lower interface. An
+/// interface is found by ifindex where the reading has one, because the ifindex outlives a name.
+std::map<std::string, std::set<std::string>> upper_links(const HostReadings& readings);
+
 /// The facts of an interface beside what is concluded of it.
 Netdev facts_of(const NetdevReading& reading);
 /// Both are interfaces of one function, and certainly of different ports of it.

@@ -928,16 +928,72 @@ TEST_F(HostUseWhileALinkIsMissing, WhatItsOwnLinkShowsEndsAsEver) {
 }
 
 // Red when readings of a time in which names change count: interfaces that are renamed again and again are never concluded from.
-TEST_F(HostUseWhileALinkIsMissing, AsLongAsReadingsDifferNothingIsConcluded) {
+TEST_F(HostUseWhileALinkIsMissing, AsLongAsWhatIsStackedOnFunctionsDiffersNothingIsConcluded) {
   miss();
-  tree.virtual_link("veth0");
+  tree.vlan("vlan0", 9, "ens1");
   start();
   for (int i = 0; i < 20; ++i) {
     const uint64_t before = readings();
     read(before + 1);
-    EXPECT_NE(find(kUsed)->host_use, "") << i;
-    tree.rename_netdev("veth" + std::to_string(i), "veth" + std::to_string(i + 1));
+    EXPECT_NE(find(kOther)->host_use, "") << i;
+    tree.rename_netdev("vlan" + std::to_string(i), "vlan" + std::to_string(i + 1));
   }
+}
+
+// Interfaces of pods with a /32 route each, ports of a bridge that has a NIC as well, and VFs that leave for a pod and come back.
+TEST_F(HostUseWhileALinkIsMissing, PodsThatComeAndGoDelayNothing) {
+  tree.bridge("br0");
+  tree.enslave("ens1", "br0");
+  tree.pci("0000:3b:02.0").netdev("ens1v0");
+  miss();
+  start();
+  for (uint64_t i = 1; i <= HostSource::kMissingReadings; ++i) {
+    read(i);
+    EXPECT_EQ(find(kOther)->host_use.empty(), i == HostSource::kMissingReadings) << i;
+    const std::string veth = "veth" + std::to_string(i), port = "port" + std::to_string(i);
+    if (i > 1) {
+      for (const char* kind : {"veth", "port"}) {
+        const std::string former = kind + std::to_string(i - 1);
+        const int index = ifindex(former);
+        tree.remove(tree.netdev_path("br0") + "/lower_" + former);
+        tree.remove_netdev(former);
+        say(LinkChange{index, former, true});
+      }
+    }
+    tree.virtual_link(veth);
+    tree.virtual_link(port);
+    tree.enslave(port, "br0");
+    changed(ifindex(veth), veth), changed(ifindex(port), port), changed(ifindex("br0"), "br0");
+    view->links = RouteLinks{{}, {4711, ifindex(veth)}};
+    say(RouteChange{.new_link = ifindex(veth)});
+    if (i % 2 == 1) {
+      const int index = ifindex("ens1v0");
+      tree.remove_netdev("ens1v0");
+      say(LinkChange{index, "ens1v0", true, true});
+    } else {
+      tree.pci("0000:3b:02.0").netdev("ens1v0");
+      changed(ifindex("ens1v0"), "ens1v0");
+    }
+    scheduler.advance(200ms);
+  }
+  EXPECT_EQ(find(kUsed)->host_use, "enslaved to br0");
+}
+
+// Red when it stays unknown for as long as the delay between full readings has grown to.
+TEST_F(HostUseWhileALinkIsMissing, AChangeIsJudgedWithinSecondsHoweverLongNothingChanged) {
+  miss();
+  start();
+  scheduler.advance(30min);
+  tree.vlan("storage", 9, "ens1");
+  changed(ifindex("storage"), "storage");
+  scheduler.advance(200ms);
+  tree.pci("0000:3b:00.7").netdev("ens7");
+  pci("add", "0000:3b:00.7"), changed(ifindex("ens7"), "ens7");
+  scheduler.advance(200ms);
+  ASSERT_NE(find("0000:3b:00.7"), nullptr);
+  EXPECT_NE(find("0000:3b:00.7")->host_use, "") << "what is stacked on functions has just changed";
+  scheduler.advance(20s);
+  EXPECT_EQ(find("0000:3b:00.7")->host_use, "");
 }
 
 TEST_F(HostUseWhileALinkIsMissing, AnotherMissingInterfaceIsJudgedAnew) {
