@@ -66,6 +66,8 @@ std::string status_text(const Json& report) {
     if (mac.string() != nullptr) out += "VF " + printable(*mac.string(), 1'024) + "\n";
   for (const Json& problem : items(report, "settingsNotRestored"))
     if (problem.string() != nullptr) out += printable(*problem.string(), 1'024) + "\n";
+  if (const std::string dropped = word(report, "droppedFields"); !dropped.empty())
+    out += "the API server drops fields of policies (" + dropped + "): install the CRDs of this version\n";
   for (const Json& wait : items(report, "waitsFor"))
     if (wait.string() != nullptr) out += printable(*wait.string(), 1'024) + "\n";
   for (const Json& check : items(report, "checks"))

@@ -14,7 +14,10 @@
 #include "kube/objects/kinds.h"
 #include "kube/objects/yaml.h"
 #include "kubectl/fleet/ask_cluster.h"
+#include "policy/exposure/decode_policy.h"
+#include "policy/sriov/policy.h"
 #include "reactor/base/text.h"
+#include "watchers/served_schema.h"
 
 namespace sliced::cli {
 namespace {
@@ -249,6 +252,28 @@ Result<Unit> validate_kind(ClusterObjects& objects, const kube::Resource& kind,
   return Unit{};
 }
 
+// The cluster's objects have lost such fields already: that is visible in no object, and in the schema alone.
+void validate_schema(ClusterObjects& objects, const kube::Resource& kind,
+                     const std::vector<std::string>& fields, Report& report) {
+  const auto schema = objects.schema(kind);
+  if (!schema) {
+    if (schema.error().code != Errc::kNotFound)
+      report.add(kCluster, 0, false,
+                 "the schema of " + kind.plural + " was not checked: " + schema.error().what);
+    return;
+  }
+  const auto dropped = watchers::fields_dropped_by_schema(*schema, kind, fields);
+  if (!dropped && dropped.error().code != Errc::kNotFound)
+    report.add(kCluster, 0, false,
+               "the schema of " + kind.plural + " was not checked: " + dropped.error().what);
+  if (!dropped || dropped->empty()) return;
+  report.add(
+      kCluster, 0, false,
+      "the CRD of " + kind.plural + " that is installed has no " + join(*dropped, ", ") +
+          ": the API server drops these fields of each policy, which may then offer more than it says; " +
+          watchers::remedy_for_dropped(*dropped));
+}
+
 Result<Told> validate_cluster(ClusterObjects& objects, const config::Options& options,
                               const webhook::Drivers& drivers) {
   Report report;
@@ -257,6 +282,9 @@ Result<Told> validate_cluster(ClusterObjects& objects, const config::Options& op
         &kube::kDeviceExposurePolicies, &kube::kNetworkAttachmentDefinitions, &kube::kResourceClaimTemplates})
     if (auto checked = validate_kind(objects, *kind, options, drivers, report); !checked)
       return std::move(checked.error()).in(kind->plural);
+  validate_schema(objects, kube::kSriovResourcePolicies, policy::sriov_policy_fields(), report);
+  validate_schema(objects, kube::kDeviceAttributes, policy::device_attributes_fields(), report);
+  validate_schema(objects, kube::kDeviceExposurePolicies, policy::exposure_policy_fields(), report);
   return report.told(kCluster);
 }
 

@@ -76,6 +76,8 @@ class ClusterSources {
   void for_each(const std::function<void(const std::string& name, const watchers::Source&)>& say) const;
   /// Whether the own Node is known to be there, or not to be.
   bool has_node_synced() const { return sources_.front().watcher->standing().known; }
+  /// SchemaCheck::dropped().
+  std::string dropped_fields() const { return schemas_.dropped(); }
   /// The server does not have the kind; one that is off it may have.
   bool is_absent(const kube::Resource& kind) const;
 

@@ -126,6 +126,8 @@ class Daemon final : private ClusterEvents {
       const std::function<void(const std::string& name, const watchers::Source&)>& say) const {
     sources_.for_each(say);
   }
+  /// SchemaCheck::dropped().
+  std::string dropped_fields() const { return sources_.dropped_fields(); }
   TimePoint now() const { return scheduler_.now(); }
   /// Of the own Node, as owner of what is written for it; "" it is not known, or nobody can be (OwnNode).
   std::string owner_uid() const { return state_.node.owner_uid(); }

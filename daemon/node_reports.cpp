@@ -70,6 +70,7 @@ reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::stri
                           .boot_id = daemon.host_inventory()->boot_id,
                           .kubelet_plugin = plugin.word};
   out.waits_for = waits_of(daemon, plugin);
+  out.dropped_fields = daemon.dropped_fields();
   out.pools = pools_of(daemon);
   tell_problems(daemon, plugin, out);
   return out;
@@ -92,7 +93,8 @@ void NodeReports::look_now_and_then() {
         (pools_of(around_.daemon) != told_pools_ || around_.plugin().unknown_macs != told_unknown_macs_ ||
          around_.plugin().settings_problems != told_settings_ ||
          around_.plugin().not_returned != told_not_returned_ ||
-         around_.plugin().connection_problem != told_connection_problem_))
+         around_.plugin().connection_problem != told_connection_problem_ ||
+         around_.daemon.dropped_fields() != told_dropped_fields_))
       writer_.mark();
     look_now_and_then();
   });
@@ -113,6 +115,7 @@ void NodeReports::make(reports::ReportWriter::OnMade on_made) {
   told_settings_ = around_.plugin().settings_problems;
   told_not_returned_ = around_.plugin().not_returned;
   told_connection_problem_ = around_.plugin().connection_problem;
+  told_dropped_fields_ = report->dropped_fields;
   if (around_.last_change) report->last_change = around_.last_change();
   job_ = around_.executor.run(
       [report, decision = around_.daemon.shared_decision()] { tell_decision(*decision, *report); },

@@ -47,7 +47,7 @@ class NodeReports {
   const Surroundings around_;
   std::vector<reports::PoolReport> told_pools_;
   std::vector<std::string> told_unknown_macs_, told_settings_, told_not_returned_;
-  std::string told_connection_problem_;
+  std::string told_connection_problem_, told_dropped_fields_;
   reactor::Ticket tick_;
   reports::ReportWriter writer_;
   // Ends before what it reports to.

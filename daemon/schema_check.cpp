@@ -30,22 +30,25 @@ void SchemaCheck::listed(const kube::Resource& kind) {
 
 void SchemaCheck::tell(const Kind& kind, std::string_view schema) {
   const auto dropped = watchers::fields_dropped_by_schema(schema, kind.resource, kind.fields);
-  std::string text;
-  if (!dropped && dropped.error().code != Errc::kNotFound)  // not installed is another matter
+  std::string text, remedy;
+  dropped_.erase(kind.resource.kind);
+  if (!dropped && dropped.error().code != Errc::kNotFound) {  // not installed is another matter
     text = dropped.error().what;
-  else if (dropped && !dropped->empty())
+  } else if (dropped && !dropped->empty()) {
     text = "drops " + join(*dropped, ", ");
-  // All other fields offer less when they are dropped, or nothing.
-  const bool drops_allow =
-      dropped && std::find(dropped->begin(), dropped->end(), "spec.allow") != dropped->end();
-  const std::string remedy =
-      drops_allow ? "where policies limit network definitions by spec.allow, also set --vf-settings none"
-                  : "";
+    remedy = watchers::remedy_for_dropped(*dropped);
+    dropped_[kind.resource.kind] = join(*dropped, ", ");
+  }
   if (said_[kind.resource.kind].is_new(text))
     log_.warning(
-        "the installed CRD drops fields of ours; policies that use them say less than they should: install "
-        "the CRD of this version",
+        "the installed CRD drops fields of this version; policies that use them may offer more than they say",
         {{"kind", kind.resource.kind}, {"schema", text}, {"remedy", remedy}});
+}
+
+std::string SchemaCheck::dropped() const {
+  std::vector<std::string> out;
+  for (const auto& [kind, fields] : dropped_) out.push_back(kind + ": " + fields);
+  return join(out, "; ");
 }
 
 }  // namespace sliced::daemon

@@ -1,6 +1,6 @@
 #pragma once
-// Whether the API server keeps the fields of ours. A foreign CRD of the same name drops what it does not know,
-// before we see it; all that can be done is to say so.
+// Whether the API server keeps the fields of policies. Another project's CRD of the same name has fewer fields, and the server drops
+// the others before the daemon sees them: a policy without its filter or its readiness offers more than was written.
 //
 // Log:     what is dropped, of each kind, and that a schema cannot be read: once while it lasts.
 // Reentry: nothing here calls back.
@@ -29,6 +29,10 @@ class SchemaCheck {
   /// group's kinds, and tells of all.
   void listed(const kube::Resource& kind);
 
+  /// Returns which fields are dropped, by kind: "SriovResourcePolicy: spec.allow, spec.readiness.require". "": none, or no schema has
+  /// been read yet.
+  std::string dropped() const;
+
  private:
   // A kind that the schema does not have is not installed, which others say.
   void tell(const Kind& kind, std::string_view schema);
@@ -37,7 +41,8 @@ class SchemaCheck {
   Log& log_;
   const std::vector<Kind> kinds_;
   std::map<std::string, kube::CallPtr> calls_;  // by group
-  std::map<std::string, SaidLast> said_;        // by kind: what is dropped
+  std::map<std::string, SaidLast> said_;        // by kind
+  std::map<std::string, std::string> dropped_;  // by kind: the fields; kinds that keep all are not in it
   SaidLast said_failure_;
 };
 

@@ -309,6 +309,7 @@ status::Report StatusDoor::report() const {
   out.settings_problems = plugin.settings_problems;
   out.not_returned = plugin.not_returned;
   out.connection_problem = plugin.connection_problem;
+  out.dropped_fields = daemon_.dropped_fields();
   if (!out.is_serving)
     out.stands_by_for = !plugin.other.empty()     ? "another program serves " + plugin.other
                         : locks_.acquired()       ? "it is read what pods have"

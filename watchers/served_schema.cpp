@@ -1,5 +1,6 @@
 #include "watchers/served_schema.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kube/objects/json.h"
@@ -108,6 +109,19 @@ Result<std::vector<std::string>> fields_dropped_by_schema(std::string_view opena
   for (const std::string& path : paths)
     if (!schemas.keeps(*schema, steps_of(path), 0)) dropped.push_back(path);
   return dropped;
+}
+
+std::string remedy_for_dropped(const std::vector<std::string>& dropped) {
+  std::string out = "install the CRD of this version";
+  const auto drops = [&](std::string_view prefix) {
+    return std::any_of(dropped.begin(), dropped.end(),
+                       [&](const std::string& field) { return field.starts_with(prefix); });
+  };
+  if (drops("spec.allow") || drops("spec.readiness")) out += "; until then set";
+  if (drops("spec.allow")) out += " --vf-settings none in place of spec.allow";
+  if (drops("spec.allow") && drops("spec.readiness")) out += " and";
+  if (drops("spec.readiness")) out += " --readiness in place of spec.readiness";
+  return out;
 }
 
 }  // namespace sliced::watchers

@@ -21,4 +21,7 @@ Result<std::vector<std::string>> fields_dropped_by_schema(std::string_view opena
                                                           const kube::Resource& kind,
                                                           const std::vector<std::string>& paths);
 
+/// What an administrator can do where these fields are dropped; nothing else keeps a policy from offering more than it says.
+std::string remedy_for_dropped(const std::vector<std::string>& dropped);
+
 }  // namespace sliced::watchers

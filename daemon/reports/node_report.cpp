@@ -69,11 +69,10 @@ constexpr Texts<LastChange> kChangeTexts[] = {{"time", &LastChange::time},
                                               {"policy", &LastChange::policy},
                                               {"why", &LastChange::why}};
 constexpr Numbers<LastChange> kChangeNumbers[] = {{"devices", &LastChange::devices}};
-constexpr Texts<NodeReport> kReportTexts[] = {{"daemonVersion", &NodeReport::daemon_version},
-                                              {"bootID", &NodeReport::boot_id},
-                                              {"kubeletPlugin", &NodeReport::kubelet_plugin},
-                                              {"waitsFor", &NodeReport::waits_for},
-                                              {"silentSince", &NodeReport::silent_since}};
+constexpr Texts<NodeReport> kReportTexts[] = {
+    {"daemonVersion", &NodeReport::daemon_version}, {"bootID", &NodeReport::boot_id},
+    {"kubeletPlugin", &NodeReport::kubelet_plugin}, {"waitsFor", &NodeReport::waits_for},
+    {"droppedFields", &NodeReport::dropped_fields}, {"silentSince", &NodeReport::silent_since}};
 constexpr Numbers<NodeReport> kCountNumbers[] = {{"devices", &NodeReport::devices},
                                                  {"offered", &NodeReport::offered},
                                                  {"heldBack", &NodeReport::held_back},

@@ -129,7 +129,8 @@ struct NodeReport {
   /// Whether the daemon is the kubelet's plugin: "on"; "off", and pods with claims do not start on the node;
   /// "waiting" for another program to end; "" not reported.
   std::string kubelet_plugin = {};
-  std::string waits_for = {};  // before anything new is offered: "configuration: ..."; "" nothing
+  std::string waits_for = {};       // before anything new is offered: "configuration: ..."; "" nothing
+  std::string dropped_fields = {};  // of policies, by the API server (daemon/schema_check.h); "" none
   /// "2026-11-21T00:17:41Z": the daemon has not renewed its Lease since then. Written by `sliced-controller aggregate` alone
   /// (controller/aggregate/silent_nodes.h); a daemon that writes its report takes it away.
   std::string silent_since = {};

@@ -142,6 +142,7 @@ Json json_of(const Report& report) {
     for (const std::string& one : report.not_returned) devices.push_back(printable(one, 1'024));
     out.set("devicesNotReturned", Json(std::move(devices)));
   }
+  if (!report.dropped_fields.empty()) out.set("droppedFields", printable(report.dropped_fields, 1'024));
   if (!report.awaits_configuration.empty())
     out.set("awaitsConfiguration", printable(report.awaits_configuration, 1'024));
   if (report.summary) out.set("summary", json_of(*report.summary));

@@ -52,6 +52,7 @@ struct Report {
       {};  // why pods that want an interface do not start: NRI is missing; "" they do
   std::vector<std::string> not_returned =
       {};  // devices that are held for claims that are gone, and so not offered, each with the reason
+  std::string dropped_fields = {};        // of policies, by the API server (daemon/schema_check.h); "" none
   std::string awaits_configuration = {};  // what is waited for before anything new is offered; "" nothing
   std::vector<std::string> waits =
       {};  // what devices that are held back wait for, each reason once with its count

@@ -67,6 +67,15 @@ Result<kube::Json> ClusterObjects::get(const kube::Resource& resource, const std
   return std::move(*result);
 }
 
+Result<std::string> ClusterObjects::schema(const kube::Resource& resource) {
+  std::optional<Result<std::string>> result;
+  const auto call = cluster_.schema(
+      resource.group, resource.version, [&](std::string_view text) { result = std::string(text); },
+      [&](const kube::Failure& failure) { result = Error{failure.code, failure.what}; });
+  if (!wait_([&] { return result.has_value(); }, kReadMax)) return late(resource);
+  return std::move(*result);
+}
+
 int64_t ClusterObjects::now() const { return cluster_.server_time().value_or(kube::system_wall_clock()); }
 
 std::string ClusterObjects::version() {

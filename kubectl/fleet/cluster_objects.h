@@ -39,6 +39,8 @@ class ClusterObjects {
   /// Errors: kNotFound where there is no such object; kTimeout after two minutes.
   Result<kube::Json> get(const kube::Resource& resource, const std::string& namespace_,
                          const std::string& name);
+  /// The OpenAPI v3 schema of the kind's group and version (kube::Cluster::schema); "" where the cluster has none.
+  Result<std::string> schema(const kube::Resource& resource);
   /// The API server's clock as far as its responses have it, else that of this machine; seconds since 1970.
   int64_t now() const;
   /// "v1.37.1"; "" where nobody says it.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -346,10 +347,15 @@ func peersCRDs() []*unstructured.Unstructured {
 func TestRefusedAttributeUnderThePeersCRDs(t *testing.T) {
 	t.Parallel()
 	plane := harness.NewPlane(t, harness.Options{NoCRDs: true})
-	if err := plane.Server.InstallCRDs(peersCRDs()); err != nil {
+	reports, err := harness.ReadYAML("../../config/crd/nodedevicereports.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plane.Server.InstallCRDs(append(peersCRDs(), reports...)); err != nil {
 		t.Fatal(err)
 	}
 	lab := harness.NewLab(t, plane, pf0, pf1)
+	lab.Reports = true
 	object := harness.Object(harness.Attributes, "DeviceAttributes", lab.Namespace, "long", M{"attributes": M{
 		"example.com/good": M{"string": "yes"}, "example.com/long": M{"string": strings.Repeat("x", 100)},
 		"example.com/odd": M{"version": "not a version"}}})
@@ -369,5 +375,14 @@ func TestRefusedAttributeUnderThePeersCRDs(t *testing.T) {
 		t.Errorf("a version that is none was published: %+v", device.Attributes)
 	}
 	// What is refused, and what the served CRD prunes.
-	daemon.WaitLog(harness.Patience, "example.com/long", "example.com/odd", "numaNodes", "resourceName", "priority")
+	daemon.WaitLog(harness.Patience, "example.com/long", "example.com/odd", "numaNodes", "resourceName", "priority",
+		"until then set --vf-settings none in place of spec.allow and --readiness in place of spec.readiness")
+	waitReport(t, lab, "the fields that are dropped", func(r *nodeReport) bool {
+		return strings.HasPrefix(r.Status.DroppedFields, "SriovResourcePolicy: spec.priority, spec.allowHostUse, spec.allow, ")
+	})
+	out, _ := exec.Command(harness.Program(t), "validate", "--cluster", "kubeconfig:"+plane.Server.AdminKubeconfig(t, lab.Namespace)).CombinedOutput()
+	if !strings.Contains(string(out), "the CRD of sriovresourcepolicies that is installed has no spec.priority, ") ||
+		strings.Contains(string(out), "the CRD of deviceattributes") {
+		t.Errorf("validate --cluster:\n%s", out)
+	}
 }

@@ -26,6 +26,7 @@ type nodeReport struct {
 	Status   struct {
 		DaemonVersion, BootID   string
 		KubeletPlugin, WaitsFor string
+		DroppedFields           string
 		LastChange              struct{ Change, Why string }
 		Counts                  struct{ Devices, Offered, HeldBack, Hidden, Unmatched, Problems int }
 		Problems                []string

@@ -31,7 +31,7 @@ struct SchemaCheckTest : testing::Test {
   fake::MemoryLog log;
   SchemaCheck check{cluster,
                     log,
-                    {{kube::kSriovResourcePolicies, {"spec.priority"}},
+                    {{kube::kSriovResourcePolicies, {"spec.priority", "spec.readiness.require"}},
                      {kube::kDeviceAttributes, {}},
                      {kube::kDeviceExposurePolicies, {"spec.priority"}}}};
 };
@@ -39,17 +39,20 @@ struct SchemaCheckTest : testing::Test {
 TEST_F(SchemaCheckTest, SaysOnceWhatIsDroppedWhileItIs) {
   serve(schema_with("other"));
   for (int i = 0; i < 3; ++i) list(kube::kSriovResourcePolicies);
-  EXPECT_EQ(log.count("drops spec.priority"), 1u) << log.all();
-  serve(schema_with("priority"));
+  EXPECT_EQ(log.count("drops spec.priority, spec.readiness.require"), 1u) << log.all();
+  EXPECT_EQ(log.count("until then set --readiness in place of spec.readiness"), 1u) << log.all();
+  EXPECT_EQ(check.dropped(), "SriovResourcePolicy: spec.priority, spec.readiness.require");
+  serve(schema_with(R"(readiness":{"properties":{"require":{}}},"priority)"));
   list(kube::kSriovResourcePolicies);
   EXPECT_EQ(log.lines.size(), 1u) << log.all();
+  EXPECT_EQ(check.dropped(), "");
   serve(schema_with("other"));
   list(kube::kSriovResourcePolicies);
   EXPECT_EQ(log.count("drops spec.priority"), 2u) << "it is so again";
 }
 
 TEST_F(SchemaCheckTest, AGroupIsAskedOnceForAllOfItsKinds) {
-  serve(schema_with("priority"));
+  serve(schema_with(R"(readiness":{"properties":{"require":{}}},"priority)"));
   size_t asked = 0;
   cluster.on_request = [&](const fake::Request& request) -> std::optional<kube::Failure> {
     asked += request.verb == "schema" ? 1 : 0;

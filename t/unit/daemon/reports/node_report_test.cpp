@@ -36,6 +36,7 @@ NodeReport whole_report() {
   NodeReport out{.node = "worker-1", .node_uid = "uid-1", .daemon_version = "0.1.0", .boot_id = "boot"};
   out.kubelet_plugin = "waiting";
   out.waits_for = "configuration: the file is not there";
+  out.dropped_fields = "SriovResourcePolicy: spec.allow";
   out.last_change = {"2026-11-21T00:17:41.296Z", "withdrawn", 3, "policy ns/p", "policy ns/p changed"};
   out.devices = 9, out.offered = 4, out.held_back = 2, out.hidden = 1, out.unmatched = 2;
   out.sriov = {{"offered", 4}, {"no-match", 5}};
