@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kube/objects/api_time.h"
 #include "kube/objects/kinds.h"
 #include "kubelet/device_metadata.h"
 #include "kubelet/recall.h"
@@ -54,6 +55,21 @@ std::string encode(const PreparedClaim& claim, Json::Array devices) {
       {"status", Json::Object{{"devices", std::move(devices)}}}});
 }
 
+// metav1.Condition; dranet writes one of that type, too.
+Json ready_condition(const PreparedDevice& device, const ReadySince& ready) {
+  const bool has_interface = ready.is_ready && !device.network.empty();
+  const char* reason = has_interface ? "Attached" : ready.is_ready ? "Prepared" : "WaitsForSandbox";
+  const std::string message = has_interface ? "interface " + device.config.if_name + " is in the pod"
+                              : ready.is_ready
+                                  ? "the device is prepared"
+                                  : "the device is prepared, its interface is not in the pod yet";
+  return Json::Object{{"type", "Ready"},
+                      {"status", ready.is_ready ? "True" : "False"},
+                      {"lastTransitionTime", ready.since},
+                      {"reason", reason},
+                      {"message", message}};
+}
+
 StatusKey key_of(const PreparedDevice& device) { return {device.pool, device.device, device.share_id}; }
 
 bool is_final(const kube::Failure& failure) {
@@ -63,8 +79,37 @@ bool is_final(const kube::Failure& failure) {
 
 }  // namespace
 
+Ready ready_of(const PreparedClaim& claim, const std::map<StatusKey, cni::Attached>& attached,
+               const Ready& before, const std::string& now) {
+  Ready out;
+  for (const PreparedDevice& device : claim.devices) {
+    const StatusKey key = key_of(device);
+    const bool is_ready = device.network.empty() || attached.contains(key);
+    const auto was = before.find(key);
+    const bool is_same = was != before.end() && was->second.is_ready == is_ready;
+    out[key] = {is_ready, is_same ? was->second.since : now};
+  }
+  return out;
+}
+
+Ready decode_ready(const Json& claim, const std::string& driver) {
+  Ready out;
+  const Json* devices = claim.find({"status", "devices"});
+  if (devices == nullptr || devices->array() == nullptr) return out;
+  for (const Json& device : *devices->array()) {
+    const Json* conditions = device.find("conditions");
+    if (device.text("driver") != driver || conditions == nullptr || conditions->array() == nullptr) continue;
+    for (const Json& condition : *conditions->array())
+      if (condition.text("type") == "Ready" && kube::decode_api_time(condition.text("lastTransitionTime")))
+        out[{std::string(device.text("pool")), std::string(device.text("device")),
+             std::string(device.text("shareID"))}] = {condition.text("status") == "True",
+                                                      std::string(condition.text("lastTransitionTime"))};
+  }
+  return out;
+}
+
 std::string encode_claim_status(const PreparedClaim& claim,
-                                const std::map<StatusKey, cni::Attached>& attached) {
+                                const std::map<StatusKey, cni::Attached>& attached, const Ready& ready) {
   Json::Array devices;
   for (const PreparedDevice& device : claim.devices) {
     if (device.is_admin) continue;
@@ -72,6 +117,8 @@ std::string encode_claim_status(const PreparedClaim& claim,
     const cni::Attached* made = at == attached.end() ? nullptr : &at->second;
     Json entry = Json::Object{{"driver", claim.driver}, {"pool", device.pool}, {"device", device.device}};
     if (!device.share_id.empty()) entry.set("shareID", Json(device.share_id));
+    if (const auto condition = ready.find(key_of(device)); condition != ready.end())
+      entry.set("conditions", Json::Array{ready_condition(device, condition->second)});
     entry.set("data", data_of(device, made));
     if (made != nullptr)
       entry.set("networkData", encode_network(pod_network_of(device.config.if_name, *made)));
@@ -102,6 +149,7 @@ void ClaimStatus::attached(const AttachedInterface& interface) {
 
 void ClaimStatus::released(const PreparedClaim& claim) {
   attached_.erase(kubelet::key_of(claim));
+  ready_.erase(kubelet::key_of(claim));
   enqueue(claim);
 }
 
@@ -127,30 +175,52 @@ void ClaimStatus::look() {
     next_ = scheduler_.after(std::chrono::duration_cast<Millis>(first->second.due - now), [this] { look(); });
     return;
   }
-  write(first->first, first->second);
+  writing_ = first->first;
+  const auto at = prepared_().find(first->first);
+  if (at != prepared_().end() && at->second.is_complete && !ready_.contains(first->first))
+    read_status(first->first, first->second);
+  else
+    write(first->first, first->second);
+}
+
+void ClaimStatus::read_status(const PreparedKey& key, const Waiting& one) {
+  changed_since_sent_ = false;
+  call_ = cluster_.get(
+      {.resource = kube::kResourceClaims, .namespace_ = one.claim.namespace_, .name = one.claim.name},
+      {.on_done =
+           [this, key](std::string_view text) {
+             const auto claim = kube::decode_json(text);
+             ready_[key] = claim ? decode_ready(*claim, key.first) : Ready{};
+             writing_.reset();
+             next_ = scheduler_.after(Millis{0}, [this] { look(); });
+           },
+       .on_failure = [this, key](const kube::Failure& failure) { on_failure(key, failure); }});
 }
 
 void ClaimStatus::write(const PreparedKey& key, const Waiting& one) {
-  writing_ = key;
   changed_since_sent_ = false;
   const auto at = prepared_().find(key);
   const bool is_prepared = at != prepared_().end() && at->second.is_complete;
-  call_ = cluster_.write(
-      {.verb = kube::Verb::kApply,
-       .resource = kube::kResourceClaims,
-       .namespace_ = one.claim.namespace_,
-       .name = one.claim.name,
-       .body = is_prepared ? encode_claim_status(at->second, attached_[key]) : encode_no_status(one.claim),
-       .subresource = "status",
-       .field_manager = "sliced/" + key.first},
-      {.on_done =
-           [this, key](std::string_view) {
-             said_.forget();
-             writing_.reset();
-             if (!changed_since_sent_) waiting_.erase(key);
-             look();
-           },
-       .on_failure = [this, key](const kube::Failure& failure) { on_failure(key, failure); }});
+  // The claim was just read, so the server's clock is known.
+  if (const auto now = cluster_.server_time(); is_prepared && now)
+    ready_[key] = ready_of(at->second, attached_[key], ready_[key], kube::encode_api_time(*now));
+  call_ =
+      cluster_.write({.verb = kube::Verb::kApply,
+                      .resource = kube::kResourceClaims,
+                      .namespace_ = one.claim.namespace_,
+                      .name = one.claim.name,
+                      .body = is_prepared ? encode_claim_status(at->second, attached_[key], ready_[key])
+                                          : encode_no_status(one.claim),
+                      .subresource = "status",
+                      .field_manager = "sliced/" + key.first},
+                     {.on_done =
+                          [this, key](std::string_view) {
+                            said_.forget();
+                            writing_.reset();
+                            if (!changed_since_sent_) waiting_.erase(key);
+                            look();
+                          },
+                      .on_failure = [this, key](const kube::Failure& failure) { on_failure(key, failure); }});
 }
 
 void ClaimStatus::on_failure(const PreparedKey& key, const kube::Failure& failure) {

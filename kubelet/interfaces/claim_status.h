@@ -23,17 +23,31 @@ inline constexpr size_t kStatusDataBytesMax = 10u << 10;
 
 /// Pool, device, share id.
 using StatusKey = std::tuple<std::string, std::string, std::string>;
-/// The object to apply: for each device `data` {vfConfig, cniConfig, cniResult} and, where it is in a sandbox,
+/// The condition Ready of each device, as a condition of the API has it: since when (RFC 3339), by key and status.
+struct ReadySince {
+  bool is_ready = false;
+  std::string since;
+  bool operator==(const ReadySince&) const = default;
+};
+using Ready = std::map<StatusKey, ReadySince>;
+/// Returns the conditions of now. A device is ready once it is prepared, and one with a network once its interface is in a sandbox. since is
+/// that of `before` where the status is the same, and else `now`. Pure.
+Ready ready_of(const PreparedClaim& claim, const std::map<StatusKey, cni::Attached>& attached,
+               const Ready& before, const std::string& now);
+/// Returns the conditions Ready in a ResourceClaim of the API server, of one driver's devices.
+Ready decode_ready(const kube::Json& claim, const std::string& driver);
+/// The object to apply: for each device the condition Ready, `data` {vfConfig, cniConfig, cniResult} and, where it is in a sandbox,
 /// `networkData`. What would make `data` too large is left out: cniConfig, then cniResult. Pure.
 /// Devices with adminAccess are left out: they are somebody else's as well. JSON, to be applied to the
-/// subresource `status`.
+/// subresource `status`. ready: ready_of() this claim.
 std::string encode_claim_status(const PreparedClaim& claim,
-                                const std::map<StatusKey, cni::Attached>& attached);
+                                const std::map<StatusKey, cni::Attached>& attached, const Ready& ready);
 /// The same with no device: what was applied before goes.
 std::string encode_no_status(const PreparedClaim& claim);
 
 /// Writes one after the other; of one claim only what is so by then. A failure is tried again, later each time; what is
-/// refused, and a claim that is gone or another by now, is not.
+/// refused, and a claim that is gone or another by now, is not. Before the first write of a claim its status is read, so that a restart
+/// does not change since when its devices are ready, and writes nothing else than was there.
 /// Log: why statuses are not written, once while it lasts.
 /// Ownership: cluster, scheduler, log and what `prepared` asks outlive it. Dropping it drops the write under
 /// way, which may still happen.
@@ -67,6 +81,7 @@ class ClaimStatus {
   // backoff.
   void enqueue(const PreparedClaim& claim);
   void look();
+  void read_status(const PreparedKey& key, const Waiting& one);
   void write(const PreparedKey& key, const Waiting& one);
   void on_failure(const PreparedKey& key, const kube::Failure& failure);
 
@@ -77,6 +92,7 @@ class ClaimStatus {
   const reactor::Random random_;
   std::map<PreparedKey, Waiting> waiting_;
   std::map<PreparedKey, std::map<StatusKey, cni::Attached>> attached_;
+  std::map<PreparedKey, Ready> ready_;  // as last read or written; absent: not read yet
   // So that a write's answer ends the claim's turn only if it still says what is so.
   bool changed_since_sent_ = false;  // of the one that is being written
   std::optional<PreparedKey> writing_;

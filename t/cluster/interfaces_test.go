@@ -84,6 +84,9 @@ func TestInterfacesComeByTheRuntimesWord(t *testing.T) {
 		return true
 	})
 	for _, device := range claimsOf(pods[0], n.Server.Claims(t, pods[0].Namespace))["vf"].Status.Devices {
+		if len(device.Conditions) != 1 || device.Conditions[0].Type != "Ready" || device.Conditions[0].Reason != "Attached" {
+			t.Errorf("%s: conditions %+v", device.Device, device.Conditions)
+		}
 		made := device.NetworkData
 		if made.HardwareAddress != "02:00:00:00:00:07" || len(made.IPs) != 1 || made.IPs[0] != "192.0.2.7/24" ||
 			harness.DeviceName(addresses[made.InterfaceName]) != device.Device {

@@ -38,13 +38,13 @@ Json device_of(const std::string& status) {
 }
 
 TEST(EncodeClaimStatus, SaysWhatWasAskedForAndWhatWasMade) {
-  const Json before = device_of(encode_claim_status(claim_of("u"), {}));
+  const Json before = device_of(encode_claim_status(claim_of("u"), {}, {}));
   EXPECT_EQ(
       kube::encode_json(before),
       R"({"driver":"d.example","pool":"node-a","device":"0000-03-00-2","data":{"vfConfig":)"
       R"({"apiVersion":"sriovnetwork.k8snetworkplumbingwg.io/v1alpha1","kind":"VfConfig","ifName":"net1",)"
       R"("netAttachDefName":"nad","netAttachDefNamespace":"ns"}}})");
-  const Json after = device_of(encode_claim_status(claim_of("u"), {{kKey, made()}}));
+  const Json after = device_of(encode_claim_status(claim_of("u"), {{kKey, made()}}, {}));
   EXPECT_EQ(*after.find("networkData"),
             *kube::decode_json(
                 R"({"interfaceName":"net1","ips":["10.1.0.7/24"],"hardwareAddress":"02:00:00:00:00:01"})"));
@@ -56,24 +56,25 @@ TEST(EncodeClaimStatus, WhatOnlyLooksOnAndWhatIsTooLargeIsLeftOut) {
   PreparedClaim claim = claim_of("u");
   claim.devices[0].network =
       R"({"cniVersion":"1.0.0","type":"sriov","x":")" + std::string(11'000, 'x') + "\"}";
-  Json device = device_of(encode_claim_status(claim, {{kKey, made()}}));
+  Json device = device_of(encode_claim_status(claim, {{kKey, made()}}, {}));
   EXPECT_EQ(device.find({"data", "cniConfig"}), nullptr);
   EXPECT_NE(device.find({"data", "cniResult"}), nullptr);
   cni::Attached large = made();
   for (int i = 0; i < 500; ++i)
     large.routes.push_back({.destination = "10." + std::to_string(i % 250) + ".0.0/16"});
-  device = device_of(encode_claim_status(claim, {{kKey, large}}));
+  device = device_of(encode_claim_status(claim, {{kKey, large}}, {}));
   EXPECT_EQ(device.find({"data", "cniResult"}), nullptr);
   EXPECT_LE(kube::encode_json(*device.find("data")).size(), kStatusDataBytesMax);
   EXPECT_NE(device.find("networkData"), nullptr);
   claim.devices[0].is_admin = true;
   EXPECT_TRUE(
-      kube::decode_json(encode_claim_status(claim, {}))->find({"status", "devices"})->array()->empty());
+      kube::decode_json(encode_claim_status(claim, {}, {}))->find({"status", "devices"})->array()->empty());
 }
 
 struct ClaimStatusTest : testing::Test {
   ClaimStatusTest() {
     cluster.install(kube::kResourceClaims);
+    cluster.clock = [this] { return now; };
     const Json stored =
         cluster.put(kube::kResourceClaims,
                     Json::Object{{"metadata", Json::Object{{"name", "claim"}, {"namespace", "ns"}}}});
@@ -106,7 +107,62 @@ struct ClaimStatusTest : testing::Test {
   PreparedClaim claim;
   ClaimStatus status{cluster, scheduler, log, [this]() -> const PreparedClaims& { return prepared; },
                      [] { return 0.0; }};
+  int64_t now = 1'800'000'000;
 };
+
+// {"status", "reason", "lastTransitionTime"} of the first device.
+std::string ready_in(const fake::Request& request) {
+  const Json& condition =
+      request.body.find({"status", "devices"})->array()->at(0).find("conditions")->array()->at(0);
+  return std::string(condition.text("type")) + " " + std::string(condition.text("status")) + " " +
+         std::string(condition.text("reason")) + " " + std::string(condition.text("lastTransitionTime"));
+}
+
+// A device is ready with its interface, and one without a network when it is prepared.
+TEST_F(ClaimStatusTest, AConditionSaysSinceWhenADeviceIsReady) {
+  status.tell(key_of(claim));
+  scheduler.advance(Millis{100});
+  now += 2;
+  status.tell(key_of(claim));
+  scheduler.advance(Millis{100});
+  attach();
+  scheduler.advance(Millis{100});
+  now += 7;
+  attach();
+  scheduler.advance(Millis{100});
+  const auto all = applied();
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(ready_in(all[0]), "Ready False WaitsForSandbox 2027-01-15T08:00:00Z");
+  EXPECT_EQ(ready_in(all[1]), ready_in(all[0]));
+  EXPECT_EQ(ready_in(all[2]), "Ready True Attached 2027-01-15T08:00:02Z");
+  EXPECT_EQ(ready_in(all[3]), ready_in(all[2])) << "nothing has changed";
+
+  status.released(claim);  // by the pod, and then prepared for one that wants no interface
+  prepared.at(key_of(claim)).devices[0].network = {};
+  scheduler.advance(Millis{100});
+  EXPECT_EQ(ready_in(applied().back()), "Ready True Prepared 2027-01-15T08:00:09Z");
+}
+
+// Red when a restart writes another time, and so another status of each claim of the node.
+TEST_F(ClaimStatusTest, ARestartDoesNotChangeSinceWhenADeviceIsReady) {
+  Json stored = Json::Object{{"metadata", Json::Object{{"name", "claim"}, {"namespace", "ns"}}}};
+  const auto device = [](const char* driver, const char* since) {
+    return Json(Json::Object{
+        {"driver", driver},
+        {"pool", "node-a"},
+        {"device", "0000-03-00-2"},
+        {"conditions", Json::Array{Json(Json::Object{
+                           {"type", "Ready"}, {"status", "True"}, {"lastTransitionTime", since}})}}});
+  };
+  stored.set("status",
+             Json::Object{{"devices", Json::Array{device("d.example", "2026-11-21T00:17:41Z"),
+                                                  device("other.example", "2020-01-01T00:00:00Z")}}});
+  prepare(std::string(cluster.put(kube::kResourceClaims, stored).find("metadata")->text("uid")));
+  attach();
+  scheduler.advance(Millis{100});
+  ASSERT_EQ(applied().size(), 1u);
+  EXPECT_EQ(ready_in(applied()[0]), "Ready True Attached 2026-11-21T00:17:41Z");
+}
 
 TEST_F(ClaimStatusTest, IsWrittenWhenPreparedAttachedAndTakenBack) {
   status.tell(key_of(claim));
@@ -128,7 +184,7 @@ TEST_F(ClaimStatusTest, IsWrittenWhenPreparedAttachedAndTakenBack) {
 TEST_F(ClaimStatusTest, WhatChangesWhileItIsWrittenIsWrittenNext) {
   cluster.latency = Millis{500};
   status.tell(key_of(claim));
-  scheduler.advance(Millis{100});
+  scheduler.advance(Millis{700});  // read, and on its way
   attach();
   attach();
   scheduler.advance(Millis{5'000});
@@ -137,10 +193,13 @@ TEST_F(ClaimStatusTest, WhatChangesWhileItIsWrittenIsWrittenNext) {
 }
 
 TEST_F(ClaimStatusTest, AFailureIsTriedAgainLaterAndSaidOnce) {
-  cluster.deny("resourceclaims");
   status.tell(key_of(claim));
+  scheduler.advance(Millis{100});
+  const size_t before = applied().size();
+  cluster.deny("resourceclaims");
+  attach();
   scheduler.advance(Millis{120'000});
-  const size_t tries = applied().size();
+  const size_t tries = applied().size() - before;
   EXPECT_GT(tries, 5u);
   EXPECT_LT(tries, 12u);
   EXPECT_EQ(log.count("the status of claims is not written"), 1u);
