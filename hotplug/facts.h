@@ -103,13 +103,14 @@ struct HostDevice {
   // vf_index: as the PF's virtfn links say; a VF without one is `broken`.
   std::optional<PciAddress> pf;
   std::optional<int> vf_index;
-  std::string pf_name;               // the PF's (in switchdev mode: the uplink's) netdev name; "" unknown
-  std::string pf_product;            // the PF's device id
-  std::optional<int> pf_numa_node;   // the PF's numa_node as the kernel has it: -1 is kept
-  std::optional<int> pf_link_type;   // the PF's netdev's ARPHRD_*
-  std::string admin_mac;             // enforced->mac; "" unknown, or none is set
-  std::optional<VfConfig> enforced;  // absent: its PF has not told
-  std::string representor;           // netdev name of the VF's representor
+  std::string pf_name;              // the PF's (in switchdev mode: the uplink's) netdev name; "" unknown
+  std::string pf_product;           // the PF's device id
+  std::optional<int> pf_numa_node;  // the PF's numa_node as the kernel has it: -1 is kept
+  std::optional<int> pf_link_type;  // the PF's netdev's ARPHRD_*
+  std::string admin_mac;            // enforced->mac; "" unknown, or none is set
+  /// Absent: its PF has not reported it. Older than the kernel's last answer where `unreadable` has "settings".
+  std::optional<VfConfig> enforced;
+  std::string representor;  // netdev name of the VF's representor
   // Links.
   std::string bridge_type;  // linux, ovs
   std::optional<bool> vlan_filtering;

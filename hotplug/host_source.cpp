@@ -16,6 +16,65 @@ namespace {
 constexpr Millis kRetryDelayMax{60000};
 constexpr Millis kLookAgainMin{1000};
 
+// What a PF has been asked for, by the VFs' numbers.
+struct VfAnswer {
+  Result<std::map<int, VfConfig>> configs;
+  std::map<int, VfConfig> guids = {};  // of sysfs, where `configs` is an error
+  std::set<int> present = {};          // VFs that sysfs has after the answer
+};
+
+// True where it changes the map.
+template <class Value>
+bool put(std::map<PciAddress, Value>& map, const PciAddress& key, const Value& value) {
+  const auto at = map.find(key);
+  if (at != map.end() && at->second == value) return false;
+  map[key] = value;
+  return true;
+}
+
+const VfConfig* find_vf(const std::map<int, VfConfig>& configs, int index) {
+  const auto at = configs.find(index);
+  return at == configs.end() ? nullptr : &at->second;
+}
+
+// Into `readings`; false where nothing differs. A driver leaves out a VF while it resets it, and the kernel what has no room: neither is a
+// setting that is gone.
+bool take_vf_answer(const PciAddress& pf, const VfAnswer& answer, HostReadings& readings) {
+  const FunctionReading* function = readings.functions.find(pf);
+  if (function == nullptr) return false;
+  const bool is_answer = answer.configs.ok();
+  bool has_changed = false, is_reporting = is_answer && !answer.configs->empty();
+  std::set<PciAddress> unread;
+  for (const auto& [vf, index] : function->vfs) {
+    const auto known = readings.enforced.find(vf);
+    is_reporting |= known != readings.enforced.end();
+    if (const VfConfig* config = is_answer ? find_vf(*answer.configs, index) : nullptr) {
+      has_changed |= put(readings.enforced, vf, *config);
+      continue;
+    }
+    if (!is_answer || answer.present.contains(index)) unread.insert(vf);
+    if (const VfConfig* guids = find_vf(answer.guids, index)) {
+      VfConfig config = known == readings.enforced.end() ? VfConfig() : known->second;
+      config.node_guid = guids->node_guid;
+      config.port_guid = guids->port_guid;
+      has_changed |= put(readings.enforced, vf, config);
+    }
+  }
+  if (is_answer && !is_reporting) unread.clear();  // its driver has no settings of VFs
+  const size_t count = function->vfs.size();
+  const std::string why = is_answer ? "the PF reports " + std::to_string(count - unread.size()) + " of " +
+                                          std::to_string(count) + " VFs"
+                                    : answer.configs.error().what;
+  std::vector<PciAddress> all{pf};
+  for (const auto& [vf, index] : function->vfs) all.push_back(vf);
+  for (const PciAddress& one : all) {
+    const bool is_unread = one == pf ? !unread.empty() : unread.contains(one);
+    has_changed |=
+        is_unread ? put(readings.settings_unread, one, why) : readings.settings_unread.erase(one) > 0;
+  }
+  return has_changed;
+}
+
 }  // namespace
 
 HostSource::HostSource(Ports ports, OnUpdate on_update)
@@ -253,6 +312,11 @@ void HostSource::keep_late_facts(HostReadings& result) const {
   result.enforced = readings_.enforced;
   result.asks_pfs = static_cast<bool>(ports_.read_vf_configs);
   std::erase_if(result.enforced, [&](const auto& entry) { return !result.functions.contains(entry.first); });
+  result.settings_unread = readings_.settings_unread;
+  std::erase_if(result.settings_unread, [&](const auto& entry) {
+    const FunctionReading* function = result.functions.find(entry.first);
+    return function == nullptr || (!function->physfn && function->vfs.empty());
+  });
 }
 
 template <class Change>
@@ -275,7 +339,7 @@ std::vector<CarefulReads::Ask> HostSource::slow_asks() {
     const NetdevReading* own = own_netdev(ports, address);
     if (function.vfs.empty() || own == nullptr) continue;
     if (marks.full || marks.touched.functions.contains(address) || marks.touched.netdevs.contains(own->name))
-      asks.push_back(vf_configs_ask(address, own->ifindex));
+      asks.push_back(vf_configs_ask(address, *own));
   }
   return asks;
 }
@@ -309,33 +373,33 @@ CarefulReads::Ask HostSource::slow_ask(const std::string& name, int ifindex) {
   return {"slow " + name, std::move(read), std::move(on_hung)};
 }
 
-CarefulReads::Ask HostSource::vf_configs_ask(const PciAddress& pf, int ifindex) {
-  auto read = [this, reader = ports_.read_vf_configs, host = ports_.host, pf, ifindex,
+CarefulReads::Ask HostSource::vf_configs_ask(const PciAddress& pf, const NetdevReading& own) {
+  constexpr int kInfiniBand = 32;  // ARPHRD_INFINIBAND
+  auto read = [this, reader = ports_.read_vf_configs, host = ports_.host, pf, ifindex = own.ifindex,
+               is_infiniband = own.link_type == kInfiniBand,
                asked_at = ports_.scheduler.now()]() -> CarefulReads::Apply {
-    auto configs = reader(ifindex);
-    if (configs) add_guids(*host, pf, *configs);
-    return [this, pf, asked_at, configs = std::move(configs)] {
-      if (!configs) return;  // refused or gone: unknown stays what it was
-      note_answer(pf, asked_at);
-      change_readings([&](HostReadings& readings) {
-        const FunctionReading* function = readings.functions.find(pf);
-        if (function == nullptr) return false;
-        bool has_changed = false;
-        for (const auto& [vf, index] : function->vfs) {
-          const auto config = configs->find(index);
-          if (config == configs->end()) {
-            has_changed |= readings.enforced.erase(vf) > 0;
-          } else if (const auto at = readings.enforced.find(vf);
-                     at == readings.enforced.end() || at->second != config->second) {
-            readings.enforced[vf] = config->second;
-            has_changed = true;
-          }
-        }
-        return has_changed;
-      });
+    VfAnswer answer{.configs = reader(ifindex)};
+    if (answer.configs)
+      add_guids(*host, pf, *answer.configs);
+    else
+      answer.guids = guids_of_vfs(*host, pf);
+    answer.present = vfs_in_sysfs(*host, pf);
+    // Of the conditions that ask PFs only that for GUIDs is for InfiniBand.
+    const bool is_answer = answer.configs.ok() || (is_infiniband && !answer.guids.empty());
+    return [this, pf, asked_at, is_answer, answer = std::move(answer)] {
+      if (is_answer) note_answer(pf, asked_at);
+      if (answer.configs || answer.configs.error().code != Errc::kNotFound)
+        change_readings([&](HostReadings& readings) { return take_vf_answer(pf, answer, readings); });
     };
   };
-  return {"vfs " + pf.text(), std::move(read), [this, pf] { say_hung("VFs of " + pf.text()); }};
+  auto on_hung = [this, pf] {
+    say_hung("VFs of " + pf.text());
+    const VfAnswer answer{.configs =
+                              Error{Errc::kTimeout, "RTM_GETLINK: no answer within " +
+                                                        std::to_string(kReadDeadline.count()) + " ms"}};
+    change_readings([&](HostReadings& readings) { return take_vf_answer(pf, answer, readings); });
+  };
+  return {"vfs " + pf.text(), std::move(read), std::move(on_hung)};
 }
 
 // Conclusions.
@@ -386,6 +450,7 @@ void HostSource::look_again_later() {
     return entry.second.unreadable.empty() && entry.second.broken.empty();
   };
   const bool all_well = readings_.problems.empty() && !readings_.are_links_mixed &&
+                        readings_.settings_unread.empty() &&
                         std::all_of(readings_.functions.begin(), readings_.functions.end(), is_well) &&
                         std::all_of(readings_.netdevs.begin(), readings_.netdevs.end(), is_well);
   if (all_well) {
@@ -401,6 +466,7 @@ void HostSource::look_again_later() {
       if (!is_well(entry)) marks_.touched.functions.insert(entry.first);
     for (const auto& entry : readings_.netdevs)
       if (!is_well(entry)) marks_.touched.netdevs.insert(entry.first);
+    for (const auto& entry : readings_.settings_unread) marks_.touched.functions.insert(entry.first);
     if (!marks_.is_empty()) mark("what could not be read");
   });
   look_again_delay_ = std::min(look_again_delay_ * 2, kRetryDelayMax);
@@ -465,6 +531,7 @@ void HostSource::note_late_facts() {
 
 InventoryDiff HostSource::assemble(const std::string& why, const NetdevChanges& changes, bool relisted) {
   const InventoryPtr before = book_.now();
+  log_unread_settings();
   const auto use = has_unread_links() ? InventoryBook::HostUse::kMayGrow : InventoryBook::HostUse::kAsRead;
   InventoryDiff diff = book_.take(readings_, changes, use);
   if (book_.now() != before || !has_reported_) {  // the boot id alone may differ
@@ -473,6 +540,24 @@ InventoryDiff HostSource::assemble(const std::string& why, const NetdevChanges& 
   }
   tell_answers();
   return diff;
+}
+
+void HostSource::log_unread_settings() {
+  std::map<PciAddress, std::string> now;
+  for (const auto& [address, why] : readings_.settings_unread) {
+    const FunctionReading* function = readings_.functions.find(address);
+    if (function != nullptr && !function->physfn) now.emplace(address, why);
+  }
+  for (const auto& [pf, why] : now) {
+    const auto at = logged_unread_.find(pf);
+    if (at == logged_unread_.end() || at->second != why)
+      ports_.log.warning("settings of VFs cannot be read from their PF: known settings are kept",
+                         {{"pf", pf.text()}, {"error", why}});
+  }
+  for (const auto& [pf, why] : logged_unread_)
+    if (!now.contains(pf) && readings_.functions.contains(pf))
+      ports_.log.info("settings of VFs are read from their PF again", {{"pf", pf.text()}});
+  logged_unread_ = std::move(now);
 }
 
 // Events name interfaces one by one, in no order with those of another source: what readings_ have made of them may be a state

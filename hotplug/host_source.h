@@ -63,8 +63,8 @@ class HostSource {
   static constexpr Millis kSlowGrace{250};
 
   /// VF index -> what the PF with this netdev enforces. Blocks; runs on a worker. Empty: not asked.
-  /// An error changes nothing: what was known of those VFs stays. It is asked of PFs that have VFs, and of no
-  /// other.
+  /// It is asked of PFs that have VFs, and of no other. Neither an error nor an answer that lacks VFs erases known settings: the reason is in
+  /// the log and in `unreadable` of the PF and of these VFs, and GUIDs are read from sysfs. kNotFound (the interface is gone) changes nothing.
   using ReadVfConfigs = std::function<Result<std::map<int, VfConfig>>(int ifindex)>;
 
   /// References outlive the source. host and read_vf_configs are handed to workers, where a read that hangs
@@ -194,8 +194,8 @@ class HostSource {
   CarefulReads::Ask function_ask(const PciAddress& address, const std::string& target);
   CarefulReads::Ask netdev_ask(const std::string& name, const std::string& target);
   CarefulReads::Ask slow_ask(const std::string& name, int ifindex);
-  /// What a PF enforces of its VFs; refused or gone, what is known stays.
-  CarefulReads::Ask vf_configs_ask(const PciAddress& pf, int ifindex);
+  /// What a PF enforces of its VFs.
+  CarefulReads::Ask vf_configs_ask(const PciAddress& pf, const NetdevReading& own);
   /// Counted each time, said once for each entry.
   void say_hung(const std::string& what);
   std::vector<CarefulReads::Ask> slow_asks();
@@ -220,6 +220,7 @@ class HostSource {
   void arm_ask_again();
   void note_answer(const PciAddress& pf, TimePoint asked_at);
   void tell_answers();
+  void log_unread_settings();  // on a change
 
   Ports ports_;
   OnUpdate on_update_;
@@ -242,6 +243,7 @@ class HostSource {
   std::map<PciAddress, TimePoint> awaited_;  // since when
   std::function<void()> on_told_;
   std::set<std::string> said_to_hang_;
+  std::map<PciAddress, std::string> logged_unread_;  // PF -> readings_.settings_unread, as the log has it
   SaidOnce said_problems_;
   // Of the last readings with missing links, and how many full ones in a row had the same.
   FunctionRelations missing_before_;

@@ -156,6 +156,7 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
     });
     readings.rdma_of_function.erase(gone->function);
     readings.enforced.erase(gone->function);
+    readings.settings_unread.erase(gone->function);
     const bool was_there = readings.functions.contains(gone->function);
     readings.functions.erase(gone->function);
     if (was_there) readings.vanished.insert(gone->function);

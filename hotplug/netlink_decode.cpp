@@ -285,6 +285,48 @@ void decode_vf(std::string_view payload, std::map<int, VfConfig>& configs) {
   if (number && *number <= 0xffff) configs.insert_or_assign(static_cast<int>(*number), std::move(config));
 }
 
+// An attribute's length has 16 bits. A list of more than 65,535 bytes has a length that has wrapped (rtnl_fill_vf() in net/core/rtnetlink.c
+// does not check it: 335 VFs of 196 bytes), and all its entries, whose own lengths are right. So the list ends with the last entry at
+// which the length is right modulo 65,536. Takes the whole list off the front; nullopt where no entry ends there.
+std::optional<std::string_view> take_vf_list(std::string_view& bytes) {
+  const auto header = peek<nlattr>(bytes);
+  constexpr size_t kWrap = 1 << 16;
+  std::string_view rest = bytes.substr(sizeof(nlattr));
+  std::optional<size_t> end;
+  for (;;) {
+    const size_t size = bytes.size() - rest.size();
+    if (size % kWrap == aligned(header->nla_len) % kWrap) end = size;
+    const auto entry = peek<nlattr>(rest);
+    if (!entry || (entry->nla_type & NLA_TYPE_MASK) != IFLA_VF_INFO || !take_attribute(rest)) break;
+  }
+  if (!end) return std::nullopt;
+  const std::string_view list = bytes.substr(0, *end).substr(sizeof(nlattr));
+  bytes.remove_prefix(*end);
+  return list;
+}
+
+// Of one RTM_NEWLINK.
+Result<Unit> decode_vfs_of_link(std::string_view payload, std::map<int, VfConfig>& configs) {
+  if (payload.size() < sizeof(ifinfomsg)) return invalid("RTM_NEWLINK is cut");
+  std::string_view rest = payload.substr(std::min(payload.size(), aligned(sizeof(ifinfomsg))));
+  std::optional<uint32_t> count;
+  while (rest.size() >= sizeof(nlattr)) {
+    const uint16_t type = peek<nlattr>(rest)->nla_type & NLA_TYPE_MASK;
+    if (type == IFLA_VFINFO_LIST) {
+      const auto list = take_vf_list(rest);
+      if (!list)
+        return Error{Errc::kInvalid, "netlink: RTM_GETLINK: the list of VFs is cut" +
+                                         (count ? ", IFLA_NUM_VF is " + std::to_string(*count) : "")};
+      each_attribute(*list, [&](uint16_t, std::string_view vf) { decode_vf(vf, configs); });
+      continue;
+    }
+    const auto attribute = take_attribute(rest);
+    if (!attribute) return invalid("an attribute's length leads outside its message");
+    if (type == IFLA_NUM_VF) count = peek<uint32_t>(attribute->payload);
+  }
+  return Unit{};
+}
+
 bool decode_default_route(std::string_view payload, const std::set<uint32_t>& tables,
                           const Nexthops& nexthops, std::set<int>& ifindexes) {
   const auto route = peek<rtmsg>(payload);
@@ -354,7 +396,10 @@ Error kernel_error(const char* request, std::string_view payload) {
   const char* name = ::strerrorname_np(number);
   constexpr int kAbsent[] = {ENODEV, ENOENT, EOPNOTSUPP, EAFNOSUPPORT};
   const bool is_absent = std::find(std::begin(kAbsent), std::end(kAbsent), number) != std::end(kAbsent);
-  const Errc code = is_absent ? Errc::kNotFound : number == EPERM ? Errc::kDenied : Errc::kIo;
+  const Errc code = is_absent            ? Errc::kNotFound
+                    : number == EPERM    ? Errc::kDenied
+                    : number == EMSGSIZE ? Errc::kTooLarge
+                                         : Errc::kIo;
   return Error{code, std::string("netlink: ") + request + ": " + (name != nullptr ? name : "unknown error")};
 }
 
@@ -436,17 +481,21 @@ Result<std::map<int, VfConfig>> decode_vf_configs(std::string_view datagram) {
     if (!message) return invalid("a message's length leads outside its datagram");
     if (message->header.nlmsg_type == NLMSG_ERROR) return kernel_error("RTM_GETLINK", message->payload);
     if (message->header.nlmsg_type != RTM_NEWLINK) continue;
-    if (message->payload.size() < sizeof(ifinfomsg)) return invalid("RTM_NEWLINK is cut");
-    const bool ok = each_attribute(message->payload.substr(aligned(sizeof(ifinfomsg))),
-                                   [&](uint16_t type, std::string_view list) {
-                                     if (type != IFLA_VFINFO_LIST) return;
-                                     each_attribute(list, [&](uint16_t inner, std::string_view vf) {
-                                       if (inner == IFLA_VF_INFO) decode_vf(vf, configs);
-                                     });
-                                   });
-    if (!ok) return invalid("an attribute's length leads outside its message");
+    if (auto decoded = decode_vfs_of_link(message->payload, configs); !decoded) return decoded.error();
   }
   return configs;
+}
+
+Result<bool> decode_vf_dump(std::string_view datagram, int ifindex, std::map<int, VfConfig>& configs) {
+  std::optional<Error> problem;
+  auto is_last = each_answer(datagram, RTM_NEWLINK, "RTM_GETLINK", [&](std::string_view payload) {
+    const auto info = peek<ifinfomsg>(payload);
+    if (!info || info->ifi_index != ifindex) return info.has_value();
+    if (auto decoded = decode_vfs_of_link(payload, configs); !decoded) problem = std::move(decoded.error());
+    return true;
+  });
+  if (problem) return *std::move(problem);
+  return is_last;
 }
 
 std::set<int> Nexthops::links_of(uint32_t id) const {
@@ -563,6 +612,18 @@ std::string encode_route_dump(uint8_t family, uint32_t table, uint32_t sequence)
   body.table = table;
   return table == 0 ? encode_dump(RTM_GETROUTE, sequence, body.route)
                     : encode_dump(RTM_GETROUTE, sequence, body);
+}
+
+std::string encode_vf_dump(uint32_t sequence) {
+  struct {
+    ifinfomsg info;
+    nlattr attribute;
+    uint32_t mask;
+  } body{};
+  body.attribute.nla_len = sizeof body.attribute + sizeof body.mask;
+  body.attribute.nla_type = IFLA_EXT_MASK;
+  body.mask = RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS;
+  return encode_dump(RTM_GETLINK, sequence, body);
 }
 
 std::string encode_vf_request(int ifindex, uint32_t sequence) {

@@ -19,9 +19,13 @@ namespace sliced::hotplug {
 Result<std::vector<HostEvent>> decode_link_events(std::string_view datagram);
 
 /// What a PF enforces of its VFs, by VF index, out of the answer to one RTM_GETLINK with RTEXT_FILTER_VF. What
-/// the driver leaves out, or fills with ones (rtnl_fill_vfinfo in net/core/rtnetlink.c), is absent.
-/// Errors: kInvalid; kNotFound and others for an NLMSG_ERROR, by its errno.
+/// the driver leaves out, or fills with ones (rtnl_fill_vfinfo in net/core/rtnetlink.c), is absent. A list whose 16-bit length has wrapped
+/// (more than 334 VFs) is decoded to its end.
+/// Errors: kInvalid, also for a list that is cut; for an NLMSG_ERROR by its errno: kTooLarge for EMSGSIZE, kNotFound and others.
 Result<std::map<int, VfConfig>> decode_vf_configs(std::string_view datagram);
+/// Adds the same of one link out of a datagram of the answer to encode_vf_dump(). True when it was the last. Errors: also kBusy, as of the
+/// dumps below.
+Result<bool> decode_vf_dump(std::string_view datagram, int ifindex, std::map<int, VfConfig>& configs);
 
 /// Links by nexthop object (linux/nexthop.h); a group has those of its members.
 struct Nexthops {
@@ -76,5 +80,7 @@ std::string encode_route_dump(uint8_t family, uint32_t table, uint32_t sequence)
 
 /// The request for decode_vf_configs().
 std::string encode_vf_request(int ifindex, uint32_t sequence);
+/// The request for decode_vf_dump(): all links, with the VFs of each.
+std::string encode_vf_dump(uint32_t sequence);
 
 }  // namespace sliced::hotplug

@@ -126,11 +126,40 @@ Result<std::string> receive_answer(int fd) {
   if (size < 0) return errno_error("recv");
   if (static_cast<size_t>(size) > kAnswerSizeMax)
     return Error{Errc::kTooLarge, "netlink: RTM_GETLINK: an answer of " + std::to_string(size) + " bytes"};
-  std::string answer(static_cast<size_t>(size), '\0');
+  // The size of a receive is the size of the messages that a dump on this socket may have next (max_recvmsg_len in
+  // net/netlink/af_netlink.c, which takes 32 KiB at most).
+  std::string answer(std::max(static_cast<size_t>(size), kDatagramSizeMax), '\0');
   const ssize_t got = ::recv(fd, answer.data(), answer.size(), 0);
   if (got < 0) return errno_error("recv");
   answer.resize(static_cast<size_t>(got));
   return answer;
+}
+
+Result<Unit> send_request(int fd, const std::string& request) {
+  sockaddr_nl kernel{};
+  kernel.nl_family = AF_NETLINK;
+  if (::sendto(fd, request.data(), request.size(), 0, reinterpret_cast<const sockaddr*>(&kernel),
+               sizeof kernel) < 0)
+    return errno_error("send");
+  return Unit{};
+}
+
+// Some kernels reckon too little room for the answer to a request for one link (rtnl_vfinfo_size() has no GUIDs). A dump has room that does
+// not depend on that. Errors: also kNotFound, the link is not among those that were dumped.
+Result<std::map<int, VfConfig>> dump_vf_configs(int fd, int ifindex) {
+  constexpr int kDatagramsMax = 65536;
+  if (auto sent = send_request(fd, encode_vf_dump(2)); !sent) return sent.error();
+  std::map<int, VfConfig> configs;
+  for (int count = 0; count < kDatagramsMax; ++count) {
+    auto answer = receive_answer(fd);
+    if (!answer) return answer.error();
+    const auto is_last = decode_vf_dump(*answer, ifindex, configs);
+    if (!is_last) return is_last.error();
+    if (!*is_last) continue;
+    if (configs.empty()) return Error{Errc::kNotFound, "netlink: RTM_GETLINK: no VFs of the link"};
+    return configs;
+  }
+  return Error{Errc::kTooLarge, "netlink: RTM_GETLINK: the answer does not end"};
 }
 
 }  // namespace
@@ -143,15 +172,15 @@ Result<std::map<int, VfConfig>> read_vf_configs(int ifindex) {
   const reactor::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!socket) return errno_error("socket");
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kAnswerTimeout, sizeof kAnswerTimeout);
-  sockaddr_nl kernel{};
-  kernel.nl_family = AF_NETLINK;
-  const std::string request = encode_vf_request(ifindex, 1);
-  if (::sendto(socket.get(), request.data(), request.size(), 0, reinterpret_cast<const sockaddr*>(&kernel),
-               sizeof kernel) < 0)
-    return errno_error("send");
+  if (auto sent = send_request(socket.get(), encode_vf_request(ifindex, 1)); !sent) return sent.error();
   auto answer = receive_answer(socket.get());
   if (!answer) return answer.error();
-  return decode_vf_configs(*answer);
+  auto configs = decode_vf_configs(*answer);
+  if (configs || configs.error().code != Errc::kTooLarge) return configs;
+  if (auto dumped = dump_vf_configs(socket.get(), ifindex)) return dumped;
+  configs.error().what +=
+      ": the kernel cannot report the settings of so many VFs in one message; configure fewer VFs on this PF";
+  return configs;
 }
 
 }  // namespace sliced::hotplug

@@ -18,8 +18,8 @@ namespace sliced::hotplug {
 std::unique_ptr<EventSource> make_netlink_monitor(reactor::Loop& loop);
 
 /// VF index -> what the PF with this netdev enforces, in one request without statistics. Blocks for at most
-/// two seconds; no privilege needed.
-/// Errors: kNotFound for a netdev that is gone; kTimeout; kIo.
+/// two seconds for each message; no privilege needed. Where the kernel refuses with EMSGSIZE, it is asked by a dump of all links.
+/// Errors: kNotFound for a netdev that is gone; kTooLarge where the kernel has no message that is large enough; kTimeout; kIo.
 Result<std::map<int, VfConfig>> read_vf_configs(int ifindex);
 
 }  // namespace sliced::hotplug

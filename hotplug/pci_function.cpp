@@ -140,6 +140,28 @@ void add_guids(const HostView& host, const PciAddress& pf, std::map<int, VfConfi
   }
 }
 
+std::set<int> vfs_in_sysfs(const HostView& host, const PciAddress& pf) {
+  constexpr std::string_view kLink = "virtfn";
+  std::set<int> out;
+  const auto names = host.list(std::string(kFunctions) + pf.text());
+  for (const std::string& name : names.value_or(std::vector<std::string>{})) {
+    const auto number = name.starts_with(kLink) ? parse_int(name.substr(kLink.size())) : std::nullopt;
+    if (number && *number >= 0 && *number <= 0xffff) out.insert(static_cast<int>(*number));
+  }
+  return out;
+}
+
+std::map<int, VfConfig> guids_of_vfs(const HostView& host, const PciAddress& pf) {
+  std::map<int, VfConfig> out;
+  const auto numbers = host.list(std::string(kFunctions) + pf.text() + "/sriov");
+  for (const std::string& name : numbers.value_or(std::vector<std::string>{}))
+    if (const auto number = parse_int(name); number && *number >= 0 && *number <= 0xffff)
+      out.emplace(static_cast<int>(*number), VfConfig());
+  add_guids(host, pf, out);
+  std::erase_if(out, [](const auto& one) { return one.second == VfConfig(); });
+  return out;
+}
+
 bool is_bound_to_vfio(const HostView& host, const std::string& path, std::string_view driver) {
   if (driver.empty()) return false;
   if (is_vfio_driver(driver)) return true;

@@ -2,6 +2,7 @@
 // One PCI function below /sys/bus/pci/devices (Documentation/ABI/testing/sysfs-bus-pci), identity first.
 #include <map>
 #include <optional>
+#include <set>
 
 #include "hotplug/host_view.h"
 #include "hotplug/readings.h"
@@ -27,6 +28,10 @@ bool is_vf_of(const FunctionReading& pf, const FunctionReading& function);
 /// What drivers tell of VFs' GUIDs in sysfs (mlx5: PF/sriov/N/node and port), where their rtnetlink does not.
 /// A few reads a VF: blocks.
 void add_guids(const HostView& host, const PciAddress& pf, std::map<int, VfConfig>& configs);
+/// Numbers of a PF's VFs: its links virtfnN.
+std::set<int> vfs_in_sysfs(const HostView& host, const PciAddress& pf);
+/// GUIDs of all its VFs, where the kernel does not report their settings. VFs of which sysfs has no GUID are left out.
+std::map<int, VfConfig> guids_of_vfs(const HostView& host, const PciAddress& pf);
 
 /// Whether `driver`, which is bound to the function at `path` (below the view's root), has registered it with VFIO: by the driver's
 /// name, by the function's entry in class vfio-dev (drivers/vfio/vfio_main.c, since Linux 6.1), or because its module uses vfio_pci_core.

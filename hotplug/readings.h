@@ -125,7 +125,9 @@ struct HostReadings {
   /// ascending. Empty where there are none, or it cannot be read: KEP-6072 lists them after a device's own node.
   std::map<int, std::vector<int>> numa_neighbors;
   std::map<PciAddress, VfConfig> enforced;  // VF -> what its PF enforces of it
-  std::set<PciAddress> vanished;            // as Inventory has them
+  /// Of PFs and VFs: why the last answer of the kernel has not, or not all, of their settings. What `enforced` has of them is older.
+  std::map<PciAddress, std::string> settings_unread;
+  std::set<PciAddress> vanished;  // as Inventory has them
   // As Inventory has them.
   bool has_udevd = false, asks_pfs = false;
   /// For the log, each said once while it lasts.

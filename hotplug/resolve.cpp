@@ -129,6 +129,8 @@ class Resolver {
     device.pf = reading.physfn;
     device.unreadable = reading.unreadable;
     device.broken = reading.broken;
+    if (const auto at = readings_.settings_unread.find(reading.pci); at != readings_.settings_unread.end())
+      device.unreadable.push_back("settings: " + at->second);
     if (const auto at = readings_.enforced.find(reading.pci); at != readings_.enforced.end()) {
       device.enforced = at->second;
       if (is_address_set(at->second.mac)) device.admin_mac = at->second.mac;

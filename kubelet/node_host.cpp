@@ -267,7 +267,7 @@ std::string NodeHost::uplink_of(const std::string& pf) const {
 }
 
 Result<VfOfInterface> NodeHost::vf_of(const std::string& pci) const {
-  const std::string pf = last(view_->readlink(function_path(pci) + "/physfn").value_or(""));
+  const std::string pf = pf_of(pci);
   if (pf.empty()) return Error{Errc::kNotFound, "it is no VF, or gone"};
   int number = -1;
   for (const auto& [index, vf] : vfs_of(pf))
@@ -276,6 +276,19 @@ Result<VfOfInterface> NodeHost::vf_of(const std::string& pci) const {
   auto out = uplink_interface(pf);
   if (out) out->index = number;
   return out;
+}
+
+std::string NodeHost::pf_of(const std::string& pci) const {
+  return last(view_->readlink(function_path(pci) + "/physfn").value_or(""));
+}
+
+Result<std::map<int, hotplug::VfConfig>> NodeHost::read_vf_settings(const std::string& pf,
+                                                                    int ifindex) const {
+  auto all = kernel_.vf_settings.read(ifindex);
+  const auto address = hotplug::PciAddress::decode(pf);
+  if (all || all.error().code != Errc::kTooLarge || !address) return all;
+  auto guids = hotplug::guids_of_vfs(*view_, *address);
+  return guids.empty() ? std::move(all) : std::move(guids);
 }
 
 std::map<int, std::string> NodeHost::vfs_of(const std::string& pf) const {
@@ -339,7 +352,7 @@ Result<OriginalSettings> NodeHost::read_settings(const PreparedDevice& device) c
   // Without an interface of its PF on the host no plugin sets anything of the VF, either.
   const auto vf = device.pci.empty() ? Result<VfOfInterface>(Error{Errc::kNotFound, ""}) : vf_of(device.pci);
   if (vf && kernel_.vf_settings.read) {
-    auto all = kernel_.vf_settings.read(vf->ifindex);
+    auto all = read_vf_settings(pf_of(device.pci), vf->ifindex);
     if (!all) return std::move(all.error()).in("device " + device.pci + ": read the settings of the VF");
     // A VF that its driver resets is missing among the others; a PF without settings reports none.
     const auto at = all->find(vf->index);
@@ -349,7 +362,7 @@ Result<OriginalSettings> NodeHost::read_settings(const PreparedDevice& device) c
                                   ", as while its driver resets it; the kubelet asks again"};
     if (at != all->end()) out.vf = at->second;
   }
-  if (!device.pci.empty()) out.pf = last(view_->readlink(function_path(device.pci) + "/physfn").value_or(""));
+  if (!device.pci.empty()) out.pf = pf_of(device.pci);
   if (kernel_.links) {
     auto links = kernel_.links();
     if (!links) return std::move(links.error()).in("device " + out.device);
@@ -404,8 +417,9 @@ void NodeHost::ask_for_mac(const std::string& device, const std::string& name, c
 
 Result<Unit> NodeHost::restore_vf(const VfOfInterface& vf, const std::string& pci,
                                   const OriginalVf& original) const {
-  return restore_vf_settings(kernel_.vf_settings, vf, original.config, original.own,
-                             [&] { return check_holder(pci); });
+  VfSettingsKernel kernel = kernel_.vf_settings;
+  kernel.read = [&](int ifindex) { return read_vf_settings(pf_of(pci), ifindex); };
+  return restore_vf_settings(kernel, vf, original.config, original.own, [&] { return check_holder(pci); });
 }
 
 Result<std::map<int, OriginalVf>> NodeHost::read_vfs(const std::string& pf,
@@ -415,7 +429,7 @@ Result<std::map<int, OriginalVf>> NodeHost::read_vfs(const std::string& pf,
   if (functions.empty() || !kernel_.vf_settings.read || is_userspace_driver(driver_of(pf))) return out;
   const auto uplink = uplink_interface(pf);
   if (!uplink) return out;  // no pod can reach its VFs through it, either
-  const auto all = kernel_.vf_settings.read(uplink->ifindex);
+  const auto all = read_vf_settings(pf, uplink->ifindex);
   if (!all) return Error(all.error()).in("read the settings of its VFs");
   for (const auto& [index, vf] : functions) {
     const auto at = all->find(index);
@@ -434,7 +448,7 @@ Result<Unit> NodeHost::restore_vfs(const OriginalSettings& original) const {
   if (functions.empty() || is_userspace_driver(driver_of(original.device))) return Unit{};
   const auto uplink = uplink_interface(original.device);
   if (!uplink) return Error(uplink.error());
-  const auto now = kernel_.vf_settings.read(uplink->ifindex);
+  const auto now = read_vf_settings(original.device, uplink->ifindex);
   if (!now) return Error(now.error());
   std::optional<Error> problem;
   for (const auto& [index, was] : original.vfs) {

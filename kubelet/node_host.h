@@ -105,6 +105,9 @@ class NodeHost final : public Host {
   Result<RestoredSettings> restore_interface(const OriginalSettings& original) const;
   // Of a VF, through its PF. Errors: as restore_vf_settings().
   Result<Unit> restore_vf(const VfOfInterface& vf, const std::string& pci, const OriginalVf& original) const;
+  std::string pf_of(const std::string& pci) const;  // of a VF; "" it is none, or gone
+  // What the PF reports of its VFs. Where that is too large for the kernel, the GUIDs of sysfs, or the kernel's error where it has none.
+  Result<std::map<int, hotplug::VfConfig>> read_vf_settings(const std::string& pf, int ifindex) const;
   // The addresses of the VFs of a PF, by number.
   std::map<int, std::string> vfs_of(const std::string& pf) const;
   // The uplink of a PF, with no VF of it. Errors: kIo, it is not here.

@@ -15,6 +15,7 @@ Explanation explain(const Decision& decision, const std::string& device_id, size
     out.summary = "this host has no device " + escaped(device_id);
     return out;
   }
+  for (const std::string& note : device->unreadable) out.unreadable.push_back(escaped(note));
   explain_sriov(decision, *device, rules_max, out);
   explain_exposures(decision, *device, rules_max, out);
   return out;

@@ -40,8 +40,9 @@ struct Explanation {
   std::string summary;                       // one sentence
   std::string settings_problem;  // its settings of before a pod are unknown, with the remedy; "" none
   std::string mac_problem;       // its MAC address of before a pod's is unknown, with the remedy; "" none
-  std::vector<Rule> rules;       // in the order of evaluation, up to the one that decided
-  size_t rules_left_out = 0;     // how many there are at least beyond those that are shown
+  std::vector<std::string> unreadable;  // facts of the device that could not be read, "settings: EMSGSIZE"
+  std::vector<Rule> rules;              // in the order of evaluation, up to the one that decided
+  size_t rules_left_out = 0;            // how many there are at least beyond those that are shown
   bool operator==(const Explanation&) const = default;
 };
 

@@ -56,6 +56,11 @@ kube::Json json_of(const policy::Explanation& explanation) {
     out.set("originalMACProblem", explanation.mac_problem);
   }
   if (!explanation.settings_problem.empty()) out.set("settingsNotRestored", explanation.settings_problem);
+  if (!explanation.unreadable.empty()) {
+    kube::Json::Array notes;
+    for (const std::string& note : explanation.unreadable) notes.push_back(note);
+    out.set("unreadable", std::move(notes));
+  }
   kube::Json::Array rules;
   for (const policy::Rule& rule : explanation.rules) {
     kube::Json one = kube::Json::Object{};
@@ -106,6 +111,7 @@ std::string explanation_text(const policy::Explanation& explanation) {
   std::string out = explanation.device + ": " + explanation.summary + "\n";
   if (!explanation.mac_problem.empty()) out += "VF " + explanation.mac_problem + "\n";
   if (!explanation.settings_problem.empty()) out += explanation.settings_problem + "\n";
+  for (const std::string& note : explanation.unreadable) out += "  not read: " + note + "\n";
   for (const policy::Rule& rule : explanation.rules) {
     out += "  " + rule.policy + " " + rule.place + ": " + rule.said;
     if (!rule.field.empty())

@@ -153,7 +153,7 @@ std::optional<int> subject_link_type(const Subject& s) {
 // What a PF enforces is asked of the running kernel.
 std::optional<Answer> without_word_of_pf(const Subject& s) {
   if (!s.host.asks_pfs) return exempt("files alone do not tell what a PF enforces");
-  if (!s.vf->enforced) return unknown("the PF has not told what it enforces");
+  if (!s.vf->enforced) return unknown("the PF has not told what it enforces" + note_of(*s.vf, "settings"));
   return std::nullopt;
 }
 

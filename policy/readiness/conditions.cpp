@@ -45,6 +45,12 @@ Finding netdev(const Subject& subject) {
   return not_met("driver " + escaped(device.driver) + " of " + named(device) + " has made none here");
 }
 
+// The kernel's reason, where there is one.
+std::string why_unread(const HostDevice& device) {
+  const std::string note(hotplug::find_unreadable(device.unreadable, "settings"));
+  return note.empty() ? "" : " (" + escaped(note) + ")";
+}
+
 // What a PF says of its VFs' MAC addresses means something for them.
 std::optional<Finding> without_admin_mac(const Subject& subject) {
   const HostDevice& device = subject.device;
@@ -54,7 +60,7 @@ std::optional<Finding> without_admin_mac(const Subject& subject) {
     return does_not_apply("bound to " + device.driver + " it has no interface");
   if (!subject.host.asks_pfs) return does_not_apply("files alone do not tell what a PF enforces");
   if (!device.enforced || device.enforced->mac.empty())
-    return not_met("the PF has not told the admin MAC of " + named(device));
+    return not_met("the PF has not told the admin MAC of " + named(device) + why_unread(device));
   return std::nullopt;
 }
 
@@ -81,7 +87,7 @@ Finding guid(const Subject& subject) {
   if (!is_infiniband(device)) return does_not_apply("it is not InfiniBand");
   if (!subject.host.asks_pfs) return does_not_apply("files alone do not tell what a PF enforces");
   if (!device.enforced || device.enforced->node_guid.empty() || device.enforced->port_guid.empty())
-    return not_met("the PF has not told the GUIDs of " + named(device));
+    return not_met("the PF has not told the GUIDs of " + named(device) + why_unread(device));
   for (const auto& [which, guid] :
        {std::pair("node", &device.enforced->node_guid), {"port", &device.enforced->port_guid}})
     if (!hotplug::is_address_set(*guid)) return not_met(named(device) + " has " + which + " GUID " + *guid);

@@ -13,6 +13,8 @@ FUZZ_TARGET(netlink) {
   else
     for (const auto& [index, config] : *configs)
       fuzz::must(config.mac.size() == 17, "a MAC is twelve digits and colons", config.mac);
+  std::map<int, hotplug::VfConfig> dumped;
+  if (const auto last = hotplug::decode_vf_dump(datagram, 7, dumped); !last) fuzz::check(last.error());
   hotplug::Nexthops nexthops;
   if (const auto last = hotplug::decode_nexthops(datagram, nexthops); !last) fuzz::check(last.error());
   std::set<uint32_t> tables{254};

@@ -517,7 +517,8 @@ TEST_P(ReadinessTest, ANodeStateThatWantsNothingOfVfsDoesNotWaitForTheirPf) {
   EXPECT_EQ(offered().size(), 2u) << said();
   const int before = asked;
   run(1min);
-  EXPECT_EQ(asked, before) << "nobody waits for it";
+  EXPECT_LE(asked, before + 4)
+      << "no device waits for it: it is read again as anything that could not be read, and not every 2 s";
 }
 
 // Red when a node state that wants MAC addresses is judged by what was read while nobody asked.

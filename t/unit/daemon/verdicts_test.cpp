@@ -37,6 +37,34 @@ struct Verdicts : testing::Test, fixture::DaemonWorld {
   }
 };
 
+// An InfiniBand PF of which the kernel cannot report the VFs. Red when the GUIDs of sysfs are not used, or nothing says why they are.
+TEST_F(Verdicts, NameWhatTheKernelRefusesToReport) {
+  auto pf = tree.pci("0000:5e:00.0").netdev("ib0").sriov(16).vfs(2);
+  tree.netdev_attr("ib0", "type", "32");
+  tree.write(pf.path() + "/sriov/0/node", "0c:42:a1:00:00:00:00:01");
+  tree.write(pf.path() + "/sriov/0/port", "0c:42:a1:00:00:00:00:02");
+  put_policy("ib", "{readiness: {require: [guid]}, configs: [{resourceFilters: [{pfNames: [ib0]}]}]}");
+  read_vf_configs = [](int) -> Result<std::map<int, hotplug::VfConfig>> {
+    return Error{Errc::kTooLarge, "netlink: RTM_GETLINK: EMSGSIZE"};
+  };
+  start();
+  run(5s);
+  const auto explained = [&](int index) {
+    return explain_as_published(snapshot_of(*daemon), pf.vf(index).address());
+  };
+  EXPECT_EQ(explained(0).outcome, "offered") << explained(0).summary;
+  EXPECT_EQ(explained(1).outcome, "not-ready");
+  for (const int index : {0, 1})
+    EXPECT_NE(status::explanation_text(explained(index))
+                  .find("\n  not read: settings: netlink: RTM_GETLINK: EMSGSIZE\n"),
+              std::string::npos)
+        << status::explanation_text(explained(index));
+  EXPECT_NE(explained(1).summary.find("GUIDs of VF 1 of ib0 (settings: netlink: RTM_GETLINK: EMSGSIZE)"),
+            std::string::npos)
+      << explained(1).summary;
+  EXPECT_NE(kube::encode_json(status::json_of(explained(0))).find("\"unreadable\""), std::string::npos);
+}
+
 TEST_F(Verdicts, AreWhatExplainSaysOfEachDevice) {
   start();
   EXPECT_EQ(page("").first, 503);

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "reactor/base/text.h"
 #include "t/fake/fake_events.h"
 #include "t/fake/fake_executor.h"
 #include "t/fake/memory_log.h"
@@ -1147,8 +1148,96 @@ TEST_F(HostSourceTest, AdminMacs) {
   configs[0].trust = true;
   say(LinkChange{find("0000:3b:00.0")->netdev->ifindex, "ens1"});
   scheduler.advance(1s);
-  EXPECT_EQ(find(pf.vf(1).address())->enforced, std::nullopt);
+  EXPECT_EQ(find(pf.vf(1).address())->admin_mac, "02:aa:00:00:00:02") << "its driver may be resetting it";
   EXPECT_EQ(find(pf.vf(0).address())->enforced->trust, true);
+}
+
+// What the kernel answers of a PF with many VFs, as it wraps or refuses (net/core/rtnetlink.c).
+struct SettingsThatCannotBeRead : HostSourceTest {
+  SettingsThatCannotBeRead() {
+    for (int i = 0; i < kVfs; ++i) configs[i].mac = "02:aa:00:00:00:" + hex(static_cast<unsigned>(i), 2);
+    read_vf_configs = [this](int) {
+      return problem.empty() ? Result<std::map<int, VfConfig>>(configs)
+                             : Result<std::map<int, VfConfig>>(Error{Errc::kIo, problem});
+    };
+  }
+  void ask() {
+    say(LinkChange{find(pf.address())->netdev->ifindex, "ens1"});
+    scheduler.advance(500ms);
+  }
+  std::string note(const std::string& id) {
+    return std::string(find_unreadable(find(id)->unreadable, "settings"));
+  }
+  static constexpr int kVfs = 8;
+  SysfsTree::Pci pf = tree.pci("0000:3b:00.0").netdev("ens1").sriov(8).vfs(kVfs);
+  std::map<int, VfConfig> configs;
+  std::string problem;
+};
+
+// Red when VFs beyond the part of a list that has not been cut off lose their settings.
+TEST_F(SettingsThatCannotBeRead, AnAnswerThatLacksVfsErasesNothing) {
+  start_quietly();
+  const auto all = configs;
+  for (const int reported : {3, 0}) {
+    configs = {all.begin(), std::next(all.begin(), reported)};
+    ask();
+    for (int i = 0; i < kVfs; ++i) {
+      EXPECT_EQ(find(pf.vf(i).address())->admin_mac, all.at(i).mac) << i;
+      const std::string text = "settings: the PF reports " + std::to_string(reported) + " of 8 VFs";
+      EXPECT_EQ(note(pf.vf(i).address()), i < reported ? "" : text) << i;
+      EXPECT_EQ(note(pf.address()), text);
+    }
+    EXPECT_EQ(log.count("reports " + std::to_string(reported) + " of 8 VFs"), 1u);
+  }
+  ask();
+  EXPECT_EQ(log.count("reports 0 of 8 VFs"), 1u) << "once for each cause";
+  configs = all;
+  scheduler.advance(2min);
+  EXPECT_EQ(note(pf.address()) + note(pf.vf(7).address()), "") << "it is asked again without an event";
+  EXPECT_EQ(log.count("read from their PF again"), 1u);
+}
+
+TEST_F(SettingsThatCannotBeRead, ARefusalIsShownAndErasesNothing) {
+  start_quietly();
+  problem = "netlink: RTM_GETLINK: EMSGSIZE";
+  ask();
+  EXPECT_EQ(find(pf.vf(7).address())->admin_mac, "02:aa:00:00:00:07");
+  EXPECT_EQ(note(pf.vf(7).address()), "settings: netlink: RTM_GETLINK: EMSGSIZE");
+  EXPECT_EQ(note(pf.address()), "settings: netlink: RTM_GETLINK: EMSGSIZE");
+  EXPECT_EQ(log.count("EMSGSIZE"), 1u);
+}
+
+TEST_F(SettingsThatCannotBeRead, GuidsAreReadFromSysfsWhereTheKernelRefuses) {
+  for (int i = 0; i < kVfs - 1; ++i) {
+    tree.write(pf.path() + "/sriov/" + std::to_string(i) + "/node",
+               "0c:42:a1:00:00:00:00:0" + std::to_string(i));
+    tree.write(pf.path() + "/sriov/" + std::to_string(i) + "/port",
+               "0c:42:a1:00:00:00:01:0" + std::to_string(i));
+  }
+  problem = "netlink: RTM_GETLINK: EMSGSIZE";
+  tree.netdev_attr("ens1", "type", "32");
+  start_quietly();
+  EXPECT_TRUE(source->told_at().contains(*PciAddress::decode(pf.address()))) << "a policy waits for it";
+  EXPECT_EQ(find(pf.vf(3).address())->enforced->node_guid, "0c:42:a1:00:00:00:00:03");
+  EXPECT_EQ(find(pf.vf(3).address())->enforced->port_guid, "0c:42:a1:00:00:00:01:03");
+  EXPECT_EQ(find(pf.vf(7).address())->enforced, std::nullopt);
+  EXPECT_EQ(note(pf.vf(3).address()), "settings: netlink: RTM_GETLINK: EMSGSIZE") << "only GUIDs are known";
+}
+
+// Most drivers do not report settings of VFs at all, and VFs that are being removed are missing for a moment.
+TEST_F(SettingsThatCannotBeRead, WhatIsNotThereIsNotMissed) {
+  const auto all = std::exchange(configs, {});
+  start_quietly();
+  EXPECT_EQ(note(pf.address()), "");
+  configs = all;
+  ask();
+  const std::string last = pf.vf(7).address();
+  EXPECT_EQ(find(last)->admin_mac, "02:aa:00:00:00:07");
+  configs.erase(7);
+  tree.remove(pf.path() + "/virtfn7");
+  ask();
+  EXPECT_EQ(note(pf.address()) + note(last), "");
+  EXPECT_EQ(log.count("settings of VFs"), 0u);
 }
 
 TEST_F(HostSourceTest, PfsAreAskedAgainEverMoreRarelyWhileSomethingWaits) {

@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "reactor/base/text.h"
+
 namespace sliced::hotplug {
 namespace {
 
@@ -192,6 +194,72 @@ TEST(DecodeVfConfigs, WhatADriverDoesNotTellIsAbsent) {
   EXPECT_EQ(configs->at(3), VfConfig{.mac = "00:00:00:00:00:00"});
 }
 
+// As kernel 6.18 writes a VF: 196 bytes.
+std::string vf_of_196_bytes(uint32_t index) {
+  std::string mac("\2\xaa\0\0", 4);
+  mac += {static_cast<char>(index >> 8), static_cast<char>(index)};
+  const std::string more =
+      attribute(IFLA_VF_BROADCAST, std::string(32, '\xff')) +
+      attribute(IFLA_VF_VLAN, bytes_of(ifla_vf_vlan{.vf = index})) +
+      attribute(IFLA_VF_RATE, bytes_of(ifla_vf_rate{.vf = index})) +
+      attribute(IFLA_VF_TX_RATE, bytes_of(ifla_vf_tx_rate{.vf = index})) +
+      attribute(IFLA_VF_SPOOFCHK, bytes_of(ifla_vf_spoofchk{.vf = index, .setting = 1})) +
+      attribute(IFLA_VF_LINK_STATE, bytes_of(ifla_vf_link_state{.vf = index})) +
+      attribute(IFLA_VF_TRUST, bytes_of(ifla_vf_trust{.vf = index}));
+  std::string out = vf(index, mac, more);
+  const size_t left = 196 - out.size();
+  return vf(index, mac, more + attribute(IFLA_VF_STATS | NLA_F_NESTED, std::string(left - 4, '\0')));
+}
+
+// net/core/rtnetlink.c writes the list's length into 16 bits. Other attributes come before and behind it.
+std::string vfs_with_wrapped_length(uint32_t count, size_t cut = 0) {
+  std::string vfs;
+  for (uint32_t i = 0; i < count; ++i) vfs += vf_of_196_bytes(i);
+  nlattr list{};
+  list.nla_len = static_cast<uint16_t>(sizeof list + vfs.size());
+  list.nla_type = IFLA_VFINFO_LIST;
+  vfs.resize(vfs.size() - cut);
+  return link(RTM_NEWLINK, 7,
+              name("ens1f0") + attribute(IFLA_NUM_VF, bytes_of(count)) + bytes_of(list) + vfs +
+                  (cut > 0 ? ""
+                           : attribute(IFLA_LINKINFO | NLA_F_NESTED, attribute(1, std::string(8, 'x'))) +
+                                 attribute(IFLA_GROUP, bytes_of(0))));
+}
+
+// The kernel reports 0 of 335 VFs, 65 of 400 and 177 of 512 to programs that believe the length.
+TEST(DecodeVfConfigs, AListWhoseLengthHasWrapped) {
+  ASSERT_EQ(vf_of_196_bytes(7).size(), 196u);
+  for (const int count : {1, 334, 335, 400, 512, 669, 1'000, 4'096}) {
+    const auto configs = decode_vf_configs(vfs_with_wrapped_length(static_cast<uint32_t>(count)));
+    ASSERT_TRUE(configs) << count << ": " << configs.error().what;
+    ASSERT_EQ(configs->size(), static_cast<size_t>(count));
+    EXPECT_EQ(configs->rbegin()->first, count - 1);
+    EXPECT_EQ(configs->at(count - 1).mac, "02:aa:00:00:" + hex(static_cast<unsigned>(count - 1) >> 8, 2) +
+                                              ":" + hex(static_cast<unsigned>(count - 1) & 0xff, 2));
+    EXPECT_EQ(configs->at(count - 1).spoof_check, true);
+  }
+}
+
+TEST(DecodeVfConfigs, AListThatIsCutIsAnError) {
+  const auto cut = decode_vf_configs(vfs_with_wrapped_length(400, 196));
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().what, "netlink: RTM_GETLINK: the list of VFs is cut, IFLA_NUM_VF is 400");
+}
+
+TEST(DecodeVfConfigs, ADumpIsReadForOneLink) {
+  const auto message_of = [](int ifindex, uint32_t count) {
+    std::string vfs;
+    for (uint32_t i = 0; i < count; ++i) vfs += vf_of_196_bytes(i);
+    return link(RTM_NEWLINK, ifindex, name("ens1f0") + attribute(IFLA_VFINFO_LIST | NLA_F_NESTED, vfs));
+  };
+  std::map<int, VfConfig> configs;
+  EXPECT_EQ(*decode_vf_dump(message_of(6, 3) + message_of(7, 2), 7, configs), false);
+  EXPECT_EQ(configs.size(), 2u);
+  EXPECT_EQ(*decode_vf_dump(message(NLMSG_DONE, bytes_of(0)), 7, configs), true);
+  EXPECT_EQ(decode_vf_dump(message(NLMSG_DONE, bytes_of(-EMSGSIZE)), 7, configs).error().code,
+            Errc::kTooLarge);
+}
+
 TEST(DecodeVfConfigs, TheKernelsRefusal) {
   nlmsgerr error{};
   error.error = -ENODEV;
@@ -199,6 +267,9 @@ TEST(DecodeVfConfigs, TheKernelsRefusal) {
             (Error{Errc::kNotFound, "netlink: RTM_GETLINK: ENODEV"}));
   error.error = -EPERM;
   EXPECT_EQ(decode_vf_configs(message(NLMSG_ERROR, bytes_of(error))).error().code, Errc::kDenied);
+  error.error = -EMSGSIZE;
+  EXPECT_EQ(decode_vf_configs(message(NLMSG_ERROR, bytes_of(error))).error(),
+            (Error{Errc::kTooLarge, "netlink: RTM_GETLINK: EMSGSIZE"}));
   error.error = INT_MIN;  // has no negation
   EXPECT_EQ(decode_vf_configs(message(NLMSG_ERROR, bytes_of(error))).error().code, Errc::kIo);
   EXPECT_EQ(decode_vf_configs(message(NLMSG_ERROR, "")).error().code, Errc::kIo);

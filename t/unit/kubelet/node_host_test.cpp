@@ -77,7 +77,11 @@ class NodeHostTest : public testing::Test {
            return Unit{};
          },
          [this](const std::string& node) { return nodes_.contains(node) ? group_use_ : GroupUse::kAbsent; },
-         {.read = [this](int) { return Result<std::map<int, hotplug::VfConfig>>(vf_settings_); },
+         {.read =
+              [this](int) {
+                return unread_settings_ ? Result<std::map<int, hotplug::VfConfig>>(*unread_settings_)
+                                        : Result<std::map<int, hotplug::VfConfig>>(vf_settings_);
+              },
           .send =
               [this](const std::string& request) {
                 apply_setting(request);
@@ -173,6 +177,7 @@ class NodeHostTest : public testing::Test {
   std::map<int, hotplug::VfConfig> vf_settings_;
   std::vector<HostLink> links_;
   std::optional<Error> refused_change_, refused_mtu_;
+  std::optional<Error> unread_settings_;
   int setting_writes_ = 0, link_changes_ = 0;
   bool reports_own_mac_ = false;  // the PF, of VF 0
 };
@@ -260,6 +265,33 @@ TEST_F(NodeHostTest, AVfsOwnAddressIsGivenBackByItsInterface) {
   fixture::expect_golden(host().read_settings(device).error().what);
   vf_settings_.clear();
   EXPECT_FALSE(host().read_settings(device)->vf) << "a PF that has no settings";
+}
+
+// A kernel that cannot put all VFs of an InfiniBand PF into one answer: their settings are GUIDs, which sysfs has too.
+TEST_F(NodeHostTest, GuidsOfSysfsStandForSettingsThatTheKernelCannotReport) {
+  vf().netdev("ib1").link("physfn", "../0000:03:00.0");
+  const auto pf =
+      tree_.pci("0000:03:00.0").id("15b3", "101b").netdev("ib0").link("virtfn0", std::string("../") + kVf);
+  PreparedDevice device = NodeHostTest::device();
+  device.vfio.reset();
+  device.interface = "ib1";
+  unread_settings_ = Error{Errc::kTooLarge, "netlink: RTM_GETLINK: EMSGSIZE"};
+  const auto refused = host().read_settings(device);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().what.find("EMSGSIZE"), std::string::npos) << refused.error().what;
+  tree_.write(pf.path() + "/sriov/0/node", "0c:42:a1:00:00:00:00:01");
+  tree_.write(pf.path() + "/sriov/0/port", "0c:42:a1:00:00:00:00:02");
+  const auto kept = host().read_settings(device);
+  ASSERT_TRUE(kept.ok()) << kept.error().what;
+  EXPECT_EQ(kept->vf->node_guid, "0c:42:a1:00:00:00:00:01");
+  EXPECT_TRUE(host().restore_settings(*kept).value().is_back);
+  tree_.write(pf.path() + "/sriov/0/node", "00:00:00:00:00:00:00:66");
+  const auto restored = host().restore_settings(*kept);
+  ASSERT_FALSE(restored.ok()) << "the pod's GUID is written over, and this PF does not take it";
+  EXPECT_NE(restored.error().what.find("node_guid is 00:00:00:00:00:00:00:66, was 0c:42:a1:00:00:00:00:01"),
+            std::string::npos)
+      << restored.error().what;
+  EXPECT_EQ(setting_writes_, 1);
 }
 
 // Who has a PF's interface can change the settings of all its VFs. Red when the claims that get these next have them so.

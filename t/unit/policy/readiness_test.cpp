@@ -137,6 +137,12 @@ const Row kRows[] = {
      Is::kNotMet, "VF 0 of ens1f0 has admin MAC 00:00:00:00:00:00"},
     {"not told", Condition::kAdminMac, [](auto& vf, auto&, auto&) { vf.enforced.reset(); }, Is::kNotMet,
      "the PF has not told the admin MAC of VF 0 of ens1f0"},
+    {"refused", Condition::kAdminMac,
+     [](auto& vf, auto&, auto&) {
+       vf.enforced.reset();
+       vf.unreadable = {"settings: netlink: RTM_GETLINK: EMSGSIZE"};
+     },
+     Is::kNotMet, "of VF 0 of ens1f0 (settings: netlink: RTM_GETLINK: EMSGSIZE)"},
     {"told without", Condition::kAdminMac, [](auto& vf, auto&, auto&) { vf.enforced->mac = ""; }, Is::kNotMet,
      "the PF has not told"},
     {"vfio", Condition::kAdminMac,
