@@ -42,7 +42,7 @@ func documentsOf(t *testing.T, folders ...string) []*unstructured.Unstructured {
 	return found
 }
 
-// Turns red when README's first command on a cluster fails on one without the SR-IOV operator, or when its next one, install.yaml
+// Turns red when the first command of docs/install.md fails on one without the SR-IOV operator, or when its next one, install.yaml
 // applied server-side, is then a conflict: after the same way of applying and after the older one.
 func TestInstallAppliesAfterTheFirstCommand(t *testing.T) {
 	for _, isServerSide := range []bool{true, false} {
