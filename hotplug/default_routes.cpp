@@ -51,7 +51,7 @@ Result<Unit> dump_once(const std::string& request, Decode decode) {
     const ssize_t got = ::recv(socket.get(), buffer.data(), buffer.size(), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return dump_error("recv");
-    const auto is_last = decode(std::string_view(buffer.data(), static_cast<size_t>(got)));
+    const Result<bool> is_last = decode(std::string_view(buffer.data(), static_cast<size_t>(got)));
     if (!is_last && is_last.error().code == Errc::kNotFound) return Unit{};
     if (!is_last) return is_last.error();
     if (*is_last) return Unit{};
@@ -68,6 +68,19 @@ Result<Unit> dump(const std::string& request, Decode decode) {
   }
 }
 
+// Errors say that there is no such route (ENETUNREACH).
+void add_routes_taken(const std::vector<DefaultRoute>& routes, std::set<int>& links) {
+  for (const bool is_v6 : {false, true})
+    (void)dump_once(encode_route_request(is_v6, 1), [&](std::string_view datagram) -> Result<bool> {
+      const auto taken = decode_route_of_address(datagram);
+      if (!taken) return taken.error();
+      for (const DefaultRoute& route : routes)
+        for (const int link : route.links)
+          if (route.is_v6 == is_v6 && taken->contains(link)) links.insert(link);
+      return true;
+    });
+}
+
 }  // namespace
 
 Result<RouteLinks> ask_route_links() {
@@ -77,6 +90,7 @@ Result<RouteLinks> ask_route_links() {
   if (!asked) return asked.error();
   RouteLinks out;
   std::set<SubnetRoute> subnets;
+  std::vector<DefaultRoute> defaults;
   for (const uint8_t family : {AF_INET, AF_INET6}) {
     std::set<uint32_t> tables{RT_TABLE_MAIN};  // also where no rule leads to it any more
     asked = dump(encode_rule_dump(family, 1),
@@ -90,11 +104,13 @@ Result<RouteLinks> ask_route_links() {
     for (const uint32_t table : tables.size() > kTablesMax ? std::set<uint32_t>{0} : tables) {
       asked = dump(encode_route_dump(family, table, 1), [&](std::string_view datagram) {
         const auto others = decode_subnet_routes(datagram, tables, nexthops, subnets);
-        return others ? decode_default_route_links(datagram, tables, nexthops, out.defaults) : others;
+        return others ? decode_default_routes(datagram, tables, nexthops, defaults) : others;
       });
       if (!asked) return asked.error();
     }
   }
+  out.defaults = links_of_best(defaults);
+  add_routes_taken(defaults, out.defaults);
   out.others = links_beyond_subnets(subnets);
   return out;
 }

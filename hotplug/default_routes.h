@@ -5,7 +5,7 @@
 
 namespace sliced::hotplug {
 
-/// Links of default routes and of other routes beyond the links' own subnets (RouteLinks) that traffic of the host may take, IPv4 and IPv6:
+/// Links of the best default routes (links_of_best()), of the route that the kernel takes now, and of other routes beyond the links' own subnets (RouteLinks) that traffic of the host may take, IPv4 and IPv6:
 /// those of the main table, and of every table that a rule leads to which chooses by neither source address nor mark, whatever else it
 /// chooses by; next hops of multipath routes and of nexthop objects. Tables behind a source or a mark are not
 /// asked: so is it that interfaces of several rails carry a default route each and stay free. A VRF's table

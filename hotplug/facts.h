@@ -63,10 +63,11 @@ struct Netdev {
   std::optional<int64_t> speed_mbps;  // (volatile)
   std::string master;                 // name of the bridge, bond or OVS datapath it is enslaved to
   std::string phys_switch_id, phys_port_name;
-  std::optional<int> dev_port;         // which port of its function, /sys/class/net/X/dev_port: from 0
-  bool carries_default_route = false;  // itself; what stands above it is in HostDevice::host_use
-  bool stale = false;                  // the netdev left our namespace; these are its last facts
-  bool is_partial = false;             // with it: they were recovered, and what is absent may only be unknown
+  std::optional<int> dev_port;  // which port of its function, /sys/class/net/X/dev_port: from 0
+  bool carries_default_route =
+      false;                // one that the host uses, itself; what stands above it is in HostDevice::host_use
+  bool stale = false;       // the netdev left our namespace; these are its last facts
+  bool is_partial = false;  // with it: they were recovered, and what is absent may only be unknown
   /// udevd's rules for it are done (its file below run/udev/data); absent of facts that were not read now.
   std::optional<bool> is_initialized;
   std::optional<bool> is_up;  // IFF_UP: somebody has set it up; of functions' interfaces

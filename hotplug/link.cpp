@@ -264,23 +264,34 @@ std::map<std::string, VlanEntry> decode_vlan_config(std::string_view text) {
 }
 
 void decode_default_routes4(std::string_view text, std::set<std::string>& names) {
-  // Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT
+  // Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT; the main table only
+  std::map<int64_t, std::string_view> best;
   each_line(text, [&](std::string_view line) {
     const auto columns = words(line);
     if (columns.size() < 8 || !is_zeros(columns[1]) || !is_zeros(columns[7]) || !is_usable_route(columns[3]))
       return;
-    names.emplace(columns[0]);
+    best.try_emplace(parse_int(columns[6]).value_or(0), columns[0]);
   });
+  if (!best.empty()) names.emplace(best.begin()->second);
 }
 
 void decode_default_routes6(std::string_view text, std::set<std::string>& names) {
   // destination length source length nexthop metric refcount use flags interface
+  constexpr int kPreferenceShift = 27;            // RTF_PREF of linux/ipv6_route.h
+  constexpr uint64_t kByAdvertisement = 0x40000;  // RTF_ADDRCONF
+  std::map<std::pair<uint64_t, int>, std::set<std::string_view>> best;
   each_line(text, [&](std::string_view line) {
     const auto columns = words(line);
     if (columns.size() < 10 || !is_zeros(columns[0]) || columns[1] != "00" || !is_usable_route(columns[8]))
       return;
-    if (columns[9] != "lo") names.emplace(columns[9]);
+    if (columns[9] == "lo") return;
+    const uint64_t flags = parse_hex(columns[8]).value_or(0);
+    auto& equal = best[{parse_hex(columns[5]).value_or(0),
+                        rank_of_preference(static_cast<unsigned>(flags >> kPreferenceShift & 3))}];
+    // Equal routes are next hops of one (ECMP), but those of router advertisements: of these the first is taken.
+    if (equal.empty() || (flags & kByAdvertisement) == 0) equal.insert(columns[9]);
   });
+  if (!best.empty()) names.insert(best.begin()->second.begin(), best.begin()->second.end());
 }
 
 void decode_other_routes4(std::string_view text, std::set<std::string>& names) {

@@ -19,7 +19,7 @@ std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view 
 SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name);
 
 // Texts of proc/net/vlan/config, proc/net/route and proc/net/ipv6_route; what cannot be understood is passed
-// over.
+// over. Of default routes the interfaces of the best one (RouteLinks::defaults): the lowest metric, the highest preference, the first.
 std::map<std::string, VlanEntry> decode_vlan_config(std::string_view text);
 void decode_default_routes4(std::string_view text, std::set<std::string>& names);
 void decode_default_routes6(std::string_view text, std::set<std::string>& names);

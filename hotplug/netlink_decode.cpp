@@ -108,14 +108,20 @@ bool decode_link(const nlmsghdr& header, std::string_view payload, std::vector<H
   return ok;
 }
 
-bool decode_next_hops(std::string_view list, std::set<int>& ifindexes) {
+// on_hop(link, flags): RTNH_F_ of linux/rtnetlink.h.
+template <class OnHop>
+bool each_next_hop(std::string_view list, OnHop on_hop) {
   while (list.size() >= sizeof(rtnexthop)) {
     const auto hop = peek<rtnexthop>(list);
     if (hop->rtnh_len < sizeof(rtnexthop) || hop->rtnh_len > list.size()) return false;
-    if (hop->rtnh_ifindex > 0) ifindexes.insert(hop->rtnh_ifindex);
+    if (hop->rtnh_ifindex > 0) on_hop(hop->rtnh_ifindex, hop->rtnh_flags);
     list.remove_prefix(std::min(list.size(), aligned(hop->rtnh_len)));
   }
   return true;
+}
+
+bool decode_next_hops(std::string_view list, std::set<int>& ifindexes) {
+  return each_next_hop(list, [&](int link, uint8_t) { ifindexes.insert(link); });
 }
 
 bool decode_route(uint16_t type, std::string_view payload, std::vector<HostEvent>& events) {
@@ -328,21 +334,34 @@ Result<Unit> decode_vfs_of_link(std::string_view payload, std::map<int, VfConfig
 }
 
 bool decode_default_route(std::string_view payload, const std::set<uint32_t>& tables,
-                          const Nexthops& nexthops, std::set<int>& ifindexes) {
+                          const Nexthops& nexthops, std::vector<DefaultRoute>& routes) {
+  constexpr uint8_t kUnusable = RTNH_F_DEAD | RTNH_F_LINKDOWN;
   const auto route = peek<rtmsg>(payload);
   if (!route) return false;
   if (route->rtm_dst_len != 0 || route->rtm_type != RTN_UNICAST) return true;
-  uint32_t table = route->rtm_table;
-  std::set<int> links;
+  DefaultRoute out{.is_v6 = route->rtm_family == AF_INET6,
+                   .table = route->rtm_table,
+                   .tos = route->rtm_tos,
+                   .protocol = route->rtm_protocol};
   bool ok = true;
+  const auto add = [&](int link, unsigned flags) {
+    out.links.insert(link);
+    if ((flags & kUnusable) == 0) out.usable_links.insert(link);
+  };
   ok &= each_attribute(payload.substr(aligned(sizeof *route)), [&](uint16_t type, std::string_view value) {
-    if (type == RTA_TABLE) table = peek<uint32_t>(value).value_or(table);
-    if (const auto link = peek<int>(value); type == RTA_OIF && link && *link > 0) links.insert(*link);
-    if (type == RTA_MULTIPATH) ok &= decode_next_hops(value, links);
+    if (type == RTA_TABLE) out.table = peek<uint32_t>(value).value_or(out.table);
+    if (type == RTA_PRIORITY) out.metric = peek<uint32_t>(value).value_or(0);
+    if (type == RTA_SRC) out.source = std::string(value) + "/" + std::to_string(route->rtm_src_len);
+    if (const auto rank = peek<uint8_t>(value); type == RTA_PREF && rank)
+      out.rank = rank_of_preference(*rank);
+    if (const auto link = peek<int>(value); type == RTA_OIF && link && *link > 0)
+      add(*link, route->rtm_flags);
+    if (type == RTA_MULTIPATH) ok &= each_next_hop(value, add);
     // With net.ipv4.nexthop_compat_mode off that is all that it says.
-    if (const auto id = peek<uint32_t>(value); type == RTA_NH_ID && id) links.merge(nexthops.links_of(*id));
+    if (const auto id = peek<uint32_t>(value); type == RTA_NH_ID && id)
+      for (const int link : nexthops.links_of(*id)) add(link, route->rtm_flags);
   });
-  if (tables.contains(table)) ifindexes.merge(links);
+  if (ok && tables.contains(out.table) && !out.links.empty()) routes.push_back(std::move(out));
   return ok;
 }
 
@@ -533,11 +552,52 @@ Result<bool> decode_nexthops(std::string_view datagram, Nexthops& nexthops) {
                      [&](std::string_view payload) { return decode_nexthop(payload, nexthops); });
 }
 
-Result<bool> decode_default_route_links(std::string_view datagram, const std::set<uint32_t>& tables,
-                                        const Nexthops& nexthops, std::set<int>& ifindexes) {
+// RFC 4191, 2.1: the reserved value is medium.
+int rank_of_preference(unsigned preference) {
+  constexpr unsigned kHigh = 1, kLow = 3;  // ICMPV6_ROUTER_PREF_HIGH, ICMPV6_ROUTER_PREF_LOW
+  return preference == kHigh ? 0 : preference == kLow ? 2 : 1;
+}
+
+Result<bool> decode_default_routes(std::string_view datagram, const std::set<uint32_t>& tables,
+                                   const Nexthops& nexthops, std::vector<DefaultRoute>& routes) {
   return each_answer(datagram, RTM_NEWROUTE, "RTM_GETROUTE", [&](std::string_view payload) {
-    return decode_default_route(payload, tables, nexthops, ifindexes);
+    return decode_default_route(payload, tables, nexthops, routes);
   });
+}
+
+Result<std::set<int>> decode_route_of_address(std::string_view datagram) {
+  std::set<int> links;
+  auto is_last = each_answer(datagram, RTM_NEWROUTE, "RTM_GETROUTE", [&](std::string_view payload) {
+    const auto route = peek<rtmsg>(payload);
+    if (!route) return false;
+    if (route->rtm_type != RTN_UNICAST) return true;
+    return each_attribute(payload.substr(aligned(sizeof *route)), [&](uint16_t type, std::string_view value) {
+      if (const auto link = peek<int>(value); type == RTA_OIF && link && *link > 0) links.insert(*link);
+    });
+  });
+  if (!is_last) return is_last.error();
+  return links;
+}
+
+std::set<int> links_of_best(const std::vector<DefaultRoute>& routes) {
+  struct Best {
+    const DefaultRoute *any = nullptr, *usable = nullptr;
+  };
+  const auto is_better = [](const DefaultRoute& one, const DefaultRoute* other) {
+    return other == nullptr || std::tie(one.metric, one.rank) < std::tie(other->metric, other->rank);
+  };
+  std::map<std::tuple<bool, uint32_t, uint8_t, std::string_view>, Best> best;
+  for (const DefaultRoute& route : routes) {
+    Best& of = best[{route.is_v6, route.table, route.tos, route.source}];
+    if (is_better(route, of.any)) of.any = &route;
+    if (!route.usable_links.empty() && is_better(route, of.usable)) of.usable = &route;
+  }
+  std::set<int> links;
+  for (const auto& [key, of] : best) {
+    links.insert(of.any->links.begin(), of.any->links.end());
+    if (of.usable != nullptr) links.insert(of.usable->usable_links.begin(), of.usable->usable_links.end());
+  }
+  return links;
 }
 
 // No route of a network: 169.254.0.0/16 (a cloud's metadata server), 224.0.0.0/4, fe80::/10, ff00::/8.
@@ -612,6 +672,29 @@ std::string encode_route_dump(uint8_t family, uint32_t table, uint32_t sequence)
   body.table = table;
   return table == 0 ? encode_dump(RTM_GETROUTE, sequence, body.route)
                     : encode_dump(RTM_GETROUTE, sequence, body);
+}
+
+std::string encode_route_request(bool is_v6, uint32_t sequence) {
+  // a.root-servers.net, for which no network has a route of its own. Nothing is sent to it.
+  constexpr std::string_view kV4("\xc6\x29\0\4", 4), kV6("\x20\1\5\3\xba\x3e\0\0\0\0\0\0\0\2\0\x30", 16);
+  const std::string_view address = is_v6 ? kV6 : kV4;
+  struct {
+    nlmsghdr header;
+    rtmsg route;
+    nlattr attribute;
+    char address[16];
+  } request{};
+  request.attribute.nla_len = static_cast<uint16_t>(sizeof request.attribute + address.size());
+  request.attribute.nla_type = RTA_DST;
+  std::memcpy(request.address, address.data(), address.size());
+  request.header.nlmsg_len =
+      static_cast<uint32_t>(sizeof request.header + sizeof request.route + request.attribute.nla_len);
+  request.header.nlmsg_type = RTM_GETROUTE;
+  request.header.nlmsg_flags = NLM_F_REQUEST;
+  request.header.nlmsg_seq = sequence;
+  request.route.rtm_family = is_v6 ? AF_INET6 : AF_INET;
+  request.route.rtm_dst_len = static_cast<uint8_t>(8 * address.size());
+  return std::string(reinterpret_cast<const char*>(&request), request.header.nlmsg_len);
 }
 
 std::string encode_vf_dump(uint32_t sequence) {

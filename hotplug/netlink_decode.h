@@ -48,9 +48,29 @@ inline constexpr uint32_t kTablesOfVrfs = 0;  // RT_TABLE_UNSPEC
 /// Tables of the VRFs among the links.
 Result<bool> decode_vrf_tables(std::string_view datagram, std::set<uint32_t>& tables);
 Result<bool> decode_nexthops(std::string_view datagram, Nexthops& nexthops);
-/// Links of default routes of these tables, all next hops.
-Result<bool> decode_default_route_links(std::string_view datagram, const std::set<uint32_t>& tables,
-                                        const Nexthops& nexthops, std::set<int>& ifindexes);
+/// A unicast default route.
+struct DefaultRoute {
+  bool is_v6 = false;
+  uint32_t table = 0;
+  uint8_t tos = 0, protocol = 0;  // RTPROT_
+  std::string source = {};        // the prefix that it is for, bytes and length; "" any
+  uint32_t metric = 0;            // RTA_PRIORITY: the lowest wins
+  int rank = 1;                   // of the router's preference (RTA_PREF): 0 high, 1 medium, 2 low
+  std::set<int> links;            // of all next hops
+  std::set<int> usable_links;     // without those that are dead or whose link is down
+};
+/// Of a router's preference, as DefaultRoute has it; of RTA_PREF or of RTF_PREF.
+int rank_of_preference(unsigned preference);
+/// Default routes of these tables, in the kernel's order.
+Result<bool> decode_default_routes(std::string_view datagram, const std::set<uint32_t>& tables,
+                                   const Nexthops& nexthops, std::vector<DefaultRoute>& routes);
+/// RouteLinks::defaults. Of each family, table, TOS and source prefix: all next hops of the best route, and the usable ones of the best
+/// usable route. Where the link of the best route is down, traffic takes the second, and goes back once the link is up. Of equal routes
+/// the kernel takes the first.
+std::set<int> links_of_best(const std::vector<DefaultRoute>& routes);
+/// The links of the route that the kernel takes for one address: the answer to encode_route_request(). Empty: there is no route that leaves
+/// the host. Errors: as above.
+Result<std::set<int>> decode_route_of_address(std::string_view datagram);
 
 /// A unicast route that is no default route, of these tables and not made for an ICMP redirect.
 struct SubnetRoute {
@@ -77,6 +97,10 @@ std::string encode_nexthop_dump(uint32_t sequence);
 std::string encode_vrf_dump(uint32_t sequence);
 /// table 0: all of them.
 std::string encode_route_dump(uint8_t family, uint32_t table, uint32_t sequence);
+
+/// No dump: which route traffic of the host to an address of no network takes, which is a default route. It shows what metrics do not:
+/// of equal IPv6 routes the kernel takes one whose router answers (find_rr_leaf() in net/ipv6/route.c).
+std::string encode_route_request(bool is_v6, uint32_t sequence);
 
 /// The request for decode_vf_configs().
 std::string encode_vf_request(int ifindex, uint32_t sequence);

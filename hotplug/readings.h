@@ -106,9 +106,9 @@ struct HostReadings {
   std::map<PciAddress, std::string> rdma_of_function;
   std::map<std::string, std::string> rdma_of_netdev;  // soft RoCE and the like: netdev -> RDMA device
   std::map<std::string, VlanEntry> vlans;             // proc/net/vlan/config
-  std::set<std::string> default_routes;               // names of interfaces that carry one
-  std::set<std::string> other_routes;                 // that carry others beyond their subnets (RouteLinks)
-  bool are_routes_unknown = false;                    // they never could be read: any interface may carry one
+  std::set<std::string> default_routes;  // names of interfaces that carry one which the host uses
+  std::set<std::string> other_routes;    // that carry others beyond their subnets (RouteLinks)
+  bool are_routes_unknown = false;       // they never could be read: any interface may carry one
   bool were_routes_read = false;
   /// Some interface stands on, or some route leads to, an interface that is not among netdevs: it was renamed, or came, while
   /// these were read. Which functions the host uses cannot be concluded from them alone.

@@ -22,9 +22,11 @@ FUZZ_TARGET(netlink) {
   std::set<hotplug::SubnetRoute> subnets;
   if (hotplug::decode_subnet_routes(datagram, tables, nexthops, subnets))
     (void)hotplug::links_beyond_subnets(subnets);
-  std::set<int> routes;
-  if (const auto last = hotplug::decode_default_route_links(datagram, tables, nexthops, routes); !last)
+  std::vector<hotplug::DefaultRoute> routes;
+  if (const auto last = hotplug::decode_default_routes(datagram, tables, nexthops, routes); !last)
     fuzz::check(last.error());
+  fuzz::must(hotplug::links_of_best(routes).empty() == routes.empty(), "some route is the best", "");
+  (void)hotplug::decode_route_of_address(datagram);
   return 0;
 }
 

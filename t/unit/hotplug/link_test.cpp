@@ -39,6 +39,11 @@ TEST(DecodeDefaultRoutes, V4) {
        "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT",
        {}},
       {"a cut line", "eth0\t00000000\t0102A8C0\t0003", {}},
+      {"of several the best",
+       "eth1\t00000000\t0102A8C0\t0003\t0\t0\t101\t00000000\t0\t0\t0\n"
+       "eth0\t00000000\t0102A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0\n"
+       "eth2\t00000000\t0102A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0\n",
+       {"eth0"}},
       {"nothing", "", {}},
   };
   for (const auto& row : rows) {
@@ -95,6 +100,10 @@ TEST(DecodeOtherRoutes, V6) {
 
 TEST(DecodeDefaultRoutes, V6) {
   const std::string zeros(32, '0'), gateway = "fe800000000000000000000000000001";
+  const auto line = [&](const std::string& metric, const std::string& flags, const std::string& name) {
+    return zeros + " 00 " + zeros + " 00 " + gateway + " " + metric + " 00000001 00000000 " + flags +
+           "     " + name + "\n";
+  };
   const struct {
     const char* why;
     std::string line;
@@ -113,6 +122,18 @@ TEST(DecodeDefaultRoutes, V6) {
        gateway + " 80 " + zeros + " 00 " + zeros + " 00000000 00000001 00000000 80200001       lo",
        {}},
       {"a cut line", zeros + " 00 " + zeros, {}},
+      {"next hops of one route",
+       line("00000400", "00000003", "eth0") + line("00000400", "00000003", "eth1"),
+       {"eth0", "eth1"}},
+      {"several advertisements",
+       line("00000400", "00450003", "eth0") + line("00000400", "00450003", "eth1"),
+       {"eth0"}},
+      {"one of a preferred router",
+       line("00000400", "00450003", "eth0") + line("00000400", "08450003", "eth1"),
+       {"eth1"}},
+      {"the lowest metric",
+       line("00000400", "08450003", "eth0") + line("00000064", "00000003", "eth1"),
+       {"eth1"}},
   };
   for (const auto& row : rows) {
     std::set<std::string> names;

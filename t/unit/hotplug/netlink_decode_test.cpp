@@ -303,7 +303,7 @@ Nexthops some_nexthops() {
 }
 std::string by_nexthop(uint32_t id) { return attribute(RTA_NH_ID, bytes_of(id)); }
 
-TEST(DecodeDefaultRouteLinks, Messages) {
+TEST(DecodeDefaultRoutes, OfNetlink) {
   const struct {
     const char* why;
     std::string datagram;
@@ -312,7 +312,7 @@ TEST(DecodeDefaultRouteLinks, Messages) {
       {"nothing", "", {}},
       {"one way out", default_route(out(2)), {2}},
       {"several next hops", default_route(attribute(RTA_MULTIPATH, hop(2) + hop(3))), {2, 3}},
-      {"two metrics", default_route(out(2)) + default_route(out(5)), {2, 5}},
+      {"of equal ones the first", default_route(out(2)) + default_route(out(5)), {2}},
       {"a subnet", default_route(out(2), 24), {}},
       {"another table", default_route(out(2), 0, 100), {}},
       {"another table, by attribute", default_route(out(2) + attribute(RTA_TABLE, bytes_of(2005u))), {}},
@@ -324,21 +324,127 @@ TEST(DecodeDefaultRouteLinks, Messages) {
       {"one in another table", default_route(by_nexthop(7), 0, 100), {}},
   };
   for (const auto& row : rows) {
-    std::set<int> links;
-    const auto is_last = decode_default_route_links(row.datagram, kMain, some_nexthops(), links);
+    std::vector<DefaultRoute> routes;
+    const auto is_last = decode_default_routes(row.datagram, kMain, some_nexthops(), routes);
     ASSERT_TRUE(is_last) << row.why << ": " << is_last.error().what;
     EXPECT_FALSE(*is_last) << row.why;
-    EXPECT_EQ(links, row.want) << row.why;
+    EXPECT_EQ(links_of_best(routes), row.want) << row.why;
   }
-  std::set<int> links;
-  EXPECT_TRUE(*decode_default_route_links(default_route(out(2)) + message(NLMSG_DONE, bytes_of(0)), kMain, {},
-                                          links));
-  EXPECT_EQ(links, std::set<int>{2});
-  EXPECT_TRUE(*decode_default_route_links(message(NLMSG_DONE, ""), kMain, {}, links));
-  links.clear();
-  EXPECT_FALSE(*decode_default_route_links(default_route(out(2), 0, 100) + default_route(out(5), 0, 200),
-                                           {100, 7}, {}, links));
-  EXPECT_EQ(links, std::set<int>{2}) << "of the tables that were asked for";
+  std::vector<DefaultRoute> routes;
+  EXPECT_TRUE(
+      *decode_default_routes(default_route(out(2)) + message(NLMSG_DONE, bytes_of(0)), kMain, {}, routes));
+  EXPECT_EQ(links_of_best(routes), std::set<int>{2});
+  EXPECT_TRUE(*decode_default_routes(message(NLMSG_DONE, ""), kMain, {}, routes));
+  routes.clear();
+  EXPECT_FALSE(*decode_default_routes(default_route(out(2), 0, 100) + default_route(out(5), 0, 200), {100, 7},
+                                      {}, routes));
+  EXPECT_EQ(links_of_best(routes), std::set<int>{2}) << "of the tables that were asked for";
+}
+
+// What DHCP and router advertisements write on nodes with several NICs. Red when a NIC that only has a worse route is withdrawn, or one
+// that traffic of the host takes is given away.
+TEST(DecodeDefaultRoutes, OnlyTheBestOfEachFamilyAndTableCounts) {
+  struct With {
+    uint32_t metric = 0;
+    bool is_v6 = false;
+    unsigned flags = 0;
+    uint8_t tos = 0, preference = 0;
+    uint32_t table = RT_TABLE_MAIN;
+    std::string more = {};
+  };
+  const auto route = [](const std::string& links, const With& with) {
+    rtmsg info{};
+    info.rtm_family = with.is_v6 ? AF_INET6 : AF_INET;
+    info.rtm_type = RTN_UNICAST;
+    info.rtm_tos = with.tos;
+    info.rtm_flags = with.flags;
+    info.rtm_table = RT_TABLE_UNSPEC;
+    if (with.more.find("src") != std::string::npos) info.rtm_src_len = 32;
+    return message(RTM_NEWROUTE,
+                   bytes_of(info) + attribute(RTA_TABLE, bytes_of(with.table)) +
+                       (with.metric == 0 ? "" : attribute(RTA_PRIORITY, bytes_of(with.metric))) +
+                       (with.is_v6 ? attribute(RTA_PREF, bytes_of(with.preference)) : "") + links +
+                       (with.more.empty() ? "" : attribute(RTA_SRC, with.more)));
+  };
+  const auto flagged = [](int link, uint8_t flags) {
+    rtnexthop one{};
+    one.rtnh_len = sizeof one;
+    one.rtnh_ifindex = link;
+    one.rtnh_flags = flags;
+    return bytes_of(one);
+  };
+  const struct {
+    const char* why;
+    std::string datagram;
+    std::set<int> want;
+  } rows[] = {
+      {"the node's, and by DHCP", route(out(2), {.metric = 100}) + route(out(3), {.metric = 101}), {2}},
+      {"in the other order", route(out(3), {.metric = 101}) + route(out(2), {.metric = 100}), {2}},
+      {"no metric is the best", route(out(3), {.metric = 1}) + route(out(2), {}), {2}},
+      {"IPv6 of its own",
+       route(out(2), {.metric = 100}) + route(out(3), {.metric = 1024, .is_v6 = true}),
+       {2, 3}},
+      {"an advertisement on each NIC",
+       route(out(2), {.metric = 1024, .is_v6 = true}) + route(out(3), {.metric = 1024, .is_v6 = true}) +
+           route(out(4), {.metric = 1024, .is_v6 = true}),
+       {2}},
+      {"a router that is preferred",
+       route(out(3), {.metric = 1024, .is_v6 = true, .preference = 3}) +
+           route(out(4), {.metric = 1024, .is_v6 = true}) +
+           route(out(2), {.metric = 1024, .is_v6 = true, .preference = 1}),
+       {2}},
+      {"the metric comes before the preference",
+       route(out(3), {.metric = 1024, .is_v6 = true, .preference = 1}) +
+           route(out(2), {.metric = 512, .is_v6 = true, .preference = 3}),
+       {2}},
+      {"several next hops",
+       route(attribute(RTA_MULTIPATH, hop(2) + hop(3)), {.metric = 100}) + route(out(4), {.metric = 200}),
+       {2, 3}},
+      {"each table", route(out(2), {.metric = 100}) + route(out(3), {.metric = 200, .table = 1000}), {2, 3}},
+      {"each TOS", route(out(2), {.metric = 100}) + route(out(3), {.metric = 200, .tos = 8}), {2, 3}},
+      {"each source",
+       route(out(2), {.metric = 100, .is_v6 = true}) +
+           route(out(3), {.metric = 200, .is_v6 = true, .more = "src of 16 bytes."}),
+       {2, 3}},
+      // The first is used again once its link is up: it is not given away meanwhile.
+      {"the best is down",
+       route(out(2), {.metric = 100, .flags = RTNH_F_DEAD | RTNH_F_LINKDOWN}) +
+           route(out(3), {.metric = 200}) + route(out(4), {.metric = 300}),
+       {2, 3}},
+      {"a worse one is down",
+       route(out(2), {.metric = 100}) + route(out(3), {.metric = 200, .flags = RTNH_F_LINKDOWN}),
+       {2}},
+      {"one hop is down",
+       route(attribute(RTA_MULTIPATH, flagged(2, RTNH_F_DEAD) + flagged(3, 0)), {.metric = 100}) +
+           route(out(4), {.metric = 200}),
+       {2, 3}},
+      {"all hops are down",
+       route(attribute(RTA_MULTIPATH, flagged(2, RTNH_F_DEAD) + flagged(3, RTNH_F_LINKDOWN)),
+             {.metric = 100}) +
+           route(out(4), {.metric = 200}),
+       {2, 3, 4}},
+      {"all are down",
+       route(out(2), {.metric = 100, .flags = RTNH_F_LINKDOWN}) +
+           route(out(3), {.metric = 200, .flags = RTNH_F_LINKDOWN}),
+       {2}},
+  };
+  for (const auto& row : rows) {
+    std::vector<DefaultRoute> routes;
+    ASSERT_TRUE(decode_default_routes(row.datagram, {RT_TABLE_MAIN, 1000}, {}, routes)) << row.why;
+    EXPECT_EQ(links_of_best(routes), row.want) << row.why;
+  }
+}
+
+TEST(DecodeDefaultRoutes, TheRouteOfOneAddress) {
+  rtmsg info{};
+  info.rtm_type = RTN_UNICAST;
+  info.rtm_dst_len = 128;
+  EXPECT_EQ(*decode_route_of_address(message(RTM_NEWROUTE, bytes_of(info) + out(7))), std::set<int>{7});
+  info.rtm_type = RTN_UNREACHABLE;
+  EXPECT_TRUE(decode_route_of_address(message(RTM_NEWROUTE, bytes_of(info) + out(7)))->empty());
+  nlmsgerr error{};
+  error.error = -ENETUNREACH;
+  EXPECT_FALSE(decode_route_of_address(message(NLMSG_ERROR, bytes_of(error))));
 }
 
 std::string network(const std::string& destination, uint8_t length, const std::string& attributes,
@@ -396,36 +502,36 @@ TEST(DecodeSubnetRoutes, OnlyRoutesBeyondTheLinksOwnSubnetsCount) {
   EXPECT_EQ(*told, std::vector<HostEvent>{RouteChange{.new_link = 2}});
 }
 
-TEST(DecodeDefaultRouteLinks, Refuses) {
-  std::set<int> links;
+TEST(DecodeDefaultRoutes, Refuses) {
+  std::vector<DefaultRoute> links;
   std::string long_hop = default_route(attribute(RTA_MULTIPATH, hop(2)));
   long_hop[sizeof(nlmsghdr) + sizeof(rtmsg) + sizeof(nlattr)] = 100;
   std::string no_hop = default_route(attribute(RTA_MULTIPATH, hop(2)));
   no_hop[sizeof(nlmsghdr) + sizeof(rtmsg) + sizeof(nlattr)] = 0;
   for (const auto& bad : {long_hop, no_hop, message(RTM_NEWROUTE, "cut")})
-    EXPECT_EQ(decode_default_route_links(bad, kMain, {}, links).error().code, Errc::kInvalid);
+    EXPECT_EQ(decode_default_routes(bad, kMain, {}, links).error().code, Errc::kInvalid);
   nlmsgerr error{};
   error.error = -ENOENT;
-  EXPECT_EQ(decode_default_route_links(message(NLMSG_ERROR, bytes_of(error)), kMain, {}, links).error(),
+  EXPECT_EQ(decode_default_routes(message(NLMSG_ERROR, bytes_of(error)), kMain, {}, links).error(),
             (Error{Errc::kNotFound, "netlink: RTM_GETROUTE: ENOENT"}));
-  EXPECT_EQ(decode_default_route_links(message(NLMSG_DONE, bytes_of(-EINTR)), kMain, {}, links).error(),
+  EXPECT_EQ(decode_default_routes(message(NLMSG_DONE, bytes_of(-EINTR)), kMain, {}, links).error(),
             (Error{Errc::kIo, "netlink: RTM_GETROUTE: EINTR"}))
       << "a dump that failed on its way is not the whole";
 }
 
 // Red when what was told of a table that changed meanwhile counts for all of it: a default route may be missing, and
 // what carries it be given away.
-TEST(DecodeDefaultRouteLinks, WhatChangedMeanwhileIsNoAnswer) {
+TEST(DecodeDefaultRoutes, WhatChangedMeanwhileIsNoAnswer) {
   const auto interrupted = [](std::string datagram) {
     datagram[offsetof(nlmsghdr, nlmsg_flags)] = NLM_F_MULTI | NLM_F_DUMP_INTR;
     return datagram;
   };
-  std::set<int> links;
+  std::vector<DefaultRoute> links;
   std::set<uint32_t> tables;
   Nexthops nexthops;
   const std::string end = interrupted(message(NLMSG_DONE, bytes_of(0)));
   for (const std::string& datagram : {interrupted(default_route(out(2))), default_route(out(2)) + end, end}) {
-    EXPECT_EQ(decode_default_route_links(datagram, {RT_TABLE_MAIN}, {}, links).error().code, Errc::kBusy);
+    EXPECT_EQ(decode_default_routes(datagram, {RT_TABLE_MAIN}, {}, links).error().code, Errc::kBusy);
     EXPECT_EQ(decode_rule_tables(datagram, tables).error().code, Errc::kBusy);
     EXPECT_EQ(decode_vrf_tables(datagram, tables).error().code, Errc::kBusy);
     EXPECT_EQ(decode_nexthops(datagram, nexthops).error().code, Errc::kBusy);

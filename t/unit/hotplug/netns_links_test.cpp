@@ -303,6 +303,16 @@ TEST_F(NetnsLinksTest, WhatLeadsToADefaultRouteIsSeen) {
       {"rule add table main pref 32766", "", ""},
       {"route add default nexthop via 192.0.2.2 dev one0 nexthop via 198.51.100.2 dev two0", kRoute, kRoute},
       {"route del default", "", ""},
+      // DHCP and router advertisements on each NIC.
+      {"route add default via 192.0.2.2 dev one0 metric 100", kRoute, ""},
+      {"route add default via 198.51.100.2 dev two0 proto dhcp metric 101", kRoute, ""},
+      {"route del default via 192.0.2.2 dev one0", "", kRoute},
+      {"route add default via 192.0.2.2 dev one0 metric 102", "", kRoute},
+      {"route flush default", "", ""},
+      {"-6 route add default via 2001:db8::2 dev two0 metric 1024", "", kRoute},
+      {"-6 route add default via fe80::1 dev one0 proto ra metric 2048", "", kRoute},
+      {"-6 route add default via fe80::2 dev one0 proto ra metric 512", kRoute, ""},
+      {"-6 route flush default", "", ""},
       // As OVN's management port has them; what comes with an address, or with DHCP, is none.
       {"route add 10.244.0.0/16 via 192.0.2.2 dev one0", kBeyond, ""},
       {"route add default via 192.0.2.2 dev one0", kRoute, ""},
