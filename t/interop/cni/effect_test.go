@@ -1,6 +1,7 @@
 package cni
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,13 +29,24 @@ type lab struct {
 	elsewhere string // a directory of the host that no plugin has anything to do with
 }
 
+// output returns the standard output of a command, and with an error its standard error as well. ip prints warnings about network namespaces
+// that another program is making at the moment: they are not part of a state.
+func output(command *exec.Cmd) (string, error) {
+	var out, warnings bytes.Buffer
+	command.Stdout, command.Stderr = &out, &warnings
+	if err := command.Run(); err != nil {
+		return out.String() + warnings.String(), err
+	}
+	return out.String(), nil
+}
+
 func run(t *testing.T, name string, arguments ...string) string {
 	t.Helper()
-	out, err := exec.Command(name, arguments...).CombinedOutput()
+	out, err := output(exec.Command(name, arguments...))
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(arguments, " "), err, out)
 	}
-	return string(out)
+	return out
 }
 
 // Where the plugins and the C++ programs are, when they are not built here: in the guest of t/guest.
@@ -78,16 +90,17 @@ func newLab(t *testing.T, plugins string) *lab {
 	for _, name := range []string{"eno1", "ens1f0v0", "ens1f0v1"} {
 		batch = append(batch, "link add "+name+" type veth peer name "+name+"-far", "link set "+name+"-far up")
 	}
-	for _, name := range []string{"lo", "eno1", "ens1f0v0", "br-data", "port", "port-far"} {
+	for _, name := range []string{"lo", "eno1", "ens1f0v0", "ens1f0v1", "br-data", "port", "port-far"} {
 		batch = append(batch, "link set "+name+" up")
 	}
 	batch = append(batch, "address add 10.9.9.1/24 dev eno1", "route add default via 10.9.9.254")
 	run(t, "ip", "-n", l.host, "-batch", write(t, filepath.Join(t.TempDir(), "batch"), strings.Join(batch, "\n")+"\n"))
-	l.waitUp("eno1", "ens1f0v0", "br-data", "port")
+	l.waitUp("eno1", "eno1-far", "ens1f0v0", "ens1f0v0-far", "ens1f0v1", "ens1f0v1-far", "br-data", "port", "port-far")
 	return l
 }
 
-// waitUp waits until the kernel has seen the carrier of these: a state of before would differ from the one behind by that.
+// waitUp waits until the kernel has seen the carrier of these interfaces. It does so up to a second after they are set up, which would look
+// like a change of the host.
 func (l *lab) waitUp(names ...string) {
 	l.t.Helper()
 	for deadline := interop.Limit(); ; time.Sleep(10 * time.Millisecond) {
@@ -109,8 +122,8 @@ func (l *lab) waitUp(names ...string) {
 // inHost runs a command in the host's network namespace, with our directory in place of /var/lib/cni.
 func (l *lab) inHost(command string) (string, error) {
 	script := "mount --bind " + l.files + " /var/lib/cni && " + command
-	out, err := exec.Command("ip", "netns", "exec", l.host, "sh", "-c", script).CombinedOutput()
-	return strings.TrimSpace(string(out)), err
+	out, err := output(exec.Command("ip", "netns", "exec", l.host, "sh", "-c", script))
+	return strings.TrimSpace(out), err
 }
 
 // link is what "ip -json -details link" says of one.
@@ -157,7 +170,7 @@ func (l *lab) state() []string {
 	for _, one := range l.links() { // random ones, so that two labs have no address in common
 		all = append(all, "mode: "+one.Name+" address "+one.Address)
 	}
-	commands := []string{"ip -br link | sed 's/@if[0-9]*//; s/ *$//'", "ip -br address | sed 's/@if[0-9]*//; s/ *$//' | grep -v fe80 || true",
+	commands := []string{"ip -br link | sed 's/@if[0-9]*//; s/ *$//'", "ip -br address | sed 's/@if[0-9]*//; s/ fe80:[^ ]*//g; s/ *$//'",
 		"ip route show table all | grep -v fe80 | grep -v ff00",
 		"sysctl -a 2>/dev/null | grep -E 'forward|arp_|rp_filter|somaxconn|accept_ra' || true"}
 	if !inGuest() { // which has neither these programs nor the kernel's modules for them
@@ -465,6 +478,21 @@ func TestRefusedDefinitionsWouldChangeTheHost(t *testing.T) {
 				t.Errorf("run as it is, it changes nothing of the host (%v %s): no attack, or this test does not see it", err, said)
 			}
 		})
+	}
+}
+
+// Red when a warning of a program counts as a change of the host.
+func TestWarningsAreNoState(t *testing.T) {
+	l := newLab(t, "")
+	const script = "echo warning >&2; echo state"
+	if said, err := l.inHost(script); err != nil || said != "state" {
+		t.Errorf("in the host: %q, %v", said, err)
+	}
+	if said := run(t, "sh", "-c", script); said != "state\n" {
+		t.Errorf("run: %q", said)
+	}
+	if said, err := l.inHost(script + "; false"); err == nil || !strings.Contains(said, "warning") {
+		t.Errorf("a command that fails: %q, %v", said, err)
 	}
 }
 
