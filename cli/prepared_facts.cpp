@@ -1,5 +1,7 @@
 #include "cli/prepared_facts.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -24,12 +26,26 @@ constexpr const char* kUnknown =
 
 struct DaemonRecord {
   std::optional<kubelet::Checkpoint> record;
-  std::string why_not;  // what kept from asking a daemon that may run here; "" none does
+  policy::AllNotReturned unrestored;  // of a daemon's page
+  std::string why_not;                // what kept from asking a daemon that may run here; "" none does
 };
 
-// Of a page: nullopt where it is another node's or drivers', or of another boot.
-Result<std::optional<kubelet::Checkpoint>> decode_page(const std::string& body, const std::string& boot_id,
-                                                       const config::Options& options) {
+policy::AllNotReturned decode_unrestored(const kube::Json& page) {
+  policy::AllNotReturned out;
+  const kube::Json* devices = page.find("unrestored");  // absent: an earlier version
+  if (devices == nullptr || devices->array() == nullptr) return out;
+  for (const kube::Json& one : *devices->array()) {
+    const std::string device(one.text("device"));
+    out.push_back({.holding = {.entry = device, .device = device},
+                   .pf = std::string(one.text("pf")),
+                   .why = std::string(one.text("why"))});
+  }
+  return out;
+}
+
+// Of a page: without a record where it is another node's or drivers', or of another boot.
+Result<DaemonRecord> decode_page(const std::string& body, const std::string& boot_id,
+                                 const config::Options& options) {
   const auto page = kube::decode_json(body, {.size_max = 2 * kubelet::kCheckpointBytesMax});
   if (!page) return page.error();
   const bool is_ours = page->text("sriovDriver") == options.sriov_driver_name &&
@@ -37,11 +53,20 @@ Result<std::optional<kubelet::Checkpoint>> decode_page(const std::string& body, 
   // `match` is about this host, so the name of the node does not matter.
   const bool is_of_node =
       options.command == config::Command::kMatch || page->text("node") == options.node_name;
-  if (!is_ours || !is_of_node) return std::optional<kubelet::Checkpoint>();
+  if (!is_ours || !is_of_node) return DaemonRecord();
   auto record = kubelet::decode_checkpoint(page->text("record"));
   if (!record) return record.error();
-  if (record->boot_id != boot_id) return std::optional<kubelet::Checkpoint>();
-  return std::optional(*std::move(record));
+  if (record->boot_id != boot_id) return DaemonRecord();
+  return DaemonRecord{*std::move(record), decode_unrestored(*page), ""};
+}
+
+// Without a daemon: the files of devices that no claim of the record has.
+policy::AllNotReturned read_unrestored(const kubelet::Checkpoint& record, const config::Options& options) {
+  const auto found = kubelet::OriginalSettingsFiles(original_settings_path(options)).read();
+  kubelet::OriginalSettingsByDevice settings;  // read_unknown_settings() reports what cannot be read
+  for (const kubelet::OriginalSettings& one : found.value_or({}))
+    if (one.boot_id == record.boot_id) settings.emplace(one.device, one);
+  return kubelet::unrestored_of(settings, record.claims, {});
 }
 
 DaemonRecord ask_daemon(const std::string& boot_id, const config::Options& options) {
@@ -65,8 +90,8 @@ DaemonRecord ask_daemon(const std::string& boot_id, const config::Options& optio
     auto record = decode_page(fetched->body, boot_id, options);
     if (!record)
       out.why_not = socket + ": /prepared: " + record.error().what;
-    else if (*record)
-      return {std::move(*record), ""};
+    else if (record->record)
+      return *std::move(record);
   }
   return out;
 }
@@ -135,6 +160,7 @@ PreparedFacts read_prepared(const std::string& boot_id, const config::Options& o
                "; its record " + escaped(path) + " counts, unless it keeps another one" + remedy(true));
     if (!found || found->boot_id != boot_id) return out;
     asked.record = *std::move(found);
+    asked.unrestored = read_unrestored(*asked.record, options);
   }
   for (const auto& [key, claim] : asked.record->claims)
     for (const kubelet::PreparedDevice& device : claim.devices) {
@@ -143,6 +169,7 @@ PreparedFacts read_prepared(const std::string& boot_id, const config::Options& o
       if (device.held) out.held.emplace(device.held->id.text, *device.held);
     }
   out.not_returned = kubelet::not_returned_of(asked.record->claims);
+  std::ranges::move(asked.unrestored, std::back_inserter(out.not_returned));
   return out;
 }
 

@@ -57,6 +57,8 @@ class KubeletPlugin final : public daemon::Observer {
   /// kubelet::Interfaces::connection_problem().
   std::string connection_problem() const { return interfaces_->connection_problem(); }
   const policy::AllNotReturned& not_returned() const { return preparer_.not_returned(); }
+  /// ClaimPreparer::unrestored().
+  policy::AllNotReturned unrestored() const { return preparer_.unrestored(); }
   /// ClaimPreparer::settings_problems().
   std::map<std::string, std::string> settings_problems() const { return preparer_.settings_problems(); }
   /// The end is near: what the kubelet asks for from now on is refused.

@@ -10,7 +10,7 @@ std::string checkpoint_path(const config::Options& options) {
 }
 
 std::string prepared_page(const std::string& boot_id, const kubelet::PreparedClaims& claims,
-                          const config::Options& options) {
+                          const config::Options& options, const policy::AllNotReturned& unrestored) {
   kubelet::Checkpoint record{boot_id, {}};
   for (const auto& [key, claim] : claims) {
     kubelet::PreparedClaim& one = record.claims[key];
@@ -25,10 +25,14 @@ std::string prepared_page(const std::string& boot_id, const kubelet::PreparedCla
       its.held = device.held;
     }
   }
+  kube::Json::Array devices;
+  for (const policy::NotReturned& one : unrestored)
+    devices.push_back(kube::Json::Object{{"device", one.holding.device}, {"pf", one.pf}, {"why", one.why}});
   return kube::encode_json(kube::Json::Object{{"node", options.node_name},
                                               {"sriovDriver", options.sriov_driver_name},
                                               {"exposureDriver", options.exposure_driver_name},
-                                              {"record", kubelet::encode_checkpoint(record)}}) +
+                                              {"record", kubelet::encode_checkpoint(record)},
+                                              {"unrestored", std::move(devices)}}) +
          "\n";
 }
 

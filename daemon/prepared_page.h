@@ -17,8 +17,8 @@ std::string original_macs_path(const config::Options& options);
 std::string original_settings_path(const config::Options& options);
 
 /// The page /prepared: the node, the drivers, and what is prepared as a record of the checkpoint's form, without networks, CDI edits
-/// and requests of pods, which none of the commands needs.
+/// and requests of pods, which none of the commands needs. unrestored: ClaimPreparer::unrestored().
 std::string prepared_page(const std::string& boot_id, const kubelet::PreparedClaims& claims,
-                          const config::Options& options);
+                          const config::Options& options, const policy::AllNotReturned& unrestored);
 
 }  // namespace sliced::cli

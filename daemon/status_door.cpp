@@ -260,7 +260,8 @@ status::Pages StatusDoor::pages() {
               .body = "which devices are prepared is not known yet, or another daemon serves\n"};
     return {
         .body = prepared_page(daemon_.host_inventory()->boot_id,
-                              plugin_ == nullptr ? kubelet::PreparedClaims{} : plugin_->prepared(), options_),
+                              plugin_ == nullptr ? kubelet::PreparedClaims{} : plugin_->prepared(), options_,
+                              plugin_ == nullptr ? policy::AllNotReturned{} : plugin_->unrestored()),
         .content_type = "application/json"};
   };
   page_.add_to(out);

@@ -1,5 +1,6 @@
 #include "kubelet/original_settings.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kube/objects/json.h"
@@ -236,6 +237,34 @@ Result<Unit> OriginalSettingsFiles::remove(const std::string& device) const {
 Result<Unit> OriginalSettingsFiles::remove_temporaries() const {
   const auto removed = reactor::remove_temporaries(directory_, [](std::string_view) { return true; });
   return removed ? Result<Unit>(Unit{}) : Result<Unit>(removed.error());
+}
+
+bool is_prepared(const PreparedClaims& prepared, const std::string& device) {
+  return std::any_of(prepared.begin(), prepared.end(), [&](const auto& claim) {
+    const auto& devices = claim.second.devices;
+    return std::any_of(devices.begin(), devices.end(), [&](const PreparedDevice& one) {
+      return !one.is_admin && settings_key(one) == device;
+    });
+  });
+}
+
+policy::AllNotReturned unrestored_of(const OriginalSettingsByDevice& settings, const PreparedClaims& prepared,
+                                     const std::map<std::string, std::string>& problems) {
+  policy::AllNotReturned out;
+  for (const auto& [device, kept] : settings) {
+    const bool is_name_only = kept.interface && kept.interface->is_name_only;
+    if (!kept.is_known || is_name_only || is_prepared(prepared, device)) continue;
+    // The entry is none of the pool's: any entry of the device is withheld, and with settings of VFs those of the whole PF.
+    policy::NotReturned& one = out.emplace_back();
+    one.holding.entry = one.holding.device = device;
+    one.pf = !kept.vfs.empty() ? device : kept.vf ? kept.pf : "";
+    const auto problem = problems.find(device);
+    one.why = "it does not have its original settings back: " +
+              (problem == problems.end() || problem->second.empty() ? std::string(kInterfaceIsAway)
+                                                                    : problem->second) +
+              "; the daemon tries again";
+  }
+  return out;
 }
 
 }  // namespace sliced::kubelet

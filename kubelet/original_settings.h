@@ -11,7 +11,9 @@
 
 #include "hotplug/facts.h"
 #include "kubelet/host_link.h"
+#include "kubelet/prepared.h"
 #include "kubelet/vf_settings.h"
+#include "policy/not_returned.h"
 #include "reactor/base/result.h"
 
 namespace sliced::kubelet {
@@ -71,6 +73,13 @@ Result<OriginalSettings> decode_original_settings(std::string_view text);
 
 /// "device 0000:03:00.2: original VF settings unknown: ..." with the remedy.
 std::string unknown_settings_text(const OriginalSettings& one);
+
+/// Devices of no claim that do not have their original settings back: preparing them, and with VFs of a PF what excludes them, fails
+/// until the daemon has restored these. problems: by OriginalSettings::device, why the last try failed. In order of device.
+policy::AllNotReturned unrestored_of(const OriginalSettingsByDevice& settings, const PreparedClaims& prepared,
+                                     const std::map<std::string, std::string>& problems);
+/// Whether a claim has the device, by OriginalSettings::device; claims with adminAccess do not count.
+bool is_prepared(const PreparedClaims& prepared, const std::string& device);
 
 /// The directory of these files, which is nobody else's. Every call blocks, and is for a worker.
 /// Threads: const, safe from workers; two calls about one device come one after the other.

@@ -272,7 +272,11 @@ void ClaimPreparer::take_over(Records recalled) {
   for (auto& [key, claim] : recalled.claims) reserve(std::move(claim));
   // A whole checkpoint knows every claim: what no claim has was given back, or was to be.
   if (recalled.is_checkpoint)
-    for (const auto& [device, kept] : original_settings_) returned_.insert(device);
+    for (const auto& [device, kept] : original_settings_) {
+      returned_.insert(device);
+      if (!is_prepared(prepared_, device))
+        unrestored_.try_emplace(device);  // so that a restart offers none of them
+    }
   look_after_settings();
   has_started_ = true;
   for (const auto& [key, claim] : prepared_)
@@ -362,7 +366,7 @@ void ClaimPreparer::note_change(bool is_of_record) {
 
 void ClaimPreparer::tell_not_returned() {
   policy::AllNotReturned now = not_returned_of(prepared_);
-  add_unrestored(now);
+  std::ranges::move(unrestored(), std::back_inserter(now));
   if (now == not_returned_) return;
   not_returned_ = std::move(now);
   if (handlers_.on_not_returned) handlers_.on_not_returned(not_returned_);
@@ -373,6 +377,7 @@ void ClaimPreparer::tell_not_returned() {
 void ClaimPreparer::reserve(PreparedClaim claim) {
   const PreparedKey key = key_of(claim);
   const PreparedClaim& kept = prepared_[key] = std::move(claim);
+  if (!not_returned_.empty()) note_change(false);
   for (const PreparedDevice& device : kept.devices) {
     if (device.held) handlers_.on_held(holder(key), *device.held);
     if (!device.is_admin)

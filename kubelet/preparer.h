@@ -93,7 +93,8 @@ class ClaimPreparer final : public Preparer {
     std::function<void(const std::string& by)> on_let_go;
     /// A claim has been answered for, or is nobody's any more. Optional.
     std::function<void(const PreparedClaim&)> on_answered = {}, on_taken_back = {};
-    /// All devices of claims that are gone and still on record, each time that another set or another reason. Optional.
+    /// All devices of claims that are gone and still on record, and those of no claim without their original settings, each time that
+    /// another set or another reason. Optional.
     std::function<void(policy::AllNotReturned)> on_not_returned = {};
   };
   struct Settings {
@@ -141,8 +142,11 @@ class ClaimPreparer final : public Preparer {
   const OriginalMacs& original_macs() const { return original_macs_; }
   /// Those of devices that pods have, or that could not be given back yet, and those that are unknown.
   const OriginalSettingsByDevice& original_settings() const { return original_settings_; }
-  /// Why devices do not have their original settings: a sentence for each, by OriginalSettings::device.
+  /// Why devices that are offered, or that claims have, do not have their original settings: a sentence for each, by
+  /// OriginalSettings::device.
   std::map<std::string, std::string> settings_problems() const;
+  /// Those of no claim that do not have their original settings back; a part of not_returned().
+  policy::AllNotReturned unrestored() const;
   /// The last on_not_returned().
   const policy::AllNotReturned& not_returned() const { return not_returned_; }
   bool has_started() const { return has_started_; }
@@ -218,8 +222,6 @@ class ClaimPreparer final : public Preparer {
   void note_change(bool is_of_record);
   void change_copies(const PreparedKey& key, const std::function<void(PreparedClaim&)>& change);
   void tell_not_returned();
-  // Devices that no claim has and that do not have their original settings.
-  void add_unrestored(policy::AllNotReturned& out) const;
 
   // next("") once all are off vfio-pci, and with their drivers of before or none (driverless_).
   void restore_devices(Task& task, std::vector<PreparedDevice> devices,
@@ -245,10 +247,8 @@ class ClaimPreparer final : public Preparer {
   // The claim is off the record: files of what was given back go, what was not is looked after.
   void forget_settings(const Task& task, const std::vector<std::string>& given_back);
   // Why the device cannot be prepared yet: its PF, or a VF of it, that no claim has does not have its settings back, and these
-  // are settings of VFs. "" it can.
+  // are settings of VFs; or the device itself, and the claim would not restore it. "" it can.
   std::string waits_for_settings(const PreparedDevice& device);
-  // By OriginalSettings::device; claims with adminAccess do not count.
-  bool is_prepared(const std::string& device) const;
   // Devices that no claim has, and that are not as they were: their interface was not back, or a daemon was killed. Tried again until they
   // are; they are handed to no claim before. Called wherever such a device, or a claim that had one, is released.
   void look_after_settings();
@@ -270,8 +270,9 @@ class ClaimPreparer final : public Preparer {
   PreparedClaims prepared_;
   std::map<PreparedKey, ClaimWithIgnored> with_ignored_;  // a part of prepared_, or of what is being done
   OriginalMacs original_macs_;  // of VFs that have, or may have, a pod's address: as their files are to be
-  OriginalSettingsByDevice original_settings_;     // as their files are to be
-  std::map<std::string, std::string> unrestored_;  // by device: why it does not have its original settings
+  OriginalSettingsByDevice original_settings_;  // as their files are to be
+  // By device: why it does not have its original settings; "" until a first try has failed, of one from before the start.
+  std::map<std::string, std::string> unrestored_;
   std::set<std::string> returned_;   // devices that no claim has, and whose settings are kept still
   std::set<std::string> restoring_;  // those that look_after_settings() is about
   std::unique_ptr<reactor::Job> settings_job_;

@@ -203,7 +203,7 @@ void ClaimPreparer::forget_settings(const Task& task, const std::vector<std::str
   for (const std::string& device : removed) original_settings_.erase(device);
   for (const PreparedDevice& device : task.claim.devices)
     if (const std::string key = settings_key(device); is_kept_for(task.claim, device) && !is_of_other(key))
-      returned_.insert(key);
+      returned_.insert(key), note_change(false);
   if (!removed.empty())
     commits_.add(
         [removed] {
@@ -215,30 +215,29 @@ void ClaimPreparer::forget_settings(const Task& task, const std::vector<std::str
   look_after_settings();
 }
 
-// A PF may come back late, and its VFs have what its pod set until then; of a VF its PF's claim would take the last pod's for the original.
+// A PF may come back late, and its VFs have what its pod set until then; of a VF its PF's claim would take the last pod's for the
+// original. A claim that keeps settings of its own restores those of its device itself (look()).
 std::string ClaimPreparer::waits_for_settings(const PreparedDevice& device) {
-  if (device.is_admin || device.pci.empty()) return "";
+  const std::string& own = settings_key(device);
+  if (device.is_admin || own.empty()) return "";
   for (const auto& [other, kept] : original_settings_) {
+    const bool is_name_only = kept.interface && kept.interface->is_name_only;
+    const bool is_own = other == own && !is_name_only && !keeps_settings(device);
     const bool is_its_pf = other == device.identity.pf && !kept.vfs.empty();
-    const bool is_its_vf = kept.pf == device.pci && kept.vf && device.holding.is_exclusive;
-    if (!kept.is_known || (!is_its_pf && !is_its_vf) || is_prepared(other)) continue;
-    returned_.insert(other);
+    const bool is_its_vf =
+        !kept.pf.empty() && kept.pf == device.pci && kept.vf && device.holding.is_exclusive;
+    if (!kept.is_known || (!is_own && !is_its_pf && !is_its_vf) || is_prepared(prepared_, other)) continue;
+    if (returned_.insert(other).second) note_change(false);
     look_after_settings();
+    std::string who = "it";
+    if (!is_own) who = (is_its_pf ? "its PF " : "its VF ") + other;
     const auto problem = unrestored_.find(other);
-    return "device " + in_quotes(device.pool + "/" + device.device) + ": its " + (is_its_pf ? "PF" : "VF") +
-           " " + other + " does not have its original settings yet, which are restored first" +
-           (problem == unrestored_.end() ? "" : " (" + problem->second + ")") + "; the kubelet retries";
+    const bool is_why_known = problem != unrestored_.end() && !problem->second.empty();
+    return "device " + in_quotes(device.pool + "/" + device.device) + ": " + who +
+           " does not have its original settings yet, which are restored first" +
+           (is_why_known ? " (" + problem->second + ")" : "") + "; the kubelet retries";
   }
   return "";
-}
-
-bool ClaimPreparer::is_prepared(const std::string& device) const {
-  return std::any_of(prepared_.begin(), prepared_.end(), [&](const auto& claim) {
-    const auto& devices = claim.second.devices;
-    return std::any_of(devices.begin(), devices.end(), [&](const PreparedDevice& one) {
-      return !one.is_admin && settings_key(one) == device;
-    });
-  });
 }
 
 // A name changes nothing for the next claim, so that the device is not kept from it.
@@ -256,7 +255,7 @@ void ClaimPreparer::look_after_settings() {
     std::vector<OriginalSettings> out;
     for (const std::string& device : returned_) {
       const auto kept = original_settings_.find(device);
-      if (kept != original_settings_.end() && kept->second.is_known && !is_prepared(device))
+      if (kept != original_settings_.end() && kept->second.is_known && !is_prepared(prepared_, device))
         out.push_back(kept->second);
     }
     return out;
@@ -288,12 +287,16 @@ void ClaimPreparer::look_after_settings() {
         } else if (one && one->is_back) {
           change.removed_original_settings.push_back(device);
           original_settings_.erase(device);
-          unrestored_.erase(device), returned_.erase(device);
-        } else if (const std::string problem =
-                       one ? "device " + device + ": " + std::string(kInterfaceIsAway) : one.error().what;
-                   finished && std::exchange(unrestored_[device], problem) != problem) {
-          ports_.log.warning("original settings not restored: will retry",
-                             {{"device", device}, {"problem", problem}});
+          returned_.erase(device);
+          if (unrestored_.erase(device) > 0)
+            ports_.log.info("original settings restored after failures: the device is free",
+                            {{"device", device}});
+        } else {
+          const std::string problem = one ? std::string(kInterfaceIsAway) : one.error().what;
+          if (std::exchange(unrestored_[device], problem) != problem)
+            ports_.log.warning(
+                "original settings not restored: the device is not offered, and it is tried again",
+                {{"device", device}, {"problem", problem}});
         }
       }
       note_change(false);
@@ -304,23 +307,22 @@ void ClaimPreparer::look_after_settings() {
   });
 }
 
-// Preparing such a device fails, and preparing a VF of such a PF (waits_for_settings()): neither is to be offered.
-void ClaimPreparer::add_unrestored(policy::AllNotReturned& out) const {
-  for (const auto& [device, problem] : unrestored_) {
-    const auto kept = original_settings_.find(device);
-    const bool is_waiting = kept != original_settings_.end() && kept->second.is_known &&
-                            name_only(kept->second) != kept->second && !is_prepared(device);
-    if (is_waiting)
-      out.push_back({{.entry = "", .device = device, .base = "", .is_exclusive = true, .group = ""},
-                     kept->second.vf ? kept->second.pf : device,
-                     "its original settings are not restored yet: " + problem + "; the daemon tries again"});
-  }
+// Most interfaces are back within moments: until a first try has failed, nothing is withdrawn for them.
+policy::AllNotReturned ClaimPreparer::unrestored() const {
+  policy::AllNotReturned all = unrestored_of(original_settings_, prepared_, unrestored_);
+  std::erase_if(all, [&](const policy::NotReturned& one) {
+    return !returned_.contains(one.holding.device) || !unrestored_.contains(one.holding.device);
+  });
+  return all;
 }
 
 std::map<std::string, std::string> ClaimPreparer::settings_problems() const {
   std::map<std::string, std::string> out = unrestored_;
+  std::erase_if(out, [](const auto& one) { return one.second.empty(); });
   for (const auto& [device, one] : original_settings_)
     if (!one.is_known) out[device] = unknown_settings_text(one);
+  // not_returned() has them.
+  for (const policy::NotReturned& one : unrestored()) out.erase(one.holding.device);
   return out;
 }
 

@@ -20,6 +20,8 @@
 #include "daemon/status/pages.h"
 #include "kubelet/checkpoint.h"
 #include "kubelet/original_mac.h"
+#include "kubelet/original_settings.h"
+#include "kubelet/safety.h"
 #include "reactor/loop.h"
 #include "t/fake/memory_log.h"
 #include "t/fixture/sysfs_tree.h"
@@ -131,21 +133,51 @@ TEST_F(PreparedFactsTest, ADeviceThatCouldNotBeGivenBackIsExplainedAsTheDaemonHa
   write(known);
   EXPECT_FALSE(sees_the_driver_of_before());
   EXPECT_NE(out.find("it could not be given back: somebody holds /dev/vfio/7"), std::string::npos) << out;
-  Daemon daemon(options.runtime_directory, [&, body = prepared_page(known.boot_id, known.claims, options)] {
-    return status::Answer{.body = body};
-  });
+  Daemon daemon(options.runtime_directory,
+                [&, body = prepared_page(known.boot_id, known.claims, options, {})] {
+                  return status::Answer{.body = body};
+                });
   std::filesystem::remove(checkpoint_path(options));
   EXPECT_FALSE(sees_the_driver_of_before()) << "by the daemon that runs";
   EXPECT_NE(out.find("it could not be given back"), std::string::npos) << out;
+}
+
+// Red when `explain` offers a VF of a PF whose settings wait for its interface.
+TEST_F(PreparedFactsTest, ADeviceWithoutItsOriginalSettingsIsExplainedAsTheDaemonHasIt) {
+  kubelet::Checkpoint known = prepare();
+  kubelet::PreparedDevice pf = known.claims.begin()->second.devices[0];
+  host.pci(kVf).driver("mlx5_core");
+  known.claims.clear();
+  write(known);
+  EXPECT_TRUE(sees_the_driver_of_before());
+  kubelet::OriginalSettings kept{
+      .device = "0000:03:00.0", .boot_id = known.boot_id, .vf = {}, .interface = {}};
+  kept.vfs[0] = {};
+  ASSERT_TRUE(kubelet::OriginalSettingsFiles(original_settings_path(options)).write(kept).ok());
+  EXPECT_FALSE(sees_the_driver_of_before());
+  EXPECT_NE(out.find("0000:03:00.0: it does not have its original settings back"), std::string::npos) << out;
+  Daemon daemon(options.runtime_directory,
+                [&, body = prepared_page(known.boot_id, known.claims, options,
+                                         kubelet::unrestored_of({{kept.device, kept}}, known.claims,
+                                                                {{kept.device, "from the daemon"}}))] {
+                  return status::Answer{.body = body};
+                });
+  EXPECT_FALSE(sees_the_driver_of_before());
+  EXPECT_NE(out.find("settings back: from the daemon"), std::string::npos) << out;
+  // A claim has the PF: its settings are its own affair.
+  pf.pci = kept.device;
+  known.claims[{"d", "u"}].devices = {pf};
+  EXPECT_TRUE(kubelet::unrestored_of({{kept.device, kept}}, known.claims, {}).empty());
 }
 
 // Red when a command reads the record alone: the daemon keeps it elsewhere.
 TEST_F(PreparedFactsTest, TheDaemonIsAskedWhereItsRecordIsElsewhere) {
   const kubelet::Checkpoint known = prepare();
   options.command = config::Command::kRun;
-  Daemon daemon(options.runtime_directory, [&, body = prepared_page(known.boot_id, known.claims, options)] {
-    return status::Answer{.body = body};
-  });
+  Daemon daemon(options.runtime_directory,
+                [&, body = prepared_page(known.boot_id, known.claims, options, {})] {
+                  return status::Answer{.body = body};
+                });
   EXPECT_TRUE(sees_the_driver_of_before()) << out;
   EXPECT_EQ(err, "");
   EXPECT_EQ(run(match, config::Command::kMatch,
@@ -161,7 +193,7 @@ TEST_F(PreparedFactsTest, TheDaemonIsAskedWhereItsRecordIsElsewhere) {
 TEST_F(PreparedFactsTest, TheDaemonsAnswerCountsBeforeARecord) {
   const kubelet::Checkpoint known = prepare();
   write(known);
-  Daemon daemon(options.runtime_directory, [&, body = prepared_page(known.boot_id, {}, options)] {
+  Daemon daemon(options.runtime_directory, [&, body = prepared_page(known.boot_id, {}, options, {})] {
     return status::Answer{.body = body};
   });
   EXPECT_FALSE(sees_the_driver_of_before()) << out;
@@ -175,12 +207,12 @@ TEST_F(PreparedFactsTest, DaemonsOfOtherNodesDriversAndBootsDoNotCount) {
   std::string body;
   Daemon daemon(options.runtime_directory, [&] { return status::Answer{.body = body}; });
   other.node_name = "another";
-  body = prepared_page(known.boot_id, {}, other);
+  body = prepared_page(known.boot_id, {}, other, {});
   EXPECT_TRUE(sees_the_driver_of_before()) << out;
   other = options, other.sriov_driver_name = "another.example";
-  body = prepared_page(known.boot_id, {}, other);
+  body = prepared_page(known.boot_id, {}, other, {});
   EXPECT_TRUE(sees_the_driver_of_before()) << out;
-  body = prepared_page("00000000-0000-0000-0000-000000000001", {}, options);
+  body = prepared_page("00000000-0000-0000-0000-000000000001", {}, options, {});
   EXPECT_TRUE(sees_the_driver_of_before()) << out;
   EXPECT_EQ(err, "") << "the record is this node's";
 }

@@ -171,5 +171,30 @@ TEST(Gates, WhatNeedsADeviceThatIsNotReturnedIsHeldBack) {
   EXPECT_EQ(held({.entry = "0000-04-00-2", .device = "0000:04:00.2"}, "0000:04:00.0"), "");
 }
 
+// Of a device that no claim has, whose original settings are not restored (kubelet's unrestored_of()): its entry has no name there.
+TEST(Gates, WhatNeedsADeviceThatIsNotRestoredIsHeldBack) {
+  World world;
+  const std::string own = world.vf.id.text, pf = "0000:03:00.0";
+  world.vf.pf = hotplug::PciAddress{0, 3, 0, 0};
+  const auto held = [&](const std::string& device, const std::string& its_pf) {
+    world.in.not_returned = {{.holding = {.entry = device, .device = device}, .pf = its_pf, .why = "w"}};
+    return world.said();
+  };
+  for (const bool is_exclusive : {true, false}) {
+    world.is_exclusive = is_exclusive;
+    EXPECT_EQ(held(own, ""), "not-returned");
+    EXPECT_EQ(held(pf, pf), "not-returned") << "a VF of a PF that waits with settings of its VFs";
+    EXPECT_EQ(held(pf, ""), "") << "of one that has none of VFs";
+    EXPECT_EQ(held("0000:03:00.3", pf), "") << "another VF";
+    EXPECT_EQ(held("0000:04:00.0", "0000:04:00.0"), "") << "another PF";
+  }
+  world.vf = {.id = {pf}, .type = hotplug::DeviceType::kPf, .pci = hotplug::PciAddress{0, 3, 0, 0}};
+  world.is_exclusive = true;
+  EXPECT_EQ(held(own, pf), "not-returned") << "the PF as a whole";
+  EXPECT_EQ(held(own, ""), "");
+  world.is_exclusive = false;
+  EXPECT_EQ(held(own, pf), "") << "a share of the PF";
+}
+
 }  // namespace gates_test
 }  // namespace sliced::policy
