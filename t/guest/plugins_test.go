@@ -36,7 +36,7 @@ func TestPlugins(t *testing.T) {
 	}
 	defer guest.Stop()
 	guest.Run(t, "set -e; for module in veth macvlan bridge 8021q ipvlan vrf; do modprobe $module; done; mkdir -p /var/lib /tmp")
-	out, status := guest.Try("cd /host && SLICED_TEST_CNI_PLUGINS=/host/plugins SLICED_TEST_CNI_PROGRAMS=/bin "+
+	out, status := guest.Try("cd /host && SLICED_TEST_CNI_PLUGINS=/host/plugins SLICED_TEST_PROGRAMS=/bin "+
 		"./cni.test -test.v -test.timeout 0 -test.run '^Test(AcceptedDefinitionsChangeNothingElse|RefusedDefinitionsWouldChangeTheHost)$' 2>&1", harness.UntilLimit())
 	if status != 0 {
 		t.Fatalf("ended with %d:\n%s", status, out)

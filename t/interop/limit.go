@@ -3,6 +3,8 @@ package interop
 
 import (
 	"flag"
+	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -17,4 +19,18 @@ func Limit() time.Time {
 		timeout = 1000 * time.Hour
 	}
 	return started.Add(max(timeout-2*time.Minute, timeout/2))
+}
+
+// Program returns the absolute path of a C++ program of the tests. SLICED_TEST_PROGRAMS is their directory where they are not in the build folder:
+// in the guest of t/guest.
+func Program(name string) string {
+	directory := os.Getenv("SLICED_TEST_PROGRAMS")
+	if directory == "" {
+		directory = "../../../build/t"
+	}
+	path, err := filepath.Abs(filepath.Join(directory, name))
+	if err != nil {
+		panic(err) // there is no current directory
+	}
+	return path
 }

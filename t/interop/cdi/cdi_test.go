@@ -17,9 +17,11 @@ import (
 	"tags.cncf.io/container-device-interface/pkg/cdi"
 	"tags.cncf.io/container-device-interface/pkg/parser"
 	specs "tags.cncf.io/container-device-interface/specs-go"
+
+	"sliced.test/interop"
 )
 
-const program = "../../../build/t/cdi_specs"
+var program = interop.Program("cdi_specs")
 
 func run(t *testing.T, arguments ...string) []string {
 	t.Helper()

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sliced.test/interop"
 )
 
 // definition is a case of the program cni_admit: spec.config of a definition, and the device that its claim was allocated.
@@ -46,7 +48,7 @@ func admit(t *testing.T, cases []definition) []admitted {
 		}
 		input.Write(append(line, '\n'))
 	}
-	command := exec.Command(programPath(t, "cni_admit"))
+	command := exec.Command(interop.Program("cni_admit"))
 	command.Stdin = &input
 	out, err := command.Output()
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/containernetworking/cni/libcni"
+
+	"sliced.test/interop"
 )
 
 // With this in the environment the test's program is a plugin: it writes down what it was told, and says what it finds in a
@@ -156,7 +158,7 @@ func (w *world) ours(command string, previous string) (string, error) {
 	if previous != "" {
 		arguments = append(arguments, write(w.t, filepath.Join(w.directory, "previous"), previous))
 	}
-	out, err := exec.Command(programPath(w.t, "cni_chain"), arguments...).CombinedOutput()
+	out, err := exec.Command(interop.Program("cni_chain"), arguments...).CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
 

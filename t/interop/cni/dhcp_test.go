@@ -69,7 +69,7 @@ func TestDHCP(t *testing.T) {
 	add := func(command, network string) (string, error) {
 		file := write(t, filepath.Join(t.TempDir(), "config"), network)
 		with := write(t, filepath.Join(t.TempDir(), "attachment"), attachment{ContainerID: "c0", NetNS: "/run/netns/" + l.pod, IfName: "net1"})
-		return l.inHost("mount --bind " + sockets + " /run/cni && " + strings.Join([]string{programPath(t, "cni_chain"), command, l.plugins, file, with}, " "))
+		return l.inHost("mount --bind " + sockets + " /run/cni && " + strings.Join([]string{interop.Program("cni_chain"), command, l.plugins, file, with}, " "))
 	}
 	if said, err := add("ADD", got.Network); err != nil {
 		t.Fatalf("ADD: %v %s\n%s\n%s", err, said, daemon.String(), server.String())

@@ -49,21 +49,8 @@ func run(t *testing.T, name string, arguments ...string) string {
 	return out
 }
 
-// Where the plugins and the C++ programs are, when they are not built here: in the guest of t/guest.
-const pluginsAt, programsAt = "SLICED_TEST_CNI_PLUGINS", "SLICED_TEST_CNI_PROGRAMS"
-
-func programPath(t *testing.T, name string) string {
-	t.Helper()
-	directory := os.Getenv(programsAt)
-	if directory == "" {
-		directory = "../../../build/t"
-	}
-	path, err := filepath.Abs(filepath.Join(directory, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
+// Where the plugins are, when they are not built here: in the guest of t/guest.
+const pluginsAt = "SLICED_TEST_CNI_PLUGINS"
 
 func buildPlugins(t *testing.T) string {
 	t.Helper()
@@ -242,7 +229,7 @@ func (l *lab) chain(command, config string) (string, error) {
 	l.t.Helper()
 	file := write(l.t, filepath.Join(l.t.TempDir(), "config"), config)
 	with := write(l.t, filepath.Join(l.t.TempDir(), "attachment"), attachment{ContainerID: "c0", NetNS: "/run/netns/" + l.pod, IfName: "net1"})
-	return l.inHost(strings.Join([]string{programPath(l.t, "cni_chain"), command, l.plugins, file, with}, " "))
+	return l.inHost(strings.Join([]string{interop.Program("cni_chain"), command, l.plugins, file, with}, " "))
 }
 
 // withLibcni in the environment makes the test's program run the chain of a configuration as libcni does, which checks nothing of it.

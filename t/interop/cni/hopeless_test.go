@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sliced.test/interop"
 )
 
 // attachmentsProgram is the daemon's part that makes and undoes interfaces, in the host's network namespace of a lab. The host has one PCI
@@ -28,7 +30,7 @@ func (l *lab) startAttachments() *attachmentsProgram {
 	functions := l.t.TempDir()
 	p := &attachmentsProgram{lab: l, function: filepath.Join(functions, ownPCI), records: l.t.TempDir(), log: &strings.Builder{}}
 	p.bind(true)
-	script := "mount --bind " + functions + " /sys/bus/pci/devices && exec " + programPath(l.t, "cni_attachments") + " " + l.plugins + " " + p.records
+	script := "mount --bind " + functions + " /sys/bus/pci/devices && exec " + interop.Program("cni_attachments") + " " + l.plugins + " " + p.records
 	command := exec.Command("ip", "netns", "exec", l.host, "sh", "-c", script)
 	command.Stderr = p.log
 	in, err := command.StdinPipe()

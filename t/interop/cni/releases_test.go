@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sliced.test/interop"
 )
 
 // Releases of containernetworking/plugins that nodes may have.
@@ -56,7 +58,7 @@ func download(t *testing.T, release string) string {
 
 func tablesOfFields(t *testing.T) (tables map[string][]string) {
 	t.Helper()
-	command := exec.Command(programPath(t, "cni_admit"))
+	command := exec.Command(interop.Program("cni_admit"))
 	command.Stdin = strings.NewReader(`{"tables":true}` + "\n")
 	out, err := command.Output()
 	if err == nil {
