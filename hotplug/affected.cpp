@@ -134,10 +134,11 @@ FunctionRelations function_relations(const HostReadings& readings) {
 
 std::optional<std::set<PciAddress>> affected_functions(const HostReadings& before, const HostReadings& now) {
   if (before.vlans != now.vlans || before.default_routes != now.default_routes ||
-      before.other_routes != now.other_routes || before.are_routes_unknown != now.are_routes_unknown ||
-      before.are_links_mixed != now.are_links_mixed || before.missing_links != now.missing_links ||
-      before.below_missing != now.below_missing || before.are_missing_lasting != now.are_missing_lasting ||
-      before.rdma_of_netdev != now.rdma_of_netdev || before.numa_neighbors != now.numa_neighbors)
+      before.learned_routes != now.learned_routes || before.other_routes != now.other_routes ||
+      before.are_routes_unknown != now.are_routes_unknown || before.are_links_mixed != now.are_links_mixed ||
+      before.missing_links != now.missing_links || before.below_missing != now.below_missing ||
+      before.are_missing_lasting != now.are_missing_lasting || before.rdma_of_netdev != now.rdma_of_netdev ||
+      before.numa_neighbors != now.numa_neighbors)
     return std::nullopt;
   Functions functions = functions_that_differ(before, now);
   if (!functions.are_pfs_same || have_netdevs(functions.came, before) || have_netdevs(functions.went, now))

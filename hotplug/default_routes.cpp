@@ -111,6 +111,8 @@ Result<RouteLinks> ask_route_links() {
   }
   out.defaults = links_of_best(defaults);
   add_routes_taken(defaults, out.defaults);
+  for (const int link : learned_links(defaults))
+    if (out.defaults.contains(link)) out.learned.insert(link);
   out.others = links_beyond_subnets(subnets);
   return out;
 }

@@ -74,6 +74,13 @@ struct Netdev {
   bool operator==(const Netdev&) const = default;
 };
 
+/// What HostDevice::host_use consists of.
+enum class HostUseKind : uint8_t {
+  kOther,         // or several, or it is unknown
+  kDefaultRoute,  // default routes on its own interfaces, and nothing else
+  kLearnedRoute,  // default routes that DHCP or router advertisements have set on its own interfaces, and nothing else
+};
+
 /// One function or link with its facts.
 /// What belongs to another type of device is empty. Names of other devices in it (representor, parent_name)
 /// are texts, and may be of one that is not in the inventory.
@@ -125,6 +132,7 @@ struct HostDevice {
   std::string rdma_device;            // "mlx5_0"
   /// Why the host itself uses it ("enslaved to br0", "default route through eth0.100"); "" when it does not.
   std::string host_use;
+  HostUseKind host_use_kind = HostUseKind::kOther;
   /// Facts that could not be read, "speed: EIO": shown, and they cost only themselves.
   std::vector<std::string> unreadable;
   /// Set when identity itself cannot be trusted (name not UTF-8, half-removed): held back, with this as the

@@ -39,6 +39,7 @@ HostDevice as_held(const HostDevice& now, const HostDevice& held) {
   if (!is_same(now, held)) return now;
   HostDevice out = held.pci ? now : held;
   out.host_use = now.host_use;
+  out.host_use_kind = now.host_use_kind;
   out.driver = held.driver;
   out.is_on_vfio = held.is_on_vfio;
   out.admin_mac = held.admin_mac;

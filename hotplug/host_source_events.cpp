@@ -167,6 +167,7 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
     if (known == nullptr || (gone->ifindex != 0 && known->ifindex != gone->ifindex)) return false;
     readings.netdevs.erase(gone->name);
     readings.other_routes.erase(gone->name);
+    readings.learned_routes.erase(gone->name);
     readings.default_routes.erase(gone->name);  // they go with it; the name may be another's in a moment
     return true;
   }
@@ -186,7 +187,7 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
   }
   for (auto& [name, vlan] : readings.vlans)
     if (vlan.parent == rename.from) vlan.parent = rename.to;
-  for (auto* routes : {&readings.default_routes, &readings.other_routes})
+  for (auto* routes : {&readings.default_routes, &readings.learned_routes, &readings.other_routes})
     if (routes->erase(rename.from) > 0) routes->insert(rename.to);
   readings.netdevs[rename.to] = std::move(renamed);
   return true;

@@ -345,6 +345,7 @@ void keep_default_routes(const HostReadings& before, HostReadings& now) {
   };
   now.default_routes = kept(before.default_routes);
   now.other_routes = kept(before.other_routes);
+  now.learned_routes = kept(before.learned_routes);
   now.are_routes_unknown = before.are_routes_unknown;
   now.were_routes_read = before.were_routes_read;
 }
@@ -356,11 +357,13 @@ bool read_default_routes(const HostView& host, HostReadings& readings) {
   if (links && *links) {
     readings.default_routes.clear();
     readings.other_routes.clear();
+    readings.learned_routes.clear();
     std::set<int> unknown = (*links)->defaults;
     unknown.insert((*links)->others.begin(), (*links)->others.end());
     for (const auto& [name, netdev] : readings.netdevs) {
       if ((*links)->defaults.contains(netdev.ifindex)) readings.default_routes.insert(name);
       if ((*links)->others.contains(netdev.ifindex)) readings.other_routes.insert(name);
+      if ((*links)->learned.contains(netdev.ifindex)) readings.learned_routes.insert(name);
       unknown.erase(netdev.ifindex);
     }
     readings.missing_links.clear();
@@ -374,6 +377,7 @@ bool read_default_routes(const HostView& host, HostReadings& readings) {
              v6 = read_proc(host, "proc/net/ipv6_route", readings);
   // What cannot be read guards as it did, and what never was guards everything.
   if (v4 && v6 && links) readings.default_routes.clear(), readings.other_routes.clear();
+  readings.learned_routes.clear();  // proc does not tell
   readings.were_routes_read |= v4 && v6;
   readings.are_routes_unknown = !readings.were_routes_read;
   decode_default_routes4(v4.value_or(""), readings.default_routes);

@@ -579,6 +579,16 @@ Result<std::set<int>> decode_route_of_address(std::string_view datagram) {
   return links;
 }
 
+std::set<int> learned_links(const std::vector<DefaultRoute>& routes) {
+  std::set<int> links, set_otherwise;
+  for (const DefaultRoute& route : routes) {
+    const bool is_learned = route.protocol == RTPROT_DHCP || route.protocol == RTPROT_RA;
+    (is_learned ? links : set_otherwise).insert(route.links.begin(), route.links.end());
+  }
+  for (const int link : set_otherwise) links.erase(link);
+  return links;
+}
+
 std::set<int> links_of_best(const std::vector<DefaultRoute>& routes) {
   struct Best {
     const DefaultRoute *any = nullptr, *usable = nullptr;

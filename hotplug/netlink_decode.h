@@ -68,6 +68,8 @@ Result<bool> decode_default_routes(std::string_view datagram, const std::set<uin
 /// usable route. Where the link of the best route is down, traffic takes the second, and goes back once the link is up. Of equal routes
 /// the kernel takes the first.
 std::set<int> links_of_best(const std::vector<DefaultRoute>& routes);
+/// Links all of whose default routes have the protocol `dhcp` or `ra`.
+std::set<int> learned_links(const std::vector<DefaultRoute>& routes);
 /// The links of the route that the kernel takes for one address: the answer to encode_route_request(). Empty: there is no route that leaves
 /// the host. Errors: as above.
 Result<std::set<int>> decode_route_of_address(std::string_view datagram);

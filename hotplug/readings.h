@@ -107,6 +107,7 @@ struct HostReadings {
   std::map<std::string, std::string> rdma_of_netdev;  // soft RoCE and the like: netdev -> RDMA device
   std::map<std::string, VlanEntry> vlans;             // proc/net/vlan/config
   std::set<std::string> default_routes;  // names of interfaces that carry one which the host uses
+  std::set<std::string> learned_routes;  // of default_routes: RouteLinks::learned
   std::set<std::string> other_routes;    // that carry others beyond their subnets (RouteLinks)
   bool are_routes_unknown = false;       // they never could be read: any interface may carry one
   bool were_routes_read = false;

@@ -370,6 +370,8 @@ class Resolver {
       const bool is_here = (device.netdev && !device.netdev->stale) || !device.other_netdevs.empty();
       if (const auto note = find_unreadable(device.unreadable, "master"); is_here && !note.empty())
         device.host_use = "unknown, " + std::string(note);  // it may be enslaved
+      else if (!device.host_use.empty())
+        device.host_use_kind = kind_of_use(device, uppers);
     }
   }
 
@@ -385,6 +387,24 @@ class Resolver {
     if (readings_.other_routes.contains(netdev.kernel_name)) return beyond + reference(netdev.kernel_name);
     const std::string above = route_above(readings_.other_routes, uppers, netdev.kernel_name);
     return above.empty() ? "" : beyond + above;
+  }
+
+  HostUseKind kind_of_use(const HostDevice& device,
+                          const std::map<std::string, std::set<std::string>>& uppers) const {
+    std::vector<const Netdev*> ports;
+    if (device.netdev) ports.push_back(&*device.netdev);
+    for (const Netdev& port : device.other_netdevs) ports.push_back(&port);
+    bool is_learned = true;
+    for (const Netdev* port : ports) {
+      const std::string& name = port->kernel_name;
+      if (port->stale) continue;
+      if (!port->master.empty() || readings_.are_routes_unknown || readings_.other_routes.contains(name) ||
+          !route_above(readings_.default_routes, uppers, name).empty() ||
+          !route_above(readings_.other_routes, uppers, name).empty())
+        return HostUseKind::kOther;
+      is_learned &= !readings_.default_routes.contains(name) || readings_.learned_routes.contains(name);
+    }
+    return is_learned ? HostUseKind::kLearnedRoute : HostUseKind::kDefaultRoute;
   }
 
   // Breadth first, each interface once: a ring in a snapshot must not hold us.

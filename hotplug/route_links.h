@@ -12,6 +12,8 @@ struct RouteLinks {
   /// What an address brings with it is none: the kernel's connected route, prefixes of router advertisements, a host route
   /// to a gateway of the subnet. Nor are destinations that are link-local or multicast (a cloud's metadata server).
   std::set<int> others;
+  /// Of `defaults` those all of whose default routes DHCP or router advertisements have set (RTPROT_DHCP, RTPROT_RA).
+  std::set<int> learned = {};
   bool operator==(const RouteLinks&) const = default;
 };
 

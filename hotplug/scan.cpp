@@ -317,6 +317,7 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
   HostReadings routes_before;
   routes_before.default_routes = readings.default_routes;
   routes_before.other_routes = readings.other_routes;
+  routes_before.learned_routes = readings.learned_routes;
   routes_before.are_routes_unknown = readings.are_routes_unknown;
   routes_before.were_routes_read = readings.were_routes_read;
   for (const auto* routes : {&readings.default_routes, &readings.other_routes})

@@ -90,7 +90,7 @@ std::optional<KnownEntry> of_sriov(const EntrySources& from, const std::string& 
     return out;
   }
   const policy::SriovPolicy& policy = in.policies->sriov[static_cast<size_t>(verdict->second.policy)];
-  out.allows_host_use = policy.allow_host_use;
+  out.host_use = policy.host_use;
   if (verdict->second.outcome == policy::Outcome::kNotReady)
     out.not_ready = from.decision.refusals.at(device->id.text);
   else if (out.not_ready.empty())
@@ -115,7 +115,7 @@ void add_policy(const EntrySources& from, KnownEntry& out) {
     if (persona.entry != out.holding.entry || persona.policy < 0) continue;
     const policy::ExposurePolicy& policy =
         from.decision.inputs->policies->exposures[static_cast<size_t>(persona.policy)];
-    out.allows_host_use = policy.allow_host_use;
+    out.host_use = policy.host_use;
     for (const policy::CniPlugin& plugin : policy.exposure.plugins) out.cni_plugins.push_back(plugin.name);
     if (persona.outcome == policy::Outcome::kSettling)
       out.not_ready = "it has just appeared or changed";

@@ -14,6 +14,7 @@
 #include "kubelet/claim.h"
 #include "kubelet/prepared.h"
 #include "kubelet/preparer_port.h"
+#include "policy/allowed_routes.h"
 #include "policy/holding.h"
 #include "reactor/base/result.h"
 
@@ -26,7 +27,7 @@ struct KnownEntry {
   policy::Holding holding;
   std::string pf;  // host device id of its pool's PF; "" none
   hotplug::HostDevice device;
-  bool allows_host_use = false;          // its policy says so
+  policy::HostUseAllowance host_use;     // of its policy
   std::string not_ready;                 // why it cannot be handed over now; "" it can
   std::string multus_resource;           // attribute k8s.cni.cncf.io/resourceName; "" none
   std::optional<kube::DevicePtr> entry;  // as it is offered; nullopt it is not

@@ -164,7 +164,7 @@ std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, co
   if (const PreparedClaim* other = holder_of(claim, device, prepared))
     for (const PreparedDevice& held : other->devices)
       if (conflict(device, held)) return held_by(device, *other, held);
-  if (policy::is_held_for_host(known.device, device.holding.is_exclusive, known.allows_host_use))
+  if (policy::is_held_for_host(known.device, device.holding.is_exclusive, known.host_use))
     return named(device) + " is used by the host (" + escaped(known.device.host_use) + ")";
   return "";
 }
@@ -222,7 +222,7 @@ std::string refusal(const PreparedDevice& device, const KnownEntry& known, const
   if (!device.is_admin && !look.mac_holder.empty())
     return named(device) + " is to get MAC address " + look.mac_held + ", which " + look.mac_holder +
            " has: ask for another address, or give that function another one";
-  if (device.is_admin || !device.holding.is_exclusive || known.allows_host_use || look.uppers.empty())
+  if (device.is_admin || !device.holding.is_exclusive || known.host_use.is_any || look.uppers.empty())
     return "";
   return named(device) + " is used by the host: " + escaped(join(look.uppers, ", ")) +
          (look.uppers.size() == 1 ? " stands" : " stand") + " on its interface " + escaped(device.interface);

@@ -130,11 +130,13 @@ Json encode(const Recording& recording) {
   out.set("lists", encode_all(recording.lists));
   out.set("links", encode_all(recording.links));
   if (recording.routes) {
-    Json::Array links, others;
+    Json::Array links, others, learned;
     for (const int index : recording.routes->defaults) links.push_back(index);
     for (const int index : recording.routes->others) others.push_back(index);
+    for (const int index : recording.routes->learned) learned.push_back(index);
     out.set("defaultRouteLinks", std::move(links));
     out.set("otherRouteLinks", std::move(others));
+    out.set("learnedRouteLinks", std::move(learned));
   }
   Json::Array macs;
   for (const auto& [index, by_vf] : recording.admin_macs)
@@ -144,7 +146,8 @@ Json encode(const Recording& recording) {
 }
 
 Result<Recording> decode_recording(const Json& value) {
-  for (const char* list : {"reads", "lists", "links", "defaultRouteLinks", "otherRouteLinks", "adminMacs"})
+  for (const char* list :
+       {"reads", "lists", "links", "defaultRouteLinks", "otherRouteLinks", "learnedRouteLinks", "adminMacs"})
     if (const Json* all = value.find(list);
         all != nullptr && all->array() != nullptr && all->array()->size() > kAnswersMax)
       return Error{Errc::kTooLarge,
@@ -154,6 +157,7 @@ Result<Recording> decode_recording(const Json& value) {
       !decode_all(value.find("links"), out.links) ||
       !decode_routes(value.find("defaultRouteLinks"), out.routes, &hotplug::RouteLinks::defaults) ||
       !decode_routes(value.find("otherRouteLinks"), out.routes, &hotplug::RouteLinks::others) ||
+      !decode_routes(value.find("learnedRouteLinks"), out.routes, &hotplug::RouteLinks::learned) ||
       !decode_macs(value.find("adminMacs"), out.admin_macs))
     return Error{Errc::kInvalid, "its host cannot be understood"};
   return out;

@@ -74,7 +74,7 @@ struct Asked {
 };
 
 bool offer_alike(const ExposurePolicy& one, const ExposurePolicy& other) {
-  return one.exposure == other.exposure && one.allow_host_use == other.allow_host_use;
+  return one.exposure == other.exposure && one.host_use == other.host_use;
 }
 
 std::vector<Asked> asked_of(const Decision& decision) {

@@ -143,7 +143,7 @@ void look_at_policy(DraPolicy& in, const Json& object) {
 // Of policies as that driver reads them.
 void forget_what_is_passed_over(policy::SriovPolicy& policy, bool was_filter) {
   policy.priority = 0;
-  policy.allow_host_use = true;
+  policy.host_use.is_any = true;
   policy.readiness = {};
   auto& terms = policy.node_selector.terms;
   std::erase_if(terms, [](const kube::NodeSelectorTerm& term) {
@@ -244,7 +244,7 @@ Before by_dra_driver(const std::vector<Made>& objects, const hotplug::InventoryP
     policy::SriovPolicy rest;
     rest.id = {target.namespace_, "~"};
     rest.priority = -1;
-    rest.allow_host_use = true;
+    rest.host_use.is_any = true;
     rest.configs.emplace_back();
     policies.push_back(std::move(rest));
   }

@@ -67,7 +67,7 @@ class ExposureDecision {
                       .entry = verdict.entry,
                       .pool = pool,
                       .is_exclusive = is_exclusive,
-                      .allows_host_use = policy.allow_host_use,
+                      .host_use = policy.host_use,
                       .draft = make,
                       .readiness = policy.readiness,
                       .group = exposure.exclusion_group};

@@ -18,9 +18,9 @@ using kube::Json;
 constexpr int64_t kExposurePriorityMax = 1000, kExposurePriorityDefault = 100;
 constexpr size_t kCelBytesMax = 10 << 10;
 
-const std::initializer_list<std::string_view> kSpecFields = {"nodeSelector",   "priority", "selector",
-                                                             "action",         "exposure", "allowHostUse",
-                                                             "includeVirtual", "allow",    "readiness"};
+const std::initializer_list<std::string_view> kSpecFields = {
+    "nodeSelector", "priority",           "selector",       "action", "exposure",
+    "allowHostUse", "allowDefaultRoutes", "includeVirtual", "allow",  "readiness"};
 
 // Whether a field that is not known may have been meant as the action: the policy may then be an exclude,
 // whatever the action's default says.
@@ -84,7 +84,7 @@ ExposurePolicy decode_exposure_policy(const Json& object, const std::string& dri
   policy.action = read_action(reader, *spec);
   if (!is_whole && policy.action == ExposureAction::kExpose) policy.action = ExposureAction::kUnknown;
   policy.priority = reader.integer("priority", 0, kExposurePriorityMax, kExposurePriorityDefault);
-  policy.allow_host_use = reader.boolean("allowHostUse", false);
+  policy.host_use = {reader.boolean("allowHostUse", false), decode_allowed_routes(reader)};
   policy.include_virtual = reader.boolean("includeVirtual", false);
   policy.allow = decode_allow(*spec, reader);
   policy.readiness = decode_readiness(reader.member("readiness"), "spec.readiness", policy.problems);
@@ -110,7 +110,9 @@ Problems warnings_of(const ExposurePolicy& policy) {
                          ", which changes by itself: devices come and go with the state of the link",
                      policy.selector.line});
   if (policy.action == ExposureAction::kExclude) {
-    if (policy.allow_host_use) out.push_back({"spec.allowHostUse", "has no effect with action exclude"});
+    if (policy.host_use.is_any) out.push_back({"spec.allowHostUse", "has no effect with action exclude"});
+    if (policy.host_use.routes != AllowedRoutes::kNone)
+      out.push_back({"spec.allowDefaultRoutes", "has no effect with action exclude"});
     if (policy.allow) out.push_back({"spec.allow", "has no effect with action exclude"});
     if (policy.readiness != Readiness{})
       out.push_back({"spec.readiness", "has no effect with action exclude"});
@@ -120,9 +122,12 @@ Problems warnings_of(const ExposurePolicy& policy) {
     return out;
   }
   const Exposure& exposure = policy.exposure;
-  if (policy.allow_host_use && exposure.allow_multiple_allocations)
-    out.push_back(
-        {"spec.allowHostUse", "has no effect: a shared device is offered while the host uses it, too"});
+  const auto warn_of_shared = [&](const char* field) {
+    out.push_back({field, "has no effect: a shared device is offered while the host uses it, too"});
+  };
+  if (policy.host_use.is_any && exposure.allow_multiple_allocations) warn_of_shared("spec.allowHostUse");
+  if (policy.host_use.routes != AllowedRoutes::kNone && exposure.allow_multiple_allocations)
+    warn_of_shared("spec.allowDefaultRoutes");
   if (!exposure.name_suffix.empty() && exposure.name_suffix.front() != '-')
     out.push_back({"spec.exposure.deviceNameSuffix",
                    "does not begin with -: the names of devices run into it, as in \"0000-03-00-0" +
@@ -140,6 +145,7 @@ std::vector<std::string> exposure_policy_fields() {
                                "spec.selector.cel",
                                "spec.action",
                                "spec.allowHostUse",
+                               "spec.allowDefaultRoutes",
                                "spec.includeVirtual",
                                "spec.allow",
                                "spec.exposure.deviceNameSuffix",

@@ -13,6 +13,7 @@
 #include "kube/objects/json.h"
 #include "kube/objects/resource_slice.h"
 #include "kube/objects/selector.h"
+#include "policy/allowed_routes.h"
 #include "policy/problem.h"
 #include "policy/readiness/readiness.h"
 #include "policy/vf_settings.h"
@@ -73,7 +74,7 @@ struct ExposurePolicy {
   kube::NodeSelector node_selector;
   DeviceSelector selector;
   Exposure exposure;  // of kExpose
-  bool allow_host_use = false;
+  HostUseAllowance host_use;
   bool include_virtual = false;
   std::optional<VfSettings> allow;  // of kExpose; nullopt: --vf-settings decides
   Readiness readiness;              // of kExpose

@@ -374,8 +374,7 @@ class Resolving {
     const auto policy_of = [this](int32_t expose) -> const ExposurePolicy& {
       return *exposures_[static_cast<size_t>(exposes_[static_cast<size_t>(expose)].policy)];
     };
-    return policy_of(a).exposure == policy_of(b).exposure &&
-           policy_of(a).allow_host_use == policy_of(b).allow_host_use;
+    return policy_of(a).exposure == policy_of(b).exposure && policy_of(a).host_use == policy_of(b).host_use;
   }
 
   size_t suffix_of(const Winner& winner) const { return exposes_[static_cast<size_t>(winner.policy)].suffix; }

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "hotplug/facts.h"
+#include "policy/allowed_routes.h"
 #include "policy/decision.h"
 #include "policy/entry_memory.h"
 #include "policy/identity.h"
@@ -32,7 +33,7 @@ struct Offer {
   const std::string& entry;  // its name; "" where there is none left
   const std::string& pool;
   bool is_exclusive;
-  bool allows_host_use;                 // its policy says so
+  HostUseAllowance host_use;            // of its policy
   std::function<const Draft&()> draft;  // made when it is asked for
   Readiness readiness = {};             // as its policy has it
   std::string_view group = {};          // exclusionGroup; "" none

@@ -6,8 +6,9 @@
 
 namespace sliced::policy {
 
-bool is_held_for_host(const hotplug::HostDevice& device, bool is_exclusive, bool allows_host_use) {
-  return is_exclusive && !device.host_use.empty() && !allows_host_use;
+bool is_held_for_host(const hotplug::HostDevice& device, bool is_exclusive,
+                      const HostUseAllowance& allowance) {
+  return is_exclusive && !device.host_use.empty() && !allows(allowance, device.host_use_kind);
 }
 
 namespace gates {
@@ -20,15 +21,20 @@ class HostUse final : public Gate {
   explicit HostUse(Circumstances&) {}
 
   std::optional<HeldBack> ask(const Offer& offer) override {
-    if (!is_held_for_host(offer.device, offer.is_exclusive, offer.allows_host_use)) return std::nullopt;
+    if (!is_held_for_host(offer.device, offer.is_exclusive, offer.host_use)) return std::nullopt;
     return HeldBack{Outcome::kHostUse};
   }
 
   static std::string say(const Telling& told) {
+    using Kind = hotplug::HostUseKind;
     const std::string used = "the host uses it (" + escaped(told.device.host_use) + ")";
-    if (told.kind == PolicyKind::kExposure)
-      return used + ", and an exclusive offer wants spec.allowHostUse: true";
-    return used + "; " + told.by + " would offer it: set spec.allowHostUse: true there if that is meant";
+    const std::string fields =
+        std::string("spec.allowHostUse: true") +
+        (told.device.host_use_kind == Kind::kLearnedRoute   ? " or spec.allowDefaultRoutes: learned"
+         : told.device.host_use_kind == Kind::kDefaultRoute ? " or spec.allowDefaultRoutes: all"
+                                                            : "");
+    if (told.kind == PolicyKind::kExposure) return used + ", and an exclusive offer wants " + fields;
+    return used + "; " + told.by + " would offer it: set " + fields + " there if that is meant";
   }
 };
 

@@ -71,7 +71,7 @@ class SriovDecision {
                       .entry = name,
                       .pool = pool_.name,
                       .is_exclusive = true,
-                      .allows_host_use = policy.allow_host_use,
+                      .host_use = policy.host_use,
                       .draft = [&]() -> const Draft& { return *(draft = &entries_.of(vf, name, verdict)); },
                       .readiness = policy.readiness};
     note_asked_of_pf(now_, vf, policy.readiness);

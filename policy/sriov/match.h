@@ -112,7 +112,7 @@ Verdict walk(const hotplug::HostDevice& vf, const PolicySet& policies, const std
              const UnknownFacts& unknown, Record record) {
   Verdict waits{Outcome::kNoMatch};  // for the first of which it is unknown
   const auto matched = [&](Step step) {
-    step.host_use = is_held_for_host(vf, true, policies.sriov[step.policy]->allow_host_use);
+    step.host_use = is_held_for_host(vf, true, policies.sriov[step.policy]->host_use);
     record(step);
     const bool is_first =
         waits.outcome == Outcome::kNoMatch || (waits.may_offer == step.policy && waits.config == step.config);

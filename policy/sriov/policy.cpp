@@ -184,7 +184,7 @@ bool says_the_same(const SriovPolicy& a, const SriovPolicy& b) {
     return x.problems.empty() == y.problems.empty() && x.resource_name == y.resource_name &&
            x.attributes_selector == y.attributes_selector && x.filters == y.filters;
   };
-  return a.id == b.id && a.uid == b.uid && a.priority == b.priority && a.allow_host_use == b.allow_host_use &&
+  return a.id == b.id && a.uid == b.uid && a.priority == b.priority && a.host_use == b.host_use &&
          a.allow == b.allow && a.readiness == b.readiness && a.node_selector == b.node_selector &&
          a.problems.empty() == b.problems.empty() &&
          std::equal(a.configs.begin(), a.configs.end(), b.configs.begin(), b.configs.end(), is_one_config);
@@ -201,9 +201,10 @@ SriovPolicy decode_sriov_policy(const Json& object, const Result<kube::ObjectMet
   const Json* spec = spec_of(object, policy.problems);
   if (spec == nullptr) return policy;
   FieldReader reader(spec, "spec", policy.problems);
-  reader.only({"nodeSelector", "configs", "priority", "allowHostUse", "allow", "readiness"});
+  reader.only(
+      {"nodeSelector", "configs", "priority", "allowHostUse", "allowDefaultRoutes", "allow", "readiness"});
   policy.priority = reader.integer("priority", -kSriovPriorityMax, kSriovPriorityMax, 0);
-  policy.allow_host_use = reader.boolean("allowHostUse", false);
+  policy.host_use = {reader.boolean("allowHostUse", false), decode_allowed_routes(reader)};
   policy.allow = decode_allow(*spec, reader);
   policy.readiness = decode_readiness(reader.member("readiness"), "spec.readiness", policy.problems);
   policy.node_selector = reader.node_selector("nodeSelector");
@@ -299,9 +300,13 @@ Problems warnings_of(const SriovPolicy& policy) {
 }
 
 std::vector<std::string> sriov_policy_fields() {
-  std::vector<std::string> paths = {"spec.nodeSelector",           "spec.priority",
-                                    "spec.allowHostUse",           "spec.allow",
-                                    "spec.configs[].resourceName", "spec.configs[].deviceAttributesSelector"};
+  std::vector<std::string> paths = {"spec.nodeSelector",
+                                    "spec.priority",
+                                    "spec.allowHostUse",
+                                    "spec.allowDefaultRoutes",
+                                    "spec.allow",
+                                    "spec.configs[].resourceName",
+                                    "spec.configs[].deviceAttributesSelector"};
   for (int field = 0; field < kFilterFieldCount; ++field)
     paths.push_back("spec.configs[].resourceFilters[]." +
                     std::string(name_of(static_cast<FilterField>(field))));

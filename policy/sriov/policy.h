@@ -17,6 +17,7 @@
 #include "kube/objects/object_meta.h"
 #include "kube/objects/resource_slice.h"
 #include "kube/objects/selector.h"
+#include "policy/allowed_routes.h"
 #include "policy/problem.h"
 #include "policy/readiness/readiness.h"
 #include "policy/vf_settings.h"
@@ -101,7 +102,7 @@ struct SriovPolicy {
   int64_t generation = 0;
   std::string manager;   // who wrote it last (kube::last_manager); "" unknown
   int64_t priority = 0;  // higher first
-  bool allow_host_use = false;
+  HostUseAllowance host_use;
   std::optional<VfSettings> allow;  // of definitions; nullopt: --vf-settings decides
   Readiness readiness;
   kube::NodeSelector node_selector;

@@ -28,7 +28,7 @@ func TestExposureSchemaTakesWhatIsRight(t *testing.T) {
 	for name, spec := range map[string]M{
 		"a selector alone": {"selector": M{"cel": "true"}},
 		"an exclude":       {"selector": M{"cel": "true"}, "action": "exclude", "priority": int64(1000)},
-		"a core node selector": {"selector": M{"cel": "true"}, "allowHostUse": true, "includeVirtual": true, "allow": L{},
+		"a core node selector": {"selector": M{"cel": "true"}, "allowHostUse": true, "allowDefaultRoutes": "learned", "includeVirtual": true, "allow": L{},
 			"nodeSelector": M{"nodeSelectorTerms": L{M{"matchFields": L{M{"key": "metadata.name", "operator": "In", "values": L{"n"}}}}}}},
 		"everything": exposing(M{"deviceNameSuffix": "-macvlan", "exclusionGroup": "rx-handler", "allowMultipleAllocations": true,
 			"capacity": capacity, "supportedCNIPlugins": L{M{"name": "macvlan", "exclusive": false,

@@ -378,7 +378,7 @@ func TestRefusedAttributeUnderThePeersCRDs(t *testing.T) {
 	daemon.WaitLog(harness.Patience, "example.com/long", "example.com/odd", "numaNodes", "resourceName", "priority",
 		"until then set --vf-settings none in place of spec.allow and --readiness in place of spec.readiness")
 	waitReport(t, lab, "the fields that are dropped", func(r *nodeReport) bool {
-		return strings.HasPrefix(r.Status.DroppedFields, "SriovResourcePolicy: spec.priority, spec.allowHostUse, spec.allow, ")
+		return strings.HasPrefix(r.Status.DroppedFields, "SriovResourcePolicy: spec.priority, spec.allowHostUse, spec.allowDefaultRoutes, spec.allow, ")
 	})
 	out, _ := exec.Command(harness.Program(t), "validate", "--cluster", "kubeconfig:"+plane.Server.AdminKubeconfig(t, lab.Namespace)).CombinedOutput()
 	if !strings.Contains(string(out), "the CRD of sriovresourcepolicies that is installed has no spec.priority, ") ||

@@ -225,7 +225,7 @@ func TestAdmissionNamesUnknownFields(t *testing.T) {
 	good := []*unstructured.Unstructured{
 		policy(M{}),
 		policy(M{"configs": L{M{"resourceName": "x"}, M{"resourceFilters": L{M{"pfNames": L{"ens1f0"}, "linkType": "ib"}}}}}),
-		policy(M{"priority": int64(3), "allowHostUse": true, "allow": L{"vlan", "pkey"}, "nodeSelector": M{"a": "b"}}),
+		policy(M{"priority": int64(3), "allowHostUse": true, "allowDefaultRoutes": "all", "allow": L{"vlan", "pkey"}, "nodeSelector": M{"a": "b"}}),
 		policy(readied(M{"require": L{"adminMac"}, "mtuAtLeast": int64(9000), "stableFor": "2s", "onLoss": "keep", "onLinkDown": "taint", "taintEffect": "None", "setAdminMac": false})),
 		attributes(M{"attributes": M{"a": M{"int": int64(1)}, "b": M{"bool": true}}}),
 		attributes(M{}),

@@ -838,6 +838,39 @@ TEST_F(HostUseWhileNamesChange, WhatIsMixedKeepsTheUseUntilItIsRead) {
   EXPECT_EQ(find(kUsed)->host_use, "") << "it is read again without an event";
 }
 
+// Of which policies may give devices away. Red when a use that is more than default routes counts as such.
+TEST_F(HostUseWhileNamesChange, DefaultRoutesAloneAreAKindOfUse) {
+  tree.vlan("storage", 9, "ens1");
+  tree.bridge("br0");
+  start();
+  const int one = ifindex("ens1"), vlan = ifindex("storage");
+  using Kind = HostUseKind;
+  const struct {
+    const char* why;
+    RouteLinks links;
+    const char* master;
+    Kind kind;
+  } rows[] = {
+      {"by DHCP", {{one}, {}, {one}}, "", Kind::kLearnedRoute},
+      {"by hand", {{one}, {}}, "", Kind::kDefaultRoute},
+      {"and another route", {{one}, {one}, {one}}, "", Kind::kOther},
+      {"and one through its VLAN", {{one, vlan}, {}, {one, vlan}}, "", Kind::kOther},
+      {"only through its VLAN", {{vlan}, {}, {vlan}}, "", Kind::kOther},
+      {"and enslaved", {{one}, {}, {one}}, "br0", Kind::kOther},
+      {"by DHCP again", {{one}, {}, {one}}, "", Kind::kLearnedRoute},
+  };
+  for (const auto& row : rows) {
+    view->links = row.links;
+    tree.enslave("ens1", row.master);
+    changed(one, "ens1");
+    say(RouteChange{});
+    scheduler.advance(500ms);
+    EXPECT_NE(find(kUsed)->host_use, "") << row.why;
+    EXPECT_EQ(find(kUsed)->host_use_kind, row.kind) << row.why;
+    EXPECT_EQ(find(kOther)->host_use, "") << row.why;
+  }
+}
+
 // A route leads for ever to an interface that /sys does not list. Time is stepped: what counts are full readings in a row.
 struct HostUseWhileALinkIsMissing : HostUseWhileNamesChange {
   static constexpr const char* kText =

@@ -435,6 +435,15 @@ TEST(DecodeDefaultRoutes, OnlyTheBestOfEachFamilyAndTableCounts) {
   }
 }
 
+TEST(DecodeDefaultRoutes, LearnedAreThoseOfDhcpAndAdvertisementsAlone) {
+  const auto route = [](int link, uint8_t protocol) {
+    return DefaultRoute{.protocol = protocol, .links = {link}};
+  };
+  EXPECT_EQ(learned_links({route(2, RTPROT_DHCP), route(3, RTPROT_RA), route(4, RTPROT_BOOT),
+                           route(5, RTPROT_STATIC), route(6, RTPROT_DHCP), route(6, RTPROT_STATIC)}),
+            (std::set<int>{2, 3}));
+}
+
 TEST(DecodeDefaultRoutes, TheRouteOfOneAddress) {
   rtmsg info{};
   info.rtm_type = RTN_UNICAST;

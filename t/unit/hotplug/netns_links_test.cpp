@@ -231,7 +231,10 @@ TEST_F(NetnsLinksTest, DefaultRoutesAreAskedOfTheKernel) {
   ASSERT_TRUE(before) << before.error().what;
   EXPECT_EQ(*before, RouteLinks{});
   links.default_route("one0");
-  EXPECT_EQ(*ask_route_links(), (RouteLinks{{static_cast<int>(::if_nametoindex("one0"))}, {}}));
+  const int one = static_cast<int>(::if_nametoindex("one0"));
+  EXPECT_EQ(*ask_route_links(), (RouteLinks{{one}, {}}));
+  ASSERT_EQ(std::system("ip route del default && ip route add default dev one0 proto dhcp"), 0);
+  EXPECT_EQ(*ask_route_links(), (RouteLinks{{one}, {}, {one}}));
   links.remove("one0");
 }
 

@@ -156,7 +156,7 @@ configs: [{resourceFilters: [{pfPciAddresses: ['0000:3b:00.0']}]}]}})"));
   ASSERT_EQ(decision.verdicts.at("0000:3b:00.1").outcome, policy::Outcome::kMatchUnknown);
   const auto known = find(decision, kSriov, "node-a", "0000-3b-00-1");
   ASSERT_TRUE(known);
-  EXPECT_FALSE(known->allows_host_use);
+  EXPECT_FALSE(known->host_use.is_any);
   EXPECT_EQ(known->not_ready, "");
 }
 
@@ -235,7 +235,7 @@ TEST_F(KnownEntriesTest, AVfOfTheSriovDriverIsItsFunction) {
   EXPECT_EQ(known->holding.device, "0000:3b:00.1");
   EXPECT_TRUE(known->holding.is_exclusive);
   EXPECT_EQ(known->pf, "0000:3b:00.0");
-  EXPECT_TRUE(known->allows_host_use);
+  EXPECT_TRUE(known->host_use.is_any);
   EXPECT_EQ(known->device.id.text, "0000:3b:00.1");
   EXPECT_EQ(known->multus_resource, "");
   ASSERT_TRUE(known->entry);
@@ -244,7 +244,7 @@ TEST_F(KnownEntriesTest, AVfOfTheSriovDriverIsItsFunction) {
       "0000:3b:00.1");
   const auto other = find(decision, kSriov, "node-a", "0000-5e-00-1");
   ASSERT_TRUE(other) << "withdrawn, or lost by every record: a claim may still have it";
-  EXPECT_FALSE(other->allows_host_use);
+  EXPECT_FALSE(other->host_use.is_any);
   EXPECT_FALSE(other->entry);
 }
 

@@ -209,8 +209,12 @@ TEST(Safety, SaysWhyADeviceIsNotHandedOver) {
   }
   KnownEntry allowed = sample::vf("0000-03-00-2");
   allowed.device.host_use = "enslaved to br0";
-  allowed.allows_host_use = true;
+  allowed.host_use.is_any = true;
   const PreparedDevice device = of_sriov("0000-03-00-2");
+  EXPECT_EQ(refusal(claim_with("uid", device), device, allowed, {}), "");
+  allowed.host_use = {.routes = policy::AllowedRoutes::kLearned};
+  EXPECT_NE(refusal(claim_with("uid", device), device, allowed, {}), "");
+  allowed.device.host_use_kind = hotplug::HostUseKind::kLearnedRoute;
   EXPECT_EQ(refusal(claim_with("uid", device), device, allowed, {}), "");
 }
 
@@ -235,9 +239,9 @@ TEST(Safety, WhatStandsOnTheInterfaceIsTheHosts) {
   const HostLook used{.uppers = {"macvlan0", "br0"}};
   EXPECT_EQ(refusal(device, known, used),
             "device node-a/0000-03-00-2 is used by the host: macvlan0, br0 stand on its interface eth2");
-  known.allows_host_use = true;
+  known.host_use.is_any = true;
   EXPECT_EQ(refusal(device, known, used), "");
-  known.allows_host_use = false;
+  known.host_use.is_any = false;
   device.holding.is_exclusive = false;
   EXPECT_EQ(refusal(device, known, used), "") << "a share is what macvlans are for";
 }

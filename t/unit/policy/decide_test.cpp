@@ -371,6 +371,34 @@ TEST(Decide, WhatTheHostUsesIsHeldBackUnlessThePolicyAllowsIt) {
   fixture::expect_golden(why.summary);
 }
 
+// As the table of docs/policy-reference.md has it.
+TEST(Decide, AllowDefaultRoutesGivesAwayNoOtherUse) {
+  using Kind = hotplug::HostUseKind;
+  const struct {
+    const char* value;
+    std::set<Kind> allowed;
+  } rows[] = {
+      {"{configs: [{}]}", {}},
+      {"{allowDefaultRoutes: none, configs: [{}]}", {}},
+      {"{allowDefaultRoutes: learned, configs: [{}]}", {Kind::kLearnedRoute}},
+      {"{allowDefaultRoutes: all, configs: [{}]}", {Kind::kLearnedRoute, Kind::kDefaultRoute}},
+      {"{allowHostUse: true, configs: [{}]}", {Kind::kLearnedRoute, Kind::kDefaultRoute, Kind::kOther}}};
+  for (const auto& row : rows)
+    for (const Kind kind : {Kind::kOther, Kind::kDefaultRoute, Kind::kLearnedRoute}) {
+      VfHost host;
+      host.pf(kPf, "ens1f0", 1);
+      HostDevice& vf = host.at(VfHost::vf_address(kPf, 0));
+      vf.host_use = "default route through ens1f0v0", vf.host_use_kind = kind;
+      const auto decision = decide(inputs(host, {policy("p", row.value)}));
+      EXPECT_EQ(!offered_indices(decision).empty(), row.allowed.contains(kind))
+          << row.value << " " << static_cast<int>(kind);
+      if (row.allowed.empty() && kind == Kind::kLearnedRoute)
+        EXPECT_NE(explain(decision, vf.id.text).summary.find("or spec.allowDefaultRoutes: learned"),
+                  std::string::npos)
+            << explain(decision, vf.id.text).summary;
+    }
+}
+
 TEST(Decide, WhatTheServerRefusedIsHeldBackUntilItsContentChanges) {
   VfHost host;
   host.pf(kPf, "ens1f0", 1);

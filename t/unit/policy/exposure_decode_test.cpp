@@ -68,7 +68,7 @@ TEST(ExposurePolicy, EveryFieldIsRead) {
   wanted.action = ExposureAction::kExpose;
   wanted.node_selector = {false, {{{{"zone", kube::Operator::kIn, {"a"}}}, {}}}};
   wanted.selector = {"device.attributes[\"dra.networking\"].type == \"pf\"", policy.selector.line};
-  wanted.allow_host_use = wanted.include_virtual = true;
+  wanted.host_use.is_any = wanted.include_virtual = true;
   Exposure& exposure = wanted.exposure;
   exposure.name_suffix = "-macvlan";
   exposure.exclusion_group = "rx-handler";
@@ -95,7 +95,7 @@ TEST(ExposurePolicy, DefaultsAreThoseOfTheKind) {
   EXPECT_EQ(policy.action, ExposureAction::kExpose);
   EXPECT_TRUE(policy.node_selector.everything);
   EXPECT_EQ(policy.exposure, Exposure{});
-  EXPECT_FALSE(policy.allow_host_use || policy.include_virtual);
+  EXPECT_FALSE(policy.host_use.is_any || policy.include_virtual);
 }
 
 // Turns red when a claim that does not name a capacity would take all of it (no default), or when status

@@ -57,7 +57,7 @@ struct World {
                       entry,
                       pool,
                       is_exclusive,
-                      false,
+                      HostUseAllowance{},
                       [this]() -> const Draft& {
                         ++drafts;
                         return draft;

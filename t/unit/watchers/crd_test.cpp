@@ -65,6 +65,7 @@ TEST(Crd, NamesEveryFieldOfBothGenerationsOfThePolicy) {
   std::vector<std::string> paths{"spec.nodeSelector",
                                  "spec.priority",
                                  "spec.allowHostUse",
+                                 "spec.allowDefaultRoutes",
                                  "spec.allow",
                                  "spec.readiness.require",
                                  "spec.readiness.mtuAtLeast",

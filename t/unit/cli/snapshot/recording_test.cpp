@@ -46,7 +46,7 @@ TEST(Recording, ErrorsAreSaidAgainWithTheirMeaning) {
   recording.reads.insert_or_assign("sys/a", Error{Errc::kInvalid, "sys/a: EINVAL"});
   recording.lists.insert_or_assign("sys/b", Error{Errc::kDenied, "sys/b: EACCES"});
   recording.links.insert_or_assign("sys/c", std::string("../d"));
-  recording.routes = hotplug::RouteLinks{{2, 7}, {9}};
+  recording.routes = hotplug::RouteLinks{{2, 7}, {9}, {7}};
   recording.admin_macs[2][0] = "00:00:5e:00:53:01";
   const auto decoded = decode_recording(encode(recording));
   ASSERT_TRUE(decoded);
@@ -54,7 +54,7 @@ TEST(Recording, ErrorsAreSaidAgainWithTheirMeaning) {
   EXPECT_EQ(host.read("sys/a", 10).error(), (Error{Errc::kInvalid, "sys/a: EINVAL"}));
   EXPECT_EQ(host.list("sys/b").error().code, Errc::kDenied);
   EXPECT_EQ(*host.readlink("sys/c"), "../d");
-  EXPECT_EQ(**host.route_links(), (hotplug::RouteLinks{{2, 7}, {9}}));
+  EXPECT_EQ(**host.route_links(), (hotplug::RouteLinks{{2, 7}, {9}, {7}}));
   EXPECT_EQ(host.admin_macs(2), (std::map<int, std::string>{{0, "00:00:5e:00:53:01"}}));
   EXPECT_TRUE(host.admin_macs(3).empty());
   EXPECT_EQ(host.read("sys/never", 10).error().code, Errc::kNotFound);
