@@ -120,16 +120,21 @@ func TestTheInitContainerWaitsUntilItsAnnotationIsRemoved(t *testing.T) {
 	since := time.Now()
 	process := waitForConfig(lab, ofPod(lab, "dp-1")...)
 	waitUntil(t, "the pod waits", starting, func() bool { return waits(lab, "dp-1") })
-	if process.Wait(2 * time.Second) {
-		t.Fatalf("it ended by itself, exit code %d", process.ExitCode())
+	pods := lab.Server.Client.CoreV1().Pods(lab.Namespace)
+	if _, err := pods.Patch(context.Background(), "dp-1", types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"example.test/other":"edit"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
 	}
+	// Another wait, from its start to its end: by then the first one has seen the edit of another annotation, too.
 	late := waitForConfig(lab, append(ofPod(lab, "dp-1"), "--timeout", "1s")...)
 	ends(t, late, 2, starting)
 	if !strings.Contains(late.Log(), "not configured within 1s: ") || !waits(lab, "dp-1") {
 		t.Errorf("it says\n%s", late.Log())
 	}
+	if process.Exited() {
+		t.Fatalf("it ended by itself, exit code %d", process.ExitCode())
+	}
 	// As the operator in the field does it.
-	pods := lab.Server.Client.CoreV1().Pods(lab.Namespace)
 	if _, err := pods.Patch(context.Background(), "dp-1", types.MergePatchType,
 		[]byte(`{"metadata":{"annotations":{"`+waitAnnotation+`":null}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)

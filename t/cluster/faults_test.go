@@ -417,7 +417,16 @@ func TestNoPermissionAtStartSaysNothing(t *testing.T) {
 	lab.Apply("p", harness.Config("", harness.PFNames("ens2f0")))
 	waitUntil(t, "the authorizer refuses to list policies", promptly, func() bool { return !mayListPolicies(t, lab) })
 	daemon = lab.Run()
-	time.Sleep(8 * time.Second)
+	// The third attempt comes seconds after the first refusal, of which a daemon that takes it for "there are none" writes at once.
+	waitUntil(t, "the daemon has been refused the policies three times", promptly, func() bool {
+		refused := 0
+		for _, r := range shared.Server.Audit.Of(t, lab.User, daemon.Started) {
+			if r.Ref.Resource == "sriovresourcepolicies" && r.Answer.Code == 403 {
+				refused++
+			}
+		}
+		return refused >= 3
+	})
 	if now := lab.History.Now(); now.RV != published {
 		t.Fatalf("the daemon wrote without having read the policies: %s", now)
 	}
@@ -483,9 +492,12 @@ func TestOlderServer(t *testing.T) {
 	lab.History.WaitOffers(t, rv, promptly, join(vfs(pf0, 0, 4), vfs(pf1, 0, 2))...)
 	rv = plane.Server.Delete(t, harness.Policies, lab.Namespace, "p")
 	lab.History.WaitOffers(t, rv, promptly)
-	time.Sleep(3 * time.Second)
-	if writes := plane.Server.Audit.Writes(t, lab.User, daemon.Started); len(writes) != 3 {
-		t.Errorf("three changes wrote:\n%s", describe(writes))
+	// A write too many after the third change comes before the consequence of the fourth.
+	rv = lab.Apply("p", harness.Config("intel", harness.PFNames("ens1f0")))
+	lab.History.WaitOffers(t, rv, promptly, vfs(pf0, 0, 4)...)
+	harness.Settle()
+	if writes := plane.Server.Audit.Writes(t, lab.User, daemon.Started); len(writes) != 4 {
+		t.Errorf("four changes wrote:\n%s", describe(writes))
 	}
 	lists := 0
 	for _, r := range plane.Server.Audit.Of(t, lab.User, daemon.Started) {
