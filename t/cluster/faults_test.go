@@ -157,12 +157,11 @@ func TestCompaction(t *testing.T) {
 	lab.History.NeverEmpty(t, published)
 }
 
-// Turns red when the daemon goes on using a token that has expired although the file has a new one.
-func TestTokenExpiryAndRotation(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
+// newAccountLab is a lab whose daemon is a ServiceAccount.
+func newAccountLab(t *testing.T) (*harness.Lab, *core.ServiceAccount) {
+	t.Helper()
 	lab := harness.NewLab(t, shared, pf0, pf1)
-	account, err := shared.Server.Client.CoreV1().ServiceAccounts(lab.Namespace).Create(ctx,
+	account, err := shared.Server.Client.CoreV1().ServiceAccounts(lab.Namespace).Create(context.Background(),
 		&core.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "sliced"}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -170,6 +169,13 @@ func TestTokenExpiryAndRotation(t *testing.T) {
 	lab.User = harness.User{Name: "system:serviceaccount:" + lab.Namespace + ":sliced"}
 	shared.Server.Bind(t, lab.Namespace, "sliced-policies", lab.User)
 	shared.Server.Bind(t, "", "sliced", lab.User)
+	return lab, account
+}
+
+// Turns red when the daemon goes on using a token that has expired although the file has a new one.
+func TestTokenExpiryAndRotation(t *testing.T) {
+	t.Parallel()
+	lab, account := newAccountLab(t)
 	file := filepath.Join(t.TempDir(), "token")
 	rotate := func(token string) {
 		t.Helper()
@@ -243,16 +249,7 @@ func invalidate(t *testing.T, secret *core.Secret, token string) {
 // all.
 func TestTokenReplacedInTime(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
-	lab := harness.NewLab(t, shared, pf0, pf1)
-	account, err := shared.Server.Client.CoreV1().ServiceAccounts(lab.Namespace).Create(ctx,
-		&core.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "sliced"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	lab.User = harness.User{Name: "system:serviceaccount:" + lab.Namespace + ":sliced"}
-	shared.Server.Bind(t, lab.Namespace, "sliced-policies", lab.User)
-	shared.Server.Bind(t, "", "sliced", lab.User)
+	lab, account := newAccountLab(t)
 	dir := t.TempDir()
 	publish := func(version, token string) { // as a projected volume does: a link to a folder is swapped
 		t.Helper()

@@ -114,10 +114,9 @@ func waitRunningIn(t *testing.T, lab *harness.Lab, namespace, name string) {
 	})
 }
 
-// Turns red when slices that a kubelet deletes, because it has not found their driver for 30 seconds, are not back at once
-// though their daemon was there all the time, or when the kubelet does not find it again.
-func TestSlicesReturnAtOnce(t *testing.T) {
-	t.Parallel()
+// offeredToKubelet is a daemon that has published a PF's VFs and is registered with a kubelet.
+func offeredToKubelet(t *testing.T) (*harness.Lab, *harness.KubeletRoot, *harness.Daemon) {
+	t.Helper()
 	lab := harness.NewLab(t, shared, pf0)
 	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
 	root := lab.NewKubeletRoot()
@@ -125,6 +124,14 @@ func TestSlicesReturnAtOnce(t *testing.T) {
 	offered := lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...)
 	startKubelet(t, lab, root, offered.RV)
 	waitRegistered(daemon, 1)
+	return lab, root, daemon
+}
+
+// Turns red when slices that a kubelet deletes, because it has not found their driver for 30 seconds, are not back at once
+// though their daemon was there all the time, or when the kubelet does not find it again.
+func TestSlicesReturnAtOnce(t *testing.T) {
+	t.Parallel()
+	lab, root, daemon := offeredToKubelet(t)
 	before := shared.Server.Revision(t)
 	// Something stands where the socket was.
 	at := root.Registration(harness.Driver)
@@ -145,13 +152,7 @@ func TestSlicesReturnAtOnce(t *testing.T) {
 // Turns red when slices that a kubelet deletes, because their driver was away for 30 seconds, stay away.
 func TestSlicesReturnWithTheDriver(t *testing.T) {
 	t.Parallel()
-	lab := harness.NewLab(t, shared, pf0)
-	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
-	root := lab.NewKubeletRoot()
-	daemon := lab.Run(root.Flags()...)
-	offered := lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...)
-	startKubelet(t, lab, root, offered.RV)
-	waitRegistered(daemon, 1)
+	lab, root, daemon := offeredToKubelet(t)
 	before, killed := shared.Server.Revision(t), time.Now()
 	daemon.Kill()
 	wiped := lab.History.Wait(t, "what a kubelet deletes of a driver that is away", before, harness.Patience,

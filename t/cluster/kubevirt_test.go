@@ -92,20 +92,26 @@ type launcher struct {
 	macs                            []string
 }
 
-// Turns red when a machine does not find its PCI functions, in order, under every name that KubeVirt has looked for, when
-// one of them is not behind the VFIO group that its pod has, when its PF gives it another address than was asked for, or when
-// the VF keeps that.
-func TestKubeVirtFindsItsFunctions(t *testing.T) {
-	t.Parallel()
+// newMachines is a node with a kubelet, and what the virtual machines of kubevirt.yaml need.
+func newMachines(t *testing.T) (*harness.Lab, *harness.Manifest, *harness.PlayedKernel, *harness.KubeletRoot) {
+	t.Helper()
 	lab := harness.NewLab(t, shared, near, far)
 	manifest := lab.ReadManifest("kubevirt.yaml")
 	kernel := lab.Host.PlayKernel()
 	manifest.Furnish()
 	t.Cleanup(manifest.DeleteRest)
 	root := lab.NewKubeletRoot()
-	kubelet := root.Run()
-	wiped(t, lab, kubelet)
+	wiped(t, lab, root.Run())
 	grantPods(t, lab)
+	return lab, manifest, kernel, root
+}
+
+// Turns red when a machine does not find its PCI functions, in order, under every name that KubeVirt has looked for, when
+// one of them is not behind the VFIO group that its pod has, when its PF gives it another address than was asked for, or when
+// the VF keeps that.
+func TestKubeVirtFindsItsFunctions(t *testing.T) {
+	t.Parallel()
+	lab, manifest, kernel, root := newMachines(t)
 	lab.Run(append(root.Flags(), "--enable-device-metadata", "--kubevirt-environment", "--mac-annotation", "kubevirt.io/dra-networks")...)
 	lab.History.WaitOffers(t, 0, starting, join(vfs(near, 0, 4), harness.VFDevices(far.Address, 0, 4))...)
 	manifest.ApplyPods()
@@ -144,14 +150,7 @@ func TestKubeVirtFindsItsFunctions(t *testing.T) {
 // cut short or damaged meanwhile; or when its own address is not on disk beside the record as long as the machine has it.
 func TestAVfGetsItsOwnAddressBackWithoutTheCheckpoint(t *testing.T) {
 	t.Parallel()
-	lab := harness.NewLab(t, shared, near, far)
-	manifest := lab.ReadManifest("kubevirt.yaml")
-	kernel := lab.Host.PlayKernel()
-	manifest.Furnish()
-	t.Cleanup(manifest.DeleteRest)
-	root := lab.NewKubeletRoot()
-	wiped(t, lab, root.Run())
-	grantPods(t, lab)
+	lab, manifest, kernel, root := newMachines(t)
 	flags := append(root.Flags(), "--mac-annotation", "kubevirt.io/dra-networks")
 	daemon := lab.Run(flags...)
 	lab.History.WaitOffers(t, 0, starting, join(vfs(near, 0, 4), harness.VFDevices(far.Address, 0, 4))...)

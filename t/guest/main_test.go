@@ -4,9 +4,6 @@ package guest
 
 import (
 	"flag"
-	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -21,28 +18,13 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "guest:", err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (int, error) {
-	var err error
-	if image, err = filepath.Abs(harness.Path("../../build/lab")); err != nil {
-		return 1, err
-	}
-	arguments := []string{image, harness.Path("../../build/sliced")}
-	for _, program := range guestPrograms {
-		arguments = append(arguments, harness.Path("../../build/t/"+program))
-	}
-	if out, err := exec.Command("../lab/image", arguments...).CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("image: %w\n%s", err, out)
-	}
-	return m.Run(), nil
+	harness.Main(m, "guest", func(m *testing.M) (int, error) {
+		var err error
+		if image, err = harness.GuestImage(guestPrograms...); err != nil {
+			return 1, err
+		}
+		return m.Run(), nil
+	})
 }
 
 // prepareNode makes what a node has and a machine has not: the disk and the control plane.

@@ -2,10 +2,7 @@ package lab
 
 import (
 	"flag"
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"sliced.test/cluster/harness"
@@ -19,28 +16,16 @@ var (
 	seed  = flag.Uint64("seed", 1, "of the scenarios that choose at random")
 )
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "lab:", err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { harness.Main(m, "lab", run) }
 
 func run(m *testing.M) (int, error) {
-	image, err := filepath.Abs(harness.Path("../../build/lab"))
+	var programs []string
+	if flag.Lookup("test.bench").Value.String() != "" {
+		programs = append(programs, "bench_put_floor")
+	}
+	image, err := harness.GuestImage(programs...)
 	if err != nil {
 		return 1, err
-	}
-	programs := []string{harness.Path("../../build/sliced")}
-	if floor := harness.Path("../../build/t/bench_put_floor"); flag.Lookup("test.bench").Value.String() != "" {
-		programs = append(programs, floor)
-	}
-	build := exec.Command("./image", append([]string{image}, programs...)...)
-	if out, err := build.CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("image: %w\n%s", err, out)
 	}
 	dir, err := os.MkdirTemp("", "sliced-lab-")
 	if err != nil {
