@@ -126,6 +126,15 @@ std::string_view find_unreadable(const std::vector<std::string>& unreadable, std
   return "";
 }
 
+// Set in bond_setup(), br_dev_setup() and, for the uplink of a switch, by the drivers of switchdev mode.
+std::string_view immovable_kind(const HostDevice& device) {
+  if (device.type == DeviceType::kBond) return "a bond";
+  if (device.type == DeviceType::kBridge) return "a bridge";
+  if (device.type == DeviceType::kPf && device.eswitch_mode == "switchdev")
+    return "the uplink of a switch in switchdev mode";
+  return "";
+}
+
 bool is_netdev_elsewhere(const HostDevice& device) {
   if (!device.pci) return false;
   if (device.netdev) return device.netdev->stale;

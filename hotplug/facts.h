@@ -152,6 +152,9 @@ bool is_vfio_driver(std::string_view driver);
 /// (uio_pci_generic, igb_uio), pci-stub, pciback. Of any other driver nothing is assumed. Always false for
 /// links.
 bool is_netdev_elsewhere(const HostDevice& device);
+/// Why the kernel does not move the device's interface to another network namespace (netdev->netns_immutable, formerly NETIF_F_NETNS_LOCAL):
+/// "a bond"; "" it does, as far as is known.
+std::string_view immovable_kind(const HostDevice& device);
 /// Bound to such a driver: it has no interface because it is handed over whole.
 bool is_handed_over(const HostDevice& device);
 

@@ -61,7 +61,9 @@ PreparedDevice prepared(const AllocatedDevice& result, const KnownEntry& known, 
                      .mac = result.mac};
   const hotplug::HostDevice& device = known.device;
   if (device.pci) out.pci = device.pci->text();
-  if (device.netdev) out.interface = device.netdev->name;
+  // CNI plugins look for what the kernel calls it: an interface that came back from a pod may have another name than the published one.
+  if (device.netdev)
+    out.interface = device.netdev->kernel_name.empty() ? device.netdev->name : device.netdev->kernel_name;
   out.identity = {device.vendor, device.product, device.pf ? device.pf->text() : ""};
   if (out.config.wants_vfio() ||
       ((device.is_on_vfio || hotplug::is_vfio_driver(device.driver)) && can_have_vfio_nodes(out)))

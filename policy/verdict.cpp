@@ -46,6 +46,8 @@ std::string_view name_of(Outcome outcome) {
       return "unconfigured";
     case Outcome::kNotReturned:
       return "not-returned";
+    case Outcome::kImmovable:
+      return "immovable";
   }
   return "";
 }
@@ -92,6 +94,8 @@ std::string_view describe(Outcome outcome) {
       return "the node is not configured yet";
     case Outcome::kNotReturned:
       return "the node could not give it back from its last claim";
+    case Outcome::kImmovable:
+      return "its interface cannot be moved to another network namespace";
   }
   return "";
 }

@@ -36,6 +36,7 @@ enum class Outcome : uint8_t {
   kCharged,       // the same, when it could be allocated in another way
   kUnconfigured,  // whoever configures this node's hardware is not done
   kNotReturned,   // the node still holds it for a claim that is gone
+  kImmovable,     // a plugin of its entry moves the interface, and the kernel does not
 };
 /// Lasts as long as the process.
 std::string_view name_of(Outcome outcome);  // "offered", "not-a-vf", ..., "in-use-by-host"

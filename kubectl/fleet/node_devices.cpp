@@ -196,7 +196,8 @@ std::string sentence_of(const reports::DeviceGroup& group, const reports::Said& 
   for (const policy::Outcome outcome :
        {policy::Outcome::kNotReady, policy::Outcome::kRefused, policy::Outcome::kBroken,
         policy::Outcome::kExcludeUnreadable, policy::Outcome::kExcludeUnknown,
-        policy::Outcome::kExposeUnknown, policy::Outcome::kMatchUnknown, policy::Outcome::kNotReturned})
+        policy::Outcome::kExposeUnknown, policy::Outcome::kMatchUnknown, policy::Outcome::kNotReturned,
+        policy::Outcome::kImmovable})
     if (is(outcome)) return by + std::string(policy::describe(outcome)) + why;
   return by + said.outcome + why;  // of a daemon of another release
 }

@@ -70,7 +70,8 @@ class ExposureDecision {
                       .host_use = policy.host_use,
                       .draft = make,
                       .readiness = policy.readiness,
-                      .group = exposure.exclusion_group};
+                      .group = exposure.exclusion_group,
+                      .is_moved = is_moved(exposure)};
     note_asked_of_pf(now_, device, policy.readiness);
     if (auto no = gates_.ask(offer)) return hold_back(std::move(*no), verdict);
     pools_[pool].push_back(

@@ -128,6 +128,15 @@ Problems warnings_of(const ExposurePolicy& policy) {
   if (policy.host_use.is_any && exposure.allow_multiple_allocations) warn_of_shared("spec.allowHostUse");
   if (policy.host_use.routes != AllowedRoutes::kNone && exposure.allow_multiple_allocations)
     warn_of_shared("spec.allowDefaultRoutes");
+  for (const char* type : {"bond", "bridge"}) {
+    const std::string& cel = policy.selector.cel;
+    const bool is_named = cel.find('"' + std::string(type) + '"') != std::string::npos ||
+                          cel.find('\'' + std::string(type) + '\'') != std::string::npos;
+    if (is_named && is_moved(exposure))
+      out.push_back({"spec.exposure.supportedCNIPlugins",
+                     "has a plugin that moves the interface into the pod: the kernel does not move a " +
+                         std::string(type) + ", which is not offered"});
+  }
   if (!exposure.name_suffix.empty() && exposure.name_suffix.front() != '-')
     out.push_back({"spec.exposure.deviceNameSuffix",
                    "does not begin with -: the names of devices run into it, as in \"0000-03-00-0" +

@@ -1,5 +1,6 @@
 #include "policy/exposure/policy.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace sliced::policy {
@@ -27,6 +28,13 @@ void remember_exclude(ExposurePolicy& now, const ExposurePolicy& before, bool wa
     kept.last_understood = nullptr;
     now.last_understood = std::make_shared<const ExposurePolicy>(std::move(kept));
   }
+}
+
+bool is_moved(const Exposure& exposure) {
+  if (exposure.allow_multiple_allocations) return false;
+  return std::any_of(exposure.plugins.begin(), exposure.plugins.end(), [](const CniPlugin& plugin) {
+    return plugin.name == "host-device" || plugin.name == "sriov" || plugin.name == "ib-sriov";
+  });
 }
 
 ExposurePolicy unreadable_exposure_policy(std::string name, std::string why) {

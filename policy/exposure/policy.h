@@ -57,6 +57,9 @@ struct Exposure {
   bool operator==(const Exposure&) const = default;
 };
 
+/// Exclusive, for a plugin that moves the device's interface into the pod: host-device, sriov or ib-sriov.
+bool is_moved(const Exposure& exposure);
+
 /// Shared between sets (PolicySet): a decision on a worker reads it while the next one is decoded.
 struct ExposurePolicy {
   struct Id {

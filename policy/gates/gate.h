@@ -37,6 +37,7 @@ struct Offer {
   std::function<const Draft&()> draft;  // made when it is asked for
   Readiness readiness = {};             // as its policy has it
   std::string_view group = {};          // exclusionGroup; "" none
+  bool is_moved = false;                // a plugin of the entry moves its interface into the pod
 };
 
 /// What a gate says no with.

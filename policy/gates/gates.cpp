@@ -8,6 +8,7 @@
   GATE(broken_identity)    \
   GATE(not_returned)       \
   GATE(host_use)           \
+  GATE(immovable)          \
   GATE(sharing)            \
   GATE(unknown_exclude)    \
   GATE(other_driver)       \

@@ -48,6 +48,24 @@ TEST(Plan, HasEachResultOfTheDriverInOrder) {
   EXPECT_TRUE(planned(text, sample::kExposure)->devices.empty());
 }
 
+// An interface that came back from a pod as net1, and is published as ens2. Red when CNI plugins are given a name that the kernel does not
+// know.
+TEST(Plan, TheInterfaceIsNamedAsTheKernelNamesIt) {
+  ClaimText text;
+  text.results = {result("a", "0000-03-00-2")};
+  for (const std::string kernel_name : {"net1", ""}) {
+    const auto renamed = [&](const std::string& driver, const std::string& pool, const std::string& name) {
+      auto one = known(driver, pool, name);
+      one->device.netdev->name = "ens2";
+      one->device.netdev->kernel_name = kernel_name;
+      return one;
+    };
+    const auto claim = plan(text.decoded(), sample::kSriov, renamed, {}, {});
+    ASSERT_TRUE(claim) << claim.error().what;
+    EXPECT_EQ(claim->devices[0].interface, kernel_name.empty() ? "ens2" : "net1");
+  }
+}
+
 // They become parts of variables' names and of paths, whichever options are on.
 TEST(Plan, NamesThatAreNoneAreRefused) {
   for (const std::string& name :

@@ -349,6 +349,23 @@ TEST(ExposureDecide, WhatTheHostUsesIsSharedAtMost) {
   EXPECT_EQ(outcome_of(allowed, "br-data"), "offered");
 }
 
+TEST(ExposureDecide, ABridgeIsNotOfferedForHostDevice) {
+  const Host host = reference_host();
+  const auto with = [&](const char* plugins) {
+    return decide(inputs_of(
+        host,
+        policies_of(policy("p", all(std::string(", exposure: {supportedCNIPlugins: [") + plugins + "]}")))));
+  };
+  const Decision moved = with("{name: host-device, exclusive: true}");
+  EXPECT_EQ(outcome_of(moved, "br-data"), "immovable");
+  EXPECT_NE(explain(moved, "br-data")
+                .summary.find("the kernel does not move a bridge to another network namespace"),
+            std::string::npos)
+      << explain(moved, "br-data").summary;
+  EXPECT_EQ(outcome_of(moved, "0000:03:00.2"), "offered");
+  EXPECT_EQ(outcome_of(with("{name: macvlan, exclusive: true}"), "br-data"), "offered");
+}
+
 TEST(ExposureDecide, AHostUsedVfKeepsItsPfFromBeingTaken) {
   Host host = reference_host();
   host.at("0000:03:00.2").host_use = "enslaved to br-data";

@@ -447,6 +447,12 @@ TEST(ExposurePolicy, WhatIsProbablyNotMeantIsWarnedOf) {
        "allowMultipleAllocations: true, supportedCNIPlugins: [{name: macvlan}]}",
        {"spec.allowHostUse", "spec.exposure.deviceNameSuffix"}},
       {"  selector: {cel: 'true'}\n  exposure: {supportedCNIPlugins: [{name: sriov, exclusive: true}]}", {}},
+      {"  selector: {cel: 'device.attributes[\"dra.networking\"].type == \"bond\"'}\n  exposure: "
+       "{supportedCNIPlugins: [{name: host-device, exclusive: true}]}",
+       {"spec.exposure.supportedCNIPlugins"}},
+      {"  selector: {cel: 'device.attributes[\"dra.networking\"].type == \"bond\"'}\n  exposure: "
+       "{supportedCNIPlugins: [{name: macvlan, exclusive: true}]}",
+       {}},
   };
   for (const auto& row : rows) {
     const ExposurePolicy policy = policy_of(row.spec);

@@ -9,7 +9,7 @@
 namespace sliced::policy {
 namespace gates_test {
 
-constexpr auto kLast = Outcome::kNotReturned;
+constexpr auto kLast = Outcome::kImmovable;
 
 // What is no gate's is the word of the policies, or comes of what else is offered.
 const std::set<Outcome> kOfPolicies = {
@@ -42,6 +42,7 @@ struct World {
   PolicyKind kind = PolicyKind::kExposure;
   bool is_exclusive = true;
   std::string group;
+  bool is_moved = false;
 
   World() {
     inventory->devices[vf.id.text] = vf;
@@ -63,7 +64,8 @@ struct World {
                         return draft;
                       },
                       {},
-                      group};
+                      group,
+                      is_moved};
     const auto no = gates.ask(offer);
     return no ? std::string(name_of(no->outcome)) : "";
   }
@@ -88,6 +90,9 @@ TEST(Gates, TheFirstThatSaysNoDecides) {
   EXPECT_EQ(world.said(), "held-by-other-driver");
   world.unreadable = 0;
   EXPECT_EQ(world.said(), "exclude-unreadable");
+  world.is_moved = true;
+  world.vf.type = hotplug::DeviceType::kBond;
+  EXPECT_EQ(world.said(), "immovable");
   world.vf.host_use = "enslaved to br0";
   EXPECT_EQ(world.said(), "in-use-by-host");
   world.in.not_returned = {
@@ -96,6 +101,23 @@ TEST(Gates, TheFirstThatSaysNoDecides) {
   world.vf.broken = "its name is not UTF-8";
   EXPECT_EQ(world.said(), "unreadable");
   EXPECT_EQ(world.drafts, 2) << "an entry is made only where all else lets it pass";
+}
+
+// What the kernel refuses with "netns is immutable". Red when a pod gets a claim that fails at ADD for ever.
+TEST(Gates, WhatTheKernelDoesNotMoveIsOfferedForNoPluginThatMoves) {
+  using Type = hotplug::DeviceType;
+  for (const Type type :
+       {Type::kPf, Type::kVf, Type::kNic, Type::kBridge, Type::kVlan, Type::kBond, Type::kVirtual})
+    for (const char* mode : {"", "legacy", "switchdev"})
+      for (const bool is_moved : {false, true}) {
+        World world;
+        world.vf.type = type;
+        world.vf.eswitch_mode = mode;
+        world.is_moved = is_moved;
+        const bool is_uplink = type == Type::kPf && std::string_view(mode) == "switchdev";
+        const bool is_held = is_moved && (type == Type::kBond || type == Type::kBridge || is_uplink);
+        EXPECT_EQ(world.said(), is_held ? "immovable" : "") << name_of(type) << " " << mode;
+      }
 }
 
 TEST(Gates, BothKindsAskTheSame) {
