@@ -12,7 +12,7 @@ std::unique_ptr<daemon::Daemon> decide_once(HostProcess& process, const config::
   daemon::Ports ports = process.daemon_ports(/*live_events=*/false);
   ports.boot = boot_of(process, options);
   auto daemon = std::make_unique<daemon::Daemon>(std::move(ports), options);
-  daemon->permit_looks();
+  daemon->allow_polling();
   if (const std::string awaited = awaited_now(process, options); !awaited.empty())
     daemon->await_configuration(awaited);
   // The daemon that runs here decides over the facts from before a device was bound or moved for a pod.

@@ -27,7 +27,10 @@ class PastChanges {
 
   void take(status::PastChange past) {
     if (past.at_ms < from_ms_) return;
-    if (!status::is_about(past.change, name_)) return void(unsure_ += past.change.left_out > 0 ? 1 : 0);
+    if (!status::is_about(past.change, name_)) {
+      unsure_ += past.change.left_out > 0 ? 1 : 0;
+      return;
+    }
     kept_.push_back(std::move(past));
     if (kept_.size() <= kPastChangesMax) return;
     kept_.pop_front();

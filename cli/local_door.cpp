@@ -20,7 +20,10 @@ constexpr size_t kSocketFilesMax = 4'096, kPageBytesMax = 256u << 20;
 void look_in(const std::string& directory, const std::string& pod_uid, FoundSockets& found) {
   found.looked_in.push_back(directory);
   const auto names = reactor::list_names(directory, kSocketFilesMax);
-  if (!names) return void(found.denied = names.error().what);
+  if (!names) {
+    found.denied = names.error().what;
+    return;
+  }
   const auto own = status::socket_names(pod_uid);
   for (const std::string& name : *names)
     if (pod_uid.empty() ? status::is_socket_name(name) : name == own[0])

@@ -6,7 +6,7 @@
 
 #include "cel/published_device.h"
 #include "cli/show.h"
-#include "policy/exposure/dearest.h"
+#include "policy/exposure/max_cost.h"
 #include "policy/exposure/selector.h"
 #include "reactor/base/table.h"
 #include "reactor/base/text.h"
@@ -117,7 +117,7 @@ std::string matches_table(const Matches& matches) {
   for (const std::string& column : matches.columns) heading.push_back(upper(column));
   heading.insert(heading.end(), {"COST", "STEPS", "RESULT"});
   std::vector<std::vector<std::string>> rows;
-  policy::Dearest dearest;
+  policy::MaxCost dearest;
   for (const Match& match : matches.rows) {
     rows.push_back(match.subject);
     rows.back().push_back(std::to_string(match.answer.cost));

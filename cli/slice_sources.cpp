@@ -13,7 +13,7 @@ namespace sliced::cli {
 namespace {
 
 using Item = watchers::SliceWatcher::Item;
-using State = watchers::Standing::State;
+using State = watchers::SyncState::State;
 
 constexpr Millis kListMax{30'000};
 // What kubectl prints of a whole cluster.
@@ -28,11 +28,11 @@ Result<std::vector<Item>> list_slices(const kube::Ports& ports, const Wait& wait
   });
   watcher->start();
   const auto is_refused = [&] {
-    const watchers::Standing& standing = watcher->standing();
+    const watchers::SyncState& standing = watcher->sync_state();
     return standing.state == State::kDenied || standing.is_unserved;
   };
   wait([&] { return listed.has_value() || is_refused(); }, kListMax);
-  const watchers::Standing& standing = watcher->standing();
+  const watchers::SyncState& standing = watcher->sync_state();
   if (is_refused())
     return Error{standing.state == State::kDenied ? Errc::kDenied : Errc::kNotFound, standing.why};
   if (!listed)

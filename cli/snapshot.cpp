@@ -116,10 +116,15 @@ class Objects {
         {.on_item =
              [&](std::string_view text) {
                auto object = kube::decode_json(text);
-               if (!object || object->object() == nullptr) return void(++unread);
+               if (!object || object->object() == nullptr) {
+                 ++unread;
+                 return;
+               }
                if (kind.kind == kube::kResourceSlices.kind && !is_own_slice(*object)) return;
-               if (found.size() >= kOfAKindMax || bytes + text.size() > kOfAKindBytesMax)
-                 return void(++left_out);
+               if (found.size() >= kOfAKindMax || bytes + text.size() > kOfAKindBytesMax) {
+                 ++left_out;
+                 return;
+               }
                bytes += text.size();
                Json whole = Json::Object{};
                whole.set("apiVersion", api_version(kind));  // items of a list lack both

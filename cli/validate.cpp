@@ -53,7 +53,7 @@ struct Report {
   std::vector<IgnoredByClass> ignored_by_class;
   std::string text;
   size_t errors = 0, warnings = 0, objects = 0;
-  policy::Dearest dearest;   // of all selectors
+  policy::MaxCost dearest;   // of all selectors
   std::string dearest_name;  // its policy; "" none
   uint64_t selector_work = 0;
   size_t unchecked = 0;  // selectors, for want of work

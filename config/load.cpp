@@ -110,7 +110,10 @@ void read_option(const GetoptTable& table, int value, std::string_view word, con
   const OptionInfo* option = table.option_for(value);
   const std::string_view name = option == nullptr ? "version" : option->name;
   if (is_abbreviated(word, name)) return line.problems.push_back(unknown_option(line.program, word));
-  if (option == nullptr) return void(line.version = true);
+  if (option == nullptr) {
+    line.version = true;
+    return;
+  }
   const bool is_switch = option->placeholder.empty();
   line.settings.push_back({option,
                            argument != nullptr ? argument

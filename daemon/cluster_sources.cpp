@@ -7,11 +7,11 @@
 namespace sliced::daemon {
 namespace {
 
-using watchers::Standing;
+using watchers::SyncState;
 
-std::string describe(const std::string& name, const Standing& standing) {
-  return name + ": " + std::string(watchers::describe(standing.state)) +
-         (standing.why.empty() ? "" : ": " + standing.why);
+std::string describe(const std::string& name, const SyncState& sync) {
+  return name + ": " + std::string(watchers::describe(sync.state)) +
+         (sync.why.empty() ? "" : ": " + sync.why);
 }
 
 std::vector<SchemaCheck::Kind> schemas_of(const PolicyResources& policies) {
@@ -35,9 +35,9 @@ ClusterSources::ClusterSources(kube::Ports ports, const Scope& scope, ClusterEve
       reach_(ports.scheduler, ports.random, watched(),
              [this](const Reach::Change& change) { events_.on_reach(change); }) {}
 
-void ClusterSources::on_standing() {
+void ClusterSources::on_sync_state() {
   reach_.note();
-  events_.on_standing();
+  events_.on_sync_state();
 }
 
 std::vector<ClusterSources::Named> ClusterSources::make_sources(const kube::Ports& ports,
@@ -46,7 +46,7 @@ std::vector<ClusterSources::Named> ClusterSources::make_sources(const kube::Port
   out.push_back({"node " + scope.node, kube::kNodes,
                  watchers::make_node_watcher(
                      ports, scope.node, [this](const auto& event) { events_.on_node(event); },
-                     [this](const Standing&) { on_standing(); })});
+                     [this](const SyncState&) { on_sync_state(); })});
   add_slices(out, ports, scope, 0);
   add_policies(out, ports, scope.policies.sriov);
   add_policies(out, ports, scope.policies.attributes);
@@ -62,7 +62,7 @@ void ClusterSources::add_slices(std::vector<Named>& out, const kube::Ports& port
       {driver.slices, kube::kResourceSlices,
        watchers::make_slice_watcher(
            ports, driver.name, scope.node, [this, i](const auto& event) { events_.on_slices(i, event); },
-           [this](const Standing&) { on_standing(); }, true, driver.slices_bytes_max)});
+           [this](const SyncState&) { on_sync_state(); }, true, driver.slices_bytes_max)});
 }
 
 template <class Policy>
@@ -79,7 +79,7 @@ void ClusterSources::add_policies(std::vector<Named>& out, const kube::Ports& po
   out.push_back({kind->source, kind->resource,
                  watchers::make_policy_watcher<Policy>(
                      ports, kind->resource, kind->namespace_, kind->decoding, on_event,
-                     [this](const Standing&) { on_standing(); }, keep)});
+                     [this](const SyncState&) { on_sync_state(); }, keep)});
 }
 
 std::vector<watchers::Source*> ClusterSources::watched() const {
@@ -97,21 +97,21 @@ std::vector<std::string> ClusterSources::described(Wanted wanted) const {
   std::vector<std::string> out;
   for (const bool slices : {false, true})  // what there is to decide first
     for (const Named& source : sources_)
-      if (const Standing& standing = source.watcher->standing();
-          (source.kind.kind == kube::kResourceSlices.kind) == slices && !standing.known && wanted(standing))
-        out.push_back(describe(source.name, standing));
+      if (const SyncState& sync = source.watcher->sync_state();
+          (source.kind.kind == kube::kResourceSlices.kind) == slices && !sync.known && wanted(sync))
+        out.push_back(describe(source.name, sync));
   return out;
 }
 
 std::vector<std::string> ClusterSources::silent() const {
-  return described([](const Standing&) { return true; });
+  return described([](const SyncState&) { return true; });
 }
 
 std::vector<std::string> ClusterSources::missing() const {
-  return described([this](const Standing& standing) {
+  return described([this](const SyncState& sync) {
     // A directory that cannot be read now is not on its way, as a server may be.
-    return standing.state == Standing::State::kDenied || standing.is_unserved ||
-           (is_directory_ && standing.state == Standing::State::kUnreachable);
+    return sync.state == SyncState::State::kDenied || sync.is_unserved ||
+           (is_directory_ && sync.state == SyncState::State::kUnreachable);
   });
 }
 
@@ -122,7 +122,7 @@ void ClusterSources::for_each(
 
 bool ClusterSources::is_absent(const kube::Resource& kind) const {
   for (const Named& source : sources_)
-    if (source.kind.kind == kind.kind) return source.watcher->standing().state == Standing::State::kAbsent;
+    if (source.kind.kind == kind.kind) return source.watcher->sync_state().state == SyncState::State::kAbsent;
   return false;
 }
 

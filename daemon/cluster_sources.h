@@ -32,8 +32,8 @@ class ClusterEvents {
   virtual void on_slices(size_t driver, const SourceEvent<watchers::SliceWatcher::Item>& event) = 0;
   /// Returns true to keep the missing objects, which a list lacks, until a second list lacks them too.
   virtual bool keeps_missing(const kube::Resource& kind, const std::vector<watchers::ObjectId>& missing) = 0;
-  /// The standing of a source has changed.
-  virtual void on_standing() = 0;
+  /// The sync state of a source has changed.
+  virtual void on_sync_state() = 0;
   virtual void on_reach(const Reach::Change& change) = 0;
 
  protected:
@@ -75,7 +75,7 @@ class ClusterSources {
   /// Each source with its name, and how it stands.
   void for_each(const std::function<void(const std::string& name, const watchers::Source&)>& say) const;
   /// Whether the own Node is known to be there, or not to be.
-  bool has_node_synced() const { return sources_.front().watcher->standing().known; }
+  bool has_node_synced() const { return sources_.front().watcher->sync_state().known; }
   /// SchemaCheck::dropped().
   std::string dropped_fields() const { return schemas_.dropped(); }
   /// The server does not have the kind; one that is off it may have.
@@ -94,7 +94,7 @@ class ClusterSources {
   template <class Policy>
   void add_policies(std::vector<Named>& out, const kube::Ports& ports,
                     const std::optional<PolicyResource<Policy>>& kind);
-  void on_standing();
+  void on_sync_state();
   /// Those whose initial sync is not complete.
   template <class Wanted>
   std::vector<std::string> described(Wanted wanted) const;

@@ -13,7 +13,7 @@
 namespace sliced::daemon {
 namespace {
 
-using publishers::Ability;
+using publishers::ServerFeature;
 
 // Of own slices: what a node can have of entries (some 6,000 VFs; policy::WorkBudgets::entries).
 constexpr size_t kSriovSlicesBytesMax = 10u << 20, kExposureSlicesBytesMax = 24u << 20;
@@ -103,14 +103,14 @@ Offer Daemon::make_offer(Driver which, kube::Ports ports) {
   return Offer(std::move(ports), driver,
                {.on_refused = [this] { mark("the API server refused a device"); },
                 .on_lost =
-                    [this](const std::set<Ability>& lost) {
-                      for (const Ability ability : lost) abilities_.lost(ability);
+                    [this](const std::set<ServerFeature>& lost) {
+                      for (const ServerFeature ability : lost) abilities_.lost(ability);
                     },
                 .on_settled =
                     [this, driver](const std::set<std::string>& unsettled) {
                       charges_.acknowledged(driver, unsettled);
                     },
-                .on_met = [this](const kube::ResourceSlice& slice) { meet(slice); }});
+                .on_adopted = [this](const kube::ResourceSlice& slice) { meet(slice); }});
 }
 
 ClusterSources::Scope Daemon::scope() const {
@@ -232,7 +232,7 @@ bool Daemon::keeps_missing(const kube::Resource& kind, const std::vector<PolicyB
   return has_api_server() && state_.policies.keeps_missing(kind, missing, known());
 }
 
-void Daemon::on_standing() {
+void Daemon::on_sync_state() {
   if (!state_.decision) mark("a source has synced");
 }
 
@@ -367,7 +367,7 @@ void Daemon::set_missing_macs() {
 // for it.
 bool Daemon::recover_sticky() {
   if (std::exchange(recovered_, true)) return false;
-  auto found = publishers::recall_netdevs(own_slices(offers_, options_), *host_.inventory());
+  auto found = publishers::restore_netdevs(own_slices(offers_, options_), *host_.inventory());
   if (found.empty()) return false;
   log_.info("facts of interfaces that are away were recovered from our own slices",
             {{"functions", found.size()}});
@@ -379,11 +379,12 @@ bool Daemon::recover_sticky() {
 // Asked only when somebody uses them.
 bool Daemon::are_abilities_known(const policy::PolicySet& policies) {
   if (uses_list_attributes(policies) || options_.numa_node_attribute == config::NumaNodeAttribute::kList)
-    abilities_.want(Ability::kListAttributes);
-  if (options_.skip_node_operations == config::Switch::kOn) abilities_.want(Ability::kSkipNodeOperations);
+    abilities_.want(ServerFeature::kListAttributes);
+  if (options_.skip_node_operations == config::Switch::kOn)
+    abilities_.want(ServerFeature::kSkipNodeOperations);
   if (!policies.exposures.empty()) {
-    abilities_.want(Ability::kCounters);
-    abilities_.want(Ability::kSharedDevices);
+    abilities_.want(ServerFeature::kCounters);
+    abilities_.want(ServerFeature::kSharedDevices);
   }
   return abilities_.settled();
 }
@@ -392,7 +393,7 @@ void Daemon::begin_charges() {
   // A directory has no scheduler that could have given anything away; without the kind no
   // DeviceExposurePolicy can have offered anything.
   if (has_api_server())
-    charges_.begin(publishers::find_doubt(own_slices(offers_, options_)),
+    charges_.begin(publishers::find_unverified(own_slices(offers_, options_)),
                    !sources_.is_absent(kube::kDeviceExposurePolicies));
 }
 

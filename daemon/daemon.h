@@ -30,8 +30,8 @@
 #include "kube/objects/cluster.h"
 #include "policy/decision.h"
 #include "policy/readiness/track.h"
-#include "publishers/abilities.h"
-#include "publishers/charges.h"
+#include "publishers/reservations.h"
+#include "publishers/server_features.h"
 #include "reactor/base/log.h"
 #include "reactor/scheduler.h"
 
@@ -75,7 +75,7 @@ class Daemon final : private ClusterEvents {
   void await_configuration(std::string why);
   const std::string& awaits_configuration() const { return state_.unconfigured; }
   /// For who only asks what would be written: whatever has to be read for that is read.
-  void permit_looks() { charges_.permit_looks(); }
+  void allow_polling() { charges_.allow_polling(); }
   /// A claim's device is handed over here, or has been taken back: by the kubelet plugin.
   void take(const policy::Prepared& prepared) { charges_.take(prepared); }
   void take(const policy::Unprepared& unprepared) { charges_.take(unprepared); }
@@ -165,7 +165,7 @@ class Daemon final : private ClusterEvents {
   bool keeps_missing(const kube::Resource& kind, const std::vector<PolicyBook::Id>& missing) override;
   // To the publisher first; entries that it then observes are reserved.
   void on_slices(size_t driver, const Offer::Event& event) override;
-  void on_standing() override;
+  void on_sync_state() override;
   void on_reach(const Reach::Change& change) override;
   // A slice with entries nobody knew: what may be allocated of them is charged before it is overwritten.
   void meet(const kube::ResourceSlice& slice);
@@ -237,8 +237,8 @@ class Daemon final : private ClusterEvents {
   reactor::Ticket sync_ticket_;
 
   Decider decider_;
-  publishers::Abilities abilities_;
-  publishers::Charges charges_;
+  publishers::ServerFeatures abilities_;
+  publishers::Reservations charges_;
   Offers offers_;  // by Driver
   Settling settling_;
   std::vector<Shared<policy::ExposurePolicy>> selecting_by_mac_;  // of the last plan

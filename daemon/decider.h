@@ -70,7 +70,7 @@ class Decider {
     uint64_t coalesced = 0;  // changes that were decided together with one before them
     /// From the first of the changes that it was made for to its conclusion, waits included; at the start the first
     /// answers of all sources among them.
-    Durations took;
+    DurationHistogram took;
   };
 
   Decider(Ports ports, Handlers handlers);

@@ -70,7 +70,7 @@ std::vector<status::DeviceRow> device_rows(const VerdictSnapshot& snapshot, cons
                    .interface = device.netdev ? device.netdev->name : "",
                    .link = link_text(device),
                    .driver = device.driver,
-                   .standing = std::string(name_of(policy::standing_of(*snapshot.decision, id))),
+                   .disposition = std::string(name_of(policy::disposition_of(*snapshot.decision, id))),
                    .claim = claim_of(device, prepared),
                    .why = explain_as_published(snapshot, id, /*rules_max=*/0).summary,
                    .group = group,

@@ -8,19 +8,19 @@
 namespace sliced::daemon {
 namespace {
 
-using publishers::Ability;
+using publishers::ServerFeature;
 
-policy::Settings settings_of(const config::Options& options, const publishers::Abilities& abilities) {
+policy::Settings settings_of(const config::Options& options, const publishers::ServerFeatures& abilities) {
   policy::Settings settings;
   settings.sriov_driver = options.sriov_driver_name;
   settings.exposure_driver = options.exposure_driver_name;
-  settings.list_attributes = abilities.has(Ability::kListAttributes);
+  settings.list_attributes = abilities.has(ServerFeature::kListAttributes);
   settings.lists_numa_nodes =
       options.numa_node_attribute == config::NumaNodeAttribute::kList && settings.list_attributes;
-  settings.counters = abilities.has(Ability::kCounters);
-  settings.shared_devices = abilities.has(Ability::kSharedDevices);
-  settings.skip_node_operations =
-      options.skip_node_operations == config::Switch::kOn && abilities.has(Ability::kSkipNodeOperations);
+  settings.counters = abilities.has(ServerFeature::kCounters);
+  settings.shared_devices = abilities.has(ServerFeature::kSharedDevices);
+  settings.skip_node_operations = options.skip_node_operations == config::Switch::kOn &&
+                                  abilities.has(ServerFeature::kSkipNodeOperations);
   settings.readiness = options.readiness;
   return settings;
 }
@@ -52,7 +52,7 @@ Decider::InputsPtr make_snapshot(const SnapshotSources& from) {
   inputs->settings = settings_of(from.options, from.abilities);
   inputs->quarantine = {from.offers[kSriov].quarantine(), from.offers[kExposure].quarantine()};
   inputs->holdings = ledger.holdings();
-  inputs->doubt = ledger.doubt();
+  inputs->unverified = ledger.unverified();
   inputs->awaits_pods = from.charges.awaits_pods(!policies->exposures.empty());
   if (decision != nullptr) {
     inputs->selectors = decision->selectors;
@@ -76,7 +76,7 @@ Decider::InputsPtr make_snapshot(const SnapshotSources& from) {
   // Where nobody uses the exposure driver, nothing of the other one waits for it.
   const bool has_exposures = !policies->exposures.empty() || !inputs->holdings.empty();
   if (has_exposures || inputs->awaits_pods) inputs->sriov_holdings = ledger.sriov_holdings();
-  if (has_exposures) inputs->is_sriov_doubted = ledger.is_sriov_doubted();
+  if (has_exposures) inputs->is_sriov_unverified = ledger.is_sriov_unverified();
   if (has_exposures || ((looks_back || is_unknown) && !has_before))
     inputs->published =
         publishers::published(own_slices(from.offers, from.options), *from.inventory, inputs->holdings);

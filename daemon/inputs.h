@@ -12,9 +12,9 @@
 #include "policy/decision.h"
 #include "policy/policy_set.h"
 #include "policy/readiness/track.h"
-#include "publishers/abilities.h"
-#include "publishers/charges.h"
-#include "publishers/recall.h"
+#include "publishers/reservations.h"
+#include "publishers/restore.h"
+#include "publishers/server_features.h"
 
 namespace sliced::daemon {
 
@@ -27,8 +27,8 @@ struct SnapshotSources {
   State& state;  // its policy set is made when it is asked for
   const config::Options& options;
   const hotplug::InventoryPtr& inventory;
-  const publishers::Abilities& abilities;
-  const publishers::Charges& charges;
+  const publishers::ServerFeatures& abilities;
+  const publishers::Reservations& charges;
   const Settling& settling;
   const Offers& offers;
   TimePoint now;

@@ -47,7 +47,7 @@ class KubeletPlugin final : public daemon::Observer {
   const kubelet::CountedPreparer::ByDriver& counts() const { return counted_.counts(); }
   size_t failing(const std::string& driver) const { return counted_.failing(driver); }
   /// How long the CNI plugins of an interface took, for each that was asked for (ADD), well or not.
-  const Durations& attaches() const { return *attaches_; }
+  const DurationHistogram& attaches() const { return *attaches_; }
   const kubelet::PreparedClaims& prepared() const { return preparer_.prepared(); }
   const std::map<kubelet::PreparedKey, kubelet::ClaimWithIgnored>& with_ignored() const {
     return preparer_.with_ignored();
@@ -76,8 +76,8 @@ class KubeletPlugin final : public daemon::Observer {
   daemon::Daemon& daemon_;
   std::function<void()> on_change_;
   bool is_known_ = false;
-  const std::shared_ptr<Durations> attaches_ =
-      std::make_shared<Durations>();  // with the plugins that still run
+  const std::shared_ptr<DurationHistogram> attaches_ =
+      std::make_shared<DurationHistogram>();  // with the plugins that still run
   kubelet::ClaimStatus status_;
   std::unique_ptr<kubelet::Interfaces> interfaces_;
   kubelet::ClaimPreparer preparer_;

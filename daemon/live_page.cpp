@@ -73,7 +73,7 @@ void LivePage::add_to(status::Pages& pages) {
 std::variant<status::Answer, status::Pieces> LivePage::page(std::string_view query) {
   status::PageFacts facts{.report = node_.report(),
                           .history = node_.history(),
-                          .standing = status::query_value(query, "standing")};
+                          .disposition = status::query_value(query, "disposition")};
   struct Making {
     status::PageFacts facts;
     std::optional<VerdictSnapshot> verdicts;

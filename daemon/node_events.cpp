@@ -135,7 +135,7 @@ reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision, const
   for (const auto& [device, holder] : allocated) {
     if (device.empty()) continue;
     if (decision.verdicts.contains(device) &&
-        policy::standing_of(decision, device) == policy::Standing::kOffered)
+        policy::disposition_of(decision, device) == policy::Disposition::kOffered)
       continue;
     // Its claim is gone: nothing runs below whose feet it was withdrawn.
     if (policy::withdrawer_of(decision, device).outcome == policy::Outcome::kNotReturned) continue;

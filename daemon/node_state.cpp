@@ -21,18 +21,18 @@ Result<policy::SriovNodeState> decode(std::string_view object) {
 }
 
 // What no list has told yet.
-std::string why_silent(const watchers::Standing& standing) {
-  switch (standing.state) {
-    case watchers::Standing::State::kStarting:
-    case watchers::Standing::State::kLive:
+std::string why_silent(const watchers::SyncState& sync) {
+  switch (sync.state) {
+    case watchers::SyncState::State::kStarting:
+    case watchers::SyncState::State::kLive:
       return "is being asked for";
-    case watchers::Standing::State::kAbsent:
+    case watchers::SyncState::State::kAbsent:
       return "cannot be: the API server does not have its kind (is the SR-IOV network operator installed?)";
-    case watchers::Standing::State::kDenied:
+    case watchers::SyncState::State::kDenied:
       return "may not be read; it takes get, list and watch on sriovnetworknodestates in that namespace: " +
-             standing.why;
-    case watchers::Standing::State::kUnreachable:
-      return "has not been read: " + standing.why;
+             sync.why;
+    case watchers::SyncState::State::kUnreachable:
+      return "has not been read: " + sync.why;
   }
   return "";
 }
@@ -86,8 +86,8 @@ void NodeStateSource::want(bool wanted) {
       ports_,
       kube::Scope{kube::kSriovNetworkNodeStates, place_.namespace_, "metadata.name=" + place_.node, false},
       decode, [this](const SourceEvent<Watcher::Item>& event) { on_event(event); },
-      [this](const watchers::Standing&) { note_standing(); });
-  word_.why = named() + " " + why_silent(watcher_->standing());
+      [this](const watchers::SyncState&) { note_standing(); });
+  word_.why = named() + " " + why_silent(watcher_->sync_state());
   first_answer_ = ports_.scheduler.after(kFirstAnswerMax, [this] {
     first_answer_.reset();
     on_change_("the node state is not waited for any longer");
@@ -134,8 +134,8 @@ void NodeStateSource::take(const Watcher::Item* item) {
     return set({nullptr, named() + " cannot be read: " + unreadable_}, "node state cannot be read");
   if (!first_status_) first_status_ = "";
   // The kind may be what is missing: discovery has said so before the list is empty.
-  if (watcher_->standing().is_unserved)
-    return set({nullptr, named() + " " + why_silent({.state = watchers::Standing::State::kAbsent}), true},
+  if (watcher_->sync_state().is_unserved)
+    return set({nullptr, named() + " " + why_silent({.state = watchers::SyncState::State::kAbsent}), true},
                "node state is gone");
   set({nullptr, missing(named()), true}, "node state is gone");
 }
@@ -174,14 +174,14 @@ std::string NodeStateSource::age_of(const policy::SriovNodeState& state) const {
 }
 
 void NodeStateSource::note_standing() {
-  const watchers::Standing& standing = watcher_->standing();
+  const watchers::SyncState& sync = watcher_->sync_state();
   // What is known stays, but for a kind that is gone: that is an answer, and takes the object with it.
-  if (is_listed_ && standing.state != watchers::Standing::State::kAbsent) {
+  if (is_listed_ && sync.state != watchers::SyncState::State::kAbsent) {
     if (word_.object == nullptr && unreadable_.empty())
       set({nullptr, missing(named()), true}, "node state is not there");
     return;
   }
-  set({nullptr, named() + " " + why_silent(standing), standing.state == watchers::Standing::State::kAbsent},
+  set({nullptr, named() + " " + why_silent(sync), sync.state == watchers::SyncState::State::kAbsent},
       "node state is not known");
 }
 

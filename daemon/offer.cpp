@@ -40,7 +40,7 @@ Offer::Offer(kube::Ports ports, std::string driver, Handlers handlers)
                       },
                   .on_lost = std::move(handlers.on_lost),
                   .on_settled = std::move(handlers.on_settled),
-                  .on_met = std::move(handlers.on_met)}) {
+                  .on_adopted = std::move(handlers.on_adopted)}) {
   publisher_.permit(false);
 }
 

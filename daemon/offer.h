@@ -25,9 +25,9 @@ class Offer {
   /// The publisher's, but that what is refused is kept here, and only told.
   struct Handlers {
     std::function<void()> on_refused;
-    std::function<void(const std::set<publishers::Ability>&)> on_lost;
+    std::function<void(const std::set<publishers::ServerFeature>&)> on_lost;
     std::function<void(const std::set<std::string>& unsettled)> on_settled;
-    std::function<void(const kube::ResourceSlice&)> on_met;
+    std::function<void(const kube::ResourceSlice&)> on_adopted;
   };
   /// Of the decision that pools come from, for the log.
   struct Origin {

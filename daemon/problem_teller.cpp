@@ -17,7 +17,7 @@ void for_each_problem(const PolicyBook& policies, const policy::Decision* decisi
 void ProblemTeller::say(const std::string& why) { log_.warning("not used as written", {{"why", why}}); }
 
 void ProblemTeller::tell(const PolicyBook& policies, const policy::Decision& decision, bool are_devices) {
-  const auto say_if_new = [this](SaidOnce& said, const std::string& text) {
+  const auto say_if_new = [this](RateLimitedLog& said, const std::string& text) {
     if (said.note(text)) say(cut(text, kMessageBytesMax));
   };
   for_each_problem(policies, &decision, [&](const std::string& text) { say_if_new(problems_, text); });

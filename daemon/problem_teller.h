@@ -9,7 +9,7 @@
 #include "daemon/policy_book.h"
 #include "policy/decision.h"
 #include "reactor/base/log.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 
 namespace sliced::daemon {
 
@@ -24,7 +24,7 @@ class ProblemTeller {
   explicit ProblemTeller(Log& log) : log_(log) {}
 
   /// After each decision.
-  /// At most 100 lines of one change (SaidOnce); the rest is counted in one more.
+  /// At most 100 lines of one change (RateLimitedLog); the rest is counted in one more.
   /// are_devices: also what is said of single devices.
   void tell(const PolicyBook& policies, const policy::Decision& decision, bool are_devices = true);
 
@@ -32,7 +32,7 @@ class ProblemTeller {
   void say(const std::string& why);
 
   Log& log_;
-  SaidOnce problems_, notes_, waits_;
+  RateLimitedLog problems_, notes_, waits_;
 };
 
 }  // namespace sliced::daemon

@@ -4,7 +4,7 @@
 #include <utility>
 
 namespace sliced::daemon {
-using watchers::Standing;
+using watchers::SyncState;
 
 namespace {
 
@@ -27,22 +27,22 @@ void Reach::note() {
   if (!look_) look_ = scheduler_.after(Millis{0}, [this] { look(); });
 }
 
-size_t Reach::count(watchers::Standing::State state) const {
+size_t Reach::count(watchers::SyncState::State state) const {
   return static_cast<size_t>(
       std::count_if(sources_.begin(), sources_.end(),
-                    [&](const watchers::Source* source) { return source->standing().state == state; }));
+                    [&](const watchers::Source* source) { return source->sync_state().state == state; }));
 }
 
 void Reach::look() {
   look_.reset();
   const Phase before = outage_.phase();
-  const Phase now = outage_.note(count(Standing::State::kLive), count(Standing::State::kUnreachable),
-                                 count(Standing::State::kDenied));
+  const Phase now = outage_.note(count(SyncState::State::kLive), count(SyncState::State::kUnreachable),
+                                 count(SyncState::State::kDenied));
   park_all_but_one(now == Phase::kAway);
   if (now != Phase::kCatchingUp) catch_up_.reset();
   if (now == Phase::kCatchingUp && now != before) catch_up(kCatchUpSteps, kCatchUpStepsTold);
   on_change_({.is_over = before != Phase::kServed && may_write(),
-              .is_followed = may_write() && count(Standing::State::kLive) > 0});
+              .is_followed = may_write() && count(SyncState::State::kLive) > 0});
 }
 
 // If each probed the server, the first of them to be let in would decide, and a fleet's reconnects would crowd into the
@@ -50,7 +50,7 @@ void Reach::look() {
 void Reach::park_all_but_one(bool away) {
   bool is_probing = false;
   for (watchers::Source* source : sources_) {
-    const bool waits = source->standing().state == Standing::State::kUnreachable;
+    const bool waits = source->sync_state().state == SyncState::State::kUnreachable;
     source->park(away && waits && is_probing);
     is_probing |= waits;
   }
@@ -59,8 +59,8 @@ void Reach::park_all_but_one(bool away) {
 void Reach::catch_up(int steps_left, int told_steps_left) {
   bool is_told_to_wait = false;
   for (watchers::Source* source : sources_) {
-    const Standing::State state = source->standing().state;
-    if (state == Standing::State::kUnreachable || state == Standing::State::kDenied) source->retry_now();
+    const SyncState::State state = source->sync_state().state;
+    if (state == SyncState::State::kUnreachable || state == SyncState::State::kDenied) source->retry_now();
     is_told_to_wait |= source->is_told_to_wait();
   }
   const int taken = is_told_to_wait && told_steps_left > 0 ? 0 : 1;

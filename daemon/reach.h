@@ -8,7 +8,7 @@
 //     └── all have answered, or had their time ─────┘ long to wait
 //
 // Units:     Millis. Steps of catching up are jittered: a fleet comes back together.
-// Ownership: sources, scheduler and random outlive this; the owner tells of each change of a standing.
+// Ownership: sources, scheduler and random outlive this; the owner tells of each change of a sync state.
 // Reentry:   the owner is told on a turn of its own, never from inside note().
 #include <functional>
 #include <vector>
@@ -43,7 +43,7 @@ class Reach {
   void park_all_but_one(bool away);
   // A round; the steps count down, those in which a server says how long to wait separately, up to a minute.
   void catch_up(int steps_left, int told_steps_left);
-  size_t count(watchers::Standing::State state) const;
+  size_t count(watchers::SyncState::State state) const;
 
   reactor::Scheduler& scheduler_;
   const reactor::Random random_;

@@ -11,7 +11,7 @@
 
 #include "kube/objects/cluster.h"
 #include "reactor/base/log.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 
 namespace sliced::daemon {
 
@@ -41,9 +41,9 @@ class SchemaCheck {
   Log& log_;
   const std::vector<Kind> kinds_;
   std::map<std::string, kube::CallPtr> calls_;  // by group
-  std::map<std::string, SaidLast> said_;        // by kind
+  std::map<std::string, LastMessage> said_;     // by kind
   std::map<std::string, std::string> dropped_;  // by kind: the fields; kinds that keep all are not in it
-  SaidLast said_failure_;
+  LastMessage said_failure_;
 };
 
 }  // namespace sliced::daemon

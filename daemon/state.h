@@ -1,6 +1,6 @@
 #pragma once
 // What the daemon knows, beside what its parts keep: the inventory (HeldHost), published slices (Offer), reserved entries
-// (publishers::Charges), API server features (publishers::Abilities).
+// (publishers::Reservations), API server features (publishers::ServerFeatures).
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -27,7 +27,7 @@ status::Report::Driver driver_of(const daemon::Offer& offer, TimePoint now) {
                              .is_settled = publisher.converged(),
                              .writes = publisher.writes(),
                              .failure = publisher.last_failure()};
-  if (const auto& at = publisher.counters().taken_at)
+  if (const auto& at = publisher.counters().stored_at)
     out.since_taken = std::chrono::duration_cast<Millis>(now - *at);
   for (const policy::DesiredPool& pool : publisher.desired()) out.entries += pool.devices.size();
   return out;
@@ -39,8 +39,8 @@ std::string name_of(kube::Verb verb) {
 
 std::string name_of(publishers::Publisher::Answered answered) {
   switch (answered) {
-    case publishers::Publisher::Answered::kTaken:
-      return "taken";
+    case publishers::Publisher::Answered::kStored:
+      return "succeeded";
     case publishers::Publisher::Answered::kConflict:
       return "conflict";
     case publishers::Publisher::Answered::kRefused:
@@ -163,18 +163,18 @@ status::Report report_of(const daemon::Daemon& daemon) {
                          .has_synced = is_read,
                          .is_of_cluster = false});
   daemon.for_each_source([&](const std::string& name, const watchers::Source& source) {
-    const watchers::Standing& standing = source.standing();
+    const watchers::SyncState& sync = source.sync_state();
     out.sources.push_back({.name = name,
-                           .state = std::string(watchers::describe(standing.state)),
-                           .why = standing.why,
-                           .has_synced = standing.known});
+                           .state = std::string(watchers::describe(sync.state)),
+                           .why = sync.why,
+                           .has_synced = sync.known});
   });
   if (const watchers::Source* node_states = daemon.node_state().source()) {
-    const watchers::Standing& standing = node_states->standing();
+    const watchers::SyncState& sync = node_states->sync_state();
     out.sources.push_back({.name = "node state",
-                           .state = std::string(watchers::describe(standing.state)),
-                           .why = standing.why,
-                           .has_synced = standing.known,
+                           .state = std::string(watchers::describe(sync.state)),
+                           .why = sync.why,
+                           .has_synced = sync.known,
                            .is_waited_for = false});
     if (daemon.decision() != nullptr) {
       const policy::NodeState& now = daemon.decision()->inputs->node_state;
@@ -283,9 +283,9 @@ std::string StatusDoor::exposition() const {
     for (const daemon::Offer& offer : daemon_.offers()) calls[offer.driver()];  // also before the first call
     for (const auto& [driver, counts] : calls)
       metrics.claims.push_back({driver,
-                                {{"prepare", "done", counts.prepared},
+                                {{"prepare", "succeeded", counts.prepared},
                                  {"prepare", "failed", counts.not_prepared},
-                                 {"unprepare", "done", counts.unprepared},
+                                 {"unprepare", "succeeded", counts.unprepared},
                                  {"unprepare", "failed", counts.not_unprepared}},
                                 counts.prepare,
                                 prepared[driver],

@@ -102,13 +102,13 @@ void Telling::add_to(status::Metrics& metrics) const {
                        .taken = counters.taken,
                        .failed = counters.failed,
                        .bytes = counters.bytes,
-                       .is_live = reports_->writer().standing().state == watchers::Standing::State::kLive};
+                       .is_live = reports_->writer().sync_state().state == watchers::SyncState::State::kLive};
   }
   if (lease_) metrics.lease = {{lease_->counters().renewed, lease_->counters().failed}};
   if (events_) {
     const auto& counters = events_->writer().counters();
     metrics.events = {
-        {"taken", counters.taken}, {"failed", counters.failed}, {"left-out", counters.left_out}};
+        {"succeeded", counters.taken}, {"failed", counters.failed}, {"rate-limited", counters.left_out}};
   }
 }
 

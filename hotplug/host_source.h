@@ -25,7 +25,7 @@
 #include "hotplug/inventory.h"
 #include "hotplug/scan.h"
 #include "reactor/base/log.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 #include "reactor/executor.h"
 #include "reactor/scheduler.h"
 
@@ -244,7 +244,7 @@ class HostSource {
   std::function<void()> on_told_;
   std::set<std::string> said_to_hang_;
   std::map<PciAddress, std::string> logged_unread_;  // PF -> readings_.settings_unread, as the log has it
-  SaidOnce said_problems_;
+  RateLimitedLog said_problems_;
   // Of the last readings with missing links, and how many full ones in a row had the same.
   FunctionRelations missing_before_;
   size_t missing_readings_ = 0;

@@ -215,7 +215,8 @@ void Http2ServerSession::begin(StreamId id, Stream& stream) {
   if (unsent_bytes() >= context_.bounds.answers_bytes_max) {
     // Clients send such a request again (RFC 9113 section 8.7).
     nghttp2_submit_rst_stream(raw_, NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM);
-    return void(forget(id));
+    forget(id);
+    return;
   }
   if (const int status = refusal_of(stream); status != 0)
     return stream.response.replace(status, std::string(reason_of(status)));
@@ -336,7 +337,8 @@ void Http2ServerSession::lose(StreamId id, const Error& why, int status) {
   Stream& stream = *find(id);
   if (status != 0 && stream.is_answered) {
     nghttp2_submit_rst_stream(raw_, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR);
-    return void(forget(id));
+    forget(id);
+    return;
   }
   if (status != 0 && !stream.is_submitted) {
     drop_kept(stream);

@@ -21,7 +21,7 @@ class CountedPreparer final : public Preparer {
   struct Counts {
     uint64_t prepared = 0, not_prepared = 0, unprepared = 0,
              not_unprepared = 0;  // claims, each time one is asked for
-    Durations prepare;            // from a call to its answer, well or not
+    DurationHistogram prepare;    // from a call to its answer, well or not
   };
   using ByDriver = std::map<std::string, Counts>;
   /// A kubelet repeats a call that failed after some seconds; a claim that it has not asked for as long as this is forgotten.

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "policy/allowed_settings.h"
-#include "policy/charged/record.h"
 #include "policy/gates/readiness.h"
 #include "policy/identity.h"
+#include "policy/reserved/record.h"
 #include "policy/sriov/selection.h"
 
 namespace sliced::kubelet {

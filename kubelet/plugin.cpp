@@ -98,7 +98,7 @@ class Plugin::Served {
   HealthStreams health_;
   std::unique_ptr<Endpoint> service_, registration_;  // found by the second, which goes first
   reactor::Backoff backoff_;
-  SaidLast why_not_;
+  LastMessage why_not_;
   reactor::Ticket next_;
 };
 

@@ -17,7 +17,7 @@
 #include "kubelet/preparer_port.h"
 #include "kubelet/sockets.h"
 #include "reactor/backoff.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 
 namespace sliced::kubelet {
 

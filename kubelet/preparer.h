@@ -41,10 +41,10 @@
 #include "kubelet/reconcile.h"
 #include "kubelet/records.h"
 #include "kubelet/returns.h"
-#include "policy/charged/ledger.h"
 #include "policy/not_returned.h"
+#include "policy/reserved/ledger.h"
+#include "reactor/base/failure_log.h"
 #include "reactor/base/log.h"
-#include "reactor/base/said_each.h"
 #include "reactor/executor.h"
 #include "reactor/scheduler.h"
 
@@ -278,7 +278,7 @@ class ClaimPreparer final : public Preparer {
   std::unique_ptr<reactor::Job> settings_job_;
   reactor::Ticket settings_turn_;
   std::set<PreparedKey> written_;  // their CDI files, by this process
-  SaidEach said_;                  // calls that fail
+  FailureLog said_;                // calls that fail
   Tasks tasks_;
   bool has_started_ = false, takes_no_more_ = false;
   std::string refusal_;  // of calls before start(); "" they wait

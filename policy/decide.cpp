@@ -12,12 +12,12 @@ namespace {
 // them offers is that driver's alone.
 std::set<std::string> pools_in_doubt(const Inputs& in, const Resolutions& resolutions, PoolNames& names) {
   std::set<std::string> out;
-  if (!in.doubt.is_any) return out;
+  if (!in.unverified.is_any) return out;
   auto resolution = resolutions.devices.begin();
   for (const auto& [id, device] : in.inventory->devices) {
     if ((resolution++)->personas.empty()) continue;
     const std::string& pool = names.of(device);
-    if (in.doubt.is_of(pool)) out.insert(pool);
+    if (in.unverified.is_of(pool)) out.insert(pool);
   }
   return out;
 }
@@ -40,7 +40,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
   Circumstances circumstances{.in = in,
                               .pools = names,
                               .unreadable_exclude = unreadable.empty() ? -1 : unreadable.front(),
-                              .doubted_pools = pools_in_doubt(in, resolutions, names)};
+                              .unverified_pools = pools_in_doubt(in, resolutions, names)};
   const Gates gates(circumstances);
   // What is left, by driver. Of a function that both kinds offer the first has it.
   const SameFacts same(*in.inventory, in.entries == nullptr ? nullptr : in.entries->inventory.get());

@@ -43,7 +43,7 @@ struct Decision {
   DesiredPools pools;
   HoldingsByPool offered;    // what is offered, by pool of the exposure driver
   HoldingsByPool contested;  // likewise: what is not, for what is allocated beside it (exposure/exclusion.h)
-  std::set<std::string> doubted;  // pools of the exposure driver that are charged as a whole for doubt
+  std::set<std::string> unverified;  // pools of the exposure driver that are charged as a whole as unverified
   /// Pools, of either driver, of which somebody wants what waits while anything of them may be allocated.
   std::set<std::string> wanted;
   bool awaits_pods = false;  // something waits until the pods of this node have been looked at

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kube/objects/resource_slice.h"
-#include "policy/charged/record.h"
+#include "policy/reserved/record.h"
 
 namespace sliced::policy {
 

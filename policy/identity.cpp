@@ -126,7 +126,7 @@ bool EntryNames::is_anothers(const std::string& name, const std::string& base,
   return reads_as_anothers(name, base);
 }
 
-// As unknown_holding() reads it (policy/charged/record.h): the longest label that it begins with.
+// As unknown_holding() reads it (policy/reserved/record.h): the longest label that it begins with.
 bool EntryNames::reads_as_anothers(const std::string& name, const std::string& base) {
   if (!labels_) {
     labels_.emplace();

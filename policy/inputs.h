@@ -13,7 +13,6 @@
 #include "hotplug/facts.h"
 #include "kube/objects/selector.h"
 #include "policy/budget.h"
-#include "policy/charged/doubt.h"
 #include "policy/desired.h"
 #include "policy/entry_memory.h"
 #include "policy/holding.h"
@@ -22,13 +21,14 @@
 #include "policy/published.h"
 #include "policy/readiness/track.h"
 #include "policy/readiness/word.h"
+#include "policy/reserved/unverified.h"
 
 namespace sliced::policy {
 
 struct SelectorAnswers;  // exposure/resolve.h
 using SelectorAnswersPtr = std::shared_ptr<const SelectorAnswers>;
 
-/// What options and probes of the server say (publishers/abilities.h). What is not known of a server is taken for
+/// What options and probes of the server say (publishers/server_features.h). What is not known of a server is taken for
 /// no; the defaults here are those of a server that can.
 /// Compared as a value: another one makes entries of the decision before useless where they were made under
 /// it.
@@ -102,9 +102,9 @@ struct Inputs {
   /// since. Of the exposure driver by pool; of the other driver by name of the entry (its function's).
   HoldingsByPool holdings;
   std::set<std::string> sriov_holdings;
-  bool is_sriov_doubted = false;  // any VF may be allocated through the other driver
-  Doubt doubt;                    // beside `holdings`
-  bool awaits_pods = false;       // what pods of this node have of pools in doubt has not been looked at
+  bool is_sriov_unverified = false;  // any VF may be allocated through the other driver
+  UnverifiedPools unverified;        // beside `holdings`
+  bool awaits_pods = false;          // what pods of this node have of unverified pools has not been looked at
   // Of the decision before; nullptr none. entries: without it, only more is made anew.
   SelectorAnswersPtr selectors;
   EntryMemoryPtr entries;

@@ -12,22 +12,22 @@ bool is_unwanted(Outcome outcome) {
 
 }  // namespace
 
-std::string_view name_of(Standing standing) {
+std::string_view name_of(Disposition disposition) {
   constexpr std::string_view kNames[] = {"offered", "hidden", "held-back", "unmatched"};
-  return kNames[static_cast<size_t>(standing)];
+  return kNames[static_cast<size_t>(disposition)];
 }
 
-Standing standing_of(const Decision& decision, const std::string& device) {
+Disposition disposition_of(const Decision& decision, const std::string& device) {
   const Verdict& verdict = decision.verdicts.at(device);
   bool is_wanted = !is_unwanted(verdict.outcome);
-  if (verdict.outcome == Outcome::kOffered) return Standing::kOffered;
+  if (verdict.outcome == Outcome::kOffered) return Disposition::kOffered;
   if (const auto personas = decision.personas.find(device); personas != decision.personas.end())
     for (const PersonaVerdict& persona : personas->second) {
-      if (persona.outcome == Outcome::kOffered) return Standing::kOffered;
+      if (persona.outcome == Outcome::kOffered) return Disposition::kOffered;
       is_wanted = true;
     }
-  if (verdict.outcome == Outcome::kExcluded) return Standing::kHidden;
-  return is_wanted ? Standing::kHeldBack : Standing::kUnmatched;
+  if (verdict.outcome == Outcome::kExcluded) return Disposition::kHidden;
+  return is_wanted ? Disposition::kHeldBack : Disposition::kUnmatched;
 }
 
 Summary summarize(const Decision& decision) {
@@ -37,10 +37,10 @@ Summary summarize(const Decision& decision) {
     ++out.sriov[verdict.outcome];
     if (const auto personas = decision.personas.find(id); personas != decision.personas.end())
       for (const PersonaVerdict& persona : personas->second) ++out.exposure[persona.outcome];
-    const Standing standing = standing_of(decision, id);
-    out.offered += standing == Standing::kOffered ? 1 : 0;
-    out.hidden += standing == Standing::kHidden ? 1 : 0;
-    out.held_back += standing == Standing::kHeldBack ? 1 : 0;
+    const Disposition disposition = disposition_of(decision, id);
+    out.offered += disposition == Disposition::kOffered ? 1 : 0;
+    out.hidden += disposition == Disposition::kHidden ? 1 : 0;
+    out.held_back += disposition == Disposition::kHeldBack ? 1 : 0;
   }
   return out;
 }

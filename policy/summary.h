@@ -12,10 +12,11 @@ namespace sliced::policy {
 
 /// What becomes of a device, in a word: it is offered in one way at least; a policy excludes it; a policy would offer it and
 /// a gate says no; no policy speaks of it.
-enum class Standing : uint8_t { kOffered, kHidden, kHeldBack, kUnmatched };
-std::string_view name_of(Standing standing);  // "offered", "hidden", "held-back", "unmatched": an interface
+enum class Disposition : uint8_t { kOffered, kHidden, kHeldBack, kUnmatched };
+std::string_view name_of(
+    Disposition disposition);  // "offered", "hidden", "held-back", "unmatched": an interface
 /// device: host device id, of one with a verdict.
-Standing standing_of(const Decision& decision, const std::string& device);
+Disposition disposition_of(const Decision& decision, const std::string& device);
 
 using OutcomeCounts = std::map<Outcome, size_t>;
 

@@ -40,8 +40,8 @@ std::string_view name_of(Outcome outcome) {
       return "not-ready";
     case Outcome::kHeldByOther:
       return "held-by-other-driver";
-    case Outcome::kCharged:
-      return "charged";
+    case Outcome::kReserved:
+      return "reserved";
     case Outcome::kUnconfigured:
       return "unconfigured";
     case Outcome::kNotReturned:
@@ -88,7 +88,7 @@ std::string_view describe(Outcome outcome) {
       return "it is not configured as the policy requires";
     case Outcome::kHeldByOther:
       return "a claim may still have it from the other driver";
-    case Outcome::kCharged:
+    case Outcome::kReserved:
       return "a claim may still have it as another entry";
     case Outcome::kUnconfigured:
       return "the node is not configured yet";

@@ -33,7 +33,7 @@ enum class Outcome : uint8_t {
   kNoSharing,       // it may be allocated several times, and the cluster cannot count that
   // Of both: a former entry may still be allocated.
   kHeldByOther,   // the other driver's
-  kCharged,       // the same, when it could be allocated in another way
+  kReserved,      // the same, when it could be allocated in another way
   kUnconfigured,  // whoever configures this node's hardware is not done
   kNotReturned,   // the node still holds it for a claim that is gone
   kImmovable,     // a plugin of its entry moves the interface, and the kernel does not

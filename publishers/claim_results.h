@@ -1,6 +1,6 @@
 #pragma once
-// What a ResourceClaim has been allocated, out of its text. Nothing else of it is read: who made the claim chose the
-// rest, and may write there what cannot be decoded.
+// Reads the allocation results from the text of a ResourceClaim. The rest of the object is not decoded: its
+// author may have written anything there.
 #include <string_view>
 
 #include "kube/objects/json.h"
@@ -8,14 +8,14 @@
 
 namespace sliced::publishers {
 
-/// One result (resource/v1, DeviceRequestAllocationResult), as far as it matters here. Views into the list.
+/// DeviceRequestAllocationResult of resource/v1, in part. Views into the list.
 struct AllocatedResult {
   std::string_view driver, pool, device;
   bool is_shared = false;
-  bool is_admin = false;  // looks on, and holds nothing
+  bool is_admin = false;  // adminAccess: does not allocate the device
 };
 
-/// status.allocation.devices.results; null where there is none. Errors: kInvalid, kTooLarge.
+/// Returns status.allocation.devices.results, or null if absent. Errors: kInvalid, kTooLarge.
 Result<kube::Json> results_of_claim(std::string_view claim);
 
 template <class Visit>
@@ -33,7 +33,7 @@ void visit_results(const kube::Json& results, const Visit& visit) {
   });
 }
 
-/// A string of its metadata as it stands; "" where it is none, or has escapes.
+/// Returns a string of the metadata; "" if it is absent, not a string, or contains escapes.
 std::string_view text_of_metadata(std::string_view claim, const char* key);
 
 }  // namespace sliced::publishers

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "policy/charged/record.h"
 #include "policy/exposure/exclude_record.h"
+#include "policy/reserved/record.h"
 #include "publishers/pack_slices.h"
 #include "reactor/base/text.h"
 
@@ -310,8 +310,8 @@ size_t bytes_of_others(const ResourceSlice& slice) {
   return bytes;
 }
 
-// What has no room beside others' annotations: groups are left out, and records made short. Returns the first of the slices that have
-// no room then either.
+// What has no room beside others' annotations: groups are left out, and records made short. Returns the first
+// of the slices that have no room then either.
 std::optional<size_t> fit_records(const policy::DesiredPool& pool, const InPlace& in_place,
                                   std::map<size_t, ResourceSlice>& wanted) {
   for (auto& [index, slice] : wanted) {

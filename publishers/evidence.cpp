@@ -81,9 +81,9 @@ Evidence::Evidence(kube::Ports ports, std::set<std::string> drivers, std::string
       handlers_(std::move(handlers)),
       page_backoff_(ports_.random, kPageBackoff) {}
 
-void Evidence::look_at_pods(bool at_once) {
+void Evidence::look_at_pods(bool immediately) {
   begin(Aim::kPods);
-  at_once ? list_pods() : count_nodes();
+  immediately ? list_pods() : count_nodes();
 }
 void Evidence::list_claims() {
   begin(Aim::kList);
@@ -205,7 +205,7 @@ void Evidence::next_pod_claim() {
   call_.reset();
   if (pod_claims_.empty()) {
     if (!problem_.empty()) miss({.what = "ResourceClaim " + problem_}, "");
-    if (look_ == Look::kWhole) told_pods_.forget();
+    if (look_ == Look::kWhole) last_pods_problem_.forget();
     return handlers_.on_pods({std::exchange(found_, {}), std::exchange(claim_names_, {})}, look_);
   }
   auto claim = pod_claims_.extract(pod_claims_.begin()).value();
@@ -232,13 +232,12 @@ void Evidence::miss(const kube::Failure& failure, std::string_view permission) {
   const bool is_first = look_ == Look::kWhole;
   if (is_first || failure.code != Errc::kDenied)
     look_ = failure.code == Errc::kDenied ? Look::kDenied : Look::kFailed;
-  if (!is_first || !told_pods_.is_new(failure.what)) return;
-  ports_.log.warning(
-      "the pods of this node cannot be looked at; a list of ResourceClaims alone can tell what is allocated",
-      {{"problem", failure.what},
-       {"remedy", failure.code == Errc::kDenied
-                      ? "grant " + std::string(permission) + " (config/deploy/rbac.yaml)"
-                      : "none; it is tried again where something waits for it"}});
+  if (!is_first || !last_pods_problem_.is_new(failure.what)) return;
+  ports_.log.warning("pods of this node cannot be read: waiting for a list of all ResourceClaims",
+                     {{"problem", failure.what},
+                      {"remedy", failure.code == Errc::kDenied
+                                     ? "grant " + std::string(permission) + " (config/deploy/rbac.yaml)"
+                                     : "none; the request is repeated while a device waits for it"}});
 }
 
 void Evidence::list_page(std::string continue_token) {

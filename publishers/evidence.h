@@ -1,10 +1,10 @@
 #pragma once
-// What ResourceClaims say is allocated of this node's pools: first of the pods that run here, which is cheap
-// and shows some of it, then by one consistent list of all claims, which shows everything.
+// Reads which devices of this node's pools are allocated: from the claims of this node's pods (few requests,
+// incomplete), or from one consistent list of all ResourceClaims (complete).
 //
-// All nodes of a cluster may ask at once: after a power cut, or when a policy of all of them changed. So each
-// first counts nodes and claims, and waits for a random time within which all of them together stay below
-// kFleetBytesPerSecond. A list is read page by page with pauses.
+// All nodes of a cluster may need this at the same time: after a power failure, or when a policy of all nodes
+// changes. So each first counts nodes and claims, and waits for a random time that keeps all nodes together
+// below kFleetBytesPerSecond. A list is read page by page with pauses.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,79 +16,78 @@
 
 #include "kube/client/ports.h"
 #include "kube/objects/cluster.h"
-#include "policy/charged/ledger.h"
+#include "policy/reserved/ledger.h"
 #include "reactor/backoff.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 #include "reactor/base/time.h"
 #include "reactor/scheduler.h"
 
 namespace sliced::publishers {
 
-/// Believed: a claim counts as it stands. One that cannot be understood could have anything, so the list with it
-///           fails; one that is gone has nothing. What a server says of how many there are is only a guess.
-/// Bounds:   a list of at most 1 GiB, in no more pages than some beyond twice what was counted would fill; an
-///           object of at most 16 MiB. Of a claim nothing is read but its name and what was allocated.
-/// Ownership: the ports outlive this; stop() or dropping it ends what is under way, and no handler is called.
-/// Reentry:  handlers run from the cluster's answers, last, and may begin the next look.
+/// Invalid claims: a claim that cannot be decoded could have any device, so that the list fails. A deleted
+/// claim has none.
+/// Bounds:   a list of at most 1 GiB, in at most about twice the expected number of pages; an object of at
+///           most 16 MiB. Only name and allocation of a claim are read. The server's remainingItemCount is an
+///           estimate.
+/// REQUIRES: `ports` must outlive this object. stop() or destroying it cancels requests without calling a
+/// handler. Handlers are called last by the cluster's answers, and may start the next read.
 class Evidence {
  public:
-  static constexpr double kFleetBytesPerSecond = 25e6;  // the mean; no second of it sees twice as much
+  static constexpr double kFleetBytesPerSecond = 25e6;  // the mean; at most twice this in any second
   static constexpr int64_t kPageItems = 500;
 
-  /// Of a look at the pods: what it has not shown.
+  /// Result of reading the pods.
   enum class Look {
-    kWhole,   // nothing
-    kDenied,  // what it takes a permission for that is not granted
-    kFailed,  // some of it: a request failed, or an object cannot be understood
+    kWhole,   // complete
+    kDenied,  // incomplete: a permission is missing
+    kFailed,  // incomplete: a request failed, or an object is invalid
   };
   struct Handlers {
-    /// The pods will be looked at after that wait.
+    /// The pods will be read after that delay.
     std::function<void(Millis wait)> on_turn;
-    /// What the pods of this node have, as far as it could be seen.
-    std::function<void(policy::Sighting, Look)> on_pods;
-    std::function<void(policy::Census)> on_list;           // what any claim has
+    /// Allocations of this node's pods, as far as they could be read.
+    std::function<void(policy::PodClaims, Look)> on_pods;
+    std::function<void(policy::ClaimList)> on_list;        // allocations of all claims
     std::function<void(const kube::Failure&)> on_failure;  // of the list
   };
 
-  /// drivers: of which allocations are told, in pools of that node. Handlers may call any of the methods.
+  /// Reports allocations of these drivers in pools of that node. Handlers may call all methods.
   Evidence(kube::Ports ports, std::set<std::string> drivers, std::string node, Handlers handlers);
 
-  /// One at a time; each ends with one of the handlers. The pods are looked at without any list of claims:
-  /// those of this node are listed, and each claim that they name is read. at_once: without counting the
-  /// nodes and waiting for a turn, which of one node is 21 ms at most.
-  void look_at_pods(bool at_once);
-  /// Counts nodes and claims, waits for a turn, then reads all pages. on_list has the moment at which it began:
-  /// what was allocated later it need not show.
+  /// Lists the pods of this node and reads each claim that they name; ends with on_pods. REQUIRES:
+  /// !is_busy(). immediately:
+  /// without counting the nodes and without the random delay.
+  void look_at_pods(bool immediately);
+  /// Counts nodes and claims, waits for a random delay, then reads all pages; ends with on_list or
+  /// on_failure. Allocations after ClaimList::begun may be missing. REQUIRES: !is_busy().
   void list_claims();
-  /// Nothing is told of what is under way.
+  /// Cancels without calling a handler.
   void stop();
   bool is_busy() const { return call_ != nullptr || due_ != nullptr; }
-  /// Over so long the nodes of this cluster spread their lists, as counted last.
+  /// Returns the time over which the nodes of this cluster spread their lists.
   Millis spread() const { return spread_; }
 
  private:
   enum class Aim { kPods, kList };
   void begin(Aim aim);
-  /// By the first page's remainingItemCount; who may not list nodes counts them as many.
+  /// By remainingItemCount of the first page. Without the permission to list nodes, a large number is
+  /// assumed.
   void count_nodes();
-  /// Their pods, in turn.
   void wait_for_pods();
-  /// And how large one is: the largest that was seen, or the mean of the list before.
+  /// Also estimates the size of a claim: the largest one seen, or the mean of the previous list.
   void count_claims();
-  /// A random time within which all nodes together read kFleetBytesPerSecond.
   void wait_for_turn();
   void list_pods();
-  /// The claims that it names (spec.resourceClaims), and those that were made for it
-  /// (status.resourceClaimStatuses, extendedResourceClaimStatus).
+  /// Collects the claims in spec.resourceClaims, status.resourceClaimStatuses and
+  /// status.extendedResourceClaimStatus.
   void note_pod(std::string_view object);
-  /// One read after the other; on_pods behind the last.
   void next_pod_claim();
   void miss(const kube::Failure& failure, std::string_view permission);
   void list_page(std::string continue_token);
   void note_claim(std::string_view object);
   void finish_page(std::string continue_token);
-  /// Of as many pages as were counted, so that the list ends while its snapshot lasts; of more, or of pages that
-  /// bring nothing, a growing one.
+  /// Short for the expected number of pages, so that the list ends before its continue token expires; growing
+  /// for more pages, and for empty ones.
   Millis page_pause();
   void fail(const kube::Failure& failure);
   void after(Millis delay, std::function<void()> next);
@@ -101,20 +100,20 @@ class Evidence {
 
   Aim aim_ = Aim::kList;
   int64_t nodes_ = 0, claims_ = 0;
-  size_t claim_bytes_ = 0;       // of one of them
-  size_t claim_bytes_seen_ = 0;  // in the mean, of the list before
+  size_t claim_bytes_ = 0;       // estimated size of a claim
+  size_t claim_bytes_seen_ = 0;  // mean of the previous list
   Millis spread_{0};
   TimePoint begun_;
   size_t bytes_ = 0, items_ = 0;  // of the list
   size_t items_before_ = 0;       // the page that is being read
   int64_t pages_ = 0;             // likewise
-  std::string problem_;           // a claim that cannot be understood may hold anything
+  std::string problem_;           // an invalid claim
   reactor::Backoff page_backoff_;
   policy::Allocations found_;
   policy::ClaimNames claim_names_;                            // of those
-  std::set<std::pair<std::string, std::string>> pod_claims_;  // namespace, name; still to be looked at
+  std::set<std::pair<std::string, std::string>> pod_claims_;  // namespace, name; not read yet
   Look look_ = Look::kWhole;
-  SaidLast told_pods_;
+  LastMessage last_pods_problem_;
   kube::CallPtr call_;
   reactor::Ticket due_;
 };

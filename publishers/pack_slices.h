@@ -1,6 +1,6 @@
 #pragma once
-// Which device stands in which slice. Existing assignments and their order are kept, so that one device more
-// or less changes one slice (an order difference is a change to every consumer).
+// Assigns devices to slices. Existing assignments and their order are kept, so that one device more or less
+// changes one slice. (A different order of devices is a change to every consumer.)
 #include <map>
 #include <string>
 #include <vector>
@@ -10,17 +10,17 @@
 
 namespace sliced::publishers {
 
-/// devices: what each slice holds, by slice index.  assigned: the names that the slices of that index hold
-/// now.
+/// Devices by slice index, and the names that the existing slice of that index holds.
 using Packing = std::map<size_t, std::vector<kube::DevicePtr>>;
 using Assigned = std::map<size_t, std::vector<std::string>>;
 
-/// Slice indices start at first_index. At least one slice results, even for no devices.
+/// Returns at least one slice, also for no devices. Indices start at first_index.
 Packing pack_devices(const std::vector<kube::DevicePtr>& devices, const Assigned& assigned, size_t slice_size,
                      size_t first_index);
 
-/// 128, or 64 where any device has taints, counters or a list attribute, or the pool has counters or could
-/// get them: then not every slice changes with them.
+/// Returns the limit of devices of a slice: 64 if a device has taints, counters or a list attribute, or the
+/// pool has or may get counters; otherwise 128. (ResourceSlice validation; the smaller limit for future
+/// counters avoids repacking.)
 size_t slice_size_for(const policy::DesiredPool& pool);
 
 }  // namespace sliced::publishers

@@ -14,16 +14,16 @@ using kube::ResourceSlice;
 using kube::Verb;
 
 constexpr Millis kRetryAfterMax{60'000};
-constexpr size_t kRestoresFree = 4;  // within kFightWindow, before somebody counts as fighting back
-constexpr Millis kFightWindow{30'000};
-constexpr size_t kRequestsFree = 4;  // of one run, beside two for each write of its plan
-// Failed runs after which nothing but time begins the next one: an event that a failed write of ours has
-// caused would keep up the pace of the server.
+constexpr size_t kRestoresFree = 4;  // within kRestoreWindow, before restoring slows down
+constexpr Millis kRestoreWindow{30'000};
+constexpr size_t kRequestsFree = 4;  // of a run, in addition to two for each write of its plan
+// Failed runs after which only a timer starts the next run: a failed write may itself cause an event, which
+// would start the next run immediately.
 constexpr size_t kFailuresFree = 4;
-constexpr Millis kChangeWaitMax{2'000};  // of that time, for what is desired anew
+constexpr Millis kChangeWaitMax{2'000};  // of that delay, after a change of the desired pools
 constexpr reactor::BackoffPolicy kWriteBackoff{
     .initial = Millis{200}, .factor = 2.0, .cap = Millis{30'000}, .jitter = 0.5};
-constexpr reactor::BackoffPolicy kFightBackoff{
+constexpr reactor::BackoffPolicy kRestoreBackoff{
     .initial = Millis{1'000}, .factor = 2.0, .cap = Millis{60'000}, .jitter = 0.5};
 
 std::string_view name_of(Verb verb) {
@@ -43,7 +43,7 @@ Publisher::Publisher(kube::Ports ports, std::string driver, Handlers handlers)
       driver_(std::move(driver)),
       handlers_(std::move(handlers)),
       failure_backoff_(ports_.random, kWriteBackoff),
-      fight_backoff_(ports_.random, kFightBackoff),
+      restore_backoff_(ports_.random, kRestoreBackoff),
       reconciler_(
           ports_.scheduler, [this](reactor::Reconciler::Done done) { run(std::move(done)); }, ports_.random) {
 }
@@ -56,8 +56,11 @@ void Publisher::on_slices(const SourceEvent<ResourceSlice>& event) {
   watch_deadline();
   adopt_generations();
   const auto* changed = std::get_if<Changed<ResourceSlice>>(&event);
-  if (different) changed != nullptr ? share_entries(changed->now.meta.name) : share_entries();
-  tell_foreign();
+  if (different && changed != nullptr)
+    share_entries(changed->now.meta.name);
+  else if (different)
+    share_entries();
+  report_foreign();
   if (different || std::holds_alternative<Relisted<ResourceSlice>>(event)) reconciler_.mark();
 }
 
@@ -67,14 +70,14 @@ void Publisher::set_desired(std::vector<policy::DesiredPool> pools, NodeIdentity
   desired_ = std::move(pools);
   share_entries();
   node_ = std::move(node);
-  told_unsettled_.reset();
+  reported_unsettled_.reset();
   restoring_ = is_disturbed_ = false;
-  fight_until_.reset();
-  // A withdrawal does not wait long; nor is what a refusal has changed sent at the server's pace.
+  restore_not_before_.reset();
+  // A withdrawal waits at most kChangeWaitMax.
   if (failed_until_) failed_until_ = std::min(*failed_until_, ports_.scheduler.now() + kChangeWaitMax);
   requests_left_ = 0;
   adopt_generations();
-  tell_foreign();
+  report_foreign();
   reconciler_.mark();
 }
 
@@ -116,7 +119,7 @@ void Publisher::share_entries(const std::string& slice) {
   for (const policy::DesiredPool& pool : desired()) cache_.share(pool.devices, slice);
 }
 
-// What we first see of a pool tells the generation from which ours go on.
+// A pool's generation continues from the highest one of our slices.
 void Publisher::adopt_generations() {
   if (!desired_ || !cache_.listed()) return;
   for (const policy::DesiredPool& pool : *desired_) {
@@ -130,25 +133,25 @@ void Publisher::adopt_generations() {
   }
 }
 
-// Whoever gives us such objects, a proxy or a server that ignores selectors: they are not ours to touch.
-void Publisher::tell_foreign() {
+// A proxy, or a server that ignores fieldSelector, returns slices of other nodes. They are never modified.
+void Publisher::report_foreign() {
   if (!desired_) return;
   const auto& all = cache_.slices();
   const auto foreign = std::find_if(all.begin(), all.end(), [&](const auto& entry) {
     return !is_unread(entry.second) && !is_of(entry.second, driver_, node_.name);
   });
-  constexpr std::string_view kProblem =
-      "slices of another driver or node were shown as ours; they are left alone";
+  constexpr std::string_view kProblem = "ResourceSlices of another driver or node received: not modified";
   if (!foreign_.is_new(foreign == all.end() ? "" : kProblem)) return;
-  ports_.log.warning(kProblem, {{"slice", foreign->first},
-                                {"driver", foreign->second.driver},
-                                {"node", foreign->second.node_name},
-                                {"remedy", "the API server, or a proxy before it, ignores fieldSelector"}});
+  ports_.log.warning(kProblem,
+                     {{"slice", foreign->first},
+                      {"driver", foreign->second.driver},
+                      {"node", foreign->second.node_name},
+                      {"remedy", "check the proxy before the API server: it ignores fieldSelector"}});
 }
 
 std::optional<TimePoint> Publisher::not_before() const {
   std::optional<TimePoint> latest;
-  for (const auto& until : {retry_after_, fight_until_, failed_until_})
+  for (const auto& until : {retry_after_, restore_not_before_, failed_until_})
     if (until && (!latest || *latest < *until)) latest = until;
   return latest;
 }
@@ -156,13 +159,13 @@ std::optional<TimePoint> Publisher::not_before() const {
 void Publisher::run(reactor::Reconciler::Done done) {
   const TimePoint now = ports_.scheduler.now();
   if (!may_write() || !cache_.listed()) return done(true);
-  if (std::exchange(is_disturbed_, false) && !plan().empty()) note_fight();
+  if (std::exchange(is_disturbed_, false) && !plan().empty()) note_foreign_change();
   if (const auto due = not_before(); due && now < *due) {
     reconciler_.mark(*due - now);
     return done(true);
   }
   retry_after_.reset();
-  fight_until_.reset();
+  restore_not_before_.reset();
   failed_until_.reset();
   done_ = std::move(done);
   run_writes_ = 0;
@@ -170,22 +173,23 @@ void Publisher::run(reactor::Reconciler::Done done) {
   next_step();
 }
 
-// Others undid what we wrote. The first times it is put right at once; after that somebody is fighting, and
-// waits grow.
-void Publisher::note_fight() {
+// Another writer changed our slices. They are restored immediately kRestoresFree times, then with backoff:
+// two writers
+// that undo each other's writes would load the API server without end.
+void Publisher::note_foreign_change() {
   const TimePoint now = ports_.scheduler.now();
-  std::erase_if(restored_at_, [&](TimePoint at) { return at + kFightWindow < now; });
+  std::erase_if(restored_at_, [&](TimePoint at) { return at + kRestoreWindow < now; });
   if (restored_at_.size() < kRestoresFree) {
     restored_at_.push_back(now);
-    ports_.log.info("slices were changed by somebody else; restoring",
+    ports_.log.info("ResourceSlices changed by another writer: restoring",
                     {{"driver", driver_}, {"node", node_.name}});
     return;
   }
   restored_at_.clear();
-  const Millis wait = fight_backoff_.next(now);
-  fight_until_ = now + wait;
+  const Millis wait = restore_backoff_.next(now);
+  restore_not_before_ = now + wait;
   ports_.log.warning(
-      "somebody keeps changing our slices; restoring more slowly",
+      "ResourceSlices changed again by another writer: restoring with backoff",
       {{"driver", driver_}, {"node", node_.name}, {"wait_ms", static_cast<int64_t>(wait.count())}});
 }
 
@@ -202,15 +206,15 @@ void Publisher::next_step() {
     failed_runs_ = 0;
     failure_backoff_.reset();
     finish(true);
-    return tell_settled(next);
+    return notify_settled(next);
   }
-  tell_settled(next);
+  notify_settled(next);
   if (requests_left_ == 0) requests_left_ = kRequestsFree + 2 * next.size();
-  if (--requests_left_ == 0) return fail("the API server takes writes and does not hold what they say");
+  if (--requests_left_ == 0) return fail("the API server accepts writes and does not store them");
   const ResourceSlice* write = first_write(next, cache_.slices());
   if (write == nullptr) {
     const Removal& removal = next.deletes.front();
-    if (removal.is_unread) return look_at_unread(removal.name);
+    if (removal.is_unread) return read_undecoded(removal.name);
     return send({.verb = Verb::kDelete,
                  .resource = kube::kResourceSlices,
                  .name = removal.name,
@@ -229,12 +233,12 @@ void Publisher::next_step() {
        *write, update ? "content differs" : "missing");
 }
 
-// A pool that cannot be written keeps no other from being acknowledged.
-void Publisher::tell_settled(const Plan& plan) {
+// A pool that cannot be written does not prevent the acknowledgement of others.
+void Publisher::notify_settled(const Plan& plan) {
   const auto unsettled = unsettled_pools(plan, cache_.slices());
   if (!unsettled || !handlers_.on_settled) return;
-  const bool is_told = std::exchange(told_unsettled_, unsettled) == unsettled;
-  if (!is_told || plan.empty()) callbacks_.run(handlers_.on_settled, *unsettled);
+  const bool is_reported = std::exchange(reported_unsettled_, unsettled) == unsettled;
+  if (!is_reported || plan.empty()) callbacks_.run(handlers_.on_settled, *unsettled);
 }
 
 void Publisher::send(kube::WriteRequest request, std::optional<ResourceSlice> sent, std::string why) {
@@ -247,7 +251,7 @@ void Publisher::send(kube::WriteRequest request, std::optional<ResourceSlice> se
   call_ = ports_.cluster.write(std::move(request),
                                {.on_done =
                                     [this, kept, verb, name, version, why, began](std::string_view object) {
-                                      count(verb, Answered::kTaken, began);
+                                      count(verb, Answered::kStored, began);
                                       if (!*kept) return on_delete_answered(name, version, why);
                                       on_answer(verb, **kept, object, why);
                                     },
@@ -262,7 +266,7 @@ void Publisher::count(Verb verb, Answered answered, TimePoint began) {
   const TimePoint now = ports_.scheduler.now();
   ++counters_.writes[{verb, answered}];
   counters_.took.add(std::chrono::duration_cast<Millis>(now - began));
-  if (answered == Answered::kTaken) counters_.taken_at = now;
+  if (answered == Answered::kStored) counters_.stored_at = now;
 }
 
 void Publisher::on_delete_answered(const std::string& name, const std::string& version,
@@ -274,15 +278,17 @@ void Publisher::on_delete_answered(const std::string& name, const std::string& v
   memory_.full.erase(name);
   memory_.undeletable.erase(name);
   if (handlers_.on_deleted) callbacks_.run(handlers_.on_deleted, name);
-  is_held_back ? look_whether_gone(name) : next_step();
+  if (is_held_back)
+    check_deleted(name);
+  else
+    next_step();
 }
 
 void Publisher::on_answer(Verb verb, const ResourceSlice& sent, std::string_view object,
                           const std::string& why) {
   const std::string what = std::string(name_of(verb)) + " " + sent.meta.name;
   auto stored = decode_slice_text(object);
-  if (!stored)
-    return fail(what + ": the answer cannot be understood; waiting for the watch: " + stored.error().what);
+  if (!stored) return fail(what + ": invalid answer, waiting for the watch: " + stored.error().what);
   if (const std::string other = difference_of_identity(sent, *stored); !other.empty())
     return fail(what + ": the answer is about another object: " + other);
   ports_.log.info("slice written", {{"verb", name_of(verb)},
@@ -292,7 +298,7 @@ void Publisher::on_answer(Verb verb, const ResourceSlice& sent, std::string_view
                                     {"devices", sent.devices.size()}});
   std::vector<RefusedEntry> mutilated = mutilated_entries(sent, *stored);
   if (sent.pool.generation != kEmptiedGeneration) memory_.generations[sent.pool.name] = sent.pool.generation;
-  const std::set<Ability> lost = lost_abilities(sent, *stored);
+  const std::set<ServerFeature> lost = dropped_features(sent, *stored);
   const bool other_loss = mutilated.empty() && !same_content(*stored, sent);
   if (!other_loss) last_failure_.forget();
   cache_.on_written(std::move(*stored));
@@ -303,8 +309,8 @@ void Publisher::on_answer(Verb verb, const ResourceSlice& sent, std::string_view
   }
   if (other_loss) {
     return fail(what +
-                ": the API server stored the slice otherwise than it was sent; an admission webhook or a "
-                "disabled feature gate changes it");
+                ": the API server changed the ResourceSlice on write: check admission webhooks and feature "
+                "gates");
   }
   if (mutilated.empty()) return next_step();
   finish(false);
@@ -313,13 +319,14 @@ void Publisher::on_answer(Verb verb, const ResourceSlice& sent, std::string_view
 
 void Publisher::on_failure(Verb verb, const std::string& name, const std::optional<ResourceSlice>& sent,
                            const Failure& failure) {
-  if (failure.code == Errc::kConflict && verb == Verb::kCreate) return look_at_squatter(*sent);
-  if (failure.code == Errc::kNotFound && verb != Verb::kCreate) return look_whether_gone(name);
+  if (failure.code == Errc::kConflict && verb == Verb::kCreate) return resolve_name_conflict(*sent);
+  if (failure.code == Errc::kNotFound && verb != Verb::kCreate) return check_deleted(name);
   const std::string text = std::string(name_of(verb)) + " " + name + ": " + failure.what;
-  // It is made anew under another name: a withdrawal must not wait for what others have written there.
+  // The slice is re-created under another name, so that a withdrawal does not wait for the metadata of
+  // others.
   if (verb == Verb::kUpdate && sent && is_refused_for_metadata(failure) && has_metadata_of_others(*sent))
     memory_.full.insert(name);
-  // A withdrawal does not wait for what may not be deleted: that is emptied, and comes last.
+  // The slice is emptied by an update and deleted last, so that a withdrawal does not wait for it.
   if (verb == Verb::kDelete && is_refusal(failure)) memory_.undeletable.insert(name);
   if (failure.code == Errc::kInvalid && sent) return quarantine(*sent, failure, text);
   refuse(text, failure);
@@ -333,13 +340,13 @@ void Publisher::refuse(const std::string& problem, const Failure& failure) {
 
 void Publisher::fail(const std::string& problem) {
   if (last_failure_.is_new(problem))
-    ports_.log.warning("write failed; will be tried again", {{"problem", problem}});
+    ports_.log.warning("write failed: it will be repeated", {{"problem", problem}});
   finish(false);
 }
 
-// What stands under a name now. Nothing is gone because a load balancer has no server to ask: only a Status
-// says that.
-void Publisher::look_at(const std::string& name, std::function<void(std::string_view object)> on_found) {
+// Reads the object. Only a 404 with a Status shows that it is deleted: a load balancer without a server also
+// answers 404.
+void Publisher::read_object(const std::string& name, std::function<void(std::string_view object)> on_found) {
   call_ =
       ports_.cluster.get({.resource = kube::kResourceSlices, .name = name},
                          {.on_done = std::move(on_found), .on_failure = [this, name](const Failure& failure) {
@@ -351,9 +358,8 @@ void Publisher::look_at(const std::string& name, std::function<void(std::string_
                           }});
 }
 
-// A create met an existing object: the lost answer of our own write, or somebody else's object under our
-// name.
-void Publisher::look_at_squatter(const ResourceSlice& sent) {
+// A create got 409: the answer of our own create was lost, or an object of others has the name.
+void Publisher::resolve_name_conflict(const ResourceSlice& sent) {
   auto kept = std::make_shared<ResourceSlice>(sent);
   call_ = ports_.cluster.get(
       {.resource = kube::kResourceSlices, .name = sent.meta.name},
@@ -365,57 +371,63 @@ void Publisher::look_at_squatter(const ResourceSlice& sent) {
              auto found = decode_slice_text(object);
              if (!found || !is_of(*found, kept->driver, kept->node_name) ||
                  found->pool.name != kept->pool.name)
-               return take_another_name(*kept);
-             meet(std::move(*found));
+               return use_next_name(*kept);
+             adopt(std::move(*found));
              next_step();
            },
        .on_failure = [this, kept](const Failure& failure) {  // gone meanwhile, or not readable
-         if (failure.code == Errc::kTooLarge) return take_another_name(*kept);
-         refuse("create " + kept->meta.name + ": the name is taken; by what: " + failure.what, failure);
+         if (failure.code == Errc::kTooLarge) return use_next_name(*kept);
+         refuse("create " + kept->meta.name +
+                    ": the name is in use, and its object cannot be read: " + failure.what,
+                failure);
        }});
 }
 
-void Publisher::take_another_name(const ResourceSlice& sent) {
+void Publisher::use_next_name(const ResourceSlice& sent) {
   // Names with salt 0 are the keys: the same index always has the same one.
   const std::string plain = slice_name(parse_hex(sent.meta.name.substr(0, 5)).value_or(0), sent.driver,
                                        sent.node_name, sent.pool.name, 0);
   if (memory_.salts[plain] >= kSaltMax)
-    return fail("create " + plain + ": every name that we would give the slice is taken by somebody else");
+    return fail("create " + plain + ": every possible name of the slice is in use by objects of others");
   const int salt = ++memory_.salts[plain];
-  ports_.log.warning("a slice of somebody else has our name; taking another",
+  ports_.log.warning("name of a ResourceSlice in use by another object: using the next name",
                      {{"slice", sent.meta.name}, {"salt", salt}});
   next_step();
 }
 
-// An update or delete met nothing, and the watch has not said so yet; or what was deleted has a finalizer and
-// may go on terminating.
-void Publisher::look_whether_gone(const std::string& name) {
-  look_at(name, [this, name](std::string_view object) {
+// An update or delete got 404 before the watch showed the deletion, or a deleted slice has a finalizer and
+// remains terminating.
+void Publisher::check_deleted(const std::string& name) {
+  read_object(name, [this, name](std::string_view object) {
     auto found = decode_slice_text(object);
     if (!found || found->meta.name != name)
       return fail("get " + name + ": the answer " +
                   (found ? "is about " + found->meta.name : found.error().what));
-    // Ours is gone then, and the watch, which tells of ours alone, will not tell of that one.
+    // Our slice is deleted, and an object of others has its name: the watch, which selects our slices, does
+    // not show it.
     const bool is_of_others = !is_of(*found, driver_, node_.name);
     const bool is_terminating = found->meta.being_deleted;
-    is_of_others ? cache_.on_deleted(name) : meet(std::move(*found));
+    if (is_of_others)
+      cache_.on_deleted(name);
+    else
+      adopt(std::move(*found));
     if (is_of_others || is_terminating) return next_step();
-    fail(name + ": the API server says both that it is gone and there");
+    fail(name + ": the API server answers 404 to the write and returns the object to a GET");
   });
 }
 
-// A slice that the watch showed and that could not be decoded goes when it says at least that it is ours,
-// however large it is. Nothing else waits for one that cannot be looked at.
-void Publisher::look_at_unread(const std::string& name) {
+// Deletes a slice of the watch that could not be decoded if its driver and nodeName are ours, of whatever
+// size. If the read fails, other writes continue.
+void Publisher::read_undecoded(const std::string& name) {
   memory_.undeletable.insert(name);
-  look_at(name, [this, name](std::string_view object) {
+  read_object(name, [this, name](std::string_view object) {
     ResourceSlice slice;
     slice.meta.name = text_in(object, {"metadata", "name"});
     if (slice.meta.name != name)
       return fail("get " + name + ": the answer is about " + in_quotes(slice.meta.name));
     memory_.undeletable.erase(name);
     if (auto found = decode_slice_text(object)) {
-      meet(std::move(*found));
+      adopt(std::move(*found));
       return next_step();
     }
     slice.meta.uid = text_in(object, {"metadata", "uid"});
@@ -429,14 +441,14 @@ void Publisher::look_at_unread(const std::string& name) {
                    .uid = slice.meta.uid,
                    .resource_version = slice.meta.resource_version},
                   std::nullopt, "unreadable");
-    cache_.on_stored(std::move(slice));  // known to be none of ours
-    tell_foreign();
+    cache_.on_stored(std::move(slice));  // of others
+    report_foreign();
     next_step();
   });
 }
 
-void Publisher::meet(ResourceSlice found) {
-  if (handlers_.on_met) callbacks_.run(handlers_.on_met, found);
+void Publisher::adopt(ResourceSlice found) {
+  if (handlers_.on_adopted) callbacks_.run(handlers_.on_adopted, found);
   cache_.on_stored(std::move(found));
 }
 

@@ -26,7 +26,7 @@ bool SliceCache::erase(const std::string& name) { return slices_.erase(name) > 0
 
 bool SliceCache::on_event(const SourceEvent<ResourceSlice>& event, TimePoint now) {
   if (const auto* changed = std::get_if<Changed<ResourceSlice>>(&event)) {
-    told_ = std::max(told_, version_of(changed->now));
+    newest_ = std::max(newest_, version_of(changed->now));
     const auto own = own_.find(changed->now.meta.name);
     if (own != own_.end()) {
       const bool stale = own->second.deleted ? version_of(changed->now) <= own->second.version
@@ -44,7 +44,7 @@ bool SliceCache::on_event(const SourceEvent<ResourceSlice>& event, TimePoint now
   }
   const auto& relisted = std::get<Relisted<ResourceSlice>>(event);
   listed_ = true;
-  told_ = 0;
+  newest_ = 0;
   bool different = false;
   std::set<std::string> shown;
   for (const ResourceSlice& slice : relisted.all) {
@@ -79,9 +79,10 @@ bool SliceCache::on_event(const SourceEvent<ResourceSlice>& event, TimePoint now
   return different;
 }
 
-// In the order of versions: an event of ours is among those that came, and what is not there any more has gone behind it.
+// In the order of versions: an event of ours is among those that came, and what is not there any more has
+// gone behind it.
 void SliceCache::on_written(ResourceSlice stored) {
-  const bool was_told = version_of(stored) > 0 && version_of(stored) <= told_;
+  const bool was_told = version_of(stored) > 0 && version_of(stored) <= newest_;
   if (!was_told || slices_.contains(stored.meta.name)) on_stored(std::move(stored));
 }
 

@@ -13,7 +13,7 @@
 #include <optional>
 #include <utility>
 
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
 
@@ -98,7 +98,7 @@ struct FileLock::State {
     if (taken && *taken) return acquire();
     taken
         ? say("another instance is active for " + where.of_what + "; waiting until it ends", "holder", holder)
-        : say("cannot take the lock; nothing is written before it is taken", "why", taken.error().what);
+        : say("lock not acquired: nothing is written until it is", "why", taken.error().what);
     const Millis jitter{static_cast<int64_t>(random() * static_cast<double>(kRetry.count()))};
     ticket = scheduler.after(kRetry + jitter, [this] { attempt(); });
   }
@@ -149,7 +149,7 @@ struct FileLock::State {
   void acquire() {
     acquired = true;
     holder.clear();
-    if (said_at) log.info("the lock is taken", {{"path", path}});
+    if (said_at) log.info("lock acquired", {{"path", path}});
     if (!on_acquired) return;
     ticket = scheduler.after(Millis{0}, std::exchange(on_acquired, nullptr));
   }
@@ -171,7 +171,7 @@ struct FileLock::State {
   Descriptor file;  // locked while it is open
   Ticket ticket;
   std::string holder;
-  SaidLast said;
+  LastMessage said;
   std::optional<TimePoint> said_at;
   bool acquired = false;
 };

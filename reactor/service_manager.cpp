@@ -95,8 +95,7 @@ void ServiceManager::flush() {
   while (!kept_.empty() && (error = send(kept_.front().text)) == 0) kept_.pop_front();
   const char* why = error == 0 ? "" : ::strerrordesc_np(error);
   if (problem_.is_new(why))
-    log_.warning("the service manager cannot be told how this stands",
-                 {{"NOTIFY_SOCKET", address_.socket}, {"why", why}});
+    log_.warning("service manager not notified", {{"NOTIFY_SOCKET", address_.socket}, {"why", why}});
   if (would_block(error)) retry_ = scheduler_.after(kRetry, [this] { flush(); });
 }
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "reactor/base/log.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 #include "reactor/descriptor.h"
 #include "reactor/scheduler.h"
 
@@ -73,7 +73,7 @@ class ServiceManager {
   const Descriptor socket_;
   std::deque<Word> kept_;
   bool is_ready_ = false;
-  SaidLast status_, problem_;
+  LastMessage status_, problem_;
   Ticket retry_, watchdog_;
 };
 

@@ -9,7 +9,7 @@ namespace sliced::watchers {
 
 using kube::EventType;
 using kube::Failure;
-using State = Standing::State;
+using State = SyncState::State;
 
 ListWatch::ListWatch(kube::Ports ports, kube::Scope scope, ObjectSink& sink, ListWatchLimits limits)
     : ports_(std::move(ports)),
@@ -144,7 +144,7 @@ void ListWatch::watch_silence() {
     if (ports_.scheduler.now() - last_word_ < bound) return watch_silence();
     if (listing) return fail(Errc::kTimeout, "no answer for " + std::to_string(bound.count() / 1000) + " s");
     // A peer that died without a word. Asking again will show it, and costs one request if it did not.
-    ports_.log.debug("watch is silent; watching anew", {{"resource", resource_name()}});
+    ports_.log.debug("watch silent: restarting it", {{"resource", resource_name()}});
     ++watch_ends_.silent;
     note_health();
     open_watch();
@@ -204,7 +204,7 @@ void ListWatch::on_live_event(EventType type, const ObjectHead& head, std::strin
   if (type == EventType::kBookmark) return;
   // What was ours and is no longer has left, whatever the event is called.
   if (is_foreign(head, object)) {
-    tell_foreign(head.name);
+    report_foreign(head.name);
     return sink_.knows(head) ? sink_.removed(head) : void();
   }
   if (type == EventType::kDeleted) return sink_.removed(head);
@@ -232,10 +232,10 @@ bool ListWatch::is_foreign(const ObjectHead& head, std::string_view object) {
   return true;
 }
 
-void ListWatch::tell_foreign(std::string_view name) {
+void ListWatch::report_foreign(std::string_view name) {
   if (!said_foreign_.is_new("foreign")) return;
   ports_.log.warning(
-      "the API server, or a proxy before it, sends objects that were not asked for; they are dropped",
+      "objects outside the selector received: ignored",
       {{"resource", resource_name()},
        {"asked", scope_.field_selector.empty() ? "namespace " + scope_.namespace_ : scope_.field_selector},
        {"objects", foreign_},
@@ -272,16 +272,16 @@ void ListWatch::finish_list() {
   version_unusable_ = false;
   missed_at_.reset();
   is_known_absent_ = false;
-  standing_.is_unserved = false;
+  sync_state_.is_unserved = false;
   const std::string why = std::exchange(list_reason_, "");
-  const bool first = !standing_.known;
-  standing_.known = true;
+  const bool first = !sync_state_.known;
+  sync_state_.known = true;
   ports_.log.info(first ? "listed" : "listed again",
                   {{"resource", resource_name()}, {"objects", sink_.collected()}, {"why", why}});
   if (nameless_ > 0)
-    ports_.log.warning("items of a list without a name are skipped",
+    ports_.log.warning("list items without a name ignored",
                        {{"resource", resource_name()}, {"items", nameless_}});
-  foreign_ > 0 ? tell_foreign("") : said_foreign_.forget();
+  foreign_ > 0 ? report_foreign("") : said_foreign_.forget();
   const bool is_confirming = kept_at_ && opened_ - *kept_at_ >= limits_.confirm_after;
   if (is_confirming) kept_at_.reset();
   arm_confirmation(sink_.commit(why, is_confirming));
@@ -295,10 +295,8 @@ void ListWatch::arm_confirmation(size_t kept) {
   if (kept == 0) return kept_at_.reset();
   if (!kept_at_) {
     kept_at_ = now;
-    ports_.log.warning(
-        "a list lacks objects on which most of the offer stands; they stay until a second list lacks them "
-        "too",
-        {{"resource", resource_name()}, {"objects", kept}});
+    ports_.log.warning("most objects missing from a list: keeping them until a second list confirms it",
+                       {{"resource", resource_name()}, {"objects", kept}});
   }
   // A server that answers otherwise each time is asked less often.
   const Millis delay = out_of_turn_.take(now) ? limits_.confirm_after : limits_.confirm_after * 6;
@@ -364,7 +362,8 @@ void ListWatch::on_watch_failure(const Failure& failure) {
 void ListWatch::on_list_failure(const Failure& failure) {
   if (step_ == Step::kInitialEvents && failure.code == Errc::kInvalid) {
     watch_list_off_until_ = ports_.scheduler.now() + limits_.watch_list_retry;
-    ports_.log.debug("no WatchList; listing instead", {{"resource", resource_name()}, {"why", failure.what}});
+    ports_.log.debug("WatchList not supported: using a list",
+                     {{"resource", resource_name()}, {"why", failure.what}});
     return attempt();
   }
   fail(failure);
@@ -378,7 +377,7 @@ void ListWatch::look_for_kind(Failure not_found) {
   if (is_built_in)
     not_found.what += " (Kubernetes serves " + kube::api_version(kind) + " " + kind.plural +
                       " from 1.34 on: is this the API server?)";
-  if (is_built_in && standing_.known) return fail(not_found);
+  if (is_built_in && sync_state_.known) return fail(not_found);
   step_ = Step::kDiscovering;
   opened_ = ports_.scheduler.now();
   heard();
@@ -396,8 +395,8 @@ void ListWatch::look_for_kind(Failure not_found) {
 void ListWatch::kind_is_served(const Failure& not_found) {
   const Failure why = not_found;  // lives in the call that is dropped next
   missed_at_.reset();
-  standing_.is_unserved = false;
-  relist(standing_.state == State::kAbsent ? "the kind is installed" : why.what);
+  sync_state_.is_unserved = false;
+  relist(sync_state_.state == State::kAbsent ? "the kind is installed" : why.what);
   if (!std::exchange(looking_, false)) return fail(why);  // served, yet 404: still being set up
   if (!out_of_turn_.take(ports_.scheduler.now())) return fail(why);
   if (fresh_starts_.take(ports_.scheduler.now())) backoff_.reset();
@@ -405,16 +404,16 @@ void ListWatch::kind_is_served(const Failure& not_found) {
 }
 
 void ListWatch::kind_is_absent(const Failure& not_found) {
-  standing_.is_unserved = true;
+  sync_state_.is_unserved = true;
   if (kube::is_built_in(scope_.resource)) {  // an old server, or none at all: either is waited for
-    standing_.why = not_found.what;
+    sync_state_.why = not_found.what;
     return fail(not_found);
   }
   const std::string why = resource_name() + " is not installed";
   looking_ = true;
   call_.reset();
-  if (standing_.state == State::kAbsent) return wait(backoff_.next(ports_.scheduler.now()));
-  if (standing_.known && !is_known_absent_ && !is_absence_confirmed()) {
+  if (sync_state_.state == State::kAbsent) return wait(backoff_.next(ports_.scheduler.now()));
+  if (sync_state_.known && !is_known_absent_ && !is_absence_confirmed()) {
     stand(State::kUnreachable, why + ", says discovery; counts once it has said so for " +
                                    std::to_string(limits_.absent_after.count() / 1000) + " s");
     return wait(limits_.absent_after);
@@ -422,7 +421,7 @@ void ListWatch::kind_is_absent(const Failure& not_found) {
   missed_at_.reset();
   kept_at_.reset();
   confirm_.reset();
-  standing_.known = is_known_absent_ = true;
+  sync_state_.known = is_known_absent_ = true;
   sink_.lose_all(why);
   stand(State::kAbsent, why);
   wait(backoff_.next(ports_.scheduler.now()));
@@ -448,7 +447,7 @@ void ListWatch::fail(const Failure& failure) {
   call_.reset();
   // A kind that has just been installed answers 404, then 429, until its storage is ready: absent until then.
   const bool setting_up = why.code == Errc::kNotFound || why.code == Errc::kBusy;
-  if (standing_.state != State::kAbsent || !setting_up)
+  if (sync_state_.state != State::kAbsent || !setting_up)
     stand(why.code == Errc::kDenied ? State::kDenied : State::kUnreachable, why.what);
   const TimePoint now = ports_.scheduler.now();
   Millis delay = backoff_.next(now);

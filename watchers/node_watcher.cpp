@@ -20,10 +20,10 @@ Result<NodeFacts> decode_node(std::string_view object) {
 
 std::unique_ptr<NodeWatcher> make_node_watcher(kube::Ports ports, std::string_view node_name,
                                                NodeWatcher::OnEvent on_event,
-                                               NodeWatcher::OnStanding on_standing) {
+                                               NodeWatcher::OnSyncState on_sync_state) {
   kube::Scope scope{kube::kNodes, "", "metadata.name=" + std::string(node_name), true};
   return std::make_unique<NodeWatcher>(std::move(ports), std::move(scope), decode_node, std::move(on_event),
-                                       std::move(on_standing));
+                                       std::move(on_sync_state));
 }
 
 }  // namespace sliced::watchers

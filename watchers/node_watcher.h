@@ -1,5 +1,5 @@
 #pragma once
-// The node the daemon runs on: its labels decide which policies apply, its UID owns the slices.
+// Watches the daemon's Node: its labels select policies, and its UID owns the slices.
 #include <map>
 #include <memory>
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace sliced::watchers {
 
-/// What is read of the Node, of which only metadata is asked (PartialObjectMetadata). A node that was deleted
-/// and made again has another uid, and may come as Removed and Changed, as Changed alone, or in a Relisted.
-/// A Node that cannot be decoded is Watched with an Error: the facts of before stay the listener's.
+/// Metadata of the Node (PartialObjectMetadata). A re-created Node has another uid, and is reported as
+/// Removed and Changed, as Changed alone, or in a Relisted. If the Node is invalid, the listener keeps the
+/// last facts.
 struct NodeFacts {
   std::string name, uid;
   std::map<std::string, std::string> labels;
@@ -20,10 +20,10 @@ struct NodeFacts {
 
 using NodeWatcher = WatchedSource<NodeFacts>;
 
-/// Watches one Node by its name, which may not exist yet; does not start. ports outlive the watcher.
-/// Reentry: the callbacks as those of WatchedSource.
+/// Returns a watcher that is not started, of a Node that may not exist yet. REQUIRES: `ports` must outlive
+/// it.
 std::unique_ptr<NodeWatcher> make_node_watcher(kube::Ports ports, std::string_view node_name,
                                                NodeWatcher::OnEvent on_event,
-                                               NodeWatcher::OnStanding on_standing = {});
+                                               NodeWatcher::OnSyncState on_sync_state = {});
 
 }  // namespace sliced::watchers

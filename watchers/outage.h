@@ -1,26 +1,25 @@
 #pragma once
-// What an outage of the API server means for writing. Each source comes back on its own backoff, so what is
-// written first could follow policies from before the outage. Pure.
+// Delays writes after an outage of the API server until all sources are live again: each reconnects with its
+// own backoff, and an early write could follow outdated policies. Pure.
 //
-//   served ── nobody is followed, somebody unreachable ──▶ away
-//   away ── somebody is followed again ──▶ catching up ── nobody waits, or it took too long ──▶ served
-//   served ── of several that were unreachable, one is followed again ──▶ catching up
+//   served ── no source is live, one is unreachable ──▶ away
+//   away ── a source is live ──▶ catching up ── none is unreachable, or timeout ──▶ served
+//   served ── one of several unreachable sources is live ──▶ catching up
 #include <cstddef>
 
 namespace sliced::watchers {
 
-/// A value that is told how the sources stand whenever one of them changes. It says when writing has to
-/// wait; who writes asks may_write().
+/// note() is called on each change of a source; may_write() returns whether writes are allowed.
 class Outage {
  public:
   enum class Phase { kServed, kAway, kCatchingUp };
 
-  /// How many sources stand how. Those that are denied count as waiting during an outage only: an API server
-  /// that has just started denies for a moment what it will allow.
-  /// Of all sources together; one that is absent counts nowhere. Returns the phase that follows.
+  /// Numbers of live, unreachable and denied sources. Denied ones count as unreachable only during an outage:
+  /// an API server
+  /// that has just started refuses requests for a moment. Returns the new phase.
   Phase note(size_t live, size_t unreachable, size_t denied) {
     const bool some_wait = unreachable > 0 || (phase_ != Phase::kServed && denied > 0);
-    // Those that were lost together are likely to be back together, and count together.
+    // Sources that were lost together usually reconnect together.
     const bool one_returned = live > live_ && unreachable < unreachable_;
     live_ = live;
     unreachable_ = unreachable;
@@ -32,7 +31,7 @@ class Outage {
       phase_ = Phase::kCatchingUp;
     return phase_;
   }
-  /// Catching up took too long: what is known has to do.
+  /// Catching up took too long: allows writes.
   void give_up() {
     if (phase_ == Phase::kCatchingUp) phase_ = Phase::kServed;
   }

@@ -67,7 +67,7 @@ template <class Policy>
 std::unique_ptr<PolicyWatcher<Policy>> make_policy_watcher(
     kube::Ports ports, const kube::Resource& kind, std::string_view namespace_,
     PolicyDecoding<Policy> decoding, typename PolicyWatcher<Policy>::OnEvent on_event,
-    typename PolicyWatcher<Policy>::OnStanding on_standing = {},
+    typename PolicyWatcher<Policy>::OnSyncState on_sync_state = {},
     typename PolicyWatcher<Policy>::KeepMissing keep_missing = {}) {
   const MemoryLimits memory = decoding.memory;
   auto decode = [how = std::move(decoding.decode)](std::string_view object) -> Result<PolicyObject<Policy>> {
@@ -79,7 +79,7 @@ std::unique_ptr<PolicyWatcher<Policy>> make_policy_watcher(
   };
   return std::make_unique<PolicyWatcher<Policy>>(
       std::move(ports), kube::Scope{kind, std::string(namespace_), "", false}, std::move(decode),
-      std::move(on_event), std::move(on_standing), std::move(keep_missing),
+      std::move(on_event), std::move(on_sync_state), std::move(keep_missing),
       ListWatchLimits{.list_bytes_max = kPolicyListBytesMax}, memory);
 }
 

@@ -13,16 +13,16 @@ void ProblemLog::report(const ObjectHead& head, const Error* problem) {
   const auto [at, is_new] = told_.try_emplace({head.namespace_, head.name}, now);
   if (!is_new && std::exchange(at->second, now) == now) return;
   if (++new_count_ > kProblemsMax) return;
-  log_.warning("object cannot be understood", {{"resource", resource_},
-                                               {"namespace", head.namespace_},
-                                               {"name", head.name},
-                                               {"why", cut(problem->what, kMessageBytesMax)}});
+  log_.warning("invalid object", {{"resource", resource_},
+                                  {"namespace", head.namespace_},
+                                  {"name", head.name},
+                                  {"why", cut(problem->what, kMessageBytesMax)}});
 }
 
 void ProblemLog::end_round() {
   const size_t new_count = std::exchange(new_count_, 0);
   if (new_count > kProblemsMax)
-    log_.warning("objects cannot be understood",
+    log_.warning("invalid objects",
                  {{"resource", resource_}, {"why", and_more(new_count - kProblemsMax, "object")}});
 }
 

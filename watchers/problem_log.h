@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with the objects of a scope, said to people: each once while it lasts.
+// Logs the problems of a scope's objects, each once.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -11,25 +11,23 @@
 
 namespace sliced::watchers {
 
-/// Tells once what is wrong with an object, and forgets when it is mended or gone. Of one list no more than
-/// kProblemsMax are told by name.
-/// Memory: 8 bytes and the name of each object that has a problem.
-/// Order: of a list: report() of each object, then retain(). Of one change: report(), then end_round().
+/// Logs a problem when it is new. At most kProblemsMax per list are logged by name.
+/// Use: for a list report() for each object, then retain(); for one change report(), then end_round().
 class ProblemLog {
  public:
   ProblemLog(Log& log, std::string resource) : log_(log), resource_(std::move(resource)) {}
-  /// Says it unless it was said of this object already. The same problem in other words is another one.
-  /// nullptr forgets what was told. A text for the log is cut to kMessageBytesMax.
-  void report(const ObjectHead& head, const Error* problem);  // nullptr: it is well
-  /// Gone, or well: the same problem later is said anew.
+  /// Logs the problem if its text has changed; nullptr: the object is valid. Texts are limited to
+  /// kMessageBytesMax.
+  void report(const ObjectHead& head, const Error* problem);
+  /// The object was deleted.
   void forget(const ObjectHead& head) { told_.erase({head.namespace_, head.name}); }
-  /// A list is whole: keeps only what is in it.
+  /// Ends a list: forgets all other objects.
   template <class Known>
   void retain(Known known) {
     std::erase_if(told_, [&](const auto& entry) { return !known(entry.first.first, entry.first.second); });
     end_round();
   }
-  /// What was reported since is all of one change.
+  /// Ends one change.
   void end_round();
 
  private:

@@ -94,13 +94,13 @@ size_t footprint(const kube::ResourceSlice& slice) {
 
 std::unique_ptr<SliceWatcher> make_slice_watcher(kube::Ports ports, std::string_view driver,
                                                  std::string_view node_name, SliceWatcher::OnEvent on_event,
-                                                 SliceWatcher::OnStanding on_standing, bool salvages,
+                                                 SliceWatcher::OnSyncState on_sync_state, bool salvages,
                                                  size_t bytes_max) {
   const std::string of_driver = driver.empty() ? "" : "spec.driver=" + std::string(driver) + ",";
   kube::Scope scope{kube::kResourceSlices, "", of_driver + "spec.nodeName=" + std::string(node_name), false};
   return std::make_unique<SliceWatcher>(
       std::move(ports), std::move(scope), salvages ? salvage_slice : decode_slice, std::move(on_event),
-      std::move(on_standing), SliceWatcher::KeepMissing(),
+      std::move(on_sync_state), SliceWatcher::KeepMissing(),
       ListWatchLimits{.objects_max = kSlicesMax, .list_bytes_max = kListBytesMax},
       MemoryLimits{.others_bytes_max = bytes_max});
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A scope of the cluster as typed values: what ListWatch keeps up with, decoded, within the memory that there is for it, as
+// A scope of the cluster as typed values: decodes the objects of a ListWatch within a memory limit and emits
 // source events.
 #include <functional>
 #include <map>
@@ -27,10 +27,8 @@ struct ObjectId {
   auto operator<=>(const ObjectId&) const = default;
 };
 
-/// An object as it is watched. One that cannot be understood is still there: `value` then says why, and its
-/// owner decides what that means (a policy offers nothing; it is not deleted).
-/// Copied into events: who listens owns it. uid and resource_version are "" of one that was left out after it
-/// was told.
+/// A watched object. An invalid object is present, with an Error as `value`; the listener decides its effect.
+/// uid and resource_version are "" if it was omitted for lack of memory after it had been reported.
 template <class T>
 struct Watched {
   using Id = ObjectId;
@@ -39,25 +37,24 @@ struct Watched {
   Result<T> value;
 };
 
-/// What values of a type take of the memory for them (MemoryLimits); where it is not said, all are kept. A kind
-/// that others may create without bound specialises it.
+/// Memory use of a type's values (MemoryLimits); by default all are kept. Specialized for kinds that users
+/// may create.
 template <class T>
 struct MemoryAccounting {
   static constexpr bool kIsAccounted = false;
-  // static constexpr Footprint kUnreadable;                   of one that cannot be decoded
+  // static constexpr Footprint kUnreadable;                   for invalid objects
   // static Footprint of(const T& value);
-  // static Result<T> left_out(const Footprint& footprint);    in its place, where there is no room
+  // static Result<T> left_out(const Footprint& footprint);    replaces an omitted value
 };
 
-/// A scope as a source of typed events: first a Relisted, then Changed and Removed, and a Relisted with its
-/// reason whenever something may have been missed.
-/// Decoding: `decode` is pure, and bounded by its own limits; its Error goes into Watched::value.
-/// Memory:   ids of all objects; their values are the listener's, but for those of a list in the making.
-///           What there is no room for (MemoryLimits) is told all the same, without what it says.
-/// Log:      what is wrong with an object, once while it lasts (problem_log.h).
-/// Reentry:  on_event and on_standing must not destroy the source.
-/// Threads:  the loop's; decode too, once an object and change.
-/// Order:    within a Relisted by namespace and name. What gives way to a change is told before the change.
+/// Emits a Relisted first, then Changed and Removed, and another Relisted with a reason when events may be
+/// lost. Decoding: `decode` is pure and has its own limits; its Error becomes Watched::value.
+/// Memory:   ids of all objects, and the values of a running list. Objects without room (MemoryLimits) are
+///           reported without their content.
+/// Log:      problems of an object, once (problem_log.h).
+/// Order:    a Relisted is sorted by namespace and name. An object that is displaced by a change is reported
+///           before it.
+/// Loop thread only. on_event and on_sync_state must not destroy the source.
 template <class T>
 class WatchedSource final : public Source, private ObjectSink {
  public:
@@ -65,31 +62,30 @@ class WatchedSource final : public Source, private ObjectSink {
   using Id = ObjectId;
   using Decode = std::function<Result<T>(std::string_view object)>;
   using OnEvent = std::function<void(SourceEvent<Item>)>;
-  /// After what has changed the standing was told by on_event: a source that says it is live has told its
-  /// list.
-  using OnStanding = std::function<void(const Standing&)>;
-  /// Of objects that a list lacks, asked once a list and only where there are some: true to keep them until a
-  /// second list, a few seconds later, lacks them too. A list from a broken cache must not withdraw everything.
+  /// Called after the corresponding on_event: a live source has reported its list.
+  using OnSyncState = std::function<void(const SyncState&)>;
+  /// Called with the missing objects of a list. Returns true to keep them until a second list, some seconds
+  /// later, confirms it: a list from a broken cache must not withdraw all devices.
   using KeepMissing = std::function<bool(const std::vector<Id>&)>;
 
-  /// Does not start. Ownership: ports outlive it; dropping it ends what is under way, and nothing is told any more.
+  /// REQUIRES: `ports` must outlive this object. start() starts it; destroying it cancels everything.
   WatchedSource(kube::Ports ports, kube::Scope scope, Decode decode, OnEvent on_event,
-                OnStanding on_standing = {}, KeepMissing keep_missing = {}, ListWatchLimits limits = {},
+                OnSyncState on_sync_state = {}, KeepMissing keep_missing = {}, ListWatchLimits limits = {},
                 MemoryLimits memory = {})
       : decode_(std::move(decode)),
         on_event_(std::move(on_event)),
-        on_standing_(std::move(on_standing)),
+        on_sync_state_(std::move(on_sync_state)),
         keep_missing_(std::move(keep_missing)),
         problems_(ports.log, scope.resource.plural),
         memory_(memory),
         engine_(std::move(ports), std::move(scope), *this, limits) {}
 
-  // Source; each as ListWatch says
+  // Source; see ListWatch.
   void start() override { engine_.start(); }
   void retry_now() override { engine_.retry_now(); }
   bool is_told_to_wait() const override { return engine_.is_told_to_wait(); }
   void park(bool parked) override { engine_.park(parked); }
-  const Standing& standing() const override { return engine_.standing(); }
+  const SyncState& sync_state() const override { return engine_.sync_state(); }
   const WatchEnds& watch_ends() const override { return engine_.watch_ends(); }
   const kube::Scope& scope() const { return engine_.scope(); }
 
@@ -99,7 +95,7 @@ class WatchedSource final : public Source, private ObjectSink {
   Item item(const ObjectHead& head, std::string_view object) {
     return {{head.namespace_, head.name}, head.uid, head.resource_version, decode_(object)};
   }
-  // Once it is known whether there is room for it.
+  // After the check of memory.
   void report(const Item& item) {
     static const Error kNoRoom = no_room();
     const Error* problem = item.value.ok() ? nullptr : &item.value.error();
@@ -108,8 +104,8 @@ class WatchedSource final : public Source, private ObjectSink {
     problems_.report({item.id.namespace_, item.id.name, "", ""}, problem);
   }
 
-  // Decoded as it comes, so that no text of the list is kept; what has no room gives way now and then
-  // (evict), and for good at commit().
+  // Decodes on arrival, so that no text is stored. Objects without room are dropped in evict() and finally in
+  // commit().
   void collect(const ObjectHead& head, std::string_view object) override {
     Item made = item(head, object);
     if (!admit(collecting_, made)) leave_out(made);
@@ -127,8 +123,7 @@ class WatchedSource final : public Source, private ObjectSink {
   }
   size_t collected() const override { return collected_.size(); }
   bool knows(const ObjectHead& head) const override { return known_.contains({head.namespace_, head.name}); }
-  // One Relisted with everything, in order of ids. What is kept although the list lacks it takes its room
-  // first, so that what is kept is not what pushes others out unseen.
+  // Emits one Relisted, in order of ids. Kept objects that the list lacks count towards the memory first.
   size_t commit(const std::string& why, bool is_confirming) override {
     std::vector<Id> kept = kept_of(is_confirming);
     make_room_for(kept);
@@ -152,13 +147,13 @@ class WatchedSource final : public Source, private ObjectSink {
     callbacks_.run(on_event_, std::move(whole));
     return unconfirmed_.size();
   }
-  // Nothing is kept then: it was confirmed by who says so.
+  // Confirmed: nothing is kept.
   void lose_all(const std::string& why) override {
-    abandon();  // a list that broke off
+    abandon();  // of a failed list
     unconfirmed_ = known_;
     commit(why, true);
   }
-  // The object itself may be what has to give way; others that have to are told first, as changed.
+  // May drop this object, or report others as changed that are dropped for it.
   void changed(const ObjectHead& head, std::string_view object) override {
     known_.insert({head.namespace_, head.name});
     unconfirmed_.erase({head.namespace_, head.name});
@@ -187,7 +182,7 @@ class WatchedSource final : public Source, private ObjectSink {
     look_for_room();
   }
 
-  // Room, for values that have a footprint. One that finds none stays known, without what it says.
+  // Checks memory for values with a footprint. Without room the object stays known without its content.
   bool admit(MemoryBudget& budget, const Item& item) {
     if constexpr (kIsAccounted) return budget.put({item.id.namespace_, item.id.name}, footprint_of(item));
     return true;
@@ -198,7 +193,7 @@ class WatchedSource final : public Source, private ObjectSink {
   void leave_out(Item& item) {
     if constexpr (kIsAccounted) item.value = MemoryAccounting<T>::left_out(footprint_of(item));
   }
-  // What a list lacks takes as much as what it has.
+  // Kept objects need memory, too.
   void make_room_for(const std::vector<Id>& kept) {
     if constexpr (kIsAccounted)
       for (const Id& id : kept)
@@ -218,11 +213,11 @@ class WatchedSource final : public Source, private ObjectSink {
       }
     }
   }
-  // After whatever may have made room: only a new list can tell what was left out.
+  // Omitted objects may fit now; only a new list has their content.
   void look_for_room() {
     if (budget_.has_room_again()) engine_.list_again("there may be room for what was left out");
   }
-  // Of what was known and is not in the list: what stays all the same.
+  // Returns the missing objects that are kept.
   std::vector<Id> kept_of(bool is_confirming) const {
     std::vector<Id> kept;
     for (const Id& id : known_)
@@ -230,22 +225,22 @@ class WatchedSource final : public Source, private ObjectSink {
     if (kept.empty() || !keep_missing_ || !keep_missing_(kept)) return {};
     return kept;
   }
-  void standing_changed(const Standing& standing) override {
-    if (on_standing_) callbacks_.run(on_standing_, standing);
+  void sync_state_changed(const SyncState& sync) override {
+    if (on_sync_state_) callbacks_.run(on_sync_state_, sync);
   }
 
   const Decode decode_;
   const OnEvent on_event_;
-  const OnStanding on_standing_;
+  const OnSyncState on_sync_state_;
   const KeepMissing keep_missing_;
   CallbackGuard callbacks_{"WatchedSource"};
   ProblemLog problems_;
   const MemoryLimits memory_;
-  MemoryBudget budget_{memory_}, collecting_{memory_};  // of what is known, and of the list in the making
-  // Of the list in the making; empty between lists.
+  MemoryBudget budget_{memory_}, collecting_{memory_};  // of known objects, and of the running list
+  // Of the running list.
   std::map<Id, Item> collected_;
-  std::set<Id> known_, unconfirmed_;  // unconfirmed: known, kept, and missing from the last list
-  // Last, so that it goes first: it calls back into everything above.
+  std::set<Id> known_, unconfirmed_;  // unconfirmed: kept, and missing from the last list
+  // Last member, destroyed first: it calls back into all others.
   ListWatch engine_;
 };
 

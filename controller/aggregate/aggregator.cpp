@@ -50,8 +50,8 @@ std::string text_of(const PolicyRef& policy) {
 // A kind of policies that is not installed has no policies, which is an answer; nodes that cannot report give none.
 template <class Watcher>
 std::string lack_of(const Watcher& watcher, bool may_be_absent) {
-  const watchers::Standing& standing = watcher.standing();
-  if (standing.known && (may_be_absent || standing.state != watchers::Standing::State::kAbsent)) return "";
+  const watchers::SyncState& standing = watcher.sync_state();
+  if (standing.known && (may_be_absent || standing.state != watchers::SyncState::State::kAbsent)) return "";
   return watcher.scope().resource.plural + ": " +
          (standing.why.empty() ? std::string(describe(standing.state)) : standing.why);
 }
@@ -75,7 +75,7 @@ Aggregator::Aggregator(kube::Ports ports, Settings settings)
             return ReadReport{words_as_known(*report), !report->silent_since.empty(), report->kubelet_plugin};
           },
           [this](const SourceEvent<ReportWatcher::Item>& event) { on_reports(event); },
-          [this](const watchers::Standing&) { on_change(); }, {},
+          [this](const watchers::SyncState&) { on_change(); }, {},
           watchers::ListWatchLimits{.list_bytes_max = kReportListBytesMax}),
       sriov_(watch(kube::kSriovResourcePolicies, settings_.namespace_, judge_sriov)),
       exposures_(watch(kube::kDeviceExposurePolicies, "", judge_exposure)) {}
@@ -93,7 +93,7 @@ std::unique_ptr<Aggregator::PolicyWatcher> Aggregator::watch(
         return Policy{judge(*json), decode_policy_status(*json)};
       },
       [this, &kind](const SourceEvent<PolicyWatcher::Item>& event) { on_policies(kind, event); },
-      [this](const watchers::Standing&) { on_change(); }, PolicyWatcher::KeepMissing{},
+      [this](const watchers::SyncState&) { on_change(); }, PolicyWatcher::KeepMissing{},
       watchers::ListWatchLimits{.list_bytes_max = watchers::kPolicyListBytesMax});
 }
 
@@ -151,7 +151,10 @@ void Aggregator::on_reports(const SourceEvent<ReportWatcher::Item>& event) {
 
 void Aggregator::put(const kube::Resource& kind, const PolicyWatcher::Item& item) {
   const PolicyRef ref{kind.kind, item.id.namespace_, item.id.name};
-  if (!item.value) return void(policies_.erase(ref));  // too large to be judged: without a status
+  if (!item.value) {
+    policies_.erase(ref);  // too large to be judged: without a status
+    return;
+  }
   const auto at = policies_.try_emplace(ref, Kept{{}, reactor::Backoff(ports_.random, kPaceOfOne)}).first;
   at->second.policy = *item.value;
 }
@@ -278,7 +281,10 @@ void Aggregator::compare(const PolicyRef& policy, Kept& kept, Round& round) {
   status.writer = own_writer();
   note_dispute(kept);
   const TimePoint from = may_write_from(kept);
-  if (from <= ports_.scheduler.now()) return void(to_write_.emplace_back(policy, std::move(status)));
+  if (from <= ports_.scheduler.now()) {
+    to_write_.emplace_back(policy, std::move(status));
+    return;
+  }
   round.later = std::min(round.later.value_or(from), from);
   round.yielded += from > kept.not_before ? 1 : 0;
 }
@@ -336,7 +342,7 @@ void Aggregator::write(const PolicyRef& policy, const PolicyStatus& status) {
 }
 
 void Aggregator::say_taken_over(const PolicyRef& policy, const Writer& from) const {
-  ports_.log.info("the status of a policy is written in the place of one that does not follow it any more",
+  ports_.log.info("policy status taken over from a writer that stopped",
                   {{"policy", text_of(policy)},
                    {"version", printable(from.version, 64)},
                    {"namespace", printable(from.namespace_, 253)}});
@@ -363,7 +369,7 @@ void Aggregator::on_failure(const PolicyRef& policy, const kube::Failure& failur
   ++counters_.failed;
   failed_ = policy;
   if (failure_.is_new(failure.what))
-    ports_.log.warning("the status of a policy was not written",
+    ports_.log.warning("policy status not written: will retry",
                        {{"policy", text_of(policy)}, {"why", failure.what}});
   Millis wait = failure.retry_after.value_or(Millis{0});
   if (is_of_server(failure)) wait = std::max(wait, backoff_.next(now));

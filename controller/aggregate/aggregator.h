@@ -36,7 +36,7 @@
 #include "controller/aggregate/unread_policies.h"
 #include "kube/client/ports.h"
 #include "reactor/backoff.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 #include "watchers/watched_source.h"
 
 namespace sliced::reports {
@@ -161,7 +161,7 @@ class Aggregator {
   size_t yielded_ = 0, outdated_ = 0;
   Counters counters_;
   reactor::Backoff backoff_;  // of the server
-  SaidLast failure_;
+  LastMessage failure_;
   PolicyRef failed_;  // whose that is
   kube::CallPtr call_;
   reactor::Ticket timer_;

@@ -117,7 +117,7 @@ void Election::on_failure(const kube::Failure& failure) {
     failure_.forget();
     set_elected(false);
   } else if (failure_.is_new(failure.what)) {
-    ports_.log.warning("the lease cannot be held",
+    ports_.log.warning("leader election failed: Lease not written",
                        {{"lease", settings_.namespace_ + "/" + settings_.name}, {"why", failure.what}});
   }
   look_after(kLookEvery + Millis{static_cast<int64_t>(500 * ports_.random())});
@@ -136,7 +136,8 @@ void Election::set_elected(bool elected) {
   if (!elected) deadline_.reset();
   if (is_elected_ == elected) return;
   is_elected_ = elected;
-  ports_.log.info(elected ? "elected: this one writes" : "not elected any more",
+  ports_.log.info(elected ? "elected: this process writes the statuses"
+                          : "election lost: another process writes the statuses",
                   {{"lease", settings_.namespace_ + "/" + settings_.name}, {"identity", settings_.identity}});
   on_change_(elected);
 }

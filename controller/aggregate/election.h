@@ -18,7 +18,7 @@
 
 #include "kube/client/ports.h"
 #include "reactor/backoff.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 
 namespace sliced::reports {
 
@@ -67,7 +67,7 @@ class Election {
   TimePoint seen_at_{};     // when that was seen to be another one
   TimePoint renewed_at_{};  // when a write of ours that was taken began
   TimePoint asked_at_{};
-  SaidLast failure_;
+  LastMessage failure_;
   kube::CallPtr call_;
   reactor::Ticket timer_, deadline_;
 };

@@ -27,7 +27,7 @@ SilentNodes::SilentNodes(kube::Ports ports, std::string namespace_)
       watcher_(
           ports_, kube::Scope{kube::kLeases, std::move(namespace_), "", false}, decode,
           [this](const SourceEvent<Watcher::Item>& event) { on_leases(event); },
-          [this](const watchers::Standing& standing) { on_standing(standing); }) {}
+          [this](const watchers::SyncState& standing) { on_sync_state(standing); }) {}
 
 void SilentNodes::start() {
   watcher_.start();
@@ -61,8 +61,8 @@ void SilentNodes::on_leases(const SourceEvent<Watcher::Item>& event) {
   }
 }
 
-void SilentNodes::on_standing(const watchers::Standing& standing) {
-  is_live_ = standing.state == watchers::Standing::State::kLive;
+void SilentNodes::on_sync_state(const watchers::SyncState& standing) {
+  is_live_ = standing.state == watchers::SyncState::State::kLive;
   if (!is_live_ || std::exchange(was_live_, true)) {
     if (!is_live_ && was_live_)
       judged_from_ = TimePoint::max();
@@ -86,10 +86,11 @@ void SilentNodes::find_silent() {
     if (is_expired && (may_begin || silent_.contains(node))) out.insert(node);
   }
   for (const std::string& node : out)
-    if (!silent_.contains(node)) ports_.log.warning("the daemon of a node is silent", {{"node", node}});
+    if (!silent_.contains(node))
+      ports_.log.warning("node silent: its daemon does not renew its Lease", {{"node", node}});
   for (const std::string& node : silent_)
     if (!out.contains(node) && leases_.contains(node))
-      ports_.log.info("the daemon of a node is alive again", {{"node", node}});
+      ports_.log.info("node no longer silent", {{"node", node}});
   silent_ = std::move(out);
 }
 
@@ -134,7 +135,7 @@ void SilentNodes::write(const std::string& node, bool is_silent) {
                              not_before_ =
                                  now + std::max(backoff_.next(now), failure.retry_after.value_or(Millis{0}));
                              if (failure_.is_new(failure.what))
-                               ports_.log.warning("the report of a silent node was not marked",
+                               ports_.log.warning("report of a silent node not updated: will retry",
                                                   {{"node", node}, {"why", failure.what}});
                            }});
 }

@@ -19,7 +19,7 @@
 #include "daemon/reports/node_lease.h"
 #include "kube/client/ports.h"
 #include "reactor/backoff.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 #include "watchers/watched_source.h"
 
 namespace sliced::reports {
@@ -52,7 +52,7 @@ class SilentNodes {
 
   void on_leases(const SourceEvent<Watcher::Item>& event);
   void put(const Watcher::Item& item, std::map<std::string, Heard>& into) const;
-  void on_standing(const watchers::Standing& standing);
+  void on_sync_state(const watchers::SyncState& standing);
   void look();
   void find_silent();
   void write_next();
@@ -65,7 +65,7 @@ class SilentNodes {
   bool is_live_ = false, was_live_ = false;
   TimePoint judged_from_{}, not_before_{};
   reactor::Backoff backoff_;
-  SaidLast failure_;
+  LastMessage failure_;
   Counters counters_;
   kube::CallPtr call_;
   reactor::Ticket timer_;

@@ -38,7 +38,7 @@ UnreadPolicies::UnreadPolicies(kube::Ports ports, Settings settings, std::functi
             return Meta{std::move(meta->uid)};
           },
           [this](const SourceEvent<Watcher::Item>& event) { on_policies(event); },
-          [this](const watchers::Standing& standing) { on_standing(standing); }) {
+          [this](const watchers::SyncState& standing) { on_sync_state(standing); }) {
   events_.permit(true);
 }
 
@@ -63,11 +63,11 @@ void UnreadPolicies::on_policies(const SourceEvent<Watcher::Item>& event) {
   on_change_();
 }
 
-void UnreadPolicies::on_standing(const watchers::Standing& standing) {
-  const bool is_denied = standing.state == watchers::Standing::State::kDenied;
+void UnreadPolicies::on_sync_state(const watchers::SyncState& standing) {
+  const bool is_denied = standing.state == watchers::SyncState::State::kDenied;
   if (denied_.is_new(is_denied ? standing.why : ""))
     ports_.log.warning(
-        "policies of other namespaces cannot be listed: those that no daemon reads are not reported",
+        "policies of other namespaces cannot be listed: unused policies are not reported",
         {{"grant", "list and watch on sriovresourcepolicies in all namespaces"}, {"why", standing.why}});
 }
 
@@ -100,7 +100,7 @@ void UnreadPolicies::look(const std::set<std::string>& read) {
                           .note = note_of(id.namespace_),
                           .is_of_fleet = true});
     if (!reported_.contains(id))
-      ports_.log.warning("a policy has no effect: no daemon reads its namespace",
+      ports_.log.warning("policy without effect: no daemon reads its namespace",
                          {{"policy", printable(id.namespace_ + "/" + id.name, 512)},
                           {"read", settings_.namespace_},
                           {"remedy", "move it to namespace " + settings_.namespace_ +

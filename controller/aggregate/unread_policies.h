@@ -17,7 +17,7 @@
 
 #include "daemon/reports/event_writer.h"
 #include "kube/client/ports.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 #include "watchers/watched_source.h"
 
 namespace sliced::reports {
@@ -53,7 +53,7 @@ class UnreadPolicies {
   };
 
   void on_policies(const SourceEvent<Watcher::Item>& event);
-  void on_standing(const watchers::Standing& standing);
+  void on_sync_state(const watchers::SyncState& standing);
   std::string note_of(const std::string& namespace_) const;
 
   kube::Ports ports_;
@@ -61,7 +61,7 @@ class UnreadPolicies {
   const std::function<void()> on_change_;
   std::map<Watcher::Item::Id, Unread> policies_;  // of other namespaces
   std::set<Watcher::Item::Id> reported_;
-  SaidLast denied_;
+  LastMessage denied_;
   EventWriter events_;
   reactor::Ticket timer_;
   Watcher watcher_;

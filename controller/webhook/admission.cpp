@@ -64,7 +64,7 @@ void tell(Log& log, const Review& review) {
               {"warnings", review.warnings},
               {"why", review.why}});
   };
-  if (review.status != 200) return log.debug("a request was no AdmissionReview", {{"why", review.body}});
+  if (review.status != 200) return log.debug("invalid AdmissionReview", {{"why", review.body}});
   if (review.is_refused) return line(Level::kInfo, "refused");
   if (review.is_judged)
     line(review.object.starts_with("ResourceClaim") ? Level::kDebug : Level::kInfo, "admitted");
@@ -128,7 +128,7 @@ class Admission::One final : public http::Call {
   void give_up(const std::string& why) {
     Review review = unjudged(body_->text(), why);
     shared_->ports.log.warning(
-        "not judged, and so admitted",
+        "object admitted without a check",
         {{"user", review.user}, {"operation", review.operation}, {"object", review.object}, {"why", why}});
     is_given_up_ = true;
     answer(std::move(review));

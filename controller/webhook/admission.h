@@ -35,7 +35,7 @@ class Admission {
     uint64_t not_ours = 0;               // admitted without a look
     uint64_t unjudged = 0;               // admitted with a warning: for want of time or room
     uint64_t failed = 0;                 // answered with another status than 200
-    Durations took;                      // from the head of a request to its answer
+    DurationHistogram took;              // from the head of a request to its answer
   };
   struct Ports {
     reactor::Scheduler& scheduler;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/exposure/dearest.h"
+#include "policy/exposure/max_cost.h"
 #include "policy/problem.h"
 
 namespace sliced::webhook {
@@ -40,7 +40,7 @@ struct Judgement {
   };
   std::vector<IgnoredByClass> ignored_by_class = {};
   /// Of a DeviceExposurePolicy's selector, where it can be compiled.
-  std::optional<policy::Dearest> dearest;
+  std::optional<policy::MaxCost> dearest;
   uint64_t selector_work = 0;          // that it took, as decisions count it
   bool is_selector_unchecked = false;  // for want of work
 };

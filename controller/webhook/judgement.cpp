@@ -45,7 +45,7 @@ Judgement judge_attributes(const Json& object, const Drivers& drivers) {
 // What the selector costs, and whether that is near what it may.
 void add_cost(const cel::Program& program, const policy::ExposurePolicy& policy, const Drivers& drivers,
               Judgement& out) {
-  const policy::Dearest its = policy::asked_of_nobody(program, drivers.exposure);
+  const policy::MaxCost its = policy::static_cost(program, drivers.exposure);
   out.selector_work += its.work;
   out.dearest = its;
   if (its.is_near())

@@ -29,12 +29,14 @@ Server::Server(Ports ports, Places places, Drivers drivers)
              {"h2", "http/1.1"},
              {.on_context = [this](auto tls) { use(std::move(tls)); },
               .on_trouble =
-                  [this](const Error& why) { ports_.log.warning("certificate", {{"why", why.what}}); }}) {}
+                  [this](const Error& why) {
+                    ports_.log.warning("TLS certificate not usable", {{"why", why.what}});
+                  }}) {}
 
 void Server::use(std::shared_ptr<const reactor::net::TlsContext> tls) {
   tls_ = tls;
   if (server_) {
-    ports_.log.info("another certificate is used");
+    ports_.log.info("TLS certificate reloaded");
     return server_->use(std::move(tls));
   }
   server_.emplace(ports_.loop.scheduler(), serve(), server_options(std::move(tls)));
@@ -50,7 +52,7 @@ http::ServerOptions Server::server_options(std::shared_ptr<const reactor::net::T
           .tls = std::move(tls),
           .clock = ports_.clock,
           .on_trouble = [&log = ports_.log](const reactor::net::Peer& who, const Error& why) {
-            log.debug("who asks for a judgement is in trouble", {{"client", who.name}, {"why", why.what}});
+            log.debug("webhook connection failed", {{"client", who.name}, {"why", why.what}});
           }};
 }
 
@@ -82,7 +84,7 @@ void Server::listen() {
     return;
   }
   if (said_address_.is_new(opened.error().what))
-    ports_.log.error("the address cannot be had; tried again", {{"why", opened.error().what}});
+    ports_.log.error("address not available: will retry", {{"why", opened.error().what}});
   again_ = ports_.loop.scheduler().after(kListenAgain, [this] { listen(); });
 }
 

@@ -10,7 +10,7 @@
 #include "daemon/status/probe.h"
 #include "http/server.h"
 #include "reactor/base/log.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 #include "reactor/executor.h"
 #include "reactor/net/listener.h"
 #include "reactor/net/tls_files.h"
@@ -70,7 +70,7 @@ class Server {
   std::optional<http::Server> server_;  // with the first certificate
   std::unique_ptr<reactor::net::Listener> listener_;
   std::shared_ptr<const reactor::net::TlsContext> tls_;
-  SaidLast said_address_;
+  LastMessage said_address_;
   reactor::Ticket again_;
   reactor::net::TlsFiles files_;
 };

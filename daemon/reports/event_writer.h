@@ -24,7 +24,7 @@
 
 #include "daemon/reports/happening.h"
 #include "kube/client/ports.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 #include "watchers/token_bucket.h"
 
 namespace sliced::reports {
@@ -90,7 +90,7 @@ class EventWriter {
   std::map<Key, Series> series_;
   std::map<Subject, watchers::TokenBucket> room_;
   Counters counters_;
-  SaidLast failure_;
+  LastMessage failure_;
   kube::CallPtr call_;
   reactor::Ticket timer_;
 };

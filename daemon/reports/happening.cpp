@@ -93,7 +93,7 @@ void HappeningFinder::find_held_back(const NodeReport& report, TimePoint now, Ha
   std::map<DeviceKey, TimePoint> since;
   std::map<std::pair<PolicyRef, std::string>, Told> told;
   for (const DeviceGroup& group : report.groups) {
-    if (group.standing != held_back) continue;
+    if (group.disposition != held_back) continue;
     for (const Said& said : group.said) {
       if (said.policy.kind.empty()) continue;
       size_t long_enough = 0;

@@ -20,7 +20,7 @@
 #include "kube/objects/json.h"
 #include "kube/objects/object_meta.h"
 #include "reactor/backoff.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 
 namespace sliced::reports {
 
@@ -84,7 +84,7 @@ class NodeLeaseWriter {
   bool is_permitted_ = false;
   std::optional<kube::ObjectMeta> held_;  // as the server has it; nullopt: not read yet, or read again
   reactor::Backoff backoff_, refused_;
-  SaidLast failure_;
+  LastMessage failure_;
   std::string last_failure_;
   Counters counters_;
   kube::CallPtr call_;

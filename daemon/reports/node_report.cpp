@@ -6,6 +6,7 @@
 #include "kube/objects/kinds.h"
 #include "kube/objects/object_meta.h"
 #include "policy/link_type.h"
+#include "policy/verdict.h"
 #include "reactor/base/text.h"
 
 namespace sliced::reports {
@@ -62,7 +63,7 @@ constexpr Texts<DeviceGroup> kGroupTexts[] = {
     {"pfProduct", &DeviceGroup::pf_product},
     {"master", &DeviceGroup::master},
     {"hostUse", &DeviceGroup::host_use},
-    {"standing", &DeviceGroup::standing},
+    {"disposition", &DeviceGroup::disposition},
 };
 constexpr Texts<LastChange> kChangeTexts[] = {{"time", &LastChange::time},
                                               {"change", &LastChange::change},
@@ -140,13 +141,19 @@ Json json_of(const Counts& counts) {
     if (count != 0) out.set(told(outcome), count);
   return out;
 }
+// The present name of an outcome: a report of an older daemon has "charged" (docs/design/renamed-interfaces.md).
+std::string present_outcome(std::string_view outcome) {
+  if (outcome == "charged") return std::string(name_of(policy::Outcome::kReserved));
+  return cut(std::string(outcome), kReadBytesMax);
+}
+
 Counts counts_in(const Json& json, std::initializer_list<std::string_view> path) {
   Counts out;
   const Json* found = json.find(path);
   if (found == nullptr || found->object() == nullptr) return out;
   for (const auto& [outcome, count] : *found->object())
     if (count.integer() != nullptr && *count.integer() > 0 && out.size() < kItemsMax)
-      out[cut(outcome, kReadBytesMax)] = std::min(*count.integer(), kNumberMax);
+      out[present_outcome(outcome)] = std::min(*count.integer(), kNumberMax);
   return out;
 }
 
@@ -194,6 +201,7 @@ Said said_of(const Json& json) {
   Said out;
   take(json, kRefTexts, out.policy);
   take(json, kSaidTexts, out);
+  out.outcome = present_outcome(out.outcome);
   return out;
 }
 
@@ -210,7 +218,7 @@ Json json_of(const DeviceGroup& group) {
   if (group.named_otherwise) out.set("namedOtherwise", true);
   Json::Array said;
   for (const Said& one : group.said) said.push_back(json_of(one));
-  if (!said.empty()) out.set("said", std::move(said));
+  if (!said.empty()) out.set("verdicts", std::move(said));
   return out;
 }
 DeviceGroup group_of(const Json& json) {
@@ -224,7 +232,10 @@ DeviceGroup group_of(const Json& json) {
   out.num_vfs = small_number_in(json, "numVFs");
   out.rdma = is_set_in(json, "rdma");
   out.named_otherwise = is_set_in(json, "namedOtherwise");
-  for_each_item(json, "said", [&](const Json& item) { out.said.push_back(said_of(item)); });
+  // The old names of both fields, which daemons of an older release write (docs/design/renamed-interfaces.md).
+  if (out.disposition.empty()) out.disposition = cut(std::string(json.text("standing")), kReadBytesMax);
+  const std::string_view key = json.find("verdicts") != nullptr ? "verdicts" : "said";
+  for_each_item(json, key, [&](const Json& item) { out.said.push_back(said_of(item)); });
   return out;
 }
 

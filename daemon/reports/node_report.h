@@ -95,9 +95,9 @@ struct DeviceGroup {
   std::optional<int> numa_node, mtu;
   int total_vfs = 0, num_vfs = 0;  // of PFs
   bool rdma = false;
-  std::string master;    // bridge or bond of the interface
-  std::string host_use;  // hotplug::HostDevice::host_use
-  std::string standing;  // policy::name_of(Standing): "offered", "hidden", "held-back", "unmatched"
+  std::string master;       // bridge or bond of the interface
+  std::string host_use;     // hotplug::HostDevice::host_use
+  std::string disposition;  // policy::name_of(Disposition): "offered", "hidden", "held-back", "unmatched"
   /// The SriovResourcePolicies' word first, where it is one; then one for each suffix.
   std::vector<Said> said;
   bool operator==(const DeviceGroup&) const = default;

@@ -44,7 +44,7 @@ ReportWriter::ReportWriter(kube::Ports ports, std::string name, Node node)
       watcher_(
           ports_, kube::Scope{kube::kNodeDeviceReports, "", "metadata.name=" + name_, false}, decode,
           [this](const SourceEvent<Watcher::Item>& event) { on_event(event); },
-          [this](const watchers::Standing&) { arm(); }) {}
+          [this](const watchers::SyncState&) { arm(); }) {}
 
 void ReportWriter::permit(bool writes) {
   is_permitted_ = writes;
@@ -77,9 +77,9 @@ void ReportWriter::on_event(const SourceEvent<Watcher::Item>& event) {
 }
 
 bool ReportWriter::is_ready() const {
-  using State = watchers::Standing::State;
-  const watchers::Standing& standing = watcher_.standing();
-  return is_permitted_ && standing.known && standing.state != State::kAbsent;
+  using State = watchers::SyncState::State;
+  const watchers::SyncState& sync = watcher_.sync_state();
+  return is_permitted_ && sync.known && sync.state != State::kAbsent;
 }
 
 // One timer, of the first mark; what is marked later goes along.

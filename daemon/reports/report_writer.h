@@ -21,7 +21,7 @@
 #include "daemon/reports/node_report.h"
 #include "kube/client/ports.h"
 #include "reactor/backoff.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 #include "reactor/base/source_event.h"
 #include "watchers/watched_source.h"
 
@@ -60,7 +60,7 @@ class ReportWriter {
 
   const Counters& counters() const { return counters_; }
   /// Of the watch of that one object: absent where the kind is not installed.
-  const watchers::Standing& standing() const { return watcher_.standing(); }
+  const watchers::SyncState& sync_state() const { return watcher_.sync_state(); }
   /// "" the last write went well.
   const std::string& last_failure() const { return last_failure_.text(); }
   /// The server holds what was made last, and nothing is marked.
@@ -101,7 +101,7 @@ class ReportWriter {
   std::optional<TimePoint> waits_since_;  // for slices
   TimePoint not_before_{};
   reactor::Backoff backoff_;
-  SaidLast last_failure_;
+  LastMessage last_failure_;
   Counters counters_;
   reactor::Ticket timer_;
   kube::CallPtr call_;

@@ -16,8 +16,8 @@ namespace {
 using hotplug::DeviceType;
 using hotplug::HostDevice;
 using policy::Decision;
+using policy::Disposition;
 using policy::Outcome;
-using policy::Standing;
 
 constexpr size_t kPoliciesMax = 1'024;  // that are told; the kind says the same of its list
 
@@ -182,7 +182,7 @@ DeviceGroup group_of(const Decision& decision, const HostDevice& device) {
                   .num_vfs = device.num_vfs,
                   .rdma = !device.rdma_device.empty(),
                   .host_use = device.host_use,
-                  .standing = std::string(name_of(policy::standing_of(decision, device.id.text))),
+                  .disposition = std::string(name_of(policy::disposition_of(decision, device.id.text))),
                   .said = said_of(decision, device)};
   if (is_vf_of_pf(device)) out.vfs = {{*device.vf_index, *device.vf_index}};
   tell_interface(device, out);
@@ -194,11 +194,11 @@ auto key_of(const DeviceGroup& group) {
   std::vector<std::string> said;
   for (const Said& one : group.said)
     said.insert(said.end(), {one.policy.kind, one.policy.namespace_, one.policy.name, one.outcome});
-  return std::tuple{group.pf,       group.interface_base, group.named_otherwise,  group.pf_name,
-                    group.vendor,   group.product,        group.subsystem_vendor, group.subsystem_product,
-                    group.driver,   group.link_type,      group.pf_product,       group.numa_node,
-                    group.mtu,      group.rdma,           group.master,           group.host_use,
-                    group.standing, std::move(said)};
+  return std::tuple{group.pf,          group.interface_base, group.named_otherwise,  group.pf_name,
+                    group.vendor,      group.product,        group.subsystem_vendor, group.subsystem_product,
+                    group.driver,      group.link_type,      group.pf_product,       group.numa_node,
+                    group.mtu,         group.rdma,           group.master,           group.host_use,
+                    group.disposition, std::move(said)};
 }
 using Key = decltype(key_of(DeviceGroup{}));
 
@@ -238,10 +238,10 @@ class Joiner {
 
 // What is not offered first, and VFs before what they belong to.
 int place_of(const DeviceGroup& group) {
-  constexpr Standing kOrder[] = {Standing::kHeldBack, Standing::kHidden, Standing::kUnmatched,
-                                 Standing::kOffered};
+  constexpr Disposition kOrder[] = {Disposition::kHeldBack, Disposition::kHidden, Disposition::kUnmatched,
+                                    Disposition::kOffered};
   const auto at = std::ranges::find_if(
-      kOrder, [&](Standing standing) { return policy::name_of(standing) == group.standing; });
+      kOrder, [&](Disposition disposition) { return policy::name_of(disposition) == group.disposition; });
   return static_cast<int>(at - kOrder) * 2 + (group.vfs.empty() ? 1 : 0);
 }
 
@@ -268,12 +268,12 @@ std::vector<DeviceGroup> join(std::vector<DeviceGroup> devices) {
   return out;
 }
 
-void count_standing(Standing standing, NodeReport& out) {
+void count_disposition(Disposition disposition, NodeReport& out) {
   ++out.devices;
-  ++(standing == Standing::kOffered    ? out.offered
-     : standing == Standing::kHidden   ? out.hidden
-     : standing == Standing::kHeldBack ? out.held_back
-                                       : out.unmatched);
+  ++(disposition == Disposition::kOffered    ? out.offered
+     : disposition == Disposition::kHidden   ? out.hidden
+     : disposition == Disposition::kHeldBack ? out.held_back
+                                             : out.unmatched);
 }
 
 }  // namespace
@@ -284,11 +284,11 @@ void tell_decision(const policy::Decision& decision, NodeReport& out) {
   for (const auto& [id, verdict] : decision.verdicts) {
     const hotplug::HostDevice* device = decision.inputs->inventory->find(id);
     if (device == nullptr) continue;
-    const policy::Standing standing = policy::standing_of(decision, id);
-    if (device->type == hotplug::DeviceType::kVirtual && standing != policy::Standing::kOffered &&
-        standing != policy::Standing::kHeldBack)
+    const policy::Disposition disposition = policy::disposition_of(decision, id);
+    if (device->type == hotplug::DeviceType::kVirtual && disposition != policy::Disposition::kOffered &&
+        disposition != policy::Disposition::kHeldBack)
       continue;
-    count_standing(standing, out);
+    count_disposition(disposition, out);
     ++out.sriov[std::string(name_of(verdict.outcome))];
     policies.count(verdict);
     if (const auto personas = decision.personas.find(id); personas != decision.personas.end())

@@ -22,7 +22,7 @@ constexpr std::pair<std::string_view, std::string DeviceRow::*> kMembers[] = {
     {"interface", &DeviceRow::interface},
     {"link", &DeviceRow::link},
     {"driver", &DeviceRow::driver},
-    {"standing", &DeviceRow::standing},
+    {"disposition", &DeviceRow::disposition},
     {"claim", &DeviceRow::claim},
     {"why", &DeviceRow::why},
     {"group", &DeviceRow::group},

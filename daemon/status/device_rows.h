@@ -18,11 +18,11 @@ struct DeviceRow {
   std::string interface;  // "" none
   std::string link;       // "up 25 Gb/s", "down", "away", "" without an interface
   std::string driver;
-  std::string standing;  // "offered", "hidden", "held-back", "unmatched": as sliced_host_devices has them
-  std::string claim;     // it is prepared for, "ns/name"; "" none, or not known here
-  std::string why;       // a sentence
-  std::string group;     // devices of one group stand together: the PF's id; "~" for what belongs to none
-  std::string order;     // within it
+  std::string disposition;  // "offered", "hidden", "held-back", "unmatched": as sliced_host_devices has them
+  std::string claim;        // it is prepared for, "ns/name"; "" none, or not known here
+  std::string why;          // a sentence
+  std::string group;        // devices of one group stand together: the PF's id; "~" for what belongs to none
+  std::string order;        // within it
   bool operator==(const DeviceRow&) const = default;
 };
 

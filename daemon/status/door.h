@@ -9,7 +9,7 @@
 
 #include "http/server.h"
 #include "reactor/base/log.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 #include "reactor/net/listener.h"
 #include "reactor/scheduler.h"
 
@@ -79,7 +79,7 @@ class Door {
   std::unique_ptr<reactor::net::Listener> local_, tcp_;
   size_t name_ = 0;  // of names_, where local_ is open
   std::string why_not_;
-  SaidLast said_socket_, said_address_, said_refused_;
+  LastMessage said_socket_, said_address_, said_refused_;
   reactor::Ticket next_;
 };
 

@@ -47,14 +47,15 @@ void Exposition::sample(uint64_t value, const Labels& labels) { line("", labels,
 
 void Exposition::seconds(double value, const Labels& labels) { line("", labels, number(value)); }
 
-void Exposition::sample(const Durations& durations, const Labels& labels) {
+void Exposition::sample(const DurationHistogram& durations, const Labels& labels) {
   Labels bounded = labels;
   bounded.emplace_back("le", "");
   uint64_t all = 0;
   for (size_t i = 0; i < durations.counts.size(); ++i) {
     all += durations.counts[i];
-    bounded.back().second =
-        i < Durations::kBoundsMs.size() ? number(static_cast<double>(Durations::kBoundsMs[i]) / 1e3) : "+Inf";
+    bounded.back().second = i < DurationHistogram::kBoundsMs.size()
+                                ? number(static_cast<double>(DurationHistogram::kBoundsMs[i]) / 1e3)
+                                : "+Inf";
     line("_bucket", bounded, std::to_string(all));
   }
   line("_sum", labels, number(static_cast<double>(durations.sum.count()) / 1e3));

@@ -30,7 +30,7 @@ class Exposition {
   /// Three decimals: milliseconds are the finest that is measured here.
   void seconds(double value, const Labels& labels = {});
   /// Buckets are cumulative, as the format has them, then _sum in seconds and _count.
-  void sample(const Durations& durations, const Labels& labels = {});
+  void sample(const DurationHistogram& durations, const Labels& labels = {});
 
   /// Once: it is empty afterwards.
   std::string take() { return std::move(out_); }

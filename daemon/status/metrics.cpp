@@ -57,26 +57,27 @@ void tell_verdicts(Exposition& out, const std::string& driver, const policy::Out
 void tell_devices(Exposition& out, const Report& report) {
   if (!report.summary || report.drivers.size() != 2) return;
   const policy::Summary& summary = *report.summary;
-  out.gauge("sliced_host_devices", "Devices of the host, each counted once, by what becomes of it.");
+  out.gauge("sliced_host_devices", "Devices of the host, each counted once.");
   const size_t told = summary.offered + summary.hidden + summary.held_back;
-  out.sample(summary.offered, {{"standing", "offered"}});
-  out.sample(summary.hidden, {{"standing", "hidden"}});
-  out.sample(summary.held_back, {{"standing", "held-back"}});
-  out.sample(summary.devices - told, {{"standing", "unmatched"}});
+  out.sample(summary.offered, {{"disposition", "offered"}});
+  out.sample(summary.hidden, {{"disposition", "hidden"}});
+  out.sample(summary.held_back, {{"disposition", "held-back"}});
+  out.sample(summary.devices - told, {{"disposition", "unmatched"}});
   out.gauge("sliced_devices",
             "Devices, or ways in which a device is offered, by the verdict of a driver's policies.");
   tell_verdicts(out, report.drivers[0].name, summary.sriov);
   tell_verdicts(out, report.drivers[1].name, summary.exposure);
-  out.gauge("sliced_entries", "Device entries that are to be published.");
+  out.gauge("sliced_entries", "Desired device entries.");
   for (const Report::Driver& driver : report.drivers) out.sample(driver.entries, {{"driver", driver.name}});
 }
 
 void tell_decisions(Exposition& out, const Metrics& metrics) {
-  out.counter("sliced_reconciles_total", "Decisions over all devices, by what became of them.");
+  out.counter("sliced_reconciles_total", "Decisions over all devices, by result.");
   out.sample(metrics.decided, {{"result", "decided"}});
-  out.sample(metrics.overtaken, {{"result", "overtaken"}});
-  out.sample(metrics.late, {{"result", "late"}});
-  out.histogram("sliced_reconcile_duration_seconds", "From the first change to the decision that knows it.");
+  out.sample(metrics.overtaken, {{"result", "superseded"}});
+  out.sample(metrics.late, {{"result", "timed-out"}});
+  out.histogram("sliced_reconcile_duration_seconds",
+                "From the first change to the decision that includes it.");
   out.sample(metrics.decisions);
   out.counter("sliced_events_coalesced_total", "Changes that were decided together with one before them.");
   out.sample(metrics.coalesced);
@@ -141,19 +142,18 @@ void tell_claims(Exposition& out, const Metrics& metrics) {
 
 void tell_reports(Exposition& out, const Metrics& metrics) {
   if (!metrics.reports) return;
-  out.gauge("sliced_report_live", "1 when this node's NodeDeviceReport is followed; 0 where it cannot be.");
+  out.gauge("sliced_report_live", "1 if this node's NodeDeviceReport is watched, else 0.");
   out.sample(metrics.reports->is_live ? 1 : 0);
-  out.counter("sliced_report_made_total",
-              "Times that the report was made, and compared with the one at the API server.");
+  out.counter("sliced_report_builds_total", "Builds of the report, each compared with the stored one.");
   out.sample(metrics.reports->made);
   out.counter("sliced_report_writes_total", "Writes of this node's NodeDeviceReport.");
-  out.sample(metrics.reports->taken, {{"result", "taken"}});
+  out.sample(metrics.reports->taken, {{"result", "succeeded"}});
   out.sample(metrics.reports->failed, {{"result", "failed"}});
-  out.gauge("sliced_report_bytes", "Size of the last one that was sent.");
+  out.gauge("sliced_report_bytes", "Size of the last report that was sent.");
   out.sample(metrics.reports->bytes);
   if (!metrics.lease) return;
   out.counter("sliced_lease_renewals_total", "Renewals of this node's Lease.");
-  out.sample(metrics.lease->renewed, {{"result", "taken"}});
+  out.sample(metrics.lease->renewed, {{"result", "succeeded"}});
   out.sample(metrics.lease->failed, {{"result", "failed"}});
 }
 

@@ -27,14 +27,14 @@ struct Metrics {
   // Decisions, as daemon::Decider counts them: made; made anew since something had changed meanwhile; given
   // up; changes that went along with an earlier one.
   uint64_t decided = 0, overtaken = 0, late = 0, coalesced = 0;
-  Durations decisions;
+  DurationHistogram decisions;
 
   struct Driver {
     std::string name;
     /// Answered, or not in time, by what became of them; `took` is from a request to its answer.
     /// failed_syncs: attempts to publish that left something to be written.
     std::vector<Count> writes;  // by verb
-    Durations took;
+    DurationHistogram took;
     uint64_t failed_syncs = 0;
   };
   std::vector<Driver> drivers;
@@ -46,10 +46,10 @@ struct Metrics {
 
   struct Claims {
     std::string driver;
-    std::vector<Count> calls;  // by operation
-    Durations prepare = {};    // of calls to prepare a claim, from the call to its answer
-    uint64_t prepared = 0;     // claims that are prepared now
-    uint64_t failing = 0;      // claims whose last call failed, lately
+    std::vector<Count> calls;        // by operation
+    DurationHistogram prepare = {};  // of calls to prepare a claim, from the call to its answer
+    uint64_t prepared = 0;           // claims that are prepared now
+    uint64_t failing = 0;            // claims whose last call failed, lately
   };
   /// Of this node's NodeDeviceReport.
   struct Reports {
@@ -64,7 +64,7 @@ struct Metrics {
   /// What the kubelet was answered, a claim each time it is asked for (kubelet::CountedPreparer).
   std::vector<Claims> claims;  // empty without the kubelet plugin
   uint64_t not_returned = 0;   // devices that are held for claims that are gone; with the kubelet plugin
-  Durations attaches;          // of an interface's CNI plugins (ADD), well or not; with the kubelet plugin
+  DurationHistogram attaches;  // of an interface's CNI plugins (ADD), well or not; with the kubelet plugin
   /// What is not used as it is written, as the node's report counts it; and policies that have a problem, by kind. 0
   /// before the first decision.
   struct Problems {

@@ -70,13 +70,14 @@ const Json::Array& items_in(const Json& json, std::string_view key) {
   return found != nullptr && found->array() != nullptr ? *found->array() : kNone;
 }
 
-std::string counts_html(const Json& head, const std::string& standing) {
+std::string counts_html(const Json& head, const std::string& disposition) {
   std::string out;
   const Json& counts = *head.find("counts");
   for (const auto& [name, title] : kStandings) {
     const Json* count = counts.find(name.empty() ? "all" : name);
-    out += "<a href=\"/" + (name.empty() ? "" : "?standing=" + std::string(name)) + "\" data-standing=\"" +
-           std::string(name) + "\"" + (standing == name ? " aria-current=\"true\"" : "") + "><b>" +
+    out += "<a href=\"/" + (name.empty() ? "" : "?disposition=" + std::string(name)) +
+           "\" data-disposition=\"" + std::string(name) + "\"" +
+           (disposition == name ? " aria-current=\"true\"" : "") + "><b>" +
            (count != nullptr ? std::to_string(*count->integer()) : "?") + "</b> " + std::string(title) +
            "</a>\n";
   }
@@ -125,16 +126,16 @@ std::string state_html(const Json& head) {
 
 std::string row_html(const DeviceRow& row) {
   const std::string id = html(row.id), name = row.interface.empty() ? id : html(row.interface);
-  std::string title = row.standing;
+  std::string title = row.disposition;
   std::ranges::replace(title, '-', ' ');
   return "<tr class=\"device " + html(row.type) + "\" data-id=\"" + id + "\" data-order=\"" +
-         html(row.order) + "\" data-standing=\"" + html(row.standing) +
+         html(row.order) + "\" data-disposition=\"" + html(row.disposition) +
          "\"><th scope=\"row\" class=\"name\"><a href=\"/?device=" + html(http::percent_encode(row.id)) +
          "\" aria-expanded=\"false\">" + name + "</a></th><td class=\"id\">" +
          (row.interface.empty() || row.interface == row.id ? "" : id + " ") + "<span class=\"kind\">" +
          html(row.kind) + "</span></td><td class=\"link " + html(row.link.substr(0, row.link.find(' '))) +
          "\">" + html(row.link) + "</td><td class=\"driver\">" + html(row.driver) +
-         "</td><td class=\"state\"><span class=\"badge " + html(row.standing) + "\">" + html(title) +
+         "</td><td class=\"state\"><span class=\"badge " + html(row.disposition) + "\">" + html(title) +
          "</span></td><td class=\"why\">" +
          (row.claim.empty() ? "" : "<span class=\"claim\">prepared for " + html(row.claim) + "</span>") +
          html(row.why) + "</td></tr>\n";
@@ -208,7 +209,7 @@ std::string PageText::row(const DeviceRows& rows) {
   const bool is_first = at_ == 0 || rows.rows[at_ - 1].group != one.group;
   const bool is_last = at_ + 1 == rows.rows.size() || rows.rows[at_ + 1].group != one.group;
   std::string out = is_first ? "<tbody class=\"group\" data-group=\"" + html(one.group) + "\">\n" : "";
-  if (facts_.standing.empty() || one.standing == facts_.standing) out += row_html(one);
+  if (facts_.disposition.empty() || one.disposition == facts_.disposition) out += row_html(one);
   return is_last ? out + "</tbody>\n" : out;
 }
 
@@ -226,7 +227,7 @@ std::string PageText::next(const DeviceRows& rows) {
                   {"state", text_in(head, "state")},
                   {"well", *head.find("isWell")->boolean() ? "" : "bad"},
                   {"problems", state_html(head)},
-                  {"counts", counts_html(head, facts_.standing)},
+                  {"counts", counts_html(head, facts_.disposition)},
                   {"why", facts_.explanation ? explanation_html(*facts_.explanation) : ""}});
   }
   for (; at_ < rows.rows.size() && out.size() < kPagePieceBytes; ++at_) out += row(rows);

@@ -30,13 +30,13 @@ struct PageFacts {
   Report report;
   std::vector<PastChangePtr> history;  // the oldest first; the last 20 are shown
   std::optional<kube::Json> explanation =
-      {};                // of the device that was asked for (cli's json_of an Explanation)
-  std::string standing;  // only devices of it are shown; "" all
+      {};                   // of the device that was asked for (cli's json_of an Explanation)
+  std::string disposition;  // only devices of it are shown; "" all
 };
 
 /// The whole of it, in pieces of some 32 KiB, "" at the end. rows: may be made by another thread before the
 /// first next(); the same ones each time.
-/// Threads: one at a time, whichever it is. Rows that `standing` leaves out are not in it; their groups are, empty.
+/// Threads: one at a time, whichever it is. Rows that `disposition` leaves out are not in it; their groups are, empty.
 class PageText {
  public:
   explicit PageText(PageFacts facts) : facts_(std::move(facts)) {}

@@ -22,7 +22,7 @@ struct Report {
   int64_t pid = 0;
   Millis up{0};
 
-  /// What is watched, and how it stands (watchers::Standing); the host is one of them.
+  /// What is watched, and how it stands (watchers::SyncState); the host is one of them.
   /// The states are the words of watchers::describe(); the host is "starting" until it was read once, then
   /// "live".
   struct Source {

@@ -35,10 +35,10 @@ std::string exposition_of(const AggregateMetrics& metrics) {
   out.gauge("sliced_aggregate_outdated_policies",
             "Pairs of node and policy of which the node reports an older generation of the policy.");
   out.sample(metrics.outdated);
-  out.counter("sliced_aggregate_sums_total", "Times that all reports were summed up.");
+  out.counter("sliced_aggregate_sums_total", "Summaries of all reports.");
   out.sample(metrics.sums);
   out.counter("sliced_aggregate_writes_total", "Writes of a policy's status.");
-  out.sample(metrics.written, {{"result", "taken"}});
+  out.sample(metrics.written, {{"result", "succeeded"}});
   out.sample(metrics.failed, {{"result", "failed"}});
   return out.take();
 }
@@ -47,7 +47,7 @@ std::string exposition_of(const WebhookMetrics& metrics) {
   Exposition out;
   tell_process(out, metrics.version, metrics.process);
   tell_ready(out, metrics.is_ready);
-  out.counter("sliced_webhook_reviews_total", "Requests for a judgement, by what became of them.");
+  out.counter("sliced_webhook_reviews_total", "Admission reviews, by result.");
   for (const auto& [result, count] : metrics.reviews) out.sample(count, {{"result", result}});
   out.histogram("sliced_webhook_review_duration_seconds", "From the head of a request to its answer.");
   out.sample(metrics.took);

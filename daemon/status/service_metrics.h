@@ -38,7 +38,7 @@ struct WebhookMetrics {
   /// Of the moment, as waiting and body_bytes are; the others only grow.
   int64_t certificate_ends = 0;                           // seconds since 1970; 0: there is none
   std::vector<std::pair<std::string, uint64_t>> reviews;  // by what became of them
-  Durations took;                                         // from the head of a request to its answer
+  DurationHistogram took;                                 // from the head of a request to its answer
   uint64_t waiting = 0, body_bytes = 0;                   // reviews that are here, and all bodies together
 };
 std::string exposition_of(const WebhookMetrics& metrics);

@@ -53,7 +53,7 @@ std::optional<int64_t> ApiCore::server_time() const {
 void ApiCore::log_warnings(const ApiRequest& request, const http::Head& head) {
   for (std::string& text : http::decode_warnings(head)) {
     if (warned_.size() >= kWarningsMax || !warned_.insert(escaped(text, 1024)).second) continue;
-    log.warning("the API server warns", {{"request", request.action}, {"warning", text}});
+    log.warning("warning of the API server", {{"request", request.action}, {"warning", text}});
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// How the calls of the Cluster port become HTTP requests. Pure.
+// Encodes calls of Cluster as HTTP requests. Pure.
 #include <cstdint>
 #include <string>
 
@@ -8,8 +8,7 @@
 
 namespace sliced::kube {
 
-/// A request and how people and metrics call it.
-/// Without who we are: Authorization and User-Agent are put in when it is sent (api_operation.h).
+/// A request and its names for messages. Authorization and User-Agent are added by api_operation.h.
 struct ApiRequest {
   std::string verb;      // RBAC's: "list", "watch", "get", "create", "update", "delete"
   std::string resource;  // "resourceslices.resource.k8s.io"; "" for paths without one
@@ -22,17 +21,17 @@ constexpr int64_t kPageItems = 500;
 
 /// One page: `continue_token` is "" for the first. Without a limit and a resource version pages are of
 /// kPageItems.
-/// The token names the version that the first page was read at, so that no page asks for one. Metadata alone
-/// is asked for as PartialObjectMetadataList, with JSON of whole objects as what is taken too.
+/// The token contains the version of the first page. metadata_only requests PartialObjectMetadataList and
+/// also accepts whole objects.
 ApiRequest encode_list(const ListRequest& request, const std::string& continue_token);
-/// A watch asks for bookmarks, and with send_initial_events for the list as events (WatchList).
+/// With bookmarks; with send_initial_events as WatchList.
 ApiRequest encode_watch(const WatchRequest& request);
-/// Never repeatable as a create: an answer that was lost does not say whether it was made.
-/// An update may be repeated, for it carries the version that it replaces: the second of two is a conflict;
-/// an apply, for the second changes nothing; a delete with preconditions, or none at all with dry_run. kApply
-/// is PATCH with application/apply-patch+yaml, kMerge with application/merge-patch+json; a merge may be repeated too.
+/// Creates are not repeatable: a lost answer does not show whether the object exists. Repeatable are updates
+/// (with the replaced version: a repetition is a conflict), applies and merges (a repetition changes
+/// nothing), deletes with preconditions, and dry runs. kApply: PATCH with application/apply-patch+yaml.
+/// kMerge: PATCH with application/merge-patch+json.
 ApiRequest encode_write(const WriteRequest& request);
-/// All of these may be sent twice: they change nothing.
+/// Repeatable, since they only read.
 ApiRequest encode_get(const GetRequest& request);
 ApiRequest encode_discover(const std::string& group, const std::string& version);
 ApiRequest encode_discover_groups();  // of all groups but core

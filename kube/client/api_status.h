@@ -1,5 +1,5 @@
 #pragma once
-// What the API server says when it says no: meta/v1 Status in a response's body or in a watch's ERROR event.
+// Decodes failures of the API server: meta/v1 Status in a response's body or in an ERROR event of a watch.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,17 +9,15 @@
 
 namespace sliced::kube {
 
-/// The failure a response with an error status means. `action` is "list resourceslices.resource.k8s.io". The
-/// body is read as a Status where it is one, else quoted (shortened).
+/// Returns the failure of a response with an error status. `action` is "list resourceslices.resource.k8s.io".
+/// The body is decoded as a Status, or else quoted (shortened).
 Failure decode_refusal(std::string_view action, const http::Head& head, std::string_view body);
-/// The failure an ERROR event's object means; the Status carries the code.
-/// 410 is kGone whatever the reason. Text that is no Status is quoted as it is, escaped and cut.
+/// Returns the failure of an ERROR event. 410 is kGone for every reason. Text that is not a Status is quoted.
 Failure decode_error_event(std::string_view action, std::string_view object);
-/// A failure without an answer: kTimeout, kTooLarge and kBusy stay, all else is kIo.
+/// Returns the failure of a request without an answer: kTimeout, kTooLarge, kBusy, or else kIo.
 Failure no_answer(std::string_view action, const Error& error);
 
-/// What callers branch on for an HTTP status (see Failure).
-/// 429 and what begins with 5 are kBusy: with retry_after where the head said so.
+/// Returns the code of an HTTP status (see Failure); kBusy for 429 and 5xx.
 Errc errc_of_status(int http_status);
 
 }  // namespace sliced::kube

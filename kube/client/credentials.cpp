@@ -230,7 +230,7 @@ void LoadingCredentials::State::adopt(Credentials credentials) {
 
 void LoadingCredentials::State::fail(Error error) {
   if (!current_ || refused_) return deliver(error);
-  ports_.log.warning("credentials cannot be read again, using the old ones", {{"error", error.what}});
+  ports_.log.warning("credentials not reloaded: using the old ones", {{"error", error.what}});
   const TimePoint now = ports_.scheduler.now();
   reread_at_ = now + kRetryFailedReread;
   if (exec_expires_ && *exec_expires_ <= now) exec_expires_ = reread_at_;
@@ -247,8 +247,7 @@ void LoadingCredentials::State::deliver(const Result<Credentials>& result) {
 void LoadingCredentials::State::warn_insecure(const Access& access) {
   if (!access.insecure_skip_tls_verify || std::exchange(warned_, true)) return;
   ports_.log.warning(
-      "the API server's certificate is not verified (insecure-skip-tls-verify): whoever is on the way can "
-      "read and change everything",
+      "certificate of the API server not verified (insecure-skip-tls-verify): the connection is not secure",
       {{"server", http::encode_url(access.server)}, {"source", description_}});
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Where the API server is and who we are to it: from a pod's service account, or from a kubeconfig. Files are
-// read on the executor and read again when they may have changed; plugins run as child processes.
+// Address of the API server and credentials, from a pod's service account or a kubeconfig. Files are read on
+// the executor, and again when they may have changed; plugins run as child processes.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace sliced::kube {
 
-/// What makes a connection what it is: when any of it changes, connections are made anew.
+/// Parameters of a connection; a change requires new connections.
 struct Access {
   http::Url server;
   std::string ca_pem;  // "" trusts the system's store
@@ -25,40 +25,39 @@ struct Access {
   bool insecure_skip_tls_verify = false;
   std::string client_certificate_pem, client_key_pem;
   std::optional<http::Proxy> proxy = {};
-  std::string system_ca_stamp = {};  // of the system's store, where that is trusted
+  std::string system_ca_stamp = {};  // of the system's store, if it is trusted
   bool operator==(const Access&) const = default;
 };
-/// As whom to speak. The token is no part of Access: a new one needs no new connection.
+/// Access and token. A new token needs no new connection.
 struct Credentials {
   Access access;
-  std::string token;  // "" when there is none
+  std::string token;  // "": none
   bool operator==(const Credentials&) const = default;
 };
 
-/// On the loop's thread. Texts never hold a secret.
+/// Loop thread only. Error texts contain no secrets.
 class CredentialSource {
  public:
   virtual ~CredentialSource() = default;
-  /// on_ready is called once, never from within get(); dropping the Call cancels. Cheap when nothing has to
-  /// be read.
+  /// Calls on_ready once, not from within get(). Destroying the Call cancels. Cheap if nothing must be read.
   /// Errors: kInvalid, kNotFound, kDenied, kIo, kTimeout; the text names file and field, or the plugin.
   [[nodiscard]] virtual CallPtr get(std::function<void(Result<Credentials>)> on_ready) = 0;
-  /// The server refused these (401): the next get() reads everything anew, unless that has happened already.
-  /// refused: those that were sent, so that ten requests with one old token cause one load and not ten.
+  /// The server refused these credentials (401): the next get() loads them again. `refused` are those that
+  /// were sent, so that ten requests with one old token cause one load.
   virtual void invalidate(const Credentials& refused) = 0;
-  /// The place they come from: "kubeconfig /home/a/.kube/config", "service account".
+  /// Returns their source: "kubeconfig /home/a/.kube/config", "service account".
   virtual std::string describe() const = 0;
 };
 
-/// What loading yields: credentials, and the plugin that has to be asked for the rest.
+/// Loaded credentials, and the plugin to run for the rest.
 struct LoadedCredentials {
   Credentials credentials;
   std::optional<ExecPlugin> exec;
-  std::string namespace_;  // the context's, or the pod's
+  std::string namespace_;  // of the context or the pod
   bool operator==(const LoadedCredentials&) const = default;
 };
 
-/// A pod's view (k8s.io/client-go/rest InClusterConfig).
+/// As k8s.io/client-go/rest InClusterConfig.
 struct InClusterPaths {
   std::string host, port;  // KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT
   std::string directory = "/var/run/secrets/kubernetes.io/serviceaccount";  // token, ca.crt, namespace
@@ -66,64 +65,59 @@ struct InClusterPaths {
 /// From this process's environment; kNotFound outside of a pod.
 Result<InClusterPaths> find_in_cluster();
 
-/// Both block: files are read. Each file is at most 1 MiB.
-/// proxies: of the environment, asked at each load. Errors: kInvalid, kNotFound, kDenied, kIo, kTooLarge;
-/// each names the file. A namespace file that is missing is no error.
+/// Both block. Each file is at most 1 MiB. proxies: of the environment, evaluated at each load. Errors:
+/// kInvalid, kNotFound, kDenied, kIo, kTooLarge;
+/// each names the file. A missing namespace file is not an error.
 Result<LoadedCredentials> load_in_cluster(
     const InClusterPaths& paths, const http::ProxyEnvironment& proxies = http::process_proxy_environment());
 Result<LoadedCredentials> load_kubeconfig(
     const KubeconfigPlace& place, const http::ProxyEnvironment& proxies = http::process_proxy_environment());
 
-/// What the context says, without the files that it points to. Blocks.
+/// Returns the context's values, without the files that it names. Blocks.
 Result<Kubeconfig> read_kubeconfig(const KubeconfigPlace& place);
 
-/// Before the start: a proxy that stands between us and the server and cannot be used. What else is wrong
-/// with the files is said by loading them. Both block.
+/// Checks at the start whether an unsupported proxy is configured; other problems are found on loading. Both
+/// block.
 Result<Unit> check_in_cluster_proxy(
     const InClusterPaths& paths, const http::ProxyEnvironment& proxies = http::process_proxy_environment());
 Result<Unit> check_kubeconfig_proxy(
     const KubeconfigPlace& place, const http::ProxyEnvironment& proxies = http::process_proxy_environment());
 
-/// What a plugin printed (k8s.io/client-go/pkg/apis/clientauthentication ExecCredential.status).
+/// Output of a plugin (k8s.io/client-go/pkg/apis/clientauthentication ExecCredential.status).
 struct ExecCredential {
   std::string token, client_certificate_pem, client_key_pem;
   std::optional<int64_t> expires;  // seconds since 1970
   bool operator==(const ExecCredential&) const = default;
 };
-/// api_version: what the kubeconfig asks for; kInvalid for an answer in another one, or without token and
-/// certificate.
+/// api_version: of the kubeconfig. Errors: kInvalid for another version, or without token and certificate.
 Result<ExecCredential> decode_exec_credential(std::string_view text, const std::string& api_version);
 /// The value of KUBERNETES_EXEC_INFO.
 std::string encode_exec_info(const ExecPlugin& plugin, const Access& access);
 
-/// How long what was read is good, and how long reading may take.
+/// Validity and timeouts of loading.
 struct CredentialTimes {
-  Millis reread_after{50'000};  // tokens are rotated in place: never older than a minute, with 10 s to spare
+  Millis reread_after{50'000};  // tokens are rotated in place; at most a minute old
   Millis read_max{10'000};
   Millis plugin_max{30'000};
-  /// Before a credential's expiry: what is sent then may arrive behind it.
+  /// Margin before a credential's expiry.
   int64_t expiry_leeway_s = 10;
 };
 
-/// Loads through `load` (on the executor) and keeps what it got: re-read on demand once reread_after has
-/// passed, at once after invalidate(), and, for a plugin, when its credential expires. A failing re-read
-/// keeps the old credentials and is logged, unless the server has refused them. All askers of one moment
-/// share one load.
-/// Plugins:   run again at once when the kubeconfig asks for something else or the credential has expired;
-///            after a failure, and after a refusal, no sooner than 1 s, doubling to 60 s, so that a server
-///            that refuses everything has none run for each request.
-/// Ownership: askers hold their Call; a State that a callback of a worker or a child keeps alive goes with
-/// that.
+/// Loads credentials with `load` on the executor: again after reread_after, immediately after invalidate(),
+/// and at the expiry of a plugin's credential. A failed load is logged and keeps the old credentials, unless
+/// the server refused them. Concurrent callers share one load.
+/// Plugins run again when the kubeconfig has changed or the credential has expired; after a failure or
+/// refusal with a delay of 1 s, doubling to 60 s, so that a server that refuses everything does not cause a
+/// process per request.
 class LoadingCredentials final : public CredentialSource {
  public:
-  using Load =
-      std::function<Result<LoadedCredentials>()>;  // blocks; runs on a worker: captures by value only
+  using Load = std::function<Result<LoadedCredentials>()>;  // runs on a worker; must capture by value
   struct Ports {
-    reactor::Loop& loop;  // plugins are its children
+    reactor::Loop& loop;  // for plugin processes
     reactor::Scheduler& scheduler;
     reactor::Executor& executor;
     Log& log;
-    /// Seconds since 1970: what an ExecCredential's expiry is measured against, once, when it arrives.
+    /// Seconds since 1970, for the expiry of an ExecCredential.
     std::function<int64_t()> wall_clock;
   };
   LoadingCredentials(Ports ports, std::string description, Load load, CredentialTimes times = {});
@@ -138,7 +132,7 @@ class LoadingCredentials final : public CredentialSource {
   std::shared_ptr<State> state_;
 };
 
-/// Nothing is read before the first get().
+/// Reads nothing before the first get().
 std::unique_ptr<CredentialSource> in_cluster_credentials(LoadingCredentials::Ports ports,
                                                          InClusterPaths paths);
 std::unique_ptr<CredentialSource> kubeconfig_credentials(LoadingCredentials::Ports ports,

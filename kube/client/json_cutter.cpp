@@ -60,16 +60,28 @@ size_t JsonCutter::step(std::string_view rest) {
 void JsonCutter::between(char c) {
   switch (at_) {
     case At::kStart:
-      if (c == '{') return void(at_ = At::kKeyOrEnd);
+      if (c == '{') {
+        at_ = At::kKeyOrEnd;
+        return;
+      }
       break;
     case At::kKeyOrEnd:
-      if (c == '}') return void(at_ = At::kDone);
+      if (c == '}') {
+        at_ = At::kDone;
+        return;
+      }
       [[fallthrough]];
     case At::kKey:
-      if (c == '"') return void(in_ = In::kKey);
+      if (c == '"') {
+        in_ = In::kKey;
+        return;
+      }
       break;
     case At::kColon:
-      if (c == ':') return void(at_ = At::kValue);
+      if (c == ':') {
+        at_ = At::kValue;
+        return;
+      }
       break;
     case At::kValue:
       if (key_ != list_key_ || list_key_.empty()) return begin_value(c);
@@ -77,19 +89,30 @@ void JsonCutter::between(char c) {
       if (c == 'n') return begin_value(c);
       if (c != '[') return fail(Errc::kInvalid, "\"" + key_ + "\" is not a list");
       in_list_ = true;
-      return void(at_ = At::kItemOrEnd);
+      at_ = At::kItemOrEnd;
+      return;
     case At::kCommaOrEnd:
-      if (c == ',') return void(at_ = At::kKey);
-      if (c == '}') return void(at_ = At::kDone);
+      if (c == ',') {
+        at_ = At::kKey;
+        return;
+      }
+      if (c == '}') {
+        at_ = At::kDone;
+        return;
+      }
       break;
     case At::kItemOrEnd:
     case At::kItemCommaOrEnd:
       if (c == ']') {
         in_list_ = false;
-        return void(at_ = At::kCommaOrEnd);
+        at_ = At::kCommaOrEnd;
+        return;
       }
       if (at_ == At::kItemOrEnd) return begin_value(c);
-      if (c == ',') return void(at_ = At::kItem);
+      if (c == ',') {
+        at_ = At::kItem;
+        return;
+      }
       break;
     case At::kItem:
       return begin_value(c);

@@ -216,7 +216,10 @@ void merge_kubeconfig(Json more, const std::string& directory, Json& into) {
   if (more.object() == nullptr) return;
   make_absolute(more, "clusters", "cluster", {"certificate-authority"}, directory);
   make_absolute(more, "users", "user", {"client-certificate", "client-key", "tokenFile"}, directory);
-  if (into.is_null()) return void(into = std::move(more));
+  if (into.is_null()) {
+    into = std::move(more);
+    return;
+  }
   for (auto& [key, value] : *more.object()) {
     const Json* there = into.find(key);
     if (there == nullptr || there->is_null() || (there->string() && there->string()->empty())) {

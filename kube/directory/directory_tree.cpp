@@ -53,8 +53,7 @@ void DirectoryTree::start() {
     if (opened.ok()) {
       inotify_ = std::move(*opened);
     } else if (!std::exchange(unwatched_, true)) {
-      log_.warning("directory cannot be watched; looking at it from time to time",
-                   {{"why", opened.error().what}});
+      log_.warning("directory cannot be watched: polling it", {{"why", opened.error().what}});
     }
   }
   look_at_everything(/*read_all=*/true);
@@ -105,10 +104,10 @@ void DirectoryTree::turn() {
   is_told_lost_ = false;
   if (had_trouble) {
     said_trouble_.forget();
-    log_.info("directory can be read again", {{"directory", directory_}});
+    log_.info("directory readable again", {{"directory", directory_}});
   }
   if (overflow) {
-    log_.warning("file events were lost; everything was read again", {{"directory", directory_}});
+    log_.warning("file events lost: directory read again", {{"directory", directory_}});
     return on_event_(Event::kRelisted);
   }
   if (store_.version() != before) on_event_(Event::kChanged);
@@ -151,8 +150,7 @@ bool DirectoryTree::watch(const std::string& folder) {
   const Errc code = watched.error().code;
   if (code == Errc::kTooLarge) {
     if (!std::exchange(unwatched_, true))
-      log_.warning("folder cannot be watched; looking at it from time to time",
-                   {{"why", watched.error().what}});
+      log_.warning("subdirectory cannot be watched: polling it", {{"why", watched.error().what}});
     return true;
   }
   const bool is_gone = code == Errc::kNotFound || code == Errc::kInvalid;
@@ -163,7 +161,7 @@ bool DirectoryTree::watch(const std::string& folder) {
 void DirectoryTree::lose(Error trouble) {
   trouble.code = Errc::kIo;
   if (said_trouble_.is_new(trouble.what)) {
-    log_.error("directory cannot be read; what is known of it stays",
+    log_.error("directory cannot be read: keeping its last content",
                {{"directory", directory_}, {"why", trouble.what}});
   }
   trouble_ = std::move(trouble);
@@ -226,8 +224,7 @@ void DirectoryTree::walk(const std::string& folder, int depth, Seen& seen) {
     if (trouble_) return;  // one is enough: nothing of the directory is taken over
     if (*sort == Sort::kOther && !is_manifest_name(name) && S_ISDIR(status.st_mode) &&
         said_links_.note(full(path)))
-      log_.warning("a link to a folder is not followed; what is in it does not count",
-                   {{"link", full(path)}});
+      log_.warning("symbolic link to a directory ignored", {{"link", full(path)}});
     if ((*sort != Sort::kFile && *sort != Sort::kOther) || !is_manifest_name(name)) continue;
     if (seen.files.size() >= limits_.files_max) return lose(too_many(limits_.files_max, "files"));
     seen.files.insert(path);
@@ -267,10 +264,10 @@ void DirectoryTree::look_at(const std::string& name) {
   // An editor may have emptied the file a moment before it fills it.
   if (trim(*text).empty() && !file.objects.empty() && !has_waited(file)) return;
   file.broken_since.reset();
-  if (std::exchange(file.unreadable, false)) log_.info("file can be read again", {{"file", full(name)}});
+  if (std::exchange(file.unreadable, false)) log_.info("file readable again", {{"file", full(name)}});
   for (const auto& remark : manifest.remarks) tell(Level::kWarning, file, name, "object is left out", remark);
   if (const size_t more = manifest.remarks.more(); more > 0)
-    tell(Level::kWarning, file, name, "objects are left out", {0, and_more(more, "object")});
+    tell(Level::kWarning, file, name, "objects in the snapshot ignored", {0, and_more(more, "object")});
   std::vector<Object> objects = make_room(name, file, std::move(manifest.objects));
   if (manifest.lost_exclude) {
     Manifest::Object stand_in = stand_in_of(full(name), "an object in it cannot be understood");
@@ -426,12 +423,12 @@ void DirectoryTree::settle() {
     const bool is_doubtful = tell_doubtful(key, sites);
     if (!is_doubtful) tell_shadowed(key, sites);
     if (sites.empty()) {
-      if (store_.remove(key)) log_.debug("object is gone", {{"object", describe(key)}});
+      if (store_.remove(key)) log_.debug("object deleted", {{"object", describe(key)}});
       continue;
     }
     const ContentPtr& first = content_at(*sites.begin());
     if (store_.put(key, is_doubtful ? name_alone(*first, "it is there twice") : first))
-      log_.debug("object is read", {{"object", describe(key)}, {"file", full(sites.begin()->first)}});
+      log_.debug("object read", {{"object", describe(key)}, {"file", full(sites.begin()->first)}});
   }
 }
 
@@ -462,7 +459,7 @@ void DirectoryTree::tell_shadowed(const ObjectKey& key, const std::set<Site>& si
   for (auto site = sites.begin(); site != sites.end(); ++site) {
     if (site == sites.begin() || !shadowed_.insert({key, *site}).second) continue;
     log_.warning(
-        "object is there twice; the first file counts",
+        "duplicate object: the first file is used",
         {{"object", describe(key)}, {"file", place_of(*site)}, {"counts", place_of(*sites.begin())}});
   }
 }

@@ -22,8 +22,8 @@
 #include "kube/directory/manifest.h"
 #include "kube/directory/object_store.h"
 #include "reactor/base/log.h"
+#include "reactor/base/rate_limited_log.h"
 #include "reactor/base/result.h"
-#include "reactor/base/said_once.h"
 #include "reactor/base/time.h"
 #include "reactor/inotify.h"
 #include "reactor/scheduler.h"
@@ -107,7 +107,7 @@ class DirectoryTree {
     bool is_link = false;         // no event tells when what it leads to changes
     std::optional<TimePoint> broken_since, missing_since;
     bool unreadable = false;  // it was broken for long enough: its objects are gone
-    SaidOnce said;            // a look at it is a round
+    RateLimitedLog said;      // a look at it is a round
   };
   using Site = std::pair<std::string, size_t>;  // file, index into its objects
 
@@ -191,10 +191,10 @@ class DirectoryTree {
   std::unique_ptr<reactor::Inotify> inotify_;
   bool unwatched_ = false;  // some folder cannot be watched: look from time to time
   std::optional<Error> trouble_;
-  SaidLast said_trouble_;
-  size_t folders_ = 0;   // of the last walk
-  SaidOnce said_links_;  // a walk is a round
-  Signature looked_at_;  // of the directory itself
+  LastMessage said_trouble_;
+  size_t folders_ = 0;         // of the last walk
+  RateLimitedLog said_links_;  // a walk is a round
+  Signature looked_at_;        // of the directory itself
   std::map<std::string, File> files_;
   Bytes bytes_;  // of their objects
   std::map<ObjectKey, std::set<Site>> sites_;

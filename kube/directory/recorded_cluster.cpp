@@ -9,9 +9,9 @@ RecordedCluster::RecordedCluster(reactor::Scheduler& scheduler, Log& log, std::v
     : StoreCluster(scheduler, std::move(default_namespace)), from_(std::move(from)) {
   Manifest manifest = manifest_of(std::move(objects), default_namespace_);
   for (const YamlProblem& remark : manifest.remarks)
-    log.warning("an object is left out", {{"of", from_}, {"why", remark.what}});
+    log.warning("object in the snapshot ignored", {{"of", from_}, {"why", remark.what}});
   if (const size_t more = manifest.remarks.more(); more > 0)
-    log.warning("objects are left out", {{"of", from_}, {"why", and_more(more, "object")}});
+    log.warning("objects in the snapshot ignored", {{"of", from_}, {"why", and_more(more, "object")}});
   for (Manifest::Object& object : manifest.objects)
     if (store_.find(object.key) == nullptr) store_.put(object.key, std::move(object.value));
   if (manifest.lost_exclude) {

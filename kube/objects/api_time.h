@@ -1,5 +1,5 @@
 #pragma once
-// Times as API objects have them: metav1.Time and metav1.MicroTime (RFC 3339).
+// Times of API objects: metav1.Time and metav1.MicroTime (RFC 3339).
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -7,9 +7,10 @@
 
 namespace sliced::kube {
 
-/// "2026-11-20T23:07:00Z", also with a fraction, which is dropped, or an offset: seconds since 1970. nullopt: it is none.
+/// Parses "2026-11-20T23:07:00Z", also with a fraction (ignored) or an offset, to seconds since 1970; nullopt
+/// if invalid.
 std::optional<int64_t> decode_api_time(std::string_view text);
-/// "2026-11-20T23:07:00Z".
+/// Returns "2026-11-20T23:07:00Z".
 std::string encode_api_time(int64_t seconds);
 
 }  // namespace sliced::kube

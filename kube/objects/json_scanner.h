@@ -1,7 +1,6 @@
 #pragma once
-// Finds single values in a JSON text and passes over the rest, which is looked at for strings and brackets
-// only: at any depth, and without memory. For objects of which strangers wrote most: what they wrote there
-// need not be anything that decode_json() takes.
+// Finds single values in a JSON text and skips the rest, checking only strings and brackets, at any depth and
+// without allocation. For objects with large foreign parts, which need not be decodable by decode_json().
 #include <initializer_list>
 #include <optional>
 #include <string_view>
@@ -10,26 +9,26 @@
 
 namespace sliced::kube {
 
-/// Walks one JSON text from left to right. Every function leaves the position behind what it read. What is
-/// returned are views into the text.
+/// Scans a JSON text from left to right. Each function advances the position; results are views into the
+/// text.
 class JsonScanner {
  public:
   explicit JsonScanner(std::string_view text) : rest_(text) {}
 
-  /// White space in front of it is passed over; false leaves it where it was.
+  /// Skips white space and consumes the character; false leaves the position.
   bool take(char wanted);
   bool take_null();
-  /// A string literal as written, with its quotes; nullopt when there is none. One without end is passed over.
+  /// Returns a string literal with its quotes; nullopt if absent. Skips one without an end.
   std::optional<std::string_view> literal();
-  /// False where there is none that ends: the position is of no use then.
+  /// Returns false if the value has no end; the position is then undefined.
   bool skip_value();
-  /// The text of the next value; nullopt when there is none that ends.
+  /// Returns the text of the next value; nullopt if it has no end.
   std::optional<std::string_view> value();
-  /// Nothing is left: what was looked for and is not there may have been cut off.
+  /// Returns true at the end of the text, which may be truncated.
   bool is_at_end();
 
-  /// Walks an object: on_member(key, as written) must consume the value. False when the text is no object or
-  /// on_member said so.
+  /// Visits the members of an object: on_member(key with quotes) must consume the value. Returns false if the
+  /// text is not an object or on_member returned false.
   template <class OnMember>
   bool object(OnMember on_member) {
     if (!take('{')) return false;
@@ -47,8 +46,8 @@ class JsonScanner {
   std::string_view rest_;
 };
 
-/// The text of the value at a path of keys; "" where there is none, or null on the way. Keys that are written
-/// with escapes are not found. kInvalid when the text does not reach so far as a JSON object.
+/// Returns the text of the value at a path of keys; "" if absent or null. Keys with escapes are not found.
+/// Errors: kInvalid if the text is not a JSON object up to there.
 Result<std::string_view> find_raw(std::string_view object, std::initializer_list<std::string_view> path);
 
 }  // namespace sliced::kube

@@ -1,12 +1,12 @@
 #pragma once
-// The kinds that the daemon reads and writes, as discovery names them: group, version, plural, kind, and whether
-// objects have a namespace. One place: RBAC (config/deploy/rbac.yaml) names the same.
+// The kinds that the daemon reads and writes: group, version, plural, kind, and whether they are namespaced.
+// The same as in RBAC (config/deploy/rbac.yaml).
 #include "kube/objects/cluster.h"
 #include "kube/objects/json.h"
 
 namespace sliced::kube {
 
-/// Read alone: the node's own object, by its name, metadata only.
+/// Read only: the node's own object, metadata only.
 inline const Resource kNodes{"", "v1", "nodes", "Node", false};
 inline const Resource kPods{"", "v1", "pods", "Pod", true};
 inline const Resource kResourceSlices{"resource.k8s.io", "v1", "resourceslices", "ResourceSlice", false};
@@ -14,10 +14,10 @@ inline const Resource kResourceClaims{"resource.k8s.io", "v1", "resourceclaims",
 inline const Resource kResourceClaimTemplates{"resource.k8s.io", "v1", "resourceclaimtemplates",
                                               "ResourceClaimTemplate", true};
 inline const Resource kDeviceClasses{"resource.k8s.io", "v1", "deviceclasses", "DeviceClass", false};
-/// From 1.37 on in this version; before, of a gate that is off.
+/// From 1.37 on; before behind a gate that is off.
 inline const Resource kDeviceTaintRules{"resource.k8s.io", "v1", "devicetaintrules", "DeviceTaintRule",
                                         false};
-/// The two kinds of dra-driver-sriov's API, so that its policies mean the same here.
+/// Kinds of dra-driver-sriov's API.
 inline const Resource kSriovResourcePolicies{"sriovnetwork.k8snetworkplumbingwg.io", "v1alpha1",
                                              "sriovresourcepolicies", "SriovResourcePolicy", true};
 inline const Resource kDeviceAttributes{"sriovnetwork.k8snetworkplumbingwg.io", "v1alpha1",
@@ -25,28 +25,28 @@ inline const Resource kDeviceAttributes{"sriovnetwork.k8snetworkplumbingwg.io", 
 inline const Resource kDeviceExposurePolicies{"networking.dra.io", "v1alpha1", "deviceexposurepolicies",
                                               "DeviceExposurePolicy", false};
 
-/// What each node's daemon says of itself; each writes its own alone.
+/// Report of a node; each daemon writes its own.
 inline const Resource kNodeDeviceReports{"networking.dra.io", "v1alpha1", "nodedevicereports",
                                          "NodeDeviceReport", false};
 
-/// What people are told of an object; written alone.
+/// Written only.
 inline const Resource kEvents{"events.k8s.io", "v1", "events", "Event", true};
 
-/// By which one of several processes is elected.
+/// For leader election.
 inline const Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease", true};
 
-/// Of Multus' custom resource; its group is no one's of Kubernetes.
+/// Custom resource of Multus.
 inline const Resource kNetworkAttachmentDefinitions{"k8s.cni.cncf.io", "v1", "network-attachment-definitions",
                                                     "NetworkAttachmentDefinition", true};
 
-/// Of the SR-IOV network operator: how it wants the PFs of each node, in an object of the node's name. Read alone.
+/// Of the SR-IOV network operator: required settings of a node's PFs, named after the node. Read only.
 inline const Resource kSriovNetworkNodeStates{"sriovnetwork.openshift.io", "v1", "sriovnetworknodestates",
                                               "SriovNetworkNodeState", true};
 
-/// Of a ResourceSlice as text. No valid one has half as many values.
+/// Limits of a ResourceSlice's text: twice the values of any valid one.
 inline constexpr JsonLimits kSliceLimits{.nodes_max = 150'000};
 
-/// Every API server that this daemon can work with serves it. A 404 for such a kind is never "not installed".
+/// Built-in kinds, which every supported API server serves: a 404 never means "not installed".
 inline bool is_built_in(const Resource& kind) {
   return kind.group.empty() || kind.group == kResourceSlices.group;
 }

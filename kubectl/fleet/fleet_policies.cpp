@@ -119,20 +119,20 @@ constexpr std::string_view kUnreported[] = {"mac",           "operState",    "ph
                                             "representorOf", "bridgeName",   "bridgeType",   "vlanFiltering",
                                             "vlanId",        "parentIfName", "pcieRoot"};
 
-bool is_wanted(policy::Standing standing) {
-  return standing == policy::Standing::kOffered || standing == policy::Standing::kHeldBack;
+bool is_wanted(policy::Disposition disposition) {
+  return disposition == policy::Disposition::kOffered || disposition == policy::Disposition::kHeldBack;
 }
 
 // The report's own word for a device against what its facts give.
 std::string contradiction(const reports::NodeReport& report, const JudgedNode& now) {
   for (const reports::DeviceGroup& group : report.groups)
     for (const hotplug::HostDevice& device : reports::devices_of(group)) {
-      const auto judged = now.standings.find(device.id.text);
-      if (judged == now.standings.end()) continue;
-      const bool is_reported = group.standing == name_of(policy::Standing::kOffered) ||
-                               group.standing == name_of(policy::Standing::kHeldBack);
+      const auto judged = now.dispositions.find(device.id.text);
+      if (judged == now.dispositions.end()) continue;
+      const bool is_reported = group.disposition == name_of(policy::Disposition::kOffered) ||
+                               group.disposition == name_of(policy::Disposition::kHeldBack);
       if (is_reported == is_wanted(judged->second)) continue;
-      return "device " + device.id.text + " is " + group.standing +
+      return "device " + device.id.text + " is " + group.disposition +
              ", and by the facts in its report it would be " + std::string(name_of(judged->second));
     }
   return "";
@@ -346,11 +346,11 @@ std::vector<PolicyRef> policies_selecting(const policy::PolicySet& set, const ku
 
 JudgedNode judge_node(const reports::NodeReport& report, const kube::NodeView& node,
                       const policy::PolicySetPtr& policies, const FleetDrivers& drivers,
-                      const JudgedNode* standing) {
+                      const JudgedNode* published) {
   const auto inputs = inputs_of(report, node, policies, drivers);
-  if (standing != nullptr) {
-    inputs->selectors = standing->selectors;
-    for (const auto& [key, entry] : standing->entries) {
+  if (published != nullptr) {
+    inputs->selectors = published->selectors;
+    for (const auto& [key, entry] : published->entries) {
       (key.first == drivers.sriov ? inputs->published.sriov : inputs->published.exposure).insert(key.second);
       const hotplug::HostDevice* device = inputs->inventory->find(entry.device);
       if (device != nullptr && !device->pci) inputs->published.links[key.second] = entry.device;
@@ -362,7 +362,7 @@ JudgedNode judge_node(const reports::NodeReport& report, const kube::NodeView& n
   for (const policy::PolicyProblem& one : policy::problems_of(decision))
     out.problems.insert(one.policy + " " + one.problem.field + ": " + one.problem.what);
   for (const auto& [id, verdict] : decision.verdicts) {
-    out.standings[id] = policy::standing_of(decision, id);
+    out.dispositions[id] = policy::disposition_of(decision, id);
     const hotplug::HostDevice* device = decision.inputs->inventory->find(id);
     if (verdict.outcome == Outcome::kOffered && verdict.policy >= 0 && device->pci)
       add_entry(decision,

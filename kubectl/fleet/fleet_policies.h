@@ -84,14 +84,14 @@ struct JudgedEntry {
 /// known from afar and takes no part: an entry here may be held back on its node.
 struct JudgedNode {
   std::map<std::pair<std::string, std::string>, JudgedEntry> entries;  // by driver and name
-  std::map<std::string, policy::Standing> standings;                   // by host device
+  std::map<std::string, policy::Disposition> dispositions;             // by host device
   policy::SelectorAnswersPtr selectors;  // what they said, for who judges what is edited
   std::set<std::string> problems;  // of policies that can be decoded and not used: an expression that is none
 };
-/// standing: what the node offers now, nullptr nothing: what cannot be understood takes none of it away.
+/// published: what the node offers now, nullptr nothing: what cannot be understood takes none of it away.
 JudgedNode judge_node(const reports::NodeReport& report, const kube::NodeView& node,
                       const policy::PolicySetPtr& policies, const FleetDrivers& drivers,
-                      const JudgedNode* standing = nullptr);
+                      const JudgedNode* published = nullptr);
 
 /// Why nothing may be concluded from what judging the node's report says: facts are left out, the report is of other
 /// policies than these, or what it says is offered would not be by its own facts. "": it may.

@@ -14,7 +14,7 @@
 namespace sliced::cli {
 namespace {
 
-using watchers::Standing;
+using watchers::SyncState;
 
 constexpr Millis kFirstMax{120'000};                   // for the lists
 constexpr size_t kFollowedBytesMax = size_t{4} << 30;  // as ClusterObjects
@@ -101,7 +101,7 @@ void FollowedFleet::follow(const kube::Ports& ports, kube::Scope scope, const Ho
   sources_.push_back({kind, nullptr});
   sources_.back().source = std::make_unique<Source>(
       ports, std::move(scope), [how](std::string_view text) { return decoded(text, how.decode); }, take,
-      typename Source::OnStanding([this](const Standing&) {
+      typename Source::OnSyncState([this](const SyncState&) {
         ++moment_;
         note_known();
       }),
@@ -170,7 +170,7 @@ void FollowedFleet::judge() {
 void FollowedFleet::update_clock() {
   if (sources_.back().source == nullptr) return;  // not all of them are made
   const TimePoint now = scheduler_.now();
-  if (sources_.back().source->standing().state != Standing::State::kLive) {
+  if (sources_.back().source->sync_state().state != SyncState::State::kLive) {
     if (std::exchange(is_lease_live_, false)) judges_from_ = TimePoint::max();
   } else if (!std::exchange(is_lease_live_, true) && judges_from_ == TimePoint::max()) {
     judges_from_ = now + kRenewAgain;
@@ -182,7 +182,7 @@ void FollowedFleet::note_known() {
   update_clock();
   for (const auto& [kind, source] : sources_) {
     if (source == nullptr) continue;
-    const bool is_known = source->standing().known;
+    const bool is_known = source->sync_state().known;
     if (kind == kube::kNodes) fleet_.set_knows_nodes(is_known);
     if (kind == kube::kResourceSlices) fleet_.set_knows_slices(is_known);
     if (kind == kube::kResourceClaims) fleet_.set_knows_claims(is_known);
@@ -192,27 +192,27 @@ void FollowedFleet::note_known() {
 }
 
 bool FollowedFleet::is_refused(const watchers::Source& source) const {
-  const Standing& standing = source.standing();
-  return standing.state == Standing::State::kDenied || standing.state == Standing::State::kAbsent ||
-         standing.is_unserved;
+  const SyncState& sync = source.sync_state();
+  return sync.state == SyncState::State::kDenied || sync.state == SyncState::State::kAbsent ||
+         sync.is_unserved;
 }
 
 bool FollowedFleet::is_without(const watchers::Source& source) const {
-  const Standing& standing = source.standing();
-  return is_refused(source) && (!standing.known || standing.state == Standing::State::kAbsent);
+  const SyncState& sync = source.sync_state();
+  return is_refused(source) && (!sync.known || sync.state == SyncState::State::kAbsent);
 }
 
 bool FollowedFleet::is_whole() const {
   return refusal().empty() && std::ranges::all_of(sources_, [&](const Followed& one) {
-           return one.source->standing().known || is_without(*one.source);
+           return one.source->sync_state().known || is_without(*one.source);
          });
 }
 
 std::string FollowedFleet::note() const {
   for (const auto& [kind, source] : sources_) {
-    const Standing& standing = source->standing();
-    if (standing.state != Standing::State::kLive && !is_without(*source))
-      return std::string(describe(standing.state)) + (standing.why.empty() ? "" : ": " + standing.why);
+    const SyncState& sync = source->sync_state();
+    if (sync.state != SyncState::State::kLive && !is_without(*source))
+      return std::string(describe(sync.state)) + (sync.why.empty() ? "" : ": " + sync.why);
   }
   return "";
 }
@@ -220,8 +220,8 @@ std::string FollowedFleet::note() const {
 std::vector<std::string> FollowedFleet::gaps() const {
   std::vector<std::string> out;
   for (const auto& [kind, source] : sources_)
-    if (source->standing().state == Standing::State::kDenied && !source->standing().known)
-      out.push_back(std::string(lack_without(kind)) + ": " + source->standing().why);
+    if (source->sync_state().state == SyncState::State::kDenied && !source->sync_state().known)
+      out.push_back(std::string(lack_without(kind)) + ": " + source->sync_state().why);
   return out;
 }
 
@@ -230,7 +230,7 @@ std::string FollowedFleet::refusal() const {
   for (const auto& [kind, source] : sources_) {
     if (kind != kube::kNodes && kind != kube::kResourceSlices && kind != kube::kNodeDeviceReports) continue;
     if (!is_without(*source)) return "";
-    if (why.empty() || kind == kube::kResourceSlices) why = source->standing().why;
+    if (why.empty() || kind == kube::kResourceSlices) why = source->sync_state().why;
   }
   return why;
 }

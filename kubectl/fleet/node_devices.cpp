@@ -139,8 +139,8 @@ std::vector<DeviceLine> device_lines(const std::string& node, const std::vector<
 }
 
 bool is_hidden(const reports::DeviceGroup& group) {
-  return group.standing == name_of(policy::Standing::kHidden) ||
-         group.standing == name_of(policy::Standing::kHeldBack);
+  return group.disposition == name_of(policy::Disposition::kHidden) ||
+         group.disposition == name_of(policy::Disposition::kHeldBack);
 }
 
 bool hides(const reports::Said& said) {
@@ -183,7 +183,7 @@ std::string sentence_of(const reports::DeviceGroup& group, const reports::Said& 
            "it was offered through the other driver and may still be allocated there; it waits until the "
            "ResourceClaims show it free" +
            why;
-  if (is(policy::Outcome::kCharged))
+  if (is(policy::Outcome::kReserved))
     return by +
            "its entry could be allocated in another way before and may still be; it waits until the "
            "ResourceClaims show it free" +
@@ -209,7 +209,7 @@ std::string why_hidden(const reports::DeviceGroup& group) {
   for (const reports::Said& said : group.said)
     if (hides(said)) parts.push_back(sentence_of(group, said));
   if (parts.empty() && !group.host_use.empty()) parts.push_back("the host uses it (" + group.host_use + ")");
-  return parts.empty() ? group.standing : join(parts, "; ");
+  return parts.empty() ? group.disposition : join(parts, "; ");
 }
 
 void add_hidden(const reports::NodeReport& report, std::vector<DeviceLine>& lines) {

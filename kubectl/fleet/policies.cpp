@@ -89,9 +89,14 @@ class Differing {
     NodePolicies its{before_, after_, ""};
     if (is_too_large()) return;
     if (!knows_nodes_ && report != nullptr) its = policies_without_labels(*before_, *after_, *report);
-    if (its.why_not.empty() && !is_concerned(node, changed_, *its.before, *its.after))
-      return void(++out_.same);
-    if (report == nullptr) return void(out_.unjudged[node.name] = why_none);
+    if (its.why_not.empty() && !is_concerned(node, changed_, *its.before, *its.after)) {
+      ++out_.same;
+      return;
+    }
+    if (report == nullptr) {
+      out_.unjudged[node.name] = why_none;
+      return;
+    }
     std::string why = its.why_not;
     if (why.empty()) why = missing_for_edit(unlisted_, *report, *its.before, *its.after, node);
     const JudgedNode before = judge_node(*report, node, its.before, drivers_);
@@ -99,7 +104,10 @@ class Differing {
     if (why.empty() && !unreported_.empty()) why = unreported_.front() + ", which reports do not have";
     for (const policy::PolicySet* set : {&*after_, &*before_})
       if (why.empty()) why = unreported_facts_of(*report, *set, changed_);
-    if (!why.empty()) return void(out_.unjudged[node.name] = std::move(why));
+    if (!why.empty()) {
+      out_.unjudged[node.name] = std::move(why);
+      return;
+    }
     JudgedNode after = judge_node(*report, node, its.after, drivers_, &before);
     std::erase_if(after.problems,
                   [&](const std::string& problem) { return before.problems.contains(problem); });

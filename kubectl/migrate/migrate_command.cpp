@@ -105,7 +105,10 @@ class Reader {
       return migrate::read_node_state(document, file, facts_.states, out_.complaints);
     if (migrate::is_network(document))
       return migrate::read_network(document, file, out_.networks, out_.complaints);
-    if (migrate::is_node_policy(document)) return void(node_policies_.emplace_back(file, document));
+    if (migrate::is_node_policy(document)) {
+      node_policies_.emplace_back(file, document);
+      return;
+    }
     if (migrate::is_of_dra_driver(document))
       return migrate::read_dra_object(document, file, target_, out_.of_dra_driver, out_.complaints);
     read_other(document, file, lines);

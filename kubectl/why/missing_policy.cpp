@@ -917,7 +917,7 @@ void UnmatchedDevices::add(const reports::NodeReport& report) {
   std::string facts = shape.namespace_ + "\x02";
   for (const reports::DeviceGroup& group : report.groups) {
     if (group.type == "virtual") continue;
-    if (group.standing != "unmatched" || !group.host_use.empty()) {
+    if (group.disposition != "unmatched" || !group.host_use.empty()) {
       for (const std::string& pf : {group.pf_name, group.pf})
         if (group.type == "vf" && !pf.empty())
           for (const reports::VfRange& range : group.vfs)

@@ -66,7 +66,10 @@ class Counting {
       if (holds == nullptr) return;
       for (const kube::CounterConsumption& one : device.consumes_counters)
         if (one.counter_set == set && one.counters.contains(counter)) {
-          if (out.size() > 300) return void(++more);
+          if (out.size() > 300) {
+            ++more;
+            return;
+          }
           out += (out.empty() ? "; used by " : ", ") + device.name + " of claim " + holder_of(holds->front());
         }
     };
@@ -102,8 +105,8 @@ class Viewing {
         look_at(pool, candidate, counting);
       }
     }
-    for (auto& [key, standing] : kinds_) out_.standing.push_back(std::move(standing));
-    std::reverse(out_.standing.begin(), out_.standing.end());
+    for (auto& [key, group] : kinds_) out_.obstacles.push_back(std::move(group));
+    std::reverse(out_.obstacles.begin(), out_.obstacles.end());
     return std::move(out_);
   }
 
@@ -262,12 +265,12 @@ class Viewing {
 
   template <class Words>
   void add(Obstacle obstacle, size_t nearness, const Candidate& candidate, Words words) {
-    Standing& standing = kinds_[obstacle];
-    if (standing.devices++ == 0 || nearness > nearest_[obstacle]) {
+    ObstacleGroup& group = kinds_[obstacle];
+    if (group.devices++ == 0 || nearness > nearest_[obstacle]) {
       nearest_[obstacle] = nearness;
-      standing.obstacle = obstacle;
-      standing.what = words();
-      standing.device = describe(candidate.id());
+      group.obstacle = obstacle;
+      group.what = words();
+      group.device = describe(candidate.id());
     }
   }
 
@@ -277,7 +280,7 @@ class Viewing {
   const Request& request_;
   const DeviceClass* class_ = nullptr;
   RequestView out_;
-  std::map<Obstacle, Standing> kinds_;
+  std::map<Obstacle, ObstacleGroup> kinds_;
   std::map<Obstacle, size_t> nearest_;
   size_t asked_ = 0;
 };

@@ -29,7 +29,7 @@ enum class Obstacle : uint8_t {
 
 /// One obstacle, with how many devices have it as their first. Of selectors the words are those of the device
 /// of which most holds, among the first 64; of other obstacles, of the first device.
-struct Standing {
+struct ObstacleGroup {
   Obstacle obstacle = Obstacle::kNone;
   /// Names and values of others stand in it as they came: whoever shows it makes it fit for people.
   std::string what;    // in words, of one of them
@@ -39,7 +39,7 @@ struct Standing {
 
 inline constexpr size_t kValuesMax = 64;
 struct RequestView {
-  /// Without the DeviceClass only `devices` is counted. Devices of other nodes (kElsewhere) stand in `standing` alone.
+  /// Without the DeviceClass only `devices` is counted. Devices of other nodes (kElsewhere) stand in `obstacles` alone.
   std::string claim, request, device_class;  // "namespace/name"; "request" or "request/alternative"
   bool all = false;
   int64_t wanted = 0;
@@ -49,7 +49,7 @@ struct RequestView {
   size_t allocated = 0;                   // of those that match: held by somebody alone
   size_t free = 0;                        // of those that match: nothing stands in the way
   std::map<std::string, size_t> holders;  // claim -> how many of those that match
-  std::vector<Standing> standing;         // of those that are not free, the nearest to it first
+  std::vector<ObstacleGroup> obstacles;   // of those that are not free, the nearest to it first
   /// Capacities of which the request wants more than a device gives to one claim, by name: the number of matching devices that
   /// give less, and the most that one of them gives.
   struct OverMost {

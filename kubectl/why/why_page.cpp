@@ -98,15 +98,15 @@ std::string why_of(const RequestView& view) {
   if (view.all && view.free == view.matching && view.free > 0) return "";
   if (view.devices == 0) return "no device is published for the node";
   std::vector<std::string> parts;
-  for (const auto& standing : view.standing) {
+  for (const auto& group : view.obstacles) {
     // Where something matches, the others are not worth a word.
-    if (view.matching > 0 && standing.obstacle < allocation::Obstacle::kHeld) continue;
-    if (standing.obstacle == allocation::Obstacle::kHeld) {
+    if (view.matching > 0 && group.obstacle < allocation::Obstacle::kHeld) continue;
+    if (group.obstacle == allocation::Obstacle::kHeld) {
       parts.push_back("allocated: " + holders_text(view));
       continue;
     }
-    parts.push_back((standing.devices > 1 ? std::to_string(standing.devices) + " devices, such as " : "") +
-                    standing.device + ": " + standing.what);
+    parts.push_back((group.devices > 1 ? std::to_string(group.devices) + " devices, such as " : "") +
+                    group.device + ": " + group.what);
     if (view.matching == 0) break;
   }
   if (parts.empty() && view.matching > 0 && !view.all && static_cast<int64_t>(view.free) < view.wanted)
@@ -123,7 +123,7 @@ std::string why_of_node(const NodeAnswer& node) {
     // What is said of the request names the same failure, and what may have been meant.
     const bool is_said = std::any_of(node.requests.begin(), node.requests.end(), [](const RequestView& view) {
       return view.matching == 0 &&
-             std::any_of(view.standing.begin(), view.standing.end(),
+             std::any_of(view.obstacles.begin(), view.obstacles.end(),
                          [](const auto& one) { return one.obstacle == allocation::Obstacle::kError; });
     });
     return is_said ? "an error" : "an error: " + node.error;
@@ -455,11 +455,11 @@ Json json_of(const RequestView& view) {
   Json over = Json::Object{};
   for (const auto& [key, one] : view.over_most) over.set(key, allocation::describe(one.most));
   if (!view.over_most.empty()) out.set("capacityAtMost", std::move(over));
-  Json::Array standing;
-  for (const auto& one : view.standing)
-    standing.push_back(Json::Object{
+  Json::Array obstacles;
+  for (const auto& one : view.obstacles)
+    obstacles.push_back(Json::Object{
         {"devices", static_cast<int64_t>(one.devices)}, {"device", one.device}, {"why", one.what}});
-  if (!standing.empty()) out.set("standing", std::move(standing));
+  if (!obstacles.empty()) out.set("obstacles", std::move(obstacles));
   return out;
 }
 

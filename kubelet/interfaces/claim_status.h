@@ -13,7 +13,7 @@
 #include "kubelet/prepared.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 #include "reactor/scheduler.h"
 
 namespace sliced::kubelet {
@@ -98,7 +98,7 @@ class ClaimStatus {
   std::optional<PreparedKey> writing_;
   kube::CallPtr call_;
   reactor::Ticket next_;
-  SaidLast said_;
+  LastMessage said_;
 };
 
 }  // namespace sliced::kubelet

@@ -15,7 +15,7 @@
 #include "kubelet/interfaces/running_sandboxes.h"
 #include "kubelet/interfaces/wanted.h"
 #include "kubelet/nri/plugin.h"
-#include "reactor/base/said_each.h"
+#include "reactor/base/failure_log.h"
 
 namespace sliced::kubelet {
 
@@ -116,7 +116,7 @@ class Sandboxes final : public nri::Hooks {
   const std::function<const PreparedClaims&()> prepared_;
   const Handlers handlers_;
   std::map<Entry, Trouble> troubles_;
-  SaidEach said_;  // sandboxes that are rejected, by uid of the pod
+  FailureLog said_;  // sandboxes that are rejected, by uid of the pod
   const std::shared_ptr<RunningSandboxes> running_ =
       std::make_shared<RunningSandboxes>();  // also of calls that wait
   const std::shared_ptr<int> life_ = std::make_shared<int>();

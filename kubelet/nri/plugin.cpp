@@ -6,7 +6,7 @@
 
 #include "kubelet/nri/client.h"
 #include "kubelet/nri/mux.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 #include "reactor/base/text.h"
 
 namespace sliced::nri {
@@ -99,7 +99,7 @@ struct Plugin::State : std::enable_shared_from_this<State> {
   Hooks& hooks;
   reactor::Backoff backoff;
   Link link;
-  SaidLast said;
+  LastMessage said;
   std::unique_ptr<reactor::net::Connecting> connecting;
   std::shared_ptr<Session> session;
   reactor::Ticket retry;

@@ -16,7 +16,7 @@ using hotplug::HostDevice;
 
 constexpr size_t kEntriesInNote = 16;
 
-// A pool without slices is unverified by that alone (publishers::find_doubt). So a record that says only that needs
+// A pool without slices is unverified by that alone (publishers::find_unverified). So a record that says only that needs
 // no slice: every start would write it, and delete it after the list of claims.
 bool is_worth_a_record(const std::vector<Holding>& withdrawn) {
   return std::any_of(withdrawn.begin(), withdrawn.end(),
@@ -68,7 +68,7 @@ void ExposurePools::finish() {
   for (const auto& [name, holdings] : in_.holdings) pools_[name];
   // Also those of which only the other kind's VFs wait to be shown free.
   for (const std::string& name : now_.wanted)
-    if (name != in_.node.name && in_.doubt.is_of(name)) pools_[name];
+    if (name != in_.node.name && in_.unverified.is_of(name)) pools_[name];
   note_functions();
   const bool is_announced = !in_.policies->exposures.empty();
   for (auto& [name, pool] : pools_) finish_pool(name, pool, is_announced && name == net);
@@ -121,7 +121,8 @@ void ExposurePools::finish_pool(const std::string& name, Pool& pool, bool is_alw
                                          [](const Candidate& one) { return one.device->pci.has_value(); });
   if (has_functions) desired.excludes = exclude_record_;
   // An empty slice of an unverified pool would look like a complete record to the next start.
-  const bool is_verified = withdrawn.empty() && !(in_.doubt.is_of(name) && !out_.doubted.contains(name));
+  const bool is_verified =
+      withdrawn.empty() && !(in_.unverified.is_of(name) && !out_.unverified.contains(name));
   if ((is_always && is_verified) || !desired.devices.empty() || is_worth_a_record(withdrawn))
     out_.pools[in_.settings.exposure_driver].push_back(std::move(desired));
 }
@@ -136,20 +137,20 @@ void ExposurePools::hold_back_contested(const std::string& name, Pool& pool, std
   for (const Holding& one : all) apart.emplace(one.entry, &one);
   if (apart.empty()) return;
   for (Candidate& candidate : pool.candidates)
-    if (apart.contains(candidate.holding.entry)) candidate.verdict->outcome = Outcome::kCharged;
+    if (apart.contains(candidate.holding.entry)) candidate.verdict->outcome = Outcome::kReserved;
   drop_refused(pool.candidates);
   for (Holding& holding : holdings)
     if (const auto at = apart.find(holding.entry); at != apart.end()) holding = *at->second;
 }
 
 // A new entry is what an unknown allocation can exclude. A pool of which no entry is wanted gives nothing away, so
-// whether its slices were lost or never existed does not matter yet; its doubt is kept for the first entry.
+// whether its slices were lost or never existed does not matter yet; its unverified is kept for the first entry.
 std::vector<Holding> ExposurePools::holdings_of(const std::string& name) {
   const auto found = in_.holdings.find(name);
   std::vector<Holding> holdings = found == in_.holdings.end() ? std::vector<Holding>() : found->second;
-  if (!in_.doubt.is_of(name)) return holdings;
+  if (!in_.unverified.is_of(name)) return holdings;
   if (holdings.empty() && !now_.wanted.contains(name)) return holdings;
-  out_.doubted.insert(name);
+  out_.unverified.insert(name);
   holdings.push_back(whole_holding(name));
   return holdings;
 }

@@ -68,14 +68,14 @@ class DomainView final : public cel::Map {
   bool has(const cel::Value& key, cel::Arena& arena) const override {
     arena.step(kSearchSteps);
     const auto known = find(key);
-    if (known) device_.doubt(*known);
+    if (known) device_.unverified(*known);
     return known && device_.value(*known) != nullptr;
   }
 
  private:
   bool is_there(size_t known) const {
     if (known_attributes()[known].is_standard != is_standard_) return false;
-    device_.doubt(known);
+    device_.unverified(known);
     return device_.value(known) != nullptr;
   }
   std::optional<size_t> find(const cel::Value& key) const {

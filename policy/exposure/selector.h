@@ -53,7 +53,7 @@ class HostDeviceView final : public cel::Device {
   cel::Value value_or_zero(size_t known) const;
   /// Notes it.
   bool is_unknown(size_t known) const;
-  void doubt(size_t known) const { is_doubtful_ |= is_unknown(known); }
+  void unverified(size_t known) const { is_doubtful_ |= is_unknown(known); }
 
  private:
   const std::string driver_;

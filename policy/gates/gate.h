@@ -54,8 +54,8 @@ struct Circumstances {
   PoolNames& pools;
   /// The first exclude that cannot be understood and may mean this node; -1 none.
   int32_t unreadable_exclude = -1;
-  /// Pools in doubt that DeviceExposurePolicies want something of.
-  std::set<std::string> doubted_pools = {};
+  /// Pools in unverified that DeviceExposurePolicies want something of.
+  std::set<std::string> unverified_pools = {};
   /// Host devices that SriovResourcePolicies offer, or will when what holds them back has passed, or may when it is
   /// known what they are.
   std::set<std::string_view> taken_by_sriov = {};

@@ -13,7 +13,7 @@ namespace {
 
 class MayBeAllocated final : public Gate {
  public:
-  static constexpr Outcome kOutcomes[] = {Outcome::kCharged};
+  static constexpr Outcome kOutcomes[] = {Outcome::kReserved};
 
   explicit MayBeAllocated(Circumstances& circumstances) : now_(circumstances) {
     for (const auto& [pool, holdings] : now_.in.holdings)
@@ -28,7 +28,7 @@ class MayBeAllocated final : public Gate {
     if (offer.kind == PolicyKind::kSriov || offer.entry.empty()) return std::nullopt;
     now_.wanted.insert(offer.pool);
     if (!is_elsewhere(offer) && !is_other(offer)) return std::nullopt;
-    return HeldBack{Outcome::kCharged};
+    return HeldBack{Outcome::kReserved};
   }
 
   static std::string say(const Telling&) {

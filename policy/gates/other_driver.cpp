@@ -57,7 +57,7 @@ class OtherDriver final : public Gate {
     }
     // What this driver has given away, in whichever boot, it gave away beside all that stood.
     if (!in_.awaits_pods || in_.sriov_holdings.contains(offer.entry) ||
-        !in_.doubt.is_of(now_.pools.of(offer.device)))
+        !in_.unverified.is_of(now_.pools.of(offer.device)))
       return std::nullopt;
     now_.awaits_pods = true;
     return HeldBack{Outcome::kHeldByOther};
@@ -78,9 +78,9 @@ class OtherDriver final : public Gate {
 
   // For want of a record, or one that cannot be understood: a decision before may have charged it as a whole.
   bool is_in_doubt(const HostDevice& vf) const {
-    if (now_.doubted_pools.empty() && unknown_pools_.empty()) return false;
+    if (now_.unverified_pools.empty() && unknown_pools_.empty()) return false;
     const std::string& pool = now_.pools.of(vf);
-    return now_.doubted_pools.contains(pool) || unknown_pools_.contains(pool);
+    return now_.unverified_pools.contains(pool) || unknown_pools_.contains(pool);
   }
 
   std::optional<HeldBack> ask_for_exposure(const Offer& offer) {
@@ -94,7 +94,7 @@ class OtherDriver final : public Gate {
         return HeldBack{Outcome::kConflict, "a SriovResourcePolicy " + offers_or_may(vf) + " its VF " + vf};
       if (has_vf_of_sriov(device)) return HeldBack{Outcome::kHeldByOther};
     }
-    if ((offer.is_exclusive || device.type == DeviceType::kVf) && is_sriov_doubted(offer))
+    if ((offer.is_exclusive || device.type == DeviceType::kVf) && is_sriov_unverified(offer))
       return HeldBack{Outcome::kHeldByOther};
     return std::nullopt;
   }
@@ -105,13 +105,13 @@ class OtherDriver final : public Gate {
   }
 
   // Whether the other driver may have it, or a VF of it, is not known; where all of the pool is charged for
-  // doubt of its own, that keeps it from being allocated.
-  bool is_sriov_doubted(const Offer& offer) {
+  // unverified of its own, that keeps it from being allocated.
+  bool is_sriov_unverified(const Offer& offer) {
     const HostDevice& device = offer.device;
-    if (!in_.is_sriov_doubted || in_.published.exposure.contains(offer.entry)) return false;
+    if (!in_.is_sriov_unverified || in_.published.exposure.contains(offer.entry)) return false;
     if (device.type != DeviceType::kVf && vfs_of(device).empty()) return false;
     now_.wanted.insert(in_.node.name);  // the other driver's pool
-    return !in_.doubt.is_of(offer.pool) && !unknown_pools_.contains(offer.pool);
+    return !in_.unverified.is_of(offer.pool) && !unknown_pools_.contains(offer.pool);
   }
 
   bool has_vf_of_sriov(const HostDevice& pf) const {

@@ -6,8 +6,8 @@
 #include "policy/gates/settling.h"
 #include "policy/sriov/entries.h"
 #include "policy/sriov/match.h"
+#include "policy/sriov/previous_vfs.h"
 #include "policy/sriov/selection.h"
-#include "policy/sriov/standing.h"
 
 namespace sliced::policy {
 namespace {
@@ -43,7 +43,7 @@ class SriovDecision {
       return {.outcome = said.is_unknown ? Outcome::kExcludeUnknown : Outcome::kExcluded,
               .exposure = said.excluded_by};
     if (verdict.outcome == Outcome::kMatchUnknown) {
-      verdict = standing_.or_as_it_stands(device, function_name(*device.pci), verdict);
+      verdict = standing_.keep_previous(device, function_name(*device.pci), verdict);
       if (verdict.outcome == Outcome::kMatchUnknown) note_unknown(device, verdict);
     }
     if (verdict.outcome == Outcome::kOffered) offer(device, verdict);
@@ -117,7 +117,7 @@ class SriovDecision {
   const std::vector<int32_t> asked_;
   VfMatcher matcher_;
   SriovEntries entries_;
-  StandingVfs standing_;
+  PreviousVfs standing_;
   const Settling settling_;
   DesiredPool pool_;
 };

@@ -6,11 +6,11 @@
 
 namespace sliced {
 
-/// nullopt for anything else; line ends and blanks between characters are passed over, padding is required.
-/// Nothing may follow the padding. Bits of the last character that make no whole byte are not looked at
-/// (section 3.5 leaves it to the decoder), so that two texts may give the same bytes.
+/// Decodes the text; nullopt if invalid. Line ends and blanks are ignored, padding is required, and nothing
+/// may follow it. Unused bits of the last character are ignored (section 3.5), so that two texts may decode
+/// to the same bytes.
 std::optional<std::string> decode_base64(std::string_view text);
-/// On one line, with padding.
+/// Encodes on one line, with padding.
 std::string encode_base64(std::string_view bytes);
 
 }  // namespace sliced

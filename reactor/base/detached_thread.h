@@ -1,17 +1,18 @@
 #pragma once
-// Threads that nobody joins: what they work for may hang in the kernel (a read of sysfs behind a lock of a driver
-// that waits for firmware), and the process leaves all the same. Whatever such a thread uses it owns, or shares.
+// Threads that are never joined: their work may hang in the kernel (a read of sysfs behind a lock of a driver
+// that waits for firmware), and the process must exit all the same. Such a thread owns or shares everything
+// that it uses.
 #include <cstddef>
 #include <memory>
 #include <utility>
 
 namespace sliced {
 
-/// run(argument) on a new thread that nobody joins, with all signals blocked: those are the loop's. False
-/// when the system has no thread to give: run is not called then, and argument stays the caller's.
+/// Runs run(argument) on a new detached thread with all signals blocked, because the loop handles signals.
+/// Returns false if the system has no thread; then run is not called and the caller keeps `argument`.
 bool start_detached_thread(size_t stack_bytes, void* (*run)(void*), void* argument);
 
-/// run(*shared) likewise; the thread holds `shared` until it ends. run throws nothing.
+/// The same with run(*shared); the thread holds `shared` until it ends. run must not throw.
 template <auto run, class T>
 bool start_detached_thread(size_t stack_bytes, std::shared_ptr<T> shared) {
   auto reference = std::make_unique<std::shared_ptr<T>>(std::move(shared));

@@ -1,5 +1,5 @@
 #pragma once
-// Durations as people write them in flags and files: "5m", "90s", "1m30s", "100ms".
+// Text form of durations in flags and files: "5m", "90s", "1m30s", "100ms".
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,12 +8,11 @@
 
 namespace sliced {
 
-/// One or more whole numbers each with its unit (h, m, s, ms). nullopt on junk, a missing unit, a sign, or
-/// overflow.
-/// The sum of its parts in any order and number: "1m1m" is two minutes. "0" wants a unit, too.
+/// Parses one or more numbers, each with a unit (h, m, s, ms), and returns their sum: "1m1m" is two minutes.
+/// Returns nullopt on invalid text, a missing unit (also of "0"), a sign, or overflow.
 std::optional<Millis> parse_duration(std::string_view text);
 
-/// The shortest form that parse_duration reads back the same: "1m30s"; zero is "0s". Never negative.
+/// Returns the shortest text that parse_duration accepts: "1m30s"; zero is "0s". REQUIRES: not negative.
 std::string format_duration(Millis duration);
 
 }  // namespace sliced

@@ -1,6 +1,5 @@
 #pragma once
-// What is wrong with something, as far as it is worth saying: who writes an object may write a hundred
-// thousand mistakes into it, and neither memory nor a log has room for each.
+// A bounded list of problems: an object may contain a hundred thousand mistakes, too many for memory and log.
 #include <cstddef>
 #include <initializer_list>
 #include <string>
@@ -11,17 +10,15 @@
 
 namespace sliced {
 
-/// How much of what is wrong with one object is kept and said; the rest is counted.
+/// Problems per object that are kept; the rest is counted.
 inline constexpr size_t kProblemsMax = 20;
-/// Of one message, which may quote what others wrote.
+/// Limit of a message, which may quote foreign text.
 inline constexpr size_t kMessageBytesMax = 1024;
 
-/// What FirstFew keeps is cut to size; a type that holds more than a text has a function of this name beside
-/// it.
+/// Shortens an element of FirstFew; overloaded for other element types.
 inline void cut_message(std::string& text) { text = cut(std::move(text), kMessageBytesMax); }
 
-/// The first ones that were added, and the count of the others. begin() to end() are those that are kept;
-/// size() is how many were added, so that it tells whether something came to it.
+/// Keeps the first elements and counts the others. begin() to end() are the kept ones; size() counts all.
 template <class T>
 class FirstFew {
  public:
@@ -32,36 +29,39 @@ class FirstFew {
   FirstFew(std::initializer_list<T> all) {
     for (const T& one : all) push_back(one);
   }
-  /// Keeps at most `count_max`, and one in any case: whoever asks what is wrong gets an answer.
+  /// Keeps at most `count_max` elements, at least one.
   explicit FirstFew(size_t count_max) : count_max_(count_max == 0 ? 1 : count_max) {}
 
-  /// Cuts what it keeps: a message of a megabyte is not held by the twenty that are kept either.
+  /// Shortens the element with cut_message().
   void push_back(T one) {
-    if (is_full()) return void(++more_);
+    if (is_full()) {
+      ++more_;
+      return;
+    }
     cut_message(one);
     kept_.push_back(std::move(one));
   }
-  /// push_back(make()), where making it is not free.
+  /// push_back(make()); does not call make() if full.
   template <class Make>
   void add(Make make) {
-    if (is_full()) return void(++more_);
+    if (is_full()) {
+      ++more_;
+      return;
+    }
     push_back(make());
   }
-  /// As if those that `other` has counted had been added here, too.
-  /// What `other` has kept is the caller's to add: only the count of what it did not keep moves.
+  /// Adds other.more() to the count. The caller adds the kept elements of `other`.
   template <class U>
   void count_more(const FirstFew<U>& other) {
     more_ += other.more();
   }
 
-  /// What comes now is counted and not kept.
-  /// For those to whom finding the next problem costs something: they go on counting without making texts.
+  /// Returns true if further elements are only counted; a caller may then skip creating them.
   bool is_full() const { return kept_.size() >= count_max_; }
-  /// Since one is always kept, this says also that nothing was counted, unless count_more() alone was called.
   bool empty() const { return kept_.empty(); }
   size_t size() const { return kept_.size() + more_; }
   size_t kept() const { return kept_.size(); }
-  size_t more() const { return more_; }  // that are not kept
+  size_t more() const { return more_; }  // not kept
   void clear() { kept_.clear(), more_ = 0; }
 
   const_iterator begin() const { return kept_.begin(); }
@@ -70,8 +70,7 @@ class FirstFew {
   const T& operator[](size_t index) const { return kept_[index]; }
   const T& at(size_t index) const { return kept_.at(index); }
 
-  /// Of what is kept and of the count, not of how many may be kept: two that were bounded otherwise are equal
-  /// as long as neither had to leave something out.
+  /// Compares kept elements and counts, not the limits.
   friend bool operator==(const FirstFew& a, const FirstFew& b) {
     return a.more_ == b.more_ && a.kept_ == b.kept_;
   }

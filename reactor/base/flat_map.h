@@ -1,7 +1,7 @@
 #pragma once
-// A small ordered map in one block of memory, with the part of std::map's interface that is used here. Made
-// for maps of a few dozen entries that are read and compared much more often than changed; in key order,
-// insertion at the end is cheap. References and iterators last until the next insertion or removal.
+// An ordered map in one block of memory, with a part of std::map's interface, for maps of a few dozen entries
+// that are read and compared more often than changed. References and iterators are valid until the next
+// insertion or removal.
 #include <algorithm>
 #include <cassert>
 #include <initializer_list>
@@ -10,11 +10,10 @@
 
 namespace sliced {
 
-/// Lookup: what is looked up by; Key converts to it, and both are ordered alike.
-/// Cost:      looking up is logarithmic; inserting in front of others, and removing, move what stands behind.
-/// Invariant: keys are strictly ascending. Two maps with the same entries are equal whatever was done to make
-/// them, and walking one gives the same order on every node.
-/// Threads:   many may read, or one may write.
+/// Lookup: the type of look-up keys; Key converts to it, and both have the same order.
+/// Cost: look-ups are logarithmic; insertion at the end is cheap, elsewhere entries are moved.
+/// Keys are strictly ascending, so that equal content compares equal and has the same order on every node.
+/// Threads: many readers, or one writer.
 template <class Key, class Value, class Lookup = Key>
 class FlatMap {
  public:
@@ -23,54 +22,52 @@ class FlatMap {
   using iterator = const_iterator;  // keys are in order: what is there is changed through operator[] only
 
   FlatMap() = default;
-  /// Of several with one key the last one stands.
+  /// If a key occurs several times, the last one is kept.
   FlatMap(std::initializer_list<value_type> entries) {
     for (const auto& [key, value] : entries) insert_or_assign(key, value);
   }
 
   const_iterator begin() const { return entries_.begin(); }
   const_iterator end() const { return entries_.end(); }
-  /// From the largest key to the smallest.
+  /// Iterates in descending order of keys.
   auto rbegin() const { return entries_.rbegin(); }
   auto rend() const { return entries_.rend(); }
   size_t size() const { return entries_.size(); }
   bool empty() const { return entries_.empty(); }
-  /// Room for that many without another allocation, as of a std::vector; references stay good meanwhile.
+  /// As std::vector::reserve().
   void reserve(size_t count) { entries_.reserve(count); }
 
-  /// end() where there is none. A binary search, as all look-ups are.
+  /// Returns end() if absent.
   const_iterator find(const Lookup& key) const {
     const auto at = lower_bound(key);
     return at != end() && !(key < Lookup(at->first)) ? at : end();
   }
-  /// No Key is made of what is looked up: with Lookup = std::string_view nothing is allocated.
+  /// Does not create a Key: with Lookup = std::string_view it allocates nothing.
   bool contains(const Lookup& key) const { return find(key) != end(); }
-  /// For callers that know that there is such a key: asserted.
+  /// REQUIRES: contains(key).
   const Value& at(const Lookup& key) const {
     const auto found = find(key);
     assert(found != end());
     return found->second;
   }
-  /// A default value where there is none.
-  /// The only way to change a value in place. It makes an entry, so that a look-up by mistake grows the map.
+  /// Returns the value, inserting a default one if absent.
   Value& operator[](Key key) { return entry(std::move(key), Value{}).first->second; }
 
-  /// Keeps what is there.
-  /// `second` says whether the entry is new; `first` is it, or the one that stood there before.
+  /// Keeps an existing value. `second` is true if the entry is new; `first` is the entry.
   std::pair<const_iterator, bool> emplace(Key key, Value value) {
     return entry(std::move(key), std::move(value));
   }
-  /// Replaces what is there.
+  /// Replaces an existing value.
   void insert_or_assign(Key key, Value value) {
     const auto [at, fresh] = entry(std::move(key), std::move(value));
     if (!fresh) at->second = std::move(value);  // NOLINT(bugprone-use-after-move): entry() moves it if fresh
   }
-  /// Each as emplace() does: what is there stays. Cheap when what comes is in order and behind what is there.
+  /// Inserts each entry as emplace() does. Cheap if the entries are in order and after the existing ones.
   template <class Iterator>
   void insert(Iterator first, Iterator last) {
     for (; first != last; ++first) emplace(first->first, first->second);
   }
-  /// How many went: 0 or 1.
+  /// Returns the number of removed entries: 0 or 1.
   size_t erase(const Lookup& key) {
     const auto at = find(key);
     if (at == end()) return 0;
@@ -81,7 +78,7 @@ class FlatMap {
   bool operator==(const FlatMap&) const = default;
 
  private:
-  /// Compares Lookups and never makes a Key: the two orders have to agree, which no compiler checks.
+  /// Compares Lookups, so that the order of Lookup must be that of Key.
   const_iterator lower_bound(const Lookup& key) const {
     return std::lower_bound(begin(), end(), key,
                             [](const value_type& entry, const Lookup& k) { return Lookup(entry.first) < k; });

@@ -26,7 +26,7 @@ struct LineWriter::Shared {
     size_t size() const { return sizeof(Line) + text.size(); }
   };
 
-  Shared(int to, TellLoss how, size_t most) : fd(to), tell_loss(std::move(how)), bytes_max(most) {}
+  Shared(int to, ReportLoss how, size_t most) : fd(to), report_loss(std::move(how)), bytes_max(most) {}
 
   static void write_on(Shared& shared) noexcept;
   std::optional<Line> take();
@@ -35,7 +35,7 @@ struct LineWriter::Shared {
   bool is_idle() const { return lines.empty() && !is_writing && (lost == 0 || is_refused); }
 
   const int fd;
-  const TellLoss tell_loss;
+  const ReportLoss report_loss;
   const size_t bytes_max;
   std::mutex mutex;
   std::condition_variable work_came, work_done;
@@ -75,15 +75,15 @@ void LineWriter::Shared::write_on(Shared& shared) noexcept {
   while (const auto line = shared.take()) {
     uint64_t untold = 0;
     if (line->lost_before > 0) {
-      const std::string loss = shared.tell_loss(line->lost_before);
+      const std::string loss = shared.report_loss(line->lost_before);
       if (!write_all(shared.fd, loss.data(), loss.size())) untold = line->lost_before;
     }
     shared.finish(*line, untold, !write_all(shared.fd, line->text.data(), line->text.size()));
   }
 }
 
-LineWriter::LineWriter(int fd, TellLoss tell_loss, size_t bytes_max)
-    : shared_(std::make_shared<Shared>(fd, std::move(tell_loss), bytes_max)) {}
+LineWriter::LineWriter(int fd, ReportLoss report_loss, size_t bytes_max)
+    : shared_(std::make_shared<Shared>(fd, std::move(report_loss), bytes_max)) {}
 
 LineWriter::~LineWriter() {
   flush();
@@ -100,7 +100,8 @@ void LineWriter::put(std::string line) {
   Shared::Line next{std::move(line), shared.lost};
   if (!shared.has_thread || next.size() > shared.bytes_max - shared.bytes) {
     ++shared.lost_in_all;
-    return void(++shared.lost);
+    ++shared.lost;
+    return;
   }
   shared.lost = 0;
   shared.bytes += next.size();

@@ -1,5 +1,6 @@
 #pragma once
-// One line per decision that changed something, with why; nothing repeated in an idle hour.
+// The log: one line per decision that changed something, with the reason; nothing repeated while nothing
+// changes.
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -8,13 +9,12 @@
 
 namespace sliced {
 
-/// kError: the daemon cannot do its work. kWarning: something is not as it should be, and somebody may want
-/// to do something about it. kInfo: something changed. kDebug: what helps whoever looks for a reason.
+/// kError: the daemon cannot do its work. kWarning: an administrator may want to act. kInfo: something
+/// changed. kDebug: for finding a cause.
 enum class Level { kDebug, kInfo, kWarning, kError };
 
-/// A named value of a log line. Foreign bytes need no care here: every sink escapes.
-/// Made when the line is: whatever computes a value costs also where the level is not written. Numbers are
-/// decimal, without units: the unit belongs into the key (`took_ms`).
+/// A named value of a log line; every sink escapes it. Numbers are decimal without unit: the unit is part of
+/// the key (`took_ms`). The value is computed even if the level is not written.
 struct Field {
   std::string_view key;  // lower_snake_case, stable: log lines are an interface
   std::string value;
@@ -26,14 +26,13 @@ struct Field {
   Field(std::string_view k, size_t v) : key(k), value(std::to_string(v)) {}
 };
 
-/// Where lines go. Called on the loop's thread only.
-/// An interface and no global: whoever logs was handed one, and a test reads what was said
-/// (t/fake/memory_log.h). It outlives whoever holds a reference.
+/// Receives log lines. Loop thread only. Passed to each user as a reference, so that tests can read the lines
+/// (t/fake/memory_log.h). REQUIRES: outlives its users.
 class Log {
  public:
   virtual ~Log() = default;
-  /// message: a literal in lower case, the same for every occurrence; what varies is in the fields. Never
-  /// blocks and never fails: a line that cannot be written is counted by the sink (log_sinks.h).
+  /// message: a lower-case literal, the same for every occurrence; what varies is in the fields. Never blocks
+  /// or fails: a line that cannot be written is counted by the sink (log_sinks.h).
   virtual void line(Level level, std::string_view message, std::initializer_list<Field> fields) = 0;
 
   void debug(std::string_view message, std::initializer_list<Field> fields = {}) {

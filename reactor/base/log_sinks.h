@@ -1,11 +1,12 @@
 #pragma once
-// Where log lines go: text for people, JSON lines for collectors, or the journal in its native protocol.
+// Log sinks: text, JSON lines, or the journal's native protocol.
 //
-// Foreign bytes: control bytes and invalid UTF-8 are escaped in every format, so that no value can steer a
-//                terminal, end a line or forge a field. A value or message is cut at 64 KiB.
-// Blocking:      nobody is waited for. A thread writes to the stream (line_writer.h); the journal's socket is
-//                asked only for what it takes at once. Lines that have no room are counted, and the count is
-//                told when writing works again.
+// Foreign bytes: control bytes and invalid UTF-8 are escaped in every format, so that a value cannot control
+// a terminal,
+//                end a line or forge a field. A value or message is limited to 64 KiB.
+// Blocking:      never. A thread writes to the stream (line_writer.h); writes to the journal's socket are
+//                non-blocking. Lines without room are dropped and counted, and the count is logged when
+//                writing works again.
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -16,20 +17,19 @@
 
 namespace sliced {
 
-/// kAuto decides once, when the log is made: standard error that is moved later keeps its format.
 enum class LogFormat { kAuto, kText, kJson, kJournald };
 
-/// A log with a least level that can change while it is used (a reload of the configuration).
+/// A log with a minimum level that may change at runtime (configuration reload).
 class SinkLog : public Log {
  public:
-  /// From the next line on; what waits to be written stays. Loop thread, as line().
+  /// Applies to later lines. Loop thread only.
   void set_level(Level least) { least_ = least; }
   void line(Level level, std::string_view message, std::initializer_list<Field> fields) final {
     if (level >= least_) emit(level, message, fields);
   }
-  /// Waits until the lines are written; false when they were not in time. The destructor does so, too.
+  /// Waits until all lines are written; returns false on timeout. The destructor also waits.
   virtual bool flush(std::chrono::milliseconds longest) = 0;
-  /// Lines that found no room, or that nothing took, since the start.
+  /// Returns the number of dropped lines since the start.
   virtual uint64_t lost() const = 0;
 
  protected:
@@ -42,18 +42,18 @@ class SinkLog : public Log {
 
 using WallClock = std::function<std::chrono::system_clock::time_point()>;
 
-/// The process's surroundings; tests bring their own.
+/// Environment of the process; replaced in tests.
 struct LogTarget {
-  int fd = 2;  // where text and JSON go; not owned, and open as long as the log
+  int fd = 2;  // for text and JSON; not owned, must stay open as long as the log
   std::string journal_socket = "/run/systemd/journal/socket";
   std::string journal_stream;  // $JOURNAL_STREAM, "device:inode" of the journal's stream
-  /// Called by the thread that writes, too.
+  /// Also called on the writing thread.
   WallClock now = [] { return std::chrono::system_clock::now(); };
 };
 LogTarget process_log_target();
 
-/// Never fails. kAuto is kJournald where fd is the journal's own stream, else kText. A line that cannot be
-/// given to the journal because nobody listens there is written to fd as text.
+/// Never fails. kAuto selects kJournald if fd is the journal's stream, else kText. If the journal does not
+/// listen, lines are written to fd as text.
 std::unique_ptr<SinkLog> make_log(LogFormat format, Level least, LogTarget target);
 
 /// "I1120 23:15:46.123 published slices=3 node="a b"": level letter, local time, message, fields; ends in a

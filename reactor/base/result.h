@@ -1,6 +1,5 @@
 #pragma once
-// Errors as values. A code exists only where some caller branches on it; the text reads outermost step first:
-// "policy eth-vfs: spec.configs[0]: ...".
+// Errors as values. The text names the outermost step first: "policy eth-vfs: spec.configs[0]: ...".
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -9,8 +8,8 @@
 
 namespace sliced {
 
-/// What callers branch on, whatever it was that failed: a file, the kernel, a server. What nobody tells
-/// apart has no code of its own and is kIo.
+/// Codes that some caller distinguishes, independent of the source (file, kernel, server); all others are
+/// kIo.
 enum class Errc {
   kIo,        // the operating system or the network said no
   kTimeout,   // a deadline passed
@@ -24,42 +23,37 @@ enum class Errc {
   kBusy,      // try later (HTTP 429, 5xx)
 };
 
-/// A failure as a value. `what` is for people: the object, the field, the value and the remedy; foreign
-/// bytes in it are escaped by whoever puts them there. Nobody reads it to decide anything.
-/// One failure is one Error: what fails in several ways at once says the first, and whoever collects problems
-/// of an object has FirstFew (first_few.h) for it.
+/// `what` is for people: object, field, value and remedy, with foreign bytes escaped. Code must not parse it.
+/// One Error is one failure; several problems of one object go into a FirstFew (first_few.h).
 struct Error {
   Errc code = Errc::kIo;
   std::string what;
 
-  /// The same failure seen from one step further out: "step: what".
-  /// Takes the Error over: `return std::move(failed.error()).in("read node")`. The code stays what it was.
+  /// Returns the error with the text "step: what" and the same code. Use: `return
+  /// std::move(failed.error()).in("read node")`.
   Error in(std::string_view step) && { return {code, std::string(step) + ": " + what}; }
   bool operator==(const Error&) const = default;
 };
 
-/// The value of what gives none: Result<Unit> says that it went well, or why not.
+/// The value of an operation without one: Result<Unit>.
 struct Unit {
   bool operator==(const Unit&) const = default;
 };
 
-/// A value or an Error. Reading the wrong side is a programmer's error and aborts, in release builds too:
-/// an exception would have to pass C callbacks, which none may.
-/// Ownership: holds either; moving out of it leaves it in the state it was in, with a value that was moved
-/// from.
-/// Exceptions: none is thrown here, and none is expected: running out of memory ends the process.
+/// A value or an Error. Reading the wrong one aborts, also in release builds. Throws nothing; running out of
+/// memory ends the process.
 template <class T>
 class [[nodiscard]] Result {
  public:
-  // Both convert, so that a function returns its value, or its Error, as it is. T may not be Error.
+  // Both conversions are implicit, so that a function can return its value or its Error. T must not be Error.
   Result(T value) : value_(std::move(value)) {}      // NOLINT: implicit on purpose
   Result(Error error) : error_(std::move(error)) {}  // NOLINT
 
-  /// Ask before reading; [[nodiscard]] reminds whoever asks for nothing at all.
+  /// Returns true if there is a value.
   bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
 
-  /// The reference lasts as long as the Result: a loop over *make() would walk what is gone already.
+  /// Valid as long as the Result: do not loop over *make().
   T& value() & {
     if (!value_) std::abort();
     return *value_;
@@ -84,11 +78,11 @@ class [[nodiscard]] Result {
     return error_;
   }
 
-  /// For what may fail and has a stand-in: the error is lost.
+  /// Returns the value, or `otherwise` in place of an error.
   T value_or(T other) const& { return ok() ? value() : std::move(other); }
 
  private:
-  // Not a variant of both: a compiler takes several times as long for one, and there are a hundred of these.
+  // Not a std::variant: it multiplies the time of compilation, and there are about a hundred instances.
   std::optional<T> value_;
   Error error_;  // where there is no value
 };

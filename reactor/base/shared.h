@@ -1,7 +1,6 @@
 #pragma once
-// Values that are made once and held in many places: copies share one immutable object. Equality is that of
-// the values, and costs nothing between copies.
-// Threads: as std::shared_ptr: the count is safe, and nobody can change what is counted.
+// Immutable values whose copies share one object. Equality compares values and costs nothing between copies.
+// Threads: as std::shared_ptr.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,23 +8,21 @@
 
 namespace sliced {
 
-/// Never empty, but when it was moved from: a default one holds a T{}. Nothing can be changed through it but
-/// by edit(), which changes this holder alone.
+/// Never empty, except after a move: the default is T{}. Only edit() changes the value, for this holder
+/// alone.
 template <class T>
 class Shared {
  public:
-  /// One allocation each time; there is no common empty object.
   Shared() : Shared(T{}) {}
   Shared(T value) : value_(std::make_shared<const T>(std::move(value))) {}
   explicit Shared(std::shared_ptr<const T> value) : value_(std::move(value)) {}  // not nullptr
 
   const T& operator*() const { return *value_; }
   const T* operator->() const { return value_.get(); }
-  /// The reference lasts as long as some holder does: a temporary's is gone with the statement.
+  /// Valid as long as a holder exists: not beyond the statement for a temporary.
   operator const T&() const { return *value_; }
-  /// This holder alone gets a changed copy.
-  /// change(T&) works on the copy; if it throws, nothing has changed. Costs a copy of T also where nobody
-  /// else holds it: for values that are seldom changed.
+  /// Calls change(T&) on a copy, which replaces the value of this holder; no effect if it throws. Always
+  /// copies T.
   template <class Change>
   void edit(Change change) {
     T copy = *value_;
@@ -36,16 +33,15 @@ class Shared {
   friend bool operator==(const Shared& a, const Shared& b) {
     return a.value_ == b.value_ || *a.value_ == *b.value_;
   }
-  /// True when the two are one object in memory, not merely equal.
+  /// Returns true if both share one object.
   friend bool is_same(const Shared& a, const Shared& b) { return a.value_ == b.value_; }
 
  private:
   std::shared_ptr<const T> value_;
 };
 
-/// Text that is a key in many maps. Ordered as bytes.
-/// Made of a text it allocates; copies are a count. For FlatMap with Lookup = std::string_view no key is made
-/// to look one up.
+/// Shared text for keys of many maps, ordered by bytes. FlatMap with Lookup = std::string_view looks it up
+/// without allocation.
 class SharedText {
  public:
   SharedText(std::string text) : text_(std::move(text)) {}

@@ -1,7 +1,6 @@
 #pragma once
-// A map in one block of memory whose values are shared between copies: for large values that are made once, are
-// walked often, and of which one in thousands differs from one map to the next.
-// Threads: as std::shared_ptr: what is shared is not changed.
+// An ordered map in one block of memory whose values are shared between copies: for many large values, of
+// which few differ from one map to the next. Threads: as std::shared_ptr; shared values are immutable.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
@@ -15,22 +14,21 @@
 
 namespace sliced {
 
-/// In the order of the keys (text: as bytes). References and iterators last until the next change.
-/// Copying it copies one pointer an entry and no value. A change through at() or operator[] goes to this map
-/// alone: a value that another map holds too is copied first, one that nobody else holds is changed where it
-/// stands.
-/// Cost: looking up is logarithmic; operator[] of a new key and erase() move what stands behind; append() is
-/// constant, which is how whole maps are made anew.
+/// Ordered by key (text: by bytes). References and iterators are valid until the next change.
+/// A copy of the map copies one pointer per entry. A change through at() or operator[] affects this map only:
+/// a value that
+/// another map holds is copied first, others are changed in place.
+/// Cost: look-ups are logarithmic; operator[] of a new key and erase() move the following entries; append()
+/// is constant.
 template <class T, class Key = std::string>
 class SharedMap {
   using Entry = std::pair<Key, std::shared_ptr<T>>;
-  /// Text is looked up by a view, so that no std::string is made to ask.
+  /// The type of look-up keys: a view of text, so that no std::string is created.
   using Wanted = std::conditional_t<std::is_same_v<Key, std::string>, std::string_view, const Key&>;
 
  public:
-  /// Gives pairs of references by value, so `for (const auto& [key, value] : map)` binds to the map's own
-  /// objects. Single pass in the words of the standard library, because of that; in fact it may be copied and
-  /// walked again.
+  /// Returns pairs of references by value, for `for (const auto& [key, value] : map)`. Therefore it is an
+  /// input iterator for the standard library, although it may be copied and iterated again.
   class const_iterator {
    public:
     using iterator_category = std::input_iterator_tag;
@@ -60,61 +58,58 @@ class SharedMap {
   size_t size() const { return entries_.size(); }
   bool empty() const { return entries_.empty(); }
 
-  /// nullptr where there is none of that key. A binary search, as all look-ups are.
-  /// The object that stands there now: it lives as long as some map holds it, but the next change of this map
-  /// may let go of it.
+  /// Returns nullptr if absent. The object lives as long as a map holds it; the next change of this map may
+  /// release it.
   const T* find(Wanted key) const {
     const size_t at = place_of(key);
     return is_at(at, key) ? entries_[at].second.get() : nullptr;
   }
   bool contains(Wanted key) const { return find(key) != nullptr; }
-  /// For callers that know that there is such a key: asserted.
+  /// REQUIRES: contains(key).
   const T& at(Wanted key) const {
     const T* found = find(key);
     assert(found != nullptr);
     return *found;
   }
 
-  /// To be changed, in this map alone.
-  /// Whoever only reads takes the const one: this one makes a copy of what is shared, changed or not.
+  /// For changes in this map only; copies a shared value. Use the const overload for reading.
   T& at(Wanted key) {
     const size_t at = place_of(key);
     assert(is_at(at, key));
     return own(at);
   }
-  /// The same; a default value where there is none.
+  /// Returns the value for changes, inserting a default one if absent.
   T& operator[](const Key& key) {
     const size_t at = place_of(key);
     if (is_at(at, key)) return own(at);
     return *entries_.emplace(entries_.begin() + static_cast<std::ptrdiff_t>(at), key, std::make_shared<T>())
                 ->second;
   }
-  /// Nothing where there is none. Other maps keep the value.
+  /// No effect if absent. Other maps keep the value.
   void erase(Wanted key) {
     const size_t at = place_of(key);
     if (is_at(at, key)) entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(at));
   }
-  /// unwanted: of (key, value).
+  /// unwanted: called with (key, value).
   template <class Unwanted>
   void erase_if(Unwanted unwanted) {
     std::erase_if(entries_,
                   [&](const Entry& entry) { return unwanted(entry.first, std::as_const(*entry.second)); });
   }
   void clear() { entries_.clear(); }
-  /// For maps that are made by append(): one allocation for all entries.
+  /// Allocates once for maps that are filled by append().
   void reserve(size_t count) { entries_.reserve(count); }
-  /// key: behind all that are there.
-  /// Not checked: a key out of order would be found by nobody.
+  /// REQUIRES: key is greater than all existing keys (not checked).
   void append(Key key, T value) {
     entries_.emplace_back(std::move(key), std::make_shared<T>(std::move(value)));
   }
-  /// The same, shared with another map.
+  /// The same, sharing the value with another map.
   void append(const const_iterator& entry) { entries_.push_back(*entry.at_); }
 
-  /// visit(key, before, now) for each key of which the two do not hold the same object, nullptr where one has none;
-  /// in order. What was made twice differs, equal or not.
-  /// Linear in both maps' sizes and compares pointers: this is what lets a decision over ten thousand devices
-  /// look at the one that changed. Neither map may be changed meanwhile.
+  /// Calls visit(key, before, now) for each key whose object differs between the maps, in order; nullptr if
+  /// absent. Compares pointers, so that equal objects that were created separately differ. Linear in the
+  /// sizes of both maps: it finds the one changed device of ten thousand. REQUIRES: neither map is changed
+  /// during the call.
   template <class Visit>
   static void for_each_difference(const SharedMap& before, const SharedMap& now, Visit visit) {
     auto old = before.entries_.begin();
@@ -136,7 +131,7 @@ class SharedMap {
     }
   }
 
-  /// Of the values; costs little for what both share.
+  /// Compares values; shared ones cost nothing.
   bool operator==(const SharedMap& other) const {
     return std::equal(entries_.begin(), entries_.end(), other.entries_.begin(), other.entries_.end(),
                       [](const Entry& a, const Entry& b) {
@@ -145,7 +140,7 @@ class SharedMap {
   }
 
  private:
-  // The place of the first key that is not smaller: where it stands, or where it would have to.
+  // Returns the place of the first key that is not smaller than `key`.
   size_t place_of(Wanted key) const {
     const auto at = std::lower_bound(entries_.begin(), entries_.end(), key,
                                      [](const Entry& entry, Wanted wanted) { return entry.first < wanted; });
@@ -154,7 +149,7 @@ class SharedMap {
   bool is_at(size_t place, Wanted key) const {
     return place < entries_.size() && entries_[place].first == key;
   }
-  // A copy where it is held elsewhere too.
+  // Copies the value if another map holds it.
   T& own(size_t place) {
     auto& value = entries_[place].second;
     if (value.use_count() > 1)
@@ -164,7 +159,7 @@ class SharedMap {
     return *value;
   }
 
-  // Ascending by key, no key twice, no pointer empty.
+  // Ascending, unique keys; no null pointers.
   std::vector<Entry> entries_;
 };
 

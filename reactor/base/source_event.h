@@ -1,33 +1,33 @@
 #pragma once
-// What every source (cluster watch, udev, netlink, timer rescan) says. Start-up, ENOBUFS, 410 Gone and
-// reconnect are one event that carries the whole set, so that no consumer can forget one of them.
+// Events of sources (cluster watch, udev, netlink, periodic scan). Start, ENOBUFS, 410 Gone and reconnect are
+// one event with the complete set, so that a consumer handles them in one place.
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace sliced {
 
-/// T has an Id, and says with it whom it is about. One that was not known before has come to be.
+/// An object is new or has changed. T::Id identifies it.
 template <class T>
 struct Changed {  // complete facts, never a delta
   T now;
 };
-/// It is not there any more. Of what was not known before this says nothing new.
+/// An object was removed. No effect if it was unknown.
 template <class T>
 struct Removed {
   typename T::Id id;
 };
-/// The initial sync of every source, and a resync whenever something may have been missed: who hears it forgets
-/// what it knew, but for what is `kept`. why: for the log.
+/// The initial list of a source, or a new list after events may have been lost. Replaces all known objects
+/// except `kept`. why: for the log.
 template <class T>
 struct Relisted {  // replaces everything known before
   std::vector<T> all;
   std::string why;
-  std::vector<typename T::Id> kept = {};  // known before and not in the list, but not to be let go yet
+  std::vector<typename T::Id> kept =
+      {};  // known objects that are not in the list and must be kept for the present
 };
-/// One of three; sources call their receiver with them on the loop's thread.
-/// Events of one source come in order. A source says nothing before its first Relisted, and nothing after its
-/// owner has dropped it.
+/// Delivered in order on the loop thread. The first event of a source is a Relisted; none follows its
+/// destruction.
 template <class T>
 using SourceEvent = std::variant<Changed<T>, Removed<T>, Relisted<T>>;
 

@@ -1,5 +1,5 @@
 #pragma once
-// Columns for people. Cells are escaped, so that no kernel string steers a terminal.
+// Prints tables. Cells are escaped, so that strings of the kernel cannot control the terminal.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -8,23 +8,21 @@
 
 namespace sliced {
 
-/// Columns that a text takes on a terminal: wide characters take two, marks upon others none. (Unicode has tables of them; these
-/// are their large ranges.)
+/// Returns the width on a terminal: wide characters have two columns, combining marks none (the large ranges
+/// of Unicode's tables).
 size_t columns_of(std::string_view text);
 
-/// The colour of a cell by its row below the heading and its column: an SGR code ("31"), "" as the terminal has it.
+/// Returns the SGR code ("31") of a cell; "": default colour. Row 0 is the first row below the heading.
 using Paint = std::function<std::string_view(size_t row, size_t column)>;
 
-/// How a table is printed.
 struct TableStyle {
   bool is_wide = false;
   bool has_colours = false;
   int64_t now_ms = 0;  // since 1970, for ages
 };
 
-/// Rows of cells below a heading; the last column is not padded. Empty cells print as "-", and each is cut at
-/// 1,000 bytes.
-/// paint: for terminals alone; the heading is bold then.
+/// Returns the table as text. Empty cells are "-"; a cell is limited to 1,000 bytes; the last column is not
+/// padded. With `paint`, the heading is bold.
 std::string table(const std::vector<std::string>& heading, const std::vector<std::vector<std::string>>& rows,
                   const Paint& paint = {});
 

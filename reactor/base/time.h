@@ -1,14 +1,13 @@
 #pragma once
-// The one clock of the daemon is monotonic; wall-clock time is used in log lines and nowhere else.
+// Monotonic time. Wall-clock time is used in log lines only.
 #include <chrono>
 
 namespace sliced {
 
-/// The unit of everything that waits. Finer time is counted where it is measured (reactor/turn_watch.h).
+/// The unit of all delays.
 using Millis = std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
-/// A moment of the monotonic clock, in whole milliseconds: it means nothing to another process.
-/// A fake scheduler makes its own, counted from zero.
+/// Whole milliseconds of the monotonic clock, meaningless to other processes. Fake schedulers start at zero.
 using TimePoint = std::chrono::time_point<Clock, Millis>;
 
 }  // namespace sliced

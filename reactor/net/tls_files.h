@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "reactor/base/callback_guard.h"
+#include "reactor/base/rate_limited_log.h"
 #include "reactor/base/result.h"
-#include "reactor/base/said_once.h"
 #include "reactor/base/time.h"
 #include "reactor/executor.h"
 #include "reactor/inotify.h"
@@ -90,7 +90,7 @@ class TlsFiles {
   std::shared_ptr<const TlsContext> context_;  // in use; none: nothing was good yet
   std::string texts_;                          // it was made of these
   std::string bad_;                            // as the look before found it
-  SaidLast said_bad_, said_end_;
+  LastMessage said_bad_, said_end_;
   Ticket soon_;
   TimePoint soon_at_{};
   std::unique_ptr<Job> job_;

@@ -456,7 +456,7 @@ func TestWebhookLooksAtDeviceClasses(t *testing.T) {
 	}
 	// A request that is repeated is counted twice.
 	_, metrics := page(t, j.webhook.Health, "/metrics")
-	for result, least := range map[string]int{"admitted": 2, "not-ours": 1, "refused": 1} {
+	for result, least := range map[string]int{"admitted": 2, "not-applicable": 1, "refused": 1} {
 		count := regexp.MustCompile(`(?m)^sliced_webhook_reviews_total\{result="` + result + `"\} ([0-9]+)$`).FindStringSubmatch(metrics)
 		if count == nil {
 			t.Errorf("/metrics does not count %s reviews:\n%s", result, metrics)

@@ -214,7 +214,7 @@ func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
 	both[first].Kill()
 	successor := both[1-first]
 	waitUntil(t, "the other is elected, and has summed up", harness.Patience, func() bool { return successor.hasLooked(t) })
-	if n := successor.counts(t, `sliced_aggregate_writes_total{result="taken"}`); n != 0 {
+	if n := successor.counts(t, `sliced_aggregate_writes_total{result="succeeded"}`); n != 0 {
 		t.Errorf("the successor has written %v statuses that stood", n)
 	}
 	if now, _ := policyStatus(t, lab, harness.Policies, "p"); fmt.Sprint(now) != fmt.Sprint(settled) {
@@ -305,7 +305,7 @@ func TestAPolicyThatNoDaemonReadsIsReported(t *testing.T) {
 		t.Errorf("the Event says %q", note)
 	}
 	log := a.Log()
-	if strings.Count(log, "a policy has no effect: no daemon reads its namespace") != 1 || strings.Contains(log, "read-too") {
+	if strings.Count(log, "policy without effect: no daemon reads its namespace") != 1 || strings.Contains(log, "read-too") {
 		t.Errorf("the log of aggregate:\n%s", log)
 	}
 	if events, err := lab.Server.Client.EventsV1().Events(other.Namespace).List(context.Background(), metav1.ListOptions{}); err != nil || len(events.Items) != 0 {

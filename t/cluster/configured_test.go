@@ -211,7 +211,7 @@ func TestTheInitContainerSaysWhatItIsNotAllowed(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 	grantOnPods(lab, "get", "patch") // not watch
-	waitUntil(t, "the pod waits", harness.Patience, func() bool { return strings.Contains(process.Log(), "waits until this node is configured") })
+	waitUntil(t, "the pod waits", harness.Patience, func() bool { return strings.Contains(process.Log(), "waiting for the configuration of this node") })
 	process.Signal(syscall.SIGTERM)
 	ends(t, process, 143, starting)
 }
@@ -229,7 +229,7 @@ func TestAfterARebootNoPodStartsBeforeItsNodeIsConfigured(t *testing.T) {
 	flags := append(root.Flags(), "--until-configured", "file:"+file)
 	daemon := lab.Run(flags...)
 	waitRegistered(daemon, 1)
-	daemon.WaitLog(starting, "waits until this node is configured")
+	daemon.WaitLog(starting, "waiting for the configuration of this node")
 	lab.History.WaitOffers(t, 0, starting)
 	explained, _, _ := lab.Command("explain", harness.VFAddress(pf0.Address, 1), "--until-configured", "file:"+file)
 	if !strings.Contains(explained, "nothing new is offered before this node is configured: "+file+": there is no such file") {
@@ -248,7 +248,7 @@ func TestAfterARebootNoPodStartsBeforeItsNodeIsConfigured(t *testing.T) {
 	daemon.Term(harness.Patience)
 	daemon = lab.Run(flags...)
 	waitRegistered(daemon, 1)
-	daemon.WaitLog(starting, "waits until this node is configured", "decided")
+	daemon.WaitLog(starting, "waiting for the configuration of this node", "decided")
 	// Whatever configures the hardware anew has set the wait again: a new claim is refused, what is published stays.
 	lab.Server.NewPod(t, lab.Namespace, "q", lab.Node, 1)
 	waitRefused(t, lab, "q", "is not ready: this node is not configured yet")

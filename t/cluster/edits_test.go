@@ -356,7 +356,7 @@ var editRows = map[string]editRow{
 			edit(offers{exposed: twoVFs}, drop("pf"), put("vfs", eachVF)), comes("vf"),
 			func(e *editor) {
 				e.remove(e.oldest("pf"))
-				e.daemon.WaitLog(returning, "stays charged")
+				e.daemon.WaitLog(returning, "stay reserved")
 				e.WaitSchedulerSees(scheduling)
 				if held := e.check(); len(held) > 0 {
 					e.T.Errorf("without permission to list claims %v were given", held)

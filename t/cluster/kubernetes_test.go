@@ -280,12 +280,12 @@ func heldBack(t *testing.T) (found []fact) {
 		lab.Expose(kind, spec)
 	}
 	daemon := lab.Run()
-	asked := []string{"counters", "devices that are allocated several times", "list attributes"}
-	taken := regexp.MustCompile(`the API server takes (no )?(` + strings.Join(asked, "|") + `)\b`)
+	asked := []string{"counters", "consumable capacity", "list attributes"}
+	taken := regexp.MustCompile(`API server feature (not )?supported feature="?(` + strings.Join(asked, "|") + `)\b`)
 	said := map[string]string{}
 	for deadline := harness.Limit(); len(said) < len(asked); time.Sleep(50 * time.Millisecond) {
 		for _, match := range taken.FindAllStringSubmatch(daemon.Log(), -1) {
-			said[match[2]] = map[string]string{"": "yes", "no ": "no"}[match[1]]
+			said[match[2]] = map[string]string{"": "yes", "not ": "no"}[match[1]]
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("the daemon has said only this of what the server takes: %v", said)

@@ -35,11 +35,11 @@ func largeNode(i int) string { return fmt.Sprintf("node-%04d", i) }
 
 // largeReport is what a node with one PF of that many VFs reports, of which the last three are hidden.
 func largeReport(node string, devices int) *unstructured.Unstructured {
-	group := func(vfs, standing string, first int, said M) M {
+	group := func(vfs, disposition string, first int, said M) M {
 		address := fmt.Sprintf("0000:3b:%02x.%d", first/8+1, first%8)
 		return M{"type": "vf", "pf": "0000:3b:00.0", "pfName": "ens1f0", "vfs": vfs, "pciAddress": address, "interfaceBase": "ens1f0v",
 			"vendor": "8086", "product": "1889", "driver": "iavf", "linkType": "ethernet", "pfProduct": "1592", "numaNode": int64(0),
-			"standing": standing, "said": L{said}}
+			"disposition": disposition, "verdicts": L{said}}
 	}
 	offered := devices - reportsHidden
 	return &unstructured.Unstructured{Object: M{"apiVersion": "networking.dra.io/v1alpha1", "kind": "NodeDeviceReport",

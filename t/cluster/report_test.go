@@ -161,7 +161,7 @@ func TestAnUnchangedRestartReportsNothing(t *testing.T) {
 	address := fmt.Sprintf("127.0.0.1:%d", port)
 	lab.Run("--health-address", address)
 	waitUntil(t, "the new daemon has made its report, and compared it", reportingBy, func() bool {
-		return sampleAt(t, address, "sliced_report_made_total") >= 1
+		return sampleAt(t, address, "sliced_report_builds_total") >= 1
 	})
 	if writes := reportWrites(t, lab, since); len(writes) > 0 {
 		t.Errorf("%d writes of the report", len(writes))

@@ -132,8 +132,8 @@ func (o *observed) judgeMetrics(t *testing.T) {
 	// Who watches the API sees a write before its writer has the answer.
 	waitUntil(t, "/metrics tells of four published VFs", starting, func() bool {
 		_, text := page(t, o.address, "/metrics")
-		return strings.Contains(text, "\nsliced_host_devices{standing=\"offered\"} 4\n") && strings.Contains(text, "\nsliced_serving 1\n") &&
-			strings.Contains(text, "\nsliced_writes_total{driver=\""+harness.Driver+"\",verb=\"create\",result=\"taken\"} 1\n")
+		return strings.Contains(text, "\nsliced_host_devices{disposition=\"offered\"} 4\n") && strings.Contains(text, "\nsliced_serving 1\n") &&
+			strings.Contains(text, "\nsliced_writes_total{driver=\""+harness.Driver+"\",verb=\"create\",result=\"succeeded\"} 1\n")
 	})
 }
 

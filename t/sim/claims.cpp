@@ -357,7 +357,7 @@ std::string ExposureWorld::held_against_any(const Offer& offer) const {
   // One more of what is held beside the other already: an edit made them exclude each other.
   if (!offer.is_exclusive && allocated_.of(offer.id()).shares > 0) return "";
   for (const Grant& grant : grants_) {
-    // docs/design/charged.md: nobody asks the claims for VFs of a PF that no DeviceExposurePolicy is for.
+    // docs/design/reserved.md: nobody asks the claims for VFs of a PF that no DeviceExposurePolicy is for.
     if (grant.is_wiped && offer.driver == World::kDriver && grant.offer.driver == kExposureDriver) continue;
     if (std::string why = held_against(offer, grant); !why.empty()) return why;
   }

@@ -449,7 +449,7 @@ void ExposureWorld::decided(const policy::Decision& decision) {
       {Outcome::kNoCounters, "left out for want of counters"},
       {Outcome::kNotReady, "a persona is not ready"},
       {Outcome::kExcludeUnreadable, "an exclude that cannot be understood holds a persona back"},
-      {Outcome::kCharged, "withdrawn before it is offered in another way"}};
+      {Outcome::kReserved, "withdrawn before it is offered in another way"}};
   for (const auto& [id, verdicts] : decision.personas)
     for (const policy::PersonaVerdict& verdict : verdicts)
       if (const auto at = kSeen.find(verdict.outcome); at != kSeen.end()) ++world_.seen[at->second];
@@ -459,7 +459,7 @@ void ExposureWorld::decided(const policy::Decision& decision) {
                                      [&](const Grant& grant) { return grant.offer.device == id; });
     if (verdict.outcome == Outcome::kExcluded && is_held) ++world_.seen["excluded while it is held"];
   }
-  if (!decision.doubted.empty()) ++world_.seen["pool in doubt"];
+  if (!decision.unverified.empty()) ++world_.seen["unverified pool"];
 }
 
 void ExposureWorld::rested(TimePoint before) {

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "policy/charged/ledger.h"
 #include "policy/decision.h"
+#include "policy/reserved/ledger.h"
 #include "t/fake/fake_cluster.h"
 #include "t/sim/allocator.h"
 #include "t/sim/companion.h"

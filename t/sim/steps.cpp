@@ -221,26 +221,28 @@ Outcome run_history(const History& history, bool loud) {
   if (!world.violation()) world.come_to_rest();
   outcome.violation = world.violation();
   for (const auto& [message, count] : world.log.said) {
-    if (message == "slices were changed by somebody else; restoring") world.seen["restored"] = count;
-    if (message == "somebody keeps changing our slices; restoring more slowly") world.seen["fight"] = count;
-    if (message == "a slice of somebody else has our name; taking another") world.seen["squatter"] = count;
+    if (message == "ResourceSlices changed by another writer: restoring") world.seen["restored"] = count;
+    if (message == "ResourceSlices changed again by another writer: restoring with backoff")
+      world.seen["fight"] = count;
+    if (message == "name of a ResourceSlice in use by another object: using the next name")
+      world.seen["squatter"] = count;
     if (message.starts_with("the Node object is gone")) world.seen["node gone"] = count;
-    if (message == "kind is not installed; waiting for it") world.seen["kind not installed"] = count;
-    if (message.starts_with("the API server, or a proxy before it, sends objects that were not asked for"))
+    if (message == "kind not installed: waiting for it") world.seen["kind not installed"] = count;
+    if (message.starts_with("objects outside the selector received"))
       world.seen["objects not asked for"] = count;
-    if (message.starts_with("a list lacks objects on which"))
+    if (message.starts_with("most objects missing from a list"))
       world.seen["list without what was known"] = count;
-    if (message == "watch is silent; watching anew") world.seen["silent watch"] = count;
+    if (message == "watch silent: restarting it") world.seen["silent watch"] = count;
     if (message == "listed again") world.seen["relisted"] = count;
-    if (message == "withdrawn devices are free") world.seen["shown free by the claims"] = count;
-    if (message.starts_with("a withdrawn device is free: its claim"))
+    if (message == "withdrawn devices released: no ResourceClaim has them")
+      world.seen["shown free by the claims"] = count;
+    if (message.starts_with("withdrawn device released: its ResourceClaim"))
       world.seen["shown free by its claim alone"] = count;
-    if (message == "devices are allocated that no record tells of; they are charged")
+    if (message == "unrecorded allocations found: the devices are reserved")
       world.seen["charged by the claims alone"] = count;
-    if (message.starts_with("devices are offered, and allocated beside what excludes them"))
+    if (message.starts_with("allocations exclude each other"))
       world.seen["withdrawn for what is allocated beside it"] = count;
-    if (message.starts_with("the ResourceClaims cannot be listed"))
-      world.seen["claims cannot be listed"] = count;
+    if (message.starts_with("ResourceClaims cannot be listed")) world.seen["claims cannot be listed"] = count;
     if (message == "facts of interfaces that are away were recovered from our own slices")
       world.seen["facts recovered"] = count;
   }

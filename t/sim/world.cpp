@@ -366,7 +366,7 @@ std::string difference_of(const policy::Decision& a, const policy::Decision& b) 
   if (a.verdicts != b.verdicts) return "verdicts";
   if (a.personas != b.personas) return "personas";
   if (a.refusals != b.refusals) return "refusals";
-  if (a.offered != b.offered || a.doubted != b.doubted || a.wanted != b.wanted) return "holdings";
+  if (a.offered != b.offered || a.unverified != b.unverified || a.wanted != b.wanted) return "holdings";
   if (!std::equal(a.notes.begin(), a.notes.end(), b.notes.begin(), b.notes.end())) return "notes";
   if (a.selectors->memory.answers != b.selectors->memory.answers) return "answers";
   return "";

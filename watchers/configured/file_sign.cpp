@@ -53,9 +53,9 @@ void FileSign::on_looked(const Result<std::string>& text) {
   if (awaited == awaited_) return;
   awaited_ = std::move(awaited);
   if (is_seen_)
-    ports_.log.info("this node is configured", {{"file", path_}});
+    ports_.log.info("node configured", {{"file", path_}});
   else
-    ports_.log.info("waits until this node is configured", {{"awaited", awaited_}});
+    ports_.log.info("waiting for the configuration of this node", {{"awaited", awaited_}});
   if (on_change_) on_change_();
 }
 

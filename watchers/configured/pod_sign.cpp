@@ -114,11 +114,10 @@ void PodSign::try_again(const kube::Failure& failure, std::string_view step, voi
     return give_up(why + "; given up after " + std::to_string(failed_) + " tries");
   const Millis wait =
       std::max(backoff_.next(ports_.scheduler.now()), failure.retry_after.value_or(Millis{0}));
-  ports_.log.warning("the annotation that this pod waits by is not set yet",
-                     {{"pod", settings_.namespace_ + "/" + settings_.pod},
-                      {"try", failed_},
-                      {"why", why},
-                      {"again_in_ms", wait.count()}});
+  ports_.log.warning("pod annotation missing", {{"pod", settings_.namespace_ + "/" + settings_.pod},
+                                                {"try", failed_},
+                                                {"why", why},
+                                                {"again_in_ms", wait.count()}});
   timer_ = ports_.scheduler.after(wait, [this, again] { (this->*again)(); });
   await(why);
 }
@@ -127,8 +126,9 @@ void PodSign::begin_wait() {
   call_.reset();
   failed_ = 0;
   backoff_.reset();
-  ports_.log.info("waits until this node is configured: until somebody removes the annotation from this pod",
-                  {{"pod", settings_.namespace_ + "/" + settings_.pod}, {"annotation", kWaitAnnotation}});
+  ports_.log.info(
+      "waiting for the configuration of this node: remove the annotation from this pod when it is done",
+      {{"pod", settings_.namespace_ + "/" + settings_.pod}, {"annotation", kWaitAnnotation}});
   kube::Scope scope{kube::kPods, settings_.namespace_, "metadata.name=" + settings_.pod, true};
   watcher_ = std::make_unique<Watcher>(ports_, std::move(scope), decode_pod_wait,
                                        [this](const auto& event) { on_event(event); });
@@ -148,7 +148,10 @@ void PodSign::on_event(const SourceEvent<Watcher::Item>& event) {
 }
 
 void PodSign::look() {
-  if (call_) return void(looks_again_ = true);
+  if (call_) {
+    looks_again_ = true;
+    return;
+  }
   timer_.reset();
   call_ =
       ports_.cluster.get({kube::kPods, settings_.namespace_, settings_.pod},
@@ -176,8 +179,7 @@ void PodSign::on_looked(const Result<PodWait>& found) {
   backoff_.reset();
   if (!replaced_.empty()) return give_up(replaced_);
   if (found && !found->waits) return see("the annotation is gone");
-  if (!found)
-    ports_.log.warning("this pod cannot be understood; it is read again", {{"why", found.error().what}});
+  if (!found) ports_.log.warning("own pod invalid: reading it again", {{"why", found.error().what}});
   look_after(std::exchange(looks_again_, false) ? Millis{0} : kLookEvery);
 }
 
@@ -189,8 +191,7 @@ void PodSign::on_look_failed(const kube::Failure& failure) {
   failed_ = failure.code == Errc::kDenied ? failed_ + 1 : 0;
   if (settings_.tries_max != 0 && failed_ >= settings_.tries_max)
     return give_up(why + "; given up after " + std::to_string(failed_) + " tries");
-  ports_.log.warning("this pod cannot be read, so that it is not known whether the wait is over",
-                     {{"why", why}});
+  ports_.log.warning("own pod cannot be read: still waiting for the configuration", {{"why", why}});
   look_after(std::max(backoff_.next(ports_.scheduler.now()), failure.retry_after.value_or(Millis{0})));
   await(why);
 }
@@ -201,8 +202,7 @@ void PodSign::look_after(Millis delay) {
 
 void PodSign::see(std::string_view why) {
   is_seen_ = true;
-  ports_.log.info("this node is configured",
-                  {{"pod", settings_.namespace_ + "/" + settings_.pod}, {"why", why}});
+  ports_.log.info("node configured", {{"pod", settings_.namespace_ + "/" + settings_.pod}, {"why", why}});
   await("");
 }
 

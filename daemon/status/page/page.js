@@ -3,7 +3,7 @@ const $ = id => document.getElementById(id);
 const table = $('devices');
 const rows = new Map(); // by device id
 let moment = Number(document.body.dataset.moment);
-let standing = new URLSearchParams(location.search).get('standing') ?? '';
+let disposition = new URLSearchParams(location.search).get('disposition') ?? '';
 
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -30,14 +30,14 @@ function rowOf(device) {
   if (device.claim) why.append(element('span', {class: 'claim'}, `prepared for ${device.claim}`));
   why.append(device.why);
   return element('tr',
-    {class: `device ${device.type}`, 'data-id': device.id, 'data-order': device.order, 'data-standing': device.standing},
+    {class: `device ${device.type}`, 'data-id': device.id, 'data-order': device.order, 'data-disposition': device.disposition},
     element('th', {scope: 'row', class: 'name'},
       element('a', {href: `/?device=${encodeURIComponent(device.id)}`, 'aria-expanded': 'false'}, device.interface || device.id)),
     element('td', {class: 'id'}, device.interface && device.interface !== device.id ? `${device.id} ` : '',
       element('span', {class: 'kind'}, device.kind)),
     element('td', {class: `link ${device.link.split(' ')[0]}`}, device.link),
     element('td', {class: 'driver'}, device.driver),
-    element('td', {class: 'state'}, element('span', {class: `badge ${device.standing}`}, device.standing.replace('-', ' '))),
+    element('td', {class: 'state'}, element('span', {class: `badge ${device.disposition}`}, device.disposition.replace('-', ' '))),
     why);
 }
 
@@ -111,13 +111,13 @@ function show() {
   let shown = 0;
   for (const row of rows.values()) {
     const text = row.textContent.toLowerCase();
-    row.hidden = (standing !== '' && row.dataset.standing !== standing) || !words.every(word => text.includes(word));
+    row.hidden = (disposition !== '' && row.dataset.disposition !== disposition) || !words.every(word => text.includes(word));
     if (detailOf(row)) detailOf(row).hidden = row.hidden;
     shown += row.hidden ? 0 : 1;
   }
-  $('found').textContent = words.length || standing ? `${shown} of ${rows.size}` : '';
+  $('found').textContent = words.length || disposition ? `${shown} of ${rows.size}` : '';
   for (const link of $('counts').children)
-    link.dataset.standing === standing ? link.setAttribute('aria-current', 'true') : link.removeAttribute('aria-current');
+    link.dataset.disposition === disposition ? link.setAttribute('aria-current', 'true') : link.removeAttribute('aria-current');
 }
 
 function step(by) {
@@ -139,7 +139,7 @@ $('counts').addEventListener('click', event => {
   const link = event.target.closest('a');
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  standing = link.dataset.standing;
+  disposition = link.dataset.disposition;
   show();
 });
 $('filter').addEventListener('input', show);
@@ -170,7 +170,7 @@ function tellHead(head) {
   $('state').className = head.isWell ? '' : 'bad';
   $('problems').replaceChildren(...head.problems.map(text => element('li', {}, text)));
   for (const link of $('counts').children)
-    link.querySelector('b').textContent = head.counts[link.dataset.standing || 'all'] ?? '?';
+    link.querySelector('b').textContent = head.counts[link.dataset.disposition || 'all'] ?? '?';
 }
 
 function tellChange(change) {
@@ -231,5 +231,5 @@ function listen() {
 $('search').hidden = false;
 $('keys').hidden = false;
 show();
-if (standing) readAll(); // the server has left the others out
+if (disposition) readAll(); // the server has left the others out
 listen();

@@ -174,10 +174,10 @@ const Unjudged = "sliced has not judged this object"
 // server in time or admitted the object without having judged it.
 func (w *Webhook) Judged(request func() error) error {
 	for deadline := Limit(); ; time.Sleep(50 * time.Millisecond) {
-		before := strings.Count(w.Log(), "not judged, and so admitted")
+		before := strings.Count(w.Log(), "object admitted without a check")
 		err := request()
 		again := err != nil && strings.Contains(err.Error(), "failed calling webhook") && strings.Contains(err.Error(), "deadline exceeded") ||
-			err == nil && strings.Count(w.Log(), "not judged, and so admitted") > before
+			err == nil && strings.Count(w.Log(), "object admitted without a check") > before
 		if !again || time.Now().After(deadline) {
 			return err
 		}

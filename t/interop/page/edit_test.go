@@ -22,8 +22,8 @@ func offering(node string) string {
 	return fmt.Sprintf("---\napiVersion: networking.dra.io/v1alpha1\nkind: NodeDeviceReport\nmetadata: {name: %s}\n"+
 		"status: {daemonVersion: '0.1.0', counts: {devices: 4, offered: 4}, policies: [{kind: SriovResourcePolicy, namespace: dra-driver-sriov, "+
 		"name: intel, action: expose, generation: 1, matched: 4, offered: 4}], groups: [{type: vf, pf: '0000:3b:00.0', pfName: ens1f0, "+
-		"vfs: '0-3', pciAddress: '0000:3b:01.0', vendor: '8086', product: '1889', driver: iavf, linkType: ethernet, standing: offered, "+
-		"said: [{kind: SriovResourcePolicy, namespace: dra-driver-sriov, name: intel, outcome: offered}]}]}\n", node)
+		"vfs: '0-3', pciAddress: '0000:3b:01.0', vendor: '8086', product: '1889', driver: iavf, linkType: ethernet, disposition: offered, "+
+		"verdicts: [{kind: SriovResourcePolicy, namespace: dra-driver-sriov, name: intel, outcome: offered}]}]}\n", node)
 }
 
 // startEdit serves the page of three nodes, of which worker-0 and worker-1 report, beside an edit that takes VF 3 away.

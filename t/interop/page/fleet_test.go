@@ -81,7 +81,7 @@ func report(problem string) string {
 	return fmt.Sprintf("apiVersion: networking.dra.io/v1alpha1\nkind: NodeDeviceReport\nmetadata: {name: worker-0}\n"+
 		"status: {daemonVersion: '0.1.0', problems: ['%s'], policies: [{kind: SriovResourcePolicy, namespace: ns, name: intel, "+
 		"action: expose, generation: 1, matched: 2, offered: 2}], groups: [{type: vf, pf: '0000:3b:00.0', pfName: ens1f0, vfs: '0-3', "+
-		"pciAddress: '0000:3b:01.0', standing: hidden, said: [{kind: DeviceExposurePolicy, name: no-vfs, outcome: excluded}]}]}\n", problem)
+		"pciAddress: '0000:3b:01.0', disposition: hidden, verdicts: [{kind: DeviceExposurePolicy, name: no-vfs, outcome: excluded}]}]}\n", problem)
 }
 
 const workers = "document.querySelectorAll('tr.node')"

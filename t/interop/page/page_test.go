@@ -188,14 +188,14 @@ func TestFollowsTheHost(t *testing.T) {
 	tab.until(rowOf(vf) + " != null")
 	tab.is(rowOf(vf)+".previousElementSibling.dataset.id", "0000:03:00.3")
 	tab.is(rowOf(vf)+".nextElementSibling.dataset.id", "0000:03:00.5")
-	tab.until(rowOf(vf) + ".dataset.standing == 'offered'")
+	tab.until(rowOf(vf) + ".dataset.disposition == 'offered'")
 	tab.until("Number(document.querySelector('#counts a b').textContent) == " + fmt.Sprint(all))
 	tab.until("[...document.querySelectorAll('#history li')].some(one => one.textContent.includes('withdrawn') && one.textContent.includes('gone'))")
 	if err := os.Remove(filepath.Join(n.cluster, "policies.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	tab.until("document.querySelectorAll('tr.device[data-standing=offered]').length == 0")
-	tab.until("document.querySelector('#counts a[data-standing=offered] b').textContent == '0'")
+	tab.until("document.querySelectorAll('tr.device[data-disposition=offered]').length == 0")
+	tab.until("document.querySelector('#counts a[data-disposition=offered] b').textContent == '0'")
 	tab.is("isStill", 1)
 }
 
@@ -315,7 +315,7 @@ func TestNamesAreText(t *testing.T) {
 			if err := os.Remove(filepath.Join(n.cluster, "hostile.yaml")); err != nil {
 				t.Fatal(err)
 			}
-			tab.until(rowOf(vf) + ".dataset.standing == 'offered'")
+			tab.until(rowOf(vf) + ".dataset.disposition == 'offered'")
 			write(strings.ReplaceAll(hostile, "pwned=1", "pwned=3"))
 			tab.until("document.getElementById('history').textContent.includes('pwned=3')")
 		}
@@ -377,8 +377,8 @@ func TestWithoutScript(t *testing.T) {
 	tab.until("location.search.startsWith('?device=') && document.readyState == 'complete'")
 	tab.is("document.querySelector('section.explanation h2').textContent", vf)
 	tab.is("document.querySelectorAll('section.explanation li').length > 0", true)
-	tab.open(n.base + "/?standing=hidden")
-	tab.is("[...document.querySelectorAll('tr.device')].every(one => one.dataset.standing == 'hidden')", true)
+	tab.open(n.base + "/?disposition=hidden")
+	tab.is("[...document.querySelectorAll('tr.device')].every(one => one.dataset.disposition == 'hidden')", true)
 }
 
 // Turns red when a page of somebody else's in an administrator's browser can read this one.

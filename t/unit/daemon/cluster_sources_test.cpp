@@ -50,7 +50,7 @@ struct ClusterSourcesTest : testing::Test, ClusterEvents {
     heard.push_back("slices " + std::to_string(driver));
   }
   bool keeps_missing(const kube::Resource&, const std::vector<watchers::ObjectId>&) override { return false; }
-  void on_standing() override {}
+  void on_sync_state() override {}
   void on_reach(const Reach::Change&) override {}
 
   fake::FakeScheduler scheduler;

@@ -1,7 +1,7 @@
 // Decisions that are made on a worker while the loop goes on.
 #include <gtest/gtest.h>
 
-#include "policy/charged/record.h"
+#include "policy/reserved/record.h"
 #include "t/fixture/daemon_world.h"
 #include "t/fixture/golden.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/charged/ledger.h"
+#include "policy/reserved/ledger.h"
 #include "publishers/diff_pool.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_scheduler.h"
@@ -53,12 +53,12 @@ struct InputsTest : testing::Test {
   fake::MemoryLog log;
   State state{.node = OwnNode(log, options)};
   kube::Ports ports{cluster, scheduler, log, [] { return 0.5; }};
-  publishers::Abilities abilities{ports, "dra.networking", "node-a", "", [] {}};
-  publishers::Charges charges{ports,
-                              {.sriov_driver = options.sriov_driver_name,
-                               .exposure_driver = options.exposure_driver_name,
-                               .node = "node-a"},
-                              [] {}};
+  publishers::ServerFeatures abilities{ports, "dra.networking", "node-a", "", [] {}};
+  publishers::Reservations charges{ports,
+                                   {.sriov_driver = options.sriov_driver_name,
+                                    .exposure_driver = options.exposure_driver_name,
+                                    .node = "node-a"},
+                                   [] {}};
   Settling settling{scheduler, 100ms, 250ms, [] {}};
   Offers offers{Offer{ports, options.sriov_driver_name, {[] {}, {}, {}, {}}},
                 Offer{ports, options.exposure_driver_name, {[] {}, {}, {}, {}}}};

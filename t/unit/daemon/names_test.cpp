@@ -1,7 +1,7 @@
 // Names of links and of functions that would fall together.
 #include <gtest/gtest.h>
 
-#include "policy/charged/record.h"
+#include "policy/reserved/record.h"
 #include "t/fixture/daemon_world.h"
 
 namespace sliced {

@@ -37,7 +37,7 @@ struct OfferTest : testing::Test {
   int refused = 0;
   Offer offer{kube::Ports{cluster, scheduler, log, [] { return 0.5; }},
               fixture::kDriver,
-              {.on_refused = [this] { ++refused; }, .on_lost = {}, .on_settled = {}, .on_met = {}}};
+              {.on_refused = [this] { ++refused; }, .on_lost = {}, .on_settled = {}, .on_adopted = {}}};
 };
 
 TEST_F(OfferTest, NothingIsWrittenBeforeItIsPermitted) {

@@ -10,21 +10,21 @@ namespace sliced::daemon {
 namespace {
 
 using namespace std::chrono_literals;
-using watchers::Standing;
-using State = Standing::State;
+using watchers::SyncState;
+using State = SyncState::State;
 
 struct FakeSource final : watchers::Source {
   void start() override {}
   void retry_now() override { ++retries; }
   bool is_told_to_wait() const override { return told; }
   void park(bool is) override { parked = is; }
-  const Standing& standing() const override { return now; }
+  const SyncState& sync_state() const override { return now; }
   const watchers::WatchEnds& watch_ends() const override {
     static const watchers::WatchEnds kNone;
     return kNone;
   }
 
-  Standing now;
+  SyncState now;
   int retries = 0;
   bool parked = false, told = false;
 };

@@ -155,8 +155,8 @@ TEST_F(SourcesTest, WhatAServerSendsOfOthersIsLeftAlone) {
   for (const char* name : {"other-node", "other-driver", "other-later"})
     EXPECT_TRUE(cluster.object(kube::kResourceSlices, name)) << name;
   EXPECT_EQ(writes(), 1u);
-  EXPECT_EQ(log.count("objects that were not asked for"), 4u) << "node, policies and two of slices\n"
-                                                              << log.all();
+  EXPECT_EQ(log.count("objects outside the selector"), 4u) << "node, policies and two of slices\n"
+                                                           << log.all();
 }
 
 // What a list lacks.

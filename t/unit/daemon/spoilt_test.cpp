@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "t/unit/daemon/doubt_world.h"
+#include "t/unit/daemon/unverified_world.h"
 
 namespace sliced {
 namespace {

@@ -81,14 +81,14 @@ TEST_F(StatusOfDaemon, CountsWhatItDoes) {
       if (one.by == verb && one.result == result) count += one.count;
     return count;
   };
-  EXPECT_EQ(written("create", "taken"), 1u);
+  EXPECT_EQ(written("create", "succeeded"), 1u);
   EXPECT_EQ(metrics_of(*daemon).drivers[0].failed_syncs, 0u);
   const uint64_t decided = metrics_of(*daemon).decided;
   EXPECT_GE(decided, 1u);
   put_policy("p", "{configs: [{resourceFilters: [{pfNames: ['ens1f0#0-1']}]}]}");
   run(1s);
   EXPECT_EQ(metrics_of(*daemon).decided, decided + 1);
-  EXPECT_EQ(written("update", "taken"), 1u);
+  EXPECT_EQ(written("update", "succeeded"), 1u);
   uint64_t timed = 0;
   for (const uint64_t count : metrics_of(*daemon).decisions.counts) timed += count;
   EXPECT_EQ(timed, decided + 1) << "each has its duration";
@@ -98,11 +98,11 @@ TEST_F(StatusOfDaemon, CountsWhatItDoes) {
   put_policy("p", "{configs: [{}]}");
   run(10s);
   EXPECT_GE(written("update", "refused"), 1u);
-  EXPECT_EQ(written("update", "taken"), 1u);
+  EXPECT_EQ(written("update", "succeeded"), 1u);
   EXPECT_EQ(metrics_of(*daemon).drivers[0].failed_syncs, written("update", "refused"));
   cluster.allow("resourceslices");
   run(1min);
-  EXPECT_EQ(written("update", "taken"), 2u);
+  EXPECT_EQ(written("update", "succeeded"), 2u);
 
   const auto ended = [&](const std::string& source, const std::string& reason) {
     const status::Metrics metrics = metrics_of(*daemon);

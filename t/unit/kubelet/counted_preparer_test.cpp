@@ -44,7 +44,7 @@ TEST(CountedPreparer, TimesEachPrepareFromTheCallToItsAnswer) {
   now += Millis{30};
   behind.prepares.at(0).done({});
   behind.prepares.at(1).done({.error = "no such device"});
-  Durations wanted;
+  DurationHistogram wanted;
   wanted.add(Millis{50});
   wanted.add(Millis{30});
   EXPECT_EQ(counted.counts().at("a").prepare, wanted);

@@ -6,12 +6,12 @@
 
 #include "kube/objects/names.h"
 #include "kube/objects/yaml.h"
-#include "policy/charged/record.h"
 #include "policy/decide.h"
 #include "policy/explain.h"
 #include "policy/exposure/decide_exposure.h"
 #include "policy/exposure/decode_policy.h"
 #include "policy/identity.h"
+#include "policy/reserved/record.h"
 #include "reactor/base/text.h"
 #include "t/fixture/golden.h"
 
@@ -497,7 +497,7 @@ TEST(ExposureDecide, NoFunctionIsInTwoPools) {
   without_link.at("0000:03:00.2").pf.reset();
   in->inventory = inputs_of(without_link, policies_of(policy("p", all())))->inventory;
   in->published.exposure = {"0000-03-00-2"};
-  EXPECT_EQ(outcome_of(decide(in), "0000:03:00.2"), "charged");
+  EXPECT_EQ(outcome_of(decide(in), "0000:03:00.2"), "reserved");
 }
 
 // A Node's name has up to 253 bytes, and so has a pool's, with what stands behind the node's. Red when the

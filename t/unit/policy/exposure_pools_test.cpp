@@ -3,8 +3,8 @@
 
 #include <deque>
 
-#include "policy/charged/ledger.h"
 #include "policy/exposure/pools.h"
+#include "policy/reserved/ledger.h"
 
 namespace sliced::policy {
 namespace exposure_pools_test {
@@ -140,21 +140,21 @@ TEST_F(ExposurePoolsTest, WithoutCountersAnotherGroupIsDecidedOnceMore) {
 }
 
 TEST_F(ExposurePoolsTest, OfAPoolInDoubtNothingCanBeGivenAway) {
-  in.doubt.is_any = true;
+  in.unverified.is_any = true;
   in.holdings[kPool] = {holding_of_function(kVf)};
   offer(kVf);
   offer(kPf);
   finish();
-  EXPECT_TRUE(out.doubted.contains(kPool));
+  EXPECT_TRUE(out.unverified.contains(kPool));
   EXPECT_EQ(total("exclusion-slots"), kube::Quantity(0));
 }
 
-// Whoever starts would doubt it by itself. Red when each start writes that down, and takes it back.
+// Whoever starts would unverified it by itself. Red when each start writes that down, and takes it back.
 TEST_F(ExposurePoolsTest, DoubtAloneIsChargedAndNotWritten) {
-  in.doubt.is_any = true;
+  in.unverified.is_any = true;
   wanted = {kPool};
   finish();
-  EXPECT_TRUE(out.doubted.contains(kPool));
+  EXPECT_TRUE(out.unverified.contains(kPool));
   EXPECT_EQ(pool(), nullptr);
 }
 
@@ -163,12 +163,12 @@ TEST_F(ExposurePoolsTest, APoolOfWhichNoEntryIsWantedIsNotUnverified) {
   PolicySet policies;
   policies.exposures.emplace_back(ExposurePolicy{});
   in.policies = std::make_shared<const PolicySet>(policies);
-  in.doubt.is_any = true;
+  in.unverified.is_any = true;
   finish();
-  EXPECT_EQ(out.doubted, std::set<std::string>());
+  EXPECT_EQ(out.unverified, std::set<std::string>());
   EXPECT_TRUE(out.waits.empty() && out.notes.empty());
   EXPECT_EQ(pool("n1/net"), nullptr) << "an empty slice would tell the next start that nothing was lost";
-  in.doubt.is_any = false;
+  in.unverified.is_any = false;
   finish();
   EXPECT_NE(pool("n1/net"), nullptr);
 }
@@ -185,11 +185,11 @@ TEST_F(ExposurePoolsTest, AnUnknownRecordIsReportedOnceAnEntryIsWanted) {
 }
 
 TEST_F(ExposurePoolsTest, DoubtIsWrittenWithWhatIsKnown) {
-  in.doubt.is_any = true;
+  in.unverified.is_any = true;
   in.holdings[kPool] = {holding_of_function(kVf)};
   wanted = {kPool};
   finish();
-  EXPECT_TRUE(out.doubted.contains(kPool));
+  EXPECT_TRUE(out.unverified.contains(kPool));
   EXPECT_NE(pool(), nullptr);
 }
 

@@ -85,7 +85,7 @@ TEST(Gates, TheFirstThatSaysNoDecides) {
   world.in.unconfigured.why = "f: there is no such file";
   EXPECT_EQ(world.said(), "unconfigured");
   world.in.holdings["n1/net"] = {{.entry = world.entry, .device = world.vf.id.text, .is_exclusive = false}};
-  EXPECT_EQ(world.said(), "charged");
+  EXPECT_EQ(world.said(), "reserved");
   world.in.sriov_holdings = {world.entry};
   EXPECT_EQ(world.said(), "held-by-other-driver");
   world.unreadable = 0;

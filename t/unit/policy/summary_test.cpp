@@ -27,7 +27,7 @@ TEST(Summary, CountsEachDeviceOnceByWhatBecomesOfIt) {
       {Outcome::kSettling, {}, 0, 0, 1},
       {Outcome::kExcluded, {}, 0, 1, 0},
       {Outcome::kExcludeUnreadable, {}, 0, 0, 1},
-      {Outcome::kCharged, {}, 0, 0, 1},
+      {Outcome::kReserved, {}, 0, 0, 1},
   };
   Decision all;
   Summary sum;

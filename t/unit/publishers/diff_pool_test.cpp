@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "kube/objects/names.h"
-#include "policy/charged/record.h"
+#include "policy/reserved/record.h"
 #include "publishers/pack_slices.h"
 #include "t/fixture/pools.h"
 

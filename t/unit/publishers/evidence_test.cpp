@@ -67,9 +67,9 @@ struct EvidenceTest : testing::Test {
       "node-a",
       {.on_turn = [this](Millis wait) { turns.push_back(wait); },
        .on_pods = [this](
-                      const policy::Sighting& seen,
+                      const policy::PodClaims& seen,
                       Evidence::Look how) { looks.emplace_back(seen.allocated, how), claims = seen.claims; },
-       .on_list = [this](const policy::Census& census) { ++lists, claims = census.claims; },
+       .on_list = [this](const policy::ClaimList& list) { ++lists, claims = list.claims; },
        .on_failure = [this](const kube::Failure& failure) { failures.push_back(failure.what); }}};
 };
 
@@ -154,7 +154,7 @@ TEST_F(EvidenceTest, WhatALookMisses) {
     EXPECT_EQ(looks[0], std::pair(all_of(row.found), row.how));
     EXPECT_LE(asked, 2u);
   }
-  EXPECT_EQ(log.count("cannot be looked at"), 2u) << "each reason once\n" << log.all();
+  EXPECT_EQ(log.count("pods of this node cannot be read"), 2u) << "each reason once\n" << log.all();
 }
 
 // A server whose lists of claims go on for ever, or that counts as it likes.
@@ -210,7 +210,7 @@ TEST_F(EvidenceTest, AListThatNeverEndsIsGivenUp) {
   LyingCluster liar(cluster, scheduler);
   liar.is_endless = true;
   Evidence asking({liar, scheduler, log, [] { return 0.5; }}, {"dra.networking"}, "node-a",
-                  {.on_list = [this](const policy::Census&) { ++lists; },
+                  {.on_list = [this](const policy::ClaimList&) { ++lists; },
                    .on_failure = [this](const kube::Failure& failure) { failures.push_back(failure.what); }});
   asking.list_claims();
   scheduler.advance(1h);
@@ -245,7 +245,7 @@ TEST_F(EvidenceTest, CountsThatCannotBeAreNotBelieved) {
     liar.remaining = count;
     size_t ended = 0;
     Evidence asking({liar, scheduler, log, [] { return 0.5; }}, {"dra.networking"}, "node-a",
-                    {.on_list = [&](const policy::Census&) { ++ended; }});
+                    {.on_list = [&](const policy::ClaimList&) { ++ended; }});
     asking.list_claims();
     scheduler.advance(48h);
     EXPECT_EQ(ended, 1u) << count;

@@ -32,10 +32,10 @@ struct PublisherTest : testing::Test {
                                   refused.insert(refused.end(), entries.begin(), entries.end());
                                 },
                             .on_lost =
-                                [this](const std::set<Ability>& abilities) {
+                                [this](const std::set<ServerFeature>& abilities) {
                                   lost.insert(abilities.begin(), abilities.end());
                                 },
-                            .on_met =
+                            .on_adopted =
                                 [this](const kube::ResourceSlice& slice) {
                                   met += slice.devices.size();
                                   if (awaits_when_met) publisher->await_desired();
@@ -102,7 +102,7 @@ struct PublisherTest : testing::Test {
   fake::FakeCluster cluster{scheduler};
   fake::MemoryLog log;
   std::vector<RefusedEntry> refused;
-  std::set<Ability> lost;
+  std::set<ServerFeature> lost;
   size_t met = 0;
   bool awaits_when_met = false;
   std::unique_ptr<Publisher> publisher;
@@ -170,7 +170,7 @@ TEST_F(PublisherTest, SomebodyWhoFightsBackIsAnsweredMoreSlowly) {
     scheduler.advance(100ms);
   }
   EXPECT_LT(cluster.writes().size() - before, 40u);
-  EXPECT_GE(log.count("somebody keeps changing"), 1u);
+  EXPECT_GE(log.count("ResourceSlices changed again by another writer"), 1u);
   scheduler.advance(3min);
   EXPECT_EQ(devices_stored(), 3u);
 }
@@ -221,7 +221,7 @@ TEST_F(PublisherTest, ASquatterOnOurNameIsWalkedAround) {
   EXPECT_EQ(devices_stored(), 3u);
   EXPECT_EQ(cluster.object(kResourceSlices, foreign.meta.name)->find("spec")->text("driver"),
             "other.example.com");
-  EXPECT_EQ(log.count("has our name"), 1u);
+  EXPECT_EQ(log.count("name of a ResourceSlice in use"), 1u);
 }
 
 // As a kubelet does that starts. The watch tells of both before our answer comes. Red when the answer counts for more: the slice
@@ -280,8 +280,8 @@ TEST_F(PublisherTest, ASquatterThatAnUpdateMeetsIsNotRemembered) {
   scheduler.advance(1min);
   EXPECT_EQ(devices_stored(), 3u) << log.all();
   EXPECT_EQ(publisher->observed().size(), 1u);
-  EXPECT_EQ(log.count("left alone"), 0u);
-  EXPECT_EQ(log.count("both that it is gone and there"), 0u);
+  EXPECT_EQ(log.count("of another driver or node received"), 0u);
+  EXPECT_EQ(log.count("answers 404 to the write"), 0u);
 }
 
 // Red when whatever was shown to us counts as ours.
@@ -306,7 +306,7 @@ TEST_F(PublisherTest, SlicesOfOthersThatAreShownAreLeftAloneAndThatIsSaidOnce) {
     EXPECT_EQ(*kube::decode_resource_slice(*cluster.object(kResourceSlices, slice.meta.name)), slice);
   EXPECT_EQ(devices_stored(), 3u);
   EXPECT_TRUE(publisher->converged());
-  EXPECT_EQ(log.count("left alone"), 1u) << log.all();
+  EXPECT_EQ(log.count("of another driver or node received"), 1u) << log.all();
 }
 
 // What cannot be decoded is deleted when it says that it is ours, and by that word alone.
@@ -425,7 +425,7 @@ TEST_F(PublisherTest, WhatHasOurNameIsReadBeforeAnotherIsTaken) {
   scheduler.advance(1min);
   cluster.on_reply = nullptr;
   scheduler.advance(1min);
-  EXPECT_EQ(log.count("has our name"), 0u) << log.all();
+  EXPECT_EQ(log.count("name of a ResourceSlice in use"), 0u) << log.all();
   EXPECT_EQ(stored().size(), 1u);
   EXPECT_EQ(devices_stored(), 3u);
 }
@@ -920,7 +920,7 @@ TEST_F(PublisherTest, CountersAreWrittenBeforeWhatConsumesThem) {
   ASSERT_EQ(writes.size(), before + 4)
       << "counters with a record of what moves, two of devices, the record's end";
   EXPECT_NE(writes[before].body.find("spec")->find("sharedCounters"), nullptr);
-  EXPECT_EQ(lost, std::set<Ability>());
+  EXPECT_EQ(lost, std::set<ServerFeature>());
   EXPECT_TRUE(publisher->converged());
 }
 
@@ -936,7 +936,7 @@ TEST_F(PublisherTest, DevicesDoNotFollowCountersThatWereDropped) {
   counted.counters = {{"pf", {{"slots", kube::Quantity(2)}}}};
   publisher->set_desired({counted}, kNode);
   scheduler.advance(1s);
-  EXPECT_EQ(lost, std::set<Ability>{Ability::kCounters});
+  EXPECT_EQ(lost, std::set<ServerFeature>{ServerFeature::kCounters});
   EXPECT_EQ(devices_stored(), 0u);
 }
 

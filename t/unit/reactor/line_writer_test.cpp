@@ -26,7 +26,7 @@ struct LineWriterTest : testing::Test {
     for (const int fd : {reading, writing})
       if (fd >= 0) close(fd);
   }
-  static std::string tell_loss(uint64_t lines) { return "lost " + std::to_string(lines) + "\n"; }
+  static std::string report_loss(uint64_t lines) { return "lost " + std::to_string(lines) + "\n"; }
 
   // Whole lines, up to those that have `part`.
   std::string read_until(std::string_view part) const {
@@ -50,7 +50,7 @@ struct LineWriterTest : testing::Test {
 };
 
 TEST_F(LineWriterTest, LinesComeWholeAndInOrder) {
-  LineWriter writer(writing, &tell_loss);
+  LineWriter writer(writing, &report_loss);
   for (int i = 0; i < 1'000; ++i) writer.put("line " + std::to_string(i) + "\n");
   const auto lines = lines_of(read_until("line 999"));
   ASSERT_EQ(lines.size(), 1'000u);
@@ -60,7 +60,7 @@ TEST_F(LineWriterTest, LinesComeWholeAndInOrder) {
 
 TEST_F(LineWriterTest, APipeThatNobodyReadsLosesLinesAndCountsThem) {
   constexpr uint64_t kLines = 20'000;
-  LineWriter writer(writing, &tell_loss);
+  LineWriter writer(writing, &report_loss);
   const std::string rest(1'000, 'x');
   for (uint64_t i = 0; i < kLines; ++i) writer.put(std::to_string(i) + " " + rest + "\n");
   EXPECT_FALSE(writer.flush(std::chrono::milliseconds{1})) << "nobody reads";
@@ -89,7 +89,7 @@ TEST_F(LineWriterTest, AReaderThatIsGoneLosesLinesAndEndsNothing) {
   const int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
   ASSERT_GE(fd, 0);
   {
-    LineWriter writer(fd, &tell_loss);
+    LineWriter writer(fd, &report_loss);
     writer.put("1\n");
     EXPECT_TRUE(writer.flush());
     EXPECT_TRUE(writer.is_refused());
@@ -113,7 +113,7 @@ TEST_F(LineWriterTest, AReaderThatIsGoneLosesLinesAndEndsNothing) {
 
 TEST_F(LineWriterTest, ADescriptorThatOthersMadeNonblockingLosesNothing) {
   ASSERT_EQ(fcntl(writing, F_SETFL, O_NONBLOCK), 0);
-  LineWriter writer(writing, &tell_loss);
+  LineWriter writer(writing, &report_loss);
   const std::string large(100'000, 'x');  // more than a pipe takes at once
   writer.put(large + "\n");
   writer.put("end\n");
@@ -123,7 +123,7 @@ TEST_F(LineWriterTest, ADescriptorThatOthersMadeNonblockingLosesNothing) {
 
 TEST_F(LineWriterTest, IsLeftBehindWhereNobodyReads) {
   {
-    LineWriter writer(writing, &tell_loss);
+    LineWriter writer(writing, &report_loss);
     writer.put(std::string(100'000, 'x') + "\n");
     writer.put("never written\n");
     EXPECT_FALSE(writer.flush(std::chrono::milliseconds{1}));
@@ -136,7 +136,7 @@ TEST_F(LineWriterTest, IsLeftBehindWhereNobodyReads) {
 
 TEST_F(LineWriterTest, HoldsTheDescriptorsFlagsAsTheyAre) {
   const int before = fcntl(writing, F_GETFL);
-  LineWriter writer(writing, &tell_loss);
+  LineWriter writer(writing, &report_loss);
   writer.put("x\n");
   EXPECT_TRUE(writer.flush());
   EXPECT_EQ(fcntl(writing, F_GETFL), before) << "the user's shell shares them";

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "reactor/base/first_few.h"
-#include "reactor/base/said_once.h"
+#include "reactor/base/rate_limited_log.h"
 
 namespace sliced {
 namespace {
@@ -198,8 +198,8 @@ TEST(FirstFew, KeepsTwentyShortOnesAndCountsTheRest) {
   EXPECT_EQ(and_more(0), "");
 }
 
-TEST(SaidOnce, SaysWhatIsNewAndNoMoreThanSomebodyReads) {
-  SaidOnce said(2);
+TEST(RateLimitedLog, SaysWhatIsNewAndNoMoreThanSomebodyReads) {
+  RateLimitedLog said(2);
   EXPECT_TRUE(said.note("a"));
   EXPECT_TRUE(said.note("b"));
   EXPECT_FALSE(said.note("c"));

@@ -62,7 +62,7 @@ TEST_F(ListWatchTest, TheInitialSyncIsOneRelistedOverOneStream) {
   EXPECT_EQ(events(), (Words{"relisted a=1 b=2"}));
   EXPECT_EQ(why, "start");
   EXPECT_EQ(asked(), (Words{"watch initial"}));
-  EXPECT_EQ(source->standing(), (Standing{State::kLive, true, "", false}));
+  EXPECT_EQ(source->sync_state(), (SyncState{State::kLive, true, "", false}));
 
   put("a", 3);
   remove("b");
@@ -75,7 +75,7 @@ TEST_F(ListWatchTest, TheInitialSyncIsOneRelistedOverOneStream) {
 TEST_F(ListWatchTest, AnEmptyListIsAWordToo) {
   follow();
   EXPECT_EQ(events(), (Words{"relisted"}));
-  EXPECT_TRUE(source->standing().known);
+  EXPECT_TRUE(source->sync_state().known);
 }
 
 TEST_F(ListWatchTest, NothingIsToldOfAListThatBreaksOff) {
@@ -89,7 +89,7 @@ TEST_F(ListWatchTest, NothingIsToldOfAListThatBreaksOff) {
   cluster.event_spacing = 0ms;
   cluster.set_network(Network::kUp);
   EXPECT_EQ(events(), Words{});
-  EXPECT_FALSE(source->standing().known);
+  EXPECT_FALSE(source->sync_state().known);
   remove("a");
   scheduler.advance(2s);
   EXPECT_EQ(events(), (Words{"relisted b=2"})) << "what the broken list held must not leak into the next";
@@ -153,7 +153,7 @@ TEST_F(ListWatchTest, WithoutWatchListItListsAndRemembers) {
   follow();
   EXPECT_EQ(events(), (Words{"relisted a=1"}));
   EXPECT_EQ(asked(), (Words{"watch initial", "list from ", "watch from " + version()}));
-  EXPECT_EQ(log.count("cannot be read"), 0u) << "a missing ability is no outage";
+  EXPECT_EQ(log.count("watch failed"), 0u) << "a missing ability is no outage";
 
   scheduler.advance(2min);
   cluster.expire_watches();
@@ -212,13 +212,13 @@ TEST_F(ListWatchTest, AListOfThePastChangesNothing) {
   cluster.expire_watches();
   scheduler.advance(3s);
   EXPECT_EQ(events(), (Words{}));
-  EXPECT_EQ(source->standing().state, State::kUnreachable);
-  fixture::expect_golden(source->standing().why);
+  EXPECT_EQ(source->sync_state().state, State::kUnreachable);
+  fixture::expect_golden(source->sync_state().why);
   cluster.breaks_promises = false;
   put("c", 3);
   scheduler.advance(10s);
   EXPECT_EQ(events(), (Words{"relisted a=1 b=2 c=3"}));
-  EXPECT_EQ(source->standing().state, State::kLive);
+  EXPECT_EQ(source->sync_state().state, State::kLive);
 }
 
 // Red when nobody ever hears of a server that was restored from a backup.
@@ -261,8 +261,8 @@ TEST_F(ListWatchTest, MoreObjectsThanTheBoundKeepTheLastList) {
   put("c", 3);
   scheduler.advance(10s);
   EXPECT_EQ(events(), (Words{})) << "neither a part of the list nor an empty one";
-  EXPECT_EQ(source->standing().state, State::kUnreachable);
-  EXPECT_TRUE(source->standing().known);
+  EXPECT_EQ(source->sync_state().state, State::kUnreachable);
+  EXPECT_TRUE(source->sync_state().known);
   remove("c");
   scheduler.advance(61s);
   EXPECT_EQ(events(), (Words{"relisted a=1 b=2"}));
@@ -370,7 +370,7 @@ TEST_F(ListWatchTest, ExpiredVersionsAreRelistedAtOnceWithTheReason) {
   settle();
   EXPECT_EQ(events(), (Words{"relisted b=2"}));
   fixture::expect_golden(why);
-  EXPECT_EQ(source->standing().state, State::kLive);
+  EXPECT_EQ(source->sync_state().state, State::kLive);
 }
 
 TEST_F(ListWatchTest, ExpiryThatRepeatsIsNotARace) {
@@ -429,15 +429,15 @@ TEST_F(ListWatchTest, AnOutageIsBridgedByTheWatchAndToldInTwoLines) {
   remove("b");
   put("a", 2);
   scheduler.advance(20s);
-  EXPECT_EQ(source->standing().state, State::kUnreachable);
-  EXPECT_TRUE(source->standing().known);
+  EXPECT_EQ(source->sync_state().state, State::kUnreachable);
+  EXPECT_TRUE(source->sync_state().known);
   EXPECT_EQ(events(), Words{}) << "what was known stays";
   cluster.set_network(Network::kUp);
   scheduler.advance(60s);
   EXPECT_EQ(events(), (Words{"removed b", "changed a=2"})) << "from the history, no relist";
   ASSERT_EQ(log.lines.size(), 2u);
   fixture::expect_golden(log.lines[0]);
-  EXPECT_EQ(log.lines[1], "following again resource=things.example.com failures=6");
+  EXPECT_EQ(log.lines[1], "watch restored resource=things.example.com failures=6");
   EXPECT_EQ(stood, (std::vector<State>{State::kLive, State::kUnreachable, State::kLive}));
 
   scheduler.advance(3min);
@@ -445,8 +445,7 @@ TEST_F(ListWatchTest, AnOutageIsBridgedByTheWatchAndToldInTwoLines) {
   settle();
   cluster.set_network(Network::kUp);
   scheduler.advance(62s);
-  EXPECT_EQ(log.lines.back(), "following again resource=things.example.com failures=1")
-      << "counted from zero";
+  EXPECT_EQ(log.lines.back(), "watch restored resource=things.example.com failures=1") << "counted from zero";
 }
 
 TEST_F(ListWatchTest, WaitsDoubleFromEightHundredMillisecondsToThirtySeconds) {
@@ -496,10 +495,10 @@ TEST_F(ListWatchTest, AListThatIsNeverAnsweredIsAskedAgain) {
   cluster.set_network(Network::kBlackHole);
   follow();
   scheduler.advance(59s);
-  EXPECT_EQ(source->standing().state, State::kStarting);
+  EXPECT_EQ(source->sync_state().state, State::kStarting);
   scheduler.advance(1100ms);
-  EXPECT_EQ(source->standing().state, State::kUnreachable);
-  EXPECT_FALSE(source->standing().known);
+  EXPECT_EQ(source->sync_state().state, State::kUnreachable);
+  EXPECT_FALSE(source->sync_state().known);
   cluster.set_network(Network::kUp);
   scheduler.advance(2s);
   EXPECT_EQ(events(), (Words{"relisted"}));
@@ -622,7 +621,7 @@ TEST_F(ListWatchTest, AListThatDoesNotBecomeWholeIsGivenUp) {
     hand.say(kube::EventType::kAdded, "a", i + 1);
     scheduler.advance(1s);
   }
-  EXPECT_EQ(direct.standing().state, State::kStarting);
+  EXPECT_EQ(direct.sync_state().state, State::kStarting);
   for (int i = 0; i < 70 && hand.watches == 1; ++i) {
     hand.say(kube::EventType::kAdded, "a", i + 1);
     scheduler.advance(1s);
@@ -662,7 +661,7 @@ TEST_F(ListWatchTest, WhatWasNotAskedForIsDroppedAndSaidOnce) {
     log.lines.clear();
     follow({.objects_max = 2});
     ASSERT_EQ(events(), (Words{"relisted a=1"}));
-    ASSERT_EQ(log.count("objects that were not asked for"), 1u);
+    ASSERT_EQ(log.count("objects outside the selector"), 1u);
     ASSERT_GT(log.lines.size(), 1u);
     fixture::expect_golden(log.lines[1]);
     put_elsewhere("c", 4);
@@ -671,12 +670,12 @@ TEST_F(ListWatchTest, WhatWasNotAskedForIsDroppedAndSaidOnce) {
     put("a", 7);
     settle();
     EXPECT_EQ(events(), (Words{"changed a=7"}));
-    EXPECT_EQ(source->standing().state, State::kLive) << "the source lives on";
+    EXPECT_EQ(source->sync_state().state, State::kLive) << "the source lives on";
     scheduler.advance(70s);
     cluster.expire_watches();
     settle();
     EXPECT_EQ(events(), (Words{"relisted a=7"}));
-    EXPECT_EQ(log.count("objects that were not asked for"), 1u) << "while it lasts";
+    EXPECT_EQ(log.count("objects outside the selector"), 1u) << "while it lasts";
     cluster.remove(kThings, "c", "other");
   }
 }
@@ -818,13 +817,13 @@ TEST_F(ListWatchTest, ABrokenObjectIsInTheListAndToldOnce) {
   put("c", 3);
   follow();
   EXPECT_EQ(events(), (Words{"relisted a=1 b! c=3"}));
-  EXPECT_EQ(log.count("object cannot be understood resource=things namespace=ns name=b why=spec.value"), 1u);
+  EXPECT_EQ(log.count("invalid object resource=things namespace=ns name=b why=spec.value"), 1u);
 
   scheduler.advance(70s);
   cluster.expire_watches();
   settle();
   EXPECT_EQ(events(), (Words{"relisted a=1 b! c=3"}));
-  EXPECT_EQ(log.count("cannot be understood"), 1u) << "the same problem is not new";
+  EXPECT_EQ(log.count("invalid object"), 1u) << "the same problem is not new";
 }
 
 TEST_F(ListWatchTest, AnObjectThatBecomesBrokenIsChangedAndNotRemoved) {
@@ -839,7 +838,7 @@ TEST_F(ListWatchTest, AnObjectThatBecomesBrokenIsChangedAndNotRemoved) {
   remove("a");
   settle();
   EXPECT_EQ(events(), (Words{"relisted a=1", "changed a!", "changed a=2", "changed a!", "removed a"}));
-  EXPECT_EQ(log.count("cannot be understood"), 2u) << "it was well in between";
+  EXPECT_EQ(log.count("invalid object"), 2u) << "it was well in between";
 }
 
 TEST_F(ListWatchTest, AnObjectNestedTooDeepIsStillKnownByName) {
@@ -945,8 +944,8 @@ TEST_F(ListWatchTest, DeniedSaysNothingUntilAllowed) {
   follow();
   scheduler.advance(5min);
   EXPECT_EQ(events(), Words{}) << "an empty list would withdraw everything";
-  EXPECT_EQ(source->standing().state, State::kDenied);
-  EXPECT_FALSE(source->standing().known);
+  EXPECT_EQ(source->sync_state().state, State::kDenied);
+  EXPECT_FALSE(source->sync_state().known);
   ASSERT_EQ(log.lines.size(), 1u);
   EXPECT_NE(log.lines[0].find("watch things"), std::string::npos)
       << "names verb and resource: " << log.lines[0];
@@ -964,8 +963,8 @@ TEST_F(ListWatchTest, DeniedLaterKeepsWhatWasKnown) {
   cluster.end_watches();
   scheduler.advance(5min);
   EXPECT_EQ(events(), Words{});
-  EXPECT_EQ(source->standing().state, State::kDenied);
-  EXPECT_TRUE(source->standing().known);
+  EXPECT_EQ(source->sync_state().state, State::kDenied);
+  EXPECT_TRUE(source->sync_state().known);
   put("a", 2);
   cluster.allow("things");
   scheduler.advance(61s);
@@ -991,8 +990,8 @@ TEST_F(ListWatchTest, AnAbsentKindIsAnEmptyListAndAStateToWaitIn) {
   follow();
   EXPECT_EQ(events(), (Words{"relisted"}));
   EXPECT_EQ(why, "things.example.com is not installed");
-  EXPECT_EQ(source->standing(),
-            (Standing{State::kAbsent, true, "things.example.com is not installed", true}));
+  EXPECT_EQ(source->sync_state(),
+            (SyncState{State::kAbsent, true, "things.example.com is not installed", true}));
   EXPECT_EQ(asked(), (Words{"watch initial", "discover"}));
 
   scheduler.advance(1h);
@@ -1008,7 +1007,7 @@ TEST_F(ListWatchTest, AnAbsentKindIsAnEmptyListAndAStateToWaitIn) {
   scheduler.advance(61s);
   EXPECT_EQ(events(), (Words{"relisted a=1"}));
   EXPECT_EQ(why, "the kind is installed");
-  EXPECT_EQ(source->standing().state, State::kLive);
+  EXPECT_EQ(source->sync_state().state, State::kLive);
 }
 
 TEST_F(ListWatchTest, ADeletedKindWithdrawsWhatItHeldAndComesBack) {
@@ -1019,7 +1018,7 @@ TEST_F(ListWatchTest, ADeletedKindWithdrawsWhatItHeldAndComesBack) {
   cluster.uninstall(kThings);
   scheduler.advance(40s);
   EXPECT_EQ(events(), (Words{"removed a", "relisted"}));
-  EXPECT_EQ(source->standing().state, State::kAbsent);
+  EXPECT_EQ(source->sync_state().state, State::kAbsent);
   cluster.install(kThings);
   put("b", 2);
   scheduler.advance(61s);
@@ -1039,7 +1038,7 @@ TEST_F(ListWatchTest, NotFoundIsNoWordWhileDiscoveryCannotConfirmIt) {
   cluster.end_watches();
   scheduler.advance(5min);
   EXPECT_EQ(events(), Words{});
-  EXPECT_EQ(source->standing().state, State::kDenied);
+  EXPECT_EQ(source->sync_state().state, State::kDenied);
 }
 
 TEST_F(ListWatchTest, NotFoundOfAKindThatDiscoveryNamesIsAFailure) {
@@ -1054,7 +1053,7 @@ TEST_F(ListWatchTest, NotFoundOfAKindThatDiscoveryNamesIsAFailure) {
   cluster.end_watches();
   scheduler.advance(5min);
   EXPECT_EQ(events(), Words{}) << "not the empty list of a kind that is gone";
-  EXPECT_EQ(source->standing().state, State::kUnreachable);
+  EXPECT_EQ(source->sync_state().state, State::kUnreachable);
   cluster.on_request = nullptr;
   scheduler.advance(61s);
   EXPECT_EQ(events(), (Words{"relisted a=1"}));
@@ -1073,11 +1072,11 @@ TEST_F(ListWatchTest, NotFoundOfDiscoveryItselfIsAFailure) {
     events();
     scheduler.advance(5min);
     EXPECT_EQ(events(), Words{}) << from_the_start;
-    EXPECT_EQ(source->standing().state, State::kUnreachable);
-    EXPECT_EQ(source->standing().known, !from_the_start);
+    EXPECT_EQ(source->sync_state().state, State::kUnreachable);
+    EXPECT_EQ(source->sync_state().known, !from_the_start);
     cluster.on_request = nullptr;
     scheduler.advance(61s);
-    EXPECT_EQ(source->standing().state, State::kLive);
+    EXPECT_EQ(source->sync_state().state, State::kLive);
   }
 }
 
@@ -1098,8 +1097,8 @@ TEST_F(ListWatchTest, AKnownKindIsAbsentWhenDiscoverySaysSoTwiceHalfAMinuteApart
   lose_kind();
   scheduler.advance(29s);
   EXPECT_EQ(events(), Words{});
-  EXPECT_EQ(source->standing().state, State::kUnreachable);
-  fixture::expect_golden(source->standing().why);
+  EXPECT_EQ(source->sync_state().state, State::kUnreachable);
+  fixture::expect_golden(source->sync_state().why);
   EXPECT_EQ(asked(), (Words{"watch from " + version(), "discover"}));
   cluster.on_request = nullptr;
   cluster.install(kThings);
@@ -1112,13 +1111,13 @@ TEST_F(ListWatchTest, AKnownKindIsAbsentWhenDiscoverySaysSoTwiceHalfAMinuteApart
   EXPECT_EQ(events(), Words{}) << "the first answer counts anew";
   scheduler.advance(3s);
   EXPECT_EQ(events(), (Words{"relisted"}));
-  EXPECT_EQ(source->standing().state, State::kAbsent);
+  EXPECT_EQ(source->sync_state().state, State::kAbsent);
 
   cluster.set_network(Network::kRefused);
   scheduler.advance(2min);
   cluster.set_network(Network::kUp);
   scheduler.advance(61s);
-  EXPECT_EQ(source->standing().state, State::kAbsent) << "known to be absent: one word is enough";
+  EXPECT_EQ(source->sync_state().state, State::kAbsent) << "known to be absent: one word is enough";
 }
 
 TEST_F(ListWatchTest, AKindThatIsBeingSetUpIsReadAsSoonAsItCan) {
@@ -1135,12 +1134,12 @@ TEST_F(ListWatchTest, AKindThatIsBeingSetUpIsReadAsSoonAsItCan) {
   };
   cluster.install(kThings);
   while (refusals == 2) scheduler.advance(1s);  // until discovery has seen it
-  EXPECT_EQ(source->standing().state, State::kAbsent)
+  EXPECT_EQ(source->sync_state().state, State::kAbsent)
       << "served, and not yet to be read: no failure to talk about";
   scheduler.advance(3s);
   EXPECT_EQ(events(), (Words{"relisted"})) << "waits start over at 0.8 s";
-  EXPECT_EQ(log.count("cannot be read"), 0u);
-  EXPECT_EQ(log.count("following again"), 0u);
+  EXPECT_EQ(log.count("watch failed"), 0u);
+  EXPECT_EQ(log.count("watch restored"), 0u);
 }
 
 TEST_F(ListWatchTest, DiscoveryAfterALongWatchHasItsBoundToo) {
@@ -1174,7 +1173,7 @@ TEST_F(ListWatchTest, DiscoveryThatIsNeverAnsweredIsAskedAgain) {
   cluster.set_network(Network::kUp);
   scheduler.advance(65s);
   EXPECT_EQ(events(), (Words{"relisted"}));
-  EXPECT_EQ(source->standing().state, State::kAbsent);
+  EXPECT_EQ(source->sync_state().state, State::kAbsent);
 }
 
 }  // namespace

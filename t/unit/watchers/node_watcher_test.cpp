@@ -79,16 +79,16 @@ TEST_F(NodeWatcherTest, NodesAreNeverAbsent) {
   follow_node();
   scheduler.advance(std::chrono::minutes(5));
   EXPECT_EQ(look(), Words{});
-  EXPECT_EQ(watcher->standing().state, State::kUnreachable);
-  fixture::expect_golden(watcher->standing().why);
-  EXPECT_TRUE(watcher->standing().is_unserved) << "for those who look once";
-  EXPECT_FALSE(watcher->standing().known);
+  EXPECT_EQ(watcher->sync_state().state, State::kUnreachable);
+  fixture::expect_golden(watcher->sync_state().why);
+  EXPECT_TRUE(watcher->sync_state().is_unserved) << "for those who look once";
+  EXPECT_FALSE(watcher->sync_state().known);
 }
 
 TEST_F(NodeWatcherTest, ANodeThatIsNotThereYetIsAnEmptyWord) {
   follow_node();
   EXPECT_EQ(look(), (Words{"relisted 0"}));
-  EXPECT_TRUE(watcher->standing().known);
+  EXPECT_TRUE(watcher->sync_state().known);
   put_node("n1", "u1", "a");
   settle();
   EXPECT_EQ(look(), (Words{"changed n1 u1 zone=a"}));

@@ -84,10 +84,8 @@ TEST_F(PolicyWatcherTest, APolicyThatIsTooLargeIsThereAndTheOthersAreUnderstood)
   put_policy("small", "one");
   follow_policies();
   EXPECT_EQ(events(), Words{"relisted large! many! small=one"});
-  EXPECT_EQ(log.count("object cannot be understood resource=sriovresourcepolicies namespace=ns name=large"),
-            1u);
-  EXPECT_EQ(log.count("object cannot be understood resource=sriovresourcepolicies namespace=ns name=many"),
-            1u);
+  EXPECT_EQ(log.count("invalid object resource=sriovresourcepolicies namespace=ns name=large"), 1u);
+  EXPECT_EQ(log.count("invalid object resource=sriovresourcepolicies namespace=ns name=many"), 1u);
 }
 
 TEST_F(PolicyWatcherTest, OfManyThatCannotBeUnderstoodTwentyAreNamed) {
@@ -96,7 +94,7 @@ TEST_F(PolicyWatcherTest, OfManyThatCannotBeUnderstoodTwentyAreNamed) {
         kube::kSriovResourcePolicies,
         R"({"metadata":{"generation":"x","namespace":"ns","name":"p)" + std::to_string(i) + "\"}}");
   follow_policies();
-  EXPECT_EQ(log.count("object cannot be understood"), kProblemsMax);
+  EXPECT_EQ(log.count("invalid object"), kProblemsMax);
   EXPECT_EQ(log.count("and 980 more objects"), 1u);
 }
 
@@ -141,7 +139,7 @@ TEST_F(PolicyWatcherTest, AListThatBreaksOffBecauseItsKindIsGone) {
   cluster.fail_watches({.code = Errc::kNotFound, .http_status = 404, .what = "not found"});
   scheduler.advance(Millis{1'000});
   EXPECT_EQ(events(), Words{"relisted"});
-  EXPECT_EQ(watcher->standing().state, State::kAbsent);
+  EXPECT_EQ(watcher->sync_state().state, State::kAbsent);
 }
 
 // Red when who edits an object that there is no room for has everybody list at his pace.
@@ -226,7 +224,7 @@ TEST_F(PolicyWatcherTest, AListHasABoundOfBytesHoweverItComes) {
   follow();
   ASSERT_FALSE(stood.empty());
   EXPECT_EQ(stood.back(), State::kUnreachable);
-  fixture::expect_golden(source->standing().why);
+  fixture::expect_golden(source->sync_state().why);
 }
 
 }  // namespace

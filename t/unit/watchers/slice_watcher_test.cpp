@@ -87,7 +87,7 @@ TEST_F(SliceWatcherTest, WhatAServerSendsOfOthersIsDropped) {
     cluster.remove(kube::kResourceSlices, "other-node");
     settle();
     EXPECT_EQ(look(), (Words{"changed mine generation=2"}));
-    EXPECT_EQ(watcher->standing().state, State::kLive);
+    EXPECT_EQ(watcher->sync_state().state, State::kLive);
     // The name of ours is given to another.
     put_slice("mine", "x.example", "n1", "2");
     settle();

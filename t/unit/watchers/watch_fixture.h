@@ -64,7 +64,7 @@ inline const kube::Resource kThings{"example.com", "v1", "things", "Thing", true
 struct WatchTest : testing::Test {
   using Source = WatchedSource<Thing>;
   using Network = fake::FakeCluster::Network;
-  using State = Standing::State;
+  using State = SyncState::State;
 
   kube::Ports ports() {
     return {cluster, scheduler, log, [this] { return random; }};
@@ -78,7 +78,7 @@ struct WatchTest : testing::Test {
           if (const auto* list = std::get_if<Relisted<Watched<Thing>>>(&event)) why = list->why;
           told.push_back(describe(event));
         },
-        [this](const Standing& standing) { stood.push_back(standing.state); }, std::move(keep_missing),
+        [this](const SyncState& standing) { stood.push_back(standing.state); }, std::move(keep_missing),
         limits);
     source->start();
     settle();

@@ -132,7 +132,7 @@ TEST_F(AggregatorTest, APolicyThatFailsHoldsUpNoOther) {
   EXPECT_EQ(status().nodes_selected, 3);
   scheduler.advance(1h);
   EXPECT_LE(cluster.count("apply"), 40u);
-  EXPECT_EQ(log.count("the status of a policy was not written"), 1u) << log.all();
+  EXPECT_EQ(log.count("policy status not written: will retry"), 1u) << log.all();
 }
 
 // Red when what is due together with one that has failed for long waits as long as that does.
@@ -270,7 +270,7 @@ TEST_F(AggregatorTest, WhatANewerOneHasWrittenIsLeftAloneForAWhile) {
   EXPECT_EQ(aggregator->yielded(), 1u);
   scheduler.advance(30s);
   EXPECT_EQ(writes(), 1u) << "it is not there any more";
-  EXPECT_EQ(log.count("the status of a policy is written in the place of one"), 1u) << log.all();
+  EXPECT_EQ(log.count("policy status taken over"), 1u) << log.all();
   EXPECT_EQ(status().devices_offered, 12);
   EXPECT_EQ(status().writer, (Writer{"0.2.0", "ns"}));
 }

@@ -153,7 +153,7 @@ TEST_F(ElectionTest, WithoutAServerNobodyIsAndRequestsAreFew) {
   scheduler.advance(10min);
   EXPECT_EQ(elected(), 0u);
   EXPECT_LE(cluster.count("get", "leases"), 330u);
-  EXPECT_EQ(log.count("the lease cannot be held"), 1u) << log.all();
+  EXPECT_EQ(log.count("leader election failed: Lease not written"), 1u) << log.all();
   cluster.set_network(fake::FakeCluster::Network::kUp);
   scheduler.advance(5s);
   EXPECT_EQ(elected(), 1u);

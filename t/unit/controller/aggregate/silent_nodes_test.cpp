@@ -71,7 +71,7 @@ TEST_F(SilentNodesTest, AReportSaysSinceWhenItsDaemonIsSilentAndNoLonger) {
   EXPECT_EQ(nodes->silent(), 1u);
   EXPECT_EQ(mark("a"), kube::encode_api_time(1'795'219'810));
   EXPECT_EQ(mark("b"), "");
-  EXPECT_EQ(log.count("the daemon of a node is silent"), 1u);
+  EXPECT_EQ(log.count("node silent: its daemon does not renew its Lease"), 1u);
   live(30min, {"a"});
   EXPECT_EQ(nodes->counters().written, 1u) << "while it lasts it is not written again";
   live(20s, {});
@@ -128,7 +128,7 @@ TEST_F(SilentNodesTest, WhatCannotBeMarkedStaysAsItIs) {
   const size_t before = cluster.count("patch");
   scheduler.advance(30min);
   EXPECT_LE(cluster.count("patch"), before + 12);
-  EXPECT_EQ(log.count("was not marked"), 1u);
+  EXPECT_EQ(log.count("report of a silent node not updated"), 1u);
 }
 
 TEST_F(SilentNodesTest, ANodeThatIsDeletedIsNotSilent) {

@@ -44,7 +44,7 @@ struct UnreadPoliciesTest : testing::Test {
     aggregator->start();
     scheduler.advance(5s);
   }
-  size_t warned() const { return log.count("a policy has no effect: no daemon reads its namespace"); }
+  size_t warned() const { return log.count("policy without effect: no daemon reads its namespace"); }
   // Bodies of Events that were created.
   std::vector<std::string> events() const {
     std::vector<std::string> out;

@@ -78,7 +78,7 @@ TEST(Admission, WhatIsNotJudgedInTimeIsAllowedWithAWarning) {
   world.time.advance(1ms);
   EXPECT_TRUE(says(*slow, R"("allowed":true)")) << slow->sent;
   EXPECT_TRUE(says(*slow, "longer than 1000 ms")) << slow->sent;
-  EXPECT_EQ(world.log.count("not judged, and so admitted user=ann"), 1u) << world.log.all();
+  EXPECT_EQ(world.log.count("object admitted without a check user=ann"), 1u) << world.log.all();
   EXPECT_EQ(world.admission.reviews(), 1u) << "a worker still has it";
   ASSERT_EQ(world.selectors.hung_work.size(), 1u);
   world.selectors.hung_work[0]();  // ends late, for nobody

@@ -127,7 +127,7 @@ TEST_F(WebhookServerTest, ACertificateMayComeLateAndBeReplaced) {
   const auto subject = [&] { return curl(server.port(), "/livez", {"-v", "--no-progress-meter"}); };
   EXPECT_NE(subject().find("CN=first"), std::string::npos);
   certify("second");
-  ASSERT_TRUE(run_until([&] { return log.count("another certificate") == 1; }));
+  ASSERT_TRUE(run_until([&] { return log.count("TLS certificate reloaded") == 1; }));
   EXPECT_NE(subject().find("CN=second"), std::string::npos);
 }
 
@@ -138,7 +138,7 @@ TEST_F(WebhookServerTest, AnAddressThatIsTakenIsTriedAgain) {
   Server::Places there = places();
   there.address.port = taken->port();
   Server server(ports(executor), there, {"a", "b"});
-  ASSERT_TRUE(run_until([&] { return log.count("the address cannot be had") == 1; })) << log.all();
+  ASSERT_TRUE(run_until([&] { return log.count("address not available") == 1; })) << log.all();
   taken.reset();
   EXPECT_TRUE(run_until([&] { return server.port() != 0; })) << log.all();
 }

@@ -19,7 +19,7 @@ DeviceGroup vfs(const std::string& ranges, const std::string& outcome, const std
           .pf_name = "ens1f0",
           .vfs = numbers,
           .pci_address = "0000:3b:02." + std::to_string(numbers.front().first % 8),
-          .standing = "held-back",
+          .disposition = "held-back",
           .said = {{policy, outcome, why}}};
 }
 NodeReport with(std::vector<DeviceGroup> groups) {

@@ -27,7 +27,7 @@ DeviceGroup vfs(const std::string& ranges) {
           .numa_node = 0,
           .mtu = 1'500,
           .rdma = true,
-          .standing = "held-back",
+          .disposition = "held-back",
           .said = {{{"SriovResourcePolicy", "ns", "p"}, "not-ready", "mtu: is 1500"}}};
 }
 
@@ -68,7 +68,7 @@ NodeReport whole_report() {
                  .num_vfs = 18,
                  .master = "br0",
                  .host_use = "enslaved to br0",
-                 .standing = "unmatched"}};
+                 .disposition = "unmatched"}};
   out.left_out = {1, 2, 3, 4, 5};
   return out;
 }
@@ -181,6 +181,22 @@ TEST(NodeReport, FitsWhateverTheTextsAre) {
   const auto again = decode_node_report(json_of(*back));
   EXPECT_EQ(again->problems, back->problems) << "read and written again it is the same";
   EXPECT_EQ(*again, *back);
+}
+
+// Red when fields or outcomes that an older daemon wrote are lost in a rolling update.
+TEST(NodeReport, OldNamesOfFieldsAndOutcomesAreRead) {
+  const auto report = decode_node_report(*kube::decode_json(
+      R"({"metadata":{"name":"a"},"status":{"outcomes":{"exposure":{"charged":2}},
+      "policies":[{"name":"p","hidden":{"charged":1}}],
+      "groups":[{"type":"vf","standing":"held-back","said":[{"name":"p","outcome":"charged"}]},
+                {"type":"vf","disposition":"hidden","standing":"offered","verdicts":[{"outcome":"excluded"}],"said":[]}]}})"));
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->exposure, (Counts{{"reserved", 2}}));
+  EXPECT_EQ(report->policies.at(0).hidden, (Counts{{"reserved", 1}}));
+  EXPECT_EQ(report->groups.at(0).disposition, "held-back");
+  EXPECT_EQ(report->groups.at(0).said.at(0).outcome, "reserved");
+  EXPECT_EQ(report->groups.at(1).disposition, "hidden");
+  EXPECT_EQ(report->groups.at(1).said.at(0).outcome, "excluded");
 }
 
 TEST(NodeReport, WhatOthersWroteIsReadWithinBounds) {

@@ -117,7 +117,7 @@ TEST(TellDecision, VfsOfOnePfWithOneVerdictAreOneGroup) {
   const DeviceGroup* held = group_of(report, "9");
   ASSERT_NE(held, nullptr);
   EXPECT_EQ(held, &report.groups.front()) << "what is held back comes first";
-  EXPECT_EQ(held->standing, "held-back");
+  EXPECT_EQ(held->disposition, "held-back");
   EXPECT_EQ(held->interface, "ens1f0v9");
   EXPECT_EQ(held->said.at(0).policy, (PolicyRef{"SriovResourcePolicy", "ns", "some"}));
   EXPECT_EQ(held->said.at(0).outcome, "in-use-by-host");

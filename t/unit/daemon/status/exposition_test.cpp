@@ -31,7 +31,7 @@ TEST(Exposition, ForeignLabelsAreTextAndHaveAnEnd) {
 }
 
 TEST(Exposition, BucketsAddUp) {
-  Durations durations;
+  DurationHistogram durations;
   for (const int ms : {0, 5, 6, 1'000, 1'000'000}) durations.add(Millis{ms});
   Exposition out;
   out.histogram("h", "H.");

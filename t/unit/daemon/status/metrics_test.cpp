@@ -26,14 +26,14 @@ Metrics whole_metrics() {
   Metrics out{
       .process = {
           .started = 1'700'000'000, .cpu = 1.25, .resident_bytes = 4096, .long_turns = 7, .lost_lines = 8}};
-  out.drivers = {{.name = "sriov.example", .writes = {{"create", "taken", 2}}}, {.name = "net.example"}};
+  out.drivers = {{.name = "sriov.example", .writes = {{"create", "succeeded", 2}}}, {.name = "net.example"}};
   out.watch_ends = {{"policies", "expired", 1}};
-  out.claims = {{"sriov.example", {{"prepare", "done", 4}}, {}, 2, 1}};
+  out.claims = {{"sriov.example", {{"prepare", "succeeded", 4}}, {}, 2, 1}};
   out.claims[0].prepare.add(Millis{40});
   out.not_returned = 3;
   out.attaches.add(Millis{400});
   out.problems = {.all = 5, .sriov = 1, .exposures = 2, .attributes = 3};
-  out.events = {{"taken", 3}};
+  out.events = {{"succeeded", 3}};
   out.lease = {.renewed = 15, .failed = 16};
   out.reports = {.made = 9, .taken = 5, .failed = 6, .bytes = 7'000, .is_live = true};
   return out;
@@ -55,15 +55,16 @@ TEST(Metrics, SayWhatTheReportSays) {
         "sliced_loop_long_turns_total 7\n", "sliced_log_lines_lost_total 8\n", "sliced_ready 1\n",
         "sliced_serving 0\n", "sliced_kubelet_plugin{state=\"on\"} 0\n",
         "sliced_kubelet_plugin{state=\"waiting\"} 1\n", "sliced_source_live{source=\"node\"} 1\n",
-        "sliced_host_devices{standing=\"unmatched\"} 0\n", "sliced_host_devices{standing=\"held-back\"} 1\n",
+        "sliced_host_devices{disposition=\"unmatched\"} 0\n",
+        "sliced_host_devices{disposition=\"held-back\"} 1\n",
         "sliced_devices{driver=\"sriov.example\",verdict=\"in-use-by-host\"} 1\n",
         "sliced_devices{driver=\"net.example\",verdict=\"conflict\"} 2\n",
-        "sliced_writes_total{driver=\"sriov.example\",verb=\"create\",result=\"taken\"} 2\n",
+        "sliced_writes_total{driver=\"sriov.example\",verb=\"create\",result=\"succeeded\"} 2\n",
         "sliced_sync_failures_total{driver=\"net.example\"} 0\n",
-        "sliced_lease_renewals_total{result=\"taken\"} 15\n",
+        "sliced_lease_renewals_total{result=\"succeeded\"} 15\n",
         "sliced_lease_renewals_total{result=\"failed\"} 16\n",
         "sliced_watch_restarts_total{source=\"policies\",reason=\"expired\"} 1\n", "sliced_report_live 1\n",
-        "sliced_report_made_total 9\n", "sliced_report_writes_total{result=\"taken\"} 5\n",
+        "sliced_report_builds_total 9\n", "sliced_report_writes_total{result=\"succeeded\"} 5\n",
         "sliced_report_writes_total{result=\"failed\"} 6\n", "sliced_report_bytes 7000\n",
         "sliced_claims_total{driver=\"sriov.example\",operation=\"prepare\",result=\"done\"} 4\n",
         "sliced_prepared_claims{driver=\"sriov.example\"} 2\n",

@@ -17,7 +17,7 @@ DeviceRow row(const std::string& id, const std::string& group = "0000:3b:00.0",
           .interface = "i-" + id,
           .link = "up 25 Gb/s",
           .driver = "iavf",
-          .standing = "offered",
+          .disposition = "offered",
           .claim = "",
           .why = "offered",
           .group = group,
@@ -44,7 +44,7 @@ TEST(PageText, TextIsText) {
                             .interface = bad,
                             .link = bad,
                             .driver = bad,
-                            .standing = bad,
+                            .disposition = bad,
                             .claim = bad,
                             .why = bad,
                             .group = bad,
@@ -80,10 +80,10 @@ TEST(PageText, NamesOfPlacesAreText) {
 
 TEST(PageText, GroupsDevicesAndShowsTheOnesThatAreAskedFor) {
   DeviceRows rows{.moment = 7, .rows = {row("b"), row("a"), row("c", "0000:3b:00.1"), row("d", "~")}};
-  rows.rows[0].standing = "hidden";
+  rows.rows[0].disposition = "hidden";
   sort_rows(rows.rows);
   const std::string page = whole({}, rows);
-  EXPECT_EQ(split(page, '\n').size(), split(whole({.standing = "hidden"}, rows), '\n').size() + 3);
+  EXPECT_EQ(split(page, '\n').size(), split(whole({.disposition = "hidden"}, rows), '\n').size() + 3);
   size_t bodies = 0;
   for (size_t at = page.find("<tbody"); at != std::string::npos; at = page.find("<tbody", at + 1)) ++bodies;
   EXPECT_EQ(bodies, 3u);

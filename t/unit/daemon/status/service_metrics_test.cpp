@@ -48,7 +48,7 @@ TEST(ServiceMetrics, OfAggregateAreWhatPrometheusReads) {
        "sliced_aggregate_leases 4999\n", "sliced_aggregate_silent_nodes 9\n",
        "sliced_aggregate_kubelet_plugin_nodes{state=\"off\"} 2\n", "sliced_aggregate_outdated_policies 10\n",
        "sliced_aggregate_yielded 5\n", "sliced_aggregate_sums_total 6\n",
-       "sliced_aggregate_writes_total{result=\"taken\"} 7\n",
+       "sliced_aggregate_writes_total{result=\"succeeded\"} 7\n",
        "sliced_aggregate_writes_total{result=\"failed\"} 8\n"});
   EXPECT_EQ(wrong_with_metrics(exposition_of(AggregateMetrics{})), "") << "of one that is not elected";
 }

@@ -260,9 +260,9 @@ TEST_F(CredentialsTest, AFailingRereadKeepsWhatTheServerTakes) {
   std::filesystem::remove(path("token"));
   world.time.advance(60s);
   EXPECT_EQ(world.token(*source), "one");
-  EXPECT_EQ(world.log.count("cannot be read again"), 1u) << world.log.all();
+  EXPECT_EQ(world.log.count("credentials not reloaded"), 1u) << world.log.all();
   EXPECT_EQ(world.token(*source), "one");
-  EXPECT_EQ(world.log.count("cannot be read again"), 1u) << "not for every request";
+  EXPECT_EQ(world.log.count("credentials not reloaded"), 1u) << "not for every request";
   source->invalidate(*world.get(*source));
   EXPECT_EQ(world.token(*source).find("failed: service account token: "), 0u)
       << "refused and not to be had anew";

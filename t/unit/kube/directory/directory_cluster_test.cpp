@@ -373,7 +373,7 @@ TEST_F(DirectoryClusterTest, AFileThatStaysBrokenLosesItsObjectsWithFileAndLine)
   EXPECT_EQ(log.count("file cannot be read"), 1u) << log.all();
   put("a.yaml", policy("one", 4));
   ASSERT_TRUE(run_until([&] { return heard.has("ADDED one 4"); }));
-  EXPECT_EQ(log.count("file can be read again"), 1u);
+  EXPECT_EQ(log.count("file readable again"), 1u);
 }
 
 TEST_F(DirectoryClusterTest, ABrokenFileAtTheStartIsToldAtOnceAndCostsOnlyItself) {
@@ -405,7 +405,7 @@ TEST_F(DirectoryClusterTest, TheFirstFileCountsWhenTwoHaveTheSameObject) {
   Heard heard;
   follow(cluster, heard, policies());
   EXPECT_EQ(heard.objects[0].find({"spec", "priority"})->integer()[0], 2);
-  EXPECT_EQ(log.count("object is there twice"), 1u);
+  EXPECT_EQ(log.count("duplicate object"), 1u);
   EXPECT_EQ(log.count("file=" + path("c.yaml") + ":1 counts=" + path("b.yaml") + ":1"), 1u) << log.all();
   put("a.yaml", policy("one", 1));
   ASSERT_TRUE(run_until([&] { return heard.has("MODIFIED one 1"); }));
@@ -573,7 +573,7 @@ TEST_F(ExcludesTest, OfTwoThatDifferAndMayExcludeNeitherCounts) {
   EXPECT_EQ(log.count("file=" + path("a.yaml") + ":1 other=" + path("b.yaml") + ":1"), 1u) << log.all();
   put("a.yaml", text_of("nics", "exclude"));
   ASSERT_TRUE(run_until([&] { return !is_unreadable(cluster); })) << "they say the same";
-  EXPECT_EQ(log.count("the first file counts"), 1u);
+  EXPECT_EQ(log.count("duplicate object: the first file is used"), 1u);
   put("a.yaml", text_of("nics", "expose"));
   ASSERT_TRUE(run_until([&] { return is_unreadable(cluster); }));
   put("b.yaml", text_of("nics", "expose") + "# the same\n");
@@ -637,7 +637,7 @@ TEST_F(DirectoryClusterTest, WhatALinkLeadsToIsFollowed) {
   DirectoryCluster cluster(loop, log, path("in"), "here",
                            {.broken_for = 1ms, .missing_for = 1ms, .look_at_path = 20ms});
   ASSERT_EQ(listed(cluster), Lines{"a"});
-  EXPECT_EQ(log.count("a link to a folder is not followed"), 1u);
+  EXPECT_EQ(log.count("symbolic link to a directory ignored"), 1u);
   put("out/a.yaml", policy("edited", 10));
   EXPECT_TRUE(run_until([&] { return listed(cluster) == Lines{"edited"}; }));
   put("out/.new", policy("replaced", 1));
@@ -647,7 +647,7 @@ TEST_F(DirectoryClusterTest, WhatALinkLeadsToIsFollowed) {
   EXPECT_TRUE(run_until([&] { return listed(cluster).empty(); }));
   put("out/a.yaml", policy("back", 1));
   EXPECT_TRUE(run_until([&] { return listed(cluster) == Lines{"back"}; }));
-  EXPECT_EQ(log.count("a link to a folder is not followed"), 1u);
+  EXPECT_EQ(log.count("symbolic link to a directory ignored"), 1u);
 }
 
 // Red when a directory may take any memory, or when an exclude in it is as good as deleted for want of room.
@@ -803,7 +803,7 @@ TEST_F(DirectoryClusterTest, AMissingDirectoryIsAFailureUntilItIsThere) {
   EXPECT_EQ(log.count("directory cannot be read"), 1u) << log.all();
   std::filesystem::create_directories(late);
   put("late/a.yaml", policy("one", 1));
-  ASSERT_TRUE(run_until([&] { return log.count("directory can be read again") == 1; }));
+  ASSERT_TRUE(run_until([&] { return log.count("directory readable again") == 1; }));
   ASSERT_TRUE(run_until([&] { return listed(cluster) == Lines{"one"}; }));
 }
 
@@ -976,7 +976,7 @@ TEST_F(DirectoryClusterTest, MoreFoldersThanThereMayBeAreTrouble) {
   ASSERT_TRUE(run_until([&] { return log.count("directory cannot be read") == 1; })) << log.all();
   EXPECT_NE(log.all().find("room for 2 folders"), std::string::npos) << log.all();
   std::filesystem::remove(path("z"));
-  ASSERT_TRUE(run_until([&] { return log.count("directory can be read again") == 1; })) << log.all();
+  ASSERT_TRUE(run_until([&] { return log.count("directory readable again") == 1; })) << log.all();
   EXPECT_EQ(listed(cluster), Lines{"a"});
 }
 
@@ -1011,7 +1011,7 @@ TEST_F(DirectoryClusterTest, TroubleThatAWriteFindsEndsWatchesToo) {
   }
   for (const char* one : {"resourceslices/s.yaml", "resourceslices"})
     std::filesystem::permissions(path(one), std::filesystem::perms::owner_all);
-  ASSERT_TRUE(run_until([&] { return log.count("directory can be read again") == 1; })) << log.all();
+  ASSERT_TRUE(run_until([&] { return log.count("directory readable again") == 1; })) << log.all();
   Heard again;
   follow(cluster, again, slices());
   EXPECT_EQ(listed(cluster, {.resource = kResourceSlices}), Lines{"s"});

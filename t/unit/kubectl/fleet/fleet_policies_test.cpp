@@ -45,7 +45,7 @@ reports::NodeReport report(const std::string& standing, const std::vector<std::s
   group.product = "1889";
   group.driver = "iavf";
   group.link_type = "ethernet";
-  group.standing = standing;
+  group.disposition = standing;
   reports::NodeReport out;
   out.node = kNode.name;
   out.groups = {group};

@@ -27,7 +27,7 @@ FleetPolicies policies() {
   return out;
 }
 
-reports::DeviceGroup vfs(const std::string& pf_name, const std::string& standing) {
+reports::DeviceGroup vfs(const std::string& pf_name, const std::string& disposition) {
   reports::DeviceGroup group;
   group.type = "vf";
   group.pf = "0000:3b:00.0";
@@ -37,7 +37,7 @@ reports::DeviceGroup vfs(const std::string& pf_name, const std::string& standing
   group.vendor = "8086";
   group.driver = "iavf";
   group.link_type = "ethernet";
-  group.standing = standing;
+  group.disposition = disposition;
   group.said = {{{"DeviceExposurePolicy", "", "no-vfs"}, "excluded", ""}};
   return group;
 }
@@ -121,7 +121,7 @@ TEST(HiddenDevices, AConflictIsNamedWithBothPolicies) {
 TEST(HiddenDevices, OutcomesAreSentences) {
   for (const char* outcome :
        {"unreadable", "refused", "excluded", "exclude-unreadable", "exclude-unknown", "expose-unknown",
-        "conflict", "no-counters", "no-sharing", "settling", "not-ready", "held-by-other-driver", "charged",
+        "conflict", "no-counters", "no-sharing", "settling", "not-ready", "held-by-other-driver", "reserved",
         "unconfigured", "in-use-by-host", "match-unknown"}) {
     reports::DeviceGroup group = vfs("ens1f0", "hidden");
     group.said = {{{"DeviceExposurePolicy", "", "x"}, outcome, ""}};

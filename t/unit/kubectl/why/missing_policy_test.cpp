@@ -31,7 +31,7 @@ struct MissingPolicyTest : testing::Test {
     group.vendor = "8086", group.product = "1889";
     group.driver = "iavf";
     group.link_type = "ethernet";
-    group.standing = "unmatched";
+    group.disposition = "unmatched";
     return group;
   }
   static reports::DeviceGroup pf(const std::string& interface) {
@@ -41,7 +41,7 @@ struct MissingPolicyTest : testing::Test {
     group.interface = interface;
     group.vendor = "8086", group.product = "1572", group.driver = "ice";
     group.link_type = "ethernet";
-    group.standing = "unmatched";
+    group.disposition = "unmatched";
     return group;
   }
   void report(const std::string& node, std::vector<reports::DeviceGroup> groups) {
@@ -229,7 +229,7 @@ TEST_F(MissingPolicyTest, WhatTheHostUsesIsNotAdvised) {
 
 reports::DeviceGroup bridge() {
   reports::DeviceGroup group;
-  group.type = "bridge", group.interface = "br-data", group.standing = "unmatched";
+  group.type = "bridge", group.interface = "br-data", group.disposition = "unmatched";
   group.link_type = "ethernet";
   return group;
 }
@@ -305,14 +305,14 @@ TEST_F(MissingPolicyTest, AnExistingSelectorIsNotOpenedToOtherTypes) {
 // Red when a new policy selects devices that a policy speaks of already, that the host uses, or that do not match.
 TEST_F(MissingPolicyTest, ANewPolicyLeavesAloneWhatIsTaken) {
   reports::DeviceGroup taken = vfs("ens1f0"), free = vfs("ens1f0");
-  taken.vfs = {{0, 3}}, taken.standing = "offered";
+  taken.vfs = {{0, 3}}, taken.disposition = "offered";
   free.vfs = {{4, 7}}, free.pci_address = "0000:3b:01.4";
   report("worker-1", {taken, free});
   const std::string said = advice(kStorage);
   EXPECT_NE(said.find("\"pfNames\":[\"ens1f0#4-7\"]"), std::string::npos) << said;
   const std::string exposed = "device.attributes[\"dra.networking\"].type == \"vf\"";
   EXPECT_EQ(advice(exposed), "") << "a selector by the PF would take the others, too";
-  taken.vfs = {{4, 7}}, taken.pci_address = "0000:3b:01.4", taken.standing = "hidden";
+  taken.vfs = {{4, 7}}, taken.pci_address = "0000:3b:01.4", taken.disposition = "hidden";
   report("worker-2", {taken});
   EXPECT_EQ(advice(kStorage), "") << "the same numbers are another policy's on another node";
 }

@@ -192,7 +192,7 @@ TEST_F(WhyReadingTest, WhoHidesWhatWouldMatchIsNamedOnce) {
   put(kube::kNodeDeviceReports,
       "metadata: {name: worker-1}\n"
       "status: {groups: [{type: vf, pf: '0000:3b:00.0', pfName: ens1f0, vfs: '0-3', pciAddress: '0000:3b:01.0', vendor: '8086', "
-      "driver: iavf, linkType: ethernet, standing: hidden, said: [{kind: DeviceExposurePolicy, name: no-vfs, outcome: excluded}]}], "
+      "driver: iavf, linkType: ethernet, disposition: hidden, verdicts: [{kind: DeviceExposurePolicy, name: no-vfs, outcome: excluded}]}], "
       "policies: [{kind: SriovResourcePolicy, namespace: ours, name: a, action: expose, generation: 1, matched: 4, offered: 0}]}\n");
   allocation::Cluster all;
   all.nodes.resize(1);
@@ -256,7 +256,7 @@ TEST_F(SharesTest, ALargerCapacityIsTheFirstRemedyWhereSharesAreUsedUp) {
   put(kube::kNodeDeviceReports,
       "metadata: {name: w}\n"
       "status: {groups: [{type: pf, pciAddress: '0000:01:00.0', interface: enp1s0, vendor: '8086', driver: ice, linkType: ethernet, "
-      "standing: offered, said: [{kind: DeviceExposurePolicy, name: shares, outcome: matched}]}]}\n");
+      "disposition: offered, verdicts: [{kind: DeviceExposurePolicy, name: shares, outcome: matched}]}]}\n");
   allocation::Answer answer = ask();
   ASSERT_EQ(answer.verdict, allocation::Verdict::kPending);
   find_hidden(objects, {kDriver, "dra.example"}, all, answer);

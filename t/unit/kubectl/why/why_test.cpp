@@ -66,7 +66,7 @@ TEST(Why, WhatAnAdministratorTaintsIsTainted) {
       std::string::npos)
       << join(answer.advice, "\n");
   const RequestView& view = answer.nodes.at(0).requests.at(0);
-  EXPECT_TRUE(std::any_of(view.standing.begin(), view.standing.end(), [](const Standing& one) {
+  EXPECT_TRUE(std::any_of(view.obstacles.begin(), view.obstacles.end(), [](const ObstacleGroup& one) {
     return one.what ==
            "has the taint broken:NoSchedule of DeviceTaintRule broken, which the "
            "request does not tolerate";
@@ -105,10 +105,10 @@ TEST(Why, CountsWhatMatchesWhatIsHeldAndByWhom) {
   EXPECT_EQ(view.allocated, 1u);
   EXPECT_EQ(view.free, 0u);
   EXPECT_EQ(view.holders.begin()->first, "default/other (pod q)");
-  ASSERT_EQ(view.standing.size(), 3u);
-  EXPECT_EQ(view.standing[0].what, "has the taint sick:NoExecute, which the request does not tolerate");
+  ASSERT_EQ(view.obstacles.size(), 3u);
+  EXPECT_EQ(view.obstacles[0].what, "has the taint sick:NoExecute, which the request does not tolerate");
   EXPECT_EQ(
-      view.standing[2].what,
+      view.obstacles[2].what,
       "DeviceClass vf says no, selectors[0]: device.attributes[\"d.io\"].vendor == \"8086\"; vendor is \"15b3\"");
 }
 
@@ -221,7 +221,7 @@ spec: {selectors: [{cel: {expression: 'device.driver == "e.io"'}}]}
 )");
   add(cluster, claim("{deviceClassName: e}"));
   const Answer answer = why_pod(cluster, pod_of("{resourceClaims: [{name: net, resourceClaimName: c}]}"));
-  EXPECT_EQ(answer.nodes.at(0).requests.at(0).standing.at(0).what,
+  EXPECT_EQ(answer.nodes.at(0).requests.at(0).obstacles.at(0).what,
             "takes 2 of counter pf/slots, and 1 of 2 is left; used by vf0 of claim default/small");
   EXPECT_EQ(answer.nodes.at(0).changes_text,
             std::vector<std::string>{"delete claim default/small, which no pod uses"});
@@ -345,9 +345,9 @@ TEST(Why, AnAttributeInAnotherCaseIsSuggested) {
   const Answer answer = ask(
       cluster,
       "{deviceClassName: any, selectors: [{cel: {expression: 'device.attributes[\"d.io\"].Vendor == \"8086\"'}}]}");
-  const auto& standing = answer.nodes.at(0).requests.at(0).standing;
-  ASSERT_FALSE(standing.empty());
-  fixture::expect_golden(standing[0].what);
+  const auto& obstacles = answer.nodes.at(0).requests.at(0).obstacles;
+  ASSERT_FALSE(obstacles.empty());
+  fixture::expect_golden(obstacles[0].what);
   ASSERT_EQ(answer.slips.size(), 1u);
   EXPECT_EQ(answer.slips[0].text,
             "selectors[0] of request r reads Vendor, which no device has; did you mean vendor?");
@@ -598,7 +598,7 @@ TEST(Why, TheMostThatADeviceGivesOneClaimIsNamed) {
   ASSERT_EQ(view.over_most.count("e.io/links"), 1u);
   EXPECT_EQ(view.over_most.at("e.io/links").devices, 2u);
   EXPECT_EQ(describe(view.over_most.at("e.io/links").most), "4") << "of any device";
-  EXPECT_EQ(view.standing.at(0).what,
+  EXPECT_EQ(view.obstacles.at(0).what,
             "gives one claim at most 4 of capacity e.io/links; the request asks for 5");
   ASSERT_EQ(answer.advice.size(), 1u);
   EXPECT_EQ(

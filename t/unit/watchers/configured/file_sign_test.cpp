@@ -62,7 +62,7 @@ TEST_F(FileSignTest, IsSeenWithinASecondAndStaysSeen) {
   EXPECT_EQ(sign->awaited(), "/run/sliced/configured: there is no such file");
   scheduler.advance(Millis{60'000});
   EXPECT_FALSE(sign->is_seen());
-  EXPECT_EQ(log.count("waits until"), 1u);
+  EXPECT_EQ(log.count("waiting for the configuration of this node"), 1u);
   text = "b1\n";
   scheduler.advance(Millis{1'000});
   EXPECT_TRUE(sign->is_seen());

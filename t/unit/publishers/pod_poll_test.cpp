@@ -1,0 +1,112 @@
+#include "publishers/pod_poll.h"
+
+#include <gtest/gtest.h>
+
+#include "t/fake/fake_scheduler.h"
+
+namespace sliced::publishers {
+namespace {
+
+using namespace std::chrono_literals;
+using Look = Evidence::Look;
+
+struct PodLookTest : testing::Test {
+  fake::FakeScheduler scheduler;
+  int late = 0, due = 0;
+  PodPoll look{scheduler, [] { return 0.0; }, [this] { ++late; }, [this] { ++due; }};
+};
+
+TEST_F(PodLookTest, NobodyWaitsForOneThatCouldShowNothing) {
+  look.want();
+  look.begin();
+  EXPECT_FALSE(look.is_due() || look.is_begun() || look.is_awaited(true));
+  scheduler.advance(1min);
+  EXPECT_EQ(late, 0);
+}
+
+TEST_F(PodLookTest, IsDueOnceSomethingWaitsForIt) {
+  look.open();
+  EXPECT_FALSE(look.is_due());
+  EXPECT_TRUE(look.is_awaited(false)) << "so that a decision finds out whether anything does";
+  EXPECT_TRUE(look.want());
+  EXPECT_FALSE(look.want()) << "the first time only";
+  EXPECT_TRUE(look.is_due());
+}
+
+TEST_F(PodLookTest, WithoutExposurePoliciesItIsWaitedForAMoment) {
+  look.open();
+  look.want();
+  look.begin();
+  scheduler.advance(PodPoll::kMax - 1ms);
+  EXPECT_TRUE(look.is_begun() && look.is_awaited(false));
+  EXPECT_EQ(late, 0);
+  scheduler.advance(1ms);
+  EXPECT_EQ(late, 1);
+  EXPECT_FALSE(look.is_begun() || look.is_awaited(false));
+  EXPECT_TRUE(look.is_awaited(true)) << "with any of them for as long as it takes";
+  EXPECT_TRUE(look.is_due());
+}
+
+// Red when VFs are offered before a node of a large cluster has had its turn.
+TEST_F(PodLookTest, ItsTurnIsWaitedForToo) {
+  look.open();
+  look.want();
+  look.begin();
+  scheduler.advance(1s);
+  look.postpone(100s);
+  scheduler.advance(100s + PodPoll::kMax - 1ms);
+  EXPECT_TRUE(look.is_begun() && look.is_awaited(false));
+  EXPECT_EQ(late, 0);
+  scheduler.advance(1ms);
+  EXPECT_EQ(late, 1);
+  EXPECT_FALSE(look.is_begun() || look.is_awaited(false));
+  look.postpone(100s);
+  EXPECT_FALSE(look.is_awaited(false)) << "nobody waits any more";
+}
+
+// Red when a look that fails again and again keeps VFs waiting.
+TEST_F(PodLookTest, OnlyItsFirstTurnIsWaitedFor) {
+  look.open();
+  look.want();
+  look.begin();
+  look.postpone(1s);
+  look.end(Look::kFailed);
+  scheduler.advance(PodPoll::kMax);
+  look.postpone(100s);
+  scheduler.advance(1s);
+  EXPECT_FALSE(look.is_awaited(false));
+}
+
+TEST_F(PodLookTest, EndsWhenItHasBeenMadeOrIsNotToBeHad) {
+  for (const Look how : {Look::kWhole, Look::kDenied}) {
+    look.open();
+    look.want();
+    look.begin();
+    look.end(how);
+    EXPECT_FALSE(look.is_wanted() || look.is_awaited(true));
+    scheduler.advance(1min);
+    EXPECT_EQ(late, 0);
+  }
+}
+
+TEST_F(PodLookTest, OneThatFailsIsMadeAgainMoreAndMoreSlowly) {
+  look.open();
+  look.want();
+  look.begin();
+  Millis before{0};
+  for (int i = 1; i < PodPoll::kFailuresMax; ++i) {
+    look.end(Look::kFailed);
+    EXPECT_FALSE(look.is_due());
+    const TimePoint since = scheduler.now();
+    for (int waited = 0; waited < 1'000 && due < i; ++waited) scheduler.advance(100ms);
+    ASSERT_EQ(due, i);
+    EXPECT_TRUE(look.is_due());
+    EXPECT_GT(scheduler.now() - since, before);
+    before = scheduler.now() - since;
+  }
+  look.end(Look::kFailed);
+  EXPECT_FALSE(look.is_wanted()) << "the list of claims alone has to tell";
+}
+
+}  // namespace
+}  // namespace sliced::publishers
