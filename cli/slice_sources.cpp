@@ -28,16 +28,15 @@ Result<std::vector<Item>> list_slices(const kube::Ports& ports, const Wait& wait
   });
   watcher->start();
   const auto is_refused = [&] {
-    const watchers::SyncState& standing = watcher->sync_state();
-    return standing.state == State::kDenied || standing.is_unserved;
+    const watchers::SyncState& sync = watcher->sync_state();
+    return sync.state == State::kDenied || sync.is_unserved;
   };
   wait([&] { return listed.has_value() || is_refused(); }, kListMax);
-  const watchers::SyncState& standing = watcher->sync_state();
-  if (is_refused())
-    return Error{standing.state == State::kDenied ? Errc::kDenied : Errc::kNotFound, standing.why};
+  const watchers::SyncState& sync = watcher->sync_state();
+  if (is_refused()) return Error{sync.state == State::kDenied ? Errc::kDenied : Errc::kNotFound, sync.why};
   if (!listed)
-    return Error{Errc::kTimeout, "no list of slices after " + std::to_string(kListMax.count() / 1000) +
-                                     " s: " + standing.why};
+    return Error{Errc::kTimeout,
+                 "no list of slices after " + std::to_string(kListMax.count() / 1000) + " s: " + sync.why};
   return std::move(*listed);
 }
 

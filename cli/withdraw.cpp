@@ -32,7 +32,7 @@ class Withdrawal {
         watcher_(watchers::make_slice_watcher(
             {*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()}, driver_,
             node_, [this](auto event) { on_event(event); },
-            [this](const watchers::SyncState& standing) { why_ = standing.why; })) {
+            [this](const watchers::SyncState& sync) { why_ = sync.why; })) {
     publisher_.set_desired({}, {.name = node_, .uid = "", .boot_id = ""});
     watcher_->start();
   }
@@ -40,8 +40,8 @@ class Withdrawal {
   bool done() const { return listed_ && publisher_.converged(); }
   /// The server does not have them, or does not let us see them.
   bool is_hopeless() const {
-    const watchers::SyncState& standing = watcher_->sync_state();
-    return !listed_ && (standing.is_unserved || standing.state == watchers::SyncState::State::kDenied);
+    const watchers::SyncState& sync = watcher_->sync_state();
+    return !listed_ && (sync.is_unserved || sync.state == watchers::SyncState::State::kDenied);
   }
   size_t deleted() const { return deleted_; }
   std::string problem() const { return publisher_.last_failure().empty() ? why_ : publisher_.last_failure(); }

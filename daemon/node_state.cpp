@@ -86,7 +86,7 @@ void NodeStateSource::want(bool wanted) {
       ports_,
       kube::Scope{kube::kSriovNetworkNodeStates, place_.namespace_, "metadata.name=" + place_.node, false},
       decode, [this](const SourceEvent<Watcher::Item>& event) { on_event(event); },
-      [this](const watchers::SyncState&) { note_standing(); });
+      [this](const watchers::SyncState&) { note_sync_state(); });
   word_.why = named() + " " + why_silent(watcher_->sync_state());
   first_answer_ = ports_.scheduler.after(kFirstAnswerMax, [this] {
     first_answer_.reset();
@@ -173,7 +173,7 @@ std::string NodeStateSource::age_of(const policy::SriovNodeState& state) const {
               : "");
 }
 
-void NodeStateSource::note_standing() {
+void NodeStateSource::note_sync_state() {
   const watchers::SyncState& sync = watcher_->sync_state();
   // What is known stays, but for a kind that is gone: that is an answer, and takes the object with it.
   if (is_listed_ && sync.state != watchers::SyncState::State::kAbsent) {

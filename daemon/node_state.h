@@ -71,7 +71,7 @@ class NodeStateSource {
   void on_event(const SourceEvent<Watcher::Item>& event);
   void take(const Watcher::Item* item);  // nullptr: there is none
   // Why no object is known, of how the source stands.
-  void note_standing();
+  void note_sync_state();
   void set(policy::NodeStateWord word, std::string why);
   // Evidence that the operator wrote the status of the object since the node booted. One of:
   // - another status than the first one that this process saw, since it is of this boot itself;

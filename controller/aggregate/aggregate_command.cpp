@@ -48,7 +48,7 @@ std::string identity_of(const config::Options& options) {
 }
 
 // Who is elected, and what it then is.
-struct AggregateStanding {
+struct AggregateState {
   const reports::Election& election;
   const std::unique_ptr<reports::Aggregator>& aggregator;
   /// Of those that ended with their election.
@@ -56,14 +56,14 @@ struct AggregateStanding {
 };
 
 // Whether the Lease is followed, and whether who is elected has heard all that it sums up.
-std::vector<status::Check> aggregate_readiness(const AggregateStanding& standing) {
-  const reports::Election& election = standing.election;
+std::vector<status::Check> aggregate_readiness(const AggregateState& state) {
+  const reports::Election& election = state.election;
   const std::string lease = !election.last_failure().empty() ? election.last_failure()
                             : election.holder().empty()      ? "it has not been read yet"
                                                              : "";
   return {{"lease", lease, "held by " + election.holder()},
-          {"reports", standing.aggregator ? standing.aggregator->waits_for() : "",
-           standing.aggregator ? "" : "another one sums them up"}};
+          {"reports", state.aggregator ? state.aggregator->waits_for() : "",
+           state.aggregator ? "" : "another one sums them up"}};
 }
 
 reports::Aggregator::Counters sum_of_counters(reports::Aggregator::Counters all,
@@ -74,13 +74,13 @@ reports::Aggregator::Counters sum_of_counters(reports::Aggregator::Counters all,
   return all;
 }
 
-status::AggregateMetrics aggregate_metrics(const Process& process, const AggregateStanding& standing) {
+status::AggregateMetrics aggregate_metrics(const Process& process, const AggregateState& state) {
   status::AggregateMetrics out{.version = SLICED_VERSION,
                                .process = process_metrics(process),
-                               .is_ready = status::are_passed(aggregate_readiness(standing)),
-                               .is_elected = standing.election.is_elected()};
-  reports::Aggregator::Counters counters = standing.before;
-  if (const reports::Aggregator* now = standing.aggregator.get()) {
+                               .is_ready = status::are_passed(aggregate_readiness(state)),
+                               .is_elected = state.election.is_elected()};
+  reports::Aggregator::Counters counters = state.before;
+  if (const reports::Aggregator* now = state.aggregator.get()) {
     counters = sum_of_counters(counters, now->counters());
     out.reports = now->nodes();
     for (const auto& [kind, count] : now->policies()) out.policies[kind] = count;
@@ -96,10 +96,10 @@ status::AggregateMetrics aggregate_metrics(const Process& process, const Aggrega
   return out;
 }
 
-status::Pages aggregate_pages(const Process& process, const AggregateStanding& standing) {
-  const status::ShortPages pages = status::service_pages(
-      [standing] { return aggregate_readiness(standing); },
-      [&process, standing] { return exposition_of(aggregate_metrics(process, standing)); });
+status::Pages aggregate_pages(const Process& process, const AggregateState& state) {
+  const status::ShortPages pages =
+      status::service_pages([state] { return aggregate_readiness(state); },
+                            [&process, state] { return exposition_of(aggregate_metrics(process, state)); });
   return {pages.begin(), pages.end()};
 }
 

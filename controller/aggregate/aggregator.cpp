@@ -50,10 +50,10 @@ std::string text_of(const PolicyRef& policy) {
 // A kind of policies that is not installed has no policies, which is an answer; nodes that cannot report give none.
 template <class Watcher>
 std::string lack_of(const Watcher& watcher, bool may_be_absent) {
-  const watchers::SyncState& standing = watcher.sync_state();
-  if (standing.known && (may_be_absent || standing.state != watchers::SyncState::State::kAbsent)) return "";
+  const watchers::SyncState& sync = watcher.sync_state();
+  if (sync.known && (may_be_absent || sync.state != watchers::SyncState::State::kAbsent)) return "";
   return watcher.scope().resource.plural + ": " +
-         (standing.why.empty() ? std::string(describe(standing.state)) : standing.why);
+         (sync.why.empty() ? std::string(describe(sync.state)) : sync.why);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ SilentNodes::SilentNodes(kube::Ports ports, std::string namespace_)
       watcher_(
           ports_, kube::Scope{kube::kLeases, std::move(namespace_), "", false}, decode,
           [this](const SourceEvent<Watcher::Item>& event) { on_leases(event); },
-          [this](const watchers::SyncState& standing) { on_sync_state(standing); }) {}
+          [this](const watchers::SyncState& sync) { on_sync_state(sync); }) {}
 
 void SilentNodes::start() {
   watcher_.start();
@@ -61,8 +61,8 @@ void SilentNodes::on_leases(const SourceEvent<Watcher::Item>& event) {
   }
 }
 
-void SilentNodes::on_sync_state(const watchers::SyncState& standing) {
-  is_live_ = standing.state == watchers::SyncState::State::kLive;
+void SilentNodes::on_sync_state(const watchers::SyncState& sync) {
+  is_live_ = sync.state == watchers::SyncState::State::kLive;
   if (!is_live_ || std::exchange(was_live_, true)) {
     if (!is_live_ && was_live_)
       judged_from_ = TimePoint::max();

@@ -52,7 +52,7 @@ class SilentNodes {
 
   void on_leases(const SourceEvent<Watcher::Item>& event);
   void put(const Watcher::Item& item, std::map<std::string, Heard>& into) const;
-  void on_sync_state(const watchers::SyncState& standing);
+  void on_sync_state(const watchers::SyncState& sync);
   void look();
   void find_silent();
   void write_next();

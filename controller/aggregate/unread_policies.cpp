@@ -38,7 +38,7 @@ UnreadPolicies::UnreadPolicies(kube::Ports ports, Settings settings, std::functi
             return Meta{std::move(meta->uid)};
           },
           [this](const SourceEvent<Watcher::Item>& event) { on_policies(event); },
-          [this](const watchers::SyncState& standing) { on_sync_state(standing); }) {
+          [this](const watchers::SyncState& sync) { on_sync_state(sync); }) {
   events_.permit(true);
 }
 
@@ -63,12 +63,12 @@ void UnreadPolicies::on_policies(const SourceEvent<Watcher::Item>& event) {
   on_change_();
 }
 
-void UnreadPolicies::on_sync_state(const watchers::SyncState& standing) {
-  const bool is_denied = standing.state == watchers::SyncState::State::kDenied;
-  if (denied_.is_new(is_denied ? standing.why : ""))
+void UnreadPolicies::on_sync_state(const watchers::SyncState& sync) {
+  const bool is_denied = sync.state == watchers::SyncState::State::kDenied;
+  if (denied_.is_new(is_denied ? sync.why : ""))
     ports_.log.warning(
         "policies of other namespaces cannot be listed: unused policies are not reported",
-        {{"grant", "list and watch on sriovresourcepolicies in all namespaces"}, {"why", standing.why}});
+        {{"grant", "list and watch on sriovresourcepolicies in all namespaces"}, {"why", sync.why}});
 }
 
 std::string UnreadPolicies::note_of(const std::string& namespace_) const {

@@ -53,7 +53,7 @@ class UnreadPolicies {
   };
 
   void on_policies(const SourceEvent<Watcher::Item>& event);
-  void on_sync_state(const watchers::SyncState& standing);
+  void on_sync_state(const watchers::SyncState& sync);
   std::string note_of(const std::string& namespace_) const;
 
   kube::Ports ports_;

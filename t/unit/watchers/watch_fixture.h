@@ -78,8 +78,7 @@ struct WatchTest : testing::Test {
           if (const auto* list = std::get_if<Relisted<Watched<Thing>>>(&event)) why = list->why;
           told.push_back(describe(event));
         },
-        [this](const SyncState& standing) { stood.push_back(standing.state); }, std::move(keep_missing),
-        limits);
+        [this](const SyncState& sync) { stood.push_back(sync.state); }, std::move(keep_missing), limits);
     source->start();
     settle();
   }
