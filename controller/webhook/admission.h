@@ -1,5 +1,5 @@
 #pragma once
-// Who asks for a judgement, and in how much time and room: the handler of requests to /validate.
+// Handles requests to /validate within limits of time and memory.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,35 +13,35 @@
 
 namespace sliced::webhook {
 
-constexpr Millis kReviewMax{1'000};            // from a request's head to its answer
+constexpr Millis kReviewMax{1'000};            // from the head of a request to its answer
 constexpr size_t kReviewBytesMax = 3u << 20;   // of a body; 413
-constexpr size_t kBodiesBytesMax = 32u << 20;  // of all that are here
-constexpr size_t kReviewsMax = 128;            // that wait for a worker, or have one
+constexpr size_t kBodiesBytesMax = 32u << 20;  // of all requests
+constexpr size_t kReviewsMax = 128;            // waiting or running
 
-/// Judging is an executor's work, so that nothing holds up the loop. DeviceExposurePolicies have one of their own: their selectors
-/// are the dear part, some 0.1 s and at most 1 s, and claims of everybody do not wait behind them.
-/// Deadline: who has asked is answered within kReviewMax of the request's head: by then allowed, with a warning. What a
-///           worker has begun it ends, for nobody; judge() is bounded. A body that is not whole by then is answered 408.
-/// Bounds:   beyond kReviewsMax a review is answered at once, as at the deadline; beyond kBodiesBytesMax 503, by which the
-///           API server does as the failure policy says.
-/// Log:      what was refused, and policies that were admitted, each with its user; claims that were admitted are debug.
-/// Ownership: ports outlive it. Calls may outlive it, and so may work that is under way.
-/// Threads:  the loop's, but for review(); a body may be let go of by a worker, and is counted until then.
+/// Reviews run on executors. DeviceExposurePolicies have a separate one: their selectors take about 0.1 s, at
+/// most 1 s, and claims must not wait for them.
+/// Deadline: kReviewMax from the request's head; then the object is allowed with a warning. A running review
+/// continues
+///           without effect. An incomplete body is answered with 408.
+/// Limits:   beyond kReviewsMax an object is allowed with a warning; beyond kBodiesBytesMax the answer is
+///           503, and the API server applies the failure policy.
+/// Log:      refused objects and admitted policies with their user; admitted claims at level debug.
+/// REQUIRES: `ports` must outlive this object. Calls and running reviews may outlive it. Loop thread only,
+/// except review().
 class Admission {
  public:
-  /// Since it was made, of requests that were answered.
+  /// Answered requests since the start.
   struct Counters {
-    uint64_t admitted = 0, refused = 0;  // of what is ours
-    uint64_t not_ours = 0;               // admitted without a look
-    uint64_t unjudged = 0;               // admitted with a warning: for want of time or room
-    uint64_t failed = 0;                 // answered with another status than 200
+    uint64_t admitted = 0, refused = 0;  // of our kinds and drivers
+    uint64_t not_ours = 0;               // admitted unchecked: other kinds or drivers
+    uint64_t unjudged = 0;               // admitted unchecked with a warning: no time or memory
+    uint64_t failed = 0;                 // answers with another status than 200
     DurationHistogram took;              // from the head of a request to its answer
   };
   struct Ports {
     reactor::Scheduler& scheduler;
     reactor::Executor& executor;
-    reactor::Executor&
-        selectors;  // of reviews that may take long: whatever is not known to be of a kind without expressions
+    reactor::Executor& selectors;  // for reviews that may take long: kinds with expressions
     Log& log;
   };
   Admission(Ports ports, Drivers drivers);
@@ -49,8 +49,7 @@ class Admission {
   /// POST with a body of application/json; else 405 and 415.
   std::unique_ptr<http::Call> serve(const http::RequestHead& head, http::Response& response);
 
-  /// Bytes of bodies that are here; reviews that wait for a worker, or have one.
-  /// Both of this moment: they go down when a body is let go of, and a review is ended, by whichever thread.
+  /// Return the bytes of request bodies in memory, and the number of waiting and running reviews.
   size_t bytes() const;
   size_t reviews() const;
   const Counters& counters() const;

@@ -1,5 +1,5 @@
 #pragma once
-// Where objects are judged: HTTPS at an address, with a certificate from files that others replace.
+// The HTTPS server of the webhook; its certificate files may be replaced at runtime.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,16 +22,16 @@ class Loop;
 
 namespace sliced::webhook {
 
-constexpr size_t kClientsMax = 256;  // more wait in the kernel: each API server needs one or a few
+constexpr size_t kClientsMax = 256;  // more wait in the kernel's backlog; an API server needs a few
 
-/// /validate judges (admission.h); /livez and /readyz are for probes. Who reaches the address may ask: an answer tells nothing
-/// that is not in the question.
-/// Until there is a certificate nobody listens. One that is replaced is used from the next connection on. An address that cannot
-/// be had is said once and tried again every two seconds.
-/// Bounds:    heads of 16 KiB, bodies of kReviewBytesMax, 5 s for a handshake, a head or a request, 10 s for a slow reader.
-/// Ownership: what Ports names outlives it. Dropping it cuts all connections.
+/// Serves /validate (admission.h), /livez and /readyz. Clients are not authenticated: an answer contains only
+/// data of the request. Listens once there is a certificate; a replaced one is used for new connections. An
+/// unavailable address is logged once and retried every two seconds.
+/// Bounds:    heads of 16 KiB, bodies of kReviewBytesMax, 5 s for a handshake, a head or a request, 10 s for
+///            a slow reader.
+/// REQUIRES: the members of Ports must outlive this object. Destroying it closes all connections.
 /// Protocols: HTTP/2 and HTTP/1.1, by ALPN. Clients need no certificate.
-/// Threads:   the loop's; judging is on the executors.
+/// Loop thread only; reviews run on the executors.
 class Server {
  public:
   struct Ports {
@@ -47,15 +47,15 @@ class Server {
   };
   Server(Ports ports, Places places, Drivers drivers);
 
-  /// 0 as long as nobody listens.
+  /// Returns 0 while it does not listen.
   uint16_t port() const { return listener_ ? listener_->port() : 0; }
   const Admission& admission() const { return admission_; }
-  /// What /readyz asks: "certificate" (there is one, and it is of now) and "address" (somebody listens).
+  /// Returns the checks of /readyz: "certificate" (valid now) and "address" (listening).
   std::vector<status::Check> readiness() const;
-  /// Of the certificate that is used, in seconds since 1970; 0 without one.
+  /// Returns the expiry of the certificate in seconds since 1970; 0 without one.
   int64_t certificate_ends() const { return tls_ == nullptr ? 0 : tls_->validity().ends; }
-  /// Once. Takes nobody more, answers those who are here, and calls on_done within `grace`, in a later turn
-  /// of the loop.
+  /// Accepts no new connections, answers running requests, and calls on_done within `grace`, in a later turn.
+  /// Call once.
   void shut_down(Millis grace, std::function<void()> on_done);
 
  private:
