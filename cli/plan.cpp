@@ -4,6 +4,8 @@
 #include "cli/decide_once.h"
 #include "cli/recorded_process.h"
 #include "cli/show.h"
+#include "policy/explain.h"
+#include "reactor/base/first_few.h"
 
 namespace sliced::cli {
 namespace {
@@ -16,6 +18,19 @@ std::string rendered(const publishers::Plan& plan, const publishers::ObservedSli
   for (const kube::ResourceSlice& slice : slices_after(plan, observed))
     items.push_back(kube::encode_resource_slice(slice));
   return formatted(kube::list_of(std::move(items)), format);
+}
+
+constexpr size_t kWarningsMax = 20;
+
+// Stderr: the plan itself is for programs.
+void warn_of_shared_groups(const policy::Decision& decision) {
+  size_t found = 0;
+  for (const auto& [id, device] : decision.inputs->inventory->devices) {
+    const std::string problem = policy::iommu_problem(device);
+    if (problem.empty() || policy::explain(decision, id, /*rules_max=*/0).entry.empty()) continue;
+    if (++found <= kWarningsMax) complain("device " + id + " " + problem);
+  }
+  if (found > kWarningsMax) complain(and_more(found - kWarningsMax, "device") + " with a shared IOMMU group");
 }
 
 }  // namespace
@@ -37,6 +52,7 @@ int plan(const config::Options& options) {
     append(plan.creates, more.creates);
     observed.insert(offer.publisher().observed().begin(), offer.publisher().observed().end());
   }
+  warn_of_shared_groups(*daemon->decision());
   const bool printed = print(rendered(plan, observed, options.output));
   daemon.reset();
   return (*process)->leave(!printed ? kExitError : plan.empty() ? kExitSame : kExitChanges);

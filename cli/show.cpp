@@ -166,6 +166,11 @@ Json json_of(const HostDevice& device) {
   Json::Array others;
   for (const hotplug::Netdev& port : device.other_netdevs) others.push_back(json_of_netdev(port));
   if (!others.empty()) out.set("otherPorts", Json(std::move(others)));
+  if (!device.iommu_partners.empty()) {
+    kube::Json::Array partners;
+    for (const hotplug::PciAddress& partner : device.iommu_partners) partners.push_back(partner.text());
+    out.set("iommuGroupPartners", std::move(partners));
+  }
   if (!device.unreadable.empty()) {
     Json::Array facts;
     for (const std::string& fact : device.unreadable) facts.push_back(escaped(fact));

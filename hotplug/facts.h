@@ -98,6 +98,11 @@ struct HostDevice {
   std::string vendor, product, subsystem_vendor, subsystem_product;  // 4 lower-case hex digits
   std::string driver;                                                // "" when none is bound
   bool is_on_vfio = false;  // the driver has registered it with VFIO: vfio-pci, or a variant driver
+  /// The number of its IOMMU group; absent without an IOMMU, and of a group that VFIO makes without one (vfio-noiommu).
+  std::optional<int> iommu_group;
+  /// The other functions of its IOMMU group, network functions or not, without bridges: a program that has one of them by VFIO
+  /// reaches all.
+  std::set<PciAddress> iommu_partners;
   // "virtio", "vhost": what its vDPA device is used by; "" none, or a driver of another name
   std::string vdpa;
   std::optional<int> numa_node;     // a VF's own or, when that is -1, its PF's; absent when both are -1

@@ -1,6 +1,7 @@
 #include "hotplug/pci_function.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -70,6 +71,34 @@ std::string read_vf_product(const HostDir& dir, std::vector<std::string>& unread
   return std::string(4 - text.size(), '0') + text;
 }
 
+// A bridge does no DMA of its own: VFIO calls a group viable with one (vfio_dev_viable() in drivers/vfio/vfio_iommu_type1.c).
+bool is_bridge(const HostView& host, const std::string& function) {
+  const auto code = host.read(std::string(kFunctions) + function + "/class");
+  return code && code->starts_with("0x06");
+}
+
+// Requires function.is_on_vfio. The groups of vfio-noiommu are made at binding, and isolate nothing.
+void read_iommu_group(const HostView& host, const HostDir& dir, FunctionReading& function) {
+  const auto number = parse_int(read_link_name(dir, "iommu_group", function.unreadable));
+  if (!number || *number < 0 || *number > std::numeric_limits<int>::max()) return;
+  const std::string path = std::string(kFunctions) + function.pci.text() + "/iommu_group";
+  if (const auto name = function.is_on_vfio ? host.read(path + "/name") : Result<std::string>("");
+      name && *name == "vfio-noiommu")
+    return;
+  function.iommu_group = static_cast<int>(*number);
+  const auto members = host.list(path + "/devices");
+  if (!members) {
+    if (!is_absence(members.error()))
+      function.unreadable.push_back(unreadable_note("iommu_group", members.error()));
+    return;
+  }
+  for (const std::string& name : *members) {
+    const auto address = PciAddress::decode(name);
+    if (address && *address != function.pci && !is_bridge(host, name))
+      function.iommu_partners.insert(*address);
+  }
+}
+
 int routing_id(const PciAddress& at) { return at.bus << 8 | at.device << 3 | at.function; }
 
 Look read_once(const HostView& host, FunctionReading& function) {
@@ -98,6 +127,7 @@ Look read_once(const HostView& host, FunctionReading& function) {
   }
   function.is_on_vfio =
       is_bound_to_vfio(host, std::string(kFunctions) + function.pci.text(), function.driver);
+  read_iommu_group(host, dir, function);
   if (!function.physfn) {
     function.total_vfs = std::clamp(read_int(dir, "sriov_totalvfs", unreadable).value_or(0), 0, 65535);
     if (function.total_vfs > 0) {

@@ -23,8 +23,10 @@ struct FunctionReading {
   std::string pcie_root;  // "" when the path does not begin with a root complex
   // Four lower-case hex digits, without "0x". driver: its link's last component.
   std::string vendor, product, subsystem_vendor, subsystem_product, driver;
-  bool is_on_vfio = false;       // as HostDevice has it
-  std::optional<int> numa_node;  // as it stands: -1 is kept
+  bool is_on_vfio = false;              // as HostDevice has it
+  std::optional<int> iommu_group;       // as HostDevice has them
+  std::set<PciAddress> iommu_partners;  // "
+  std::optional<int> numa_node;         // as it stands: -1 is kept
   std::optional<PciAddress> physfn;
   // sriov_totalvfs and sriov_numvfs; not read of a VF. At most 65,535 each, whatever the files say.
   int total_vfs = 0, num_vfs = 0;

@@ -119,6 +119,8 @@ class Resolver {
     device.subsystem_product = reading.subsystem_product;
     device.driver = reading.driver;
     device.is_on_vfio = reading.is_on_vfio;
+    device.iommu_group = reading.iommu_group;
+    device.iommu_partners = reading.iommu_partners;
     take_numa_node(device, reading.numa_node);
     if (const auto at = readings_.vdpa_of_function.find(reading.pci); at != readings_.vdpa_of_function.end())
       device.vdpa = at->second;

@@ -114,9 +114,30 @@ void read_udevd(const HostView& host, HostReadings& readings) {
   }
 }
 
+// A function joins or leaves an IOMMU group without an event of the others in it.
+void note_in_group(const PciAddress& address, std::optional<int> before, std::optional<int> now,
+                   HostReadings& readings) {
+  if (before == now) return;
+  std::vector<PciAddress> changed;
+  for (const auto& [other, reading] : readings.functions)
+    if (other != address && reading.iommu_group &&
+        (reading.iommu_group == before || reading.iommu_group == now))
+      changed.push_back(other);
+  for (const PciAddress& other : changed) {
+    FunctionReading& reading = readings.functions[other];
+    if (reading.iommu_group == now)
+      reading.iommu_partners.insert(address);
+    else
+      reading.iommu_partners.erase(address);
+  }
+}
+
 void reread_function(const HostView& host, const PciAddress& address, HostReadings& readings) {
   readings.vanished.erase(address);
   auto function = read_function(host, address);
+  const FunctionReading* known = readings.functions.find(address);
+  note_in_group(address, known == nullptr ? std::nullopt : known->iommu_group,
+                function ? function->iommu_group : std::nullopt, readings);
   if (function)
     readings.functions[address] = std::move(*function);
   else

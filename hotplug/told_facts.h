@@ -18,6 +18,7 @@ void visit_facts(Device& device, Visit&& visit) {
   visit("subsystemProduct", device.subsystem_product);
   visit("driver", device.driver);
   visit("numaNode", device.numa_node);
+  visit("iommuGroup", device.iommu_group);
   visit("pcieRoot", device.pcie_root);
   if (device.type == DeviceType::kPf) {
     visit("totalVFs", device.total_vfs);

@@ -40,6 +40,8 @@ struct Explanation {
   std::string summary;                       // one sentence
   std::string settings_problem;  // its settings of before a pod are unknown, with the remedy; "" none
   std::string mac_problem;       // its MAC address of before a pod's is unknown, with the remedy; "" none
+  std::string
+      iommu_problem;  // why a claim with VfConfig driver vfio-pci is refused for the device; "" it is not
   std::vector<std::string> unreadable;  // facts of the device that could not be read, "settings: EMSGSIZE"
   std::vector<Rule> rules;              // in the order of evaluation, up to the one that decided
   size_t rules_left_out = 0;            // how many there are at least beyond those that are shown

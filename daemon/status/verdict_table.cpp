@@ -56,6 +56,7 @@ kube::Json json_of(const policy::Explanation& explanation) {
     out.set("originalMACProblem", explanation.mac_problem);
   }
   if (!explanation.settings_problem.empty()) out.set("settingsNotRestored", explanation.settings_problem);
+  if (!explanation.iommu_problem.empty()) out.set("iommuGroupProblem", explanation.iommu_problem);
   if (!explanation.unreadable.empty()) {
     kube::Json::Array notes;
     for (const std::string& note : explanation.unreadable) notes.push_back(note);
@@ -111,6 +112,7 @@ std::string explanation_text(const policy::Explanation& explanation) {
   std::string out = explanation.device + ": " + explanation.summary + "\n";
   if (!explanation.mac_problem.empty()) out += "VF " + explanation.mac_problem + "\n";
   if (!explanation.settings_problem.empty()) out += explanation.settings_problem + "\n";
+  if (!explanation.iommu_problem.empty()) out += "  " + explanation.iommu_problem + "\n";
   for (const std::string& note : explanation.unreadable) out += "  not read: " + note + "\n";
   for (const policy::Rule& rule : explanation.rules) {
     out += "  " + rule.policy + " " + rule.place + ": " + rule.said;

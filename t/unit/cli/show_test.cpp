@@ -45,6 +45,14 @@ TEST(Show, TheDifferenceNamesEveryValueThatChanges) {
             "  ~ sharedCounters.pf.counters.exclusion-slots.value: absent -> 5\n");
 }
 
+TEST(Show, ASharedIommuGroupIsExplained) {
+  policy::Explanation explanation{.device = "0000:02:00.1", .outcome = "offered", .summary = "offered as x"};
+  explanation.iommu_problem = "shares IOMMU group 75 with 0000:02:00.0";
+  EXPECT_EQ(status::explanation_text(explanation),
+            "0000:02:00.1: offered as x\n  shares IOMMU group 75 with 0000:02:00.0\n");
+  EXPECT_EQ(status::json_of(explanation).text("iommuGroupProblem"), explanation.iommu_problem);
+}
+
 TEST(Show, TheTableOfVerdictsCountsWhatIsOffered) {
   hotplug::Inventory host;
   for (int i = 0; i < 3; ++i) {

@@ -283,6 +283,40 @@ TEST_F(ScanTest, TheRdmaDeviceOfAScalableFunctionIsNotItsPfs) {
   EXPECT_EQ(scan().at("0000:03:00.0").rdma_device, "mlx5_2");
 }
 
+// kubernetes-sigs/dranet#186: a NIC in one IOMMU group with the management port. Red when the function beside it is not found, when
+// a bridge counts, or when a group that isolates nothing (vfio-noiommu) is one.
+TEST_F(ScanTest, FunctionsThatShareAnIommuGroup) {
+  const auto group = [&](const std::string& number, const std::vector<std::string>& members) {
+    for (const std::string& member : members) {
+      tree.write("sys/kernel/iommu_groups/" + number + "/devices/" + member + "/x", "");
+      tree.pci(member).link("iommu_group", "../../../../kernel/iommu_groups/" + number);
+    }
+  };
+  for (const char* nic : {"0000:02:00.0", "0000:02:00.1", "0000:03:00.0", "0000:04:00.0"})
+    tree.pci(nic).driver("ixgbe");
+  tree.pci("0000:02:00.2").attr("class", "0x010802");
+  tree.pci("0000:02:00.3").attr("class", "0x060400");
+  group("75", {"0000:02:00.0", "0000:02:00.1", "0000:02:00.2", "0000:02:00.3"});
+  group("7", {"0000:03:00.0"});
+  auto devices = scan();
+  const auto partners = [&](const char* pci) {
+    std::string out;
+    for (const PciAddress& partner : devices.at(pci).iommu_partners) out += partner.text() + " ";
+    return out;
+  };
+  EXPECT_EQ(devices.at("0000:02:00.1").iommu_group, 75);
+  EXPECT_EQ(partners("0000:02:00.1"), "0000:02:00.0 0000:02:00.2 ")
+      << "an NVMe controller too, and no bridge";
+  EXPECT_EQ(devices.at("0000:03:00.0").iommu_group, 7);
+  EXPECT_EQ(partners("0000:03:00.0"), "");
+  EXPECT_EQ(devices.at("0000:04:00.0").iommu_group, std::nullopt) << "the IOMMU is off";
+
+  tree.pci("0000:03:00.0").driver("vfio-pci");
+  tree.write("sys/kernel/iommu_groups/7/name", "vfio-noiommu");
+  devices = scan();
+  EXPECT_EQ(devices.at("0000:03:00.0").iommu_group, std::nullopt);
+}
+
 TEST_F(ScanTest, FunctionsWithoutNetdevOrDriver) {
   tree.pci("0000:3b:00.0").driver("vfio-pci").sriov(8).vfs(2, [](SysfsTree::Pci vf, int index) {
     if (index == 1) vf.driver("vfio-pci");
