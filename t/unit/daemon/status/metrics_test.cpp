@@ -66,7 +66,7 @@ TEST(Metrics, SayWhatTheReportSays) {
         "sliced_watch_restarts_total{source=\"policies\",reason=\"expired\"} 1\n", "sliced_report_live 1\n",
         "sliced_report_builds_total 9\n", "sliced_report_writes_total{result=\"succeeded\"} 5\n",
         "sliced_report_writes_total{result=\"failed\"} 6\n", "sliced_report_bytes 7000\n",
-        "sliced_claims_total{driver=\"sriov.example\",operation=\"prepare\",result=\"done\"} 4\n",
+        "sliced_claims_total{driver=\"sriov.example\",operation=\"prepare\",result=\"succeeded\"} 4\n",
         "sliced_prepared_claims{driver=\"sriov.example\"} 2\n",
         "sliced_failing_claims{driver=\"sriov.example\"} 1\n", "sliced_devices_not_returned 3\n",
         "sliced_prepare_duration_seconds_bucket{driver=\"sriov.example\",le=\"0.025\"} 0\n",
