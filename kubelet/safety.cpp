@@ -292,7 +292,7 @@ std::string name_refusal(const PreparedDevice& device, const PreparedClaims& pre
 }
 
 bool makes_interfaces(const std::string& network) {
-  constexpr std::string_view kMakers[] = {"macvlan", "macvtap", "ipvlan", "vlan", "bridge"};
+  constexpr std::string_view kMakers[] = {"macvlan", "macvtap", "ipvlan", "vlan", "ipoib", "bridge"};
   const auto config = kube::decode_json(network, kNetworkLimits);
   if (!config) return false;
   const kube::Json* plugins = config->find("plugins");

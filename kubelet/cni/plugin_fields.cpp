@@ -485,6 +485,7 @@ constexpr PluginFields kPlugins[] = {
     {"ipvlan", Use::kMain, kIpvlan, "master", false, true},
     {"macvtap", Use::kMain, kMacvtap, "master", false, true},
     {"vlan", Use::kMain, kVlan, "master", false, true},
+    {"ipoib", Use::kMain, kNoFields, "master", false, true},
     {"bridge", Use::kMain, kBridge, "bridge", false, true},
     {"tuning", Use::kCompanion, kTuning},
     {"sbr", Use::kCompanion, kSbr},

@@ -1,6 +1,7 @@
 #include "kubelet/interfaces/wanted.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 
 #include "kubelet/cni/definition.h"
@@ -17,9 +18,37 @@ bool is_of_pod(const PreparedClaim& claim, std::string_view pod_uid) {
                      [&](const ReservingPod& pod) { return pod.uid == pod_uid; });
 }
 
-// Plugins that list the capability `mac` are told it.
-kube::Json capabilities_of(const PreparedDevice& device) {
-  return device.mac.empty() ? kube::Json() : kube::Json(kube::Json::Object{{"mac", device.mac}});
+constexpr int kInfiniband = 32;  // ARPHRD_INFINIBAND
+
+bool is_infiniband(const PreparedDevice& device) {
+  if (!device.held) return false;
+  const auto& netdev = device.held->netdev;
+  if (netdev && netdev->link_type) return *netdev->link_type == kInfiniband;
+  return device.held->enforced && !device.held->enforced->node_guid.empty();
+}
+
+// A unicast EUI-64 with the bit for local administration, the same for the device and the claim after each restart.
+std::string guid_of(const PreparedClaim& claim, const PreparedDevice& device) {
+  constexpr uint64_t kLocal = 2;
+  uint64_t rest = stable_hash(claim.uid + " " + device.pci);
+  std::string out;
+  char byte[4];
+  for (int i = 0; i < 8; ++i, rest >>= 8) {
+    const uint64_t value = rest & 0xff;
+    std::snprintf(byte, sizeof byte, "%02x",
+                  static_cast<unsigned>(i == 0 ? ((value & 0xfc) | kLocal) : value));
+    out += (i == 0 ? "" : ":") + std::string(byte);
+  }
+  return out;
+}
+
+// Plugins that list the capabilities `mac` and `infinibandGUID` get these values.
+kube::Json capabilities_of(const PreparedClaim& claim, const PreparedDevice& device) {
+  kube::Json::Object out;
+  if (!device.mac.empty()) out.emplace_back("mac", device.mac);
+  if (device.holding.is_exclusive && device.share_id.empty() && !device.pci.empty() && is_infiniband(device))
+    out.emplace_back("infinibandGUID", guid_of(claim, device));
+  return out.empty() ? kube::Json() : kube::Json(std::move(out));
 }
 
 // Not for a sandbox: with a share of a device several claims have an interface of it.
@@ -43,7 +72,7 @@ WantedInterface wanted_of(const PreparedClaim& claim, const PreparedDevice& devi
           .config = device.network,
           .pci = device.pci,
           .host_interface = device.vfio ? "" : device.interface,
-          .capabilities = capabilities_of(device),
+          .capabilities = capabilities_of(claim, device),
           .is_exclusive = device.holding.is_exclusive && device.share_id.empty(),
           .is_of_peer = device.is_of_peer,
           .refusal = device.network_refusal,

@@ -265,6 +265,19 @@ TEST(CanonicalDefinition, TextForAPluginWithoutATableIsAnAdministrators) {
       why_not(R"({"type":"own","count":2,"on":true,"of":[1,2.5],"no":null})", rules({"own"}), kFunction), "");
 }
 
+// Mellanox/k8s-rdma-shared-dev-plugin#53. Red when an IPoIB child gets no parent, or one that is not the claim's.
+TEST(CanonicalDefinition, AnIpoibChildStandsOnTheAllocatedDevice) {
+  const DefinitionDevice hca{.pci = "0000:3b:00.0", .interface = "ib0"};
+  const auto written = canonical_definition(plugin_of("ipoib", ""), "n", rules({"ipoib"}), hca);
+  ASSERT_TRUE(written) << written.error().what;
+  EXPECT_NE(written->find(R"("master":"ib0")"), std::string::npos) << *written;
+  EXPECT_EQ(why_not(plugin_of("ipoib", R"("master":"ib0")"), rules({"ipoib"}), hca), "");
+  EXPECT_NE(why_not(plugin_of("ipoib", R"("master":"ib3")"), rules({"ipoib"}), hca)
+                .find(R"(master is "ib3", and the claim was allocated "ib0")"),
+            std::string::npos);
+  EXPECT_NE(why_not(plugin_of("ipoib", R"("pkey":"0x8001")"), rules({"ipoib"}), hca), "");
+}
+
 // A VF on vfio-pci is not moved, so net.ipv4.conf.IFNAME would be the one that the pod has already.
 TEST(CanonicalDefinition, NoCompanionRunsForADeviceOnVfio) {
   DefinitionDevice on_vfio = kFunction;

@@ -23,6 +23,34 @@ TEST(WantedInterfaces, AnAddressThatThePodAsksForGoesToThePluginsThatTakeOne) {
   EXPECT_TRUE(interfaces_of(prepared(""), "pod")[0].capabilities.is_null());
 }
 
+// Red when a pod's InfiniBand VF gets no GUID, one that two pods share, or one that is no unicast EUI-64 of local administration.
+TEST(WantedInterfaces, AnInfinibandFunctionHasAGuidForEachClaim) {
+  PreparedClaims claims = prepared("");
+  PreparedDevice& device = claims.begin()->second.devices[0];
+  const auto guid = [&] {
+    return std::string(interfaces_of(claims, "pod")[0].capabilities.text("infinibandGUID"));
+  };
+  device.holding.is_exclusive = true;
+  device.held.emplace().netdev = hotplug::Netdev{.name = "ib1", .link_type = 1};
+  EXPECT_EQ(guid(), "") << "Ethernet";
+  device.held->netdev->link_type = 32;
+  const std::string first = guid();
+  ASSERT_EQ(first.size(), 23u);
+  EXPECT_EQ(std::stoi(first.substr(0, 2), nullptr, 16) & 3, 2);
+  EXPECT_EQ(guid(), first) << "the same at each attempt";
+  device.held->netdev.reset();
+  EXPECT_EQ(guid(), "") << "nothing says that it is InfiniBand";
+  device.held->enforced.emplace().node_guid = "00:11:22:33:44:55:66:77";
+  EXPECT_EQ(guid(), first) << "on a VFIO driver: by its PF's answer";
+  device.pci = "0000:03:00.3";
+  EXPECT_NE(guid(), first) << "another device of the claim";
+  device.pci = "0000:03:00.2";
+  claims.begin()->second.uid = "u2";
+  EXPECT_NE(guid(), first) << "another claim";
+  device.share_id = "s1";
+  EXPECT_EQ(guid(), "") << "others have the device, too";
+}
+
 TEST(WantedInterfaces, WhatIsToldOfOneIsItsOwnAndNotTheHostsEnd) {
   const WantedInterface wanted = interfaces_of(prepared(""), "pod")[0];
   cni::Attached result;
