@@ -20,7 +20,7 @@ std::string iommu_problem(const hotplug::HostDevice& device) {
     partners += (shown++ == 0 ? "" : ", ") + partner.text();
   }
   return "shares IOMMU group " + std::to_string(*device.iommu_group) + " with " + partners +
-         ": a claim with driver vfio-pci is refused unless it has all of them";
+         ": a claim with driver vfio-pci is refused unless it has all of them; avoid the device by attribute iommuGroupShared";
 }
 
 Explanation explain(const Decision& decision, const std::string& device_id, size_t rules_max) {

@@ -38,6 +38,7 @@ Known own_attributes(const std::string& driver, const Drivers& drivers) {
   static const kube::Attributes kExample = [] {  // of a VF with numbers and flags: what is not in it is text
     hotplug::HostDevice vf;
     vf.vf_index = 0;
+    vf.iommu_group = 0;
     return kOfVfs.of(vf, nullptr);
   }();
   for (const SharedText& key : kOfVfs.keys()) {

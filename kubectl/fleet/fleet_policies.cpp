@@ -115,9 +115,10 @@ bool names(std::string_view expression, std::string_view word) {
 }
 
 // What selectors may ask for (docs/attributes.md) and a DeviceGroup has no place for.
-constexpr std::string_view kUnreported[] = {"mac",           "operState",    "physPortName", "rdmaDevice",
-                                            "representorOf", "bridgeName",   "bridgeType",   "vlanFiltering",
-                                            "vlanId",        "parentIfName", "pcieRoot"};
+constexpr std::string_view kUnreported[] = {
+    "iommuGroup",    "iommuGroupShared", "representor",   "mac",        "operState",
+    "physPortName",  "rdmaDevice",       "representorOf", "bridgeName", "bridgeType",
+    "vlanFiltering", "vlanId",           "parentIfName",  "pcieRoot"};
 
 bool is_wanted(policy::Disposition disposition) {
   return disposition == policy::Disposition::kOffered || disposition == policy::Disposition::kHeldBack;

@@ -107,7 +107,7 @@ bool has_unknown_rdma_name(const DeviceFacts& f) {
 }
 
 constexpr bool kStandard = true, kOwn = false;
-constexpr bool kPublished = true, kForSelectors = false;
+constexpr bool kPublished = true, kForSelectors = false, kYields = true;
 constexpr auto kString = AttributeType::kString;
 constexpr auto kInt = AttributeType::kInt;
 constexpr auto kBool = AttributeType::kBool;
@@ -169,6 +169,8 @@ constexpr KnownAttribute kKnown[] = {
      [](Facts f) { return text(f.device.representor_of); }, nullptr, "phys_switch_id phys_port_name"},
     {"eswitchMode", kOwn, kString, kPublished, kPfs | kVfs, eswitch_mode, has_unknown_eswitch_mode,
      "phys_switch_id phys_port_name"},
+    {"representor", kOwn, kString, kPublished, kVfs, [](Facts f) { return text(f.device.representor); },
+     has_unknown_eswitch_mode, "phys_switch_id phys_port_name", kYields},
     {"rdmaDevice", kOwn, kString, kPublished, kAll, [](Facts f) { return text(f.device.rdma_device); },
      has_unknown_rdma_name},
     {"physPortName", kOwn, kString, kPublished, kFunctions | kVirtuals,
@@ -177,6 +179,11 @@ constexpr KnownAttribute kKnown[] = {
      [](Facts f) { return text(f.device.subsystem_vendor); }, nullptr, "subsystem_vendor"},
     {"subsystemProduct", kOwn, kString, kPublished, kFunctions,
      [](Facts f) { return text(f.device.subsystem_product); }, nullptr, "subsystem_device"},
+    {"iommuGroup", kOwn, kInt, kPublished, kFunctions, [](Facts f) { return number(f.device.iommu_group); },
+     nullptr, "iommu_group", kYields},
+    {"iommuGroupShared", kOwn, kBool, kPublished, kFunctions,
+     [](Facts f) { return f.device.iommu_group ? flag(!f.device.iommu_partners.empty()) : std::nullopt; },
+     nullptr, "iommu_group", kYields},
     {"operState", kOwn, kString, kForSelectors, kAll,
      [](Facts f) { return of_netdev(f, &Netdev::oper_state); }, is_elsewhere, "operstate"},
     {"linkSpeed", kOwn, kInt, kForSelectors, kAll,  // absent while the link is down
@@ -237,7 +244,8 @@ AttributeValue zero_of(const KnownAttribute& attribute) {
     case AttributeType::kString:
       return std::string();
     case AttributeType::kInt:
-      return int64_t{attribute.id == "numaNode" || attribute.id == "vfIndex" ? -1 : 0};
+      return int64_t{
+          attribute.id == "numaNode" || attribute.id == "vfIndex" || attribute.id == "iommuGroup" ? -1 : 0};
     case AttributeType::kBool:
       return false;
   }
@@ -246,7 +254,7 @@ AttributeValue zero_of(const KnownAttribute& attribute) {
 
 size_t published_count_max(DeviceType type) {
   return static_cast<size_t>(std::count_if(std::begin(kKnown), std::end(kKnown), [&](const auto& known) {
-    return known.is_published && can_have(type, known);
+    return known.is_published && !known.yields && can_have(type, known);
   }));
 }
 
@@ -323,6 +331,11 @@ PersonaAttributes EntryAttributes::persona_of(const Exposure& exposure, DeviceTy
       out.notes.push_back("attribute " + key.str() + " left out: an entry of a " +
                           std::string(name_of(type)) + " has no more room");
   }
+  const auto yielding =
+      static_cast<size_t>(std::count_if(std::begin(kKnown), std::end(kKnown), [&](const auto& known) {
+        return known.yields && can_have(type, known);
+      }));
+  out.has_room_for_yielding = left.take(yielding, yielding);
   return out;
 }
 
@@ -332,7 +345,8 @@ kube::Attributes EntryAttributes::of(const DeviceFacts& facts, const PersonaAttr
   size_t count = 0;
   Room room = persona.room;
   for (size_t i = 0; i < std::size(kKnown); ++i) {
-    if (kKnown[i].is_published) values[i] = value_of(kKnown[i], facts);
+    if (kKnown[i].is_published && (!kKnown[i].yields || persona.has_room_for_yielding))
+      values[i] = value_of(kKnown[i], facts);
     if (!values[i]) continue;
     if (lists_numa_nodes_ && kKnown[i].is_standard && kKnown[i].id == "numaNode")
       values[i] = numa_node_attribute(facts.device, /*as_list=*/true);

@@ -41,6 +41,8 @@ struct KnownAttribute {
   bool (*is_unknown)(const DeviceFacts& facts) = nullptr;
   /// Names of the files that tell it, as HostDevice::unreadable has them; a space between them.
   std::string_view files = {};
+  /// Published where plugins, capacities and additional attributes of the policy leave room for all of these.
+  bool yields = false;
 };
 
 /// Absent when unknown or when the device has no such thing. Text is UTF-8 and not empty.
@@ -58,9 +60,9 @@ std::span<const KnownAttribute> known_attributes();
 /// nullptr when there is no such attribute. domain: as a selector writes it.
 const KnownAttribute* find_known_attribute(std::string_view domain, std::string_view id,
                                            const std::string& driver);
-/// What a selector reads where the device lacks the attribute: "", 0 or false; -1 for numaNode and vfIndex.
+/// What a selector reads where the device lacks the attribute: "", 0 or false; -1 for numaNode, vfIndex and iommuGroup.
 kube::AttributeValue zero_of(const KnownAttribute& attribute);
-/// How many attributes a device of the type can have published; this much of an entry is kept free for them.
+/// How many attributes a device of the type can have published, without those that yield; this much of an entry is kept free for them.
 size_t published_count_max(hotplug::DeviceType type);
 
 /// What a published entry of a function tells of its interface.
@@ -95,8 +97,9 @@ struct PersonaAttributes {
   /// contains(",sriov,"), and one bool for each plugin. The latter need no list attributes and are never left
   /// out.
   kube::Attributes attributes;
-  Room room;                       // that is left beside them and the capacities
-  std::vector<std::string> notes;  // what was left out and why
+  Room room;                           // that is left beside them and the capacities
+  std::vector<std::string> notes;      // what was left out and why
+  bool has_room_for_yielding = false;  // KnownAttribute::yields; the same for all devices of the type
 };
 
 /// The attributes of device entries under one driver's name; made once and used for every entry.

@@ -54,7 +54,7 @@ void ConfigAdditions::join_objects(const SriovPolicy& policy, const ResourceConf
 
 // The entry's own attributes come first; what no longer fits is dropped from the end of the alphabet.
 void ConfigAdditions::make_room(const SriovPolicy& policy, Additions& out) {
-  const size_t room = kube::kAttributesAndCapacitiesMax - own_.keys().size();
+  const size_t room = kube::kAttributesAndCapacitiesMax - (own_.keys().size() - VfAttributes::kYielding);
   std::vector<std::string> droppable;
   for (const auto& [key, value] : out.attributes)
     if (!names_resource(key)) droppable.push_back(key);

@@ -3,6 +3,7 @@
 #include "policy/attribute_value.h"
 #include "policy/link_type.h"
 #include "policy/numa_node.h"
+#include "reactor/base/text.h"
 
 namespace sliced::policy {
 
@@ -19,16 +20,20 @@ enum Key {
   kEswitchMode = kFirstOwn,
   kPfName,
   kDeviceId,
+  kIommuGroup,
+  kIommuShared,
   kLinkType,
   kAddress,
   kPfDeviceId,
   kPfAddress,
   kRdma,
+  kRepresentor,
   kVendor,
   kVfId
 };
-constexpr const char* kOwnIds[] = {"EswitchMode", "PFName",       "deviceID",    "linkType", "pciAddress",
-                                   "pfDeviceID",  "pfPciAddress", "rdmaCapable", "vendor",   "vfID"};
+constexpr const char* kOwnIds[] = {
+    "EswitchMode", "PFName",       "deviceID",    "iommuGroup",  "iommuGroupShared", "linkType", "pciAddress",
+    "pfDeviceID",  "pfPciAddress", "rdmaCapable", "representor", "vendor",           "vfID"};
 
 }  // namespace
 
@@ -52,7 +57,8 @@ VfAttributes::VfAttributes(const std::string& driver, bool lists_numa_nodes)
   for (const char* id : kOwnIds) keys_.push_back(driver + "/" + id);
 }
 
-kube::Attributes VfAttributes::of(const hotplug::HostDevice& vf, const hotplug::HostDevice* pf) const {
+kube::Attributes VfAttributes::of(const hotplug::HostDevice& vf, const hotplug::HostDevice* pf,
+                                  bool with_yielding) const {
   kube::Attributes out;
   out.reserve(keys_.size() + 1);  // resourceName comes to them, and must not double the room
   const auto put = [&](size_t key, kube::AttributeValue value) { out.emplace(keys_[key], std::move(value)); };
@@ -71,11 +77,16 @@ kube::Attributes VfAttributes::of(const hotplug::HostDevice& vf, const hotplug::
        pf != nullptr && !pf->eswitch_mode.empty() ? std::string_view(pf->eswitch_mode) : "legacy");
   text(kPfName, vf.pf_name);
   text(kDeviceId, vf.product);
+  if (with_yielding && vf.iommu_group) {
+    put(kIommuGroup, int64_t{*vf.iommu_group});
+    put(kIommuShared, !vf.iommu_partners.empty());
+  }
   text(kLinkType, link_type_of(vf));
   text(kAddress, address);
   text(kPfDeviceId, vf.pf_product);
   if (vf.pf) text(kPfAddress, vf.pf->text());
   put(kRdma, !vf.rdma_device.empty());
+  if (with_yielding && is_utf8(vf.representor)) text(kRepresentor, vf.representor);
   text(kVendor, pf != nullptr ? pf->vendor : vf.vendor);
   if (vf.vf_index) put(kVfId, int64_t{*vf.vf_index});
   return out;

@@ -74,7 +74,8 @@ const Draft& SriovEntries::of(const HostDevice& vf, const std::string& name, con
 // False when there was something to say.
 bool SriovEntries::make(const HostDevice& vf, const std::string& name, const Verdict& verdict, Draft& out) {
   const Additions& additions = additions_.of(verdict);
-  kube::Device entry{.name = name, .attributes = own_.of(vf, pf_of(vf))};
+  const bool has_room = additions.attributes.size() + own_.keys().size() <= kube::kAttributesAndCapacitiesMax;
+  kube::Device entry{.name = name, .attributes = own_.of(vf, pf_of(vf), has_room)};
   entry.attributes.insert(additions.attributes.begin(), additions.attributes.end());
   out.refusal = additions.refusal;
   std::vector<std::string> notes;

@@ -242,6 +242,33 @@ TEST(Decide, AttributesAreThoseOfTheCompatibleDriver) {
   EXPECT_EQ(device.attributes, wanted);
 }
 
+// kubernetes-sigs/dranet#186. Red when a claim cannot avoid a VF that shares its IOMMU group.
+TEST(Decide, AnIommuGroupCanBeSelected) {
+  hotplug::HostDevice vf;
+  vf.pci = hotplug::PciAddress::decode("0000:02:00.1");
+  const auto own_of = [&] {
+    std::map<std::string, std::string> out;
+    for (const auto& [key, value] : VfAttributes(kDriver).of(vf, nullptr))
+      for (const char* id : {"iommuGroup", "iommuGroupShared", "representor"})
+        if (key.str() == kDriver + "/" + id) out[id] = kube::describe_attribute(value);
+    return out;
+  };
+  using Texts = std::map<std::string, std::string>;
+  EXPECT_EQ(own_of(), Texts{}) << "no IOMMU";
+  EXPECT_EQ(iommu_problem(vf), "");
+  vf.iommu_group = 75;
+  EXPECT_EQ(own_of(), (Texts{{"iommuGroup", "75"}, {"iommuGroupShared", "false"}}));
+  EXPECT_EQ(iommu_problem(vf), "");
+  vf.iommu_partners = {*hotplug::PciAddress::decode("0000:02:00.0")};
+  EXPECT_EQ(own_of().at("iommuGroupShared"), "true");
+  vf.representor = "ens1f0npf0vf0";
+  EXPECT_EQ(own_of().at("representor"), "\"ens1f0npf0vf0\"");
+  EXPECT_EQ(
+      iommu_problem(vf),
+      "shares IOMMU group 75 with 0000:02:00.0: a claim with driver vfio-pci is refused unless it has all of them; "
+      "avoid the device by attribute iommuGroupShared");
+}
+
 // What is published is where a restarted daemon finds the facts of interfaces that are away. A key or a link
 // type that is written one way and read another loses them.
 TEST(Decide, FactsOfANetdevAreReadBackFromItsEntry) {

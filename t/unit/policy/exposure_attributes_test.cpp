@@ -39,6 +39,8 @@ HostDevice everything(DeviceType type) {
   device.subsystem_vendor = "15b4";
   device.subsystem_product = "0001";
   device.driver = "mlx5_core";
+  device.iommu_group = 75;
+  device.iommu_partners = {*PciAddress::decode("0000:03:00.0")};
   device.numa_node = 0;
   device.pcie_root = "pci0000:00";
   device.total_vfs = 16;
@@ -94,6 +96,8 @@ TEST(ExposureAttributes, EachTypeOfDeviceShowsWhatItHas) {
                        {"resource.kubernetes.io/pciBusID", "\"0000:03:00.1\""},
                        {"resource.kubernetes.io/pcieRoot", "\"pci0000:00\""},
                        {"driver", "\"mlx5_core\""},
+                       {"iommuGroup", "75"},
+                       {"iommuGroupShared", "true"},
                        {"numaNode", "0"},
                        {"pciAddress", "\"0000:03:00.1\""},
                        {"physPortName", "\"p1\""},
@@ -130,6 +134,7 @@ TEST(ExposureAttributes, EachTypeOfDeviceShowsWhatItHas) {
                               {{"type", "\"vf\""},
                                {"pfName", "\"enp3s0f0\""},
                                {"pfPciAddress", "\"0000:03:00.0\""},
+                               {"representor", "\"pf0vf3\""},
                                {"vfIndex", "3"}}})},
       {DeviceType::kNic, with({function, {{"type", "\"nic\""}}})},
       {DeviceType::kBridge, with({bridge, {{"type", "\"bridge\""}}})},
@@ -292,6 +297,13 @@ TEST(ExposureAttributes, AFullEntryLosesTheSameOnesAlwaysAndSaysSo) {
   const kube::Attributes fits =
       attributes_of(everything(DeviceType::kPf), exposure_with(1, 1, 32 - own - 3), {}, &notes);
   EXPECT_EQ(notes, std::vector<std::string>{}) << "the documented room of a PF";
+
+  EXPECT_FALSE(fits.contains("dra.networking/iommuGroup")) << "what the policy gives comes first";
+  EXPECT_FALSE(attributes_of(everything(DeviceType::kPf), exposure_with(1, 1, 32 - own - 3 - 1))
+                   .contains("dra.networking/iommuGroupShared"))
+      << "room for one of the two";
+  EXPECT_TRUE(attributes_of(everything(DeviceType::kPf), exposure_with(1, 1, 32 - own - 3 - 2))
+                  .contains("dra.networking/iommuGroupShared"));
 
   const Exposure too_many = exposure_with(1, 1, 32 - own - 3 + 2);
   const kube::Attributes full = attributes_of(everything(DeviceType::kPf), too_many, {}, &notes);
