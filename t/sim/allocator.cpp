@@ -46,6 +46,12 @@ SlicedEntry entry_in(const Json& device, Entry attributes) {
   for (const auto& [name, value] : out.capacity) {
     const Json* standard = device.find("capacity")->find({name, "requestPolicy", "default"});
     out.each[name] = standard == nullptr || !standard->string() ? value : amount_of(*standard->string());
+    if (const Json* range = device.find("capacity")->find({name, "requestPolicy", "validRange"})) {
+      if (const std::string_view min = range->text("min"); !min.empty())
+        out.least[name] = amount_of(std::string(min));
+      if (const std::string_view step = range->text("step"); !step.empty())
+        out.step[name] = amount_of(std::string(step));
+    }
   }
   visit(device.find("consumesCounters"), [&](const Json& one) {
     out.consumes[std::string(one.text("counterSet"))] = tokens_in(one.find("counters"));
@@ -117,15 +123,40 @@ std::map<std::string, Tokens> tokens_left(const SlicedPool& pool, const Allocate
   return left;
 }
 
-std::string why_not_given(const SlicedPool& pool, const SlicedEntry& entry, const Allocated& allocated) {
+Tokens taken_by(const SlicedEntry& entry, const Tokens& asked) {
+  Tokens out = entry.each;
+  for (const auto& [name, amount] : asked) {
+    const auto least = entry.least.find(name);
+    if (!out.contains(name)) continue;
+    out[name] = amount;
+    if (least == entry.least.end()) continue;
+    const int64_t above = std::max<int64_t>(amount - least->second, 0);
+    const auto step = entry.step.find(name);
+    out[name] = least->second +
+                (step == entry.step.end() ? above : (above + step->second - 1) / step->second * step->second);
+  }
+  return out;
+}
+
+void give_away(const SlicedPool& pool, const SlicedEntry& entry, const Tokens& taken, Allocated& allocated) {
+  auto& share = allocated.entries[pool.driver + "/" + pool.name + "/" + entry.name];
+  entry.is_shared ? ++share.shares : share.is_exclusive = true;
+  for (const auto& [name, amount] : taken) share.taken += amount;
+}
+
+std::string why_not_given(const SlicedPool& pool, const SlicedEntry& entry, const Allocated& allocated,
+                          const Tokens& asked) {
   if (!pool.may_count_as_whole) return "its pool is not whole";
   for (const auto& [name, one] : pool.entries)
     for (const auto& [set, taken] : one->consumes)
       if (!pool.counters.contains(set)) return "its pool is invalid: there is no counter set " + set;
   const Allocated::Share& own = allocated.of(pool.driver + "/" + pool.name + "/" + entry.name);
   if (own.is_exclusive) return "it is allocated";
+  for (const auto& [name, amount] : asked)
+    if (!entry.capacity.contains(name)) return "it has no capacity " + name;
+  const Tokens taken = taken_by(entry, asked);
   for (const auto& [name, value] : entry.capacity)
-    if (own.taken + entry.each.at(name) > value) return "all of its " + name + " are allocated";
+    if (own.taken + taken.at(name) > value) return "all of its " + name + " are allocated";
   const bool has_taken_its_tokens = entry.is_shared && own.shares > 0;
   if (entry.consumes.empty() || has_taken_its_tokens) return "";
   // One that is overdrawn keeps every entry of the pool that takes tokens from being given away.

@@ -20,7 +20,8 @@ struct SlicedEntry {
   std::string name;
   bool is_shared = false;
   Tokens capacity;                         // of a shared one
-  Tokens each;                             // what a claim takes of it
+  Tokens each;                             // what a claim takes of it that asks for no amount
+  Tokens least, step;                      // of requestPolicy.validRange, where there is one
   std::map<std::string, Tokens> consumes;  // by counter set
   Entry attributes;
   std::set<std::string> taints;  // keys; whoever claims here tolerates them all
@@ -64,7 +65,15 @@ struct Allocated {
 /// By counter set; less than none where an edit made two exclude each other that are both allocated.
 std::map<std::string, Tokens> tokens_left(const SlicedPool& pool, const Allocated& allocated);
 
-/// "" when the scheduler would give the entry away, else what keeps it from that.
-std::string why_not_given(const SlicedPool& pool, const SlicedEntry& entry, const Allocated& allocated);
+/// Returns what a claim takes of each capacity of the entry when it asks for these amounts: the amount rounded up as the entry's
+/// requestPolicy says, and the default of a capacity that the claim does not name.
+Tokens taken_by(const SlicedEntry& entry, const Tokens& asked);
+
+/// "" when the scheduler would give the entry away to a claim that asks for these amounts of its capacities, else what keeps it from that.
+std::string why_not_given(const SlicedPool& pool, const SlicedEntry& entry, const Allocated& allocated,
+                          const Tokens& asked = {});
+
+/// Records that a claim has the entry and these amounts of its capacities (taken_by()).
+void give_away(const SlicedPool& pool, const SlicedEntry& entry, const Tokens& taken, Allocated& allocated);
 
 }  // namespace sliced::sim

@@ -125,6 +125,8 @@ void ExposureWorld::allocate() {
   struct Free {
     Offer offer;
     bool is_late;
+    const SlicedPool* pool;
+    const SlicedEntry* entry;
   };
   std::vector<Free> free;
   const SlicedPools& now = pools();
@@ -141,7 +143,7 @@ void ExposureWorld::allocate() {
       const auto birth = lagging_ ? lagging_->births.find(offer->device) : births_.find(offer->device);
       const bool is_the_same = !lagging_ || (birth != lagging_->births.end() && birth->second == offer->born);
       if (is_late ? is_the_same : is_the_same && is_known_to_be_of(offer->id(), *offer))
-        free.push_back({*offer, is_late});
+        free.push_back({*offer, is_late, &pool, entry});
     }
   }
   // Who lags is here for what is no longer published.
@@ -149,7 +151,15 @@ void ExposureWorld::allocate() {
   if (any_late && world_.dice().chance(0.8))
     std::erase_if(free, [](const Free& one) { return !one.is_late; });
   if (free.empty()) return;
-  const Free& chosen = world_.dice().pick(free);
+  Free chosen = world_.dice().pick(free);
+  if (!chosen.entry->capacity.empty() && world_.dice().chance(0.4)) {
+    const auto& [name, value] = *chosen.entry->capacity.begin();
+    const Tokens asked{{name, 1 + static_cast<int64_t>(world_.dice().below(static_cast<size_t>(value)))}};
+    if (why_not_given(*chosen.pool, *chosen.entry, allocated_, asked).empty()) {
+      chosen.offer.takes = taken_by(*chosen.entry, asked).at(name);
+      ++world_.seen["a claim asks for an amount of a capacity"];
+    }
+  }
   give(chosen.offer, chosen.is_late);
 }
 

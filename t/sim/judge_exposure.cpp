@@ -135,16 +135,74 @@ void ExposureWorld::judge_pairs() {
   }
 }
 
-// The simulated scheduler, by which everything is judged, says what Kubernetes' own allocator says: of each entry, and of claims of
-// two at once. Of more than there is time for, those that the state's version picks.
+namespace {
+
+struct Published {
+  const SlicedPool* pool;
+  const SlicedEntry* entry;
+  std::string id;
+};
+
+// It goes by the slice that it is told first.
+bool is_whole_for_kubernetes(const SlicedPool& pool) {
+  return pool.slices.front()->slice_count == static_cast<int64_t>(pool.slices.size());
+}
+
+std::string why_not_given(const Published& one, const Allocated& allocated, const Tokens& asked = {}) {
+  return is_whole_for_kubernetes(*one.pool) ? why_not_given(*one.pool, *one.entry, allocated, asked)
+                                            : "its pool is not whole";
+}
+
+// Whether so many more of these, each once, may be given away together. Giving one away never makes room for another.
+bool may_give(const std::vector<Published>& free, size_t from, int64_t count, const Allocated& allocated,
+              const Tokens& asked) {
+  if (count == 0) return true;
+  for (size_t i = from; i < free.size(); ++i) {
+    if (!why_not_given(free[i], allocated, asked).empty()) continue;
+    Allocated then = allocated;
+    give_away(*free[i].pool, *free[i].entry, taken_by(*free[i].entry, asked), then);
+    if (may_give(free, i + 1, count - 1, then, asked)) return true;
+  }
+  return false;
+}
+
+constexpr size_t kResultsMax = 32;  // AllocationResultsMaxSize of resource.k8s.io
+
+// "" when a claim of a class would be allocated.
+std::string why_not_given(const AskedClaim& claim, const SlicedPools& pools,
+                          const std::vector<Published>& all, const Allocated& allocated) {
+  std::vector<Published> of_class, free;
+  for (const Published& one : all)
+    if (one.pool->driver == claim.driver && one.entry->is_shared == claim.is_shared) of_class.push_back(one);
+  if (claim.count > 0) {
+    for (const Published& one : of_class)
+      if (why_not_given(one, allocated, claim.capacities).empty()) free.push_back(one);
+    return may_give(free, 0, claim.count, allocated, claim.capacities) ? "" : "there are not so many";
+  }
+  // "All" looks at every pool, those of other drivers and those without devices too.
+  for (const auto& [id, pool] : pools)
+    if (!is_whole_for_kubernetes(pool)) return id + " is not whole";
+  for (const Published& one : all)
+    if (const std::string why = why_not_given(one, {}); why.starts_with("its pool is"))
+      return one.id + ": " + why;
+  if (of_class.empty()) return "there is none";
+  if (of_class.size() > kResultsMax) return "there are more than a claim may have";
+  Allocated then = allocated;
+  for (const Published& one : of_class) {
+    if (const std::string why = why_not_given(one, then); !why.empty()) return one.id + ": " + why;
+    give_away(*one.pool, *one.entry, taken_by(*one.entry, {}), then);
+  }
+  return "";
+}
+
+}  // namespace
+
+// The simulated scheduler, by which everything is judged, says what Kubernetes' own allocator says: of each entry, of an amount of
+// its capacity, of claims of two at once, and of some or all of a class. Of more than there is time for, those that the state's
+// version picks.
 void ExposureWorld::compare_with_kubernetes(size_t entries_max, size_t pairs_max) {
   if (world_.kubernetes == nullptr || world_.violation()) return;
-  struct One {
-    const SlicedPool* pool;
-    const SlicedEntry* entry;
-    std::string id;
-  };
-  std::vector<One> all;
+  std::vector<Published> all;
   KubeAllocator::Question question;
   for (const auto& [id, pool] : pools()) {
     if (is_tampered(pool)) return;
@@ -159,47 +217,55 @@ void ExposureWorld::compare_with_kubernetes(size_t entries_max, size_t pairs_max
   for (const Grant& grant : grants_) question.results.push_back(result_of(grant));
   question.has_counters = world_.knobs.counters;
   question.has_shared = world_.knobs.shared;
-  std::vector<std::string> said;  // "" it would be given
-  const auto say = [](const One& one, const Allocated& allocated) -> std::string {
-    // It goes by the slice that it is told first.
-    const bool is_whole =
-        one.pool->slices.front()->slice_count == static_cast<int64_t>(one.pool->slices.size());
-    return is_whole ? why_not_given(*one.pool, *one.entry, allocated) : "its pool is not whole";
+  std::vector<std::string> said, kinds;  // "" it would be given; what kind of claim it is
+  const auto add = [&](std::string kind, AskedClaim claim, std::string why) {
+    question.claims.push_back(std::move(claim));
+    said.push_back(std::move(why));
+    kinds.push_back(std::move(kind));
   };
   const size_t first = static_cast<size_t>(seen_version_) % all.size();
   for (size_t i = 0; i < std::min(entries_max, all.size()); ++i) {
-    const One& one = all[(first + i) % all.size()];
-    question.claims.push_back({one.id});
-    said.push_back(say(one, allocated_));
+    const Published& one = all[(first + i) % all.size()];
+    add("a claim of one", {.entries = {one.id}}, why_not_given(one, allocated_));
+    for (const auto& [name, value] : one.entry->capacity) {
+      const int64_t amount =
+          1 + static_cast<int64_t>((static_cast<size_t>(seen_version_) + i) % static_cast<size_t>(value + 1));
+      const Tokens asked{{name, amount}};
+      add("a claim of an amount", {.entries = {one.id}, .capacities = asked},
+          why_not_given(one, allocated_, asked));
+    }
   }
   for (size_t i = 0; i < pairs_max && all.size() > 1; ++i) {
-    const One& one = all[(first + i * 7) % all.size()];
-    const One& other = all[(first + i * 7 + 1 + i % (all.size() - 1)) % all.size()];
-    question.claims.push_back({one.id, other.id});
-    std::string why = say(one, allocated_);
+    const Published& one = all[(first + i * 7) % all.size()];
+    const Published& other = all[(first + i * 7 + 1 + i % (all.size() - 1)) % all.size()];
+    std::string why = why_not_given(one, allocated_);
     Allocated then = allocated_;
-    auto& share = then.entries[one.id];
-    one.entry->is_shared ? ++share.shares : share.is_exclusive = true;
-    for (const auto& [name, each] : one.entry->each) share.taken += each;
-    if (why.empty()) why = say(other, then);
-    said.push_back(std::move(why));
+    give_away(*one.pool, *one.entry, one.entry->each, then);
+    if (why.empty()) why = why_not_given(other, then);
+    add("a claim of two", {.entries = {one.id, other.id}}, std::move(why));
   }
-  const auto claims = question.claims;
+  for (const char* driver : {World::kDriver, kExposureDriver})
+    for (const bool is_shared : {false, true}) {
+      AskedClaim claim{
+          .driver = driver, .is_shared = is_shared, .count = 2 + static_cast<int64_t>(seen_version_ % 2)};
+      add("a claim of several of a class", claim, why_not_given(claim, pools(), all, allocated_));
+      claim.count = 0;
+      if (!is_shared) add("a claim of a whole class", claim, why_not_given(claim, pools(), all, allocated_));
+    }
+  const std::vector<AskedClaim> claims = question.claims;
   const std::vector<bool> given = world_.kubernetes->ask(std::move(question));
   for (size_t i = 0; i < given.size(); ++i) {
-    ++world_.seen[std::string("Kubernetes' allocator ") + (given[i] ? "gives " : "refuses ") +
-                  (claims[i].size() > 1 ? "a claim of two" : "a claim of one")];
-    if (!given[i] && claims[i].size() == 1) {
+    ++world_.seen[std::string("Kubernetes' allocator ") + (given[i] ? "gives " : "refuses ") + kinds[i]];
+    if (!given[i] && kinds[i] == "a claim of one") {
       if (said[i].ends_with(" tokens")) ++world_.seen["Kubernetes' allocator finds too few tokens"];
       if (said[i].starts_with("all of its")) ++world_.seen["Kubernetes' allocator finds too little capacity"];
       if (said[i] == "it is allocated") ++world_.seen["Kubernetes' allocator finds it allocated"];
     }
     if (given[i] == said[i].empty()) continue;
-    std::string wanted;
-    for (const std::string& id : claims[i]) wanted += (wanted.empty() ? "" : " and ") + id;
-    return world_.fail("allocator", "Kubernetes' allocator " +
-                                        (given[i] ? "gives away " + wanted + ", and should not: " + said[i]
-                                                  : "refuses " + wanted + ", which is free"));
+    return world_.fail("allocator",
+                       "Kubernetes' allocator " +
+                           (given[i] ? "gives away " + claims[i].text() + ", and should not: " + said[i]
+                                     : "refuses " + claims[i].text() + ", which is free"));
   }
 }
 

@@ -3,6 +3,7 @@ package play
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -41,7 +42,7 @@ func TestWorlds(t *testing.T) {
 		running.Add(1)
 		go func() {
 			defer running.Done()
-			if err := play(first+uint64(from), to-from); err != nil {
+			if err := play(newAllocator(), first+uint64(from), to-from, os.Stdout, os.Stderr); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -49,8 +50,31 @@ func TestWorlds(t *testing.T) {
 	running.Wait()
 }
 
+// TestOtherAnswersAreSeen turns red when the simulation agrees with an allocator that answers another question than it was asked.
+func TestOtherAnswersAreSeen(t *testing.T) {
+	for name, defect := range map[string]func(*claim){
+		"no amount is asked for":        func(c *claim) { c.Capacities = nil },
+		"one device instead of several": func(c *claim) { c.Count = min(c.Count, 1) },
+		"one device instead of all": func(c *claim) {
+			if len(c.Entries) == 0 && c.Count == 0 {
+				c.Count = 1
+			}
+		},
+		"several devices of the other kind": func(c *claim) { c.Shared = !c.Shared },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAllocator()
+			a.defect = defect
+			var said, log bytes.Buffer
+			if err := play(a, 1, 6, &said, &log); err == nil || !strings.Contains(said.String(), ": allocator: ") {
+				t.Errorf("not seen: %v\n%s%s", err, said.String(), log.String())
+			}
+		})
+	}
+}
+
 // play runs a program with some worlds, and answers what it asks.
-func play(first uint64, worlds int) error {
+func play(a *allocator, first uint64, worlds int, said, log io.Writer) error {
 	release := byRelease.version
 	if byRelease.counters {
 		release += ",counters"
@@ -66,11 +90,11 @@ func play(first uint64, worlds int) error {
 	if worlds >= 100 {
 		arguments = append(arguments, "--demand")
 	}
-	if !*flagShorten {
+	if !*flagShorten || a.defect != nil {
 		arguments = append(arguments, "--all")
 	}
 	program := exec.Command(*flagProgram, arguments...)
-	program.Stderr = os.Stderr
+	program.Stderr = log
 	in, err := program.StdinPipe()
 	if err != nil {
 		return err
@@ -82,8 +106,7 @@ func play(first uint64, worlds int) error {
 	if err := program.Start(); err != nil {
 		return fmt.Errorf("%s (built by ninja sim): %w", *flagProgram, err)
 	}
-	a := newAllocator()
-	if err := serve(a, bufio.NewReaderSize(out, 1<<20), in); err != nil {
+	if err := serve(a, bufio.NewReaderSize(out, 1<<20), in, said); err != nil {
 		program.Process.Kill()
 		program.Wait()
 		return err
@@ -95,8 +118,8 @@ func play(first uint64, worlds int) error {
 	return err
 }
 
-// serve answers questions until there are none; every other line is for the reader.
-func serve(a *allocator, from *bufio.Reader, to io.Writer) error {
+// serve answers questions until there are none; every other line goes to `said`.
+func serve(a *allocator, from *bufio.Reader, to, said io.Writer) error {
 	for {
 		line, err := from.ReadString('\n')
 		if err == io.EOF {
@@ -129,7 +152,7 @@ func serve(a *allocator, from *bufio.Reader, to io.Writer) error {
 				return err
 			}
 		default:
-			fmt.Print(line)
+			fmt.Fprint(said, line)
 		}
 	}
 }
