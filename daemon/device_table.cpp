@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kubelet/recall.h"
 #include "policy/summary.h"
 #include "reactor/base/text.h"
 
@@ -53,7 +54,7 @@ PreparedFor prepared_for(const kubelet::PreparedClaims& claims) {
   for (const auto& [key, claim] : claims)
     for (const kubelet::PreparedDevice& device : claim.devices) {
       std::string& all = out[device.pci.empty() ? device.interface : device.pci];
-      const std::string name = claim.namespace_ + "/" + claim.name;
+      const std::string name = kubelet::short_name(claim);
       if (all.find(name) == std::string::npos) all += (all.empty() ? "" : ", ") + name;
     }
   return out;

@@ -6,6 +6,7 @@
 
 #include "daemon/reports/tell_decision.h"
 #include "kube/objects/kinds.h"
+#include "kubelet/recall.h"
 #include "policy/identity.h"
 #include "policy/offer_change.h"
 #include "policy/summary.h"
@@ -108,7 +109,7 @@ AllocatedDevices allocated_of(const kubelet::PreparedClaims& claims) {
   for (const auto& [key, claim] : claims)
     for (const kubelet::PreparedDevice& device : claim.devices) {
       DeviceHolder& holder = out[device.pci.empty() ? device.interface : device.pci];
-      const std::string name = claim.namespace_ + "/" + claim.name;
+      const std::string name = kubelet::short_name(claim);
       if (holder.claim.find(name) == std::string::npos)
         holder.claim += (holder.claim.empty() ? "" : ", ") + name;
       for (const kubelet::ReservingPod& pod : claim.pods)

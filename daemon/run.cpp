@@ -107,9 +107,10 @@ class Signals {
 void drain(HostProcess& process, KubeletPlugin& plugin) {
   plugin.take_no_more();
   if (plugin.idle()) return;
-  process.log->info("ends when what is being prepared is done");
+  process.log->info("daemon stops when claims in progress are done");
   if (!process.run_until([&] { return plugin.idle(); }, kPluginDrainMax))
-    process.log->warning("a claim was still being prepared; who serves this node next completes it");
+    process.log->warning(
+        "daemon stops before a claim is prepared: the next daemon of this node completes it");
 }
 
 // --until-configured: the daemon adds nothing to what is published until the sign is seen.

@@ -210,6 +210,7 @@ Result<Claim> decode_claim(std::string_view object) {
 }
 
 std::string describe(const PrepareRequest& claim) {
+  if (claim.name == kUnknownClaimName) return "a ResourceClaim (uid " + escaped(claim.uid) + ")";
   return "ResourceClaim " + escaped(claim.namespace_) + "/" + escaped(claim.name);
 }
 

@@ -66,7 +66,9 @@ inline constexpr size_t kClaimDevicesMax = 64, kClaimConfigsMax = 128, kClaimPod
 /// Errors: kInvalid with the field and its value, kTooLarge beyond the bounds above or those of kube/objects/json.h.
 Result<Claim> decode_claim(std::string_view object);
 
-/// "ResourceClaim namespace/name", for error texts.
+/// Namespace and name of a claim whose record was restored from its CDI spec, which has neither (kubelet/recall.h). No object has this name.
+inline constexpr std::string_view kUnknownClaimName = "?";
+/// "ResourceClaim namespace/name", or "a ResourceClaim (uid x)" where its name is unknown; for logs and errors.
 std::string describe(const PrepareRequest& claim);
 
 /// Whether the object is the claim that is meant, has devices for this node, and a pod that it is reserved for.

@@ -64,8 +64,8 @@ bool has_host_pids(const std::string& proc) {
 }  // namespace
 
 // A container has the node under another path, so it is known by its number.
-Result<std::optional<DeviceHolder>> holder_of(const std::vector<std::string>& nodes,
-                                              const std::string& proc) {
+Result<std::optional<DeviceHolder>> process_with_open(const std::vector<std::string>& nodes,
+                                                      const std::string& proc) {
   std::vector<Number> numbers;
   for (const std::string& node : nodes)
     if (const auto number = number_of(node)) numbers.push_back(*number);

@@ -17,8 +17,8 @@ struct DeviceHolder {
 /// A process that opens one behind the look is not seen: the kernel's own refusal is what counts then.
 /// Errors: kDenied, none was found and not all processes of the machine can be seen: this is another PID namespace than the
 /// host's, or files of some process cannot be read (without CAP_SYS_PTRACE).
-Result<std::optional<DeviceHolder>> holder_of(const std::vector<std::string>& nodes,
-                                              const std::string& proc = "/proc");
+Result<std::optional<DeviceHolder>> process_with_open(const std::vector<std::string>& nodes,
+                                                      const std::string& proc = "/proc");
 
 /// What the kernel says of a VFIO group, to an open(2) that is closed immediately. A group has one file open at a time, whatever
 /// PID namespace its process is in, and none while one of its devices is bound to an iommufd by its own node:

@@ -30,7 +30,7 @@ const HostLink* link_at(const std::vector<HostLink>& links, int ifindex) {
 }
 
 // Another interface that has the name, also as an alternative one.
-const HostLink* holder_of(const std::vector<HostLink>& links, int ifindex, const std::string& name) {
+const HostLink* other_with_name(const std::vector<HostLink>& links, int ifindex, const std::string& name) {
   for (const HostLink& link : links)
     if (link.ifindex != ifindex && (link.name == name || is_among(link.alternative_names, name)))
       return &link;
@@ -108,7 +108,7 @@ std::string restore_name(const LinkKernel& kernel, const HostLink& link, const O
       names = restore_alternative_names(kernel, *again, original);
       return names.empty() ? "" : "interface " + original.name + ": " + names;
     }
-    const HostLink* holder = links ? holder_of(*links, link.ifindex, original.name) : nullptr;
+    const HostLink* holder = links ? other_with_name(*links, link.ifindex, original.name) : nullptr;
     if (holder != nullptr)
       return differs + describe(*holder) + " has that name: rename or remove it" + remedy;
     if (again == nullptr || tries == kNameTriesMax)

@@ -76,7 +76,7 @@ NodeHost::Kernel NodeHost::running_kernel() {
             struct stat found{};
             return ::stat(path.c_str(), &found) == 0;
           },
-          [](const std::vector<std::string>& nodes) { return kubelet::holder_of(nodes); },
+          [](const std::vector<std::string>& nodes) { return kubelet::process_with_open(nodes); },
           [](const std::vector<std::string>& pods) { return kubelet::process_of_pods(pods); },
           &read_vf_macs,
           &write_vf_mac,
@@ -554,7 +554,7 @@ Result<std::string> NodeHost::vfio_nodes(const std::string& pci) const {
 // Two sources: the kernel's answer for the group, which holds in each PID namespace but has no name, and /proc, which has
 // names but shows all processes in the host's PID namespace alone.
 Result<std::string> NodeHost::holder(const std::string& pci) const {
-  if (!kernel_.holder_of) return std::string();
+  if (!kernel_.process_with_open) return std::string();
   const std::string path = function_path(pci);
   const std::string group = last(view_->readlink(path + "/iommu_group").value_or(""));
   std::vector<std::string> groups, others;
@@ -575,7 +575,7 @@ Result<std::string> NodeHost::holder(const std::string& pci) const {
   }
   std::vector<std::string> nodes = groups;
   nodes.insert(nodes.end(), others.begin(), others.end());
-  const auto found = kernel_.holder_of(nodes);
+  const auto found = kernel_.process_with_open(nodes);
   if (found && *found) return "process " + std::to_string((*found)->pid) + " (" + (*found)->name + ")";
   if (is_open) return std::string("a process outside this PID namespace");
   const bool has_uio = others.size() > cdevs;

@@ -46,8 +46,9 @@ class NodeHost final : public Host {
     std::function<Result<Unit>(const std::string& path, std::string_view text)> write;
     /// Whether "/dev/..." is there.
     std::function<bool(const std::string& path)> has_node;
-    /// As kubelet::holder_of().
-    std::function<Result<std::optional<DeviceHolder>>(const std::vector<std::string>& nodes)> holder_of = {};
+    /// As kubelet::process_with_open().
+    std::function<Result<std::optional<DeviceHolder>>(const std::vector<std::string>& nodes)>
+        process_with_open = {};
     /// A process of one of these pods, by uid; none: whether there is one cannot be seen.
     std::function<Result<std::optional<DeviceHolder>>(const std::vector<std::string>& pods)> process_of = {};
     std::function<Result<std::map<int, std::string>>(int ifindex)> read_macs = {};

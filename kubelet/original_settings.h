@@ -52,7 +52,9 @@ struct OriginalSettings {
   /// reports anything else, the host has set it, and that is known again.
   std::optional<hotplug::VfConfig> left = {};
   OwnAddresses own = {};  // also where nothing moves its interface
-  /// Of a PF: all its VFs by number, since who has the PF's interface can change them. VFs that are made anew are not restored.
+  /// Of a PF: all its VFs by number, since who has the PF's interface can change them. A number that no longer exists is skipped. A VF
+  /// that was created again under its number is restored too: the claim could change it through the PF, and the settings that the host gave it
+  /// are unknown. Empty where the claim's interfaces are created on the PF, which stays on the host.
   std::map<int, OriginalVf> vfs = {};
   /// Uid of the claim that the device was prepared for: no other claim's end writes these settings. "" of an earlier version.
   std::string claim = {};

@@ -157,10 +157,18 @@ std::set<std::string> interface_names(const Claim& claim, const std::string& dri
 
 std::span<const PrepareStep> ClaimPreparer::prepare_steps() {
   static constexpr PrepareStep kSteps[] = {
-      &ClaimPreparer::get_claim,           &ClaimPreparer::read_pod,      &ClaimPreparer::plan_claim,
-      &ClaimPreparer::compare_with_record, &ClaimPreparer::ask_of_holder, &ClaimPreparer::keep_from_others,
-      &ClaimPreparer::read_networks,       &ClaimPreparer::look,          &ClaimPreparer::judge_looks,
-      &ClaimPreparer::note_begun,          &ClaimPreparer::bind,          &ClaimPreparer::commit_prepared,
+      &ClaimPreparer::get_claim,
+      &ClaimPreparer::read_pod,
+      &ClaimPreparer::plan_claim,
+      &ClaimPreparer::compare_with_record,
+      &ClaimPreparer::check_conflicting_claim,
+      &ClaimPreparer::keep_from_others,
+      &ClaimPreparer::read_networks,
+      &ClaimPreparer::look,
+      &ClaimPreparer::judge_looks,
+      &ClaimPreparer::note_begun,
+      &ClaimPreparer::bind,
+      &ClaimPreparer::commit_prepared,
       &ClaimPreparer::answer_prepared,
   };
   return kSteps;
@@ -269,9 +277,10 @@ void ClaimPreparer::compare_with_record(Task& task) {
                });
 }
 
-void ClaimPreparer::ask_of_holder(Task& task) {
+void ClaimPreparer::check_conflicting_claim(Task& task) {
   for (const PreparedDevice& device : task.claim.devices) {
-    const PreparedClaim* holder = device.is_admin ? nullptr : holder_of(task.claim, device, prepared_);
+    const PreparedClaim* holder =
+        device.is_admin ? nullptr : conflicting_claim(task.claim, device, prepared_);
     if (holder == nullptr || holder->is_claim_gone || is_nameless(*holder)) continue;
     task.call = ask_claim(ports_.cluster, *holder, [this, &task, key = key_of(*holder)](ClaimState state) {
       note_state(key, state);
@@ -461,6 +470,8 @@ void ClaimPreparer::keep_original_settings(Task& task, FileChange& change) {
       one.boot_id = knowledge_.boot_id();
       one.claim = task.claim.uid;
       if (device.vfio || makes_interfaces(device.network)) one.interface.reset();
+      // The PF stays on the host, where the pod cannot change its VFs.
+      if (!device.vfio && makes_interfaces(device.network)) one.vfs.clear();
       // What was unknown stays so, unless the host has set anything since the device was given back.
       const auto kept = original_settings_.find(key);
       const bool is_unknown = kept != original_settings_.end() && !kept->second.is_known &&
@@ -533,7 +544,7 @@ void ClaimPreparer::commit_prepared(Task& task) {
 void ClaimPreparer::answer_prepared(Task& task) {
   written_.insert(task.key());
   ports_.log.info(
-      "a claim is prepared",
+      "claim prepared",
       {{"driver", task.driver}, {"claim", describe(task.request)}, {"devices", names_of(task.claim)}});
   if (handlers_.on_answered) handlers_.on_answered(task.claim);
   end(task, answer_of(task.claim, settings_.files.tells_metadata));

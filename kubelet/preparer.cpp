@@ -159,7 +159,7 @@ void ClaimPreparer::fail(Task& task, const std::string& why) {
   if (!prepared_.contains(task.key())) with_ignored_.erase(task.key());
   // The kubelet asks again every 2 s.
   if (said_.is_new(key_of_log(task), why))
-    ports_.log.warning(task.is_prepare ? "a claim is not prepared" : "a claim is not taken back",
+    ports_.log.warning(task.is_prepare ? "claim not prepared" : "claim not released",
                        {{"driver", task.driver}, {"claim", who}, {"problem", why}});
   end(task, {.error = why.starts_with(who) ? why : who + ": " + why});
 }
@@ -280,7 +280,7 @@ void ClaimPreparer::take_over(Records recalled) {
   look_after_settings();
   has_started_ = true;
   for (const auto& [key, claim] : prepared_)
-    if (!claim.not_returned.empty()) returns_.add(key);
+    if (!claim.not_returned.empty()) returns_.add(key, /*is_first=*/true);
   tell_not_returned();
   for (auto& [uid, queue] : tasks_) begin(*queue.front());
   reconcile_.begin();
@@ -326,9 +326,10 @@ Returns::Handlers ClaimPreparer::return_handlers() {
 void ClaimPreparer::note_not_returned(const PreparedKey& key, const std::string& why) {
   const auto at = prepared_.find(key);
   if (at == prepared_.end()) return;
-  if (std::exchange(at->second.not_returned, why) != why) note_change(true);
+  const std::string before = std::exchange(at->second.not_returned, why);
+  if (before != why) note_change(true);
   change_copies(key, [&](PreparedClaim& copy) { copy.not_returned = why; });
-  returns_.add(key);
+  returns_.add(key, /*is_first=*/before.empty());
 }
 
 void ClaimPreparer::note_state(const PreparedKey& key, ClaimState state) {

@@ -184,8 +184,8 @@ class ClaimPreparer final : public Preparer {
   // A claim that is prepared already is answered from its record; one whose devices, or pods, are others by now
   // goes through release_steps() first, and is then prepared as a new one.
   void compare_with_record(Task& task);
-  // Reads the claim that holds a device of this one, so that the refusal says whether that claim still exists.
-  void ask_of_holder(Task& task);
+  // Reads the claim that conflicts with this one, so that the refusal says whether that claim still exists.
+  void check_conflicting_claim(Task& task);
   // Reserves the devices: from here on they are in the ledger, and other claims are refused them.
   void keep_from_others(Task& task);
   void read_networks(Task& task);

@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "hotplug/facts.h"
+#include "kubelet/claim.h"
 #include "policy/identity.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
 namespace {
-
-constexpr const char* kNoName = "?";
 
 // A share's device has its id behind the name.
 std::string entry_in(const std::string& text) {
@@ -23,7 +22,11 @@ std::string entry_in(const std::string& text) {
 }  // namespace
 
 std::optional<PreparedClaim> recall(const std::string& driver, const std::string& id, const cdi::Spec& spec) {
-  PreparedClaim out{.driver = driver, .namespace_ = kNoName, .name = kNoName, .uid = id, .cdi_pod_id = id};
+  PreparedClaim out{.driver = driver,
+                    .namespace_ = std::string(kUnknownClaimName),
+                    .name = std::string(kUnknownClaimName),
+                    .uid = id,
+                    .cdi_pod_id = id};
   for (const cdi::Device& one : spec.devices) {
     if (!one.name.starts_with(id + "-")) continue;
     const std::string named = one.name.substr(id.size() + 1);
@@ -57,7 +60,12 @@ VfioNodes VfioNodes::decode(std::string_view text) {
 
 std::string VfioNodes::text() const { return group + (group.empty() || cdev.empty() ? "" : " ") + cdev; }
 
-bool is_nameless(const PreparedClaim& claim) { return claim.name == kNoName; }
+bool is_nameless(const PreparedClaim& claim) { return claim.name == kUnknownClaimName; }
+
+std::string short_name(const PreparedClaim& claim) {
+  return is_nameless(claim) ? "unknown name (uid " + escaped(claim.uid) + ")"
+                            : claim.namespace_ + "/" + claim.name;
+}
 
 VfioNodes vfio_nodes_in(const cdi::Edits& edits) {
   constexpr std::string_view kStart = "/dev/vfio/", kDevices = "/dev/vfio/devices/";

@@ -14,6 +14,8 @@ namespace sliced::kubelet {
 std::optional<PreparedClaim> recall(const std::string& driver, const std::string& id, const cdi::Spec& spec);
 /// Such a record: its claim and pods cannot be asked for.
 bool is_nameless(const PreparedClaim& claim);
+/// "namespace/name", or "unknown name (uid x)"; for tables and Events.
+std::string short_name(const PreparedClaim& claim);
 
 /// Of a function that a pod has through VFIO, by the edits of its CDI device; empty: it has none.
 VfioNodes vfio_nodes_in(const cdi::Edits& edits);

@@ -182,7 +182,7 @@ void Reconcile::look_at_absent() {
           key, user ? *user : "whether anything still uses it is unknown (" + user.error().what + ")");
       if (!user || !user->empty()) continue;
       ports_.log.warning(
-          "a claim that is gone is taken back: no kubelet has asked for it, and nobody uses its devices",
+          "deleted claim is being released: the kubelet has not requested it, and its devices are unused",
           {{"driver", key.first}, {"claim", describe(request_of(record->second))}});
       handlers_.take_back(record->second);
     }

@@ -442,7 +442,7 @@ void ClaimPreparer::answer_released(Task& task) {
   if (!task.given_up.empty()) return fail(task, task.given_up);
   if (task.next) {
     ports_.log.info(
-        "a claim has other devices or pods than it was prepared with: what was done for these is undone",
+        "claim changed since it was prepared: former devices released",
         {{"driver", task.driver}, {"claim", describe(task.request)}, {"devices", names_of(task.claim)}});
     task.claim = *std::exchange(task.next, std::nullopt);
     task.steps = task.next_steps;
@@ -451,7 +451,7 @@ void ClaimPreparer::answer_released(Task& task) {
   }
   if (!task.claim.devices.empty())
     ports_.log.info(
-        "a claim is taken back",
+        "claim released",
         {{"driver", task.driver}, {"claim", describe(task.request)}, {"devices", names_of(task.claim)}});
   end(task, {});
 }

@@ -7,9 +7,13 @@
 
 namespace sliced::kubelet {
 
-void Returns::add(const PreparedKey& key) {
+void Returns::add(const PreparedKey& key, bool is_first) {
   const auto [at, is_new] = waiting_.try_emplace(key);
-  if (is_new) at->second.turn = scheduler_.after(Millis{0}, [this, key] { ask(key); });
+  if (!is_new && !is_first) return;
+  // The entry may be left from a former record of the same claim.
+  at->second.wait = Millis{0};
+  at->second.call.reset();
+  at->second.turn = scheduler_.after(Millis{0}, [this, key] { ask(key); });
 }
 
 void Returns::ask(const PreparedKey& key) {

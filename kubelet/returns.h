@@ -11,11 +11,11 @@
 
 namespace sliced::kubelet {
 
-/// Asks at once whether the claim exists, and again after 5 s, 10 s and so on, at most 5 minutes later each time. Each time that it is
-/// gone, but the first, its devices are tried to be given back.
-/// Threads:   the loop's.
-/// Ownership: cluster and scheduler outlive it; dropped, nothing is tried any more.
-/// Bounds:    one entry for each claim on record.
+/// Queries a claim immediately, then after 5 s, 10 s and so on, with at most 5 minutes between two queries. From the second query on, a
+/// deleted claim is released.
+/// Threads:   called on the loop thread.
+/// Ownership: cluster and scheduler must outlive this object; its destruction ends all retries.
+/// Bounds:    one entry for each claim on record, and one for each claim that left the record since its last query.
 class Returns {
  public:
   static constexpr Millis kFirst{5'000}, kMax{300'000};
@@ -28,8 +28,9 @@ class Returns {
   Returns(kube::Cluster& cluster, reactor::Scheduler& scheduler, Handlers handlers)
       : cluster_(cluster), scheduler_(scheduler), handlers_(std::move(handlers)) {}
 
-  /// Its record says why (PreparedClaim::not_returned). One that is known already goes on as it is.
-  void add(const PreparedKey& key);
+  /// Requires: the record has the reason (PreparedClaim::not_returned). is_first: the record had none before, so the claim is queried
+  /// immediately; a further failure of the same release does not change when it is queried next.
+  void add(const PreparedKey& key, bool is_first);
 
  private:
   struct Waiting {

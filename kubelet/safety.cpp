@@ -18,8 +18,8 @@ std::string named(const PreparedDevice& device) {
 }
 
 std::string named(const PreparedClaim& claim) {
-  return (is_nameless(claim) ? "a ResourceClaim" : describe(request_of(claim))) + " (uid " +
-         escaped(claim.uid) + ")";
+  const std::string claim_text = describe(request_of(claim));
+  return is_nameless(claim) ? claim_text : claim_text + " (uid " + escaped(claim.uid) + ")";
 }
 
 std::string held_by(const PreparedDevice& device, const PreparedClaim& other, const PreparedDevice& held) {
@@ -75,12 +75,6 @@ std::string common_pf(const std::vector<std::string>& pfs, const PreparedDevice&
 
 std::string shown(const std::string& value) { return value.empty() ? "unknown" : escaped(value); }
 
-// What a CDI spec alone tells of (kubelet/recall.h) is any link that its name may begin with.
-bool may_be_on(const policy::Holding& recalled, const policy::Holding& other) {
-  return recalled.group == policy::kAnyGroup && recalled.device == recalled.entry &&
-         (recalled.entry == other.base || recalled.entry.starts_with(other.base + "-"));
-}
-
 // Both sriov-cni and the host-device plugin know these as drivers for programs in user space.
 constexpr std::string_view kUserspaceDrivers[] = {"vfio-pci", "uio_pci_generic", "igb_uio"};
 // Plugins that move the interface, or stand on it: without one the pod has none. sriov-cni and others set such a function up
@@ -106,14 +100,7 @@ bool differs(const std::string& before, const std::string& now) { return !before
 
 bool conflict(const PreparedDevice& a, const PreparedDevice& b) {
   if (a.is_admin || b.is_admin) return false;
-  const policy::Holding &one = a.holding, &other = b.holding;
-  const bool may_be_one = may_be_on(one, other) || may_be_on(other, one);
-  // The same entry, or that of the other driver on the same function.
-  if ((one.device == other.device || may_be_one) && one.entry == other.entry)
-    return one.is_exclusive || other.is_exclusive;
-  if (may_be_one)
-    return one.is_exclusive || other.is_exclusive || !(one.group.empty() || other.group.empty());
-  return policy::exclude_each_other(one, other, a.pf == b.pf ? a.pf : "");
+  return policy::conflict(a.holding, b.holding, a.pf == b.pf ? a.pf : "");
 }
 
 std::set<std::string> macs_for_pod(const PreparedDevice& device) {
@@ -124,8 +111,8 @@ std::set<std::string> macs_for_pod(const PreparedDevice& device) {
   return out;
 }
 
-const PreparedClaim* holder_of(const PreparedClaim& claim, const PreparedDevice& device,
-                               const PreparedClaims& prepared) {
+const PreparedClaim* conflicting_claim(const PreparedClaim& claim, const PreparedDevice& device,
+                                       const PreparedClaims& prepared) {
   for (const auto& [key, other] : prepared) {
     if (key == key_of(claim)) continue;
     for (const PreparedDevice& held : other.devices)
@@ -161,7 +148,7 @@ std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, co
   if (!known.device.broken.empty())
     return named(device) + " cannot be told from others (" + escaped(known.device.broken) + ")";
   if (!known.not_ready.empty()) return named(device) + " is not ready: " + known.not_ready;
-  if (const PreparedClaim* other = holder_of(claim, device, prepared))
+  if (const PreparedClaim* other = conflicting_claim(claim, device, prepared))
     for (const PreparedDevice& held : other->devices)
       if (conflict(device, held)) return held_by(device, *other, held);
   if (policy::is_held_for_host(known.device, device.holding.is_exclusive, known.host_use))

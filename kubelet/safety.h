@@ -18,9 +18,9 @@ namespace sliced::kubelet {
 /// prepared: of both drivers, begun ones as well; the claim's own record counts for nothing.
 std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, const KnownEntry& known,
                     const PreparedClaims& prepared);
-/// The record that keeps the device from the claim; nullptr none. Points into `prepared`.
-const PreparedClaim* holder_of(const PreparedClaim& claim, const PreparedDevice& device,
-                               const PreparedClaims& prepared);
+/// Returns the first other claim that has the device, or one that excludes it (conflict()); nullptr if there is none. Points into `prepared`.
+const PreparedClaim* conflicting_claim(const PreparedClaim& claim, const PreparedDevice& device,
+                                       const PreparedClaims& prepared);
 /// Of a claim that is gone and still on record: why its devices are not free, as a clause whose subject is "it", a device.
 std::string why_not_returned(const PreparedClaim& claim);
 /// Their devices, in order of entry; none with adminAccess.

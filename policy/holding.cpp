@@ -16,6 +16,28 @@ bool exclude_each_other(const Holding& a, const Holding& b, const std::string& p
   return (a.device == pf && a.is_exclusive) || (b.device == pf && b.is_exclusive);
 }
 
+namespace {
+
+bool may_be_of_device_of(const Holding& unknown, const Holding& other) {
+  return is_device_unknown(unknown) && !other.base.empty() &&
+         (unknown.entry == other.base || unknown.entry.starts_with(other.base + "-"));
+}
+
+}  // namespace
+
+// A function's device is its PCI address, which is no entry's name.
+bool is_device_unknown(const Holding& holding) {
+  return holding.group == kAnyGroup && holding.device == holding.entry;
+}
+
+bool conflict(const Holding& a, const Holding& b, const std::string& pf) {
+  const bool may_be_same = may_be_of_device_of(a, b) || may_be_of_device_of(b, a);
+  // The same entry, or that of the other driver on the same function.
+  if ((a.device == b.device || may_be_same) && a.entry == b.entry) return a.is_exclusive || b.is_exclusive;
+  if (may_be_same) return a.is_exclusive || b.is_exclusive || !(a.group.empty() || b.group.empty());
+  return exclude_each_other(a, b, pf);
+}
+
 const PoolHoldings::Personas& PoolHoldings::of(const std::string& device) const {
   static const Personas kNone;
   const auto at = by_device_.find(device);

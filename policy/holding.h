@@ -40,6 +40,14 @@ using HoldingsByPool = std::map<std::string, std::vector<Holding>>;
 /// it has none.
 bool exclude_each_other(const Holding& a, const Holding& b, const std::string& pf);
 
+/// A link's holding that was restored from a CDI spec alone: `device` is the entry's name, since the spec has no interface name. It may be of
+/// each link whose base the entry's name starts with.
+bool is_device_unknown(const Holding& holding);
+
+/// Whether a claim that has one keeps the other from other claims: exclude_each_other(), or both are the same exclusive entry. A holding with
+/// is_device_unknown() counts as one of each link that it may be of.
+bool conflict(const Holding& a, const Holding& b, const std::string& pf);
+
 /// Entries of one pool, to be asked whether another can stand beside them. An answer costs what there is of
 /// its device, however many others there are.
 class PoolHoldings {

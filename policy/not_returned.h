@@ -1,6 +1,6 @@
 #pragma once
-// Devices that the node still holds for a ResourceClaim that is gone: preparing another claim of them fails until the node has
-// given them back, so nothing that needs them is offered meanwhile. A value that the kubelet plugin reports.
+// Devices that this node still holds for a deleted ResourceClaim, or that do not have their original settings. Prepare fails for them and for
+// what they exclude, so the gate not-returned withholds these entries. The kubelet plugin reports them.
 #include <string>
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace sliced::policy {
 
-/// One device of such a claim.
+/// One such device.
 struct NotReturned {
   Holding holding;  // what the claim had of the device
   std::string pf;   // host device id of the PF of its pool, as exclude_each_other() takes it; "" none

@@ -14,7 +14,7 @@
 
 namespace sliced::allocation {
 
-/// From the least that is asked of anybody to the most.
+/// In increasing order of the effort and harm of the change.
 enum class Asks : uint8_t {
   kCompletePools,    // pools whose slices are not all there become complete
   kCorrectSelector,  // a selector reads the name that devices have and not one that is nearly it
@@ -57,7 +57,7 @@ std::string describe(const Change& change, const Scene& scene);
 /// go: the controller deallocates a claim when the last of its pods is gone, and no other one. Pods that do not run have their state in it,
 /// and one that is being deleted is waited for.
 std::string release_text(const Claim& claim);
-/// Whom the end of the claim harms: users_state, and of a claim that no pod uses kEnding.
+/// The pods that lose the device when the claim is deleted: users_state, or kEnding if no pod uses the claim.
 UsersState harm_of(const Claim& claim);
 /// A word for scripts: "release", "tolerate". An interface: `kubectl sliced why -o json` has it.
 std::string_view name_of(Asks asks);

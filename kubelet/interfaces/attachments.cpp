@@ -213,7 +213,7 @@ std::string with_cause(const std::string& add_problem, const std::string& conseq
 }  // namespace
 
 // Who has the device beside this record; "" nobody.
-std::string Attachments::holder_of(const cni::Record& record) const {
+std::string Attachments::conflict_text(const cni::Record& record) const {
   const cni::Attachment& wanted = record.attachment;
   for (const auto& [name, kept] : kept_) {
     const cni::Attachment& other = kept.record.attachment;
@@ -264,7 +264,7 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
                                                    named(work->record.attachment) + " is not undone yet" +
                                                        (kept->problem.empty() ? "" : ": " + kept->problem))});
   }
-  if (const std::string who = holder_of(work->record); !who.empty())
+  if (const std::string who = conflict_text(work->record); !who.empty())
     return end(work, Error{Errc::kBusy, who});
   if (ports_.scheduler.now() >= work->deadline)
     return end(work, Error{Errc::kTimeout, named(work->record.attachment) +

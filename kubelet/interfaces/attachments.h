@@ -175,7 +175,7 @@ class Attachments {
   // As another interface of the same sandbox holds it; null: none does.
   std::shared_ptr<const int> namespace_of(const cni::Attachment& attachment) const;
   // Why another sandbox has the device, for people; "" nobody has.
-  std::string holder_of(const cni::Record& record) const;
+  std::string conflict_text(const cni::Record& record) const;
   void try_again(const cni::Attachment& attachment);
   void begin_later();
   // Of an attachment that is undone: host-local's directory of its network, where no other attachment has the network. Who begins one

@@ -71,7 +71,8 @@ class ExposureDecision {
                       .draft = make,
                       .readiness = policy.readiness,
                       .group = exposure.exclusion_group,
-                      .is_moved = is_moved(exposure)};
+                      .is_moved = is_moved(exposure),
+                      .base = base};
     note_asked_of_pf(now_, device, policy.readiness);
     if (auto no = gates_.ask(offer)) return hold_back(std::move(*no), verdict);
     pools_[pool].push_back(

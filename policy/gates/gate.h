@@ -38,6 +38,7 @@ struct Offer {
   Readiness readiness = {};             // as its policy has it
   std::string_view group = {};          // exclusionGroup; "" none
   bool is_moved = false;                // a plugin of the entry moves its interface into the pod
+  std::string_view base = {};           // as Holding has it; "" for a function of a SriovResourcePolicy
 };
 
 /// What a gate says no with.

@@ -1,5 +1,5 @@
-// Asks: would the entry need a device that this node has not been able to give back from a claim that is gone? It is the rule by which
-// prepare refuses such a device (kubelet/safety.h), so that the scheduler does not allocate what no pod can get.
+// Withholds entries whose prepare would fail because this node still holds a device of a deleted claim. Prepare applies the same rule,
+// conflict() in policy/holding.h.
 #include "policy/not_returned.h"
 
 #include <algorithm>
@@ -17,17 +17,21 @@ class NotReturnedGate final : public Gate {
 
   explicit NotReturnedGate(Circumstances& circumstances) {
     for (const NotReturned& one : circumstances.in.not_returned) {
-      by_device_[one.holding.device].push_back(&one);
+      if (is_device_unknown(one.holding))
+        of_unknown_devices_.push_back(&one);
+      else
+        by_device_[one.holding.device].push_back(&one);
       if (!one.pf.empty() && one.pf != one.holding.device) by_pf_[one.pf].push_back(&one);
     }
   }
 
   std::optional<HeldBack> ask(const Offer& offer) override {
-    if (by_device_.empty()) return std::nullopt;
+    if (by_device_.empty() && of_unknown_devices_.empty()) return std::nullopt;
     const std::string& id = offer.device.id.text;
     const NotReturned* one = first_in(by_device_, id, offer);
     if (one == nullptr && offer.device.pf) one = first_in(by_device_, offer.device.pf->text(), offer);
     if (one == nullptr) one = first_in(by_pf_, id, offer);
+    if (one == nullptr) one = first_of(of_unknown_devices_, offer);
     if (one == nullptr) return std::nullopt;
     return HeldBack{Outcome::kNotReturned,
                     one->holding.device == id ? one->why : one->holding.device + ": " + one->why};
@@ -42,25 +46,25 @@ class NotReturnedGate final : public Gate {
 
   static const NotReturned* first_in(const Index& index, std::string_view id, const Offer& offer) {
     const auto at = index.find(id);
-    if (at == index.end()) return nullptr;
-    const auto found = std::find_if(at->second.begin(), at->second.end(),
-                                    [&](const NotReturned* one) { return excludes(*one, offer); });
-    return found == at->second.end() ? nullptr : *found;
+    return at == index.end() ? nullptr : first_of(at->second, offer);
+  }
+  static const NotReturned* first_of(const std::vector<const NotReturned*>& all, const Offer& offer) {
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const NotReturned* one) { return excludes(*one, offer); });
+    return found == all.end() ? nullptr : *found;
   }
   static bool excludes(const NotReturned& one, const Offer& offer) {
-    const Holding& held = one.holding;
-    if (held.device == offer.device.id.text && held.entry == offer.entry)
-      return held.is_exclusive || offer.is_exclusive;
     const Holding wanted{.entry = offer.entry,
                          .device = offer.device.id.text,
-                         .base = "",
+                         .base = std::string(offer.base),
                          .is_exclusive = offer.is_exclusive,
                          .group = std::string(offer.group)};
-    return exclude_each_other(held, wanted, one.pf);
+    return conflict(one.holding, wanted, one.pf);
   }
 
   Index by_device_;
   Index by_pf_;  // VFs by their PF
+  std::vector<const NotReturned*> of_unknown_devices_;
 };
 
 }  // namespace

@@ -104,8 +104,7 @@ class SriovDecision {
     if (no.why.empty()) return;
     if (no.outcome == Outcome::kNotReady)
       note_unready(now_.unready, no.reason.empty() ? no.why : std::move(no.reason), name, no.why);
-    else if (no.outcome !=
-             Outcome::kNotReturned)  // whoever reports it to decide() reports it as a problem, too
+    else if (no.outcome != Outcome::kNotReturned)  // the kubelet plugin reports it as a problem itself
       out_.notes.add("device " + name + " held back: " + no.why);
     out_.refusals[vf.id.text] = std::move(no.why);
   }

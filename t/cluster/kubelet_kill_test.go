@@ -297,7 +297,7 @@ func TestEndsWhenWhatIsBegunIsDone(t *testing.T) {
 		defer close(ended)
 		v.daemon.Term(harness.Patience)
 	}()
-	v.daemon.WaitSaid(promptly, "ends when what is being prepared is done", 1)
+	v.daemon.WaitSaid(promptly, "daemon stops when claims in progress are done", 1)
 	next := v.Run(v.root.Flags()...)
 	close(goOn)
 	<-ended

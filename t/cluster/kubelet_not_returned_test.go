@@ -36,7 +36,7 @@ func TestADeviceThatCouldNotBeGivenBackIsWithheld(t *testing.T) {
 	})
 	// As an administrator deletes a pod that stays Terminating.
 	v.delete("first")
-	v.daemon.WaitSaid(harness.Patience, "a claim is not taken back", 1)
+	v.daemon.WaitSaid(harness.Patience, "claim not released", 1)
 	err := v.Server.Client.CoreV1().Pods(v.manifest.Namespace).Delete(context.Background(), "first", *metav1.NewDeleteOptions(0))
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestADeviceThatCouldNotBeGivenBackIsWithheld(t *testing.T) {
 	v.kubelet.Kill()
 	v.daemon.Kill()
 	v.daemon = v.Run(v.root.Flags()...)
-	v.daemon.WaitSaid(harness.Patience, "a claim is not taken back", 1)
+	v.daemon.WaitSaid(harness.Patience, "claim not released", 1)
 	explains("after a restart")
 	if states := v.History.States(t, withheld.RV); len(states) > 1 {
 		t.Errorf("it was offered again: %s", states[1])

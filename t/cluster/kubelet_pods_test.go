@@ -56,8 +56,8 @@ func TestFiftyPodsAtOnce(t *testing.T) {
 			}
 		}
 	}
-	if len(owners) != count || daemon.Said("a claim is prepared") != count {
-		t.Errorf("%d VFs were given to %d pods, %d claims prepared", len(owners), count, daemon.Said("a claim is prepared"))
+	if len(owners) != count || daemon.Said("claim prepared") != count {
+		t.Errorf("%d VFs were given to %d pods, %d claims prepared", len(owners), count, daemon.Said("claim prepared"))
 	}
 	soon := int64(1)
 	if err := pods.DeleteCollection(context.Background(), metav1.DeleteOptions{GracePeriodSeconds: &soon}, metav1.ListOptions{}); err != nil {

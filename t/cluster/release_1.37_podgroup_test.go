@@ -61,7 +61,7 @@ func TestAClaimOfAPodGroupIsPrepared(t *testing.T) {
 			t.Fatalf("%s is reserved for %v", name, by)
 		}
 	}
-	if prepared := daemon.Said("a claim is prepared"); prepared != 1 {
+	if prepared := daemon.Said("claim prepared"); prepared != 1 {
 		t.Errorf("%d claims were prepared for a group with one", prepared)
 	}
 	lab.Server.EndPod(t, lab.Namespace, "worker-0")

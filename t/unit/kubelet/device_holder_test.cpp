@@ -22,7 +22,7 @@ TEST(DeviceHolder, WhoHasANodeOpenIsFoundByItsNumber) {
   ASSERT_TRUE(control);
   ASSERT_EQ(::grantpt(control.get()) | ::unlockpt(control.get()), 0);
   const std::string node = ::ptsname(control.get());
-  const auto is_held = [&] { return holder_of({node}).value_or(std::nullopt).has_value(); };
+  const auto is_held = [&] { return process_with_open({node}).value_or(std::nullopt).has_value(); };
   EXPECT_FALSE(is_held());
   int told[2];
   ASSERT_EQ(::pipe(told), 0);
@@ -34,7 +34,7 @@ TEST(DeviceHolder, WhoHasANodeOpenIsFoundByItsNumber) {
   }
   char byte = 0;
   ASSERT_EQ(::read(told[0], &byte, 1), 1);
-  const auto holder = holder_of({"/dev/not-there", node}).value_or(std::nullopt);
+  const auto holder = process_with_open({"/dev/not-there", node}).value_or(std::nullopt);
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   ::close(told[0]), ::close(told[1]);
@@ -46,7 +46,7 @@ TEST(DeviceHolder, WhoHasANodeOpenIsFoundByItsNumber) {
 
 TEST(DeviceHolder, AFileIsNoDevice) {
   const reactor::Descriptor file(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  EXPECT_EQ(holder_of({"/proc/self/exe"}).value(), std::nullopt);
+  EXPECT_EQ(process_with_open({"/proc/self/exe"}).value(), std::nullopt);
 }
 
 // Red when a daemon that sees its own container's processes alone takes a device for free.
@@ -55,12 +55,12 @@ TEST(DeviceHolder, NobodyIsFoundOnlyWhereAllProcessesCanBeSeen) {
   std::string proc = testing::TempDir() + "proc-XXXXXX";
   ASSERT_NE(::mkdtemp(proc.data()), nullptr);
   fs::create_directories(proc + "/1/fd");
-  EXPECT_EQ(holder_of({"/dev/null"}, proc).error().code, Errc::kDenied);
+  EXPECT_EQ(process_with_open({"/dev/null"}, proc).error().code, Errc::kDenied);
   fs::create_directories(proc + "/self/ns");
   fs::create_symlink("pid:[4026531836]", proc + "/self/ns/pid");
-  EXPECT_EQ(holder_of({"/dev/null"}, proc).value(), std::nullopt);
+  EXPECT_EQ(process_with_open({"/dev/null"}, proc).value(), std::nullopt);
   fs::create_symlink("/dev/null", proc + "/1/fd/3");
-  EXPECT_EQ(holder_of({"/dev/null"}, proc).value()->pid, 1);
+  EXPECT_EQ(process_with_open({"/dev/null"}, proc).value()->pid, 1);
   fs::remove_all(proc);
 }
 

@@ -349,7 +349,17 @@ TEST_F(NodeHostTest, AWholePfGetsBackTheSettingsOfItsVfs) {
   fixture::expect_golden(unread.error().what);
   tree_.pci(kOther).remove();
   tree_.remove(pf().path() + "/virtfn1");
-  EXPECT_TRUE(host().restore_settings(*kept).value().is_back) << "fewer VFs: those of now are made anew";
+  EXPECT_TRUE(host().restore_settings(*kept).value().is_back) << "fewer VFs: VF 1 does not exist any more";
+  // Created again: the pod could change this one through the PF as well.
+  tree_.pci(kOther)
+      .id("8086", "10ca")
+      .driver("igbvf")
+      .netdev("eth3")
+      .link("physfn", std::string("../") + kPf);
+  pf().link("virtfn1", std::string("../") + kOther);
+  change();
+  EXPECT_TRUE(host().restore_settings(*kept).value().is_back);
+  EXPECT_EQ(vf_settings_, before);
 }
 
 // An interface that came back from a pod as net1, with whatever a pod can set of it.

@@ -308,6 +308,49 @@ TEST_F(PodsSettings, OfAVfAreRestoredBeforeItsPfIsPrepared) {
   EXPECT_EQ(node.original_settings.at(kPf).vfs.at(0).config, fresh());
 }
 
+// All devices get one network, and no sandbox runs.
+struct OneNetwork final : InterfacePort {
+  explicit OneNetwork(fake::FakeScheduler& its_scheduler) : scheduler(its_scheduler) {}
+  std::string waits_for(const PreparedClaim&) const override { return ""; }
+  kube::CallPtr read_networks(PreparedClaim claim, std::vector<KnownEntry>,
+                              std::function<void(Result<PreparedClaim>)> done) override {
+    struct Soon final : kube::Call {
+      reactor::Ticket ticket;
+    };
+    for (PreparedDevice& device : claim.devices) device.network = network;
+    auto call = std::make_unique<Soon>();
+    call->ticket = scheduler.after(Millis{0}, [claim = std::move(claim), done] { done(claim); });
+    return call;
+  }
+  std::string in_use(const PreparedClaim&) override { return ""; }
+  bool may_be_shared(const PreparedClaim&) const override { return false; }
+  std::string held_elsewhere(const PreparedClaim&) const override { return ""; }
+  bool is_attached(const PreparedClaim&, const PreparedDevice&) const override { return true; }
+  void detach(const PreparedClaim&, std::function<void()> done) override { done(); }
+
+  fake::FakeScheduler& scheduler;
+  std::string network;
+};
+
+// A macvlan is created on the PF, which stays on the host. Red when the end of its claim undoes what the host has set on VFs meanwhile.
+TEST_F(PodsSettings, OfVfsAreNotKeptWhereThePfStaysOnTheHost) {
+  constexpr const char* kPf = "0000:03:00.0";
+  node.functions[kPf] = {.look = {.identity = {"8086", "10c9", ""}}, .driver = "igb", .name = "ens1f0"};
+  OneNetwork networks(scheduler);
+  interfaces = &networks;
+  run();
+  const ClaimText whole = put(claim(1, "0000-03-00-0"));
+  for (const char* type : {"host-device", "macvlan"}) {
+    SCOPED_TRACE(type);
+    networks.network = std::string(R"({"cniVersion":"1.0.0","name":"n","type":")") + type + R"("})";
+    ASSERT_EQ(prepare(whole)->error, "");
+    settings_of_vf().vlan = 100;
+    EXPECT_EQ(unprepare(request(whole)), "");
+    EXPECT_EQ(settings_of_vf().vlan, type == std::string("macvlan") ? 100 : fresh().vlan);
+  }
+  preparer.reset();  // before the networks
+}
+
 // A claim that restores nothing itself. Red when it gets the device with the last pod's settings, which it keeps until it ends.
 TEST_F(PodsSettings, AreRestoredBeforeAClaimThatKeepsNone) {
   ASSERT_EQ(prepare(put_claim())->error, "");

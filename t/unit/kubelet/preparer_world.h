@@ -37,7 +37,8 @@ class PreparerWorld : public testing::Test {
   void run() {
     preparer.reset();
     preparer = std::make_unique<ClaimPreparer>(
-        ClaimPreparer::Ports{cluster, scheduler, executor, log, std::make_shared<fake::FakeHost>(node)},
+        ClaimPreparer::Ports{cluster, scheduler, executor, log, std::make_shared<fake::FakeHost>(node),
+                             interfaces},
         ClaimPreparer::Knowledge{[this] { return waits_for; },
                                  [this](const std::string&, const std::string& pool,
                                         const std::string& entry) { return find(pool, entry); },
@@ -159,6 +160,7 @@ class PreparerWorld : public testing::Test {
   std::set<std::string> charged;                    // what the ledger has been told
   std::map<std::string, hotplug::HostDevice> held;  // what the daemon decides over
   policy::AllNotReturned withheld;                  // what it does not offer
+  InterfacePort* interfaces = nullptr;              // of the next run()
   std::unique_ptr<ClaimPreparer> preparer;
 };
 

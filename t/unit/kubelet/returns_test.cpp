@@ -80,6 +80,20 @@ TEST_F(ReturnsTest, TheDaemonTriesEverMoreSeldomAndAlsoAfterARestart) {
   EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
 }
 
+// Red when a claim that is prepared again and fails again waits as long as the failure of before did.
+TEST_F(ReturnsTest, AFailureAfterTheClaimWasPreparedAgainStartsWithAnImmediateQuery) {
+  const ClaimText text = stuck();
+  unprepare(request(text));
+  scheduler.advance(Returns::kMax * 3 + Returns::kFirst);  // the next query is minutes away
+  node.on_step = nullptr;
+  ASSERT_EQ(prepare(text)->error, "");
+  refuse_restore();
+  unprepare(request(text));
+  remove(text);
+  scheduler.advance(Returns::kFirst + Millis{1'000});
+  EXPECT_EQ(withheld.size(), 1u);
+}
+
 TEST_F(ReturnsTest, AClaimThatExistsIsLeftToItsKubelet) {
   const ClaimText text = stuck();
   unprepare(request(text));
@@ -150,9 +164,11 @@ TEST_F(ReturnsTest, WhereTheRecordIsLostAListShowsWhichClaimsAreGone) {
   run();
   ASSERT_EQ(withheld.size(), 1u);
   EXPECT_EQ(withheld[0].holding.device, "0000:03:00.2");
+  EXPECT_NE(withheld[0].why.find("a ResourceClaim (uid "), std::string::npos) << withheld[0].why;
   scheduler.advance(Reconcile::kAbsentMin + 2 * Reconcile::kAgain);
   EXPECT_TRUE(withheld.empty());
   EXPECT_EQ(preparer->prepared().size(), 1u) << "that of the claim that exists";
+  EXPECT_EQ(log.count("?/?"), 0u) << log.all();
 }
 
 // A kubelet that prepares the claim again, for the next pod, has it.

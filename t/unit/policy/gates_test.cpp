@@ -41,7 +41,7 @@ struct World {
   int drafts = 0, unreadable = -1;
   PolicyKind kind = PolicyKind::kExposure;
   bool is_exclusive = true;
-  std::string group;
+  std::string group, base;
   bool is_moved = false;
 
   World() {
@@ -65,7 +65,8 @@ struct World {
                       },
                       {},
                       group,
-                      is_moved};
+                      is_moved,
+                      base};
     const auto no = gates.ask(offer);
     return no ? std::string(name_of(no->outcome)) : "";
   }
@@ -191,6 +192,32 @@ TEST(Gates, WhatNeedsADeviceThatIsNotReturnedIsHeldBack) {
   world.is_exclusive = true, world.entry = "0000-03-00-0", world.group = "";
   EXPECT_EQ(held({.entry = "0000-03-00-2", .device = own}), "not-returned");
   EXPECT_EQ(held({.entry = "0000-04-00-2", .device = "0000:04:00.2"}, "0000:04:00.0"), "");
+}
+
+// The checkpoint is lost, and a claim is known from its CDI spec alone. Red when a link is offered that prepare refuses.
+TEST(Gates, LinksOfAClaimThatOnlyItsCdiSpecNamesAreHeldBack) {
+  World world;
+  world.vf = {.id = {"br0"}, .type = hotplug::DeviceType::kBridge};
+  const auto held = [&](const std::string& base, const std::string& suffix, bool is_exclusive,
+                        const std::string& group) {
+    world.vf.id.text = base;
+    world.base = base, world.entry = base + suffix, world.is_exclusive = is_exclusive, world.group = group;
+    return world.said();
+  };
+  const auto restored = [&](const std::string& entry, bool is_exclusive) {
+    world.in.not_returned = {
+        {.holding = {entry, entry, entry, is_exclusive, std::string(kAnyGroup)}, .pf = "", .why = "w"}};
+  };
+  restored("br0-whole", true);
+  EXPECT_EQ(held("br0", "-whole", true, ""), "not-returned");
+  EXPECT_EQ(held("br0", "-macvlan", false, ""), "not-returned");
+  EXPECT_EQ(held("br01", "-whole", true, ""), "") << "another link";
+  EXPECT_EQ(held("br", "-whole", true, ""), "");
+  restored("br0-macvlan", false);
+  EXPECT_EQ(held("br0", "-whole", true, ""), "not-returned");
+  EXPECT_EQ(held("br0", "-macvlan", false, ""), "") << "shares of one entry";
+  EXPECT_EQ(held("br0", "-ipvlan", false, ""), "");
+  EXPECT_EQ(held("br0", "-ipvlan", false, "g"), "not-returned") << "its group is unknown";
 }
 
 // Of a device that no claim has, whose original settings are not restored (kubelet's unrestored_of()): its entry has no name there.
