@@ -181,6 +181,8 @@ class DefinitionReader {
                       ? read_fields(rest, known->fields, "", context_of("IPAM " + *type->string()))
                       : read_free(rest, "", context_of(plugin));
     if (!fields) return fields;
+    if (known != nullptr && known->type == "whereabouts")
+      if (auto few = check_excluded(*fields); !few) return std::move(few.error());
     Json out(Json::Object{{"type", *type}});
     for (auto& [key, member] : *fields->object()) out.set(key, std::move(member));
     if (known != nullptr && known->type == "host-local" && rules_.author == Author::kNamespaceUser &&

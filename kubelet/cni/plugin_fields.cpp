@@ -97,21 +97,28 @@ bool has_all_addresses(std::string_view network) {
   return bits && *bits == 0;
 }
 
-// Networks that whereabouts leaves out. Releases before 0.6 compare each address of one with each of them, as the elected leader.
+// Networks that whereabouts leaves out. Releases before 0.6.2 compare each address of one with each of them, as the elected leader.
 constexpr size_t kExcludedMax = 256;
-constexpr int64_t kExcludedAddressesMax = 65'536;  // together: a second
-Result<Json> read_excluded(const Json& given, const std::string&, const FieldContext&) {
-  if (given.array() == nullptr || given.array()->size() > kExcludedMax) return Json();
-  int64_t addresses = 0;
-  for (const Json& one : *given.array()) {
+constexpr int64_t kExcludedAddressesMax = 65'536;  // of a definition: a second
+
+// nullopt: one is no network, or alone too large.
+std::optional<int64_t> addresses_of(const Json::Array& networks) {
+  int64_t out = 0;
+  for (const Json& one : networks) {
     const std::string_view network = text_in(one);
-    if (good_cidr(one).is_null()) return Json();
+    if (good_cidr(one).is_null()) return std::nullopt;
     const int64_t bits = (network.find(':') == std::string_view::npos ? 32 : 128) -
                          *parse_int(network.substr(network.find('/') + 1));
-    if (bits > 16) return Json();
-    addresses += int64_t{1} << bits;
+    if (bits > 16) return std::nullopt;
+    out += int64_t{1} << bits;
   }
-  return addresses > kExcludedAddressesMax ? Json() : given;
+  return out;
+}
+
+Result<Json> read_excluded(const Json& given, const std::string&, const FieldContext&) {
+  if (given.array() == nullptr || given.array()->size() > kExcludedMax) return Json();
+  const auto addresses = addresses_of(*given.array());
+  return addresses && *addresses <= kExcludedAddressesMax ? given : Json();
 }
 
 // whereabouts: "10.0.0.0/24", "10.0.0.5-10.0.0.20/24".
@@ -811,6 +818,23 @@ Result<kube::Json> read_free(const kube::Json& value, const std::string& path, c
     out.emplace_back(key, *std::move(good));
   }
   return Json(std::move(out));
+}
+
+Result<Unit> check_excluded(const kube::Json& ipam) {
+  int64_t addresses = 0;
+  const auto add = [&](const Json& range) {
+    const Json* excluded = range.find("exclude");
+    if (excluded != nullptr && excluded->array() != nullptr)
+      addresses += addresses_of(*excluded->array()).value_or(kExcludedAddressesMax + 1);
+  };
+  add(ipam);
+  const Json* ranges = ipam.find("ipRanges");
+  for (const Json& range : ranges != nullptr && ranges->array() != nullptr ? *ranges->array() : Json::Array{})
+    add(range);
+  if (addresses <= kExcludedAddressesMax) return Unit{};
+  return Error{Errc::kInvalid, "exclude of all ranges has " + std::to_string(addresses) +
+                                   " addresses: want at most " + std::to_string(kExcludedAddressesMax) +
+                                   " together; range_start and range_end leave out more"};
 }
 
 std::string folded_key(std::string_view key) {

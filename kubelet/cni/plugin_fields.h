@@ -98,6 +98,9 @@ Result<kube::Json> read_free(const kube::Json& value, const std::string& path, c
 /// A capability whose value the pod's user gives. wanted: as it was written; false asks for nothing.
 /// Errors: kInvalid; `mac` where the author may not set a MAC address of the device.
 Result<Unit> may_ask_for(std::string_view capability, const kube::Json& wanted, const FieldContext& context);
+/// The networks that an IPAM configuration of whereabouts leaves out, of all its ranges together: what it looks at one by one.
+/// ipam: what read_fields() has returned. Errors: kInvalid; more addresses than one definition may leave out.
+Result<Unit> check_excluded(const kube::Json& ipam);
 /// "plugins[0].vlan is 4095: want 0 to 4094".
 Error wrong_value(const std::string& path, const kube::Json& value, std::string_view wanted);
 /// An unknown field: what is allowed, and what may be meant.

@@ -169,16 +169,35 @@ Result<Unit> keep_host_local(Json& ipam, const std::string& path, const Hosts& h
   return Unit{};
 }
 
-// "10.0.0.0/24", "10.0.0.5-10.0.0.20/24".
-void exclude_from(Json& range, const Hosts& hosts) {
+// Where whereabouts looks for an address. Releases before 0.6.2 also look outside the network: from range_start to range_end, to the last of
+// all with these in the other order, and to the end of a network around range_start without range_end.
+std::optional<Range> looked_at(const Json& range) {
   const std::string_view text = range.text("range");
   const size_t dash = text.find('-');
-  const auto network = network_in(dash == std::string_view::npos ? text : text.substr(dash + 1));
-  if (!network) return;
+  auto out = network_in(dash == std::string_view::npos ? text : text.substr(dash + 1));
+  if (!out || dash != std::string_view::npos) return out;
+  const auto start = address_in(range.text("range_start")), end = address_in(range.text("range_end"));
+  const Address first = start.value_or(out->first);
+  if (end && first > *end) {
+    out->last.fill(0xff);
+  } else if (end) {
+    out->last = std::max(out->last, *end);
+  } else if (start) {
+    const auto around = network_in(text_of(*start) + std::string(text.substr(text.find('/'))));
+    out->last = std::max(out->last, around ? around->last : *start);
+  }
+  out->first = std::min(out->first, first);
+  return out;
+}
+
+// "10.0.0.0/24", "10.0.0.5-10.0.0.20/24".
+void exclude_from(Json& range, const Hosts& hosts) {
+  const auto looked = looked_at(range);
+  if (!looked) return;
   const Json* given = range.find("exclude");
   Json::Array out = given != nullptr && given->array() != nullptr ? *given->array() : Json::Array{};
   const size_t before = out.size();
-  for (auto at = hosts.lower_bound(network->first); at != hosts.end() && at->first <= network->last; ++at)
+  for (auto at = hosts.lower_bound(looked->first); at != hosts.end() && at->first <= looked->last; ++at)
     out.push_back(Json(text_of(at->first) + (is_ipv4(at->first) ? "/32" : "/128")));
   if (out.size() > before) range.set("exclude", Json(std::move(out)));
 }

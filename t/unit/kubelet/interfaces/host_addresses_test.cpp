@@ -105,6 +105,22 @@ TEST(HostAddresses, WhereaboutsIsToldToLeaveThemOut) {
       R"("ipRanges":[{"range":"2001:db8::/64","exclude":["2001:db8::1/128"]},{"range":"10.8.0.0/24"}]})");
 }
 
+// Releases before 0.6.2 (pkg/allocate): with range_end they start at range_start, and go on to range_end, whatever the network.
+TEST(HostAddresses, WhereaboutsIsToldToLeaveThemOutWhereItLooksOutsideTheNetwork) {
+  for (
+      const auto& [given, wanted] : std::vector<std::pair<std::string, std::string>>{
+          {R"({"type":"whereabouts","range":"10.8.0.0/24","range_start":"10.9.9.1","range_end":"10.9.9.2")",
+           R"("10.9.9.1/32","10.9.9.2/32")"},
+          {R"({"type":"whereabouts","range":"10.8.0.0/24","range_end":"10.9.9.1")", R"("10.9.9.1/32")"},
+          {R"({"type":"whereabouts","range":"10.8.0.0/24","range_start":"10.9.9.1")",
+           R"("10.9.9.1/32","10.9.9.2/32","10.9.9.254/32")"},
+          {R"({"type":"whereabouts","range":"10.10.0.0/24","range_start":"10.9.9.2","range_end":"10.10.0.9")",
+           R"("10.9.9.2/32","10.9.9.254/32")"},
+          {R"({"type":"whereabouts","range":"10.8.0.0/24","range_start":"10.9.9.1","range_end":"10.8.0.9")",
+           R"("10.9.9.1/32","10.9.9.2/32","10.9.9.254/32","127.0.0.1/32","2001:db8::1/128")"}})
+    EXPECT_EQ(kept(given + "}"), given + ",\"exclude\":[" + wanted + "]}");
+}
+
 TEST(HostAddresses, WhatIPAMGaveIsComparedByTheInterfaceOfThePod) {
   cni::Record one = record(R"({"type":"dhcp"})");
   const auto problem = [&](std::optional<int64_t> interface, const std::string& address) {
