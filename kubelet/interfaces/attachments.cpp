@@ -67,11 +67,22 @@ std::string pod_namespace_of(const cni::Attachment& attachment) {
   return std::string(argument_of(attachment, "K8S_POD_NAMESPACE"));
 }
 
-std::set<std::string> keys_of(const cni::Attachment& attachment) {
+std::string pod_key(const cni::Attachment& attachment) {
   const std::string_view pod = pod_uid_of(attachment);
-  std::set<std::string> keys = {pod.empty() ? "sandbox " + attachment.container_id
-                                            : "pod " + std::string(pod)};
-  if (!attachment.device.empty()) keys.insert("device " + attachment.device);
+  return pod.empty() ? "sandbox " + attachment.container_id : "pod " + std::string(pod);
+}
+
+std::set<std::string> device_keys(const cni::Attachment& attachment) {
+  if (attachment.device.empty()) return {};
+  return {"device " + attachment.device};
+}
+
+// Beside the pod's, which attachments of one sandbox share.
+std::set<std::string> attach_keys(const cni::Record& record) {
+  std::set<std::string> keys = device_keys(record.attachment);
+  keys.insert("interface " + cni::record_name(record.attachment));
+  if (const std::string parent = parent_of(record); !parent.empty())
+    keys.insert("parent " + parent + " of " + pod_key(record.attachment));
   return keys;
 }
 
@@ -181,12 +192,24 @@ void Attachments::end(const std::shared_ptr<Work>& ended, Result<cni::Attached> 
 
 void Attachments::take_turn(std::shared_ptr<Work> work,
                             void (Attachments::*begin)(const std::shared_ptr<Work>&)) {
-  auto keys = keys_of(work->record.attachment);
-  turns_.add(std::move(keys), [this, work = std::move(work), begin](Turns::Done ends) {
-    work->turn_ends = std::move(ends);
-    running_.insert(work);
-    (this->*begin)(work);
-  });
+  // Only ADDs of one sandbox run at once: the names in a sandbox are as sliced gave them until its containers run, and before each DEL they
+  // are given again, which must not meet another DEL.
+  const std::string pod = pod_key(work->record.attachment);
+  const bool is_attach = begin == &Attachments::begin_attach;
+  auto keys = is_attach ? attach_keys(work->record) : device_keys(work->record.attachment);
+  std::map<std::string, std::string> shared;
+  if (is_attach)
+    shared[pod] = work->record.attachment.container_id;
+  else
+    keys.insert(pod);
+  turns_.add(
+      std::move(keys),
+      [this, work = std::move(work), begin](Turns::Done ends) {
+        work->turn_ends = std::move(ends);
+        running_.insert(work);
+        (this->*begin)(work);
+      },
+      std::move(shared));
 }
 
 void Attachments::run(const std::shared_ptr<Work>& work, reactor::Semaphore& permits,
@@ -286,7 +309,9 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
         kept_[name].record = work->record;  // also unwritten: its DEL restores what was noted
         if (!written && work->is_refused) return drop_unrun(work, std::move(written.error()));
         if (!written) return end(work, std::move(written.error()));
-        kept_[name].network_namespace = std::move(work->network_namespace);
+        // Another attachment of the sandbox may have opened it meanwhile.
+        Namespace held = namespace_of(work->record.attachment);
+        kept_[name].network_namespace = held ? std::move(held) : std::move(work->network_namespace);
         if (const auto cleaning = cleaning_.find(kept_[name].addresses); cleaning != cleaning_.end())
           return cleaning->second.waiting.push_back(work);
         run(work, adds_, &Attachments::run_add);

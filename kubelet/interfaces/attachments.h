@@ -22,8 +22,8 @@
 
 namespace sliced::kubelet {
 
-/// One pod's plugins never run beside each other, nor do those of one device: an old DEL must not undo what a
-/// new pod has. What cannot be undone is tried again, later each time, and keeps its device from other sandboxes.
+/// ADDs for one sandbox run at once, but for those on one device, or on one shared device below them. A DEL runs beside no other work for its
+/// pod or its device: an old DEL must not undo what a new pod has. What cannot be undone is tried again, later each time, and keeps its device from other sandboxes.
 /// A runtime may remove a namespace without a word to us (containerd does of sandboxes older than itself); the kernel then
 /// would give the interface back under its name in the pod. So namespaces are kept open until the plugins have undone.
 /// Log: what cannot be undone, once while it lasts.

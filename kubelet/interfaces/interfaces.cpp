@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kubelet/interfaces/default_routes.h"
 #include "kubelet/interfaces/wanted.h"
 #include "kubelet/recall.h"
 #include "reactor/base/text.h"
@@ -174,14 +175,33 @@ bool Interfaces::is_attached(const PreparedClaim& claim, const PreparedDevice& d
   });
 }
 
+// With those of the other claims of each of its pods. Claims that are prepared at the same time are compared when the pod's sandbox starts.
+std::string Interfaces::route_conflict(const PreparedClaim& claim) const {
+  const auto own = interfaces_of(claim);
+  if (own.empty()) return "";
+  if (std::string why = default_route_conflict(own); !why.empty()) return why;
+  for (const ReservingPod& pod : claim.pods) {
+    auto all = interfaces_of(prepared_(), pod.uid);
+    std::erase_if(all, [&](const WantedInterface& one) { return one.claim == key_of(claim); });
+    all.insert(all.end(), own.begin(), own.end());
+    if (std::string why = default_route_conflict(all); !why.empty()) return why;
+  }
+  return "";
+}
+
 kube::CallPtr Interfaces::read_networks(PreparedClaim claim, std::vector<KnownEntry> known,
                                         std::function<void(Result<PreparedClaim>)> done) {
   struct AsItIs final : kube::Call {
     reactor::Ticket turn;
   };
   if (!settings_.only_ends)
-    return kubelet::read_networks(ports_.cluster, ports_.scheduler, std::move(claim), std::move(known),
-                                  settings_.networks, std::move(done));
+    return kubelet::read_networks(
+        ports_.cluster, ports_.scheduler, std::move(claim), std::move(known), settings_.networks,
+        [this, done = std::move(done)](Result<PreparedClaim> read) {
+          if (!read) return done(std::move(read));
+          const std::string why = route_conflict(*read);
+          done(why.empty() ? std::move(read) : Result<PreparedClaim>(Error{Errc::kInvalid, why}));
+        });
   auto call = std::make_unique<AsItIs>();
   call->turn =
       ports_.scheduler.after(Millis{0}, [claim = std::move(claim), done = std::move(done)]() mutable {

@@ -95,6 +95,8 @@ class Interfaces final : public InterfacePort {
  private:
   // By pod, device and name of the interface, as the records have them.
   std::vector<cni::Attachment> left_of(const PreparedClaim& claim) const;
+  // default_route_conflict() of the claim's pods; "" none.
+  std::string route_conflict(const PreparedClaim& claim) const;
   bool wants_interface(const PreparedDevice& device) const;
   void connect();
   // The runtime has reported which sandboxes run, and is connected.

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "kubelet/interfaces/default_routes.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
@@ -52,7 +53,8 @@ struct Sandboxes::Raising {
   std::optional<nri::Reply> reply;
   TimePoint deadline{};
   std::vector<WantedInterface> missing;
-  size_t next = 0;
+  std::vector<std::optional<Millis>> took = {};  // each of them, made or failed; nullopt: not ended yet
+  bool is_taken_down = false;
   size_t to_undo = 0;
   std::string why;  // it fails
   reactor::Ticket last_word = {};
@@ -60,6 +62,27 @@ struct Sandboxes::Raising {
   std::shared_ptr<HookTime> hook_time = {};
   reactor::Scheduler* scheduler = nullptr;
   TimePoint begun{};
+
+  size_t left() const { return static_cast<size_t>(std::count(took.begin(), took.end(), std::nullopt)); }
+
+  // For people, of a sandbox whose interfaces took too long. The runtime gives us 90 % of its timeout (nri::Plugin).
+  std::string times() const {
+    Millis sum{0};
+    std::string all;
+    for (size_t i = 0; i < missing.size(); ++i) {
+      const Millis so_far = std::chrono::duration_cast<Millis>(scheduler->now() - begun);
+      sum += took[i].value_or(so_far);
+      all += (all.empty() ? "" : ", ") + escaped(missing[i].interface) + " (device " +
+             escaped(missing[i].device) + ") " + (took[i] ? "" : "more than ") +
+             std::to_string(took[i].value_or(so_far).count()) + " ms";
+    }
+    const int64_t given = std::chrono::duration_cast<Millis>(deadline - begun).count() * 10 / 9;
+    return "; the attachments run at once and took: " + all + "; together " + std::to_string(sum.count()) +
+           " ms; the container runtime waits " + std::to_string(given) +
+           " ms: choose plugins that are faster, or set plugin_request_timeout of containerd " +
+           "(nri_plugin_request_timeout of CRI-O) to " + std::to_string((2 * given + 999) / 1'000) +
+           "s or more";
+  }
 
   // The runtime waits until the deadline and no longer.
   void refuse() {
@@ -100,7 +123,7 @@ std::string Sandboxes::clash_in(const nri::PodSandbox& pod,
     return named(one) + " cannot be made: the pod has an interface of that name, of " +
            escaped(at->second, 256) + "; give each an ifName of its own in its VfConfig";
   }
-  return "";
+  return default_route_conflict(interfaces_of(prepared_(), pod.uid));
 }
 
 Result<Unit> Sandboxes::learn_pod(const nri::PodSandbox& pod, const nri::Container& container) {
@@ -158,13 +181,17 @@ void Sandboxes::raise(nri::PodSandbox pod, nri::Reply reply, bool is_run) {
   raising->scheduler = &ports_.scheduler;
   raising->begun = ports_.scheduler.now();
   raising->reply = std::move(reply);
-  raising->why = "the interfaces of " + named(raising->pod) + " are not there in time";
+  raising->took.resize(raising->missing.size());
   raising->last_word = ports_.scheduler.after(
       std::chrono::duration_cast<Millis>(raising->deadline - ports_.scheduler.now()) - kLastWord,
       [raising = std::weak_ptr(raising)] {
-        if (const auto late = raising.lock()) late->refuse();
+        const auto late = raising.lock();
+        if (!late) return;
+        if (late->why.empty())
+          late->why = "the interfaces of " + named(late->pod) + " are not there in time" + late->times();
+        late->refuse();
       });
-  attach_next(raising);
+  attach_all(raising);
 }
 
 // The kubelet makes another sandbox every few seconds; what names the sandbox is no other problem.
@@ -178,39 +205,45 @@ void Sandboxes::log_rejected(const nri::PodSandbox& pod, const std::string& why)
                        {{"pod", named(pod)}, {"sandbox", pod.id}, {"problem", why}});
 }
 
-void Sandboxes::attach_next(const std::shared_ptr<Raising>& raising) {
-  if (raising->next == raising->missing.size()) {
-    raising->last_word.reset();
-    if (!raising->reply || !raising->reply->agree())
-      return take_down(raising, "nobody waited for the interfaces of " + named(raising->pod) + " any more");
-    if (const size_t rejected = said_.end(raising->pod.uid); rejected > 0)
-      ports_.log.info("pod sandbox accepted after it was rejected",
-                      {{"pod", named(raising->pod)}, {"sandbox", raising->pod.id}, {"rejected", rejected}});
-    return;
+void Sandboxes::attach_all(const std::shared_ptr<Raising>& raising) {
+  for (size_t i = 0; i < raising->missing.size(); ++i)
+    ports_.attachments.attach(record_of(raising->missing[i], raising->pod), raising->deadline - kLastWord,
+                              [this, raising, i, alive = std::weak_ptr(life_)](Result<cni::Attached> made) {
+                                if (!alive.expired()) attached(raising, i, std::move(made));
+                              });
+}
+
+void Sandboxes::attached(const std::shared_ptr<Raising>& raising, size_t index, Result<cni::Attached> made) {
+  const WantedInterface& one = raising->missing[index];
+  raising->took[index] = std::chrono::duration_cast<Millis>(ports_.scheduler.now() - raising->begun);
+  if (raising->is_taken_down) return;
+  if (!made) {
+    const std::string times = made.error().code == Errc::kTimeout ? raising->times() : "";
+    return take_down(raising, named(one) + ": " + made.error().what + times);
   }
-  const WantedInterface& wanted = raising->missing[raising->next];
-  ports_.attachments.attach(record_of(wanted, raising->pod), raising->deadline - kLastWord,
-                            [this, raising, alive = std::weak_ptr(life_)](Result<cni::Attached> made) {
-                              if (alive.expired()) return;
-                              const WantedInterface& one = raising->missing[raising->next++];
-                              if (!made) return take_down(raising, named(one) + ": " + made.error().what);
-                              ports_.log.info("an interface is in a sandbox", {{"pod", named(raising->pod)},
-                                                                               {"sandbox", raising->pod.id},
-                                                                               {"interface", one.interface},
-                                                                               {"device", one.device},
-                                                                               {"claim", one.claim_text}});
-                              handlers_.on_attached({one, raising->pod.id, *made});
-                              attach_next(raising);
-                            });
+  ports_.log.info("an interface is in a sandbox", {{"pod", named(raising->pod)},
+                                                   {"sandbox", raising->pod.id},
+                                                   {"interface", one.interface},
+                                                   {"device", one.device},
+                                                   {"claim", one.claim_text}});
+  handlers_.on_attached({one, raising->pod.id, *made});
+  if (raising->left() > 0) return;
+  raising->last_word.reset();
+  if (!raising->reply || !raising->reply->agree())
+    return take_down(raising, "nobody waited for the interfaces of " + named(raising->pod) + " any more");
+  if (const size_t rejected = said_.end(raising->pod.uid); rejected > 0)
+    ports_.log.info("pod sandbox accepted after it was rejected",
+                    {{"pod", named(raising->pod)}, {"sandbox", raising->pod.id}, {"rejected", rejected}});
 }
 
 // What was made for this call is undone, then it is refused; at its deadline at the latest.
 void Sandboxes::take_down(const std::shared_ptr<Raising>& raising, const std::string& why) {
+  raising->is_taken_down = true;
   raising->why = why;
   log_rejected(raising->pod, why);
   std::vector<cni::Attachment> made;
-  for (size_t i = 0; i < raising->next; ++i) {
-    cni::Record record = record_of(raising->missing[i], raising->pod);
+  for (const WantedInterface& one : raising->missing) {
+    cni::Record record = record_of(one, raising->pod);
     const auto* kept = ports_.attachments.find(record.attachment);
     if (kept == nullptr || are_of_one(kept->record, record)) made.push_back(std::move(record.attachment));
   }

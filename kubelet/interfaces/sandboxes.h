@@ -38,8 +38,8 @@ struct AttachedInterface {
 /// Reentry: handlers are called from within the hooks and from Attachments' callbacks, and may ask trouble_of().
 /// Ownership: what ports name outlives it, and so does what `prepared` asks. Dropped, it answers nobody any
 /// more; what was begun goes on in Attachments.
-/// Bounds: as many calls at once as the runtime makes; their interfaces are made one after the other, those
-/// of several sandboxes beside each other.
+/// Bounds: as many calls at once as the runtime makes, and for each all of its interfaces at once (Attachments::kAddsMax). Where they take longer
+/// than the runtime waits, the error names the time of each, their sum, and the runtime's option.
 class Sandboxes final : public nri::Hooks {
  public:
   struct Ports {
@@ -95,7 +95,9 @@ class Sandboxes final : public nri::Hooks {
   // is_run: RunPodSandbox; a sandbox that is refused then does not run.
   void raise(nri::PodSandbox pod, nri::Reply reply, bool is_run);
   void log_rejected(const nri::PodSandbox& pod, const std::string& why);
-  void attach_next(const std::shared_ptr<Raising>& raising);
+  // At once, each of them; the call is answered with the last.
+  void attach_all(const std::shared_ptr<Raising>& raising);
+  void attached(const std::shared_ptr<Raising>& raising, size_t index, Result<cni::Attached> made);
   // Undoes what this call has made, and then refuses it; 50 ms before its deadline in any case.
   void take_down(const std::shared_ptr<Raising>& raising, const std::string& why);
   void lower(const nri::PodSandbox& pod, nri::Reply reply);

@@ -68,6 +68,13 @@ std::string clash(const Made& wanted, const Made& other) {
 
 }  // namespace
 
+std::string parent_of(const cni::Record& record) {
+  const auto network = cni::decode_network(record.config, record.network);
+  if (!network || network->plugins.empty()) return "";
+  const Json& plugin = network->plugins.front().config;
+  return std::string(plugin.text("master").empty() ? plugin.text("bridge") : plugin.text("master"));
+}
+
 std::string parent_conflict(const cni::Record& failed, const std::vector<const cni::Record*>& others) {
   const auto wanted = made_by(failed);
   if (!wanted) return "";

@@ -13,4 +13,7 @@ namespace sliced::kubelet {
 /// failed: the record of the ADD. others: all records of this node. Pure.
 std::string parent_conflict(const cni::Record& failed, const std::vector<const cni::Record*>& others);
 
+/// The interface of the host that the first plugin of the network stands on: its `master` or `bridge`; "" none.
+std::string parent_of(const cni::Record& record);
+
 }  // namespace sliced::kubelet

@@ -5,18 +5,26 @@
 
 namespace sliced::kubelet {
 
-void Turns::add(std::set<std::string> keys, std::function<void(Done)> begin) {
-  waiting_.push_back({std::move(keys), std::move(begin)});
+void Turns::add(std::set<std::string> keys, std::function<void(Done)> begin,
+                std::map<std::string, std::string> shared) {
+  for (const std::string& key : keys) shared[key] = "";
+  waiting_.push_back({std::move(shared), std::move(begin)});
   next_ = scheduler_.after(Millis{0}, [this] { look(); });
 }
 
 void Turns::look() {
-  std::set<std::string> taken;  // by what runs, and by what came earlier and waits
+  // By what runs, and by what came earlier and waits: to the group, "" of several groups or needed alone.
+  std::map<std::string, std::string> taken;
   std::list<std::list<Work>::iterator> free;
   for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
-    const bool is_free = std::none_of(at->keys.begin(), at->keys.end(),
-                                      [&](const std::string& key) { return taken.contains(key); });
-    taken.insert(at->keys.begin(), at->keys.end());
+    const bool is_free = std::none_of(at->keys.begin(), at->keys.end(), [&](const auto& key) {
+      const auto before = taken.find(key.first);
+      return before != taken.end() && (key.second.empty() || before->second != key.second);
+    });
+    for (const auto& [key, group] : at->keys) {
+      const auto [before, is_first] = taken.try_emplace(key, group);
+      if (!is_first && before->second != group) before->second.clear();
+    }
     if (is_free && !at->is_running) free.push_back(at);
   }
   for (const auto at : free) {

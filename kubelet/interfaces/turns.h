@@ -2,6 +2,7 @@
 // Work that shares something comes one after the other, in the order in which it came; the rest goes on beside it.
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -25,14 +26,16 @@ class Turns {
   /// keys: what it needs for itself; none: it waits for nobody. begin: called when its turn comes; it calls done once, when it has ended.
   /// It begins in a later turn of the loop, behind everything that came before with a key of its own. done
   /// may be called within begin, and does nothing once this is dropped.
-  void add(std::set<std::string> keys, std::function<void(Done done)> begin);
+  /// shared: further keys, each with the name of a group: work of one group runs at once, and excludes all other work with the key.
+  void add(std::set<std::string> keys, std::function<void(Done done)> begin,
+           std::map<std::string, std::string> shared = {});
   /// Nothing waits and nothing runs.
   bool idle() const { return waiting_.empty(); }
 
  private:
   // begin is empty once it was called: what it holds goes with the work's end, not with this list.
   struct Work {
-    std::set<std::string> keys;
+    std::map<std::string, std::string> keys;  // to the group that shares it; "" it is needed alone
     std::function<void(Done)> begin;
     bool is_running = false;
   };

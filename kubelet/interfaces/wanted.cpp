@@ -92,6 +92,13 @@ Result<std::string> administrators_network(const PreparedDevice& device, const s
 
 bool has_network(const PreparedDevice& device) { return !device.is_admin && !device.network.empty(); }
 
+std::vector<WantedInterface> interfaces_of(const PreparedClaim& claim) {
+  std::vector<WantedInterface> out;
+  for (const PreparedDevice& device : claim.devices)
+    if (has_network(device)) out.push_back(wanted_of(claim, device));
+  return out;
+}
+
 std::vector<WantedInterface> interfaces_of(const PreparedClaims& prepared, std::string_view pod_uid) {
   std::vector<const PreparedClaim*> claims;
   for (const auto& [key, claim] : prepared)
@@ -100,8 +107,7 @@ std::vector<WantedInterface> interfaces_of(const PreparedClaims& prepared, std::
                    [](const PreparedClaim* a, const PreparedClaim* b) { return a->name < b->name; });
   std::vector<WantedInterface> out;
   for (const PreparedClaim* claim : claims)
-    for (const PreparedDevice& device : claim->devices)
-      if (has_network(device)) out.push_back(wanted_of(*claim, device));
+    for (WantedInterface& one : interfaces_of(*claim)) out.push_back(std::move(one));
   return out;
 }
 

@@ -32,6 +32,9 @@ struct WantedInterface {
 /// A device whose network is run: a function on vfio-pci as well, whose VLAN, MAC and trust its PF enforces.
 bool has_network(const PreparedDevice& device);
 
+/// Of one claim, as the devices stand in it.
+std::vector<WantedInterface> interfaces_of(const PreparedClaim& claim);
+
 /// Of claims that are prepared whole, by the claims' names, then as the devices stand in them.
 std::vector<WantedInterface> interfaces_of(const PreparedClaims& prepared, std::string_view pod_uid);
 

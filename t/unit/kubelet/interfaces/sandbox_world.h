@@ -63,11 +63,18 @@ struct Node {
     touch("netns-" + sandbox);
     return directory + "/netns-" + sandbox;
   }
-  /// "ADD a net1" of each call.
+  /// "ADD a net1" of each call. ADDs for one sandbox run at once: those that follow one another are sorted.
   std::vector<std::string> calls() const {
     std::vector<std::string> out;
     std::istringstream lines(text("calls"));
     for (std::string line; std::getline(lines, line);) out.push_back(line.substr(0, line.rfind(' ')));
+    const auto sandbox_of = [](const std::string& call) { return call.substr(0, call.rfind(' ')); };
+    for (auto first = out.begin(); first != out.end();) {
+      const auto last = std::find_if(first, out.end(),
+                                     [&](const auto& one) { return sandbox_of(one) != sandbox_of(*first); });
+      if (first->starts_with("ADD ")) std::sort(first, last);
+      first = last;
+    }
     return out;
   }
   /// How often this process has it open.

@@ -70,6 +70,7 @@ TEST_F(SandboxesTest, ASandboxGetsItsInterfacesBeforeItsContainersAndLosesThemWh
   EXPECT_EQ(world.run("a"), "");
   EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "ADD a net2"}));
   EXPECT_EQ(world.node.records(), 2u);
+  std::ranges::sort(world.daemon->attached);
   EXPECT_EQ(world.daemon->attached, (Lines{"net1 a 02:00:00:00:00:01", "net2 a 02:00:00:00:00:01"}));
   const auto input = kube::decode_json(world.node.text("input.ADD.net2"));
   EXPECT_EQ(input->text("deviceID"), "0000:03:00.3");
@@ -251,6 +252,74 @@ TEST_F(SandboxesTest, APluginThatFailsIsQuotedAndWhatWasMadeBeforeItIsUndone) {
   EXPECT_TRUE(world.settle());
   EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "ADD a net2", "DEL a net1", "DEL a net2"}));
   EXPECT_EQ(world.node.records(), 0u);
+}
+
+// Each plugin waits until all eight run: one after the other none would end.
+TEST_F(SandboxesTest, TheInterfacesOfAPodAreAttachedAtOnce) {
+  World world(*this);
+  world.node.plugin("vf",
+                    "[ $CNI_COMMAND = ADD ] || exit 0\ntouch begun.$CNI_IFNAME\n"
+                    "until [ $(ls begun.* | wc -l) = 8 ]; do sleep 0.01; done");
+  for (int i = 0; i < 8; ++i)
+    world.node.prepare("uid-a", "net" + std::to_string(i), "0000:03:00." + std::to_string(i));
+  EXPECT_EQ(world.run("a", 600'000), "");
+  EXPECT_EQ(world.daemon->most_chains, 8u);
+  EXPECT_EQ(world.node.open_files("netns-a"), 1u);
+  EXPECT_EQ(world.stop("a"), "");
+  EXPECT_EQ(world.daemon->most_chains, 8u);
+  EXPECT_EQ(world.node.records(), 0u);
+}
+
+TEST_F(SandboxesTest, InterfacesOnOneSharedDeviceAreAttachedOneAfterTheOther) {
+  World world(*this);
+  const char* network = R"({"cniVersion":"1.0.0","name":"net","type":"vf","master":"eth1"})";
+  for (const char* interface : {"net1", "net2", "net3"})
+    world.node.prepare("uid-a", interface, "").network = network;
+  EXPECT_EQ(world.run("a"), "");
+  EXPECT_EQ(world.daemon->most_chains, 1u);
+  EXPECT_EQ(world.node.records(), 3u);
+}
+
+// What has begun when another attachment fails ends first, and then all of them are undone.
+TEST_F(SandboxesTest, WhenOneAttachmentFailsTheOthersAreUndone) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  world.node.prepare("uid-a", "net2", "0000:03:00.3");
+  world.node.plugin("vf",
+                    "[ $CNI_COMMAND = ADD ] || exit 0\n"
+                    "[ $CNI_IFNAME = net1 ] || { until [ -e failed ]; do sleep 0.01; done; }\n"
+                    "[ $CNI_IFNAME = net2 ] || { touch failed; exit 1; }");
+  EXPECT_NE(world.run("a").find("interface net1"), std::string::npos);
+  EXPECT_TRUE(world.settle());
+  EXPECT_EQ(world.node.calls(), (Lines{"ADD a net1", "ADD a net2", "DEL a net1", "DEL a net2"}));
+  EXPECT_EQ(world.node.records(), 0u);
+  EXPECT_TRUE(world.daemon->attached.empty());
+}
+
+// The runtime's time is over: by whichever deadline, the error says what each attachment took and which option gives more.
+TEST_F(SandboxesTest, AttachmentsThatTakeTooLongAreNamedWithTheirTimes) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1");
+  world.node.prepare("uid-a", "net2", "0000:03:00.3");
+  world.node.plugin("vf", "[ $CNI_COMMAND$CNI_IFNAME != ADDnet2 ] || sleep 3600");
+  const std::string why = world.run("a", 1'000);
+  if (why.find("deadline") == std::string::npos) {  // else the runtime's own, on a machine that is too busy
+    for (const char* part : {"net1 (device dev-net1) ", "net2 (device dev-net2) ", "together ",
+                             "plugin_request_timeout of containerd"})
+      EXPECT_NE(why.find(part), std::string::npos) << why;
+  }
+  EXPECT_TRUE(world.settle());
+  EXPECT_EQ(world.node.records(), 0u);
+}
+
+TEST_F(SandboxesTest, TwoDefaultRoutesAreRefusedBeforeAnyPlugin) {
+  World world(*this);
+  const char* network = R"({"cniVersion":"1.0.0","name":"net","type":"vf",)"
+                        R"("ipam":{"type":"static","routes":[{"dst":"0.0.0.0/0"}]}})";
+  world.node.prepare("uid-a", "net1").network = network;
+  world.node.prepare("uid-a", "net2", "0000:03:00.3").network = network;
+  fixture::expect_golden(world.run("a"));
+  EXPECT_EQ(world.node.calls(), Lines{});
 }
 
 // SIGKILL between prepare and RunPodSandbox: the runtime goes on alone.

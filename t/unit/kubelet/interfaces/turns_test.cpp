@@ -46,6 +46,31 @@ TEST_F(TurnsTest, WhatSharesAKeyWaitsInOrderAndTheRestGoesOn) {
   EXPECT_TRUE(turns.idle());
 }
 
+TEST_F(TurnsTest, AGroupSharesAKeyAndNobodyPassesWhoNeedsItAlone) {
+  const auto add_shared = [&](const std::string& name, const std::string& group) {
+    turns.add({},
+              [this, name](Turns::Done done) {
+                begun.push_back(name);
+                running[name] = std::move(done);
+              },
+              {{"a", group}});
+  };
+  add_shared("one", "x"), add_shared("two", "x");
+  add("alone", {"a"});
+  add_shared("three", "x");
+  scheduler.advance(Millis{1});
+  EXPECT_EQ(begun, (std::vector<std::string>{"one", "two"}));
+  end("one");
+  EXPECT_EQ(begun.size(), 2u);
+  end("two");
+  EXPECT_EQ(begun.back(), "alone");
+  add_shared("other", "y");
+  end("alone");
+  EXPECT_EQ(begun.back(), "three") << "another group waits";
+  end("three");
+  EXPECT_EQ(begun.back(), "other");
+}
+
 TEST_F(TurnsTest, WhatEndsAtOnceLetsTheNextBegin) {
   int count = 0;
   for (int i = 0; i < 3; ++i)

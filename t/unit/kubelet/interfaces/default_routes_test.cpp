@@ -1,0 +1,56 @@
+#include "kubelet/interfaces/default_routes.h"
+
+#include <gtest/gtest.h>
+
+namespace sliced::kubelet {
+namespace {
+
+WantedInterface with(const std::string& interface, const std::string& members) {
+  return {.claim_text = "ResourceClaim ns/" + interface,
+          .interface = interface,
+          .network = "net",
+          .config = R"({"cniVersion":"1.0.0","name":"net",)" + members + "}"};
+}
+
+std::string ipam(const std::string& routes) {
+  return R"("type":"vf","ipam":{"type":"static","routes":[)" + routes + "]}";
+}
+
+TEST(DefaultRoutesTest, OneForEachFamilyTableAndPriority) {
+  const std::string ipv4 = ipam(R"({"dst":"0.0.0.0/0"})");
+  const struct {
+    const char* name;
+    std::string other;
+    bool is_refused;
+  } kCases[] = {
+      {"the same", ipv4, true},
+      {"with a gateway", ipam(R"({"dst":"0.0.0.0/0","gw":"10.0.0.1"})"), true},
+      {"another family", ipam(R"({"dst":"::/0"})"), false},
+      {"another table", ipam(R"({"dst":"0.0.0.0/0","table":100})"), false},
+      {"another priority", ipam(R"({"dst":"0.0.0.0/0","priority":100})"), false},
+      {"no default route", ipam(R"({"dst":"10.0.0.0/8"})"), false},
+      {"none", R"("type":"vf")", false},
+      {"a bridge's gateway",
+       R"("type":"bridge","isDefaultGateway":true,"ipam":{"type":"host-local","subnet":"10.0.0.0/24"})",
+       true},
+      {"a bridge's IPv6 gateway",
+       R"("type":"bridge","isDefaultGateway":true,"ipam":{"type":"host-local","subnet":"fd00::/64"})", false},
+      {"a table of its own", R"("plugins":[{)" + ipv4 + R"(},{"type":"sbr"}])", false},
+  };
+  for (const auto& one : kCases) {
+    const std::string why = default_route_conflict({with("net1", ipv4), with("net2", one.other)});
+    EXPECT_EQ(!why.empty(), one.is_refused) << one.name << ": " << why;
+    EXPECT_EQ(default_route_conflict({with("net2", one.other)}), "") << one.name;
+  }
+}
+
+TEST(DefaultRoutesTest, BothInterfacesAreNamed) {
+  const auto one = with("net1", ipam(R"({"dst":"::/0"})")), other = with("net2", ipam(R"({"dst":"::/0"})"));
+  EXPECT_EQ(
+      default_route_conflict({one, other}),
+      "two interfaces of the pod set an IPv6 default route: interface net1 of ResourceClaim ns/net1 (network net) and interface "
+      "net2 of ResourceClaim ns/net2 (network net); let one network set it, or give the routes different tables or priorities");
+}
+
+}  // namespace
+}  // namespace sliced::kubelet
