@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "daemon/attach_helper.h"
 #include "daemon/bind_helper.h"
 #include "daemon/console.h"
 
@@ -14,6 +15,10 @@ int main(int argc, char** argv) {
   if (!arguments.empty() && arguments[0] == cli::kBindHelper) {
     cli::open_standard_files();
     return cli::bind_helper({arguments.begin() + 1, arguments.end()});
+  }
+  if (!arguments.empty() && arguments[0] == cli::kAttachHelper) {
+    cli::open_standard_files();
+    return cli::attach_helper({arguments.begin() + 1, arguments.end()});
   }
   return cli::run_program(config::Program::kNode, cli::node_commands(), arguments);
 }

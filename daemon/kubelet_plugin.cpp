@@ -5,12 +5,14 @@
 #include <filesystem>
 #include <utility>
 
+#include "daemon/attach_helper.h"
 #include "daemon/bind_helper.h"
 #include "daemon/played_kernel.h"
 #include "daemon/prepared_page.h"
 #include "kubelet/child_binder.h"
 #include "kubelet/cni/sysctls.h"
 #include "kubelet/interfaces/host_interface.h"
+#include "kubelet/interfaces/native_interface.h"
 #include "kubelet/known_entries.h"
 #include "kubelet/node_host.h"
 #include "reactor/base/text.h"
@@ -120,6 +122,9 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
                     took->add(loop.now() - begun);
                     on_run(std::move(outcome));
                   };
+                if (cni::is_native(network))
+                  return kubelet::run_native(loop, attach_helper_program(), network, command, attachment,
+                                             deadline, std::move(on_run));
                 return cni::run_chain(loop, place, std::move(network), command, std::move(attachment),
                                       std::move(previous), deadline, std::move(on_run));
               },

@@ -52,6 +52,15 @@ template <class Visitor>
 void visit(Visitor& v, VfConfig& value) {
   v("driver", value.driver), v("ifName", value.if_name), v("netAttachDefNamespace", value.nad_namespace);
   v("netAttachDefName", value.nad_name), v("addVhostMount", value.adds_vhost);
+  v("network", value.network);
+}
+template <class Visitor>
+void visit(Visitor& v, NativeNetwork& value) {
+  v("mtu", value.mtu), v("mac", value.mac), v("addresses", value.addresses), v("routes", value.routes);
+}
+template <class Visitor>
+void visit(Visitor& v, NativeRoute& value) {
+  v("destination", value.destination), v("gateway", value.gateway), v("priority", value.priority);
 }
 template <class Visitor>
 void visit(Visitor& v, ReservingPod& value) {

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "reactor/base/text.h"
@@ -399,6 +400,167 @@ Result<std::vector<HostAddress>> read_addresses() {
     for (const HostLink& link : *links)
       if (link.ifindex == indices[i]) addresses[i].interface = link.name;
   return addresses;
+}
+
+namespace {
+
+struct IpText {
+  int family = AF_UNSPEC;
+  std::string bytes;
+  uint8_t length = 0;
+};
+
+// Of "10.0.0.5/24"; without a length that of one address.
+std::optional<IpText> ip_bytes(std::string_view text) {
+  const size_t slash = text.find('/');
+  const std::string address(text.substr(0, slash));
+  IpText out{.family = address.find(':') == std::string::npos ? AF_INET : AF_INET6};
+  out.bytes.resize(out.family == AF_INET ? sizeof(in_addr) : sizeof(in6_addr));
+  if (::inet_pton(out.family, address.c_str(), out.bytes.data()) != 1) return std::nullopt;
+  const int bits = static_cast<int>(out.bytes.size()) * 8;
+  int length = bits;
+  if (slash != std::string_view::npos) {
+    length = std::atoi(std::string(text.substr(slash + 1)).c_str());
+    if (length < 0 || length > bits) return std::nullopt;
+  }
+  out.length = static_cast<uint8_t>(length);
+  return out;
+}
+
+std::string ip_text(int family, std::string_view bytes) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (bytes.size() != (family == AF_INET ? sizeof(in_addr) : sizeof(in6_addr)) ||
+      ::inet_ntop(family, bytes.data(), text.data(), text.size()) == nullptr)
+    return "";
+  return text.data();
+}
+
+template <class Info>
+std::string ip_request(uint16_t type, const Info& info, const std::string& attributes) {
+  nlmsghdr header{.nlmsg_len = static_cast<uint32_t>(sizeof(nlmsghdr) + sizeof info + attributes.size()),
+                  .nlmsg_type = type,
+                  .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
+                  .nlmsg_seq = 1,
+                  .nlmsg_pid = 0};
+  return std::string(bytes_of(header)) + std::string(bytes_of(info)) + attributes;
+}
+
+constexpr Dumped kRoutes = {RTM_GETROUTE, RTM_NEWROUTE, "RTM_GETROUTE", "RTM_NEWROUTE"};
+
+bool decode_link_address(std::string_view payload, LinkAddress& out) {
+  ifaddrmsg info{};
+  if (payload.size() < sizeof info) return false;
+  std::memcpy(&info, payload.data(), sizeof info);
+  HostAddress address;
+  if (!decode_address(payload, address, out.ifindex)) return false;
+  if (!address.address.empty()) out.address = address.address + "/" + std::to_string(info.ifa_prefixlen);
+  return true;
+}
+
+// "" destination: of another table or family, or of several next hops.
+bool decode_route(std::string_view payload, LinkRoute& out) {
+  rtmsg info{};
+  if (payload.size() < sizeof info) return false;
+  std::memcpy(&info, payload.data(), sizeof info);
+  uint32_t table = info.rtm_table;
+  std::string destination = info.rtm_family == AF_INET ? "0.0.0.0" : "::";
+  const bool is_whole =
+      each_attribute(payload.substr(aligned(sizeof info)), [&](int type, std::string_view value) {
+        const auto number = number_in(value);
+        if (type == RTA_DST) destination = ip_text(info.rtm_family, value);
+        if (type == RTA_GATEWAY) out.gateway = ip_text(info.rtm_family, value);
+        if (type == RTA_TABLE && number) table = *number;
+        if (type == RTA_PRIORITY && number) out.priority = *number;
+        if (type == RTA_OIF && number) out.ifindex = static_cast<int>(*number);
+      });
+  const bool is_counted = (info.rtm_family == AF_INET || info.rtm_family == AF_INET6) &&
+                          table == RT_TABLE_MAIN && info.rtm_type == RTN_UNICAST && out.ifindex != 0;
+  if (is_counted) out.destination = destination + "/" + std::to_string(info.rtm_dst_len);
+  return is_whole;
+}
+
+}  // namespace
+
+Result<Unit> add_address(int network_namespace, const LinkAddress& address) {
+  const auto ip = ip_bytes(address.address);
+  if (!ip) return Error{Errc::kInvalid, in_quotes(address.address, 64) + " is no IP address"};
+  ifaddrmsg info{};
+  info.ifa_family = static_cast<uint8_t>(ip->family);
+  info.ifa_prefixlen = ip->length;
+  info.ifa_flags = ip->family == AF_INET6 ? IFA_F_NODAD : 0;
+  info.ifa_scope = RT_SCOPE_UNIVERSE;
+  info.ifa_index = static_cast<uint32_t>(address.ifindex);
+  std::string attributes;
+  put_attribute(attributes, IFA_LOCAL, ip->bytes);
+  put_attribute(attributes, IFA_ADDRESS, ip->bytes);
+  if (ip->family == AF_INET && ip->length < 31) {
+    std::string broadcast = ip->bytes;
+    for (int bit = ip->length; bit < 32; ++bit) {
+      char& byte = broadcast[static_cast<size_t>(bit / 8)];
+      byte = static_cast<char>(static_cast<unsigned char>(byte) | (0x80 >> (bit % 8)));
+    }
+    put_attribute(attributes, IFA_BROADCAST, broadcast);
+  }
+  const int error = send_link_request(network_namespace, ip_request(RTM_NEWADDR, info, attributes));
+  if (error == 0) return Unit{};
+  return error_of("add address " + address.address, error);
+}
+
+Result<Unit> add_route(int network_namespace, const LinkRoute& route) {
+  const auto destination = ip_bytes(route.destination);
+  const auto gateway = route.gateway.empty() ? std::optional<IpText>(IpText{}) : ip_bytes(route.gateway);
+  if (!destination || !gateway)
+    return Error{Errc::kInvalid, "route " + in_quotes(route.destination, 64) + " via " +
+                                     in_quotes(route.gateway, 64) + " has no IP addresses"};
+  rtmsg info{};
+  info.rtm_family = static_cast<uint8_t>(destination->family);
+  info.rtm_dst_len = destination->length;
+  info.rtm_table = RT_TABLE_MAIN;
+  info.rtm_protocol = RTPROT_STATIC;
+  info.rtm_scope =
+      route.gateway.empty() && destination->family == AF_INET ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
+  info.rtm_type = RTN_UNICAST;
+  std::string attributes;
+  if (destination->length > 0) put_attribute(attributes, RTA_DST, destination->bytes);
+  if (!route.gateway.empty()) put_attribute(attributes, RTA_GATEWAY, gateway->bytes);
+  put_attribute(attributes, RTA_OIF, bytes_of(route.ifindex));
+  if (route.priority != 0) put_attribute(attributes, RTA_PRIORITY, bytes_of(route.priority));
+  const int error = send_link_request(network_namespace, ip_request(RTM_NEWROUTE, info, attributes));
+  if (error == 0) return Unit{};
+  return error_of("add route " + route.destination + (route.gateway.empty() ? "" : " via " + route.gateway),
+                  error);
+}
+
+Result<std::vector<LinkAddress>> read_link_addresses(int network_namespace) {
+  std::vector<LinkAddress> addresses;
+  auto read = read_dump(
+      network_namespace, kAddresses, encode_dump<ifaddrmsg>(kAddresses), [&] { addresses.clear(); },
+      [&](std::string_view datagram) {
+        return decode_dump(datagram, kAddresses, [&](std::string_view payload) {
+          LinkAddress one;
+          const bool is_whole = decode_link_address(payload, one);
+          if (is_whole && !one.address.empty()) addresses.push_back(std::move(one));
+          return is_whole;
+        });
+      });
+  if (!read) return std::move(read.error());
+  return addresses;
+}
+
+Result<std::vector<LinkRoute>> read_routes(int network_namespace) {
+  std::vector<LinkRoute> routes;
+  auto read = read_dump(
+      network_namespace, kRoutes, encode_dump<rtmsg>(kRoutes), [&] { routes.clear(); },
+      [&](std::string_view datagram) {
+        return decode_dump(datagram, kRoutes, [&](std::string_view payload) {
+          LinkRoute one;
+          const bool is_whole = decode_route(payload, one);
+          if (is_whole && !one.destination.empty()) routes.push_back(std::move(one));
+          return is_whole;
+        });
+      });
+  if (!read) return std::move(read.error());
+  return routes;
 }
 
 // No interface gets a name that any has, its own alternative ones included. udev gives an interface that comes from a pod under another

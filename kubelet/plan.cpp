@@ -111,6 +111,26 @@ Result<Unit> check_names(const Claim& claim, const std::string& driver) {
   return Unit{};
 }
 
+// sliced moves the interface as it is: the pod must have it alone.
+Result<Unit> check_network(PreparedDevice& device, const std::string& where) {
+  if (!device.config.network || device.is_admin) return Unit{};
+  if (!device.holding.is_exclusive || !device.share_id.empty())
+    return Error{
+        Errc::kInvalid,
+        where + ": network is set, and " + escaped(device.device) +
+            " is a shared device, which sliced does not move into a pod: set netAttachDefName, with macvlan, "
+            "ipvlan, vlan or bridge"};
+  if (device.vfio)
+    return Error{Errc::kInvalid, where + ": network is set, and " + escaped(device.device) +
+                                     " is on vfio-pci, where it has no interface: leave out network"};
+  const std::string& mac = device.config.network->mac;
+  if (!mac.empty() && !device.mac.empty() && mac != device.mac)
+    return Error{Errc::kInvalid, where + ": the pod asks for MAC address " + device.mac +
+                                     ", and network.mac is " + mac + ": leave out one of them"};
+  if (device.mac.empty()) device.mac = mac;
+  return Unit{};
+}
+
 // Somebody must give the interface its address: a CNI plugin, or the PF where a machine gets the whole function.
 Result<Unit> check_mac(const PreparedDevice& device, const KnownEntry& known, const std::string& where) {
   constexpr int kInfiniBand = 32;  // ARPHRD_INFINIBAND
@@ -131,10 +151,10 @@ Result<Unit> check_mac(const PreparedDevice& device, const KnownEntry& known, co
                                      ", and spec.allow of " + known.allowing_policies +
                                      " has no mac: leave out the address, or have mac added to spec.allow "
                                      "of each policy that matches the device"};
-  if (!device.vfio && device.config.nad_name.empty() && device.multus_resource.empty())
+  if (!device.vfio && !device.config.wants_interface() && device.multus_resource.empty())
     return Error{Errc::kInvalid,
                  where + ": the pod asks for MAC address " + device.mac +
-                     ", and no CNI plugin is there to give it: set netAttachDefName, or driver"};
+                     ", and nothing is there to give it: set network, netAttachDefName, or driver"};
   return Unit{};
 }
 
@@ -160,7 +180,7 @@ class InterfaceNames {
 
  private:
   static bool has_interface(const PreparedDevice& device) {
-    return !device.is_admin && !device.config.nad_name.empty();
+    return !device.is_admin && device.config.wants_interface();
   }
 
   std::set<std::string> taken_;
@@ -258,6 +278,7 @@ Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const 
     if (!config) return std::move(config.error()).in(at(who, i));
     PreparedDevice device = prepared(result, *known, *std::move(config));
     if (auto checked = check_vfio(device, at(who, i)); !checked) return std::move(checked.error());
+    if (auto checked = check_network(device, at(who, i)); !checked) return std::move(checked.error());
     if (auto checked = check_mac(device, *known, at(who, i)); !checked) return std::move(checked.error());
     if (settings.tells_metadata) device.attributes = published(*known);
     if (settings.names_interfaces)

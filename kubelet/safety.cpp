@@ -79,7 +79,8 @@ std::string shown(const std::string& value) { return value.empty() ? "unknown" :
 constexpr std::string_view kUserspaceDrivers[] = {"vfio-pci", "uio_pci_generic", "igb_uio"};
 // Plugins that move the interface, or stand on it: without one the pod has none. sriov-cni and others set such a function up
 // through its PF or its representor.
-constexpr std::string_view kInterfacePlugins[] = {"host-device", "macvlan", "ipvlan", "vlan", "ipoib"};
+constexpr std::string_view kInterfacePlugins[] = {"host-device", "macvlan", "ipvlan",
+                                                  "vlan",        "ipoib",   "sliced-native"};
 
 // Types of the plugins, in their order: the first attaches (CNI's network configuration list). Empty: it cannot be read.
 std::vector<std::string> plugins_of(const std::string& network) {
@@ -237,10 +238,13 @@ std::string refusal_of_interface(const PreparedDevice& device, const HostLook& l
                      in_quotes(plugins[1], 64) + " of " +
                      in_quotes(device.config.nad_namespace + "/" + device.config.nad_name, 128) +
                      " would change an interface that the pod has already: leave it out";
-  const std::string why = named(device) +
-                          " has no interface, and its claim names a network (netAttachDefName " +
-                          in_quotes(device.config.nad_namespace + "/" + device.config.nad_name, 128) +
-                          ", CNI plugin " + in_quotes(type, 64) + "): ";
+  const std::string why =
+      named(device) + " has no interface, and its claim " +
+      (device.config.network
+           ? std::string("sets network: ")
+           : "names a network (netAttachDefName " +
+                 in_quotes(device.config.nad_namespace + "/" + device.config.nad_name, 128) +
+                 ", CNI plugin " + in_quotes(type, 64) + "): ");
   const std::string machine =
       "; or set driver: vfio-pci in the VfConfig, where the pod is to have the function itself";
   if (look.driver.empty())

@@ -16,7 +16,8 @@ constexpr std::string_view kApiVersion = "sriovnetwork.k8snetworkplumbingwg.io/v
 constexpr std::string_view kKind = "VfConfig";
 constexpr size_t kIfNameMax = 15;  // IFNAMSIZ without its NUL
 const std::vector<std::string_view> kFields = {
-    "apiVersion", "kind", "driver", "addVhostMount", "ifName", "netAttachDefName", "netAttachDefNamespace"};
+    "apiVersion", "kind", "driver", "addVhostMount", "ifName", "netAttachDefName", "netAttachDefNamespace",
+    "network"};
 
 Error invalid(const std::string& path, std::string_view key, const std::string& what) {
   return {Errc::kInvalid, path + "." + std::string(key) + " " + what};
@@ -26,10 +27,11 @@ Result<Unit> only_known(const Json& value, const std::string& path) {
   for (const auto& [key, ignored] : *value.object()) {
     if (std::find(kFields.begin(), kFields.end(), key) != kFields.end()) continue;
     const std::string near = nearest(key, kFields);
-    return invalid(path, escaped(key, 64),
-                   "is an unknown field; " + (near.empty() ? "known are driver, ifName, netAttachDefName, "
-                                                             "netAttachDefNamespace and addVhostMount"
-                                                           : "did you mean " + near + "?"));
+    return invalid(
+        path, escaped(key, 64),
+        "is an unknown field; " + (near.empty() ? "known are driver, ifName, netAttachDefName, "
+                                                  "netAttachDefNamespace, addVhostMount and network"
+                                                : "did you mean " + near + "?"));
   }
   return Unit{};
 }
@@ -60,6 +62,15 @@ Result<Unit> check_driver(const std::string& driver, const std::string& path) {
         path, "driver",
         "is " + in_quotes(driver, 64) + ": mediated devices are not prepared; use vfio-pci with a VF");
   return invalid(path, "driver", "is " + in_quotes(driver, 64) + ", wants default or vfio-pci");
+}
+
+// Beside a definition, or beside vfio-pci where there is none.
+Error why_not_network(const std::string& path, const std::string& nad_name) {
+  return invalid(path, "network",
+                 nad_name.empty()
+                     ? "is set, and driver is vfio-pci, which leaves no interface: leave out one of them"
+                     : "is set, and netAttachDefName is " + in_quotes(nad_name, 64) +
+                           ": one of them gives the pod its interface; leave out the other");
 }
 
 // Drivers whose configurations authors of claims have at hand: this one's two names, dra-driver-sriov (of the same name as the first),
@@ -131,6 +142,12 @@ Result<VfConfigs::One> VfConfigs::decode_one(const AllocatedConfig& config,
                      "is a " + std::string(vhost->kind_name()) + ", wants true or false");
     out.adds_vhost = *vhost->boolean();
   }
+  if (const Json* network = value.find("network"); network != nullptr && !network->is_null()) {
+    auto decoded = decode_native_network(*network, path + ".network");
+    if (!decoded) return std::move(decoded.error());
+    out.network = *std::move(decoded);
+    if (!out.nad_name.empty() || out.driver == kVfioDriver) return why_not_network(path, out.nad_name);
+  }
   return out;
 }
 
@@ -160,6 +177,7 @@ void VfConfigs::merge(const One& one, One& out) {
   if (!one.nad_name.empty()) out.nad_name = one.nad_name;
   if (!one.nad_namespace.empty()) out.nad_namespace = one.nad_namespace;
   if (one.adds_vhost) out.adds_vhost = one.adds_vhost;
+  if (one.network) out.network = one.network;
 }
 
 VfConfigs::One VfConfigs::merged(const std::string& request, bool is_claims) const {
@@ -189,12 +207,24 @@ Result<VfConfig> VfConfigs::of(const std::string& request) const {
     return differs("addVhostMount", *by_class.adds_vhost ? "true" : "false",
                    *by_claim.adds_vhost ? "true" : "false");
   const bool is_by_class = !by_class.nad_name.empty();
+  std::optional<NativeNetwork> network = by_class.network ? by_class.network : by_claim.network;
+  const std::string network_path = (by_claim.network ? by_claim : by_class).path + ".network";
+  if (by_class.network && by_claim.network) {
+    auto merged = merge_native_networks(*by_class.network, *by_claim.network, network_path);
+    if (!merged) return std::move(merged.error());
+    network = *std::move(merged);
+  }
   merge(by_claim, by_class);
+  if (network && (!by_class.nad_name.empty() || by_class.driver == kVfioDriver))
+    return why_not_network(by_class.path, by_class.nad_name);
+  if (network)
+    if (auto good = check_native_network(*network, network_path); !good) return std::move(good.error());
   VfConfig out{.driver = by_class.driver,
                .if_name = by_class.if_name,
                .nad_namespace = by_class.nad_name.empty() ? "" : by_class.nad_namespace,
                .nad_name = by_class.nad_name,
                .adds_vhost = by_class.adds_vhost.value_or(false)};
+  out.network = std::move(network);
   // Users of the claim's namespace can write the definitions that are there.
   out.is_nad_administrators = is_by_class && out.nad_namespace != namespace_;
   return out;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kubelet/claim.h"
+#include "kubelet/native_network.h"
 #include "reactor/base/result.h"
 
 namespace sliced::kubelet {
@@ -23,7 +24,10 @@ struct VfConfig {
   bool adds_vhost = false;  // /dev/vhost-net and /dev/net/tun
   /// A DeviceClass names the definition, in a namespace that is not the claim's: its author is an administrator.
   bool is_nad_administrators = false;
+  std::optional<NativeNetwork> network = {};  // in place of nad_name
   bool wants_vfio() const { return driver == kVfioDriver; }
+  /// sliced attaches an interface of the device, or runs its definition.
+  bool wants_interface() const { return !nad_name.empty() || network; }
   bool operator==(const VfConfig&) const = default;
 };
 
@@ -41,7 +45,8 @@ class VfConfigs {
   /// Classes' values, then the claim's, in their order. Of several classes' the last wins, and of several claims'. One without
   /// requests is for all; one that names a request is for its sub-requests, too. A claim names NetworkAttachmentDefinitions of
   /// its own namespace only, also where its class names another namespace.
-  /// Errors: kInvalid: the claim sets a field to another value than its class.
+  /// Errors: kInvalid: the claim sets a field to another value than its class; network beside a definition or vfio-pci; those of
+  /// check_native_network().
   Result<VfConfig> of(const std::string& request) const;
 
  private:
@@ -52,6 +57,7 @@ class VfConfigs {
     std::vector<std::string> requests;
     std::string driver, if_name, nad_namespace, nad_name;
     std::optional<bool> adds_vhost;
+    std::optional<NativeNetwork> network;
     bool is_for(const std::string& request) const;
   };
   static Result<One> decode_one(const AllocatedConfig& config, const std::string& claim_namespace);

@@ -53,6 +53,10 @@ class DefinitionReader {
   Result<Json> plugin(const Json& config, size_t index) const {
     const std::string type(config.text("type"));
     const PluginFields* known = plugin_fields(type);
+    if (type == kNativePlugin)
+      return refused("type is " + in_quotes(type, 64) +
+                     ", which only a VfConfig's network has: write network in the VfConfig, without "
+                     "netAttachDefName");
     if (auto runs = may_run(type, known, index); !runs) return std::move(runs.error());
     if (auto good = refuse_ours(config); !good) return std::move(good.error());
     if (auto good = check_addresses(config, known); !good) return std::move(good.error());

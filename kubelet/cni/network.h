@@ -43,6 +43,11 @@ Result<Network> decode_network(std::string_view config, std::string_view name);
 /// file of the node's is not read).
 Result<std::string> config_of_definition(const kube::Json& object);
 
+/// The `type` of the only plugin in the config of a network that sliced attaches by itself. No program has it, and no definition may name it
+/// (canonical_definition()).
+inline constexpr std::string_view kNativePlugin = "sliced-native";
+inline bool is_native(const Network& network) { return network.plugins.front().type == kNativePlugin; }
+
 /// An interface in a sandbox that a network makes or has made.
 struct Attachment {
   std::string container_id;                                    // the sandbox's

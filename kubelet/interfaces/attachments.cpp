@@ -326,9 +326,17 @@ void Attachments::run_add(const std::shared_ptr<Work>& work) {
   if (left <= Millis{0})
     return drop_unrun(work, Error{Errc::kTimeout, named(work->record.attachment) +
                                                       ": the disk is too slow, or too many others are made"});
-  work->run = ports_.run(*std::move(network), cni::Command::kAdd, work->record.attachment, std::nullopt, left,
-                         [this, work](Result<cni::Attached> made) {
+  cni::Attachment attachment = work->record.attachment;
+  // sliced enters the namespace that is kept open and no other: what the path names may change.
+  if (cni::is_native(*network))
+    attachment.network_namespace = path_of(kept_[cni::record_name(attachment)].network_namespace);
+  work->run = ports_.run(*std::move(network), cni::Command::kAdd, attachment, std::nullopt, left,
+                         [this, work, entered = attachment.network_namespace](Result<cni::Attached> made) {
                            work->run.reset(), work->permit.reset();
+                           if (made)
+                             for (cni::Interface& one : made->interfaces)
+                               if (one.sandbox == entered)
+                                 one.sandbox = work->record.attachment.network_namespace;
                            if (!made) {
                              const Errc code = made.error().code;
                              if (code == Errc::kNotFound || code == Errc::kDenied)

@@ -30,6 +30,7 @@ Json vf_config_of(const VfConfig& config) {
   put("driver", config.driver), put("ifName", config.if_name);
   put("netAttachDefName", config.nad_name), put("netAttachDefNamespace", config.nad_namespace);
   if (config.adds_vhost) out.set("addVhostMount", Json(true));
+  if (config.network) out.set("network", encode_native_network(*config.network));
   return out;
 }
 

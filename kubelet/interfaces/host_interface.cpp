@@ -87,6 +87,7 @@ bool moves_interface(const cni::Record& record) {
   if (!record.host_interface) return false;
   const auto network = cni::decode_network(record.config, record.network);
   if (!network || network->plugins.empty()) return false;
+  if (cni::is_native(*network)) return true;
   const cni::PluginFields* fields = cni::plugin_fields(network->plugins.front().type);
   return fields != nullptr && fields->takes_whole && fields->use == cni::Use::kMain;
 }

@@ -86,7 +86,7 @@ void Interfaces::connect() {
 }
 
 bool Interfaces::wants_interface(const PreparedDevice& device) const {
-  return settings_.only_ends ? has_network(device) : !device.is_admin && !device.config.nad_name.empty();
+  return settings_.only_ends ? has_network(device) : !device.is_admin && device.config.wants_interface();
 }
 
 std::vector<cni::Attachment> Interfaces::left_of(const PreparedClaim& claim) const {
@@ -105,7 +105,8 @@ std::string Interfaces::waits_for(const PreparedClaim& claim) const {
         return !wants_interface(device) || is_attached(claim, device);
       }))
     return "";
-  return "netAttachDefName is " + in_quotes(wanting->config.nad_name, 64) +
+  const std::string& definition = wanting->config.nad_name;
+  return (definition.empty() ? "network is set" : "netAttachDefName is " + in_quotes(definition, 64)) +
          ", and the container runtime, which tells us when a pod starts, is not connected (NRI: " +
          (plugin_ ? plugin_->link().why_not : "not begun") + "): enable NRI in the runtime and let " +
          escaped(settings_.runtime.socket) + " be its socket (--nri-socket-path), or " +
@@ -206,6 +207,14 @@ kube::CallPtr Interfaces::read_networks(PreparedClaim claim, std::vector<KnownEn
   call->turn =
       ports_.scheduler.after(Millis{0}, [claim = std::move(claim), done = std::move(done)]() mutable {
         const auto then = std::move(done);  // the call may be dropped by it
+        const bool is_native =
+            std::any_of(claim.devices.begin(), claim.devices.end(),
+                        [](const PreparedDevice& one) { return one.config.network && one.network.empty(); });
+        if (is_native)
+          return then(Error{
+              Errc::kInvalid,
+              "network is set in a VfConfig, and this node runs with --configuration-mode MULTUS, where "
+              "Multus attaches: leave out network, or run with STANDALONE"});
         then(std::move(claim));
       });
   return call;

@@ -1,5 +1,6 @@
 #include "kubelet/interfaces/networks.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -47,6 +48,25 @@ cni::DefinitionRules rules_for(const PreparedDevice& device, const KnownEntry& k
   return rules;
 }
 
+// A MAC address of the interface is one of the VF: its driver passes it on to the PF.
+Result<std::string> native_network_for(const PreparedDevice& device, const KnownEntry& known,
+                                       const NetworkSettings& settings) {
+  const std::string who = "device " + escaped(device.pool + "/" + device.device);
+  NativeNetwork network = *device.config.network;
+  network.mac = device.mac;
+  cni::DefinitionRules rules;
+  limit_settings(known, settings, rules);
+  if (!network.mac.empty() && rules.settings &&
+      std::find(rules.settings->begin(), rules.settings->end(), "mac") == rules.settings->end())
+    return Error{Errc::kInvalid,
+                 who + ": network.mac is " + network.mac + ", and " + rules.settings_source +
+                     " does not allow the setting mac: leave it out, or have mac added to spec.allow of each "
+                     "policy that matches the device"};
+  if (device.interface.empty())
+    return Error{Errc::kInvalid, who + ": network is set, and the device has no interface on the host"};
+  return native_config(network, device.interface);
+}
+
 std::string remedy_of(const kube::Failure& failure, const VfConfig& config) {
   if (failure.code == Errc::kNotFound)
     return "is not there: create it in namespace " + escaped(config.nad_namespace) +
@@ -74,7 +94,13 @@ class Reading final : public kube::Call {
   void step() {
     for (; next_ < claim_.devices.size(); ++next_) {
       PreparedDevice& device = claim_.devices[next_];
-      if (device.is_admin || device.config.nad_name.empty()) continue;
+      if (device.is_admin || !device.config.wants_interface()) continue;
+      if (device.config.network) {
+        auto native = native_network_for(device, known_[next_], settings_);
+        if (!native) return end(std::move(native.error()));
+        device.network = *std::move(native);
+        continue;
+      }
       const auto known = configs_.find({device.config.nad_namespace, device.config.nad_name});
       if (known == configs_.end()) return get(device.config);
       auto network = network_for(device, known_[next_], known->second, settings_);

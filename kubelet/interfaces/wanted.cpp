@@ -65,7 +65,9 @@ WantedInterface wanted_of(const PreparedClaim& claim, const PreparedDevice& devi
           .share_id = device.share_id,
           .interface = device.config.if_name,
           .network = device.config.nad_name,
-          .users_definition = device.config.is_nad_administrators
+          .users_definition = device.config.network
+                                  ? "network in the VfConfig of " + describe(request_of(claim))
+                              : device.config.is_nad_administrators
                                   ? ""
                                   : "NetworkAttachmentDefinition " + escaped(device.config.nad_namespace) +
                                         "/" + escaped(device.config.nad_name),

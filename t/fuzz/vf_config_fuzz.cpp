@@ -21,6 +21,11 @@ void check(const kubelet::VfConfig& config, bool has_class) {
   fuzz::must(config.nad_name.empty() == config.nad_namespace.empty(), "a definition has a namespace");
   fuzz::must(has_class || config.nad_name.empty() || config.nad_namespace == "ns",
              "a claim names definitions of its own namespace", config.nad_namespace);
+  fuzz::must(config.nad_name.empty() || !config.network, "one thing gives the pod its interface");
+  if (!config.network) return;
+  const auto again =
+      kubelet::decode_native_network(kubelet::encode_native_network(*config.network), "network");
+  fuzz::must(again && *again == *config.network, "a network is in its canonical form");
 }
 
 }  // namespace

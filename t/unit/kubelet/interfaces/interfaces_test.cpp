@@ -194,6 +194,74 @@ TEST_F(InterfacesTest, TheNetworkOutlivesTheDaemon) {
   EXPECT_EQ(calls, std::vector<std::string>{"ADD s1 net1"});
 }
 
+Json network(const std::string& text) { return kube::decode_json(text).value(); }
+
+// No NetworkAttachmentDefinition is read, and another process has what the claim said.
+TEST_F(InterfacesTest, ANetworkOfAVfConfigIsAttachedFromPrepareToUnprepare) {
+  connect();
+  const std::string parameters = R"({"mtu":1400,"addresses":["192.0.2.5/24"]})";
+  const PrepareRequest claim = put("a", {{"network", network(parameters)}, {"ifName", "net1"}});
+  EXPECT_EQ(prepare(claim), "");
+  const PreparedDevice before = preparer->prepared().begin()->second.devices.at(0);
+  start();
+  connect();
+  const PreparedDevice& kept = preparer->prepared().begin()->second.devices.at(0);
+  EXPECT_EQ(kept.config.network, before.config.network);
+  EXPECT_TRUE(kept.config.network.has_value());
+  call("RunPodSandbox", pod());
+  EXPECT_EQ(calls, std::vector<std::string>{"ADD s1 net1"});
+  call("StopPodSandbox", pod());
+  EXPECT_EQ(unprepare(claim), "");
+  EXPECT_EQ(calls, (std::vector<std::string>{"ADD s1 net1", "DEL s1 net1"}));
+}
+
+TEST_F(InterfacesTest, ANetworkOfAVfConfigWaitsForTheRuntime) {
+  const std::string why = prepare(put("a", {{"network", Json(Json::Object{})}}));
+  EXPECT_NE(why.find("network is set, and the container runtime"), std::string::npos) << why;
+}
+
+TEST_F(InterfacesTest, InModeMultusANetworkOfAVfConfigIsRefused) {
+  is_multus = true;
+  start();
+  connect();
+  const std::string why = prepare(put("a", {{"network", Json(Json::Object{})}}));
+  EXPECT_NE(why.find("leave out network, or run with STANDALONE"), std::string::npos) << why;
+  EXPECT_TRUE(preparer->prepared().empty());
+}
+
+// Of two claims of one pod.
+TEST_F(InterfacesTest, ASecondDefaultRouteOfThePodIsRefusedWhenItsClaimIsPrepared) {
+  connect();
+  cluster.put(
+      kube::kNetworkAttachmentDefinitions,
+      Json::Object{
+          {"metadata", Json::Object{{"name", "default"}, {"namespace", "ns"}}},
+          {"spec",
+           Json::Object{{"config", R"({"cniVersion":"1.0.0","type":"sriov",)"
+                                   R"("ipam":{"type":"static","addresses":[{"address":"192.0.2.6/24"}],)"
+                                   R"("routes":[{"dst":"0.0.0.0/0"}]}})"}}}});
+  const PrepareRequest first = put("a", {{"netAttachDefName", "default"}});
+  EXPECT_EQ(prepare(first), "");
+  node.functions["0000:03:00.3"] = node.functions["0000:03:00.2"];
+  sample::ClaimText text;
+  text.name = "b", text.uid = "uid-b";
+  text.results = {sample::result("vf", "0000-03-00-3")};
+  text.configs = {sample::config(
+      {{"network",
+        network(
+            R"({"addresses":["192.0.2.7/24"],"routes":[{"destination":"0.0.0.0/0","gateway":"192.0.2.1"}]})")}})};
+  cluster.put(kube::kResourceClaims, text.object());
+  const PrepareRequest second{
+      "ns", "b",
+      std::string(cluster.object(kube::kResourceClaims, "b", "ns")->find("metadata")->text("uid"))};
+  const std::string why = prepare(second);
+  for (const char* part :
+       {"two interfaces of the pod set an IPv4 default route", "ResourceClaim ns/a", "ResourceClaim ns/b"})
+    EXPECT_NE(why.find(part), std::string::npos) << why;
+  EXPECT_EQ(unprepare(first), "");
+  EXPECT_EQ(prepare(second), "");
+}
+
 TEST_F(InterfacesTest, UnprepareUndoesWhatNoStopHasUndone) {
   connect();
   const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});

@@ -44,6 +44,46 @@ KnownEntry listing(std::vector<std::string> plugins) {
   return known;
 }
 
+Result<PreparedClaim> native_claim(const PreparedDevice& device, const KnownEntry& known,
+                                   const NetworkSettings& settings) {
+  fake::FakeScheduler scheduler;
+  fake::FakeCluster cluster(scheduler);
+  std::optional<Result<PreparedClaim>> read;
+  const auto call = read_networks(cluster, scheduler, {.devices = {device}}, {known}, settings,
+                                  [&](Result<PreparedClaim> done) { read = std::move(done); });
+  scheduler.advance(Millis{1});
+  return *read;
+}
+
+// No object of the API server is read for it.
+TEST(NetworkFor, ANetworkOfAVfConfigIsWhatTheDeviceAllows) {
+  PreparedDevice own = device("0000:03:00.2", "eth2", "");
+  own.config.network = NativeNetwork{.mtu = 1400, .addresses = {"192.0.2.5/24"}};
+  const auto plain = native_claim(own, {}, {});
+  ASSERT_TRUE(plain.ok()) << plain.error().what;
+  EXPECT_EQ(plain->devices.at(0).network.str(), native_config(*own.config.network, "eth2"));
+  own.mac = "02:00:00:00:00:05";
+  KnownEntry limited;
+  limited.vf_settings = {"vlan"}, limited.allowing_policies = "SriovResourcePolicy ns/a";
+  EXPECT_NE(native_claim(own, limited, {})
+                .error()
+                .what.find("spec.allow of SriovResourcePolicy ns/a does not allow"),
+            std::string::npos);
+  limited.vf_settings = {"mac"};
+  EXPECT_TRUE(native_claim(own, limited, {}).ok());
+  EXPECT_FALSE(native_claim(own, {}, {.allows_vf_settings = false}).ok());
+  own.interface.clear();
+  EXPECT_FALSE(native_claim(own, {}, {}).ok()) << "nothing could be moved";
+}
+
+TEST(NetworkFor, NoDefinitionNamesThePluginOfAVfConfigsNetwork) {
+  const auto text = network_for(device("0000:03:00.2", "eth2"), listing({"sliced-native"}),
+                                R"({"cniVersion":"1.0.0","type":"sliced-native","hostInterface":"eth0"})");
+  ASSERT_FALSE(text.ok());
+  EXPECT_NE(text.error().what.find("which only a VfConfig's network has"), std::string::npos)
+      << text.error().what;
+}
+
 TEST(NetworkFor, PutsTheDevicesInterfaceWhereAPluginStandsOnOne) {
   const struct {
     std::string_view config, want;  // want: "" as it was
