@@ -139,9 +139,8 @@ class Machine {
   /// A daemon starts and knows what files say and what was published.
   void daemon_starts();
 
-  static bool carries_routes(const Interface& netdev) {
-    return netdev.has_default_route || netdev.has_host_route;
-  }
+  /// A route beyond its own subnet, or the best default route. The metric of each is the number of its interface.
+  bool carries_routes(const Interface& netdev) const;
   const std::map<std::string, Function>& functions() const { return functions_; }
   const std::map<int, Interface>& interfaces() const { return interfaces_; }
   const Interface* interface_of(const std::string& function) const;  // wherever it is
