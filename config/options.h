@@ -172,7 +172,7 @@ struct Options {
   /// CNI plugins, and features of them such as "bridge.ipMasq", that definitions may use where the policy of the device has no
   /// supportedCNIPlugins: of a device that one claim has alone, and of one that several share.
   std::set<std::string> cni_plugins_exclusive = {"host-device", "ib-sriov", "sriov"};
-  std::set<std::string> cni_plugins_shared = {"bridge", "ipvlan", "macvlan", "macvtap", "vlan"};
+  std::set<std::string> cni_plugins_shared = {"bridge", "ipoib", "ipvlan", "macvlan", "macvtap", "vlan"};
   VfSettings vf_settings = VfSettings::kAll;
   std::string nri_socket = "/var/run/nri/nri.sock";
   // By these two the runtime tells plugins apart, in the order of the indexes as texts.

@@ -22,7 +22,7 @@ inline constexpr std::string_view kAddressDirectory = "/var/lib/cni/sliced/netwo
 /// What definitions may do where the policy of the device does not say it (options of the daemon).
 struct NetworkSettings {
   std::vector<std::string> exclusive_plugins = {"sriov", "host-device", "ib-sriov"};
-  std::vector<std::string> shared_plugins = {"macvlan", "ipvlan", "macvtap", "vlan", "bridge"};
+  std::vector<std::string> shared_plugins = {"macvlan", "ipvlan", "macvtap", "vlan", "ipoib", "bridge"};
   bool allows_vf_settings = true;  // all settings of a VF through its PF, where no policy has `allow`
 };
 

@@ -712,7 +712,7 @@ TEST_F(MissingTest, StaysUntilASecondListLacksItToo) {
   lose({"a", "b"});
   EXPECT_EQ(events(), (Words{"relisted c=1 +a +b"}));
   EXPECT_EQ(questions, (Words{"ab"}));
-  EXPECT_EQ(log.count("they stay until a second list lacks them too resource=things.example.com objects=2"),
+  EXPECT_EQ(log.count("keeping them until a second list confirms it resource=things.example.com objects=2"),
             1u);
   asked();
   scheduler.advance(4900ms);

@@ -94,7 +94,7 @@ TEST_F(PolicyWatcherTest, OfManyThatCannotBeUnderstoodTwentyAreNamed) {
         kube::kSriovResourcePolicies,
         R"({"metadata":{"generation":"x","namespace":"ns","name":"p)" + std::to_string(i) + "\"}}");
   follow_policies();
-  EXPECT_EQ(log.count("invalid object"), kProblemsMax);
+  EXPECT_EQ(log.count("invalid object resource="), kProblemsMax);
   EXPECT_EQ(log.count("and 980 more objects"), 1u);
 }
 

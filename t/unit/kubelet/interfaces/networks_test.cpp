@@ -264,7 +264,7 @@ TEST(NetworkFor, WithoutAListOfThePolicyTheOptionsDecideWhatRuns) {
     EXPECT_TRUE(runs(function, type)) << type;
     EXPECT_FALSE(runs(shared("ens1f0"), type)) << type;
   }
-  for (const char* type : {"macvlan", "ipvlan", "macvtap", "vlan", "bridge"}) {
+  for (const char* type : {"macvlan", "ipvlan", "macvtap", "vlan", "ipoib", "bridge"}) {
     EXPECT_FALSE(runs(function, type)) << type;
     EXPECT_TRUE(runs(shared("ens1f0"), type)) << type;
   }
