@@ -39,7 +39,7 @@ type nodeReport struct {
 			Generation, Matched, Offered   int
 			Hidden                         map[string]int
 		}
-		Groups []struct{ Type, PF, VFs, Standing, Driver string }
+		Groups []struct{ Type, PF, VFs, Disposition, Driver string }
 	}
 }
 
@@ -114,7 +114,7 @@ func TestANodeReportsWhatItOffers(t *testing.T) {
 		p[0].Matched != 4 || p[0].Offered != 4 {
 		t.Errorf("policies: %+v", p)
 	}
-	if len(first.Status.Groups) == 0 || first.Status.Groups[0].Standing != "unmatched" || first.Status.Groups[0].PF != pf1.Address {
+	if len(first.Status.Groups) == 0 || first.Status.Groups[0].Disposition != "unmatched" || first.Status.Groups[0].PF != pf1.Address {
 		t.Errorf("what is not offered comes first: %+v", first.Status.Groups)
 	}
 	since := time.Now()
