@@ -84,7 +84,7 @@ func TestTakenBackIsFreeByItsClaimAlone(t *testing.T) {
 		lab.Server.EndPod(t, lab.Namespace, name)
 	}
 	waitUntil(t, "both are taken back", promptly, func() bool { return len(root.SpecFiles()) == 0 })
-	daemon.WaitLog(promptly, "its claim has it no more", harness.DeviceName(cards[1].Address))
+	daemon.WaitLog(promptly, "its ResourceClaim is deallocated", harness.DeviceName(cards[1].Address))
 	waitUntil(t, "the claim that stands is read", promptly, readOf("stands", ended))
 	for _, name := range names {
 		lab.Server.NewPodOf(t, lab.Namespace, "whole-"+name, lab.Node, "whole-"+name)
