@@ -252,6 +252,15 @@ Result<Unit> read_dump(int network_namespace, const Dumped& what, const std::str
   }
 }
 
+// "" where the family is another one, or the bytes are none of it.
+std::string ip_text(int family, std::string_view bytes) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (bytes.size() != (family == AF_INET ? sizeof(in_addr) : sizeof(in6_addr)) ||
+      ::inet_ntop(family, bytes.data(), text.data(), text.size()) == nullptr)
+    return "";
+  return text.data();
+}
+
 // Of a point-to-point interface IFA_ADDRESS is the other end's.
 bool decode_address(std::string_view payload, HostAddress& out, int& ifindex) {
   ifaddrmsg info{};
@@ -267,10 +276,7 @@ bool decode_address(std::string_view payload, HostAddress& out, int& ifindex) {
         bytes = value;
         is_local = type == IFA_LOCAL;
       });
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (bytes.empty() || (info.ifa_family != AF_INET && info.ifa_family != AF_INET6)) return is_whole;
-  if (inet_ntop(info.ifa_family, bytes.data(), text.data(), text.size()) != nullptr)
-    out.address = text.data();
+  if (!bytes.empty()) out.address = ip_text(info.ifa_family, bytes);
   return is_whole;
 }
 
@@ -427,14 +433,6 @@ std::optional<IpText> ip_bytes(std::string_view text) {
   return out;
 }
 
-std::string ip_text(int family, std::string_view bytes) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (bytes.size() != (family == AF_INET ? sizeof(in_addr) : sizeof(in6_addr)) ||
-      ::inet_ntop(family, bytes.data(), text.data(), text.size()) == nullptr)
-    return "";
-  return text.data();
-}
-
 template <class Info>
 std::string ip_request(uint16_t type, const Info& info, const std::string& attributes) {
   nlmsghdr header{.nlmsg_len = static_cast<uint32_t>(sizeof(nlmsghdr) + sizeof info + attributes.size()),
@@ -446,6 +444,25 @@ std::string ip_request(uint16_t type, const Info& info, const std::string& attri
 }
 
 constexpr Dumped kRoutes = {RTM_GETROUTE, RTM_NEWROUTE, "RTM_GETROUTE", "RTM_NEWROUTE"};
+
+// The items of a dump that count. decode(payload, item) is false for one that is cut off.
+template <class Info, class Item, class Decode, class Counts>
+Result<std::vector<Item>> read_items(int network_namespace, const Dumped& dumped, Decode decode,
+                                     Counts counts) {
+  std::vector<Item> items;
+  auto read = read_dump(
+      network_namespace, dumped, encode_dump<Info>(dumped), [&] { items.clear(); },
+      [&](std::string_view datagram) {
+        return decode_dump(datagram, dumped, [&](std::string_view payload) {
+          Item one;
+          const bool is_whole = decode(payload, one);
+          if (is_whole && counts(one)) items.push_back(std::move(one));
+          return is_whole;
+        });
+      });
+  if (!read) return std::move(read.error());
+  return items;
+}
 
 bool decode_link_address(std::string_view payload, LinkAddress& out) {
   ifaddrmsg info{};
@@ -532,35 +549,13 @@ Result<Unit> add_route(int network_namespace, const LinkRoute& route) {
 }
 
 Result<std::vector<LinkAddress>> read_link_addresses(int network_namespace) {
-  std::vector<LinkAddress> addresses;
-  auto read = read_dump(
-      network_namespace, kAddresses, encode_dump<ifaddrmsg>(kAddresses), [&] { addresses.clear(); },
-      [&](std::string_view datagram) {
-        return decode_dump(datagram, kAddresses, [&](std::string_view payload) {
-          LinkAddress one;
-          const bool is_whole = decode_link_address(payload, one);
-          if (is_whole && !one.address.empty()) addresses.push_back(std::move(one));
-          return is_whole;
-        });
-      });
-  if (!read) return std::move(read.error());
-  return addresses;
+  return read_items<ifaddrmsg, LinkAddress>(network_namespace, kAddresses, decode_link_address,
+                                            [](const LinkAddress& one) { return !one.address.empty(); });
 }
 
 Result<std::vector<LinkRoute>> read_routes(int network_namespace) {
-  std::vector<LinkRoute> routes;
-  auto read = read_dump(
-      network_namespace, kRoutes, encode_dump<rtmsg>(kRoutes), [&] { routes.clear(); },
-      [&](std::string_view datagram) {
-        return decode_dump(datagram, kRoutes, [&](std::string_view payload) {
-          LinkRoute one;
-          const bool is_whole = decode_route(payload, one);
-          if (is_whole && !one.destination.empty()) routes.push_back(std::move(one));
-          return is_whole;
-        });
-      });
-  if (!read) return std::move(read.error());
-  return routes;
+  return read_items<rtmsg, LinkRoute>(network_namespace, kRoutes, decode_route,
+                                      [](const LinkRoute& one) { return !one.destination.empty(); });
 }
 
 // No interface gets a name that any has, its own alternative ones included. udev gives an interface that comes from a pod under another
