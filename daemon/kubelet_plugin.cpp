@@ -192,6 +192,19 @@ std::map<std::string, std::string> KubeletPlugin::unknown_macs() const {
   });
 }
 
+std::string KubeletPlugin::connection_problem() const {
+  const policy::Decision* decision = daemon_.decision();
+  const auto lists_plugins = [decision](const policy::PersonaVerdict& persona) {
+    return persona.policy >= 0 && !decision->inputs->policies->exposures[static_cast<size_t>(persona.policy)]
+                                       ->exposure.plugins.empty();
+  };
+  const bool is_needed =
+      decision != nullptr && std::ranges::any_of(decision->personas, [&](const auto& device) {
+        return std::ranges::any_of(device.second, lists_plugins);
+      });
+  return interfaces_->connection_problem(is_needed);
+}
+
 kubelet::ClaimPreparer::Knowledge KubeletPlugin::knowledge(HostProcess& process,
                                                            const config::Options& options) {
   const auto waits_for = [this]() -> std::string {

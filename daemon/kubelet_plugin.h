@@ -54,8 +54,9 @@ class KubeletPlugin final : public daemon::Observer {
   }
   /// kubelet::unknown_macs(), beside what the host's inventory says of the VFs now.
   std::map<std::string, std::string> unknown_macs() const;
-  /// kubelet::Interfaces::connection_problem().
-  std::string connection_problem() const { return interfaces_->connection_problem(); }
+  kubelet::Interfaces::Connection connection() const { return interfaces_->connection(); }
+  /// kubelet::Interfaces::connection_problem(); a policy needs the connection if it lists CNI plugins and selects a device of this node.
+  std::string connection_problem() const;
   const policy::AllNotReturned& not_returned() const { return preparer_.not_returned(); }
   /// ClaimPreparer::unrestored().
   policy::AllNotReturned unrestored() const { return preparer_.unrestored(); }

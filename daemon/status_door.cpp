@@ -125,6 +125,21 @@ status::Metrics::Problems problems_in(const daemon::Daemon& daemon) {
   return out;
 }
 
+// A label of sliced_nri; "" in mode MULTUS.
+std::string nri_state(kubelet::Interfaces::Connection connection, bool is_problem) {
+  switch (connection) {
+    case kubelet::Interfaces::Connection::kUnused:
+      return "";
+    case kubelet::Interfaces::Connection::kPending:
+      return "connecting";
+    case kubelet::Interfaces::Connection::kConnected:
+      return "connected";
+    case kubelet::Interfaces::Connection::kFailed:
+      return is_problem ? "missing" : "not-needed";
+  }
+  return "";
+}
+
 status::Metrics metrics_of(const daemon::Daemon& daemon) {
   status::Metrics out;
   out.problems = problems_in(daemon);
@@ -273,9 +288,9 @@ std::string StatusDoor::exposition() const {
   metrics.process = process_metrics(process_);
   if (plugin_ != nullptr) {
     metrics.attaches = plugin_->attaches();
-    // As the node's report has them.
-    metrics.problems.all += plugin_->unknown_macs().size() + plugin_->settings_problems().size() +
-                            plugin_->not_returned().size() + (plugin_->connection_problem().empty() ? 0 : 1);
+    // Devices that are not returned and a missing NRI have metrics and alerts of their own.
+    metrics.problems.all += plugin_->unknown_macs().size() + plugin_->settings_problems().size();
+    metrics.nri = nri_state(plugin_->connection(), !plugin_->connection_problem().empty());
     metrics.not_returned = plugin_->not_returned().size();
     std::map<std::string, uint64_t> prepared;
     for (const auto& [key, claim] : plugin_->prepared()) ++prepared[key.first];

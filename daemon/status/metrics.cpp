@@ -132,6 +132,13 @@ void tell_claims(Exposition& out, const Metrics& metrics) {
   out.gauge("sliced_devices_not_returned",
             "Devices that are held for ResourceClaims that are gone, and so not offered.");
   out.sample(metrics.not_returned);
+  if (!metrics.nri.empty()) {
+    out.gauge(
+        "sliced_nri",
+        "1 for the state of the connection to the container runtime (NRI): missing, and pods with interfaces do not start.");
+    for (const char* state : {"connected", "connecting", "not-needed", "missing"})
+      out.sample(metrics.nri == state ? 1 : 0, {{"state", state}});
+  }
   out.histogram("sliced_prepare_duration_seconds",
                 "From the kubelet's call to prepare a claim to its answer.");
   for (const Metrics::Claims& claims : metrics.claims)

@@ -64,8 +64,10 @@ struct Metrics {
   /// What the kubelet was answered, a claim each time it is asked for (kubelet::CountedPreparer).
   std::vector<Claims> claims;  // empty without the kubelet plugin
   uint64_t not_returned = 0;   // devices that are held for claims that are gone; with the kubelet plugin
+  std::string nri =
+      {};  // "connected", "connecting", "not-needed", "missing"; "" without the kubelet plugin, or in mode MULTUS
   DurationHistogram attaches;  // of an interface's CNI plugins (ADD), well or not; with the kubelet plugin
-  /// What is not used as it is written, as the node's report counts it; and policies that have a problem, by kind. 0
+  /// What is not used as it is written, without devices that are not returned and a missing NRI, which have gauges of their own; and policies that have a problem, by kind. 0
   /// before the first decision.
   struct Problems {
     uint64_t all = 0;

@@ -105,6 +105,7 @@ std::string Interfaces::waits_for(const PreparedClaim& claim) const {
         return !wants_interface(device) || is_attached(claim, device);
       }))
     return "";
+  was_needed_ = true;
   const std::string& definition = wanting->config.nad_name;
   return (definition.empty() ? "network is set" : "netAttachDefName is " + in_quotes(definition, 64)) +
          ", and the container runtime, which tells us when a pod starts, is not connected (NRI: " +
@@ -114,8 +115,22 @@ std::string Interfaces::waits_for(const PreparedClaim& claim) const {
          "; the kubelet asks again";
 }
 
-std::string Interfaces::connection_problem() const {
-  if (settings_.only_ends || !plugin_ || is_connected() || !plugin_->link().has_failed) return "";
+Interfaces::Connection Interfaces::connection() const {
+  if (settings_.only_ends) return Connection::kUnused;
+  if (is_connected()) return Connection::kConnected;
+  return plugin_ && plugin_->link().has_failed ? Connection::kFailed : Connection::kPending;
+}
+
+std::string Interfaces::connection_problem(bool is_needed_by_policy) const {
+  if (connection() != Connection::kFailed) return "";
+  const auto needs_it = [this](const PreparedDevice& device) { return wants_interface(device); };
+  const PreparedClaims& prepared = prepared_();
+  const bool is_needed =
+      is_needed_by_policy || was_needed_ ||
+      std::any_of(prepared.begin(), prepared.end(), [&](const auto& claim) {
+        return std::any_of(claim.second.devices.begin(), claim.second.devices.end(), needs_it);
+      });
+  if (!is_needed) return "";
   return "no NRI: pods with interfaces do not start (" + plugin_->link().why_not +
          "): enable NRI in the container runtime and let " + escaped(settings_.runtime.socket) +
          " be its socket (--nri-socket-path), or run with --configuration-mode MULTUS";

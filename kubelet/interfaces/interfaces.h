@@ -86,9 +86,12 @@ class Interfaces final : public InterfacePort {
                          const std::string& device) const {
     return sandboxes_.trouble_of(driver, pool, device);
   }
-  /// Why pods that want an interface do not start on this node, with the remedy: the last attempt to connect to the container
-  /// runtime failed. "" it is connected or was not tried yet; only_ends: always.
-  std::string connection_problem() const;
+  /// The connection to the container runtime (NRI). kUnused: only_ends. kPending: no attempt has failed yet.
+  enum class Connection { kUnused, kPending, kConnected, kFailed };
+  Connection connection() const;
+  /// Returns why pods with interfaces do not start on this node, with the remedy. "" unless connection() is kFailed and something needs it: a claim
+  /// that is prepared, a claim that waits_for() has refused since the start, or is_needed_by_policy.
+  std::string connection_problem(bool is_needed_by_policy) const;
   /// No CNI plugin runs.
   bool idle() const { return attachments_.idle(); }
 
@@ -112,6 +115,7 @@ class Interfaces final : public InterfacePort {
   Attachments attachments_;
   Sandboxes sandboxes_;
   std::unique_ptr<nri::Plugin> plugin_;            // null: not begun
+  mutable bool was_needed_ = false;                // waits_for() has refused a claim
   std::map<PreparedKey, TimePoint> in_use_since_;  // claims that were found in use, by the same connection
   reactor::Ticket ask_again_;
 };

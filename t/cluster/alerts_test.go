@@ -244,6 +244,7 @@ func judgeAlerts(t *testing.T, recorded map[string]string) {
 		"SlicedNodeStateNotInSync":      one("sliced_node_state_in_sync", is(0)),
 		"SlicedNobodyWrites":            one("sliced_serving", is(0)),
 		"SlicedKubeletPluginWaits":      one(`sliced_kubelet_plugin state="waiting"`, is(1)),
+		"SlicedNriMissing":              one(`sliced_nri state="missing"`, is(1)),
 		"SlicedProblems":                one("sliced_problems", is(1)),
 		"SlicedInvalidPolicy":           one(`sliced_invalid_policies kind="SriovResourcePolicy"`, is(1)),
 		"SlicedSourceDown":              one(`sliced_source_live source="own-slices"`, is(0)),

@@ -31,6 +31,7 @@ Metrics whole_metrics() {
   out.claims = {{"sriov.example", {{"prepare", "succeeded", 4}}, {}, 2, 1}};
   out.claims[0].prepare.add(Millis{40});
   out.not_returned = 3;
+  out.nri = "missing";
   out.attaches.add(Millis{400});
   out.problems = {.all = 5, .sriov = 1, .exposures = 2, .attributes = 3};
   out.events = {{"succeeded", 3}};
@@ -69,6 +70,7 @@ TEST(Metrics, SayWhatTheReportSays) {
         "sliced_claims_total{driver=\"sriov.example\",operation=\"prepare\",result=\"succeeded\"} 4\n",
         "sliced_prepared_claims{driver=\"sriov.example\"} 2\n",
         "sliced_failing_claims{driver=\"sriov.example\"} 1\n", "sliced_devices_not_returned 3\n",
+        "sliced_nri{state=\"missing\"} 1\n", "sliced_nri{state=\"not-needed\"} 0\n",
         "sliced_prepare_duration_seconds_bucket{driver=\"sriov.example\",le=\"0.025\"} 0\n",
         "sliced_prepare_duration_seconds_bucket{driver=\"sriov.example\",le=\"0.050\"} 1\n",
         "sliced_attach_duration_seconds_bucket{le=\"1.000\"} 1\n",

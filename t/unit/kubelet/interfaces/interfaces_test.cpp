@@ -680,17 +680,27 @@ TEST_F(InterfacesTest, InModeMultusWithoutTheRuntimeClaimsArePreparedAndTakenBac
 
 // Red when a node without NRI looks healthy until its first pod with an interface.
 TEST_F(InterfacesTest, AMissingRuntimeIsAProblemOfTheNodeWhereItIsNeeded) {
+  const auto problem = [this] { return interfaces->connection_problem(/*is_needed_by_policy=*/false); };
+  const std::string text =
+      "no NRI: pods with interfaces do not start (connect /var/run/nri/nri.sock: No such file or directory)";
   scheduler.advance(Millis{1'000});
-  EXPECT_TRUE(interfaces->connection_problem().starts_with(
-      "no NRI: pods with interfaces do not start (connect /var/run/nri/nri.sock: No such file or directory)"))
-      << interfaces->connection_problem();
+  EXPECT_EQ(interfaces->connection(), Interfaces::Connection::kFailed);
+  const PrepareRequest on_vfio = put("b", {{"driver", "vfio-pci"}});
+  EXPECT_EQ(prepare(on_vfio), "");
+  EXPECT_EQ(problem(), "") << "nothing on this node needs it";
+  EXPECT_EQ(unprepare(on_vfio), "");
+  EXPECT_TRUE(interfaces->connection_problem(/*is_needed_by_policy=*/true).starts_with(text));
+  EXPECT_NE(prepare(put("a", {{"netAttachDefName", "nad"}})), "");
+  EXPECT_TRUE(problem().starts_with(text)) << problem();
   connect();
-  EXPECT_EQ(interfaces->connection_problem(), "");
+  EXPECT_EQ(interfaces->connection(), Interfaces::Connection::kConnected);
+  EXPECT_EQ(interfaces->connection_problem(/*is_needed_by_policy=*/true), "");
   dials.refusal = Error{Errc::kNotFound, "connect /var/run/nri/nri.sock: No such file or directory"};
   is_multus = true;
   start();
   scheduler.advance(Millis{1'000});
-  EXPECT_EQ(interfaces->connection_problem(), "") << "Multus attaches interfaces there";
+  EXPECT_EQ(interfaces->connection_problem(/*is_needed_by_policy=*/true), "")
+      << "Multus attaches interfaces there";
 }
 
 }  // namespace
