@@ -56,6 +56,8 @@ std::string status_text(const Json& report) {
                             : word(*summary, "text") + "\n";
   if (const std::string plugin = word(report, "kubeletPlugin"); plugin == "off")
     out += "kubelet plugin: off; pods with claims do not start on this node (--kubelet-plugin on)\n";
+  else if (plugin == "skipped")
+    out += "kubelet plugin: off; kubelets start pods without one (--skip-node-operations)\n";
   else if (plugin == "waiting")
     out += "kubelet plugin: waiting for the end of another program that serves " +
            word(report, "kubeletPluginWaitsFor") + "\n";

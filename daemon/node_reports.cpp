@@ -62,13 +62,19 @@ std::string waits_of(const daemon::Daemon& daemon, const PluginState& plugin) {
 
 }  // namespace
 
+std::string plugin_word(const daemon::Daemon& daemon, const PluginState& plugin) {
+  const policy::Decision* decision = daemon.decision();
+  const bool is_skipped = decision != nullptr && decision->inputs->settings.skip_node_operations;
+  return plugin.word == "off" && is_skipped ? "skipped" : plugin.word;
+}
+
 reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::string& node,
                                    const PluginState& plugin) {
   reports::NodeReport out{.node = node,
                           .node_uid = daemon.owner_uid(),
                           .daemon_version = SLICED_VERSION,
                           .boot_id = daemon.host_inventory()->boot_id,
-                          .kubelet_plugin = plugin.word};
+                          .kubelet_plugin = plugin_word(daemon, plugin)};
   out.waits_for = waits_of(daemon, plugin);
   out.dropped_fields = daemon.dropped_fields();
   out.pools = pools_of(daemon);

@@ -54,6 +54,10 @@ class NodeReports {
   std::unique_ptr<reactor::Job> job_;
 };
 
+/// Returns PluginState::word, or "skipped": the plugin is off, and the slices tell kubelets to start pods without one
+/// (--skip-node-operations).
+std::string plugin_word(const daemon::Daemon& daemon, const PluginState& plugin);
+
 /// What is known without looking at devices: everything but counts, policies and groups. Cheap; of this
 /// moment. The daemon has decided. Of problems the first 64, the others are counted.
 reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::string& node,

@@ -7,8 +7,8 @@ namespace sliced::cli {
 
 /// For people and for the node's report.
 struct PluginState {
-  std::string
-      word;  // "on", "off", or "waiting" for the end of another program that serves one of the drivers
+  /// "on", "off", or "waiting" for the end of another program that serves one of the drivers. plugin_word() has a fourth.
+  std::string word;
   std::string other;  // "waiting": which driver, and where, "driver D: PATH: ..."
   std::vector<std::string> unknown_macs =
       {};  // a sentence for each VF whose MAC address of before is unknown

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <utility>
 
+#include "daemon/node_reports.h"
 #include "daemon/prepared_page.h"
 #include "daemon/process_metrics.h"
 #include "daemon/status/guard.h"
@@ -319,7 +320,8 @@ status::Report StatusDoor::report() const {
   out.pid = ::getpid();
   out.up = process_.loop.now() - began_;
   const PluginState plugin = state_of(plugin_);
-  if (plugin_ != nullptr || config::has_api_server(options_.cluster)) out.kubelet_plugin = plugin.word;
+  if (plugin_ != nullptr || config::has_api_server(options_.cluster))
+    out.kubelet_plugin = plugin_word(daemon_, plugin);
   out.kubelet_plugin_waits_for = plugin.other;
   out.unknown_macs = plugin.unknown_macs;
   out.settings_problems = plugin.settings_problems;

@@ -127,7 +127,7 @@ struct NodeReport {
   std::string node, node_uid;  // node_uid: of the owner reference
   std::string daemon_version, boot_id;
   /// Whether the daemon is the kubelet's plugin: "on"; "off", and pods with claims do not start on the node;
-  /// "waiting" for another program to end; "" not reported.
+  /// "waiting" for another program to end; "skipped", and kubelets start pods without a plugin; "" not reported.
   std::string kubelet_plugin = {};
   std::string waits_for = {};       // before anything new is offered: "configuration: ..."; "" nothing
   std::string dropped_fields = {};  // of policies, by the API server (daemon/schema_check.h); "" none

@@ -25,13 +25,13 @@ void tell_standing(Exposition& out, const Report& report) {
     out.sample(source.state == "live" ? 1 : 0, {{"source", source_name(source)}});
 }
 
-constexpr const char* kPluginStates[] = {"on", "off", "waiting"};
+constexpr const char* kPluginStates[] = {"on", "off", "waiting", "skipped"};
 
 void tell_plugin(Exposition& out, const Report& report) {
   out.gauge(
       "sliced_kubelet_plugin",
       "1 for the state of the kubelet plugin: off, and pods with claims do not start; waiting, while another "
-      "program serves a driver.");
+      "program serves a driver; skipped, and kubelets start pods without it.");
   for (const char* state : kPluginStates)
     out.sample(report.kubelet_plugin == state ? 1 : 0, {{"state", state}});
 }

@@ -88,7 +88,7 @@ inline constexpr int64_t kEditGrace = 60;  // seconds
 /// What is kept of a NodeDeviceReport.
 struct FleetReport {
   std::string node = {}, version = {}, waits_for = {};
-  std::string kubelet_plugin = {};  // "on", "off" or "waiting" for another program; "" not reported
+  std::string kubelet_plugin = {};  // as NodeReport::kubelet_plugin
   std::string changed = {};         // when the offer changed last: "2026-11-21T00:17:41.296Z"; "" not known
   size_t hidden = 0, held_back = 0;
   std::vector<FleetPolicyUse> policies = {};

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
 
 	"sliced.test/cluster/harness"
@@ -30,6 +31,9 @@ func TestPodsStartWithoutAPlugin(t *testing.T) {
 	waitRunning(t, lab, "p")
 	lab.Server.EndPod(t, lab.Namespace, "p")
 	lab.Server.WaitReleased(t, lab.Namespace, "p", promptly)
+	if status, _, _ := lab.Command("status"); !strings.Contains(status, "kubelets start pods without one (--skip-node-operations)") {
+		t.Errorf("sliced status: %s", status)
+	}
 	if daemon.Said(`API server feature supported feature="skipped node operations"`) != 1 {
 		t.Error("the log does not say that the server takes them")
 	}

@@ -226,6 +226,15 @@ TEST_F(StatusOfDaemon, DevicesThatAreNotReturnedAndAMissingRuntimeAreProblems) {
   EXPECT_EQ(status::json_of(status::Report{}).find("devicesNotReturned"), nullptr);
 }
 
+// Red when status says that pods do not start where their kubelets need no plugin.
+TEST(StatusText, APluginThatKubeletsSkipIsNoReasonThatPodsDoNotStart) {
+  const std::string off = status_text(kube::Json::Object{{"kubeletPlugin", "off"}});
+  const std::string skipped = status_text(kube::Json::Object{{"kubeletPlugin", "skipped"}});
+  EXPECT_NE(off.find("pods with claims do not start"), std::string::npos) << off;
+  EXPECT_EQ(skipped.find("do not start"), std::string::npos) << skipped;
+  EXPECT_NE(skipped.find("kubelets start pods without one"), std::string::npos) << skipped;
+}
+
 // Of a daemon of another version.
 TEST(StatusText, OfWhatIsMissingNothingIsMadeUp) {
   EXPECT_EQ(status_text(kube::Json::Object{}).substr(0, 40), "sliced , pid ?, up 0 s: NOT READY, stand");
