@@ -33,6 +33,26 @@ ClaimText of_two() {
   return text;
 }
 
+TEST(Plan, ANetworkIsForADeviceThatThePodHasAlone) {
+  const Json network{Json::Object{{"mac", "02:00:00:00:00:05"}}};
+  ClaimText text;
+  text.results = {result("vf", "0000-03-00-2")};
+  text.configs = {config({{"network", network}})};
+  const auto claim = planned(text, sample::kSriov, {.names_interfaces = true});
+  ASSERT_TRUE(claim) << claim.error().what;
+  EXPECT_EQ(claim->devices.at(0).mac, "02:00:00:00:00:05") << "the rules of MAC addresses hold for it";
+  EXPECT_EQ(claim->devices.at(0).config.if_name, "vfnet0");
+  const auto shared = plan(text.decoded(), sample::kSriov,
+                           [](const auto& driver, const auto& pool, const auto& entry) {
+                             auto out = known(driver, pool, entry);
+                             out->holding.is_exclusive = false;
+                             return out;
+                           },
+                           {}, {});
+  ASSERT_FALSE(shared);
+  EXPECT_NE(shared.error().what.find("is a shared device"), std::string::npos) << shared.error().what;
+}
+
 TEST(Plan, HasEachResultOfTheDriverInOrder) {
   ClaimText text = of_two();
   text.results.insert(text.results.begin(), result("gpu", "gpu-0", "gpu.example.com", "x"));

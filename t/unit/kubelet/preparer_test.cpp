@@ -741,6 +741,17 @@ TEST_F(PreparerTest, WhatIsOnlyReservedIsNotRestoredByWhoComesNext) {
   EXPECT_EQ(driver_of("0000:03:00.2"), "vfio-pci");
 }
 
+// A kubelet repeats a failed call every 2 s. Red when each one is a line of the log.
+TEST_F(PreparerTest, AFailureThatIsRepeatedIsOneLineOfTheLog) {
+  ASSERT_EQ(prepare(put(claim(1, "0000-03-00-2")))->error, "");
+  const ClaimText second = put(claim(2, "0000-03-00-2"));
+  for (int i = 0; i < 60; ++i) EXPECT_NE(prepare(second)->error, "");
+  EXPECT_EQ(log.count("claim not prepared"), 1u) << log.all();
+  EXPECT_EQ(unprepare(request(claim(1, "0000-03-00-2"))), "");
+  EXPECT_EQ(prepare(second)->error, "");
+  EXPECT_EQ(log.count("prepare succeeded after failures"), 1u);
+}
+
 // The disk fails while a claim is taken back, and another one has been given the device meanwhile. Red when the first one's
 // record takes it back: the next try would unbind what the other's pod has.
 TEST_F(PreparerTest, WhatAnotherClaimHasByNowIsNotTakenBackOnceMore) {

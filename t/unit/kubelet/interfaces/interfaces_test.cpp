@@ -692,6 +692,7 @@ TEST_F(InterfacesTest, AMissingRuntimeIsAProblemOfTheNodeWhereItIsNeeded) {
   EXPECT_TRUE(interfaces->connection_problem(/*is_needed_by_policy=*/true).starts_with(text));
   EXPECT_NE(prepare(put("a", {{"netAttachDefName", "nad"}})), "");
   EXPECT_TRUE(problem().starts_with(text)) << problem();
+  start();
   connect();
   EXPECT_EQ(interfaces->connection(), Interfaces::Connection::kConnected);
   EXPECT_EQ(interfaces->connection_problem(/*is_needed_by_policy=*/true), "");

@@ -254,6 +254,21 @@ TEST_F(SandboxesTest, APluginThatFailsIsQuotedAndWhatWasMadeBeforeItIsUndone) {
   EXPECT_EQ(world.node.records(), 0u);
 }
 
+// What the path names may change after the runtime has said it.
+TEST_F(SandboxesTest, ANetworkOfAVfConfigIsAttachedInTheNamespaceThatIsKeptOpen) {
+  World world(*this);
+  world.node.prepare("uid-a", "net1").network = native_config({}, "eth2");
+  for (const char* program : {"sliced-native", "static"}) world.node.plugin(program, "");
+  EXPECT_EQ(world.run("a"), "");
+  EXPECT_NE(world.node.text("calls").find("ADD a net1 /proc/" + std::to_string(getpid()) + "/fd/"),
+            std::string::npos)
+      << world.node.text("calls");
+  const auto& kept = world.daemon->attachments.all().begin()->second;
+  EXPECT_EQ(kept.record.result->interfaces.at(0).sandbox, world.node.netns("a"));
+  EXPECT_EQ(world.stop("a"), "");
+  EXPECT_EQ(world.node.records(), 0u);
+}
+
 // Each plugin waits until all eight run: one after the other none would end.
 TEST_F(SandboxesTest, TheInterfacesOfAPodAreAttachedAtOnce) {
   World world(*this);
