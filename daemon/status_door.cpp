@@ -130,7 +130,7 @@ status::Metrics::Problems problems_in(const daemon::Daemon& daemon) {
 std::string nri_state(kubelet::Interfaces::Connection connection, bool is_problem) {
   switch (connection) {
     case kubelet::Interfaces::Connection::kUnused:
-      return "";
+      return "unused";
     case kubelet::Interfaces::Connection::kPending:
       return "connecting";
     case kubelet::Interfaces::Connection::kConnected:

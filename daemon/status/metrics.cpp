@@ -136,7 +136,7 @@ void tell_claims(Exposition& out, const Metrics& metrics) {
     out.gauge(
         "sliced_nri",
         "1 for the state of the connection to the container runtime (NRI): missing, and pods with interfaces do not start.");
-    for (const char* state : {"connected", "connecting", "not-needed", "missing"})
+    for (const char* state : {"unused", "connected", "connecting", "not-needed", "missing"})
       out.sample(metrics.nri == state ? 1 : 0, {{"state", state}});
   }
   out.histogram("sliced_prepare_duration_seconds",

@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,7 +21,8 @@ func TestPodsStartWithoutAPlugin(t *testing.T) {
 	root := lab.NewKubeletRoot()
 	root.Gates = gates
 	wiped(t, lab, root.Run())
-	daemon := lab.Run("--skip-node-operations", "on")
+	directory := filepath.Join(lab.Host.Root, "run/sliced")
+	daemon := lab.Run("--skip-node-operations", "on", "--runtime-directory", directory)
 	state := lab.History.WaitOffers(t, 0, starting, vfs(near, 0, 4)...)
 	for name, slice := range state.Slices {
 		if skipped := slice.Spec.SkipNodeOperations; len(skipped) != 1 || skipped[0] != "*" {
@@ -31,8 +33,8 @@ func TestPodsStartWithoutAPlugin(t *testing.T) {
 	waitRunning(t, lab, "p")
 	lab.Server.EndPod(t, lab.Namespace, "p")
 	lab.Server.WaitReleased(t, lab.Namespace, "p", promptly)
-	if status, _, _ := lab.Command("status"); !strings.Contains(status, "kubelets start pods without one (--skip-node-operations)") {
-		t.Errorf("sliced status: %s", status)
+	if status, problem, _ := lab.Program("status", "--runtime-directory", directory); !strings.Contains(status, "kubelets start pods without one (--skip-node-operations)") {
+		t.Errorf("sliced status: %s%s", status, problem)
 	}
 	if daemon.Said(`API server feature supported feature="skipped node operations"`) != 1 {
 		t.Error("the log does not say that the server takes them")
