@@ -152,6 +152,15 @@ class Selector {
                      "; reading it is an error, which ends the scheduler's attempt",
                  out);
     }
+    // A PF in another network namespace, or on a driver without an interface, has no name.
+    if (path.domain == drivers_.sriov && path.id == "PFName" && !guarded_.contains(path.key))
+      return add(
+          about, offset,
+          "attribute " + escaped(path.key, 160) +
+              " is absent where the PF has no interface; reading it there is an error, which ends the scheduler's attempt: use "
+              "device.attributes[\"" +
+              path.domain + "\"].?PFName.orValue(\"\")",
+          out);
     if (own.contains(path.id)) return;
     if (is_exposures && path.id.starts_with(policy::cni_attribute_id(""))) return;
     const std::string near = nearest(path.id, ids_of(own));

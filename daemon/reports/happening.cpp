@@ -78,12 +78,18 @@ Happenings HappeningFinder::look(const NodeReport& report, const WithdrawnInUse&
     const auto rival = rivals.find(policy);
     add(out,
         {"PoliciesContradict", policy, "",
-         told.note(std::string(told.devices == 1 ? "is" : "are") + " offered by " +
-                   (rival == rivals.end() ? "a SriovResourcePolicy" : rival->second) + ", whole or in part"),
+         told.note(
+             std::string(told.devices == 1 ? "is" : "are") + " offered by " +
+             (rival == rivals.end() ? "a SriovResourcePolicy" : rival->second) +
+             ", whole or in part: one function is offered by one driver; select them in only one of the two policies"),
          /*is_of_fleet=*/true});
   }
   for (const auto& [device, how] : in_use)
-    add(out, {"DeviceWithdrawnInUse", {}, device, device + " is no longer offered but still in use: " + how});
+    add(out, {"DeviceWithdrawnInUse",
+              {},
+              device,
+              device + " is no longer offered but still in use: " + how +
+                  "; delete its pod, or have a policy offer the device again"});
   find_held_back(report, now, out);
   return out;
 }

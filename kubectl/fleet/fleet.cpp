@@ -164,7 +164,7 @@ std::string describe(const std::vector<PolicyLag>& lags) {
   if (lags.empty()) return "";
   const PolicyLag& first = lags.front();
   std::string out = first.current == 0
-                        ? "still applies " + first.name + ", which was deleted"
+                        ? "has not reported the deletion of " + first.name
                         : "has not applied " + first.name + " generation " + std::to_string(first.current);
   const size_t more = lags.size() - 1;
   return out +
@@ -257,7 +257,14 @@ void Fleet::put_node(kube::NodeView node) {
 
 void Fleet::put_policy(FleetPolicy policy) {
   std::pair<std::string, std::string> key{policy.kind, policy.name};
+  deleted_.erase(key);
   policies_.insert_or_assign(std::move(key), std::move(policy));
+}
+
+void Fleet::remove_policy(const std::string& kind, const std::string& name) {
+  if (policies_.erase({kind, name}) == 0 || !now_) return;
+  std::erase_if(deleted_, [this](const auto& one) { return *now_ - one.second >= kEditGrace; });
+  deleted_[{kind, name}] = *now_;
 }
 
 void Fleet::clear_policies(const std::string& kind) {
@@ -436,8 +443,12 @@ void Fleet::find_lags(NodeRow& row) const {
     if (!kube::match_node(policy.nodes, node->second).matched) continue;
     row.behind.push_back({policy.kind, policy.name, generation, policy.generation});
   }
+  const auto is_just_deleted = [this](std::string_view kind, std::string_view name) {
+    const auto at = deleted_.find({std::string(kind), std::string(name)});
+    return at != deleted_.end() && now_ && *now_ - at->second < kEditGrace;
+  };
   for (const auto& [key, generation] : reported)
-    if (!elsewhere.contains(key.first))
+    if (!elsewhere.contains(key.first) && !is_just_deleted(key.first, key.second))
       row.behind.push_back({std::string(key.first), std::string(key.second), generation, 0});
 }
 

@@ -198,7 +198,8 @@ class Fleet {
     known_kinds_[kind] = namespace_;
   }
   void put_policy(FleetPolicy policy);
-  void remove_policy(const std::string& kind, const std::string& name) { policies_.erase({kind, name}); }
+  /// Deleted now. Its nodes have kEditGrace to report that; a policy that was never put was deleted at an unknown time and has none.
+  void remove_policy(const std::string& kind, const std::string& name);
   void clear_policies(const std::string& kind);
   void put_lease(reports::NodeLease lease);
   void remove_lease(const std::string& node) { leases_.erase(node); }
@@ -241,6 +242,7 @@ class Fleet {
   std::map<std::string, kube::NodeView> nodes_;
   std::map<std::string, reports::NodeLease> leases_;
   std::map<std::pair<std::string, std::string>, FleetPolicy> policies_;  // by kind and name
+  std::map<std::pair<std::string, std::string>, int64_t> deleted_;       // the same; when, for kEditGrace
   std::map<std::string, std::string> known_kinds_;                       // to the namespace
   std::map<std::string, FleetSlice> slices_;
   std::map<std::string, FleetReport> reports_;

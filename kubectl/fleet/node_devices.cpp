@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "kubectl/fleet/fleet_policies.h"
@@ -213,15 +214,23 @@ std::string why_hidden(const reports::DeviceGroup& group) {
 }
 
 void add_hidden(const reports::NodeReport& report, std::vector<DeviceLine>& lines) {
+  // The report is written after the slices. What these offer is not hidden any more, whatever an older report says.
+  std::set<std::string> offered;
+  for (const DeviceLine& line : lines)
+    if (line.stands != DeviceStands::kGone) offered.insert(line.pci.empty() ? line.interface : line.pci);
+  offered.erase("");
   for (const reports::DeviceGroup& group : report.groups) {
     if (!is_hidden(group)) continue;
-    for (const hotplug::HostDevice& device : reports::devices_of(group))
+    for (const hotplug::HostDevice& device : reports::devices_of(group)) {
+      const std::string interface = device.netdev ? device.netdev->name : "";
+      if (offered.contains(device.pci ? device.pci->text() : interface)) continue;
       lines.push_back({.pci = device.pci ? device.pci->text() : "",
                        .pf = device.pf_name,
-                       .interface = device.netdev ? device.netdev->name : "",
+                       .interface = interface,
                        .kernel_driver = device.driver,
                        .stands = DeviceStands::kHidden,
                        .why = why_hidden(group)});
+    }
   }
   sort_lines(lines);
 }

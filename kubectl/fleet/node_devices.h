@@ -45,7 +45,7 @@ std::vector<DeviceLine> device_lines(const std::string& node, const std::vector<
                                      const Fleet& fleet, const FleetDrivers& drivers);
 
 /// Adds a line for each device that the report says a policy or a gate hides, and sorts anew. Of those that no policy speaks of
-/// there is none.
+/// there is none, nor of devices that `lines` has as offered: the report may be older than the slices.
 void add_hidden(const reports::NodeReport& report, std::vector<DeviceLine>& lines);
 /// Who hides the devices of a group and why, in the words of `explain`: "DeviceExposurePolicy x excludes it".
 std::string why_hidden(const reports::DeviceGroup& group);

@@ -55,11 +55,21 @@ TEST(ClassJudgement, WhatDoesNotCompileIsAnErrorWithItsColumn) {
   EXPECT_EQ(said_of_class(class_of("device.driver == 'dra.networking' ||")).find("DeviceClass c: "), 0u);
 }
 
+// A PF without an interface. Red when the first selector that people copy ends the allocation of a claim on all nodes without a warning.
+TEST(ClassJudgement, AnUnguardedPFNameIsWarnedOf) {
+  const std::string said =
+      said_of_class(class_of("device.attributes['sriovnetwork.k8snetworkplumbingwg.io'].PFName == 'ens1f0'"));
+  EXPECT_NE(said.find("PFName is absent where the PF has no interface"), std::string::npos) << said;
+  EXPECT_NE(said.find(".?PFName.orValue(\"\")"), std::string::npos) << said;
+}
+
 // Red when what a device has by itself is warned of, or what none has is not.
 TEST(ClassJudgement, AttributesThatNoDeviceHasByItselfAreWarnedOf) {
   for (
       const char* known :
-      {"device.attributes['sriovnetwork.k8snetworkplumbingwg.io'].PFName == 'ens1f0'",
+      {"device.attributes['sriovnetwork.k8snetworkplumbingwg.io'].?PFName.orValue('') == 'ens1f0'",
+       "has(device.attributes['sriovnetwork.k8snetworkplumbingwg.io'].PFName) && "
+       "device.attributes['sriovnetwork.k8snetworkplumbingwg.io'].PFName == 'ens1f0'",
        "device.attributes['sriovnetwork.k8snetworkplumbingwg.io'].resourceName == 'x'",
        "device.attributes['dra.networking'].ifName == 'ens1f0'",
        "device.attributes['dra.networking'].cni_host_device",

@@ -181,7 +181,7 @@ TEST(Judgement, SelectorsOfClaimsAndTemplatesAreJudged) {
     EXPECT_EQ(
         said_of(
             "device.driver == \"dra.networking\" ? device.attributes[\"dra.networking\"].ifName == \"a\" : "
-            "device.attributes[\"sriovnetwork.k8snetworkplumbingwg.io\"].PFName == \"a\"",
+            "device.attributes[\"sriovnetwork.k8snetworkplumbingwg.io\"].?PFName.orValue(\"\") == \"a\"",
             "any"),
         "");
   }

@@ -40,14 +40,17 @@ TEST(Happening, EachIsFoundAndSaysWhich) {
                             vfs("9", "conflict", "", kOther), vfs("12", "in-use-by-host")});
   report.policies = {{kPolicy, 1, "expose", 0, 0, {}, "spec.x: bad", 2},
                      {kOther, 1, "expose", 0, 0, {}, "", 0}};
-  EXPECT_EQ(notes(finder.look(report, {{"0000:3b:02.1", "X excludes it; claim ns/c has it"}}, TimePoint{})),
-            (Notes{"PolicyNotUsedAsWritten p: spec.x: bad; and 2 more",
-                   "EntryRefused p: 5 devices (VFs 0-3,7 of ens1f0) would be refused "
-                   "by the API server, or were: attribute x: too long",
-                   "PoliciesContradict e: 1 device (VF 9 of ens1f0) is offered by a "
-                   "SriovResourcePolicy, whole or in part",
-                   "DeviceWithdrawnInUse : 0000:3b:02.1 is no longer offered but still "
-                   "in use: X excludes it; claim ns/c has it"}));
+  EXPECT_EQ(
+      notes(finder.look(report, {{"0000:3b:02.1", "X excludes it; claim ns/c has it"}}, TimePoint{})),
+      (Notes{"PolicyNotUsedAsWritten p: spec.x: bad; and 2 more",
+             "EntryRefused p: 5 devices (VFs 0-3,7 of ens1f0) would be refused "
+             "by the API server, or were: attribute x: too long",
+             "PoliciesContradict e: 1 device (VF 9 of ens1f0) is offered by a "
+             "SriovResourcePolicy, whole or in part: one function is offered by one driver; select them in "
+             "only one of the two policies",
+             "DeviceWithdrawnInUse : 0000:3b:02.1 is no longer offered but still "
+             "in use: X excludes it; claim ns/c has it; delete its pod, or have a policy offer the "
+             "device again"}));
 }
 
 // Red when a contradiction is told twice, and whose it is not at all.
@@ -58,7 +61,8 @@ TEST(Happening, AContradictionNamesTheOtherPolicyOnce) {
   EXPECT_EQ(
       notes(finder.look(with({group}), {}, TimePoint{})),
       (Notes{"PoliciesContradict e: 2 devices (VFs 2-3 of ens1f0) are offered by SriovResourcePolicy ns/p, "
-             "whole or in part"}));
+             "whole or in part: one function is offered by one driver; select them in only one of the two "
+             "policies"}));
 }
 
 // Red when devices that come and go are taken for one that waits.

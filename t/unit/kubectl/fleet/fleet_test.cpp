@@ -269,7 +269,7 @@ TEST(Fleet, ANodeThatHasNotAppliedAPolicySaysSo) {
                                                 {"DeviceExposurePolicy", "gone", 3, 0}}));
   EXPECT_EQ(row.problems,
             std::vector<std::string>{"has not applied edited generation 2 and 2 more policies"});
-  EXPECT_EQ(describe({{"DeviceExposurePolicy", "gone", 3, 0}}), "still applies gone, which was deleted");
+  EXPECT_EQ(describe({{"DeviceExposurePolicy", "gone", 3, 0}}), "has not reported the deletion of gone");
   EXPECT_EQ(health_of(row), "warning");
 }
 
@@ -287,6 +287,10 @@ TEST(Fleet, AnEditThatIsOnItsWayIsNoLag) {
   fleet.set_now(1'000 + kEditGrace - 1);
   EXPECT_TRUE(row_of(fleet.rows(), "a").behind.empty());
   fleet.set_now(1'000 + kEditGrace);
+  EXPECT_EQ(row_of(fleet.rows(), "a").behind.size(), 1u);
+  fleet.remove_policy("DeviceExposurePolicy", "p");
+  EXPECT_TRUE(row_of(fleet.rows(), "a").behind.empty()) << "it was deleted a moment ago";
+  fleet.set_now(1'000 + 2 * kEditGrace);
   EXPECT_EQ(row_of(fleet.rows(), "a").behind.size(), 1u);
 }
 
