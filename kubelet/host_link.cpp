@@ -1,6 +1,5 @@
 #include "kubelet/host_link.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_addr.h>
@@ -16,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "reactor/base/ip_address.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
 
@@ -252,13 +252,9 @@ Result<Unit> read_dump(int network_namespace, const Dumped& what, const std::str
   }
 }
 
-// "" where the family is another one, or the bytes are none of it.
-std::string ip_text(int family, std::string_view bytes) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (bytes.size() != (family == AF_INET ? sizeof(in_addr) : sizeof(in6_addr)) ||
-      ::inet_ntop(family, bytes.data(), text.data(), text.size()) == nullptr)
-    return "";
-  return text.data();
+std::string ip_text(std::string_view bytes) {
+  const auto address = IpAddress::of_bytes(bytes);
+  return address ? address->text() : "";
 }
 
 // Of a point-to-point interface IFA_ADDRESS is the other end's.
@@ -276,7 +272,7 @@ bool decode_address(std::string_view payload, HostAddress& out, int& ifindex) {
         bytes = value;
         is_local = type == IFA_LOCAL;
       });
-  if (!bytes.empty()) out.address = ip_text(info.ifa_family, bytes);
+  if (!bytes.empty()) out.address = ip_text(bytes);
   return is_whole;
 }
 
@@ -410,29 +406,6 @@ Result<std::vector<HostAddress>> read_addresses() {
 
 namespace {
 
-struct IpText {
-  int family = AF_UNSPEC;
-  std::string bytes;
-  uint8_t length = 0;
-};
-
-// Of "10.0.0.5/24"; without a length that of one address.
-std::optional<IpText> ip_bytes(std::string_view text) {
-  const size_t slash = text.find('/');
-  const std::string address(text.substr(0, slash));
-  IpText out{.family = address.find(':') == std::string::npos ? AF_INET : AF_INET6};
-  out.bytes.resize(out.family == AF_INET ? sizeof(in_addr) : sizeof(in6_addr));
-  if (::inet_pton(out.family, address.c_str(), out.bytes.data()) != 1) return std::nullopt;
-  const int bits = static_cast<int>(out.bytes.size()) * 8;
-  int length = bits;
-  if (slash != std::string_view::npos) {
-    length = std::atoi(std::string(text.substr(slash + 1)).c_str());
-    if (length < 0 || length > bits) return std::nullopt;
-  }
-  out.length = static_cast<uint8_t>(length);
-  return out;
-}
-
 template <class Info>
 std::string ip_request(uint16_t type, const Info& info, const std::string& attributes) {
   nlmsghdr header{.nlmsg_len = static_cast<uint32_t>(sizeof(nlmsghdr) + sizeof info + attributes.size()),
@@ -484,8 +457,8 @@ bool decode_route(std::string_view payload, LinkRoute& out) {
   const bool is_whole =
       each_attribute(payload.substr(aligned(sizeof info)), [&](int type, std::string_view value) {
         const auto number = number_in(value);
-        if (type == RTA_DST) destination = ip_text(info.rtm_family, value);
-        if (type == RTA_GATEWAY) out.gateway = ip_text(info.rtm_family, value);
+        if (type == RTA_DST) destination = ip_text(value);
+        if (type == RTA_GATEWAY) out.gateway = ip_text(value);
         if (type == RTA_TABLE && number) table = *number;
         if (type == RTA_PRIORITY && number) out.priority = *number;
         if (type == RTA_OIF && number) out.ifindex = static_cast<int>(*number);
@@ -499,53 +472,47 @@ bool decode_route(std::string_view payload, LinkRoute& out) {
 }  // namespace
 
 Result<Unit> add_address(int network_namespace, const LinkAddress& address) {
-  const auto ip = ip_bytes(address.address);
-  if (!ip) return Error{Errc::kInvalid, in_quotes(address.address, 64) + " is no IP address"};
+  const auto ip = IpPrefix::decode(address.address);
+  if (!ip)
+    return Error{Errc::kInvalid, in_quotes(address.address, 64) + " is no IP address with a prefix length"};
+  const bool is_ipv6 = ip->address.is_ipv6();
   ifaddrmsg info{};
-  info.ifa_family = static_cast<uint8_t>(ip->family);
-  info.ifa_prefixlen = ip->length;
-  info.ifa_flags = ip->family == AF_INET6 ? IFA_F_NODAD : 0;
+  info.ifa_family = is_ipv6 ? AF_INET6 : AF_INET;
+  info.ifa_prefixlen = static_cast<uint8_t>(ip->length);
+  info.ifa_flags = is_ipv6 ? IFA_F_NODAD : 0;
   info.ifa_scope = RT_SCOPE_UNIVERSE;
   info.ifa_index = static_cast<uint32_t>(address.ifindex);
   std::string attributes;
-  put_attribute(attributes, IFA_LOCAL, ip->bytes);
-  put_attribute(attributes, IFA_ADDRESS, ip->bytes);
-  if (ip->family == AF_INET && ip->length < 31) {
-    std::string broadcast = ip->bytes;
-    for (int bit = ip->length; bit < 32; ++bit) {
-      char& byte = broadcast[static_cast<size_t>(bit / 8)];
-      byte = static_cast<char>(static_cast<unsigned char>(byte) | (0x80 >> (bit % 8)));
-    }
-    put_attribute(attributes, IFA_BROADCAST, broadcast);
-  }
+  put_attribute(attributes, IFA_LOCAL, ip->address.bytes());
+  put_attribute(attributes, IFA_ADDRESS, ip->address.bytes());
+  if (!is_ipv6 && ip->length < 31) put_attribute(attributes, IFA_BROADCAST, ip->last().bytes());
   const int error = send_link_request(network_namespace, ip_request(RTM_NEWADDR, info, attributes));
   if (error == 0) return Unit{};
   return error_of("add address " + address.address, error);
 }
 
 Result<Unit> add_route(int network_namespace, const LinkRoute& route) {
-  const auto destination = ip_bytes(route.destination);
-  const auto gateway = route.gateway.empty() ? std::optional<IpText>(IpText{}) : ip_bytes(route.gateway);
-  if (!destination || !gateway)
+  const auto destination = IpPrefix::decode(route.destination);
+  const auto gateway = IpAddress::decode(route.gateway);
+  if (!destination || (!gateway && !route.gateway.empty()))
     return Error{Errc::kInvalid, "route " + in_quotes(route.destination, 64) + " via " +
                                      in_quotes(route.gateway, 64) + " has no IP addresses"};
+  const bool is_ipv6 = destination->address.is_ipv6();
   rtmsg info{};
-  info.rtm_family = static_cast<uint8_t>(destination->family);
-  info.rtm_dst_len = destination->length;
+  info.rtm_family = is_ipv6 ? AF_INET6 : AF_INET;
+  info.rtm_dst_len = static_cast<uint8_t>(destination->length);
   info.rtm_table = RT_TABLE_MAIN;
   info.rtm_protocol = RTPROT_STATIC;
-  info.rtm_scope =
-      route.gateway.empty() && destination->family == AF_INET ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
+  info.rtm_scope = !gateway && !is_ipv6 ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
   info.rtm_type = RTN_UNICAST;
   std::string attributes;
-  if (destination->length > 0) put_attribute(attributes, RTA_DST, destination->bytes);
-  if (!route.gateway.empty()) put_attribute(attributes, RTA_GATEWAY, gateway->bytes);
+  if (destination->length > 0) put_attribute(attributes, RTA_DST, destination->address.bytes());
+  if (gateway) put_attribute(attributes, RTA_GATEWAY, gateway->bytes());
   put_attribute(attributes, RTA_OIF, bytes_of(route.ifindex));
   if (route.priority != 0) put_attribute(attributes, RTA_PRIORITY, bytes_of(route.priority));
   const int error = send_link_request(network_namespace, ip_request(RTM_NEWROUTE, info, attributes));
   if (error == 0) return Unit{};
-  return error_of("add route " + route.destination + (route.gateway.empty() ? "" : " via " + route.gateway),
-                  error);
+  return error_of("add route " + route.destination + (gateway ? " via " + route.gateway : ""), error);
 }
 
 Result<std::vector<LinkAddress>> read_link_addresses(int network_namespace) {

@@ -1,14 +1,12 @@
 #include "kubelet/native_network.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "kubelet/mac_requests.h"
+#include "reactor/base/ip_address.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
@@ -20,63 +18,10 @@ constexpr int64_t kNativeMtuMin = 68, kNativeMtuMax = 65'535, kIpv6MtuMin = 1'28
 const std::vector<std::string_view> kNetworkFields = {"mtu", "mac", "addresses", "routes"};
 const std::vector<std::string_view> kRouteFields = {"destination", "gateway", "priority"};
 
-struct IpAddress {
-  std::array<unsigned char, 16> bytes{};
-  bool is_ipv6 = false;
-  int bits() const { return is_ipv6 ? 128 : 32; }
-};
-struct IpPrefix {
-  IpAddress address;
-  int length = 0;
-};
-
-std::optional<IpAddress> ip_in(std::string_view text) {
-  IpAddress out{.is_ipv6 = text.find(':') != std::string_view::npos};
-  const std::string copy(text);
-  if (copy.size() > 64 || copy.find('\0') != std::string::npos ||
-      ::inet_pton(out.is_ipv6 ? AF_INET6 : AF_INET, copy.c_str(), out.bytes.data()) != 1)
-    return std::nullopt;
-  return out;
-}
-
-std::string text_of_ip(const IpAddress& address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  ::inet_ntop(address.is_ipv6 ? AF_INET6 : AF_INET, address.bytes.data(), text.data(), text.size());
-  return text.data();
-}
-
-std::optional<IpPrefix> prefix_in(std::string_view text) {
-  const size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return std::nullopt;
-  const auto address = ip_in(text.substr(0, slash));
-  const std::string_view length = text.substr(slash + 1);
-  if (!address || length.empty() || length.size() > 3 || (length.size() > 1 && length.front() == '0') ||
-      length.find_first_not_of("0123456789") != std::string_view::npos)
-    return std::nullopt;
-  const int bits = std::stoi(std::string(length));
-  if (bits > address->bits()) return std::nullopt;
-  return IpPrefix{*address, bits};
-}
-
-IpAddress masked(IpAddress address, int length) {
-  for (int bit = length; bit < address.bits(); ++bit)
-    address.bytes[static_cast<size_t>(bit / 8)] &= static_cast<unsigned char>(~(0x80 >> (bit % 8)));
-  return address;
-}
-
-bool is_same(const IpAddress& a, const IpAddress& b) { return a.is_ipv6 == b.is_ipv6 && a.bytes == b.bytes; }
-
-bool is_all_zero(const IpAddress& address) {
-  return std::ranges::all_of(address.bytes, [](unsigned char byte) { return byte == 0; });
-}
-bool is_loopback(const IpAddress& address) {
-  return address.is_ipv6 ? is_same(address, *ip_in("::1")) : address.bytes[0] == 127;
-}
-bool is_multicast(const IpAddress& address) {
-  return address.is_ipv6 ? address.bytes[0] == 0xff : (address.bytes[0] & 0xf0) == 0xe0;
-}
-bool is_link_local_ipv6(const IpAddress& address) {
-  return address.is_ipv6 && address.bytes[0] == 0xfe && (address.bytes[1] & 0xc0) == 0x80;
+// An IPv4 address in an IPv6 one (::ffff:10.0.0.1) is an IPv4 address to Go, and an IPv6 one to the kernel.
+bool is_unicast(const IpAddress& address) {
+  return !address.is_unspecified() && !address.is_loopback() && !address.is_multicast() &&
+         !address.is_ipv4_mapped();
 }
 
 Error wrong_field(const std::string& path, const std::string& what) {
@@ -136,19 +81,18 @@ Result<Json::Array> list_in(const Json& value, std::string_view key, size_t max,
 }
 
 Result<std::string> address_in(const Json& value, const std::string& path) {
-  const auto prefix = value.string() == nullptr ? std::nullopt : prefix_in(*value.string());
+  const auto prefix = value.string() == nullptr ? std::nullopt : IpPrefix::decode(*value.string());
   if (!prefix)
     return wrong_field(
         path, "is " +
                   (value.string() ? in_quotes(*value.string(), 64) : "a " + std::string(value.kind_name())) +
                   ", expected an IP address with its prefix length, such as 192.0.2.5/24");
-  if (is_all_zero(prefix->address) || is_loopback(prefix->address) || is_multicast(prefix->address) ||
-      prefix->length == 0)
+  if (!is_unicast(prefix->address) || prefix->length == 0)
     return wrong_field(
         path,
         "is " + in_quotes(*value.string(), 64) +
             ", expected an address of one interface: not zero, loopback or multicast, and a prefix length above 0");
-  return text_of_ip(prefix->address) + "/" + std::to_string(prefix->length);
+  return prefix->text();
 }
 
 Result<NativeRoute> route_in(const Json& value, const std::string& path) {
@@ -156,28 +100,28 @@ Result<NativeRoute> route_in(const Json& value, const std::string& path) {
   const auto destination = string_in(value, "destination", path), gateway = string_in(value, "gateway", path);
   if (!destination) return destination.error();
   if (!gateway) return gateway.error();
-  const auto prefix = prefix_in(*destination);
+  const auto prefix = IpPrefix::decode(*destination);
   if (!prefix)
     return wrong_field(
         path + ".destination",
         "is " + in_quotes(*destination, 64) +
             ", expected a network with its prefix length, such as 198.51.100.0/24 or 0.0.0.0/0");
-  const IpAddress network = masked(prefix->address, prefix->length);
-  if (!is_same(network, prefix->address))
+  const IpPrefix network{prefix->first(), prefix->length};
+  if (!prefix->is_network())
     return wrong_field(path + ".destination", "is " + in_quotes(*destination, 64) +
                                                   ", which has bits behind its prefix; expected " +
-                                                  text_of_ip(network) + "/" + std::to_string(prefix->length));
-  if (is_multicast(network) || (is_loopback(network) && prefix->length > 0))
+                                                  network.text());
+  if (network.address.is_multicast() || (network.address.is_loopback() && network.length > 0) ||
+      network.address.is_ipv4_mapped())
     return wrong_field(path + ".destination",
                        "is " + in_quotes(*destination, 64) + ", expected a unicast network");
-  NativeRoute out{.destination = text_of_ip(network) + "/" + std::to_string(prefix->length)};
+  NativeRoute out{.destination = network.text()};
   if (!gateway->empty()) {
-    const auto address = ip_in(*gateway);
-    if (!address || address->is_ipv6 != network.is_ipv6 || is_all_zero(*address) || is_loopback(*address) ||
-        is_multicast(*address))
+    const auto address = IpAddress::decode(*gateway);
+    if (!address || address->is_ipv6() != network.address.is_ipv6() || !is_unicast(*address))
       return wrong_field(path + ".gateway", "is " + in_quotes(*gateway, 64) + ", expected a unicast " +
-                                                (network.is_ipv6 ? "IPv6" : "IPv4") + " address");
-    out.gateway = text_of_ip(*address);
+                                                (network.address.is_ipv6() ? "IPv6" : "IPv4") + " address");
+    out.gateway = address->text();
   }
   const auto priority = number_in(value, "priority", 1, 0x7fffffff, path);
   if (!priority) return priority.error();
@@ -287,12 +231,11 @@ Result<Unit> check_native_network(const NativeNetwork& network, const std::strin
       return wrong_field(at + ".destination",
                          "is " + in_quotes(route.destination, 64) + ", and the interface has no " +
                              (is_ipv6 ? "IPv6" : "IPv4") + " address: add one to addresses");
-    const auto gateway = ip_in(route.gateway);
-    if (!gateway || is_link_local_ipv6(*gateway)) continue;
+    const auto gateway = IpAddress::decode(route.gateway);
+    if (!gateway || gateway->is_link_local_ipv6()) continue;
     const bool is_on_link = std::ranges::any_of(network.addresses, [&](const std::string& address) {
-      const auto prefix = prefix_in(address);
-      return prefix && prefix->address.is_ipv6 == gateway->is_ipv6 &&
-             is_same(masked(prefix->address, prefix->length), masked(*gateway, prefix->length));
+      const auto prefix = IpPrefix::decode(address);
+      return prefix && prefix->contains(*gateway);
     });
     if (!is_on_link)
       return wrong_field(

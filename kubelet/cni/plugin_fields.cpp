@@ -1,14 +1,12 @@
 #include "kubelet/cni/plugin_fields.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
 
 #include "kubelet/cni/names.h"
+#include "reactor/base/ip_address.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cni {
@@ -57,45 +55,21 @@ Json good_word(const Json& value) {
              : Json();
 }
 
-bool is_mapped(const std::array<unsigned char, 16>& address) {
-  return IN6_IS_ADDR_V4MAPPED(reinterpret_cast<const in6_addr*>(address.data()));
+// An IPv6 address that has an IPv4 one in it (::ffff:10.0.0.1) is an IPv4 address to Go, with another prefix length than the one that is
+// written.
+bool is_address(std::string_view text) {
+  const auto address = IpAddress::decode(text);
+  return address && !address->is_ipv4_mapped();
 }
 
-// 0: it is none. An IPv6 address that has an IPv4 one in it (::ffff:10.0.0.1) is an IPv4 address to Go, with another prefix
-// length than the one that is written.
-int family_of(const std::string& address) {
-  std::array<unsigned char, 16> bytes{};
-  for (const int family : {AF_INET, AF_INET6})
-    if (address.find('\0') == std::string::npos && inet_pton(family, address.c_str(), bytes.data()) == 1)
-      return family == AF_INET6 && is_mapped(bytes) ? 0 : family;
-  return 0;
+std::optional<IpPrefix> cidr_in(std::string_view text) {
+  const auto prefix = IpPrefix::decode(text);
+  return prefix && prefix->address.is_ipv4_mapped() ? std::nullopt : prefix;
 }
 
-bool is_cidr(std::string_view text) {
-  const size_t slash = text.find('/');
-  if (slash == std::string_view::npos) return false;
-  const int family = family_of(std::string(text.substr(0, slash)));
-  const std::string_view digits = text.substr(slash + 1);
-  const auto length = parse_int(digits);
-  return family != 0 && length && starts_with_digit(digits) && digits.size() <= 3 &&
-         std::to_string(*length) == digits && *length <= (family == AF_INET ? 32 : 128);
-}
+Json good_address(const Json& value) { return is_address(text_in(value)) ? value : Json(); }
 
-Json good_address(const Json& value) {
-  return value.string() != nullptr && family_of(*value.string()) != 0 ? value : Json();
-}
-
-Json good_cidr(const Json& value) {
-  return value.string() != nullptr && is_cidr(*value.string()) ? value : Json();
-}
-
-// whereabouts looks for a free address from one to the next. In a network of all addresses the last is followed by the first,
-// so it would look for ever, as the elected leader for the whole cluster.
-bool has_all_addresses(std::string_view network) {
-  const size_t slash = network.find('/');
-  const auto bits = slash == std::string_view::npos ? std::nullopt : parse_int(network.substr(slash + 1));
-  return bits && *bits == 0;
-}
+Json good_cidr(const Json& value) { return cidr_in(text_in(value)) ? value : Json(); }
 
 // Networks that whereabouts leaves out. Releases before 0.6.2 compare each address of one with each of them, as the elected leader.
 constexpr size_t kExcludedMax = 256;
@@ -105,10 +79,9 @@ constexpr int64_t kExcludedAddressesMax = 65'536;  // of a definition: a second
 std::optional<int64_t> addresses_of(const Json::Array& networks) {
   int64_t out = 0;
   for (const Json& one : networks) {
-    const std::string_view network = text_in(one);
-    if (good_cidr(one).is_null()) return std::nullopt;
-    const int64_t bits = (network.find(':') == std::string_view::npos ? 32 : 128) -
-                         *parse_int(network.substr(network.find('/') + 1));
+    const auto network = cidr_in(text_in(one));
+    if (!network) return std::nullopt;
+    const int bits = network->address.bits() - network->length;
     if (bits > 16) return std::nullopt;
     out += int64_t{1} << bits;
   }
@@ -121,13 +94,15 @@ Result<Json> read_excluded(const Json& given, const std::string&, const FieldCon
   return addresses && *addresses <= kExcludedAddressesMax ? given : Json();
 }
 
-// whereabouts: "10.0.0.0/24", "10.0.0.5-10.0.0.20/24".
+// whereabouts: "10.0.0.0/24", "10.0.0.5-10.0.0.20/24". It looks for a free address from one to the next: in a network of all addresses the
+// last is followed by the first, so it would look for ever, as the elected leader for the whole cluster.
 Json good_range(const Json& value) {
-  if (has_all_addresses(text_in(value))) return {};
   const std::string_view text = text_in(value);
   const size_t dash = text.find('-');
-  if (dash == std::string_view::npos) return good_cidr(value);
-  return family_of(std::string(text.substr(0, dash))) != 0 && is_cidr(text.substr(dash + 1)) ? value : Json();
+  const auto network = cidr_in(dash == std::string_view::npos ? text : text.substr(dash + 1));
+  const bool is_good =
+      network && network->length > 0 && (dash == std::string_view::npos || is_address(text.substr(0, dash)));
+  return is_good ? value : Json();
 }
 
 Json good_interface(const Json& value) { return is_interface_name(text_in(value)) ? value : Json(); }

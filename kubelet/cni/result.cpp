@@ -1,10 +1,9 @@
 #include "kubelet/cni/result.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "reactor/base/ip_address.h"
 #include "reactor/base/text.h"
 
 namespace sliced::cni {
@@ -60,19 +59,15 @@ class Reader {
   std::string address(std::string_view key) {
     std::string value = text(key);
     if (value.empty()) return value;
-    const std::string plain = canonical(value);
-    if (plain.empty()) fail(key, "is " + in_quotes(value) + ", no IP address");
-    return plain;
+    const auto plain = IpAddress::decode(value);
+    if (!plain) fail(key, "is " + in_quotes(value) + ", no IP address");
+    return plain ? plain->text() : "";
   }
   std::string subnet(std::string_view key) {
     const std::string value = text(key);
-    const size_t slash = value.find('/');
-    const std::string plain = canonical(value.substr(0, slash));
-    const auto bits = slash == std::string::npos ? std::nullopt : parse_int(value.substr(slash + 1));
-    const int64_t bits_max = plain.find(':') == std::string::npos ? 32 : 128;
-    if (!error_ && (plain.empty() || !bits || *bits < 0 || *bits > bits_max))
-      fail(key, "is " + in_quotes(value) + ", wanted an address and a prefix's length");
-    return plain + "/" + std::to_string(bits.value_or(0));
+    const auto prefix = IpPrefix::decode(value);
+    if (!error_ && !prefix) fail(key, "is " + in_quotes(value) + ", wanted an address and a prefix's length");
+    return prefix ? prefix->text() : "";
   }
   void fail(std::string_view key, const std::string& what) {
     if (!error_) error_ = wrong_in_result(key.empty() ? place_ : at(key), what);
@@ -89,13 +84,6 @@ class Reader {
   const Json* find(std::string_view key) const {
     const Json* member = object_.find(key);
     return member == nullptr || member->is_null() ? nullptr : member;
-  }
-  static std::string canonical(const std::string& text) {
-    unsigned char raw[sizeof(in6_addr)];
-    char out[INET6_ADDRSTRLEN];
-    for (const int family : {AF_INET, AF_INET6})
-      if (inet_pton(family, text.c_str(), raw) == 1) return inet_ntop(family, raw, out, sizeof out);
-    return "";
   }
 
   const Json& object_;

@@ -1,9 +1,6 @@
 #include "kubelet/interfaces/host_addresses.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +8,7 @@
 #include <utility>
 
 #include "kube/objects/json.h"
+#include "reactor/base/ip_address.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
@@ -18,66 +16,31 @@ namespace {
 
 using kube::Json;
 
-// In network byte order; IPv4 as ::ffff:10.0.0.1, which is IPv4 to Go as well.
-using Address = std::array<unsigned char, 16>;
-constexpr Address kIpv4 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-constexpr size_t kIpv4At = 12;
-constexpr int kIpv4Bits = 96;
-
-bool is_ipv4(const Address& address) {
-  return std::equal(address.begin(), address.begin() + kIpv4At, kIpv4.begin());
-}
-
-// Of "10.0.0.1" and "10.0.0.1/24".
-std::optional<Address> address_in(std::string_view text) {
-  const std::string alone(text.substr(0, text.find('/')));
-  Address out = kIpv4;
-  if (inet_pton(AF_INET, alone.c_str(), out.data() + kIpv4At) == 1) return out;
-  if (inet_pton(AF_INET6, alone.c_str(), out.data()) == 1) return out;
-  return std::nullopt;
-}
-
-std::string text_of(const Address& address) {
-  std::array<char, INET6_ADDRSTRLEN> out{};
-  if (is_ipv4(address))
-    inet_ntop(AF_INET, address.data() + kIpv4At, out.data(), out.size());
-  else
-    inet_ntop(AF_INET6, address.data(), out.data(), out.size());
-  return out.data();
-}
-
-Address next(Address address) {
-  for (size_t i = address.size(); i-- > 0 && ++address[i] == 0;) continue;
-  return address;
-}
-Address previous(Address address) {
-  for (size_t i = address.size(); i-- > 0 && address[i]-- == 0;) continue;
-  return address;
+// Of "10.0.0.1" and "10.0.0.1/24". An IPv4 address in an IPv6 one is an IPv4 address to Go.
+std::optional<IpAddress> address_in(std::string_view text) {
+  const auto address = IpAddress::decode(text.substr(0, text.find('/')));
+  return address ? std::optional(address->unmapped()) : std::nullopt;
 }
 
 struct Range {
-  Address first, last;
-  bool has(const Address& address) const { return first <= address && address <= last; }
+  IpAddress first, last;
 };
 
 std::optional<Range> network_in(std::string_view cidr) {
-  const auto address = address_in(cidr);
-  const size_t slash = cidr.find('/');
-  if (!address || slash == std::string_view::npos) return std::nullopt;
-  const int before = is_ipv4(*address) ? kIpv4Bits : 0;
-  const auto bits = parse_int(cidr.substr(slash + 1));
-  if (!bits || *bits < 0 || *bits > 128 - before) return std::nullopt;
-  Range out{*address, *address};
-  for (auto bit = static_cast<size_t>(before + *bits); bit < 128; ++bit) {
-    const auto mask = static_cast<unsigned char>(0x80u >> (bit % 8));
-    out.first[bit / 8] &= static_cast<unsigned char>(~mask);
-    out.last[bit / 8] |= mask;
-  }
-  return out;
+  auto prefix = IpPrefix::decode(cidr);
+  if (!prefix) return std::nullopt;
+  prefix->address = prefix->address.unmapped();
+  if (prefix->length > prefix->address.bits()) return std::nullopt;
+  return Range{prefix->first(), prefix->last()};
+}
+
+const IpAddress& last_of_all() {
+  static const IpAddress kLast = *IpAddress::decode("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff");
+  return kLast;
 }
 
 // The name of the interface by its address.
-using Hosts = std::map<Address, std::string>;
+using Hosts = std::map<IpAddress, std::string>;
 
 Hosts hosts_of(const std::vector<HostAddress>& all) {
   Hosts out;
@@ -86,7 +49,7 @@ Hosts hosts_of(const std::vector<HostAddress>& all) {
   return out;
 }
 
-std::string remedy(const Address& address, const Hosts& hosts) {
+std::string remedy(const IpAddress& address, const Hosts& hosts) {
   return "which the host has itself (interface " + escaped(hosts.at(address)) +
          "): use another address, or a definition of an administrator's (netAttachDefNamespace of a "
          "DeviceClass)";
@@ -97,33 +60,33 @@ std::string remedy(const Address& address, const Hosts& hosts) {
 Result<Json::Array> parts_of(const Json& range, const std::string& path, const Hosts& hosts) {
   const auto subnet = network_in(range.text("subnet"));
   if (!subnet) return Json::Array{range};
-  const auto end_at = [&](std::string_view key, const Address& otherwise) {
+  const auto end_at = [&](std::string_view key, const IpAddress& otherwise) {
     return range.text(key).empty() ? std::optional(otherwise) : address_in(range.text(key));
   };
-  const auto first = end_at("rangeStart", next(subnet->first));
-  const auto last = end_at("rangeEnd", is_ipv4(subnet->last) ? previous(subnet->last) : subnet->last);
+  const auto first = end_at("rangeStart", subnet->first.next());
+  const auto last = end_at("rangeEnd", subnet->last.is_ipv6() ? subnet->last : subnet->last.previous());
   if (!first || !last || *first > *last) return Json::Array{range};
   Json::Array out;
-  const auto add = [&](const Address& from, const Address& to) {
+  const auto add = [&](const IpAddress& from, const IpAddress& to) {
     if (from > to) return;
     Json part = range;
-    part.set("rangeStart", Json(text_of(from)));
-    part.set("rangeEnd", Json(text_of(to)));
+    part.set("rangeStart", Json(from.text()));
+    part.set("rangeEnd", Json(to.text()));
     out.push_back(std::move(part));
   };
-  Address from = *first;
+  IpAddress from = *first;
   const auto begin = hosts.lower_bound(*first), end = hosts.upper_bound(*last);
   if (begin == end) return Json::Array{range};
   bool is_at_end = false;
   for (auto at = begin; at != end; ++at) {
-    if (from < at->first) add(from, previous(at->first));
-    from = next(at->first);
+    if (from < at->first) add(from, at->first.previous());
+    from = at->first.next();
     is_at_end = at->first == *last;
   }
   if (!is_at_end) add(from, *last);
   if (out.empty())
-    return Error{Errc::kInvalid, path + " has no address but " + text_of(*first) +
-                                     (*first == *last ? "" : " to " + text_of(*last)) + ", " +
+    return Error{Errc::kInvalid, path + " has no address but " + first->text() +
+                                     (*first == *last ? "" : " to " + last->text()) + ", " +
                                      remedy(*first, hosts)};
   return out;
 }
@@ -177,13 +140,13 @@ std::optional<Range> looked_at(const Json& range) {
   auto out = network_in(dash == std::string_view::npos ? text : text.substr(dash + 1));
   if (!out || dash != std::string_view::npos) return out;
   const auto start = address_in(range.text("range_start")), end = address_in(range.text("range_end"));
-  const Address first = start.value_or(out->first);
+  const IpAddress first = start.value_or(out->first);
   if (end && first > *end) {
-    out->last.fill(0xff);
+    out->last = last_of_all();
   } else if (end) {
     out->last = std::max(out->last, *end);
   } else if (start) {
-    const auto around = network_in(text_of(*start) + std::string(text.substr(text.find('/'))));
+    const auto around = network_in(start->text() + std::string(text.substr(text.find('/'))));
     out->last = std::max(out->last, around ? around->last : *start);
   }
   out->first = std::min(out->first, first);
@@ -198,7 +161,7 @@ void exclude_from(Json& range, const Hosts& hosts) {
   Json::Array out = given != nullptr && given->array() != nullptr ? *given->array() : Json::Array{};
   const size_t before = out.size();
   for (auto at = hosts.lower_bound(looked->first); at != hosts.end() && at->first <= looked->last; ++at)
-    out.push_back(Json(text_of(at->first) + (is_ipv4(at->first) ? "/32" : "/128")));
+    out.push_back(Json(at->first.text() + (at->first.is_ipv6() ? "/128" : "/32")));
   if (out.size() > before) range.set("exclude", Json(std::move(out)));
 }
 

@@ -55,6 +55,7 @@ TEST(NativeNetworkTest, WhatIsNotUnderstoodIsRefusedWithItsField) {
       {R"({"addresses":["127.0.0.1/8"]})", "network.addresses[0]"},
       {R"({"addresses":["224.0.0.1/24"]})", "network.addresses[0]"},
       {R"({"addresses":["ff02::1/64"]})", "network.addresses[0]"},
+      {R"({"addresses":["::ffff:192.0.2.5/120"]})", "network.addresses[0]"},
       {R"({"addresses":["0.0.0.0/24"]})", "network.addresses[0]"},
       {R"({"addresses":["192.0.2.5/24","192.0.2.5/25"]})", "network.addresses[1]"},
       {R"({"addresses":[5]})", "network.addresses[0]"},
