@@ -7,12 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "kubelet/network_namespace.h"
 #include "reactor/base/result.h"
 
 namespace sliced::kubelet {
-
-/// Descriptor of a network namespace; kOwnNamespace: that of the calling thread.
-inline constexpr int kOwnNamespace = -1;
 
 /// Numbers of an interface by their names in `ip link`: txqlen, group, gso_max_size, gso_max_segs, gro_max_size.
 using LinkNumbers = std::map<std::string, uint32_t, std::less<>>;
@@ -55,50 +53,10 @@ Result<std::vector<HostLink>> read_links(int network_namespace);
 /// A name that is an alternative one of the interface itself becomes its name. Errors: kDenied without CAP_NET_ADMIN; kConflict
 /// where another interface has the name; kIo with the kernel's reason.
 Result<Unit> change_link(int network_namespace, int ifindex, const LinkChange& change);
-/// Sends one request of encode_link_change() and waits for its acknowledgement. Returns the kernel's errno; 0 when done.
-int send_link_request(int network_namespace, const std::string& request);
-
-/// An IP address of an interface, without its prefix length.
-struct HostAddress {
-  std::string address;    // "10.0.0.1", "2001:db8::1"
-  std::string interface;  // its name; "" gone meanwhile
-  bool operator==(const HostAddress&) const = default;
-};
-/// All IPv4 and IPv6 addresses of this namespace's interfaces, by RTM_GETADDR. Errors: as read_links().
-Result<std::vector<HostAddress>> read_addresses();
-
-/// An IP address of an interface, with its prefix length.
-struct LinkAddress {
-  int ifindex = 0;
-  std::string address;  // "10.0.0.5/24"
-  bool operator==(const LinkAddress&) const = default;
-};
-/// A route of the main table. gateway "": the destination is on the link; priority 0: the kernel's default (1024 for IPv6).
-struct LinkRoute {
-  int ifindex = 0;
-  std::string destination, gateway;  // "10.0.0.0/8", "0.0.0.0/0"
-  uint32_t priority = 0;
-  bool operator==(const LinkRoute&) const = default;
-};
-/// RTM_NEWADDR and RTM_NEWROUTE, NLM_F_EXCL. An IPv6 address is usable at once (IFA_F_NODAD), an IPv4 one has the broadcast address of its subnet.
-/// Errors: kConflict where the namespace has it; kInvalid for a text that is no address; those of change_link().
-Result<Unit> add_address(int network_namespace, const LinkAddress& address);
-Result<Unit> add_route(int network_namespace, const LinkRoute& route);
-/// All of the namespace, IPv4 and IPv6; routes of the main table. Errors: as read_links().
-Result<std::vector<LinkAddress>> read_link_addresses(int network_namespace);
-Result<std::vector<LinkRoute>> read_routes(int network_namespace);
-
 /// The request of change_link(), and the decoded answer to a dump of RTM_GETLINK: one datagram. Errors: kInvalid, and those of an
 /// NLMSG_ERROR. Returns whether it was the last datagram.
 std::string encode_link_change(int ifindex, const LinkChange& change);
 Result<bool> decode_links(std::string_view datagram, std::vector<HostLink>& links);
-/// The same of RTM_GETADDR. HostAddress::interface is left to the caller: index has one number for each address.
-Result<bool> decode_addresses(std::string_view datagram, std::vector<HostAddress>& addresses,
-                              std::vector<int>& indices);
-
-/// Appends a netlink attribute, padded.
-void put_attribute(std::string& out, int type, std::string_view value);
-
 /// Which interface of a device was on the host before a plugin moved it.
 struct MovedLink {
   std::string pci;          // "" of a virtual link, such as a VLAN or a bond

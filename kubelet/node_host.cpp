@@ -22,6 +22,7 @@
 #include "kubelet/checkpoint.h"
 #include "kubelet/link_settings.h"
 #include "kubelet/mac_requests.h"
+#include "kubelet/netlink.h"
 #include "kubelet/recall.h"
 #include "kubelet/safety.h"
 #include "reactor/base/text.h"

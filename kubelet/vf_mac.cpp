@@ -11,6 +11,7 @@
 #include "hotplug/netlink_monitor.h"
 #include "kubelet/host_link.h"
 #include "kubelet/mac_requests.h"
+#include "kubelet/netlink.h"
 #include "kubelet/prepared.h"
 #include "reactor/base/text.h"
 

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "kubelet/host_link.h"
+#include "kubelet/netlink.h"
 #include "kubelet/prepared.h"
 #include "reactor/base/text.h"
 

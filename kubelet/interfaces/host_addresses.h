@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kubelet/cni/record.h"
-#include "kubelet/host_link.h"
+#include "kubelet/link_network.h"
 #include "reactor/base/result.h"
 
 namespace sliced::kubelet {

@@ -12,6 +12,7 @@
 
 #include "kubelet/cni/result.h"
 #include "kubelet/host_link.h"
+#include "kubelet/link_network.h"
 #include "reactor/base/text.h"
 #include "reactor/child.h"
 #include "reactor/descriptor.h"

@@ -10,6 +10,7 @@
 
 #include "hotplug/netlink_monitor.h"
 #include "kubelet/host_link.h"
+#include "kubelet/netlink.h"
 #include "kubelet/original_settings.h"
 #include "kubelet/vf_settings.h"
 

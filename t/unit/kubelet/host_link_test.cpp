@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "kubelet/netlink.h"
 #include "reactor/descriptor.h"
 
 namespace sliced::kubelet {

@@ -10,6 +10,7 @@
 #include "kubelet/host_link.h"
 #include "kubelet/interfaces/host_interface.h"
 #include "kubelet/interfaces/native_interface.h"
+#include "kubelet/link_network.h"
 #include "t/fixture/own_namespace.h"
 
 namespace sliced::kubelet {

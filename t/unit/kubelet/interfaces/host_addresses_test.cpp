@@ -7,6 +7,8 @@
 
 #include <string>
 
+#include "kubelet/netlink.h"
+
 namespace sliced::kubelet {
 namespace {
 

@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "kubelet/netlink.h"
+
 namespace sliced::kubelet {
 namespace {
 

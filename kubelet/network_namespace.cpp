@@ -1,0 +1,41 @@
+#include "kubelet/network_namespace.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <cerrno>
+
+namespace sliced::kubelet {
+namespace {
+
+struct NamespaceCall {
+  int network_namespace;
+  const std::function<void()>& act;
+  int error = 0;
+};
+
+void* call_in_namespace(void* given) {
+  auto& call = *static_cast<NamespaceCall*>(given);
+  if (::setns(call.network_namespace, CLONE_NEWNET) != 0)
+    call.error = errno;
+  else
+    call.act();
+  return nullptr;
+}
+
+}  // namespace
+
+int in_namespace(int network_namespace, const std::function<void()>& act) {
+  if (network_namespace == kOwnNamespace) {
+    act();
+    return 0;
+  }
+  NamespaceCall call{.network_namespace = network_namespace, .act = act};
+  pthread_t thread{};
+  if (const int error = ::pthread_create(&thread, nullptr, &call_in_namespace, &call); error != 0)
+    return error;
+  ::pthread_join(thread, nullptr);
+  return call.error;
+}
+
+}  // namespace sliced::kubelet
