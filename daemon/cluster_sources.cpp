@@ -58,11 +58,11 @@ std::vector<ClusterSources::Named> ClusterSources::make_sources(const kube::Port
 void ClusterSources::add_slices(std::vector<Named>& out, const kube::Ports& ports, const Scope& scope,
                                 size_t i) {
   const Driver& driver = scope.drivers[i];
-  out.push_back(
-      {driver.slices, kube::kResourceSlices,
-       watchers::make_slice_watcher(
-           ports, driver.name, scope.node, [this, i](const auto& event) { events_.on_slices(i, event); },
-           [this](const SyncState&) { on_sync_state(); }, true, driver.slices_bytes_max)});
+  auto watcher = watchers::make_slice_watcher(
+      ports, driver.name, scope.node, [this, i](const auto& event) { events_.on_slices(i, event); },
+      [this](const SyncState&) { on_sync_state(); }, true, driver.slices_bytes_max);
+  watcher->set_find([this, i](const watchers::ObjectHead& head) { return events_.find_slice(i, head); });
+  out.push_back({driver.slices, kube::kResourceSlices, std::move(watcher)});
 }
 
 template <class Policy>

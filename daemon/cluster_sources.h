@@ -30,6 +30,9 @@ class ClusterEvents {
   virtual void on_policies(const PolicyEvent<policy::ExposurePolicy>& event) = 0;
   /// Own slices. driver: index in ClusterSources::Scope::drivers.
   virtual void on_slices(size_t driver, const SourceEvent<watchers::SliceWatcher::Item>& event) = 0;
+  /// Returns the slice that the API server answered to a write of ours, where it is of that uid and resourceVersion; nullptr else. The
+  /// watch event that repeats it is not decoded.
+  virtual const kube::ResourceSlice* find_slice(size_t driver, const watchers::ObjectHead& head) const = 0;
   /// Returns true to keep the missing objects, which a list lacks, until a second list lacks them too.
   virtual bool keeps_missing(const kube::Resource& kind, const std::vector<watchers::ObjectId>& missing) = 0;
   /// The sync state of a source has changed.

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "hotplug/inventory.h"
 #include "kube/objects/kinds.h"
 #include "policy/configure/missing_mac.h"
 #include "policy/identity.h"
@@ -195,7 +196,16 @@ void Daemon::on_inventory(const hotplug::InventoryUpdate& update) {
                                 {"added", update.added.size()},
                                 {"changed", update.changed.size()},
                                 {"removed", update.removed.size()}});
+  if (is_decided_already(update)) return;
   mark("host: " + update.why);
+}
+
+// A removed function is decided when its event comes. The reading that follows confirms the event, and a second decision would be
+// the same.
+bool Daemon::is_decided_already(const hotplug::InventoryUpdate& update) {
+  return state_.decision && decider_.idle() && !update.relisted &&
+         hotplug::is_confirmation(*state_.decision->inputs->inventory, *update.now) &&
+         !charges_.confirm_gone(update.now);
 }
 
 void Daemon::on_node(const OwnNode::Event& event) {
@@ -242,6 +252,10 @@ void Daemon::on_slices(size_t driver, const Offer::Event& event) {
   if (is_list) abilities_.server_may_have_changed();
   for (const kube::ResourceSlice* slice : met) meet(*slice);
   if (is_list) mark("own slices listed");
+}
+
+const kube::ResourceSlice* Daemon::find_slice(size_t driver, const watchers::ObjectHead& head) const {
+  return offers_[driver].publisher().find_written(head.name, head.uid, head.resource_version);
 }
 
 // What a predecessor has published may be allocated. It is learned before the first decision too, since somebody may

@@ -157,6 +157,7 @@ class Daemon final : private ClusterEvents {
   // The host as it is, and as it is decided over (HeldHost). Changed devices settle first, once something has been published.
   void on_host(const hotplug::InventoryUpdate& update);
   void on_inventory(const hotplug::InventoryUpdate& update);
+  bool is_decided_already(const hotplug::InventoryUpdate& update);
   // A deleted Node takes its slices with it: nothing is desired until it is there again.
   void on_node(const OwnNode::Event& event) override;
   void on_policies(const PolicyEvent<policy::SriovPolicy>& event) override;
@@ -165,6 +166,7 @@ class Daemon final : private ClusterEvents {
   bool keeps_missing(const kube::Resource& kind, const std::vector<PolicyBook::Id>& missing) override;
   // To the publisher first; entries that it then observes are reserved.
   void on_slices(size_t driver, const Offer::Event& event) override;
+  const kube::ResourceSlice* find_slice(size_t driver, const watchers::ObjectHead& head) const override;
   void on_sync_state() override;
   void on_reach(const Reach::Change& change) override;
   // A slice with entries nobody knew: what may be allocated of them is charged before it is overwritten.

@@ -533,6 +533,7 @@ InventoryDiff HostSource::assemble(const std::string& why, const NetdevChanges& 
   const InventoryPtr before = book_.now();
   log_unread_settings();
   const auto use = has_unread_links() ? InventoryBook::HostUse::kMayGrow : InventoryBook::HostUse::kAsRead;
+  ++counters_.concluded;
   InventoryDiff diff = book_.take(readings_, changes, use);
   if (book_.now() != before || !has_reported_) {  // the boot id alone may differ
     has_reported_ = true;

@@ -111,9 +111,10 @@ class HostSource {
   const InventoryPtr& inventory() const { return book_.now(); }
 
   /// Since the start; they decide nothing. events: whatever the sources told, of use or not. hung_reads:
-  /// reads past their deadline, those of one entry each time anew.
+  /// reads past their deadline, those of one entry each time anew. concluded: calls of InventoryBook::take.
   struct Counters {
     uint64_t events = 0, overflows = 0, full_scans = 0, partial_scans = 0, missed = 0, hung_reads = 0;
+    uint64_t concluded = 0;
   };
   const Counters& counters() const { return counters_; }
 
@@ -172,7 +173,7 @@ class HostSource {
   /// The book is told at once: the interface may be gone under its new name before it has been read.
   void rename(const RenameNetdev& change);
   void edit(Edit change);
-  /// An edit, and the inventory is concluded anew at once: without a reading, the first of a burst on its turn.
+  /// An edit, and the inventory is concluded without a reading: immediately, or when the burst ends.
   void vanish(Edit change, const std::string& why);
   /// As it was read, or else heard of last; "" neither.
   std::string name_of_ifindex(int ifindex) const;
@@ -208,6 +209,7 @@ class HostSource {
   void judge_missing_links(HostReadings& now, bool is_full);
   /// Slow facts that came behind their update: one update for all of a moment.
   void note_late_facts();
+  NetdevChanges changes_heard() const;
   InventoryDiff assemble(const std::string& why, const NetdevChanges& changes, bool relisted);
   /// Events of interfaces or routes have come that no reading has seen whole: until one has, what the host used counts as used.
   bool has_unread_links() const;
@@ -234,6 +236,7 @@ class HostSource {
   CarefulReads slow_;
   reactor::Ticket coalesce_, burst_, grace_, late_, retry_, look_again_, ask_again_;
   bool has_started_ = false, has_reported_ = false, is_assembly_due_ = false, is_careful_ = false;
+  bool is_burst_concluded_ = false;  // something of the burst was concluded before its end
   Millis retry_delay_{1000};
   Millis look_again_delay_{1000};
   std::set<PciAddress> asked_again_;

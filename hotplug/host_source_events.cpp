@@ -157,7 +157,13 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
     readings.rdma_of_function.erase(gone->function);
     readings.enforced.erase(gone->function);
     readings.settings_unread.erase(gone->function);
-    const bool was_there = readings.functions.contains(gone->function);
+    const FunctionReading* known = readings.functions.find(gone->function);
+    const bool was_there = known != nullptr;
+    // Its PF's link to it goes with it. So the reading that follows finds nothing that is not known.
+    const std::optional<PciAddress> pf = was_there ? known->physfn : std::nullopt;
+    if (const FunctionReading* owner = pf ? readings.functions.find(*pf) : nullptr;
+        owner != nullptr && owner->vfs.contains(gone->function))
+      readings.functions.at(*pf).vfs.erase(gone->function);
     readings.functions.erase(gone->function);
     if (was_there) readings.vanished.insert(gone->function);
     return was_there;
@@ -202,24 +208,42 @@ void HostSource::edit(Edit change) {
     reading_->edits.push_back(std::move(change));
 }
 
-// The first of a burst leaves at once; the others follow together.
+// A reading that has begun meanwhile has taken the marks with it.
+NetdevChanges HostSource::changes_heard() const {
+  NetdevChanges out = marks_.changes;
+  if (!reading_) return out;
+  const NetdevChanges& taken = reading_->marks.changes;
+  out.left.insert(taken.left.begin(), taken.left.end());
+  out.renamed_to.insert(taken.renamed_to.begin(), taken.renamed_to.end());
+  out.ended.insert(taken.ended.begin(), taken.ended.end());
+  return out;
+}
+
+// The first of a burst is concluded immediately, the others together at its end. An interface that was unregistered waits for that end,
+// or for its function: the kernel unregisters the interface first, and both are one conclusion then.
 void HostSource::vanish(Edit change, const std::string& why) {
+  bool may_follow_function = false;
   // An interface often goes because its function does, and udev may be slow to say so.
   if (const auto* gone = std::get_if<EraseNetdev>(&change))
     if (const NetdevReading* netdev = readings_.netdevs.find(gone->name);
-        netdev != nullptr && netdev->is_functions_own)
+        netdev != nullptr && netdev->is_functions_own) {
+      may_follow_function = marks_.changes.ended.contains(netdev->ifindex);
       marks_.touched.functions.insert(*netdev->function);
+    }
   edit(std::move(change));
   mark(why);
   if (!has_reported_) return;
-  if (burst_) {
-    is_assembly_due_ = true;
-    return;
+  const bool is_concluded = burst_ && is_burst_concluded_;
+  if (!burst_) {
+    is_burst_concluded_ = false;
+    burst_ = ports_.scheduler.after(kBurst, [this, why] {
+      burst_.reset();
+      if (std::exchange(is_assembly_due_, false)) assemble(why, changes_heard(), false);
+    });
   }
-  burst_ = ports_.scheduler.after(kBurst, [this, why] {
-    burst_.reset();
-    if (std::exchange(is_assembly_due_, false)) assemble(why, marks_.changes, false);
-  });
+  is_assembly_due_ = is_concluded || may_follow_function;
+  if (is_assembly_due_) return;
+  is_burst_concluded_ = true;
   assemble(why, marks_.changes, false);
 }
 

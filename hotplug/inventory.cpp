@@ -75,6 +75,12 @@ InventoryDiff diff_inventory(const Inventory& before, const Inventory& now) {
   return diff;
 }
 
+bool is_confirmation(const Inventory& before, const Inventory& now) {
+  return before.boot_id == now.boot_id && before.has_udevd == now.has_udevd &&
+         before.asks_pfs == now.asks_pfs && std::ranges::includes(before.vanished, now.vanished) &&
+         diff_inventory(before, now).is_empty();
+}
+
 InventoryBook::MissingUse InventoryBook::use_by_missing(const HostReadings& readings) {
   return {.text = std::string(kUnknownUse) + "a route or an interface of the host leads to " +
                   *readings.missing_links.begin() + ", which /sys does not list",

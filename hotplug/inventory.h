@@ -25,6 +25,8 @@ struct InventoryDiff {
 /// By id; a device is changed when any of its facts differs. Linear in both.
 /// Devices that both share by pointer are not looked at; version and boot id are not compared.
 InventoryDiff diff_inventory(const Inventory& before, const Inventory& now);
+/// True where `now` differs from `before` only in that functions that had vanished are known to be gone.
+bool is_confirmation(const Inventory& before, const Inventory& now);
 
 /// What events said of interfaces since the readings before these: state alone cannot tell a rename here from
 /// a rename in a pod, nor a move from an end.

@@ -138,10 +138,9 @@ void reread_function(const HostView& host, const PciAddress& address, HostReadin
   const FunctionReading* known = readings.functions.find(address);
   note_in_group(address, known == nullptr ? std::nullopt : known->iommu_group,
                 function ? function->iommu_group : std::nullopt, readings);
-  if (function)
-    readings.functions[address] = std::move(*function);
-  else
-    readings.functions.erase(address);
+  if (!function) return void(readings.functions.erase(address));
+  // Readings that are equal share it: whoever compares them compares pointers.
+  if (known == nullptr || *known != *function) readings.functions[address] = std::move(*function);
 }
 
 void reread_netdev(const HostView& host, const std::string& name, HostReadings& readings) {

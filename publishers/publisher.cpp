@@ -287,7 +287,7 @@ void Publisher::on_delete_answered(const std::string& name, const std::string& v
 void Publisher::on_answer(Verb verb, const ResourceSlice& sent, std::string_view object,
                           const std::string& why) {
   const std::string what = std::string(name_of(verb)) + " " + sent.meta.name;
-  auto stored = decode_slice_text(object);
+  auto stored = decode_answer(sent.meta.name, object);
   if (!stored) return fail(what + ": invalid answer, waiting for the watch: " + stored.error().what);
   if (const std::string other = difference_of_identity(sent, *stored); !other.empty())
     return fail(what + ": the answer is about another object: " + other);
@@ -315,6 +315,14 @@ void Publisher::on_answer(Verb verb, const ResourceSlice& sent, std::string_view
   if (mutilated.empty()) return next_step();
   finish(false);
   callbacks_.run(handlers_.on_refused, std::move(mutilated));
+}
+
+// The watch may be faster than the answer: then the same text is decoded already.
+Result<ResourceSlice> Publisher::decode_answer(const std::string& name, std::string_view object) {
+  const auto shown = cache_.slices().find(name);
+  if (shown != cache_.slices().end() && is_text_of(object, shown->second)) return shown->second;
+  ++counters_.decoded;
+  return decode_slice_text(object);
 }
 
 void Publisher::on_failure(Verb verb, const std::string& name, const std::optional<ResourceSlice>& sent,

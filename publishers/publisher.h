@@ -66,6 +66,7 @@ class Publisher {
   struct Counters {
     std::map<std::pair<kube::Verb, Answered>, uint64_t> writes;
     DurationHistogram took;              // from request to answer
+    uint64_t decoded = 0;                // answers to writes that were decoded
     uint64_t failed_syncs = 0;           // runs that ended with writes left
     std::optional<TimePoint> stored_at;  // time of the last kStored
   };
@@ -96,6 +97,12 @@ class Publisher {
   /// Returns the slices that the API server holds, by the watch and by answers to our writes that the watch
   /// has not shown yet. The content changes with each answer and event.
   const ObservedSlices& observed() const { return cache_.slices(); }
+  /// Returns the slice as the answer to our own write has it, if its uid and resourceVersion are these and the watch has not shown that
+  /// write yet; nullptr otherwise. Valid until the next call.
+  const kube::ResourceSlice* find_written(const std::string& name, const std::string& uid,
+                                          const std::string& resource_version) const {
+    return cache_.find_written(name, uid, resource_version);
+  }
   /// Returns the pending changes; empty if there are none, or before set_desired() and the first list.
   /// Computed at each call.
   Plan plan() const;
@@ -115,6 +122,7 @@ class Publisher {
   void count(kube::Verb verb, Answered answered, TimePoint began);
   void on_answer(kube::Verb verb, const kube::ResourceSlice& sent, std::string_view object,
                  const std::string& why);
+  Result<kube::ResourceSlice> decode_answer(const std::string& name, std::string_view object);
   void on_delete_answered(const std::string& name, const std::string& version, const std::string& why);
   void on_failure(kube::Verb verb, const std::string& name, const std::optional<kube::ResourceSlice>& sent,
                   const kube::Failure& failure);

@@ -105,6 +105,12 @@ void Reservations::acknowledged(const std::string& driver, const std::set<std::s
   arm();
 }
 
+bool Reservations::confirm_gone(const hotplug::InventoryPtr& inventory) {
+  const bool is_decision_due = ledger_.confirm_gone(inventory);
+  arm();
+  return is_decision_due;
+}
+
 void Reservations::permit(bool lists) {
   const bool is_new = lists && !is_permitted_;
   is_permitted_ = lists;

@@ -67,6 +67,8 @@ class Reservations {
 
   /// The API server holds the pools of the last decided(), except `but`: their withdrawals are acknowledged.
   void acknowledged(const std::string& driver, const std::set<std::string>& but);
+  /// Ledger::confirm_gone().
+  bool confirm_gone(const hotplug::InventoryPtr& inventory);
   /// Allows lists of claims: this daemon holds the interlock and writes.
   void permit(bool lists);
   /// Allows reading the pods without permit(true), for commands that only print the pools.

@@ -112,6 +112,16 @@ void SliceCache::on_deleted(const std::string& name) {
   slices_.erase(known);
 }
 
+const ResourceSlice* SliceCache::find_written(const std::string& name, const std::string& uid,
+                                              const std::string& resource_version) const {
+  const auto own = own_.find(name);
+  if (own == own_.end() || own->second.deleted || own->second.version == 0) return nullptr;
+  const auto known = slices_.find(name);
+  const bool is_it = known != slices_.end() && !uid.empty() && known->second.meta.uid == uid &&
+                     known->second.meta.resource_version == resource_version;
+  return is_it ? &known->second : nullptr;
+}
+
 std::optional<TimePoint> SliceCache::next_deadline() const {
   std::optional<TimePoint> first;
   for (const auto& [name, own] : own_)

@@ -41,6 +41,9 @@ class SliceCache {
   void share(const std::vector<kube::DevicePtr>& entries, const std::string& name);
 
   const ObservedSlices& slices() const { return slices_; }
+  /// Publisher::find_written().
+  const kube::ResourceSlice* find_written(const std::string& name, const std::string& uid,
+                                          const std::string& resource_version) const;
   bool listed() const { return listed_; }
   /// Returns when settle() must be called next: an answer loses its precedence over the list.
   std::optional<TimePoint> next_deadline() const;

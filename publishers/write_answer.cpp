@@ -64,6 +64,16 @@ std::string text_in(std::string_view object, std::initializer_list<std::string_v
   return json && json->string() ? *json->string() : "";
 }
 
+bool is_text_of(std::string_view object, const ResourceSlice& slice) {
+  return !slice.meta.uid.empty() && !slice.meta.resource_version.empty() && slice.unknown_fields.empty() &&
+         text_in(object, {"metadata", "uid"}) == slice.meta.uid &&
+         text_in(object, {"metadata", "resourceVersion"}) == slice.meta.resource_version &&
+         text_in(object, {"metadata", "name"}) == slice.meta.name &&
+         text_in(object, {"spec", "driver"}) == slice.driver &&
+         text_in(object, {"spec", "nodeName"}) == slice.node_name &&
+         text_in(object, {"spec", "pool", "name"}) == slice.pool.name;
+}
+
 std::vector<RefusedEntry> mutilated_entries(const ResourceSlice& sent, const ResourceSlice& stored) {
   std::vector<RefusedEntry> out;
   std::map<std::string_view, const kube::Device*> by_name;

@@ -279,6 +279,8 @@ class Source {
   virtual void park(bool parked) = 0;
   virtual const SyncState& sync_state() const = 0;
   virtual const WatchEnds& watch_ends() const = 0;
+  /// Objects whose text was decoded since the start.
+  virtual uint64_t decoded() const = 0;
 };
 
 }  // namespace sliced::watchers

@@ -1,6 +1,7 @@
 #pragma once
 // A scope of the cluster as typed values: decodes the objects of a ListWatch within a memory limit and emits
 // source events.
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -67,6 +68,9 @@ class WatchedSource final : public Source, private ObjectSink {
   /// Called with the missing objects of a list. Returns true to keep them until a second list, some seconds
   /// later, confirms it: a list from a broken cache must not withdraw all devices.
   using KeepMissing = std::function<bool(const std::vector<Id>&)>;
+  /// Returns the owner's value of this version of the object (uid and resourceVersion), such as the answer to its own write; nullptr if
+  /// it has none. The value is copied, and the text is not decoded.
+  using Find = std::function<const T*(const ObjectHead&)>;
 
   /// REQUIRES: `ports` must outlive this object. start() starts it; destroying it cancels everything.
   WatchedSource(kube::Ports ports, kube::Scope scope, Decode decode, OnEvent on_event,
@@ -80,6 +84,9 @@ class WatchedSource final : public Source, private ObjectSink {
         memory_(memory),
         engine_(std::move(ports), std::move(scope), *this, limits) {}
 
+  /// Optional; before start().
+  void set_find(Find find) { find_ = std::move(find); }
+
   // Source; see ListWatch.
   void start() override { engine_.start(); }
   void retry_now() override { engine_.retry_now(); }
@@ -87,12 +94,17 @@ class WatchedSource final : public Source, private ObjectSink {
   void park(bool parked) override { engine_.park(parked); }
   const SyncState& sync_state() const override { return engine_.sync_state(); }
   const WatchEnds& watch_ends() const override { return engine_.watch_ends(); }
+  uint64_t decoded() const override { return decoded_; }
   const kube::Scope& scope() const { return engine_.scope(); }
 
  private:
   static constexpr bool kIsAccounted = MemoryAccounting<T>::kIsAccounted;
 
+  static Item known_item(const ObjectHead& head, const T& value) {
+    return {{head.namespace_, head.name}, head.uid, head.resource_version, value};
+  }
   Item item(const ObjectHead& head, std::string_view object) {
+    ++decoded_;
     return {{head.namespace_, head.name}, head.uid, head.resource_version, decode_(object)};
   }
   // After the check of memory.
@@ -157,7 +169,8 @@ class WatchedSource final : public Source, private ObjectSink {
   void changed(const ObjectHead& head, std::string_view object) override {
     known_.insert({head.namespace_, head.name});
     unconfirmed_.erase({head.namespace_, head.name});
-    Changed<Item> change{item(head, object)};
+    const T* known = find_ ? find_(head) : nullptr;
+    Changed<Item> change{known != nullptr ? known_item(head, *known) : item(head, object)};
     if (!admit(budget_, change.now)) leave_out(change.now);
     evict(budget_, true, [&](Item& gone) {
       leave_out(gone);
@@ -233,8 +246,10 @@ class WatchedSource final : public Source, private ObjectSink {
   const OnEvent on_event_;
   const OnSyncState on_sync_state_;
   const KeepMissing keep_missing_;
+  Find find_;
   CallbackGuard callbacks_{"WatchedSource"};
   ProblemLog problems_;
+  uint64_t decoded_ = 0;
   const MemoryLimits memory_;
   MemoryBudget budget_{memory_}, collecting_{memory_};  // of known objects, and of the running list
   // Of the running list.

@@ -181,7 +181,8 @@ void Ledger::record_unverified(const Decided& now) {
 
 // With its function goes whatever was allocated of it. One that has not been seen since this process began
 // may come still: after another boot they are made one by one.
-void Ledger::forget_gone(const hotplug::Inventory& inventory) {
+bool Ledger::forget_gone(const hotplug::Inventory& inventory) {
+  bool was_recorded = false;
   for (auto& [key, pool] : pools_) {
     for (auto& [name, entry] : pool.entries) {
       const bool is_here = !entry.holding.is_withdrawn || inventory.find(entry.holding.device) != nullptr;
@@ -196,9 +197,17 @@ void Ledger::forget_gone(const hotplug::Inventory& inventory) {
       const bool is_gone =
           entry.was_seen && inventory.find(device) == nullptr && !inventory.is_vanished(device);
       if (is_gone && pool.gone.size() < kNamesMax) pool.gone.insert(one.first);
+      was_recorded |= is_gone && !entry.is_leaving;
       return is_gone || entry.holding.device.empty();
     });
   }
+  return was_recorded;
+}
+
+bool Ledger::confirm_gone(const hotplug::InventoryPtr& inventory) {
+  if (has_exposures_ || inventory_ == nullptr) return true;
+  inventory_ = inventory;
+  return forget_gone(*inventory_);
 }
 
 Record Ledger::record(const PoolKey& key) const {

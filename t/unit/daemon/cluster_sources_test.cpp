@@ -49,6 +49,9 @@ struct ClusterSourcesTest : testing::Test, ClusterEvents {
   void on_slices(size_t driver, const SourceEvent<watchers::SliceWatcher::Item>&) override {
     heard.push_back("slices " + std::to_string(driver));
   }
+  const kube::ResourceSlice* find_slice(size_t, const watchers::ObjectHead&) const override {
+    return nullptr;
+  }
   bool keeps_missing(const kube::Resource&, const std::vector<watchers::ObjectId>&) override { return false; }
   void on_sync_state() override {}
   void on_reach(const Reach::Change&) override {}

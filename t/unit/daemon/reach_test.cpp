@@ -23,6 +23,7 @@ struct FakeSource final : watchers::Source {
     static const watchers::WatchEnds kNone;
     return kNone;
   }
+  uint64_t decoded() const override { return 0; }
 
   SyncState now;
   int retries = 0;

@@ -56,6 +56,21 @@ TEST_F(SliceCacheTest, WhatTheWatchSaysAfterOurWriteCountsAtOnce) {
   EXPECT_EQ(cache.slices().at("b").pool.generation, 9);
 }
 
+// The watch event that repeats our write needs no decoding; any other version, and another object of the name, does.
+TEST_F(SliceCacheTest, OnlyTheVersionThatWeWroteIsKnownBeforeTheWatchShowsIt) {
+  cache.on_written(slice("a", 10));
+  ASSERT_NE(cache.find_written("a", "u", "10"), nullptr);
+  EXPECT_EQ(cache.find_written("a", "u", "10")->meta.resource_version, "10");
+  EXPECT_EQ(cache.find_written("a", "u", "9"), nullptr);
+  EXPECT_EQ(cache.find_written("a", "u", "11"), nullptr);
+  EXPECT_EQ(cache.find_written("a", "other", "10"), nullptr);
+  EXPECT_EQ(cache.find_written("b", "u", "10"), nullptr);
+  cache.on_event(changed(*cache.find_written("a", "u", "10")), at(1));
+  EXPECT_EQ(cache.find_written("a", "u", "10"), nullptr) << "from now on the watch is the source";
+  cache.on_deleted("a");
+  EXPECT_EQ(cache.find_written("a", "u", "10"), nullptr);
+}
+
 TEST_F(SliceCacheTest, TheWatchMayBeFasterThanTheAnswer) {
   cache.on_event(changed(slice("a", 10)), at(1));
   cache.on_event(changed(slice("a", 12, 7)), at(2));
