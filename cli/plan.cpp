@@ -10,7 +10,7 @@
 namespace sliced::cli {
 namespace {
 
-std::string rendered(const publishers::Plan& plan, const publishers::ObservedSlices& observed,
+std::string rendered(const publishers::SliceChanges& plan, const publishers::ObservedSlices& observed,
                      config::OutputFormat format) {
   if (format == config::OutputFormat::kDiff) return plan_diff(plan, observed);
   if (format == config::OutputFormat::kTable) return plan_table(plan, observed);
@@ -40,13 +40,13 @@ int plan(const config::Options& options) {
   if (!process) return complain(process.error().what), kExitError;
   auto daemon = decide_once(**process, options);
   if (!daemon) return (*process)->leave(kExitError);
-  publishers::Plan plan;
+  publishers::SliceChanges plan;
   publishers::ObservedSlices observed;
   const auto append = [](auto& to, auto& from) {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
   };
   for (const daemon::Offer& offer : daemon->offers()) {
-    publishers::Plan more = offer.publisher().plan();
+    publishers::SliceChanges more = offer.publisher().plan();
     append(plan.deletes, more.deletes);
     append(plan.updates, more.updates);
     append(plan.creates, more.creates);

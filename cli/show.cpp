@@ -68,7 +68,7 @@ struct PlannedChange {
   const char* what;
   const ResourceSlice* after;  // nullptr: deleted
 };
-std::map<std::string, PlannedChange> changes_of(const publishers::Plan& plan) {
+std::map<std::string, PlannedChange> changes_of(const publishers::SliceChanges& plan) {
   std::map<std::string, PlannedChange> out;
   for (const auto& removal : plan.deletes) out[removal.name] = {"delete", nullptr};
   for (const auto& slice : plan.updates) out[slice.meta.name] = {"update", &slice};
@@ -191,7 +191,7 @@ std::string formatted(const Json& value, config::OutputFormat format) {
   return format == config::OutputFormat::kYaml ? kube::encode_yaml(value) : kube::encode_json_pretty(value);
 }
 
-std::vector<ResourceSlice> slices_after(const publishers::Plan& plan,
+std::vector<ResourceSlice> slices_after(const publishers::SliceChanges& plan,
                                         const publishers::ObservedSlices& observed) {
   const auto changes = changes_of(plan);
   std::map<std::string, ResourceSlice> after;
@@ -209,7 +209,7 @@ std::vector<ResourceSlice> slices_after(const publishers::Plan& plan,
   return out;
 }
 
-std::string plan_table(const publishers::Plan& plan, const publishers::ObservedSlices& observed) {
+std::string plan_table(const publishers::SliceChanges& plan, const publishers::ObservedSlices& observed) {
   std::vector<std::vector<std::string>> rows;
   const auto row = [&](const ResourceSlice& slice, const char* change) {
     rows.push_back({slice.pool.name, slice.meta.name, std::to_string(slice.pool.generation),
@@ -226,7 +226,7 @@ std::string plan_table(const publishers::Plan& plan, const publishers::ObservedS
   return table({"POOL", "SLICE", "GENERATION", "DEVICES", "CHANGE"}, rows);
 }
 
-std::string plan_diff(const publishers::Plan& plan, const publishers::ObservedSlices& observed) {
+std::string plan_diff(const publishers::SliceChanges& plan, const publishers::ObservedSlices& observed) {
   std::string out;
   for (const auto& [name, change] : changes_of(plan)) {
     const auto old = observed.find(name);

@@ -22,12 +22,12 @@ std::string formatted(const kube::Json& value, config::OutputFormat format);
 
 /// The slices after the plan, without what belongs to the server (uid, resourceVersion): ready to apply
 /// elsewhere.
-std::vector<kube::ResourceSlice> slices_after(const publishers::Plan& plan,
+std::vector<kube::ResourceSlice> slices_after(const publishers::SliceChanges& plan,
                                               const publishers::ObservedSlices& observed);
 /// POOL SLICE GENERATION DEVICES CHANGE, one row a slice.
-std::string plan_table(const publishers::Plan& plan, const publishers::ObservedSlices& observed);
+std::string plan_table(const publishers::SliceChanges& plan, const publishers::ObservedSlices& observed);
 /// Line by line: "- device", "+ device", "~ device attribute: old -> new", "~ device PATH: old -> new" for
 /// what is no attribute, "~ sharedCounters.SET.counters.NAME.value: old -> new".
-std::string plan_diff(const publishers::Plan& plan, const publishers::ObservedSlices& observed);
+std::string plan_diff(const publishers::SliceChanges& plan, const publishers::ObservedSlices& observed);
 
 }  // namespace sliced::cli

@@ -80,6 +80,7 @@ void Decider::arm() {
 }
 
 void Decider::decide() {
+  const CallbackGuard::Call running(callbacks_);
   state_ = Idle{};
   const std::string why = join(std::exchange(changes_, {}), "; ");
   const InputsPtr inputs = handlers_.prepare();
@@ -114,6 +115,7 @@ void Decider::decide_elsewhere(InputsPtr inputs, std::string why) {
 }
 
 void Decider::end(Attempt& attempt, bool finished) {
+  const CallbackGuard::Call running(callbacks_);
   if (!finished) {
     attempt.stop.request_stop();
     changes_.insert(changes_.begin(), std::move(attempt.why));

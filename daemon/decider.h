@@ -29,6 +29,7 @@
 #include "policy/decision.h"
 #include "policy/inputs.h"
 #include "reactor/backoff.h"
+#include "reactor/base/callback_guard.h"
 #include "reactor/base/durations.h"
 #include "reactor/base/log.h"
 #include "reactor/executor.h"
@@ -117,6 +118,7 @@ class Decider {
 
   const Ports ports_;
   const Handlers handlers_;
+  CallbackGuard callbacks_{"Decider"};
   State state_;
   std::vector<std::string> changes_;  // that is not decided; a few, for the log
   std::optional<TimePoint> since_;    // the first of them; of those that are being decided:

@@ -181,7 +181,7 @@ ResourceSlice emptied(ResourceSlice slice) {
   return slice;
 }
 
-void remove(const ResourceSlice& slice, std::string why, const Memory& memory, Plan& plan) {
+void remove(const ResourceSlice& slice, std::string why, const Memory& memory, SliceChanges& plan) {
   const bool was_refused = memory.undeletable.contains(slice.meta.name);
   const bool stays = slice.meta.being_deleted || !slice.meta.finalizers.empty() || was_refused;
   if (stays && !is_emptied(slice))
@@ -330,7 +330,7 @@ std::optional<size_t> fit_records(const policy::DesiredPool& pool, const InPlace
 }
 
 void diff_one(const policy::DesiredPool& pool, const ObservedSlices& observed, const InPlace& in_place,
-              const NodeIdentity& node, const Memory& memory, Plan& plan,
+              const NodeIdentity& node, const Memory& memory, SliceChanges& plan,
               std::vector<const ResourceSlice*>& left) {
   auto wanted = wanted_slices(pool, observed, in_place, node, memory.salts);
   keep_recorded(pool, observed, in_place, wanted);
@@ -358,7 +358,7 @@ void diff_one(const policy::DesiredPool& pool, const ObservedSlices& observed, c
   }
 }
 
-bool writes_to(const Plan& plan, const std::string& pool) {
+bool writes_to(const SliceChanges& plan, const std::string& pool) {
   const auto is_of_pool = [&](const ResourceSlice& slice) { return slice.pool.name == pool; };
   return std::any_of(plan.updates.begin(), plan.updates.end(), is_of_pool) ||
          std::any_of(plan.creates.begin(), plan.creates.end(), is_of_pool);
@@ -370,7 +370,8 @@ bool is_of_nothing(const ResourceSlice& slice) {
 
 }  // namespace
 
-std::optional<std::set<std::string>> unsettled_pools(const Plan& plan, const ObservedSlices& observed) {
+std::optional<std::set<std::string>> unsettled_pools(const SliceChanges& plan,
+                                                     const ObservedSlices& observed) {
   std::set<std::string> out;
   for (const Removal& removal : plan.deletes) {
     if (removal.is_unread) return std::nullopt;
@@ -432,8 +433,8 @@ bool same_content(const ResourceSlice& observed, const ResourceSlice& wanted) {
          carries_identity(observed, wanted);
 }
 
-Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed,
-                const NodeIdentity& node, const std::string& driver, const Memory& memory) {
+SliceChanges diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed,
+                        const NodeIdentity& node, const std::string& driver, const Memory& memory) {
   const auto is_foreign = [&](const auto& entry) {
     return !is_of(entry.second, driver, node.name) && !is_unread(entry.second);
   };
@@ -442,7 +443,7 @@ Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedS
     std::erase_if(own, is_foreign);
     return diff_pools(desired, own, node, driver, memory);
   }
-  Plan plan;
+  SliceChanges plan;
   std::map<std::string, InPlace> in_place;  // by pool
   std::vector<const ResourceSlice*> left;   // have no room for what is ours
   for (const auto& [name, slice] : observed) {
@@ -482,7 +483,7 @@ Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedS
   return plan;
 }
 
-const ResourceSlice* first_write(const Plan& plan, const ObservedSlices& observed) {
+const ResourceSlice* first_write(const SliceChanges& plan, const ObservedSlices& observed) {
   const auto is_new = [&](const ResourceSlice& slice) {
     const auto record = slice.meta.annotations.find(std::string(policy::kWithdrawnAnnotation));
     if (record == slice.meta.annotations.end()) return false;

@@ -53,26 +53,28 @@ struct Removal {
   bool operator==(const Removal&) const = default;
 };
 
+/// What is to be written so that the API server holds the desired pools; values, sent by the publisher. Not a daemon::Plan.
 /// Deletes, then updates, then creates; each list in name order, deletes that were refused last.
 /// first_write() says where that differs.
-struct Plan {
+struct SliceChanges {
   std::vector<Removal> deletes;
   std::vector<kube::ResourceSlice> updates;  // with the resourceVersion they replace
   std::vector<kube::ResourceSlice> creates;
   bool empty() const { return deletes.empty() && updates.empty() && creates.empty(); }
   size_t size() const { return deletes.size() + updates.size() + creates.size(); }
-  bool operator==(const Plan&) const = default;
+  bool operator==(const SliceChanges&) const = default;
 };
 
 /// Returns the slice to write first; nullptr: the first delete comes first. The record of withdrawn entries
 /// is written before the entries are removed, and counters before the devices that consume them. REQUIRES:
 /// plan is not empty and was made from
 /// `observed`.
-const kube::ResourceSlice* first_write(const Plan& plan, const ObservedSlices& observed);
+const kube::ResourceSlice* first_write(const SliceChanges& plan, const ObservedSlices& observed);
 
 /// Returns the pools whose desired content the API server does not hold yet; nullopt: the pool of a slice to
 /// be deleted is unknown. An emptied slice that is not deleted yet does not count.
-std::optional<std::set<std::string>> unsettled_pools(const Plan& plan, const ObservedSlices& observed);
+std::optional<std::set<std::string>> unsettled_pools(const SliceChanges& plan,
+                                                     const ObservedSlices& observed);
 
 /// Returns the changes of one driver's slices. Pools that are not desired are deleted. Slices of other
 /// drivers and nodes are not modified.
@@ -80,8 +82,8 @@ std::optional<std::set<std::string>> unsettled_pools(const Plan& plan, const Obs
 ///   first (kEmptiedGeneration). The name of a terminating slice stays in use.
 /// - If annotations of others leave no room for the record, it becomes whole_holding() of the pool; if they
 ///   leave no room for that, the slice is re-created under another name and then deleted.
-Plan diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed,
-                const NodeIdentity& node, const std::string& driver, const Memory& memory);
+SliceChanges diff_pools(const std::vector<policy::DesiredPool>& desired, const ObservedSlices& observed,
+                        const NodeIdentity& node, const std::string& driver, const Memory& memory);
 
 /// Returns "<5 hex digits>-<driver>-<node>-<hash of pool and salt>", shortened with a hash to 253 bytes. The
 /// scheduler tries slices in the order of their names, so that the number gives the order of the pool's

@@ -32,7 +32,7 @@ void PodPoll::postpone(Millis wait) {
 void PodPoll::wait_until(TimePoint until) {
   until_ = until;
   late_ = scheduler_.after(until - scheduler_.now(), [this] {
-    if (is_open_) on_late_();
+    if (is_open_) callbacks_.run(on_late_);
   });
 }
 
@@ -41,7 +41,7 @@ void PodPoll::end(Evidence::Look look) {
   if (look != Evidence::Look::kFailed || ++failures_ == kFailuresMax) return close();
   const Millis wait = backoff_.next(scheduler_.now());
   not_before_ = scheduler_.now() + wait;
-  due_ = scheduler_.after(wait, [this] { on_due_(); });
+  due_ = scheduler_.after(wait, [this] { callbacks_.run(on_due_); });
 }
 
 bool PodPoll::is_due() const { return is_wanted() && (!not_before_ || *not_before_ <= scheduler_.now()); }

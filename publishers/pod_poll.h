@@ -7,6 +7,7 @@
 
 #include "publishers/evidence.h"
 #include "reactor/backoff.h"
+#include "reactor/base/callback_guard.h"
 #include "reactor/scheduler.h"
 
 namespace sliced::publishers {
@@ -49,6 +50,7 @@ class PodPoll {
 
   reactor::Scheduler& scheduler_;
   const std::function<void()> on_late_, on_due_;
+  CallbackGuard callbacks_{"PodPoll"};
   bool is_open_ = false, is_wanted_ = false, had_turn_ = false;
   std::optional<TimePoint> until_, not_before_;  // until_: VFs wait
   int failures_ = 0;

@@ -102,7 +102,7 @@ const std::vector<policy::DesiredPool>& Publisher::desired() const {
   return desired_ ? *desired_ : kNothing;
 }
 
-Plan Publisher::plan() const {
+SliceChanges Publisher::plan() const {
   if (!desired_ || !cache_.listed()) return {};
   return diff_pools(*desired_, cache_.slices(), node_, driver_, memory_);
 }
@@ -195,7 +195,7 @@ void Publisher::note_foreign_change() {
 
 void Publisher::next_step() {
   if (!may_write()) return finish(true);
-  Plan next = plan();
+  SliceChanges next = plan();
   if (next.empty()) {
     if (run_writes_ > 0)
       ports_.log.info("published", {{"driver", driver_},
@@ -234,7 +234,7 @@ void Publisher::next_step() {
 }
 
 // A pool that cannot be written does not prevent the acknowledgement of others.
-void Publisher::notify_settled(const Plan& plan) {
+void Publisher::notify_settled(const SliceChanges& plan) {
   const auto unsettled = unsettled_pools(plan, cache_.slices());
   if (!unsettled || !handlers_.on_settled) return;
   const bool is_reported = std::exchange(reported_unsettled_, unsettled) == unsettled;

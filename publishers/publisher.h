@@ -105,7 +105,7 @@ class Publisher {
   }
   /// Returns the pending changes; empty if there are none, or before set_desired() and the first list.
   /// Computed at each call.
-  Plan plan() const;
+  SliceChanges plan() const;
   /// Returns true if no request is running.
   bool idle() const { return !done_; }
   /// Returns true if no request is running and no change is pending.
@@ -145,7 +145,7 @@ class Publisher {
   void adopt_generations();
   void share_entries();
   void share_entries(const std::string& slice);
-  void notify_settled(const Plan& plan);
+  void notify_settled(const SliceChanges& plan);
 
   kube::Ports ports_;
   const std::string driver_;

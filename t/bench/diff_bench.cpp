@@ -38,7 +38,8 @@ std::vector<policy::DesiredPool> make_pools(int64_t value) {
   return out;
 }
 
-publishers::Plan diff(const std::vector<policy::DesiredPool>& pools, const publishers::ObservedSlices& held) {
+publishers::SliceChanges diff(const std::vector<policy::DesiredPool>& pools,
+                              const publishers::ObservedSlices& held) {
   return publishers::diff_pools(pools, held, fixture::kNode, fixture::kDriver, {});
 }
 

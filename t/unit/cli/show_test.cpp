@@ -31,7 +31,7 @@ kube::ResourceSlice slice(const std::string& name, int64_t slots, int64_t macvla
 TEST(Show, TheDifferenceNamesEveryValueThatChanges) {
   const publishers::ObservedSlices observed = {{"a", slice("a", 9, 0, "")},
                                                {"b", slice("b", 0, 64, "legacy")}};
-  publishers::Plan plan;
+  publishers::SliceChanges plan;
   plan.updates = {slice("a", 8, 0, ""), slice("b", 0, 32, "switchdev")};
   plan.creates = {slice("c", 5, 0, "")};
   EXPECT_EQ(plan_diff(plan, observed),

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "t/fake/fake_executor.h"
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"
@@ -210,6 +212,22 @@ TEST_F(DeciderTest, DroppedInTheMiddleItIsSilent) {
     run(100ms);
   }
   run(1s);
+}
+
+// The decision continues after prepare() and conclude() have returned.
+TEST_F(DeciderTest, ADeciderThatItsOwnHandlerDestroysEndsTheProcess) {
+  const Decider::Ports ports{scheduler, executor, log, [] { return 0.0; }};
+  std::unique_ptr<Decider> doomed;
+  doomed = std::make_unique<Decider>(ports,
+                                     Decider::Handlers{.prepare = [this] { return inputs(); },
+                                                       .awaits = [] { return false; },
+                                                       .conclude =
+                                                           [&](const policy::Decision&, const std::string&) {
+                                                             doomed.reset();
+                                                             return true;
+                                                           }});
+  doomed->mark("a");
+  EXPECT_DEATH(run(0ms), "destroyed by its own callback: Decider");
 }
 
 }  // namespace

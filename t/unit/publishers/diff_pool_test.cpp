@@ -21,8 +21,8 @@ using fixture::kDriver;
 using fixture::kNode;
 using fixture::pool;
 
-Plan diff(const policy::DesiredPool& desired, const ObservedSlices& observed, const Memory& memory = {},
-          const NodeIdentity& node = kNode) {
+SliceChanges diff(const policy::DesiredPool& desired, const ObservedSlices& observed,
+                  const Memory& memory = {}, const NodeIdentity& node = kNode) {
   return diff_pools({desired}, observed, node, kDriver, memory);
 }
 ObservedSlices published(const policy::DesiredPool& desired) { return applied({}, diff(desired, {})); }
@@ -63,7 +63,7 @@ std::set<std::string> told_by(const ObservedSlices& slices) {
 }
 
 TEST(DiffPool, AnEmptyPoolIsStillAnnounced) {
-  const Plan plan = diff(pool({}), {});
+  const SliceChanges plan = diff(pool({}), {});
   ASSERT_EQ(plan.creates.size(), 1u);
   const kube::ResourceSlice& slice = plan.creates[0];
   EXPECT_EQ(slice.pool, (kube::Pool{"node-a", 1, 1}));
@@ -84,11 +84,11 @@ TEST(DiffPool, ARecordOfWithdrawnEntriesIsWrittenBeforeTheirSliceGoes) {
   const ObservedSlices held = published(pool(devices(0, 300)));
   policy::DesiredPool fewer = pool(devices(0, 1));
   fewer.record = policy::Record::decode("[\"0000-3b-02-0\"]").value();
-  const Plan plan = diff(fewer, held);
+  const SliceChanges plan = diff(fewer, held);
   ASSERT_EQ(plan.deletes.size(), 2u);
   ASSERT_EQ(plan.updates.size(), 1u);
   EXPECT_EQ(first_write(plan, held), &plan.updates[0]);
-  const Plan plain = diff(pool(devices(0, 1)), held);
+  const SliceChanges plain = diff(pool(devices(0, 1)), held);
   EXPECT_EQ(first_write(plain, held), nullptr) << "without a record deletes come first";
 }
 
@@ -104,11 +104,11 @@ TEST(DiffPool, ARecordForgetsWhatIsOfferedAgainLast) {
     const auto at = notes.find("dra.networking/withdrawn");
     return at == notes.end() ? "" : at->second;
   };
-  const Plan first = diff(all, held);
+  const SliceChanges first = diff(all, held);
   EXPECT_EQ(first.size(), 2u) << "the entry comes, and what was shown free goes";
   held = applied(held, first);
   EXPECT_EQ(record(), "[\"" + back + "\"]");
-  const Plan second = diff(all, held);
+  const SliceChanges second = diff(all, held);
   EXPECT_EQ(second.size(), 1u);
   held = applied(held, second);
   EXPECT_EQ(record(), "");
@@ -129,7 +129,7 @@ TEST(DiffPool, NamesAreDeterministicAndValid) {
 }
 
 TEST(DiffPool, ManyDevicesAreSplitAndAllOfOneGeneration) {
-  const Plan plan = diff(pool(devices(0, 300)), {});
+  const SliceChanges plan = diff(pool(devices(0, 300)), {});
   ASSERT_EQ(plan.creates.size(), 3u);
   size_t total = 0;
   for (const auto& slice : plan.creates) {
@@ -166,7 +166,7 @@ TEST(DiffPool, OneDeviceMoreOrLessIsOneUpdateInPlace) {
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.why);
-    const Plan plan = diff(row.desired, held);
+    const SliceChanges plan = diff(row.desired, held);
     EXPECT_EQ(plan.size(), 1u);
     ASSERT_EQ(plan.updates.size(), 1u);
     EXPECT_EQ(plan.updates[0].pool.generation, 1);
@@ -177,14 +177,14 @@ TEST(DiffPool, OneDeviceMoreOrLessIsOneUpdateInPlace) {
 
 TEST(DiffPool, MoreThanOneChangeStartsAGenerationForAll) {
   const ObservedSlices held = published(pool(devices(0, 300)));
-  const Plan plan = diff(pool(devices(0, 300, /*value=*/5)), held);
+  const SliceChanges plan = diff(pool(devices(0, 300, /*value=*/5)), held);
   EXPECT_EQ(plan.updates.size(), 3u);
   for (const auto& slice : plan.updates) EXPECT_EQ(slice.pool.generation, 2);
 }
 
 TEST(DiffPool, ANewSliceStartsAGenerationForAll) {
   const ObservedSlices held = published(pool(devices(0, 128)));
-  const Plan plan = diff(pool(devices(0, 129)), held);
+  const SliceChanges plan = diff(pool(devices(0, 129)), held);
   EXPECT_EQ(plan.creates.size(), 1u);
   ASSERT_EQ(plan.updates.size(), 1u);
   EXPECT_EQ(plan.updates[0].pool, (kube::Pool{"node-a", 2, 2}));
@@ -197,12 +197,12 @@ TEST(DiffPool, AnInterruptedGenerationIsCompleted) {
   const policy::DesiredPool before = pool(devices(0, 300)), after = pool(devices(0, 300, 5));
   for (const size_t done : {1u, 2u}) {
     ObservedSlices held = published(before);
-    Plan plan = diff(after, held);
-    Plan part;
+    SliceChanges plan = diff(after, held);
+    SliceChanges part;
     part.updates.assign(plan.updates.begin(), plan.updates.begin() + static_cast<long>(done));
     held = applied(held, part, 200);
     EXPECT_EQ(consumer_view(held), std::nullopt) << "incomplete, so nobody allocates";
-    const Plan rest = diff(after, held);
+    const SliceChanges rest = diff(after, held);
     EXPECT_EQ(rest.size(), 3 - done);
     for (const auto& slice : rest.updates) EXPECT_EQ(slice.pool.generation, 2);
     EXPECT_EQ(consumer_view(applied(held, rest, 300)), names_of(after));
@@ -213,11 +213,11 @@ TEST(DiffPool, DeletedSlicesComeBackInTheSameGeneration) {
   const policy::DesiredPool desired = pool(devices(0, 300));
   ObservedSlices held = published(desired);
   held.erase(held.begin());
-  const Plan one = diff(desired, held, {.generations = {{"node-a", 1}}});
+  const SliceChanges one = diff(desired, held, {.generations = {{"node-a", 1}}});
   EXPECT_EQ(one.size(), 1u);
   ASSERT_EQ(one.creates.size(), 1u);
   EXPECT_EQ(one.creates[0].pool.generation, 1);
-  const Plan all = diff(desired, {}, {.generations = {{"node-a", 4}}});
+  const SliceChanges all = diff(desired, {}, {.generations = {{"node-a", 4}}});
   EXPECT_EQ(all.creates.size(), 3u);
   EXPECT_EQ(all.creates[0].pool.generation, 5);
 }
@@ -229,7 +229,7 @@ TEST(DiffPool, WhatIsNotOursGoesAndIsNoBaseForOurGeneration) {
   foreign.meta = {.name = "00000-" + kDriver + "-node-a-x7k2p", .uid = "f", .resource_version = "7"};
   foreign.pool.generation = 1'000'000;
   held[foreign.meta.name] = foreign;
-  const Plan plan = diff(desired, held);
+  const SliceChanges plan = diff(desired, held);
   EXPECT_EQ(plan.deletes, (std::vector<Removal>{{foreign.meta.name, "f", "7", "not ours"}}));
   EXPECT_TRUE(plan.updates.empty() && plan.creates.empty());
 }
@@ -239,7 +239,7 @@ TEST(DiffPool, AGenerationThatSomebodyElseWroteIntoOurSliceIsPutBack) {
   for (const int64_t huge : {int64_t{1000}, std::numeric_limits<int64_t>::max()}) {
     ObservedSlices held = published(desired);
     held.begin()->second.pool.generation = huge;
-    const Plan plan = diff(desired, held, {.generations = {{"node-a", 1}}});
+    const SliceChanges plan = diff(desired, held, {.generations = {{"node-a", 1}}});
     EXPECT_EQ(plan.size(), 1u);
     ASSERT_EQ(plan.updates.size(), 1u);
     EXPECT_EQ(plan.updates[0].pool.generation, 1);
@@ -251,7 +251,7 @@ TEST(DiffPool, AnUnknownPoolOfOursIsRemoved) {
   policy::DesiredPool other = pool(devices(0, 1));
   other.name = "node-a/old";
   ObservedSlices held = applied(published(pool({})), diff_pools({other}, {}, kNode, kDriver, {}), 500);
-  const Plan plan = diff(pool({}), held);
+  const SliceChanges plan = diff(pool({}), held);
   ASSERT_EQ(plan.size(), 1u);
   EXPECT_EQ(plan.deletes.at(0).why, "obsolete pool");
 }
@@ -261,7 +261,7 @@ TEST(DiffPool, AnotherBootOrNodeUidRewritesMetadataOnly) {
   const ObservedSlices held = published(desired);
   for (const NodeIdentity& node :
        {NodeIdentity{"node-a", "node-uid", "boot-2"}, NodeIdentity{"node-a", "other-uid", "boot-1"}}) {
-    const Plan plan = diff(desired, held, {}, node);
+    const SliceChanges plan = diff(desired, held, {}, node);
     EXPECT_EQ(plan.updates.size(), 3u);
     for (const auto& slice : plan.updates)
       EXPECT_EQ(slice.pool.generation, 1) << "no consumer needs to look again";
@@ -275,7 +275,7 @@ TEST(DiffPool, WhatOthersAddToOurMetadataStays) {
   held.begin()->second.meta.labels["team"] = "net";
   held.begin()->second.meta.annotations["x.com/y"] = "z";
   EXPECT_TRUE(diff(desired, held).empty());
-  const Plan plan = diff(pool(devices(0, 2)), held);
+  const SliceChanges plan = diff(pool(devices(0, 2)), held);
   ASSERT_EQ(plan.updates.size(), 1u);
   EXPECT_EQ(plan.updates[0].meta.labels.at("team"), "net");
   EXPECT_EQ(plan.updates[0].meta.annotations.at("x.com/y"), "z");
@@ -293,7 +293,7 @@ TEST(DiffPool, FinalizersAndOwnersOfOthersStay) {
   meta.owner_references.insert(meta.owner_references.begin(), before);
   meta.owner_references.push_back(after);
   EXPECT_TRUE(diff(pool(devices(0, 1)), held).empty()) << "what others wrote is no difference";
-  const Plan plan = diff(pool(devices(0, 2)), held);
+  const SliceChanges plan = diff(pool(devices(0, 2)), held);
   ASSERT_EQ(plan.updates.size(), 1u);
   EXPECT_EQ(plan.updates[0].meta, meta);
 }
@@ -319,7 +319,7 @@ TEST(DiffPool, OwnMetadataIsPutBackBesideThatOfOthers) {
     SCOPED_TRACE(row.why);
     ObservedSlices held = published(desired);
     held.begin()->second.meta.owner_references = row.found;
-    const Plan plan = diff(desired, held);
+    const SliceChanges plan = diff(desired, held);
     EXPECT_EQ(plan.empty(), row.found == row.wanted);
     held = applied(held, plan);
     EXPECT_EQ(held.begin()->second.meta.owner_references, row.wanted);
@@ -332,7 +332,7 @@ TEST(DiffPool, AnObsoleteAnnotationOfOursGoesAndThoseOfOthersStay) {
   ObservedSlices held = published(desired);
   held.begin()->second.meta.annotations["dra.networking/withdrawn"] = "[]";
   held.begin()->second.meta.annotations["x.com/y"] = "z";
-  const Plan plan = diff(desired, held);
+  const SliceChanges plan = diff(desired, held);
   ASSERT_EQ(plan.updates.size(), 1u);
   EXPECT_FALSE(plan.updates[0].meta.annotations.contains("dra.networking/withdrawn"));
   EXPECT_EQ(plan.updates[0].meta.annotations.at("x.com/y"), "z");
@@ -358,7 +358,7 @@ TEST(DiffPool, SlicesOfOtherDriversAndNodesAreLeftAlone) {
       foreign.pool.generation = 77;
       foreign.meta.annotations["dra.networking/withdrawn"] = "[\"0000-3b-00-0\"]";
       held[name] = foreign;
-      const auto touches = [&](const Plan& plan) {
+      const auto touches = [&](const SliceChanges& plan) {
         return !plan.deletes.empty() ||
                std::any_of(plan.updates.begin(), plan.updates.end(),
                            [&](const auto& slice) { return slice.meta.name == name; });
@@ -372,7 +372,7 @@ TEST(DiffPool, SlicesOfOtherDriversAndNodesAreLeftAlone) {
 
 // It says neither driver nor node: somebody has to look before it goes.
 TEST(DiffPool, AnUnreadSliceIsLookedAtFirst) {
-  const Plan plan = diff_pools({}, {{"x", unread_slice("x", "u", "7")}}, kNode, kDriver, {});
+  const SliceChanges plan = diff_pools({}, {{"x", unread_slice("x", "u", "7")}}, kNode, kDriver, {});
   EXPECT_EQ(plan.deletes, (std::vector<Removal>{{"x", "u", "7", "unreadable", true}}));
   // Who has looked, and found that it says nothing, leaves it alone.
   EXPECT_TRUE(
@@ -385,7 +385,7 @@ TEST(DiffPool, WhatAFinalizerHoldsIsEmptiedFirst) {
   const policy::DesiredPool three = pool(devices(0, 300)), one = pool(devices(0, 100));
   ObservedSlices held = published(three);
   for (auto& [name, slice] : held) slice.meta.finalizers = {"example.com/hold"};
-  const Plan first = diff(one, held);
+  const SliceChanges first = diff(one, held);
   const kube::ResourceSlice* write = first_write(first, held);
   ASSERT_NE(write, nullptr) << "not deleted with its devices in it";
   EXPECT_TRUE(write->devices.empty());
@@ -394,7 +394,7 @@ TEST(DiffPool, WhatAFinalizerHoldsIsEmptiedFirst) {
   EXPECT_TRUE(kube::validate_slice(*write).empty());
   held = applied(held, first);
   EXPECT_EQ(consumer_view(held), names_of(one));
-  const Plan second = diff(one, held);
+  const SliceChanges second = diff(one, held);
   EXPECT_EQ(second.deletes.size(), 2u);
   EXPECT_EQ(second.size(), 2u);
   for (const Removal& removal : second.deletes) held[removal.name].meta.being_deleted = true;
@@ -416,12 +416,12 @@ TEST(DiffPool, WhatTerminatesIsReplacedUnderAnotherName) {
     }
     const Memory memory{.generations = {{"node-a", 1}}, .attempted = {}, .salts = {}};
     int writes = 0;
-    for (Plan plan = diff(desired, held, memory); !plan.empty() && writes < 20;
+    for (SliceChanges plan = diff(desired, held, memory); !plan.empty() && writes < 20;
          plan = diff(desired, held, memory)) {
       EXPECT_TRUE(plan.deletes.empty());
       for (const auto& slice : plan.creates) EXPECT_FALSE(held.contains(slice.meta.name));
       if (const auto* slice = first_write(plan, held)) {
-        Plan one;
+        SliceChanges one;
         (slice->meta.resource_version.empty() ? one.creates : one.updates).push_back(*slice);
         held = applied(held, one, 1000 + ++writes);
       }
@@ -440,7 +440,7 @@ TEST(DiffPool, FieldsThatWeDoNotWriteAreUndone) {
   const policy::DesiredPool desired = pool(devices(0, 1));
   ObservedSlices held = published(desired);
   held.begin()->second.unknown_fields = {"spec.devices[0].bindsToNode"};
-  const Plan plan = diff(desired, held);
+  const SliceChanges plan = diff(desired, held);
   ASSERT_EQ(plan.updates.size(), 1u);
   EXPECT_TRUE(plan.updates[0].unknown_fields.empty());
 }
@@ -449,7 +449,7 @@ TEST(DiffPool, ASaltedNameReplacesATakenOne) {
   Memory memory;
   memory.salts[slice_name(0, kDriver, "node-a", "node-a", 0)] = 1;
   const policy::DesiredPool desired = pool(devices(0, 1));
-  const Plan plan = diff(desired, {}, memory);
+  const SliceChanges plan = diff(desired, {}, memory);
   ASSERT_EQ(plan.creates.size(), 1u);
   EXPECT_EQ(plan.creates[0].meta.name, slice_name(0, kDriver, "node-a", "node-a", 1));
   EXPECT_TRUE(diff(desired, applied({}, plan), memory).empty());
@@ -457,8 +457,8 @@ TEST(DiffPool, ASaltedNameReplacesATakenOne) {
 }
 
 // The write that the publisher makes next.
-ObservedSlices after_one_write(const ObservedSlices& held, const Plan& plan, int64_t version) {
-  Plan one;
+ObservedSlices after_one_write(const ObservedSlices& held, const SliceChanges& plan, int64_t version) {
+  SliceChanges one;
   if (const kube::ResourceSlice* slice = first_write(plan, held))
     (slice->meta.resource_version.empty() ? one.creates : one.updates).push_back(*slice);
   else
@@ -476,7 +476,7 @@ TEST(DiffPool, WhatMovesIsToldOfAtAnyMoment) {
   for (const auto& [from, to] : {std::pair(plain, counting), std::pair(counting, plain)}) {
     ObservedSlices held = published(from);
     int writes = 0;
-    for (Plan plan = diff(to, held); !plan.empty() && writes < 10; plan = diff(to, held), ++writes) {
+    for (SliceChanges plan = diff(to, held); !plan.empty() && writes < 10; plan = diff(to, held), ++writes) {
       held = after_one_write(held, plan, 1000 + writes);
       EXPECT_EQ(told_by(held), names_of(to)) << "after write " << writes + 1;
     }
@@ -498,7 +498,7 @@ TEST(DiffPool, TheRecordOfATwinCounts) {
   held[twin.meta.name] = twin;
   const policy::DesiredPool all = pool(devices(0, 200));
   int writes = 0;
-  for (Plan plan = diff(all, held); !plan.empty() && writes < 10; plan = diff(all, held), ++writes) {
+  for (SliceChanges plan = diff(all, held); !plan.empty() && writes < 10; plan = diff(all, held), ++writes) {
     held = after_one_write(held, plan, 1000 + writes);
     EXPECT_TRUE(told_by(held).contains(back)) << "after write " << writes + 1;
   }
@@ -511,7 +511,7 @@ TEST(DiffPool, OutOfTheFirstSlicesRecordIntoItTakesOneWrite) {
   fewer.record = policy::Record::decode("[\"" + device_name(1) + "\"]").value();
   const ObservedSlices held = published(fewer);
   const policy::DesiredPool all = pool(devices(0, 2));
-  const Plan plan = diff(all, held);
+  const SliceChanges plan = diff(all, held);
   EXPECT_EQ(plan.size(), 1u);
   EXPECT_TRUE(diff(all, applied(held, plan)).empty());
 }
@@ -527,7 +527,7 @@ TEST(DiffPool, ARecordOfWhatMovesIsBounded) {
   policy::DesiredPool before = pool(all), after = pool(few);
   before.can_count = after.can_count = true;
   const ObservedSlices held = published(before);
-  const Plan plan = diff(after, held);
+  const SliceChanges plan = diff(after, held);
   EXPECT_GT(plan.size(), 100u);
   for (const auto* list : {&plan.updates, &plan.creates})
     for (const kube::ResourceSlice& slice : *list)
@@ -539,7 +539,7 @@ TEST(DiffPool, ARecordOfEverythingStaysWhileSomethingMoves) {
   policy::DesiredPool fewer = pool(devices(0, 299));
   fewer.record = policy::Record({policy::whole_holding("node-a")}, "node-a");
   const ObservedSlices held = published(fewer);
-  const Plan plan = diff(pool(devices(0, 300)), held);
+  const SliceChanges plan = diff(pool(devices(0, 300)), held);
   ASSERT_EQ(plan.updates.size() + plan.creates.size(), 1u);
   const ObservedSlices then = applied(held, plan);
   EXPECT_EQ(then.begin()->second.meta.annotations.at("dra.networking/withdrawn"), fewer.record.text());
@@ -556,7 +556,7 @@ TEST(DiffPool, AMovingPersonaIsRecordedAsShared) {
   policy::DesiredPool counting = plain;
   counting.counters.push_back({"functions", {{"free", kube::Quantity::decode("1").value()}}});
   const ObservedSlices held = published(plain);
-  const Plan plan = diff(counting, held);
+  const SliceChanges plan = diff(counting, held);
   const kube::ResourceSlice* first = first_write(plan, held);
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(
@@ -616,7 +616,7 @@ TEST(DiffPool, AnySequenceOfPoolsConverges) {
       if (told.contains(name)) staying.insert(name);
     const size_t planned = diff(desired, held).size();
     size_t writes = 0;
-    for (Plan plan = diff(desired, held); !plan.empty() && writes <= 2 * planned;
+    for (SliceChanges plan = diff(desired, held); !plan.empty() && writes <= 2 * planned;
          plan = diff(desired, held)) {
       held = after_one_write(held, plan, step * 1000 + static_cast<int64_t>(++writes));
       told = told_by(held);
@@ -674,7 +674,7 @@ TEST(DiffPool, ARecordBesideOthersAnnotations) {
         std::tuple{whole.size(), whole, false}, std::tuple{whole.size() - 1, names, true}}) {
     SCOPED_TRACE(room);
     slice.meta.annotations[theirs] = std::string(free - room, 'x');
-    const Plan plan = diff(fewer, held);
+    const SliceChanges plan = diff(fewer, held);
     const kube::ResourceSlice* first = first_write(plan, held);
     ASSERT_NE(first, nullptr);
     if (!is_new) {
@@ -685,7 +685,7 @@ TEST(DiffPool, ARecordBesideOthersAnnotations) {
     EXPECT_EQ(plan.deletes.size(), 0u) << "not before another stands in its place";
     ObservedSlices now = held;
     size_t writes = 0;
-    for (Plan next = plan; !next.empty() && writes < 10; next = diff(fewer, now)) {
+    for (SliceChanges next = plan; !next.empty() && writes < 10; next = diff(fewer, now)) {
       now = after_one_write(now, next, 1'000 + static_cast<int64_t>(++writes));
       const std::set<std::string> told = told_by(now);
       for (int i = 0; i < 50 && record == names; ++i) EXPECT_TRUE(told.contains(device_name(i))) << i;
@@ -710,7 +710,7 @@ TEST(DiffPool, WhatIsMadeAnewDoesNotCountWithTheFormerOne) {
   memory.generations["node-a"] = 2;
   memory.full.insert(first);
   size_t writes = 0;
-  for (Plan plan = diff(now, observed, memory); !plan.empty() && writes < 10;
+  for (SliceChanges plan = diff(now, observed, memory); !plan.empty() && writes < 10;
        plan = diff(now, observed, memory)) {
     observed = after_one_write(observed, plan, 1'000 + static_cast<int64_t>(++writes));
     for (const auto& [name, slice] : observed)

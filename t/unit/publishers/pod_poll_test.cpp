@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "t/fake/fake_scheduler.h"
 
 namespace sliced::publishers {
@@ -106,6 +108,14 @@ TEST_F(PodLookTest, OneThatFailsIsMadeAgainMoreAndMoreSlowly) {
   }
   look.end(Look::kFailed);
   EXPECT_FALSE(look.is_wanted()) << "the list of claims alone has to tell";
+}
+
+TEST_F(PodLookTest, AnObjectThatItsOwnCallbackDestroysEndsTheProcess) {
+  std::unique_ptr<PodPoll> doomed;
+  doomed = std::make_unique<PodPoll>(scheduler, [] { return 0.0; }, [&] { doomed.reset(); }, [] {});
+  doomed->open();
+  doomed->begin();
+  EXPECT_DEATH(scheduler.advance(PodPoll::kMax), "destroyed by its own callback: PodPoll");
 }
 
 }  // namespace
