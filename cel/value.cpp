@@ -322,6 +322,29 @@ bool is_hashable(const Value& value) {
 
 namespace {
 
+// One of the texts of one value is one of the other's.
+bool equal_with_others(const Value& a, const Value& b, Arena& arena) {
+  const auto each_text = [](const Value& value, const auto& on_text) {
+    std::string_view rest(value.s.data, value.s.size + value.others_size);
+    std::string_view text = value.text();
+    for (;;) {
+      if (on_text(text)) return true;
+      rest.remove_prefix(text.size());
+      if (rest.empty()) return false;
+      rest.remove_prefix(1);
+      text = rest.substr(0, rest.find('\0'));
+    }
+  };
+  return each_text(a,
+                   [&](std::string_view one) {
+                     return each_text(b, [&](std::string_view other) {
+                       step_for_both({one.data(), one.size()}, {other.data(), other.size()}, arena);
+                       return one == other || arena.is_worn_out();
+                     });
+                   }) &&
+         !arena.is_worn_out();
+}
+
 std::optional<bool> equal(const Value& a, const Value& b, Arena& arena, int depth) {
   if (!arena.step()) return false;
   if (a.is_number() && b.is_number()) return compare_numbers(a, b) == 0;
@@ -334,6 +357,8 @@ std::optional<bool> equal(const Value& a, const Value& b, Arena& arena, int dept
     case Kind::kBool:
       return a.b == b.b;
     case Kind::kString:
+      if (a.others_size + b.others_size > 0) return equal_with_others(a, b, arena);
+      [[fallthrough]];
     case Kind::kBytes:
     case Kind::kType:
       step_for_both(a.s, b.s, arena);

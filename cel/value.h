@@ -101,6 +101,9 @@ struct Text {
 /// a value keeps that.
 struct Value {
   Kind kind = Kind::kNull;
+  /// Of kString: bytes after the text, in the same array, of other texts that == and `in` take for it. Each follows a NUL. An interface
+  /// with alternative names has them; no other operator sees them, and no expression makes such a value.
+  uint32_t others_size = 0;
   union {
     bool b;
     int64_t i;
@@ -137,6 +140,12 @@ struct Value {
     return make(kind, [&](Value& v) { v.s = {text.data(), text.size()}; });
   }
   static Value of(const char*) = delete;
+  /// A text with others_size bytes after it.
+  static Value with_others(std::string_view text, uint32_t others_size) {
+    Value value = of(text);
+    value.others_size = others_size;
+    return value;
+  }
   static Value type(std::string_view name) { return of(name, Kind::kType); }
   static Value timestamp(Time time) {
     return make(Kind::kTimestamp, [&](Value& v) { v.time = time; });

@@ -27,12 +27,12 @@ int explain_one(const daemon::Daemon& daemon, const config::Options& options) {
   const std::string& name = options.arguments[0];
   const config::OutputFormat format = options.output;
   const policy::Decision& decision = *daemon.decision();
-  const std::string id = policy::find_device(*decision.inputs->inventory, name);
-  if (id.empty()) {
-    complain("this host has no device " + in_quotes(name) +
-             "; `sliced discover` lists them by address and interface name");
+  const auto device = policy::find_device(*decision.inputs->inventory, name);
+  if (!device) {
+    complain(device.error().what);
     return kExitError;
   }
+  const std::string& id = *device;
   policy::Explanation explanation = explain_as_published(snapshot_of(daemon), id);
   const auto unknown = read_unknown_macs(*decision.inputs->inventory, options);
   if (const auto found = unknown.find(id); found != unknown.end()) explanation.mac_problem = found->second;

@@ -50,6 +50,11 @@ Json json_of_netdev(const hotplug::Netdev& netdev) {
   Json out = Json::Object{};
   put(out, "name", netdev.name);
   if (netdev.ifindex > 0) out.set("ifindex", netdev.ifindex);
+  if (!netdev.alternative_names.empty()) {
+    Json::Array names;
+    for (const std::string& name : netdev.alternative_names) names.push_back(name);
+    out.set("altNames", std::move(names));
+  }
   put(out, "mac", netdev.mac);
   put(out, "mtu", netdev.mtu);
   put(out, "linkType", netdev.link_type);

@@ -32,9 +32,9 @@ RowsPtr rows_of(uint64_t moment, const std::optional<VerdictSnapshot>& verdicts,
 std::optional<kube::Json> explanation_of(const std::optional<VerdictSnapshot>& verdicts,
                                          const std::string& device) {
   if (!verdicts || device.empty()) return std::nullopt;
-  const std::string id = policy::find_device(*verdicts->decision->inputs->inventory, device);
-  if (id.empty()) return std::nullopt;
-  return status::json_of(explain_as_published(*verdicts, id, kRulesOnPage));
+  const auto id = policy::find_device(*verdicts->decision->inputs->inventory, device);
+  if (!id) return std::nullopt;
+  return status::json_of(explain_as_published(*verdicts, *id, kRulesOnPage));
 }
 
 // {"moment":n,"items":[rows]}

@@ -77,15 +77,17 @@ std::variant<status::Answer, status::Pieces> verdicts_page(const daemon::Daemon&
     return status::Pieces{"application/json", [list] { return list->next(); }};
   }
   const std::string name = status::query_value(query, "device");
-  const std::string id = policy::find_device(*daemon.decision()->inputs->inventory, name);
-  if (id.empty())
+  const auto id = policy::find_device(*daemon.decision()->inputs->inventory, name);
+  if (!id && id.error().code != Errc::kNotFound)
+    return status::Answer{.status = 409, .body = id.error().what + "\n"};
+  if (!id)
     return status::Answer{
         .status = 404,
         .body = "this host has no device " + in_quotes(name) +
                 "; /verdicts?device=NAME takes a PCI address, a device name or an interface "
                 "name, /verdicts tells of all\n"};
   return status::Pieces{
-      "application/json", [snapshot = snapshot_of(daemon), id, is_made = false]() mutable {
+      "application/json", [snapshot = snapshot_of(daemon), id = *id, is_made = false]() mutable {
         if (std::exchange(is_made, true)) return std::string();
         return kube::encode_json_pretty(status::json_of(explain_as_published(snapshot, id)));
       }};

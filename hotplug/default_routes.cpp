@@ -83,6 +83,18 @@ void add_routes_taken(const std::vector<DefaultRoute>& routes, std::set<int>& li
 
 }  // namespace
 
+Result<std::vector<std::string>> ask_alternative_names(int ifindex) {
+  std::vector<std::string> names;
+  auto asked = dump_once(encode_link_request(ifindex, 1), [&](std::string_view datagram) -> Result<bool> {
+    auto decoded = decode_alternative_names(datagram);
+    if (!decoded) return decoded.error();
+    names = *std::move(decoded);
+    return true;
+  });
+  if (!asked) return asked.error();
+  return names;
+}
+
 Result<RouteLinks> ask_route_links() {
   Nexthops nexthops;
   auto asked = dump(encode_nexthop_dump(1),

@@ -1,5 +1,8 @@
 #pragma once
-// Which interfaces carry routes of the host, asked of the running kernel.
+// Which interfaces carry routes of the host, and alternative names of interfaces, asked of the running kernel.
+#include <string>
+#include <vector>
+
 #include "hotplug/route_links.h"
 #include "reactor/base/result.h"
 
@@ -13,5 +16,8 @@ namespace sliced::hotplug {
 /// What changes while it is told is asked again, five times at most (kBusy).
 /// Blocks, at most two seconds per answer; no privilege needed.
 Result<RouteLinks> ask_route_links();
+
+/// Alternative names of a link of this network namespace. Blocks, at most two seconds; empty where the link is gone.
+Result<std::vector<std::string>> ask_alternative_names(int ifindex);
 
 }  // namespace sliced::hotplug

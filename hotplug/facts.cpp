@@ -75,6 +75,35 @@ bool Inventory::is_vanished(const std::string& id) const {
   return address && vanished.contains(*address);
 }
 
+std::set<std::string> find_contested_names(const SharedMap<HostDevice>& devices) {
+  using Owned = std::pair<std::string_view, const Netdev*>;
+  const auto each = [&](const auto& on_netdev) {
+    for (const auto& [id, device] : devices) {
+      if (device.netdev) on_netdev(*device.netdev);
+      for (const Netdev& port : device.other_netdevs) on_netdev(port);
+    }
+  };
+  std::vector<Owned> alternatives;
+  each([&](const Netdev& netdev) {
+    for (const std::string& name : netdev.alternative_names) alternatives.emplace_back(name, &netdev);
+  });
+  std::set<std::string> out;
+  if (alternatives.empty()) return out;
+  std::sort(alternatives.begin(), alternatives.end());
+  for (size_t i = 1; i < alternatives.size(); ++i)
+    if (alternatives[i].first == alternatives[i - 1].first &&
+        alternatives[i].second != alternatives[i - 1].second)
+      out.emplace(alternatives[i].first);
+  each([&](const Netdev& netdev) {
+    for (const std::string* name : {&netdev.name, &netdev.kernel_name}) {
+      auto at = std::lower_bound(alternatives.begin(), alternatives.end(), Owned(*name, nullptr));
+      for (; at != alternatives.end() && at->first == *name; ++at)
+        if (at->second != &netdev) out.insert(*name);
+    }
+  });
+  return out;
+}
+
 std::string_view name_of(DeviceType type) {
   switch (type) {
     case DeviceType::kPf:

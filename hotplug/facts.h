@@ -63,6 +63,8 @@ struct Netdev {
   std::optional<int64_t> speed_mbps;  // (volatile)
   std::string master;                 // name of the bridge, bond or OVS datapath it is enslaved to
   std::string phys_switch_id, phys_port_name;
+  std::vector<std::string>
+      alternative_names;        // altname of ip-link(8): selectors take them too, nothing publishes them
   std::optional<int> dev_port;  // which port of its function, /sys/class/net/X/dev_port: from 0
   bool carries_default_route =
       false;                // one that the host uses, itself; what stands above it is in HostDevice::host_use
@@ -116,11 +118,12 @@ struct HostDevice {
   // vf_index: as the PF's virtfn links say; a VF without one is `broken`.
   std::optional<PciAddress> pf;
   std::optional<int> vf_index;
-  std::string pf_name;              // the PF's (in switchdev mode: the uplink's) netdev name; "" unknown
-  std::string pf_product;           // the PF's device id
-  std::optional<int> pf_numa_node;  // the PF's numa_node as the kernel has it: -1 is kept
-  std::optional<int> pf_link_type;  // the PF's netdev's ARPHRD_*
-  std::string admin_mac;            // enforced->mac; "" unknown, or none is set
+  std::string pf_name;  // the PF's (in switchdev mode: the uplink's) netdev name; "" unknown
+  std::vector<std::string> pf_alternative_names;  // those of that netdev
+  std::string pf_product;                         // the PF's device id
+  std::optional<int> pf_numa_node;                // the PF's numa_node as the kernel has it: -1 is kept
+  std::optional<int> pf_link_type;                // the PF's netdev's ARPHRD_*
+  std::string admin_mac;                          // enforced->mac; "" unknown, or none is set
   /// Absent: its PF has not reported it. Older than the kernel's last answer where `unreadable` has "settings".
   std::optional<VfConfig> enforced;
   std::string representor;  // netdev name of the VF's representor
@@ -174,6 +177,9 @@ struct Inventory {
   bool has_udevd = false;         // run/udev/control is there
   bool asks_pfs = false;          // what PFs enforce is asked of the running kernel
   SharedMap<HostDevice> devices;  // by Id::text
+  /// Alternative names of interfaces that another device's interface has too, as its name or as an alternative one: an interface in a
+  /// pod keeps its names here, and another may have been given one of them meanwhile. No selector matches by these.
+  std::set<std::string> contested_names;
   /// Functions that an event says are gone, and nobody has looked for since: the event may be older than another
   /// function at the same address.
   std::set<PciAddress> vanished;
@@ -184,6 +190,9 @@ struct Inventory {
   bool is_vanished(const std::string& id) const;
 };
 using InventoryPtr = std::shared_ptr<const Inventory>;
+
+/// Inventory::contested_names of these devices.
+std::set<std::string> find_contested_names(const SharedMap<HostDevice>& devices);
 
 /// In place of an RDMA device's name, of a function that is known to have one.
 inline constexpr std::string_view kUnknownRdmaDevice = "unknown";

@@ -68,6 +68,7 @@ InventoryPtr with_held(const InventoryPtr& now, const HeldFacts& held) {
     }
     if (HostDevice shown = as_held(*device, facts); shown != *device) put(id, std::move(shown));
   }
+  if (out) out->contested_names = find_contested_names(out->devices);
   return out ? InventoryPtr(std::move(out)) : now;
 }
 

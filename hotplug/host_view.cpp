@@ -201,6 +201,10 @@ class FileHostView final : public HostView {
     return std::optional(std::move(*links));
   }
 
+  Result<std::vector<std::string>> alternative_names(int ifindex) const override {
+    return is_live_ ? ask_alternative_names(ifindex) : HostView::alternative_names(ifindex);
+  }
+
   uint64_t shortages() const override { return shortages_.count(); }
   bool is_live() const override { return is_live_; }
 

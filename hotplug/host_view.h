@@ -48,6 +48,11 @@ class HostView {
   /// the main table, and the first of several next hops; proc/net/ipv6_route those of all tables. Only the
   /// running system can be asked: nullopt for a snapshot.
   virtual Result<std::optional<RouteLinks>> route_links() const { return std::optional<RouteLinks>{}; }
+  /// IFLA_ALT_IFNAME of a link, which no file has: of the running system, empty for any other.
+  virtual Result<std::vector<std::string>> alternative_names(int ifindex) const {
+    (void)ifindex;
+    return std::vector<std::string>{};
+  }
   /// How often a file could not be opened for want of descriptors, of this process or of the system. What was said to be
   /// unreadable meanwhile may well be there.
   virtual uint64_t shortages() const { return 0; }

@@ -102,9 +102,11 @@ InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevChan
   next->has_udevd = readings.has_udevd;
   next->asks_pfs = readings.asks_pfs;
   next->vanished = readings.vanished;
+  next->contested_names = find_contested_names(next->devices);
   InventoryDiff diff = diff_inventory(*now_, *next);
   const bool is_same = next->boot_id == now_->boot_id && next->has_udevd == now_->has_udevd &&
-                       next->asks_pfs == now_->asks_pfs && next->vanished == now_->vanished;
+                       next->asks_pfs == now_->asks_pfs && next->vanished == now_->vanished &&
+                       next->contested_names == now_->contested_names;
   if (diff.is_empty() && is_same && now_->version > 0) return diff;
   next->version = now_->version + 1;
   now_ = std::move(next);

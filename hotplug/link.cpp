@@ -239,6 +239,13 @@ SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name)
   // phys_* say EOPNOTSUPP and speed says EINVAL or -1 where there is nothing to say.
   slow.phys_switch_id = lower(read_text(dir, "phys_switch_id", slow.unreadable));
   slow.phys_port_name = read_text(dir, "phys_port_name", slow.unreadable);
+  std::vector<std::string> passed_over;
+  auto names = host.alternative_names(read_int(dir, "ifindex", passed_over).value_or(0));
+  if (names)
+    slow.alternative_names = *std::move(names);
+  else
+    slow.unreadable.push_back("altnames: " + names.error().what);
+  std::erase_if(slow.alternative_names, [](const std::string& one) { return !is_utf8(one); });
   const auto speed = read_int(dir, "speed", slow.unreadable);
   if (speed && *speed > 0) slow.speed_mbps = *speed;
   for (const auto& [file, text] : {std::pair{"operstate: ", &slow.oper_state},

@@ -505,6 +505,23 @@ Result<std::map<int, VfConfig>> decode_vf_configs(std::string_view datagram) {
   return configs;
 }
 
+Result<std::vector<std::string>> decode_alternative_names(std::string_view datagram) {
+  std::vector<std::string> names;
+  auto is_last = each_answer(datagram, RTM_NEWLINK, "RTM_GETLINK", [&](std::string_view payload) {
+    if (payload.size() < sizeof(ifinfomsg)) return false;
+    return each_attribute(payload.substr(aligned(sizeof(ifinfomsg))),
+                          [&](uint16_t type, std::string_view list) {
+                            if (type != IFLA_PROP_LIST) return;
+                            each_attribute(list, [&](uint16_t inner, std::string_view name) {
+                              const std::string_view text = name.substr(0, name.find('\0'));
+                              if (inner == IFLA_ALT_IFNAME && !text.empty()) names.emplace_back(text);
+                            });
+                          });
+  });
+  if (!is_last) return is_last.error();
+  return names;
+}
+
 Result<bool> decode_vf_dump(std::string_view datagram, int ifindex, std::map<int, VfConfig>& configs) {
   std::optional<Error> problem;
   auto is_last = each_answer(datagram, RTM_NEWLINK, "RTM_GETLINK", [&](std::string_view payload) {
@@ -719,7 +736,9 @@ std::string encode_vf_dump(uint32_t sequence) {
   return encode_dump(RTM_GETLINK, sequence, body);
 }
 
-std::string encode_vf_request(int ifindex, uint32_t sequence) {
+namespace {
+
+std::string encode_get_link(int ifindex, uint32_t mask, uint32_t sequence) {
   struct {
     nlmsghdr header;
     ifinfomsg info;
@@ -734,8 +753,18 @@ std::string encode_vf_request(int ifindex, uint32_t sequence) {
   request.info.ifi_index = ifindex;
   request.attribute.nla_len = sizeof request.attribute + sizeof request.mask;
   request.attribute.nla_type = IFLA_EXT_MASK;
-  request.mask = RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS;
+  request.mask = mask;
   return std::string(reinterpret_cast<const char*>(&request), sizeof request);
+}
+
+}  // namespace
+
+std::string encode_vf_request(int ifindex, uint32_t sequence) {
+  return encode_get_link(ifindex, RTEXT_FILTER_VF | RTEXT_FILTER_SKIP_STATS, sequence);
+}
+
+std::string encode_link_request(int ifindex, uint32_t sequence) {
+  return encode_get_link(ifindex, RTEXT_FILTER_SKIP_STATS, sequence);
 }
 
 }  // namespace sliced::hotplug

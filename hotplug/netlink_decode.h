@@ -104,6 +104,11 @@ std::string encode_route_dump(uint8_t family, uint32_t table, uint32_t sequence)
 /// of equal IPv6 routes the kernel takes one whose router answers (find_rr_leaf() in net/ipv6/route.c).
 std::string encode_route_request(bool is_v6, uint32_t sequence);
 
+/// The alternative names of a link (IFLA_ALT_IFNAME, ip link property add altname) out of the answer to encode_link_request(). Errors: as
+/// decode_vf_configs().
+Result<std::vector<std::string>> decode_alternative_names(std::string_view datagram);
+std::string encode_link_request(int ifindex, uint32_t sequence);
+
 /// The request for decode_vf_configs().
 std::string encode_vf_request(int ifindex, uint32_t sequence);
 /// The request for decode_vf_dump(): all links, with the VFs of each.

@@ -49,6 +49,7 @@ struct SlowFacts {
   // As the file speed has it; nullopt where the kernel refuses (the link is down) or says 0 or less.
   std::optional<int64_t> speed_mbps;
   std::string phys_switch_id, phys_port_name;
+  std::vector<std::string> alternative_names;  // in the kernel's order; those that are UTF-8
   std::vector<std::string> unreadable;
   bool operator==(const SlowFacts&) const = default;
 };

@@ -320,6 +320,7 @@ class Resolver {
     if (!vf.numa_node) take_numa_node(vf, reading->numa_node);
     if (!pf->netdev) return;
     vf.pf_name = reference(pf->netdev->name);
+    vf.pf_alternative_names = pf->netdev->alternative_names;
     vf.pf_link_type = pf->netdev->link_type;
   }
 
@@ -479,7 +480,8 @@ bool is_same_for_vfs(const HostDevice* before, const HostDevice* now) {
   const auto told = [](const HostDevice& pf) {
     return std::make_tuple(std::string_view(pf.product), pf.numa_node, pf.netdev.has_value(),
                            pf.netdev ? std::string_view(pf.netdev->name) : std::string_view(),
-                           pf.netdev ? pf.netdev->link_type : std::nullopt);
+                           pf.netdev ? pf.netdev->link_type : std::nullopt,
+                           pf.netdev ? pf.netdev->alternative_names : std::vector<std::string>());
   };
   return told(*before) == told(*now);
 }
@@ -548,6 +550,7 @@ Netdev facts_of(const NetdevReading& reading) {
   netdev.speed_mbps = reading.slow->speed_mbps;
   netdev.phys_switch_id = reading.slow->phys_switch_id;
   netdev.phys_port_name = reading.slow->phys_port_name;
+  netdev.alternative_names = reading.slow->alternative_names;
   return netdev;
 }
 

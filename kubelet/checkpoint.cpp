@@ -75,7 +75,7 @@ void visit(Visitor& v, hotplug::Netdev& value) {
   v("name", value.name), v("kernelName", value.kernel_name), v("ifindex", value.ifindex), v("mac", value.mac);
   v("mtu", value.mtu), v("linkType", value.link_type), v("operState", value.oper_state);
   v("speed", value.speed_mbps), v("master", value.master), v("switchID", value.phys_switch_id);
-  v("portName", value.phys_port_name), v("devPort", value.dev_port);
+  v("portName", value.phys_port_name), v("altNames", value.alternative_names), v("devPort", value.dev_port);
   v("defaultRoute", value.carries_default_route), v("stale", value.stale), v("partial", value.is_partial);
 }
 // As much of it as is held (hotplug::facts_to_hold).

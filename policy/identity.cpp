@@ -172,13 +172,26 @@ const std::string& PoolNames::of(const hotplug::HostDevice& device) {
   return at->second;
 }
 
-std::string find_device(const hotplug::Inventory& inventory, std::string_view name) {
+Result<std::string> find_device(const hotplug::Inventory& inventory, std::string_view name) {
   if (inventory.find(name) != nullptr) return std::string(name);
+  std::vector<std::string> named, by_alternative;
   for (const auto& [id, device] : inventory.devices) {
     if (device.pci && function_name(*device.pci) == name) return id;
-    if (device.netdev && device.netdev->name == name) return id;
+    if (!device.netdev) continue;
+    const auto& others = device.netdev->alternative_names;
+    if (device.netdev->name == name)
+      named.push_back(id);
+    else if (std::find(others.begin(), others.end(), name) != others.end())
+      by_alternative.push_back(id);
   }
-  return {};
+  const std::vector<std::string>& found = named.empty() ? by_alternative : named;
+  if (found.size() == 1) return found.front();
+  if (found.empty())
+    return Error{Errc::kNotFound, "this host has no device " + in_quotes(name) +
+                                      "; `sliced discover` lists them by address and interface name"};
+  return Error{Errc::kInvalid, in_quotes(name) + " is " + (named.empty() ? "an alternative" : "the") +
+                                   " interface name of several devices: " + join(found, ", ") +
+                                   "; name one of these"};
 }
 
 }  // namespace sliced::policy

@@ -10,14 +10,16 @@
 #include <vector>
 
 #include "hotplug/facts.h"
+#include "reactor/base/result.h"
 
 namespace sliced::policy {
 
 /// The name of a function's entry without suffix, of either driver: "0000-03-00-2".
 std::string function_name(const hotplug::PciAddress& function);
 
-/// What a person calls a device, "0000:3b:00.2", "0000-3b-00-2" or an interface name -> the device's id; "" when there is none.
-std::string find_device(const hotplug::Inventory& inventory, std::string_view name);
+/// Id of the device that a user names: "0000:3b:00.2", "0000-3b-00-2", an interface name or an alternative one, which counts where no
+/// interface has it as its name. Errors: kNotFound where no device has it; kInvalid where several have it, with their ids.
+Result<std::string> find_device(const hotplug::Inventory& inventory, std::string_view name);
 
 /// The function whose dashed address a name begins with, as the names of all its entries do:
 /// "0000-03-00-2-macvlan"; nullopt where none does.

@@ -1,8 +1,10 @@
 #include "policy/same_facts.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sliced::policy {
 namespace {
@@ -20,6 +22,19 @@ bool shows_the_same(const HostDevice* now, const HostDevice* before) {
 
 // And of what an interface is enslaved to.
 bool is_bond(const HostDevice* master) { return master != nullptr && master->type == DeviceType::kBond; }
+
+std::vector<std::string> copied_names_of(const HostDevice* device) {
+  return device != nullptr && device->netdev ? device->netdev->alternative_names : std::vector<std::string>{};
+}
+
+// Alternative names by name, of interfaces that have any.
+std::map<std::string, std::vector<std::string>> alternative_names(const hotplug::Inventory& inventory) {
+  std::map<std::string, std::vector<std::string>> out;
+  for (const auto& [id, device] : inventory.devices)
+    if (device.netdev && !device.netdev->alternative_names.empty())
+      out[device.netdev->name] = device.netdev->alternative_names;
+  return out;
+}
 
 }  // namespace
 
@@ -53,10 +68,28 @@ void SameFacts::note_dependants(const hotplug::Inventory& now, const hotplug::In
       }
       if (!at->second) changed_.insert(&device);
     }
-    if (device.netdev && !device.netdev->master.empty() &&
-        is_bond(now.find(device.netdev->master)) != is_bond(before.find(device.netdev->master)))
-      changed_.insert(&device);
+    if (device.netdev && !device.netdev->master.empty()) {
+      const HostDevice* master = now.find(device.netdev->master);
+      const HostDevice* former = before.find(device.netdev->master);
+      if (is_bond(master) != is_bond(former) || copied_names_of(master) != copied_names_of(former))
+        changed_.insert(&device);
+    }
   }
+  note_other_names(now, before);
+}
+
+// Selectors compare alternative names of other devices' interfaces, and a name counts or not by what others are called.
+void SameFacts::note_other_names(const hotplug::Inventory& now, const hotplug::Inventory& before) {
+  const bool are_contested_same = now.contested_names == before.contested_names;
+  if (are_contested_same && changed_.empty() && !is_any_gone_) return;
+  const auto names_another = [](const auto& entry) {
+    return !entry.second.parent_name.empty() || !entry.second.representor.empty();
+  };
+  if (are_contested_same && std::none_of(now.devices.begin(), now.devices.end(), names_another)) return;
+  const auto names = alternative_names(now), former = alternative_names(before);
+  if (are_contested_same && names == former) return;
+  for (const auto& entry : now.devices)
+    if (!are_contested_same || names_another(entry)) changed_.insert(&entry.second);
 }
 
 }  // namespace sliced::policy

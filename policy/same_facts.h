@@ -22,6 +22,7 @@ class SameFacts {
  private:
   void compare(const hotplug::Inventory& now, const hotplug::Inventory& before);
   void note_dependants(const hotplug::Inventory& now, const hotplug::Inventory& before);
+  void note_other_names(const hotplug::Inventory& now, const hotplug::Inventory& before);
 
   const bool is_any_;
   bool is_any_gone_ = false;

@@ -115,6 +115,18 @@ bool decode_macs(const Json* list, std::map<int, std::map<int, std::string>>& ou
   return true;
 }
 
+// [[ifindex, [name, ...]], ...]; absent in snapshots of releases that did not ask.
+bool decode_alternative_names(const Json* list, std::map<int, std::vector<std::string>>& out) {
+  if (list == nullptr || list->is_null()) return true;
+  if (list->array() == nullptr) return false;
+  for (const Json& item : *list->array()) {
+    if (item.array() == nullptr || item.array()->size() != 2) return false;
+    const auto index = int_of((*item.array())[0]);
+    if (!index || !decode_one((*item.array())[1], out[*index])) return false;
+  }
+  return true;
+}
+
 template <class T>
 Result<T> said(const std::map<std::string, Result<T>>& answers, std::string_view path) {
   const auto found = answers.find(std::string(path));
@@ -142,12 +154,16 @@ Json encode(const Recording& recording) {
   for (const auto& [index, by_vf] : recording.admin_macs)
     for (const auto& [vf, mac] : by_vf) macs.push_back(Json::Array{index, vf, mac});
   out.set("adminMacs", std::move(macs));
+  Json::Array names;
+  for (const auto& [index, its] : recording.alternative_names)
+    names.push_back(Json::Array{index, encode_one(its)});
+  if (!names.empty()) out.set("altNames", std::move(names));
   return out;
 }
 
 Result<Recording> decode_recording(const Json& value) {
-  for (const char* list :
-       {"reads", "lists", "links", "defaultRouteLinks", "otherRouteLinks", "learnedRouteLinks", "adminMacs"})
+  for (const char* list : {"reads", "lists", "links", "defaultRouteLinks", "otherRouteLinks",
+                           "learnedRouteLinks", "adminMacs", "altNames"})
     if (const Json* all = value.find(list);
         all != nullptr && all->array() != nullptr && all->array()->size() > kAnswersMax)
       return Error{Errc::kTooLarge,
@@ -158,7 +174,8 @@ Result<Recording> decode_recording(const Json& value) {
       !decode_routes(value.find("defaultRouteLinks"), out.routes, &hotplug::RouteLinks::defaults) ||
       !decode_routes(value.find("otherRouteLinks"), out.routes, &hotplug::RouteLinks::others) ||
       !decode_routes(value.find("learnedRouteLinks"), out.routes, &hotplug::RouteLinks::learned) ||
-      !decode_macs(value.find("adminMacs"), out.admin_macs))
+      !decode_macs(value.find("adminMacs"), out.admin_macs) ||
+      !decode_alternative_names(value.find("altNames"), out.alternative_names))
     return Error{Errc::kInvalid, "its host cannot be understood"};
   return out;
 }
@@ -205,6 +222,16 @@ Result<std::optional<hotplug::RouteLinks>> RecordingHost::route_links() const {
   return answer;
 }
 
+Result<std::vector<std::string>> RecordingHost::alternative_names(int ifindex) const {
+  auto answer = host_->alternative_names(ifindex);
+  const std::lock_guard lock(mutex_);
+  if (answer && !answer->empty())
+    noted_.alternative_names[ifindex] = *answer;
+  else if (answer)
+    noted_.alternative_names.erase(ifindex);
+  return answer;
+}
+
 void RecordingHost::note_admin_macs(int ifindex, const std::map<int, std::string>& macs) const {
   const std::lock_guard lock(mutex_);
   noted_.admin_macs[ifindex] = macs;
@@ -224,6 +251,11 @@ Result<std::vector<std::string>> RecordedHost::list(std::string_view path) const
   return said(said_.lists, path);
 }
 Result<std::string> RecordedHost::readlink(std::string_view path) const { return said(said_.links, path); }
+
+Result<std::vector<std::string>> RecordedHost::alternative_names(int ifindex) const {
+  const auto found = said_.alternative_names.find(ifindex);
+  return found == said_.alternative_names.end() ? std::vector<std::string>{} : found->second;
+}
 
 std::map<int, std::string> RecordedHost::admin_macs(int ifindex) const {
   const auto found = said_.admin_macs.find(ifindex);

@@ -537,7 +537,7 @@ class Advising {
       if (answer.says == policy::Says::kYes || !answer.field) return;
       const auto set = set_of({edited}, {});
       const policy::Rule rule =
-          policy::rule_of({.policy = 0, .config = 0, .filter = 0, .refusal = answer.field}, device, *set);
+          policy::rule_of({.policy = 0, .config = 0, .filter = 0, .refusal = answer.field}, device, *set, {});
       const std::string is = "spec.configs[" + std::to_string(config) + "].resourceFilters[" +
                              std::to_string(filter) + "]." + rule.field + " is " + rule.wanted;
       changes.push_back(

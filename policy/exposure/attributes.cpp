@@ -106,6 +106,25 @@ bool has_unknown_rdma_name(const DeviceFacts& f) {
   return has_unknown_rdma(f) || f.device.rdma_device == hotplug::kUnknownRdmaDevice;
 }
 
+using Names = const std::vector<std::string>*;
+Names other_names_of_netdev(const HostDevice* device) {
+  return device != nullptr && device->netdev ? &device->netdev->alternative_names : nullptr;
+}
+Names own_names(const DeviceFacts& f) { return other_names_of_netdev(&f.device); }
+Names pf_names(const DeviceFacts& f) { return &f.device.pf_alternative_names; }
+Names master_names(const DeviceFacts& f) { return other_names_of_netdev(f.master); }
+// A VLAN stands on a link, which is found by its name, or on a function's interface.
+Names parent_names(const DeviceFacts& f) {
+  if (f.inventory == nullptr) return nullptr;
+  if (const HostDevice* link = f.inventory->find(f.device.parent_name)) return other_names_of_netdev(link);
+  for (const auto& [id, device] : f.inventory->devices)
+    if (device.netdev && device.netdev->name == f.device.parent_name) return other_names_of_netdev(&device);
+  return nullptr;
+}
+Names representor_names(const DeviceFacts& f) {
+  return f.inventory == nullptr ? nullptr : other_names_of_netdev(f.inventory->find(f.device.representor));
+}
+
 constexpr bool kStandard = true, kOwn = false;
 constexpr bool kPublished = true, kForSelectors = false, kYields = true;
 constexpr auto kString = AttributeType::kString;
@@ -122,7 +141,7 @@ constexpr KnownAttribute kKnown[] = {
     {"type", kOwn, kString, kPublished, kAll, [](Facts f) { return text(name_of(f.device.type)); }, nullptr,
      "uevent physfn sriov_totalvfs class"},
     {"ifName", kOwn, kString, kPublished, kAll, [](Facts f) { return of_netdev(f, &Netdev::name); },
-     has_unknown_name},
+     has_unknown_name, "", own_names},
     {"pciAddress", kOwn, kString, kPublished, kFunctions, pci_address},
     {"driver", kOwn, kString, kPublished, kFunctions, [](Facts f) { return text(f.device.driver); }, nullptr,
      "driver"},
@@ -132,7 +151,7 @@ constexpr KnownAttribute kKnown[] = {
      nullptr, "device"},
     {"numaNode", kOwn, kInt, kPublished, kFunctions, numa_node, nullptr, "numa_node"},
     {"pfName", kOwn, kString, kPublished, kVfs, [](Facts f) { return text(f.device.pf_name); },
-     has_unknown_pf_name, "physfn"},
+     has_unknown_pf_name, "physfn", pf_names},
     {"pfPciAddress", kOwn, kString, kPublished, kVfs,
      [](Facts f) { return f.device.pf ? text(f.device.pf->text()) : std::nullopt; }, nullptr, "physfn"},
     {"vfIndex", kOwn, kInt, kPublished, kVfs, [](Facts f) { return number(f.device.vf_index); }, nullptr,
@@ -151,12 +170,12 @@ constexpr KnownAttribute kKnown[] = {
      [](Facts f) { return f.device.netdev ? number(f.device.netdev->mtu) : std::nullopt; }, has_unknown_mtu,
      "mtu"},
     {"masterBridge", kOwn, kString, kPublished, kAll, [](Facts f) { return master(f, false); }, is_elsewhere,
-     "master"},
+     "master", master_names},
     {"bondMaster", kOwn, kString, kPublished, kAll, [](Facts f) { return master(f, true); }, is_elsewhere,
-     "master"},
+     "master", master_names},
     {"bridgeName", kOwn, kString, kPublished, kBridges,
      [](Facts f) { return f.device.bridge_type.empty() ? std::nullopt : of_netdev(f, &Netdev::name); },
-     nullptr, "uevent"},
+     nullptr, "uevent", own_names},
     {"bridgeType", kOwn, kString, kPublished, kBridges, [](Facts f) { return text(f.device.bridge_type); },
      nullptr, "uevent"},
     {"vlanFiltering", kOwn, kBool, kPublished, kBridges,
@@ -164,13 +183,13 @@ constexpr KnownAttribute kKnown[] = {
     {"vlanId", kOwn, kInt, kPublished, kVlans, [](Facts f) { return number(f.device.vlan_id); }, nullptr,
      "uevent"},
     {"parentIfName", kOwn, kString, kPublished, kVlans, [](Facts f) { return text(f.device.parent_name); },
-     nullptr, "uevent"},
+     nullptr, "uevent", parent_names},
     {"representorOf", kOwn, kString, kPublished, kVirtuals,
      [](Facts f) { return text(f.device.representor_of); }, nullptr, "phys_switch_id phys_port_name"},
     {"eswitchMode", kOwn, kString, kPublished, kPfs | kVfs, eswitch_mode, has_unknown_eswitch_mode,
      "phys_switch_id phys_port_name"},
     {"representor", kOwn, kString, kPublished, kVfs, [](Facts f) { return text(f.device.representor); },
-     has_unknown_eswitch_mode, "phys_switch_id phys_port_name", kYields},
+     has_unknown_eswitch_mode, "phys_switch_id phys_port_name", representor_names, kYields},
     {"rdmaDevice", kOwn, kString, kPublished, kAll, [](Facts f) { return text(f.device.rdma_device); },
      has_unknown_rdma_name},
     {"physPortName", kOwn, kString, kPublished, kFunctions | kVirtuals,
@@ -180,10 +199,10 @@ constexpr KnownAttribute kKnown[] = {
     {"subsystemProduct", kOwn, kString, kPublished, kFunctions,
      [](Facts f) { return text(f.device.subsystem_product); }, nullptr, "subsystem_device"},
     {"iommuGroup", kOwn, kInt, kPublished, kFunctions, [](Facts f) { return number(f.device.iommu_group); },
-     nullptr, "iommu_group", kYields},
+     nullptr, "iommu_group", nullptr, kYields},
     {"iommuGroupShared", kOwn, kBool, kPublished, kFunctions,
      [](Facts f) { return f.device.iommu_group ? flag(!f.device.iommu_partners.empty()) : std::nullopt; },
-     nullptr, "iommu_group", kYields},
+     nullptr, "iommu_group", nullptr, kYields},
     {"operState", kOwn, kString, kForSelectors, kAll,
      [](Facts f) { return of_netdev(f, &Netdev::oper_state); }, is_elsewhere, "operstate"},
     {"linkSpeed", kOwn, kInt, kForSelectors, kAll,  // absent while the link is down
@@ -216,6 +235,16 @@ DeviceFacts facts_of(const HostDevice& device, const hotplug::Inventory& invento
 
 Value value_of(const KnownAttribute& attribute, const DeviceFacts& facts) {
   return can_have(facts.device.type, attribute) ? attribute.get(facts) : std::nullopt;
+}
+
+std::vector<std::string_view> other_names_of(const KnownAttribute& attribute, const DeviceFacts& facts) {
+  std::vector<std::string_view> out;
+  if (attribute.other_names == nullptr || !value_of(attribute, facts)) return out;
+  const auto* names = attribute.other_names(facts);
+  if (names == nullptr) return out;
+  for (const std::string& name : *names)
+    if (facts.inventory == nullptr || !facts.inventory->contested_names.contains(name)) out.push_back(name);
+  return out;
 }
 
 std::string_view unreadable_note(const KnownAttribute& attribute, const HostDevice& device) {

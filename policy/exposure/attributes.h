@@ -41,12 +41,17 @@ struct KnownAttribute {
   bool (*is_unknown)(const DeviceFacts& facts) = nullptr;
   /// Names of the files that tell it, as HostDevice::unreadable has them; a space between them.
   std::string_view files = {};
+  /// Of the name of an interface: the alternative names of that interface, which selectors compare, too. nullptr: none.
+  const std::vector<std::string>* (*other_names)(const DeviceFacts& facts) = nullptr;
   /// Published where plugins, capacities and additional attributes of the policy leave room for all of these.
   bool yields = false;
 };
 
 /// Absent when unknown or when the device has no such thing. Text is UTF-8 and not empty.
 std::optional<kube::AttributeValue> value_of(const KnownAttribute& attribute, const DeviceFacts& facts);
+
+/// Alternative names of the interface that the attribute names, without contested ones (hotplug::Inventory::contested_names).
+std::vector<std::string_view> other_names_of(const KnownAttribute& attribute, const DeviceFacts& facts);
 
 /// Which of what could not be read of the device tells the attribute; "" nothing.
 std::string_view unreadable_note(const KnownAttribute& attribute, const hotplug::HostDevice& device);

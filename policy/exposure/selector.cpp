@@ -116,14 +116,26 @@ void HostDeviceView::look_at(const DeviceFacts& facts) {
 const kube::AttributeValue* HostDeviceView::value(size_t known) const {
   Known& kept = known_[known];
   if (!kept.is_read) {
-    kept.value = value_of(known_attributes()[known], *facts_);
+    const KnownAttribute& attribute = known_attributes()[known];
+    kept.value = value_of(attribute, *facts_);
+    kept.names.clear();
+    for (const std::string_view name : other_names_of(attribute, *facts_)) {
+      if (kept.names.empty()) kept.names = std::get<std::string>(*kept.value);
+      kept.names.append(1, '\0').append(name);
+    }
     kept.is_read = true;
   }
   return kept.value ? &*kept.value : nullptr;
 }
 
 cel::Value HostDeviceView::value_or_zero(size_t known) const {
-  if (const kube::AttributeValue* there = value(known)) return to_value(*there);
+  if (const kube::AttributeValue* there = value(known)) {
+    const std::string& names = known_[known].names;
+    if (names.empty()) return to_value(*there);
+    const size_t length = std::get<std::string>(*there).size();
+    return cel::Value::with_others(std::string_view(names).substr(0, length),
+                                   static_cast<uint32_t>(names.size() - length));
+  }
   const KnownAttribute& attribute = known_attributes()[known];
   if (attribute.type == AttributeType::kString) return cel::Value::of(std::string_view());
   return to_value(zero_of(attribute));

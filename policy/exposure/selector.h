@@ -61,6 +61,8 @@ class HostDeviceView final : public cel::Device {
   struct Known {
     bool is_read = false;
     std::optional<kube::AttributeValue> value;
+    std::string
+        names;  // a text with other names after it, as cel::Value::with_others() has them; "" it has none
   };
   mutable std::vector<Known> known_;  // in the order of known_attributes()
   Unknown unknown_ = Unknown::kIsAbsent;

@@ -51,11 +51,12 @@ void add_rules(const Decision& decision, const HostDevice& device, size_t rules_
       say_no([&] { return Rule{name, "spec.nodeSelector", "no", node.field, node.found, node.wanted}; });
       continue;
     }
-    walk(device, *in.policies, {i}, unknown_facts(device, *in.inventory), [&](const Step& step) {
+    const UnknownFacts unknown = unknown_facts(device, *in.inventory);
+    walk(device, *in.policies, {i}, unknown, [&](const Step& step) {
       if (!step.refusal && !step.unreadable)
-        out.rules.push_back(rule_of(step, device, *in.policies));
+        out.rules.push_back(rule_of(step, device, *in.policies, unknown));
       else
-        say_no([&] { return rule_of(step, device, *in.policies); });
+        say_no([&] { return rule_of(step, device, *in.policies, unknown); });
     });
     if (i != verdict.policy) continue;
     const std::string entry = function_name(*device.pci);

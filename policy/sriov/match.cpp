@@ -31,7 +31,21 @@ bool may_cover(const std::vector<PfMatch<std::string>>& wanted, const std::optio
   });
 }
 
-bool says_yes(FilterField field, const ResourceFilter& filter, const HostDevice& vf) {
+bool is_contested(const std::string& name, const UnknownFacts& unknown) {
+  return unknown.contested != nullptr && unknown.contested->contains(name);
+}
+
+bool any_covers_pf_name(const std::vector<PfMatch<std::string>>& wanted, const HostDevice& vf,
+                        const UnknownFacts& unknown) {
+  return any_covers(wanted, vf.pf_name, vf.vf_index) ||
+         std::any_of(vf.pf_alternative_names.begin(), vf.pf_alternative_names.end(),
+                     [&](const std::string& name) {
+                       return !is_contested(name, unknown) && any_covers(wanted, name, vf.vf_index);
+                     });
+}
+
+bool says_yes(FilterField field, const ResourceFilter& filter, const HostDevice& vf,
+              const UnknownFacts& unknown) {
   switch (field) {
     case FilterField::kVendors:
       return filter.vendors.empty() || listed(filter.vendors, vf.vendor);
@@ -42,7 +56,7 @@ bool says_yes(FilterField field, const ResourceFilter& filter, const HostDevice&
     case FilterField::kPciAddresses:
       return filter.pci_addresses.empty() || listed(filter.pci_addresses, *vf.pci);
     case FilterField::kPfNames:
-      return filter.pf_names.empty() || any_covers(filter.pf_names, vf.pf_name, vf.vf_index);
+      return filter.pf_names.empty() || any_covers_pf_name(filter.pf_names, vf, unknown);
     case FilterField::kPfPciAddresses:
       return filter.pf_pci_addresses.empty() ||
              (vf.pf && any_covers(filter.pf_pci_addresses, *vf.pf, vf.vf_index));
@@ -62,7 +76,7 @@ Says ask_field(FilterField field, const ResourceFilter& filter, const HostDevice
     return may_cover(filter.pf_names, vf.vf_index) ? Says::kUnknown : Says::kNo;
   if (field == FilterField::kLinkType && unknown.link_type && !filter.link_type.empty())
     return Says::kUnknown;
-  return says_yes(field, filter, vf) ? Says::kYes : Says::kNo;
+  return says_yes(field, filter, vf, unknown) ? Says::kYes : Says::kNo;
 }
 
 template <class Key>
@@ -76,6 +90,20 @@ std::optional<bool> says_of_pf(const std::vector<PfMatch<Key>>& wanted, const Ke
   return is_named ? std::nullopt : std::optional(false);
 }
 
+std::optional<bool> says_of_pf_names(const std::vector<PfMatch<std::string>>& wanted, const HostDevice& vf,
+                                     const UnknownFacts& unknown) {
+  std::optional<bool> says = says_of_pf(wanted, vf.pf_name);
+  for (const std::string& name : vf.pf_alternative_names) {
+    if (is_contested(name, unknown)) continue;
+    const std::optional<bool> one = says_of_pf(wanted, name);
+    if (says == true || one == true)
+      says = true;
+    else if (!one)
+      says = std::nullopt;
+  }
+  return says;
+}
+
 // What a field says of every VF that is alike; nullopt: that depends on more than are_alike() compares.
 std::optional<bool> says_of_kind(FilterField field, const ResourceFilter& filter, const HostDevice& vf,
                                  const UnknownFacts& unknown) {
@@ -83,7 +111,7 @@ std::optional<bool> says_of_kind(FilterField field, const ResourceFilter& filter
     case FilterField::kPciAddresses:
       return std::nullopt;
     case FilterField::kPfNames:
-      return unknown.pf_name ? std::nullopt : says_of_pf(filter.pf_names, vf.pf_name);
+      return unknown.pf_name ? std::nullopt : says_of_pf_names(filter.pf_names, vf, unknown);
     case FilterField::kPfPciAddresses:
       return vf.pf ? says_of_pf(filter.pf_pci_addresses, *vf.pf) : false;
     case FilterField::kRootDevices:
@@ -92,9 +120,9 @@ std::optional<bool> says_of_kind(FilterField field, const ResourceFilter& filter
     case FilterField::kDevices:
     case FilterField::kDrivers:
     case FilterField::kNumaNodes:
-      return says_yes(field, filter, vf);
+      return says_yes(field, filter, vf, unknown);
     case FilterField::kLinkType:
-      return unknown.link_type ? std::nullopt : std::optional(says_yes(field, filter, vf));
+      return unknown.link_type ? std::nullopt : std::optional(says_yes(field, filter, vf, unknown));
   }
   return std::nullopt;
 }
@@ -102,7 +130,8 @@ std::optional<bool> says_of_kind(FilterField field, const ResourceFilter& filter
 // In all that filters read but their own address and index.
 bool are_alike(const HostDevice& a, const HostDevice& b) {
   return a.pf == b.pf && a.driver == b.driver && a.product == b.product && a.vendor == b.vendor &&
-         a.pf_name == b.pf_name && a.numa_node == b.numa_node && a.pf_link_type == b.pf_link_type;
+         a.pf_name == b.pf_name && a.pf_alternative_names == b.pf_alternative_names &&
+         a.numa_node == b.numa_node && a.pf_link_type == b.pf_link_type;
 }
 
 // Which fields say anything.
@@ -128,7 +157,15 @@ std::string with_index(const std::string& pf, const HostDevice& vf) {
   return vf.vf_index ? pf + "#" + std::to_string(*vf.vf_index) : pf;
 }
 
-std::string value_found(FilterField field, const HostDevice& vf) {
+std::string altnames_text(const std::vector<std::string>& names, const UnknownFacts& unknown) {
+  std::string out;
+  for (const std::string& name : names)
+    out += (out.empty() ? " (altnames " : ", ") + escaped(name) +
+           (is_contested(name, unknown) ? " [ignored: another interface has this name, too]" : "");
+  return out.empty() ? out : out + ")";
+}
+
+std::string value_found(FilterField field, const HostDevice& vf, const UnknownFacts& unknown) {
   switch (field) {
     case FilterField::kVendors:
       return vf.vendor;
@@ -139,7 +176,7 @@ std::string value_found(FilterField field, const HostDevice& vf) {
     case FilterField::kPciAddresses:
       return vf.pci->text();
     case FilterField::kPfNames:
-      return with_index(escaped(vf.pf_name), vf);
+      return with_index(escaped(vf.pf_name), vf) + altnames_text(vf.pf_alternative_names, unknown);
     case FilterField::kPfPciAddresses:
     case FilterField::kRootDevices:
       return vf.pf ? with_index(vf.pf->text(), vf) : "";
@@ -200,10 +237,14 @@ std::string value_wanted(FilterField field, const ResourceFilter& filter) {
 }  // namespace
 
 UnknownFacts unknown_facts(const HostDevice& vf, const hotplug::Inventory& inventory) {
-  if (vf.type != hotplug::DeviceType::kVf || !vf.pf || (!vf.pf_name.empty() && vf.pf_link_type)) return {};
+  UnknownFacts out;
+  if (!inventory.contested_names.empty()) out.contested = &inventory.contested_names;
+  if (vf.type != hotplug::DeviceType::kVf || !vf.pf || (!vf.pf_name.empty() && vf.pf_link_type)) return out;
   const HostDevice* pf = inventory.find(vf.pf->text());
-  if (pf == nullptr || !hotplug::is_netdev_elsewhere(*pf)) return {};
-  return {vf.pf_name.empty(), !vf.pf_link_type};
+  if (pf == nullptr || !hotplug::is_netdev_elsewhere(*pf)) return out;
+  out.pf_name = vf.pf_name.empty();
+  out.link_type = !vf.pf_link_type;
+  return out;
 }
 
 bool is_any_unknown(const hotplug::Inventory& inventory) {
@@ -287,7 +328,7 @@ Verdict VfMatcher::decide(const HostDevice& device) {
   return waits;
 }
 
-Rule rule_of(const Step& step, const HostDevice& vf, const PolicySet& policies) {
+Rule rule_of(const Step& step, const HostDevice& vf, const PolicySet& policies, const UnknownFacts& unknown) {
   const SriovPolicy& policy = policies.sriov[step.policy];
   const ResourceConfig& config = policy.configs[step.config];
   Rule rule{.policy = text_of(policy.id), .place = "spec.configs[" + std::to_string(step.config) + "]"};
@@ -302,7 +343,7 @@ Rule rule_of(const Step& step, const HostDevice& vf, const PolicySet& policies) 
     rule.said = step.is_unknown ? "unknown" : "no";
     rule.field = name_of(*step.refusal);
     rule.found = step.is_unknown ? "unknown, since the interface of PF " + vf.pf->text() + " is elsewhere"
-                                 : value_found(*step.refusal, vf);
+                                 : value_found(*step.refusal, vf, unknown);
     rule.wanted = value_wanted(*step.refusal, config.filters[step.filter]);
   } else if (step.host_use) {
     rule.said = "held back";

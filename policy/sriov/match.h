@@ -3,6 +3,7 @@
 // that what people are told is what was done. Pure; work is bounded beforehand, by PolicySet::filter_entries.
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ namespace sliced::policy {
 /// nothing is remembered of it (docs/design/unknown-facts.md).
 struct UnknownFacts {
   bool pf_name = false, link_type = false;
+  /// Alternative names that select nothing (Inventory::contested_names); nullptr none. They make no fact unknown. Outlive this.
+  const std::set<std::string>* contested = nullptr;
   bool is_any() const { return pf_name || link_type; }
 };
 UnknownFacts unknown_facts(const hotplug::HostDevice& vf, const hotplug::Inventory& inventory);
@@ -50,7 +53,8 @@ struct Step {
 };
 /// The step as text: field, value found, value wanted.
 /// vf: the one that was asked; policies: those of that time. At most eight wanted values are named.
-Rule rule_of(const Step& step, const hotplug::HostDevice& vf, const PolicySet& policies);
+Rule rule_of(const Step& step, const hotplug::HostDevice& vf, const PolicySet& policies,
+             const UnknownFacts& unknown);
 
 /// Which policy and config take a device, before anything is held back of it: as walk() does, for many devices.
 /// selected: indices of the policies that are asked, in order.

@@ -40,11 +40,16 @@ class TrickyView final : public HostView {
   bool is_live() const override { return true; }
   uint64_t shortages() const override { return shortage; }
   Result<std::optional<RouteLinks>> route_links() const override { return links; }
+  Result<std::vector<std::string>> alternative_names(int ifindex) const override {
+    const auto at = altnames.find(ifindex);
+    return at == altnames.end() ? std::vector<std::string>{} : at->second;
+  }
 
   uint64_t shortage = 0;
-  std::optional<RouteLinks> links;     // nullopt: only proc tells
-  std::set<std::string> hanging;       // parts of paths
-  std::map<std::string, int> failing;  // parts of paths -> how many more looks fail with EIO
+  std::optional<RouteLinks> links;                   // nullopt: only proc tells
+  std::map<int, std::vector<std::string>> altnames;  // by ifindex
+  std::set<std::string> hanging;                     // parts of paths
+  std::map<std::string, int> failing;                // parts of paths -> how many more looks fail with EIO
   std::map<std::string, std::function<void()>> at_first_look;
   mutable size_t reads = 0;
 
@@ -1378,6 +1383,20 @@ TEST_F(HostSourceTest, GuidsAreReadFromSysfsWhereNetlinkHasNone) {
   EXPECT_EQ(find(pf.vf(0).address())->enforced->node_guid, "0c:42:a1:00:00:00:00:01");
   EXPECT_EQ(find(pf.vf(0).address())->enforced->port_guid, "");
   EXPECT_EQ(find(pf.vf(1).address())->enforced->node_guid, "00:11:22:33:44:55:66:77");
+}
+
+// A kernel update has renamed a PF and udev kept its former name as another one.
+TEST_F(HostSourceTest, AlternativeNamesAreReadAndVfsHaveThoseOfTheirPf) {
+  auto pf = tree.pci("0000:3b:00.0").netdev("ens7f0np0").sriov(8).vfs(2);
+  start_quietly();
+  const int ifindex = find(pf.address())->netdev->ifindex;
+  EXPECT_TRUE(find(pf.vf(1).address())->pf_alternative_names.empty());
+  view->altnames[ifindex] = {"ens7f0"};
+  say(LinkChange{ifindex, "ens7f0np0"});
+  scheduler.advance(500ms);
+  EXPECT_EQ(find(pf.address())->netdev->alternative_names, std::vector<std::string>{"ens7f0"});
+  EXPECT_EQ(find(pf.vf(1).address())->pf_alternative_names, std::vector<std::string>{"ens7f0"});
+  EXPECT_EQ(find(pf.vf(1).address())->pf_name, "ens7f0np0");
 }
 
 TEST_F(HostSourceTest, RecoveredNetdevsBeforeAndAfterTheFirstScan) {

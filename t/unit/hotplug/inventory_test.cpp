@@ -60,6 +60,32 @@ TEST_F(BookTest, WhatDoesNotChangeIsTheSameDevice) {
   EXPECT_EQ(book.now()->find(other.text()), first->find(other.text()));
 }
 
+// An interface went into a pod and keeps its names here; another was given one of them. Red when nothing notices.
+TEST_F(BookTest, ANameThatTwoInterfacesHaveIsContested) {
+  present("ens1");
+  readings.netdevs.at("ens1").slow->alternative_names = {"eth0", "old"};
+  take();
+  EXPECT_TRUE(book.now()->contested_names.empty());
+  absent();
+  changes.left.insert("ens1");
+  NetdevReading netdev;
+  netdev.name = "eth0";
+  netdev.ifindex = 9;
+  netdev.link_type = 1;
+  netdev.slow = SlowFacts{.alternative_names = {"other"}};
+  readings.netdevs["eth0"] = netdev;
+  EXPECT_EQ(take().netdev->alternative_names, (std::vector<std::string>{"eth0", "old"}));
+  EXPECT_EQ(book.now()->contested_names, std::set<std::string>{"eth0"});
+  const uint64_t version = book.now()->version;
+  readings.netdevs.at("eth0").slow->alternative_names = {"old"};
+  take();
+  EXPECT_EQ(book.now()->contested_names, (std::set<std::string>{"eth0", "old"}));
+  EXPECT_GT(book.now()->version, version);
+  readings.netdevs.erase("eth0");
+  take();
+  EXPECT_TRUE(book.now()->contested_names.empty());
+}
+
 TEST(Inventory, WhatIsChangedInOneIsNotChangedInAnother) {
   SharedMap<HostDevice> one;
   for (const char* id : {"b", "a", "c"}) one[id].id.text = id;

@@ -238,6 +238,16 @@ TEST_F(NetnsLinksTest, DefaultRoutesAreAskedOfTheKernel) {
   links.remove("one0");
 }
 
+TEST_F(NetnsLinksTest, AlternativeNamesAreAskedOfTheKernel) {
+  links.add_veth("one0", "two0");
+  const int one = static_cast<int>(::if_nametoindex("one0"));
+  EXPECT_TRUE(ask_alternative_names(one)->empty());
+  ASSERT_EQ(std::system("ip link property add dev one0 altname first-long-name altname second"), 0);
+  EXPECT_EQ(*ask_alternative_names(one), (std::vector<std::string>{"first-long-name", "second"}));
+  links.remove("one0");
+  EXPECT_TRUE(ask_alternative_names(one)->empty()) << "it is gone";
+}
+
 // What `ip` and `sysctl` are told, in the namespace of this test.
 void run_ip(const std::string& arguments) {
   ASSERT_EQ(std::system(("ip " + arguments).c_str()), 0) << arguments;

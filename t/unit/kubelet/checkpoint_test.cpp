@@ -36,8 +36,8 @@ Checkpoint full() {
   held.admin_mac = "02:00:00:00:00:01", held.misses_ports = true, held.host_use = "enslaved to br0";
   held.bridge_type = "ovs", held.vlan_filtering = false, held.vlan_id = 0, held.parent_name = "eth9";
   held.representor_of = "0000:03:00.3";
-  held.netdev = hotplug::Netdev{
-      "net1", "eth2", 7, "02:00:00:00:00:02", 1500, 32, "up", 25'000, "br0", "id", "p0", 0, true, true, true};
+  held.netdev = hotplug::Netdev{"net1", "eth2", 7,    "02:00:00:00:00:02", 1500, 32,   "up", 25'000,
+                                "br0",  "id",   "p0", {"ens7f0"},          0,    true, true, true};
   held.other_netdevs.push_back({.name = "eth3"});
   PreparedDevice plain{.device = "other"};
   plain.vfio = VfioBinding{};

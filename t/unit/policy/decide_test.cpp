@@ -398,6 +398,47 @@ TEST(Decide, WhatTheHostUsesIsHeldBackUnlessThePolicyAllowsIt) {
   fixture::expect_golden(why.summary);
 }
 
+// A kernel update has renamed the PF. Red when its VFs are withdrawn, or when what is published changes.
+TEST(Decide, PfNamesTakeAlternativeNames) {
+  VfHost host;
+  host.pf(kPf, "ens7f0np0", 3);
+  for (int i = 0; i < 3; ++i)
+    host.at(VfHost::vf_address(kPf, i)).pf_alternative_names = {"enp3s0f0", "ens7f0"};
+  const auto decided = [&](const char* names) {
+    return decide(inputs(
+        host, {policy("p", std::string("{configs: [{resourceFilters: [{pfNames: ") + names + "}]}]}")}));
+  };
+  EXPECT_EQ(offered_indices(decided("['ens7f0']")), (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(offered_indices(decided("['ens7f0#1-2']")), (std::vector<int>{1, 2}));
+  EXPECT_EQ(offered_indices(decided("['ens7f0np0#0', 'enp3s0f0#2']")), (std::vector<int>{0, 2}));
+  EXPECT_TRUE(offered_indices(decided("['ens7f1']")).empty());
+  const Explanation why = explain(decided("['ens7f1']"), VfHost::vf_address(kPf, 0));
+  ASSERT_EQ(why.rules.size(), 1u);
+  EXPECT_EQ(why.rules[0].found, "ens7f0np0#0 (altnames enp3s0f0, ens7f0)");
+}
+
+// Another interface has the alternative name too: as its name, or as an alternative one. Red when VFs of the wrong PF are offered.
+TEST(Decide, PfNamesTakeNoAlternativeNameThatIsAnothersToo) {
+  VfHost host;
+  host.pf(kPf, "ens7f0np0", 2);
+  for (int i = 0; i < 2; ++i)
+    host.at(VfHost::vf_address(kPf, i)).pf_alternative_names = {"ens7f0", "enp3s0f0"};
+  auto inventory = std::make_shared<hotplug::Inventory>(*host.inventory());
+  inventory->contested_names = {"ens7f0"};
+  const auto decided = [&](const char* names) {
+    Inputs in = *inputs(
+        host, {policy("p", std::string("{configs: [{resourceFilters: [{pfNames: ") + names + "}]}]}")});
+    in.inventory = inventory;
+    return decide(std::make_shared<const Inputs>(std::move(in)));
+  };
+  EXPECT_TRUE(offered_indices(decided("['ens7f0']")).empty());
+  EXPECT_EQ(offered_indices(decided("['enp3s0f0']")), (std::vector<int>{0, 1}));
+  const Explanation why = explain(decided("['ens7f0']"), VfHost::vf_address(kPf, 0));
+  ASSERT_EQ(why.rules.size(), 1u);
+  EXPECT_EQ(why.rules[0].found,
+            "ens7f0np0#0 (altnames ens7f0 [ignored: another interface has this name, too], enp3s0f0)");
+}
+
 // As the table of docs/policy-reference.md has it.
 TEST(Decide, AllowDefaultRoutesGivesAwayNoOtherUse) {
   using Kind = hotplug::HostUseKind;

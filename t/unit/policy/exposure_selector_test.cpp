@@ -51,6 +51,54 @@ TEST(HostSelector, WhatADeviceLacksReadsAsItsZeroValue) {
             cel::Answer::Is::kTrue);
 }
 
+// A kernel update has renamed interfaces; the former names are alternative ones. Red when a policy that names them selects nothing, when one
+// that leaves them out offers them, and when a prefix of a name that nobody uses selects a device.
+TEST(HostSelector, NamesOfInterfacesEqualAlternativeOnes) {
+  hotplug::Inventory inventory;
+  HostDevice& bridge = inventory.devices["br-new"] = {.id = {"br-new"}, .type = DeviceType::kBridge};
+  bridge.bridge_type = "linux";
+  bridge.netdev = hotplug::Netdev{.name = "br-new", .alternative_names = {"br0"}};
+  HostDevice& parent = inventory.devices["0000:03:00.0"] = {.id = {"0000:03:00.0"}, .type = DeviceType::kPf};
+  parent.netdev = hotplug::Netdev{.name = "ens7f0np0", .alternative_names = {"ens7f0"}};
+  HostDevice& vlan = inventory.devices["vlan5"] = {.id = {"vlan5"}, .type = DeviceType::kVlan};
+  vlan.parent_name = "ens7f0np0";
+  vlan.netdev = hotplug::Netdev{.name = "vlan5"};
+  HostDevice& representor = inventory.devices["rep0"] = {.id = {"rep0"}};
+  representor.netdev = hotplug::Netdev{.name = "rep0", .alternative_names = {"eth7"}};
+  HostDevice vf = a_vf();
+  vf.netdev = hotplug::Netdev{
+      .name = "ens7f0v0", .master = "br-new", .alternative_names = {"enp3s0f0v0", "a", "mgmt0"}};
+  vf.pf_alternative_names = {"ens7f0"};
+  vf.representor = "rep0";
+  inventory.devices["0000:03:00.2"] = vf;
+  inventory.contested_names = {"mgmt0"};
+  const auto selects = [&](const std::string& expression, const std::string& id) {
+    const auto program = compile_selector(expression, "dra.networking");
+    EXPECT_TRUE(program) << expression << ": " << program.error().what;
+    if (!program) return false;
+    HostDeviceView view("dra.networking");
+    view.look_at(facts_of(*inventory.find(id), inventory));
+    cel::Evaluator evaluator;
+    const auto is = evaluator.select(*program, view);
+    EXPECT_NE(is, cel::Answer::Is::kError) << evaluator.error_text(*program);
+    return is == cel::Answer::Is::kTrue;
+  };
+  const std::string own = of("ifName");
+  for (const std::string& holds : std::vector<std::string>{
+           own + " == \"enp3s0f0v0\"", "\"a\" == " + own, own + " in [\"x\", \"a\"]",
+           own + " == \"ens7f0v0\"", "device.attributes[\"dra.networking\"][\"ifName\"] == \"a\"",
+           "[\"a\"].exists(name, name == " + own + ")", of("pfName") + " == \"ens7f0\"",
+           of("masterBridge") + " == \"br0\"", of("representor") + " == \"eth7\"", own + ".size() == 8"})
+    EXPECT_TRUE(selects(holds, "0000:03:00.2")) << holds;
+  for (const std::string& fails : std::vector<std::string>{
+           own + " != \"enp3s0f0v0\"", "!(" + own + " in [\"a\"])", own + " == \"mgmt0\"",
+           own + " == \"enp3s0f0v\"", own + " == \"\"", own + ".startsWith(\"enp\")",
+           own + ".matches(\"^a$\")", own + " == " + of("pfName"), own + " + \"\" == \"a\""})
+    EXPECT_FALSE(selects(fails, "0000:03:00.2")) << fails;
+  EXPECT_TRUE(selects(of("bridgeName") + " == \"br0\"", "br-new"));
+  EXPECT_TRUE(selects(of("parentIfName") + " == \"ens7f0\"", "vlan5"));
+}
+
 TEST(HostSelector, UnknownNamesAreRefusedWithTheNearestOne) {
   const struct {
     std::string expression, says;

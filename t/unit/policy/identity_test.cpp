@@ -105,6 +105,28 @@ TEST(PoolNames, AreThoseOfThePf) {
   EXPECT_EQ(exposure_pool_name("n1", orphan), "n1/net");
 }
 
+TEST(FindDevice, AlternativeNamesCountWhereNoInterfaceHasThatName) {
+  hotplug::Inventory inventory;
+  const auto add = [&](const std::string& id, const std::string& name, std::vector<std::string> others) {
+    HostDevice& device = inventory.devices[id];
+    device.id.text = id;
+    device.netdev = hotplug::Netdev{.name = name, .alternative_names = std::move(others)};
+  };
+  add("0000:03:00.0", "ens1", {"ens7", "both", "eth9"});
+  add("0000:03:00.1", "ens2", {"both"});
+  add("0000:03:00.2", "eth9", {});
+  add("0000:03:00.3", "twice", {});
+  add("0000:03:00.4", "twice", {});
+  EXPECT_EQ(*find_device(inventory, "ens7"), "0000:03:00.0");
+  EXPECT_EQ(*find_device(inventory, "eth9"), "0000:03:00.2");
+  EXPECT_EQ(find_device(inventory, "both").error(),
+            (Error{Errc::kInvalid,
+                   "\"both\" is an alternative interface name of several devices: 0000:03:00.0, "
+                   "0000:03:00.1; name one of these"}));
+  EXPECT_EQ(find_device(inventory, "twice").error().code, Errc::kInvalid);
+  EXPECT_EQ(find_device(inventory, "none").error().code, Errc::kNotFound);
+}
+
 TEST(EntryNames, AreEachOnesOwn) {
   const auto inventory = inventory_of({"br0", "br0-x", "br1"});
   const auto name = [&](EntryNames& names, const std::string& id, const std::string& suffix) {

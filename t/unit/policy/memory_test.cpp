@@ -177,6 +177,16 @@ TEST(SameFacts, AreOfTheDeviceItsPfAndItsMaster) {
   EXPECT_FALSE(is_same(host.inventory(), vf));
   host.at(kPf0) = *before->find(kPf0);
   EXPECT_TRUE(SameFacts(*host.inventory(), before.get()).are_all());
+  host.at(VfHost::vf_address(kPf0, 1)).representor = "rep1";
+  const auto named = std::make_shared<hotplug::Inventory>(*host.inventory());
+  const auto again = std::make_shared<hotplug::Inventory>(*named);
+  again->devices.at(kPf0).netdev->alternative_names = {"old"};
+  EXPECT_TRUE(SameFacts(*again, named.get()).has(*again->find(vf)));
+  EXPECT_FALSE(SameFacts(*again, named.get()).has(*again->find(VfHost::vf_address(kPf0, 1))))
+      << "it names another's interface";
+  again->contested_names = {"old"};
+  EXPECT_FALSE(SameFacts(*again, named.get()).has(*again->find(vf)));
+  host.at(VfHost::vf_address(kPf0, 1)).representor.clear();
   host.remove(VfHost::vf_address(kPf0, 1));
   EXPECT_FALSE(SameFacts(*host.inventory(), before.get()).are_all());
   EXPECT_TRUE(is_same(host.inventory(), vf));

@@ -41,6 +41,34 @@ TEST(Recording, ASecondReadingOfItConcludesTheSame) {
   EXPECT_EQ(first.boot_id, second.boot_id);
 }
 
+// A host whose kernel reports alternative names, which no file has.
+class NamedView final : public hotplug::HostView {
+ public:
+  explicit NamedView(std::shared_ptr<const hotplug::HostView> files) : files_(std::move(files)) {}
+  Result<std::string> read(std::string_view path, size_t size_max) const override {
+    return files_->read(path, size_max);
+  }
+  Result<std::vector<std::string>> list(std::string_view path) const override { return files_->list(path); }
+  Result<std::string> readlink(std::string_view path) const override { return files_->readlink(path); }
+  Result<std::vector<std::string>> alternative_names(int) const override { return names; }
+  std::vector<std::string> names{"ens7f0"};
+
+ private:
+  std::shared_ptr<const hotplug::HostView> files_;
+};
+
+TEST(Recording, AlternativeNamesAreThoseOfTheLastAnswer) {
+  SysfsTree host;
+  const auto view = std::make_shared<NamedView>(host.view());
+  const RecordingHost recorder(view);
+  EXPECT_EQ(*recorder.alternative_names(2), std::vector<std::string>{"ens7f0"});
+  EXPECT_EQ(recorder.recording().alternative_names,
+            (std::map<int, std::vector<std::string>>{{2, {"ens7f0"}}}));
+  view->names.clear();
+  EXPECT_TRUE(recorder.alternative_names(2)->empty());
+  EXPECT_TRUE(recorder.recording().alternative_names.empty());
+}
+
 TEST(Recording, ErrorsAreSaidAgainWithTheirMeaning) {
   Recording recording;
   recording.reads.insert_or_assign("sys/a", Error{Errc::kInvalid, "sys/a: EINVAL"});
@@ -48,6 +76,7 @@ TEST(Recording, ErrorsAreSaidAgainWithTheirMeaning) {
   recording.links.insert_or_assign("sys/c", std::string("../d"));
   recording.routes = hotplug::RouteLinks{{2, 7}, {9}, {7}};
   recording.admin_macs[2][0] = "00:00:5e:00:53:01";
+  recording.alternative_names[2] = {"ens7f0", "enp3s0f0"};
   const auto decoded = decode_recording(encode(recording));
   ASSERT_TRUE(decoded);
   const RecordedHost host(*decoded);
@@ -57,6 +86,8 @@ TEST(Recording, ErrorsAreSaidAgainWithTheirMeaning) {
   EXPECT_EQ(**host.route_links(), (hotplug::RouteLinks{{2, 7}, {9}, {7}}));
   EXPECT_EQ(host.admin_macs(2), (std::map<int, std::string>{{0, "00:00:5e:00:53:01"}}));
   EXPECT_TRUE(host.admin_macs(3).empty());
+  EXPECT_EQ(*host.alternative_names(2), (std::vector<std::string>{"ens7f0", "enp3s0f0"}));
+  EXPECT_TRUE(host.alternative_names(3)->empty());
   EXPECT_EQ(host.read("sys/never", 10).error().code, Errc::kNotFound);
 }
 
@@ -81,7 +112,8 @@ TEST(Recording, WhatIsNoneIsRefused) {
         R"({"reads": [["a", {"error": "x"}]], "lists": [], "links": []})",
         R"({"reads": [], "lists": [["a", [1]]], "links": []})",
         R"({"reads": [], "lists": [], "links": [], "defaultRouteLinks": [-1]})",
-        R"({"reads": [], "lists": [], "links": [], "adminMacs": [[1, 2]]})"})
+        R"({"reads": [], "lists": [], "links": [], "adminMacs": [[1, 2]]})",
+        R"({"reads": [], "lists": [], "links": [], "altNames": [[1, "ens7f0"]]})"})
     EXPECT_FALSE(decode_recording(*kube::decode_json(text))) << text;
 }
 
