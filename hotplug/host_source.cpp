@@ -175,6 +175,9 @@ void HostSource::read_carefully() {
   reading_->marks.full = true;
   auto listing = std::make_shared<HostListing>();
   listing->lists.vlans = readings_.vlans;
+  listing->lists.boot_id = readings_.boot_id;
+  listing->lists.numa_neighbors = readings_.numa_neighbors;
+  listing->lists.are_numa_nodes_read = readings_.are_numa_nodes_read;
   auto work = [host = ports_.host, listing] { *listing = list_host(*host, listing->lists); };
   auto job = ports_.executor.run(std::move(work), kScanDeadline, [this, number, listing](bool finished) {
     if (!reading_ || reading_->number != number) return;

@@ -12,6 +12,7 @@ namespace sliced::hotplug {
 /// and one of which a file cannot be read have no entry.
 /// Source: Documentation/ABI/stable/sysfs-devices-node (distance: one number for each online node, in their order) and
 /// sysfs-devices-system-cpu (topology/physical_package_id).
-std::map<int, std::vector<int>> read_numa_neighbors(const HostView& host);
+/// is_complete: set to false where a later reading may report more: a file could not be read, or all processors of a node are offline.
+std::map<int, std::vector<int>> read_numa_neighbors(const HostView& host, bool& is_complete);
 
 }  // namespace sliced::hotplug

@@ -128,6 +128,7 @@ struct HostReadings {
   /// Of each NUMA node the others of its processor package, those at the least distance (sys/devices/system/node/nodeN/distance);
   /// ascending. Empty where there are none, or it cannot be read: KEP-6072 lists them after a device's own node.
   std::map<int, std::vector<int>> numa_neighbors;
+  bool are_numa_nodes_read = false;         // in this boot, without an error: they are not read again
   std::map<PciAddress, VfConfig> enforced;  // VF -> what its PF enforces of it
   /// Of PFs and VFs: why the last answer of the kernel has not, or not all, of their settings. What `enforced` has of them is older.
   std::map<PciAddress, std::string> settings_unread;

@@ -103,6 +103,16 @@ void read_boot_id(const HostView& host, HostReadings& readings) {
     readings.problems.push_back(boot_id.error().what);
 }
 
+// The firmware describes nodes and packages at boot (SRAT, SLIT).
+void keep_or_read_numa_nodes(const HostView& host, const HostReadings& before, HostReadings& readings) {
+  if (before.are_numa_nodes_read && before.boot_id == readings.boot_id) {
+    readings.numa_neighbors = before.numa_neighbors;
+    readings.are_numa_nodes_read = true;
+  } else {
+    readings.numa_neighbors = read_numa_neighbors(host, readings.are_numa_nodes_read);
+  }
+}
+
 // A socket, which is listed and not read.
 void read_udevd(const HostView& host, HostReadings& readings) {
   const auto names = host.list("run/udev");
@@ -314,7 +324,7 @@ HostListing list_host(const HostView& host, const HostReadings& before) {
   listing.netdevs = list_links(host, kNetdevsDir, listing.lists);
   read_rdma(host, listing.lists);
   read_vdpa(host, listing.lists);
-  listing.lists.numa_neighbors = read_numa_neighbors(host);
+  keep_or_read_numa_nodes(host, before, listing.lists);
   read_vlans(host, listing.lists);
   return listing;
 }

@@ -1385,6 +1385,53 @@ TEST_F(HostSourceTest, GuidsAreReadFromSysfsWhereNetlinkHasNone) {
   EXPECT_EQ(find(pf.vf(1).address())->enforced->node_guid, "00:11:22:33:44:55:66:77");
 }
 
+// Two nodes of one package. Red when they are read at each rescan, or never again after an error.
+TEST_F(HostSourceTest, NumaNodesAreReadOnceABoot) {
+  for (const char* node : {"0", "1"}) {
+    const std::string dir = std::string("sys/devices/system/node/node") + node,
+                      cpu = std::string("cpu") + node;
+    tree.write(dir + "/distance", node[0] == '0' ? "10 11" : "11 10");
+    tree.symlink("../../cpu/" + cpu, dir + "/" + cpu);
+    tree.write("sys/devices/system/cpu/" + cpu + "/topology/physical_package_id", "0");
+  }
+  tree.boot_id("one");
+  auto nic = tree.pci("0000:3b:00.0").numa(0);
+  const auto neighbors = [&] { return find(nic.address())->numa_neighbors; };
+  int looks = 0;
+  const auto count_looks = [&] {
+    looks = 0;
+    view->at_first_look["system/node"] = [&] { ++looks; };
+  };
+  const auto rescan = [&] {
+    source->rescan("test");
+    scheduler.advance(1s);
+  };
+  view->failing["node1/distance"] = 1;
+  start_quietly();
+  EXPECT_EQ(neighbors(), std::vector<int>{1});
+  count_looks();
+  rescan();
+  EXPECT_EQ(looks, 1) << "a file could not be read";
+  count_looks();
+  rescan();
+  EXPECT_EQ(looks, 0);
+  view->hanging = {"3b:00.0/vendor"};  // so that entries are read one by one
+  rescan();
+  scheduler.advance(10s);
+  view->hanging.clear();
+  rescan();
+  EXPECT_EQ(looks, 0);
+  EXPECT_EQ(neighbors(), std::vector<int>{1});
+  tree.remove("sys/devices/system/cpu/cpu1/topology/physical_package_id");
+  tree.boot_id("two");
+  rescan();
+  EXPECT_EQ(looks, 1);
+  EXPECT_EQ(neighbors(), std::vector<int>{});
+  count_looks();
+  rescan();
+  EXPECT_EQ(looks, 1) << "its processor is offline, and may be switched on";
+}
+
 // A kernel update has renamed a PF and udev kept its former name as another one.
 TEST_F(HostSourceTest, AlternativeNamesAreReadAndVfsHaveThoseOfTheirPf) {
   auto pf = tree.pci("0000:3b:00.0").netdev("ens7f0np0").sriov(8).vfs(2);
