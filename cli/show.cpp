@@ -55,6 +55,7 @@ Json json_of_netdev(const hotplug::Netdev& netdev) {
     for (const std::string& name : netdev.alternative_names) names.push_back(name);
     out.set("altNames", std::move(names));
   }
+  if (netdev.is_netns_immutable) out.set("netnsImmutable", *netdev.is_netns_immutable);
   put(out, "mac", netdev.mac);
   put(out, "mtu", netdev.mtu);
   put(out, "linkType", netdev.link_type);

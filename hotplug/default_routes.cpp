@@ -83,16 +83,16 @@ void add_routes_taken(const std::vector<DefaultRoute>& routes, std::set<int>& li
 
 }  // namespace
 
-Result<std::vector<std::string>> ask_alternative_names(int ifindex) {
-  std::vector<std::string> names;
+Result<LinkProperties> ask_link_properties(int ifindex) {
+  LinkProperties properties;
   auto asked = dump_once(encode_link_request(ifindex, 1), [&](std::string_view datagram) -> Result<bool> {
-    auto decoded = decode_alternative_names(datagram);
+    auto decoded = decode_link_properties(datagram);
     if (!decoded) return decoded.error();
-    names = *std::move(decoded);
+    properties = *std::move(decoded);
     return true;
   });
   if (!asked) return asked.error();
-  return names;
+  return properties;
 }
 
 Result<RouteLinks> ask_route_links() {

@@ -1,8 +1,6 @@
 #pragma once
-// Which interfaces carry routes of the host, and alternative names of interfaces, asked of the running kernel.
-#include <string>
-#include <vector>
-
+// Which interfaces carry routes of the host, and properties of interfaces, asked of the running kernel.
+#include "hotplug/link_properties.h"
 #include "hotplug/route_links.h"
 #include "reactor/base/result.h"
 
@@ -17,7 +15,7 @@ namespace sliced::hotplug {
 /// Blocks, at most two seconds per answer; no privilege needed.
 Result<RouteLinks> ask_route_links();
 
-/// Alternative names of a link of this network namespace. Blocks, at most two seconds; empty where the link is gone.
-Result<std::vector<std::string>> ask_alternative_names(int ifindex);
+/// Properties of a link of this network namespace. Blocks, at most two seconds; empty where the link is gone.
+Result<LinkProperties> ask_link_properties(int ifindex);
 
 }  // namespace sliced::hotplug

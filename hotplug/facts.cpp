@@ -157,11 +157,13 @@ std::string_view find_unreadable(const std::vector<std::string>& unreadable, std
 
 // Set in bond_setup(), br_dev_setup() and, for the uplink of a switch, by the drivers of switchdev mode.
 std::string_view immovable_kind(const HostDevice& device) {
+  const auto reported = device.netdev ? device.netdev->is_netns_immutable : std::nullopt;
+  if (reported == false) return "";
   if (device.type == DeviceType::kBond) return "a bond";
   if (device.type == DeviceType::kBridge) return "a bridge";
   if (device.type == DeviceType::kPf && device.eswitch_mode == "switchdev")
     return "the uplink of a switch in switchdev mode";
-  return "";
+  return reported ? "an interface that is netns-immutable (ip -d link)" : "";
 }
 
 bool is_netdev_elsewhere(const HostDevice& device) {

@@ -73,6 +73,8 @@ struct Netdev {
   /// udevd's rules for it are done (its file below run/udev/data); absent of facts that were not read now.
   std::optional<bool> is_initialized;
   std::optional<bool> is_up;  // IFF_UP: somebody has set it up; of functions' interfaces
+  /// The kernel moves it to no other network namespace (LinkProperties::is_netns_immutable).
+  std::optional<bool> is_netns_immutable;
   bool operator==(const Netdev&) const = default;
 };
 
@@ -161,7 +163,7 @@ bool is_vfio_driver(std::string_view driver);
 /// links.
 bool is_netdev_elsewhere(const HostDevice& device);
 /// Why the kernel does not move the device's interface to another network namespace (netdev->netns_immutable, formerly NETIF_F_NETNS_LOCAL):
-/// "a bond"; "" it does, as far as is known.
+/// "a bond"; "" it does, as far as is known. The kernel's own answer decides, where it gives one (since Linux 6.15).
 std::string_view immovable_kind(const HostDevice& device);
 /// Bound to such a driver: it has no interface because it is handed over whole.
 bool is_handed_over(const HostDevice& device);

@@ -201,8 +201,8 @@ class FileHostView final : public HostView {
     return std::optional(std::move(*links));
   }
 
-  Result<std::vector<std::string>> alternative_names(int ifindex) const override {
-    return is_live_ ? ask_alternative_names(ifindex) : HostView::alternative_names(ifindex);
+  Result<LinkProperties> link_properties(int ifindex) const override {
+    return is_live_ ? ask_link_properties(ifindex) : HostView::link_properties(ifindex);
   }
 
   uint64_t shortages() const override { return shortages_.count(); }

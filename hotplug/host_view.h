@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hotplug/link_properties.h"
 #include "hotplug/route_links.h"
 #include "reactor/base/result.h"
 
@@ -48,10 +49,10 @@ class HostView {
   /// the main table, and the first of several next hops; proc/net/ipv6_route those of all tables. Only the
   /// running system can be asked: nullopt for a snapshot.
   virtual Result<std::optional<RouteLinks>> route_links() const { return std::optional<RouteLinks>{}; }
-  /// IFLA_ALT_IFNAME of a link, which no file has: of the running system, empty for any other.
-  virtual Result<std::vector<std::string>> alternative_names(int ifindex) const {
+  /// Properties of a link that no file has: of the running system, empty for any other.
+  virtual Result<LinkProperties> link_properties(int ifindex) const {
     (void)ifindex;
-    return std::vector<std::string>{};
+    return LinkProperties{};
   }
   /// How often a file could not be opened for want of descriptors, of this process or of the system. What was said to be
   /// unreadable meanwhile may well be there.

@@ -240,11 +240,13 @@ SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name)
   slow.phys_switch_id = lower(read_text(dir, "phys_switch_id", slow.unreadable));
   slow.phys_port_name = read_text(dir, "phys_port_name", slow.unreadable);
   std::vector<std::string> passed_over;
-  auto names = host.alternative_names(read_int(dir, "ifindex", passed_over).value_or(0));
-  if (names)
-    slow.alternative_names = *std::move(names);
-  else
-    slow.unreadable.push_back("altnames: " + names.error().what);
+  auto properties = host.link_properties(read_int(dir, "ifindex", passed_over).value_or(0));
+  if (properties) {
+    slow.alternative_names = std::move(properties->alternative_names);
+    slow.is_netns_immutable = properties->is_netns_immutable;
+  } else {
+    slow.unreadable.push_back("altnames: " + properties.error().what);
+  }
   std::erase_if(slow.alternative_names, [](const std::string& one) { return !is_utf8(one); });
   const auto speed = read_int(dir, "speed", slow.unreadable);
   if (speed && *speed > 0) slow.speed_mbps = *speed;

@@ -505,21 +505,24 @@ Result<std::map<int, VfConfig>> decode_vf_configs(std::string_view datagram) {
   return configs;
 }
 
-Result<std::vector<std::string>> decode_alternative_names(std::string_view datagram) {
-  std::vector<std::string> names;
+Result<LinkProperties> decode_link_properties(std::string_view datagram) {
+  LinkProperties properties;
   auto is_last = each_answer(datagram, RTM_NEWLINK, "RTM_GETLINK", [&](std::string_view payload) {
     if (payload.size() < sizeof(ifinfomsg)) return false;
     return each_attribute(payload.substr(aligned(sizeof(ifinfomsg))),
-                          [&](uint16_t type, std::string_view list) {
+                          [&](uint16_t type, std::string_view value) {
+                            if (type == kNetnsImmutable && value.size() == 1)
+                              properties.is_netns_immutable = value[0] != 0;
                             if (type != IFLA_PROP_LIST) return;
-                            each_attribute(list, [&](uint16_t inner, std::string_view name) {
+                            each_attribute(value, [&](uint16_t inner, std::string_view name) {
                               const std::string_view text = name.substr(0, name.find('\0'));
-                              if (inner == IFLA_ALT_IFNAME && !text.empty()) names.emplace_back(text);
+                              if (inner == IFLA_ALT_IFNAME && !text.empty())
+                                properties.alternative_names.emplace_back(text);
                             });
                           });
   });
   if (!is_last) return is_last.error();
-  return names;
+  return properties;
 }
 
 Result<bool> decode_vf_dump(std::string_view datagram, int ifindex, std::map<int, VfConfig>& configs) {

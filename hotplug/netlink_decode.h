@@ -10,6 +10,7 @@
 
 #include "hotplug/event_source.h"
 #include "hotplug/facts.h"
+#include "hotplug/link_properties.h"
 
 namespace sliced::hotplug {
 
@@ -104,9 +105,11 @@ std::string encode_route_dump(uint8_t family, uint32_t table, uint32_t sequence)
 /// of equal IPv6 routes the kernel takes one whose router answers (find_rr_leaf() in net/ipv6/route.c).
 std::string encode_route_request(bool is_v6, uint32_t sequence);
 
-/// The alternative names of a link (IFLA_ALT_IFNAME, ip link property add altname) out of the answer to encode_link_request(). Errors: as
-/// decode_vf_configs().
-Result<std::vector<std::string>> decode_alternative_names(std::string_view datagram);
+/// IFLA_NETNS_IMMUTABLE of linux/if_link.h, a byte; since Linux 6.15.
+inline constexpr int kNetnsImmutable = 67;
+
+/// LinkProperties out of the answer to encode_link_request(). Errors: as decode_vf_configs().
+Result<LinkProperties> decode_link_properties(std::string_view datagram);
 std::string encode_link_request(int ifindex, uint32_t sequence);
 
 /// The request for decode_vf_configs().

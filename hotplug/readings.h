@@ -50,6 +50,7 @@ struct SlowFacts {
   std::optional<int64_t> speed_mbps;
   std::string phys_switch_id, phys_port_name;
   std::vector<std::string> alternative_names;  // in the kernel's order; those that are UTF-8
+  std::optional<bool> is_netns_immutable;      // as LinkProperties has it
   std::vector<std::string> unreadable;
   bool operator==(const SlowFacts&) const = default;
 };

@@ -551,6 +551,7 @@ Netdev facts_of(const NetdevReading& reading) {
   netdev.phys_switch_id = reading.slow->phys_switch_id;
   netdev.phys_port_name = reading.slow->phys_port_name;
   netdev.alternative_names = reading.slow->alternative_names;
+  netdev.is_netns_immutable = reading.slow->is_netns_immutable;
   return netdev;
 }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "hotplug/netlink_decode.h"
 #include "kubelet/netlink.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
@@ -89,6 +90,7 @@ bool decode_link(std::string_view payload, HostLink& link) {
           if (const auto number = number_in(value); type == one.attribute && number)
             link.numbers.emplace(one.name, *number);
         if (type == IFLA_IFNAME) link.name = text_in(value);
+        if (type == hotplug::kNetnsImmutable) link.is_netns_immutable = value.size() == 1 && value[0] != 0;
         if (type == IFLA_PARENT_DEV_NAME) link.parent = text_in(value);
         if (type == IFLA_MTU && value.size() == sizeof link.mtu)
           std::memcpy(&link.mtu, value.data(), sizeof link.mtu);

@@ -28,9 +28,11 @@ struct HostLink {
   int ipvlan_mode = -1;  // IFLA_IPVLAN_MODE: IPVLAN_MODE_L2, ...; -1 of another kind
   int ipvlan_flags = 0;  // IFLA_IPVLAN_FLAGS
   bool is_up = false, is_promisc = false, is_allmulti = false;  // as ip link has set them
-  std::vector<std::string> alternative_names = {};              // IFLA_ALT_IFNAME, sorted
-  std::string alias = {};                                       // IFLA_IFALIAS
-  LinkNumbers numbers = {};                                     // those that the kernel reports
+  bool is_netns_immutable =
+      false;  // IFLA_NETNS_IMMUTABLE; false also where the kernel does not report it (before Linux 6.15)
+  std::vector<std::string> alternative_names = {};  // IFLA_ALT_IFNAME, sorted
+  std::string alias = {};                           // IFLA_IFALIAS
+  LinkNumbers numbers = {};                         // those that the kernel reports
   XdpPrograms xdp = {};
   bool operator==(const HostLink&) const = default;
 };

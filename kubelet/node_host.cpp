@@ -54,6 +54,16 @@ OwnAddresses own_addresses(const HostLink& link) {
   return {.mac = decode_mac(link.mac).ok() ? link.mac : "", .guid = guid_of(link.mac)};
 }
 
+std::vector<std::string> immovable_of(const std::vector<HostLink>& links,
+                                      const std::vector<std::string>& interfaces) {
+  std::vector<std::string> out;
+  for (const HostLink& link : links)
+    if (link.is_netns_immutable &&
+        std::find(interfaces.begin(), interfaces.end(), link.name) != interfaces.end())
+      out.push_back(link.name);
+  return out;
+}
+
 std::string without_0x(const std::string& text) { return text.starts_with("0x") ? text.substr(2) : text; }
 
 // One write(2), as sysfs wants it.
@@ -160,7 +170,10 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
     }
     out.lower_pfs.assign(pfs.begin(), pfs.end());
     look_at_macs(device, below, out);
-    if (device.config.if_name != device.interface) out.name_holder = name_holder(device.config.if_name);
+    const std::vector<HostLink> links = links_now();
+    out.immovable_interfaces = immovable_of(links, {device.interface});
+    if (device.config.if_name != device.interface)
+      out.name_holder = name_holder(device.config.if_name, device.interface, links);
     return out;
   }
   const std::string path = function_path(device.pci);
@@ -175,8 +188,10 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
   look_at_rdma(path, interfaces, out);
   look_at_macs(device, {device.pci}, out);
   out.interfaces = interfaces;
+  const std::vector<HostLink> links = links_now();
+  out.immovable_interfaces = immovable_of(links, interfaces);
   if (std::find(interfaces.begin(), interfaces.end(), device.config.if_name) == interfaces.end())
-    out.name_holder = name_holder(device.config.if_name);
+    out.name_holder = name_holder(device.config.if_name, device.pci, links);
   if (const auto free = check_holder(device.pci); !free) out.in_use = free.error().what;
   if (!device.vfio || device.mac.empty()) return out;
   const auto vf = vf_of(device.pci);
@@ -190,10 +205,26 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
   return out;
 }
 
-std::optional<std::string> NodeHost::name_holder(const std::string& interface) const {
-  const std::string path = "sys/class/net/" + interface;
-  if (interface.empty() || !view_->list(path)) return std::nullopt;
-  return last(view_->readlink(path + "/device").value_or(""));
+// Without an answer nothing is refused: the kernel refuses it later.
+std::vector<HostLink> NodeHost::links_now() const {
+  auto links = kernel_.links ? kernel_.links() : Result<std::vector<HostLink>>(std::vector<HostLink>());
+  return links ? *std::move(links) : std::vector<HostLink>();
+}
+
+std::optional<std::string> NodeHost::name_holder(const std::string& interface, const std::string& own,
+                                                 const std::vector<HostLink>& links) const {
+  if (interface.empty()) return std::nullopt;
+  const auto function_of = [&](const std::string& name) {
+    return last(view_->readlink("sys/class/net/" + name + "/device").value_or(""));
+  };
+  if (view_->list("sys/class/net/" + interface)) return function_of(interface);
+  for (const HostLink& link : links) {
+    const auto& names = link.alternative_names;
+    const bool is_own = link.name == own || (!link.parent.empty() && link.parent == own);
+    if (!is_own && std::find(names.begin(), names.end(), interface) != names.end())
+      return function_of(link.name);
+  }
+  return std::nullopt;
 }
 
 void NodeHost::look_at_macs(const PreparedDevice& device, const std::vector<std::string>& functions,

@@ -117,7 +117,10 @@ class NodeHost final : public Host {
   Result<Unit> restore_vfs(const OriginalSettings& original) const;
   // Gives the device's interface, where it is here, that MAC address. What its driver refuses is passed over.
   void ask_for_mac(const std::string& device, const std::string& name, const std::string& mac) const;
-  std::optional<std::string> name_holder(const std::string& interface) const;  // as HostLook has it
+  std::vector<HostLink> links_now() const;  // none where the kernel gives no answer
+  // As HostLook has it. own: the device's PCI address, or the link's name.
+  std::optional<std::string> name_holder(const std::string& interface, const std::string& own,
+                                         const std::vector<HostLink>& links) const;
   // HostLook::mac_holder, as far as it can be read. pci: the function that is to have the address, or is below the link that is.
   std::string mac_holder(const std::string& pci, const std::string& mac) const;
   // Those below the link, through any number of VLANs, bonds and bridges (lower_* of sysfs); their PCI addresses, sorted.

@@ -86,6 +86,8 @@ struct HostLook {
   bool is_on_vfio =
       false;  // the driver that is bound now has registered it with VFIO (hotplug::is_bound_to_vfio)
   std::string vfio_cdev = {};  // after binding: VfioBinding::cdev
+  // Of `interfaces`, or the link itself: those that the kernel moves to no other network namespace (HostLink::is_netns_immutable).
+  std::vector<std::string> immovable_interfaces = {};
 
   bool has_vfio_driver() const { return is_on_vfio || hotplug::is_vfio_driver(driver); }
   bool operator==(const HostLook&) const = default;

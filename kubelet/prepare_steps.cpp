@@ -412,6 +412,8 @@ void ClaimPreparer::judge_looks(Task& task) {
         ports_.interfaces != nullptr && ports_.interfaces->is_attached(task.claim, device);
     if (const std::string why = is_attached ? "" : refusal_of_interface(device, *look); !why.empty())
       return give_up(task, why);
+    if (const std::string why = is_attached ? "" : immovable_refusal(device, *look); !why.empty())
+      return give_up(task, why);
     if (const std::string why = is_attached ? "" : name_refusal(device, prepared_, *look); !why.empty())
       return give_up(task, why);
     if (device.vfio && device.vfio->original_mac.empty()) {

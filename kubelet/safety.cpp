@@ -222,6 +222,16 @@ bool is_userspace_driver(std::string_view driver) {
          hotplug::is_vfio_driver(driver);
 }
 
+namespace {
+
+// A plugin of its network moves its interface into the pod.
+bool is_moved(const PreparedDevice& device) {
+  return !device.is_admin && !device.network.empty() && !device.config.wants_vfio() &&
+         device.holding.is_exclusive && device.share_id.empty() && !makes_interfaces(device.network);
+}
+
+}  // namespace
+
 std::string refusal_of_interface(const PreparedDevice& device, const HostLook& look) {
   const bool is_run =
       !device.is_admin && !device.network.empty() && !device.pci.empty() && !device.config.wants_vfio();
@@ -257,12 +267,21 @@ std::string refusal_of_interface(const PreparedDevice& device, const HostLook& l
          " has made none, or it is in another network namespace; it can be had when the interface is in the host's";
 }
 
+std::string immovable_refusal(const PreparedDevice& device, const HostLook& look) {
+  if (!is_moved(device) || look.immovable_interfaces.empty()) return "";
+  const std::string network =
+      device.config.network ? std::string("network of its VfConfig")
+                            : "network definition " +
+                                  in_quotes(device.config.nad_namespace + "/" + device.config.nad_name, 128);
+  return named(device) + " cannot go into the pod: the kernel moves its interface " +
+         escaped(look.immovable_interfaces.front()) +
+         " to no other network namespace (netns-immutable, as ip -d link shows), and the " + network +
+         " moves it: use a plugin that leaves it on the host (macvlan, ipvlan, vlan), or another device";
+}
+
 std::string name_refusal(const PreparedDevice& device, const PreparedClaims& prepared, const HostLook& look) {
   const std::string& name = device.config.if_name;
-  const bool is_moved = !device.is_admin && !device.network.empty() && !device.config.wants_vfio() &&
-                        device.holding.is_exclusive && device.share_id.empty() &&
-                        !makes_interfaces(device.network);
-  if (!is_moved || name.empty() || name == device.interface) return "";
+  if (!is_moved(device) || name.empty() || name == device.interface) return "";
   const auto text = [&](const std::string& who) {
     return named(device) + " is to be called " + in_quotes(name, 64) +
            " in its pod (ifName), which is the name of " + who +

@@ -55,6 +55,9 @@ std::string refusal_of_interface(const PreparedDevice& device, const HostLook& l
 /// "" nothing speaks against the name. prepared: of both drivers.
 std::string name_refusal(const PreparedDevice& device, const PreparedClaims& prepared, const HostLook& look);
 
+/// A network that moves the interface into the pod fails for one that the kernel does not move (netns-immutable). "" it may be moved, or stays.
+std::string immovable_refusal(const PreparedDevice& device, const HostLook& look);
+
 /// Whether a network's first plugin makes an interface on top of the device's, which stays on the host (macvlan, vlan ...), and does not
 /// move it.
 bool makes_interfaces(const std::string& network);

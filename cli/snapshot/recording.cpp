@@ -116,13 +116,27 @@ bool decode_macs(const Json* list, std::map<int, std::map<int, std::string>>& ou
 }
 
 // [[ifindex, [name, ...]], ...]; absent in snapshots of releases that did not ask.
-bool decode_alternative_names(const Json* list, std::map<int, std::vector<std::string>>& out) {
+bool decode_alternative_names(const Json* list, std::map<int, hotplug::LinkProperties>& out) {
   if (list == nullptr || list->is_null()) return true;
   if (list->array() == nullptr) return false;
   for (const Json& item : *list->array()) {
     if (item.array() == nullptr || item.array()->size() != 2) return false;
     const auto index = int_of((*item.array())[0]);
-    if (!index || !decode_one((*item.array())[1], out[*index])) return false;
+    if (!index || !decode_one((*item.array())[1], out[*index].alternative_names)) return false;
+  }
+  return true;
+}
+
+// Of interfaces whose kernel reports it: [[ifindex, true], ...].
+bool decode_netns_immutable(const Json* list, std::map<int, hotplug::LinkProperties>& out) {
+  if (list == nullptr || list->is_null()) return true;
+  if (list->array() == nullptr) return false;
+  for (const Json& item : *list->array()) {
+    if (item.array() == nullptr || item.array()->size() != 2) return false;
+    const auto index = int_of((*item.array())[0]);
+    const bool* is_immutable = (*item.array())[1].boolean();
+    if (!index || is_immutable == nullptr) return false;
+    out[*index].is_netns_immutable = *is_immutable;
   }
   return true;
 }
@@ -154,16 +168,20 @@ Json encode(const Recording& recording) {
   for (const auto& [index, by_vf] : recording.admin_macs)
     for (const auto& [vf, mac] : by_vf) macs.push_back(Json::Array{index, vf, mac});
   out.set("adminMacs", std::move(macs));
-  Json::Array names;
-  for (const auto& [index, its] : recording.alternative_names)
-    names.push_back(Json::Array{index, encode_one(its)});
-  if (!names.empty()) out.set("altNames", std::move(names));
+  Json::Array names, immutable;
+  for (const auto& [index, its] : recording.properties) {
+    if (!its.alternative_names.empty())
+      names.push_back(Json::Array{index, encode_one(its.alternative_names)});
+    if (its.is_netns_immutable) immutable.push_back(Json::Array{index, *its.is_netns_immutable});
+  }
+  out.set("altNames", std::move(names));
+  out.set("netnsImmutable", std::move(immutable));
   return out;
 }
 
 Result<Recording> decode_recording(const Json& value) {
   for (const char* list : {"reads", "lists", "links", "defaultRouteLinks", "otherRouteLinks",
-                           "learnedRouteLinks", "adminMacs", "altNames"})
+                           "learnedRouteLinks", "adminMacs", "altNames", "netnsImmutable"})
     if (const Json* all = value.find(list);
         all != nullptr && all->array() != nullptr && all->array()->size() > kAnswersMax)
       return Error{Errc::kTooLarge,
@@ -175,7 +193,8 @@ Result<Recording> decode_recording(const Json& value) {
       !decode_routes(value.find("otherRouteLinks"), out.routes, &hotplug::RouteLinks::others) ||
       !decode_routes(value.find("learnedRouteLinks"), out.routes, &hotplug::RouteLinks::learned) ||
       !decode_macs(value.find("adminMacs"), out.admin_macs) ||
-      !decode_alternative_names(value.find("altNames"), out.alternative_names))
+      !decode_alternative_names(value.find("altNames"), out.properties) ||
+      !decode_netns_immutable(value.find("netnsImmutable"), out.properties))
     return Error{Errc::kInvalid, "its host cannot be understood"};
   return out;
 }
@@ -222,13 +241,10 @@ Result<std::optional<hotplug::RouteLinks>> RecordingHost::route_links() const {
   return answer;
 }
 
-Result<std::vector<std::string>> RecordingHost::alternative_names(int ifindex) const {
-  auto answer = host_->alternative_names(ifindex);
+Result<hotplug::LinkProperties> RecordingHost::link_properties(int ifindex) const {
+  auto answer = host_->link_properties(ifindex);
   const std::lock_guard lock(mutex_);
-  if (answer && !answer->empty())
-    noted_.alternative_names[ifindex] = *answer;
-  else if (answer)
-    noted_.alternative_names.erase(ifindex);
+  if (answer) noted_.properties[ifindex] = *answer;
   return answer;
 }
 
@@ -252,9 +268,9 @@ Result<std::vector<std::string>> RecordedHost::list(std::string_view path) const
 }
 Result<std::string> RecordedHost::readlink(std::string_view path) const { return said(said_.links, path); }
 
-Result<std::vector<std::string>> RecordedHost::alternative_names(int ifindex) const {
-  const auto found = said_.alternative_names.find(ifindex);
-  return found == said_.alternative_names.end() ? std::vector<std::string>{} : found->second;
+Result<hotplug::LinkProperties> RecordedHost::link_properties(int ifindex) const {
+  const auto found = said_.properties.find(ifindex);
+  return found == said_.properties.end() ? hotplug::LinkProperties{} : found->second;
 }
 
 std::map<int, std::string> RecordedHost::admin_macs(int ifindex) const {

@@ -20,17 +20,17 @@ namespace sliced::snapshot {
 struct Recording {
   std::map<std::string, Result<std::string>> reads, links;
   std::map<std::string, Result<std::vector<std::string>>> lists;
-  std::optional<hotplug::RouteLinks> routes;             // of the running kernel
-  std::map<int, std::map<int, std::string>> admin_macs;  // by ifindex of the PF, by VF
-  std::map<int, std::vector<std::string>> alternative_names =
-      {};  // of the running kernel, by ifindex; without empty lists
+  std::optional<hotplug::RouteLinks> routes;               // of the running kernel
+  std::map<int, std::map<int, std::string>> admin_macs;    // by ifindex of the PF, by VF
+  std::map<int, hotplug::LinkProperties> properties = {};  // of the running kernel, by ifindex
 };
 
 /// Paths of one recording that are read; more is no host of today.
 inline constexpr size_t kAnswersMax = 500'000;
 
 /// {"reads":[[path,answer],...],"lists":..., "links":..., "defaultRouteLinks":[...], "otherRouteLinks":[...],
-/// "adminMacs":[[ifindex,vf,mac],...], "altNames":[[ifindex,[name,...]],...]}. An answer is the text, the list of names, or
+/// "adminMacs":[[ifindex,vf,mac],...], "altNames":[[ifindex,[name,...]],...],
+/// "netnsImmutable":[[ifindex,true],...]}. An answer is the text, the list of names, or
 /// {"error":...,"what":...}; a code that has no word here becomes "io".
 kube::Json encode(const Recording& recording);
 /// kTooLarge for one with a list of more than kAnswersMax, kInvalid for what is none; the text does not say where.
@@ -46,7 +46,7 @@ class RecordingHost final : public hotplug::HostView {
   Result<std::vector<std::string>> list(std::string_view path) const override;
   Result<std::string> readlink(std::string_view path) const override;
   Result<std::optional<hotplug::RouteLinks>> route_links() const override;
-  Result<std::vector<std::string>> alternative_names(int ifindex) const override;
+  Result<hotplug::LinkProperties> link_properties(int ifindex) const override;
   uint64_t shortages() const override { return host_->shortages(); }
   bool is_live() const override { return host_->is_live(); }
   /// What the PF's interface said of its VFs.
@@ -67,7 +67,7 @@ class RecordedHost final : public hotplug::HostView {
   Result<std::vector<std::string>> list(std::string_view path) const override;
   Result<std::string> readlink(std::string_view path) const override;
   Result<std::optional<hotplug::RouteLinks>> route_links() const override { return said_.routes; }
-  Result<std::vector<std::string>> alternative_names(int ifindex) const override;
+  Result<hotplug::LinkProperties> link_properties(int ifindex) const override;
   bool is_live() const override { return false; }
   /// Empty where the PF was not asked.
   std::map<int, std::string> admin_macs(int ifindex) const;

@@ -40,16 +40,16 @@ class TrickyView final : public HostView {
   bool is_live() const override { return true; }
   uint64_t shortages() const override { return shortage; }
   Result<std::optional<RouteLinks>> route_links() const override { return links; }
-  Result<std::vector<std::string>> alternative_names(int ifindex) const override {
-    const auto at = altnames.find(ifindex);
-    return at == altnames.end() ? std::vector<std::string>{} : at->second;
+  Result<LinkProperties> link_properties(int ifindex) const override {
+    const auto at = properties.find(ifindex);
+    return at == properties.end() ? LinkProperties{} : at->second;
   }
 
   uint64_t shortage = 0;
-  std::optional<RouteLinks> links;                   // nullopt: only proc tells
-  std::map<int, std::vector<std::string>> altnames;  // by ifindex
-  std::set<std::string> hanging;                     // parts of paths
-  std::map<std::string, int> failing;                // parts of paths -> how many more looks fail with EIO
+  std::optional<RouteLinks> links;           // nullopt: only proc tells
+  std::map<int, LinkProperties> properties;  // by ifindex
+  std::set<std::string> hanging;             // parts of paths
+  std::map<std::string, int> failing;        // parts of paths -> how many more looks fail with EIO
   std::map<std::string, std::function<void()>> at_first_look;
   mutable size_t reads = 0;
 
@@ -1438,10 +1438,12 @@ TEST_F(HostSourceTest, AlternativeNamesAreReadAndVfsHaveThoseOfTheirPf) {
   start_quietly();
   const int ifindex = find(pf.address())->netdev->ifindex;
   EXPECT_TRUE(find(pf.vf(1).address())->pf_alternative_names.empty());
-  view->altnames[ifindex] = {"ens7f0"};
+  view->properties[ifindex] = {{"ens7f0"}, true};
   say(LinkChange{ifindex, "ens7f0np0"});
   scheduler.advance(500ms);
   EXPECT_EQ(find(pf.address())->netdev->alternative_names, std::vector<std::string>{"ens7f0"});
+  EXPECT_EQ(find(pf.address())->netdev->is_netns_immutable, true);
+  EXPECT_EQ(find(pf.vf(1).address())->netdev, std::nullopt);
   EXPECT_EQ(find(pf.vf(1).address())->pf_alternative_names, std::vector<std::string>{"ens7f0"});
   EXPECT_EQ(find(pf.vf(1).address())->pf_name, "ens7f0np0");
 }

@@ -260,16 +260,21 @@ TEST(DecodeVfConfigs, ADumpIsReadForOneLink) {
             Errc::kTooLarge);
 }
 
-TEST(DecodeAlternativeNames, AreThoseOfThePropertyList) {
+TEST(DecodeLinkProperties, AreThoseOfTheAnswer) {
   const auto names = attribute(IFLA_PROP_LIST | NLA_F_NESTED,
                                attribute(IFLA_ALT_IFNAME, std::string("ens7f0") + '\0') +
                                    attribute(IFLA_ALT_IFNAME, std::string("enp3s0f0") + '\0'));
-  EXPECT_EQ(*decode_alternative_names(link(RTM_NEWLINK, 7, name("ens7f0np0") + names)),
-            (std::vector<std::string>{"ens7f0", "enp3s0f0"}));
-  EXPECT_TRUE(decode_alternative_names(link(RTM_NEWLINK, 7, name("ens7f0np0")))->empty());
+  EXPECT_EQ(*decode_link_properties(link(RTM_NEWLINK, 7, name("ens7f0np0") + names)),
+            (LinkProperties{{"ens7f0", "enp3s0f0"}, std::nullopt}));
+  EXPECT_EQ(*decode_link_properties(link(RTM_NEWLINK, 7, name("ens7f0np0"))), LinkProperties());
+  for (const char value : {0, 1})
+    EXPECT_EQ(decode_link_properties(
+                  link(RTM_NEWLINK, 7, name("ens7f0np0") + attribute(kNetnsImmutable, std::string(1, value))))
+                  ->is_netns_immutable,
+              value == 1);
   nlmsgerr error{};
   error.error = -ENODEV;
-  EXPECT_EQ(decode_alternative_names(message(NLMSG_ERROR, bytes_of(error))).error().code, Errc::kNotFound);
+  EXPECT_EQ(decode_link_properties(message(NLMSG_ERROR, bytes_of(error))).error().code, Errc::kNotFound);
 }
 
 TEST(DecodeVfConfigs, TheKernelsRefusal) {

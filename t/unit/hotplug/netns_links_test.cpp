@@ -238,14 +238,20 @@ TEST_F(NetnsLinksTest, DefaultRoutesAreAskedOfTheKernel) {
   links.remove("one0");
 }
 
-TEST_F(NetnsLinksTest, AlternativeNamesAreAskedOfTheKernel) {
+TEST_F(NetnsLinksTest, PropertiesAreAskedOfTheKernel) {
   links.add_veth("one0", "two0");
   const int one = static_cast<int>(::if_nametoindex("one0"));
-  EXPECT_TRUE(ask_alternative_names(one)->empty());
+  EXPECT_TRUE(ask_link_properties(one)->alternative_names.empty());
   ASSERT_EQ(std::system("ip link property add dev one0 altname first-long-name altname second"), 0);
-  EXPECT_EQ(*ask_alternative_names(one), (std::vector<std::string>{"first-long-name", "second"}));
+  EXPECT_EQ(ask_link_properties(one)->alternative_names,
+            (std::vector<std::string>{"first-long-name", "second"}));
+  // Before Linux 6.15 the kernel does not report it.
+  EXPECT_NE(ask_link_properties(one)->is_netns_immutable, true);
+  ASSERT_EQ(std::system("ip link add br7 type bridge"), 0);
+  EXPECT_NE(ask_link_properties(static_cast<int>(::if_nametoindex("br7")))->is_netns_immutable, false);
+  links.remove("br7");
   links.remove("one0");
-  EXPECT_TRUE(ask_alternative_names(one)->empty()) << "it is gone";
+  EXPECT_EQ(*ask_link_properties(one), LinkProperties()) << "it is gone";
 }
 
 // What `ip` and `sysctl` are told, in the namespace of this test.

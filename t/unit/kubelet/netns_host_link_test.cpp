@@ -7,6 +7,7 @@
 #include <iostream>
 #include <optional>
 
+#include "hotplug/default_routes.h"
 #include "kubelet/host_link.h"
 #include "kubelet/interfaces/host_interface.h"
 #include "kubelet/link_settings.h"
@@ -134,6 +135,21 @@ TEST(NetnsHostLink, BeforeADelTheNamesInASandboxAreThoseOfBefore) {
   in_pod("link add net1 index 4000 type veth peer name more");  // no number of one that is gone
   EXPECT_TRUE(restore_names_in_sandbox(record, pod.fd()).ok());
   EXPECT_FALSE(find("net1").has_value());
+}
+
+TEST(NetnsHostLink, TheKernelReportsWhatItDoesNotMove) {
+  ip("link add fixed0 type bridge");
+  ip("link add free0 type veth peer name free1");
+  const bool is_reported = hotplug::ask_link_properties(static_cast<int>(::if_nametoindex("fixed0")))
+                               ->is_netns_immutable.has_value();  // since Linux 6.15
+  const auto links = read_links(kOwnNamespace);
+  ASSERT_TRUE(links.ok());
+  for (const HostLink& link : *links) {
+    if (link.name == "fixed0") EXPECT_EQ(link.is_netns_immutable, is_reported);
+    if (link.name == "free0") EXPECT_FALSE(link.is_netns_immutable);
+  }
+  ip("link del fixed0");
+  ip("link del free0");
 }
 
 // Red when another interface loses a name.

@@ -1044,6 +1044,31 @@ TEST_F(NodeHostTest, WhatHasTheNameOfThePodsInterfaceIsFound) {
     one.config.if_name = name;
     EXPECT_EQ(host().look(one)->name_holder, holder) << name;
   }
+  // The kernel refuses a name that is another interface's alternative one, too.
+  links_ = {{.ifindex = 3, .name = "eth3", .parent = kOther, .alternative_names = {"net1"}},
+            {.ifindex = 4, .name = "docker0", .alternative_names = {"net2"}}};
+  for (const auto& [name, holder] :
+       {std::pair("net1", std::optional<std::string>(kOther)),
+        std::pair("net2", std::optional<std::string>("")), std::pair("net3", std::optional<std::string>())}) {
+    one.config.if_name = name;
+    EXPECT_EQ(host().look(one)->name_holder, holder) << name;
+  }
+  links_ = {{.ifindex = 2, .name = "eth2", .parent = kVf, .alternative_names = {"net1"}}};
+  one.config.if_name = "net1";
+  EXPECT_EQ(host().look(one)->name_holder, std::nullopt) << "it is its own";
+}
+
+TEST_F(NodeHostTest, InterfacesThatTheKernelDoesNotMoveAreFound) {
+  vf().netdev("eth2");
+  tree_.bridge("br0");
+  links_ = {{.ifindex = 2, .name = "eth2"},
+            {.ifindex = 3, .name = "br0", .is_netns_immutable = true},
+            {.ifindex = 4, .name = "eth9", .is_netns_immutable = true}};
+  EXPECT_TRUE(host().look(device())->immovable_interfaces.empty()) << "others are";
+  links_[0].is_netns_immutable = true;
+  EXPECT_EQ(host().look(device())->immovable_interfaces, std::vector<std::string>{"eth2"});
+  const PreparedDevice bridge{.pool = "node-a/net", .device = "br0", .interface = "br0"};
+  EXPECT_EQ(host().look(bridge)->immovable_interfaces, std::vector<std::string>{"br0"});
 }
 
 TEST_F(NodeHostTest, AnAddressThatThePfDoesNotReportIsAnError) {

@@ -218,6 +218,28 @@ TEST(Safety, SaysWhyADeviceIsNotHandedOver) {
   EXPECT_EQ(refusal(claim_with("uid", device), device, allowed, {}), "");
 }
 
+// Red when a pod's sandbox fails for ever because the kernel does not move the interface.
+TEST(Safety, AnInterfaceThatTheKernelDoesNotMoveIsRefusedForANetworkThatMovesIt) {
+  PreparedDevice device = of_sriov("0000-03-00-2");
+  device.interface = "eth2";
+  device.holding.is_exclusive = true;
+  device.config.nad_namespace = "ns", device.config.nad_name = "moved";
+  const HostLook look{.immovable_interfaces = {"eth2"}};
+  EXPECT_EQ(immovable_refusal(device, look), "") << "no network";
+  device.network = R"({"type":"host-device"})";
+  fixture::expect_golden(immovable_refusal(device, look));
+  EXPECT_EQ(immovable_refusal(device, {}), "");
+  for (const char* network :
+       {R"({"type":"macvlan"})", R"({"plugins":[{"type":"vlan"},{"type":"tuning"}]})"}) {
+    PreparedDevice stays = device;
+    stays.network = network;
+    EXPECT_EQ(immovable_refusal(stays, look), "") << network;
+  }
+  PreparedDevice admin = device, machine = device, shared = device;
+  admin.is_admin = true, machine.config.driver = "vfio-pci", shared.holding.is_exclusive = false;
+  for (const PreparedDevice* one : {&admin, &machine, &shared}) EXPECT_EQ(immovable_refusal(*one, look), "");
+}
+
 TEST(Safety, AnotherFunctionBehindTheAddressIsAnotherDevice) {
   const KnownEntry known = sample::vf("0000-03-00-2");
   PreparedDevice device = of_sriov("0000-03-00-2");

@@ -121,6 +121,21 @@ TEST(Gates, WhatTheKernelDoesNotMoveIsOfferedForNoPluginThatMoves) {
       }
 }
 
+// The kernel reports it since Linux 6.15: its answer decides, whatever the type.
+TEST(Gates, TheKernelsAnswerDecidesWhetherAnInterfaceMoves) {
+  using Type = hotplug::DeviceType;
+  for (const Type type : {Type::kPf, Type::kVf, Type::kBond, Type::kVirtual})
+    for (const bool is_immutable : {false, true}) {
+      World world;
+      world.vf.type = type;
+      world.vf.netdev.emplace().is_netns_immutable = is_immutable;
+      world.is_moved = true;
+      EXPECT_EQ(world.said(), is_immutable ? "immovable" : "") << name_of(type);
+      world.is_moved = false;
+      EXPECT_EQ(world.said(), "") << name_of(type);
+    }
+}
+
 TEST(Gates, BothKindsAskTheSame) {
   for (const PolicyKind kind : {PolicyKind::kSriov, PolicyKind::kExposure}) {
     World world;

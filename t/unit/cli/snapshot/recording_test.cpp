@@ -50,23 +50,23 @@ class NamedView final : public hotplug::HostView {
   }
   Result<std::vector<std::string>> list(std::string_view path) const override { return files_->list(path); }
   Result<std::string> readlink(std::string_view path) const override { return files_->readlink(path); }
-  Result<std::vector<std::string>> alternative_names(int) const override { return names; }
-  std::vector<std::string> names{"ens7f0"};
+  Result<hotplug::LinkProperties> link_properties(int) const override { return properties; }
+  bool is_live() const override { return true; }
+  hotplug::LinkProperties properties{{"ens7f0"}, true};
 
  private:
   std::shared_ptr<const hotplug::HostView> files_;
 };
 
-TEST(Recording, AlternativeNamesAreThoseOfTheLastAnswer) {
+TEST(Recording, PropertiesOfALinkAreThoseOfTheLastAnswer) {
   SysfsTree host;
   const auto view = std::make_shared<NamedView>(host.view());
   const RecordingHost recorder(view);
-  EXPECT_EQ(*recorder.alternative_names(2), std::vector<std::string>{"ens7f0"});
-  EXPECT_EQ(recorder.recording().alternative_names,
-            (std::map<int, std::vector<std::string>>{{2, {"ens7f0"}}}));
-  view->names.clear();
-  EXPECT_TRUE(recorder.alternative_names(2)->empty());
-  EXPECT_TRUE(recorder.recording().alternative_names.empty());
+  EXPECT_EQ(*recorder.link_properties(2), view->properties);
+  EXPECT_EQ(recorder.recording().properties.at(2), view->properties);
+  view->properties = {{}, false};
+  EXPECT_EQ(*recorder.link_properties(2), view->properties);
+  EXPECT_EQ(recorder.recording().properties.at(2), view->properties);
 }
 
 TEST(Recording, ErrorsAreSaidAgainWithTheirMeaning) {
@@ -76,7 +76,8 @@ TEST(Recording, ErrorsAreSaidAgainWithTheirMeaning) {
   recording.links.insert_or_assign("sys/c", std::string("../d"));
   recording.routes = hotplug::RouteLinks{{2, 7}, {9}, {7}};
   recording.admin_macs[2][0] = "00:00:5e:00:53:01";
-  recording.alternative_names[2] = {"ens7f0", "enp3s0f0"};
+  recording.properties[2] = {{"ens7f0", "enp3s0f0"}, true};
+  recording.properties[4] = {{}, false};
   const auto decoded = decode_recording(encode(recording));
   ASSERT_TRUE(decoded);
   const RecordedHost host(*decoded);
@@ -86,8 +87,8 @@ TEST(Recording, ErrorsAreSaidAgainWithTheirMeaning) {
   EXPECT_EQ(**host.route_links(), (hotplug::RouteLinks{{2, 7}, {9}, {7}}));
   EXPECT_EQ(host.admin_macs(2), (std::map<int, std::string>{{0, "00:00:5e:00:53:01"}}));
   EXPECT_TRUE(host.admin_macs(3).empty());
-  EXPECT_EQ(*host.alternative_names(2), (std::vector<std::string>{"ens7f0", "enp3s0f0"}));
-  EXPECT_TRUE(host.alternative_names(3)->empty());
+  for (const int ifindex : {2, 3, 4})
+    EXPECT_EQ(*host.link_properties(ifindex), recording.properties[ifindex]) << ifindex;
   EXPECT_EQ(host.read("sys/never", 10).error().code, Errc::kNotFound);
 }
 
@@ -113,7 +114,8 @@ TEST(Recording, WhatIsNoneIsRefused) {
         R"({"reads": [], "lists": [["a", [1]]], "links": []})",
         R"({"reads": [], "lists": [], "links": [], "defaultRouteLinks": [-1]})",
         R"({"reads": [], "lists": [], "links": [], "adminMacs": [[1, 2]]})",
-        R"({"reads": [], "lists": [], "links": [], "altNames": [[1, "ens7f0"]]})"})
+        R"({"reads": [], "lists": [], "links": [], "altNames": [[1, "ens7f0"]]})",
+        R"({"reads": [], "lists": [], "links": [], "netnsImmutable": [[1, 1]]})"})
     EXPECT_FALSE(decode_recording(*kube::decode_json(text))) << text;
 }
 

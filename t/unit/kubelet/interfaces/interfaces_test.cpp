@@ -407,6 +407,29 @@ TEST_F(InterfacesTest, AFunctionWithoutAnInterfaceIsNotPreparedForANetwork) {
   EXPECT_EQ(prepare(put("b", {})), "") << "who names no network needs none";
 }
 
+// Red when a claim is prepared whose sandbox must fail, and when anything was changed or recorded before it is refused.
+TEST_F(InterfacesTest, AnInterfaceThatTheKernelDoesNotMoveIsRefusedBeforeAnythingIsChanged) {
+  connect();
+  node.functions["0000:03:00.2"].look.immovable_interfaces = {"eth0"};
+  const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
+  const auto nad = [&](const std::string& config) {
+    cluster.put(kube::kNetworkAttachmentDefinitions,
+                Json::Object{{"metadata", Json::Object{{"name", "nad"}, {"namespace", "ns"}}},
+                             {"spec", Json::Object{{"config", config}}}});
+  };
+  nad(R"({"cniVersion":"1.0.0","name":"n","plugins":[{"type":"host-device"}]})");
+  node.steps.clear();
+  const std::string why = prepare(claim);
+  EXPECT_NE(why.find("the kernel moves its interface eth0 to no other network namespace (netns-immutable"),
+            std::string::npos)
+      << why;
+  EXPECT_TRUE(preparer->prepared().empty());
+  for (const std::string& step : node.steps)
+    EXPECT_TRUE(step.starts_with("look ") || step.starts_with("read")) << step;
+  node.functions["0000:03:00.2"].look.immovable_interfaces.clear();
+  EXPECT_EQ(prepare(claim), "");
+}
+
 // A machine of the host has it. Red when its function goes to a claim.
 TEST_F(InterfacesTest, WhatAProcessHasOpenIsNotPrepared) {
   node.functions["0000:03:00.2"].driver = "vfio-pci";
