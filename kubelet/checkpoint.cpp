@@ -57,6 +57,9 @@ void visit(Visitor& v, VfConfig& value) {
 template <class Visitor>
 void visit(Visitor& v, NativeNetwork& value) {
   v("mtu", value.mtu), v("mac", value.mac), v("addresses", value.addresses), v("routes", value.routes);
+  v("vlan", value.vf.vlan), v("vlanQoS", value.vf.vlan_qos), v("vlanProto", value.vf.vlan_protocol);
+  v("trust", value.vf.trust), v("spoofCheck", value.vf.spoof_check), v("linkState", value.vf.link_state);
+  v("minTxRate", value.vf.min_rate_mbps), v("maxTxRate", value.vf.max_rate_mbps);
 }
 template <class Visitor>
 void visit(Visitor& v, NativeRoute& value) {

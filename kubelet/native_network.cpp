@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kubelet/mac_requests.h"
+#include "kubelet/native_vf.h"
 #include "reactor/base/ip_address.h"
 #include "reactor/base/text.h"
 
@@ -132,8 +133,13 @@ Result<NativeRoute> route_in(const Json& value, const std::string& path) {
 }  // namespace
 
 Result<NativeNetwork> decode_native_network(const Json& value, const std::string& path) {
-  if (auto good = only_fields(value, kNetworkFields, path); !good) return std::move(good.error());
+  std::vector<std::string_view> fields = kNetworkFields;
+  for (const std::string_view field : native_vf_fields()) fields.push_back(field);
+  if (auto good = only_fields(value, fields, path); !good) return std::move(good.error());
   NativeNetwork out;
+  auto vf = decode_native_vf(value, path);
+  if (!vf) return std::move(vf.error());
+  out.vf = *std::move(vf);
   const auto mtu = number_in(value, "mtu", kNativeMtuMin, kNativeMtuMax, path);
   if (!mtu) return mtu.error();
   out.mtu = static_cast<int>(mtu->value_or(0));
@@ -183,12 +189,16 @@ Json encode_native_network(const NativeNetwork& network) {
   }
   if (!addresses.empty()) out.set("addresses", Json(std::move(addresses)));
   if (!routes.empty()) out.set("routes", Json(std::move(routes)));
+  encode_native_vf(network.vf, out);
   return out;
 }
 
 Result<NativeNetwork> merge_native_networks(const NativeNetwork& by_class, const NativeNetwork& by_claim,
                                             const std::string& claim_path) {
   NativeNetwork out = by_class;
+  auto vf = merge_native_vf(by_class.vf, by_claim.vf, claim_path);
+  if (!vf) return std::move(vf.error());
+  out.vf = *std::move(vf);
   const auto merge = [&](const char* field, const auto& ours, const auto& theirs, auto& into,
                          const auto& nothing) -> Result<Unit> {
     if (theirs == nothing) return Unit{};
@@ -209,6 +219,7 @@ Result<NativeNetwork> merge_native_networks(const NativeNetwork& by_class, const
 }
 
 Result<Unit> check_native_network(const NativeNetwork& network, const std::string& path) {
+  if (auto good = check_native_vf(network.vf, path); !good) return good;
   bool has_ipv6 = false;
   for (const std::string& address : network.addresses) has_ipv6 |= address.find(':') != std::string::npos;
   if (has_ipv6 && network.mtu != 0 && network.mtu < kIpv6MtuMin)
@@ -264,6 +275,7 @@ std::string native_config(const NativeNetwork& network, const std::string& inter
   ipam.set("addresses", Json(std::move(addresses)));
   ipam.set("routes", Json(std::move(routes)));
   config.set("ipam", std::move(ipam));
+  encode_native_vf(network.vf, config);
   return kube::encode_json(config);
 }
 

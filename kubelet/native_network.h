@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hotplug/facts.h"
 #include "kube/objects/json.h"
 #include "reactor/base/result.h"
 
@@ -23,6 +24,7 @@ struct NativeNetwork {
   std::string mac;                     // "aa:bb:.."; "" as on the host
   std::vector<std::string> addresses;  // "10.0.0.5/24"
   std::vector<NativeRoute> routes;
+  hotplug::VfConfig vf = {};  // kubelet/native_vf.h
   bool operator==(const NativeNetwork&) const = default;
 };
 
@@ -37,7 +39,7 @@ kube::Json encode_native_network(const NativeNetwork& network);
 /// A DeviceClass's and a claim's, field by field. Errors: kInvalid: the claim sets a field that the class sets to another value.
 Result<NativeNetwork> merge_native_networks(const NativeNetwork& by_class, const NativeNetwork& by_claim,
                                             const std::string& claim_path);
-/// What only all fields together show: a gateway must be on the subnet of one of the addresses, or be an IPv6 link-local address; two
+/// What only all fields together show, as check_native_vf() too: a gateway must be on the subnet of one of the addresses, or be an IPv6 link-local address; two
 /// routes must not have destination and priority in common. Errors: kInvalid.
 Result<Unit> check_native_network(const NativeNetwork& network, const std::string& path);
 

@@ -12,11 +12,9 @@
 #include <cstring>
 #include <set>
 #include <thread>
-#include <tuple>
 
 #include "hotplug/netlink_monitor.h"
 #include "hotplug/pci_function.h"
-#include "hotplug/resolve.h"
 #include "hotplug/scan.h"
 #include "kubelet/binder.h"
 #include "kubelet/checkpoint.h"
@@ -25,6 +23,7 @@
 #include "kubelet/netlink.h"
 #include "kubelet/recall.h"
 #include "kubelet/safety.h"
+#include "kubelet/vf_of_pf.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
 #include "reactor/durable_file.h"
@@ -40,9 +39,6 @@ constexpr size_t kNamesMax = 65'536;
 std::string function_path(const std::string& pci) { return "sys/bus/pci/devices/" + pci; }
 
 std::string last(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-// "pf0vf3", "pf0sf88", "c1pf0": devlink's names of ports that stand for functions (net/core/devlink.c).
-bool is_of_function(std::string_view port) { return port.starts_with("pf") || port.starts_with("c"); }
 
 // Of an address of IP over InfiniBand, which has 20 bytes.
 std::string guid_of(const std::string& address) {
@@ -93,8 +89,7 @@ NodeHost::Kernel NodeHost::running_kernel() {
           &write_vf_mac,
           &write_own_mac,
           &probe_vfio_group,
-          {.read = &hotplug::read_vf_configs,
-           .send = [](const std::string& request) { return send_link_request(kOwnNamespace, request); }},
+          running_vf_settings_kernel(),
           [] { return read_links(kOwnNamespace); },
           [](int ifindex, const LinkChange& change) { return change_link(kOwnNamespace, ifindex, change); }};
 }
@@ -194,7 +189,7 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
     out.name_holder = name_holder(device.config.if_name, device.pci, links);
   if (const auto free = check_holder(device.pci); !free) out.in_use = free.error().what;
   if (!device.vfio || device.mac.empty()) return out;
-  const auto vf = vf_of(device.pci);
+  const auto vf = find_vf(*view_, device.pci);
   const auto macs = vf ? kernel_.read_macs(vf->ifindex) : Result<std::map<int, std::string>>(vf.error());
   if (!macs) return Error(macs.error()).in("device " + device.pci);
   const auto own = macs->find(vf->index);
@@ -257,7 +252,7 @@ std::vector<std::string> NodeHost::functions_below(const std::string& interface)
 
 std::string NodeHost::mac_holder(const std::string& pci, const std::string& mac) const {
   const std::string physfn = last(view_->readlink(function_path(pci) + "/physfn").value_or(""));
-  const std::string pf = physfn.empty() ? pci : physfn, uplink = uplink_of(pf);
+  const std::string pf = physfn.empty() ? pci : physfn, uplink = uplink_of_pf(*view_, pf);
   const auto has_interface = [&](const std::string& function) {
     const auto all = names(function_path(function) + "/net");
     return std::any_of(all.begin(), all.end(), [&](const std::string& name) {
@@ -272,46 +267,12 @@ std::string NodeHost::mac_holder(const std::string& pci, const std::string& mac)
   const auto enforced = ifindex && kernel_.read_macs
                             ? kernel_.read_macs(static_cast<int>(*ifindex))
                             : Result<std::map<int, std::string>>(Error{Errc::kNotFound, ""});
-  for (const auto& [index, vf] : vfs_of(pf)) {
+  for (const auto& [index, vf] : vfs_of_pf(*view_, pf)) {
     if (vf == pci) continue;
     const bool is_enforced = enforced && enforced->contains(index) && enforced->at(index) == mac;
     if (is_enforced || has_interface(vf)) return "VF " + std::to_string(index) + " (" + vf + ") of its PF";
   }
   return "";
-}
-
-std::string NodeHost::uplink_of(const std::string& pf) const {
-  using Kind = hotplug::PortName::Kind;
-  std::optional<std::pair<std::tuple<int, int64_t, size_t, std::string, int64_t>, std::string>> best;
-  for (const std::string& name : names(function_path(pf) + "/net")) {
-    const std::string interface = function_path(pf) + "/net/" + name;
-    const std::string port = text(interface + "/phys_port_name");
-    const Kind kind = hotplug::decode_port_name(port).kind;
-    const bool is_on_switch = !text(interface + "/phys_switch_id").empty();
-    if (kind != Kind::kUplink && !port.empty() && (is_on_switch || is_of_function(port))) continue;
-    const int rank = kind == Kind::kUplink ? 0 : port.empty() ? 1 : 2;
-    std::pair one{std::tuple{rank, parse_int(text(interface + "/dev_port")).value_or(0), port.size(), port,
-                             parse_int(text(interface + "/ifindex")).value_or(0)},
-                  name};
-    if (!best || one < *best) best = std::move(one);
-  }
-  return best ? best->second : "";
-}
-
-Result<VfOfInterface> NodeHost::vf_of(const std::string& pci) const {
-  const std::string pf = pf_of(pci);
-  if (pf.empty()) return Error{Errc::kNotFound, "it is no VF, or gone"};
-  int number = -1;
-  for (const auto& [index, vf] : vfs_of(pf))
-    if (vf == pci) number = index;
-  if (number < 0) return Error{Errc::kNotFound, "its PF " + pf + " does not have it any more"};
-  auto out = uplink_interface(pf);
-  if (out) out->index = number;
-  return out;
-}
-
-std::string NodeHost::pf_of(const std::string& pci) const {
-  return last(view_->readlink(function_path(pci) + "/physfn").value_or(""));
 }
 
 Result<std::map<int, hotplug::VfConfig>> NodeHost::read_vf_settings(const std::string& pf,
@@ -323,36 +284,8 @@ Result<std::map<int, hotplug::VfConfig>> NodeHost::read_vf_settings(const std::s
   return guids.empty() ? std::move(all) : std::move(guids);
 }
 
-std::map<int, std::string> NodeHost::vfs_of(const std::string& pf) const {
-  constexpr std::string_view kVf = "virtfn";
-  std::map<int, std::string> out;
-  for (const std::string& link : names(function_path(pf), kVf)) {
-    const auto index = parse_int(link.substr(kVf.size()));
-    std::string vf = last(view_->readlink(function_path(pf) + "/" + link).value_or(""));
-    if (index && !vf.empty()) out.emplace(static_cast<int>(*index), std::move(vf));
-  }
-  return out;
-}
-
-Result<VfOfInterface> NodeHost::uplink_interface(const std::string& pf) const {
-  VfOfInterface out{.ifindex = 0, .index = -1};
-  if (const std::string uplink = uplink_of(pf); !uplink.empty()) {
-    const auto number = [&](const char* file) {
-      return static_cast<int>(parse_int(text(function_path(pf) + "/net/" + uplink + file)).value_or(0));
-    };
-    out.ifindex = number("/ifindex"), out.speed_mbps = std::max(0, number("/speed"));
-  }
-  if (out.ifindex <= 0)
-    return Error{
-        Errc::kIo,
-        "PF " + pf +
-            " has no uplink in the host's network namespace, through which its VFs' settings are read "
-            "and set: bring it back"};
-  return out;
-}
-
 Result<Unit> NodeHost::set_mac(const PreparedDevice& device, const std::string& mac) const {
-  const auto vf = vf_of(device.pci);
+  const auto vf = find_vf(*view_, device.pci);
   if (!vf) return Error(vf.error()).in("device " + device.pci);
   const auto before = kernel_.read_macs(vf->ifindex);
   if (before && before->contains(vf->index) && before->at(vf->index) == mac) return Unit{};
@@ -382,9 +315,10 @@ Result<OriginalSettings> NodeHost::read_settings(const PreparedDevice& device) c
   OriginalSettings out{
       .device = device.pci.empty() ? device.interface : device.pci, .boot_id = "", .vf = {}, .interface = {}};
   // Without an interface of its PF on the host no plugin sets anything of the VF, either.
-  const auto vf = device.pci.empty() ? Result<VfOfInterface>(Error{Errc::kNotFound, ""}) : vf_of(device.pci);
+  const auto vf =
+      device.pci.empty() ? Result<VfOfInterface>(Error{Errc::kNotFound, ""}) : find_vf(*view_, device.pci);
   if (vf && kernel_.vf_settings.read) {
-    auto all = read_vf_settings(pf_of(device.pci), vf->ifindex);
+    auto all = read_vf_settings(pf_of_vf(*view_, device.pci), vf->ifindex);
     if (!all) return std::move(all.error()).in("device " + device.pci + ": read the settings of the VF");
     // A VF that its driver resets is missing among the others; a PF without settings reports none.
     const auto at = all->find(vf->index);
@@ -394,7 +328,7 @@ Result<OriginalSettings> NodeHost::read_settings(const PreparedDevice& device) c
                                   ", as while its driver resets it; the kubelet asks again"};
     if (at != all->end()) out.vf = at->second;
   }
-  if (!device.pci.empty()) out.pf = pf_of(device.pci);
+  if (!device.pci.empty()) out.pf = pf_of_vf(*view_, device.pci);
   if (kernel_.links) {
     auto links = kernel_.links();
     if (!links) return std::move(links.error()).in("device " + out.device);
@@ -414,7 +348,7 @@ Result<RestoredSettings> NodeHost::restore_settings(const OriginalSettings& orig
   const std::string at = "device " + original.device;
   Result<Unit> vf_restored = Unit{};
   if (original.vf && kernel_.vf_settings.read) {
-    const auto vf = vf_of(original.device);
+    const auto vf = find_vf(*view_, original.device);
     if (!vf && vf.error().code == Errc::kNotFound)
       return RestoredSettings{};  // a VF that is made anew has its driver's settings
     // Where its PF has none set for it, a VF needs no setting to have its address again: a PF that has set one enforces it from then on.
@@ -450,16 +384,16 @@ void NodeHost::ask_for_mac(const std::string& device, const std::string& name, c
 Result<Unit> NodeHost::restore_vf(const VfOfInterface& vf, const std::string& pci,
                                   const OriginalVf& original) const {
   VfSettingsKernel kernel = kernel_.vf_settings;
-  kernel.read = [&](int ifindex) { return read_vf_settings(pf_of(pci), ifindex); };
+  kernel.read = [&](int ifindex) { return read_vf_settings(pf_of_vf(*view_, pci), ifindex); };
   return restore_vf_settings(kernel, vf, original.config, original.own, [&] { return check_holder(pci); });
 }
 
 Result<std::map<int, OriginalVf>> NodeHost::read_vfs(const std::string& pf,
                                                      const std::vector<HostLink>& links) const {
   std::map<int, OriginalVf> out;
-  const auto functions = pf.empty() ? std::map<int, std::string>() : vfs_of(pf);
+  const auto functions = pf.empty() ? std::map<int, std::string>() : vfs_of_pf(*view_, pf);
   if (functions.empty() || !kernel_.vf_settings.read || is_userspace_driver(driver_of(pf))) return out;
-  const auto uplink = uplink_interface(pf);
+  const auto uplink = uplink_interface_of_pf(*view_, pf);
   if (!uplink) return out;  // no pod can reach its VFs through it, either
   const auto all = read_vf_settings(pf, uplink->ifindex);
   if (!all) return Error(all.error()).in("read the settings of its VFs");
@@ -476,9 +410,9 @@ Result<std::map<int, OriginalVf>> NodeHost::read_vfs(const std::string& pf,
 }
 
 Result<Unit> NodeHost::restore_vfs(const OriginalSettings& original) const {
-  const auto functions = vfs_of(original.device);
+  const auto functions = vfs_of_pf(*view_, original.device);
   if (functions.empty() || is_userspace_driver(driver_of(original.device))) return Unit{};
-  const auto uplink = uplink_interface(original.device);
+  const auto uplink = uplink_interface_of_pf(*view_, original.device);
   if (!uplink) return Error(uplink.error());
   const auto now = read_vf_settings(original.device, uplink->ifindex);
   if (!now) return Error(now.error());

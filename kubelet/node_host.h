@@ -98,21 +98,14 @@ class NodeHost final : public Host {
   // device: its path in sysfs, "" of a link. interfaces: its own, in this namespace.
   void look_at_rdma(const std::string& device, const std::vector<std::string>& interfaces,
                     HostLook& out) const;
-  // The uplink of its PF, and which VF of it. kNotFound: it is no VF, or gone. kIo: its PF has no uplink here.
-  Result<VfOfInterface> vf_of(const std::string& pci) const;
   // The device's interface among those of this namespace: that of the name, else the function's only one; nullopt: it is not here.
   std::optional<HostLink> link_of(const std::vector<HostLink>& links, const std::string& device,
                                   const std::string& name) const;
   Result<RestoredSettings> restore_interface(const OriginalSettings& original) const;
   // Of a VF, through its PF. Errors: as restore_vf_settings().
   Result<Unit> restore_vf(const VfOfInterface& vf, const std::string& pci, const OriginalVf& original) const;
-  std::string pf_of(const std::string& pci) const;  // of a VF; "" it is none, or gone
   // What the PF reports of its VFs. Where that is too large for the kernel, the GUIDs of sysfs, or the kernel's error where it has none.
   Result<std::map<int, hotplug::VfConfig>> read_vf_settings(const std::string& pf, int ifindex) const;
-  // The addresses of the VFs of a PF, by number.
-  std::map<int, std::string> vfs_of(const std::string& pf) const;
-  // The uplink of a PF, with no VF of it. Errors: kIo, it is not here.
-  Result<VfOfInterface> uplink_interface(const std::string& pf) const;
   Result<std::map<int, OriginalVf>> read_vfs(const std::string& pf, const std::vector<HostLink>& links) const;
   Result<Unit> restore_vfs(const OriginalSettings& original) const;
   // Gives the device's interface, where it is here, that MAC address. What its driver refuses is passed over.
@@ -128,8 +121,6 @@ class NodeHost final : public Host {
   // Into mac_holder and mac_held, of the first address that another function has.
   void look_at_macs(const PreparedDevice& device, const std::vector<std::string>& functions,
                     HostLook& out) const;
-  // "" none. By phys_port_name, in the order of hotplug::ports_of_functions(); never a representor.
-  std::string uplink_of(const std::string& pf) const;
   // kBusy, with the other function's address: a group is handed over whole.
   Result<Unit> check_group(const std::string& pci, const std::vector<PreparedDevice>& together) const;
   // "7", or "noiommu-7", once its node is there. kTimeout: it is not within kNodeWaitMax.

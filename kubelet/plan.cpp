@@ -7,6 +7,7 @@
 #include "kube/objects/json.h"
 #include "kube/objects/names.h"
 #include "kubelet/device_metadata.h"
+#include "kubelet/native_vf.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
@@ -128,6 +129,39 @@ Result<Unit> check_network(PreparedDevice& device, const std::string& where) {
     return Error{Errc::kInvalid, where + ": the pod asks for MAC address " + device.mac +
                                      ", and network.mac is " + mac + ": leave out one of them"};
   if (device.mac.empty()) device.mac = mac;
+  return Unit{};
+}
+
+// What a claim may set through the PF is what `allow` of each policy that matches the device names. --vf-settings and its default are for
+// definitions: a policy without the field allows a claim nothing.
+Result<Unit> check_vf_settings(const PreparedDevice& device, const KnownEntry& known,
+                               const std::string& where) {
+  if (!device.config.network || device.is_admin) return Unit{};
+  const auto refused = [&](const NativeVfSetting& one, const std::string& why) {
+    return Error{Errc::kInvalid,
+                 where + ": network." + std::string(one.field) + " is " + one.value + ", and " + why};
+  };
+  for (const NativeVfSetting& one : native_vf_settings(device.config.network->vf))
+    if (device.identity.pf.empty())
+      return refused(one, escaped(device.device) + " is no VF, whose PF could set it: leave it out");
+  for (const NativeVfSetting& one : native_vf_settings(device.config.vf_of_claim)) {
+    const std::string setting(one.setting);
+    if (!known.has_policy)
+      return refused(one, "no policy matches the device now, which would allow " + setting +
+                              ": leave it out, or have a policy offer the device with " + setting +
+                              " in spec.allow");
+    const auto& allowed = known.vf_settings;
+    const bool is_listed = allowed && std::find(allowed->begin(), allowed->end(), setting) != allowed->end();
+    if (is_listed && !known.is_default_too) continue;
+    const std::string source =
+        !allowed    ? "no policy that matches the device has spec.allow, so that a claim may set nothing"
+        : is_listed ? "a policy without spec.allow matches the device, too, so that a claim may set nothing"
+                    : "spec.allow of " + known.allowing_policies + " lets a claim set " +
+                          (allowed->empty() ? "nothing" : join(*allowed, ", "));
+    return refused(one, source + " through the PF: leave it out, have " + setting +
+                            " added to spec.allow of each policy that matches the device, or have the "
+                            "DeviceClass set it");
+  }
   return Unit{};
 }
 
@@ -279,6 +313,8 @@ Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const 
     PreparedDevice device = prepared(result, *known, *std::move(config));
     if (auto checked = check_vfio(device, at(who, i)); !checked) return std::move(checked.error());
     if (auto checked = check_network(device, at(who, i)); !checked) return std::move(checked.error());
+    if (auto checked = check_vf_settings(device, *known, at(who, i)); !checked)
+      return std::move(checked.error());
     if (auto checked = check_mac(device, *known, at(who, i)); !checked) return std::move(checked.error());
     if (settings.tells_metadata) device.attributes = published(*known);
     if (settings.names_interfaces)

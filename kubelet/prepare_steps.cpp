@@ -10,6 +10,7 @@
 #include "kubelet/recall.h"
 #include "kubelet/safety.h"
 #include "kubelet/vf_config.h"
+#include "kubelet/vf_settings.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
@@ -135,6 +136,11 @@ bool is_outdated(const PreparedClaim& before, const Claim& asked, const Prepared
   if (has_other_consumers(asked, before)) return true;
   if (before.is_complete) return !are_same_devices(before, now);
   return !std::all_of(before.devices.begin(), before.devices.end(), is_left);
+}
+
+// What was unknown stays so, unless the host has set anything since the device was given back.
+bool stays_unknown(const OriginalSettings& kept, const OriginalSettings& now) {
+  return !kept.is_known && (!kept.left || !now.vf || *kept.left == *now.vf);
 }
 
 // Of the pods' other claims, and of the other driver's devices of this one.
@@ -394,6 +400,8 @@ void ClaimPreparer::judge_looks(Task& task) {
       return give_up(task, settings.error().what);
     if (const std::string why = refusal(device, task.known[i], *look); !why.empty())
       return give_up(task, why);
+    if (const std::string why = lacks_original_setting(device, task.found->settings[i]); !why.empty())
+      return give_up(task, why);
     // Only the host says which PFs are below a link. The record has them from this turn on, as read_networks() says.
     device.lower_pfs = prepared_.at(task.key()).devices[i].lower_pfs = look->lower_pfs;
     if (const std::string why =
@@ -462,6 +470,26 @@ bool ClaimPreparer::keeps_settings(const PreparedDevice& device) const {
   return is_alone && !settings_key(device).empty() && (!device.network.empty() || device.vfio || is_multus);
 }
 
+std::string ClaimPreparer::lacks_original_setting(const PreparedDevice& device,
+                                                  const Result<OriginalSettings>& read) const {
+  if (device.is_admin || !device.config.network) return "";
+  const hotplug::VfConfig& wanted = device.config.network->vf;
+  if (wanted == hotplug::VfConfig{}) return "";
+  const auto kept = original_settings_.find(settings_key(device));
+  const bool is_kept = kept != original_settings_.end();
+  const OriginalSettings* original = read ? &*read : is_kept ? &kept->second : nullptr;
+  const std::string start = "device " + in_quotes(device.pool + "/" + device.device) + ": ";
+  if (is_kept && (read ? stays_unknown(kept->second, *read) : !kept->second.is_known))
+    return start + "network sets the VF through its PF, and could not be undone: " +
+           unknown_settings_text(kept->second);
+  const auto unreported =
+      unreported_settings(wanted, original && original->vf ? *original->vf : hotplug::VfConfig{});
+  if (unreported.empty()) return "";
+  return start + "network sets " + join(unreported, ", ") +
+         " of the VF, which its PF does not report, so that the value of before could not be restored: leave it "
+         "out, or select a device of another PF";
+}
+
 void ClaimPreparer::keep_original_settings(Task& task, FileChange& change) {
   for (size_t i = 0; i < task.claim.devices.size(); ++i) {
     PreparedDevice& device = task.claim.devices[i];
@@ -474,11 +502,8 @@ void ClaimPreparer::keep_original_settings(Task& task, FileChange& change) {
       if (device.vfio || makes_interfaces(device.network)) one.interface.reset();
       // The PF stays on the host, where the pod cannot change its VFs.
       if (!device.vfio && makes_interfaces(device.network)) one.vfs.clear();
-      // What was unknown stays so, unless the host has set anything since the device was given back.
       const auto kept = original_settings_.find(key);
-      const bool is_unknown = kept != original_settings_.end() && !kept->second.is_known &&
-                              (!kept->second.left || !one.vf || *kept->second.left == *one.vf);
-      if (is_unknown)
+      if (kept != original_settings_.end() && stays_unknown(kept->second, one))
         original_settings_.at(key).claim = task.claim.uid;
       else
         original_settings_.insert_or_assign(key, std::move(one));

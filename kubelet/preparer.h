@@ -240,6 +240,9 @@ class ClaimPreparer final : public Preparer {
   bool is_kept_for(const PreparedClaim& claim, const PreparedDevice& device) const;
   // Of those that were looked at: into original_settings_ and files.
   void keep_original_settings(Task& task, FileChange& change);
+  // Why what `network` sets of the VF could not be restored; "" it can be. read: as PrepareTask::Found::settings has it.
+  std::string lacks_original_setting(const PreparedDevice& device,
+                                     const Result<OriginalSettings>& read) const;
   // Those that are given back, or unknown ones with what is left; read by task.found.
   void drop_original_settings(const Task& task, FileChange& change) const;
   // Of an interface that has everything but its name: logs it once, and keeps it for status.

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "kube/objects/names.h"
+#include "kubelet/native_vf.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
@@ -214,6 +215,10 @@ Result<VfConfig> VfConfigs::of(const std::string& request) const {
     if (!merged) return std::move(merged.error());
     network = *std::move(merged);
   }
+  const hotplug::VfConfig vf_of_claim =
+      by_claim.network ? fields_of_claim_only(by_claim.network->vf,
+                                              by_class.network ? by_class.network->vf : hotplug::VfConfig{})
+                       : hotplug::VfConfig{};
   merge(by_claim, by_class);
   if (network && (!by_class.nad_name.empty() || by_class.driver == kVfioDriver))
     return why_not_network(by_class.path, by_class.nad_name);
@@ -225,6 +230,7 @@ Result<VfConfig> VfConfigs::of(const std::string& request) const {
                .nad_name = by_class.nad_name,
                .adds_vhost = by_class.adds_vhost.value_or(false)};
   out.network = std::move(network);
+  out.vf_of_claim = vf_of_claim;
   // Users of the claim's namespace can write the definitions that are there.
   out.is_nad_administrators = is_by_class && out.nad_namespace != namespace_;
   return out;

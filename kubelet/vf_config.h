@@ -25,6 +25,8 @@ struct VfConfig {
   /// A DeviceClass names the definition, in a namespace that is not the claim's: its author is an administrator.
   bool is_nad_administrators = false;
   std::optional<NativeNetwork> network = {};  // in place of nad_name
+  /// Of network->vf: what the claim sets and the DeviceClass does not. The policies of the device must allow it. No part of the checkpoint.
+  hotplug::VfConfig vf_of_claim = {};
   bool wants_vfio() const { return driver == kVfioDriver; }
   /// sliced attaches an interface of the device, or runs its definition.
   bool wants_interface() const { return !nad_name.empty() || network; }

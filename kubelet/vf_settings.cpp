@@ -11,7 +11,7 @@
 #include <mutex>
 #include <optional>
 
-#include "kubelet/host_link.h"
+#include "hotplug/netlink_monitor.h"
 #include "kubelet/netlink.h"
 #include "kubelet/prepared.h"
 #include "reactor/base/text.h"
@@ -188,13 +188,6 @@ bool has_settings(const hotplug::VfConfig& original, const hotplug::VfConfig& no
       .empty();
 }
 
-std::string text_of(const std::vector<SettingDifference>& differences) {
-  std::vector<std::string> out;
-  for (const auto& [setting, original, now] : differences)
-    out.push_back(setting + " is " + (now.empty() ? "not reported" : now) + ", was " + original);
-  return join(out, "; ");
-}
-
 std::string text_of(const hotplug::VfConfig& settings) {
   std::vector<std::string> out;
   for (const auto& [name, text] : kSettings)
@@ -218,39 +211,106 @@ std::vector<SettingWrite> setting_writes(const VfOfInterface& vf, const hotplug:
   return out;
 }
 
-Result<Unit> restore_vf_settings(const VfSettingsKernel& kernel, const VfOfInterface& vf,
-                                 const hotplug::VfConfig& was, const OwnAddresses& own,
-                                 const std::function<Result<Unit>()>& may_write) {
-  const hotplug::VfConfig original = without_limit_of_link(was, vf.speed_mbps);
-  const std::lock_guard alone(writing_to(vf.ifindex));
-  const auto read = [&]() -> Result<hotplug::VfConfig> {
+VfSettingsKernel running_vf_settings_kernel() {
+  return {.read = &hotplug::read_vf_configs,
+          .send = [](const std::string& request) { return send_link_request(kOwnNamespace, request); }};
+}
+
+namespace {
+
+// "vlan is 100, was 0; trust is on, was off"; original_word: "was".
+std::string text_of_differences(const std::vector<SettingDifference>& differences,
+                                const std::string& original_word) {
+  std::vector<std::string> out;
+  for (const auto& [setting, original, now] : differences)
+    out.push_back(setting + " is " +
+                  (!now.empty()         ? now
+                   : setting == "proto" ? "none"
+                                        : "not reported") +
+                  ", " + original_word + " " + original);
+  return join(out, "; ");
+}
+
+struct VfWrite {
+  const VfSettingsKernel& kernel;
+  const VfOfInterface& vf;
+  const OwnAddresses& own;
+  std::string failure, original_word, remedy;  // of the error: "FAILURE vlan is 5, ORIGINAL_WORD 0REMEDY"
+
+  Result<hotplug::VfConfig> read() const {
     auto all = kernel.read(vf.ifindex);
     if (!all) return std::move(all.error());
     const auto at = all->find(vf.index);
     if (at == all->end()) return Error{Errc::kIo, "its PF does not report VF " + std::to_string(vf.index)};
     return without_limit_of_link(at->second, vf.speed_mbps);
-  };
-  const auto before = read();
-  if (!before) return before.error();
-  const auto writes = setting_writes(vf, original, *before, own);
-  if (setting_differences(original, *before, own).empty()) return Unit{};
-  if (auto may = may_write(); !may) return may;
-  std::vector<std::string> refused;
-  bool is_denied = false;
-  for (const SettingWrite& write : writes) {
-    int error = kernel.send(write.request);
-    if (error != 0 && !write.otherwise.empty()) error = kernel.send(write.otherwise);
-    is_denied |= error == EPERM || error == EACCES;
-    if (error != 0) refused.push_back("set " + write.setting + ": " + std::strerror(error));
   }
-  const auto after = read();
-  if (!after) return after.error();
-  const auto left = setting_differences(original, *after, own);
-  if (left.empty()) return Unit{};
-  return Error{is_denied ? Errc::kDenied : Errc::kIo,
-               "settings of VF " + std::to_string(vf.index) + " differ from before its pod: " +
-                   text_of(left) + (refused.empty() ? "" : " (" + join(refused, "; ") + ")") +
-                   "; set them with ip link set PF vf " + std::to_string(vf.index)};
+
+  // target_of: the settings that the VF is to have, of those that the PF reports now.
+  Result<Unit> run(const std::function<hotplug::VfConfig(const hotplug::VfConfig&)>& target_of,
+                   const std::function<Result<Unit>()>& may_write) const {
+    const std::lock_guard alone(writing_to(vf.ifindex));
+    const auto before = read();
+    if (!before) return before.error();
+    const hotplug::VfConfig target = without_limit_of_link(target_of(*before), vf.speed_mbps);
+    const auto writes = setting_writes(vf, target, *before, own);
+    if (setting_differences(target, *before, own).empty()) return Unit{};
+    if (auto may = may_write(); !may) return may;
+    std::vector<std::string> refused;
+    bool is_denied = false;
+    for (const SettingWrite& write : writes) {
+      int error = kernel.send(write.request);
+      if (error != 0 && !write.otherwise.empty()) error = kernel.send(write.otherwise);
+      is_denied |= error == EPERM || error == EACCES;
+      if (error != 0) refused.push_back("set " + write.setting + ": " + std::strerror(error));
+    }
+    const auto after = read();
+    if (!after) return after.error();
+    const auto left = setting_differences(target, *after, own);
+    if (left.empty()) return Unit{};
+    return Error{is_denied ? Errc::kDenied : Errc::kIo,
+                 failure + text_of_differences(left, original_word) +
+                     (refused.empty() ? "" : " (" + join(refused, "; ") + ")") + remedy};
+  }
+};
+
+}  // namespace
+
+Result<Unit> restore_vf_settings(const VfSettingsKernel& kernel, const VfOfInterface& vf,
+                                 const hotplug::VfConfig& was, const OwnAddresses& own,
+                                 const std::function<Result<Unit>()>& may_write) {
+  const std::string number = std::to_string(vf.index);
+  const VfWrite write{kernel, vf,
+                      own,    "settings of VF " + number + " differ from before its pod: ",
+                      "was",  "; set them with ip link set PF vf " + number};
+  return write.run([&](const hotplug::VfConfig&) { return was; }, may_write);
+}
+
+std::vector<std::string> unreported_settings(const hotplug::VfConfig& wanted,
+                                             const hotplug::VfConfig& original) {
+  std::vector<std::string> out;
+  for (const auto& [name, text] : kSettings)
+    // The protocol of a tag is reported with the tag.
+    if (name != "proto" && !text(wanted).empty() && text(original).empty()) out.emplace_back(name);
+  return out;
+}
+
+Result<Unit> apply_vf_settings(const VfSettingsKernel& kernel, const VfOfInterface& vf,
+                               const hotplug::VfConfig& wanted) {
+  // One request has VLAN, priority and protocol, and one both rates.
+  const auto target_of = [&](const hotplug::VfConfig& now) {
+    hotplug::VfConfig target = wanted;
+    if (target.vlan) target.vlan_qos = target.vlan_qos.value_or(0);
+    if (target.vlan && target.vlan_protocol.empty()) target.vlan_protocol = "802.1Q";
+    if (!target.max_rate_mbps && target.min_rate_mbps) target.max_rate_mbps = now.max_rate_mbps;
+    if (!target.min_rate_mbps && target.max_rate_mbps) target.min_rate_mbps = now.min_rate_mbps;
+    return target;
+  };
+  const OwnAddresses none;
+  const VfWrite write{
+      kernel,     vf,
+      none,       "VF " + std::to_string(vf.index) + " of its PF: ",
+      "expected", ": leave out what the PF's driver does not support, or select a device of another PF"};
+  return write.run(target_of, [] { return Result<Unit>(Unit{}); });
 }
 
 }  // namespace sliced::kubelet

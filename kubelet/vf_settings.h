@@ -29,8 +29,6 @@ std::vector<SettingDifference> setting_differences(const hotplug::VfConfig& orig
 /// As setting_differences(). A maximum rate of the link's speed (Mbit/s, 0 unknown) or more is no limit.
 bool has_settings(const hotplug::VfConfig& original, const hotplug::VfConfig& now, const OwnAddresses& own,
                   int speed_mbps);
-/// "vlan is 100, was 0; trust is on, was off".
-std::string text_of(const std::vector<SettingDifference>& differences);
 /// All that a PF reports: "vlan 100, trust on".
 std::string text_of(const hotplug::VfConfig& settings);
 
@@ -48,11 +46,23 @@ struct VfSettingsKernel {
   std::function<Result<std::map<int, hotplug::VfConfig>>(int ifindex)> read;
   std::function<int(const std::string& request)> send;
 };
+/// That of this machine, in its own network namespace.
+VfSettingsKernel running_vf_settings_kernel();
+
 /// Writes what differs and reads it back. PFs are written to one at a time, so that a call that hung never writes beneath a later one.
 /// A maximum rate of the link's speed or more is no limit. may_write: asked before the first write. Blocks. Errors: kDenied; kIo with each setting that still differs and the driver's reasons;
 /// those of reading and of may_write.
 Result<Unit> restore_vf_settings(const VfSettingsKernel& kernel, const VfOfInterface& vf,
                                  const hotplug::VfConfig& was, const OwnAddresses& own,
                                  const std::function<Result<Unit>()>& may_write);
+
+/// Returns the settings of `wanted` that the PF does not report in `original`, by their names in ip-link(8): a setting whose value of before is
+/// unknown cannot be restored.
+std::vector<std::string> unreported_settings(const hotplug::VfConfig& wanted,
+                                             const hotplug::VfConfig& original);
+/// Sets what `wanted` has and the PF reports otherwise, and reads it back. What is not in `wanted` stays, but a VLAN gets priority 0 and
+/// protocol 802.1Q where `wanted` has none. Blocks. Errors: kDenied; kIo with each setting that differs and the driver's reasons; those of reading.
+Result<Unit> apply_vf_settings(const VfSettingsKernel& kernel, const VfOfInterface& vf,
+                               const hotplug::VfConfig& wanted);
 
 }  // namespace sliced::kubelet

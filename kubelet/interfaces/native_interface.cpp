@@ -13,6 +13,8 @@
 #include "kubelet/cni/result.h"
 #include "kubelet/host_link.h"
 #include "kubelet/link_network.h"
+#include "kubelet/native_vf.h"
+#include "kubelet/vf_of_pf.h"
 #include "reactor/base/text.h"
 #include "reactor/child.h"
 #include "reactor/descriptor.h"
@@ -25,7 +27,7 @@ using kube::Json;
 constexpr uint32_t kIpv6Priority = 1'024;  // IP6_RT_PRIO_USER, where a route names none
 
 // What stands in the records, as native_config() writes it.
-NativeOrder order_of(const cni::Network& network, const cni::Attachment& attachment) {
+Result<NativeOrder> order_of(const cni::Network& network, const cni::Attachment& attachment) {
   const Json& config = network.plugins.front().config;
   NativeOrder out{.network_namespace = attachment.network_namespace,
                   .interface = attachment.interface,
@@ -38,6 +40,9 @@ NativeOrder order_of(const cni::Network& network, const cni::Attachment& attachm
   };
   out.network.mtu = number_of(config, "mtu");
   out.network.mac = config.text("mac");
+  auto vf = decode_native_vf(config, "network");
+  if (!vf) return std::move(vf.error());
+  out.network.vf = *std::move(vf);
   const auto each = [&](const char* key, const auto& visit) {
     const Json* list = config.find({"ipam", key});
     if (list != nullptr && list->array() != nullptr)
@@ -95,7 +100,28 @@ Result<HostLink> link_in(int network_namespace, int ifindex) {
   return Error{Errc::kNotFound, "the interface has left the pod"};
 }
 
-Result<Unit> move_to_pod(int pods, const NativeOrder& order, const HostLink& link) {
+// A PF that enforces an address refuses another one of the VF's interface: then the PF gets it first.
+Result<Unit> set_mac_of_link(const NativeOrder& order, const NativeKernel& kernel, const HostLink& link) {
+  auto set = change_link(kOwnNamespace, link.ifindex, {.mac = order.network.mac});
+  const auto vf = set || order.pci.empty() ? Result<VfOfInterface>(Error{Errc::kNotFound, ""})
+                                           : kernel.find_vf(order.pci);
+  if (set || !vf) return set;
+  if (auto given = apply_vf_settings(kernel.vf_settings, *vf, {.mac = order.network.mac}); !given) {
+    set.error().what += "; " + given.error().what;
+    return set;
+  }
+  return change_link(kOwnNamespace, link.ifindex, {.mac = order.network.mac});
+}
+
+// Before the interface moves: an interface that cannot have its settings never reaches the pod's network.
+Result<Unit> set_vf(const NativeOrder& order, const NativeKernel& kernel) {
+  if (order.network.vf == hotplug::VfConfig{}) return Unit{};
+  const auto vf = kernel.find_vf(order.pci);
+  return vf ? apply_vf_settings(kernel.vf_settings, *vf, order.network.vf) : vf.error();
+}
+
+Result<Unit> move_to_pod(int pods, const NativeOrder& order, const NativeKernel& kernel,
+                         const HostLink& link) {
   const auto in_pod = read_links(pods);
   if (!in_pod) return in_pod.error();
   for (const HostLink& one : *in_pod) {
@@ -110,10 +136,8 @@ Result<Unit> move_to_pod(int pods, const NativeOrder& order, const HostLink& lin
     if (auto set = change_link(kOwnNamespace, link.ifindex, {.mtu = order.network.mtu}); !set)
       return std::move(set.error()).in("network.mtu " + std::to_string(order.network.mtu));
   if (!order.network.mac.empty() && order.network.mac != link.mac)
-    if (auto set = change_link(kOwnNamespace, link.ifindex, {.mac = order.network.mac}); !set)
-      return std::move(set.error())
-          .in("network.mac " + order.network.mac +
-              " (a PF that enforces the VF's address refuses another one)");
+    if (auto set = set_mac_of_link(order, kernel, link); !set)
+      return std::move(set.error()).in("network.mac " + order.network.mac);
   return change_link(kOwnNamespace, link.ifindex, {.name = order.interface, .to_namespace = pods});
 }
 
@@ -201,17 +225,17 @@ cni::Attached result_of(const NativeOrder& order, const HostLink& link) {
 
 class NativeRun final : public cni::Run {
  public:
-  NativeRun(reactor::Loop& loop, std::vector<std::string> program, NativeOrder order, bool is_add,
-            Millis deadline, cni::OnRun on_run)
+  NativeRun(reactor::Loop& loop, std::vector<std::string> program, const Result<NativeOrder>& order,
+            bool is_add, Millis deadline, cni::OnRun on_run)
       : deadline_(deadline), on_run_(std::move(on_run)) {
-    if (!is_add) {
-      end(loop, cni::Attached{});
+    if (!is_add || !order) {
+      end(loop, is_add ? Result<cni::Attached>(order.error()) : cni::Attached{});
       return;
     }
     auto child = reactor::Child::start(loop,
                                        {.argv = std::move(program),
                                         .env = std::nullopt,
-                                        .input = encode_native_order(order),
+                                        .input = encode_native_order(*order),
                                         .deadline = deadline,
                                         .kill_after = Millis{200},
                                         .output_bytes_max = cni::kResultBytesMax},
@@ -272,12 +296,22 @@ Result<NativeOrder> decode_native_order(std::string_view text) {
                      .network = *std::move(decoded)};
 }
 
-Result<cni::Attached> attach_native(const NativeOrder& order) {
+NativeKernel running_native_kernel() {
+  return {.find_vf = [](const std::string& pci) -> Result<VfOfInterface> {
+            const auto view = hotplug::open_host_view("/");
+            return view ? find_vf(**view, pci) : view.error();
+          },
+          .vf_settings = running_vf_settings_kernel()};
+}
+
+Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel& kernel) {
   auto opened = open_pods(order.network_namespace);
   if (!opened) return std::move(opened.error());
   const int pods = opened->get();
   auto in_pod = read_links(pods);
   if (!in_pod) return std::move(in_pod.error());
+  if (auto set = set_vf(order, kernel); !set)
+    return std::move(set.error()).in("device " + order.pci + ": network");
   const HostLink* link = order.pci.empty() ? nullptr : find_device(*in_pod, order, order.interface);
   if (link == nullptr || (!order.pci.empty() && link->parent != order.pci)) {
     const auto on_host = read_links(kOwnNamespace);
@@ -287,7 +321,7 @@ Result<cni::Attached> attach_native(const NativeOrder& order) {
       return Error{Errc::kNotFound, "interface " + in_quotes(order.host_interface, 64) +
                                         (order.pci.empty() ? "" : " of " + order.pci) +
                                         " is not on the host"};
-    if (auto moved = move_to_pod(pods, order, *own); !moved)
+    if (auto moved = move_to_pod(pods, order, kernel, *own); !moved)
       return std::move(moved.error()).in("interface " + escaped(own->name));
     in_pod = read_links(pods);
     if (!in_pod) return std::move(in_pod.error());

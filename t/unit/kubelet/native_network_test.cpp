@@ -37,7 +37,8 @@ TEST(NativeNetworkTest, WhatIsNotUnderstoodIsRefusedWithItsField) {
     const char *text, *field;
   } kCases[] = {
       {R"([])", "network"},
-      {R"({"vlan":5})", "network.vlan"},
+      {R"({"vlan":"5"})", "network.vlan"},
+      {R"({"Vlan":5})", "network.Vlan"},
       {R"({"Mtu":1500})", "network.Mtu"},
       {R"({"mtu":67})", "network.mtu"},
       {R"({"mtu":65536})", "network.mtu"},

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <vector>
 
 #include "kubelet/host_link.h"
 #include "kubelet/interfaces/host_interface.h"
 #include "kubelet/interfaces/native_interface.h"
 #include "kubelet/link_network.h"
 #include "t/fixture/own_namespace.h"
+#include "t/unit/kubelet/fake_pf.h"
 
 namespace sliced::kubelet {
 namespace netns_native_interface_test {
@@ -116,6 +118,37 @@ TEST_F(NetnsNative, ANameThatThePodHasIsRefusedBeforeTheInterfaceMoves) {
   EXPECT_EQ(made.error().code, Errc::kConflict);
   EXPECT_NE(made.error().what.find("set another ifName"), std::string::npos) << made.error().what;
   EXPECT_EQ(find(kOwnNamespace, "ens1v0"), before);
+}
+
+// Red when an interface reaches the pod's network without the settings that its VF is to have there.
+TEST_F(NetnsNative, TheVfHasItsSettingsBeforeItsInterfaceMoves) {
+  sample::FakePf pf;
+  std::vector<bool> is_on_host;  // at each write to the PF
+  NativeKernel kernel{
+      .find_vf = [](const std::string&) { return Result<VfOfInterface>(sample::kVfOfFakePf); },
+      .vf_settings = pf.kernel()};
+  kernel.vf_settings.send = [&, send = pf.kernel().send](const std::string& request) {
+    is_on_host.push_back(find(kOwnNamespace, "ens1v0").has_value());
+    return send(request);
+  };
+  NativeOrder with_vf = order();
+  with_vf.network.vf = {.vlan = 100, .trust = true};
+  const HostLink before = *find(kOwnNamespace, "ens1v0");
+  pf.refused = {IFLA_VF_TRUST};
+  const auto refused = attach_native(with_vf, kernel);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().what.find("network: VF 3 of its PF: trust is off, expected on"),
+            std::string::npos)
+      << refused.error().what;
+  EXPECT_EQ(find(kOwnNamespace, "ens1v0"), before);
+  EXPECT_FALSE(find(pod.fd(), "net1").has_value());
+  pf.refused.clear();
+  const auto made = attach_native(with_vf, kernel);
+  ASSERT_TRUE(made.ok()) << made.error().what;
+  EXPECT_EQ(pf.vf.vlan, 100);
+  EXPECT_EQ(pf.vf.trust, true);
+  EXPECT_TRUE(std::ranges::all_of(is_on_host, [](bool is) { return is; }));
+  EXPECT_TRUE(find(pod.fd(), "net1").has_value());
 }
 
 // As a process that is killed leaves it: whichever step it came to, the record brings the interface back.

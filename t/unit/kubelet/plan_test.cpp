@@ -154,6 +154,35 @@ TEST(Plan, AFunctionIsGivenAMacAddressWhereEachPolicyAllowsIt) {
   fixture::expect_golden(refused.error().what);
 }
 
+// Red when --vf-settings, or its default, allows a claim anything of the VF.
+TEST(Plan, AClaimSetsOfItsVfWhatEachPolicyAllows) {
+  using Settings = std::optional<std::vector<std::string>>;
+  const Json network{Json::Object{{"network", Json::Object{{"vlan", 100}, {"spoofCheck", false}}}}};
+  const auto planned_with = [&](const Settings& allowed, bool is_default_too = false, bool has_policy = true,
+                                const char* source = "FromClaim", const char* device = "0000-03-00-2") {
+    ClaimText text;
+    text.results = {result("vf", device)};
+    text.configs = {config(*network.object(), {}, source)};
+    const auto find = [&](const std::string&, const std::string&, const std::string& entry) {
+      KnownEntry one = sample::vf(entry);
+      one.vf_settings = allowed, one.is_default_too = is_default_too, one.has_policy = has_policy;
+      one.allowing_policies = "SriovResourcePolicy ns/a";
+      return std::optional(one);
+    };
+    return plan(text.decoded(), sample::kSriov, find, {}, {});
+  };
+  EXPECT_TRUE(planned_with(Settings({"vlan", "spoofchk"})));
+  for (const auto& refused :
+       {planned_with(std::nullopt), planned_with(Settings(std::vector<std::string>())),
+        planned_with(Settings({"vlan", "trust"})), planned_with(Settings({"vlan", "spoofchk"}), true),
+        planned_with(std::nullopt, false, false),
+        planned_with(std::nullopt, false, true, "FromClass", "0000-03-00-0")}) {
+    ASSERT_FALSE(refused);
+    fixture::expect_golden(refused.error().what);
+  }
+  EXPECT_TRUE(planned_with(std::nullopt, false, true, "FromClass")) << "an administrator's values";
+}
+
 TEST(Plan, WhatIsNotHereIsNamed) {
   ClaimText text = of_two();
   text.results[1] = result("b", "0000-03-00-7");

@@ -1,20 +1,13 @@
 #include "kubelet/vf_settings.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <linux/if_ether.h>
 #include <linux/if_link.h>
-#include <linux/rtnetlink.h>
 
 #include <cerrno>
-#include <cstring>
-#include <map>
-#include <set>
 
-#include "hotplug/netlink_decode.h"
 #include "kubelet/prepared.h"
 #include "t/fixture/golden.h"
-#include "t/unit/kubelet/sample_settings.h"
+#include "t/unit/kubelet/fake_pf.h"
 
 namespace sliced::kubelet {
 namespace vf_settings_test {
@@ -22,7 +15,8 @@ namespace {
 
 using hotplug::VfConfig;
 
-constexpr VfOfInterface kVf{.ifindex = 7, .index = 3};
+using sample::FakePf;
+constexpr VfOfInterface kVf = sample::kVfOfFakePf;
 
 VfConfig fresh() { return sample::vf_config_as_made(std::string(kNoMac)); }
 
@@ -40,98 +34,6 @@ VfConfig of_a_pod() {
           .node_guid = "",
           .port_guid = ""};
 }
-
-// A PF's driver: what RTM_SETLINK says of a VF it keeps, and reports (net/core/rtnetlink.c, do_setvfinfo()).
-class FakePf {
- public:
-  VfSettingsKernel kernel() {
-    return {
-        .read = [this](int) -> Result<std::map<int, VfConfig>> { return std::map<int, VfConfig>{{3, vf}}; },
-        .send = [this](const std::string& request) { return take(request); }};
-  }
-  VfConfig vf = fresh();
-  std::set<int> refused, ignored;  // attributes
-  bool refuses_zeros = false;
-  std::vector<int> written;
-
- private:
-  template <class T>
-  static T value_of(std::string_view bytes) {
-    T out{};
-    EXPECT_GE(bytes.size(), sizeof out);
-    std::memcpy(&out, bytes.data(), std::min(bytes.size(), sizeof out));
-    return out;
-  }
-  static std::string_view inner(std::string_view bytes, int& type) {
-    const auto head = value_of<nlattr>(bytes);
-    type = head.nla_type & NLA_TYPE_MASK;
-    EXPECT_EQ(NLA_ALIGN(head.nla_len), bytes.size());
-    return bytes.substr(sizeof head, head.nla_len - sizeof head);
-  }
-  int take(const std::string& request) {
-    const auto head = value_of<nlmsghdr>(request);
-    EXPECT_EQ(head.nlmsg_len, request.size());
-    EXPECT_EQ(head.nlmsg_type, RTM_SETLINK);
-    int type = 0;
-    std::string_view value = std::string_view(request).substr(NLMSG_LENGTH(sizeof(ifinfomsg)));
-    for (const int wanted : {int{IFLA_VFINFO_LIST}, int{IFLA_VF_INFO}}) {
-      value = inner(value, type);
-      EXPECT_EQ(type, wanted);
-    }
-    value = inner(value, type);
-    written.push_back(type);
-    if (refused.contains(type)) return EOPNOTSUPP;
-    if (refuses_zeros && value.find_first_not_of('\0', sizeof(uint32_t)) == std::string_view::npos)
-      return EINVAL;
-    if (ignored.contains(type)) return 0;
-    EXPECT_EQ(value_of<uint32_t>(type == IFLA_VF_VLAN_LIST ? value.substr(sizeof(nlattr)) : value), 3u);
-    apply(type, value);
-    return 0;
-  }
-  void apply(int type, std::string_view value) {
-    if (type == IFLA_VF_MAC) {
-      const auto given = value_of<ifla_vf_mac>(value);
-      const auto& bytes = given.mac;
-      char text[18];
-      std::snprintf(text, sizeof text, "%02x:%02x:%02x:%02x:%02x:%02x", bytes[0], bytes[1], bytes[2],
-                    bytes[3], bytes[4], bytes[5]);
-      vf.mac = text;
-    }
-    if (type == IFLA_VF_VLAN) {
-      vf.vlan = static_cast<int>(value_of<ifla_vf_vlan>(value).vlan);
-      vf.vlan_qos = static_cast<int>(value_of<ifla_vf_vlan>(value).qos);
-      vf.vlan_protocol = "802.1Q";
-    }
-    if (type == IFLA_VF_VLAN_LIST) {
-      int one = 0;
-      const auto tag = value_of<ifla_vf_vlan_info>(inner(value, one));
-      EXPECT_EQ(one, IFLA_VF_VLAN_INFO);
-      vf.vlan = static_cast<int>(tag.vlan), vf.vlan_qos = static_cast<int>(tag.qos);
-      vf.vlan_protocol = tag.vlan_proto == htons(ETH_P_8021AD) ? "802.1ad" : "802.1Q";
-    }
-    if (type == IFLA_VF_TRUST) vf.trust = value_of<ifla_vf_trust>(value).setting != 0;
-    if (type == IFLA_VF_SPOOFCHK) vf.spoof_check = value_of<ifla_vf_spoofchk>(value).setting != 0;
-    if (type == IFLA_VF_RSS_QUERY_EN) vf.rss_query = value_of<ifla_vf_rss_query_en>(value).setting != 0;
-    if (type == IFLA_VF_LINK_STATE) {
-      const char* const names[] = {"auto", "enable", "disable"};
-      vf.link_state = names[value_of<ifla_vf_link_state>(value).link_state];
-    }
-    if (type == IFLA_VF_RATE) {
-      vf.min_rate_mbps = value_of<ifla_vf_rate>(value).min_tx_rate;
-      vf.max_rate_mbps = value_of<ifla_vf_rate>(value).max_tx_rate;
-    }
-    if (type == IFLA_VF_IB_NODE_GUID || type == IFLA_VF_IB_PORT_GUID) {
-      const auto guid = value_of<ifla_vf_guid>(value).guid;
-      std::string text;
-      for (int shift = 56; shift >= 0; shift -= 8) {
-        char byte[4];
-        std::snprintf(byte, sizeof byte, "%02x", static_cast<unsigned>(guid >> shift & 0xff));
-        text += (text.empty() ? "" : ":") + std::string(byte);
-      }
-      (type == IFLA_VF_IB_NODE_GUID ? vf.node_guid : vf.port_guid) = text;
-    }
-  }
-};
 
 Result<Unit> restore(FakePf& pf, const VfConfig& original, const OwnAddresses& own = {}) {
   return restore_vf_settings(pf.kernel(), kVf, original, own, [] { return Result<Unit>(Unit{}); });
@@ -318,6 +220,67 @@ TEST(VfSettings, NothingIsWrittenOfAFunctionThatIsOpenOrOfAVfThatIsGone) {
   EXPECT_TRUE(restore_vf_settings(pf.kernel(), kVf, fresh(), {}, busy).ok()) << "nothing differs";
   const auto other = restore_vf_settings(pf.kernel(), {.ifindex = 7, .index = 4}, fresh(), {}, busy);
   EXPECT_EQ(other.error().what, "its PF does not report VF 4");
+}
+
+// Red when what a VfConfig asks for is not what the PF has afterwards, or anything else of the VF changes.
+TEST(VfSettings, ANetworkSetsTheFieldsThatItHas) {
+  FakePf pf;
+  const VfConfig wanted{.vlan = 100, .trust = true, .spoof_check = false, .min_rate_mbps = 10};
+  ASSERT_TRUE(apply_vf_settings(pf.kernel(), kVf, wanted).ok());
+  VfConfig expected = fresh();
+  expected.vlan = 100, expected.trust = true, expected.spoof_check = false, expected.min_rate_mbps = 10;
+  EXPECT_EQ(pf.vf, expected);
+  pf.written.clear();
+  ASSERT_TRUE(apply_vf_settings(pf.kernel(), kVf, wanted).ok());
+  EXPECT_TRUE(pf.written.empty()) << "as ordered already";
+  ASSERT_TRUE(restore(pf, fresh()).ok());
+  EXPECT_EQ(pf.vf, fresh());
+  const VfConfig whole = [] {
+    VfConfig out = of_a_pod();
+    out.mac.clear(), out.rss_query.reset();
+    return out;
+  }();
+  ASSERT_TRUE(apply_vf_settings(pf.kernel(), kVf, whole).ok());
+  expected = of_a_pod();
+  expected.mac = fresh().mac, expected.rss_query = fresh().rss_query;
+  EXPECT_EQ(pf.vf, expected);
+  ASSERT_TRUE(restore(pf, fresh()).ok());
+  EXPECT_EQ(pf.vf, fresh());
+}
+
+// One request has VLAN, priority and protocol, and one both rates.
+TEST(VfSettings, ANetworksVlanIsUntaggedBy802Point1adAndARateKeepsTheOtherOne) {
+  FakePf pf;
+  pf.vf.vlan = 7, pf.vf.vlan_qos = 3, pf.vf.vlan_protocol = "802.1ad";
+  pf.vf.min_rate_mbps = 20, pf.vf.max_rate_mbps = 900;
+  const VfConfig before = pf.vf;
+  ASSERT_TRUE(apply_vf_settings(pf.kernel(), kVf, {.vlan = 7, .max_rate_mbps = 500}).ok());
+  EXPECT_EQ(pf.vf.vlan_qos, 0);
+  EXPECT_EQ(pf.vf.vlan_protocol, "802.1Q");
+  EXPECT_EQ(pf.vf.min_rate_mbps, 20);
+  EXPECT_EQ(pf.vf.max_rate_mbps, 500);
+  ASSERT_TRUE(restore(pf, before).ok());
+  EXPECT_EQ(pf.vf, before);
+  ASSERT_TRUE(apply_vf_settings(pf.kernel(), kVf, {.min_rate_mbps = 30}).ok());
+  EXPECT_EQ(pf.vf.max_rate_mbps, 900);
+}
+
+// Red when a driver that refuses, does not do what it acknowledges, or reports nothing is believed.
+TEST(VfSettings, ASettingOfANetworkThatThePfDoesNotMakeIsNamed) {
+  FakePf pf;
+  pf.refused = {IFLA_VF_TRUST}, pf.ignored = {IFLA_VF_VLAN};
+  const auto applied = apply_vf_settings(pf.kernel(), kVf, {.vlan = 100, .trust = true});
+  ASSERT_FALSE(applied.ok());
+  fixture::expect_golden(applied.error().what);
+  pf = FakePf();
+  pf.vf.trust.reset();
+  const auto unreported = apply_vf_settings(pf.kernel(), kVf, {.trust = true});
+  ASSERT_FALSE(unreported.ok());
+  EXPECT_TRUE(pf.written.empty()) << "it could be neither verified nor restored";
+  EXPECT_EQ(unreported_settings({.vlan = 5, .vlan_protocol = "802.1ad", .trust = true}, pf.vf),
+            std::vector<std::string>{"trust"});
+  EXPECT_EQ(apply_vf_settings(pf.kernel(), {.ifindex = 7, .index = 4}, {.vlan = 5}).error().what,
+            "its PF does not report VF 4");
 }
 
 }  // namespace

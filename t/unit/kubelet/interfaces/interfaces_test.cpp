@@ -70,8 +70,10 @@ class InterfacesTest : public testing::Test {
         ClaimPreparer::Ports{cluster, scheduler, executor, log, std::make_shared<fake::FakeHost>(node),
                              &*interfaces},
         ClaimPreparer::Knowledge{[] { return ""; },
-                                 [](const std::string&, const std::string&, const std::string& entry) {
-                                   return std::optional(sample::vf(entry));
+                                 [this](const std::string&, const std::string&, const std::string& entry) {
+                                   KnownEntry known = sample::vf(entry);
+                                   known.vf_settings = allowed;
+                                   return std::optional(known);
                                  },
                                  [] { return kube::NodeView{"node-a", {}}; }, [] { return "boot-1"; }},
         ClaimPreparer::Handlers{[](const auto&) {}, [](const auto&) {}, [](const auto&, const auto&) {},
@@ -149,7 +151,8 @@ class InterfacesTest : public testing::Test {
   fake::FakeNode node;
   std::vector<std::string> calls;
   uint32_t stream = 1;
-  bool is_multus = false;  // of the next start()
+  bool is_multus = false;                                // of the next start()
+  std::optional<std::vector<std::string>> allowed = {};  // KnownEntry::vf_settings
   bool fails_to_undo = false;
   std::optional<Interfaces> interfaces;
   std::optional<ClaimPreparer> preparer;
@@ -213,6 +216,41 @@ TEST_F(InterfacesTest, ANetworkOfAVfConfigIsAttachedFromPrepareToUnprepare) {
   call("StopPodSandbox", pod());
   EXPECT_EQ(unprepare(claim), "");
   EXPECT_EQ(calls, (std::vector<std::string>{"ADD s1 net1", "DEL s1 net1"}));
+}
+
+// Red when the VF's settings of before are unknown, so that those of the pod would stay.
+TEST_F(InterfacesTest, ANetworkSetsOfTheVfOnlyWhatCanBeRestored) {
+  connect();
+  fake::FakeNode::Function& vf = node.functions.at("0000:03:00.2");
+  vf.settings.reset();
+  const PrepareRequest claim = put("a", {{"network", network(R"({"trust":true,"vlan":5})")}});
+  allowed = std::vector<std::string>{"trust", "vlan"};
+  const std::string why = prepare(claim);
+  EXPECT_NE(why.find("network sets vlan, trust of the VF, which its PF does not report"), std::string::npos)
+      << why;
+  EXPECT_TRUE(preparer->prepared().empty());
+  vf.settings = hotplug::VfConfig{.vlan = 0, .vlan_qos = 0};
+  EXPECT_NE(prepare(claim).find("network sets trust of the VF"), std::string::npos);
+  vf.settings->trust = false;
+  EXPECT_EQ(prepare(claim), "");
+  EXPECT_EQ(node.original_settings.at("0000:03:00.2").vf, vf.settings)
+      << "on disk before anything is written";
+  vf.settings->vlan = 5, vf.settings->trust = true;
+  start();
+  connect();
+  EXPECT_EQ(preparer->prepared().begin()->second.devices.at(0).config.network->vf,
+            (hotplug::VfConfig{.vlan = 5, .trust = true}));
+  EXPECT_EQ(prepare(claim), "") << "asked again: what the pod has is not read for the original";
+  EXPECT_EQ(unprepare(claim), "");
+  EXPECT_EQ(vf.settings, (hotplug::VfConfig{.vlan = 0, .vlan_qos = 0, .trust = false}));
+  kubelet::OriginalSettings unknown{
+      .device = "0000:03:00.2", .boot_id = "boot-1", .is_known = false, .vf = {}, .interface = {}};
+  node.original_settings.emplace(unknown.device, unknown);
+  start();
+  connect();
+  EXPECT_NE(prepare(claim).find("could not be undone: device 0000:03:00.2: original VF settings unknown"),
+            std::string::npos);
+  EXPECT_EQ(prepare(put("b", {{"network", network(R"({"mtu":1400})")}})), "") << "it sets nothing of the VF";
 }
 
 TEST_F(InterfacesTest, ANetworkOfAVfConfigWaitsForTheRuntime) {

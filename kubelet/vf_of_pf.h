@@ -1,0 +1,24 @@
+#pragma once
+// The VFs of a PF, and the interface of the PF through which their settings are read and set (sysfs).
+#include <map>
+#include <string>
+
+#include "hotplug/host_view.h"
+#include "kubelet/vf_mac.h"
+#include "reactor/base/result.h"
+
+namespace sliced::kubelet {
+
+/// Returns the PCI address of a VF's PF (the link physfn); "" where the function is no VF, or gone.
+std::string pf_of_vf(const hotplug::HostView& view, const std::string& pci);
+/// Returns the PCI addresses of the VFs of a PF, by number (the links virtfnN).
+std::map<int, std::string> vfs_of_pf(const hotplug::HostView& view, const std::string& pf);
+/// Returns the name of the PF's uplink in this network namespace, never a representor; "" without one. Of several ports the order is that of
+/// hotplug::ports_of_functions().
+std::string uplink_of_pf(const hotplug::HostView& view, const std::string& pf);
+/// Returns the uplink of a PF, with VfOfInterface::index -1. Errors: kIo: the PF has no uplink in this network namespace.
+Result<VfOfInterface> uplink_interface_of_pf(const hotplug::HostView& view, const std::string& pf);
+/// Returns the uplink of a VF's PF and the number of the VF. Errors: kNotFound: it is no VF, or gone; those of uplink_interface_of_pf().
+Result<VfOfInterface> find_vf(const hotplug::HostView& view, const std::string& pci);
+
+}  // namespace sliced::kubelet
