@@ -164,6 +164,10 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
     if (const FunctionReading* owner = pf ? readings.functions.find(*pf) : nullptr;
         owner != nullptr && owner->vfs.contains(gone->function))
       readings.functions.at(*pf).vfs.erase(gone->function);
+    if (was_there)
+      for (const PciAddress& partner : std::set<PciAddress>(known->iommu_partners))
+        if (readings.functions.contains(partner))
+          readings.functions.at(partner).iommu_partners.erase(gone->function);
     readings.functions.erase(gone->function);
     if (was_there) readings.vanished.insert(gone->function);
     return was_there;

@@ -202,6 +202,14 @@ bool is_bound_to_vfio(const HostView& host, const std::string& path, std::string
   return module && std::find(users->begin(), users->end(), last_component(*module)) != users->end();
 }
 
+std::optional<int> group_as_partner(const HostView& host, const PciAddress& address) {
+  const auto link = host.readlink(std::string(kFunctions) + address.text() + "/iommu_group");
+  const auto number = link ? parse_int(last_component(*link)) : std::nullopt;
+  if (!number || *number < 0 || *number > std::numeric_limits<int>::max() || is_bridge(host, address.text()))
+    return std::nullopt;
+  return static_cast<int>(*number);
+}
+
 bool is_vf_of(const FunctionReading& pf, const FunctionReading& function) {
   if (function.pci.domain != pf.pci.domain || pf.vf_offset == 0 || pf.vf_product.empty()) return false;
   if (function.vendor != pf.vendor || function.product != pf.vf_product) return false;

@@ -21,6 +21,10 @@ std::optional<FunctionReading> read_function(const HostView& host, const PciAddr
 std::optional<FunctionReading> read_function(const HostView& host, const PciAddress& address,
                                              std::string_view link_target);
 
+/// Number of the IOMMU group in which this function counts as a partner of others, whatever its class: nullopt where it is gone, is a
+/// bridge or has no group.
+std::optional<int> group_as_partner(const HostView& host, const PciAddress& address);
+
 /// Whether a function is one of a PF's VFs by where it is and what it is: what its physfn link says, where that
 /// stands. Never true of a PF that does not tell sriov_offset or sriov_vf_device.
 bool is_vf_of(const FunctionReading& pf, const FunctionReading& function);

@@ -125,29 +125,26 @@ void read_udevd(const HostView& host, HostReadings& readings) {
 }
 
 // A function joins or leaves an IOMMU group without an event of the others in it.
-void note_in_group(const PciAddress& address, std::optional<int> before, std::optional<int> now,
-                   HostReadings& readings) {
-  if (before == now) return;
+void note_in_group(const PciAddress& address, std::optional<int> now, HostReadings& readings) {
   std::vector<PciAddress> changed;
   for (const auto& [other, reading] : readings.functions)
-    if (other != address && reading.iommu_group &&
-        (reading.iommu_group == before || reading.iommu_group == now))
+    if (other != address && reading.iommu_partners.contains(address) != (now && reading.iommu_group == now))
       changed.push_back(other);
   for (const PciAddress& other : changed) {
-    FunctionReading& reading = readings.functions[other];
-    if (reading.iommu_group == now)
-      reading.iommu_partners.insert(address);
-    else
-      reading.iommu_partners.erase(address);
+    std::set<PciAddress>& partners = readings.functions[other].iommu_partners;
+    if (partners.erase(address) == 0) partners.insert(address);
   }
 }
 
 void reread_function(const HostView& host, const PciAddress& address, HostReadings& readings) {
-  readings.vanished.erase(address);
+  const bool has_left_groups = readings.vanished.erase(address) > 0;
   auto function = read_function(host, address);
   const FunctionReading* known = readings.functions.find(address);
-  note_in_group(address, known == nullptr ? std::nullopt : known->iommu_group,
-                function ? function->iommu_group : std::nullopt, readings);
+  const auto before = known == nullptr ? std::nullopt : known->iommu_group;
+  const auto now = function ? function->iommu_group : group_as_partner(host, address);
+  // Functions of other classes have no reading, so only the others of their group show where they were.
+  const bool was_unknown = known == nullptr && !function && !has_left_groups;
+  if (before != now || was_unknown) note_in_group(address, now, readings);
   if (!function) return void(readings.functions.erase(address));
   // Readings that are equal share it: whoever compares them compares pointers.
   if (known == nullptr || *known != *function) readings.functions[address] = std::move(*function);

@@ -203,6 +203,62 @@ TEST_F(HostSourceTest, AFunctionThatGoesIsGoneAtItsEvent) {
   EXPECT_LE(updates.size(), 3u);
 }
 
+// No event reports a change of an IOMMU group to its other members. Red when a NIC counts as sharing its group with a function that is
+// gone, of its own class or another, or not with one that came.
+TEST_F(HostSourceTest, PartnersInAnIommuGroupFollowItsMembers) {
+  const std::string nic = "0000:02:00.0", port = "0000:02:00.1", nvme = "0000:02:00.2",
+                    bridge = "0000:02:00.3";
+  const std::string members = "sys/kernel/iommu_groups/75/devices/";
+  const auto plug = [&](const std::string& address, const std::string& pci_class) {
+    tree.write(members + address + "/x", "");
+    tree.pci(address).attr("class", pci_class).link("iommu_group", "../../../../kernel/iommu_groups/75");
+  };
+  const auto pull = [&](const std::string& address) {
+    tree.remove(members + address);
+    tree.pci(address).remove();
+  };
+  const auto partners = [&] {
+    std::string out;
+    for (const PciAddress& partner : find(nic)->iommu_partners) out += partner.text() + " ";
+    return out;
+  };
+  for (const std::string& ethernet : {nic, port}) plug(ethernet, "0x020000");
+  plug(nvme, "0x010802");
+  start_quietly();
+  ASSERT_EQ(partners(), port + " " + nvme + " ");
+
+  pull(port);
+  pci("remove", port);
+  EXPECT_EQ(partners(), nvme + " ") << "at the event";
+  scheduler.advance(1s);
+  EXPECT_EQ(partners(), nvme + " ");
+  pull(nvme);
+  pci("remove", nvme);
+  scheduler.advance(1s);
+  EXPECT_EQ(partners(), "");
+
+  plug(bridge, "0x060400");
+  pci("add", bridge);
+  plug(nvme, "0x010802");
+  pci("add", nvme);
+  scheduler.advance(1s);
+  EXPECT_EQ(partners(), nvme + " ") << "a bridge is no partner";
+  plug(port, "0x020000");
+  pci("add", port);
+  scheduler.advance(1s);
+  EXPECT_EQ(partners(), port + " " + nvme + " ");
+
+  // An NVMe controller takes the address of a NIC within one moment.
+  pull(port);
+  pci("remove", port);
+  plug(port, "0x010802");
+  pci("add", port);
+  scheduler.advance(1s);
+  EXPECT_EQ(find(port), nullptr);
+  EXPECT_EQ(partners(), port + " " + nvme + " ");
+  EXPECT_EQ(source->counters().full_scans, 1u) << "by events alone";
+}
+
 TEST_F(HostSourceTest, ADeadPfTakesItsVfsWithIt) {
   auto pf = tree.pci("0000:3b:00.0").netdev("ens1f0").sriov(8).vfs(2);
   const std::vector<std::string> all{pf.vf(0).address(), pf.vf(1).address(), "0000:3b:00.0"};
