@@ -226,7 +226,7 @@ std::set<std::string> publishable_attributes(const FleetDrivers& drivers) {
                  std::string(known.id));
   out.insert(drivers.exposure + "/" + std::string(policy::kSupportedCnisId));
   for (const char* plugin :
-       {"sriov", "host-device", "macvlan", "ipvlan", "bridge", "vlan", "ib-sriov", "rdma"})
+       {"sriov", "host-device", "macvlan", "ipvlan", "bridge", "vlan", "ipoib", "ib-sriov", "rdma"})
     out.insert(drivers.exposure + "/" + policy::cni_attribute_id(plugin));
   return out;
 }

@@ -20,6 +20,7 @@ enum Key {
   kEswitchMode = kFirstOwn,
   kPfName,
   kDeviceId,
+  kDriver,
   kIommuGroup,
   kIommuShared,
   kLinkType,
@@ -32,8 +33,8 @@ enum Key {
   kVfId
 };
 constexpr const char* kOwnIds[] = {
-    "EswitchMode", "PFName",       "deviceID",    "iommuGroup",  "iommuGroupShared", "linkType", "pciAddress",
-    "pfDeviceID",  "pfPciAddress", "rdmaCapable", "representor", "vendor",           "vfID"};
+    "EswitchMode", "PFName",     "deviceID",     "driver",      "iommuGroup",  "iommuGroupShared", "linkType",
+    "pciAddress",  "pfDeviceID", "pfPciAddress", "rdmaCapable", "representor", "vendor",           "vfID"};
 
 }  // namespace
 
@@ -77,6 +78,7 @@ kube::Attributes VfAttributes::of(const hotplug::HostDevice& vf, const hotplug::
        pf != nullptr && !pf->eswitch_mode.empty() ? std::string_view(pf->eswitch_mode) : "legacy");
   text(kPfName, vf.pf_name);
   text(kDeviceId, vf.product);
+  if (with_yielding) text(kDriver, vf.driver);
   if (with_yielding && vf.iommu_group) {
     put(kIommuGroup, int64_t{*vf.iommu_group});
     put(kIommuShared, !vf.iommu_partners.empty());

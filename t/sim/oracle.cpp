@@ -198,6 +198,7 @@ Entry entry_of(const VfFacts& vf, const PfFacts& pf, const std::string& address,
                {own + "rdmaCapable", has_rdma ? "bool true" : "bool false"},
                {own + "vendor", "string " + pf.vendor},
                {own + "vfID", "int " + std::to_string(vf.index)}};
+  if (!vf.driver.empty()) out[own + "driver"] = "string " + vf.driver;
   if (!pf_name.empty()) out[own + "PFName"] = "string " + pf_name;
   const int numa = vf.numa >= 0 ? vf.numa : pf.numa;
   if (numa >= 0) out["resource.kubernetes.io/numaNode"] = "int " + std::to_string(numa);

@@ -226,6 +226,7 @@ TEST(Decide, AttributesAreThoseOfTheCompatibleDriver) {
       {kDriver + "/vendor", std::string("8086")},
       {kDriver + "/deviceID", std::string("1889")},
       {kDriver + "/pfDeviceID", std::string("1592")},
+      {kDriver + "/driver", std::string("iavf")},
       {kDriver + "/pciAddress", std::string("0000:3b:00.1")},
       {kDriver + "/PFName", std::string("ens1f0")},
       {kDriver + "/pfPciAddress", std::string(kPf)},
@@ -242,22 +243,24 @@ TEST(Decide, AttributesAreThoseOfTheCompatibleDriver) {
   EXPECT_EQ(device.attributes, wanted);
 }
 
-// kubernetes-sigs/dranet#186. Red when a claim cannot avoid a VF that shares its IOMMU group.
-TEST(Decide, AnIommuGroupCanBeSelected) {
+// kubernetes-sigs/dranet#186, #193. Red when a claim cannot tell a VF without driver, or one that shares its IOMMU group.
+TEST(Decide, ADriverAndAnIommuGroupCanBeSelected) {
   hotplug::HostDevice vf;
   vf.pci = hotplug::PciAddress::decode("0000:02:00.1");
   const auto own_of = [&] {
     std::map<std::string, std::string> out;
     for (const auto& [key, value] : VfAttributes(kDriver).of(vf, nullptr))
-      for (const char* id : {"iommuGroup", "iommuGroupShared", "representor"})
+      for (const char* id : {"driver", "iommuGroup", "iommuGroupShared", "representor"})
         if (key.str() == kDriver + "/" + id) out[id] = kube::describe_attribute(value);
     return out;
   };
   using Texts = std::map<std::string, std::string>;
-  EXPECT_EQ(own_of(), Texts{}) << "no IOMMU";
+  EXPECT_EQ(own_of(), Texts{}) << "no driver, no IOMMU";
   EXPECT_EQ(iommu_problem(vf), "");
+  vf.driver = "vfio-pci";
   vf.iommu_group = 75;
-  EXPECT_EQ(own_of(), (Texts{{"iommuGroup", "75"}, {"iommuGroupShared", "false"}}));
+  EXPECT_EQ(own_of(),
+            (Texts{{"driver", "\"vfio-pci\""}, {"iommuGroup", "75"}, {"iommuGroupShared", "false"}}));
   EXPECT_EQ(iommu_problem(vf), "");
   vf.iommu_partners = {*hotplug::PciAddress::decode("0000:02:00.0")};
   EXPECT_EQ(own_of().at("iommuGroupShared"), "true");
@@ -267,6 +270,24 @@ TEST(Decide, AnIommuGroupCanBeSelected) {
       iommu_problem(vf),
       "shares IOMMU group 75 with 0000:02:00.0: a claim with driver vfio-pci is refused unless it has all of them; "
       "avoid the device by attribute iommuGroupShared");
+}
+
+// Red when attributes that DeviceAttributes gave before there was a driver attribute are lost to it.
+TEST(Decide, AttributesOfObjectsComeBeforeTheDriver) {
+  for (const size_t count : {13u, 14u, 17u}) {
+    VfHost host;
+    host.pf(kPf, "ens1f0", 1);
+    std::string given;
+    for (size_t i = 0; i < count; ++i)
+      given += "example.com/" + std::string(1, static_cast<char>('a' + i)) + ": {string: x}, ";
+    const auto decision =
+        decide(inputs(host, {policy("p", "{configs: [{deviceAttributesSelector: {}}]}")},
+                      {"metadata: {name: a, namespace: ns}\nspec: {attributes: {" + given + "}}"}));
+    const kube::Device& device = decision.pools.at(kDriver)[0].devices.at(0);
+    EXPECT_EQ(device.attributes.contains(kDriver + "/driver"), count <= 13) << count;
+    EXPECT_TRUE(
+        device.attributes.contains("example.com/" + std::string(1, static_cast<char>('a' + count - 1))));
+  }
 }
 
 // What is published is where a restarted daemon finds the facts of interfaces that are away. A key or a link
