@@ -54,7 +54,7 @@ Result<Unit> sync_directory(const std::string& path) {
   return Unit{};
 }
 
-// On its way to the disk, and not there yet.
+// In the memory of the kernel: not on the disk yet.
 Result<Descriptor> write_temporary(const std::string& path, std::string_view text, unsigned mode) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return failed("remove", path);
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
@@ -67,8 +67,6 @@ Result<Descriptor> write_temporary(const std::string& path, std::string_view tex
   }
   // Whatever umask there is: a container runtime reads some of these files.
   if (::fchmod(file.get(), mode) != 0) return failed("chmod", path);
-  // A hint: where it is not known, the fsync that follows does it all.
-  (void)::sync_file_range(file.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
   return file;
 }
 
@@ -89,6 +87,8 @@ Result<Unit> write_temporaries(const std::vector<DurableFile>& files) {
     if (auto made = make_directory(directory_of(file.path)); !made) return made;
     auto written = write_temporary(temporary_of(file.path), file.text, file.mode);
     if (!written) return std::move(written.error());
+    // A hint: where it is not known, the fsync that follows does it all.
+    (void)::sync_file_range(written->get(), 0, 0, SYNC_FILE_RANGE_WRITE);
     open.push_back(*std::move(written));
   }
   for (size_t i = 0; i < files.size(); ++i)
@@ -121,6 +121,17 @@ Result<Unit> write_durably(const std::vector<DurableFile>& wanted) {
 
 Result<Unit> write_durably(const std::string& path, std::string_view text, unsigned mode) {
   return write_durably({{path, std::string(text), mode}});
+}
+
+Result<Unit> write_whole(const std::string& path, std::string_view text, unsigned mode) {
+  if (auto made = make_directory(directory_of(path)); !made) return made;
+  const std::string temporary = temporary_of(path);
+  auto written = write_temporary(temporary, text, mode);
+  if (!written) return std::move(written.error());
+  if (::rename(temporary.c_str(), path.c_str()) == 0) return Unit{};
+  const Error error = failed("rename into", path);
+  ::unlink(temporary.c_str());
+  return error;
 }
 
 Result<Unit> remove_durably(const std::string& path) {

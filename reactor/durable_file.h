@@ -1,5 +1,5 @@
 #pragma once
-// Small files that must be there after a power cut, whole. Knows neither loop nor libuv; every call blocks, so
+// Small files that are never seen half written, most of them also after a power cut. Knows neither loop nor libuv; every call blocks, so
 // workers make them.
 #include <cstddef>
 #include <functional>
@@ -29,6 +29,10 @@ struct DurableFile {
 /// synced, so that a full disk leaves everything as it was; a power cut between two renames may leave the
 /// first of them alone.
 Result<Unit> write_durably(const std::vector<DurableFile>& files);
+
+/// Makes or replaces the file, as above but for the disk: whoever opens it while this kernel runs finds the text of before or this one, also after
+/// this process was killed. After a power cut the file may be missing, be empty, or have the text of before.
+Result<Unit> write_whole(const std::string& path, std::string_view text, unsigned mode = 0644);
 
 /// Afterwards neither the file nor its temporary file exists, also after a power cut. One that is not there is no error.
 Result<Unit> remove_durably(const std::string& path);

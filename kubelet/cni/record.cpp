@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kubelet/cni/network.h"
 #include "reactor/base/text.h"
 #include "reactor/durable_file.h"
 
@@ -45,6 +46,15 @@ Result<Attachment> attachment_of(const Json& from) {
   if (const Json* capabilities = from.find("capabilityArgs")) attachment.capabilities = *capabilities;
   if (auto good = check(attachment); !good) return std::move(good.error());
   return attachment;
+}
+
+// A sandbox and its interfaces end with the kernel. A CNI plugin may have written files, such as host-local's addresses, which only its DEL removes;
+// what `network` attached left nothing.
+bool outlives_power_cut(const Record& record) {
+  const auto network = decode_network(record.config, record.network);
+  if (!network || !is_native(*network)) return true;
+  const Json* ipam = network->plugins.front().config.find("ipam");
+  return ipam != nullptr && ipam->text("type") != "static";
 }
 
 }  // namespace
@@ -115,8 +125,9 @@ std::string record_name(const Attachment& attachment) {
 
 Result<Unit> Records::write(const Record& record) const {
   if (auto good = check(record.attachment); !good) return good;
-  return reactor::write_durably(directory_ + "/" + record_name(record.attachment), encode_record(record),
-                                0600);
+  const std::string path = directory_ + "/" + record_name(record.attachment);
+  return outlives_power_cut(record) ? reactor::write_durably(path, encode_record(record), 0600)
+                                    : reactor::write_whole(path, encode_record(record), 0600);
 }
 
 Result<Unit> Records::remove(const Attachment& attachment) const {
@@ -125,6 +136,14 @@ Result<Unit> Records::remove(const Attachment& attachment) const {
 }
 
 Result<Unit> Records::remove_temporaries() const {
+  const auto names = reactor::list_names(directory_, kRecordsMax);
+  if (!names) return Error(names.error());
+  for (const std::string& name : *names) {
+    const std::string path = directory_ + "/" + name;
+    const auto text = reactor::read_whole(path, kRecordBytesMax);
+    if (text && text->empty())
+      if (auto removed = reactor::remove_durably(path); !removed) return removed;
+  }
   const auto removed = reactor::remove_temporaries(directory_, [](std::string_view) { return true; });
   return removed ? Result<Unit>(Unit{}) : Result<Unit>(removed.error());
 }
@@ -138,6 +157,7 @@ Result<Records::All> Records::read(std::string_view container_id) const {
     const std::string path = directory_ + "/" + name;
     const auto text = reactor::read_whole(path, kRecordBytesMax);
     if (!text && text.error().code == Errc::kNotFound) continue;  // removed meanwhile
+    if (text && text->empty()) continue;                          // what a power cut left
     auto record = text ? decode_record(*text) : Result<Record>(text.error());
     if (record && record_name(record->attachment) != name)
       record = Error{Errc::kInvalid, "it is the record " + escaped(record_name(record->attachment))};

@@ -49,7 +49,8 @@ class Records {
 
   explicit Records(std::string directory) : directory_(std::move(directory)) {}
 
-  /// On disk when it returns. The directory is made where it is missing.
+  /// On disk when it returns, so that the DEL of a CNI plugin is run also after a power cut. The record of a native attachment, of which a power
+  /// cut leaves nothing but the record, is not synced. The directory is made where it is missing.
   Result<Unit> write(const Record& record) const;
   /// One that is not there is no error.
   Result<Unit> remove(const Attachment& attachment) const;
@@ -59,9 +60,9 @@ class Records {
   };
   /// Of one sandbox, or of all ("").
   /// Errors: of the directory alone (kDenied, kIo, kTooLarge above kRecordsMax); none where it does not
-  /// exist. A file that goes while it is read is passed over.
+  /// exist. A file that goes while it is read is passed over, and so is an empty one: a power cut makes one of a record that was not synced.
   Result<All> read(std::string_view container_id) const;
-  /// Removes what writers left when they were killed. Requires: no record is written meanwhile. Errors: kDenied, kIo.
+  /// Removes empty files, and what writers left when they were killed. Requires: no record is written meanwhile. Errors: kDenied, kIo.
   Result<Unit> remove_temporaries() const;
 
  private:

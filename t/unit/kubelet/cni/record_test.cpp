@@ -2,9 +2,20 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+namespace {
+int syncs = 0;
+}
+// Instead of the C library's: counted.
+extern "C" int fsync(int descriptor) {
+  ++syncs;
+  return static_cast<int>(::syscall(SYS_fsync, descriptor));
+}
 
 namespace sliced::cni {
 namespace {
@@ -74,6 +85,32 @@ TEST_F(RecordsTest, WhatIsLeftOfAWriterThatDiedIsRemoved) {
   ASSERT_TRUE(records.write(record("a")).ok());
   const std::string left = directory + "/cni/.b@net1.json.tmp";
   std::ofstream(left) << "half";
+  EXPECT_TRUE(records.remove_temporaries().ok());
+  EXPECT_NE(access(left.c_str(), F_OK), 0);
+  EXPECT_EQ(records.read("")->records.size(), 1u);
+}
+
+// A disk may take longer than all the rest of a native attachment.
+TEST_F(RecordsTest, OnlyWhatAPluginMayHaveLeftIsSynced) {
+  const auto syncs_of = [&](const std::string& config) {
+    Record one = record("a");
+    one.config = config;
+    const int before = syncs;
+    EXPECT_TRUE(records.write(one).ok()) << config;
+    EXPECT_EQ(records.read("a")->records, std::vector<Record>{one}) << config;
+    return syncs - before;
+  };
+  EXPECT_EQ(syncs_of(R"({"cniVersion":"1.1.0","type":"sliced-native","ipam":{"type":"static"}})"), 0);
+  EXPECT_EQ(syncs_of(R"({"cniVersion":"1.1.0","type":"sliced-native"})"), 0);
+  EXPECT_EQ(syncs_of(R"({"cniVersion":"1.1.0","type":"sliced-native","ipam":{"type":"host-local"}})"), 2);
+  EXPECT_EQ(syncs_of(R"({"cniVersion":"1.1.0","type":"host-device","ipam":{"type":"static"}})"), 2);
+}
+
+TEST_F(RecordsTest, AnEmptyFileIsNoBrokenRecord) {
+  ASSERT_TRUE(records.write(record("a")).ok());
+  const std::string left = directory + "/cni/" + record_name(record("b").attachment);
+  std::ofstream(left).flush();
+  EXPECT_TRUE(records.read("")->broken.empty());
   EXPECT_TRUE(records.remove_temporaries().ok());
   EXPECT_NE(access(left.c_str(), F_OK), 0);
   EXPECT_EQ(records.read("")->records.size(), 1u);
