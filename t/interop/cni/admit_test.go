@@ -38,7 +38,7 @@ const (
 	hostPath, anyText, otherText = "/evil", "evil", "mac evil"
 )
 
-func admit(t *testing.T, cases []definition) []admitted {
+func admit(t testing.TB, cases []definition) []admitted {
 	t.Helper()
 	var input bytes.Buffer
 	for _, one := range cases {

@@ -101,7 +101,7 @@ type world struct {
 	runtime   *libcni.RuntimeConf
 }
 
-func write(t *testing.T, path string, content any) string {
+func write(t testing.TB, path string, content any) string {
 	t.Helper()
 	text, isText := content.(string)
 	if !isText {

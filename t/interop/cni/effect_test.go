@@ -22,7 +22,7 @@ import (
 // default route, an interface that a claim was allocated (ens1f0v0), one of another claim (ens1f0v1), and a bridge (br-data), which has its MAC address
 // and its MTU from its port.
 type lab struct {
-	t         *testing.T
+	t         testing.TB
 	host, pod string
 	plugins   string // their directory
 	files     string // what stands for /var/lib/cni of the host
@@ -40,7 +40,7 @@ func output(command *exec.Cmd) (string, error) {
 	return out.String(), nil
 }
 
-func run(t *testing.T, name string, arguments ...string) string {
+func run(t testing.TB, name string, arguments ...string) string {
 	t.Helper()
 	out, err := output(exec.Command(name, arguments...))
 	if err != nil {
@@ -52,7 +52,7 @@ func run(t *testing.T, name string, arguments ...string) string {
 // Where the plugins are, when they are not built here: in the guest of t/guest.
 const pluginsAt = "SLICED_TEST_CNI_PLUGINS"
 
-func buildPlugins(t *testing.T) string {
+func buildPlugins(t testing.TB) string {
 	t.Helper()
 	if directory := os.Getenv(pluginsAt); directory != "" {
 		return directory
@@ -62,7 +62,7 @@ func buildPlugins(t *testing.T) string {
 	return directory
 }
 
-func newLab(t *testing.T, plugins string) *lab {
+func newLab(t testing.TB, plugins string) *lab {
 	t.Helper()
 	if err := os.MkdirAll("/var/lib/cni", 0o755); err != nil {
 		t.Fatal(err)

@@ -30,7 +30,11 @@ func (l *lab) startAttachments() *attachmentsProgram {
 	functions := l.t.TempDir()
 	p := &attachmentsProgram{lab: l, function: filepath.Join(functions, ownPCI), records: l.t.TempDir(), log: &strings.Builder{}}
 	p.bind(true)
-	script := "mount --bind " + functions + " /sys/bus/pci/devices && exec " + interop.Program("cni_attachments") + " " + l.plugins + " " + p.records
+	program, err := filepath.Abs("../../../build/sliced")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	script := "mount --bind " + functions + " /sys/bus/pci/devices && exec " + interop.Program("cni_attachments") + " " + l.plugins + " " + p.records + " " + program
 	command := exec.Command("ip", "netns", "exec", l.host, "sh", "-c", script)
 	command.Stderr = p.log
 	in, err := command.StdinPipe()
@@ -84,7 +88,7 @@ func (p *attachmentsProgram) ask(command, sandbox, netns string) string {
 		"config": `{"cniVersion":"1.0.0","name":"net","type":"host-device","ipam":{"type":"host-local","ranges":[[{"subnet":"192.0.2.0/24"}]],"dataDir":"` + p.files + `"}}`})
 }
 
-func (p *attachmentsProgram) tell(command map[string]string) string {
+func (p *attachmentsProgram) tell(command any) string {
 	p.t.Helper()
 	text, _ := json.Marshal(command)
 	if _, err := p.input.Write(append(text, '\n')); err != nil {

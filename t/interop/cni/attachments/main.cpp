@@ -1,9 +1,13 @@
 // kubelet::Attachments over real CNI plugins and the running kernel, for the Go test above it. Reads a command a line, as JSON, and
-// prints what came of it: {} or {"error": ...}. Its log goes to stderr.
-//   cni_attachments PLUGINS RECORDS
-//   {"command": "attach" | "detach", "config": ..., "containerID": ..., "netns": ..., "deviceID": ..., "hostInterface": ...,
-//    "usersDefinition": ...}
+// prints what came of it: {} or {"error": ...}. Its log goes to stderr. Commands of one array run at once and have one answer.
+//   cni_attachments PLUGINS RECORDS [SLICED]
+//   {"command": "attach" | "detach", "config": ... | "network": ..., "containerID": ..., "netns": ..., "interface": "net1",
+//    "deviceID": ..., "hostInterface": ..., "usersDefinition": ...}
+// network: as in a VfConfig; SLICED, a program, attaches it.
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -12,6 +16,7 @@
 #include "kube/objects/json.h"
 #include "kubelet/interfaces/attachments.h"
 #include "kubelet/interfaces/host_interface.h"
+#include "kubelet/interfaces/native_interface.h"
 #include "kubelet/node_host.h"
 #include "reactor/base/log.h"
 #include "reactor/loop.h"
@@ -34,11 +39,23 @@ class StderrLog final : public Log {
   }
 };
 
+std::string config_of(const kube::Json& from) {
+  const kube::Json* network = from.find("network");
+  if (network == nullptr) return std::string(from.text("config"));
+  const auto decoded = kubelet::decode_native_network(*network, "network");
+  if (!decoded) {
+    std::fprintf(stderr, "%s\n", decoded.error().what.c_str());
+    std::exit(1);
+  }
+  return kubelet::native_config(*decoded, std::string(from.text("hostInterface")));
+}
+
 cni::Record record_of(const kube::Json& from) {
-  cni::Record record{.config = std::string(from.text("config")), .network = "net", .attachment = {}};
+  cni::Record record{.config = config_of(from), .network = "net", .attachment = {}};
   record.attachment.container_id = from.text("containerID");
   record.attachment.network_namespace = from.text("netns");
-  record.attachment.interface = "net1";
+  const std::string_view interface = from.text("interface");
+  record.attachment.interface = interface.empty() ? "net1" : interface;
   record.attachment.device = from.text("deviceID");
   if (const std::string_view link = from.text("hostInterface"); !link.empty())
     record.host_interface = cni::HostInterface{.name = std::string(link)};
@@ -50,7 +67,7 @@ cni::Record record_of(const kube::Json& from) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return std::fputs("cni_attachments PLUGINS RECORDS\n", stderr), 2;
+  if (argc != 3 && argc != 4) return std::fputs("cni_attachments PLUGINS RECORDS [SLICED]\n", stderr), 2;
   cni::Place place{.directories = {argv[1]}};
   for (char** variable = environ; *variable != nullptr; ++variable) place.environment.emplace_back(*variable);
   auto host = hotplug::open_host_view("/");
@@ -67,6 +84,10 @@ int main(int argc, char** argv) {
        .run =
            [&](cni::Network network, cni::Command command, cni::Attachment attachment,
                std::optional<cni::Attached> previous, Millis deadline, cni::OnRun on_run) {
+             if (cni::is_native(network))
+               return kubelet::run_native(
+                   loop, {argc == 4 ? argv[3] : "", "attach-helper", std::to_string(::getpid())}, network,
+                   command, attachment, deadline, std::move(on_run));
              return cni::run_chain(loop, place, std::move(network), command, std::move(attachment),
                                    std::move(previous), deadline, std::move(on_run));
            },
@@ -83,27 +104,33 @@ int main(int argc, char** argv) {
        .note_moved = &kubelet::note_moved_interface,
        .before_del = &kubelet::restore_names_in_sandbox,
        .bring_back = &kubelet::bring_interface_back});
-  bool is_done = false;
+  size_t running = 0;
   const auto wait = [&] {
-    while (!is_done) loop.turn(Millis{1'000});
-    is_done = false;
+    while (running > 0) loop.turn(Millis{1'000});
   };
-  attachments.start([&] { is_done = true; });
+  ++running;
+  attachments.start([&] { --running; });
   wait();
   for (std::string line; std::getline(std::cin, line);) {
     const auto from = kube::decode_json(line);
     if (!from) return std::puts(from.error().what.c_str()), 1;
     std::optional<Error> error;
-    if (from->text("command") == "attach")
-      attachments.attach(record_of(*from), loop.now() + kAttachMax, [&](Result<cni::Attached> outcome) {
-        if (!outcome) error = outcome.error();
-        is_done = true;
-      });
+    const auto end = [&](const auto& outcome) {
+      if (!outcome && !error) error = outcome.error();
+      --running;
+    };
+    const auto begin = [&](const kube::Json& one) {
+      ++running;
+      if (one.text("command") == "attach")
+        attachments.attach(record_of(one), loop.now() + kAttachMax,
+                           [&](Result<cni::Attached> outcome) { end(outcome); });
+      else
+        attachments.detach(record_of(one).attachment, [&](Result<Unit> outcome) { end(outcome); });
+    };
+    if (from->array() != nullptr)
+      for (const kube::Json& one : *from->array()) begin(one);
     else
-      attachments.detach(record_of(*from).attachment, [&](Result<Unit> outcome) {
-        if (!outcome) error = outcome.error();
-        is_done = true;
-      });
+      begin(*from);
     wait();
     std::cout << kube::encode_json(error ? kube::Json(kube::Json::Object{{"error", error->what}})
                                          : kube::Json(kube::Json::Object{}))
