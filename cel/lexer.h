@@ -25,6 +25,8 @@ class Lexer {
   const std::string& content() const { return content_; }
   /// Of its first byte in the text.
   int32_t offset() const { return static_cast<int32_t>(start_); }
+  /// Byte of the text behind its last one.
+  int32_t end() const { return static_cast<int32_t>(at_); }
   bool is(std::string_view sign) const { return token_ == Token::kSign && spelled_ == sign; }
   /// The next token; kEnd for ever at the end.
   void next();

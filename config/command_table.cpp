@@ -187,14 +187,16 @@ constexpr CommandInfo kCommands[] = {
      .summary = "Print the objects that take the place of another way of offering VFs.",
      .description =
          "FILE contains a ConfigMap of the SR-IOV network device plugin, or its JSON alone; a NicClusterPolicy; "
-         "SriovNetworkNodePolicies; or objects of dra-driver-sriov, SriovResourceFilters among them; - is standard input. "
+         "SriovNetworkNodePolicies; objects of dra-driver-sriov, SriovResourceFilters among them; or DeviceClasses, ResourceClaims and their "
+         "templates for dranet, with its DaemonSet; - is standard input. "
          "The operator's ConfigMap supported-nic-ids and its SriovNetworkNodeStates, as further FILEs, complete policies with "
          "deviceID, netFilter or alternative names of interfaces; NetworkAttachmentDefinitions have the DeviceClasses of their "
          "resources name them. Prints policies, attributes, DeviceClasses with the old resource names, and claim templates, ready to "
          "apply, each with a comment that says where it comes from. What cannot be carried over is an error with "
-         "file, line and what to do; then nothing is printed. With --check it prints what is offered before and after, "
-         "device by device. Exit status 0: everything is carried over; with --check, the same is offered. 2: with --check, "
-         "something differs. 1: there are errors."},
+         "file, line and what to do; then nothing is printed. Of dranet's objects it is a warning, and the objects are printed without it. "
+         "With --check it prints what is offered before and after, device by device, of all but dranet's objects. Exit status 0: everything is "
+         "carried over; with --check, the same is offered. 2: with --check, something differs; of dranet's objects, something has no counterpart. "
+         "1: there are errors."},
     {.id = Command::kSnapshot,
      .name = "snapshot",
      .programs = kOnNode,

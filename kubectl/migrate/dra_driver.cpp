@@ -4,7 +4,6 @@
 #include <set>
 
 #include "kube/objects/kinds.h"
-#include "kube/objects/object_meta.h"
 #include "policy/sriov/policy.h"
 #include "reactor/base/text.h"
 
@@ -17,7 +16,6 @@ constexpr std::string_view kFilterKind = "SriovResourceFilter";
 // The group was another one until 2025-11.
 constexpr std::string_view kGroups[] = {"sriovnetwork.k8snetworkplumbingwg.io/",
                                         "sriovnetwork.openshift.io/"};
-constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 // An annotation on a policy that was a filter; it tells apply and --check alike what it was.
 constexpr std::string_view kWasFilter = "networking.dra.io/migrated-from";
 
@@ -26,16 +24,13 @@ bool was_filter(const Made& made) {
 }
 
 Result<Json> own_metadata(const Json& object, bool is_filter) {
-  auto meta = kube::decode_object_meta(object);
-  if (!meta) return std::move(meta.error());
-  meta->uid.clear();
-  meta->resource_version.clear();
-  meta->generation = 0;
-  meta->owner_references.clear();
-  meta->finalizers.clear();
-  meta->annotations.erase(std::string(kLastApplied));
-  if (is_filter) meta->annotations[std::string(kWasFilter)] = kFilterKind;
-  return kube::encode_object_meta(*meta);
+  auto meta = portable_metadata(object);
+  if (!meta || !is_filter) return meta;
+  Json annotations = Json::Object{};
+  if (const Json* before = meta->find("annotations")) annotations = *before;
+  annotations.set(kWasFilter, std::string(kFilterKind));
+  meta->set("annotations", std::move(annotations));
+  return meta;
 }
 
 struct DraPolicy {

@@ -6,11 +6,13 @@
 #include "cli/host_once.h"
 #include "cli/read_file.h"
 #include "cli/show.h"
+#include "controller/webhook/judgement.h"
 #include "daemon/process.h"
 #include "kube/objects/yaml.h"
 #include "kubectl/commands.h"
 #include "kubectl/migrate/comparing.h"
 #include "kubectl/migrate/dra_driver.h"
+#include "kubectl/migrate/dranet.h"
 #include "kubectl/migrate/node_policies.h"
 #include "kubectl/migrate/objects.h"
 #include "kubectl/migrate/plugin_config.h"
@@ -41,9 +43,12 @@ constexpr const char* kOperatorsPrefix = "openshift.io";
 struct Sources {
   std::vector<Config> plugin, node_policies;
   std::vector<Made> of_dra_driver;
+  migrate::DranetObjects dranet;
   std::vector<migrate::Network> networks;
   Complaints complaints;
-  size_t kinds() const { return !plugin.empty() + !node_policies.empty() + !of_dra_driver.empty(); }
+  size_t kinds() const {
+    return !plugin.empty() + !node_policies.empty() + !of_dra_driver.empty() + !dranet.empty();
+  }
 };
 
 class Reader {
@@ -111,6 +116,7 @@ class Reader {
     }
     if (migrate::is_of_dra_driver(document))
       return migrate::read_dra_object(document, file, target_, out_.of_dra_driver, out_.complaints);
+    if (out_.dranet.add(document, file)) return;
     read_other(document, file, lines);
   }
 
@@ -440,6 +446,33 @@ std::vector<Made> objects_of_all(Sources& sources, const migrate::Target& target
   return out;
 }
 
+// DeviceClasses and claims are judged as `validate` does.
+std::vector<Made> objects_of_dranet(const config::Options& options, const migrate::Target& target,
+                                    Sources& sources, size_t& lost) {
+  const migrate::Place place{options.arguments.front(), 0};
+  if (target.form == migrate::Form::kSriov) {
+    sources.complaints.error(
+        place,
+        "--as sriov has no counterpart of dranet's devices, which are not VFs alone: leave "
+        "it out, or say --as exposure");
+    return {};
+  }
+  auto converted = sources.dranet.convert(target, sources.complaints);
+  lost = converted.lost;
+  check(converted.objects, target, place, sources.complaints);
+  webhook::Drivers drivers{target.sriov_driver, target.exposure_driver, target.namespace_};
+  for (const Made& made : converted.objects)
+    if (made.object.text("kind") == kube::kDeviceClasses.kind)
+      drivers.classes.emplace(made.object.find("metadata")->text("name"), target.exposure_driver);
+  for (const Made& made : converted.objects)
+    if (const auto judged = webhook::judge(made.object, drivers))
+      for (const policy::Problem& problem : judged->errors)
+        sources.complaints.error(place, webhook::text_of(*judged, problem) +
+                                            "; the object would be refused: correct what it is made of (" +
+                                            (made.comments.empty() ? "" : made.comments.front()) + ")");
+  return std::move(converted.objects);
+}
+
 // Definitions of resources that no configuration has.
 void warn_of_unknown_resources(const std::vector<Made>& objects, Sources& sources) {
   if (sources.complaints.has_errors()) return;
@@ -466,17 +499,26 @@ int migrate(const config::Options& options) {
   reader.finish();
   target.networks = sources.networks;
   std::vector<Made> objects;
+  size_t lost = 0;
+  if (options.check && !sources.dranet.empty())
+    sources.complaints.error(
+        {options.arguments.front(), 0},
+        "--check does not compare with dranet: apply the objects to a directory cluster and look at "
+        "`sliced plan` (docs/from-dranet.md)");
   if (!sources.complaints.has_errors()) objects = objects_of_all(sources, target);
+  if (!sources.complaints.has_errors() && !sources.dranet.empty())
+    for (Made& made : objects_of_dranet(options, target, sources, lost)) objects.push_back(std::move(made));
   warn_of_unknown_resources(objects, sources);
   if (!sources.complaints.has_errors() && objects.empty())
     sources.complaints.error(
         {options.arguments.front(), 0},
         "has nothing to carry over: give a ConfigMap of the SR-IOV network device plugin or its JSON, "
-        "SriovNetworkNodePolicies, or objects of dra-driver-sriov");
+        "SriovNetworkNodePolicies, objects of dra-driver-sriov, or DeviceClasses and claims for dranet");
   complain_of_all(sources.complaints);
   if (sources.complaints.has_errors()) return kExitError;
   if (options.check) return check_host(options, sources, objects);
-  return print(text_of(objects, options.output)) ? kExitSame : kExitError;
+  if (!print(text_of(objects, options.output))) return kExitError;
+  return lost == 0 ? kExitSame : kExitChanges;
 }
 
 }  // namespace sliced::cli

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "kube/objects/kinds.h"
+#include "kube/objects/object_meta.h"
 #include "kubectl/migrate/expression.h"
 #include "policy/exposure/decode_policy.h"
 #include "policy/exposure/programs.h"
@@ -428,6 +429,18 @@ Json object_of(const std::string& api_version, const std::string& kind, const st
   object.set("kind", kind);
   object.set("metadata", std::move(meta));
   return object;
+}
+
+Result<Json> portable_metadata(const Json& object) {
+  auto meta = kube::decode_object_meta(object);
+  if (!meta) return std::move(meta.error());
+  meta->uid.clear();
+  meta->resource_version.clear();
+  meta->generation = 0;
+  meta->owner_references.clear();
+  meta->finalizers.clear();
+  meta->annotations.erase("kubectl.kubernetes.io/last-applied-configuration");
+  return kube::encode_object_meta(*meta);
 }
 
 void check(const std::vector<Made>& objects, const Target& target, const Place& place,

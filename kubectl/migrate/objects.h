@@ -12,6 +12,7 @@
 #include "kube/objects/json.h"
 #include "kubectl/migrate/networks.h"
 #include "kubectl/migrate/pool.h"
+#include "reactor/base/result.h"
 
 namespace sliced::migrate {
 
@@ -47,5 +48,9 @@ void check(const std::vector<Made>& objects, const Target& target, const Place& 
 /// {"metadata": {"name": ...}} and the rest, without a spec.
 kube::Json object_of(const std::string& api_version, const std::string& kind, const std::string& name,
                      const std::string& namespace_ = "");
+
+/// The object's metadata without what belongs to the server (uid, resourceVersion, generation), without owners, finalizers and what
+/// kubectl notes. Errors: those of kube::decode_object_meta().
+Result<kube::Json> portable_metadata(const kube::Json& object);
 
 }  // namespace sliced::migrate

@@ -1,0 +1,339 @@
+#include "kubectl/migrate/dranet_network.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "kube/objects/kinds.h"
+#include "kubelet/native_network.h"
+#include "kubelet/vf_config.h"
+#include "reactor/base/text.h"
+
+namespace sliced::migrate {
+namespace {
+
+using kube::Json;
+
+constexpr int64_t kScopeLink = 253;  // RT_SCOPE_LINK
+
+// Fields without a counterpart, whatever their value.
+struct NoCounterpart {
+  std::string_view field, why, remedy;
+};
+constexpr std::string_view kOnHost =
+    "set it on the host before pods get the device (ip link set): it stays when the interface moves";
+constexpr NoCounterpart kWithoutCounterpart[] = {
+    {"profile", "sliced asks no cloud provider or webhook for configurations",
+     "write the addresses and routes into the claim"},
+    {"interface.gsoMaxSize", "sliced sets no segmentation offload sizes", kOnHost},
+    {"interface.groMaxSize", "sliced sets no receive offload sizes", kOnHost},
+    {"interface.gsoIPv4MaxSize", "sliced sets no segmentation offload sizes", kOnHost},
+    {"interface.groIPv4MaxSize", "sliced sets no receive offload sizes", kOnHost},
+    {"interface.vrf", "sliced makes no VRF in the pod, and its routes would be in the main table",
+     "give the pod one interface for each routing domain, or make the VRF in the pod (CAP_NET_ADMIN)"},
+    {"ethtool.features", "sliced sets no offload features",
+     "set them on the host before pods get the device (ethtool -K), or in the pod (CAP_NET_ADMIN)"},
+    {"ethtool.privateFlags", "sliced sets no private flags of drivers",
+     "set them on the host before pods get the device"},
+};
+
+const std::vector<std::string_view> kConfigFields = {"profile", "interface", "routes",
+                                                     "rules",   "neighbors", "ethtool"};
+const std::vector<std::string_view> kInterfaceFields = {"name",           "addresses",
+                                                        "dhcp",           "mtu",
+                                                        "hardwareAddr",   "gsoMaxSize",
+                                                        "groMaxSize",     "gsoIPv4MaxSize",
+                                                        "groIPv4MaxSize", "disableEbpfPrograms",
+                                                        "forwarding",     "arpIgnore",
+                                                        "arpAnnounce",    "vrf"};
+const std::vector<std::string_view> kEthtoolFields = {"features", "privateFlags"};
+const std::vector<std::string_view> kRouteFieldsOfDranet = {"destination", "gateway", "source", "scope",
+                                                            "table"};
+const std::vector<std::string_view> kRuleFieldsOfDranet = {"priority", "source", "destination", "table"};
+const std::vector<std::string_view> kNeighborFieldsOfDranet = {"destination", "hardwareAddr"};
+
+// As in YAML's flow style, short.
+std::string shown(const Json& value) {
+  if (value.string() != nullptr) return in_quotes(*value.string(), 64);
+  if (value.object() == nullptr) return escaped(kube::encode_json(value), 96);
+  std::vector<std::string> members;
+  constexpr size_t kMembersMax = 6;
+  for (const auto& [key, member] : *value.object()) {
+    if (members.size() == kMembersMax) break;
+    members.push_back(escaped(key, 32) + ": " +
+                      (member.string() != nullptr ? escaped(*member.string(), 64)
+                                                  : escaped(kube::encode_json(member), 32)));
+  }
+  return "{" + join(members, ", ") + (value.object()->size() > kMembersMax ? ", ..." : "") + "}";
+}
+bool is_true(const Json* value) {
+  return value != nullptr && value->boolean() != nullptr && *value->boolean();
+}
+
+class NetworkConverter {
+ public:
+  explicit NetworkConverter(const Json& config) : config_(config) {}
+
+  ConvertedNetwork run(const std::string& only_interface) {
+    check_fields(config_, kConfigFields, "");
+    static const Json none;
+    const Json* found = config_.find("interface");
+    const Json& interface = found == nullptr ? none : *found;
+    check_fields(interface, kInterfaceFields, "interface.");
+    if (const Json* ethtool = config_.find("ethtool")) check_fields(*ethtool, kEthtoolFields, "ethtool.");
+    for (const NoCounterpart& one : kWithoutCounterpart) lose_whole(one);
+    name(interface, only_interface);
+    copy(interface, "mtu", "mtu");
+    mac(interface);
+    addresses(interface);
+    switches(interface);
+    routes(interface.find("vrf") != nullptr);
+    rules();
+    neighbors();
+    Json parameters = Json::Object{};
+    parameters.set("apiVersion", kube::api_version(kube::kSriovResourcePolicies));
+    parameters.set("kind", "VfConfig");
+    if (!if_name_.empty()) parameters.set("ifName", if_name_);
+    parameters.set("network", network_);
+    out_.parameters = std::move(parameters);
+    return std::move(out_);
+  }
+
+ private:
+  void lose(const Json& value, const std::string& field, std::string why, std::string remedy,
+            bool is_error = false) {
+    out_.lost.push_back({is_error, value.line(), field, shown(value), std::move(why), std::move(remedy)});
+  }
+
+  // sigs.k8s.io/json, UnmarshalStrict: names count with their case.
+  void check_fields(const Json& value, const std::vector<std::string_view>& known, const std::string& path) {
+    if (value.is_null()) return;
+    if (value.object() == nullptr)
+      return lose(value, path.empty() ? "parameters" : path.substr(0, path.size() - 1), "it is no map",
+                  "write a map, or leave it out", true);
+    for (const auto& [key, member] : *value.object()) {
+      if (std::ranges::find(known, key) != known.end()) continue;
+      // Its documentation has ipAddress.
+      const std::string near = key == "ipAddress" ? "destination" : nearest(key, known);
+      lose(member, path + escaped(key, 64), "dranet has no such field, and refuses a claim with it",
+           near.empty() ? "delete it" : "did you mean " + near + "?", true);
+    }
+  }
+
+  void lose_whole(const NoCounterpart& one) {
+    const size_t dot = one.field.find('.');
+    const Json* at = dot == std::string_view::npos
+                         ? config_.find(one.field)
+                         : config_.find({one.field.substr(0, dot), one.field.substr(dot + 1)});
+    const bool is_empty = at == nullptr || at->is_null() ||
+                          (at->object() != nullptr && at->object()->empty()) ||
+                          (at->string() != nullptr && at->string()->empty());
+    if (is_empty) return;
+    const bool is_map_of_settings = one.field.starts_with("ethtool.") && at->object() != nullptr;
+    if (!is_map_of_settings)
+      return lose(*at, std::string(one.field), std::string(one.why), std::string(one.remedy));
+    for (const auto& [key, value] : *at->object())
+      lose(value, std::string(one.field) + "." + escaped(key, 64), std::string(one.why),
+           std::string(one.remedy));
+  }
+
+  void name(const Json& interface, const std::string& only_interface) {
+    const std::string given(interface.text("name"));
+    const std::string& wanted = given.empty() ? only_interface : given;
+    if (wanted.empty()) return;
+    const std::string why = why_not_name(wanted);
+    if (why.empty()) {
+      if_name_ = wanted;
+      out_.names_interface = true;
+      return;
+    }
+    if (!given.empty())
+      lose(*interface.find("name"), "interface.name", why,
+           "give another name, such as net1; without one it is vfnet0, vfnet1, ...");
+  }
+
+  // "" where a VfConfig may have the name.
+  static std::string why_not_name(const std::string& name) {
+    Json parameters = Json::Object{};
+    parameters.set("apiVersion", kube::api_version(kube::kSriovResourcePolicies));
+    parameters.set("kind", "VfConfig");
+    parameters.set("ifName", name);
+    kubelet::AllocatedConfig config;
+    config.has_opaque = true;
+    config.driver = "d";
+    config.path = "c";
+    config.parameters = std::move(parameters);
+    kubelet::Claim claim;
+    claim.configs.push_back(std::move(config));
+    const auto decoded = kubelet::VfConfigs::decode(claim, "d");
+    if (decoded) return "";
+    const std::string& what = decoded.error().what;
+    const size_t comma = what.find("\", ");
+    return "sliced refuses the name: " + (comma == std::string::npos ? what : what.substr(comma + 3));
+  }
+
+  // Sets the field if `network` with it is accepted beside what is in it. Returns why not; "" it is set.
+  std::string try_set(std::string_view field, Json value) {
+    Json with = network_;
+    with.set(field, std::move(value));
+    auto decoded = kubelet::decode_native_network(with, "network");
+    if (!decoded) return decoded.error().what;
+    if (const auto checked = kubelet::check_native_network(*decoded, "network"); !checked)
+      return checked.error().what;
+    network_ = std::move(with);
+    return "";
+  }
+  std::string try_append(std::string_view field, Json value) {
+    Json list = Json::Array{};
+    if (const Json* present = network_.find(field)) list = *present;
+    list.array()->push_back(std::move(value));
+    return try_set(field, std::move(list));
+  }
+  void copy(const Json& interface, std::string_view from, std::string_view to) {
+    const Json* at = interface.find(from);
+    if (at == nullptr || at->is_null()) return;
+    if (const std::string why = try_set(to, *at); !why.empty())
+      lose(*at, "interface." + std::string(from), "sliced refuses it: " + why,
+           "write a value that is accepted");
+  }
+
+  // net.ParseMAC also reads 00-00-5e-00-53-01 and 0000.5e00.5301.
+  void mac(const Json& interface) {
+    const Json* at = interface.find("hardwareAddr");
+    if (at == nullptr || at->string() == nullptr) return;
+    std::string digits;
+    for (const char c : *at->string())
+      if (c != ':' && c != '-' && c != '.') digits += c;
+    std::string text;
+    for (size_t i = 0; i < digits.size(); ++i)
+      text += (i > 0 && i % 2 == 0 ? ":" : "") + std::string(1, digits[i]);
+    if (const std::string why = try_set("mac", lower(text)); !why.empty())
+      lose(*at, "interface.hardwareAddr", "sliced refuses it: " + why,
+           "write a unicast address of six bytes");
+    out_.sets_mac = network_.find("mac") != nullptr;
+  }
+
+  void addresses(const Json& interface) {
+    const Json* list = interface.find("addresses");
+    if (list != nullptr && list->array() != nullptr)
+      for (size_t i = 0; i < list->array()->size(); ++i)
+        if (const std::string why = try_append("addresses", (*list->array())[i]); !why.empty())
+          lose((*list->array())[i], "interface.addresses[" + std::to_string(i) + "]",
+               "sliced refuses it: " + why, "write an address that is accepted");
+    out_.has_addresses = network_.find("addresses") != nullptr;
+    if (const Json* dhcp = interface.find("dhcp"); is_true(dhcp)) {
+      lose(
+          *dhcp, "interface.dhcp", "sliced itself asks no DHCP server",
+          "use a NetworkAttachmentDefinition with the plugin host-device and ipam dhcp (netAttachDefName in place of network)");
+    }
+  }
+
+  // Of the kernel's settings of one interface in the pod.
+  void switches(const Json& interface) {
+    if (const Json* programs = interface.find("disableEbpfPrograms"); is_true(programs))
+      lose(*programs, "interface.disableEbpfPrograms",
+           "sliced detaches no eBPF programs of the host from an interface",
+           "keep the program that attaches them from the device (of Cilium: --devices)");
+    constexpr std::string_view kSysctls =
+        "use a NetworkAttachmentDefinition with host-device and tuning (netAttachDefName in place of network), or an init container that may set it";
+    for (const std::string_view field : {"forwarding", "arpIgnore", "arpAnnounce"}) {
+      const Json* at = interface.find(field);
+      const bool is_set = at != nullptr && (is_true(at) || at->integer() != nullptr);
+      if (is_set)
+        lose(*at, "interface." + std::string(field), "network sets no sysctls", std::string(kSysctls));
+    }
+  }
+
+  void routes(bool has_vrf) {
+    const Json* list = config_.find("routes");
+    if (list == nullptr || list->array() == nullptr) return;
+    // A gateway may be reached by a route of the list itself.
+    std::vector<size_t> order(list->array()->size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_partition(order,
+                                  [&](size_t i) { return (*list->array())[i].text("gateway").empty(); });
+    for (const size_t i : order) route((*list->array())[i], "routes[" + std::to_string(i) + "]", has_vrf);
+  }
+
+  void route(const Json& value, const std::string& field, bool has_vrf) {
+    if (value.object() == nullptr) return lose(value, field, "it is no map", "write a map", true);
+    check_fields(value, kRouteFieldsOfDranet, field + ".");
+    if (has_vrf)
+      return lose(
+          value, field,
+          "it is of the VRF's table, and sliced makes no VRF: in the main table it would carry other traffic",
+          "add it to network.routes where the main table is right");
+    const Json* table = value.find("table");
+    if (table != nullptr && table->integer() != nullptr && *table->integer() != 0 && *table->integer() != 254)
+      return lose(
+          value, field, "sliced adds routes to the main table alone",
+          "use a NetworkAttachmentDefinition with the plugin sbr, or add the route in the pod (CAP_NET_ADMIN)");
+    if (const std::string source(value.text("source")); !source.empty())
+      lose(*value.find("source"), field + ".source",
+           "a route has no source address here: the kernel chooses one",
+           "give the interface that address alone");
+    const std::string gateway(value.text("gateway"));
+    const Json* scope = value.find("scope");
+    if (!gateway.empty() && scope != nullptr && scope->integer() != nullptr &&
+        *scope->integer() == kScopeLink)
+      return lose(value, field, "a route of scope link has no gateway, and the kernel refuses it",
+                  "delete scope or gateway");
+    Json out = Json::Object{};
+    out.set("destination", network_of_text(value.text("destination")));
+    if (!gateway.empty()) out.set("gateway", gateway);
+    if (const std::string why = try_append("routes", std::move(out)); !why.empty())
+      lose(value, field, "sliced refuses it: " + why, "correct it, and add it to network.routes");
+  }
+
+  // dranet masks the bits behind the prefix (net.ParseCIDR); the decoder's error names the network.
+  static std::string network_of_text(std::string_view text) {
+    Json route = Json::Object{};
+    route.set("destination", std::string(text));
+    Json probe = Json::Object{};
+    probe.set("routes", Json::Array{std::move(route)});
+    const auto decoded = kubelet::decode_native_network(probe, "network");
+    if (decoded) return std::string(text);
+    constexpr std::string_view kExpected = "behind its prefix; expected ";
+    const size_t at = decoded.error().what.find(kExpected);
+    return at == std::string::npos ? std::string(text) : decoded.error().what.substr(at + kExpected.size());
+  }
+
+  void rules() {
+    const Json* list = config_.find("rules");
+    if (list == nullptr || list->array() == nullptr) return;
+    for (size_t i = 0; i < list->array()->size(); ++i) {
+      const Json& rule = (*list->array())[i];
+      check_fields(rule, kRuleFieldsOfDranet, "rules[" + std::to_string(i) + "].");
+      lose(
+          rule, "rules[" + std::to_string(i) + "]", "network sets no routing rules",
+          "use a NetworkAttachmentDefinition with the plugin sbr, or add the rule in the pod (CAP_NET_ADMIN)");
+    }
+  }
+
+  void neighbors() {
+    const Json* list = config_.find("neighbors");
+    if (list == nullptr || list->array() == nullptr) return;
+    for (size_t i = 0; i < list->array()->size(); ++i) {
+      const Json& neighbor = (*list->array())[i];
+      check_fields(neighbor, kNeighborFieldsOfDranet, "neighbors[" + std::to_string(i) + "].");
+      lose(neighbor, "neighbors[" + std::to_string(i) + "]", "network sets no neighbor entries",
+           "add it in the pod (CAP_NET_ADMIN)");
+    }
+  }
+
+  const Json& config_;
+  std::string if_name_;
+  Json network_ = Json::Object{};
+  ConvertedNetwork out_;
+};
+
+}  // namespace
+
+ConvertedNetwork convert_network(const Json& parameters, const std::string& only_interface) {
+  static const Json none = Json::Object{};
+  return NetworkConverter(parameters.is_null() ? none : parameters).run(only_interface);
+}
+
+}  // namespace sliced::migrate
