@@ -60,10 +60,26 @@ void visit(Visitor& v, NativeNetwork& value) {
   v("vlan", value.vf.vlan), v("vlanQoS", value.vf.vlan_qos), v("vlanProto", value.vf.vlan_protocol);
   v("trust", value.vf.trust), v("spoofCheck", value.vf.spoof_check), v("linkState", value.vf.link_state);
   v("minTxRate", value.vf.min_rate_mbps), v("maxTxRate", value.vf.max_rate_mbps);
+  v("rules", value.rules), v("neighbors", value.neighbors), v("sysctls", value.sysctls);
+  v("duplicateAddressDetection", value.dad);
 }
 template <class Visitor>
 void visit(Visitor& v, NativeRoute& value) {
   v("destination", value.destination), v("gateway", value.gateway), v("priority", value.priority);
+  v("table", value.table);
+}
+template <class Visitor>
+void visit(Visitor& v, NativeRule& value) {
+  v("source", value.source), v("destination", value.destination), v("table", value.table);
+  v("priority", value.priority);
+}
+template <class Visitor>
+void visit(Visitor& v, NativeNeighbor& value) {
+  v("address", value.address), v("mac", value.mac);
+}
+template <class Visitor>
+void visit(Visitor& v, NativeSysctl& value) {
+  v("name", value.name), v("value", value.value);
 }
 template <class Visitor>
 void visit(Visitor& v, ReservingPod& value) {

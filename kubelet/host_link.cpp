@@ -28,7 +28,6 @@ using netlink::number_in;
 using netlink::read_dump;
 using netlink::text_in;
 
-constexpr size_t kMacBytes = 6;
 constexpr int kDownUp = IFF_UP, kPromisc = IFF_PROMISC, kAllmulti = IFF_ALLMULTI;
 
 struct LinkNumber {
@@ -135,12 +134,7 @@ std::string encode_link_change(int ifindex, const LinkChange& change) {
   if (change.to_namespace) put_attribute(attributes, IFLA_NET_NS_FD, bytes_of(*change.to_namespace));
   if (change.name) put_attribute(attributes, IFLA_IFNAME, *change.name + '\0');
   if (change.mtu) put_attribute(attributes, IFLA_MTU, bytes_of(*change.mtu));
-  if (change.mac) {
-    std::string bytes;
-    for (size_t i = 0; i < kMacBytes && 3 * i + 1 < change.mac->size(); ++i)
-      bytes += static_cast<char>(parse_hex(std::string_view(*change.mac).substr(3 * i, 2)).value_or(0));
-    put_attribute(attributes, IFLA_ADDRESS, bytes);
-  }
+  if (change.mac) put_attribute(attributes, IFLA_ADDRESS, netlink::mac_bytes(*change.mac));
   if (change.alias) put_attribute(attributes, IFLA_IFALIAS, *change.alias);
   for (const LinkNumber& one : kNumbers)
     if (const auto at = change.numbers.find(one.name); at != change.numbers.end())

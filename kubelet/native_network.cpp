@@ -1,8 +1,10 @@
 #include "kubelet/native_network.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "kubelet/mac_requests.h"
@@ -16,8 +18,12 @@ namespace {
 using kube::Json;
 
 constexpr int64_t kNativeMtuMin = 68, kNativeMtuMax = 65'535, kIpv6MtuMin = 1'280;  // RFC 791, RFC 8200
-const std::vector<std::string_view> kNetworkFields = {"mtu", "mac", "addresses", "routes"};
-const std::vector<std::string_view> kRouteFields = {"destination", "gateway", "priority"};
+constexpr int64_t kRulePriorityMax = 32'765;  // before the rule for the table main
+const std::vector<std::string_view> kNetworkFields = {
+    "mtu", "mac", "addresses", "routes", "rules", "neighbors", "sysctls", "duplicateAddressDetection"};
+const std::vector<std::string_view> kRouteFields = {"destination", "gateway", "priority", "table"};
+const std::vector<std::string_view> kRuleFields = {"source", "destination", "table", "priority"};
+const std::vector<std::string_view> kNeighborFields = {"address", "mac"};
 
 // An IPv4 address in an IPv6 one (::ffff:10.0.0.1) is an IPv4 address to Go, and an IPv6 one to the kernel.
 bool is_unicast(const IpAddress& address) {
@@ -96,38 +102,214 @@ Result<std::string> address_in(const Json& value, const std::string& path) {
   return prefix->text();
 }
 
+// A network without host bits. example: for the error text.
+Result<IpPrefix> network_in(const std::string& text, const std::string& path, const std::string& example) {
+  const auto prefix = IpPrefix::decode(text);
+  if (!prefix)
+    return wrong_field(path, "is " + in_quotes(text, 64) +
+                                 ", expected a network with its prefix length, such as " + example);
+  const IpPrefix network{prefix->first(), prefix->length};
+  if (!prefix->is_network())
+    return wrong_field(
+        path, "is " + in_quotes(text, 64) + ", which has bits behind its prefix; expected " + network.text());
+  if (network.address.is_multicast() || (network.address.is_loopback() && network.length > 0) ||
+      network.address.is_ipv4_mapped())
+    return wrong_field(path, "is " + in_quotes(text, 64) + ", expected a unicast network");
+  return network;
+}
+
+// 0 it is not set. The kernel's own tables are the pod's, whose routes another interface may need.
+Result<int> table_in(const Json& value, const std::string& path) {
+  constexpr int64_t kDefault = 253, kLocal = 255;
+  const auto table = number_in(value, "table", 1, 0x7fffffff, path);
+  if (!table) return table.error();
+  if (*table >= kDefault && *table <= kLocal)
+    return wrong_field(path + ".table", "is " + std::to_string(**table) +
+                                            ", which is default, main or local: expected another number");
+  return static_cast<int>(table->value_or(0));
+}
+
 Result<NativeRoute> route_in(const Json& value, const std::string& path) {
   if (auto good = only_fields(value, kRouteFields, path); !good) return std::move(good.error());
   const auto destination = string_in(value, "destination", path), gateway = string_in(value, "gateway", path);
   if (!destination) return destination.error();
   if (!gateway) return gateway.error();
-  const auto prefix = IpPrefix::decode(*destination);
-  if (!prefix)
-    return wrong_field(
-        path + ".destination",
-        "is " + in_quotes(*destination, 64) +
-            ", expected a network with its prefix length, such as 198.51.100.0/24 or 0.0.0.0/0");
-  const IpPrefix network{prefix->first(), prefix->length};
-  if (!prefix->is_network())
-    return wrong_field(path + ".destination", "is " + in_quotes(*destination, 64) +
-                                                  ", which has bits behind its prefix; expected " +
-                                                  network.text());
-  if (network.address.is_multicast() || (network.address.is_loopback() && network.length > 0) ||
-      network.address.is_ipv4_mapped())
-    return wrong_field(path + ".destination",
-                       "is " + in_quotes(*destination, 64) + ", expected a unicast network");
-  NativeRoute out{.destination = network.text()};
+  const auto network = network_in(*destination, path + ".destination", "198.51.100.0/24 or 0.0.0.0/0");
+  if (!network) return network.error();
+  NativeRoute out{.destination = network->text()};
   if (!gateway->empty()) {
     const auto address = IpAddress::decode(*gateway);
-    if (!address || address->is_ipv6() != network.address.is_ipv6() || !is_unicast(*address))
+    if (!address || address->is_ipv6() != network->address.is_ipv6() || !is_unicast(*address))
       return wrong_field(path + ".gateway", "is " + in_quotes(*gateway, 64) + ", expected a unicast " +
-                                                (network.address.is_ipv6() ? "IPv6" : "IPv4") + " address");
+                                                (network->address.is_ipv6() ? "IPv6" : "IPv4") + " address");
     out.gateway = address->text();
   }
   const auto priority = number_in(value, "priority", 1, 0x7fffffff, path);
   if (!priority) return priority.error();
   out.priority = static_cast<int>(priority->value_or(0));
+  const auto table = table_in(value, path);
+  if (!table) return table.error();
+  out.table = *table;
   return out;
+}
+
+Result<NativeRule> rule_in(const Json& value, const std::string& path) {
+  if (auto good = only_fields(value, kRuleFields, path); !good) return std::move(good.error());
+  NativeRule out;
+  std::optional<bool> is_ipv6;
+  for (const auto& [field, into] :
+       {std::pair("source", &out.source), std::pair("destination", &out.destination)}) {
+    const auto text = string_in(value, field, path);
+    if (!text) return text.error();
+    if (text->empty()) continue;
+    const std::string at = path + "." + field;
+    const auto network = network_in(*text, at, "192.0.2.5/32");
+    if (!network) return network.error();
+    if (network->length == 0)
+      return wrong_field(at, "is " + in_quotes(*text, 64) + ", which is every address: leave it out");
+    if (is_ipv6 && *is_ipv6 != network->address.is_ipv6())
+      return wrong_field(at, "is " + in_quotes(*text, 64) + ", and source is of the other family");
+    is_ipv6 = network->address.is_ipv6();
+    *into = network->text();
+  }
+  if (!is_ipv6) return wrong_field(path, "has neither source nor destination: set one of them");
+  const auto table = table_in(value, path);
+  if (!table) return table.error();
+  if (*table == 0) return wrong_field(path + ".table", "is missing, expected the number of a table");
+  out.table = *table;
+  const auto priority = number_in(value, "priority", 1, kRulePriorityMax, path);
+  if (!priority) return priority.error();
+  if (!*priority)
+    return wrong_field(path + ".priority",
+                       "is missing, expected a number from 1 to " + std::to_string(kRulePriorityMax));
+  out.priority = static_cast<int>(**priority);
+  return out;
+}
+
+Result<std::string> mac_in(const Json& value, const std::string& path) {
+  const auto mac = string_in(value, "mac", path);
+  if (!mac || mac->empty()) return mac;
+  auto decoded = decode_mac(*mac);
+  if (!decoded)
+    return wrong_field(path + ".mac", "is " + in_quotes(*mac, 64) +
+                                          ", expected a unicast MAC address, such as 02:00:00:00:00:05");
+  return decoded;
+}
+
+Result<NativeNeighbor> neighbor_in(const Json& value, const std::string& path) {
+  if (auto good = only_fields(value, kNeighborFields, path); !good) return std::move(good.error());
+  const auto text = string_in(value, "address", path);
+  if (!text) return text.error();
+  const auto address = IpAddress::decode(*text);
+  if (!address || !is_unicast(*address))
+    return wrong_field(path + ".address", "is " + in_quotes(*text, 64) +
+                                              ", expected a unicast IP address without a prefix length");
+  auto mac = mac_in(value, path);
+  if (!mac) return std::move(mac.error());
+  if (mac->empty()) return wrong_field(path + ".mac", "is missing, expected the MAC address of the neighbor");
+  return NativeNeighbor{address->text(), *std::move(mac)};
+}
+
+// Each entry of a list, read by `read`.
+template <class Item>
+Result<Unit> read_list(const Json& value, const std::string& field, size_t max, const std::string& path,
+                       Result<Item> (*read)(const Json&, const std::string&), std::vector<Item>& out) {
+  const auto list = list_in(value, field, max, path);
+  if (!list) return list.error();
+  for (size_t i = 0; i < list->size(); ++i) {
+    auto one = read((*list)[i], path + "." + field + "[" + std::to_string(i) + "]");
+    if (!one) return std::move(one.error());
+    out.push_back(*std::move(one));
+  }
+  return Unit{};
+}
+
+bool is_ipv6_text(std::string_view text) { return text.find(':') != std::string_view::npos; }
+
+bool has_family(const NativeNetwork& network, bool is_ipv6) {
+  return std::ranges::any_of(network.addresses,
+                             [&](const std::string& address) { return is_ipv6_text(address) == is_ipv6; });
+}
+
+Error no_address_of_family(const std::string& path, const std::string& value, bool is_ipv6) {
+  return wrong_field(path, "is " + in_quotes(value, 64) + ", and the interface has no " +
+                               (is_ipv6 ? "IPv6" : "IPv4") + " address: add one to addresses");
+}
+
+Result<Unit> check_routes(const NativeNetwork& network, const std::string& path) {
+  std::set<std::tuple<std::string, int, int>> seen;
+  for (size_t i = 0; i < network.routes.size(); ++i) {
+    const NativeRoute& route = network.routes[i];
+    const std::string at = path + ".routes[" + std::to_string(i) + "]";
+    if (!seen.emplace(route.destination, route.table, route.priority).second)
+      return wrong_field(
+          at + ".destination",
+          "is " + in_quotes(route.destination, 64) +
+              ", which another route with the same table and priority has: leave one out, or set priority");
+    const bool is_ipv6 = is_ipv6_text(route.destination);
+    if (!has_family(network, is_ipv6))
+      return no_address_of_family(at + ".destination", route.destination, is_ipv6);
+    const auto gateway = IpAddress::decode(route.gateway);
+    if (!gateway || gateway->is_link_local_ipv6()) continue;
+    const bool is_on_link = std::ranges::any_of(network.addresses, [&](const std::string& address) {
+      const auto prefix = IpPrefix::decode(address);
+      return prefix && prefix->contains(*gateway);
+    });
+    if (!is_on_link)
+      return wrong_field(
+          at + ".gateway",
+          "is " + in_quotes(route.gateway, 64) +
+              ", which is on the subnet of none of the addresses: the kernel would refuse the route");
+  }
+  return Unit{};
+}
+
+Result<Unit> check_rules(const NativeNetwork& network, const std::string& path) {
+  for (size_t i = 0; i < network.rules.size(); ++i)
+    if (std::find(network.rules.begin(), network.rules.begin() + static_cast<std::ptrdiff_t>(i),
+                  network.rules[i]) != network.rules.begin() + static_cast<std::ptrdiff_t>(i))
+      return wrong_field(path + ".rules[" + std::to_string(i) + "]",
+                         "is in the list already: leave one of them out");
+  return Unit{};
+}
+
+Result<Unit> check_neighbors(const NativeNetwork& network, const std::string& path) {
+  std::set<std::string> seen;
+  for (size_t i = 0; i < network.neighbors.size(); ++i) {
+    const std::string& address = network.neighbors[i].address;
+    const std::string at = path + ".neighbors[" + std::to_string(i) + "].address";
+    if (!seen.insert(address).second)
+      return wrong_field(at, "is " + in_quotes(address, 64) + ", which the list has already: leave it out");
+    if (!has_family(network, is_ipv6_text(address)))
+      return no_address_of_family(at, address, is_ipv6_text(address));
+    if (std::ranges::any_of(network.addresses,
+                            [&](const std::string& own) { return own.substr(0, own.find('/')) == address; }))
+      return wrong_field(at,
+                         "is " + in_quotes(address, 64) + ", which is an address of the interface itself");
+  }
+  return Unit{};
+}
+
+// Of sysctls and the fields that need another value.
+Result<Unit> check_sysctls(const NativeNetwork& network, const std::string& path) {
+  const auto has = [&](std::string_view name, std::string_view value) {
+    return std::ranges::any_of(
+        network.sysctls, [&](const NativeSysctl& one) { return one.name == name && one.value == value; });
+  };
+  constexpr std::string_view kDisable = "net.ipv6.conf.IFNAME.disable_ipv6";
+  constexpr std::string_view kTransmits = "net.ipv6.conf.IFNAME.dad_transmits";
+  if (has(kDisable, "1") && has_family(network, true))
+    return wrong_field(path + ".sysctls." + std::string(kDisable),
+                       "is \"1\", and addresses has an IPv6 address: leave one of them out");
+  if (!network.waits_for_dad()) return Unit{};
+  if (!has_family(network, true))
+    return wrong_field(path + ".duplicateAddressDetection",
+                       "is \"wait\", and addresses has no IPv6 address: leave it out, or add one");
+  if (has(kTransmits, "0"))
+    return wrong_field(path + ".sysctls." + std::string(kTransmits),
+                       "is \"0\", by which nothing is detected, and duplicateAddressDetection is \"wait\": "
+                       "leave one of them out");
+  return Unit{};
 }
 
 }  // namespace
@@ -143,15 +325,9 @@ Result<NativeNetwork> decode_native_network(const Json& value, const std::string
   const auto mtu = number_in(value, "mtu", kNativeMtuMin, kNativeMtuMax, path);
   if (!mtu) return mtu.error();
   out.mtu = static_cast<int>(mtu->value_or(0));
-  const auto mac = string_in(value, "mac", path);
-  if (!mac) return mac.error();
-  if (!mac->empty()) {
-    auto decoded = decode_mac(*mac);
-    if (!decoded)
-      return wrong_field(path + ".mac", "is " + in_quotes(*mac, 64) +
-                                            ", expected a unicast MAC address, such as 02:00:00:00:00:05");
-    out.mac = *std::move(decoded);
-  }
+  auto mac = mac_in(value, path);
+  if (!mac) return std::move(mac.error());
+  out.mac = *std::move(mac);
   const auto addresses = list_in(value, "addresses", kNativeAddressesMax, path);
   if (!addresses) return addresses.error();
   for (size_t i = 0; i < addresses->size(); ++i) {
@@ -165,13 +341,21 @@ Result<NativeNetwork> decode_native_network(const Json& value, const std::string
       return wrong_field(at, "is " + in_quotes(*address, 64) + ", which the list has already: leave it out");
     out.addresses.push_back(*std::move(address));
   }
-  const auto routes = list_in(value, "routes", kNativeRoutesMax, path);
-  if (!routes) return routes.error();
-  for (size_t i = 0; i < routes->size(); ++i) {
-    auto route = route_in((*routes)[i], path + ".routes[" + std::to_string(i) + "]");
-    if (!route) return std::move(route.error());
-    out.routes.push_back(*std::move(route));
+  for (auto read : {read_list(value, "routes", kNativeRoutesMax, path, &route_in, out.routes),
+                    read_list(value, "rules", kNativeRulesMax, path, &rule_in, out.rules),
+                    read_list(value, "neighbors", kNativeNeighborsMax, path, &neighbor_in, out.neighbors)})
+    if (!read) return std::move(read.error());
+  if (const Json* sysctls = value.find("sysctls"); sysctls != nullptr && !sysctls->is_null()) {
+    auto decoded = decode_native_sysctls(*sysctls, path + ".sysctls");
+    if (!decoded) return std::move(decoded.error());
+    out.sysctls = *std::move(decoded);
   }
+  auto dad = string_in(value, "duplicateAddressDetection", path);
+  if (!dad) return std::move(dad.error());
+  if (!dad->empty() && *dad != "off" && *dad != "wait")
+    return wrong_field(path + ".duplicateAddressDetection",
+                       "is " + in_quotes(*dad, 64) + ", expected off or wait");
+  out.dad = *std::move(dad);
   return out;
 }
 
@@ -179,16 +363,31 @@ Json encode_native_network(const NativeNetwork& network) {
   Json out{Json::Object{}};
   if (network.mtu != 0) out.set("mtu", Json(network.mtu));
   if (!network.mac.empty()) out.set("mac", Json(network.mac));
-  Json::Array addresses, routes;
+  Json::Array addresses, routes, rules, neighbors;
   for (const std::string& address : network.addresses) addresses.emplace_back(address);
   for (const NativeRoute& route : network.routes) {
     Json one{Json::Object{{"destination", route.destination}}};
     if (!route.gateway.empty()) one.set("gateway", Json(route.gateway));
     if (route.priority != 0) one.set("priority", Json(route.priority));
+    if (route.table != 0) one.set("table", Json(route.table));
     routes.push_back(std::move(one));
   }
+  for (const NativeRule& rule : network.rules) {
+    Json one{Json::Object{}};
+    if (!rule.source.empty()) one.set("source", Json(rule.source));
+    if (!rule.destination.empty()) one.set("destination", Json(rule.destination));
+    one.set("table", Json(rule.table));
+    one.set("priority", Json(rule.priority));
+    rules.push_back(std::move(one));
+  }
+  for (const NativeNeighbor& one : network.neighbors)
+    neighbors.push_back(Json::Object{{"address", one.address}, {"mac", one.mac}});
   if (!addresses.empty()) out.set("addresses", Json(std::move(addresses)));
   if (!routes.empty()) out.set("routes", Json(std::move(routes)));
+  if (!rules.empty()) out.set("rules", Json(std::move(rules)));
+  if (!neighbors.empty()) out.set("neighbors", Json(std::move(neighbors)));
+  if (!network.sysctls.empty()) out.set("sysctls", encode_native_sysctls(network.sysctls));
+  if (!network.dad.empty()) out.set("duplicateAddressDetection", Json(network.dad));
   encode_native_vf(network.vf, out);
   return out;
 }
@@ -213,55 +412,33 @@ Result<NativeNetwork> merge_native_networks(const NativeNetwork& by_class, const
        {merge("mtu", by_class.mtu, by_claim.mtu, out.mtu, 0),
         merge("mac", by_class.mac, by_claim.mac, out.mac, std::string()),
         merge("addresses", by_class.addresses, by_claim.addresses, out.addresses, std::vector<std::string>()),
-        merge("routes", by_class.routes, by_claim.routes, out.routes, std::vector<NativeRoute>())})
+        merge("routes", by_class.routes, by_claim.routes, out.routes, std::vector<NativeRoute>()),
+        merge("rules", by_class.rules, by_claim.rules, out.rules, std::vector<NativeRule>()),
+        merge("neighbors", by_class.neighbors, by_claim.neighbors, out.neighbors,
+              std::vector<NativeNeighbor>()),
+        merge("sysctls", by_class.sysctls, by_claim.sysctls, out.sysctls, std::vector<NativeSysctl>()),
+        merge("duplicateAddressDetection", by_class.dad, by_claim.dad, out.dad, std::string())})
     if (!merged) return std::move(merged.error());
   return out;
 }
 
 Result<Unit> check_native_network(const NativeNetwork& network, const std::string& path) {
   if (auto good = check_native_vf(network.vf, path); !good) return good;
-  bool has_ipv6 = false;
-  for (const std::string& address : network.addresses) has_ipv6 |= address.find(':') != std::string::npos;
-  if (has_ipv6 && network.mtu != 0 && network.mtu < kIpv6MtuMin)
+  if (has_family(network, true) && network.mtu != 0 && network.mtu < kIpv6MtuMin)
     return wrong_field(path + ".mtu", "is " + std::to_string(network.mtu) +
                                           ", expected at least 1280 for an interface with an IPv6 address");
-  std::set<std::pair<std::string, int>> seen;
-  for (size_t i = 0; i < network.routes.size(); ++i) {
-    const NativeRoute& route = network.routes[i];
-    const std::string at = path + ".routes[" + std::to_string(i) + "]";
-    if (!seen.emplace(route.destination, route.priority).second)
-      return wrong_field(
-          at + ".destination",
-          "is " + in_quotes(route.destination, 64) +
-              ", which another route with the same priority has: leave one out, or set priority");
-    const bool is_ipv6 = route.destination.find(':') != std::string::npos;
-    const auto is_of_family = [&](const std::string& address) {
-      return (address.find(':') != std::string::npos) == is_ipv6;
-    };
-    if (std::ranges::none_of(network.addresses, is_of_family))
-      return wrong_field(at + ".destination",
-                         "is " + in_quotes(route.destination, 64) + ", and the interface has no " +
-                             (is_ipv6 ? "IPv6" : "IPv4") + " address: add one to addresses");
-    const auto gateway = IpAddress::decode(route.gateway);
-    if (!gateway || gateway->is_link_local_ipv6()) continue;
-    const bool is_on_link = std::ranges::any_of(network.addresses, [&](const std::string& address) {
-      const auto prefix = IpPrefix::decode(address);
-      return prefix && prefix->contains(*gateway);
-    });
-    if (!is_on_link)
-      return wrong_field(
-          at + ".gateway",
-          "is " + in_quotes(route.gateway, 64) +
-              ", which is on the subnet of none of the addresses: the kernel would refuse the route");
-  }
+  for (const auto check : {&check_routes, &check_rules, &check_neighbors, &check_sysctls})
+    if (auto good = check(network, path); !good) return good;
   return Unit{};
 }
 
 std::string native_config(const NativeNetwork& network, const std::string& interface) {
   Json config{Json::Object{{"cniVersion", "1.1.0"}, {"name", "network"}, {"type", "sliced-native"}}};
   config.set("hostInterface", Json(interface));
-  if (network.mtu != 0) config.set("mtu", Json(network.mtu));
-  if (!network.mac.empty()) config.set("mac", Json(network.mac));
+  if (!network.mac.empty()) config.set("mac", Json(network.mac));  // where it is looked for in every config
+  NativeNetwork rest = network;
+  rest.addresses.clear(), rest.routes.clear();
+  config.set("network", encode_native_network(rest));
   Json::Array addresses, routes;
   for (const std::string& address : network.addresses)
     addresses.push_back(Json::Object{{"address", address}});
@@ -269,14 +446,37 @@ std::string native_config(const NativeNetwork& network, const std::string& inter
     Json one{Json::Object{{"dst", route.destination}}};
     if (!route.gateway.empty()) one.set("gw", Json(route.gateway));
     if (route.priority != 0) one.set("priority", Json(route.priority));
+    if (route.table != 0) one.set("table", Json(route.table));
     routes.push_back(std::move(one));
   }
   Json ipam{Json::Object{{"type", "static"}}};
   ipam.set("addresses", Json(std::move(addresses)));
   ipam.set("routes", Json(std::move(routes)));
   config.set("ipam", std::move(ipam));
-  encode_native_vf(network.vf, config);
   return kube::encode_json(config);
+}
+
+Result<NativeNetwork> network_of_config(const Json& config) {
+  const Json* rest = config.find("network");
+  auto out = decode_native_network(rest == nullptr ? Json(Json::Object{}) : *rest, "network");
+  if (!out) return out;
+  const auto number_of = [](const Json& value, std::string_view key) {
+    const Json* at = value.find(key);
+    return at != nullptr && at->integer() != nullptr ? static_cast<int>(*at->integer()) : 0;
+  };
+  const auto each = [&](const char* key, const auto& visit) {
+    const Json* list = config.find({"ipam", key});
+    if (list != nullptr && list->array() != nullptr)
+      for (const Json& one : *list->array()) visit(one);
+  };
+  each("addresses", [&](const Json& one) { out->addresses.emplace_back(one.text("address")); });
+  each("routes", [&](const Json& one) {
+    out->routes.push_back({.destination = std::string(one.text("dst")),
+                           .gateway = std::string(one.text("gw")),
+                           .priority = number_of(one, "priority"),
+                           .table = number_of(one, "table")});
+  });
+  return out;
 }
 
 }  // namespace sliced::kubelet

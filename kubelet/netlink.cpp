@@ -1,5 +1,7 @@
 #include "kubelet/netlink.h"
 
+#include "reactor/base/text.h"
+
 namespace sliced::kubelet {
 namespace netlink {
 namespace {
@@ -34,6 +36,14 @@ Error error_of(const std::string& what, int error) {
           : error == ENODEV                   ? Errc::kNotFound
                                               : Errc::kIo,
           what + ": " + std::strerror(error)};
+}
+
+std::string mac_bytes(std::string_view mac) {
+  constexpr size_t kMacBytes = 6;
+  std::string bytes;
+  for (size_t i = 0; i < kMacBytes && 3 * i + 1 < mac.size(); ++i)
+    bytes += static_cast<char>(parse_hex(mac.substr(3 * i, 2)).value_or(0));
+  return bytes;
 }
 
 std::string text_in(std::string_view value) { return std::string(value.substr(0, value.find('\0'))); }

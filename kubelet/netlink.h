@@ -43,6 +43,9 @@ int send_request(int network_namespace, const std::string& request, int protocol
 /// kDenied, kConflict (EEXIST), kTimeout, kNotFound (ENODEV) or kIo.
 Error error_of(const std::string& what, int error);
 
+/// Of "aa:bb:cc:dd:ee:ff".
+std::string mac_bytes(std::string_view mac);
+
 /// Returns whether the list is whole.
 template <class Visit>
 bool each_attribute(std::string_view list, const Visit& visit) {

@@ -12,6 +12,7 @@
 #include "kubelet/cni/names.h"
 #include "kubelet/cni/plugin_fields.h"
 #include "kubelet/host_link.h"
+#include "kubelet/interfaces/native_interface.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
 #include "reactor/durable_file.h"
@@ -204,7 +205,8 @@ Result<Unit> restore_names_in_sandbox(const cni::Record& record, int network_nam
 }
 
 Result<Unit> bring_interface_back(const cni::Record& record, int network_namespace) {
-  if (!record.host_interface) return Unit{};
+  auto undone = undo_native(record, network_namespace);
+  if (!record.host_interface) return undone;
   const MovedLink moved = moved_link(record);
   const auto here = read_links(kOwnNamespace);
   if (!here) return here.error();
@@ -212,10 +214,10 @@ Result<Unit> bring_interface_back(const cni::Record& record, int network_namespa
     return (!moved.pci.empty() && link.parent == moved.pci) ||
            (link.name == moved.name && link.kind == moved.kind);
   });
-  if (is_here) return Unit{};
+  if (is_here) return undone;
   auto back = move_link_back(network_namespace, moved);
   if (!back) return std::move(back.error());
-  return Unit{};
+  return undone;
 }
 
 void HostSysctls::note(cni::Record& record) {

@@ -27,8 +27,8 @@ void note_moved_interface(cni::Record& record, int network_namespace);
 /// the plugins must not be run then.
 Result<Unit> restore_names_in_sandbox(const cni::Record& record, int network_namespace);
 
-/// Moves the interface back from the sandbox's namespace where the host lacks it: down, under its name of before. Ok where there is nothing to
-/// move. network_namespace: a descriptor. Blocks; for a worker. Errors: kDenied, kTimeout, kIo.
+/// Undoes undo_native()'s part, then moves the interface back from the sandbox's namespace where the host lacks it, also where the first failed:
+/// down, under its name of before. Ok where there is nothing to do. network_namespace: a descriptor. Blocks; for a worker. Errors: kDenied, kTimeout, kIo.
 Result<Unit> bring_interface_back(const cni::Record& record, int network_namespace);
 
 /// Keeps MAC address, MTU and state of a host's bridge while the plugin `bridge` adds interfaces to it; before ADD. The kernel derives MAC address

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "kubelet/cni/result.h"
@@ -27,34 +29,17 @@ using kube::Json;
 constexpr uint32_t kIpv6Priority = 1'024;  // IP6_RT_PRIO_USER, where a route names none
 
 // What stands in the records, as native_config() writes it.
-Result<NativeOrder> order_of(const cni::Network& network, const cni::Attachment& attachment) {
+Result<NativeOrder> order_of(const cni::Network& network, const cni::Attachment& attachment,
+                             Millis deadline) {
   const Json& config = network.plugins.front().config;
-  NativeOrder out{.network_namespace = attachment.network_namespace,
-                  .interface = attachment.interface,
-                  .pci = attachment.device,
-                  .host_interface = std::string(config.text("hostInterface")),
-                  .network = {}};
-  const auto number_of = [](const Json& value, std::string_view key) {
-    const Json* at = value.find(key);
-    return at != nullptr && at->integer() != nullptr ? static_cast<int>(*at->integer()) : 0;
-  };
-  out.network.mtu = number_of(config, "mtu");
-  out.network.mac = config.text("mac");
-  auto vf = decode_native_vf(config, "network");
-  if (!vf) return std::move(vf.error());
-  out.network.vf = *std::move(vf);
-  const auto each = [&](const char* key, const auto& visit) {
-    const Json* list = config.find({"ipam", key});
-    if (list != nullptr && list->array() != nullptr)
-      for (const Json& one : *list->array()) visit(one);
-  };
-  each("addresses", [&](const Json& one) { out.network.addresses.emplace_back(one.text("address")); });
-  each("routes", [&](const Json& one) {
-    out.network.routes.push_back({.destination = std::string(one.text("dst")),
-                                  .gateway = std::string(one.text("gw")),
-                                  .priority = number_of(one, "priority")});
-  });
-  return out;
+  auto wanted = network_of_config(config);
+  if (!wanted) return std::move(wanted.error());
+  return NativeOrder{.network_namespace = attachment.network_namespace,
+                     .interface = attachment.interface,
+                     .pci = attachment.device,
+                     .host_interface = std::string(config.text("hostInterface")),
+                     .network = *std::move(wanted),
+                     .time_ms = static_cast<int>(deadline.count())};
 }
 
 // The pod's, open. Never the host's: an interface that was "moved" there would be configured for a pod on the host.
@@ -100,107 +85,251 @@ Result<HostLink> link_in(int network_namespace, int ifindex) {
   return Error{Errc::kNotFound, "the interface has left the pod"};
 }
 
-// A PF that enforces an address refuses another one of the VF's interface: then the PF gets it first.
-Result<Unit> set_mac_of_link(const NativeOrder& order, const NativeKernel& kernel, const HostLink& link) {
-  auto set = change_link(kOwnNamespace, link.ifindex, {.mac = order.network.mac});
-  const auto vf = set || order.pci.empty() ? Result<VfOfInterface>(Error{Errc::kNotFound, ""})
-                                           : kernel.find_vf(order.pci);
-  if (set || !vf) return set;
-  if (auto given = apply_vf_settings(kernel.vf_settings, *vf, {.mac = order.network.mac}); !given) {
-    set.error().what += "; " + given.error().what;
-    return set;
-  }
-  return change_link(kOwnNamespace, link.ifindex, {.mac = order.network.mac});
+uint32_t table_of(const NativeRoute& route) {
+  return route.table == 0 ? kMainTable : static_cast<uint32_t>(route.table);
 }
 
-// Before the interface moves: an interface that cannot have its settings never reaches the pod's network.
-Result<Unit> set_vf(const NativeOrder& order, const NativeKernel& kernel) {
-  if (order.network.vf == hotplug::VfConfig{}) return Unit{};
-  const auto vf = kernel.find_vf(order.pci);
-  return vf ? apply_vf_settings(kernel.vf_settings, *vf, order.network.vf) : vf.error();
+NetworkRule rule_of(const NativeRule& rule) {
+  return {.source = rule.source,
+          .destination = rule.destination,
+          .table = static_cast<uint32_t>(rule.table),
+          .priority = static_cast<uint32_t>(rule.priority),
+          .is_ours = true};
 }
 
-Result<Unit> move_to_pod(int pods, const NativeOrder& order, const NativeKernel& kernel,
-                         const HostLink& link) {
-  const auto in_pod = read_links(pods);
-  if (!in_pod) return in_pod.error();
-  for (const HostLink& one : *in_pod) {
-    const auto& names = one.alternative_names;
-    if (one.name == order.interface || std::find(names.begin(), names.end(), order.interface) != names.end())
-      return Error{Errc::kConflict, "the pod has an interface " + in_quotes(order.interface, 64) +
-                                        " already: set another ifName in the VfConfig"};
-  }
-  if (link.is_up)
-    if (auto down = change_link(kOwnNamespace, link.ifindex, {.up = false}); !down) return down;
-  if (order.network.mtu != 0 && order.network.mtu != link.mtu)
-    if (auto set = change_link(kOwnNamespace, link.ifindex, {.mtu = order.network.mtu}); !set)
-      return std::move(set.error()).in("network.mtu " + std::to_string(order.network.mtu));
-  if (!order.network.mac.empty() && order.network.mac != link.mac)
-    if (auto set = set_mac_of_link(order, kernel, link); !set)
-      return std::move(set.error()).in("network.mac " + order.network.mac);
-  return change_link(kOwnNamespace, link.ifindex, {.name = order.interface, .to_namespace = pods});
-}
-
-Result<Unit> configure(int pods, const NativeOrder& order, int ifindex) {
-  if (auto up = change_link(pods, ifindex, {.up = true}); !up)
-    return std::move(up.error()).in("set the interface up");
-  const auto before = read_link_addresses(pods);
-  if (!before) return before.error();
-  for (const std::string& address : order.network.addresses) {
-    const LinkAddress wanted{ifindex, address};
-    if (std::find(before->begin(), before->end(), wanted) != before->end()) continue;
-    if (auto added = add_address(pods, wanted); !added)
-      return std::move(added.error()).in("network.addresses");
-  }
-  const auto routes = read_routes(pods);
-  if (!routes) return routes.error();
-  for (const NativeRoute& route : order.network.routes) {
-    LinkRoute wanted{ifindex, route.destination, route.gateway, static_cast<uint32_t>(route.priority)};
-    if (auto added = add_route(pods, wanted); !added) {
-      const bool is_ipv6 = route.destination.find(':') != std::string::npos;
-      if (is_ipv6 && wanted.priority == 0) wanted.priority = kIpv6Priority;
-      const auto now = read_routes(pods);
-      if (added.error().code == Errc::kConflict && now &&
-          std::find(now->begin(), now->end(), wanted) != now->end())
-        continue;
-      if (added.error().code == Errc::kConflict)
-        return std::move(added.error())
-            .in("network.routes: another interface of the pod has this route; leave it out, or set another priority");
-      return std::move(added.error()).in("network.routes");
-    }
-  }
-  return Unit{};
+template <class Item>
+bool has(const std::vector<Item>& all, const Item& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
 }
 
 Error not_as_set(const std::string& field, const std::string& is, const std::string& expected) {
   return {Errc::kIo, field + " is " + in_quotes(is, 64) + " after it was set to " + in_quotes(expected, 64)};
 }
 
-Result<HostLink> read_back(int pods, const NativeOrder& order, int ifindex) {
-  auto link = link_in(pods, ifindex);
-  if (!link) return link;
-  if (link->name != order.interface) return not_as_set("ifName", link->name, order.interface);
-  if (!link->is_up) return not_as_set("the interface's state", "down", "up");
-  if (order.network.mtu != 0 && link->mtu != order.network.mtu)
-    return not_as_set("network.mtu", std::to_string(link->mtu), std::to_string(order.network.mtu));
-  if (!order.network.mac.empty() && link->mac != order.network.mac)
-    return not_as_set("network.mac", link->mac, order.network.mac);
-  const auto addresses = read_link_addresses(pods);
-  if (!addresses) return addresses.error();
-  for (const std::string& address : order.network.addresses)
-    if (std::find(addresses->begin(), addresses->end(), LinkAddress{ifindex, address}) == addresses->end())
-      return not_as_set("network.addresses", "not there", address);
-  const auto routes = read_routes(pods);
-  if (!routes) return routes.error();
-  for (const NativeRoute& route : order.network.routes)
-    if (std::none_of(routes->begin(), routes->end(), [&](const LinkRoute& one) {
-          return one.ifindex == ifindex && one.destination == route.destination &&
-                 one.gateway == route.gateway &&
-                 (route.priority == 0 || one.priority == static_cast<uint32_t>(route.priority));
-        }))
-      return not_as_set("network.routes", "not there", route.destination);
-  return link;
-}
+// One attachment in the pod's namespace, step by step.
+class NativeAttaching {
+ public:
+  NativeAttaching(int pods, const NativeOrder& order, const NativeKernel& kernel)
+      : pods_(pods), order_(order), network_(order.network), kernel_(kernel) {}
+
+  /// Before the interface moves: an interface that cannot have its settings never reaches the pod's network.
+  Result<Unit> set_vf() const {
+    if (network_.vf == hotplug::VfConfig{}) return Unit{};
+    const auto vf = kernel_.find_vf(order_.pci);
+    if (!vf) return vf.error();
+    say("vf");
+    return apply_vf_settings(kernel_.vf_settings, *vf, network_.vf);
+  }
+
+  Result<Unit> move(const HostLink& link) const {
+    if (auto good = check_name(); !good) return good;
+    if (link.is_up)
+      if (auto down = change(kOwnNamespace, link.ifindex, {.up = false}, "down"); !down) return down;
+    if (network_.mtu != 0 && network_.mtu != link.mtu)
+      if (auto set = change(kOwnNamespace, link.ifindex, {.mtu = network_.mtu}, "mtu"); !set)
+        return std::move(set.error()).in("network.mtu " + std::to_string(network_.mtu));
+    if (!network_.mac.empty() && network_.mac != link.mac)
+      if (auto set = set_mac(link); !set) return std::move(set.error()).in("network.mac " + network_.mac);
+    return change(kOwnNamespace, link.ifindex, {.name = order_.interface, .to_namespace = pods_}, "move");
+  }
+
+  /// ifindex: of the interface in the pod. What is there already stays.
+  Result<Unit> configure(int ifindex) const {
+    for (const NativeSysctl& one : network_.sysctls)
+      if (auto set = set_sysctl(one); !set) return std::move(set.error()).in("network.sysctls");
+    if (auto up = change(pods_, ifindex, {.up = true}, "up"); !up)
+      return std::move(up.error()).in("set the interface up");
+    if (auto added = add_addresses(ifindex); !added) return added;
+    for (const NativeRoute& route : network_.routes)
+      if (auto added = add_one_route(ifindex, route); !added) return added;
+    for (const NativeRule& rule : network_.rules)
+      if (auto added = add_one_rule(rule_of(rule)); !added) return added;
+    for (const NativeNeighbor& one : network_.neighbors) {
+      say("neighbor");
+      if (auto set = set_neighbor(pods_, {ifindex, one.address, one.mac}); !set)
+        return std::move(set.error()).in("network.neighbors");
+    }
+    return Unit{};
+  }
+
+  Result<HostLink> read_back(int ifindex) const {
+    auto link = link_in(pods_, ifindex);
+    if (!link) return link;
+    if (link->name != order_.interface) return not_as_set("ifName", link->name, order_.interface);
+    if (!link->is_up) return not_as_set("the interface's state", "down", "up");
+    if (network_.mtu != 0 && link->mtu != network_.mtu)
+      return not_as_set("network.mtu", std::to_string(link->mtu), std::to_string(network_.mtu));
+    if (!network_.mac.empty() && link->mac != network_.mac)
+      return not_as_set("network.mac", link->mac, network_.mac);
+    for (auto same : {read_back_addresses(ifindex), read_back_routes(ifindex), read_back_rules(),
+                      read_back_neighbors(ifindex)})
+      if (!same) return std::move(same.error());
+    for (const NativeSysctl& one : network_.sysctls) {
+      const auto now = read_sysctl(pods_, path_of_sysctl(one, order_.interface));
+      if (!now) return Error(now.error()).in("network.sysctls");
+      if (*now != one.value) return not_as_set("network.sysctls." + one.name, *now, one.value);
+    }
+    return link;
+  }
+
+ private:
+  void say(std::string_view step) const {
+    if (kernel_.before_change) kernel_.before_change(step);
+  }
+  Result<Unit> change(int network_namespace, int ifindex, const LinkChange& wanted,
+                      std::string_view step) const {
+    say(step);
+    return change_link(network_namespace, ifindex, wanted);
+  }
+
+  // A PF that enforces an address refuses another one of the VF's interface: then the PF gets it first.
+  Result<Unit> set_mac(const HostLink& link) const {
+    const LinkChange wanted{.mac = network_.mac};
+    auto set = change(kOwnNamespace, link.ifindex, wanted, "mac");
+    const auto vf = set || order_.pci.empty() ? Result<VfOfInterface>(Error{Errc::kNotFound, ""})
+                                              : kernel_.find_vf(order_.pci);
+    if (set || !vf) return set;
+    say("vf mac");
+    if (auto given = apply_vf_settings(kernel_.vf_settings, *vf, {.mac = network_.mac}); !given) {
+      set.error().what += "; " + given.error().what;
+      return set;
+    }
+    return change(kOwnNamespace, link.ifindex, wanted, "mac");
+  }
+
+  Result<Unit> check_name() const {
+    const auto in_pod = read_links(pods_);
+    if (!in_pod) return in_pod.error();
+    for (const HostLink& one : *in_pod)
+      if (one.name == order_.interface || has(one.alternative_names, order_.interface))
+        return Error{Errc::kConflict, "the pod has an interface " + in_quotes(order_.interface, 64) +
+                                          " already: set another ifName in the VfConfig"};
+    return Unit{};
+  }
+
+  Result<Unit> set_sysctl(const NativeSysctl& sysctl) const {
+    const std::string path = path_of_sysctl(sysctl, order_.interface);
+    const auto now = read_sysctl(pods_, path);
+    if (!now) return now.error();
+    if (*now == sysctl.value) return Unit{};
+    say("sysctl");
+    return write_sysctl(pods_, path, sysctl.value);
+  }
+
+  Result<Unit> add_addresses(int ifindex) const {
+    const auto before = read_link_addresses(pods_);
+    if (!before) return before.error();
+    for (const std::string& address : network_.addresses) {
+      const bool is_there = std::any_of(before->begin(), before->end(), [&](const LinkAddress& one) {
+        return one.ifindex == ifindex && one.address == address;
+      });
+      if (is_there) continue;
+      say("address");
+      if (auto added = add_address(pods_, {ifindex, address}, network_.waits_for_dad()); !added)
+        return std::move(added.error()).in("network.addresses");
+    }
+    return network_.waits_for_dad() ? wait_for_dad(ifindex) : Unit{};
+  }
+
+  // The kernel waits up to router_solicitation_delay, and retrans_time_ms for each of dad_transmits (addrconf_dad_kick()).
+  Result<Unit> wait_for_dad(int ifindex) const {
+    constexpr Millis kPollEach{5}, kTail{100};
+    const auto ends = std::chrono::steady_clock::now() + Millis{order_.time_ms} - kTail;
+    for (;; std::this_thread::sleep_for(kPollEach)) {
+      const auto now = read_link_addresses(pods_);
+      if (!now) return now.error();
+      std::string waiting;
+      for (const LinkAddress& one : *now) {
+        const bool is_wanted = one.ifindex == ifindex && has(network_.addresses, one.address);
+        if (is_wanted && one.is_duplicate)
+          return Error{Errc::kConflict, "network.addresses: another station on the network has " +
+                                            one.address + ": use another address"};
+        if (is_wanted && one.is_tentative) waiting = one.address;
+      }
+      if (waiting.empty()) return Unit{};
+      if (std::chrono::steady_clock::now() >= ends)
+        return Error{Errc::kTimeout,
+                     "network.duplicateAddressDetection is wait, and " + waiting +
+                         " is still tentative after " + std::to_string(order_.time_ms) +
+                         " ms: set router_solicitation_delay, dad_transmits or retrans_time_ms in "
+                         "network.sysctls, raise the runtime's plugin_request_timeout, or leave wait out (an "
+                         "interface without a carrier detects nothing)"};
+    }
+  }
+
+  Result<Unit> add_one_route(int ifindex, const NativeRoute& route) const {
+    LinkRoute wanted{ifindex, route.destination, route.gateway, static_cast<uint32_t>(route.priority),
+                     table_of(route)};
+    say("route");
+    auto added = add_route(pods_, wanted);
+    if (added) return added;
+    const bool is_ipv6 = route.destination.find(':') != std::string::npos;
+    if (is_ipv6 && wanted.priority == 0) wanted.priority = kIpv6Priority;
+    const auto now = read_routes(pods_);
+    if (added.error().code == Errc::kConflict && now && has(*now, wanted)) return Unit{};
+    if (added.error().code == Errc::kConflict)
+      return std::move(added.error())
+          .in("network.routes: another interface of the pod has this route; leave it out, or set another priority");
+    return std::move(added.error()).in("network.routes");
+  }
+
+  Result<Unit> add_one_rule(const NetworkRule& rule) const {
+    const auto before = read_rules(pods_);
+    if (!before) return before.error();
+    if (has(*before, rule)) return Unit{};
+    say("rule");
+    auto added = add_rule(pods_, rule);
+    if (!added && added.error().code == Errc::kConflict)
+      return std::move(added.error())
+          .in("network.rules: the pod has this rule already; leave it out, or set another priority");
+    if (!added) return std::move(added.error()).in("network.rules");
+    return added;
+  }
+
+  Result<Unit> read_back_addresses(int ifindex) const {
+    const auto now = read_link_addresses(pods_);
+    if (!now) return now.error();
+    for (const std::string& address : network_.addresses)
+      if (!has(*now, LinkAddress{ifindex, address}))
+        return not_as_set("network.addresses", "not there", address);
+    return Unit{};
+  }
+  Result<Unit> read_back_routes(int ifindex) const {
+    const auto now = read_routes(pods_);
+    if (!now) return now.error();
+    for (const NativeRoute& route : network_.routes)
+      if (std::none_of(now->begin(), now->end(), [&](const LinkRoute& one) {
+            return one.ifindex == ifindex && one.destination == route.destination &&
+                   one.gateway == route.gateway && one.table == table_of(route) &&
+                   (route.priority == 0 || one.priority == static_cast<uint32_t>(route.priority));
+          }))
+        return not_as_set("network.routes", "not there", route.destination);
+    return Unit{};
+  }
+  Result<Unit> read_back_rules() const {
+    if (network_.rules.empty()) return Unit{};
+    const auto now = read_rules(pods_);
+    if (!now) return now.error();
+    for (const NativeRule& rule : network_.rules)
+      if (!has(*now, rule_of(rule)))
+        return not_as_set("network.rules", "not there", "priority " + std::to_string(rule.priority));
+    return Unit{};
+  }
+  Result<Unit> read_back_neighbors(int ifindex) const {
+    if (network_.neighbors.empty()) return Unit{};
+    const auto now = read_neighbors(pods_);
+    if (!now) return now.error();
+    for (const NativeNeighbor& one : network_.neighbors)
+      if (!has(*now, LinkNeighbor{ifindex, one.address, one.mac}))
+        return not_as_set("network.neighbors", "not there", one.address);
+    return Unit{};
+  }
+
+  const int pods_;
+  const NativeOrder& order_;
+  const NativeNetwork& network_;
+  const NativeKernel& kernel_;
+};
 
 cni::Attached result_of(const NativeOrder& order, const HostLink& link) {
   cni::Attached out{.cni_version = "1.1.0",
@@ -279,6 +408,7 @@ std::string encode_native_order(const NativeOrder& order) {
                                         {"interface", order.interface},
                                         {"pci", order.pci},
                                         {"hostInterface", order.host_interface},
+                                        {"timeMs", order.time_ms},
                                         {"network", encode_native_network(order.network)}});
 }
 
@@ -289,11 +419,15 @@ Result<NativeOrder> decode_native_order(std::string_view text) {
   if (network == nullptr) return Error{Errc::kInvalid, "network is missing"};
   auto decoded = decode_native_network(*network, "network");
   if (!decoded) return std::move(decoded.error());
+  const Json* time = json->find("timeMs");
+  if (time == nullptr || time->integer() == nullptr || !std::in_range<int>(*time->integer()))
+    return Error{Errc::kInvalid, "timeMs is missing"};
   return NativeOrder{.network_namespace = std::string(json->text("networkNamespace")),
                      .interface = std::string(json->text("interface")),
                      .pci = std::string(json->text("pci")),
                      .host_interface = std::string(json->text("hostInterface")),
-                     .network = *std::move(decoded)};
+                     .network = *std::move(decoded),
+                     .time_ms = static_cast<int>(*time->integer())};
 }
 
 NativeKernel running_native_kernel() {
@@ -308,9 +442,10 @@ Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel
   auto opened = open_pods(order.network_namespace);
   if (!opened) return std::move(opened.error());
   const int pods = opened->get();
+  const NativeAttaching attaching(pods, order, kernel);
   auto in_pod = read_links(pods);
   if (!in_pod) return std::move(in_pod.error());
-  if (auto set = set_vf(order, kernel); !set)
+  if (auto set = attaching.set_vf(); !set)
     return std::move(set.error()).in("device " + order.pci + ": network");
   const HostLink* link = order.pci.empty() ? nullptr : find_device(*in_pod, order, order.interface);
   if (link == nullptr || (!order.pci.empty() && link->parent != order.pci)) {
@@ -321,7 +456,7 @@ Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel
       return Error{Errc::kNotFound, "interface " + in_quotes(order.host_interface, 64) +
                                         (order.pci.empty() ? "" : " of " + order.pci) +
                                         " is not on the host"};
-    if (auto moved = move_to_pod(pods, order, kernel, *own); !moved)
+    if (auto moved = attaching.move(*own); !moved)
       return std::move(moved.error()).in("interface " + escaped(own->name));
     in_pod = read_links(pods);
     if (!in_pod) return std::move(in_pod.error());
@@ -333,9 +468,9 @@ Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel
   if (link == nullptr) return Error{Errc::kIo, "the interface is not in the pod after it was moved"};
   const int ifindex = link->ifindex;
   const std::string who = "interface " + escaped(order.interface) + " in the pod";
-  if (auto configured = configure(pods, order, ifindex); !configured)
+  if (auto configured = attaching.configure(ifindex); !configured)
     return std::move(configured.error()).in(who);
-  const auto final_link = read_back(pods, order, ifindex);
+  const auto final_link = attaching.read_back(ifindex);
   if (!final_link) return Error(final_link.error()).in(who);
   return result_of(order, *final_link);
 }
@@ -343,8 +478,19 @@ Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel
 std::unique_ptr<cni::Run> run_native(reactor::Loop& loop, std::vector<std::string> program,
                                      const cni::Network& network, cni::Command command,
                                      const cni::Attachment& attachment, Millis deadline, cni::OnRun on_run) {
-  return std::make_unique<NativeRun>(loop, std::move(program), order_of(network, attachment),
+  return std::make_unique<NativeRun>(loop, std::move(program), order_of(network, attachment, deadline),
                                      command == cni::Command::kAdd, deadline, std::move(on_run));
+}
+
+Result<Unit> undo_native(const cni::Record& record, int network_namespace) {
+  const auto network = cni::decode_network(record.config, record.network);
+  if (!network || !cni::is_native(*network)) return Unit{};
+  const auto wanted = network_of_config(network->plugins.front().config);
+  if (!wanted) return wanted.error();
+  for (auto rule = wanted->rules.rbegin(); rule != wanted->rules.rend(); ++rule)
+    if (auto removed = remove_rule(network_namespace, rule_of(*rule)); !removed)
+      return std::move(removed.error());
+  return Unit{};
 }
 
 }  // namespace sliced::kubelet

@@ -2,7 +2,7 @@
 // The interface of an exclusive device in a pod, without a CNI plugin: moved and configured by netlink in a program of its own
 // (daemon/attach_helper.h), so that what hangs in the kernel costs no thread of the daemon.
 //
-// Undone by Attachments::Ports::bring_back, as after a plugin: moved to the host, where addresses and routes do not exist. What the interface was
+// Undone by Attachments::Ports::bring_back, as after a plugin: moved to the host, where addresses, routes, neighbors and sysctls do not exist. What the interface was
 // like before its pod (MAC address, MTU, names) is restored when the claim is released (kubelet/link_settings.h).
 #include <functional>
 #include <memory>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kubelet/cni/invoke.h"
+#include "kubelet/cni/record.h"
 #include "kubelet/native_network.h"
 #include "kubelet/vf_settings.h"
 #include "reactor/base/result.h"
@@ -24,6 +25,7 @@ struct NativeOrder {
   std::string pci;                // "" of a link
   std::string host_interface;     // its name on the host
   NativeNetwork network;
+  int time_ms = 0;  // which the program has, for the texts of what is not done in time
   bool operator==(const NativeOrder&) const = default;
 };
 
@@ -35,17 +37,25 @@ Result<NativeOrder> decode_native_order(std::string_view text);
 struct NativeKernel {
   std::function<Result<VfOfInterface>(const std::string& pci)> find_vf;  // as kubelet::find_vf()
   VfSettingsKernel vf_settings;
+  /// Called before each change of the kernel's state with the kind of step, so that a test can stop there. Null: it is not.
+  std::function<void(std::string_view step)> before_change = {};
 };
 /// That of this machine.
 NativeKernel running_native_kernel();
 
-/// Opens the namespace once. Sets the VF's settings through its PF. Sets MTU and MAC address on the host, moves the interface down under its name in the pod, sets it up, adds addresses and
-/// routes, and reads all of it back. What is as ordered already stays. Blocks; in the namespace of the host.
-/// A MAC address that the VF's interface may not take is set through the PF first.
+/// Opens the namespace once. Sets the VF's settings through its PF. Sets MTU and MAC address on the host (a MAC address that the VF's interface may
+/// not take through the PF first), moves the interface down under its name in the pod, sets its sysctls, sets it up, adds addresses, routes, rules
+/// and neighbors, and reads all of it back. What is as ordered already stays. Blocks; in the namespace of the host.
 /// Errors: kInvalid where the namespace is the host's or none; kNotFound without the interface; kConflict where the pod has the name, an
-/// address or a route; kIo where the kernel shows another value than was set; those of change_link(), find_vf() and apply_vf_settings(). They name the step. What was done before stays.
+/// address, a route or a rule, or another station has the address; kTimeout where duplicate address detection has not ended in time; kIo where
+/// the kernel shows another value than was set; those of change_link(), find_vf() and apply_vf_settings(). They name the step. What was done before
+/// stays.
 Result<cni::Attached> attach_native(const NativeOrder& order,
                                     const NativeKernel& kernel = running_native_kernel());
+
+/// Undoes what outlives the interface in the pod's namespace: rules that attach_native() has added. Part of bring_interface_back(); all else ends
+/// when the interface leaves the namespace. Ok for a record of another network, and where nothing is left. network_namespace: a descriptor.
+Result<Unit> undo_native(const cni::Record& record, int network_namespace);
 
 /// As cni::run_chain(), for a network of cni::kNativePlugin. program: and its first arguments. CHECK and DEL run nothing and end well.
 std::unique_ptr<cni::Run> run_native(reactor::Loop& loop, std::vector<std::string> program,

@@ -64,7 +64,13 @@ Result<std::string> native_network_for(const PreparedDevice& device, const Known
                      "policy that matches the device"};
   if (device.interface.empty())
     return Error{Errc::kInvalid, who + ": network is set, and the device has no interface on the host"};
-  return native_config(network, device.interface);
+  std::string config = native_config(network, device.interface);
+  if (config.size() > kNetworkBytesMax)
+    return Error{Errc::kTooLarge, who + ": network has " + std::to_string(config.size()) +
+                                      " bytes as a CNI config; expected at most " +
+                                      std::to_string(kNetworkBytesMax) +
+                                      ": leave out routes, rules or neighbors"};
+  return config;
 }
 
 std::string remedy_of(const kube::Failure& failure, const VfConfig& config) {

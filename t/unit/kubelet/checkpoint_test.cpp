@@ -39,6 +39,14 @@ Checkpoint full() {
   held.netdev = hotplug::Netdev{"net1", "eth2", 7,    "02:00:00:00:00:02", 1500, 32,   "up", 25'000,
                                 "br0",  "id",   "p0", {"ens7f0"},          0,    true, true, true};
   held.other_netdevs.push_back({.name = "eth3"});
+  device.config.network = NativeNetwork{.mtu = 1400,
+                                        .mac = "02:00:00:00:00:03",
+                                        .addresses = {"192.0.2.5/24"},
+                                        .routes = {{"10.0.0.0/8", "192.0.2.1", 7, 100}},
+                                        .rules = {{"192.0.2.5/32", "10.0.0.0/8", 100, 9}},
+                                        .neighbors = {{"192.0.2.1", "02:00:00:00:00:04"}},
+                                        .sysctls = {{"net.ipv4.conf.IFNAME.arp_ignore", "1"}},
+                                        .dad = "wait"};
   PreparedDevice plain{.device = "other"};
   plain.vfio = VfioBinding{};
   Checkpoint out{.boot_id = "boot"};

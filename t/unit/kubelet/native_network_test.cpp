@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
 #include "kubelet/cni/network.h"
 #include "kubelet/vf_config.h"
 #include "t/unit/kubelet/sample_claims.h"
@@ -30,6 +34,60 @@ TEST(NativeNetworkTest, AllFieldsAreReadInTheirCanonicalForm) {
   EXPECT_TRUE(check_native_network(*network, "network").ok());
   EXPECT_EQ(*decoded("{}"), NativeNetwork{});
   EXPECT_TRUE(cni::is_native(cni::decode_network(native_config(*network, "ens1v0"), "x").value()));
+}
+
+TEST(NativeNetworkTest, RulesNeighborsSysctlsAndTablesAreReadInTheirCanonicalForm) {
+  const auto network = decoded(
+      R"({"addresses":["192.0.2.5/24","2001:db8::5/64"],"routes":[{"destination":"10.0.0.0/8","table":100}],)"
+      R"("rules":[{"source":"192.0.2.5/32","table":100,"priority":50},{"destination":"2001:DB8::/32","table":7,"priority":1}],)"
+      R"("neighbors":[{"address":"2001:DB8::1","mac":"02-00-00-00-00-0A"}],)"
+      R"("sysctls":{"net.ipv6.conf.IFNAME.accept_ra":"0","net.ipv4.conf.IFNAME.arp_ignore":"1"},)"
+      R"("duplicateAddressDetection":"wait"})");
+  ASSERT_TRUE(network.ok()) << network.error().what;
+  EXPECT_EQ(network->routes, (std::vector<NativeRoute>{{"10.0.0.0/8", "", 0, 100}}));
+  EXPECT_EQ(network->rules,
+            (std::vector<NativeRule>{{"192.0.2.5/32", "", 100, 50}, {"", "2001:db8::/32", 7, 1}}));
+  EXPECT_EQ(network->neighbors, (std::vector<NativeNeighbor>{{"2001:db8::1", "02:00:00:00:00:0a"}}));
+  EXPECT_EQ(network->sysctls, (std::vector<NativeSysctl>{{"net.ipv4.conf.IFNAME.arp_ignore", "1"},
+                                                         {"net.ipv6.conf.IFNAME.accept_ra", "0"}}));
+  EXPECT_EQ(path_of_sysctl(network->sysctls.front(), "net1.5"), "net/ipv4/conf/net1.5/arp_ignore");
+  EXPECT_TRUE(network->waits_for_dad());
+  EXPECT_EQ(*decode_native_network(encode_native_network(*network), "network"), *network);
+  EXPECT_TRUE(check_native_network(*network, "network").ok());
+  const auto config = kube::decode_json(native_config(*network, "ens1v0"));
+  EXPECT_EQ(*network_of_config(*config), *network);
+  EXPECT_TRUE(cni::decode_network(native_config(*network, "ens1v0"), "x").ok());
+}
+
+// Each is of one interface: its value is set where IFNAME stands, and nowhere else.
+TEST(NativeNetworkTest, EachSysctlIsOfTheInterfaceAlone) {
+  std::string_view before;
+  for (const AllowedSysctl& one : allowed_sysctls()) {
+    EXPECT_LT(before, one.name);
+    before = one.name;
+    EXPECT_LE(one.min, one.max) << one.name;
+    const std::string path = path_of_sysctl({std::string(one.name), ""}, "net1");
+    const bool is_of_interface =
+        path.starts_with("net/ipv4/conf/net1/") || path.starts_with("net/ipv6/conf/net1/") ||
+        path.starts_with("net/ipv4/neigh/net1/") || path.starts_with("net/ipv6/neigh/net1/");
+    EXPECT_TRUE(is_of_interface) << path;
+    EXPECT_EQ(std::count(path.begin(), path.end(), '/'), 4) << path;
+  }
+}
+
+TEST(NativeNetworkTest, TheDocumentsListEachSysctl) {
+  std::ifstream file(SLICED_DOCS "/pods.md");
+  const std::string page{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  for (const AllowedSysctl& one : allowed_sysctls()) {
+    const size_t dot = one.name.rfind('.');
+    const size_t row = page.find("| `" + std::string(one.name.substr(0, dot + 1)) + "` |");
+    ASSERT_NE(row, std::string::npos) << one.name;
+    const std::string line = page.substr(row, page.find('\n', row) - row);
+    EXPECT_NE(line.find("`" + std::string(one.name.substr(dot + 1)) + "` " + std::to_string(one.min) +
+                        " to " + std::to_string(one.max)),
+              std::string::npos)
+        << one.name;
+  }
 }
 
 TEST(NativeNetworkTest, WhatIsNotUnderstoodIsRefusedWithItsField) {
@@ -67,6 +125,40 @@ TEST(NativeNetworkTest, WhatIsNotUnderstoodIsRefusedWithItsField) {
       {R"({"routes":[{"destination":"10.0.0.0/8","gateway":"0.0.0.0"}]})", "network.routes[0].gateway"},
       {R"({"routes":[{"destination":"10.0.0.0/8","priority":0}]})", "network.routes[0].priority"},
       {R"({"routes":[{"destination":"10.0.0.0/8","gw":"192.0.2.1"}]})", "network.routes[0].gw"},
+      {R"({"routes":[{"destination":"10.0.0.0/8","table":254}]})", "network.routes[0].table"},
+      {R"({"routes":[{"destination":"::ffff:10.0.0.0/104"}]})", "network.routes[0].destination"},
+      {R"({"rules":[{"table":5,"priority":5}]})", "network.rules[0]"},
+      {R"({"rules":[{"source":"0.0.0.0/0","table":5,"priority":5}]})", "network.rules[0].source"},
+      {R"({"rules":[{"source":"10.0.0.1/8","table":5,"priority":5}]})", "network.rules[0].source"},
+      {R"({"rules":[{"source":"10.0.0.0/8","destination":"fd00::/8","table":5,"priority":5}]})",
+       "network.rules[0].destination"},
+      {R"({"rules":[{"source":"10.0.0.0/8","priority":5}]})", "network.rules[0].table"},
+      {R"({"rules":[{"source":"10.0.0.0/8","table":255,"priority":5}]})", "network.rules[0].table"},
+      {R"({"rules":[{"source":"10.0.0.0/8","table":5}]})", "network.rules[0].priority"},
+      {R"({"rules":[{"source":"10.0.0.0/8","table":5,"priority":32766}]})", "network.rules[0].priority"},
+      {R"({"rules":[{"source":"10.0.0.0/8","table":5,"priority":5,"iif":"lo"}]})", "network.rules[0].iif"},
+      {R"({"neighbors":[{"address":"192.0.2.1"}]})", "network.neighbors[0].mac"},
+      {R"({"neighbors":[{"address":"192.0.2.1/24","mac":"02:00:00:00:00:01"}]})",
+       "network.neighbors[0].address"},
+      {R"({"neighbors":[{"address":"192.0.2.1","mac":"01:00:00:00:00:01"}]})", "network.neighbors[0].mac"},
+      {R"({"neighbors":[{"address":"ff02::1","mac":"02:00:00:00:00:01"}]})", "network.neighbors[0].address"},
+      {R"({"sysctls":[]})", "network.sysctls"},
+      {R"({"sysctls":{"net.ipv4.conf.all.arp_ignore":"1"}})", "network.sysctls.net.ipv4.conf.all.arp_ignore"},
+      {R"({"sysctls":{"net.ipv4.conf.IFNAME/../all.arp_ignore":"1"}})",
+       "network.sysctls.net.ipv4.conf.IFNAME/../all.arp_ignore"},
+      {R"({"sysctls":{"net.ipv4.conf.IFNAME.route_localnet":"1"}})",
+       "network.sysctls.net.ipv4.conf.IFNAME.route_localnet"},
+      {R"({"sysctls":{"net.ipv4.conf.IFNAME.proxy_arp":"1"}})",
+       "network.sysctls.net.ipv4.conf.IFNAME.proxy_arp"},
+      {R"({"sysctls":{"net.ipv4.ip_forward":"1"}})", "network.sysctls.net.ipv4.ip_forward"},
+      {R"({"sysctls":{"net.ipv4.conf.IFNAME.arp_ignore":1}})",
+       "network.sysctls.net.ipv4.conf.IFNAME.arp_ignore"},
+      {R"({"sysctls":{"net.ipv4.conf.IFNAME.arp_ignore":"9"}})",
+       "network.sysctls.net.ipv4.conf.IFNAME.arp_ignore"},
+      {R"({"sysctls":{"net.ipv4.conf.IFNAME.arp_ignore":"01"}})",
+       "network.sysctls.net.ipv4.conf.IFNAME.arp_ignore"},
+      {R"({"duplicateAddressDetection":"on"})", "network.duplicateAddressDetection"},
+      {R"({"duplicateAddressDetection":true})", "network.duplicateAddressDetection"},
   };
   for (const auto& [text, field] : kCases) {
     const auto network = decoded(text);
@@ -89,6 +181,21 @@ TEST(NativeNetworkTest, WhatTheKernelWouldRefuseIsRefusedBefore) {
       {R"({"addresses":["192.0.2.5/24"],"routes":[{"destination":"10.0.0.0/8"},{"destination":"10.0.0.0/8"}]})",
        "network.routes[1].destination"},
       {R"({"mtu":1279,"addresses":["fd00::5/64"]})", "network.mtu"},
+      {R"({"rules":[{"source":"10.0.0.0/8","table":5,"priority":5},{"source":"10.0.0.0/8","table":5,"priority":5}]})",
+       "network.rules[1]"},
+      {R"({"neighbors":[{"address":"192.0.2.1","mac":"02:00:00:00:00:01"}]})",
+       "network.neighbors[0].address"},
+      {R"({"addresses":["192.0.2.5/24"],"neighbors":[{"address":"192.0.2.5","mac":"02:00:00:00:00:01"}]})",
+       "network.neighbors[0].address"},
+      {R"({"addresses":["192.0.2.5/24"],"neighbors":[{"address":"192.0.2.1","mac":"02:00:00:00:00:01"},)"
+       R"({"address":"192.0.2.1","mac":"02:00:00:00:00:02"}]})",
+       "network.neighbors[1].address"},
+      {R"({"addresses":["fd00::5/64"],"sysctls":{"net.ipv6.conf.IFNAME.disable_ipv6":"1"}})",
+       "network.sysctls.net.ipv6.conf.IFNAME.disable_ipv6"},
+      {R"({"addresses":["192.0.2.5/24"],"duplicateAddressDetection":"wait"})",
+       "network.duplicateAddressDetection"},
+      {R"({"addresses":["fd00::5/64"],"duplicateAddressDetection":"wait","sysctls":{"net.ipv6.conf.IFNAME.dad_transmits":"0"}})",
+       "network.sysctls.net.ipv6.conf.IFNAME.dad_transmits"},
   };
   for (const auto& [text, field] : kCases) {
     const auto good = check_native_network(decoded(text).value(), "network");

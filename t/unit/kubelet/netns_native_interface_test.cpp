@@ -1,6 +1,7 @@
 // A network of a VfConfig, on real links between two network namespaces of our own.
 #include <gtest/gtest.h>
 #include <net/if.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,16 +31,46 @@ struct NetnsNative : testing::Test {
 
   std::string path() const { return "/proc/" + std::to_string(pod.process()) + "/ns/net"; }
   NativeOrder order() const {
-    return {
-        .network_namespace = path(),
-        .interface = "net1",
-        .pci = "",
-        .host_interface = "ens1v0",
-        .network = {
-            .mtu = 1400,
-            .mac = "02:00:00:00:00:0a",
-            .addresses = {"192.0.2.5/24", "2001:db8::5/64"},
-            .routes = {{"0.0.0.0/0", "192.0.2.1", 0}, {"198.51.100.0/24", "", 7}, {"::/0", "fe80::1", 0}}}};
+    return {.network_namespace = path(),
+            .interface = "net1",
+            .pci = "",
+            .host_interface = "ens1v0",
+            .network = {.mtu = 1400,
+                        .mac = "02:00:00:00:00:0a",
+                        .addresses = {"192.0.2.5/24", "2001:db8::5/64"},
+                        .routes = {{"0.0.0.0/0", "192.0.2.1", 0},
+                                   {"198.51.100.0/24", "", 7},
+                                   {"::/0", "fe80::1", 0}}},
+            .time_ms = 10'000};
+  }
+  // With everything that can be set inside the pod.
+  NativeOrder full_order() const {
+    NativeOrder out = order();
+    out.network.routes.push_back({"203.0.113.0/24", "192.0.2.1", 5, 100});
+    out.network.routes.push_back({"::/0", "2001:db8::1", 0, 1'000});
+    out.network.rules = {{"192.0.2.5/32", "", 100, 200}, {"2001:db8::5/128", "2001:db8:9::/48", 1'000, 201}};
+    out.network.neighbors = {{"192.0.2.1", "02:00:00:00:00:99"}, {"2001:db8::1", "02:00:00:00:00:98"}};
+    out.network.sysctls = {{"net.ipv4.conf.IFNAME.arp_ignore", "2"},
+                           {"net.ipv4.neigh.IFNAME.gc_stale_time", "77"},
+                           {"net.ipv6.conf.IFNAME.accept_ra", "0"}};
+    return out;
+  }
+  // attach_native() in a process that ends before its change number `last`, as one that is killed. Returns whether it came to its end.
+  static bool attach_until(const NativeOrder& order, int last) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      int steps = 0;
+      NativeKernel kernel = running_native_kernel();
+      kernel.before_change = [&](std::string_view) {
+        if (++steps == last) ::_exit(1);
+      };
+      const auto made = attach_native(order, kernel);
+      ::_exit(made ? 0 : 2);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) != 2) << "step " << last;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
   std::optional<HostLink> find(int network_namespace, const std::string& name) const {
     const auto links = read_links(network_namespace);
@@ -51,8 +82,9 @@ struct NetnsNative : testing::Test {
     const std::string whole = "nsenter -t " + std::to_string(pod.process()) + " -n ip " + command;
     ASSERT_EQ(std::system(whole.c_str()), 0) << whole;
   }
-  cni::Record record() const {
-    cni::Record out{.config = native_config(order().network, "ens1v0"),
+  cni::Record record() const { return record_of(order()); }
+  static cni::Record record_of(const NativeOrder& order) {
+    cni::Record out{.config = native_config(order.network, "ens1v0"),
                     .network = "network",
                     .attachment = {.interface = "net1"},
                     .host_interface = cni::HostInterface{.name = "ens1v0"}};
@@ -149,6 +181,116 @@ TEST_F(NetnsNative, TheVfHasItsSettingsBeforeItsInterfaceMoves) {
   EXPECT_EQ(pf.vf.trust, true);
   EXPECT_TRUE(std::ranges::all_of(is_on_host, [](bool is) { return is; }));
   EXPECT_TRUE(find(pod.fd(), "net1").has_value());
+}
+
+TEST_F(NetnsNative, RulesNeighborsAndSysctlsAreSetAndTheRulesGoWithTheInterface) {
+  const NativeOrder full = full_order();
+  const cni::Record kept = record_of(full);
+  in_pod("rule add from 10.9.0.0/16 table 100 priority 200");  // another program's
+  const auto made = attach_native(full);
+  ASSERT_TRUE(made.ok()) << made.error().what;
+  const auto link = find(pod.fd(), "net1");
+  ASSERT_TRUE(link.has_value());
+  const auto rules = read_rules(pod.fd());
+  ASSERT_TRUE(rules.ok()) << rules.error().what;
+  const auto ours = [](const auto& all) {
+    return std::count_if(all->begin(), all->end(), [](const NetworkRule& one) { return one.is_ours; });
+  };
+  EXPECT_EQ(ours(rules), 2);
+  EXPECT_EQ(std::count(rules->begin(), rules->end(),
+                       NetworkRule{"2001:db8::5/128", "2001:db8:9::/48", 1'000, 201, true}),
+            1);
+  const auto routes = read_routes(pod.fd());
+  EXPECT_EQ(std::count(routes->begin(), routes->end(),
+                       LinkRoute{link->ifindex, "203.0.113.0/24", "192.0.2.1", 5, 100}),
+            1);
+  const auto neighbors = read_neighbors(pod.fd());
+  EXPECT_EQ(std::count(neighbors->begin(), neighbors->end(),
+                       LinkNeighbor{link->ifindex, "2001:db8::1", "02:00:00:00:00:98"}),
+            1);
+  EXPECT_EQ(read_sysctl(pod.fd(), "net/ipv4/conf/net1/arp_ignore").value(), "2");
+  EXPECT_EQ(read_sysctl(pod.fd(), "net/ipv4/neigh/net1/gc_stale_time").value(), "77");
+  ASSERT_TRUE(bring_interface_back(kept, pod.fd()).ok());
+  EXPECT_TRUE(find(kOwnNamespace, "ens1v0").has_value());
+  const auto left = read_rules(pod.fd());
+  EXPECT_EQ(ours(left), 0);
+  EXPECT_EQ(left->size(), rules->size() - 2) << "another program's rules stay";
+  EXPECT_NE(read_sysctl(kOwnNamespace, "net/ipv4/conf/ens1v0/arp_ignore").value_or(""), "2");
+  EXPECT_TRUE(bring_interface_back(kept, pod.fd()).ok()) << "nothing is left to do";
+}
+
+// The same rule but for its protocol number.
+TEST_F(NetnsNative, ARuleOfAnotherProgramStays) {
+  NativeOrder with_rule = order();
+  with_rule.network.rules = {{"192.0.2.5/32", "", 100, 200}};
+  in_pod("rule add from 192.0.2.5 table 100 priority 200");
+  const NetworkRule others{"192.0.2.5/32", "", 100, 200, false};
+  const auto count = [&] {
+    const auto rules = read_rules(pod.fd());
+    return std::count(rules->begin(), rules->end(), others);
+  };
+  ASSERT_EQ(count(), 1);
+  (void)attach_native(with_rule);  // kernels that compare all but the protocol refuse it
+  const cni::Record kept = record_of(with_rule);
+  ASSERT_TRUE(bring_interface_back(kept, pod.fd()).ok());
+  EXPECT_EQ(count(), 1);
+  const auto rules = read_rules(pod.fd());
+  EXPECT_TRUE(std::none_of(rules->begin(), rules->end(), [](const NetworkRule& one) { return one.is_ours; }));
+}
+
+// The helper may be killed anywhere: its record undoes it, and the next sandbox has everything.
+TEST_F(NetnsNative, KilledBeforeEachStepTheRecordUndoesIt) {
+  const NativeOrder full = full_order();
+  const cni::Record kept = record_of(full);
+  const HostLink before = *find(kOwnNamespace, "ens1v0");
+  int steps = 1;
+  for (;; ++steps) {
+    const bool is_whole = attach_until(full, steps);
+    ASSERT_TRUE(restore_names_in_sandbox(kept, pod.fd()).ok()) << steps;
+    ASSERT_TRUE(bring_interface_back(kept, pod.fd()).ok()) << steps;
+    const auto back = find(kOwnNamespace, "ens1v0");
+    ASSERT_TRUE(back.has_value()) << steps;
+    EXPECT_FALSE(find(pod.fd(), "net1").has_value()) << steps;
+    const auto rules = read_rules(pod.fd());
+    EXPECT_TRUE(std::none_of(rules->begin(), rules->end(), [](const NetworkRule& one) {
+      return one.is_ours;
+    })) << steps;
+    // What the release of the claim restores (kubelet/link_settings.h).
+    ASSERT_TRUE(change_link(kOwnNamespace, back->ifindex, {.mac = before.mac, .mtu = before.mtu}).ok());
+    if (is_whole) break;
+  }
+  EXPECT_GE(steps, 15) << "sysctls, MTU, MAC address, move, up, and each address, route, rule and neighbor";
+}
+
+TEST_F(NetnsNative, DuplicateAddressDetectionIsWaitedFor) {
+  NativeOrder waits = order();
+  waits.network = {.addresses = {"2001:db8::5/64", "192.0.2.5/24"}, .routes = {}};
+  waits.network.dad = "wait";
+  waits.network.sysctls = {{"net.ipv6.conf.IFNAME.router_solicitation_delay", "0"},
+                           {"net.ipv6.neigh.IFNAME.retrans_time_ms", "20"}};
+  const cni::Record kept = record_of(waits);
+  auto made = attach_native(waits);
+  ASSERT_TRUE(made.ok()) << made.error().what;
+  const auto link = find(pod.fd(), "net1");
+  const auto addresses = read_link_addresses(pod.fd());
+  EXPECT_EQ(std::count(addresses->begin(), addresses->end(), LinkAddress{link->ifindex, "2001:db8::5/64"}), 1)
+      << "no longer tentative";
+  ASSERT_TRUE(bring_interface_back(kept, pod.fd()).ok());
+
+  ip("-6 addr add 2001:db8::5/64 dev far nodad");
+  made = attach_native(waits);
+  ASSERT_FALSE(made.ok()) << "the other end of the link has it";
+  EXPECT_NE(made.error().what.find("another station on the network has 2001:db8::5/64"), std::string::npos)
+      << made.error().what;
+  ASSERT_TRUE(bring_interface_back(kept, pod.fd()).ok());
+
+  ip("link set far down");
+  waits.time_ms = 150;
+  made = attach_native(waits);
+  ASSERT_FALSE(made.ok()) << "without a carrier nothing is detected";
+  EXPECT_EQ(made.error().code, Errc::kTimeout);
+  EXPECT_NE(made.error().what.find("is still tentative after 150 ms"), std::string::npos)
+      << made.error().what;
 }
 
 // As a process that is killed leaves it: whichever step it came to, the record brings the interface back.
