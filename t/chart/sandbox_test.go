@@ -29,6 +29,7 @@ type sandbox struct {
 	pod         core.PodSpec
 	mounts      map[string]string // path inside -> directory of the machine
 	environment []string
+	groups      []string // directories of control groups that the container begins in
 	runs        int
 }
 
@@ -101,7 +102,9 @@ func (s *sandbox) execute(t *testing.T, command []string) *container {
 	arguments := slices.Concat([]string{"--mount", "--propagation", "private", "env", "-i", asSandbox + "=" + strings.Join(order, "\n")},
 		s.environment, []string{self}, command)
 	log := filepath.Join(t.TempDir(), fmt.Sprintf("pod-%d.log", s.runs))
-	process, err := harness.StartProcess("sliced", log, "unshare", arguments...)
+	const joining = `for group in $GROUPS_OF_POD; do echo $$ >"$group/cgroup.procs" || exit 1; done; exec unshare "$@"`
+	arguments = slices.Concat([]string{"GROUPS_OF_POD=" + strings.Join(s.groups, " "), "sh", "-c", joining, "sh"}, arguments)
+	process, err := harness.StartProcess("sliced", log, "env", arguments...)
 	if err != nil {
 		t.Fatal(err)
 	}

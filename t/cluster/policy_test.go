@@ -122,7 +122,7 @@ func TestAttributesAreThoseOfTodaysDriver(t *testing.T) {
 		attr + "pciAddress": `{"string":"0000:03:00.2"}`, attr + "pfPciAddress": `{"string":"0000:03:00.0"}`,
 		attr + "PFName": `{"string":"ens1f0"}`, attr + "EswitchMode": `{"string":"legacy"}`, attr + "vfID": `{"int":0}`,
 		attr + "linkType": `{"string":"ethernet"}`, attr + "rdmaCapable": `{"bool":false}`,
-		attr + "driver": `{"string":"iavf"}`,
+		attr + "driver":       `{"string":"iavf"}`,
 		attr + "resourceName": `{"string":"intel"}`, "k8s.cni.cncf.io/deviceID": `{"string":"0000:03:00.2"}`,
 		"dra.net/numaNode": `{"int":1}`, "resource.kubernetes.io/numaNode": `{"int":1}`,
 		"resource.kubernetes.io/pciBusID": `{"string":"0000:03:00.2"}`,

@@ -61,7 +61,7 @@ func newCredentials(dir string) (*credentials, error) {
 	c.caPEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	serving := c.template("kube-apiserver")
 	serving.DNSNames = []string{"localhost"}
-	serving.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 0, 2, 2)}
+	serving.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 0, 2, 2), net.IPv6loopback}
 	cert, key, err := c.issue(serving)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,13 @@ type relayed struct {
 
 func NewRelay(t testing.TB, server *APIServer) *Relay {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	return NewRelayAt(t, server, "127.0.0.1:0")
+}
+
+// NewRelayAt listens at an address such as "[::1]:0", for which the server's certificate is.
+func NewRelayAt(t testing.TB, server *APIServer, address string) *Relay {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}

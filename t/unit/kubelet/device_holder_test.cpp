@@ -82,11 +82,18 @@ TEST(DeviceHolder, ProcessesOfAPodAreKnownByTheirControlGroup) {
   process("1", "0::/init.scope");
   process("40", "0::/kubepods.slice/kubepods-podaaaa_bbbb.slice/cri-containerd-1.scope");
   process("41", "0::/kubepods/burstable/podcccc-dddd/1");
+  // Version 1 of control groups: a line for each hierarchy.
+  process("42", "9:name=systemd:/system.slice/kubelet.service\n4:memory:/kubepods/podeeee-ffff/2\n0::/");
+  process(
+      "43",
+      "4:memory:/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod1111_2222.slice/3\n0::/");
   EXPECT_FALSE(process_of_pods({"x"}, proc)) << "these may be the processes of one container alone";
   fs::create_directories(proc + "/self/ns");
   fs::create_symlink("pid:[4026531836]", proc + "/self/ns/pid");
   EXPECT_EQ(process_of_pods({"aaaa-bbbb"}, proc).value()->pid, 40);
   EXPECT_EQ(process_of_pods({"other", "cccc-dddd"}, proc).value()->pid, 41);
+  EXPECT_EQ(process_of_pods({"eeee-ffff"}, proc).value()->pid, 42);
+  EXPECT_EQ(process_of_pods({"1111-2222"}, proc).value()->pid, 43);
   EXPECT_EQ(process_of_pods({"other", ""}, proc).value(), std::nullopt);
   fs::remove_all(proc);
 }
