@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kube/objects/json.h"
+#include "kubelet/cni/network.h"
 #include "reactor/base/ip_address.h"
 #include "reactor/base/text.h"
 
@@ -55,9 +56,32 @@ std::string remedy(const IpAddress& address, const Hosts& hosts) {
          "DeviceClass)";
 }
 
+// How much a definition may grow. A node may have thousands of addresses (kube-proxy in mode ipvs has each Service's on an interface), and a
+// definition many ranges over all of them.
+class Room {
+ public:
+  explicit Room(size_t bytes) : left_(bytes) {}
+
+  Result<Unit> take(const Json& added, const std::string& path) {
+    constexpr size_t kComma = 1;
+    const size_t size = kube::encode_json(added).size() + kComma;
+    if (size > left_)
+      return Error{
+          Errc::kTooLarge,
+          path + " has too many addresses of the host: without them the definition would have more than " +
+              std::to_string(cni::kConfigBytesMax) +
+              " bytes. Use fewer or smaller ranges, or a network in which the host has fewer addresses"};
+    left_ -= size;
+    return Unit{};
+  }
+
+ private:
+  size_t left_;
+};
+
 // host-local has no field for what to leave out, but takes several ranges of one subnet. Its first and last address where they are
 // left out: Range.Canonicalize(). What the plugin refuses stays for it to refuse.
-Result<Json::Array> parts_of(const Json& range, const std::string& path, const Hosts& hosts) {
+Result<Json::Array> parts_of(const Json& range, const std::string& path, const Hosts& hosts, Room& room) {
   const auto subnet = network_in(range.text("subnet"));
   if (!subnet) return Json::Array{range};
   const auto end_at = [&](std::string_view key, const IpAddress& otherwise) {
@@ -67,23 +91,27 @@ Result<Json::Array> parts_of(const Json& range, const std::string& path, const H
   const auto last = end_at("rangeEnd", subnet->last.is_ipv6() ? subnet->last : subnet->last.previous());
   if (!first || !last || *first > *last) return Json::Array{range};
   Json::Array out;
-  const auto add = [&](const IpAddress& from, const IpAddress& to) {
-    if (from > to) return;
+  const auto add = [&](const IpAddress& from, const IpAddress& to) -> Result<Unit> {
+    if (from > to) return Unit{};
     Json part = range;
     part.set("rangeStart", Json(from.text()));
     part.set("rangeEnd", Json(to.text()));
-    out.push_back(std::move(part));
+    auto taken = room.take(part, path);
+    if (taken) out.push_back(std::move(part));
+    return taken;
   };
   IpAddress from = *first;
   const auto begin = hosts.lower_bound(*first), end = hosts.upper_bound(*last);
   if (begin == end) return Json::Array{range};
   bool is_at_end = false;
   for (auto at = begin; at != end; ++at) {
-    if (from < at->first) add(from, at->first.previous());
+    if (from < at->first)
+      if (auto added = add(from, at->first.previous()); !added) return std::move(added.error());
     from = at->first.next();
     is_at_end = at->first == *last;
   }
-  if (!is_at_end) add(from, *last);
+  if (!is_at_end)
+    if (auto added = add(from, *last); !added) return std::move(added.error());
   if (out.empty())
     return Error{Errc::kInvalid, path + " has no address but " + first->text() +
                                      (*first == *last ? "" : " to " + last->text()) + ", " +
@@ -93,10 +121,10 @@ Result<Json::Array> parts_of(const Json& range, const std::string& path, const H
 
 bool is_set(const Json& map, std::string_view key) { return !map.text(key).empty(); }
 
-Result<Unit> keep_host_local(Json& ipam, const std::string& path, const Hosts& hosts) {
+Result<Unit> keep_host_local(Json& ipam, const std::string& path, const Hosts& hosts, Room& room) {
   Json::Array sets;
   if (is_set(ipam, "subnet")) {  // the plugin puts it before the others
-    auto parts = parts_of(ipam, path, hosts);
+    auto parts = parts_of(ipam, path, hosts, room);
     if (!parts) return std::move(parts.error());
     if (parts->size() != 1 || parts->front() != ipam) {
       Json::Array set;
@@ -121,8 +149,9 @@ Result<Unit> keep_host_local(Json& ipam, const std::string& path, const Hosts& h
   for (size_t i = 0; i < given.size(); ++i) {
     Json::Array set;
     for (size_t j = 0; given[i].array() != nullptr && j < given[i].array()->size(); ++j) {
-      auto parts = parts_of((*given[i].array())[j],
-                            path + ".ranges[" + std::to_string(i) + "][" + std::to_string(j) + "]", hosts);
+      auto parts =
+          parts_of((*given[i].array())[j],
+                   path + ".ranges[" + std::to_string(i) + "][" + std::to_string(j) + "]", hosts, room);
       if (!parts) return std::move(parts.error());
       set.insert(set.end(), parts->begin(), parts->end());
     }
@@ -154,28 +183,35 @@ std::optional<Range> looked_at(const Json& range) {
 }
 
 // "10.0.0.0/24", "10.0.0.5-10.0.0.20/24".
-void exclude_from(Json& range, const Hosts& hosts) {
+Result<Unit> exclude_from(Json& range, const std::string& path, const Hosts& hosts, Room& room) {
   const auto looked = looked_at(range);
-  if (!looked) return;
+  if (!looked) return Unit{};
   const Json* given = range.find("exclude");
   Json::Array out = given != nullptr && given->array() != nullptr ? *given->array() : Json::Array{};
   const size_t before = out.size();
-  for (auto at = hosts.lower_bound(looked->first); at != hosts.end() && at->first <= looked->last; ++at)
-    out.push_back(Json(at->first.text() + (at->first.is_ipv6() ? "/128" : "/32")));
+  for (auto at = hosts.lower_bound(looked->first); at != hosts.end() && at->first <= looked->last; ++at) {
+    Json one(at->first.text() + (at->first.is_ipv6() ? "/128" : "/32"));
+    if (auto taken = room.take(one, path); !taken) return taken;
+    out.push_back(std::move(one));
+  }
   if (out.size() > before) range.set("exclude", Json(std::move(out)));
+  return Unit{};
 }
 
-void keep_whereabouts(Json& ipam, const Hosts& hosts) {
-  exclude_from(ipam, hosts);
+Result<Unit> keep_whereabouts(Json& ipam, const std::string& path, const Hosts& hosts, Room& room) {
+  if (auto kept = exclude_from(ipam, path + ".range", hosts, room); !kept) return kept;
   const Json* ranges = ipam.find("ipRanges");
-  if (ranges == nullptr || ranges->array() == nullptr) return;
+  if (ranges == nullptr || ranges->array() == nullptr) return Unit{};
   Json::Array out = *ranges->array();
-  for (Json& range : out)
-    if (range.object() != nullptr) exclude_from(range, hosts);
+  for (size_t i = 0; i < out.size(); ++i)
+    if (out[i].object() != nullptr)
+      if (auto kept = exclude_from(out[i], path + ".ipRanges[" + std::to_string(i) + "]", hosts, room); !kept)
+        return kept;
   ipam.set("ipRanges", Json(std::move(out)));
+  return Unit{};
 }
 
-Result<Unit> keep_ipam(Json& ipam, const std::string& path, const Hosts& hosts) {
+Result<Unit> keep_ipam(Json& ipam, const std::string& path, const Hosts& hosts, Room& room) {
   const Json* addresses = ipam.find("addresses");
   if (addresses != nullptr && addresses->array() != nullptr)
     for (size_t i = 0; i < addresses->array()->size(); ++i) {
@@ -184,16 +220,16 @@ Result<Unit> keep_ipam(Json& ipam, const std::string& path, const Hosts& hosts) 
         return Error{Errc::kInvalid, path + ".addresses[" + std::to_string(i) + "].address is " +
                                          in_quotes(said, 64) + ", " + remedy(*address, hosts)};
     }
-  if (ipam.text("type") == "host-local") return keep_host_local(ipam, path, hosts);
-  if (ipam.text("type") == "whereabouts") keep_whereabouts(ipam, hosts);
+  if (ipam.text("type") == "host-local") return keep_host_local(ipam, path, hosts, room);
+  if (ipam.text("type") == "whereabouts") return keep_whereabouts(ipam, path, hosts, room);
   return Unit{};
 }
 
-Result<Unit> keep_plugin(Json& plugin, const std::string& path, const Hosts& hosts) {
+Result<Unit> keep_plugin(Json& plugin, const std::string& path, const Hosts& hosts, Room& room) {
   const Json* given = plugin.find("ipam");
   if (given == nullptr || given->object() == nullptr) return Unit{};
   Json ipam = *given;
-  if (auto kept = keep_ipam(ipam, path + "ipam", hosts); !kept) return kept;
+  if (auto kept = keep_ipam(ipam, path + "ipam", hosts, room); !kept) return kept;
   plugin.set("ipam", std::move(ipam));
   return Unit{};
 }
@@ -201,13 +237,14 @@ Result<Unit> keep_plugin(Json& plugin, const std::string& path, const Hosts& hos
 Result<Unit> keep_config(cni::Record& record, const Hosts& hosts) {
   auto config = kube::decode_json(record.config);
   if (!config) return std::move(config.error());
+  Room room(cni::kConfigBytesMax - std::min(cni::kConfigBytesMax, record.config.size()));
   const Json* list = config->find("plugins");
   if (list == nullptr || list->array() == nullptr) {
-    if (auto kept = keep_plugin(*config, "", hosts); !kept) return kept;
+    if (auto kept = keep_plugin(*config, "", hosts, room); !kept) return kept;
   } else {
     Json::Array plugins = *list->array();
     for (size_t i = 0; i < plugins.size(); ++i)
-      if (auto kept = keep_plugin(plugins[i], "plugins[" + std::to_string(i) + "].", hosts); !kept)
+      if (auto kept = keep_plugin(plugins[i], "plugins[" + std::to_string(i) + "].", hosts, room); !kept)
         return kept;
     config->set("plugins", Json(std::move(plugins)));
   }

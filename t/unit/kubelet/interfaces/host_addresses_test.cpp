@@ -6,7 +6,9 @@
 #include <linux/rtnetlink.h>
 
 #include <string>
+#include <utility>
 
+#include "kubelet/cni/network.h"
 #include "kubelet/netlink.h"
 
 namespace sliced::kubelet {
@@ -56,6 +58,48 @@ TEST(HostAddresses, AnAddressOfTheHostsInADefinitionIsRefusedByField) {
       .users_definition = "NetworkAttachmentDefinition red/net"};
   EXPECT_NE(keep_host_addresses(list, &host).error().what.find("plugins[1].ipam.addresses[0].address is"),
             std::string::npos);
+}
+
+// kube-proxy in mode ipvs has the address of each Service on an interface of the host.
+Result<std::vector<HostAddress>> host_of_services() {
+  std::vector<HostAddress> out;
+  for (int i = 0; i < 4'000; ++i)
+    out.push_back(
+        {"10.96." + std::to_string(i / 100) + "." + std::to_string(2 * (i % 100) + 1), "kube-ipvs0"});
+  return out;
+}
+
+TEST(HostAddresses, ADefinitionDoesNotGrowWithoutBound) {
+  std::string sets, ranges;
+  for (int i = 0; i < 10; ++i) {
+    sets += i == 0 ? "[" : ",[";
+    for (int j = 0; j < 50; ++j) sets += std::string(j == 0 ? "" : ",") + R"({"subnet":"10.0.0.0/8"})";
+    sets += "]";
+  }
+  for (int i = 0; i < 64; ++i) ranges += std::string(i == 0 ? "" : ",") + R"({"range":"10.0.0.0/8"})";
+  for (const auto& [ipam, field] :
+       {std::pair(R"({"type":"host-local","ranges":[)" + sets + "]}", "ipam.ranges[0][0] has"),
+        std::pair(R"({"type":"host-local","subnet":"10.0.0.0/8","ranges":[)" + sets + "]}", "ipam has"),
+        std::pair(R"({"type":"whereabouts","ipRanges":[)" + ranges + "]}", "ipam.ipRanges[3] has"),
+        std::pair(R"({"type":"whereabouts","range":"10.0.0.0/8","ipRanges":[)" + ranges + "]}",
+                  "ipam.ipRanges[2] has")}) {
+    cni::Record one = record(ipam);
+    const std::string before = one.config;
+    const auto kept = keep_host_addresses(one, &host_of_services);
+    ASSERT_FALSE(kept) << field << ": " << one.config.size() << " bytes";
+    EXPECT_EQ(kept.error().code, Errc::kTooLarge);
+    EXPECT_NE(kept.error().what.find(std::string("red/net: spec.config: ") + field +
+                                     " too many addresses of the host: without them the definition would "
+                                     "have more than 262144 bytes. Use fewer or smaller ranges"),
+              std::string::npos)
+        << kept.error().what;
+    EXPECT_EQ(one.config, before);
+  }
+  // What fits is a configuration that can be read again.
+  cni::Record fits = record(R"({"type":"whereabouts","range":"10.0.0.0/8"})");
+  ASSERT_TRUE(keep_host_addresses(fits, &host_of_services));
+  EXPECT_GT(fits.config.size(), 4'000u * 12);
+  EXPECT_TRUE(cni::decode_network(fits.config, fits.network));
 }
 
 TEST(HostAddresses, ARangeOfHostLocalIsLeftWithoutThem) {
