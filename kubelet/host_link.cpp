@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
+#include "hotplug/facts.h"
 #include "hotplug/netlink_decode.h"
 #include "kubelet/netlink.h"
 #include "reactor/base/text.h"
@@ -171,7 +174,16 @@ Result<std::vector<HostLink>> read_links(int network_namespace) {
       network_namespace, kLinks, encode_dump<ifinfomsg>(kLinks), [&] { links.clear(); },
       [&](std::string_view datagram) { return decode_links(datagram, links); });
   if (!read) return std::move(read.error());
+  for (HostLink& link : links) link.parent = function_of_parent(link.parent, "/sys");
   return links;
+}
+
+std::string function_of_parent(const std::string& parent, const std::string& sysfs) {
+  if (!parent.starts_with("virtio")) return parent;
+  std::error_code error;
+  const auto device = std::filesystem::read_symlink(sysfs + "/bus/virtio/devices/" + parent, error);
+  const std::string function = device.parent_path().filename();
+  return !error && hotplug::PciAddress::decode(function) ? function : parent;
 }
 
 // No interface gets a name that any has, its own alternative ones included. udev gives an interface that comes from a pod under another

@@ -20,9 +20,10 @@ using XdpPrograms = std::map<uint32_t, uint32_t>;
 struct HostLink {
   int ifindex = 0;
   std::string name;
-  std::string kind;    // IFLA_INFO_KIND: "vlan", "bond", "macvlan"; "" of a function's interface
-  std::string parent;  // IFLA_PARENT_DEV_NAME: "0000:03:00.2"; "" of a link, and before Linux 5.14
-  std::string mac;     // "aa:bb:.." lower case; "" none
+  std::string kind;  // IFLA_INFO_KIND: "vlan", "bond", "macvlan"; "" of a function's interface
+  std::string
+      parent;  // IFLA_PARENT_DEV_NAME by function_of_parent(): "0000:03:00.2"; "" of a link, and before Linux 5.14
+  std::string mac;  // "aa:bb:.." lower case; "" none
   int mtu = 0;
   int lower = 0;  // IFLA_LINK: the ifindex of the device below, where that is in this namespace; 0 none
   int ipvlan_mode = -1;  // IFLA_IPVLAN_MODE: IPVLAN_MODE_L2, ...; -1 of another kind
@@ -59,6 +60,9 @@ Result<Unit> change_link(int network_namespace, int ifindex, const LinkChange& c
 /// NLMSG_ERROR. Returns whether it was the last datagram.
 std::string encode_link_change(int ifindex, const LinkChange& change);
 Result<bool> decode_links(std::string_view datagram, std::vector<HostLink>& links);
+/// The PCI function of an interface whose parent device is virtioN on it; any other parent as it is. sysfs: "/sys". Blocks.
+std::string function_of_parent(const std::string& parent, const std::string& sysfs);
+
 /// Which interface of a device was on the host before a plugin moved it.
 struct MovedLink {
   std::string pci;          // "" of a virtual link, such as a VLAN or a bond

@@ -38,6 +38,15 @@ constexpr size_t kNamesMax = 65'536;
 
 std::string function_path(const std::string& pci) { return "sys/bus/pci/devices/" + pci; }
 
+// The directory of a function's interfaces. That of a virtio function is below the device virtioN on it.
+std::string net_path(const hotplug::HostView& view, const std::string& pci) {
+  const std::string path = function_path(pci);
+  if (!view.list(path + "/net"))
+    for (const std::string& name : view.list(path).value_or({}))
+      if (name.starts_with("virtio")) return path + "/" + name + "/net";
+  return path + "/net";
+}
+
 std::string last(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Of an address of IP over InfiniBand, which has 20 bytes.
@@ -178,7 +187,7 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
                   last(view_->readlink(path + "/physfn").value_or(""))};
   out.driver = driver_of(device.pci);
   out.is_on_vfio = hotplug::is_bound_to_vfio(*view_, path, out.driver);
-  const std::vector<std::string> interfaces = names(path + "/net");
+  const std::vector<std::string> interfaces = names(net_path(*view_, device.pci));
   for (const std::string& interface : interfaces) read_uppers(interface);
   look_at_rdma(path, interfaces, out);
   look_at_macs(device, {device.pci}, out);
@@ -254,16 +263,17 @@ std::string NodeHost::mac_holder(const std::string& pci, const std::string& mac)
   const std::string physfn = last(view_->readlink(function_path(pci) + "/physfn").value_or(""));
   const std::string pf = physfn.empty() ? pci : physfn, uplink = uplink_of_pf(*view_, pf);
   const auto has_interface = [&](const std::string& function) {
-    const auto all = names(function_path(function) + "/net");
+    const std::string path = net_path(*view_, function);
+    const auto all = names(path);
     return std::any_of(all.begin(), all.end(), [&](const std::string& name) {
-      return lower(trim(text(function_path(function) + "/net/" + name + "/address"))) == mac;
+      return lower(trim(text(path + "/" + name + "/address"))) == mac;
     });
   };
   if (pf != pci && !uplink.empty() &&
-      lower(trim(text(function_path(pf) + "/net/" + uplink + "/address"))) == mac)
+      lower(trim(text(net_path(*view_, pf) + "/" + uplink + "/address"))) == mac)
     return "its PF " + pf;
   const auto ifindex =
-      uplink.empty() ? std::nullopt : parse_int(text(function_path(pf) + "/net/" + uplink + "/ifindex"));
+      uplink.empty() ? std::nullopt : parse_int(text(net_path(*view_, pf) + "/" + uplink + "/ifindex"));
   const auto enforced = ifindex && kernel_.read_macs
                             ? kernel_.read_macs(static_cast<int>(*ifindex))
                             : Result<std::map<int, std::string>>(Error{Errc::kNotFound, ""});
@@ -306,7 +316,7 @@ std::optional<HostLink> NodeHost::link_of(const std::vector<HostLink>& links, co
     return std::nullopt;
   };
   if (!hotplug::PciAddress::decode(device)) return find(name);
-  const std::vector<std::string> own = names(function_path(device) + "/net");
+  const std::vector<std::string> own = names(net_path(*view_, device));
   if (std::find(own.begin(), own.end(), name) != own.end()) return find(name);
   return own.size() == 1 ? find(own.front()) : std::nullopt;
 }
@@ -464,7 +474,7 @@ Result<RestoredSettings> NodeHost::restore_interface(const OriginalSettings& ori
 bool is_back(const hotplug::HostView& view, const std::string& pci) {
   const std::string path = function_path(pci);
   if (const auto vendor = view.read(path + "/vendor"); !vendor) return vendor.error().code == Errc::kNotFound;
-  if (!view.list(path + "/net").value_or({}).empty()) return true;
+  if (!view.list(net_path(view, pci)).value_or({}).empty()) return true;
   const auto driver = view.readlink(path + "/driver");
   if (!driver) return driver.error().code == Errc::kNotFound;
   return is_userspace_driver(last(*driver)) || hotplug::is_bound_to_vfio(view, path, last(*driver));
@@ -583,7 +593,7 @@ Result<std::string> NodeHost::user_of(const PreparedClaim& claim) const {
     const bool had_interface = may_have_had && !device.vfio && !settings_key(device).empty();
     const bool is_here = device.pci.empty() ? view_->list("sys/class/net/" + device.interface).ok()
                                             : !view_->read(function_path(device.pci) + "/vendor") ||
-                                                  !names(function_path(device.pci) + "/net").empty();
+                                                  !names(net_path(*view_, device.pci)).empty();
     if (had_interface && !is_here)
       return device.interface.empty() ? "a network namespace that has its interface"
                                       : "the network namespace that has " + escaped(device.interface);
@@ -628,12 +638,12 @@ Result<std::string> NodeHost::bind(const PreparedDevice& device,
 void NodeHost::return_address(const PreparedDevice& device) const {
   const std::string own = own_mac_of(device);
   if (!kernel_.write_own_mac || own.empty()) return;
-  const std::string path = function_path(device.pci) + "/net";
   const auto until = Clock::now() + kInterfaceWaitMax;
-  auto found = names(path);
-  for (; found.empty() && Clock::now() < until; found = names(path)) std::this_thread::sleep_for(kNodePoll);
+  const auto find = [&] { return names(net_path(*view_, device.pci)); };
+  auto found = find();
+  for (; found.empty() && Clock::now() < until; found = find()) std::this_thread::sleep_for(kNodePoll);
   if (found.size() != 1) return;
-  const std::string interface = path + "/" + found.front();
+  const std::string interface = net_path(*view_, device.pci) + "/" + found.front();
   const auto ifindex = parse_int(text(interface + "/ifindex"));
   if (!ifindex || text(interface + "/address") == own) return;
   (void)kernel_.write_own_mac(static_cast<int>(*ifindex), own);

@@ -13,7 +13,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
+#include <system_error>
 
 #include "kubelet/netlink.h"
 #include "reactor/descriptor.h"
@@ -97,6 +99,38 @@ TEST(HostLink, AnInterfaceReturnsUnderItsNameOnTheHost) {
 }
 
 // Red when the daemon ends where the limit of its processes is reached.
+// A pod could else give another interface the name of a virtio function's one, by which the DEL of host-device moves it to the host.
+TEST(HostLink, TheInterfaceOfAVirtioFunctionIsKnownByTheFunction) {
+  const std::string sysfs = testing::TempDir() + "/virtio-sysfs";
+  std::filesystem::remove_all(sysfs);
+  std::filesystem::create_directories(sysfs + "/bus/virtio/devices");
+  const auto add = [&](const std::string& name, const std::string& target) {
+    std::filesystem::create_symlink(target, sysfs + "/bus/virtio/devices/" + name);
+  };
+  add("virtio2", "../../../devices/pci0000:00/0000:00:03.0/virtio2");
+  add("virtio3", "../../../devices/platform/d0003000.virtio_mmio/virtio3");
+  EXPECT_EQ(function_of_parent("virtio2", sysfs), "0000:00:03.0");
+  EXPECT_EQ(function_of_parent("virtio3", sysfs), "virtio3") << "of no PCI function";
+  EXPECT_EQ(function_of_parent("virtio4", sysfs), "virtio4") << "gone";
+  EXPECT_EQ(function_of_parent("0000:03:00.2", sysfs), "0000:03:00.2");
+  EXPECT_EQ(function_of_parent("", sysfs), "");
+  std::filesystem::remove_all(sysfs);
+  // Each interface of this host that /sys shows on a virtio function is read so.
+  const auto links = read_links(kOwnNamespace);
+  ASSERT_TRUE(links) << links.error().what;
+  for (const HostLink& link : *links) {
+    std::error_code error;
+    const auto device = std::filesystem::canonical("/sys/class/net/" + link.name + "/device", error);
+    const std::string function = device.parent_path().filename();
+    if (error || !device.filename().string().starts_with("virtio") || function.find(':') == std::string::npos)
+      continue;
+    EXPECT_EQ(link.parent, function) << link.name;
+    EXPECT_EQ(
+        find_moved(*links, {.pci = function, .name = "was", .name_in_pod = "other", .ifindex_in_pod = 0}),
+        &link);
+  }
+}
+
 TEST(HostLink, WithoutAThreadTheNamespaceIsAnError) {
   constexpr size_t kNoAddressSpaceHasIt = size_t{1} << 47;
   pthread_attr_t before, none;

@@ -827,6 +827,36 @@ TEST_F(NodeHostTest, WhoMayStillUseAClaimsDevicesIsSaidOrUnknown) {
   EXPECT_FALSE(host().user_of(claim));
 }
 
+// Of a virtual machine. Its interface is below the device virtioN on the function. Red when it is looked for on the function alone: then a
+// claim with a network is refused, the VLANs above it are not seen, and it counts as in use for ever.
+TEST_F(NodeHostTest, TheInterfaceOfAVirtioFunctionIsTheFunctions) {
+  tree_.pci("0000:00:03.0", "pci0000:00").id("1af4", "1041").driver("virtio-pci").netdev("eth1", "virtio2/");
+  tree_.vlan("eth1.5", 5, "eth1");
+  links_ = {{.ifindex = 4, .name = "eth1", .mac = "02:00:00:00:00:0b", .mtu = 9000}};
+  PreparedDevice virtio{.device = "0000-00-03-0", .pci = "0000:00:03.0", .interface = "eth1"};
+  const auto look = host().look(virtio);
+  ASSERT_TRUE(look) << look.error().what;
+  EXPECT_EQ(look->interfaces, std::vector<std::string>{"eth1"});
+  EXPECT_EQ(look->uppers, std::vector<std::string>{"eth1.5"});
+  const auto kept = host().read_settings(virtio);
+  ASSERT_TRUE(kept) << kept.error().what;
+  EXPECT_EQ(kept->interface->mtu, 9000);
+  links_[0].mtu = 1400, links_[0].name = "net1";
+  tree_.remove_netdev("eth1.5");
+  tree_.rename_netdev("eth1", "net1");
+  EXPECT_TRUE(host().restore_settings(*kept).value().is_back);
+  EXPECT_EQ(links_[0].mtu, 9000);
+  EXPECT_EQ(links_[0].name, "eth1");
+
+  PreparedClaim claim{.pods = {{"pod", "pod-1"}}, .devices = {virtio}};
+  claim.devices[0].held.emplace().netdev = hotplug::Netdev{.name = "eth1"};
+  EXPECT_EQ(host().user_of(claim).value(), "");
+  tree_.remove_netdev("net1");
+  links_.clear();
+  EXPECT_EQ(host().user_of(claim).value(), "the network namespace that has eth1");
+  EXPECT_FALSE(host().restore_settings(*kept).value().is_back);
+}
+
 TEST_F(NodeHostTest, AGroupWithOthersIsRefusedAndNothingIsTouched) {
   tree_.pci("0000:03:00.3").id("8086", "10ca").attr("class", "0x020000");
   fs::create_directory_symlink("x", tree_.root() + "/sys/kernel/iommu_groups/7/devices/0000:03:00.3");
