@@ -617,6 +617,26 @@ bool is_of_administrators(std::string_view key) {
   return has(kPlugins) || has(kIpamPlugins);
 }
 
+// The field that needs a permission under this name, for a plugin without a table: such plugins give the names the same meaning
+// (vlan, max_tx_rate, ipMasq). Null where a plugin that acts on its own interface lets each author set it, as mtu.
+constexpr Field kOfOthers[] = {
+    // accelerated-bridge, ovs
+    {"trunk", kFlag, kBoolean, Writer::kSetting, "vlan"},
+    {"setUplinkVlan", kFlag, kBoolean, Writer::kSetting, "vlan"},
+};
+const Field* permitted_field(std::string_view key) {
+  const Field* out = nullptr;
+  for (const Field& field : kOfOthers)
+    if (field.name == key) return &field;
+  for (const PluginFields& plugin : kPlugins)
+    for (const Field& field : plugin.fields) {
+      if (field.name != key) continue;
+      if (field.writer == Writer::kAuthor && plugin.use != Use::kHost) return nullptr;
+      if (field.writer != Writer::kAuthor && out == nullptr) out = &field;
+    }
+  return out;
+}
+
 constexpr std::string_view kNamedByClass = "have a DeviceClass name a definition of another namespace";
 
 Result<Unit> may_set(std::string_view setting, const Json& value, const std::string& path,
@@ -788,6 +808,8 @@ Result<kube::Json> read_free(const kube::Json& value, const std::string& path, c
                        " is a path or a store, and only an administrator sets it: leave it out, "
                        "or have a DeviceClass name a definition of another namespace"};
     if (item.is_null()) continue;
+    if (const Field* field = permitted_field(key); field != nullptr && !is_administrators)
+      if (auto allowed = may_write(*field, item, place, context); !allowed) return std::move(allowed.error());
     auto good = read_free(item, place, context);
     if (!good) return good;
     out.emplace_back(key, *std::move(good));

@@ -271,6 +271,31 @@ TEST(CanonicalDefinition, TextForAPluginWithoutATableIsAnAdministrators) {
       why_not(R"({"type":"own","count":2,"on":true,"of":[1,2.5],"no":null})", rules({"own"}), kFunction), "");
 }
 
+// accelerated-bridge-cni and others set the VLAN of a VF as sriov does, in a field of the same name.
+TEST(CanonicalDefinition, PermissionsHoldForFieldsOfAPluginWithoutATable) {
+  DefinitionRules only_mac = rules({"accelerated-bridge"});
+  only_mac.settings = {"mac"}, only_mac.settings_source = "spec.allow of a policy";
+  for (const char* fields :
+       {R"("vlan":100)", R"("vlanId":100)", R"("vlanTrunk":[1])", R"("deep":[{"vlanQoS":3}])",
+        R"("trunk":[{"minID":2,"maxID":9}])", R"("setUplinkVlan":true)", R"("max_tx_rate":1)",
+        R"("preserveDefaultVlan":true)"})
+    EXPECT_NE(
+        why_not(plugin_of("accelerated-bridge", fields), only_mac, kFunction).find("added to spec.allow"),
+        std::string::npos)
+        << fields;
+  for (const char* field : {"isGateway", "forceAddress", "ipMasq", "macspoofchk", "promiscMode"}) {
+    const std::string config = plugin_of("own", "\"" + std::string(field) + R"(":true)");
+    EXPECT_NE(why_not(config, rules({"own"}), kFunction).find("which changes the host"), std::string::npos)
+        << field;
+    EXPECT_EQ(why_not(config, rules({"own"}, Author::kAdministrator), kFunction), "") << field;
+    EXPECT_EQ(why_not(plugin_of("own", "\"" + std::string(field) + R"(":false)"), rules({"own"}), kFunction),
+              "")
+        << field;
+  }
+  EXPECT_EQ(why_not(plugin_of("own", R"("vlan":100,"mtu":1400)"), rules({"own"}), kFunction), "")
+      << "without spec.allow all settings are allowed";
+}
+
 // Mellanox/k8s-rdma-shared-dev-plugin#53. Red when an IPoIB child gets no parent, or one that is not the claim's.
 TEST(CanonicalDefinition, AnIpoibChildStandsOnTheAllocatedDevice) {
   const DefinitionDevice hca{.pci = "0000:3b:00.0", .interface = "ib0"};
