@@ -123,14 +123,9 @@ class NativeAttaching {
 
   Result<Unit> move(const HostLink& link) const {
     if (auto good = check_name(); !good) return good;
-    if (link.is_up)
-      if (auto down = change(kOwnNamespace, link.ifindex, {.up = false}, "down"); !down) return down;
-    if (network_.mtu != 0 && network_.mtu != link.mtu)
-      if (auto set = change(kOwnNamespace, link.ifindex, {.mtu = network_.mtu}, "mtu"); !set)
-        return std::move(set.error()).in("network.mtu " + std::to_string(network_.mtu));
-    if (!network_.mac.empty() && network_.mac != link.mac)
-      if (auto set = set_mac(link); !set) return std::move(set.error()).in("network.mac " + network_.mac);
-    return change(kOwnNamespace, link.ifindex, {.name = order_.interface, .to_namespace = pods_}, "move");
+    auto moved = set_and_move(link);
+    if (!moved) restore_on_host(link);
+    return moved;
   }
 
   /// ifindex: of the interface in the pod. What is there already stays.
@@ -180,6 +175,26 @@ class NativeAttaching {
                       std::string_view step) const {
     say(step);
     return change_link(network_namespace, ifindex, wanted);
+  }
+
+  Result<Unit> set_and_move(const HostLink& link) const {
+    if (link.is_up)
+      if (auto down = change(kOwnNamespace, link.ifindex, {.up = false}, "down"); !down) return down;
+    if (network_.mtu != 0 && network_.mtu != link.mtu)
+      if (auto set = change(kOwnNamespace, link.ifindex, {.mtu = network_.mtu}, "mtu"); !set)
+        return std::move(set.error()).in("network.mtu " + std::to_string(network_.mtu));
+    if (!network_.mac.empty() && network_.mac != link.mac)
+      if (auto set = set_mac(link); !set) return std::move(set.error()).in("network.mac " + network_.mac);
+    return change(kOwnNamespace, link.ifindex, {.name = order_.interface, .to_namespace = pods_}, "move");
+  }
+
+  // The kernel moves some interfaces never (those of bridges and bonds), and drivers refuse values: then the host has its interface as before.
+  void restore_on_host(const HostLink& before) const {
+    const auto now = link_in(kOwnNamespace, before.ifindex);
+    if (!now || now->parent != before.parent || now->kind != before.kind) return;
+    if (now->mtu != before.mtu) (void)change(kOwnNamespace, before.ifindex, {.mtu = before.mtu}, "mtu");
+    if (now->mac != before.mac) (void)change(kOwnNamespace, before.ifindex, {.mac = before.mac}, "mac");
+    if (now->is_up != before.is_up) (void)change(kOwnNamespace, before.ifindex, {.up = before.is_up}, "up");
   }
 
   // A PF that enforces an address refuses another one of the VF's interface: then the PF gets it first.

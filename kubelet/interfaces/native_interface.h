@@ -48,8 +48,8 @@ NativeKernel running_native_kernel();
 /// and neighbors, and reads all of it back. What is as ordered already stays. Blocks; in the namespace of the host.
 /// Errors: kInvalid where the namespace is the host's or none; kNotFound without the interface; kConflict where the pod has the name, an
 /// address, a route or a rule, or another station has the address; kTimeout where duplicate address detection has not ended in time; kIo where
-/// the kernel shows another value than was set; those of change_link(), find_vf() and apply_vf_settings(). They name the step. What was done before
-/// stays.
+/// the kernel shows another value than was set; those of change_link(), find_vf() and apply_vf_settings(). They name the step. What was done in
+/// the pod and at the PF stays; an interface that did not move is as it was.
 Result<cni::Attached> attach_native(const NativeOrder& order,
                                     const NativeKernel& kernel = running_native_kernel());
 

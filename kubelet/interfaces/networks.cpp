@@ -64,6 +64,10 @@ Result<std::string> native_network_for(const PreparedDevice& device, const Known
                      "policy that matches the device"};
   if (device.interface.empty())
     return Error{Errc::kInvalid, who + ": network is set, and the device has no interface on the host"};
+  if (const std::string_view kind = hotplug::immovable_kind(known.device); !kind.empty())
+    return Error{Errc::kInvalid, who + ": network is set, and the kernel does not move " + std::string(kind) +
+                                     " to another network namespace: set netAttachDefName, with macvlan, "
+                                     "ipvlan, vlan or bridge"};
   std::string config = native_config(network, device.interface);
   if (config.size() > kNetworkBytesMax)
     return Error{Errc::kTooLarge, who + ": network has " + std::to_string(config.size()) +

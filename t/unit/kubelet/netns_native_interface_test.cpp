@@ -183,6 +183,19 @@ TEST_F(NetnsNative, TheVfHasItsSettingsBeforeItsInterfaceMoves) {
   EXPECT_TRUE(find(pod.fd(), "net1").has_value());
 }
 
+// Red when the ports of a host's bridge are cut off by a pod that cannot have the bridge.
+TEST_F(NetnsNative, AnInterfaceThatDoesNotMoveIsAsItWas) {
+  ip("link add br9 address 02:00:00:00:00:99 mtu 1500 type bridge");
+  ip("link set br9 up");
+  NativeOrder bridge = order();
+  bridge.host_interface = "br9";
+  const HostLink before = *find(kOwnNamespace, "br9");
+  const auto made = attach_native(bridge);
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(find(kOwnNamespace, "br9"), before) << made.error().what;
+  ip("link del br9");
+}
+
 TEST_F(NetnsNative, RulesNeighborsAndSysctlsAreSetAndTheRulesGoWithTheInterface) {
   const NativeOrder full = full_order();
   const cni::Record kept = record_of(full);

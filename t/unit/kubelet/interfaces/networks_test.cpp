@@ -76,6 +76,20 @@ TEST(NetworkFor, ANetworkOfAVfConfigIsWhatTheDeviceAllows) {
   EXPECT_FALSE(native_claim(own, {}, {}).ok()) << "nothing could be moved";
 }
 
+// The helper would set the host's bridge down, and the kernel would refuse to move it.
+TEST(NetworkFor, ANetworkOfAVfConfigIsForADeviceThatTheKernelMoves) {
+  PreparedDevice own = device("", "br0", "");
+  own.config.network = NativeNetwork{.addresses = {"192.0.2.5/24"}};
+  for (const auto& [type, kind] : {std::pair(hotplug::DeviceType::kBridge, "does not move a bridge"),
+                                   std::pair(hotplug::DeviceType::kBond, "does not move a bond")}) {
+    KnownEntry known;
+    known.device.type = type;
+    const auto refused = native_claim(own, known, {});
+    ASSERT_FALSE(refused.ok()) << kind;
+    EXPECT_NE(refused.error().what.find(kind), std::string::npos) << refused.error().what;
+  }
+}
+
 TEST(NetworkFor, NoDefinitionNamesThePluginOfAVfConfigsNetwork) {
   const auto text = network_for(device("0000:03:00.2", "eth2"), listing({"sliced-native"}),
                                 R"({"cniVersion":"1.0.0","type":"sliced-native","hostInterface":"eth0"})");
