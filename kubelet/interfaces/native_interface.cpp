@@ -185,6 +185,11 @@ class NativeAttaching {
         return std::move(set.error()).in("network.mtu " + std::to_string(network_.mtu));
     if (!network_.mac.empty() && network_.mac != link.mac)
       if (auto set = set_mac(link); !set) return std::move(set.error()).in("network.mac " + network_.mac);
+    // The kernel moves first and names then, and an alternative name of the interface is no name for it.
+    if (has(link.alternative_names, order_.interface))
+      if (auto removed = change(kOwnNamespace, link.ifindex, {.removed_name = order_.interface}, "altname");
+          !removed)
+        return removed;
     return change(kOwnNamespace, link.ifindex, {.name = order_.interface, .to_namespace = pods_}, "move");
   }
 

@@ -196,6 +196,16 @@ TEST_F(NetnsNative, AnInterfaceThatDoesNotMoveIsAsItWas) {
   ip("link del br9");
 }
 
+// udev gives a VF its path name as an alternative one, which a claim may choose.
+TEST_F(NetnsNative, AnAlternativeNameOfTheInterfaceIsANameForIt) {
+  ip("link property add dev ens1v0 altname enp1s0v0");
+  NativeOrder by_path = order();
+  by_path.interface = "enp1s0v0";
+  const auto made = attach_native(by_path);
+  ASSERT_TRUE(made.ok()) << made.error().what;
+  EXPECT_TRUE(find(pod.fd(), "enp1s0v0")->is_up);
+}
+
 TEST_F(NetnsNative, RulesNeighborsAndSysctlsAreSetAndTheRulesGoWithTheInterface) {
   const NativeOrder full = full_order();
   const cni::Record kept = record_of(full);
