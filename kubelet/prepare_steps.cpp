@@ -47,11 +47,17 @@ bool has_function(const std::optional<PreparedClaim>& before, const PreparedDevi
 class RecordSize {
  public:
   void add(const PreparedClaim& claim) {
-    constexpr size_t kOfClaim = 1'024, kOfPod = 320, kOfDevice = 2'048;
+    constexpr size_t kOfClaim = 1'024, kOfPod = 320, kOfDevice = 2'048, kOfAddress = 64, kOfRoute = 176,
+                     kOfNeighbor = 112;
     ++claims_;
     bytes_ += kOfClaim + kOfPod * claim.pods.size() + kOfDevice * claim.devices.size();
-    for (const PreparedDevice& device : claim.devices)
+    for (const PreparedDevice& device : claim.devices) {
       if (networks_.insert(device.network).second) bytes_ += 2 * device.network.size();
+      if (const auto& network = device.config.network)
+        bytes_ += kOfAddress * network->addresses.size() +
+                  kOfRoute * (network->routes.size() + network->rules.size()) +
+                  kOfNeighbor * (network->neighbors.size() + network->sysctls.size());
+    }
   }
   size_t claims() const { return claims_; }
   size_t bytes() const { return bytes_; }

@@ -839,6 +839,25 @@ TEST_F(PreparerTest, WhatTheRecordHasNoRoomForIsNotPrepared) {
   node.checkpoint = checkpoint_of(300, 1, true);
   run();
   EXPECT_EQ(prepare(text)->error, "") << "a definition is in the record once";
+
+  // The network of a VfConfig is in it with each device.
+  PreparedClaims natives;
+  PreparedClaim native{.driver = kSriov, .is_complete = true};
+  native.devices = {{.pool = "node-a"}};
+  const NativeRoute route{"2001:db8:1111:2222:3333:4444:5555:6666/128",
+                          "2001:db8:1111:2222:3333:4444:5555:7777", 2'000'000'000};
+  native.devices[0].config.network.emplace().routes.assign(kNativeRoutesMax, route);
+  for (size_t i = 0; i < 2'800; ++i) {
+    native.namespace_ = "ns-" + std::to_string(i % 16);
+    native.uid = native.name = native.devices[0].device = native.devices[0].holding.entry =
+        native.devices[0].holding.device = "native-" + std::to_string(i);
+    natives.emplace(key_of(native), native);
+  }
+  node.checkpoint = encode_checkpoint({boot_id, natives});
+  EXPECT_GT(node.checkpoint->size(), kCheckpointBytesMax / 2);
+  run();
+  ASSERT_EQ(preparer->prepared().size(), 2'800u);
+  EXPECT_NE(prepare(text)->error.find("has no room for it"), std::string::npos) << prepare(text)->error;
 }
 
 // A claim that stands may be used by pod after pod and is never taken back. Red when those that come late are not
