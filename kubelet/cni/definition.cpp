@@ -1,6 +1,7 @@
 #include "kubelet/cni/definition.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "kubelet/cni/network.h"
@@ -366,13 +367,32 @@ Result<std::string> reduced_definition(std::string_view config, std::string_view
   return kube::encode_json(out);
 }
 
+namespace {
+
+bool is_on(const Json* value) { return value != nullptr && !value->is_null() && *value != Json(false); }
+
+bool is_listed(const Field& field) {
+  return field.writer == Field::Writer::kListed || field.writer == Field::Writer::kListedHost;
+}
+
+// Of a plugin without a table.
+void visit_listed_fields(const Json& value, const std::function<void(std::string_view)>& add) {
+  if (value.array() != nullptr)
+    for (const Json& one : *value.array()) visit_listed_fields(one, add);
+  if (value.object() == nullptr) return;
+  for (const auto& [key, member] : *value.object()) {
+    if (const Field* field = permitted_field(key); field != nullptr && is_listed(*field) && is_on(&member))
+      add(field->condition);
+    visit_listed_fields(member, add);
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> names_to_list(std::string_view config) {
   std::vector<std::string> out;
   const auto network = decode_network(config, "unnamed");
   if (!network) return out;
-  const auto is_listed = [](const Field& field) {
-    return field.writer == Field::Writer::kListed || field.writer == Field::Writer::kListedHost;
-  };
   const auto add = [&](std::string_view name) {
     if (std::find(out.begin(), out.end(), name) == out.end()) out.emplace_back(name);
   };
@@ -382,12 +402,13 @@ std::vector<std::string> names_to_list(std::string_view config) {
     const bool is_behind = i > 0 && known != nullptr && known->use == Use::kCompanion;
     if (known == nullptr || (known->use != Use::kMain && !is_behind)) add(plugin.type);
     for (const Field& field : known == nullptr ? std::span<const Field>() : known->fields)
-      if (const kube::Json* value = plugin.config.find(field.name);
-          is_listed(field) && value != nullptr && !value->is_null() && *value != kube::Json(false))
-        add(field.condition);
+      if (is_listed(field) && is_on(plugin.config.find(field.name))) add(field.condition);
+    if (known == nullptr) visit_listed_fields(plugin.config, add);
     const kube::Json* ipam = plugin.config.find("ipam");
-    if (ipam != nullptr && !ipam->text("type").empty() && ipam_fields(ipam->text("type")) == nullptr)
+    if (ipam != nullptr && !ipam->text("type").empty() && ipam_fields(ipam->text("type")) == nullptr) {
       add(ipam->text("type"));
+      visit_listed_fields(*ipam, add);
+    }
   }
   return out;
 }

@@ -617,25 +617,12 @@ bool is_of_administrators(std::string_view key) {
   return has(kPlugins) || has(kIpamPlugins);
 }
 
-// The field that needs a permission under this name, for a plugin without a table: such plugins give the names the same meaning
-// (vlan, max_tx_rate, ipMasq). Null where a plugin that acts on its own interface lets each author set it, as mtu.
+// Of plugins without a table.
 constexpr Field kOfOthers[] = {
     // accelerated-bridge, ovs
     {"trunk", kFlag, kBoolean, Writer::kSetting, "vlan"},
     {"setUplinkVlan", kFlag, kBoolean, Writer::kSetting, "vlan"},
 };
-const Field* permitted_field(std::string_view key) {
-  const Field* out = nullptr;
-  for (const Field& field : kOfOthers)
-    if (field.name == key) return &field;
-  for (const PluginFields& plugin : kPlugins)
-    for (const Field& field : plugin.fields) {
-      if (field.name != key) continue;
-      if (field.writer == Writer::kAuthor && plugin.use != Use::kHost) return nullptr;
-      if (field.writer != Writer::kAuthor && out == nullptr) out = &field;
-    }
-  return out;
-}
 
 constexpr std::string_view kNamedByClass = "have a DeviceClass name a definition of another namespace";
 
@@ -769,6 +756,19 @@ Result<kube::Json> read_fields(const kube::Json& object, std::span<const Field> 
     out.emplace_back(key, *std::move(good));
   }
   return kube::Json(std::move(out));
+}
+
+const Field* permitted_field(std::string_view key) {
+  const Field* out = nullptr;
+  for (const Field& field : kOfOthers)
+    if (field.name == key) return &field;
+  for (const PluginFields& plugin : kPlugins)
+    for (const Field& field : plugin.fields) {
+      if (field.name != key) continue;
+      if (field.writer == Writer::kAuthor && plugin.use != Use::kHost) return nullptr;
+      if (field.writer != Writer::kAuthor && out == nullptr) out = &field;
+    }
+  return out;
 }
 
 Result<kube::Json> read_free(const kube::Json& value, const std::string& path, const FieldContext& context) {

@@ -93,8 +93,12 @@ std::span<const std::string_view> capability_names();
 Result<kube::Json> read_fields(const kube::Json& object, std::span<const Field> fields,
                                const std::string& path, const FieldContext& context);
 /// Like read_fields() for a plugin without a table, which an administrator has listed: any fields with ASCII keys but those
-/// that name a device or an interface, select a delegate, or come from us.
+/// that name a device or an interface, select a delegate, or come from us. A field that a table has under the same name needs the
+/// permission that it needs there.
 Result<kube::Json> read_free(const kube::Json& value, const std::string& path, const FieldContext& context);
+/// The field of a table whose permission a field of this name needs in a plugin without a table: such plugins give the names the same meaning
+/// (vlan, max_tx_rate, ipMasq). Null where a plugin that acts on its own interface lets each author set it, as mtu.
+const Field* permitted_field(std::string_view key);
 /// A capability whose value the pod's user gives. wanted: as it was written; false asks for nothing.
 /// Errors: kInvalid; `mac` where the author may not set a MAC address of the device.
 Result<Unit> may_ask_for(std::string_view capability, const kube::Json& wanted, const FieldContext& context);

@@ -559,6 +559,8 @@ TEST(CanonicalDefinition, WithoutADeviceWhatDoesNotDependOnItIsChecked) {
   EXPECT_EQ(
       names_to_list(R"({"plugins":[{"type":"bridge","ipMasq":true},{"type":"portmap"},{"type":"tuning"}]})"),
       (std::vector<std::string>{"bridge.ipMasq", "portmap"}));
+  EXPECT_EQ(names_to_list(R"({"type":"own","of":[{"promiscMode":true}],"ipMasq":false})"),
+            (std::vector<std::string>{"own", "bridge.promiscMode"}));
   EXPECT_EQ(names_to_list(R"({"type":"vrf"})"), std::vector<std::string>{"vrf"}) << "behind no other plugin";
 }
 
