@@ -392,6 +392,19 @@ Json encode_native_network(const NativeNetwork& network) {
   return out;
 }
 
+NativeNetwork overlay_native_networks(NativeNetwork network, const NativeNetwork& later) {
+  if (later.mtu != 0) network.mtu = later.mtu;
+  if (!later.mac.empty()) network.mac = later.mac;
+  if (!later.addresses.empty()) network.addresses = later.addresses;
+  if (!later.routes.empty()) network.routes = later.routes;
+  if (!later.rules.empty()) network.rules = later.rules;
+  if (!later.neighbors.empty()) network.neighbors = later.neighbors;
+  if (!later.sysctls.empty()) network.sysctls = later.sysctls;
+  if (!later.dad.empty()) network.dad = later.dad;
+  overlay_native_vf(later.vf, network.vf);
+  return network;
+}
+
 Result<NativeNetwork> merge_native_networks(const NativeNetwork& by_class, const NativeNetwork& by_claim,
                                             const std::string& claim_path) {
   NativeNetwork out = by_class;

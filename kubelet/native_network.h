@@ -58,6 +58,8 @@ Result<NativeNetwork> decode_native_network(const kube::Json& value, const std::
 /// As decode_native_network() reads it.
 kube::Json encode_native_network(const NativeNetwork& network);
 
+/// Of two configurations of one author: each field of the later one that sets it.
+NativeNetwork overlay_native_networks(NativeNetwork network, const NativeNetwork& later);
 /// A DeviceClass's and a claim's, field by field. Errors: kInvalid: the claim sets a field that the class sets to another value.
 Result<NativeNetwork> merge_native_networks(const NativeNetwork& by_class, const NativeNetwork& by_claim,
                                             const std::string& claim_path);

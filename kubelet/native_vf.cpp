@@ -139,6 +139,11 @@ Result<hotplug::VfConfig> merge_native_vf(const hotplug::VfConfig& by_class,
   return out;
 }
 
+void overlay_native_vf(const hotplug::VfConfig& later, hotplug::VfConfig& vf) {
+  for (const VfField& one : kVfFields)
+    if (!one.write(later).is_null()) one.copy(later, vf);
+}
+
 hotplug::VfConfig fields_of_claim_only(const hotplug::VfConfig& by_claim, const hotplug::VfConfig& by_class) {
   hotplug::VfConfig out;
   for (const VfField& one : kVfFields)

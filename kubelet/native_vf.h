@@ -21,6 +21,8 @@ void encode_native_vf(const hotplug::VfConfig& vf, kube::Json& network);
 /// A DeviceClass's and a claim's, field by field. Errors: kInvalid: the claim sets a field that the class sets to another value.
 Result<hotplug::VfConfig> merge_native_vf(const hotplug::VfConfig& by_class,
                                           const hotplug::VfConfig& by_claim, const std::string& claim_path);
+/// Sets the fields that `later` sets.
+void overlay_native_vf(const hotplug::VfConfig& later, hotplug::VfConfig& vf);
 /// Returns the fields of `by_claim` that `by_class` does not set: those which the policies of the device must allow.
 hotplug::VfConfig fields_of_claim_only(const hotplug::VfConfig& by_claim, const hotplug::VfConfig& by_class);
 /// What only all fields together show: vlanQoS and vlanProto need a VLAN, minTxRate is at most maxTxRate. Errors: kInvalid.

@@ -178,7 +178,8 @@ void VfConfigs::merge(const One& one, One& out) {
   if (!one.nad_name.empty()) out.nad_name = one.nad_name;
   if (!one.nad_namespace.empty()) out.nad_namespace = one.nad_namespace;
   if (one.adds_vhost) out.adds_vhost = one.adds_vhost;
-  if (one.network) out.network = one.network;
+  if (one.network)
+    out.network = out.network ? overlay_native_networks(*std::move(out.network), *one.network) : *one.network;
 }
 
 VfConfigs::One VfConfigs::merged(const std::string& request, bool is_claims) const {

@@ -235,6 +235,32 @@ TEST(NativeNetworkTest, AClaimAddsToItsClassAndChangesNothingOfIt) {
   }
 }
 
+// Red when the second configuration of a DeviceClass drops the VLAN of its first one, and the claim chooses another.
+TEST(NativeNetworkTest, OfSeveralConfigurationsEachFieldCounts) {
+  const auto of_class = [](const char* text) {
+    return config({{"network", network(text)}}, {}, "FromClass");
+  };
+  const Json::Array classes = {
+      of_class(R"({"vlan":100,"trust":true,"addresses":["192.0.2.5/24","2001:db8::5/64"]})"),
+      of_class(R"({"mtu":9000,"trust":false,"sysctls":{"net.ipv4.conf.IFNAME.arp_ignore":"1"},)"
+               R"("duplicateAddressDetection":"wait"})")};
+  const auto merged_class = merged(classes);
+  ASSERT_TRUE(merged_class.ok()) << merged_class.error().what;
+  EXPECT_EQ(merged_class->network->vf.vlan, 100);
+  EXPECT_EQ(merged_class->network->vf.trust, false) << "the later one counts";
+  EXPECT_EQ(merged_class->network->mtu, 9000);
+  EXPECT_EQ(merged_class->network->addresses.size(), 2u);
+  EXPECT_EQ(merged_class->network->sysctls.size(), 1u);
+  EXPECT_TRUE(merged_class->network->waits_for_dad());
+  for (const char* other : {R"({"vlan":200})", R"({"addresses":["192.0.2.6/24"]})", R"({"trust":true})"}) {
+    Json::Array all = classes;
+    all.push_back(config({{"network", network(other)}}));
+    const auto changed = merged(all);
+    ASSERT_FALSE(changed.ok()) << other;
+    EXPECT_NE(changed.error().what.find("which a claim cannot change"), std::string::npos);
+  }
+}
+
 TEST(NativeNetworkTest, OneOfNetworkDefinitionAndVfioGivesTheInterface) {
   const Json empty{Json::Object{}};
   EXPECT_TRUE(merged({config({{"network", empty}})})->wants_interface());
