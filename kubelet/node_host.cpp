@@ -49,6 +49,16 @@ std::string net_path(const hotplug::HostView& view, const std::string& pci) {
 
 std::string last(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+// The device of an interface: its PCI function, also where virtioN is between both; "" of a virtual link.
+std::string device_of_interface(const hotplug::HostView& view, const std::string& interface) {
+  const std::string path = "sys/class/net/" + interface;
+  const std::string device = last(view.readlink(path + "/device").value_or(""));
+  if (!device.starts_with("virtio")) return device;
+  const std::string target = view.readlink(path).value_or("");
+  const size_t at = target.find("/" + device + "/");
+  return at == std::string::npos ? device : last(target.substr(0, at));
+}
+
 // Of an address of IP over InfiniBand, which has 20 bytes.
 std::string guid_of(const std::string& address) {
   constexpr size_t kAddress = 20 * 3 - 1, kGuid = 8 * 3 - 1;
@@ -218,9 +228,7 @@ std::vector<HostLink> NodeHost::links_now() const {
 std::optional<std::string> NodeHost::name_holder(const std::string& interface, const std::string& own,
                                                  const std::vector<HostLink>& links) const {
   if (interface.empty()) return std::nullopt;
-  const auto function_of = [&](const std::string& name) {
-    return last(view_->readlink("sys/class/net/" + name + "/device").value_or(""));
-  };
+  const auto function_of = [&](const std::string& name) { return device_of_interface(*view_, name); };
   if (view_->list("sys/class/net/" + interface)) return function_of(interface);
   for (const HostLink& link : links) {
     const auto& names = link.alternative_names;
@@ -250,8 +258,8 @@ std::vector<std::string> NodeHost::functions_below(const std::string& interface)
   std::vector<std::string> left = {interface};
   while (!left.empty()) {
     const std::string path = "sys/class/net/" + left.back();
+    const std::string function = device_of_interface(*view_, left.back());
     left.pop_back();
-    const std::string function = last(view_->readlink(path + "/device").value_or(""));
     if (hotplug::PciAddress::decode(function)) functions.insert(function);
     for (const std::string& name : names(path, kLower))
       if (seen.insert(name.substr(kLower.size())).second) left.push_back(name.substr(kLower.size()));

@@ -841,6 +841,10 @@ TEST_F(NodeHostTest, TheInterfaceOfAVirtioFunctionIsTheFunctions) {
   const auto kept = host().read_settings(virtio);
   ASSERT_TRUE(kept) << kept.error().what;
   EXPECT_EQ(kept->interface->mtu, 9000);
+  PreparedDevice other = NodeHostTest::device();
+  other.vfio.reset();
+  other.config.if_name = "eth1";
+  EXPECT_EQ(host().look(other)->name_holder, "0000:00:03.0");
   links_[0].mtu = 1400, links_[0].name = "net1";
   tree_.remove_netdev("eth1.5");
   tree_.rename_netdev("eth1", "net1");
