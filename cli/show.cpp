@@ -177,6 +177,7 @@ Json json_of(const HostDevice& device) {
     for (const hotplug::PciAddress& partner : device.iommu_partners) partners.push_back(partner.text());
     out.set("iommuGroupPartners", std::move(partners));
   }
+  if (!device.pkeys.empty()) out.set("pKeys", Json::Array(device.pkeys.begin(), device.pkeys.end()));
   if (!device.unreadable.empty()) {
     Json::Array facts;
     for (const std::string& fact : device.unreadable) facts.push_back(escaped(fact));

@@ -147,6 +147,8 @@ std::optional<std::set<PciAddress>> affected_functions(const HostReadings& befor
   add_keys(before.vdpa_of_function, now.vdpa_of_function, out);
   if (!add_netdevs(before, now, out)) return std::nullopt;
   add_keys(before.rdma_of_function, now.rdma_of_function, out);
+  add_keys(before.pkeys, now.pkeys, out);
+  add_keys(before.pkeys_unread, now.pkeys_unread, out);
   add_keys(before.enforced, now.enforced, out);
   add_keys(before.settings_unread, now.settings_unread, out);
   return out;

@@ -107,6 +107,8 @@ struct HostDevice {
   /// The other functions of its IOMMU group, network functions or not, without bridges: a program that has one of them by VFIO
   /// reaches all.
   std::set<PciAddress> iommu_partners;
+  /// Partition keys of its RDMA device's InfiniBand ports, "0x8001", in the order of the tables and each once; empty of another link layer.
+  std::vector<std::string> pkeys;
   // "virtio", "vhost": what its vDPA device is used by; "" none, or a driver of another name
   std::string vdpa;
   std::optional<int> numa_node;     // a VF's own or, when that is -1, its PF's; absent when both are -1

@@ -32,6 +32,7 @@ HostDevice facts_to_hold(const HostDevice& device) {
   out.other_netdevs = device.other_netdevs;
   out.misses_ports = device.misses_ports;
   out.rdma_device = device.rdma_device;
+  out.pkeys = device.pkeys;
   return out;
 }
 
@@ -51,6 +52,7 @@ HostDevice as_held(const HostDevice& now, const HostDevice& held) {
   out.other_netdevs = held.other_netdevs;
   out.misses_ports = held.misses_ports;
   out.rdma_device = held.rdma_device;
+  out.pkeys = held.pkeys;
   return out;
 }
 

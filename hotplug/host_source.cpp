@@ -75,6 +75,13 @@ bool take_vf_answer(const PciAddress& pf, const VfAnswer& answer, HostReadings& 
   return has_changed;
 }
 
+bool touches_interface_of(const PciAddress& function, const HostReadings& readings, const Touched& touched) {
+  return std::any_of(touched.netdevs.begin(), touched.netdevs.end(), [&](const std::string& name) {
+    const NetdevReading* netdev = readings.netdevs.find(name);
+    return netdev != nullptr && netdev->is_functions_own && netdev->function == function;
+  });
+}
+
 }  // namespace
 
 HostSource::HostSource(Ports ports, OnUpdate on_update)
@@ -312,6 +319,16 @@ void HostSource::keep_late_facts(HostReadings& result) const {
         if (known != nullptr && now != nullptr && known->ifindex == now->ifindex)
           result.netdevs.at(name).slow = known->slow;
       });
+  result.pkeys = readings_.pkeys;
+  result.pkeys_unread = readings_.pkeys_unread;
+  const auto is_without_rdma = [&](const auto& entry) {
+    const auto now = result.rdma_of_function.find(entry.first);
+    const auto known = readings_.rdma_of_function.find(entry.first);
+    return now == result.rdma_of_function.end() || known == readings_.rdma_of_function.end() ||
+           now->second != known->second;
+  };
+  std::erase_if(result.pkeys, is_without_rdma);
+  std::erase_if(result.pkeys_unread, is_without_rdma);
   result.enforced = readings_.enforced;
   result.asks_pfs = static_cast<bool>(ports_.read_vf_configs);
   std::erase_if(result.enforced, [&](const auto& entry) { return !result.functions.contains(entry.first); });
@@ -336,6 +353,13 @@ std::vector<CarefulReads::Ask> HostSource::slow_asks() {
   for (const auto& [name, netdev] : result.netdevs)
     if (marks.full || !netdev.slow || marks.touched.netdevs.contains(name))
       asks.push_back(slow_ask(name, netdev.ifindex));
+  for (const auto& [address, rdma_device] : result.rdma_of_function) {
+    const auto known = readings_.rdma_of_function.find(address);
+    const bool is_new = known == readings_.rdma_of_function.end() || known->second != rdma_device;
+    if (marks.full || is_new || marks.touched.functions.contains(address) ||
+        touches_interface_of(address, result, marks.touched))
+      asks.push_back(pkeys_ask(address, rdma_device));
+  }
   if (!ports_.read_vf_configs) return asks;
   const auto ports = ports_of_functions(result);
   for (const auto& [address, function] : result.functions) {
@@ -374,6 +398,31 @@ CarefulReads::Ask HostSource::slow_ask(const std::string& name, int ifindex) {
     });
   };
   return {"slow " + name, std::move(read), std::move(on_hung)};
+}
+
+// The subnet manager changes a table without an event of its own; IP over InfiniBand then reports its interface.
+CarefulReads::Ask HostSource::pkeys_ask(const PciAddress& function, const std::string& rdma_device) {
+  const auto take = [this, function, rdma_device](const Result<std::vector<std::string>>& keys) {
+    change_readings([&](HostReadings& readings) {
+      const auto known = readings.rdma_of_function.find(function);
+      if (known == readings.rdma_of_function.end() || known->second != rdma_device) return false;
+      if (!keys) return put(readings.pkeys_unread, function, keys.error().what);
+      const bool was_unread = readings.pkeys_unread.erase(function) > 0;
+      return (keys->empty() ? readings.pkeys.erase(function) > 0 : put(readings.pkeys, function, *keys)) ||
+             was_unread;
+    });
+  };
+  auto read = [host = ports_.host, rdma_device, take]() -> CarefulReads::Apply {
+    return [take, keys = read_pkeys(*host, rdma_device)] {
+      const bool is_gone = !keys && keys.error().code == Errc::kNotFound;
+      take(is_gone ? Result<std::vector<std::string>>(std::vector<std::string>()) : keys);
+    };
+  };
+  auto on_hung = [this, rdma_device, take] {
+    say_hung("partition keys of " + rdma_device);
+    take(Error{Errc::kTimeout, "no answer within " + std::to_string(kReadDeadline.count()) + " ms"});
+  };
+  return {"pkeys " + rdma_device, std::move(read), std::move(on_hung)};
 }
 
 CarefulReads::Ask HostSource::vf_configs_ask(const PciAddress& pf, const NetdevReading& own) {
@@ -453,7 +502,7 @@ void HostSource::look_again_later() {
     return entry.second.unreadable.empty() && entry.second.broken.empty();
   };
   const bool all_well = readings_.problems.empty() && !readings_.are_links_mixed &&
-                        readings_.settings_unread.empty() &&
+                        readings_.settings_unread.empty() && readings_.pkeys_unread.empty() &&
                         std::all_of(readings_.functions.begin(), readings_.functions.end(), is_well) &&
                         std::all_of(readings_.netdevs.begin(), readings_.netdevs.end(), is_well);
   if (all_well) {
@@ -469,7 +518,8 @@ void HostSource::look_again_later() {
       if (!is_well(entry)) marks_.touched.functions.insert(entry.first);
     for (const auto& entry : readings_.netdevs)
       if (!is_well(entry)) marks_.touched.netdevs.insert(entry.first);
-    for (const auto& entry : readings_.settings_unread) marks_.touched.functions.insert(entry.first);
+    for (const auto* unread : {&readings_.settings_unread, &readings_.pkeys_unread})
+      for (const auto& entry : *unread) marks_.touched.functions.insert(entry.first);
     if (!marks_.is_empty()) mark("what could not be read");
   });
   look_again_delay_ = std::min(look_again_delay_ * 2, kRetryDelayMax);

@@ -196,6 +196,7 @@ class HostSource {
   CarefulReads::Ask netdev_ask(const std::string& name, const std::string& target);
   CarefulReads::Ask slow_ask(const std::string& name, int ifindex);
   /// What a PF enforces of its VFs.
+  CarefulReads::Ask pkeys_ask(const PciAddress& function, const std::string& rdma_device);
   CarefulReads::Ask vf_configs_ask(const PciAddress& pf, const NetdevReading& own);
   /// Counted each time, said once for each entry.
   void say_hung(const std::string& what);

@@ -155,6 +155,8 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
       return netdev.is_functions_own && netdev.function == gone->function;
     });
     readings.rdma_of_function.erase(gone->function);
+    readings.pkeys.erase(gone->function);
+    readings.pkeys_unread.erase(gone->function);
     readings.enforced.erase(gone->function);
     readings.settings_unread.erase(gone->function);
     const FunctionReading* known = readings.functions.find(gone->function);

@@ -334,9 +334,12 @@ void InventoryBook::remember_present(const FunctionReading& function, const Netd
   const StickyNetdev before = std::exchange(sticky, StickyNetdev{});
   sticky.last = facts_of(own);
   sticky.driver = is_new ? function.driver : driver_of(function, before);
-  if (const auto rdma = readings.rdma_of_function.find(function.pci); rdma != readings.rdma_of_function.end())
+  if (const auto rdma = readings.rdma_of_function.find(function.pci);
+      rdma != readings.rdma_of_function.end()) {
     sticky.rdma_device = rdma->second;
-  else if (const auto soft = readings.rdma_of_netdev.find(own.name); soft != readings.rdma_of_netdev.end())
+    if (const auto keys = readings.pkeys.find(function.pci); keys != readings.pkeys.end())
+      sticky.pkeys = keys->second;
+  } else if (const auto soft = readings.rdma_of_netdev.find(own.name); soft != readings.rdma_of_netdev.end())
     sticky.rdma_device = soft->second;
   // A value that could not be read again is not a value that went away.
   if (!own.slow && own.ifindex == before.last.ifindex) sticky.last.speed_mbps = before.last.speed_mbps;

@@ -192,6 +192,37 @@ std::map<int, VfConfig> guids_of_vfs(const HostView& host, const PciAddress& pf)
   return out;
 }
 
+Result<std::vector<std::string>> read_pkeys(const HostView& host, const std::string& rdma_device) {
+  constexpr size_t kKeysMax = 256;
+  const std::string ports = "sys/class/infiniband/" + rdma_device + "/ports";
+  const auto numbers = host.list(ports);
+  if (!numbers) return numbers.error();
+  std::vector<std::string> out;
+  for (const std::string& number : *numbers) {
+    const std::string port = ports + "/" + number;
+    const auto layer = host.read(port + "/link_layer");
+    if (!layer) return layer.error();
+    if (*layer != "InfiniBand") continue;
+    const auto names = host.list(port + "/pkeys");
+    if (!names) return names.error();
+    std::set<int64_t> entries;  // in the order of their numbers: "2" before "10"
+    for (const std::string& name : *names)
+      if (const auto entry = parse_int(name); entry && *entry >= 0 && entries.size() < kKeysMax)
+        entries.insert(*entry);
+    for (const int64_t entry : entries) {
+      const auto text = host.read(port + "/pkeys/" + std::to_string(entry));
+      if (!text) return text.error();
+      const auto key = text->starts_with("0x") ? parse_hex(std::string_view(*text).substr(2)) : std::nullopt;
+      if (!key || *key > 0xffff)
+        return Error{Errc::kInvalid, port + "/pkeys/" + std::to_string(entry) + ": " + in_quotes(*text, 32) +
+                                         " is not a partition key"};
+      std::string word = "0x" + hex(*key, 4);
+      if (*key != 0 && std::find(out.begin(), out.end(), word) == out.end()) out.push_back(std::move(word));
+    }
+  }
+  return out;
+}
+
 bool is_bound_to_vfio(const HostView& host, const std::string& path, std::string_view driver) {
   if (driver.empty()) return false;
   if (is_vfio_driver(driver)) return true;

@@ -37,6 +37,11 @@ std::set<int> vfs_in_sysfs(const HostView& host, const PciAddress& pf);
 /// GUIDs of all its VFs, where the kernel does not report their settings. VFs of which sysfs has no GUID are left out.
 std::map<int, VfConfig> guids_of_vfs(const HostView& host, const PciAddress& pf);
 
+/// HostDevice::pkeys of that RDMA device. Asks firmware for each entry of a table, at most 256 of a port: blocks. Errors: an entry cannot be
+/// read now; kNotFound: the device is gone.
+/// Source: Documentation/ABI/stable/sysfs-class-infiniband (ports/N/link_layer, ports/N/pkeys/I).
+Result<std::vector<std::string>> read_pkeys(const HostView& host, const std::string& rdma_device);
+
 /// Whether `driver`, which is bound to the function at `path` (below the view's root), has registered it with VFIO: by the driver's
 /// name, by the function's entry in class vfio-dev (drivers/vfio/vfio_main.c, since Linux 6.1), or because its module uses vfio_pci_core.
 /// So a variant driver of any name is found. "" no driver: false.

@@ -108,6 +108,10 @@ struct HostReadings {
   std::map<PciAddress, std::string> vdpa_of_function;
   // From /sys/class/infiniband; of a function with several devices the first by name.
   std::map<PciAddress, std::string> rdma_of_function;
+  std::map<PciAddress, std::vector<std::string>>
+      pkeys;  // as HostDevice has them; read behind the rest, as VfConfigs are
+  std::map<PciAddress, std::string>
+      pkeys_unread;  // why the last reading of them has failed; `pkeys` is older
   std::map<std::string, std::string> rdma_of_netdev;  // soft RoCE and the like: netdev -> RDMA device
   std::map<std::string, VlanEntry> vlans;             // proc/net/vlan/config
   std::set<std::string> default_routes;  // names of interfaces that carry one which the host uses

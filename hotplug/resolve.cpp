@@ -175,7 +175,13 @@ class Resolver {
 
   void add_own_netdev(HostDevice& device) {
     const auto rdma = readings_.rdma_of_function.find(*device.pci);
-    if (rdma != readings_.rdma_of_function.end()) device.rdma_device = rdma->second;
+    if (rdma != readings_.rdma_of_function.end()) {
+      device.rdma_device = rdma->second;
+      if (const auto keys = readings_.pkeys.find(*device.pci); keys != readings_.pkeys.end())
+        device.pkeys = keys->second;
+      if (const auto why = readings_.pkeys_unread.find(*device.pci); why != readings_.pkeys_unread.end())
+        device.unreadable.push_back("pkeys: " + why->second);
+    }
     const auto sticky = sticky_.find(*device.pci);
     const auto ports = ports_.find(*device.pci);
     std::vector<const NetdevReading*> here;
@@ -185,7 +191,10 @@ class Resolver {
         device.netdev = sticky->second.last;
         device.netdev->stale = true;
       }
-      if (device.rdma_device.empty()) device.rdma_device = sticky->second.rdma_device;
+      if (device.rdma_device.empty()) {
+        device.rdma_device = sticky->second.rdma_device;
+        device.pkeys = sticky->second.pkeys;
+      }
     } else if (!here.empty()) {
       take_netdev(device, *here.front());
       here.erase(here.begin());

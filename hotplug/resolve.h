@@ -15,6 +15,7 @@ namespace sliced::hotplug {
 struct StickyNetdev {
   Netdev last;  // with the name that selectors see
   std::string rdma_device;
+  std::vector<std::string> pkeys;   // of that
   std::string driver;               // under which it was seen: another driver's function has no such netdev
   bool is_away = false;             // it left our namespace while its function stayed
   bool keeps_name = false;          // it is back under another name, and nobody here has renamed it yet

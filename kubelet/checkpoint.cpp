@@ -106,7 +106,7 @@ void visit(Visitor& v, hotplug::HostDevice& value) {
   v("bridgeType", value.bridge_type), v("vlanFiltering", value.vlan_filtering), v("vlan", value.vlan_id);
   v("parent", value.parent_name), v("representorOf", value.representor_of), v("netdev", value.netdev);
   v("otherNetdevs", value.other_netdevs), v("missesPorts", value.misses_ports);
-  v("rdmaDevice", value.rdma_device), v("hostUse", value.host_use);
+  v("rdmaDevice", value.rdma_device), v("pKeys", value.pkeys), v("hostUse", value.host_use);
 }
 template <class Visitor>
 void visit(Visitor& v, PreparedDevice& value) {

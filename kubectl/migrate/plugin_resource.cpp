@@ -173,7 +173,8 @@ bool read_unsupported(Fields& in, const Json& value, std::string_view field) {
   else if (field == "pkeys")
     refuse_unless_empty(
         in, value, "pKeys",
-        "is not known of devices: name the functions with that key by pciAddresses, or by pfNames and VFs");
+        "is no field of a SriovResourcePolicy: name the functions with that key by pciAddresses, or by pfNames and VFs; or select by "
+        "the attribute pKeys in the DeviceClass");
   else if (field == "vdpatype")
     refuse_unless_empty(
         in, value, "vdpaType",

@@ -7,6 +7,7 @@
 #include "policy/given_attribute.h"
 #include "policy/link_type.h"
 #include "policy/numa_node.h"
+#include "policy/pkeys.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
@@ -106,6 +107,8 @@ bool has_unknown_rdma_name(const DeviceFacts& f) {
   return has_unknown_rdma(f) || f.device.rdma_device == hotplug::kUnknownRdmaDevice;
 }
 
+bool has_unknown_pkeys(const DeviceFacts& f) { return has_unknown_rdma(f) && f.device.pkeys.empty(); }
+
 using Names = const std::vector<std::string>*;
 Names other_names_of_netdev(const HostDevice* device) {
   return device != nullptr && device->netdev ? &device->netdev->alternative_names : nullptr;
@@ -192,6 +195,8 @@ constexpr KnownAttribute kKnown[] = {
      has_unknown_eswitch_mode, "phys_switch_id phys_port_name", representor_names, kYields},
     {"rdmaDevice", kOwn, kString, kPublished, kAll, [](Facts f) { return text(f.device.rdma_device); },
      has_unknown_rdma_name},
+    {"pKeys", kOwn, kString, kPublished, kFunctions, [](Facts f) { return text(pkeys_text(f.device)); },
+     has_unknown_pkeys, "pkeys", nullptr, kYields},
     {"physPortName", kOwn, kString, kPublished, kFunctions | kVirtuals,
      [](Facts f) { return of_netdev(f, &Netdev::phys_port_name); }, has_unknown_port_name, "phys_port_name"},
     {"subsystemVendor", kOwn, kString, kPublished, kFunctions,

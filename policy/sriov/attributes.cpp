@@ -3,6 +3,7 @@
 #include "policy/attribute_value.h"
 #include "policy/link_type.h"
 #include "policy/numa_node.h"
+#include "policy/pkeys.h"
 #include "reactor/base/text.h"
 
 namespace sliced::policy {
@@ -24,6 +25,7 @@ enum Key {
   kIommuGroup,
   kIommuShared,
   kLinkType,
+  kPkeys,
   kAddress,
   kPfDeviceId,
   kPfAddress,
@@ -32,9 +34,10 @@ enum Key {
   kVendor,
   kVfId
 };
-constexpr const char* kOwnIds[] = {
-    "EswitchMode", "PFName",     "deviceID",     "driver",      "iommuGroup",  "iommuGroupShared", "linkType",
-    "pciAddress",  "pfDeviceID", "pfPciAddress", "rdmaCapable", "representor", "vendor",           "vfID"};
+constexpr const char* kOwnIds[] = {"EswitchMode", "PFName",           "deviceID",     "driver",
+                                   "iommuGroup",  "iommuGroupShared", "linkType",     "pKeys",
+                                   "pciAddress",  "pfDeviceID",       "pfPciAddress", "rdmaCapable",
+                                   "representor", "vendor",           "vfID"};
 
 }  // namespace
 
@@ -84,6 +87,9 @@ kube::Attributes VfAttributes::of(const hotplug::HostDevice& vf, const hotplug::
     put(kIommuShared, !vf.iommu_partners.empty());
   }
   text(kLinkType, link_type_of(vf));
+  if (const std::string keys = with_yielding ? pkeys_text(vf) : "";
+      keys.size() <= kube::kAttributeValueBytesMax)
+    text(kPkeys, keys);
   text(kAddress, address);
   text(kPfDeviceId, vf.pf_product);
   if (vf.pf) text(kPfAddress, vf.pf->text());

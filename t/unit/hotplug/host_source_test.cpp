@@ -8,6 +8,7 @@
 #include "t/fake/fake_events.h"
 #include "t/fake/fake_executor.h"
 #include "t/fake/memory_log.h"
+#include "t/fixture/infiniband.h"
 #include "t/fixture/sysfs_tree.h"
 
 namespace sliced::hotplug {
@@ -1439,6 +1440,97 @@ TEST_F(HostSourceTest, GuidsAreReadFromSysfsWhereNetlinkHasNone) {
   EXPECT_EQ(find(pf.vf(0).address())->enforced->node_guid, "0c:42:a1:00:00:00:00:01");
   EXPECT_EQ(find(pf.vf(0).address())->enforced->port_guid, "");
   EXPECT_EQ(find(pf.vf(1).address())->enforced->node_guid, "00:11:22:33:44:55:66:77");
+}
+
+// A whole HCA with VFs, by netlink answers that have no GUIDs (mlx5_core before Linux 6.2).
+struct InfinibandTest : HostSourceTest {
+  InfinibandTest() : pf(fixture::add_hca(tree, 2)) {
+    read_vf_configs = [](int) { return Result<std::map<int, VfConfig>>({{0, {}}, {1, {}}}); };
+  }
+  const HostDevice& vf(int index) { return *find(pf.vf(index).address()); }
+  SysfsTree::Pci pf;
+};
+
+TEST_F(InfinibandTest, AnHcaAndItsVfsAreDiscovered) {
+  start_quietly();
+  const HostDevice& hca = *find(fixture::kHca);
+  EXPECT_EQ(hca.type, DeviceType::kPf);
+  EXPECT_EQ(hca.driver, "mlx5_core");
+  EXPECT_EQ(hca.netdev->name, "ib0");
+  EXPECT_EQ(hca.netdev->link_type, 32);
+  EXPECT_EQ(hca.netdev->mac, "00:00:10:49:fe:80:00:00:00:00:00:00:0c:42:a1:00:00:00:01:00");
+  EXPECT_EQ(hca.rdma_device, "mlx5_0");
+  EXPECT_EQ(hca.pkeys, std::vector<std::string>{"0xffff"});
+  EXPECT_EQ(hca.unreadable, std::vector<std::string>());
+  for (const int index : {0, 1}) {
+    const std::string n = std::to_string(index + 1);
+    EXPECT_EQ(vf(index).type, DeviceType::kVf);
+    EXPECT_EQ(vf(index).pf_name, "ib0");
+    EXPECT_EQ(vf(index).pf_link_type, 32);
+    EXPECT_EQ(vf(index).netdev->name, "ib" + n);
+    EXPECT_EQ(vf(index).rdma_device, "mlx5_" + n);
+    EXPECT_EQ(vf(index).enforced->node_guid, fixture::hca_guid(index + 1, false));
+    EXPECT_EQ(vf(index).enforced->port_guid, fixture::hca_guid(index + 1, true));
+    EXPECT_EQ(vf(index).pkeys, (std::vector<std::string>{"0x7fff", "0x800" + n}));
+    EXPECT_EQ(vf(index).broken, "");
+  }
+}
+
+// Red when a VF is selected by a partition that the subnet manager has taken from it.
+TEST_F(InfinibandTest, PartitionKeysFollowTheirTable) {
+  start_quietly();
+  fixture::set_pkeys(tree, "mlx5_1", 1, {"0x7fff", "0x0000", "0x9000", "0x7fff", "0x8002"});
+  say(LinkChange{vf(0).netdev->ifindex, "ib1"});
+  scheduler.advance(1s);
+  EXPECT_EQ(vf(0).pkeys, (std::vector<std::string>{"0x7fff", "0x9000", "0x8002"}))
+      << "with a hole, each once";
+  EXPECT_EQ(vf(1).pkeys, (std::vector<std::string>{"0x7fff", "0x8002"}));
+  fixture::set_pkeys(tree, "mlx5_2", 1, {"0x7fff"});
+  source->rescan("test");
+  scheduler.advance(1s);
+  EXPECT_EQ(vf(1).pkeys, std::vector<std::string>{"0x7fff"});
+  tree.write("sys/class/infiniband/mlx5_2/ports/1/link_layer", "Ethernet");
+  source->rescan("test");
+  scheduler.advance(1s);
+  EXPECT_TRUE(vf(1).pkeys.empty()) << "of RoCE they say nothing";
+}
+
+TEST_F(InfinibandTest, PartitionKeysThatCannotBeReadAreKeptAndReadAgain) {
+  start_quietly();
+  view->failing["mlx5_1/ports/1/pkeys/1"] = 1;
+  fixture::set_pkeys(tree, "mlx5_1", 1, {"0x7fff", "0x8005"});
+  say(LinkChange{vf(0).netdev->ifindex, "ib1"});
+  scheduler.advance(400ms);
+  EXPECT_EQ(vf(0).pkeys, (std::vector<std::string>{"0x7fff", "0x8001"}));
+  EXPECT_FALSE(find_unreadable(vf(0).unreadable, "pkeys").empty());
+  scheduler.advance(5s);
+  EXPECT_EQ(vf(0).pkeys, (std::vector<std::string>{"0x7fff", "0x8005"}));
+  EXPECT_TRUE(vf(0).unreadable.empty());
+}
+
+// In the exclusive mode of RDMA namespaces the device goes into the pod together with the interface; bound to vfio-pci there is none.
+TEST_F(InfinibandTest, PartitionKeysStayWhileAPodHasTheDeviceAndEndWithTheDriver) {
+  start_quietly();
+  const int ifindex = vf(0).netdev->ifindex;
+  tree.remove_netdev("ib1");
+  tree.remove("sys/class/infiniband/mlx5_1");
+  say(LinkChange{ifindex, "ib1", true, true});
+  scheduler.advance(1s);
+  EXPECT_TRUE(vf(0).netdev->stale);
+  EXPECT_EQ(vf(0).rdma_device, "mlx5_1");
+  EXPECT_EQ(vf(0).pkeys, (std::vector<std::string>{"0x7fff", "0x8001"}));
+  tree.remove_netdev("ib2");
+  tree.remove("sys/class/infiniband/mlx5_2");
+  pf.vf(1).driver("vfio-pci");
+  say(Uevent{"remove",
+             "/devices/pci0000:00/0000:00:01.0/" + pf.vf(1).address() + "/infiniband/mlx5_2",
+             "infiniband",
+             {}});
+  pci("unbind", pf.vf(1).address());
+  pci("bind", pf.vf(1).address());
+  scheduler.advance(1s);
+  EXPECT_EQ(vf(1).rdma_device, "");
+  EXPECT_TRUE(vf(1).pkeys.empty());
 }
 
 // Two nodes of one package. Red when they are read at each rescan, or never again after an error.

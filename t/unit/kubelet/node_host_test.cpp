@@ -14,6 +14,7 @@
 #include "kubelet/binder.h"
 #include "kubelet/cni/plugin_fields.h"
 #include "t/fixture/golden.h"
+#include "t/fixture/infiniband.h"
 #include "t/fixture/sysfs_tree.h"
 
 namespace sliced::kubelet {
@@ -99,9 +100,10 @@ class NodeHostTest : public testing::Test {
   Result<Unit> write(const std::string& path, std::string_view text) {
     writes_.push_back(path.substr(path.rfind('/') + 1) + "=" + std::string(trim(text)));
     if (path.ends_with("driver_override")) override_ = trim(text);
-    if (path.ends_with("unbind")) vf().driver("");
+    auto function = tree_.pci(moved_);
+    if (path.ends_with("unbind")) function.driver("");
     if (path.ends_with("drivers_probe") && !refuses_.contains(override_))
-      vf().driver(override_.empty() ? "igbvf" : override_);
+      function.driver(override_.empty() ? (moved_ == kVf ? "igbvf" : "mlx5_core") : override_);
     return Unit{};
   }
   // RTM_SETLINK with one setting of one VF: behind three headers of attributes its number, and then the value.
@@ -161,7 +163,10 @@ class NodeHostTest : public testing::Test {
     return {.device = "0000-03-00-2", .pci = kVf, .vfio = VfioBinding{original, ""}};
   }
 
+  std::string tree_text(const std::string& path) { return tree_.view()->read(path, 4096).value_or(""); }
+
   SysfsTree tree_;
+  std::string moved_ = kVf;  // which the writes are about
   std::string root_;
   std::string override_;
   std::map<std::string, std::string> macs_;  // by ifindex and VF
@@ -551,6 +556,44 @@ TEST_F(NodeHostTest, LooksAtRdma) {
   EXPECT_EQ(look->rdma_device, "mlx5_3");
   EXPECT_EQ(look->rdma_nodes, (std::vector<std::string>{"/dev/infiniband/uverbs3", "/dev/infiniband/issm3",
                                                         "/dev/infiniband/umad3", "/dev/infiniband/rdma_cm"}));
+}
+
+// From the look at a VF of an HCA to its way to vfio-pci and back. Red when a 20-byte address or a missing MAC stops any of it.
+TEST_F(NodeHostTest, AnInfinibandVfGoesToVfioAndBack) {
+  auto pf = fixture::add_hca(tree_, 1);
+  const std::string pci = pf.vf(0).address();
+  pf.vf(0).attr("driver_override", "");
+  group(pci, "9");
+  nodes_.insert({"/dev/vfio/9", "/dev/infiniband/rdma_cm"});
+  PreparedDevice one = device("mlx5_core");
+  one.pci = pci;
+  one.interface = "ib1";
+  const auto look = host().look(one);
+  ASSERT_TRUE(look) << look.error().what;
+  EXPECT_EQ(look->identity, (Identity{"15b3", "101c", fixture::kHca}));
+  EXPECT_EQ(look->interfaces, std::vector<std::string>{"ib1"});
+  EXPECT_EQ(look->rdma_device, "mlx5_1");
+  EXPECT_EQ(look->rdma_nodes, (std::vector<std::string>{"/dev/infiniband/uverbs1", "/dev/infiniband/issm1",
+                                                        "/dev/infiniband/umad1", "/dev/infiniband/rdma_cm"}));
+  EXPECT_EQ(look->mac_holder, "");
+  links_ = {{.ifindex = 3,
+             .name = "ib1",
+             .parent = pci,
+             .mac = tree_text("sys/class/net/ib1/address"),
+             .mtu = 2044}};
+  vf_settings_ = {{0, {.node_guid = fixture::hca_guid(1, false), .port_guid = fixture::hca_guid(1, true)}}};
+  const auto kept = host().read_settings(one);
+  ASSERT_TRUE(kept.ok()) << kept.error().what;
+  EXPECT_EQ(kept->vf->port_guid, fixture::hca_guid(1, true));
+  moved_ = pci;
+  const auto group = host().bind(one, {one});
+  ASSERT_TRUE(group) << group.error().what;
+  EXPECT_EQ(VfioNodes::decode(*group).group, "9");
+  EXPECT_EQ(host().look(one)->driver, "vfio-pci");
+  EXPECT_EQ(*host().restore(one), "");
+  EXPECT_EQ(host().look(one)->driver, "mlx5_core");
+  EXPECT_TRUE(host().restore_settings(*kept).value().is_back);
+  EXPECT_EQ(setting_writes_, 0) << "nothing differs";
 }
 
 // A software RDMA device stands below no function: it names its interface, and its nodes name it.

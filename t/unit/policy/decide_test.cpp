@@ -274,7 +274,7 @@ TEST(Decide, ADriverAndAnIommuGroupCanBeSelected) {
 
 // Red when attributes that DeviceAttributes gave before there was a driver attribute are lost to it.
 TEST(Decide, AttributesOfObjectsComeBeforeTheDriver) {
-  for (const size_t count : {13u, 14u, 17u}) {
+  for (const size_t count : {12u, 13u, 17u}) {
     VfHost host;
     host.pf(kPf, "ens1f0", 1);
     std::string given;
@@ -284,10 +284,29 @@ TEST(Decide, AttributesOfObjectsComeBeforeTheDriver) {
         decide(inputs(host, {policy("p", "{configs: [{deviceAttributesSelector: {}}]}")},
                       {"metadata: {name: a, namespace: ns}\nspec: {attributes: {" + given + "}}"}));
     const kube::Device& device = decision.pools.at(kDriver)[0].devices.at(0);
-    EXPECT_EQ(device.attributes.contains(kDriver + "/driver"), count <= 13) << count;
+    EXPECT_EQ(device.attributes.contains(kDriver + "/driver"), count <= 12) << count;
     EXPECT_TRUE(
         device.attributes.contains("example.com/" + std::string(1, static_cast<char>('a' + count - 1))));
   }
+}
+
+// Red when a VF cannot be selected by its partition, or an entry is refused because it has many.
+TEST(Decide, PartitionKeysCanBeSelected) {
+  hotplug::HostDevice vf;
+  vf.pci = hotplug::PciAddress::decode("0000:3b:00.1");
+  const auto keys_of = [&](bool with_yielding = true) {
+    const kube::Attributes all = VfAttributes(kDriver).of(vf, nullptr, with_yielding);
+    const auto at = all.find(kDriver + "/pKeys");
+    return at == all.end() ? "none" : kube::describe_attribute(at->second);
+  };
+  EXPECT_EQ(keys_of(), "none");
+  vf.pkeys = {"0x7fff", "0x8001"};
+  EXPECT_EQ(keys_of(), "\",0x7fff,0x8001,\"");
+  EXPECT_EQ(keys_of(false), "none") << "the policy has taken its room";
+  for (int i = 0; i < 7; ++i) vf.pkeys.push_back("0x900" + std::to_string(i));
+  EXPECT_NE(keys_of(), "none") << "nine fit";
+  vf.pkeys.push_back("0x9007");
+  EXPECT_EQ(keys_of(), "none") << "more than 64 bytes";
 }
 
 // What is published is where a restarted daemon finds the facts of interfaces that are away. A key or a link

@@ -60,6 +60,7 @@ HostDevice everything(DeviceType type) {
   device.netdev->phys_port_name = "p1";
   device.netdev->master = "br0";
   device.rdma_device = "mlx5_1";
+  device.pkeys = {"0x7fff", "0x8001"};
   return device;
 }
 
@@ -99,6 +100,7 @@ TEST(ExposureAttributes, EachTypeOfDeviceShowsWhatItHas) {
                        {"iommuGroup", "75"},
                        {"iommuGroupShared", "true"},
                        {"numaNode", "0"},
+                       {"pKeys", "\",0x7fff,0x8001,\""},
                        {"pciAddress", "\"0000:03:00.1\""},
                        {"physPortName", "\"p1\""},
                        {"product", "\"101d\""},
@@ -301,8 +303,10 @@ TEST(ExposureAttributes, AFullEntryLosesTheSameOnesAlwaysAndSaysSo) {
   EXPECT_FALSE(fits.contains("dra.networking/iommuGroup")) << "what the policy gives comes first";
   EXPECT_FALSE(attributes_of(everything(DeviceType::kPf), exposure_with(1, 1, 32 - own - 3 - 1))
                    .contains("dra.networking/iommuGroupShared"))
-      << "room for one of the two";
-  EXPECT_TRUE(attributes_of(everything(DeviceType::kPf), exposure_with(1, 1, 32 - own - 3 - 2))
+      << "room for one of the three";
+  EXPECT_FALSE(attributes_of(everything(DeviceType::kPf), exposure_with(1, 1, 32 - own - 3 - 2))
+                   .contains("dra.networking/iommuGroupShared"));
+  EXPECT_TRUE(attributes_of(everything(DeviceType::kPf), exposure_with(1, 1, 32 - own - 3 - 3))
                   .contains("dra.networking/iommuGroupShared"));
 
   const Exposure too_many = exposure_with(1, 1, 32 - own - 3 + 2);

@@ -131,8 +131,8 @@ const Documented kDocumented[] = {
      "c.json:1: error: resource intel.com/d: ddpProfiles is not known of devices: name the PFs with that profile by pfNames "
      "or rootDevices\n"},
     {"partition keys", R"({"resourceList": [{"resourceName": "p", "selectors": [{"pKeys": ["0x1"]}]}]})", "",
-     "c.json:1: error: resource intel.com/p: pKeys is not known of devices: name the functions with that key by "
-     "pciAddresses, or by pfNames and VFs\n"},
+     "c.json:1: error: resource intel.com/p: pKeys is no field of a SriovResourcePolicy: name the functions with "
+     "that key by pciAddresses, or by pfNames and VFs; or select by the attribute pKeys in the DeviceClass\n"},
     {"ACPI indexes", R"({"resourceList": [{"resourceName": "p", "selectors": [{"acpiIndexes": ["101"]}]}]})",
      "",
      "c.json:1: error: resource intel.com/p: acpiIndexes is not known of devices: name them by pciAddresses or pfNames\n"},
