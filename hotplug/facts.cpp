@@ -120,12 +120,14 @@ std::string_view name_of(DeviceType type) {
       return "bond";
     case DeviceType::kVirtual:
       return "virtual";
+    case DeviceType::kSf:
+      return "sf";
   }
   return "virtual";
 }
 
 std::optional<DeviceType> device_type_of(std::string_view name) {
-  for (int i = 0; i <= static_cast<int>(DeviceType::kVirtual); ++i)
+  for (int i = 0; i <= static_cast<int>(DeviceType::kSf); ++i)
     if (name_of(static_cast<DeviceType>(i)) == name) return static_cast<DeviceType>(i);
   return std::nullopt;
 }

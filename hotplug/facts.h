@@ -27,11 +27,11 @@ struct PciAddress {
   auto operator<=>(const PciAddress&) const = default;
 };
 
-/// What a device is. A function is a PF as soon as it can have VFs, whether it has some or not; kVirtual is
-/// what is none of the others.
-enum class DeviceType { kPf, kVf, kNic, kBridge, kVlan, kBond, kVirtual };
+/// The type of a device. A function is a PF as soon as it can have VFs, whether it has some or not. kSf is a scalable function (subfunction):
+/// an auxiliary device of a PF, without a PCI address of its own. kVirtual is all else.
+enum class DeviceType { kPf, kVf, kNic, kBridge, kVlan, kBond, kVirtual, kSf };
 /// The words are an interface: published attributes and the output of commands have them.
-std::string_view name_of(DeviceType type);  // pf vf nic bridge vlan bond virtual
+std::string_view name_of(DeviceType type);  // pf vf nic bridge vlan bond virtual sf
 std::optional<DeviceType> device_type_of(std::string_view name);
 
 /// What a PF enforces of one of its VFs (rtnetlink IFLA_VF_INFO, linux/if_link.h). Absent or "" is what its
@@ -118,7 +118,7 @@ struct HostDevice {
   int total_vfs = 0, num_vfs = 0;
   // Told by the representors that are there, not asked of devlink: switchdev without any looks like legacy.
   std::string eswitch_mode;  // legacy, switchdev; "" for what is not a PF
-  // VFs.
+  // VFs and scalable functions: the PF and its facts, and the representor.
   // vf_index: as the PF's virtfn links say; a VF without one is `broken`.
   std::optional<PciAddress> pf;
   std::optional<int> vf_index;
@@ -130,13 +130,16 @@ struct HostDevice {
   std::string admin_mac;                          // enforced->mac; "" unknown, or none is set
   /// Absent: its PF has not reported it. Older than the kernel's last answer where `unreadable` has "settings".
   std::optional<VfConfig> enforced;
-  std::string representor;  // netdev name of the VF's representor
+  std::string representor;  // netdev name of the representor
+  // Scalable functions. Their id is the interface name.
+  std::optional<int>
+      sf_number;  // sfnum: chosen by who made it, and unlike the auxiliary device's name the same after a restart
   // Links.
   std::string bridge_type;  // linux, ovs
   std::optional<bool> vlan_filtering;
   std::optional<int> vlan_id;
   std::string parent_name;     // VLAN's lower device
-  std::string representor_of;  // PCI address of the VF a representor stands for
+  std::string representor_of;  // of a representor: the VF's PCI address, or the scalable function's id
 
   std::optional<Netdev> netdev;       // of a function with several ports the first one's
   std::vector<Netdev> other_netdevs;  // those of its other ports, in their order; some may be stale

@@ -260,6 +260,16 @@ std::string pcie_root_of(std::string_view link_target) {
   return std::string(root);
 }
 
+std::string auxiliary_above(std::string_view path) {
+  std::string_view above;
+  for (const std::string_view part : split(path, '/')) {
+    if (part.find(".sf.") != std::string_view::npos && PciAddress::decode(above))
+      return std::string(above) + "/" + std::string(part);
+    above = part;
+  }
+  return "";
+}
+
 std::optional<PciAddress> function_above(std::string_view path) {
   for (size_t end = path.rfind('/'); end != std::string_view::npos && end > 0;) {
     const size_t begin = path.rfind('/', end - 1);

@@ -51,6 +51,11 @@ bool is_bound_to_vfio(const HostView& host, const std::string& path, std::string
 /// "".
 std::string pcie_root_of(std::string_view link_target);
 
+/// "0000:03:00.0/mlx5_core.sf.4" of a path that leads through such a scalable function, an auxiliary device below its PF
+/// (auxiliary_device_add() in drivers/base/auxiliary.c names it MODULE.sf.ID); "" for any other path. Other auxiliary devices stand for a
+/// part of the function itself.
+std::string auxiliary_above(std::string_view path);
+
 /// The nearest PCI function above the last component of a path below sys/devices/.
 std::optional<PciAddress> function_above(std::string_view path);
 

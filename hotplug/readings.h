@@ -78,6 +78,8 @@ struct NetdevReading {
   std::optional<PciAddress> function;  // the PCI function above it, network function or not
   std::optional<int> dev_port;         // which of the function's; of functions' own only
   bool is_functions_own = false;       // false for what merely hangs below: scalable functions, USB adapters
+  std::string auxiliary;               // of a scalable function's: as auxiliary_above() yields it
+  std::optional<int> sf_number;        // of a scalable function's: its file sfnum
   std::string devtype;                 // uevent DEVTYPE: bridge, vlan, bond, openvswitch ...; links only
   bool has_bridge = false, has_bonding = false;
   std::optional<bool> vlan_filtering;
@@ -108,6 +110,8 @@ struct HostReadings {
   std::map<PciAddress, std::string> vdpa_of_function;
   // From /sys/class/infiniband; of a function with several devices the first by name.
   std::map<PciAddress, std::string> rdma_of_function;
+  // Of scalable functions, by what auxiliary_above() yields.
+  std::map<std::string, std::string> rdma_of_auxiliary;
   std::map<PciAddress, std::vector<std::string>>
       pkeys;  // as HostDevice has them; read behind the rest, as VfConfigs are
   std::map<PciAddress, std::string>

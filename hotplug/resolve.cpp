@@ -266,7 +266,14 @@ class Resolver {
     HostDevice device;
     device.id.text = reading.name;
     const auto vlan = readings_.vlans.find(reading.name);
-    if (reading.has_bridge || reading.devtype == "bridge") {
+    if (!reading.auxiliary.empty()) {
+      device.type = DeviceType::kSf;
+      device.pf = reading.function;
+      device.sf_number = reading.sf_number;
+      if (const auto rdma = readings_.rdma_of_auxiliary.find(reading.auxiliary);
+          rdma != readings_.rdma_of_auxiliary.end())
+        device.rdma_device = rdma->second;
+    } else if (reading.has_bridge || reading.devtype == "bridge") {
       device.type = DeviceType::kBridge;
       device.bridge_type = "linux";
       device.vlan_filtering = reading.vlan_filtering;
@@ -307,8 +314,28 @@ class Resolver {
   }
 
   void relate_to_pfs() {
-    for (auto& [id, device] : devices_)
+    for (auto& [id, device] : devices_) {
       if (device.type == DeviceType::kVf) relate_to_pf(device);
+      if (device.type == DeviceType::kSf) relate_sf_to_pf(device);
+    }
+  }
+
+  void relate_sf_to_pf(HostDevice& sf) const {
+    const HostDevice* pf = device_of(*sf.pf);
+    if (pf == nullptr) return;
+    sf.pf_product = pf->product;
+    sf.numa_node = pf->numa_node;
+    sf.numa_neighbors = pf->numa_neighbors;
+    if (!pf->netdev) return;
+    sf.pf_name = reference(pf->netdev->name);
+    sf.pf_alternative_names = pf->netdev->alternative_names;
+    sf.pf_link_type = pf->netdev->link_type;
+  }
+
+  HostDevice* sf_of(const PciAddress& pf, int number) {
+    for (auto& [id, device] : devices_)
+      if (device.type == DeviceType::kSf && device.pf == pf && device.sf_number == number) return &device;
+    return nullptr;
   }
 
   void relate_to_pf(HostDevice& vf) {
@@ -353,7 +380,9 @@ class Resolver {
   void relate_representors() {
     for (const auto& [name, netdev] : readings_.netdevs) {
       const PortName port = decode_port_name(port_name_of(netdev));
-      if (port.kind != PortName::Kind::kVf || switch_id_of(netdev).empty()) continue;
+      if ((port.kind != PortName::Kind::kVf && port.kind != PortName::Kind::kSf) ||
+          switch_id_of(netdev).empty())
+        continue;
       const auto link = devices_.find(name);
       if (link == devices_.end() || link->second.pci) continue;
       const FunctionReading* pf = pf_of_representor(netdev, port);
@@ -361,6 +390,13 @@ class Resolver {
       const NetdevReading* uplink = own_netdev(ports_, pf->pci);
       if (uplink == nullptr || switch_id_of(*uplink) != switch_id_of(netdev)) continue;
       devices_.at(pf->pci.text()).eswitch_mode = "switchdev";
+      if (port.kind == PortName::Kind::kSf) {
+        if (HostDevice* sf = sf_of(pf->pci, port.vf)) {
+          link->second.representor_of = sf->id.text;
+          sf->representor = reference(name);
+        }
+        continue;
+      }
       const auto vf = std::find_if(pf->vfs.begin(), pf->vfs.end(),
                                    [&](const auto& entry) { return entry.second == port.vf; });
       if (vf == pf->vfs.end()) continue;
@@ -504,8 +540,9 @@ PortName decode_port_name(std::string_view text) {
   }
   if (take(text, "pf")) {
     const int pf = take_number(text);
-    const int vf = pf >= 0 && take(text, "vf") ? take_number(text) : -1;
-    if (vf >= 0 && text.empty()) port = {PortName::Kind::kVf, pf, vf};
+    const auto kind = take(text, "sf") ? PortName::Kind::kSf : PortName::Kind::kVf;
+    const int number = pf >= 0 && (kind == PortName::Kind::kSf || take(text, "vf")) ? take_number(text) : -1;
+    if (number >= 0 && text.empty()) port = {kind, pf, number};
     return port;
   }
   if (text.size() == whole.size() && take(text, "p")) {
@@ -525,14 +562,15 @@ FunctionPorts ports_of_functions(const HostReadings& readings, const std::set<Pc
     if (!netdev.is_functions_own || (only != nullptr && !only->contains(*netdev.function)) ||
         !readings.functions.contains(*netdev.function))
       continue;
-    const bool is_vfs =
-        !switch_id_of(netdev).empty() && decode_port_name(port_name_of(netdev)).kind == PortName::Kind::kVf;
-    if (!is_vfs) out[*netdev.function].push_back(&netdev);
+    const auto kind = decode_port_name(port_name_of(netdev)).kind;
+    const bool is_anothers =
+        !switch_id_of(netdev).empty() && (kind == PortName::Kind::kVf || kind == PortName::Kind::kSf);
+    if (!is_anothers) out[*netdev.function].push_back(&netdev);
   }
   for (auto& [address, ports] : out) {
     std::sort(ports.begin(), ports.end(),
               [](const auto* a, const auto* b) { return own_rank(*a) < own_rank(*b); });
-    // Beside an uplink, what stands for a scalable function or another host is no port.
+    // Beside an uplink, what stands for another host's function is no port.
     ports.erase(
         std::remove_if(ports.begin() + 1, ports.end(), [](const auto* one) { return is_representor(*one); }),
         ports.end());

@@ -61,9 +61,10 @@ struct PortName {
   enum class Kind {
     kUplink,  // "p0", "p0s1"
     kVf,      // "pf0vf3", "c0pf0vf3" or "3"
+    kSf,      // "pf0sf88", "c0pf0sf88"
     kOther,
   } kind = Kind::kOther;
-  int pf = -1, vf = -1;  // pf is -1 where the name does not say
+  int pf = -1, vf = -1;  // pf is -1 where the name does not say; vf: of kSf the sfnum
   bool operator==(const PortName&) const = default;
 };
 /// kOther for what no driver writes so.

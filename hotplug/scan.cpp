@@ -72,20 +72,17 @@ void read_vdpa(const HostView& host, HostReadings& readings) {
   }
 }
 
-// ".../0000:03:00.0/mlx5_core.sf.4/infiniband/mlx5_12": a scalable function, an auxiliary device below its PF (auxiliary_device_add() in
-// drivers/base/auxiliary.c names it MODULE.sf.ID). Other auxiliary devices stand for a part of the function itself.
-bool is_of_scalable_function(std::string_view path) {
-  for (const std::string_view part : split(path, '/'))
-    if (part.find(".sf.") != std::string_view::npos) return true;
-  return false;
-}
-
 // "0000:03:00.0/infiniband/mlx5_0" belongs to its function; a soft one names its interface.
 void read_rdma(const HostView& host, HostReadings& readings) {
   readings.rdma_of_function.clear();
   readings.rdma_of_netdev.clear();
+  readings.rdma_of_auxiliary.clear();
   for (const auto& [name, target] : list_links(host, kRdmaDevicesDir, readings)) {
-    if (!is_utf8(name) || is_of_scalable_function(target)) continue;
+    if (!is_utf8(name)) continue;
+    if (const std::string auxiliary = auxiliary_above(target); !auxiliary.empty()) {
+      readings.rdma_of_auxiliary.emplace(auxiliary, name);
+      continue;
+    }
     const auto function = function_above(target);
     if (function) {
       readings.rdma_of_function.emplace(*function, name);

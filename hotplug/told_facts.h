@@ -27,6 +27,7 @@ void visit_facts(Device& device, Visit&& visit) {
   }
   visit("pfPciAddress", device.pf);
   visit("vfIndex", device.vf_index);
+  visit("sfNumber", device.sf_number);
   visit("pfName", device.pf_name);
   visit("adminMac", device.admin_mac);
   visit("representor", device.representor);

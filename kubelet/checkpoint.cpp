@@ -104,7 +104,8 @@ void visit(Visitor& v, hotplug::HostDevice& value) {
   v("product", value.product), v("driver", value.driver), v("pf", value.pf), v("adminMAC", value.admin_mac);
   v("onVFIO", value.is_on_vfio);
   v("bridgeType", value.bridge_type), v("vlanFiltering", value.vlan_filtering), v("vlan", value.vlan_id);
-  v("parent", value.parent_name), v("representorOf", value.representor_of), v("netdev", value.netdev);
+  v("sfNumber", value.sf_number), v("parent", value.parent_name), v("representorOf", value.representor_of),
+      v("netdev", value.netdev);
   v("otherNetdevs", value.other_netdevs), v("missesPorts", value.misses_ports);
   v("rdmaDevice", value.rdma_device), v("pKeys", value.pkeys), v("hostUse", value.host_use);
 }

@@ -175,7 +175,10 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
     if (!view_->list("sys/class/net/" + device.interface))
       return Error{Errc::kNotFound, "interface " + escaped(device.interface) + " is gone"};
     read_uppers(device.interface);
-    look_at_rdma("", {device.interface}, out);
+    const std::string auxiliary =
+        hotplug::auxiliary_above(view_->readlink("sys/class/net/" + device.interface).value_or(""));
+    look_at_rdma(auxiliary.empty() ? "" : function_path(auxiliary), {device.interface}, out);
+    out.identity.pf = auxiliary.substr(0, auxiliary.find('/'));
     const std::vector<std::string> below = functions_below(device.interface);
     std::set<std::string> pfs;
     for (const std::string& function : below) {
@@ -261,6 +264,8 @@ std::vector<std::string> NodeHost::functions_below(const std::string& interface)
     const std::string function = device_of_interface(*view_, left.back());
     left.pop_back();
     if (hotplug::PciAddress::decode(function)) functions.insert(function);
+    if (const std::string sf = hotplug::auxiliary_above(view_->readlink(path).value_or("")); !sf.empty())
+      functions.insert(sf.substr(0, sf.find('/')));
     for (const std::string& name : names(path, kLower))
       if (seen.insert(name.substr(kLower.size())).second) left.push_back(name.substr(kLower.size()));
   }

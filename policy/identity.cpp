@@ -90,7 +90,8 @@ std::string pool_name(const std::string& node, const std::string& rest) {
 // Whose pool it stands in; nullopt: that of what belongs to none.
 std::optional<hotplug::PciAddress> pf_of(const hotplug::HostDevice& device) {
   if (device.type == hotplug::DeviceType::kPf) return device.pci;
-  return device.type == hotplug::DeviceType::kVf ? device.pf : std::nullopt;
+  const bool has_pf = device.type == hotplug::DeviceType::kVf || device.type == hotplug::DeviceType::kSf;
+  return has_pf ? device.pf : std::nullopt;
 }
 
 }  // namespace

@@ -23,10 +23,11 @@ constexpr std::string_view kCniPrefix = "cni_";
 
 constexpr uint8_t bit(DeviceType type) { return static_cast<uint8_t>(1u << static_cast<unsigned>(type)); }
 constexpr uint8_t kVfs = bit(DeviceType::kVf), kPfs = bit(DeviceType::kPf);
+constexpr uint8_t kSfs = bit(DeviceType::kSf), kVfsAndSfs = kVfs | kSfs;
 constexpr uint8_t kFunctions = kPfs | kVfs | bit(DeviceType::kNic);
 constexpr uint8_t kBridges = bit(DeviceType::kBridge) | bit(DeviceType::kVirtual);  // OVS: virtual
 constexpr uint8_t kVlans = bit(DeviceType::kVlan), kVirtuals = bit(DeviceType::kVirtual);
-constexpr uint8_t kAll = kFunctions | kBridges | kVlans | bit(DeviceType::kBond);
+constexpr uint8_t kAll = kFunctions | kBridges | kVlans | bit(DeviceType::kBond) | kSfs;
 
 Value text(std::string_view value) {
   if (value.empty() || !is_utf8(value)) return std::nullopt;
@@ -54,9 +55,8 @@ Value link_type(const DeviceFacts& f) {
   return text(text_of_link_type(own ? own : f.device.pf_link_type));
 }
 Value eswitch_mode(const DeviceFacts& f) {
-  return text(f.device.type != DeviceType::kVf ? f.device.eswitch_mode
-              : f.pf != nullptr                ? f.pf->eswitch_mode
-                                               : "");
+  const bool is_pf = f.device.type == DeviceType::kPf;
+  return text(is_pf ? f.device.eswitch_mode : f.pf != nullptr ? f.pf->eswitch_mode : "");
 }
 // A master that is not known to be a bond counts as a bridge: masterBridge == "" and bondMaster == ""
 // together say that the device is free.
@@ -96,8 +96,7 @@ bool has_unknown_link_type(const DeviceFacts& f) {
 }
 bool has_unknown_pf_name(const DeviceFacts& f) { return f.device.pf_name.empty() && is_pf_elsewhere(f); }
 bool has_unknown_eswitch_mode(const DeviceFacts& f) {  // its uplink and representors tell it
-  const bool is_pf = f.device.type != DeviceType::kVf;
-  const HostDevice* pf = is_pf ? &f.device : f.pf;
+  const HostDevice* pf = f.device.type == DeviceType::kPf ? &f.device : f.pf;
   return pf != nullptr && pf->eswitch_mode != "switchdev" &&
          (hotplug::is_netdev_elsewhere(*pf) || has_unreadable(pf, "phys_switch_id phys_port_name"));
 }
@@ -140,7 +139,7 @@ constexpr KnownAttribute kKnown[] = {
      [](Facts f) { return has_standard_address(f.device) ? pci_address(f) : std::nullopt; }},
     {"pcieRoot", kStandard, kString, kPublished, kFunctions,
      [](Facts f) { return has_standard_address(f.device) ? text(f.device.pcie_root) : std::nullopt; }},
-    {"numaNode", kStandard, kInt, kPublished, kFunctions, numa_node, nullptr, "numa_node"},
+    {"numaNode", kStandard, kInt, kPublished, kFunctions | kSfs, numa_node, nullptr, "numa_node"},
     {"type", kOwn, kString, kPublished, kAll, [](Facts f) { return text(name_of(f.device.type)); }, nullptr,
      "uevent physfn sriov_totalvfs class"},
     {"ifName", kOwn, kString, kPublished, kAll, [](Facts f) { return of_netdev(f, &Netdev::name); },
@@ -152,13 +151,15 @@ constexpr KnownAttribute kKnown[] = {
      "vendor"},
     {"product", kOwn, kString, kPublished, kFunctions, [](Facts f) { return text(f.device.product); },
      nullptr, "device"},
-    {"numaNode", kOwn, kInt, kPublished, kFunctions, numa_node, nullptr, "numa_node"},
-    {"pfName", kOwn, kString, kPublished, kVfs, [](Facts f) { return text(f.device.pf_name); },
+    {"numaNode", kOwn, kInt, kPublished, kFunctions | kSfs, numa_node, nullptr, "numa_node"},
+    {"pfName", kOwn, kString, kPublished, kVfsAndSfs, [](Facts f) { return text(f.device.pf_name); },
      has_unknown_pf_name, "physfn", pf_names},
-    {"pfPciAddress", kOwn, kString, kPublished, kVfs,
+    {"pfPciAddress", kOwn, kString, kPublished, kVfsAndSfs,
      [](Facts f) { return f.device.pf ? text(f.device.pf->text()) : std::nullopt; }, nullptr, "physfn"},
     {"vfIndex", kOwn, kInt, kPublished, kVfs, [](Facts f) { return number(f.device.vf_index); }, nullptr,
      "physfn"},
+    {"sfNumber", kOwn, kInt, kPublished, kSfs, [](Facts f) { return number(f.device.sf_number); }, nullptr,
+     "sfnum"},
     {"numVFs", kOwn, kInt, kPublished, kPfs, [](Facts f) { return number(f.device.num_vfs); }, nullptr,
      "sriov_totalvfs sriov_numvfs"},
     {"totalVFs", kOwn, kInt, kPublished, kPfs, [](Facts f) { return number(f.device.total_vfs); }, nullptr,
@@ -189,9 +190,9 @@ constexpr KnownAttribute kKnown[] = {
      nullptr, "uevent", parent_names},
     {"representorOf", kOwn, kString, kPublished, kVirtuals,
      [](Facts f) { return text(f.device.representor_of); }, nullptr, "phys_switch_id phys_port_name"},
-    {"eswitchMode", kOwn, kString, kPublished, kPfs | kVfs, eswitch_mode, has_unknown_eswitch_mode,
+    {"eswitchMode", kOwn, kString, kPublished, kPfs | kVfsAndSfs, eswitch_mode, has_unknown_eswitch_mode,
      "phys_switch_id phys_port_name"},
-    {"representor", kOwn, kString, kPublished, kVfs, [](Facts f) { return text(f.device.representor); },
+    {"representor", kOwn, kString, kPublished, kVfsAndSfs, [](Facts f) { return text(f.device.representor); },
      has_unknown_eswitch_mode, "phys_switch_id phys_port_name", representor_names, kYields},
     {"rdmaDevice", kOwn, kString, kPublished, kAll, [](Facts f) { return text(f.device.rdma_device); },
      has_unknown_rdma_name},
@@ -278,8 +279,10 @@ AttributeValue zero_of(const KnownAttribute& attribute) {
     case AttributeType::kString:
       return std::string();
     case AttributeType::kInt:
-      return int64_t{
-          attribute.id == "numaNode" || attribute.id == "vfIndex" || attribute.id == "iommuGroup" ? -1 : 0};
+      return int64_t{attribute.id == "numaNode" || attribute.id == "vfIndex" || attribute.id == "sfNumber" ||
+                             attribute.id == "iommuGroup"
+                         ? -1
+                         : 0};
     case AttributeType::kBool:
       return false;
   }

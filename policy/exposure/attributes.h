@@ -65,7 +65,7 @@ std::span<const KnownAttribute> known_attributes();
 /// nullptr when there is no such attribute. domain: as a selector writes it.
 const KnownAttribute* find_known_attribute(std::string_view domain, std::string_view id,
                                            const std::string& driver);
-/// What a selector reads where the device lacks the attribute: "", 0 or false; -1 for numaNode, vfIndex and iommuGroup.
+/// What a selector reads where the device lacks the attribute: "", 0 or false; -1 for numaNode, vfIndex, sfNumber and iommuGroup.
 kube::AttributeValue zero_of(const KnownAttribute& attribute);
 /// How many attributes a device of the type can have published, without those that yield; this much of an entry is kept free for them.
 size_t published_count_max(hotplug::DeviceType type);

@@ -75,9 +75,9 @@ void ExposurePools::finish() {
 }
 
 void ExposurePools::note_functions() {
-  auto last = vfs_.end();  // VFs of one PF stand together
+  auto last = vfs_.end();  // VFs of one PF stand together; scalable functions count as VFs
   for (const auto& [id, device] : in_.inventory->devices) {
-    if (device.type == DeviceType::kVf && device.pf) {
+    if ((device.type == DeviceType::kVf || device.type == DeviceType::kSf) && device.pf) {
       if (last == vfs_.end() || last->first != *device.pf) last = vfs_.try_emplace(*device.pf).first;
       last->second.push_back(&device);
     }

@@ -241,6 +241,8 @@ TEST_F(ScanTest, NetdevsOfOtherBusesBelowAFunction) {
   EXPECT_EQ(devices.at("0000:3b:00.0").netdev->name, "ens1f0")
       << "a scalable function's netdev is not the PF's";
   EXPECT_EQ(devices.at("enx01").type, DeviceType::kVirtual);
+  EXPECT_EQ(devices.at("ens1f0s8").type, DeviceType::kSf);
+  EXPECT_EQ(devices.at("ens1f0s8").sf_number, std::nullopt);
 }
 
 TEST_F(ScanTest, PcieRoots) {
@@ -281,6 +283,60 @@ TEST_F(ScanTest, TheRdmaDeviceOfAScalableFunctionIsNotItsPfs) {
   EXPECT_EQ(scan().at("0000:03:00.0").rdma_device, "") << "RoCE is off in the PF";
   tree.symlink("../../devices/pci0000:00/0000:03:00.0/infiniband/mlx5_2", "sys/class/infiniband/mlx5_2");
   EXPECT_EQ(scan().at("0000:03:00.0").rdma_device, "mlx5_2");
+}
+
+// mlx5 in switchdev mode with a VF and two scalable functions (Documentation/networking/devlink/devlink-port.rst; trees of
+// k8snetworkplumbingwg/sriov-network-device-plugin#430 and #383). Red when one is taken for the other, or for a link without a PF.
+TEST_F(ScanTest, AScalableFunctionIsADeviceOfItsPf) {
+  auto pf = tree.pci("0000:03:00.0").driver("mlx5_core").numa(1).sriov(8);
+  pf.vfs(1, [](SysfsTree::Pci vf, int) { vf.driver("mlx5_core").netdev("enp3s0f0v0"); });
+  // Representors are older than the uplink here, and come first by name.
+  const auto port = [&](const char* netdev, const char* name) {
+    pf.netdev(netdev);
+    tree.netdev_attr(netdev, "phys_switch_id", "00aa");
+    tree.netdev_attr(netdev, "phys_port_name", name);
+  };
+  port("en3f0pf0sf88", "pf0sf88");
+  port("en3f0pf0sf99", "pf0sf99");
+  port("eth7", "pf0vf0");
+  port("enp3s0f0np0", "p0");
+  pf.rdma("mlx5_2");
+  const auto add_sf = [&](const std::string& auxiliary, const std::string& number, const std::string& netdev,
+                          const std::string& rdma) {
+    const std::string dir = pf.path() + "/" + auxiliary;
+    tree.write(dir + "/sfnum", number);
+    pf.netdev(netdev, auxiliary + "/");
+    tree.write(dir + "/infiniband/" + rdma + "/node_type", "1: CA");
+    tree.symlink("../../" + dir.substr(4) + "/infiniband/" + rdma, "sys/class/infiniband/" + rdma);
+  };
+  add_sf("mlx5_core.sf.4", "88", "enp3s0f0s88", "mlx5_12");
+  add_sf("mlx5_core.sf.5", "99", "enp3s0f0s99", "mlx5_1");
+  const auto devices = scan();
+  EXPECT_EQ(ids(devices), (std::vector<std::string>{"0000:03:00.0", pf.vf(0).address(), "en3f0pf0sf88",
+                                                    "en3f0pf0sf99", "enp3s0f0s88", "enp3s0f0s99", "eth7"}));
+  const HostDevice& function = devices.at("0000:03:00.0");
+  EXPECT_EQ(function.netdev->name, "enp3s0f0np0");
+  EXPECT_TRUE(function.other_netdevs.empty());
+  EXPECT_EQ(function.rdma_device, "mlx5_2");
+  EXPECT_EQ(function.eswitch_mode, "switchdev");
+  const HostDevice& sf = devices.at("enp3s0f0s88");
+  EXPECT_EQ(sf.type, DeviceType::kSf);
+  EXPECT_EQ(sf.pf, function.pci);
+  EXPECT_EQ(sf.pci, std::nullopt);
+  EXPECT_EQ(sf.sf_number, 88);
+  EXPECT_EQ(sf.pf_name, "enp3s0f0np0");
+  EXPECT_EQ(sf.numa_node, 1);
+  EXPECT_EQ(sf.rdma_device, "mlx5_12");
+  EXPECT_EQ(sf.representor, "en3f0pf0sf88");
+  EXPECT_EQ(sf.unreadable, std::vector<std::string>());
+  EXPECT_EQ(devices.at("enp3s0f0s99").rdma_device, "mlx5_1");
+  EXPECT_EQ(devices.at("enp3s0f0s99").representor, "en3f0pf0sf99");
+  EXPECT_EQ(devices.at("en3f0pf0sf88").type, DeviceType::kVirtual);
+  EXPECT_EQ(devices.at("en3f0pf0sf88").representor_of, "enp3s0f0s88");
+  EXPECT_EQ(devices.at("eth7").representor_of, pf.vf(0).address());
+  EXPECT_EQ(devices.at(pf.vf(0).address()).representor, "eth7");
+  tree.remove_netdev("enp3s0f0np0");
+  EXPECT_EQ(scan().at("0000:03:00.0").netdev, std::nullopt) << "no representor stands for the PF";
 }
 
 // kubernetes-sigs/dranet#186: a NIC in one IOMMU group with the management port. Red when the function beside it is not found, when

@@ -13,6 +13,7 @@
 
 #include "kubelet/binder.h"
 #include "kubelet/cni/plugin_fields.h"
+#include "kubelet/safety.h"
 #include "t/fixture/golden.h"
 #include "t/fixture/infiniband.h"
 #include "t/fixture/sysfs_tree.h"
@@ -594,6 +595,27 @@ TEST_F(NodeHostTest, AnInfinibandVfGoesToVfioAndBack) {
   EXPECT_EQ(host().look(one)->driver, "mlx5_core");
   EXPECT_TRUE(host().restore_settings(*kept).value().is_back);
   EXPECT_EQ(setting_writes_, 0) << "nothing differs";
+}
+
+// Red when a pod gets its PF's RDMA device, or none, or another PF's scalable function of the same name.
+TEST_F(NodeHostTest, LooksAtAScalableFunction) {
+  constexpr const char* kPf = "0000:03:00.0";
+  auto pf = tree_.pci(kPf).id("15b3", "101d").netdev("ens1f0np0").netdev("enp3s0f0s88", "mlx5_core.sf.4/");
+  pf.rdma("mlx5_0");
+  for (const char* name : {"infiniband_verbs/uverbs0", "mlx5_core.sf.4/infiniband/mlx5_12",
+                           "mlx5_core.sf.4/infiniband_verbs/uverbs12"})
+    fs::create_directories(tree_.root() + "/" + pf.path() + "/" + name);
+  PreparedDevice sf{.pool = "node-a/0000-03-00-0", .device = "enp3s0f0s88", .interface = "enp3s0f0s88"};
+  sf.identity.pf = kPf;
+  const auto look = host().look(sf);
+  ASSERT_TRUE(look) << look.error().what;
+  EXPECT_EQ(look->rdma_device, "mlx5_12");
+  EXPECT_EQ(look->rdma_nodes, std::vector<std::string>{"/dev/infiniband/uverbs12"});
+  EXPECT_EQ(look->identity.pf, kPf);
+  EXPECT_EQ(look->lower_pfs, std::vector<std::string>{kPf});
+  EXPECT_EQ(refusal(sf, KnownEntry(), *look), "");
+  sf.identity.pf = "0000:3b:00.0";
+  EXPECT_NE(refusal(sf, KnownEntry(), *look), "");
 }
 
 // A software RDMA device stands below no function: it names its interface, and its nodes name it.

@@ -48,6 +48,7 @@ HostDevice everything(DeviceType type) {
   device.eswitch_mode = "legacy";
   device.pf = PciAddress::decode("0000:03:00.0");
   device.vf_index = 3;
+  device.sf_number = 88;
   device.pf_name = "enp3s0f0";
   device.admin_mac = "02:00:00:00:00:02";
   device.representor = "pf0vf3";
@@ -145,6 +146,13 @@ TEST(ExposureAttributes, EachTypeOfDeviceShowsWhatItHas) {
       {DeviceType::kVirtual,
        with({bridge,
              {{"type", "\"virtual\""}, {"physPortName", "\"p1\""}, {"representorOf", "\"0000:03:00.5\""}}})},
+      {DeviceType::kSf, with({{{"type", "\"sf\""},
+                               {"resource.kubernetes.io/numaNode", "0"},
+                               {"numaNode", "0"},
+                               {"pfName", "\"enp3s0f0\""},
+                               {"pfPciAddress", "\"0000:03:00.0\""},
+                               {"representor", "\"pf0vf3\""},
+                               {"sfNumber", "88"}}})},
   };
   for (const auto& row : rows)
     EXPECT_EQ(own_of(everything(row.type)), row.wanted) << hotplug::name_of(row.type);

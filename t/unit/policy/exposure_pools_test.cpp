@@ -64,6 +64,28 @@ struct ExposurePoolsTest : testing::Test {
   Decision out;
 };
 
+// Red when a pod can have a PF and another one a scalable function of it.
+TEST_F(ExposurePoolsTest, AScalableFunctionAndItsPfExcludeEachOther) {
+  const std::string sf = "enp3s0f0s88";
+  inventory->devices[sf] = {
+      .id = {sf}, .type = hotplug::DeviceType::kSf, .pf = hotplug::PciAddress{0, 3, 0, 0}, .sf_number = 88};
+  PoolNames names("n1");
+  EXPECT_EQ(names.of(*inventory->find(sf)), kPool);
+  EXPECT_EQ(exposure_pool_name("n1", *inventory->find(sf)), kPool);
+  offer({.entry = sf, .device = sf, .base = sf});
+  offer(kPf);
+  finish();
+  ASSERT_NE(pool(), nullptr);
+  ASSERT_EQ(pool()->devices.size(), 2u);
+  // One for the PF alone, one for the VF that is not offered here, one for the scalable function.
+  EXPECT_EQ(total("exclusion-slots"), kube::Quantity(3));
+  for (const kube::DevicePtr& one : pool()->devices) {
+    ASSERT_EQ(one->consumes_counters.size(), 1u) << one->name;
+    EXPECT_EQ(one->consumes_counters[0].counters.at("exclusion-slots"),
+              kube::Quantity(one->name == sf ? 1 : 3));
+  }
+}
+
 TEST_F(ExposurePoolsTest, WhatExcludesEachOtherIsCounted) {
   offer(kVf);
   offer(kPf);
