@@ -85,6 +85,14 @@ enum class HostUseKind : uint8_t {
   kLearnedRoute,  // default routes that DHCP or router advertisements have set on its own interfaces, and nothing else
 };
 
+/// A vDPA device of a function (drivers/vdpa, Documentation/ABI/testing/sysfs-bus-vdpa).
+struct VdpaDevice {
+  std::string name;    // "vdpa0", as `vdpa dev add` was given it; "" there is none
+  std::string driver;  // "vhost", "virtio": of the bus, without _vdpa; "" none or another one; kUnknownVdpa
+  std::string node;    // "/dev/vhost-vdpa-0", which vhost_vdpa makes; "" none
+  bool operator==(const VdpaDevice&) const = default;
+};
+
 /// One function or link with its facts.
 /// What belongs to another type of device is empty. Names of other devices in it (representor, parent_name)
 /// are texts, and may be of one that is not in the inventory.
@@ -109,8 +117,7 @@ struct HostDevice {
   std::set<PciAddress> iommu_partners;
   /// Partition keys of its RDMA device's InfiniBand ports, "0x8001", in the order of the tables and each once; empty of another link layer.
   std::vector<std::string> pkeys;
-  // "virtio", "vhost": what its vDPA device is used by; "" none, or a driver of another name
-  std::string vdpa;
+  VdpaDevice vdpa;                  // of functions and scalable functions
   std::optional<int> numa_node;     // a VF's own or, when that is -1, its PF's; absent when both are -1
   std::vector<int> numa_neighbors;  // of numa_node: HostReadings::numa_neighbors
   std::string pcie_root;            // "pci0000:00"
@@ -204,7 +211,7 @@ std::set<std::string> find_contested_names(const SharedMap<HostDevice>& devices)
 /// In place of an RDMA device's name, of a function that is known to have one.
 inline constexpr std::string_view kUnknownRdmaDevice = "unknown";
 
-/// In place of HostDevice::vdpa, where there is a vDPA device and its driver cannot be read.
+/// In place of VdpaDevice::driver, where that cannot be read.
 inline constexpr std::string_view kUnknownVdpa = "unknown";
 
 /// A netdev known from what we published before a restart, in the same boot.

@@ -106,12 +106,12 @@ struct HostReadings {
   std::string boot_id;
   SharedMap<FunctionReading, PciAddress> functions;
   SharedMap<NetdevReading> netdevs;
-  // Of /sys/bus/vdpa/devices/vdpa:ADDRESS, as the SR-IOV network operator names them: HostDevice::vdpa.
-  std::map<PciAddress, std::string> vdpa_of_function;
+  std::map<PciAddress, VdpaDevice> vdpa_of_function;
   // From /sys/class/infiniband; of a function with several devices the first by name.
   std::map<PciAddress, std::string> rdma_of_function;
   // Of scalable functions, by what auxiliary_above() yields.
   std::map<std::string, std::string> rdma_of_auxiliary;
+  std::map<std::string, VdpaDevice> vdpa_of_auxiliary;
   std::map<PciAddress, std::vector<std::string>>
       pkeys;  // as HostDevice has them; read behind the rest, as VfConfigs are
   std::map<PciAddress, std::string>

@@ -273,6 +273,9 @@ class Resolver {
       if (const auto rdma = readings_.rdma_of_auxiliary.find(reading.auxiliary);
           rdma != readings_.rdma_of_auxiliary.end())
         device.rdma_device = rdma->second;
+      if (const auto vdpa = readings_.vdpa_of_auxiliary.find(reading.auxiliary);
+          vdpa != readings_.vdpa_of_auxiliary.end())
+        device.vdpa = vdpa->second;
     } else if (reading.has_bridge || reading.devtype == "bridge") {
       device.type = DeviceType::kBridge;
       device.bridge_type = "linux";
@@ -415,10 +418,16 @@ class Resolver {
         device.host_use = use_of(port, uppers);
         if (!device.host_use.empty()) device.host_use += " (its port " + reference(port.kernel_name) + ")";
       }
+      if (device.host_use.empty() && device.vdpa.driver == "virtio")
+        device.host_use = "an interface on its vDPA device " + reference(device.vdpa.name) + " (virtio_vdpa)";
+      else if (device.host_use.empty() && device.vdpa.driver == kUnknownVdpa)
+        device.host_use =
+            "unknown, the driver of its vDPA device " + reference(device.vdpa.name) + " cannot be read";
       const bool is_here = (device.netdev && !device.netdev->stale) || !device.other_netdevs.empty();
       if (const auto note = find_unreadable(device.unreadable, "master"); is_here && !note.empty())
         device.host_use = "unknown, " + std::string(note);  // it may be enslaved
-      else if (!device.host_use.empty())
+      else if (!device.host_use.empty() && device.vdpa.driver != "virtio" &&
+               device.vdpa.driver != kUnknownVdpa)
         device.host_use_kind = kind_of_use(device, uppers);
     }
   }

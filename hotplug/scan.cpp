@@ -51,24 +51,33 @@ void list_functions(const HostView& host, HostListing& listing) {
   }
 }
 
-// drivers/vhost/vdpa.c and drivers/virtio/virtio_vdpa.c by their names on the bus.
-std::string vdpa_type_of(std::string_view driver) {
-  return driver == "vhost_vdpa" ? "vhost" : driver == "virtio_vdpa" ? "virtio" : "";
+// The device below which it is; where the path does not say, as of a snapshot by hand, the name that the SR-IOV network operator gives it.
+std::optional<PciAddress> function_of_vdpa(std::string_view name, std::string_view target) {
+  constexpr std::string_view kPrefix = "vdpa:";
+  if (const auto above = function_above(target)) return above;
+  return name.starts_with(kPrefix) ? PciAddress::decode(name.substr(kPrefix.size())) : std::nullopt;
+}
+
+// Of several the one that matters most: in use, or possibly so.
+int rank_of(const VdpaDevice& device) {
+  return device.driver == kUnknownVdpa ? 3 : device.driver == "virtio" ? 2 : device.driver == "vhost" ? 1 : 0;
+}
+
+template <class Key>
+void take_vdpa(std::map<Key, VdpaDevice>& all, const Key& owner, const VdpaDevice& device) {
+  const auto [at, is_new] = all.try_emplace(owner, device);
+  if (!is_new && rank_of(device) > rank_of(at->second)) at->second = device;
 }
 
 void read_vdpa(const HostView& host, HostReadings& readings) {
   readings.vdpa_of_function.clear();
-  constexpr std::string_view kPrefix = "vdpa:";
+  readings.vdpa_of_auxiliary.clear();
   for (const auto& [name, target] : list_links(host, kVdpaDevicesDir, readings)) {
-    const auto function = name.starts_with(kPrefix)
-                              ? PciAddress::decode(std::string_view(name).substr(kPrefix.size()))
-                              : std::nullopt;
-    if (!function) continue;
-    const auto driver = read_link_patiently(host, std::string(kVdpaDevicesDir) + "/" + name + "/driver");
-    if (driver)
-      readings.vdpa_of_function.emplace(*function, vdpa_type_of(last_component(*driver)));
-    else if (!is_absence(driver.error()))
-      readings.vdpa_of_function.emplace(*function, kUnknownVdpa);
+    if (!is_utf8(name)) continue;
+    if (const std::string auxiliary = auxiliary_above(target); !auxiliary.empty())
+      take_vdpa(readings.vdpa_of_auxiliary, auxiliary, read_vdpa_device(host, name));
+    else if (const auto function = function_of_vdpa(name, target))
+      take_vdpa(readings.vdpa_of_function, *function, read_vdpa_device(host, name));
   }
 }
 
@@ -395,6 +404,35 @@ std::optional<std::string> netdev_of_soft_rdma(const HostView& host, const std::
   if (!parent) parent = host.read(dir + "/ports/1/gid_attrs/ndevs/0");
   if (!parent) return std::nullopt;
   return *std::move(parent);
+}
+
+VdpaDevice read_vdpa_device(const HostView& host, const std::string& name) {
+  constexpr std::string_view kNode = "vhost-vdpa-";
+  const std::string dir = std::string(kVdpaDevicesDir) + "/" + name;
+  VdpaDevice out{.name = name};
+  const auto driver = read_link_patiently(host, dir + "/driver");
+  if (driver) {
+    // drivers/vhost/vdpa.c and drivers/virtio/virtio_vdpa.c by their names on the bus.
+    const std::string_view its = last_component(*driver);
+    out.driver = its == "vhost_vdpa" ? "vhost" : its == "virtio_vdpa" ? "virtio" : "";
+  } else if (!is_absence(driver.error())) {
+    out.driver = kUnknownVdpa;
+  }
+  for (const std::string& entry : host.list(dir).value_or(std::vector<std::string>{}))
+    if (entry.starts_with(kNode) && parse_int(entry.substr(kNode.size()))) out.node = "/dev/" + entry;
+  return out;
+}
+
+VdpaDevice find_vdpa_device(const HostView& host, const std::string& owner) {
+  HostReadings readings;
+  read_vdpa(host, readings);
+  if (owner.find('/') != std::string::npos) {
+    const auto at = readings.vdpa_of_auxiliary.find(owner);
+    return at == readings.vdpa_of_auxiliary.end() ? VdpaDevice() : at->second;
+  }
+  const auto function = PciAddress::decode(owner);
+  const auto at = function ? readings.vdpa_of_function.find(*function) : readings.vdpa_of_function.end();
+  return at == readings.vdpa_of_function.end() ? VdpaDevice() : at->second;
 }
 
 SlowFacts read_slow_facts(const HostView& host, const std::string& netdev) {

@@ -49,6 +49,12 @@ bool has_unknown_links(const HostReadings& readings);
 /// interface in sys/class/infiniband/NAME/parent or, without that file, in ports/1/gid_attrs/ndevs/0. nullopt: neither can be read.
 std::optional<std::string> netdev_of_soft_rdma(const HostView& host, const std::string& rdma_device);
 
+/// One device of /sys/bus/vdpa/devices.
+VdpaDevice read_vdpa_device(const HostView& host, const std::string& name);
+/// The vDPA device of a function ("0000:03:00.2") or scalable function (auxiliary_above()); without a name: there is none. Of several one that the
+/// host uses, else one that has a node.
+VdpaDevice find_vdpa_device(const HostView& host, const std::string& owner);
+
 /// The locked facts of one interface. May hang: run it where that costs one worker and has a deadline.
 SlowFacts read_slow_facts(const HostView& host, const std::string& netdev);
 

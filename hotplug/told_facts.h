@@ -32,7 +32,9 @@ void visit_facts(Device& device, Visit&& visit) {
   visit("adminMac", device.admin_mac);
   visit("representor", device.representor);
   visit("representorOf", device.representor_of);
-  visit("vdpa", device.vdpa);
+  visit("vdpa", device.vdpa.driver);
+  visit("vdpaDevice", device.vdpa.name);
+  visit("vdpaNode", device.vdpa.node);
   visit("bridgeType", device.bridge_type);
   visit("vlanFiltering", device.vlan_filtering);
   visit("vlanId", device.vlan_id);

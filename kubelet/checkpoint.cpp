@@ -117,7 +117,7 @@ void visit(Visitor& v, PreparedDevice& value) {
   v("network", value.network), v("multusResource", value.multus_resource), v("vfio", value.vfio);
   v("mac", value.mac), v("edits", value.edits), v("held", value.held), v("ofPeer", value.is_of_peer);
   v("networkRefusal", value.network_refusal), v("originalSettings", value.has_original_settings);
-  v("lowerPFs", value.lower_pfs);
+  v("lowerPFs", value.lower_pfs), v("vdpaDevice", value.vdpa_device), v("vdpaNode", value.vdpa_node);
 }
 template <class Visitor>
 void visit(Visitor& v, PreparedClaim& value) {

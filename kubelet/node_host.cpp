@@ -179,6 +179,12 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
         hotplug::auxiliary_above(view_->readlink("sys/class/net/" + device.interface).value_or(""));
     look_at_rdma(auxiliary.empty() ? "" : function_path(auxiliary), {device.interface}, out);
     out.identity.pf = auxiliary.substr(0, auxiliary.find('/'));
+    if (const std::string number = text("sys/class/net/" + device.interface + "/device/sfnum");
+        !auxiliary.empty() && !number.empty())
+      out.identity.product = "sf" + number;
+    if (!auxiliary.empty()) out.vdpa = hotplug::find_vdpa_device(*view_, auxiliary);
+    if (auto use = vdpa_use(out.vdpa); !use.empty())
+      out.in_use = "device " + device.interface + std::move(use);
     const std::vector<std::string> below = functions_below(device.interface);
     std::set<std::string> pfs;
     for (const std::string& function : below) {
@@ -210,6 +216,9 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
   if (std::find(interfaces.begin(), interfaces.end(), device.config.if_name) == interfaces.end())
     out.name_holder = name_holder(device.config.if_name, device.pci, links);
   if (const auto free = check_holder(device.pci); !free) out.in_use = free.error().what;
+  out.vdpa = hotplug::find_vdpa_device(*view_, device.pci);
+  if (auto use = vdpa_use(out.vdpa); out.in_use.empty() && !use.empty())
+    out.in_use = "device " + device.pci + std::move(use);
   if (!device.vfio || device.mac.empty()) return out;
   const auto vf = find_vf(*view_, device.pci);
   const auto macs = vf ? kernel_.read_macs(vf->ifindex) : Result<std::map<int, std::string>>(vf.error());
@@ -220,6 +229,18 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
                                 std::to_string(vf->index) + ": it could not be given back"};
   out.admin_mac = own->second;
   return out;
+}
+
+// vhost_vdpa lets one process open a device at a time (vhost_vdpa_open() in drivers/vhost/vdpa.c).
+std::string NodeHost::vdpa_use(const hotplug::VdpaDevice& vdpa) const {
+  if (vdpa.node.empty() || !kernel_.probe_group || kernel_.probe_group(vdpa.node) != GroupUse::kOpen)
+    return "";
+  std::string holder = "a process outside this PID namespace";
+  if (kernel_.process_with_open)
+    if (const auto found = kernel_.process_with_open({vdpa.node}); found && *found)
+      holder = "process " + std::to_string((*found)->pid) + " (" + (*found)->name + ")";
+  return " is in use: " + holder + " has its vDPA device " + vdpa.name + " open (" + vdpa.node +
+         "), and it is released when that process ends";
 }
 
 // Without an answer nothing is refused: the kernel refuses it later.
@@ -601,6 +622,8 @@ Result<std::string> NodeHost::user_of(const PreparedClaim& claim) const {
   for (const PreparedDevice& device : claim.devices) {
     auto found = device.pci.empty() ? Result<std::string>(std::string()) : holder(device.pci);
     if (!found || !found->empty()) return found;
+    if (auto use = vdpa_use({device.vdpa_device, "vhost", device.vdpa_node}); !use.empty())
+      return device.device + std::move(use);
     // An interface that is away is in a sandbox.
     const bool may_have_had = device.held ? device.held->netdev.has_value() : is_nameless(claim);
     const bool had_interface = may_have_had && !device.vfio && !settings_key(device).empty();

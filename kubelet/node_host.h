@@ -110,6 +110,8 @@ class NodeHost final : public Host {
   Result<Unit> restore_vfs(const OriginalSettings& original) const;
   // Gives the device's interface, where it is here, that MAC address. What its driver refuses is passed over.
   void ask_for_mac(const std::string& device, const std::string& name, const std::string& mac) const;
+  // " is in use: ..."; "" it is not, as far as can be seen.
+  std::string vdpa_use(const hotplug::VdpaDevice& vdpa) const;
   std::vector<HostLink> links_now() const;  // none where the kernel gives no answer
   // As HostLook has it. own: the device's PCI address, or the link's name.
   std::optional<std::string> name_holder(const std::string& interface, const std::string& own,

@@ -66,6 +66,7 @@ PreparedDevice prepared(const AllocatedDevice& result, const KnownEntry& known, 
   if (device.netdev)
     out.interface = device.netdev->kernel_name.empty() ? device.netdev->name : device.netdev->kernel_name;
   out.identity = {device.vendor, device.product, device.pf ? device.pf->text() : ""};
+  if (device.sf_number) out.identity.product = "sf" + std::to_string(*device.sf_number);
   if (out.config.wants_vfio() ||
       ((device.is_on_vfio || hotplug::is_vfio_driver(device.driver)) && can_have_vfio_nodes(out)))
     out.vfio = VfioBinding{};
@@ -342,6 +343,7 @@ cdi::Edits edits_of(const PreparedDevice& device, const HostLook& look) {
     add_vfio(device, {look.vfio_group, look.vfio_cdev}, edits);
   else if (!look.rdma_device.empty())
     add_rdma(device, look, edits);
+  if (!device.vdpa_node.empty()) add_node(edits, device.vdpa_node, device.vdpa_node);
   if (device.config.adds_vhost)
     for (const char* node : {"/dev/vhost-net", "/dev/net/tun"}) add_node(edits, node, node);
   return edits;
@@ -453,6 +455,15 @@ std::optional<DeviceInfo> device_info(const PreparedDevice& device, const std::s
   if (device.multus_resource.empty() || device.pci.empty() || device.is_admin) return std::nullopt;
   std::string name = device.multus_resource + "-" + device.pci + "-device.json";
   std::replace(name.begin(), name.end(), '/', '-');
+  if (!device.vdpa_node.empty())
+    return DeviceInfo{directory + "/" + name,
+                      kube::encode_json(kube::Json::Object{
+                          {"type", "vdpa"},
+                          {"version", "1.1.0"},
+                          {"vdpa", kube::Json::Object{{"parent-device", device.vdpa_device},
+                                                      {"driver", "vhost"},
+                                                      {"path", device.vdpa_node},
+                                                      {"pci-address", device.pci}}}})};
   kube::Json::Object pci{{"pci-address", device.pci}};
   if (!device.mac.empty()) pci.emplace_back("mac", device.mac);
   return DeviceInfo{

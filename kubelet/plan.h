@@ -85,6 +85,7 @@ struct HostLook {
   std::optional<std::string> name_holder = std::nullopt;
   bool is_on_vfio =
       false;  // the driver that is bound now has registered it with VFIO (hotplug::is_bound_to_vfio)
+  hotplug::VdpaDevice vdpa = {};
   std::string vfio_cdev = {};  // after binding: VfioBinding::cdev
   // Of `interfaces`, or the link itself: those that the kernel moves to no other network namespace (HostLink::is_netns_immutable).
   std::vector<std::string> immovable_interfaces = {};

@@ -430,6 +430,11 @@ void ClaimPreparer::judge_looks(Task& task) {
       return give_up(task, why);
     if (const std::string why = is_attached ? "" : name_refusal(device, prepared_, *look); !why.empty())
       return give_up(task, why);
+    // The node gives the whole function, and vfio-pci takes the device away.
+    const bool has_vdpa = !device.vfio && !device.is_admin && device.holding.is_exclusive &&
+                          device.share_id.empty() && look->vdpa.driver == "vhost";
+    device.vdpa_device = has_vdpa ? look->vdpa.name : "";
+    device.vdpa_node = has_vdpa ? look->vdpa.node : "";
     if (device.vfio && device.vfio->original_mac.empty()) {
       const auto kept = original_macs_.find(device.pci);
       device.vfio->original_mac =

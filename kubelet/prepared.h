@@ -107,6 +107,8 @@ struct PreparedDevice {
   NetworkText network;  // CNI config that is run for it in the pod's sandbox; "" none
   /// Why it is run in no sandbox that is not there yet: dra-driver-sriov had read it, and it may reach what is not the claim's.
   std::string network_refusal;  // "" it is run
+  /// Its vDPA device when it was prepared, which the pod has by its node: "vdpa0", "/dev/vhost-vdpa-0"; "" none.
+  std::string vdpa_device = {}, vdpa_node = {};
   /// dra-driver-sriov may have run it in a sandbox that stands: until the runtime has told which do.
   bool is_of_peer = false;
   std::string multus_resource;      // k8s.cni.cncf.io/resourceName; "" none

@@ -106,6 +106,9 @@ bool has_unknown_rdma_name(const DeviceFacts& f) {
   return has_unknown_rdma(f) || f.device.rdma_device == hotplug::kUnknownRdmaDevice;
 }
 
+bool has_unknown_vdpa(const DeviceFacts& f) { return f.device.vdpa.driver == hotplug::kUnknownVdpa; }
+Value vdpa(const DeviceFacts& f) { return has_unknown_vdpa(f) ? std::nullopt : text(f.device.vdpa.driver); }
+
 bool has_unknown_pkeys(const DeviceFacts& f) { return has_unknown_rdma(f) && f.device.pkeys.empty(); }
 
 using Names = const std::vector<std::string>*;
@@ -198,6 +201,8 @@ constexpr KnownAttribute kKnown[] = {
      has_unknown_rdma_name},
     {"pKeys", kOwn, kString, kPublished, kFunctions, [](Facts f) { return text(pkeys_text(f.device)); },
      has_unknown_pkeys, "pkeys", nullptr, kYields},
+    {"vdpa", kOwn, kString, kPublished, kFunctions | kSfs, [](Facts f) { return vdpa(f); }, has_unknown_vdpa,
+     "", nullptr, kYields},
     {"physPortName", kOwn, kString, kPublished, kFunctions | kVirtuals,
      [](Facts f) { return of_netdev(f, &Netdev::phys_port_name); }, has_unknown_port_name, "phys_port_name"},
     {"subsystemVendor", kOwn, kString, kPublished, kFunctions,

@@ -42,6 +42,7 @@ hotplug::HostDevice with_everything(DeviceType type) {
   device.vlan_id = 100;
   device.representor_of = "0000:3b:00.1";
   device.rdma_device = "mlx5_0";
+  device.vdpa = {"vdpa0", "virtio", "/dev/vhost-vdpa-0"};
   device.pkeys = {"0x7fff", "0x8001", "0x8002", "0x8003", "0x8004", "0x8005", "0x8006", "0x8007", "0x8008"};
   hotplug::Netdev netdev;
   netdev.name = netdev.kernel_name = "ens1f0np0";

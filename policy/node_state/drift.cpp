@@ -192,8 +192,10 @@ Answer ask_admin_mac(const Subject& s) {
 }
 
 Answer ask_vdpa(const Subject& s) {
-  if (s.vf->vdpa == hotplug::kUnknownVdpa) return unknown("the driver of its vDPA device cannot be read");
-  return compare(s.vf->vdpa == s.group->vdpa_type, or_none(s.group->vdpa_type), or_none(s.vf->vdpa));
+  if (s.vf->vdpa.driver == hotplug::kUnknownVdpa)
+    return unknown("the driver of its vDPA device cannot be read");
+  return compare(s.vf->vdpa.driver == s.group->vdpa_type, or_none(s.group->vdpa_type),
+                 or_none(s.vf->vdpa.driver));
 }
 
 // ---- what the object's status says of the same

@@ -31,13 +31,14 @@ enum Key {
   kPfAddress,
   kRdma,
   kRepresentor,
+  kVdpa,
   kVendor,
   kVfId
 };
-constexpr const char* kOwnIds[] = {"EswitchMode", "PFName",           "deviceID",     "driver",
-                                   "iommuGroup",  "iommuGroupShared", "linkType",     "pKeys",
-                                   "pciAddress",  "pfDeviceID",       "pfPciAddress", "rdmaCapable",
-                                   "representor", "vendor",           "vfID"};
+constexpr const char* kOwnIds[] = {
+    "EswitchMode", "PFName", "deviceID",   "driver",     "iommuGroup",   "iommuGroupShared",
+    "linkType",    "pKeys",  "pciAddress", "pfDeviceID", "pfPciAddress", "rdmaCapable",
+    "representor", "vdpa",   "vendor",     "vfID"};
 
 }  // namespace
 
@@ -95,6 +96,7 @@ kube::Attributes VfAttributes::of(const hotplug::HostDevice& vf, const hotplug::
   if (vf.pf) text(kPfAddress, vf.pf->text());
   put(kRdma, !vf.rdma_device.empty());
   if (with_yielding && is_utf8(vf.representor)) text(kRepresentor, vf.representor);
+  if (with_yielding && vf.vdpa.driver != hotplug::kUnknownVdpa) text(kVdpa, vf.vdpa.driver);
   text(kVendor, pf != nullptr ? pf->vendor : vf.vendor);
   if (vf.vf_index) put(kVfId, int64_t{*vf.vf_index});
   return out;

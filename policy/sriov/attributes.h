@@ -22,7 +22,7 @@ class VfAttributes {
   /// lists_numa_nodes: the standard attribute numaNode is the list of numa_nodes_of(), not a number.
   explicit VfAttributes(const std::string& driver, bool lists_numa_nodes = false);
   /// Those of keys() that dra-driver-sriov does not have; an entry without room for all keys is made without them.
-  static constexpr size_t kYielding = 5;  // driver, iommuGroup, iommuGroupShared, pKeys, representor
+  static constexpr size_t kYielding = 6;  // driver, iommuGroup, iommuGroupShared, pKeys, representor, vdpa
   /// pf: the VF's PF; nullptr when it is not in the inventory.
   kube::Attributes of(const hotplug::HostDevice& vf, const hotplug::HostDevice* pf,
                       bool with_yielding = true) const;

@@ -104,25 +104,44 @@ TEST_F(ScanTest, RepresentorsAreNoPorts) {
   EXPECT_EQ(devices.at("0000:3b:00.0").host_use, "");
 }
 
-// Told apart by name, as the SR-IOV network operator makes them; somebody else's are not looked at.
+// Below their functions, whatever they are called (`vdpa dev add name vdpa0 mgmtdev pci/0000:3b:02.1`); in a snapshot by hand the name says
+// whose they are. Red when a VF that the host uses through its vDPA device is free, or when no node is found for a pod.
 TEST_F(ScanTest, VdpaDevicesOfVfs) {
-  tree.pci("0000:3b:00.0").netdev("ens1f0").sriov(8).vfs(5);
-  const auto vdpa = [&](const std::string& name, const std::string& driver) {
-    tree.write("sys/devices/pci0000:00/" + name + "/uevent", "");
-    if (!driver.empty())
-      tree.symlink("../../../bus/vdpa/drivers/" + driver, "sys/devices/pci0000:00/" + name + "/driver");
-    tree.symlink("../../../devices/pci0000:00/" + name, "sys/bus/vdpa/devices/" + name);
+  auto pf = tree.pci("0000:3b:00.0").netdev("ens1f0").sriov(8).vfs(6);
+  const auto vdpa = [&](const std::string& below, const std::string& name, const std::string& driver,
+                        const std::string& node = "") {
+    const std::string dir = below + "/" + name;
+    tree.write(dir + "/uevent", "");
+    if (!node.empty()) tree.write(dir + "/" + node + "/dev", "510:0");
+    if (!driver.empty()) tree.symlink("../../../bus/vdpa/drivers/" + driver, dir + "/driver");
+    tree.symlink("../../../" + dir.substr(4), "sys/bus/vdpa/devices/" + name);
   };
-  vdpa("vdpa:0000:3b:02.0", "vhost_vdpa");
-  vdpa("vdpa:0000:3b:02.1", "virtio_vdpa");
-  vdpa("vdpa:0000:3b:02.2", "");
-  vdpa("vdpa0", "vhost_vdpa");
-  vdpa("vdpa:0000:3b:02.3", "some_vdpa");
+  vdpa("sys/devices/pci0000:00", "vdpa:0000:3b:02.0", "vhost_vdpa");
+  vdpa(pf.vf(1).path(), "vdpa0", "virtio_vdpa");
+  vdpa(pf.vf(2).path(), "vdpa:0000:3b:02.2", "vhost_vdpa", "vhost-vdpa-3");
+  vdpa(pf.vf(3).path(), "blue", "some_vdpa");
+  vdpa(pf.vf(4).path(), "a", "");
+  vdpa(pf.vf(4).path(), "b", "virtio_vdpa");
+  vdpa(pf.path() + "/mlx5_core.sf.4", "vdpa7", "vhost_vdpa", "vhost-vdpa-0");
+  pf.netdev("enp3s0f0s88", "mlx5_core.sf.4/");
+  tree.write("sys/devices/virtual/vdpa-mgmt/vdpasim/uevent", "");
+  tree.symlink("../../../devices/virtual/vdpa-mgmt/vdpasim", "sys/bus/vdpa/devices/vdpasim");
   const auto devices = scan();
-  EXPECT_EQ(devices.at("0000:3b:02.0").vdpa, "vhost");
-  EXPECT_EQ(devices.at("0000:3b:02.1").vdpa, "virtio");
-  for (const char* none : {"0000:3b:02.2", "0000:3b:02.3", "0000:3b:02.4"})
-    EXPECT_EQ(devices.at(none).vdpa, "") << none;
+  const auto of = [&](int vf) { return devices.at(pf.vf(vf).address()).vdpa; };
+  EXPECT_EQ(of(0), (VdpaDevice{"vdpa:0000:3b:02.0", "vhost", ""}));
+  EXPECT_EQ(of(1), (VdpaDevice{"vdpa0", "virtio", ""}));
+  EXPECT_EQ(of(2), (VdpaDevice{"vdpa:0000:3b:02.2", "vhost", "/dev/vhost-vdpa-3"}));
+  EXPECT_EQ(of(3), (VdpaDevice{"blue", "", ""}));
+  EXPECT_EQ(of(4), (VdpaDevice{"b", "virtio", ""})) << "of several one that the host uses";
+  EXPECT_EQ(of(5), VdpaDevice());
+  EXPECT_EQ(devices.at("0000:3b:00.0").vdpa, VdpaDevice()) << "its scalable function's is not its own";
+  EXPECT_EQ(devices.at("enp3s0f0s88").vdpa, (VdpaDevice{"vdpa7", "vhost", "/dev/vhost-vdpa-0"}));
+  for (const int vf : {0, 2, 3, 5}) EXPECT_EQ(devices.at(pf.vf(vf).address()).host_use, "") << vf;
+  EXPECT_EQ(devices.at(pf.vf(1).address()).host_use, "an interface on its vDPA device vdpa0 (virtio_vdpa)");
+  EXPECT_EQ(devices.at(pf.vf(1).address()).host_use_kind, HostUseKind::kOther);
+  EXPECT_EQ(find_vdpa_device(*tree.view(), pf.vf(2).address()), of(2));
+  EXPECT_EQ(find_vdpa_device(*tree.view(), "0000:3b:00.0/mlx5_core.sf.4").name, "vdpa7");
+  EXPECT_EQ(find_vdpa_device(*tree.view(), pf.vf(5).address()), VdpaDevice());
 }
 
 TEST_F(ScanTest, WhetherAnInterfaceIsUp) {

@@ -597,6 +597,28 @@ TEST_F(NodeHostTest, AnInfinibandVfGoesToVfioAndBack) {
   EXPECT_EQ(setting_writes_, 0) << "nothing differs";
 }
 
+TEST_F(NodeHostTest, LooksAtAVdpaDeviceAndWhoHasItOpen) {
+  const std::string dir = vf().path() + "/vdpa0";
+  tree_.write(dir + "/vhost-vdpa-3/dev", "510:3");
+  tree_.symlink("../../../bus/vdpa/drivers/vhost_vdpa", dir + "/driver");
+  tree_.symlink("../../../" + dir.substr(4), "sys/bus/vdpa/devices/vdpa0");
+  PreparedDevice one = device();
+  one.vfio.reset();
+  EXPECT_EQ(host().look(one)->vdpa, (hotplug::VdpaDevice{"vdpa0", "vhost", "/dev/vhost-vdpa-3"}));
+  EXPECT_EQ(host().look(one)->in_use, "");
+  nodes_ = {"/dev/vhost-vdpa-3"};
+  EXPECT_EQ(host().look(one)->in_use, "") << "nobody has it open";
+  group_use_ = GroupUse::kOpen;
+  EXPECT_EQ(
+      host().look(one)->in_use,
+      "device 0000:03:00.2 is in use: a process outside this PID namespace has its vDPA device vdpa0 open "
+      "(/dev/vhost-vdpa-3), and it is released when that process ends");
+  holder_ = DeviceHolder{4711, "qemu"};
+  EXPECT_NE(host().look(one)->in_use.find("process 4711 (qemu) has its vDPA device vdpa0 open"),
+            std::string::npos);
+  EXPECT_EQ(asked_, std::vector<std::string>{"/dev/vhost-vdpa-3"});
+}
+
 // Red when a pod gets its PF's RDMA device, or none, or another PF's scalable function of the same name.
 TEST_F(NodeHostTest, LooksAtAScalableFunction) {
   constexpr const char* kPf = "0000:03:00.0";
@@ -607,6 +629,8 @@ TEST_F(NodeHostTest, LooksAtAScalableFunction) {
     fs::create_directories(tree_.root() + "/" + pf.path() + "/" + name);
   PreparedDevice sf{.pool = "node-a/0000-03-00-0", .device = "enp3s0f0s88", .interface = "enp3s0f0s88"};
   sf.identity.pf = kPf;
+  tree_.write(pf.path() + "/mlx5_core.sf.4/sfnum", "88");
+  sf.identity.product = "sf88";
   const auto look = host().look(sf);
   ASSERT_TRUE(look) << look.error().what;
   EXPECT_EQ(look->rdma_device, "mlx5_12");
@@ -614,6 +638,9 @@ TEST_F(NodeHostTest, LooksAtAScalableFunction) {
   EXPECT_EQ(look->identity.pf, kPf);
   EXPECT_EQ(look->lower_pfs, std::vector<std::string>{kPf});
   EXPECT_EQ(refusal(sf, KnownEntry(), *look), "");
+  sf.identity.product = "sf99";
+  EXPECT_NE(refusal(sf, KnownEntry(), *look), "") << "another one has its name";
+  sf.identity.product = "sf88";
   sf.identity.pf = "0000:3b:00.0";
   EXPECT_NE(refusal(sf, KnownEntry(), *look), "");
 }

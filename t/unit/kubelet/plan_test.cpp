@@ -351,8 +351,15 @@ TEST(DeviceInfoFile, IsWhereMultusLooks) {
   EXPECT_EQ(device_info(device, "/dp"),
             (DeviceInfo{"/dp/intel.com-vf-0000:03:00.2-device.json",
                         R"({"type":"pci","version":"1.1.0","pci":{"pci-address":"0000:03:00.2"}})"}));
+  device.vdpa_device = "vdpa0", device.vdpa_node = "/dev/vhost-vdpa-3";
+  EXPECT_EQ(
+      device_info(device, "/dp")->text,
+      R"({"type":"vdpa","version":"1.1.0","vdpa":{"parent-device":"vdpa0","driver":"vhost","path":"/dev/vhost-vdpa-3","pci-address":"0000:03:00.2"}})");
+  EXPECT_EQ(edits_of(device, {}).nodes,
+            (std::vector<cdi::DeviceNode>{{"/dev/vhost-vdpa-3", "/dev/vhost-vdpa-3"}}));
   device.is_admin = true;
   EXPECT_FALSE(device_info(device, "/dp"));
+  EXPECT_TRUE(edits_of(device, {}).nodes.empty());
 }
 
 // Red when a runtime is given a spec that it refuses, because a claim looks at a device twice.

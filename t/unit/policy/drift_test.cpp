@@ -206,14 +206,16 @@ TEST(Drift, OneRowARuleOfAVf) {
       {"MTU of vfio", [](DriftWorld& w) { w.group(1).mtu = 9000; }, ""},
       {"vDPA missing", [](DriftWorld& w) { w.group(1).vdpa_type = "vhost"; },
        "vdpaType of VF 2: vhost, found none\n"},
-      {"vDPA of another type", [](DriftWorld& w) { w.group(1).vdpa_type = "vhost", w.at(2).vdpa = "virtio"; },
+      {"vDPA of another type",
+       [](DriftWorld& w) { w.group(1).vdpa_type = "vhost", w.at(2).vdpa.driver = "virtio"; },
        "vdpaType of VF 2: vhost, found virtio\n"},
-      {"vDPA too much", [](DriftWorld& w) { w.at(0).vdpa = "virtio"; },
+      {"vDPA too much", [](DriftWorld& w) { w.at(0).vdpa.driver = "virtio"; },
        "vdpaType of VF 0: none, found virtio\n"},
-      {"vDPA unreadable", [](DriftWorld& w) { w.at(0).vdpa = "unknown"; },
+      {"vDPA unreadable", [](DriftWorld& w) { w.at(0).vdpa.driver = "unknown"; },
        "vdpaType of VF 0 unknown: the driver of its vDPA device cannot be read\n"},
       {"nobody's",
-       [](DriftWorld& w) { w.at(3).driver = "", w.at(3).enforced.reset(), w.at(3).vdpa = "vhost"; }, ""},
+       [](DriftWorld& w) { w.at(3).driver = "", w.at(3).enforced.reset(), w.at(3).vdpa.driver = "vhost"; },
+       ""},
   });
 }
 

@@ -62,6 +62,7 @@ HostDevice everything(DeviceType type) {
   device.netdev->master = "br0";
   device.rdma_device = "mlx5_1";
   device.pkeys = {"0x7fff", "0x8001"};
+  device.vdpa = {"vdpa0", "vhost", "/dev/vhost-vdpa-0"};
   return device;
 }
 
@@ -108,6 +109,7 @@ TEST(ExposureAttributes, EachTypeOfDeviceShowsWhatItHas) {
                        {"sriovCapable", "false"},
                        {"subsystemProduct", "\"0001\""},
                        {"subsystemVendor", "\"15b4\""},
+                       {"vdpa", "\"vhost\""},
                        {"vendor", "\"15b3\""}};
   const Texts any{{"ifName", "\"enp3s0f1\""},
                   {"linkType", "\"ethernet\""},
@@ -152,7 +154,8 @@ TEST(ExposureAttributes, EachTypeOfDeviceShowsWhatItHas) {
                                {"pfName", "\"enp3s0f0\""},
                                {"pfPciAddress", "\"0000:03:00.0\""},
                                {"representor", "\"pf0vf3\""},
-                               {"sfNumber", "88"}}})},
+                               {"sfNumber", "88"},
+                               {"vdpa", "\"vhost\""}}})},
   };
   for (const auto& row : rows)
     EXPECT_EQ(own_of(everything(row.type)), row.wanted) << hotplug::name_of(row.type);
@@ -311,10 +314,10 @@ TEST(ExposureAttributes, AFullEntryLosesTheSameOnesAlwaysAndSaysSo) {
   EXPECT_FALSE(fits.contains("dra.networking/iommuGroup")) << "what the policy gives comes first";
   EXPECT_FALSE(attributes_of(everything(DeviceType::kPf), exposure_with(1, 1, 32 - own - 3 - 1))
                    .contains("dra.networking/iommuGroupShared"))
-      << "room for one of the three";
-  EXPECT_FALSE(attributes_of(everything(DeviceType::kPf), exposure_with(1, 1, 32 - own - 3 - 2))
+      << "room for one of the four";
+  EXPECT_FALSE(attributes_of(everything(DeviceType::kPf), exposure_with(1, 1, 32 - own - 3 - 3))
                    .contains("dra.networking/iommuGroupShared"));
-  EXPECT_TRUE(attributes_of(everything(DeviceType::kPf), exposure_with(1, 1, 32 - own - 3 - 3))
+  EXPECT_TRUE(attributes_of(everything(DeviceType::kPf), exposure_with(1, 1, 32 - own - 3 - 4))
                   .contains("dra.networking/iommuGroupShared"));
 
   const Exposure too_many = exposure_with(1, 1, 32 - own - 3 + 2);
