@@ -326,7 +326,8 @@ class Resolver {
   void relate_sf_to_pf(HostDevice& sf) const {
     const HostDevice* pf = device_of(*sf.pf);
     if (pf == nullptr) return;
-    sf.pf_product = pf->product;
+    sf.vendor = pf->vendor;
+    sf.product = sf.pf_product = pf->product;
     sf.numa_node = pf->numa_node;
     sf.numa_neighbors = pf->numa_neighbors;
     if (!pf->netdev) return;

@@ -182,6 +182,8 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
     if (const std::string number = text("sys/class/net/" + device.interface + "/device/sfnum");
         !auxiliary.empty() && !number.empty())
       out.identity.product = "sf" + number;
+    if (!auxiliary.empty())
+      out.identity.vendor = without_0x(text(function_path(out.identity.pf) + "/vendor"));
     if (!auxiliary.empty()) out.vdpa = hotplug::find_vdpa_device(*view_, auxiliary);
     if (auto use = vdpa_use(out.vdpa); !use.empty())
       out.in_use = "device " + device.interface + std::move(use);

@@ -116,9 +116,9 @@ bool names(std::string_view expression, std::string_view word) {
 
 // What selectors may ask for (docs/attributes.md) and a DeviceGroup has no place for.
 constexpr std::string_view kUnreported[] = {
-    "iommuGroup",    "iommuGroupShared", "representor",   "mac",        "operState",
-    "physPortName",  "rdmaDevice",       "representorOf", "bridgeName", "bridgeType",
-    "vlanFiltering", "vlanId",           "parentIfName",  "pcieRoot"};
+    "iommuGroup",   "iommuGroupShared", "representor", "mac",        "operState",     "physPortName",
+    "rdmaDevice",   "representorOf",    "bridgeName",  "bridgeType", "vlanFiltering", "vlanId",
+    "parentIfName", "pcieRoot",         "pKeys",       "sfNumber",   "vdpa"};
 
 bool is_wanted(policy::Disposition disposition) {
   return disposition == policy::Disposition::kOffered || disposition == policy::Disposition::kHeldBack;

@@ -63,6 +63,7 @@ std::string expression_of(const Resource& resource, const std::string& driver) {
   // A function with a driver; of PFs those without VFs.
   std::string looked_at = say.domain() + "type in [\"pf\", \"vf\", \"nic\"] && " + say.domain() +
                           "numVFs == 0 && " + say.domain() + "driver != \"\"";
+  if (resource.is_auxiliary) looked_at = say.domain() + "type == \"sf\"";
   std::vector<std::string> any;
   for (const Selector& selector : resource.selectors) {
     any.push_back(text_of(selector, say));

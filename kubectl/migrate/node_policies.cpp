@@ -82,7 +82,8 @@ class PolicyReader {
         !wrong.empty() && is_text(spec, "resourceName"))
       error(spec, "resourceName", "is " + in_quotes(spec.text("resourceName"), 64) + ": " + wrong);
     if (!text(spec, "vdpaType").empty())
-      error(spec, "vdpaType", "is not supported: there are no vDPA devices");
+      error(spec, "vdpaType",
+            "is no field of a SriovResourcePolicy: select by the attribute vdpa in a DeviceClass");
     const std::string type = text(spec, "deviceType");
     if (!type.empty() && type != "netdevice" && type != "vfio-pci")
       error(spec, "deviceType", "is " + in_quotes(type, 64) + ", expected netdevice or vfio-pci");

@@ -109,8 +109,9 @@ class Maker {
  public:
   Maker(const std::vector<Config>& configs, const Target& target, Complaints& complaints)
       : configs_(configs), target_(target), complaints_(complaints) {
-    is_exposure_ = target.form == Form::kExposure ||
-                   (target.form == Form::kAuto && (asks_rdma() || names_functions_without_pf()));
+    is_exposure_ =
+        target.form == Form::kExposure ||
+        (target.form == Form::kAuto && (asks_rdma() || asks_auxiliary() || names_functions_without_pf()));
     driver_ = is_exposure_ ? target.exposure_driver : target.sriov_driver;
   }
 
@@ -119,6 +120,11 @@ class Maker {
     if (target_.form == Form::kSriov && asks_rdma())
       complaints_.error(
           rdma_, "isRdma cannot be said in a SriovResourcePolicy: leave out --as, or say --as exposure");
+    if (target_.form == Form::kSriov && asks_auxiliary())
+      complaints_.error(
+          auxiliary_,
+          "a SriovResourcePolicy offers no scalable functions (deviceType auxNetDevice): leave out --as, or "
+          "say --as exposure");
     for (const Config& config : configs_)
       for (const Resource& resource : config.resources) publish(resource);
     if (!is_exposure_ && target_.form == Form::kAuto && !target_.is_compared) warn_of_functions_without_pf();
@@ -132,6 +138,13 @@ class Maker {
   }
 
  private:
+  bool asks_auxiliary() {
+    for (const Config& config : configs_)
+      for (const Resource& resource : config.resources)
+        if (resource.is_auxiliary) return auxiliary_ = resource.place, true;
+    return false;
+  }
+
   bool asks_rdma() {
     for (const Config& config : configs_)
       for (const Resource& resource : config.resources)
@@ -410,6 +423,7 @@ class Maker {
   std::string driver_;
   int64_t priority_ = kFirstPriority;  // of the next DeviceExposurePolicy
   Place rdma_;                         // of the first selector that asks for it
+  Place auxiliary_;                    // of a resource of scalable functions
   std::vector<Published> published_;
   std::map<std::string, size_t> by_name_;
   std::set<std::string> taken_;

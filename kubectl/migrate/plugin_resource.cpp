@@ -48,6 +48,9 @@ class Fields {
   Fields(std::string who, const std::string& file, Complaints& complaints)
       : who_(std::move(who)), file_(file), complaints_(complaints) {}
 
+  /// Of deviceType auxNetDevice.
+  bool is_auxiliary = false;
+
   void error(const Json& at, std::string_view field, const std::string& what) {
     complaints_.error({file_, at.line()}, who_ + ": " + std::string(field) + " " + what);
   }
@@ -178,8 +181,12 @@ bool read_unsupported(Fields& in, const Json& value, std::string_view field) {
   else if (field == "vdpatype")
     refuse_unless_empty(
         in, value, "vdpaType",
-        "is not supported: there are no vDPA devices. Leave the resource to the device plugin. If no "
+        "is no field of a SriovResourcePolicy. Select by the attribute vdpa in a DeviceClass, or leave the resource to the device plugin. If no "
         "other resource selects its devices, delete it from this file to carry over the others");
+  else if (field == "auxtypes" && in.is_auxiliary)
+    in.texts(
+        value, "auxTypes", [](const std::string& type) { return type == "sf"; },
+        "\"sf\": sliced offers scalable functions alone");
   else if (field == "auxtypes")
     refuse_unless_empty(in, value, "auxTypes", "is for deviceType auxNetDevice: delete it");
   else
@@ -203,7 +210,11 @@ bool is_of_selector(std::string_view field) {
 // needs_vhost: what the selector says of it.
 void read_field(Fields& in, const std::string& key, const Json& value, Selector& out, bool& needs_vhost) {
   const std::string field = lower(key);
-  if (field == "vendors")
+  if (in.is_auxiliary && (field == "drivers" || field == "pciaddresses" || field == "needvhostnet"))
+    refuse_unless_empty(
+        in, value, key,
+        "is not known of scalable functions: name their PFs by pfNames or rootDevices, and delete it");
+  else if (field == "vendors")
     out.vendors = read_ids(in, value, "vendors");
   else if (field == "devices")
     out.devices = read_ids(in, value, "devices");
@@ -291,6 +302,16 @@ void read_selectors(Fields& in, const Json& value, Resource& out) {
     vhost += needs_vhost;
     out.selectors.push_back(std::move(selector));
   }
+  out.is_auxiliary = in.is_auxiliary;
+  for (const Selector& selector : out.selectors)
+    for (const auto* pfs : {&selector.pf_names, &selector.root_devices})
+      for (const PfVfs& pf : *pfs)
+        if (out.is_auxiliary && !pf.ranges.empty())
+          in.error(
+              value, "selectors",
+              "have " + escaped(pf.pf) +
+                  " with numbers, which the plugin compares with the numbers of the auxiliary bus: these change when the host "
+                  "restarts. Delete #...; a selector of a DeviceClass may use the attribute sfNumber");
   check_together(in, value, vhost, out);
 }
 
@@ -328,7 +349,8 @@ bool check_device_type(Fields& in, const Json& value) {
   const Json* type = folded_member(value, "deviceType");
   const std::string text = type != nullptr ? in.text(*type, "deviceType") : "";
   if (text.empty() || text == "netDevice") return true;
-  if (text == "accelerator" || text == "auxNetDevice")
+  if (text == "auxNetDevice") return in.is_auxiliary = true;
+  if (text == "accelerator")
     in.error(*type, "deviceType",
              "is " + text + ", and sliced offers network functions alone" + std::string(kDeleteIt));
   else

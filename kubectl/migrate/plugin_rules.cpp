@@ -40,6 +40,7 @@ std::string link_type_of(const HostDevice& device) {
 }  // namespace
 
 bool is_plugin_device(const HostDevice& device) {
+  if (device.type == DeviceType::kSf) return true;
   if (!device.pci || device.driver.empty()) return false;
   return device.type != DeviceType::kPf || device.num_vfs == 0;
 }
@@ -56,9 +57,11 @@ bool takes(const Selector& selector, const HostDevice& device) {
 
 const Resource* plugin_resource_of(const Config& config, const HostDevice& device) {
   if (!is_plugin_device(device)) return nullptr;
-  for (const Resource& resource : config.resources)
+  for (const Resource& resource : config.resources) {
+    if (resource.is_auxiliary != (device.type == DeviceType::kSf)) continue;
     for (const Selector& selector : resource.selectors)
       if (takes(selector, device)) return &resource;
+  }
   return nullptr;
 }
 

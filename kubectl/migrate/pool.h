@@ -53,7 +53,8 @@ struct Resource {
   // All its devices are bound to vfio-pci. Of devices of several drivers the driver at allocation decides which nodes pods
   // get (kubelet/plan.h).
   bool gives_vfio = false;
-  bool gives_vhost = false;  // /dev/vhost-net and /dev/net/tun
+  bool gives_vhost = false;   // /dev/vhost-net and /dev/net/tun
+  bool is_auxiliary = false;  // deviceType auxNetDevice: scalable functions alone, by their PFs
   bool operator==(const Resource&) const = default;
 };
 

@@ -343,6 +343,7 @@ TEST_F(ScanTest, AScalableFunctionIsADeviceOfItsPf) {
   EXPECT_EQ(sf.pf, function.pci);
   EXPECT_EQ(sf.pci, std::nullopt);
   EXPECT_EQ(sf.sf_number, 88);
+  EXPECT_EQ(sf.vendor, function.vendor);
   EXPECT_EQ(sf.pf_name, "enp3s0f0np0");
   EXPECT_EQ(sf.numa_node, 1);
   EXPECT_EQ(sf.rdma_device, "mlx5_12");

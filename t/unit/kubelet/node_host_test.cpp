@@ -630,7 +630,7 @@ TEST_F(NodeHostTest, LooksAtAScalableFunction) {
   PreparedDevice sf{.pool = "node-a/0000-03-00-0", .device = "enp3s0f0s88", .interface = "enp3s0f0s88"};
   sf.identity.pf = kPf;
   tree_.write(pf.path() + "/mlx5_core.sf.4/sfnum", "88");
-  sf.identity.product = "sf88";
+  sf.identity.product = "sf88", sf.identity.vendor = "15b3";
   const auto look = host().look(sf);
   ASSERT_TRUE(look) << look.error().what;
   EXPECT_EQ(look->rdma_device, "mlx5_12");

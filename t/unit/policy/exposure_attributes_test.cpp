@@ -14,9 +14,9 @@ using hotplug::HostDevice;
 using hotplug::Netdev;
 using hotplug::PciAddress;
 
-constexpr DeviceType kTypes[] = {DeviceType::kPf,     DeviceType::kVf,   DeviceType::kNic,
-                                 DeviceType::kBridge, DeviceType::kVlan, DeviceType::kBond,
-                                 DeviceType::kVirtual};
+constexpr DeviceType kTypes[] = {DeviceType::kPf,      DeviceType::kVf,   DeviceType::kNic,
+                                 DeviceType::kBridge,  DeviceType::kVlan, DeviceType::kBond,
+                                 DeviceType::kVirtual, DeviceType::kSf};
 const std::string kDriver = "dra.networking";
 
 Netdev netdev(const std::string& name) {
@@ -154,8 +154,10 @@ TEST(ExposureAttributes, EachTypeOfDeviceShowsWhatItHas) {
                                {"pfName", "\"enp3s0f0\""},
                                {"pfPciAddress", "\"0000:03:00.0\""},
                                {"representor", "\"pf0vf3\""},
+                               {"product", "\"101d\""},
                                {"sfNumber", "88"},
-                               {"vdpa", "\"vhost\""}}})},
+                               {"vdpa", "\"vhost\""},
+                               {"vendor", "\"15b3\""}}})},
   };
   for (const auto& row : rows)
     EXPECT_EQ(own_of(everything(row.type)), row.wanted) << hotplug::name_of(row.type);
@@ -270,7 +272,7 @@ TEST(ExposureAttributes, AreDocumented) {
   for (const auto& [type, name] :
        {std::pair(DeviceType::kPf, "a PF"), std::pair(DeviceType::kVf, "a VF"),
         std::pair(DeviceType::kNic, "a NIC"), std::pair(DeviceType::kBridge, "a bridge"),
-        std::pair(DeviceType::kVlan, "a VLAN")}) {
+        std::pair(DeviceType::kVlan, "a VLAN"), std::pair(DeviceType::kSf, "a scalable function")}) {
     const std::string room = std::to_string(published_count_max(type)) + " on " + name;
     EXPECT_NE(text.str().find(room), std::string::npos) << room;
   }

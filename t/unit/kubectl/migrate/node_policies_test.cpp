@@ -175,7 +175,7 @@ TEST(NodePolicies, WhatCannotBeCarriedOver) {
        "sriovnetworknodestates -o yaml), or give the ConfigMap device-plugin-config, which the operator makes of its policies, in place of them (kubectl "
        "-n sriov-network-operator get configmap device-plugin-config -o yaml)"},
       {"{resourceName: a, vdpaType: vhost, nicSelector: {vendor: '15b3'}}",
-       "spec.vdpaType is not supported: there are no vDPA devices"},
+       "spec.vdpaType is no field of a SriovResourcePolicy: select by the attribute vdpa in a DeviceClass"},
       {"{resourceName: a}", "spec.nicSelector is missing"},
       {"{nicSelector: {vendor: '15b3'}}",
        "spec.resourceName is \"\": must consist of letters, digits, _ and - behind the prefix"},

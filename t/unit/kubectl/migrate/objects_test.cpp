@@ -4,6 +4,7 @@
 
 #include "kube/objects/yaml.h"
 #include "kubectl/migrate/plugin_config.h"
+#include "kubectl/migrate/plugin_rules.h"
 #include "t/fixture/growth.h"
 
 namespace sliced::migrate {
@@ -138,6 +139,42 @@ TEST(Objects, RdmaCannotBeAskedForOnDemandByASriovResourcePolicy) {
   EXPECT_EQ(
       text_of(complaints.all()[0]),
       "c.json:1: error: isRdma cannot be said in a SriovResourcePolicy: leave out --as, or say --as exposure");
+}
+
+TEST(Objects, ScalableFunctionsAreOfferedByAnExposurePolicy) {
+  const std::string json =
+      R"({"resourceList": [{"resourceName": "sf", "deviceType": "auxNetDevice",
+          "selectors": [{"vendors": ["15b3"], "rootDevices": ["0000:03:00.0"], "auxTypes": ["sf"], "isRdma": true}]}]})";
+  Complaints complaints;
+  const std::string text = made_of(json, complaints);
+  EXPECT_TRUE(complaints.all().empty());
+  EXPECT_NE(text.find("kind: DeviceExposurePolicy"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"(device.attributes["dra.networking"].type == "sf" && )"
+                      R"((device.attributes["dra.networking"].vendor == "15b3" && )"
+                      R"(device.attributes["dra.networking"].pfPciAddress == "0000:03:00.0" && )"
+                      R"(device.attributes["dra.networking"].rdma))"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("numVFs"), std::string::npos) << text;
+  made_of(json, complaints, {.form = Form::kSriov});
+  EXPECT_TRUE(complaints.has_errors());
+}
+
+// Red when a resource of functions takes scalable functions, or one of scalable functions a function.
+TEST(PluginRules, ScalableFunctionsBelongToTheirResourcesAlone) {
+  Config config;
+  config.resources = {
+      {.name = "a/functions", .selectors = {{}}},
+      {.name = "a/sf", .selectors = {{.root_devices = {{"0000:03:00.0", {}}}}}, .is_auxiliary = true}};
+  hotplug::HostDevice sf{.id = {"enp3s0f0s88"}, .type = hotplug::DeviceType::kSf};
+  sf.pf = hotplug::PciAddress::decode("0000:03:00.0");
+  ASSERT_NE(plugin_resource_of(config, sf), nullptr);
+  EXPECT_EQ(plugin_resource_of(config, sf)->name, "a/sf");
+  sf.pf = hotplug::PciAddress::decode("0000:03:00.1");
+  EXPECT_EQ(plugin_resource_of(config, sf), nullptr);
+  hotplug::HostDevice nic{.id = {"0000:03:00.0"}, .type = hotplug::DeviceType::kNic};
+  nic.pci = hotplug::PciAddress::decode("0000:03:00.0"), nic.driver = "mlx5_core";
+  EXPECT_EQ(plugin_resource_of(config, nic)->name, "a/functions");
 }
 
 TEST(Objects, NamesThatFallTogetherGetANumber) {

@@ -114,8 +114,8 @@ const Documented kDocumented[] = {
         {"resourceName": "b", "excludeTopology": true, "selectors": [{"pfNames": ["ens2f0"]}, {"devices": ["1592"]}]}]})",
      "intel.com/a: 5e:00.3 5e:00.4 af:00.1 af:00.2\nintel.com/b: 5e:00.1 5e:00.2 c1:00.0\n", ""},
     {"vDPA", R"({"resourceList": [{"resourceName": "v", "selectors": [{"vdpaType": "vhost"}]}]})", "",
-     "c.json:1: error: resource intel.com/v: vdpaType is not supported: there are no vDPA devices. Leave the resource to "
-     "the device plugin. If no other resource selects its devices, delete it from this file to carry over the others\n"},
+     "c.json:1: error: resource intel.com/v: vdpaType is no field of a SriovResourcePolicy. Select by the attribute vdpa "
+     "in a DeviceClass, or leave the resource to the device plugin. If no other resource selects its devices, delete it from this file to carry over the others\n"},
     {"accelerators",
      R"({"resourceList": [{"resourceName": "fpga", "deviceType": "accelerator", "selectors": [{"devices": ["0d90"]}]}]})",
      "",
@@ -123,9 +123,16 @@ const Documented kDocumented[] = {
      "the resource to the device plugin, and delete it from this file to carry over the others\n"},
     {"subfunctions",
      R"({"resourceList": [{"resourceName": "sf", "deviceType": "auxNetDevice", "selectors": [{"auxTypes": ["sf"]}]}]})",
+     "", ""},
+    {"subfunctions by what is not known of them",
+     R"({"resourceList": [{"resourceName": "sf", "deviceType": "auxNetDevice", "selectors": [{"auxTypes": ["eth"]}, {"drivers": ["mlx5_core"]}, {"pfNames": ["ens1f0#1-5"]}]}]})",
      "",
-     "c.json:1: error: resource intel.com/sf: deviceType is auxNetDevice, and sliced offers network functions alone: leave "
-     "the resource to the device plugin, and delete it from this file to carry over the others\n"},
+     "c.json:1: error: resource intel.com/sf: auxTypes has \"eth\", expected \"sf\": sliced offers scalable functions alone\n"
+     "c.json:1: error: resource intel.com/sf: drivers is not known of scalable functions: name their PFs by pfNames or "
+     "rootDevices, and delete it\n"
+     "c.json:1: error: resource intel.com/sf: selectors have ens1f0 with numbers, which the plugin compares with the numbers "
+     "of the auxiliary bus: these change when the host restarts. Delete #...; a selector of a DeviceClass may use the "
+     "attribute sfNumber\n"},
     {"DDP profiles", R"({"resourceList": [{"resourceName": "d", "selectors": [{"ddpProfiles": ["GTP"]}]}]})",
      "",
      "c.json:1: error: resource intel.com/d: ddpProfiles is not known of devices: name the PFs with that profile by pfNames "
