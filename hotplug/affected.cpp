@@ -139,7 +139,8 @@ std::optional<std::set<PciAddress>> affected_functions(const HostReadings& befor
       before.missing_links != now.missing_links || before.below_missing != now.below_missing ||
       before.are_missing_lasting != now.are_missing_lasting || before.rdma_of_netdev != now.rdma_of_netdev ||
       before.rdma_of_auxiliary != now.rdma_of_auxiliary ||
-      before.vdpa_of_auxiliary != now.vdpa_of_auxiliary || before.numa_neighbors != now.numa_neighbors)
+      before.vdpa_of_auxiliary != now.vdpa_of_auxiliary || before.auxiliaries != now.auxiliaries ||
+      before.numa_neighbors != now.numa_neighbors)
     return std::nullopt;
   Functions functions = functions_that_differ(before, now);
   if (!functions.are_pfs_same || have_netdevs(functions.came, before) || have_netdevs(functions.went, now))

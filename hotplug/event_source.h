@@ -16,7 +16,7 @@ struct Uevent {
   std::string action;  // add remove change move bind unbind online offline
   // Below /sys; of an interface that was renamed the new one, the old one being the property DEVPATH_OLD.
   std::string devpath;    // "/devices/pci0000:00/.../0000:3b:00.0/net/eth0"
-  std::string subsystem;  // pci net infiniband vdpa
+  std::string subsystem;  // pci net infiniband vdpa auxiliary
   std::map<std::string, std::string> properties;
   bool operator==(const Uevent&) const = default;
 };

@@ -136,6 +136,10 @@ bool is_address_set(std::string_view address) {
   return address.find_first_not_of("0:") != std::string_view::npos;
 }
 
+std::string scalable_function_id(const PciAddress& pf, int sf_number) {
+  return "sf" + std::to_string(sf_number) + "-" + pf.dashed();
+}
+
 bool is_vfio_driver(std::string_view driver) {
   for (const std::string_view name : {"vfio-pci", "vfio_pci"})
     if (driver == name || (driver.ends_with(name) && (driver[driver.size() - name.size() - 1] == '_' ||
@@ -169,6 +173,7 @@ std::string_view immovable_kind(const HostDevice& device) {
 }
 
 bool is_netdev_elsewhere(const HostDevice& device) {
+  if (device.type == DeviceType::kSf) return !device.netdev || device.netdev->stale;
   if (!device.pci) return false;
   if (device.netdev) return device.netdev->stale;
   // A driver that cannot be read may be any.

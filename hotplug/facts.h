@@ -97,7 +97,7 @@ struct VdpaDevice {
 /// What belongs to another type of device is empty. Names of other devices in it (representor, parent_name)
 /// are texts, and may be of one that is not in the inventory.
 struct HostDevice {
-  /// Identity: a PCI address text for a function, the interface name for a link.
+  /// Identity: a PCI address text for a function, scalable_function_id() for a scalable function, the interface name for a link.
   struct Id {
     std::string text;
     auto operator<=>(const Id&) const = default;
@@ -138,7 +138,7 @@ struct HostDevice {
   /// Absent: its PF has not reported it. Older than the kernel's last answer where `unreadable` has "settings".
   std::optional<VfConfig> enforced;
   std::string representor;  // netdev name of the representor
-  // Scalable functions. Their id is the interface name.
+  // Scalable functions.
   std::optional<int>
       sf_number;  // sfnum: chosen by who made it, and unlike the auxiliary device's name the same after a restart
   // Links.
@@ -163,6 +163,9 @@ struct HostDevice {
 
   bool operator==(const HostDevice&) const = default;
 };
+
+/// "sf88-0000-03-00-0": a DNS label, and longer than any interface name.
+std::string scalable_function_id(const PciAddress& pf, int sf_number);
 
 /// Whether a driver is one of VFIO by its name: vfio-pci and its variants ("mlx5_vfio_pci", "nvgrace-gpu-vfio-pci"; drivers/vfio/pci).
 /// A driver may have any name: is_bound_to_vfio() in hotplug/pci_function.h asks sysfs, too.

@@ -635,7 +635,9 @@ void HostSource::report_missed(const Marks& marks, const InventoryDiff& diff) {
     for (const std::string& name : touched.netdevs) {
       explained.insert(name);
       const NetdevReading* netdev = readings_.netdevs.find(name);
-      if (netdev != nullptr && netdev->function) explained.insert(netdev->function->text());
+      if (netdev == nullptr || !netdev->function) continue;
+      explained.insert(netdev->function->text());
+      if (netdev->sf_number) explained.insert(scalable_function_id(*netdev->function, *netdev->sf_number));
     }
   };
   explain(marks.touched);

@@ -34,7 +34,7 @@ void HostSource::on_event(HostEvent event) {
 void HostSource::on(const Uevent& event) {
   if (event.subsystem == "pci") return on_pci(event);
   if (event.subsystem == "net") return on_net(event);
-  if (event.subsystem != "infiniband" && event.subsystem != "vdpa") return;
+  if (event.subsystem != "infiniband" && event.subsystem != "vdpa" && event.subsystem != "auxiliary") return;
   marks_.touched.lists = true;
   mark(text_of(event));
 }

@@ -173,17 +173,6 @@ void read_udev_record(const HostView& host, NetdevReading& netdev) {
     netdev.unreadable.push_back(unreadable_note("udev record", text.error()));
 }
 
-void read_sf_number(const HostView& host, NetdevReading& netdev) {
-  const auto text = host.read(std::string(kNetdevs) + netdev.name + "/device/sfnum");
-  const auto number = text ? parse_int(*text) : std::nullopt;
-  if (number && *number >= 0 && *number <= INT32_MAX)
-    netdev.sf_number = static_cast<int>(*number);
-  else if (text)
-    netdev.unreadable.push_back("sfnum: " + in_quotes(*text, 32) + " is not a number");
-  else if (text.error().code != Errc::kNotFound)
-    netdev.unreadable.push_back(unreadable_note("sfnum", text.error()));
-}
-
 std::optional<NetdevReading> read_netdev_once(const HostView& host, std::string_view name,
                                               std::string_view link_target) {
   NetdevReading netdev;
@@ -204,7 +193,8 @@ std::optional<NetdevReading> read_netdev_once(const HostView& host, std::string_
     netdev.unreadable.push_back("address: " + in_quotes(netdev.mac, 64) + " is not a MAC address");
     netdev.mac.clear();
   }
-  if (!netdev.auxiliary.empty()) read_sf_number(host, netdev);
+  if (!netdev.auxiliary.empty())
+    netdev.sf_number = read_sf_number(host, std::string(kNetdevs) + netdev.name + "/device");
   if (netdev.is_functions_own) netdev.is_up = read_is_up(dir, netdev.unreadable);
   netdev.mtu = read_int(dir, "mtu", netdev.unreadable);
   netdev.link_type = read_int(dir, "type", netdev.unreadable);

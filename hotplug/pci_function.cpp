@@ -270,6 +270,13 @@ std::string auxiliary_above(std::string_view path) {
   return "";
 }
 
+std::optional<int> read_sf_number(const HostView& host, const std::string& path) {
+  const auto text = host.read(path + "/sfnum");
+  const auto number = text ? parse_int(*text) : std::nullopt;
+  if (!number || *number < 0 || *number > std::numeric_limits<int>::max()) return std::nullopt;
+  return static_cast<int>(*number);
+}
+
 std::optional<PciAddress> function_above(std::string_view path) {
   for (size_t end = path.rfind('/'); end != std::string_view::npos && end > 0;) {
     const size_t begin = path.rfind('/', end - 1);

@@ -56,6 +56,9 @@ std::string pcie_root_of(std::string_view link_target);
 /// part of the function itself.
 std::string auxiliary_above(std::string_view path);
 
+/// The file sfnum of the auxiliary device at `path` (below the view's root); nullopt: it has none, or it cannot be understood.
+std::optional<int> read_sf_number(const HostView& host, const std::string& path);
+
 /// The nearest PCI function above the last component of a path below sys/devices/.
 std::optional<PciAddress> function_above(std::string_view path);
 

@@ -109,7 +109,8 @@ struct HostReadings {
   std::map<PciAddress, VdpaDevice> vdpa_of_function;
   // From /sys/class/infiniband; of a function with several devices the first by name.
   std::map<PciAddress, std::string> rdma_of_function;
-  // Of scalable functions, by what auxiliary_above() yields.
+  // Of scalable functions, by what auxiliary_above() yields. `auxiliaries`: their numbers, all of sys/bus/auxiliary/devices.
+  std::map<std::string, std::optional<int>> auxiliaries;
   std::map<std::string, std::string> rdma_of_auxiliary;
   std::map<std::string, VdpaDevice> vdpa_of_auxiliary;
   std::map<PciAddress, std::vector<std::string>>

@@ -90,7 +90,12 @@ class Resolver {
     for (const auto& [address, ports] : ports_)
       for (const NetdevReading* port : ports) taken.insert(port->name);
     for (const auto& [name, reading] : readings_.netdevs)
-      if (!taken.contains(name) && name != "lo" && reading.link_type != kLoopback) add_link(reading);
+      if (!reading.auxiliary.empty())
+        add_scalable_function(reading.auxiliary, reading.sf_number, &reading);
+      else if (!taken.contains(name) && name != "lo" && reading.link_type != kLoopback)
+        add_link(reading);
+    for (const auto& [auxiliary, number] : readings_.auxiliaries)
+      if (!added_.contains(auxiliary)) add_scalable_function(auxiliary, number, nullptr);
     relate_to_pfs();
     relate_representors();
     note_host_use();
@@ -266,17 +271,7 @@ class Resolver {
     HostDevice device;
     device.id.text = reading.name;
     const auto vlan = readings_.vlans.find(reading.name);
-    if (!reading.auxiliary.empty()) {
-      device.type = DeviceType::kSf;
-      device.pf = reading.function;
-      device.sf_number = reading.sf_number;
-      if (const auto rdma = readings_.rdma_of_auxiliary.find(reading.auxiliary);
-          rdma != readings_.rdma_of_auxiliary.end())
-        device.rdma_device = rdma->second;
-      if (const auto vdpa = readings_.vdpa_of_auxiliary.find(reading.auxiliary);
-          vdpa != readings_.vdpa_of_auxiliary.end())
-        device.vdpa = vdpa->second;
-    } else if (reading.has_bridge || reading.devtype == "bridge") {
+    if (reading.has_bridge || reading.devtype == "bridge") {
       device.type = DeviceType::kBridge;
       device.bridge_type = "linux";
       device.vlan_filtering = reading.vlan_filtering;
@@ -290,6 +285,28 @@ class Resolver {
       device.bridge_type = "ovs";
     }
     take_netdev(device, reading);
+    devices_[device.id.text] = std::move(device);
+  }
+
+  // netdev: nullptr: it has none in this namespace. Of several the first is taken.
+  void add_scalable_function(const std::string& auxiliary, std::optional<int> number,
+                             const NetdevReading* netdev) {
+    if (!added_.insert(auxiliary).second) return;
+    HostDevice device;
+    device.type = DeviceType::kSf;
+    device.pf = PciAddress::decode(std::string_view(auxiliary).substr(0, auxiliary.find('/')));
+    device.sf_number = number;
+    device.id.text = number              ? scalable_function_id(*device.pf, *number)
+                     : netdev != nullptr ? netdev->name
+                                         : auxiliary;
+    if (!number) device.broken = "the number (sfnum) of " + escaped(auxiliary) + " cannot be read";
+    if (const auto rdma = readings_.rdma_of_auxiliary.find(auxiliary);
+        rdma != readings_.rdma_of_auxiliary.end())
+      device.rdma_device = rdma->second;
+    if (const auto vdpa = readings_.vdpa_of_auxiliary.find(auxiliary);
+        vdpa != readings_.vdpa_of_auxiliary.end())
+      device.vdpa = vdpa->second;
+    if (netdev != nullptr) take_netdev(device, *netdev);
     devices_[device.id.text] = std::move(device);
   }
 
@@ -490,6 +507,7 @@ class Resolver {
   std::optional<std::vector<const FunctionReading*>> pfs_;        // once one was asked for
   std::optional<std::map<int, std::vector<std::string>>> names_;  // by ifindex, once one was asked for
   const FunctionPorts ports_;
+  std::set<std::string> added_;  // scalable functions
   std::map<std::string, HostDevice> devices_;
 };
 

@@ -17,6 +17,7 @@ constexpr const char* kFunctionsDir = "sys/bus/pci/devices";
 constexpr const char* kNetdevsDir = "sys/class/net";
 constexpr const char* kRdmaDevicesDir = "sys/class/infiniband";
 constexpr const char* kVdpaDevicesDir = "sys/bus/vdpa/devices";
+constexpr const char* kAuxiliariesDir = "sys/bus/auxiliary/devices";
 
 // Names below dir with the links' targets; a directory that is not there is empty, which is no fault (a
 // machine without PCI, a namespace without interfaces, no RDMA module).
@@ -67,6 +68,15 @@ template <class Key>
 void take_vdpa(std::map<Key, VdpaDevice>& all, const Key& owner, const VdpaDevice& device) {
   const auto [at, is_new] = all.try_emplace(owner, device);
   if (!is_new && rank_of(device) > rank_of(at->second)) at->second = device;
+}
+
+void read_auxiliaries(const HostView& host, HostReadings& readings) {
+  readings.auxiliaries.clear();
+  for (const auto& [name, target] : list_links(host, kAuxiliariesDir, readings)) {
+    const std::string auxiliary = auxiliary_above(target);
+    if (auxiliary.empty() || !auxiliary.ends_with("/" + name)) continue;
+    readings.auxiliaries.emplace(auxiliary, read_sf_number(host, std::string(kAuxiliariesDir) + "/" + name));
+  }
 }
 
 void read_vdpa(const HostView& host, HostReadings& readings) {
@@ -327,6 +337,7 @@ HostListing list_host(const HostView& host, const HostReadings& before) {
   listing.netdevs = list_links(host, kNetdevsDir, listing.lists);
   read_rdma(host, listing.lists);
   read_vdpa(host, listing.lists);
+  read_auxiliaries(host, listing.lists);
   keep_or_read_numa_nodes(host, before, listing.lists);
   read_vlans(host, listing.lists);
   return listing;
@@ -386,6 +397,7 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
   const auto rdma_before = readings.rdma_of_function;
   read_rdma(host, readings);
   read_vdpa(host, readings);
+  read_auxiliaries(host, readings);
   reread_beside_lost_rdma(host, rdma_before, readings);
   read_relations(host, routes_before, readings);
 }

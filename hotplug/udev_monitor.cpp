@@ -14,7 +14,7 @@
 namespace sliced::hotplug {
 namespace {
 
-constexpr const char* kSubsystems[] = {"pci", "net", "infiniband", "vdpa"};
+constexpr const char* kSubsystems[] = {"pci", "net", "infiniband", "vdpa", "auxiliary"};
 
 struct Unref {
   void operator()(udev* one) const { udev_unref(one); }

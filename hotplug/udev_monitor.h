@@ -19,7 +19,7 @@ enum class UdevKind { kUdev, kKernel };
 /// stays silent.)
 UdevKind udev_kind_here();
 
-/// Subsystems pci, net, infiniband, vdpa. Overflow: ENOBUFS.
+/// Subsystems pci, net, infiniband, vdpa, auxiliary. Overflow: ENOBUFS.
 std::unique_ptr<EventSource> make_udev_monitor(reactor::Loop& loop, UdevKind kind);
 
 }  // namespace sliced::hotplug

@@ -172,21 +172,15 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
       out.uppers.push_back(name.substr(kUpper.size()));
   };
   if (device.pci.empty()) {
-    if (!view_->list("sys/class/net/" + device.interface))
+    const std::string sf = sf_of(device);
+    if (sf.empty() && device.identity.product.starts_with(kSfProduct))
+      return Error{Errc::kNotFound, "device " + escaped(device.device) + " is gone"};
+    if (!sf.empty()) look_at_sf(sf, out);
+    if (!device.interface.empty() && !view_->list("sys/class/net/" + device.interface))
       return Error{Errc::kNotFound, "interface " + escaped(device.interface) + " is gone"};
-    read_uppers(device.interface);
-    const std::string auxiliary =
-        hotplug::auxiliary_above(view_->readlink("sys/class/net/" + device.interface).value_or(""));
-    look_at_rdma(auxiliary.empty() ? "" : function_path(auxiliary), {device.interface}, out);
-    out.identity.pf = auxiliary.substr(0, auxiliary.find('/'));
-    if (const std::string number = text("sys/class/net/" + device.interface + "/device/sfnum");
-        !auxiliary.empty() && !number.empty())
-      out.identity.product = "sf" + number;
-    if (!auxiliary.empty())
-      out.identity.vendor = without_0x(text(function_path(out.identity.pf) + "/vendor"));
-    if (!auxiliary.empty()) out.vdpa = hotplug::find_vdpa_device(*view_, auxiliary);
-    if (auto use = vdpa_use(out.vdpa); !use.empty())
-      out.in_use = "device " + device.interface + std::move(use);
+    if (!device.interface.empty()) read_uppers(device.interface);
+    look_at_rdma(sf, {device.interface}, out);
+    if (auto use = vdpa_use(out.vdpa); !use.empty()) out.in_use = "device " + device.device + std::move(use);
     const std::vector<std::string> below = functions_below(device.interface);
     std::set<std::string> pfs;
     for (const std::string& function : below) {
@@ -249,6 +243,27 @@ std::string NodeHost::vdpa_use(const hotplug::VdpaDevice& vdpa) const {
 std::vector<HostLink> NodeHost::links_now() const {
   auto links = kernel_.links ? kernel_.links() : Result<std::vector<HostLink>>(std::vector<HostLink>());
   return links ? *std::move(links) : std::vector<HostLink>();
+}
+
+// By its PF and number: the auxiliary device's own number is another one when it is made again.
+std::string NodeHost::sf_of(const PreparedDevice& device) const {
+  if (!device.identity.product.starts_with(kSfProduct) || device.identity.pf.empty()) return "";
+  for (const std::string& name : names(function_path(device.identity.pf))) {
+    const std::string path = function_path(device.identity.pf) + "/" + name;
+    if (name.find(".sf.") != std::string::npos &&
+        device.identity.product == std::string(kSfProduct) + text(path + "/sfnum"))
+      return path;
+  }
+  return "";
+}
+
+void NodeHost::look_at_sf(const std::string& path, HostLook& out) const {
+  const std::string auxiliary = hotplug::auxiliary_above(path);
+  out.identity.pf = auxiliary.substr(0, auxiliary.find('/'));
+  out.identity.product = std::string(kSfProduct) + text(path + "/sfnum");
+  out.identity.vendor = without_0x(text(function_path(out.identity.pf) + "/vendor"));
+  out.interfaces = names(path + "/net");
+  out.vdpa = hotplug::find_vdpa_device(*view_, auxiliary);
 }
 
 std::optional<std::string> NodeHost::name_holder(const std::string& interface, const std::string& own,

@@ -110,6 +110,9 @@ class NodeHost final : public Host {
   Result<Unit> restore_vfs(const OriginalSettings& original) const;
   // Gives the device's interface, where it is here, that MAC address. What its driver refuses is passed over.
   void ask_for_mac(const std::string& device, const std::string& name, const std::string& mac) const;
+  // Path of the scalable function in sysfs; "" it is none, or it is gone.
+  std::string sf_of(const PreparedDevice& device) const;
+  void look_at_sf(const std::string& path, HostLook& out) const;
   // " is in use: ..."; "" it is not, as far as can be seen.
   std::string vdpa_use(const hotplug::VdpaDevice& vdpa) const;
   std::vector<HostLink> links_now() const;  // none where the kernel gives no answer

@@ -66,7 +66,7 @@ PreparedDevice prepared(const AllocatedDevice& result, const KnownEntry& known, 
   if (device.netdev)
     out.interface = device.netdev->kernel_name.empty() ? device.netdev->name : device.netdev->kernel_name;
   out.identity = {device.vendor, device.product, device.pf ? device.pf->text() : ""};
-  if (device.sf_number) out.identity.product = "sf" + std::to_string(*device.sf_number);
+  if (device.sf_number) out.identity.product = std::string(kSfProduct) + std::to_string(*device.sf_number);
   if (out.config.wants_vfio() ||
       ((device.is_on_vfio || hotplug::is_vfio_driver(device.driver)) && can_have_vfio_nodes(out)))
     out.vfio = VfioBinding{};

@@ -89,6 +89,9 @@ class NetworkText {
   std::shared_ptr<const std::string> text_;  // null: ""
 };
 
+/// Before the number of a scalable function, in place of Identity::product: PCI ids are four hexadecimal digits.
+inline constexpr std::string_view kSfProduct = "sf";
+
 /// One result of a claim. What is known of it only once it is bound or in a pod is filled in by the steps that follow
 /// the plan (kubelet/prepare_steps.cpp, kubelet/interfaces/); all of it but the last two members is in the checkpoint.
 /// pool and device stay what they were when it was prepared, whatever is offered now.

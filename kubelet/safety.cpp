@@ -233,8 +233,8 @@ bool is_moved(const PreparedDevice& device) {
 }  // namespace
 
 std::string refusal_of_interface(const PreparedDevice& device, const HostLook& look) {
-  const bool is_run =
-      !device.is_admin && !device.network.empty() && !device.pci.empty() && !device.config.wants_vfio();
+  const bool is_run = !device.is_admin && !device.network.empty() && !device.config.wants_vfio() &&
+                      (!device.pci.empty() || device.identity.product.starts_with(kSfProduct));
   if (!is_run || !look.interfaces.empty()) return "";
   const std::vector<std::string> plugins = plugins_of(device.network);
   const std::string type = plugins.empty() ? "" : plugins.front();
@@ -257,6 +257,9 @@ std::string refusal_of_interface(const PreparedDevice& device, const HostLook& l
                  ", CNI plugin " + in_quotes(type, 64) + "): ");
   const std::string machine =
       "; or set driver: vfio-pci in the VfConfig, where the pod is to have the function itself";
+  if (device.pci.empty())
+    return why +
+           "its driver has made none, or it is in another network namespace; it can be had when the interface is in the host's";
   if (look.driver.empty())
     return why + "no driver has taken it; load its driver's module and write " + device.pci +
            " to /sys/bus/pci/drivers_probe" + machine;

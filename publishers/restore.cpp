@@ -59,7 +59,7 @@ void note_excludes(const ObservedSlices& slices, const std::string& driver, cons
       continue;
     for (const kube::Device& entry : slice.devices) {
       const hotplug::HostDevice* device = inventory.find(policy::holding_of_function(entry.name).device);
-      const bool is_link = !policy::interface_of_link(entry.attributes, driver).empty();
+      const bool is_link = !policy::id_of_link(entry.attributes, driver).empty();
       if (device != nullptr && !is_link && lacks_facts(*device, inventory) &&
           is_bound_as_published(*device, entry, driver))
         stood_under[device->id.text].insert(record->second);
@@ -122,8 +122,8 @@ policy::Published published(const OwnSlices& slices, const hotplug::Inventory& i
   visit_entries(slices.sriov, boot_id, [&](const kube::Device& entry) { out.sriov.insert(entry.name); });
   visit_entries(slices.exposure, boot_id, [&](const kube::Device& entry) {
     out.exposure.insert(entry.name);
-    const std::string interface = policy::interface_of_link(entry.attributes, slices.exposure_driver);
-    if (!interface.empty()) out.links[entry.name] = interface;
+    const std::string link = policy::id_of_link(entry.attributes, slices.exposure_driver);
+    if (!link.empty()) out.links[entry.name] = link;
   });
   for (const auto& [pool, all] : holdings)
     for (const policy::Holding& holding : all)

@@ -164,10 +164,10 @@ std::optional<Groups> decode_groups(const kube::ResourceSlice& slice) {
 Holding holding_of_entry(const kube::Device& entry, const std::string& driver) {
   Holding holding = holding_of_function(entry.name);
   holding.is_exclusive = !entry.allow_multiple_allocations;
-  const std::string interface = interface_of_link(entry.attributes, driver);
-  if (interface.empty()) return holding;
-  holding.device = interface;
-  holding.base = link_label(interface);
+  const std::string link = id_of_link(entry.attributes, driver);
+  if (link.empty()) return holding;
+  holding.device = link;
+  holding.base = link_label(link);
   // A label that another link had already has a hash behind it.
   if (!entry.name.starts_with(holding.base)) holding.base = entry.name;
   return holding;

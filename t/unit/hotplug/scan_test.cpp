@@ -124,6 +124,7 @@ TEST_F(ScanTest, VdpaDevicesOfVfs) {
   vdpa(pf.vf(4).path(), "b", "virtio_vdpa");
   vdpa(pf.path() + "/mlx5_core.sf.4", "vdpa7", "vhost_vdpa", "vhost-vdpa-0");
   pf.netdev("enp3s0f0s88", "mlx5_core.sf.4/");
+  tree.write(pf.path() + "/mlx5_core.sf.4/sfnum", "88");
   tree.write("sys/devices/virtual/vdpa-mgmt/vdpasim/uevent", "");
   tree.symlink("../../../devices/virtual/vdpa-mgmt/vdpasim", "sys/bus/vdpa/devices/vdpasim");
   const auto devices = scan();
@@ -135,7 +136,7 @@ TEST_F(ScanTest, VdpaDevicesOfVfs) {
   EXPECT_EQ(of(4), (VdpaDevice{"b", "virtio", ""})) << "of several one that the host uses";
   EXPECT_EQ(of(5), VdpaDevice());
   EXPECT_EQ(devices.at("0000:3b:00.0").vdpa, VdpaDevice()) << "its scalable function's is not its own";
-  EXPECT_EQ(devices.at("enp3s0f0s88").vdpa, (VdpaDevice{"vdpa7", "vhost", "/dev/vhost-vdpa-0"}));
+  EXPECT_EQ(devices.at("sf88-0000-3b-00-0").vdpa, (VdpaDevice{"vdpa7", "vhost", "/dev/vhost-vdpa-0"}));
   for (const int vf : {0, 2, 3, 5}) EXPECT_EQ(devices.at(pf.vf(vf).address()).host_use, "") << vf;
   EXPECT_EQ(devices.at(pf.vf(1).address()).host_use, "an interface on its vDPA device vdpa0 (virtio_vdpa)");
   EXPECT_EQ(devices.at(pf.vf(1).address()).host_use_kind, HostUseKind::kOther);
@@ -262,6 +263,8 @@ TEST_F(ScanTest, NetdevsOfOtherBusesBelowAFunction) {
   EXPECT_EQ(devices.at("enx01").type, DeviceType::kVirtual);
   EXPECT_EQ(devices.at("ens1f0s8").type, DeviceType::kSf);
   EXPECT_EQ(devices.at("ens1f0s8").sf_number, std::nullopt);
+  EXPECT_EQ(devices.at("ens1f0s8").broken,
+            "the number (sfnum) of 0000:3b:00.0/mlx5_core.sf.2 cannot be read");
 }
 
 TEST_F(ScanTest, PcieRoots) {
@@ -330,15 +333,28 @@ TEST_F(ScanTest, AScalableFunctionIsADeviceOfItsPf) {
   };
   add_sf("mlx5_core.sf.4", "88", "enp3s0f0s88", "mlx5_12");
   add_sf("mlx5_core.sf.5", "99", "enp3s0f0s99", "mlx5_1");
+  // One for vDPA alone, without an interface (devlink dev param set enable_eth false).
+  const std::string vdpa = pf.path() + "/mlx5_core.sf.6";
+  tree.write(vdpa + "/sfnum", "5");
+  tree.write(vdpa + "/vdpa5/vhost-vdpa-0/dev", "510:0");
+  tree.symlink("../../../bus/vdpa/drivers/vhost_vdpa", vdpa + "/vdpa5/driver");
+  tree.symlink("../../../" + vdpa.substr(4) + "/vdpa5", "sys/bus/vdpa/devices/vdpa5");
+  for (const char* name : {"mlx5_core.sf.4", "mlx5_core.sf.5", "mlx5_core.sf.6"})
+    tree.symlink("../../../" + pf.path().substr(4) + "/" + name,
+                 std::string("sys/bus/auxiliary/devices/") + name);
+  tree.write(pf.path() + "/mlx5_core.eth.0/uevent", "");
+  tree.symlink("../../../" + pf.path().substr(4) + "/mlx5_core.eth.0",
+               "sys/bus/auxiliary/devices/mlx5_core.eth.0");
   const auto devices = scan();
-  EXPECT_EQ(ids(devices), (std::vector<std::string>{"0000:03:00.0", pf.vf(0).address(), "en3f0pf0sf88",
-                                                    "en3f0pf0sf99", "enp3s0f0s88", "enp3s0f0s99", "eth7"}));
+  EXPECT_EQ(ids(devices),
+            (std::vector<std::string>{"0000:03:00.0", pf.vf(0).address(), "en3f0pf0sf88", "en3f0pf0sf99",
+                                      "eth7", "sf5-0000-03-00-0", "sf88-0000-03-00-0", "sf99-0000-03-00-0"}));
   const HostDevice& function = devices.at("0000:03:00.0");
   EXPECT_EQ(function.netdev->name, "enp3s0f0np0");
   EXPECT_TRUE(function.other_netdevs.empty());
   EXPECT_EQ(function.rdma_device, "mlx5_2");
   EXPECT_EQ(function.eswitch_mode, "switchdev");
-  const HostDevice& sf = devices.at("enp3s0f0s88");
+  const HostDevice& sf = devices.at("sf88-0000-03-00-0");
   EXPECT_EQ(sf.type, DeviceType::kSf);
   EXPECT_EQ(sf.pf, function.pci);
   EXPECT_EQ(sf.pci, std::nullopt);
@@ -349,10 +365,16 @@ TEST_F(ScanTest, AScalableFunctionIsADeviceOfItsPf) {
   EXPECT_EQ(sf.rdma_device, "mlx5_12");
   EXPECT_EQ(sf.representor, "en3f0pf0sf88");
   EXPECT_EQ(sf.unreadable, std::vector<std::string>());
-  EXPECT_EQ(devices.at("enp3s0f0s99").rdma_device, "mlx5_1");
-  EXPECT_EQ(devices.at("enp3s0f0s99").representor, "en3f0pf0sf99");
+  EXPECT_EQ(devices.at("sf99-0000-03-00-0").rdma_device, "mlx5_1");
+  EXPECT_EQ(devices.at("sf99-0000-03-00-0").representor, "en3f0pf0sf99");
+  const HostDevice& alone = devices.at("sf5-0000-03-00-0");
+  EXPECT_EQ(alone.pf, function.pci);
+  EXPECT_EQ(alone.netdev, std::nullopt);
+  EXPECT_EQ(alone.broken, "");
+  EXPECT_EQ(alone.vdpa, (VdpaDevice{"vdpa5", "vhost", "/dev/vhost-vdpa-0"}));
+  EXPECT_TRUE(is_netdev_elsewhere(alone));
   EXPECT_EQ(devices.at("en3f0pf0sf88").type, DeviceType::kVirtual);
-  EXPECT_EQ(devices.at("en3f0pf0sf88").representor_of, "enp3s0f0s88");
+  EXPECT_EQ(devices.at("en3f0pf0sf88").representor_of, "sf88-0000-03-00-0");
   EXPECT_EQ(devices.at("eth7").representor_of, pf.vf(0).address());
   EXPECT_EQ(devices.at(pf.vf(0).address()).representor, "eth7");
   tree.remove_netdev("enp3s0f0np0");

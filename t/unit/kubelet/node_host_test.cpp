@@ -640,9 +640,25 @@ TEST_F(NodeHostTest, LooksAtAScalableFunction) {
   EXPECT_EQ(refusal(sf, KnownEntry(), *look), "");
   sf.identity.product = "sf99";
   EXPECT_NE(refusal(sf, KnownEntry(), *look), "") << "another one has its name";
+  EXPECT_EQ(host().look(sf).error().code, Errc::kNotFound) << "it is gone, and made again as another one";
   sf.identity.product = "sf88";
   sf.identity.pf = "0000:3b:00.0";
   EXPECT_NE(refusal(sf, KnownEntry(), *look), "");
+  // One for vDPA alone.
+  const std::string dir = pf.path() + "/mlx5_core.sf.6";
+  tree_.write(dir + "/sfnum", "5");
+  tree_.write(dir + "/vdpa5/vhost-vdpa-0/dev", "510:0");
+  tree_.symlink("../../../bus/vdpa/drivers/vhost_vdpa", dir + "/vdpa5/driver");
+  tree_.symlink("../../../" + dir.substr(4) + "/vdpa5", "sys/bus/vdpa/devices/vdpa5");
+  PreparedDevice alone{.pool = "node-a/0000-03-00-0", .device = "sf5-0000-03-00-0"};
+  alone.identity = {"15b3", "sf5", kPf};
+  const auto seen = host().look(alone);
+  ASSERT_TRUE(seen) << seen.error().what;
+  EXPECT_EQ(seen->vdpa.node, "/dev/vhost-vdpa-0");
+  EXPECT_EQ(seen->identity, alone.identity);
+  EXPECT_EQ(refusal_of_interface(alone, *seen), "");
+  alone.network = R"({"type":"host-device"})";
+  EXPECT_NE(refusal_of_interface(alone, *seen).find("has no interface"), std::string::npos);
 }
 
 // A software RDMA device stands below no function: it names its interface, and its nodes name it.

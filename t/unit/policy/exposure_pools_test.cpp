@@ -66,7 +66,7 @@ struct ExposurePoolsTest : testing::Test {
 
 // Red when a pod can have a PF and another one a scalable function of it.
 TEST_F(ExposurePoolsTest, AScalableFunctionAndItsPfExcludeEachOther) {
-  const std::string sf = "enp3s0f0s88";
+  const std::string sf = "sf88-0000-03-00-0";
   inventory->devices[sf] = {
       .id = {sf}, .type = hotplug::DeviceType::kSf, .pf = hotplug::PciAddress{0, 3, 0, 0}, .sf_number = 88};
   PoolNames names("n1");

@@ -148,11 +148,18 @@ TEST(ChargedRecord, WhatAnEntryTellsOfItself) {
   link.attributes["dra.networking/ifName"] = std::string("br.a");
   renamed = link;
   renamed.name = "other";
-  EXPECT_EQ(holdings_of_entries(slice_of({share, link, renamed, silent})),
-            (std::vector<Holding>{{"0000-3b-02-0-m", kVfId, kVf, false, kAny},
-                                  {"br-a-x", "br.a", "br-a", true, kAny},
-                                  {"other", "br.a", "other", true, kAny},  // a label with a hash
-                                  {"what", "", "what", true, kAny}}));
+  // A scalable function: its PF and number say which, whatever its interface is called.
+  kube::Device sf{.name = "sf88-0000-3b-00-0-x"};
+  sf.attributes["dra.networking/ifName"] = std::string("enp59s0f0s88");
+  sf.attributes["dra.networking/pfPciAddress"] = std::string("0000:3b:00.0");
+  sf.attributes["dra.networking/sfNumber"] = int64_t{88};
+  EXPECT_EQ(
+      holdings_of_entries(slice_of({share, link, renamed, silent, sf})),
+      (std::vector<Holding>{{"0000-3b-02-0-m", kVfId, kVf, false, kAny},
+                            {"br-a-x", "br.a", "br-a", true, kAny},
+                            {"other", "br.a", "other", true, kAny},  // a label with a hash
+                            {"what", "", "what", true, kAny},
+                            {"sf88-0000-3b-00-0-x", "sf88-0000-3b-00-0", "sf88-0000-3b-00-0", true, kAny}}));
 }
 
 // Red when what stands in a slice counts as one of every group after a restart.
