@@ -16,7 +16,8 @@
 namespace sliced::hotplug {
 namespace {
 
-constexpr size_t kDumpPieceMax = 65536;  // the kernel dumps in pieces of at most 32 KiB
+// The kernel dumps in pieces of at most 32 KiB, and one link has up to 64 KiB of alternative names, of which a pod may have given it some.
+constexpr size_t kDumpPieceMax = 128u << 10;
 constexpr int kDatagramsMax = 65536;
 constexpr timeval kDumpTimeout{.tv_sec = 2, .tv_usec = 0};
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -252,6 +253,24 @@ TEST_F(NetnsLinksTest, PropertiesAreAskedOfTheKernel) {
   links.remove("br7");
   links.remove("one0");
   EXPECT_EQ(*ask_link_properties(one), LinkProperties()) << "it is gone";
+}
+
+// A pod with CAP_NET_ADMIN may give an interface all of them.
+TEST_F(NetnsLinksTest, AsManyAlternativeNamesAsTheKernelHasRoomForAreRead) {
+  constexpr int kNames = 490;  // 132 bytes each of the 65,535 of the list
+  links.add_veth("one0", "two0");
+  const std::string file = testing::TempDir() + "/alternative-names";
+  {
+    std::ofstream batch(file);
+    for (int i = 0; i < kNames; ++i)
+      batch << "link property add dev one0 altname n" << 1'000 + i << std::string(119, 'x') << "\n";
+  }
+  ASSERT_EQ(std::system(("ip -batch " + file).c_str()), 0);
+  const auto properties = ask_link_properties(static_cast<int>(::if_nametoindex("one0")));
+  ASSERT_TRUE(properties.ok()) << properties.error().what;
+  EXPECT_EQ(properties->alternative_names.size(), static_cast<size_t>(kNames));
+  links.remove("one0");
+  std::remove(file.c_str());
 }
 
 // What `ip` and `sysctl` are told, in the namespace of this test.
