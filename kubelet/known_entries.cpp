@@ -26,7 +26,7 @@ void add_entry(const policy::KeptEntries& kept, KnownEntry& out) {
 
 void add_settings(const policy::AllowedSettings& allowed, KnownEntry& out) {
   out.has_policy = allowed.has_policy;
-  if (allowed.listed) out.vf_settings = policy::names_of(*allowed.listed);
+  if (allowed.listed) out.vf_settings = policy::names_of(*allowed.listed), out.vlans = allowed.listed->vlans;
   out.is_default_too = allowed.is_default_too;
   out.allowing_policies = allowed.policies;
 }

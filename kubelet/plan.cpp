@@ -133,8 +133,6 @@ Result<Unit> check_network(PreparedDevice& device, const std::string& where) {
   return Unit{};
 }
 
-// What a claim may set through the PF is what `allow` of each policy that matches the device names. --vf-settings and its default are for
-// definitions: a policy without the field allows a claim nothing.
 Result<Unit> check_vf_settings(const PreparedDevice& device, const KnownEntry& known,
                                const std::string& where) {
   if (!device.config.network || device.is_admin) return Unit{};
@@ -145,24 +143,12 @@ Result<Unit> check_vf_settings(const PreparedDevice& device, const KnownEntry& k
   for (const NativeVfSetting& one : native_vf_settings(device.config.network->vf))
     if (device.identity.pf.empty())
       return refused(one, escaped(device.device) + " is no VF, whose PF could set it: leave it out");
-  for (const NativeVfSetting& one : native_vf_settings(device.config.vf_of_claim)) {
-    const std::string setting(one.setting);
-    if (!known.has_policy)
-      return refused(one, "no policy matches the device now, which would allow " + setting +
-                              ": leave it out, or have a policy offer the device with " + setting +
-                              " in spec.allow");
-    const auto& allowed = known.vf_settings;
-    const bool is_listed = allowed && std::find(allowed->begin(), allowed->end(), setting) != allowed->end();
-    if (is_listed && !known.is_default_too) continue;
-    const std::string source =
-        !allowed    ? "no policy that matches the device has spec.allow, so that a claim may set nothing"
-        : is_listed ? "a policy without spec.allow matches the device, too, so that a claim may set nothing"
-                    : "spec.allow of " + known.allowing_policies + " lets a claim set " +
-                          (allowed->empty() ? "nothing" : join(*allowed, ", "));
-    return refused(one, source + " through the PF: leave it out, have " + setting +
-                            " added to spec.allow of each policy that matches the device, or have the "
-                            "DeviceClass set it");
-  }
+  const hotplug::VfConfig& of_claim = device.config.vf_of_claim;
+  for (const NativeVfSetting& one : native_vf_settings(of_claim))
+    if (const std::string why = refusal_of_setting(known, std::string(one.setting),
+                                                   one.setting == "vlan" ? of_claim.vlan : std::nullopt);
+        !why.empty())
+      return refused(one, why);
   return Unit{};
 }
 
@@ -327,6 +313,24 @@ Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const 
   if (settings.tells_metadata)
     if (const auto files = metadata_of(out); !files) return Error(files.error()).in(describe(who));
   return out;
+}
+
+std::string refusal_of_setting(const KnownEntry& known, const std::string& setting, std::optional<int> vlan) {
+  const std::string value = vlan ? setting + "=" + std::to_string(*vlan) : setting;
+  if (!known.has_policy)
+    return "no policy matches the device now, which would allow " + value +
+           ": leave it out, or have a policy offer the device with " + value + " in spec.allow";
+  const auto& allowed = known.vf_settings;
+  const bool is_listed = allowed && std::find(allowed->begin(), allowed->end(), setting) != allowed->end() &&
+                         (!vlan || known.vlans.contains(*vlan));
+  if (is_listed && !known.is_default_too) return "";
+  const std::string source =
+      !allowed    ? "no policy that matches the device has spec.allow, so that a claim may set nothing"
+      : is_listed ? "a policy without spec.allow matches the device, too, so that a claim may set nothing"
+                  : "spec.allow of " + known.allowing_policies + " lets a claim set " +
+                        (allowed->empty() ? "nothing" : join(with_vlan_ids(*allowed, known.vlans), ", "));
+  return source + " through the PF: leave it out, have " + value +
+         " added to spec.allow of each policy that matches the device, or have the DeviceClass set it";
 }
 
 bool can_have_vfio_nodes(const PreparedDevice& device) {

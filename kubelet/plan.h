@@ -17,6 +17,7 @@
 #include "policy/allowed_routes.h"
 #include "policy/holding.h"
 #include "reactor/base/result.h"
+#include "reactor/base/vlan_ids.h"
 
 namespace sliced::kubelet {
 
@@ -33,14 +34,18 @@ struct KnownEntry {
   std::optional<kube::DevicePtr> entry;  // as it is offered; nullopt it is not
   std::vector<std::string> cni_plugins;  // supportedCNIPlugins; empty: its policy has no list
   bool has_policy = true;  // false: no policy matches it now, and none of the settings is allowed
-  /// Which settings of the VF a NetworkAttachmentDefinition may make through the PF: those in `allow` of each policy that matches
+  /// Which settings of the VF a NetworkAttachmentDefinition, or `network` of a claim, may make through the PF: those in `allow` of each policy that matches
   /// the device and has the field; nullopt: none has it, and --vf-settings decides.
   std::optional<std::vector<std::string>> vf_settings = std::nullopt;
+  VlanIds vlans = VlanIds::all();  // that `vlan` of vf_settings may have
   bool is_default_too =
       false;  // a policy that matches the device does not have `allow`: --vf-settings limits it, too
   std::string allowing_policies =
       {};  // that have `allow`: "SriovResourcePolicy ns/a and SriovResourcePolicy ns/b"
 };
+/// Why a claim may not make that setting (policy/vf_settings.h) of the device: "no policy ... : leave it out, ..."; "" it may. vlan: of the
+/// setting vlan, its value. The field `allow` alone counts: --vf-settings and its default are for definitions.
+std::string refusal_of_setting(const KnownEntry& known, const std::string& setting, std::optional<int> vlan);
 /// nullopt: no entry of this node has that driver, pool and name.
 using FindEntry = std::function<std::optional<KnownEntry>(const std::string& driver, const std::string& pool,
                                                           const std::string& entry)>;

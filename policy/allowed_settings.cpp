@@ -64,8 +64,8 @@ AllowedSettings exposure_settings(const Decision& decision, const hotplug::HostD
 
 std::string text_of(const AllowedSettings& settings) {
   if (!settings.listed) return "";
-  return "; network definitions may set " +
-         (settings.listed->none() ? "nothing" : join(names_of(*settings.listed), ", ")) +
+  return "; network definitions and claims may set " +
+         (settings.listed->names.none() ? "nothing" : join(entries_of(*settings.listed), ", ")) +
          " through the PF (spec.allow of " + settings.policies +
          (settings.is_default_too ? "; --vf-settings none: nothing)" : ")");
 }

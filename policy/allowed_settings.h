@@ -1,5 +1,5 @@
 #pragma once
-// What the policies that match a device allow the authors of network definitions to set through its PF. Pure.
+// What the policies that match a device allow the authors of network definitions, and of claims with `network`, to set through its PF. Pure.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,7 +26,7 @@ AllowedSettings sriov_settings(const Decision& decision, const hotplug::HostDevi
 AllowedSettings exposure_settings(const Decision& decision, const hotplug::HostDevice& device,
                                   std::string_view suffix);
 
-/// For people: "; network definitions may set vlan, trust through the PF (spec.allow of ...)"; "" where no policy has `allow`.
+/// For people: "; network definitions and claims may set vlan, trust through the PF (spec.allow of ...)"; "" where no policy has `allow`.
 std::string text_of(const AllowedSettings& settings);
 
 }  // namespace sliced::policy

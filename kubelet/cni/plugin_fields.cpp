@@ -626,16 +626,38 @@ constexpr Field kOfOthers[] = {
 
 constexpr std::string_view kNamedByClass = "have a DeviceClass name a definition of another namespace";
 
+// The VLANs of a field that counts as the setting vlan: a number, or a trunk's list. true keeps the bridge's own, which is not known here.
+VlanIds vlans_of(const Json& value) {
+  VlanIds out;
+  const auto add = [&](const std::string& text) {
+    const auto ids = VlanIds::decode(text);
+    out |= ids ? *ids : VlanIds::all();  // a value that is no VLAN is refused as such, or by this
+  };
+  if (value.array() == nullptr && value != Json(false)) add(kube::encode_json(value));
+  for (const Json& one : value.array() != nullptr ? *value.array() : Json::Array{}) {
+    const Json *first = one.find("minID"), *last = one.find("maxID"), *id = one.find("id");
+    if (first != nullptr || last != nullptr)
+      add((first != nullptr ? kube::encode_json(*first) : "") + "-" +
+          (last != nullptr ? kube::encode_json(*last) : ""));
+    if (id != nullptr) add(kube::encode_json(*id));
+  }
+  return out;
+}
+
 Result<Unit> may_set(std::string_view setting, const Json& value, const std::string& path,
                      const DefinitionRules& rules) {
-  if (rules.author == Author::kAdministrator || !rules.settings ||
-      std::find(rules.settings->begin(), rules.settings->end(), setting) != rules.settings->end())
-    return Unit{};
-  return Error{Errc::kInvalid, path + " is " + said(value) + ", and " + rules.settings_source +
-                                   " lets a definition set " +
-                                   (rules.settings->empty() ? "nothing" : join(*rules.settings, ", ")) +
-                                   " through the PF: leave it out, or have " + std::string(setting) +
-                                   " added to spec.allow of each policy that matches the device"};
+  if (rules.author == Author::kAdministrator || !rules.settings) return Unit{};
+  const bool is_listed =
+      std::find(rules.settings->begin(), rules.settings->end(), setting) != rules.settings->end();
+  const VlanIds vlans = is_listed && setting == "vlan" ? vlans_of(value) : VlanIds();
+  if (is_listed && rules.vlans.contains_all(vlans)) return Unit{};
+  return Error{
+      Errc::kInvalid,
+      path + " is " + said(value) + ", and " + rules.settings_source + " lets a definition set " +
+          (rules.settings->empty() ? "nothing" : join(with_vlan_ids(*rules.settings, rules.vlans), ", ")) +
+          " through the PF: leave it out, or have " +
+          (is_listed ? join(with_vlan_ids({"vlan"}, vlans), ", ") : std::string(setting)) +
+          " added to spec.allow of each policy that matches the device"};
 }
 
 // Frames go by address on a shared link: macvlan and bridge give a pod with the gateway's address what others send to the gateway.

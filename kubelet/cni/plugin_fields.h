@@ -10,6 +10,7 @@
 
 #include "kube/objects/json.h"
 #include "reactor/base/result.h"
+#include "reactor/base/vlan_ids.h"
 
 namespace sliced::cni {
 
@@ -25,6 +26,7 @@ struct DefinitionRules {
   std::string plugins_source = {};  // for error texts: "supportedCNIPlugins of the device's policy"
   /// Settings of a VF through its PF that the author may make (vf_settings()); nullopt: all.
   std::optional<std::vector<std::string>> settings = std::nullopt;
+  VlanIds vlans = VlanIds::all();  // that `vlan` of settings may have
   std::string settings_source = {};
   /// Directory of host-local's addresses for a namespace user; "": the plugin's own.
   std::string address_directory = {};

@@ -184,6 +184,9 @@ TEST_F(KnownEntriesTest, SettingsAreThoseThatEachPolicyThatMatchesAllows) {
   EXPECT_EQ(of({first, all}).vf_settings, (Names{"vlan", "mac"}));
   EXPECT_EQ(of({first, all}).allowing_policies,
             "SriovResourcePolicy ns/first and SriovResourcePolicy ns/last");
+  EXPECT_TRUE(of({first, all}).vlans.is_all());
+  const auto some = sriov("some", "allow: [vlan=100-199, vlan=5], configs: [{}]");
+  EXPECT_EQ(of({first, some}).vlans.texts(), (Names{"5", "100-199"}));
   EXPECT_EQ(of({first, open}).vf_settings, (Names{"vlan", "trust", "mac"}));
   EXPECT_TRUE(of({first, open}).is_default_too);
   EXPECT_EQ(of({open}).vf_settings, std::nullopt);

@@ -157,6 +157,7 @@ TEST(Plan, AFunctionIsGivenAMacAddressWhereEachPolicyAllowsIt) {
 // Red when --vf-settings, or its default, allows a claim anything of the VF.
 TEST(Plan, AClaimSetsOfItsVfWhatEachPolicyAllows) {
   using Settings = std::optional<std::vector<std::string>>;
+  VlanIds vlans = VlanIds::all();
   const Json network{Json::Object{{"network", Json::Object{{"vlan", 100}, {"spoofCheck", false}}}}};
   const auto planned_with = [&](const Settings& allowed, bool is_default_too = false, bool has_policy = true,
                                 const char* source = "FromClaim", const char* device = "0000-03-00-2") {
@@ -166,7 +167,7 @@ TEST(Plan, AClaimSetsOfItsVfWhatEachPolicyAllows) {
     const auto find = [&](const std::string&, const std::string&, const std::string& entry) {
       KnownEntry one = sample::vf(entry);
       one.vf_settings = allowed, one.is_default_too = is_default_too, one.has_policy = has_policy;
-      one.allowing_policies = "SriovResourcePolicy ns/a";
+      one.allowing_policies = "SriovResourcePolicy ns/a", one.vlans = vlans;
       return std::optional(one);
     };
     return plan(text.decoded(), sample::kSriov, find, {}, {});
@@ -181,6 +182,12 @@ TEST(Plan, AClaimSetsOfItsVfWhatEachPolicyAllows) {
     fixture::expect_golden(refused.error().what);
   }
   EXPECT_TRUE(planned_with(std::nullopt, false, true, "FromClass")) << "an administrator's values";
+  vlans = *VlanIds::decode("100-199");
+  EXPECT_TRUE(planned_with(Settings({"vlan", "spoofchk"})));
+  vlans = *VlanIds::decode("200");
+  const auto refused = planned_with(Settings({"vlan", "spoofchk"}));
+  ASSERT_FALSE(refused);
+  fixture::expect_golden(refused.error().what);
 }
 
 TEST(Plan, WhatIsNotHereIsNamed) {

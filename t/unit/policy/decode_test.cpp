@@ -96,6 +96,17 @@ TEST(SriovPolicy, WhatIsNotUnderstoodIsAProblem) {
        "has \"vlanqos\"; did you mean vlanQoS? Wants some of vlan, vlanQoS, vlanProto, trust, spoofchk, link_state"},
       {"a setting twice", "  allow: [vlan, trust, vlan]\n  configs: []", true, "spec.allow",
        "has \"vlan\" twice"},
+      {"an id that is none", "  allow: [vlan=4095]\n  configs: []", true, "spec.allow",
+       "has \"vlan=4095\", wants vlan=ID or vlan=FIRST-LAST with ids from 0 (no VLAN) to 4094"},
+      {"a range without an id", "  allow: [vlan=9-5]\n  configs: []", true, "spec.allow", "wants vlan=ID or"},
+      {"ids of another setting", "  allow: [trust=1]\n  configs: []", true, "spec.allow",
+       "Wants some of vlan"},
+      {"an id twice", "  allow: [vlan=1-9, vlan=5]\n  configs: []", true, "spec.allow",
+       "has \"vlan=5\", which another value allows, too"},
+      {"ids before every id", "  allow: [vlan=1-9, vlan]\n  configs: []", true, "spec.allow",
+       "has \"vlan\" beside vlan=1-9: remove vlan, which allows every id, or the ids"},
+      {"ids behind every id", "  allow: [vlan, vlan=5]\n  configs: []", true, "spec.allow",
+       "has \"vlan=5\", which another value allows, too"},
       {"settings as text", "  allow: vlan\n  configs: []", true, "spec.allow", "is a string, wants a list"},
       {"settings as a map", "  allow: {vlan: true}\n  configs: []", true, "spec.allow", "wants a list"},
       {"a setting that is a number", "  allow: [5]\n  configs: []", true, "spec.allow[0]", "wants a string"},
@@ -141,9 +152,21 @@ TEST(SriovPolicy, AllowIsAbsentEmptyOrAList) {
   EXPECT_TRUE(policy.problems.empty());
   EXPECT_EQ(names_of(*policy.allow), (std::vector<std::string>{"vlan", "pkey"}));
   EXPECT_FALSE(says_the_same(policy, policy_of("  allow: [vlan]\n  configs: []")));
+  const SriovPolicy limited = policy_of("  allow: [trust, vlan=300, vlan=100-199, vlan=200]\n  configs: []");
+  EXPECT_TRUE(limited.problems.empty());
+  EXPECT_EQ(entries_of(*limited.allow), (std::vector<std::string>{"vlan=100-200", "vlan=300", "trust"}));
+  EXPECT_EQ(names_of(*limited.allow), (std::vector<std::string>{"vlan", "trust"}));
+  EXPECT_EQ(entries_of(*limited.allow & *policy.allow),
+            (std::vector<std::string>{"vlan=100-200", "vlan=300"}));
+  const VfSettings other = *policy_of("  allow: [vlan=150-299, trust]\n  configs: []").allow;
+  EXPECT_EQ(entries_of(*limited.allow & other), (std::vector<std::string>{"vlan=150-200", "trust"}));
+  const VfSettings none = *policy_of("  allow: [vlan=5]\n  configs: []").allow;
+  EXPECT_EQ(*limited.allow & none, VfSettings()) << "no id is allowed by both";
+  EXPECT_FALSE(says_the_same(policy_of("  allow: [vlan=5]\n  configs: []"),
+                             policy_of("  allow: [vlan=6]\n  configs: []")));
   std::string all;
   for (const std::string_view name : vf_setting_names()) all += std::string(name) + ", ";
-  EXPECT_TRUE(policy_of(("  allow: [" + all + "]\n  configs: []").c_str()).allow->all());
+  EXPECT_TRUE(policy_of(("  allow: [" + all + "]\n  configs: []").c_str()).allow->names.all());
 }
 
 TEST(SriovPolicy, MissingSpecOffersNothing) {

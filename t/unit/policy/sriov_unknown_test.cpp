@@ -253,7 +253,7 @@ TEST(SriovUnknown, SettingsAreLimitedByWhatMayMatchToo) {
             (std::vector<std::string>{"vlan", "trust"}));
   EXPECT_EQ(
       explain(decision, kVf).summary,
-      "offered as 0000-3b-00-1 by policy ns/by-address, spec.configs[0].resourceFilters[0]; network definitions may set "
+      "offered as 0000-3b-00-1 by policy ns/by-address, spec.configs[0].resourceFilters[0]; network definitions and claims may set "
       "vlan, trust through the PF (spec.allow of SriovResourcePolicy ns/by-address)");
   world.lose_pf();
   decision = world.decide();

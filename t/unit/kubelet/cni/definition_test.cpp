@@ -499,6 +499,42 @@ TEST(CanonicalDefinition, SettingsThroughThePfAreThoseThatThePolicyAllows) {
   EXPECT_NE(why_not(plugin_of("bridge", R"("vlanTrunk":[{"id":5}])"), none, kParent), "");
 }
 
+// Red when a definition puts a VF or a port of a bridge into a VLAN that no policy allows.
+TEST(CanonicalDefinition, VlansAreThoseThatThePolicyAllows) {
+  DefinitionRules some = rules({"sriov", "bridge", "vlan"});
+  some.settings = {"vlan"};
+  some.settings_source = "spec.allow of SriovResourcePolicy ns/p";
+  some.vlans = *VlanIds::decode("100-199");
+  for (const char* member : {R"("vlan":100)", R"("vlan":199)"}) {
+    EXPECT_EQ(why_not(plugin_of("sriov", member), some, kFunction), "") << member;
+    EXPECT_EQ(why_not(plugin_of("bridge", member), some, kParent), "") << member;
+  }
+  EXPECT_EQ(why_not(plugin_of("vlan", R"("vlanId":150)"), some, kParent), "");
+  EXPECT_EQ(
+      why_not(plugin_of("bridge", R"("vlanTrunk":[{"id":100},{"minID":110,"maxID":120}])"), some, kParent),
+      "");
+  EXPECT_EQ(
+      why_not(plugin_of("sriov", R"("vlan":5)"), some, kFunction),
+      "spec.config: vlan is 5, and spec.allow of SriovResourcePolicy ns/p lets a definition set "
+      "vlan=100-199 through the PF: leave it out, or have vlan=5 added to spec.allow of each policy that "
+      "matches the device");
+  const struct {
+    const char *plugin, *member;
+  } kRefused[] = {{"sriov", R"("vlan":0)"},
+                  {"bridge", R"("vlan":200)"},
+                  {"vlan", R"("vlanId":99)"},
+                  {"bridge", R"("vlanTrunk":[{"id":100},{"id":5}])"},
+                  {"bridge", R"("vlanTrunk":[{"minID":150,"maxID":200}])"},
+                  {"bridge", R"("vlanTrunk":[{"minID":150}])"},
+                  {"bridge", R"("preserveDefaultVlan":true)"}};
+  for (const auto& [plugin, member] : kRefused) {
+    const auto& device = std::string_view(plugin) == "sriov" ? kFunction : kParent;
+    EXPECT_NE(why_not(plugin_of(plugin, member), some, device).find("lets a definition set vlan=100-199"),
+              std::string::npos)
+        << member << " " << why_not(plugin_of(plugin, member), some, device);
+  }
+}
+
 TEST(CanonicalDefinition, AnAdministratorSetsPathsToo) {
   const auto admin = rules({"sriov", "multus"}, Author::kAdministrator);
   for (const char* members :
