@@ -229,12 +229,15 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
 
 // vhost_vdpa lets one process open a device at a time (vhost_vdpa_open() in drivers/vhost/vdpa.c).
 std::string NodeHost::vdpa_use(const hotplug::VdpaDevice& vdpa) const {
-  if (vdpa.node.empty() || !kernel_.probe_group || kernel_.probe_group(vdpa.node) != GroupUse::kOpen)
-    return "";
-  std::string holder = "a process outside this PID namespace";
+  if (vdpa.node.empty()) return "";
+  const GroupUse use = kernel_.probe_group ? kernel_.probe_group(vdpa.node) : GroupUse::kUnknown;
+  if (use == GroupUse::kFree) return "";
+  // The node may be absent in the plugin's container, which sees the host's processes.
+  std::string holder = use == GroupUse::kOpen ? "a process outside this PID namespace" : "";
   if (kernel_.process_with_open)
     if (const auto found = kernel_.process_with_open({vdpa.node}); found && *found)
       holder = "process " + std::to_string((*found)->pid) + " (" + (*found)->name + ")";
+  if (holder.empty()) return "";
   return " is in use: " + holder + " has its vDPA device " + vdpa.name + " open (" + vdpa.node +
          "), and it is released when that process ends";
 }

@@ -606,6 +606,12 @@ TEST_F(NodeHostTest, LooksAtAVdpaDeviceAndWhoHasItOpen) {
   one.vfio.reset();
   EXPECT_EQ(host().look(one)->vdpa, (hotplug::VdpaDevice{"vdpa0", "vhost", "/dev/vhost-vdpa-3"}));
   EXPECT_EQ(host().look(one)->in_use, "");
+  nodes_.clear();
+  holder_ = DeviceHolder{4711, "qemu"};
+  EXPECT_NE(host().look(one)->in_use.find("process 4711 (qemu) has its vDPA device vdpa0 open"),
+            std::string::npos)
+      << "without the node in the plugin's container";
+  holder_.reset();
   nodes_ = {"/dev/vhost-vdpa-3"};
   EXPECT_EQ(host().look(one)->in_use, "") << "nobody has it open";
   group_use_ = GroupUse::kOpen;
