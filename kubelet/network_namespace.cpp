@@ -8,6 +8,9 @@
 namespace sliced::kubelet {
 namespace {
 
+// The namespace in which a call of in_namespace() runs on this thread.
+thread_local int entered = kOwnNamespace;
+
 struct NamespaceCall {
   int network_namespace;
   const std::function<void()>& act;
@@ -16,17 +19,19 @@ struct NamespaceCall {
 
 void* call_in_namespace(void* given) {
   auto& call = *static_cast<NamespaceCall*>(given);
-  if (::setns(call.network_namespace, CLONE_NEWNET) != 0)
+  if (::setns(call.network_namespace, CLONE_NEWNET) != 0) {
     call.error = errno;
-  else
-    call.act();
+    return nullptr;
+  }
+  entered = call.network_namespace;
+  call.act();
   return nullptr;
 }
 
 }  // namespace
 
 int in_namespace(int network_namespace, const std::function<void()>& act) {
-  if (network_namespace == kOwnNamespace) {
+  if (network_namespace == kOwnNamespace || network_namespace == entered) {
     act();
     return 0;
   }

@@ -16,6 +16,7 @@
 #include "kubelet/host_link.h"
 #include "kubelet/link_network.h"
 #include "kubelet/native_vf.h"
+#include "kubelet/netlink.h"
 #include "kubelet/vf_of_pf.h"
 #include "reactor/base/text.h"
 #include "reactor/child.h"
@@ -487,12 +488,16 @@ Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel
   }
   if (link == nullptr) return Error{Errc::kIo, "the interface is not in the pod after it was moved"};
   const int ifindex = link->ifindex;
-  const std::string who = "interface " + escaped(order.interface) + " in the pod";
-  if (auto configured = attaching.configure(ifindex); !configured)
-    return std::move(configured.error()).in(who);
-  const auto final_link = attaching.read_back(ifindex);
-  if (!final_link) return Error(final_link.error()).in(who);
-  return result_of(order, *final_link);
+  // One thread for all of it: on a busy machine each start of a thread waits for a processor.
+  Result<HostLink> configured = Error{Errc::kIo, "not configured"};
+  const int error = in_namespace(pods, [&] {
+    const auto done = attaching.configure(ifindex);
+    configured = done ? attaching.read_back(ifindex) : Result<HostLink>(done.error());
+  });
+  if (error != 0) return netlink::error_of("enter the pod's network namespace", error);
+  if (!configured)
+    return std::move(configured.error()).in("interface " + escaped(order.interface) + " in the pod");
+  return result_of(order, *configured);
 }
 
 std::unique_ptr<cni::Run> run_native(reactor::Loop& loop, std::vector<std::string> program,

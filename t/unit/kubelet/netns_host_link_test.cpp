@@ -1,16 +1,20 @@
 // Real links in a network namespace of our own. Needs CAP_SYS_ADMIN, or user namespaces that an ordinary user may make.
 #include <gtest/gtest.h>
 #include <net/if.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
+#include <utility>
 
 #include "hotplug/default_routes.h"
 #include "kubelet/host_link.h"
 #include "kubelet/interfaces/host_interface.h"
 #include "kubelet/link_settings.h"
+#include "kubelet/network_namespace.h"
 #include "t/fixture/own_namespace.h"
 
 namespace sliced::kubelet {
@@ -164,6 +168,28 @@ TEST(NetnsHostLink, ANameOfAnotherInterfaceIsNotTaken) {
   }
   ip("link del net1");
   ip("link del other");
+}
+
+// Red when each request in a pod starts a thread, or when a call for another namespace is made in the one that the thread is in.
+TEST(NetnsHostLink, ACallWithinACallEntersItsNamespace) {
+  const fixture::OtherNamespace pod, other;
+  const auto here = [] {
+    struct stat file{};
+    ::stat("/proc/thread-self/ns/net", &file);
+    return std::pair(file.st_ino, ::gettid());
+  };
+  const auto host = here();
+  EXPECT_EQ(in_namespace(pod.fd(),
+                         [&] {
+                           const auto outer = here();
+                           EXPECT_NE(outer.first, host.first);
+                           EXPECT_EQ(in_namespace(pod.fd(), [&] { EXPECT_EQ(here(), outer); }), 0);
+                           EXPECT_EQ(in_namespace(other.fd(), [&] { EXPECT_NE(here().first, outer.first); }),
+                                     0);
+                           EXPECT_EQ(here(), outer);
+                         }),
+            0);
+  EXPECT_EQ(here(), host);
 }
 
 }  // namespace
