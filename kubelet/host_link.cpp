@@ -198,15 +198,18 @@ Result<Unit> change_link(int network_namespace, int ifindex, const LinkChange& c
   return error_of("change interface " + std::to_string(ifindex), error);
 }
 
+bool has_pci_parent(const HostLink& link) { return hotplug::PciAddress::decode(link.parent).has_value(); }
+
 const HostLink* find_moved(const std::vector<HostLink>& links, const MovedLink& moved) {
   for (const HostLink& link : links)
     if (!moved.pci.empty() && link.parent == moved.pci) return &link;
   for (const HostLink& link : links)
-    if (link.ifindex == moved.ifindex_in_pod && link.kind == moved.kind && link.parent.empty()) return &link;
+    if (link.ifindex == moved.ifindex_in_pod && link.kind == moved.kind && !has_pci_parent(link))
+      return &link;
   if (moved.ifindex_in_pod != 0) return nullptr;  // a pod may give its name to another one
   const auto find = [&](const std::string& name) -> const HostLink* {
     for (const HostLink& link : links)
-      if (link.name == name && name != "lo" && link.kind == moved.kind && link.parent.empty()) return &link;
+      if (link.name == name && name != "lo" && link.kind == moved.kind && !has_pci_parent(link)) return &link;
     return nullptr;
   };
   if (const HostLink* link = find(moved.name_in_pod)) return link;

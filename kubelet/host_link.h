@@ -63,6 +63,10 @@ Result<bool> decode_links(std::string_view datagram, std::vector<HostLink>& link
 /// The PCI function of an interface whose parent device is virtioN on it; any other parent as it is. sysfs: "/sys". Blocks.
 std::string function_of_parent(const std::string& parent, const std::string& sysfs);
 
+/// The interface of a PCI function. False for a virtual link, and for the interface of a scalable function, whose parent is an auxiliary device
+/// ("mlx5_core.sf.4").
+bool has_pci_parent(const HostLink& link);
+
 /// Which interface of a device was on the host before a plugin moved it.
 struct MovedLink {
   std::string pci;          // "" of a virtual link, such as a VLAN or a bond

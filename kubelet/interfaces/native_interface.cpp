@@ -69,7 +69,7 @@ const HostLink* find_device(const std::vector<HostLink>& links, const NativeOrde
   };
   const auto has_name = [&](const HostLink& link) { return link.name == name; };
   if (order.pci.empty())
-    return find([&](const HostLink& link) { return has_name(link) && link.parent.empty(); });
+    return find([&](const HostLink& link) { return has_name(link) && !has_pci_parent(link); });
   const auto is_of_function = [&](const HostLink& link) { return link.parent == order.pci; };
   if (const auto* both = find([&](const HostLink& link) { return is_of_function(link) && has_name(link); }))
     return both;

@@ -131,6 +131,20 @@ TEST(HostLink, TheInterfaceOfAVirtioFunctionIsKnownByTheFunction) {
   }
 }
 
+// It has no PCI address, and its parent is an auxiliary device.
+TEST(HostLink, TheInterfaceOfAScalableFunctionIsFoundInThePod) {
+  const std::vector<HostLink> links = {{.ifindex = 1, .name = "lo"},
+                                       {.ifindex = 4, .name = "net1", .kind = "veth"},
+                                       {.ifindex = 7, .name = "renamed", .parent = "mlx5_core.sf.4"},
+                                       {.ifindex = 8, .name = "ens1v0", .parent = "0000:03:00.2"}};
+  MovedLink moved{.pci = "", .name = "enp3s0f0s88", .kind = "", .name_in_pod = "net1", .ifindex_in_pod = 7};
+  EXPECT_EQ(find_moved(links, moved), &links[2]);
+  moved.ifindex_in_pod = 8;
+  EXPECT_EQ(find_moved(links, moved), nullptr) << "of a PCI function, which is another device";
+  moved.ifindex_in_pod = 0, moved.name_in_pod = "renamed";
+  EXPECT_EQ(find_moved(links, moved), &links[2]);
+}
+
 TEST(HostLink, WithoutAThreadTheNamespaceIsAnError) {
   constexpr size_t kNoAddressSpaceHasIt = size_t{1} << 47;
   pthread_attr_t before, none;
