@@ -118,6 +118,18 @@ constexpr OptionInfo kDaemonOptions[] = {
              "list: that number and then those of the nearest nodes of the same processor package, where the cluster has the "
              "feature gate DRAListTypeAttributes (Kubernetes 1.36). CEL expressions that compare the attribute with a number "
              "do not match a list."}),
+    option<&Options::exclusion, parse_word<ExclusionForm>>(
+        {.name = "exclusion",
+         .env = "SLICED_EXCLUSION",
+         .file_key = "exclusion",
+         .placeholder = "FORM",
+         .commands = bit(Command::kRun),
+         .choices = kTexts<ExclusionForm>,
+         .help =
+             "How the scheduler sees that a PF as a whole and its VFs exclude each other. counters: by shared counters alone. "
+             "compatibility-groups: by compatibility groups, where the cluster has the feature gate "
+             "DRADeviceCompatibilityGroups (Kubernetes 1.37), so that a VF that comes or goes changes no other entry. API "
+             "servers and schedulers must have the gate."}),
     option<&Options::kubelet_plugins_directory, parse_path>(
         {.name = "kubelet-plugins-directory-path",
          .env = "KUBELET_PLUGINS_DIRECTORY_PATH",

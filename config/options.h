@@ -106,6 +106,9 @@ enum class VfSettings { kAll, kNone };
 /// What the published attribute resource.kubernetes.io/numaNode is: one number, or a list of the device's node and its neighbors.
 enum class NumaNodeAttribute { kScalar, kList };
 
+/// How the scheduler sees that a PF as a whole and its parts exclude each other: by shared counters alone, or also by compatibility groups.
+enum class ExclusionForm { kCounters, kCompatibilityGroups };
+
 /// Who says that the hardware of this node is configured (watchers/configured/sign.h). With kNothing nobody is asked.
 struct ConfiguredBy {
   enum class How { kNothing, kAnnotation, kFile, kNodeState };
@@ -156,6 +159,8 @@ struct Options {
   Switch skip_node_operations = Switch::kOff;
   /// A list is published only where the API server takes list attributes (gate DRAListTypeAttributes).
   NumaNodeAttribute numa_node_attribute = NumaNodeAttribute::kScalar;
+  /// Groups are published only where the API server stores them (gate DRADeviceCompatibilityGroups).
+  ExclusionForm exclusion = ExclusionForm::kCounters;
   /// Both are the kubelet's own: its plugin watcher looks into the second for sockets (k8s.io/kubelet
   /// pluginregistration/v1).
   std::string kubelet_plugins_directory = "/var/lib/kubelet/plugins";

@@ -55,6 +55,10 @@ inline constexpr std::array kWords<VfSettings> = {Word{"all", VfSettings::kAll},
 template <>
 inline constexpr std::array kWords<NumaNodeAttribute> = {Word{"scalar", NumaNodeAttribute::kScalar},
                                                          Word{"list", NumaNodeAttribute::kList}};
+template <>
+inline constexpr std::array kWords<ExclusionForm> = {
+    Word{"counters", ExclusionForm::kCounters},
+    Word{"compatibility-groups", ExclusionForm::kCompatibilityGroups}};
 /// Their texts alone.
 /// For help, completion and "must be one of".
 template <class T>

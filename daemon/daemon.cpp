@@ -398,6 +398,8 @@ bool Daemon::are_abilities_known(const policy::PolicySet& policies) {
     abilities_.want(ServerFeature::kSkipNodeOperations);
   if (!policies.exposures.empty()) {
     abilities_.want(ServerFeature::kCounters);
+    if (options_.exclusion == config::ExclusionForm::kCompatibilityGroups)
+      abilities_.want(ServerFeature::kCompatibilityGroups);
     abilities_.want(ServerFeature::kSharedDevices);
   }
   return abilities_.settled();

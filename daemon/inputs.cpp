@@ -18,6 +18,9 @@ policy::Settings settings_of(const config::Options& options, const publishers::S
   settings.lists_numa_nodes =
       options.numa_node_attribute == config::NumaNodeAttribute::kList && settings.list_attributes;
   settings.counters = abilities.has(ServerFeature::kCounters);
+  settings.compatibility_groups = options.exclusion == config::ExclusionForm::kCompatibilityGroups &&
+                                  abilities.has(ServerFeature::kCounters) &&
+                                  abilities.has(ServerFeature::kCompatibilityGroups);
   settings.shared_devices = abilities.has(ServerFeature::kSharedDevices);
   settings.skip_node_operations = options.skip_node_operations == config::Switch::kOn &&
                                   abilities.has(ServerFeature::kSkipNodeOperations);

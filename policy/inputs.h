@@ -39,6 +39,8 @@ struct Settings {
   bool lists_numa_nodes = false;  // --numa-node-attribute list, and the server takes list attributes
   /// The server stores counters and the scheduler adds them up (gate DRAPartitionableDevices, 1.36.2).
   bool counters = true;
+  /// --exclusion compatibility-groups, and the server stores them (gate DRADeviceCompatibilityGroups). Only with `counters`.
+  bool compatibility_groups = false;
   /// The server stores what is allocated several times (gate DRAConsumableCapacity).
   bool shared_devices = true;
   /// Claims need no plugin on the node: --skip-node-operations, and the server stores it (gate DRAOptionalNodeOperations).

@@ -34,6 +34,9 @@ std::vector<kube::ResourceSlice> probes_of(ServerFeature feature, const std::str
     case ServerFeature::kListAttributes:
       device.attributes = {{"dra.networking/probe", std::vector<std::string>{"a", "b"}}};
       break;
+    case ServerFeature::kCompatibilityGroups:
+      device.consumes_counters = {{"probe", {{"probe", one}}, {"probe"}}};
+      break;
     case ServerFeature::kCounters:
       device.consumes_counters = {{"probe", {{"probe", one}}}};
       counters.shared_counters = {{"probe", {{"probe", one}}}};
@@ -52,6 +55,11 @@ std::vector<kube::ResourceSlice> probes_of(ServerFeature feature, const std::str
   return {std::move(counters), std::move(slice)};
 }
 
+std::vector<kube::CounterConsumption> without_groups(std::vector<kube::CounterConsumption> consumed) {
+  for (kube::CounterConsumption& one : consumed) one.compatibility_groups.clear();
+  return consumed;
+}
+
 std::string_view name_of(ServerFeature feature) {
   switch (feature) {
     case ServerFeature::kListAttributes:
@@ -60,6 +68,8 @@ std::string_view name_of(ServerFeature feature) {
       return "counters";
     case ServerFeature::kSkipNodeOperations:
       return "skipped node operations";
+    case ServerFeature::kCompatibilityGroups:
+      return "compatibility groups";
     case ServerFeature::kSharedDevices:
       break;
   }
@@ -79,7 +89,10 @@ std::set<ServerFeature> dropped_features(const kube::ResourceSlice& sent, const 
     const auto at = by_name.find(device->name);
     if (at == by_name.end()) continue;
     const kube::Device& kept = *at->second;
-    if (device->consumes_counters != kept.consumes_counters) lost.insert(ServerFeature::kCounters);
+    if (device->consumes_counters != kept.consumes_counters)
+      lost.insert(without_groups(device->consumes_counters) == kept.consumes_counters
+                      ? ServerFeature::kCompatibilityGroups
+                      : ServerFeature::kCounters);
     if (device->allow_multiple_allocations && !kept.allow_multiple_allocations)
       lost.insert(ServerFeature::kSharedDevices);
     for (const auto& [key, value] : device->attributes)

@@ -27,6 +27,9 @@ enum class ServerFeature {
   kCounters,
   kSharedDevices,       // allowMultipleAllocations and request policies (gate DRAConsumableCapacity)
   kSkipNodeOperations,  // gate DRAOptionalNodeOperations (1.37 alpha)
+  /// Of consumed counters, beside kCounters (gate DRADeviceCompatibilityGroups, 1.37 alpha). A kube-scheduler without the gate allocates
+  /// nothing from a pool that has them.
+  kCompatibilityGroups,
 };
 
 /// REQUIRES: `ports` must outlive this object. Destroying it cancels a running probe; a probe stores nothing.

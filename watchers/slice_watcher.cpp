@@ -73,7 +73,7 @@ size_t owned(const kube::Device& device) {
       bytes += (capacity.request_policy->valid_values.size() + 2) * sizeof(kube::Quantity);
   }
   for (const kube::CounterConsumption& one : device.consumes_counters)
-    bytes += sizeof(one) + owned(one.counter_set) + owned(one.counters);
+    bytes += sizeof(one) + owned(one.counter_set) + owned(one.counters) + owned(one.compatibility_groups);
   for (const kube::Taint& one : device.taints)
     bytes += sizeof(one) + owned(one.key) + owned(one.value) + owned(one.effect);
   return bytes;

@@ -285,6 +285,8 @@ class SliceDecoder {
     members(value, path, [&](const std::string& key, const Json& member, const FieldPath& at) {
       if (key == "counterSet") return text(member, at, out.counter_set);
       if (key == "counters") return counters(member, at, out.counters);
+      if (key == "compatibilityGroups")
+        return list(member, at, out.compatibility_groups, &SliceDecoder::text);
       return unknown(at, member);
     });
   }
@@ -356,8 +358,12 @@ Json encode_capacity(const Capacity& capacity) {
 }
 
 Json encode_consumption(const CounterConsumption& consumption) {
-  return Json::Object{{"counterSet", consumption.counter_set},
-                      {"counters", encode_counters(consumption.counters)}};
+  Json out = Json::Object{{"counterSet", consumption.counter_set},
+                          {"counters", encode_counters(consumption.counters)}};
+  if (!consumption.compatibility_groups.empty())
+    out.set("compatibilityGroups", encode_list(consumption.compatibility_groups,
+                                               [](const std::string& group) { return Json(group); }));
+  return out;
 }
 
 Json encode_taint(const Taint& taint) {

@@ -78,6 +78,9 @@ struct CounterSet {
 struct CounterConsumption {
   std::string counter_set;
   Counters counters;
+  /// Devices that draw on one counter set are allocated together only if one group is in the lists of all of them (KEP-5963, gate
+  /// DRADeviceCompatibilityGroups, 1.37 alpha). At most 2 DNS labels. Empty: only together with devices whose list is empty.
+  std::vector<std::string> compatibility_groups = {};
   bool operator==(const CounterConsumption&) const = default;
 };
 /// Keeps claims away that do not tolerate it; effect: "NoSchedule" or "NoExecute" (KEP-5055).

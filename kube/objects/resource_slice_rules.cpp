@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kCounterSetsMax = 8;
 constexpr size_t kCountersMax = 32;
 constexpr size_t kConsumptionsMax = 2;
+constexpr size_t kCompatibilityGroupsMax = 2;
 constexpr size_t kTaintsMax = 16;
 constexpr size_t kValidValuesMax = 10;
 constexpr size_t kDomainBytesMax = 63;
@@ -204,6 +205,16 @@ class DeviceRules {
         held(field + ".counterSet", in_quotes(all[i].counter_set) + " is named twice");
       }
       for (auto& what : counter_problems(all[i].counters)) held(field + ".counters", std::move(what));
+      const auto& groups = all[i].compatibility_groups;
+      if (groups.size() > kCompatibilityGroupsMax)
+        held(field + ".compatibilityGroups", std::to_string(groups.size()) + " groups, at most " +
+                                                 std::to_string(kCompatibilityGroupsMax) + " are allowed");
+      std::set<std::string_view> named;
+      for (const std::string& group : groups) {
+        if (!is_dns_label(group)) held(field + ".compatibilityGroups", in_quotes(group) + " is no DNS label");
+        if (!named.insert(group).second)
+          held(field + ".compatibilityGroups", in_quotes(group) + " is named twice");
+      }
     }
   }
 

@@ -41,6 +41,20 @@ allocation::Amounts decode_counters(const kube::Json* list, std::string_view set
   return out;
 }
 
+allocation::GroupsInUse::Consumptions decode_groups(const kube::Json* list) {
+  allocation::GroupsInUse::Consumptions out;
+  if (list == nullptr || list->array() == nullptr) return out;
+  for (const kube::Json& one : *list->array()) {
+    kube::CounterConsumption& to = out.emplace_back();
+    to.counter_set = one.text("counterSet");
+    const kube::Json* groups = one.find("compatibilityGroups");
+    if (groups == nullptr || groups->array() == nullptr) continue;
+    for (const kube::Json& group : *groups->array())
+      if (group.string() != nullptr) to.compatibility_groups.push_back(*group.string());
+  }
+  return out;
+}
+
 bool has_taint(const kube::Json& device) {
   const kube::Json* taints = device.find("taints");
   if (taints == nullptr || taints->array() == nullptr) return false;
@@ -57,11 +71,13 @@ Result<std::vector<FleetDevice>> decode_devices(const kube::Json* devices) {
     const std::string_view name = device.text("name");
     if (name.empty()) return Error{Errc::kInvalid, "spec.devices: an entry has no name"};
     FleetDevice one{.name = std::string(name), .is_tainted = has_taint(device)};
-    if (auto counters = decode_counters(device.find("consumesCounters"), "counterSet"); !counters.empty()) {
+    const kube::Json* consumed = device.find("consumesCounters");
+    if (FleetConsumption counters{decode_counters(consumed, "counterSet"), decode_groups(consumed)};
+        !counters.amounts.empty()) {
       // VFs of one PF consume the same.
       const bool is_same = !out.empty() && out.back().counters && *out.back().counters == counters;
       one.counters =
-          is_same ? out.back().counters : std::make_shared<const allocation::Amounts>(std::move(counters));
+          is_same ? out.back().counters : std::make_shared<const FleetConsumption>(std::move(counters));
     }
     out.push_back(std::move(one));
   }
@@ -322,14 +338,16 @@ std::map<Fleet::PoolId, Fleet::Newest> Fleet::newest() const {
   return out;
 }
 
-Usage Fleet::usage_of(const FleetSlice& slice, const Held* held, const allocation::CountersLeft& counters) {
+Usage Fleet::usage_of(const FleetSlice& slice, const Held* held, const allocation::CountersLeft& counters,
+                      const allocation::GroupsInUse& groups) {
   Usage out{.devices = slice.devices.size()};
   for (const FleetDevice& device : slice.devices) {
     const bool is_held = held != nullptr && held->contains(device.name);
     out.allocated += is_held;
     out.tainted += device.is_tainted;
     out.free += !is_held && !device.is_tainted &&
-                (!device.counters || counters.short_of(*device.counters) == nullptr);
+                (!device.counters || (counters.short_of(device.counters->amounts) == nullptr &&
+                                      groups.conflict(device.counters->groups) == nullptr));
   }
   return out;
 }
@@ -377,13 +395,17 @@ std::vector<NodeRow> Fleet::rows() const {
     const Held* held = found == held_.end() ? nullptr : &found->second;
     std::map<std::string, Usage> usage;  // by node
     allocation::CountersLeft counters;
+    allocation::GroupsInUse groups;
     for (const FleetSlice* slice : pool.slices) {
       counters.supply(slice->shared_counters);
       for (const FleetDevice& device : slice->devices)
-        if (device.counters && held != nullptr && held->contains(device.name))
-          counters.draw(*device.counters);
+        if (device.counters && held != nullptr && held->contains(device.name)) {
+          counters.draw(device.counters->amounts);
+          groups.add(device.counters->groups);
+        }
     }
-    for (const FleetSlice* slice : pool.slices) usage[slice->node].add(usage_of(*slice, held, counters));
+    for (const FleetSlice* slice : pool.slices)
+      usage[slice->node].add(usage_of(*slice, held, counters, groups));
     // What is held of a pool and not offered is told once, on the pool's first node.
     size_t offered_and_held = 0;
     for (const auto& [node, used] : usage) offered_and_held += used.allocated;

@@ -28,11 +28,18 @@ struct FleetDrivers {
 };
 
 /// An entry of a slice, as far as it is counted.
+/// consumesCounters of a device.
+struct FleetConsumption {
+  allocation::Amounts amounts;
+  allocation::GroupsInUse::Consumptions groups;  // their counters are in `amounts` alone
+  bool operator==(const FleetConsumption&) const = default;
+};
+
 struct FleetDevice {
   std::string name;
   bool is_tainted = false;  // a taint keeps pods from it
-  /// consumesCounters; nullptr: none. Devices of a slice that consume the same share it.
-  std::shared_ptr<const allocation::Amounts> counters = {};
+  /// nullptr: none. Devices of a slice that consume the same share it.
+  std::shared_ptr<const FleetConsumption> counters = {};
   bool operator==(const FleetDevice& other) const {
     return name == other.name && is_tainted == other.is_tainted &&
            (counters == other.counters || (counters && other.counters && *counters == *other.counters));
@@ -233,7 +240,8 @@ class Fleet {
   using Held = std::unordered_map<std::string, Claims>;  // by device
   struct Newest;
   std::map<PoolId, Newest> newest() const;
-  static Usage usage_of(const FleetSlice& slice, const Held* held, const allocation::CountersLeft& counters);
+  static Usage usage_of(const FleetSlice& slice, const Held* held, const allocation::CountersLeft& counters,
+                        const allocation::GroupsInUse& groups);
   void find_lags(NodeRow& row) const;
 
   const std::set<std::string> drivers_;

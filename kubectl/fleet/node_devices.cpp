@@ -85,10 +85,17 @@ namespace {
 
 // Free devices that the pool's counters are not enough for.
 void mark_used_up(const kube::ResourceSlice& slice, const kube::Device& device,
-                  const allocation::CountersLeft& counters, DeviceLine& line) {
+                  const allocation::CountersLeft& counters, const allocation::GroupsInUse& groups,
+                  DeviceLine& line) {
   if (line.stands != DeviceStands::kFree || device.consumes_counters.empty()) return;
   const allocation::Amounts asked = allocation::counter_amounts(device.consumes_counters);
   const std::string* counter = counters.short_of(asked);
+  if (const kube::CounterConsumption* one =
+          counter == nullptr ? groups.conflict(device.consumes_counters) : nullptr) {
+    line.stands = DeviceStands::kUsedUp;
+    line.why = "its compatibility groups of counter set " + one->counter_set + " of pool " + slice.pool.name +
+               " are not those of the devices in use";
+  }
   if (counter == nullptr) return;
   line.stands = DeviceStands::kUsedUp;
   line.why = "takes " + allocation::describe(asked.at(*counter)) + " of counter " + *counter + " of pool " +
@@ -105,14 +112,17 @@ std::vector<DeviceLine> device_lines(const std::string& node, const std::vector<
     generation = std::max(generation, slice.pool.generation);
   }
   std::map<std::pair<std::string, std::string>, allocation::CountersLeft> counters;
+  std::map<std::pair<std::string, std::string>, allocation::GroupsInUse> groups;
   for (const auto& slice : slices) {
     if (slice.pool.generation != newest[{slice.driver, slice.pool.name}]) continue;
     auto& left = counters[{slice.driver, slice.pool.name}];
     for (const kube::CounterSet& set : slice.shared_counters)
       left.supply(allocation::counter_amounts({set.name, set.counters}));
     for (const kube::DevicePtr& device : slice.devices)
-      if (!fleet.holders(slice.driver, slice.pool.name, device->name).empty())
+      if (!fleet.holders(slice.driver, slice.pool.name, device->name).empty()) {
         left.draw(allocation::counter_amounts(device->consumes_counters));
+        groups[{slice.driver, slice.pool.name}].add(device->consumes_counters);
+      }
   }
   std::vector<DeviceLine> out;
   std::map<std::pair<std::string, std::string>, std::set<std::string>> offered;
@@ -122,7 +132,8 @@ std::vector<DeviceLine> device_lines(const std::string& node, const std::vector<
     if (slice.pool.generation != newest[{slice.driver, slice.pool.name}]) continue;
     for (const kube::DevicePtr& device : slice.devices) {
       out.push_back(line_of(slice, *device, fleet, drivers));
-      mark_used_up(slice, *device, counters[{slice.driver, slice.pool.name}], out.back());
+      mark_used_up(slice, *device, counters[{slice.driver, slice.pool.name}],
+                   groups[{slice.driver, slice.pool.name}], out.back());
       names.insert(device->name);
     }
   }

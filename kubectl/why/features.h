@@ -7,7 +7,7 @@
 
 namespace sliced::allocation {
 
-/// k8s.io/dynamic-resource-allocation/structured Features; what is alpha there is left out, for it is off.
+/// k8s.io/dynamic-resource-allocation/structured Features; other alpha features are left out, for they are off.
 /// KEPs: 5018 (admin access), 4816 (prioritized list), 4815 (partitionable devices), 5055 (taints and their
 ///       rules), 5007 (binding conditions), 5075 (consumable capacity), 5004 (extended resources by DRA).
 struct Features {
@@ -19,7 +19,9 @@ struct Features {
   bool binding_conditions = true;
   bool consumable_capacity = true;  // shared devices, capacity requests
   bool extended_resources = true;   // that DeviceClasses provide
-  bool fractional_range = false;    // beside servers of 1.36 the one of 1.37 has it off
+  /// An alpha gate, off by default. The API server stores groups only with the gate, so a slice that has them turns it on (why.cpp).
+  bool compatibility_groups = false;
+  bool fractional_range = false;  // beside servers of 1.36 the one of 1.37 has it off
   bool operator==(const Features&) const = default;
 };
 

@@ -35,4 +35,26 @@ class CountersLeft {
   Amounts left_;
 };
 
+/// Compatibility groups of the devices of one pool that are allocated, by counter set (KEP-5963): they and another device may be allocated
+/// together if one group is in the lists of all of them, or none has a group. Source: compatibility_groups.go of
+/// k8s.io/dynamic-resource-allocation 1.37.
+class GroupsInUse {
+ public:
+  using Consumptions = std::vector<kube::CounterConsumption>;  // of a device; counters are not looked at
+  /// Once for each device, however many claims share it.
+  void add(const Consumptions& device) { count(device, 1); }
+  /// Requires that it was added.
+  void remove(const Consumptions& device) { count(device, -1); }
+  /// The first consumption of the device that those which were added keep from being allocated; nullptr: none.
+  const kube::CounterConsumption* conflict(const Consumptions& device) const;
+
+ private:
+  void count(const Consumptions& device, int by);
+  struct Members {
+    int all = 0, without = 0;
+    std::map<std::string, int> of_group;
+  };
+  std::map<std::string, Members> sets_;
+};
+
 }  // namespace sliced::allocation

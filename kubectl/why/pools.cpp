@@ -19,7 +19,7 @@ bool is_relevant(const Slice& slice, const kube::NodeView& node) {
 bool is_understood(const Slice& slice, const Features& features) {
   if (!features.partitionable_devices && (slice.is_per_device || !slice.common.shared_counters.empty()))
     return false;
-  return !slice.has_compatibility_groups;  // an alpha gate, which is off
+  return features.compatibility_groups || !slice.has_compatibility_groups;
 }
 
 bool by_name(const SlicePtr& a, const SlicePtr& b) { return a->common.meta.name < b->common.meta.name; }
@@ -156,7 +156,8 @@ std::vector<Pool> gather_pools(const SliceIndex& slices, const kube::NodeView& n
       bool is_obsolete = false;
       for (const SlicePtr& slice : slices.of_pool(id)) {
         is_obsolete |= slice->common.pool.generation > pool.generation;
-        if (slice->common.pool.generation == pool.generation && !slice->has_compatibility_groups)
+        if (slice->common.pool.generation == pool.generation &&
+            (features.compatibility_groups || !slice->has_compatibility_groups))
           all.push_back(slice);
       }
       if (is_obsolete) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "kubectl/why/free.h"
 #include "reactor/base/text.h"
 
 namespace sliced::allocation {
@@ -39,6 +40,7 @@ struct Bound {
 struct Ledger {
   std::vector<Amount> available, taken;
   std::map<std::pair<std::string_view, std::string_view>, size_t> index;  // set, counter
+  GroupsInUse groups;
 };
 
 // A device that may be picked.
@@ -118,13 +120,18 @@ class Search {
         place.use = use_of(candidate.id(), *scene_.held, scene_.released);
         place.consumption = consumption_of(*candidate.device, ledgers_[i]);
         place.picked_by.resize(scene_.claims.size());
-        if (place.use.is_any()) draw(place.consumption, ledgers_[i]);
+        if (place.use.is_any()) {
+          draw(place.consumption, ledgers_[i]);
+          ledgers_[i].groups.add(candidate.device->consumes_counters);
+        }
         places_.push_back(std::move(place));
       }
       const DeviceId id{pool.id.first, pool.id.second, ""};
       for (const kube::Device* device : pool.elsewhere)
-        if (use_of({id.driver, id.pool, device->name}, *scene_.held, scene_.released).is_any())
+        if (use_of({id.driver, id.pool, device->name}, *scene_.held, scene_.released).is_any()) {
           draw(consumption_of(*device, ledgers_[i]), ledgers_[i]);
+          ledgers_[i].groups.add(device->consumes_counters);
+        }
     }
   }
   void open_ledger(const Pool& pool, Ledger& ledger) {
@@ -399,6 +406,8 @@ class Search {
   // Counters: any that is overdrawn stands in the way, also where this device takes nothing of it.
   bool take(Place& place) {
     Ledger& ledger = ledgers_[place.pool];
+    if (ledger.groups.conflict(place.candidate->device->consumes_counters) != nullptr) return false;
+    ledger.groups.add(place.candidate->device->consumes_counters);
     for (const auto& [index, amount] : place.consumption) ledger.taken[index] += amount;
     for (size_t i = 0; i < ledger.available.size(); ++i)
       if (ledger.available[i] < ledger.taken[i]) {
@@ -409,6 +418,7 @@ class Search {
   }
   void give_back(Place& place) {
     Ledger& ledger = ledgers_[place.pool];
+    ledger.groups.remove(place.candidate->device->consumes_counters);
     for (const auto& [index, amount] : place.consumption) ledger.taken[index] -= amount;
   }
 

@@ -44,6 +44,11 @@ class Counting {
                ", and " + describe(left) + " of " + describe(total) + " is left" +
                users_of(one.counter_set, name);
       }
+    if (const kube::CounterConsumption* one = groups_.conflict(device.consumes_counters))
+      return "is of compatibility groups " +
+             (one->compatibility_groups.empty() ? "none" : join(one->compatibility_groups, ", ")) +
+             " of counter set " + one->counter_set + ", which the devices in use there are not" +
+             users_of(one->counter_set, "");
     return "";
   }
 
@@ -56,8 +61,11 @@ class Counting {
     return is_held ? &found->second : nullptr;
   }
   void draw(const kube::Device& device) {
-    if (holds_of(device) != nullptr) left_.draw(counter_amounts(device.consumes_counters));
+    if (holds_of(device) == nullptr) return;
+    left_.draw(counter_amounts(device.consumes_counters));
+    groups_.add(device.consumes_counters);
   }
+  // counter: "" any of the set.
   std::string users_of(const std::string& set, const std::string& counter) const {
     std::string out;
     size_t more = 0;
@@ -65,7 +73,7 @@ class Counting {
       const auto* holds = holds_of(device);
       if (holds == nullptr) return;
       for (const kube::CounterConsumption& one : device.consumes_counters)
-        if (one.counter_set == set && one.counters.contains(counter)) {
+        if (one.counter_set == set && (counter.empty() || one.counters.contains(counter))) {
           if (out.size() > 300) {
             ++more;
             return;
@@ -81,6 +89,7 @@ class Counting {
   const Pool& pool_;
   const Scene& scene_;
   CountersLeft left_;
+  GroupsInUse groups_;
 };
 
 class Viewing {

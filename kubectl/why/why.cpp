@@ -668,10 +668,9 @@ void add_object(const kube::Json& object, const std::string& default_namespace, 
     return keep(in_namespace(decode_claim_template(object)), cluster.templates, cluster);
   if (kind != "ResourceSlice") return;
   auto slice = decode_slice(object);
-  if (slice)
-    cluster.slices.push_back(std::make_shared<const Slice>(*std::move(slice)));
-  else
-    cluster.unread.push_back("cannot be read: " + slice.error().what);
+  if (!slice) return cluster.unread.push_back("cannot be read: " + slice.error().what);
+  cluster.features.compatibility_groups |= slice->has_compatibility_groups;
+  cluster.slices.push_back(std::make_shared<const Slice>(*std::move(slice)));
 }
 
 void drop_selector_changes(const std::set<std::string>& requests, Answer& answer) {

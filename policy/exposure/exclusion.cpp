@@ -14,6 +14,10 @@ using kube::Quantity;
 constexpr size_t kCountersPerSetMax = 32;  // resource/v1: ResourceSliceMaxCountersPerCounterSet
 constexpr const char* kPfSet = "pf";
 constexpr const char* kSlots = "exclusion-slots";
+// With compatibility groups, each the name of a counter and of a group.
+constexpr const char* kWhole = "whole";
+constexpr const char* kParts = "parts";
+constexpr int64_t kPartsMax = 1'000'000;  // more than a PF has: never the limit
 
 Quantity quantity(int64_t value) { return Quantity(value); }
 
@@ -101,13 +105,16 @@ class Counting {
 
  private:
   // Takes tokens for what is offered; what is withdrawn has taken them from the total.
-  void take(const Holding& persona, const std::string& set, const std::string& counter, int64_t tokens) {
+  // group: its compatibility group in this set; "" none, or the one that it has already.
+  void take(const Holding& persona, const std::string& set, const std::string& counter, int64_t tokens,
+            const std::string& group = "") {
     if (persona.is_withdrawn) return;
     auto& consumed = out_.consumed[persona.entry];
     auto at = std::find_if(consumed.begin(), consumed.end(),
                            [&](const kube::CounterConsumption& one) { return one.counter_set == set; });
     if (at == consumed.end()) at = consumed.insert(at, {set, {}});
     at->counters.insert_or_assign(counter, quantity(tokens));
+    if (!group.empty()) at->compatibility_groups = {group};
   }
 
   const Personas& of_device(const std::string& device) const {
@@ -124,7 +131,7 @@ class Counting {
     const bool has_others = pf.size() > 1 || members_.personas.size() > pf.size() ||
                             std::any_of(members_.vfs.begin(), members_.vfs.end(),
                                         [](const PoolMembers::Vf& vf) { return vf.is_host_used; });
-    if (has_exclusive && has_others) count_slots(pf, set);
+    if (has_exclusive && has_others) members_.uses_groups ? group_whole(pf, set) : count_slots(pf, set);
     for (const std::string& group : groups_of(pf)) {
       if (set.counters.size() == kCountersPerSetMax) {
         refuse_group(pf, group);
@@ -154,6 +161,22 @@ class Counting {
     for (const Holding& persona : members_.personas)
       if (persona.device == members_.pf || vfs_.contains(persona.device))
         take(persona, kPfSet, kSlots, tokens_of(persona, full));
+  }
+
+  // The groups keep the whole from the parts. Two exclusive personas of the PF have one group, and one token between them.
+  void group_whole(const Personas& pf, kube::CounterSet& set) {
+    bool may_be_whole = std::none_of(members_.vfs.begin(), members_.vfs.end(),
+                                     [](const PoolMembers::Vf& vf) { return vf.is_host_used; });
+    for (const Holding& persona : members_.personas) may_be_whole &= !persona.is_withdrawn;
+    const bool is_whole_taken = std::any_of(
+        pf.begin(), pf.end(), [](const Holding* one) { return one->is_withdrawn && one->is_exclusive; });
+    set.counters.emplace(kWhole, quantity(may_be_whole ? 1 : 0));
+    set.counters.emplace(kParts, quantity(is_whole_taken ? 0 : kPartsMax));
+    for (const Holding& persona : members_.personas)
+      if (persona.device == members_.pf || vfs_.contains(persona.device)) {
+        const char* name = persona.device == members_.pf && persona.is_exclusive ? kWhole : kParts;
+        take(persona, kPfSet, name, 1, name);
+      }
   }
 
   int64_t tokens_of(const Holding& persona, int64_t full) const {

@@ -3,6 +3,10 @@
 //
 // A counter is a heap of tokens: an entry takes its tokens once while it is allocated at all, however many
 // shares of it are (KEP-4815 with KEP-5075; kube-scheduler from 1.36.2). Pure; checked by brute force.
+//
+// With compatibility groups no entry's tokens depend on how many others there are, so a VF that comes or goes changes no other entry. An
+// entry that is withdrawn and may still be allocated has no groups for the scheduler to compare, so totals of zero keep the others from
+// what it excludes, with groups and without.
 #include <cstddef>
 #include <map>
 #include <string>
@@ -23,6 +27,9 @@ struct PoolMembers {
   };
   std::vector<Vf> vfs;  // all that are present, offered or not
   std::vector<Holding> personas;
+  /// A PF as a whole and its parts (its shared personas and VFs) are kept apart by compatibility groups (KEP-5963) in place of a count of
+  /// tokens.
+  bool uses_groups = false;
 };
 
 /// Holdings that may be allocated at the same time although they exclude each other today: an edit has put what may

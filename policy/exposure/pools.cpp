@@ -200,7 +200,7 @@ bool ExposurePools::is_counted(const HostDevice& vf, const Pool& pool) const {
 }
 
 PoolMembers ExposurePools::members_of(const Pool& pool) const {
-  PoolMembers members{.pf = pool.pf};
+  PoolMembers members{.pf = pool.pf, .uses_groups = in_.settings.compatibility_groups};
   if (const HostDevice* pf = in_.inventory->find(pool.pf); pf != nullptr && !pool.pf.empty())
     for (const HostDevice* vf : vfs_of(*pf))
       if (is_counted(*vf, pool)) members.vfs.push_back({vf->id.text, !vf->host_use.empty()});

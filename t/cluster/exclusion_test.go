@@ -232,36 +232,43 @@ func TestExclusionAtTheScheduler(t *testing.T) {
 	for name, s := range scenarios {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			lab := harness.NewLab(t, exposingPlane(t), s.pfs...)
-			for _, bridge := range s.bridges {
-				lab.Host.AddBridge(bridge)
-			}
-			for name, spec := range s.policies {
-				lab.Expose(name, spec)
-			}
-			d := newDesk(lab, s.asks)
-			var daemon *harness.Daemon
-			for _, phase := range s.phases {
-				since := lab.Server.Revision(t)
-				if phase.change != nil {
-					phase.change(lab)
-				}
-				if daemon == nil {
-					daemon = lab.Run()
-				}
-				d.offered(since, phase.offered...)
-				d.fits = phase.fits
-				for _, kinds := range phase.comes {
-					d.everyOrder(kinds...)
-				}
-			}
-			storedAsSent(t, lab, daemon.Started)
-			d.shown()
-			if t.Logf("%d granted, %d refused", d.granted, d.refused); t.Failed() {
-				t.Logf("red when %s", s.redWhen)
-			}
+			s.play(t, exposingPlane(t))
 		})
 	}
+}
+
+// play has everybody of the scenario come in every order, beside a daemon with these arguments.
+func (s scenario) play(t *testing.T, plane *harness.Plane, args ...string) harness.PoolState {
+	lab := harness.NewLab(t, plane, s.pfs...)
+	for _, bridge := range s.bridges {
+		lab.Host.AddBridge(bridge)
+	}
+	for name, spec := range s.policies {
+		lab.Expose(name, spec)
+	}
+	d := newDesk(lab, s.asks)
+	var daemon *harness.Daemon
+	var state harness.PoolState
+	for _, phase := range s.phases {
+		since := lab.Server.Revision(t)
+		if phase.change != nil {
+			phase.change(lab)
+		}
+		if daemon == nil {
+			daemon = lab.Run(args...)
+		}
+		state = d.offered(since, phase.offered...)
+		d.fits = phase.fits
+		for _, kinds := range phase.comes {
+			d.everyOrder(kinds...)
+		}
+	}
+	storedAsSent(t, lab, daemon.Started)
+	d.shown()
+	if t.Logf("%d granted, %d refused", d.granted, d.refused); t.Failed() {
+		t.Logf("red when %s", s.redWhen)
+	}
+	return state
 }
 
 // storedAsSent fails when the API server refused a slice under strict validation, or dropped a field of it.
@@ -358,8 +365,12 @@ func TestExclusionInALargePool(t *testing.T) {
 // or are given beneath a PF that is given away.
 func TestVFsComeAndGoWhileClaimed(t *testing.T) {
 	t.Parallel()
+	vfsComeAndGo(t, exposingPlane(t))
+}
+
+func vfsComeAndGo(t *testing.T, plane *harness.Plane, args ...string) {
 	pf := card(2)
-	lab := harness.NewLab(t, exposingPlane(t), pf)
+	lab := harness.NewLab(t, plane, pf)
 	for name, spec := range map[string]M{"macvlan": macvlans, "pf": own(isPF, "", "host-device"), "vfs": own(isVF, "", "sriov")} {
 		lab.Expose(name, spec)
 	}
@@ -375,7 +386,7 @@ func TestVFsComeAndGoWhileClaimed(t *testing.T) {
 	}
 	offers := func(n int) []string { return join(vfs(pf, 0, n), []string{thePF, theMacvlan}) }
 	since := lab.Server.Revision(t)
-	daemon := lab.Run()
+	daemon := lab.Run(args...)
 	d.offered(since, offers(2)...)
 	d.fits = there(2)
 	first := d.arrive("vf")

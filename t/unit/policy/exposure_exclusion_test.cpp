@@ -1,7 +1,11 @@
 // Counters against what they are for, over all subsets of small pools.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
 #include <random>
+#include <set>
 
 #include "kube/objects/resource_slice.h"
 #include "policy/exposure/exclusion.h"
@@ -11,19 +15,28 @@ namespace exposure_exclusion_test {
 
 const std::string kPf = "0000:03:00.0";
 
-// The scheduler's sum: what all of them take fits into the totals.
+// The scheduler's rules: what all of them take fits into the totals, and in each counter set one compatibility group is in the lists of all
+// of them, or none has a list (compatibility_groups.go of k8s.io/dynamic-resource-allocation 1.37).
 bool fits(const Exclusion& exclusion, const std::vector<std::string>& allocated) {
+  std::map<std::string, std::optional<std::set<std::string>>> common;
   std::map<std::pair<std::string, std::string>, __int128> left;
   for (const auto& set : exclusion.counters)
     for (const auto& [counter, total] : set.counters) left[{set.name, counter}] = total.nanos();
   for (const std::string& entry : allocated) {
     const auto consumed = exclusion.consumed.find(entry);
     if (consumed == exclusion.consumed.end()) continue;
-    for (const auto& one : consumed->second)
+    for (const auto& one : consumed->second) {
+      const std::set<std::string> groups(one.compatibility_groups.begin(), one.compatibility_groups.end());
+      auto& so_far = common[one.counter_set];
+      std::set<std::string> both;
+      if (so_far) std::ranges::set_intersection(*so_far, groups, std::inserter(both, both.end()));
+      if (so_far && both.empty() && !(so_far->empty() && groups.empty())) return false;
+      so_far = so_far ? both : groups;
       for (const auto& [counter, tokens] : one.counters) {
         const auto at = left.find({one.counter_set, counter});
         if (at == left.end() || (at->second -= tokens.nanos()) < 0) return false;
       }
+    }
   }
   return true;
 }
@@ -65,11 +78,14 @@ std::string shown(const PoolMembers& pool, const std::vector<std::string>& chose
 
 TEST(Exclusion, CountersAllowWhatMayBeAndNothingElse) {
   std::mt19937 dice(7);
-  int refused = 0, granted = 0, with_withdrawn = 0;
+  int refused = 0, granted = 0, with_withdrawn = 0, with_groups = 0;
   for (int round = 0; round < 4000; ++round) {
-    const PoolMembers pool = random_pool(dice);
+    PoolMembers pool = random_pool(dice);
+    pool.uses_groups = round % 2 == 1;
     const Exclusion exclusion = exclude(pool);
     ASSERT_TRUE(exclusion.refused.empty());
+    for (const auto& [entry, consumed] : exclusion.consumed)
+      for (const auto& one : consumed) with_groups += !one.compatibility_groups.empty();
     std::vector<const Holding*> offered, withdrawn;
     for (const auto& one : pool.personas) (one.is_withdrawn ? withdrawn : offered).push_back(&one);
     for (const auto& [entry, consumed] : exclusion.consumed) {
@@ -101,6 +117,23 @@ TEST(Exclusion, CountersAllowWhatMayBeAndNothingElse) {
   EXPECT_GT(refused, 1000);
   EXPECT_GT(granted, 1000);
   EXPECT_GT(with_withdrawn, 1000);
+  EXPECT_GT(with_groups, 1000);
+}
+
+// What groups are for. Red when the entry of a PF, or a counter, depends on how many VFs there are.
+TEST(Exclusion, WithGroupsAVfChangesNoOtherEntry) {
+  PoolMembers pool{.pf = kPf, .vfs = {{"v0"}}, .uses_groups = true};
+  pool.personas = {{"pf-all", kPf, "pf", true}, {"v0", "v0", "v0"}};
+  const Exclusion one_vf = exclude(pool);
+  pool.vfs.push_back({"v1"});
+  pool.personas.push_back({"v1", "v1", "v1"});
+  const Exclusion two_vfs = exclude(pool);
+  EXPECT_EQ(one_vf.counters, two_vfs.counters);
+  for (const char* entry : {"pf-all", "v0"}) EXPECT_EQ(one_vf.consumed.at(entry), two_vfs.consumed.at(entry));
+  EXPECT_EQ(two_vfs.consumed.at("pf-all"),
+            (std::vector<kube::CounterConsumption>{{"pf", {{"whole", kube::Quantity(1)}}, {"whole"}}}));
+  EXPECT_EQ(two_vfs.consumed.at("v1"),
+            (std::vector<kube::CounterConsumption>{{"pf", {{"parts", kube::Quantity(1)}}, {"parts"}}}));
 }
 
 TEST(Exclusion, ClaimsOfAPoolAnswerAsEachOfThemWould) {

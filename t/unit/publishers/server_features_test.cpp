@@ -44,15 +44,17 @@ struct AbilitiesTest : testing::Test {
 };
 
 TEST_F(AbilitiesTest, WhatIsStoredAsItWasSentCanBeDone) {
-  for (const ServerFeature one : {ServerFeature::kListAttributes, ServerFeature::kCounters,
-                                  ServerFeature::kSharedDevices, ServerFeature::kSkipNodeOperations}) {
+  for (const ServerFeature one :
+       {ServerFeature::kListAttributes, ServerFeature::kCounters, ServerFeature::kSharedDevices,
+        ServerFeature::kSkipNodeOperations, ServerFeature::kCompatibilityGroups}) {
     abilities->want(one);
     EXPECT_FALSE(abilities->has(one)) << "unknown is no";
   }
   EXPECT_FALSE(abilities->settled());
   scheduler.advance(1s);
-  for (const ServerFeature one : {ServerFeature::kListAttributes, ServerFeature::kCounters,
-                                  ServerFeature::kSharedDevices, ServerFeature::kSkipNodeOperations})
+  for (const ServerFeature one :
+       {ServerFeature::kListAttributes, ServerFeature::kCounters, ServerFeature::kSharedDevices,
+        ServerFeature::kSkipNodeOperations, ServerFeature::kCompatibilityGroups})
     EXPECT_TRUE(abilities->has(one));
   EXPECT_TRUE(abilities->settled());
   EXPECT_EQ(cluster.objects(kube::kResourceSlices).size(), 0u) << "a dry run stores nothing";
@@ -77,6 +79,33 @@ TEST_F(AbilitiesTest, AFieldThatIsDroppedIsAnAbilityThatIsNotThere) {
     EXPECT_TRUE(abilities->settled());
     EXPECT_FALSE(abilities->has(row.ability)) << row.field;
   }
+}
+
+// A server without the gate stores the counters and drops the groups. Red when that counts as a loss of the counters too.
+TEST_F(AbilitiesTest, GroupsThatAreDroppedAreNoLossOfCounters) {
+  cluster.on_admit = [](const fake::Request&, kube::Json& object) -> std::optional<kube::Failure> {
+    auto slice = kube::decode_resource_slice(object).value();
+    for (kube::DevicePtr& device : slice.devices)
+      device.edit([](kube::Device& one) {
+        for (kube::CounterConsumption& consumed : one.consumes_counters)
+          consumed.compatibility_groups.clear();
+      });
+    object.set("spec", *kube::encode_resource_slice(slice).find("spec"));
+    return std::nullopt;
+  };
+  for (const ServerFeature one : {ServerFeature::kCounters, ServerFeature::kCompatibilityGroups})
+    abilities->want(one);
+  scheduler.advance(1s);
+  EXPECT_TRUE(abilities->has(ServerFeature::kCounters));
+  EXPECT_FALSE(abilities->has(ServerFeature::kCompatibilityGroups));
+
+  const kube::Counters token{{"c", kube::Quantity(1)}};
+  kube::ResourceSlice sent, stored;
+  sent.devices = {kube::Device{.name = "x", .consumes_counters = {{"s", token, {"g"}}}}};
+  stored.devices = {kube::Device{.name = "x", .consumes_counters = {{"s", token}}}};
+  EXPECT_EQ(dropped_features(sent, stored), std::set<ServerFeature>{ServerFeature::kCompatibilityGroups});
+  stored.devices = {kube::Device{.name = "x"}};
+  EXPECT_EQ(dropped_features(sent, stored), std::set<ServerFeature>{ServerFeature::kCounters});
 }
 
 // The scheduler adds counters up wrongly before 1.36.2, whatever the API server stores.

@@ -42,6 +42,9 @@
 {{- if ne .Values.numaNodeAttribute "scalar" }}
 - --numa-node-attribute={{ .Values.numaNodeAttribute }}
 {{- end }}
+{{- if ne .Values.exclusion "counters" }}
+- --exclusion={{ .Values.exclusion }}
+{{- end }}
 {{- if $plugin.enabled }}
 - --kubelet-plugin=on
 - --kubelet-plugins-directory-path={{ include "sliced.kubeletPlugins" . }}

@@ -101,11 +101,27 @@ TEST(ResourceSlice, NamesFieldsThatItHasNoPlaceFor) {
       "counters":{"c":{"value":"1","valueFrom":{}}}}]}]}})"));
   ASSERT_TRUE(slice.ok()) << slice.error().what;
   EXPECT_EQ(slice->unknown_fields,
-            (std::vector<std::string>{
-                "spec.allNodes", "spec.devices[0].attributes[b].quantities", "spec.devices[0].basic",
-                "spec.devices[0].bindsToNode", "spec.devices[0].consumesCounters[0].compatibilityGroups",
-                "spec.devices[0].consumesCounters[0].counters[c].valueFrom", "spec.pool.x", "status"}));
+            (std::vector<std::string>{"spec.allNodes", "spec.devices[0].attributes[b].quantities",
+                                      "spec.devices[0].basic", "spec.devices[0].bindsToNode",
+                                      "spec.devices[0].consumesCounters[0].counters[c].valueFrom",
+                                      "spec.pool.x", "status"}));
   EXPECT_EQ(slice->devices[0]->attributes.size(), 1u);
+  EXPECT_EQ(slice->devices[0]->consumes_counters[0].compatibility_groups, std::vector<std::string>{"g"});
+}
+
+TEST(ResourceSlice, CompatibilityGroupsAreWrittenAndJudged) {
+  Device device{.name = "x", .consumes_counters = {{"s", {{"c", q("1")}}, {"whole", "parts"}}}};
+  EXPECT_TRUE(validate_device(device).empty());
+  ResourceSlice slice = plain_slice();
+  slice.devices = {device};
+  EXPECT_EQ(decode_resource_slice(encode_resource_slice(slice)).value(), slice);
+  const auto problems = [&](std::vector<std::string> groups) {
+    device.consumes_counters[0].compatibility_groups = std::move(groups);
+    return validate_device(device).size();
+  };
+  EXPECT_EQ(problems({"a", "b", "c"}), 1u) << "at most 2";
+  EXPECT_EQ(problems({"a", "a"}), 1u) << "twice";
+  EXPECT_EQ(problems({"A"}), 1u) << "no DNS label";
 }
 
 TEST(ResourceSlice, OfOneThatCannotBeDecodedMuchCanBeRead) {

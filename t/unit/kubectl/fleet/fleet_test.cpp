@@ -80,6 +80,28 @@ TEST(Fleet, WhatItsCountersDoNotSufficeForIsNotFree) {
   EXPECT_EQ(row_of(fleet.rows(), "a").usage, (Usage{.devices = 4, .allocated = 1, .free = 2}));
 }
 
+TEST(Fleet, WhatIsOfAnotherCompatibilityGroupIsNotFree) {
+  Fleet fleet({kDriver});
+  fleet.put_node("a");
+  const auto slice = decode_fleet_slice(
+      kube::decode_yaml(
+          "kind: ResourceSlice\nmetadata: {name: s}\n"
+          "spec: {driver: d.example, nodeName: a, pool: {name: a, generation: 1, resourceSliceCount: 1},\n"
+          "  sharedCounters: [{name: pf, counters: {whole: {value: '1'}, parts: {value: '9'}}}],\n"
+          "  devices: [\n"
+          "    {name: whole, consumesCounters: [{counterSet: pf, counters: {whole: {value: '1'}}, compatibilityGroups: [whole]}]},\n"
+          "    {name: vf0, consumesCounters: [{counterSet: pf, counters: {parts: {value: '1'}}, compatibilityGroups: [parts]}]},\n"
+          "    {name: vf1, consumesCounters: [{counterSet: pf, counters: {parts: {value: '1'}}, compatibilityGroups: [parts]}]}]}\n")
+          .documents.front());
+  ASSERT_TRUE(slice);
+  fleet.put_slice(*slice);
+  EXPECT_EQ(row_of(fleet.rows(), "a").usage.free, 3u);
+  fleet.put_claim(claim("ns/c", "a", {"whole"}));
+  EXPECT_EQ(row_of(fleet.rows(), "a").usage, (Usage{.devices = 3, .allocated = 1, .free = 0}));
+  fleet.put_claim(claim("ns/c", "a", {"vf0"}));
+  EXPECT_EQ(row_of(fleet.rows(), "a").usage, (Usage{.devices = 3, .allocated = 1, .free = 1}));
+}
+
 TEST(Fleet, AClaimThatSaysSomethingElseHasWhatItSaysNow) {
   Fleet fleet({kDriver});
   fleet.put_slice(slice("s", "a", {{"1"}, {"2"}}));

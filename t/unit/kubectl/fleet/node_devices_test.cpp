@@ -41,6 +41,20 @@ TEST(NodeDevices, AVfOfAPfThatAPodHasAsAWholeIsUsedUp) {
   EXPECT_EQ(line.why, "takes 1 of counter pf/slots of pool n, and 0 is left");
 }
 
+TEST(NodeDevices, AVfOfAnotherCompatibilityGroupIsUsedUp) {
+  kube::Device pf = vf("pf", "0000:03:00.0", ""), one = vf("a", "0000:03:00.1", "p0");
+  pf.consumes_counters = {{"pf", {{"whole", kube::Quantity(1)}}, {"whole"}}};
+  one.consumes_counters = {{"pf", {{"parts", kube::Quantity(1)}}, {"parts"}}};
+  kube::ResourceSlice of = slice(kDrivers.exposure, 1, {pf, one});
+  of.shared_counters = {{"pf", {{"whole", kube::Quantity(1)}, {"parts", kube::Quantity(9)}}}};
+  Fleet fleet({kDrivers.sriov, kDrivers.exposure});
+  fleet.put_claim({.id = "ns/x", .users = {"p"}, .devices = {{kDrivers.exposure, "n", "pf"}}});
+  const DeviceLine line = device_lines("n", {of}, fleet, kDrivers)[1];
+  EXPECT_EQ(line.stands, DeviceStands::kUsedUp);
+  EXPECT_EQ(line.why,
+            "its compatibility groups of counter set pf of pool n are not those of the devices in use");
+}
+
 TEST(NodeDevices, EachHasItsHardwareAndWhoHasIt) {
   kube::Device tainted = vf("c", "0000:03:00.3", "p0");
   tainted.taints = {{"k", "v", "NoSchedule"}};

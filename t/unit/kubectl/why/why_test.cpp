@@ -227,6 +227,51 @@ spec: {selectors: [{cel: {expression: 'device.driver == "e.io"'}}]}
             std::vector<std::string>{"delete claim default/small, which no pod uses"});
 }
 
+// Red when a slice with compatibility groups makes its pool incomplete, or a PF is said to be free beside its VF.
+TEST(Why, CompatibilityGroupsAreToldWithWhoUsesThem) {
+  const auto why = [](const std::string& allocated, const std::string& groups) {
+    Cluster cluster;
+    add(cluster, kWorld);
+    add(cluster, R"(
+kind: ResourceSlice
+metadata: {name: counters}
+spec: {driver: e.io, nodeName: w, pool: {name: e, generation: 1, resourceSliceCount: 2}, sharedCounters: [{name: pf, counters: {whole: {value: "1"}, parts: {value: "9"}}}]}
+---
+kind: ResourceSlice
+metadata: {name: devices}
+spec:
+  driver: e.io
+  nodeName: w
+  pool: {name: e, generation: 1, resourceSliceCount: 2}
+  devices:
+  - {name: vf0, consumesCounters: [{counterSet: pf, counters: {parts: {value: "1"}}, compatibilityGroups: [parts]}]}
+  - {name: pf, consumesCounters: [{counterSet: pf, counters: {whole: {value: "1"}}, compatibilityGroups: )" +
+                     groups +
+                     R"(}]}
+---
+kind: ResourceClaim
+metadata: {name: small}
+status: {allocation: {devices: {results: [{request: r, driver: e.io, pool: e, device: )" +
+                     allocated + R"(}]}}}
+---
+kind: DeviceClass
+metadata: {name: e}
+spec: {selectors: [{cel: {expression: 'device.driver == "e.io"'}}]}
+)");
+    add(cluster, claim("{deviceClassName: e}"));
+    return why_pod(cluster, pod_of("{resourceClaims: [{name: net, resourceClaimName: c}]}"));
+  };
+  EXPECT_EQ(
+      why("vf0", "[whole]").nodes.at(0).requests.at(0).obstacles.at(0).what,
+      "is of compatibility groups whole of counter set pf, which the devices in use there are not; used by vf0 of claim "
+      "default/small");
+  EXPECT_EQ(
+      why("pf", "[whole]").nodes.at(0).requests.at(0).obstacles.at(0).what,
+      "is of compatibility groups parts of counter set pf, which the devices in use there are not; used by pf of claim "
+      "default/small");
+  EXPECT_EQ(why("vf0", "[whole, parts]").verdict, Verdict::kCan) << "they have a group in common";
+}
+
 TEST(Why, APodThatRunsIsNotAskedAbout) {
   Cluster cluster;
   add(cluster, kWorld);
