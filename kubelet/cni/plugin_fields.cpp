@@ -640,6 +640,9 @@ VlanIds vlans_of(const Json& value) {
       add((first != nullptr ? kube::encode_json(*first) : "") + "-" +
           (last != nullptr ? kube::encode_json(*last) : ""));
     if (id != nullptr) add(kube::encode_json(*id));
+    // A plugin without a table of fields may have a list of another form.
+    const size_t known = (first != nullptr) + (last != nullptr) + (id != nullptr);
+    if (one.object() == nullptr || one.object()->size() != known) add("");
   }
   return out;
 }

@@ -283,6 +283,15 @@ TEST(CanonicalDefinition, PermissionsHoldForFieldsOfAPluginWithoutATable) {
         why_not(plugin_of("accelerated-bridge", fields), only_mac, kFunction).find("added to spec.allow"),
         std::string::npos)
         << fields;
+  DefinitionRules one_vlan = only_mac;
+  one_vlan.settings = {"vlan"}, one_vlan.vlans = *VlanIds::decode("100-199");
+  for (const char* fields : {R"("vlan":100)", R"("trunk":[{"minID":100,"maxID":110},{"id":120}])"})
+    EXPECT_EQ(why_not(plugin_of("accelerated-bridge", fields), one_vlan, kFunction), "") << fields;
+  for (const char* fields :
+       {R"("vlan":200)", R"("vlan":{"id":100})", R"("trunk":[100])", R"("trunk":[[100]])",
+        R"("trunk":[{"from":5}])", R"("trunk":[{"id":100,"to":300}])", R"("trunk":[{"minID":100}])",
+        R"("setUplinkVlan":true)"})
+    EXPECT_NE(why_not(plugin_of("accelerated-bridge", fields), one_vlan, kFunction), "") << fields;
   for (const char* field : {"isGateway", "forceAddress", "ipMasq", "macspoofchk", "promiscMode"}) {
     const std::string config = plugin_of("own", "\"" + std::string(field) + R"(":true)");
     EXPECT_NE(why_not(config, rules({"own"}), kFunction).find("which changes the host"), std::string::npos)
