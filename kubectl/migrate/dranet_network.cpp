@@ -200,16 +200,19 @@ class NetworkConverter {
   }
 
   // net.ParseMAC also reads 00-00-5e-00-53-01 and 0000.5e00.5301.
+  static std::string mac_text(std::string_view of) {
+    std::string digits, text;
+    for (const char c : of)
+      if (c != ':' && c != '-' && c != '.') digits += c;
+    for (size_t i = 0; i < digits.size(); ++i)
+      text += (i > 0 && i % 2 == 0 ? ":" : "") + std::string(1, digits[i]);
+    return lower(text);
+  }
+
   void mac(const Json& interface) {
     const Json* at = interface.find("hardwareAddr");
     if (at == nullptr || at->string() == nullptr) return;
-    std::string digits;
-    for (const char c : *at->string())
-      if (c != ':' && c != '-' && c != '.') digits += c;
-    std::string text;
-    for (size_t i = 0; i < digits.size(); ++i)
-      text += (i > 0 && i % 2 == 0 ? ":" : "") + std::string(1, digits[i]);
-    if (const std::string why = try_set("mac", lower(text)); !why.empty())
+    if (const std::string why = try_set("mac", mac_text(*at->string())); !why.empty())
       lose(*at, "interface.hardwareAddr", "sliced refuses it: " + why,
            "write a unicast address of six bytes");
     out_.sets_mac = network_.find("mac") != nullptr;
@@ -236,14 +239,20 @@ class NetworkConverter {
       lose(*programs, "interface.disableEbpfPrograms",
            "sliced detaches no eBPF programs of the host from an interface",
            "keep the program that attaches them from the device (of Cilium: --devices)");
-    constexpr std::string_view kSysctls =
-        "use a NetworkAttachmentDefinition with host-device and tuning (netAttachDefName in place of network), or an init container that may set it";
-    for (const std::string_view field : {"forwarding", "arpIgnore", "arpAnnounce"}) {
-      const Json* at = interface.find(field);
-      const bool is_set = at != nullptr && (is_true(at) || at->integer() != nullptr);
-      if (is_set)
-        lose(*at, "interface." + std::string(field), "network sets no sysctls", std::string(kSysctls));
-    }
+    if (const Json* forwarding = interface.find("forwarding"); is_true(forwarding))
+      for (const char* name : {"net.ipv4.conf.IFNAME.forwarding", "net.ipv6.conf.IFNAME.forwarding"})
+        sysctl(*forwarding, "forwarding", name, "1");
+    for (const auto& [field, name] : {std::pair("arpIgnore", "net.ipv4.conf.IFNAME.arp_ignore"),
+                                      std::pair("arpAnnounce", "net.ipv4.conf.IFNAME.arp_announce")})
+      if (const Json* at = interface.find(field); at != nullptr && at->integer() != nullptr)
+        sysctl(*at, field, name, std::to_string(*at->integer()));
+  }
+  void sysctl(const Json& at, const std::string& field, const char* name, const std::string& value) {
+    Json sysctls = Json::Object{};
+    if (const Json* present = network_.find("sysctls")) sysctls = *present;
+    sysctls.set(name, value);
+    if (const std::string why = try_set("sysctls", std::move(sysctls)); !why.empty())
+      lose(at, "interface." + field, "sliced refuses it: " + why, "write a value that is accepted");
   }
 
   void routes(bool has_vrf) {
@@ -266,10 +275,8 @@ class NetworkConverter {
           "it is of the VRF's table, and sliced makes no VRF: in the main table it would carry other traffic",
           "add it to network.routes where the main table is right");
     const Json* table = value.find("table");
-    if (table != nullptr && table->integer() != nullptr && *table->integer() != 0 && *table->integer() != 254)
-      return lose(
-          value, field, "sliced adds routes to the main table alone",
-          "use a NetworkAttachmentDefinition with the plugin sbr, or add the route in the pod (CAP_NET_ADMIN)");
+    const bool is_main =
+        table == nullptr || table->integer() == nullptr || *table->integer() == 0 || *table->integer() == 254;
     if (const std::string source(value.text("source")); !source.empty())
       lose(*value.find("source"), field + ".source",
            "a route has no source address here: the kernel chooses one",
@@ -283,6 +290,7 @@ class NetworkConverter {
     Json out = Json::Object{};
     out.set("destination", network_of_text(value.text("destination")));
     if (!gateway.empty()) out.set("gateway", gateway);
+    if (!is_main) out.set("table", *table);
     if (const std::string why = try_append("routes", std::move(out)); !why.empty())
       lose(value, field, "sliced refuses it: " + why, "correct it, and add it to network.routes");
   }
@@ -305,10 +313,15 @@ class NetworkConverter {
     if (list == nullptr || list->array() == nullptr) return;
     for (size_t i = 0; i < list->array()->size(); ++i) {
       const Json& rule = (*list->array())[i];
-      check_fields(rule, kRuleFieldsOfDranet, "rules[" + std::to_string(i) + "].");
-      lose(
-          rule, "rules[" + std::to_string(i) + "]", "network sets no routing rules",
-          "use a NetworkAttachmentDefinition with the plugin sbr, or add the rule in the pod (CAP_NET_ADMIN)");
+      const std::string field = "rules[" + std::to_string(i) + "]";
+      check_fields(rule, kRuleFieldsOfDranet, field + ".");
+      Json out = Json::Object{};
+      for (const std::string_view key : {"source", "destination"})
+        if (const std::string_view text = rule.text(key); !text.empty()) out.set(key, network_of_text(text));
+      for (const std::string_view key : {"table", "priority"})
+        if (const Json* number = rule.find(key)) out.set(key, *number);
+      if (const std::string why = try_append("rules", std::move(out)); !why.empty())
+        lose(rule, field, "sliced refuses it: " + why, "correct it, and add it to network.rules");
     }
   }
 
@@ -317,9 +330,13 @@ class NetworkConverter {
     if (list == nullptr || list->array() == nullptr) return;
     for (size_t i = 0; i < list->array()->size(); ++i) {
       const Json& neighbor = (*list->array())[i];
-      check_fields(neighbor, kNeighborFieldsOfDranet, "neighbors[" + std::to_string(i) + "].");
-      lose(neighbor, "neighbors[" + std::to_string(i) + "]", "network sets no neighbor entries",
-           "add it in the pod (CAP_NET_ADMIN)");
+      const std::string field = "neighbors[" + std::to_string(i) + "]";
+      check_fields(neighbor, kNeighborFieldsOfDranet, field + ".");
+      Json out = Json::Object{};
+      out.set("address", std::string(neighbor.text("destination")));
+      out.set("mac", mac_text(neighbor.text("hardwareAddr")));
+      if (const std::string why = try_append("neighbors", std::move(out)); !why.empty())
+        lose(neighbor, field, "sliced refuses it: " + why, "correct it, and add it to network.neighbors");
     }
   }
 

@@ -68,6 +68,24 @@ ethtool: {features: {rx-checksum: false}, privateFlags: {a: true, b: false}}
           .empty());
 }
 
+TEST(DranetNetwork, TablesRulesNeighborsAndSysctls) {
+  EXPECT_EQ(
+      network(R"(
+interface: {addresses: [192.0.2.10/24], forwarding: true, arpIgnore: 1, arpAnnounce: 2}
+routes: [{destination: 0.0.0.0/0, gateway: 192.0.2.1, table: 120}]
+rules: [{source: 192.0.2.10/24, table: 120, priority: 31000}]
+neighbors: [{destination: 192.0.2.1, hardwareAddr: 02-00-00-00-00-0A}]
+)"),
+      R"({"addresses":["192.0.2.10/24"],"sysctls":{"net.ipv4.conf.IFNAME.forwarding":"1","net.ipv6.conf.IFNAME.forwarding":"1",)"
+      R"("net.ipv4.conf.IFNAME.arp_ignore":"1","net.ipv4.conf.IFNAME.arp_announce":"2"},)"
+      R"("routes":[{"destination":"0.0.0.0/0","gateway":"192.0.2.1","table":120}],)"
+      R"("rules":[{"source":"192.0.2.0/24","table":120,"priority":31000}],)"
+      R"("neighbors":[{"address":"192.0.2.1","mac":"02:00:00:00:00:0a"}]})");
+  EXPECT_EQ(lost("interface: {addresses: [192.0.2.10/24]}\nrules: [{source: 192.0.2.0/24, table: 120}]"),
+            Texts{"rules[0]={source: 192.0.2.0/24, table: 120}"})
+      << "without a priority the kernel chooses one, and sliced does not";
+}
+
 // In the main table a route of another one would carry other traffic.
 TEST(DranetNetwork, RoutesOfOtherTablesAreLeftOut) {
   const auto vrf = converted(R"(
