@@ -61,7 +61,8 @@ void visit(Visitor& v, NativeNetwork& value) {
   v("trust", value.vf.trust), v("spoofCheck", value.vf.spoof_check), v("linkState", value.vf.link_state);
   v("minTxRate", value.vf.min_rate_mbps), v("maxTxRate", value.vf.max_rate_mbps);
   v("rules", value.rules), v("neighbors", value.neighbors), v("sysctls", value.sysctls);
-  v("duplicateAddressDetection", value.dad);
+  v("duplicateAddressDetection", value.dad), v("type", value.type), v("mode", value.mode),
+      v("rdma", value.rdma);
 }
 template <class Visitor>
 void visit(Visitor& v, NativeRoute& value) {

@@ -78,6 +78,15 @@ bool decode_link(std::string_view payload, HostLink& link) {
       if (type == IFLA_IPVLAN_FLAGS) link.ipvlan_flags = number;
     });
   };
+  const auto read_bridge = [&](std::string_view data) {
+    (void)each_attribute(data, [&](int type, std::string_view value) {
+      if (type == IFLA_BR_VLAN_FILTERING && value.size() == 1) link.is_vlan_filtering = value.front() != 0;
+      uint16_t number = 0;
+      if (type != IFLA_BR_VLAN_DEFAULT_PVID || value.size() != sizeof number) return;
+      std::memcpy(&number, value.data(), sizeof number);
+      link.default_pvid = number;
+    });
+  };
   bool is_lower_elsewhere = false;
   bool is_whole = true;
   const bool is_read =
@@ -103,6 +112,7 @@ bool decode_link(std::string_view payload, HostLink& link) {
           (void)each_attribute(value, [&](int inner, std::string_view kind) {
             if (inner == IFLA_INFO_KIND) link.kind = text_in(kind);
             if (inner == IFLA_INFO_DATA && link.kind == "ipvlan") read_ipvlan(kind);  // the kind comes first
+            if (inner == IFLA_INFO_DATA && link.kind == "bridge") read_bridge(kind);
           });
       });
   if (is_lower_elsewhere) link.lower = 0;

@@ -26,8 +26,10 @@ struct HostLink {
   std::string mac;  // "aa:bb:.." lower case; "" none
   int mtu = 0;
   int lower = 0;  // IFLA_LINK: the ifindex of the device below, where that is in this namespace; 0 none
-  int ipvlan_mode = -1;  // IFLA_IPVLAN_MODE: IPVLAN_MODE_L2, ...; -1 of another kind
-  int ipvlan_flags = 0;  // IFLA_IPVLAN_FLAGS
+  int ipvlan_mode = -1;            // IFLA_IPVLAN_MODE: IPVLAN_MODE_L2, ...; -1 of another kind
+  int ipvlan_flags = 0;            // IFLA_IPVLAN_FLAGS
+  bool is_vlan_filtering = false;  // of a bridge: IFLA_BR_VLAN_FILTERING
+  int default_pvid = 0;            // of a bridge: IFLA_BR_VLAN_DEFAULT_PVID
   bool is_up = false, is_promisc = false, is_allmulti = false;  // as ip link has set them
   bool is_netns_immutable =
       false;  // IFLA_NETNS_IMMUTABLE; false also where the kernel does not report it (before Linux 6.15)

@@ -20,7 +20,8 @@ using kube::Json;
 constexpr int64_t kNativeMtuMin = 68, kNativeMtuMax = 65'535, kIpv6MtuMin = 1'280;  // RFC 791, RFC 8200
 constexpr int64_t kRulePriorityMax = 32'765;  // before the rule for the table main
 const std::vector<std::string_view> kNetworkFields = {
-    "mtu", "mac", "addresses", "routes", "rules", "neighbors", "sysctls", "duplicateAddressDetection"};
+    "mtu",  "mac",  "addresses", "routes", "rules", "neighbors", "sysctls", "duplicateAddressDetection",
+    "type", "mode", "rdma"};
 const std::vector<std::string_view> kRouteFields = {"destination", "gateway", "priority", "table"};
 const std::vector<std::string_view> kRuleFields = {"source", "destination", "table", "priority"};
 const std::vector<std::string_view> kNeighborFields = {"address", "mac"};
@@ -290,6 +291,62 @@ Result<Unit> check_neighbors(const NativeNetwork& network, const std::string& pa
   return Unit{};
 }
 
+constexpr std::string_view kTypes[] = {"passthrough", "macvlan", "ipvlan", "vlan", "bridgePort"};
+constexpr std::string_view kMacvlanModes[] = {"bridge", "private", "vepa"};
+
+Result<Unit> read_type(const Json& value, const std::string& path, NativeNetwork& out) {
+  auto type = string_in(value, "type", path), mode = string_in(value, "mode", path);
+  if (!type) return std::move(type.error());
+  if (!mode) return std::move(mode.error());
+  if (!type->empty() && std::ranges::find(kTypes, std::string_view(*type)) == std::end(kTypes))
+    return wrong_field(path + ".type", "is " + in_quotes(*type, 64) +
+                                           ", expected passthrough, macvlan, ipvlan, vlan or bridgePort");
+  if (*mode == "passthru")
+    return wrong_field(
+        path + ".mode",
+        "is \"passthru\", which takes the device from all others: expected bridge, private or vepa");
+  if (!mode->empty() && std::ranges::find(kMacvlanModes, std::string_view(*mode)) == std::end(kMacvlanModes))
+    return wrong_field(path + ".mode", "is " + in_quotes(*mode, 64) + ", expected bridge, private or vepa");
+  auto rdma = string_in(value, "rdma", path);
+  if (!rdma) return std::move(rdma.error());
+  if (!rdma->empty() && *rdma != "move")
+    return wrong_field(path + ".rdma",
+                       "is " + in_quotes(*rdma, 64) + ", expected move: leave it out, or set it");
+  out.type = *std::move(type), out.mode = *std::move(mode), out.rdma = *std::move(rdma);
+  return Unit{};
+}
+
+// Fields of one type beside another one.
+Result<Unit> check_type(const NativeNetwork& network, const std::string& path) {
+  const std::string is_type = ", and type is " + (network.type.empty() ? "passthrough" : network.type);
+  if (!network.mode.empty() && network.type != "macvlan")
+    return wrong_field(path + ".mode", "is " + in_quotes(network.mode, 64) + is_type +
+                                           ": leave it out, only macvlan has modes");
+  if (!network.makes_link()) return Unit{};
+  if (!network.rdma.empty())
+    return wrong_field(path + ".rdma",
+                       "is " + in_quotes(network.rdma, 64) + is_type +
+                           ": leave it out, the RDMA device of a shared device stays on the host");
+  for (const NativeVfSetting& one : native_vf_settings(network.vf)) {
+    const bool is_of_type =
+        (one.field == "vlan" && (network.type == "vlan" || network.type == "bridgePort")) ||
+        (one.field == "vlanProto" && network.type == "vlan");
+    if (!is_of_type)
+      return wrong_field(path + "." + std::string(one.field),
+                         "is " + one.value + is_type + ": leave it out, it is a setting of a VF" +
+                             (one.field == "vlan" ? ", a VLAN interface or a port of a bridge" : ""));
+  }
+  if (network.type == "vlan" && network.vf.vlan.value_or(0) == 0)
+    return wrong_field(path + ".vlan", "is " + std::string(network.vf.vlan ? "0" : "missing") +
+                                           ", and type is vlan: expected a VLAN from 1 to 4094");
+  if (network.type == "ipvlan" && !network.mac.empty())
+    return wrong_field(path + ".mac",
+                       "is " + network.mac +
+                           ", and type is ipvlan, whose interfaces have the MAC address of the "
+                           "device: leave it out, or set type to macvlan");
+  return Unit{};
+}
+
 // Of sysctls and the fields that need another value.
 Result<Unit> check_sysctls(const NativeNetwork& network, const std::string& path) {
   const auto has = [&](std::string_view name, std::string_view value) {
@@ -350,6 +407,7 @@ Result<NativeNetwork> decode_native_network(const Json& value, const std::string
     if (!decoded) return std::move(decoded.error());
     out.sysctls = *std::move(decoded);
   }
+  if (auto read = read_type(value, path, out); !read) return std::move(read.error());
   auto dad = string_in(value, "duplicateAddressDetection", path);
   if (!dad) return std::move(dad.error());
   if (!dad->empty() && *dad != "off" && *dad != "wait")
@@ -387,6 +445,9 @@ Json encode_native_network(const NativeNetwork& network) {
   if (!rules.empty()) out.set("rules", Json(std::move(rules)));
   if (!neighbors.empty()) out.set("neighbors", Json(std::move(neighbors)));
   if (!network.sysctls.empty()) out.set("sysctls", encode_native_sysctls(network.sysctls));
+  if (!network.type.empty()) out.set("type", Json(network.type));
+  if (!network.mode.empty()) out.set("mode", Json(network.mode));
+  if (!network.rdma.empty()) out.set("rdma", Json(network.rdma));
   if (!network.dad.empty()) out.set("duplicateAddressDetection", Json(network.dad));
   encode_native_vf(network.vf, out);
   return out;
@@ -401,6 +462,9 @@ NativeNetwork overlay_native_networks(NativeNetwork network, const NativeNetwork
   if (!later.neighbors.empty()) network.neighbors = later.neighbors;
   if (!later.sysctls.empty()) network.sysctls = later.sysctls;
   if (!later.dad.empty()) network.dad = later.dad;
+  if (!later.type.empty()) network.type = later.type;
+  if (!later.mode.empty()) network.mode = later.mode;
+  if (!later.rdma.empty()) network.rdma = later.rdma;
   overlay_native_vf(later.vf, network.vf);
   return network;
 }
@@ -430,6 +494,9 @@ Result<NativeNetwork> merge_native_networks(const NativeNetwork& by_class, const
         merge("neighbors", by_class.neighbors, by_claim.neighbors, out.neighbors,
               std::vector<NativeNeighbor>()),
         merge("sysctls", by_class.sysctls, by_claim.sysctls, out.sysctls, std::vector<NativeSysctl>()),
+        merge("type", by_class.type, by_claim.type, out.type, std::string()),
+        merge("rdma", by_class.rdma, by_claim.rdma, out.rdma, std::string()),
+        merge("mode", by_class.mode, by_claim.mode, out.mode, std::string()),
         merge("duplicateAddressDetection", by_class.dad, by_claim.dad, out.dad, std::string())})
     if (!merged) return std::move(merged.error());
   return out;
@@ -440,14 +507,21 @@ Result<Unit> check_native_network(const NativeNetwork& network, const std::strin
   if (has_family(network, true) && network.mtu != 0 && network.mtu < kIpv6MtuMin)
     return wrong_field(path + ".mtu", "is " + std::to_string(network.mtu) +
                                           ", expected at least 1280 for an interface with an IPv6 address");
-  for (const auto check : {&check_routes, &check_rules, &check_neighbors, &check_sysctls})
+  for (const auto check : {&check_routes, &check_rules, &check_neighbors, &check_sysctls, &check_type})
     if (auto good = check(network, path); !good) return good;
   return Unit{};
 }
 
-std::string native_config(const NativeNetwork& network, const std::string& interface) {
+std::string native_config(const NativeNetwork& network, const std::string& interface, const std::string& pci,
+                          const std::string& rdma_device) {
   Json config{Json::Object{{"cniVersion", "1.1.0"}, {"name", "network"}, {"type", "sliced-native"}}};
-  config.set("hostInterface", Json(interface));
+  // The interface that another one is made on is looked for where the plugins have it.
+  config.set(!network.makes_link()          ? "hostInterface"
+             : network.type == "bridgePort" ? "bridge"
+                                            : "master",
+             Json(interface));
+  if (!pci.empty()) config.set("hostPCI", Json(pci));
+  if (!rdma_device.empty()) config.set("rdmaDevice", Json(rdma_device));
   if (!network.mac.empty()) config.set("mac", Json(network.mac));  // where it is looked for in every config
   NativeNetwork rest = network;
   rest.addresses.clear(), rest.routes.clear();
@@ -467,6 +541,19 @@ std::string native_config(const NativeNetwork& network, const std::string& inter
   ipam.set("routes", Json(std::move(routes)));
   config.set("ipam", std::move(ipam));
   return kube::encode_json(config);
+}
+
+std::string_view plugin_of_type(std::string_view type) {
+  if (type == "bridgePort") return "bridge";
+  return type == "passthrough" ? "" : type;
+}
+
+std::string_view made_by_plugin(const Json& plugin) {
+  const std::string_view type = plugin.text("type");
+  if (type != "sliced-native") return type;
+  const Json* network = plugin.find("network");
+  const std::string_view by = network == nullptr ? "" : plugin_of_type(network->text("type"));
+  return by.empty() ? type : by;
 }
 
 Result<NativeNetwork> network_of_config(const Json& config) {

@@ -46,6 +46,11 @@ struct NativeNetwork {
   std::vector<NativeSysctl> sysctls = {};
   /// duplicateAddressDetection "off" (an IPv6 address is usable immediately), "wait" (the pod starts when it has ended); "" as "off".
   std::string dad = {};
+  /// "passthrough" (the device's interface moves), "macvlan", "ipvlan", "vlan", "bridgePort" (an interface is made on it); "": passthrough.
+  std::string type = {};
+  std::string mode = {};  // of a macvlan: "bridge", "private", "vepa"; "": bridge
+  std::string rdma = {};  // "move": the RDMA device moves with the interface; "": it stays
+  bool makes_link() const { return !type.empty() && type != "passthrough"; }
   bool waits_for_dad() const { return dad == "wait"; }
   bool operator==(const NativeNetwork&) const = default;
 };
@@ -68,8 +73,14 @@ Result<NativeNetwork> merge_native_networks(const NativeNetwork& by_class, const
 Result<Unit> check_native_network(const NativeNetwork& network, const std::string& path);
 
 /// The config of it in records, of plugin cni::kNativePlugin: addresses and routes as the plugin `static` has them, all else in `network`.
-/// interface: the device's on the host.
-std::string native_config(const NativeNetwork& network, const std::string& interface);
+/// interface: the device's on the host. pci: its PCI address where an interface is made on it; "" of a link. rdma_device: which moves with it.
+std::string native_config(const NativeNetwork& network, const std::string& interface,
+                          const std::string& pci = "", const std::string& rdma_device = "");
+/// The CNI plugin that makes such an interface, as policies and --cni-plugins-shared list it: "macvlan", "ipvlan", "vlan", "bridge"; "" of
+/// passthrough.
+std::string_view plugin_of_type(std::string_view type);
+/// The same of a plugin in a record's config: plugin_of_type() of a network of a VfConfig that makes an interface, else the plugin's type.
+std::string_view made_by_plugin(const kube::Json& plugin);
 /// The network in such a config. Errors: as decode_native_network().
 Result<NativeNetwork> network_of_config(const kube::Json& config);
 

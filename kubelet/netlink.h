@@ -111,13 +111,13 @@ Result<bool> decode_dump(std::string_view datagram, const Dumped& what, const Vi
 // begin: before the first datagram, also of a dump that is asked for again because a change interrupted it.
 template <class Begin, class Decode>
 Result<Unit> read_dump(int network_namespace, const Dumped& what, const std::string& request,
-                       const Begin& begin, const Decode& decode) {
+                       const Begin& begin, const Decode& decode, int protocol = NETLINK_ROUTE) {
   constexpr size_t kDatagramMax = 256u << 10;
   constexpr int kTriesMax = 8;
   int error = 0;
   std::string datagram(kDatagramMax, '\0');
   for (int tries = 1;; ++tries) {
-    const reactor::Descriptor socket = open_socket(network_namespace, error);
+    const reactor::Descriptor socket = open_socket(network_namespace, error, protocol);
     if (!socket) return error_of("enter the pod's network namespace", error);
     if (const int failed = send_to_kernel(socket, request); failed != 0)
       return error_of(what.get_name, failed);

@@ -143,6 +143,7 @@ void NodeHost::look_at_rdma(const std::string& device, const std::vector<std::st
   constexpr std::string_view kDevices = "sys/class/infiniband";
   constexpr std::array<std::string_view, 2> kNodeClasses = {"infiniband_verbs", "infiniband_mad"};
   const auto rdma = device.empty() ? std::vector<std::string>{} : names(device + "/infiniband");
+  out.is_rdma_shared = text("sys/module/ib_core/parameters/netns_mode") == "Y";
   if (!rdma.empty()) {
     out.rdma_device = rdma.front();
     for (const std::string_view kind : kNodeClasses)

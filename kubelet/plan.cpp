@@ -113,15 +113,42 @@ Result<Unit> check_names(const Claim& claim, const std::string& driver) {
   return Unit{};
 }
 
-// sliced moves the interface as it is: the pod must have it alone.
-Result<Unit> check_network(PreparedDevice& device, const std::string& where) {
-  if (!device.config.network || device.is_admin) return Unit{};
-  if (!device.holding.is_exclusive || !device.share_id.empty())
+// An interface that moves must be the pod's alone, and one that is made needs a device that stays.
+Result<Unit> check_network_type(const PreparedDevice& device, const KnownEntry& known,
+                                const std::string& where) {
+  const NativeNetwork& network = *device.config.network;
+  const bool is_shared = !device.holding.is_exclusive || !device.share_id.empty();
+  const auto refused = [&](const std::string& why) {
+    return Error{Errc::kInvalid, where + ": network.type is " +
+                                     (network.type.empty() ? "passthrough (the default)" : network.type) +
+                                     ", and " + escaped(device.device) + why};
+  };
+  const bool is_bridge = known.device.type == hotplug::DeviceType::kBridge;
+  if (is_shared && !network.makes_link())
+    return refused(std::string(" is a shared device, which does not move into one pod: set type to ") +
+                   (is_bridge ? "bridgePort" : "macvlan, ipvlan or vlan"));
+  if (!is_shared && network.makes_link())
+    return refused(" is an exclusive device, whose interface moves into the pod: leave out type");
+  if (network.type == "bridgePort" && !is_bridge)
+    return refused(" is no bridge: set type to macvlan, ipvlan or vlan");
+  if (!network.rdma.empty() && known.device.rdma_device.empty())
+    return Error{Errc::kInvalid, where + ": network.rdma is " + network.rdma + ", and " +
+                                     escaped(device.device) + " has no RDMA device: leave it out"};
+  if (network.makes_link() && (device.config.is_mac_claims || !device.mac.empty()))
     return Error{
         Errc::kInvalid,
-        where + ": network is set, and " + escaped(device.device) +
-            " is a shared device, which sliced does not move into a pod: set netAttachDefName, with macvlan, "
-            "ipvlan, vlan or bridge"};
+        where + ": the " +
+            (device.config.is_mac_claims ? "claim sets network.mac"
+                                         : "pod asks for MAC address " + device.mac) +
+            ", and other pods use " + escaped(device.device) +
+            ", too: a pod with the MAC address of another station gets its frames. Leave it out, and the "
+            "kernel chooses one, or have the DeviceClass set network.mac"};
+  return Unit{};
+}
+
+Result<Unit> check_network(PreparedDevice& device, const KnownEntry& known, const std::string& where) {
+  if (!device.config.network || device.is_admin) return Unit{};
+  if (auto good = check_network_type(device, known, where); !good) return good;
   if (device.vfio)
     return Error{Errc::kInvalid, where + ": network is set, and " + escaped(device.device) +
                                      " is on vfio-pci, where it has no interface: leave out network"};
@@ -141,7 +168,7 @@ Result<Unit> check_vf_settings(const PreparedDevice& device, const KnownEntry& k
                  where + ": network." + std::string(one.field) + " is " + one.value + ", and " + why};
   };
   for (const NativeVfSetting& one : native_vf_settings(device.config.network->vf))
-    if (device.identity.pf.empty())
+    if (device.identity.pf.empty() && !device.config.network->makes_link())
       return refused(one, escaped(device.device) + " is no VF, whose PF could set it: leave it out");
   const hotplug::VfConfig& of_claim = device.config.vf_of_claim;
   for (const NativeVfSetting& one : native_vf_settings(of_claim))
@@ -299,7 +326,7 @@ Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const 
     if (!config) return std::move(config.error()).in(at(who, i));
     PreparedDevice device = prepared(result, *known, *std::move(config));
     if (auto checked = check_vfio(device, at(who, i)); !checked) return std::move(checked.error());
-    if (auto checked = check_network(device, at(who, i)); !checked) return std::move(checked.error());
+    if (auto checked = check_network(device, *known, at(who, i)); !checked) return std::move(checked.error());
     if (auto checked = check_vf_settings(device, *known, at(who, i)); !checked)
       return std::move(checked.error());
     if (auto checked = check_mac(device, *known, at(who, i)); !checked) return std::move(checked.error());

@@ -75,8 +75,9 @@ struct HostLook {
   std::string driver;               // bound now; "" none
   std::vector<std::string> uppers;  // interfaces of the host that stand on its own: macvlan, VLAN, bridge ...
   std::vector<std::string> interfaces;  // of the function, in the host's namespace
-  std::string in_use;       // why it cannot be had: a process has it open, or may have; "" none has
-  std::string rdma_device;  // "mlx5_0"; "" none
+  std::string in_use;           // why it cannot be had: a process has it open, or may have; "" none has
+  std::string rdma_device;      // "mlx5_0"; "" none
+  bool is_rdma_shared = false;  // each network namespace has all RDMA devices (rdma system show netns)
   std::vector<std::string> rdma_nodes;      // "/dev/infiniband/uverbs0"
   std::string vfio_group = {};              // after binding: VfioBinding::group
   std::string admin_mac;                    // its PF enforces, where it is to be changed; "" not asked

@@ -485,7 +485,7 @@ std::string ClaimPreparer::lacks_original_setting(const PreparedDevice& device,
                                                   const Result<OriginalSettings>& read) const {
   if (device.is_admin || !device.config.network) return "";
   const hotplug::VfConfig& wanted = device.config.network->vf;
-  if (wanted == hotplug::VfConfig{}) return "";
+  if (wanted == hotplug::VfConfig{} || device.config.network->makes_link()) return "";
   const auto kept = original_settings_.find(settings_key(device));
   const bool is_kept = kept != original_settings_.end();
   const OriginalSettings* original = read ? &*read : is_kept ? &kept->second : nullptr;

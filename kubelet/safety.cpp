@@ -201,6 +201,11 @@ std::string conflict_within(const PreparedClaim& claim) {
 }
 
 std::string refusal(const PreparedDevice& device, const KnownEntry& known, const HostLook& look) {
+  if (!device.is_admin && device.config.network && !device.config.network->rdma.empty() &&
+      look.is_rdma_shared)
+    return named(device) +
+           ": network.rdma is move, and each network namespace of this node has all RDMA devices: leave it out, or run "
+           "rdma system set netns exclusive (module parameter netns_mode=0 of ib_core)";
   const Identity &before = device.identity, &now = look.identity;
   if (differs(before.vendor, now.vendor) || differs(before.product, now.product) ||
       differs(before.pf, now.pf))
@@ -310,7 +315,7 @@ bool makes_interfaces(const std::string& network) {
   if (!config) return false;
   const kube::Json* plugins = config->find("plugins");
   const bool is_list = plugins != nullptr && plugins->array() != nullptr && !plugins->array()->empty();
-  const std::string_view type = is_list ? plugins->array()->front().text("type") : config->text("type");
+  const std::string_view type = made_by_plugin(is_list ? plugins->array()->front() : *config);
   return std::find(std::begin(kMakers), std::end(kMakers), type) != std::end(kMakers);
 }
 

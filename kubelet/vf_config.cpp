@@ -220,6 +220,8 @@ Result<VfConfig> VfConfigs::of(const std::string& request) const {
       by_claim.network ? fields_of_claim_only(by_claim.network->vf,
                                               by_class.network ? by_class.network->vf : hotplug::VfConfig{})
                        : hotplug::VfConfig{};
+  const bool is_mac_claims = by_claim.network && !by_claim.network->mac.empty() &&
+                             (!by_class.network || by_class.network->mac.empty());
   merge(by_claim, by_class);
   if (network && (!by_class.nad_name.empty() || by_class.driver == kVfioDriver))
     return why_not_network(by_class.path, by_class.nad_name);
@@ -232,6 +234,7 @@ Result<VfConfig> VfConfigs::of(const std::string& request) const {
                .adds_vhost = by_class.adds_vhost.value_or(false)};
   out.network = std::move(network);
   out.vf_of_claim = vf_of_claim;
+  out.is_mac_claims = is_mac_claims;
   // Users of the claim's namespace can write the definitions that are there.
   out.is_nad_administrators = is_by_class && out.nad_namespace != namespace_;
   return out;

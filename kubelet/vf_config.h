@@ -27,6 +27,8 @@ struct VfConfig {
   std::optional<NativeNetwork> network = {};  // in place of nad_name
   /// Of network->vf: what the claim sets and the DeviceClass does not. The policies of the device must allow it. No part of the checkpoint.
   hotplug::VfConfig vf_of_claim = {};
+  bool is_mac_claims =
+      false;  // network->mac is the claim's, not the DeviceClass's. No part of the checkpoint
   bool wants_vfio() const { return driver == kVfioDriver; }
   /// sliced attaches an interface of the device, or runs its definition.
   bool wants_interface() const { return !nad_name.empty() || network; }

@@ -67,10 +67,17 @@ std::string encode_record(const Record& record) {
   if (record.result) body.set("result", encode_result(*record.result));
   if (!record.owner.empty()) body.set("owner", Json(record.owner));
   if (!record.users_definition.empty()) body.set("usersDefinition", Json(record.users_definition));
-  if (record.host_interface)
-    body.set("hostInterface", Json(Json::Object{{"name", record.host_interface->name},
-                                                {"kind", record.host_interface->kind},
-                                                {"ifindexInPod", record.host_interface->ifindex_in_pod}}));
+  if (record.host_interface) {
+    Json host{Json::Object{{"name", record.host_interface->name},
+                           {"kind", record.host_interface->kind},
+                           {"ifindexInPod", record.host_interface->ifindex_in_pod}}};
+    if (record.host_interface->rdma_index >= 0) {
+      host.set("rdmaDevice", Json(record.host_interface->rdma_device));
+      host.set("rdmaIndex", Json(record.host_interface->rdma_index));
+    }
+    body.set("hostInterface", std::move(host));
+  }
+  if (record.made_ifindex != 0) body.set("madeIfindex", Json(record.made_ifindex));
   Json::Object sysctls;
   for (const auto& [path, value] : record.host_sysctls) sysctls.emplace_back(path, value);
   if (!sysctls.empty()) body.set("hostSysctls", Json(std::move(sysctls)));
@@ -100,13 +107,21 @@ Result<Record> decode_record(std::string_view text) {
                 .owner = std::string(body->text("owner")),
                 .users_definition = std::string(body->text("usersDefinition"))};
   if (const Json* host = body->find("hostInterface")) {
-    const Json* ifindex = host->find("ifindexInPod");
+    const auto number_of = [&](std::string_view key, int otherwise) {
+      const Json* at = host->find(key);
+      return at != nullptr && at->integer() != nullptr && std::in_range<int>(*at->integer())
+                 ? static_cast<int>(*at->integer())
+                 : otherwise;
+    };
     record.host_interface = {.name = std::string(host->text("name")),
                              .kind = std::string(host->text("kind")),
-                             .ifindex_in_pod = ifindex != nullptr && ifindex->integer() != nullptr
-                                                   ? static_cast<int>(*ifindex->integer())
-                                                   : 0};
+                             .ifindex_in_pod = number_of("ifindexInPod", 0),
+                             .rdma_device = std::string(host->text("rdmaDevice")),
+                             .rdma_index = number_of("rdmaIndex", -1)};
   }
+  if (const Json* made = body->find("madeIfindex");
+      made != nullptr && made->integer() != nullptr && std::in_range<int>(*made->integer()))
+    record.made_ifindex = static_cast<int>(*made->integer());
   if (const Json* sysctls = body->find("hostSysctls"); sysctls != nullptr && sysctls->object() != nullptr)
     for (const auto& [path, value] : *sysctls->object())
       if (value.string() != nullptr) record.host_sysctls.emplace(path, *value.string());

@@ -14,8 +14,10 @@ namespace sliced::cni {
 /// The interface on the host that the plugins may move into the sandbox.
 struct HostInterface {
   std::string name;
-  std::string kind;        // IFLA_INFO_KIND: "vlan", "bond"; "" of a PCI function
-  int ifindex_in_pod = 0;  // since ADD has moved it; 0 unknown
+  std::string kind;              // IFLA_INFO_KIND: "vlan", "bond"; "" of a PCI function
+  int ifindex_in_pod = 0;        // since ADD has moved it; 0 unknown
+  std::string rdma_device = {};  // that moves with it; "" none
+  int rdma_index = -1;           // its number, which stays the same; -1 none
   bool operator==(const HostInterface&) const = default;
 };
 
@@ -30,6 +32,8 @@ struct Record {
   std::string users_definition = {};
   /// Of a device that the sandbox has alone; nullopt: others have it, too, or it had no interface on the host.
   std::optional<HostInterface> host_interface = {};
+  /// Number in the sandbox of the interface that sliced has made there, since ADD; 0 unknown, or none is made.
+  int made_ifindex = 0;
   /// Of the host, below /proc/sys, which ADD changes and which are not as before yet: "net/ipv6/conf/br0/accept_ra" to "1".
   std::map<std::string, std::string> host_sysctls = {};
   bool operator==(const Record&) const = default;

@@ -13,6 +13,7 @@
 #include "kubelet/cni/plugin_fields.h"
 #include "kubelet/host_link.h"
 #include "kubelet/interfaces/native_interface.h"
+#include "kubelet/native_network.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
 #include "reactor/durable_file.h"
@@ -59,17 +60,18 @@ Result<Unit> pin(const HostLink& bridge) {
 
 Result<Unit> keep_one(Json& plugin, const std::vector<HostLink>& links) {
   const std::string_view name = plugin.text("bridge");
+  const bool is_native = plugin.text("type") == cni::kNativePlugin;
   const auto bridge =
       std::find_if(links.begin(), links.end(), [&](const HostLink& link) { return link.name == name; });
   if (bridge == links.end() || bridge->kind != "bridge")
-    return Error{Errc::kNotFound, "bridge " + in_quotes(name, 64) +
-                                      " is not on the host, and the plugin bridge would make one: create it, "
-                                      "or delete the pod, so that it is allocated another device"};
+    return Error{Errc::kNotFound,
+                 "bridge " + in_quotes(name, 64) + " is not on the host" +
+                     (is_native ? "" : ", and the plugin bridge would make one") +
+                     ": create it, or delete the pod, so that it is allocated another device"};
   if (!bridge->is_up)
-    return Error{Errc::kInvalid,
-                 "bridge " + in_quotes(name, 64) +
-                     " is down, and the plugin bridge would set it up: set it up by ip link set dev " +
-                     escaped(name) + " up"};
+    return Error{Errc::kInvalid, "bridge " + in_quotes(name, 64) + " is down" +
+                                     (is_native ? "" : ", and the plugin bridge would set it up") +
+                                     ": set it up by ip link set dev " + escaped(name) + " up"};
   if (auto pinned = pin(*bridge); !pinned) return pinned;
   const Json* mtu = plugin.find("mtu");
   if (mtu == nullptr || mtu->integer() == nullptr || *mtu->integer() == 0)
@@ -126,8 +128,8 @@ Result<Unit> keep_host_links(cni::Record& record) {
   const Json* list = config->find("plugins");
   const bool is_list = list != nullptr && list->array() != nullptr;
   Json::Array plugins = is_list ? *list->array() : Json::Array{*config};
-  const auto is_bridge = [](const Json& plugin) { return plugin.text("type") == "bridge"; };
-  const auto is_ipvlan = [](const Json& plugin) { return plugin.text("type") == "ipvlan"; };
+  const auto is_bridge = [](const Json& plugin) { return made_by_plugin(plugin) == "bridge"; };
+  const auto is_ipvlan = [](const Json& plugin) { return made_by_plugin(plugin) == "ipvlan"; };
   if (std::none_of(plugins.begin(), plugins.end(),
                    [&](const Json& plugin) { return is_bridge(plugin) || is_ipvlan(plugin); }))
     return Unit{};
@@ -158,9 +160,11 @@ void note_host_interface(cni::Record& record) {
     record.host_interface.reset();
   else
     record.host_interface->kind = at->kind;
+  note_rdma_device(record);
 }
 
 void note_moved_interface(cni::Record& record, int network_namespace) {
+  note_made_interface(record, network_namespace);
   if (!moves_interface(record)) return;
   const auto links = read_links(network_namespace);
   if (!links) return;

@@ -9,12 +9,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "kubelet/cni/result.h"
 #include "kubelet/host_link.h"
 #include "kubelet/link_network.h"
+#include "kubelet/made_link.h"
 #include "kubelet/native_vf.h"
 #include "kubelet/netlink.h"
 #include "kubelet/vf_of_pf.h"
@@ -29,18 +31,17 @@ using kube::Json;
 
 constexpr uint32_t kIpv6Priority = 1'024;  // IP6_RT_PRIO_USER, where a route names none
 
-// What stands in the records, as native_config() writes it.
-Result<NativeOrder> order_of(const cni::Network& network, const cni::Attachment& attachment,
-                             Millis deadline) {
-  const Json& config = network.plugins.front().config;
-  auto wanted = network_of_config(config);
-  if (!wanted) return std::move(wanted.error());
-  return NativeOrder{.network_namespace = attachment.network_namespace,
-                     .interface = attachment.interface,
-                     .pci = attachment.device,
-                     .host_interface = std::string(config.text("hostInterface")),
-                     .network = *std::move(wanted),
-                     .time_ms = static_cast<int>(deadline.count())};
+// The name of a port on the host. DEL finds it by the record alone, also where it is all that was made.
+std::string host_end_of(const cni::Attachment& attachment) {
+  return "slv" + hex(stable_hash(cni::record_name(attachment)), 16).substr(0, 12);
+}
+
+// IFLA_INFO_KIND of what is made.
+std::string kind_of_type(const std::string& type) { return type == "bridgePort" ? "veth" : type; }
+
+bool is_of_made_group(const HostLink& link) {
+  const auto group = link.numbers.find("group");
+  return group != link.numbers.end() && group->second == kMadeLinkGroup;
 }
 
 // The pod's, open. Never the host's: an interface that was "moved" there would be configured for a pod on the host.
@@ -115,7 +116,7 @@ class NativeAttaching {
 
   /// Before the interface moves: an interface that cannot have its settings never reaches the pod's network.
   Result<Unit> set_vf() const {
-    if (network_.vf == hotplug::VfConfig{}) return Unit{};
+    if (network_.vf == hotplug::VfConfig{} || network_.makes_link()) return Unit{};
     const auto vf = kernel_.find_vf(order_.pci);
     if (!vf) return vf.error();
     say("vf");
@@ -127,6 +128,58 @@ class NativeAttaching {
     auto moved = set_and_move(link);
     if (!moved) restore_on_host(link);
     return moved;
+  }
+
+  /// On that interface of the host.
+  Result<Unit> make(const HostLink& parent) const {
+    if (auto good = check_name(); !good) return good;
+    if (auto good = check_parent(parent); !good) return good;
+    const bool is_port = network_.type == "bridgePort";
+    say("make");
+    if (auto made = make_link({.kind = kind_of_type(network_.type),
+                               .name = order_.interface,
+                               .lower = parent.ifindex,
+                               .to_namespace = pods_,
+                               .mtu = network_.mtu != 0 ? network_.mtu : parent.mtu,
+                               .mac = network_.mac,
+                               .macvlan_mode = network_.mode,
+                               .vlan_id = network_.vf.vlan.value_or(0),
+                               .is_8021ad = network_.vf.vlan_protocol == "802.1ad",
+                               .host_end = order_.host_end,
+                               .host_mtu = parent.mtu});
+        !made)
+      return made;
+    return is_port ? add_port(parent) : Unit{};
+  }
+
+  /// Of the host's namespace, behind the interface, on whose addresses the entries of the device's GID table depend.
+  Result<Unit> move_rdma() const {
+    if (network_.rdma.empty()) return Unit{};
+    const auto is_exclusive = kernel_.rdma.is_exclusive();
+    if (!is_exclusive) return is_exclusive.error();
+    if (!*is_exclusive)
+      return Error{Errc::kInvalid,
+                   "each network namespace of this node has all RDMA devices: run rdma system set "
+                   "netns exclusive, or leave out network.rdma"};
+    const auto find = [&](int network_namespace) -> Result<std::optional<uint32_t>> {
+      const auto all = kernel_.rdma.read(network_namespace);
+      if (!all) return all.error();
+      for (const RdmaDevice& one : *all)
+        if (one.name == order_.rdma_device) return std::optional(one.index);
+      return std::optional<uint32_t>();
+    };
+    const auto in_pod = find(pods_);
+    if (!in_pod || *in_pod) return in_pod ? Unit{} : Result<Unit>(in_pod.error());
+    const auto on_host = find(kOwnNamespace);
+    if (!on_host) return on_host.error();
+    if (!*on_host)
+      return Error{Errc::kNotFound,
+                   "RDMA device " + in_quotes(order_.rdma_device, 64) + " is not on the host"};
+    say("rdma");
+    if (auto moved = kernel_.rdma.move(kOwnNamespace, **on_host, pods_); !moved) return moved;
+    const auto after = find(pods_);
+    if (!after) return after.error();
+    return *after ? Result<Unit>(Unit{}) : not_as_set("network.rdma", "not in the pod", order_.rdma_device);
   }
 
   /// ifindex: of the interface in the pod. What is there already stays.
@@ -201,6 +254,45 @@ class NativeAttaching {
     if (now->mtu != before.mtu) (void)change(kOwnNamespace, before.ifindex, {.mtu = before.mtu}, "mtu");
     if (now->mac != before.mac) (void)change(kOwnNamespace, before.ifindex, {.mac = before.mac}, "mac");
     if (now->is_up != before.is_up) (void)change(kOwnNamespace, before.ifindex, {.up = before.is_up}, "up");
+  }
+
+  Result<Unit> check_parent(const HostLink& parent) const {
+    const bool is_port = network_.type == "bridgePort";
+    if (is_port && parent.kind != "bridge")
+      return Error{Errc::kInvalid, "it is no bridge of the kernel, which network.type bridgePort needs"};
+    if (is_port && network_.vf.vlan.value_or(0) != 0 && !parent.is_vlan_filtering)
+      return Error{Errc::kInvalid,
+                   "it does not filter VLANs, which network.vlan needs: run ip link set dev " +
+                       escaped(parent.name) + " type bridge vlan_filtering 1, or leave out network.vlan"};
+    // All frames that its driver passes on would reach the pods' interfaces, too.
+    if (!is_port && parent.is_promisc)
+      return Error{Errc::kInvalid,
+                   "it is in promiscuous mode, by which pods on it would get frames of others: run ip "
+                   "link set dev " +
+                       escaped(parent.name) + " promisc off"};
+    if (!parent.is_up)
+      return Error{Errc::kInvalid,
+                   "it is down: set it up by ip link set dev " + escaped(parent.name) + " up"};
+    if (network_.mtu > parent.mtu)
+      return Error{Errc::kInvalid, "network.mtu is " + std::to_string(network_.mtu) + ", and its MTU is " +
+                                       std::to_string(parent.mtu) + ": expected at most that"};
+    return Unit{};
+  }
+
+  Result<Unit> add_port(const HostLink& bridge) const {
+    const auto links = read_links(kOwnNamespace);
+    if (!links) return links.error();
+    const auto port = std::find_if(links->begin(), links->end(), [&](const HostLink& one) {
+      return one.name == order_.host_end && is_of_made_group(one);
+    });
+    if (port == links->end()) return Error{Errc::kIo, "its new port is not on the host"};
+    say("port");
+    if (auto added = add_bridge_port(port->ifindex, bridge.ifindex); !added) return added;
+    if (const int vlan = network_.vf.vlan.value_or(0); vlan != 0) {
+      say("port vlan");
+      if (auto set = set_port_vlan(port->ifindex, vlan, bridge.default_pvid); !set) return set;
+    }
+    return change(kOwnNamespace, port->ifindex, {.up = true}, "port up");
   }
 
   // A PF that enforces an address refuses another one of the VF's interface: then the PF gets it first.
@@ -359,7 +451,7 @@ cni::Attached result_of(const NativeOrder& order, const HostLink& link) {
                                     .sandbox = order.network_namespace,
                                     .mtu = link.mtu,
                                     .socket_path = "",
-                                    .pci_id = order.pci}},
+                                    .pci_id = order.network.makes_link() ? "" : order.pci}},
                     .ips = {},
                     .routes = {},
                     .dns = {}};
@@ -424,11 +516,32 @@ class NativeRun final : public cni::Run {
 
 }  // namespace
 
+Result<NativeOrder> native_order(const cni::Network& network, const cni::Attachment& attachment,
+                                 Millis deadline) {
+  const Json& config = network.plugins.front().config;
+  auto wanted = network_of_config(config);
+  if (!wanted) return std::move(wanted.error());
+  const bool is_made = wanted->makes_link();
+  const bool is_port = wanted->type == "bridgePort";
+  return NativeOrder{.network_namespace = attachment.network_namespace,
+                     .interface = attachment.interface,
+                     .pci = is_made ? std::string(config.text("hostPCI")) : attachment.device,
+                     .host_interface = std::string(config.text(is_port   ? "bridge"
+                                                               : is_made ? "master"
+                                                                         : "hostInterface")),
+                     .host_end = is_port ? host_end_of(attachment) : "",
+                     .rdma_device = std::string(config.text("rdmaDevice")),
+                     .network = *std::move(wanted),
+                     .time_ms = static_cast<int>(deadline.count())};
+}
+
 std::string encode_native_order(const NativeOrder& order) {
   return kube::encode_json(Json::Object{{"networkNamespace", order.network_namespace},
                                         {"interface", order.interface},
                                         {"pci", order.pci},
                                         {"hostInterface", order.host_interface},
+                                        {"hostEnd", order.host_end},
+                                        {"rdmaDevice", order.rdma_device},
                                         {"timeMs", order.time_ms},
                                         {"network", encode_native_network(order.network)}});
 }
@@ -447,6 +560,8 @@ Result<NativeOrder> decode_native_order(std::string_view text) {
                      .interface = std::string(json->text("interface")),
                      .pci = std::string(json->text("pci")),
                      .host_interface = std::string(json->text("hostInterface")),
+                     .host_end = std::string(json->text("hostEnd")),
+                     .rdma_device = std::string(json->text("rdmaDevice")),
                      .network = *std::move(decoded),
                      .time_ms = static_cast<int>(*time->integer())};
 }
@@ -456,7 +571,8 @@ NativeKernel running_native_kernel() {
             const auto view = hotplug::open_host_view("/");
             return view ? find_vf(**view, pci) : view.error();
           },
-          .vf_settings = running_vf_settings_kernel()};
+          .vf_settings = running_vf_settings_kernel(),
+          .rdma = running_rdma_kernel()};
 }
 
 Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel& kernel) {
@@ -468,7 +584,9 @@ Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel
   if (!in_pod) return std::move(in_pod.error());
   if (auto set = attaching.set_vf(); !set)
     return std::move(set.error()).in("device " + order.pci + ": network");
-  const HostLink* link = order.pci.empty() ? nullptr : find_device(*in_pod, order, order.interface);
+  const bool is_made = order.network.makes_link();
+  const HostLink* link =
+      order.pci.empty() || is_made ? nullptr : find_device(*in_pod, order, order.interface);
   if (link == nullptr || (!order.pci.empty() && link->parent != order.pci)) {
     const auto on_host = read_links(kOwnNamespace);
     if (!on_host) return on_host.error();
@@ -477,7 +595,7 @@ Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel
       return Error{Errc::kNotFound, "interface " + in_quotes(order.host_interface, 64) +
                                         (order.pci.empty() ? "" : " of " + order.pci) +
                                         " is not on the host"};
-    if (auto moved = attaching.move(*own); !moved)
+    if (auto moved = is_made ? attaching.make(*own) : attaching.move(*own); !moved)
       return std::move(moved.error()).in("interface " + escaped(own->name));
     in_pod = read_links(pods);
     if (!in_pod) return std::move(in_pod.error());
@@ -488,6 +606,7 @@ Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel
   }
   if (link == nullptr) return Error{Errc::kIo, "the interface is not in the pod after it was moved"};
   const int ifindex = link->ifindex;
+  if (auto moved = attaching.move_rdma(); !moved) return std::move(moved.error()).in("network.rdma");
   // One thread for all of it: on a busy machine each start of a thread waits for a processor.
   Result<HostLink> configured = Error{Errc::kIo, "not configured"};
   const int error = in_namespace(pods, [&] {
@@ -503,19 +622,101 @@ Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel
 std::unique_ptr<cni::Run> run_native(reactor::Loop& loop, std::vector<std::string> program,
                                      const cni::Network& network, cni::Command command,
                                      const cni::Attachment& attachment, Millis deadline, cni::OnRun on_run) {
-  return std::make_unique<NativeRun>(loop, std::move(program), order_of(network, attachment, deadline),
+  return std::make_unique<NativeRun>(loop, std::move(program), native_order(network, attachment, deadline),
                                      command == cni::Command::kAdd, deadline, std::move(on_run));
 }
 
-Result<Unit> undo_native(const cni::Record& record, int network_namespace) {
+namespace {
+
+// nullopt: it has made no interface.
+std::optional<NativeNetwork> made_network_of(const cni::Record& record) {
+  const auto network = cni::decode_network(record.config, record.network);
+  if (!network || !cni::is_native(*network)) return std::nullopt;
+  const auto wanted = network_of_config(network->plugins.front().config);
+  if (!wanted || !wanted->makes_link()) return std::nullopt;
+  return *wanted;
+}
+
+const HostLink* find_made(const std::vector<HostLink>& links, const std::string& kind,
+                          const std::string& name, int ifindex) {
+  const auto at = std::find_if(links.begin(), links.end(), [&](const HostLink& one) {
+    return one.kind == kind &&
+           (ifindex != 0 ? one.ifindex == ifindex : one.name == name && is_of_made_group(one));
+  });
+  return at == links.end() ? nullptr : &*at;
+}
+
+Result<Unit> remove_made(const cni::Record& record, const NativeNetwork& network, int network_namespace) {
+  const std::string kind = kind_of_type(network.type);
+  const auto in_pod = read_links(network_namespace);
+  if (!in_pod) return in_pod.error();
+  if (const HostLink* made = find_made(*in_pod, kind, record.attachment.interface, record.made_ifindex))
+    if (auto removed = remove_link(network_namespace, made->ifindex); !removed) return removed;
+  if (network.type != "bridgePort") return Unit{};
+  // Both ends of a veth end together, unless the pod has moved its own.
+  const auto on_host = read_links(kOwnNamespace);
+  if (!on_host) return on_host.error();
+  const HostLink* port = find_made(*on_host, kind, host_end_of(record.attachment), 0);
+  return port == nullptr ? Unit{} : remove_link(kOwnNamespace, port->ifindex);
+}
+
+}  // namespace
+
+void note_made_interface(cni::Record& record, int network_namespace) {
+  const auto network = made_network_of(record);
+  const auto links = network ? read_links(network_namespace) : Error{Errc::kNotFound, ""};
+  if (!links) return;
+  if (const HostLink* made = find_made(*links, kind_of_type(network->type), record.attachment.interface, 0))
+    record.made_ifindex = made->ifindex;
+}
+
+void note_rdma_device(cni::Record& record, const RdmaKernel& kernel) {
+  const auto network = record.host_interface ? cni::decode_network(record.config, record.network)
+                                             : Result<cni::Network>(Error{Errc::kNotFound, ""});
+  if (!network || !cni::is_native(*network)) return;
+  const std::string_view name = network->plugins.front().config.text("rdmaDevice");
+  if (name.empty()) return;
+  const auto all = kernel.read(kOwnNamespace);
+  if (!all) return;
+  for (const RdmaDevice& one : *all)
+    if (one.name == name) {
+      record.host_interface->rdma_device = name;
+      record.host_interface->rdma_index = static_cast<int>(one.index);
+    }
+}
+
+namespace {
+
+Result<Unit> bring_rdma_back(const cni::HostInterface& before, int network_namespace,
+                             const RdmaKernel& kernel) {
+  if (before.rdma_index < 0) return Unit{};
+  const auto in_pod = kernel.read(network_namespace);
+  if (!in_pod) return in_pod.error();
+  const auto index = static_cast<uint32_t>(before.rdma_index);
+  const auto at =
+      std::find_if(in_pod->begin(), in_pod->end(), [&](const RdmaDevice& one) { return one.index == index; });
+  if (at == in_pod->end()) return Unit{};
+  // Before it moves: on the host another device may not have the name that the pod chose.
+  if (at->name != before.rdma_device)
+    if (auto renamed = kernel.rename(network_namespace, index, before.rdma_device); !renamed) return renamed;
+  const reactor::Descriptor own(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+  if (!own) return Error{Errc::kIo, "open the network namespace of the host"};
+  return kernel.move(network_namespace, index, own.get());
+}
+
+}  // namespace
+
+Result<Unit> undo_native(const cni::Record& record, int network_namespace, const RdmaKernel& kernel) {
   const auto network = cni::decode_network(record.config, record.network);
   if (!network || !cni::is_native(*network)) return Unit{};
   const auto wanted = network_of_config(network->plugins.front().config);
   if (!wanted) return wanted.error();
+  if (record.host_interface)
+    if (auto back = bring_rdma_back(*record.host_interface, network_namespace, kernel); !back) return back;
   for (auto rule = wanted->rules.rbegin(); rule != wanted->rules.rend(); ++rule)
     if (auto removed = remove_rule(network_namespace, rule_of(*rule)); !removed)
       return std::move(removed.error());
-  return Unit{};
+  return wanted->makes_link() ? remove_made(record, *wanted, network_namespace) : Unit{};
 }
 
 }  // namespace sliced::kubelet

@@ -54,9 +54,12 @@ Result<std::string> native_network_for(const PreparedDevice& device, const Known
   const std::string who = "device " + escaped(device.pool + "/" + device.device);
   NativeNetwork network = *device.config.network;
   network.mac = device.mac;
-  cni::DefinitionRules rules;
-  limit_settings(known, settings, rules);
-  if (!network.mac.empty() && rules.settings &&
+  const cni::DefinitionRules rules = rules_for(device, known, settings, !network.makes_link());
+  if (const std::string plugin(plugin_of_type(network.type)); !plugin.empty() && !rules.lists(plugin))
+    return Error{Errc::kInvalid, who + ": network.type is " + network.type + ", and " + rules.plugins_source +
+                                     " lists " + join(*rules.plugins, ", ") + ": set another type, or have " +
+                                     plugin + " added to it"};
+  if (!network.makes_link() && !network.mac.empty() && rules.settings &&
       std::find(rules.settings->begin(), rules.settings->end(), "mac") == rules.settings->end())
     return Error{Errc::kInvalid,
                  who + ": network.mac is " + network.mac + ", and " + rules.settings_source +
@@ -64,11 +67,13 @@ Result<std::string> native_network_for(const PreparedDevice& device, const Known
                      "policy that matches the device"};
   if (device.interface.empty())
     return Error{Errc::kInvalid, who + ": network is set, and the device has no interface on the host"};
-  if (const std::string_view kind = hotplug::immovable_kind(known.device); !kind.empty())
+  if (const std::string_view kind = hotplug::immovable_kind(known.device);
+      !network.makes_link() && !kind.empty())
     return Error{Errc::kInvalid, who + ": network is set, and the kernel does not move " + std::string(kind) +
                                      " to another network namespace: set netAttachDefName, with macvlan, "
                                      "ipvlan, vlan or bridge"};
-  std::string config = native_config(network, device.interface);
+  std::string config = native_config(network, device.interface, network.makes_link() ? device.pci : "",
+                                     network.rdma.empty() ? "" : known.device.rdma_device);
   if (config.size() > kNetworkBytesMax)
     return Error{Errc::kTooLarge, who + ": network has " + std::to_string(config.size()) +
                                       " bytes as a CNI config; expected at most " +

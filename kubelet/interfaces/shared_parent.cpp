@@ -6,6 +6,7 @@
 
 #include "kubelet/interfaces/host_addresses.h"
 #include "kubelet/mac_requests.h"
+#include "kubelet/native_network.h"
 #include "reactor/base/text.h"
 
 namespace sliced::kubelet {
@@ -25,10 +26,11 @@ std::optional<Made> made_by(const cni::Record& record) {
   const auto network = cni::decode_network(record.config, record.network);
   if (!network || network->plugins.empty()) return std::nullopt;
   const Json& plugin = network->plugins.front().config;
-  Made out{.type = network->plugins.front().type, .parent = std::string(plugin.text("master"))};
+  Made out{.type = std::string(made_by_plugin(plugin)), .parent = std::string(plugin.text("master"))};
   if (out.parent.empty()) return std::nullopt;
-  if (const Json* vlan = plugin.find("vlanId"); vlan != nullptr && vlan->integer() != nullptr)
-    out.vlan = *vlan->integer();
+  const Json* vlan = plugin.find("vlanId");
+  if (vlan == nullptr) vlan = plugin.find({"network", "vlan"});
+  if (vlan != nullptr && vlan->integer() != nullptr) out.vlan = *vlan->integer();
   const auto add_mac = [&](std::string_view text) {
     if (auto mac = decode_mac(std::string(text))) out.macs.insert(*std::move(mac));
   };

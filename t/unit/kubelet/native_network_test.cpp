@@ -75,6 +75,21 @@ TEST(NativeNetworkTest, EachSysctlIsOfTheInterfaceAlone) {
   }
 }
 
+TEST(NativeNetworkTest, ATypeIsThePluginThatMakesIt) {
+  for (const auto& [type, plugin, field] :
+       {std::tuple("macvlan", "macvlan", "master"), std::tuple("vlan", "vlan", "master"),
+        std::tuple("bridgePort", "bridge", "bridge"),
+        std::tuple("passthrough", "sliced-native", "hostInterface"),
+        std::tuple("", "sliced-native", "hostInterface")}) {
+    NativeNetwork network;
+    network.type = type, network.vf.vlan = 5;
+    const auto config = kube::decode_json(native_config(network, "eno1", "0000:03:00.0"));
+    EXPECT_EQ(made_by_plugin(*config), plugin);
+    EXPECT_EQ(config->text(field), "eno1");
+    EXPECT_EQ(network_of_config(*config)->type, type);
+  }
+}
+
 TEST(NativeNetworkTest, TheDocumentsListEachSysctl) {
   std::ifstream file(SLICED_DOCS "/pods.md");
   const std::string page{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -159,6 +174,12 @@ TEST(NativeNetworkTest, WhatIsNotUnderstoodIsRefusedWithItsField) {
        "network.sysctls.net.ipv4.conf.IFNAME.arp_ignore"},
       {R"({"duplicateAddressDetection":"on"})", "network.duplicateAddressDetection"},
       {R"({"duplicateAddressDetection":true})", "network.duplicateAddressDetection"},
+      {R"({"rdma":"shared"})", "network.rdma"},
+      {R"({"rdma":true})", "network.rdma"},
+      {R"({"type":"macvtap"})", "network.type"},
+      {R"({"type":"bridge"})", "network.type"},
+      {R"({"type":"macvlan","mode":"passthru"})", "network.mode"},
+      {R"({"type":"macvlan","mode":"l2"})", "network.mode"},
   };
   for (const auto& [text, field] : kCases) {
     const auto network = decoded(text);
@@ -192,6 +213,17 @@ TEST(NativeNetworkTest, WhatTheKernelWouldRefuseIsRefusedBefore) {
        "network.neighbors[1].address"},
       {R"({"addresses":["fd00::5/64"],"sysctls":{"net.ipv6.conf.IFNAME.disable_ipv6":"1"}})",
        "network.sysctls.net.ipv6.conf.IFNAME.disable_ipv6"},
+      {R"({"type":"macvlan","rdma":"move"})", "network.rdma"},
+      {R"({"mode":"bridge"})", "network.mode"},
+      {R"({"type":"ipvlan","mode":"bridge"})", "network.mode"},
+      {R"({"type":"vlan"})", "network.vlan"},
+      {R"({"type":"vlan","vlan":0})", "network.vlan"},
+      {R"({"type":"macvlan","vlan":5})", "network.vlan"},
+      {R"({"type":"ipvlan","vlan":5})", "network.vlan"},
+      {R"({"type":"bridgePort","vlan":5,"vlanProto":"802.1ad"})", "network.vlanProto"},
+      {R"({"type":"vlan","vlan":5,"vlanQoS":3})", "network.vlanQoS"},
+      {R"({"type":"macvlan","trust":true})", "network.trust"},
+      {R"({"type":"ipvlan","mac":"02:00:00:00:00:01"})", "network.mac"},
       {R"({"addresses":["192.0.2.5/24"],"duplicateAddressDetection":"wait"})",
        "network.duplicateAddressDetection"},
       {R"({"addresses":["fd00::5/64"],"duplicateAddressDetection":"wait","sysctls":{"net.ipv6.conf.IFNAME.dad_transmits":"0"}})",

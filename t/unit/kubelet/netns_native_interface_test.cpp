@@ -316,6 +316,231 @@ TEST_F(NetnsNative, DuplicateAddressDetectionIsWaitedFor) {
       << made.error().what;
 }
 
+// RDMA devices of a node in exclusive mode, each in one network namespace: number, name, and whether the pod has it.
+struct FakeRdma {
+  struct Device {
+    RdmaDevice device;
+    bool is_pods = false;
+  };
+  std::vector<Device> devices;
+  bool is_exclusive = true;
+  RdmaKernel kernel() {
+    const auto find = [this](uint32_t index) -> Device& {
+      return *std::ranges::find_if(devices, [&](const Device& one) { return one.device.index == index; });
+    };
+    return {.is_exclusive = [this]() -> Result<bool> { return is_exclusive; },
+            .read = [this](int network_namespace) -> Result<std::vector<RdmaDevice>> {
+              std::vector<RdmaDevice> out;
+              for (const Device& one : devices)
+                if (one.is_pods == (network_namespace != kOwnNamespace)) out.push_back(one.device);
+              return out;
+            },
+            .move = [find](int network_namespace, uint32_t index, int to) -> Result<Unit> {
+              EXPECT_GE(to, 0);
+              find(index).is_pods = network_namespace == kOwnNamespace;
+              return Unit{};
+            },
+            .rename = [find](int, uint32_t index, const std::string& name) -> Result<Unit> {
+              find(index).device.name = name;
+              return Unit{};
+            }};
+  }
+};
+
+TEST_F(NetnsNative, TheRdmaDeviceMovesAlongAndComesBackUnderItsName) {
+  const cni::Record plain = record();  // brings the interface alone back
+  FakeRdma rdma{.devices = {{{3, "mlx5_0"}}, {{4, "mlx5_1"}}}};
+  NativeKernel kernel = running_native_kernel();
+  kernel.rdma = rdma.kernel();
+  NativeOrder with_rdma = order();
+  with_rdma.network.rdma = "move", with_rdma.rdma_device = "mlx5_1";
+  cni::Record kept = record_of(with_rdma);
+  kept.config = native_config(with_rdma.network, "ens1v0", "", "mlx5_1");
+  kept.attachment.container_id = "sandbox";
+  note_rdma_device(kept, kernel.rdma);
+  EXPECT_EQ(kept.host_interface->rdma_index, 4);
+  EXPECT_EQ(cni::decode_record(cni::encode_record(kept)).value(), kept);
+  rdma.is_exclusive = false;
+  const auto refused = attach_native(with_rdma, kernel);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().what.find("rdma system set netns exclusive"), std::string::npos)
+      << refused.error().what;
+  ASSERT_TRUE(bring_interface_back(plain, pod.fd()).ok());
+
+  rdma.is_exclusive = true;
+  const auto made = attach_native(with_rdma, kernel);
+  ASSERT_TRUE(made.ok()) << made.error().what;
+  EXPECT_FALSE(rdma.devices[0].is_pods);
+  EXPECT_TRUE(rdma.devices[1].is_pods);
+  rdma.devices[1].device.name = "hidden";  // by the pod
+  ASSERT_TRUE(undo_native(kept, pod.fd(), kernel.rdma).ok());
+  EXPECT_FALSE(rdma.devices[1].is_pods);
+  EXPECT_EQ(rdma.devices[1].device.name, "mlx5_1");
+  EXPECT_TRUE(undo_native(kept, pod.fd(), kernel.rdma).ok()) << "nothing is left to do";
+}
+
+// What is made on an interface of the host, of a device that several pods use.
+struct NetnsNativeMade : NetnsNative {
+  NetnsNativeMade() {
+    ip("link set ens1v0 up");
+    ip("link add br7 type bridge");
+    ip("link set br7 up");
+  }
+  ~NetnsNativeMade() override { (void)!std::system("ip link del br7 2>/dev/null"); }
+
+  static NativeNetwork network(const std::string& type) {
+    NativeNetwork out{.addresses = {"192.0.2.5/24", "2001:db8::5/64"},
+                      .routes = {{"0.0.0.0/0", "192.0.2.1", 0}}};
+    out.rules = {{"192.0.2.5/32", "", 100, 200}};
+    out.type = type;
+    return out;
+  }
+  static cni::Record record_for(const NativeNetwork& network, const std::string& parent) {
+    return {.config = native_config(network, parent),
+            .network = "network",
+            .attachment = {.container_id = "sandbox", .interface = "net1"}};
+  }
+  // As run_native() has it.
+  NativeOrder order_for(const cni::Record& record) const {
+    cni::Attachment attachment = record.attachment;
+    attachment.network_namespace = path();
+    return native_order(cni::decode_network(record.config, record.network).value(), attachment,
+                        Millis{10'000})
+        .value();
+  }
+  static std::vector<std::string> names(int network_namespace) {
+    std::vector<std::string> out;
+    const auto links = read_links(network_namespace);
+    for (const HostLink& link : links.value()) out.push_back(link.name);
+    return out;
+  }
+  bool has_our_rules() const {
+    const auto rules = read_rules(pod.fd());
+    return std::ranges::any_of(*rules, [](const NetworkRule& one) { return one.is_ours; });
+  }
+  std::string refused(const NativeNetwork& network, const std::string& parent) const {
+    const auto made = attach_native(order_for(record_for(network, parent)));
+    EXPECT_FALSE(made.ok());
+    return made ? "" : made.error().what;
+  }
+};
+
+TEST_F(NetnsNativeMade, AMacvlanIsThePodsAndItsParentStaysAsItIs) {
+  NativeNetwork wanted = network("macvlan");
+  wanted.mtu = 1400, wanted.mode = "private", wanted.mac = "02:00:00:00:00:0b";
+  cni::Record kept = record_for(wanted, "ens1v0");
+  const auto before = names(kOwnNamespace);
+  const HostLink parent = *find(kOwnNamespace, "ens1v0");
+  const auto made = attach_native(order_for(kept));
+  ASSERT_TRUE(made.ok()) << made.error().what;
+  EXPECT_EQ(made->interfaces.at(0).mac, "02:00:00:00:00:0b");
+  const auto link = find(pod.fd(), "net1");
+  ASSERT_TRUE(link.has_value());
+  EXPECT_EQ(link->kind, "macvlan");
+  EXPECT_EQ(link->mtu, 1400);
+  EXPECT_TRUE(link->is_up);
+  EXPECT_EQ(names(kOwnNamespace), before) << "the host never has it";
+  EXPECT_EQ(*find(kOwnNamespace, "ens1v0"), parent);
+  note_moved_interface(kept, pod.fd());
+  EXPECT_EQ(kept.made_ifindex, link->ifindex);
+  EXPECT_EQ(cni::decode_record(cni::encode_record(kept)).value().made_ifindex, link->ifindex);
+  in_pod("link set net1 down");
+  in_pod("link set net1 name hidden group 0");
+  in_pod("link add net1 type veth peer name other");  // the pod's own
+  ASSERT_TRUE(restore_names_in_sandbox(kept, pod.fd()).ok());
+  ASSERT_TRUE(bring_interface_back(kept, pod.fd()).ok());
+  EXPECT_FALSE(find(pod.fd(), "hidden").has_value());
+  EXPECT_TRUE(find(pod.fd(), "net1").has_value()) << "what the pod has made is its own";
+  EXPECT_FALSE(has_our_rules());
+  EXPECT_EQ(*find(kOwnNamespace, "ens1v0"), parent);
+  EXPECT_TRUE(bring_interface_back(kept, pod.fd()).ok()) << "nothing is left to do";
+}
+
+TEST_F(NetnsNativeMade, APortOfABridgeHasItsOtherEndInThePod) {
+  ip("link set br7 mtu 1450");
+  cni::Record kept = record_for(network("bridgePort"), "br7");
+  const auto before = names(kOwnNamespace);
+  const auto made = attach_native(order_for(kept));
+  ASSERT_TRUE(made.ok()) << made.error().what;
+  const auto link = find(pod.fd(), "net1");
+  ASSERT_TRUE(link.has_value());
+  EXPECT_EQ(link->kind, "veth");
+  EXPECT_EQ(link->mtu, 1450);
+  const auto port = find(kOwnNamespace, order_for(kept).host_end);
+  ASSERT_TRUE(port.has_value());
+  EXPECT_TRUE(port->is_up);
+  EXPECT_EQ(port->mtu, 1450);
+  EXPECT_EQ(std::system(("ip link show master br7 | grep -q " + port->name).c_str()), 0);
+  const auto addresses = read_link_addresses(kOwnNamespace);
+  EXPECT_TRUE(std::ranges::none_of(*addresses, [&](const LinkAddress& one) {
+    return one.ifindex == port->ifindex;
+  })) << "the host has no address on the port";
+  note_moved_interface(kept, pod.fd());
+  ASSERT_TRUE(bring_interface_back(kept, pod.fd()).ok());
+  EXPECT_EQ(names(kOwnNamespace), before);
+  EXPECT_FALSE(find(pod.fd(), "net1").has_value());
+}
+
+TEST_F(NetnsNativeMade, KilledBeforeEachStepTheRecordUndoesIt) {
+  for (const auto& [type, parent] : {std::pair("macvlan", "ens1v0"), std::pair("bridgePort", "br7")}) {
+    const cni::Record kept = record_for(network(type), parent);
+    const auto before = names(kOwnNamespace), of_pod = names(pod.fd());
+    int steps = 1;
+    for (;; ++steps) {
+      const bool is_whole = attach_until(order_for(kept), steps);
+      ASSERT_TRUE(bring_interface_back(kept, pod.fd()).ok()) << type << steps;
+      EXPECT_EQ(names(kOwnNamespace), before) << type << steps;
+      EXPECT_EQ(names(pod.fd()), of_pod) << type << steps;
+      EXPECT_FALSE(has_our_rules()) << type << steps;
+      if (is_whole) break;
+    }
+    EXPECT_GE(steps, 7) << type;
+  }
+}
+
+TEST_F(NetnsNativeMade, WhatThePodOrItsParentDoesNotAllowIsRefusedAndNothingIsRemoved) {
+  in_pod("link add net1 type veth peer name other");
+  const cni::Record kept = record_for(network("bridgePort"), "br7");
+  EXPECT_NE(refused(network("bridgePort"), "br7").find("the pod has an interface \"net1\" already"),
+            std::string::npos);
+  ASSERT_TRUE(bring_interface_back(kept, pod.fd()).ok());
+  EXPECT_TRUE(find(pod.fd(), "net1").has_value()) << "of the same name and kind, and not made by sliced";
+  in_pod("link del net1");
+
+  NativeNetwork large = network("macvlan");
+  large.mtu = 9000;
+  EXPECT_NE(refused(large, "ens1v0").find("network.mtu is 9000, and its MTU is 1500"), std::string::npos);
+  NativeNetwork tagged = network("bridgePort");
+  tagged.vf.vlan = 100;
+  EXPECT_NE(refused(tagged, "br7").find("type bridge vlan_filtering 1"), std::string::npos);
+  EXPECT_NE(refused(network("bridgePort"), "ens1v0").find("it is no bridge"), std::string::npos);
+  EXPECT_NE(refused(network("macvlan"), "gone").find("interface \"gone\" is not on the host"),
+            std::string::npos);
+  ip("link set ens1v0 promisc on");
+  EXPECT_NE(refused(network("macvlan"), "ens1v0").find("it is in promiscuous mode"), std::string::npos);
+  ip("link set ens1v0 promisc off");
+  ip("link set ens1v0 down");
+  EXPECT_NE(refused(network("macvlan"), "ens1v0").find("ip link set dev ens1v0 up"), std::string::npos);
+  EXPECT_FALSE(find(pod.fd(), "net1").has_value());
+}
+
+// Of kernels with and without the module.
+TEST_F(NetnsNativeMade, AVlanAndAnIpvlanAreMadeOrTheModuleIsNamed) {
+  NativeNetwork vlan = network("vlan");
+  vlan.vf.vlan = 100;
+  for (const auto& [wanted, module] : {std::pair(vlan, "8021q"), std::pair(network("ipvlan"), "ipvlan")}) {
+    const cni::Record kept = record_for(wanted, "ens1v0");
+    const auto made = attach_native(order_for(kept));
+    if (made)
+      EXPECT_EQ(find(pod.fd(), "net1")->kind, wanted.type);
+    else
+      EXPECT_NE(made.error().what.find("load module " + std::string(module)), std::string::npos)
+          << made.error().what;
+    ASSERT_TRUE(bring_interface_back(kept, pod.fd()).ok());
+    EXPECT_FALSE(find(pod.fd(), "net1").has_value());
+  }
+}
+
 // As a process that is killed leaves it: whichever step it came to, the record brings the interface back.
 TEST_F(NetnsNative, WhatWasBegunIsUndoneFromTheRecord) {
   const cni::Record kept = record();

@@ -557,6 +557,13 @@ TEST_F(NodeHostTest, LooksAtRdma) {
   EXPECT_EQ(look->rdma_device, "mlx5_3");
   EXPECT_EQ(look->rdma_nodes, (std::vector<std::string>{"/dev/infiniband/uverbs3", "/dev/infiniband/issm3",
                                                         "/dev/infiniband/umad3", "/dev/infiniband/rdma_cm"}));
+  EXPECT_FALSE(look->is_rdma_shared) << "not known";
+  const fs::path mode = tree_.root() + "/sys/module/ib_core/parameters/netns_mode";
+  fs::create_directories(mode.parent_path());
+  for (const char* text : {"Y", "N"}) {
+    std::ofstream(mode) << text << "\n";
+    EXPECT_EQ(host().look(device())->is_rdma_shared, text == std::string("Y"));
+  }
 }
 
 // From the look at a VF of an HCA to its way to vfio-pci and back. Red when a 20-byte address or a missing MAC stops any of it.

@@ -53,6 +53,48 @@ TEST(Plan, ANetworkIsForADeviceThatThePodHasAlone) {
   EXPECT_NE(shared.error().what.find("is a shared device"), std::string::npos) << shared.error().what;
 }
 
+TEST(Plan, ANetworkOnASharedDeviceHasATypeAndNoAddressOfTheClaims) {
+  const auto problem = [](const char* network, const char* source, bool is_shared, hotplug::DeviceType type,
+                          std::vector<std::string> allowed = {}) -> std::string {
+    ClaimText text;
+    text.results = {result("vf", "0000-03-00-2")};
+    text.configs = {config({{"network", kube::decode_json(network).value()}}, {}, source)};
+    const auto claim = plan(text.decoded(), sample::kSriov,
+                            [&](const auto& driver, const auto& pool, const auto& entry) {
+                              auto out = known(driver, pool, entry);
+                              out->holding.is_exclusive = !is_shared;
+                              out->device.type = type;
+                              out->device.pf.reset();
+                              out->vf_settings = allowed, out->vlans = VlanIds::all();
+                              return out;
+                            },
+                            {}, {});
+    return claim ? "" : claim.error().what;
+  };
+  constexpr auto kNic = hotplug::DeviceType::kNic, kBridge = hotplug::DeviceType::kBridge;
+  const auto has = [](const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos ? "" : "without " + std::string(part) + ": " + text;
+  };
+  EXPECT_EQ(problem(R"({"type":"macvlan"})", "FromClaim", true, kNic), "");
+  EXPECT_EQ(problem(R"({"type":"bridgePort"})", "FromClaim", true, kBridge), "");
+  EXPECT_EQ(problem(R"({"type":"passthrough"})", "FromClaim", false, kNic), "");
+  EXPECT_EQ(has(problem("{}", "FromClaim", true, kNic), "set type to macvlan, ipvlan or vlan"), "");
+  EXPECT_EQ(has(problem("{}", "FromClaim", true, kBridge), "set type to bridgePort"), "");
+  EXPECT_EQ(has(problem(R"({"type":"passthrough"})", "FromClaim", true, kNic), "is a shared device"), "");
+  EXPECT_EQ(has(problem(R"({"type":"macvlan"})", "FromClaim", false, kNic), "leave out type"), "");
+  EXPECT_EQ(has(problem(R"({"type":"bridgePort"})", "FromClaim", true, kNic), "is no bridge"), "");
+  const char* mac = R"({"type":"macvlan","mac":"02:00:00:00:00:05"})";
+  EXPECT_EQ(has(problem(mac, "FromClaim", true, kNic), "the claim sets network.mac"), "");
+  EXPECT_EQ(problem(mac, "FromClass", true, kNic), "");
+  EXPECT_EQ(has(problem(R"({"rdma":"move"})", "FromClaim", false, kNic), "has no RDMA device"), "");
+  for (const auto& [vlan, type] : {std::pair(R"({"type":"vlan","vlan":100})", kNic),
+                                   std::pair(R"({"type":"bridgePort","vlan":100})", kBridge)}) {
+    EXPECT_EQ(has(problem(vlan, "FromClaim", true, type), "lets a claim set nothing"), "") << vlan;
+    EXPECT_EQ(problem(vlan, "FromClaim", true, type, {"vlan"}), "") << vlan;
+    EXPECT_EQ(problem(vlan, "FromClass", true, type), "") << vlan;
+  }
+}
+
 TEST(Plan, HasEachResultOfTheDriverInOrder) {
   ClaimText text = of_two();
   text.results.insert(text.results.begin(), result("gpu", "gpu-0", "gpu.example.com", "x"));

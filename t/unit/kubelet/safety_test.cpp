@@ -254,6 +254,18 @@ TEST(Safety, AnotherFunctionBehindTheAddressIsAnotherDevice) {
   EXPECT_EQ(refusal(device, known, same), "") << "a checkpoint of others does not know it";
 }
 
+TEST(Safety, AnRdmaDeviceMovesOnlyWhereEachHasOneNamespace) {
+  const KnownEntry known = sample::vf("0000-03-00-2");
+  PreparedDevice device = of_sriov("0000-03-00-2");
+  const HostLook shared{.is_rdma_shared = true};
+  EXPECT_EQ(refusal(device, known, shared), "");
+  device.config.network = NativeNetwork{};
+  EXPECT_EQ(refusal(device, known, shared), "");
+  device.config.network->rdma = "move";
+  EXPECT_NE(refusal(device, known, shared).find("run rdma system set netns exclusive"), std::string::npos);
+  EXPECT_EQ(refusal(device, known, {}), "");
+}
+
 TEST(Safety, WhatStandsOnTheInterfaceIsTheHosts) {
   KnownEntry known = sample::vf("0000-03-00-2");
   PreparedDevice device = of_sriov("0000-03-00-2");

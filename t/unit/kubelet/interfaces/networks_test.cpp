@@ -90,6 +90,27 @@ TEST(NetworkFor, ANetworkOfAVfConfigIsForADeviceThatTheKernelMoves) {
   }
 }
 
+TEST(NetworkFor, ATypeIsOneThatTheDeviceLists) {
+  PreparedDevice own = shared("ens1f0");
+  own.config = {};
+  own.config.network = NativeNetwork{};
+  own.config.network->type = "macvlan";
+  const auto claim = native_claim(own, {}, {});
+  ASSERT_TRUE(claim.ok()) << claim.error().what;
+  const std::string config = claim->devices.at(0).network.str();
+  EXPECT_EQ(config, native_config(*own.config.network, "ens1f0", own.pci));
+  EXPECT_TRUE(makes_interfaces(config));
+  const auto other = native_claim(own, listing({"ipvlan"}), {});
+  ASSERT_FALSE(other.ok());
+  EXPECT_NE(other.error().what.find(
+                "network.type is macvlan, and supportedCNIPlugins of the device's policy lists ipvlan"),
+            std::string::npos)
+      << other.error().what;
+  own.config.network->type = "bridgePort";
+  EXPECT_TRUE(native_claim(own, listing({"bridge"}), {}).ok());
+  EXPECT_FALSE(native_claim(own, {}, {.shared_plugins = {"macvlan"}}).ok());
+}
+
 TEST(NetworkFor, NoDefinitionNamesThePluginOfAVfConfigsNetwork) {
   const auto text = network_for(device("0000:03:00.2", "eth2"), listing({"sliced-native"}),
                                 R"({"cniVersion":"1.0.0","type":"sliced-native","hostInterface":"eth0"})");
