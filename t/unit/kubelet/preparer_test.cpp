@@ -857,7 +857,7 @@ TEST_F(PreparerTest, WhatTheRecordHasNoRoomForIsNotPrepared) {
   EXPECT_GT(node.checkpoint->size(), kCheckpointBytesMax / 2);
   run();
   ASSERT_EQ(preparer->prepared().size(), 2'800u);
-  EXPECT_NE(prepare(text)->error.find("has no room for it"), std::string::npos) << prepare(text)->error;
+  EXPECT_NE(prepare(text)->error.find("(2801 claims, about 3"), std::string::npos) << prepare(text)->error;
 }
 
 // A claim that stands may be used by pod after pod and is never taken back. Red when those that come late are not
