@@ -51,12 +51,12 @@ bool Checker::conditional(Node& node) {
   if (!visit_args(node)) return false;
   const Type* condition = node.arg_list[0]->type;
   if (environment_.check && !condition->is_dyn() && !condition->is(Kind::kBool))
-    return wrong(node, "the condition before ? is a " + text_of(*condition) + ", wants a bool");
+    return wrong(node, "the condition before ? is a " + text_of(*condition) + ", expected a bool");
   const Type *then = node.arg_list[1]->type, *otherwise = node.arg_list[2]->type;
   Bindings none;
   if (environment_.check && !fits(then, otherwise, none))
     return wrong(node, "the two sides of : are a " + text_of(*then) + " and a " + text_of(*otherwise) +
-                           ", want one type");
+                           ", expected one type");
   const Type* one = unified(then, otherwise, arena_);
   return is(node, one != nullptr ? one : is_general(otherwise, then) ? otherwise : then);
 }

@@ -77,8 +77,8 @@ bool Checker::index(Node& node) {
     Bindings none;
     const Type* wanted = type->is(Kind::kMap) ? type->first : plain_type(Kind::kInt);
     if (environment_.check && !fits(key.type, wanted, none))
-      return wrong(node, "a " + text_of(*type) + " has no index of type " + text_of(*key.type) + ", wants " +
-                             text_of(*wanted));
+      return wrong(node, "a " + text_of(*type) + " has no index of type " + text_of(*key.type) +
+                             ", expected " + text_of(*wanted));
     result = type->is(Kind::kMap) ? type->second : type->first;
   } else if (type->is(Kind::kNull) && !is_optional && environment_.has_device &&
              environment_.check) {  // an optional's type fits

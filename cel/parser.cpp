@@ -69,7 +69,7 @@ class Parser {
     else if (lexer_.token() != Token::kEnd)
       found = in_quotes(lexer_.spelled(), 32);
     if (lexer_.token() == Token::kReserved) found += ", a reserved word,";
-    return wrong(lexer_.offset(), "unexpected " + found + ", wants " + std::string(wanted));
+    return wrong(lexer_.offset(), "unexpected " + found + ", expected " + std::string(wanted));
   }
 
   Node* node(Op op, int32_t offset) {

@@ -235,7 +235,7 @@ std::string EvalError::text() const {
     case Failure::kUndeclared:
       return "no such variable: " + of;
     case Failure::kNotBool:
-      return "the result is a " + of + ", wants a bool";
+      return "the result is a " + of + ", expected a bool";
     case Failure::kNoMemory:
       return "it makes more than an evaluation may make";
     case Failure::kCost:

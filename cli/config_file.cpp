@@ -21,7 +21,7 @@ std::string section(const OptionInfo& option) {
   std::string text(option.help);
   const std::string standard = option.print(config::Options{});
   if (standard.empty()) text += " Not set unless it is given.";
-  if (option.reloadable) text += " Taken up on SIGHUP.";
+  if (option.reloadable) text += " Takes effect on SIGHUP.";
   const bool is_switch = option.placeholder.empty();
   const std::string value =
       standard.empty() ? std::string(option.placeholder) : yaml_value(standard, is_switch);

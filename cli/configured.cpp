@@ -55,8 +55,8 @@ int configured(const config::Options& options) {
   if (options.wait_for.how == How::kFile) return is_done ? kExitSame : kExitError;
   auto process = open_process(options);
   if (!process) {
-    complain("configured: no pod is let go: " + process.error().what +
-             "; where only the file is wanted, give --for file:" + kConfiguredFile);
+    complain("configured: no pod is released: " + process.error().what +
+             "; for the file only, use --for file:" + kConfiguredFile);
     return kExitError;
   }
   is_done &= let_go(**process, options);

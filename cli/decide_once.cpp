@@ -29,7 +29,7 @@ std::unique_ptr<daemon::Daemon> decide_once(HostProcess& process, const config::
     complain("no decision after " + std::to_string(kDecideMax.count() / 1000) + " s; still waited for:");
     missing = daemon->waiting_for();
   } else {
-    complain("nothing can be decided:");
+    complain("no decision:");
   }
   for (const std::string& who : missing) complain("  " + who);
   return nullptr;

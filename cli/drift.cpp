@@ -80,7 +80,7 @@ Result<kube::Json> node_state_of_files(const std::vector<std::string>& files, co
 Error refused(const kube::Failure& failure, const config::Options& options) {
   if (failure.code == Errc::kNotFound)
     return {failure.code, "there is no " + named(options) +
-                              "; say --node-state-namespace where the operator works elsewhere (" +
+                              "; set --node-state-namespace if the operator uses another one (" +
                               failure.what + ")"};
   if (failure.code == Errc::kDenied)
     return {failure.code, named(options) +

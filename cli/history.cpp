@@ -39,7 +39,7 @@ class PastChanges {
 
   int tell(config::OutputFormat format) {
     if (dropped_ > 0)
-      complain("history: " + std::to_string(dropped_) + " older changes are left out; ask with --since");
+      complain("history: " + std::to_string(dropped_) + " older changes omitted; use --since");
     if (unsure_ > 0)
       complain("history: " + std::to_string(unsure_) +
                " more changes are of more devices than their lines name; " + in_quotes(name_) +
@@ -70,7 +70,7 @@ bool read_journal(const std::vector<std::string>& files, PastChanges& into) {
     if (!read) return complain("history: --file " + file + ": " + read.error().what), false;
     if (is_any && !is_json)
       return complain("history: --file " + file +
-                      ": has no line of JSON; give what journalctl -u sliced -o json prints"),
+                      ": has no line of JSON; expected the output of journalctl -u sliced -o json"),
              false;
   }
   return true;

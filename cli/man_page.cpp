@@ -52,7 +52,7 @@ std::string option_section(config::Program program, const OptionInfo& option) {
   if (option.env != nullptr) facts.push_back(std::string("Environment: ") + option.env + ".");
   if (!option.file_key.empty())
     facts.push_back("File: " + std::string(option.file_key) +
-                    (option.reloadable ? " (taken up on SIGHUP)." : "."));
+                    (option.reloadable ? " (takes effect on SIGHUP)." : "."));
   facts.push_back("Commands: " + takers_text(program, option) + ".");
   return out + ".br\n" + roff(join(facts, " ")) + "\n";
 }
@@ -82,7 +82,7 @@ std::string man_page(config::Program id, std::string_view version) {
     if (config::takes(id, option)) out += option_section(id, option);
   out += ".SH FILES\n" +
          roff(
-             "The file of --config is YAML: a map with the keys that stand beside the options. Lists and "
+             "The file of --config is YAML: a map with the keys that are listed with the options. Lists and "
              "maps may be "
              "written as such (kindsOff, nodeLabels).") +
          "\n";

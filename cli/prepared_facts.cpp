@@ -22,7 +22,7 @@ namespace sliced::cli {
 namespace {
 
 constexpr const char* kUnknown =
-    "; devices that pods hold are judged as the host shows them now, which may differ from the daemon";
+    "; devices in pods are evaluated with their present facts on the host, which may differ from the daemon";
 
 struct DaemonRecord {
   std::optional<kubelet::Checkpoint> record;
@@ -108,7 +108,7 @@ std::map<std::string, std::string> read_unknown_settings(const hotplug::Inventor
   if (!found)
     complain("settings of devices before their pods are unknown: " + escaped(path) + ": " +
              found.error().what +
-             (found.error().code == Errc::kDenied ? "; run as root, or ask `sliced status`" : ""));
+             (found.error().code == Errc::kDenied ? "; run as root, or use `sliced status`" : ""));
   for (const kubelet::OriginalSettings& one : found.value_or({})) {
     const bool is_of_boot = one.boot_id.empty() ? options.host_root == "/" : one.boot_id == inventory.boot_id;
     if (!one.is_known && is_of_boot && !inventory.boot_id.empty())
@@ -123,7 +123,7 @@ std::map<std::string, std::string> read_unknown_macs(const hotplug::Inventory& i
   const auto found = kubelet::OriginalMacFiles(path).read();
   if (!found) {
     complain("original MAC addresses are unknown: " + escaped(path) + ": " + found.error().what +
-             (found.error().code == Errc::kDenied ? "; run as root, or ask `sliced status`" : ""));
+             (found.error().code == Errc::kDenied ? "; run as root, or use `sliced status`" : ""));
     return {};
   }
   kubelet::OriginalMacs of_boot;
@@ -156,7 +156,7 @@ PreparedFacts read_prepared(const std::string& boot_id, const config::Options& o
           "prepared devices are unknown: " + (asked.why_not.empty() ? "" : escaped(asked.why_not) + "; ") +
           escaped(path) + ": " + found.error().what + kUnknown + remedy(is_denied));
     else if (is_there && !asked.why_not.empty())
-      complain("the daemon cannot be asked which devices are prepared: " + escaped(asked.why_not) +
+      complain("the prepared devices cannot be read from the daemon: " + escaped(asked.why_not) +
                "; its record " + escaped(path) + " counts, unless it keeps another one" + remedy(true));
     if (!found || found->boot_id != boot_id) return out;
     asked.record = *std::move(found);

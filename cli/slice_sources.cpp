@@ -74,7 +74,7 @@ Result<FoundSlices> slices_of_cluster(const kube::Ports& ports, const Wait& wait
   }
   if (allowed.empty()) return std::move(all.error());
   add_line(out, "only the slices of " + join(allowed, " and ") +
-                    " are asked, others may not be listed: " + all.error().what);
+                    " are read, others may not be listed: " + all.error().what);
   return out;
 }
 
@@ -133,7 +133,7 @@ void keep_newest(FoundSlices& found) {
     if (newest.here < newest.wanted)
       found.lines.push_back("pool " + escaped(key.second) + " of " + escaped(key.first) + ": only " +
                             std::to_string(newest.here) + " of its " + std::to_string(newest.wanted) +
-                            " slices are here; nothing is allocated from a pool that is not complete");
+                            " slices exist; devices of an incomplete pool are not allocated");
 }
 
 }  // namespace sliced::cli

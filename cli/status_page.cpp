@@ -52,7 +52,7 @@ std::string status_text(const Json& report) {
   std::string out = headline(report);
   out += "node " + word(report, "node") + ", cluster " + word(report, "cluster") + "\n";
   const Json* summary = report.find("summary");
-  out += summary == nullptr ? "starting: no decision yet, so what is published is left as it is\n"
+  out += summary == nullptr ? "starting: no decision yet; published devices are unchanged\n"
                             : word(*summary, "text") + "\n";
   if (const std::string plugin = word(report, "kubeletPlugin"); plugin == "off")
     out += "kubelet plugin: off; pods with claims do not start on this node (--kubelet-plugin on)\n";

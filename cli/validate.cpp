@@ -157,15 +157,13 @@ struct Report {
     if (unchecked > 0)
       add(last, 0, true,
           "the selectors of the last " + std::to_string(unchecked) +
-              " objects were not checked: those before them take all the work that there "
-              "is for one run; check fewer at once, or make them simpler");
+              " objects were not checked: those before them use the whole budget of a run; check fewer at once, or simplify them");
     // Above half of what it may take alone: below it nobody has to know.
     if (!dearest_name.empty() && dearest.is_near())
       text += "the most expensive selector, of " + dearest_name + ", costs " + dearest.text() + "\n";
     if (objects == 0 && !passed_over.empty())
       add(last, 0, false,
-          "nothing here is of a kind that is checked: " +
-              join({passed_over.begin(), passed_over.end()}, ", "));
+          "no object of a checked kind: " + join({passed_over.begin(), passed_over.end()}, ", "));
     text += counted(objects, "object") + " checked, " + counted(errors, "error") + ", " +
             counted(warnings, "warning") + "\n";
     return {std::move(text), errors == 0 ? kExitSame : kExitError};
@@ -270,7 +268,7 @@ void validate_schema(ClusterObjects& objects, const kube::Resource& kind,
   report.add(
       kCluster, 0, false,
       "the CRD of " + kind.plural + " that is installed has no " + join(*dropped, ", ") +
-          ": the API server drops these fields of each policy, which may then offer more than it says; " +
+          ": the API server drops these fields of each policy, which may then offer more devices than intended; " +
           watchers::remedy_for_dropped(*dropped));
 }
 

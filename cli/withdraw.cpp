@@ -72,7 +72,7 @@ class Withdrawal {
     if (!item.value) return publishers::unread_slice(item.id.name, item.uid, item.resource_version);
     if (publishers::is_ours(*item.value, driver_, node_)) return *item.value;
     if (left_alone_.insert(item.id.name).second)
-      complain("left alone, somebody else made it: " + item.id.name);
+      complain("not deleted, created by another program: " + item.id.name);
     return std::nullopt;
   }
 
@@ -156,7 +156,7 @@ bool withdraw_all(Process& process, const config::Options& options) {
              true;
     withdrawn = std::max(withdrawn, *deleted);
   }
-  complain("slices are left: the server says that they are deleted, and goes on listing them");
+  complain("slices are left: the server reports them as deleted and still lists them");
   return false;
 }
 

@@ -8,94 +8,93 @@ constexpr OptionInfo kAskingOptions[] = {
         {.name = "watch",
          .short_name = 'w',
          .commands = bit(Command::kDiscover),
-         .help = "Go on, and print what changes as it changes: one JSON object a line with -o json."}),
+         .help = "Continue, and print each change; one JSON object per line with -o json."}),
     option<&Options::published, parse_word<bool>>(
         {.name = "slices",
          .commands = bit(Command::kMatch),
          .help =
-             "Ask what is published for this node, by any driver, and not the host: the expression is then a "
-             "DeviceClass's or a claim's."}),
+             "Evaluate the expression for the devices published for this node, by any driver, and not for the"
+             " host. It is then that of a DeviceClass or a claim."}),
     option<&Options::files, add_path>(
         {.name = "file",
          .short_name = 'f',
          .placeholder = "FILE",
          .commands = bit(Command::kMatch) | bit(Command::kHistory),
          .help =
-             "match --slices: take the slices, of whatever node, from this YAML or JSON file and not from a "
-             "cluster, for example what kubectl get resourceslices -o yaml prints. history: take the changes from "
-             "what journalctl -u sliced -o json prints. - is standard input. May be given more than once."}),
+             "match --slices: read the ResourceSlices, of any node, from this YAML or JSON file, such as the "
+             "output of kubectl get resourceslices -o yaml. history: read the changes from the output of "
+             "journalctl -u sliced -o json. - is standard input. May be repeated."}),
     option<&Options::since, parse_time>(
         {.name = "since",
          .placeholder = "TIME",
          .commands = bit(Command::kHistory),
-         .help = "Only what is not older, for example 1h. Without it everything that is kept."}),
+         .help = "Only changes that are not older, for example 1h. Default: all."}),
     option<&Options::form, parse_word<PolicyForm>>(
         {.name = "as",
          .placeholder = "FORM",
          .commands = bit(Command::kMigrate),
          .choices = kTexts<PolicyForm>,
          .help =
-             "sriov: print SriovResourcePolicies, which offer VFs. exposure: print DeviceExposurePolicies, which can "
-             "ask for RDMA and offer PFs and NICs, too. auto: the latter only where something needs it."}),
+             "sriov: print SriovResourcePolicies, which offer VFs. exposure: print DeviceExposurePolicies, "
+             "which also offer PFs and NICs and can require RDMA. auto: DeviceExposurePolicies only where "
+             "they are necessary."}),
     option<&Options::resource_prefix, parse_resource_prefix>(
         {.name = "resource-prefix",
          .placeholder = "DOMAIN",
          .commands = bit(Command::kMigrate),
-         .help =
-             "The prefix of resources that name none: what --resource-prefix of the device plugin says. Without it "
-             "intel.com, and openshift.io for SriovNetworkNodePolicies."}),
+         .help = "Prefix of resource names without one, as --resource-prefix of the device plugin. Default: "
+                 "intel.com; for SriovNetworkNodePolicies openshift.io."}),
     option<&Options::check, parse_word<bool>>(
         {.name = "check",
          .commands = bit(Command::kMigrate),
          .help =
-             "Print no objects: say of each device of this host, or of --host, under which resource it was offered, "
-             "and under which the new objects would offer it."}),
+             "Print no objects, but for each device of this host, or of --host, the resource that offered it "
+             "and the one that the new objects would offer it as."}),
     option<&Options::raw, parse_word<bool>>(
         {.name = "raw",
          .commands = bit(Command::kSnapshot),
-         .help = "Keep MAC addresses, GUIDs, switch ids and the node's name as they are."}),
+         .help = "Keep MAC addresses, GUIDs, switch ids and the node name."}),
     option<&Options::on_node, parse_node_name>({.name = "on",
                                                 .placeholder = "NODE",
                                                 .commands = bit(Command::kDevices),
-                                                .help = "The node whose devices are told."}),
+                                                .help = "Node whose devices are shown."}),
     option<&Options::page_address, parse_listen_address>(
         {.name = "page-address",
          .placeholder = "HOST:PORT",
          .commands = bit(Command::kPage),
-         .help =
-             "Where the fleet's page is served. Whoever reaches it reads what you may read of the cluster. :PORT is "
-             "127.0.0.1:PORT."}),
+         .help = "Listening address of the page. Every client that can reach it reads the cluster with your "
+                 "permissions. :PORT is 127.0.0.1:PORT."}),
     option<&Options::diff_file, parse_path>(
         {.name = "diff",
          .placeholder = "FILE",
          .commands = bit(Command::kPolicies) | bit(Command::kPage),
          .help =
-             "Say what the policies in this YAML or JSON file would change on every node, in place of those of their "
-             "names; - is standard input, but not of page, which follows the file. Nothing is written."}),
+             "Show the changes on every node if the policies in this YAML or JSON file replaced those of the "
+             "same names. - is standard input (not for page, which watches the file). Nothing is written."}),
     option<&Options::diff_delete, parse_path>(
         {.name = "diff-delete",
          .placeholder = "KIND/NAME,...",
          .commands = bit(Command::kPolicies),
          .help =
-             "Say what deleting these policies would change on every node; KIND is srp, dep or devattr, or any other name of "
-             "the kind that kubectl takes. With --diff: beside the edit. Nothing is written."}),
+             "Show the changes on every node if these policies were deleted. KIND is srp, dep or devattr, or "
+             "another name of the kind that kubectl accepts. May be combined with --diff. Nothing is written."}),
     option<&Options::all_namespaces, parse_word<bool>>(
         {.name = "all-namespaces",
          .short_name = 'A',
          .commands = bit(Command::kPolicies),
-         .help =
-             "Tell SriovResourcePolicies of every namespace, and mark those of namespaces that no daemon reads: they have no effect."}),
+         .help = "Show SriovResourcePolicies of all namespaces, and mark those in namespaces that no daemon "
+                 "reads: they have no effect."}),
     option<&Options::once, parse_word<bool>>(
         {.name = "once",
          .commands = bit(Command::kTop),
-         .help = "Print one table and end, as top does where standard output is no terminal."}),
+         .help = "Print one table and end, as if standard output were no terminal."}),
     option<&Options::node_state, parse_path>(
         {.name = "node-state",
          .placeholder = "FILE",
          .commands = bit(Command::kDrift),
          .help =
-             "Take the SriovNetworkNodeState from this YAML or JSON file, - is standard input; cluster: from the "
-             "cluster, by the node's name."}),
+             "YAML or JSON file with the SriovNetworkNodeState; - is standard input. cluster: the object with"
+             " the name of the node in the cluster."}),
 };
 
 }  // namespace

@@ -18,10 +18,9 @@ constexpr OptionInfo kDaemonOptions[] = {
          .commands = kWriting | kDeciding | bit(Command::kStatus) | bit(Command::kHistory) |
                      bit(Command::kMatch) | bit(Command::kDrift),
          .help =
-             "Where the locks stand by which one daemon a node writes, and the socket that `sliced status` reads: a "
-             "directory of this user that others can neither write to nor open; made with mode 0700 when only its "
-             "parent is there. Without it: "
-             "$RUNTIME_DIRECTORY (systemd), /run/sliced for root or where it is this user's, "
+             "Directory of the locks that allow one daemon per node to write, and of the socket for sliced "
+             "status. Owned by this user and not accessible to others; created with mode 0700 if its parent "
+             "exists. Default: $RUNTIME_DIRECTORY (systemd), /run/sliced for root or if this user owns it, "
              "$XDG_RUNTIME_DIR/sliced, /run/user/UID/sliced, $HOME/.sliced."}),
     option<&Options::health_address, parse_listen_address>(
         {.name = "health-address",
@@ -30,9 +29,10 @@ constexpr OptionInfo kDaemonOptions[] = {
          .placeholder = "HOST:PORT",
          .commands = bit(Command::kRun) | kAggregating | bit(Command::kWebhook),
          .help =
-             "Serve /livez, /readyz and the other pages of docs/status.md by HTTP at this address too, to whoever "
-             "reaches it; :PORT is 127.0.0.1:PORT. Without it they are read at the socket in the runtime directory "
-             "alone. aggregate and webhook have those two and /metrics, and no socket."}),
+             "Also serve /livez, /readyz and the other pages of docs/status.md by HTTP at this address, to "
+             "every client that can reach it. :PORT is 127.0.0.1:PORT. Default: only the socket in the "
+             "runtime directory. aggregate and webhook serve /livez, /readyz and /metrics, and have no "
+             "socket."}),
     option<&Options::report, parse_word<Switch>>(
         {.name = "report",
          .env = "SLICED_REPORT",
@@ -41,8 +41,8 @@ constexpr OptionInfo kDaemonOptions[] = {
          .commands = bit(Command::kRun),
          .choices = kTexts<Switch>,
          .help =
-             "on: this node's NodeDeviceReport says what is offered, what is not and why, where the API server has that "
-             "kind, and its Lease that the daemon is alive. off: nothing is reported."}),
+             "on: write the NodeDeviceReport of this node (offered and withheld devices with reasons), if the"
+             " API server has that kind, and its Lease, which shows that the daemon runs. off: write neither."}),
     option<&Options::events, parse_word<Switch>>(
         {.name = "events",
          .env = "SLICED_EVENTS",
@@ -51,8 +51,9 @@ constexpr OptionInfo kDaemonOptions[] = {
          .commands = bit(Command::kRun),
          .choices = kTexts<Switch>,
          .help =
-             "on: Events of policies and of the Node tell what is not used as it is written, refused, held back for long or "
-             "withdrawn while a pod has it. off: nobody is told."}),
+             "on: write Events of policies and of the Node for invalid fields, refused devices, devices that "
+             "are withheld for long, and devices that are withdrawn while a pod has them. off: write no "
+             "Events."}),
     option<&Options::webhook_address, parse_listen_address>(
         {.name = "webhook-address",
          .env = "SLICED_WEBHOOK_ADDRESS",
@@ -60,7 +61,8 @@ constexpr OptionInfo kDaemonOptions[] = {
          .placeholder = "HOST:PORT",
          .commands = bit(Command::kWebhook),
          .help =
-             "Where the API server asks, by HTTPS at /validate; /livez and /readyz are for probes. :PORT is 127.0.0.1:PORT."}),
+             "Listening address for the API server, by HTTPS at /validate; /livez and /readyz are for probes."
+             " :PORT is 127.0.0.1:PORT."}),
     option<&Options::tls_cert_file, parse_path>(
         {.name = "tls-cert-file",
          .env = "SLICED_TLS_CERT_FILE",
@@ -68,14 +70,15 @@ constexpr OptionInfo kDaemonOptions[] = {
          .placeholder = "PATH",
          .commands = bit(Command::kWebhook),
          .help =
-             "The webhook's certificate and its chain, as PEM. It and its key are read again when they change."}),
+             "Certificate of the webhook with its chain, as PEM. Certificate and key are read again when they"
+             " change."}),
     option<&Options::tls_private_key_file, parse_path>(
         {.name = "tls-private-key-file",
          .env = "SLICED_TLS_PRIVATE_KEY_FILE",
          .file_key = "tlsPrivateKeyFile",
          .placeholder = "PATH",
          .commands = bit(Command::kWebhook),
-         .help = "The key of that certificate, as PEM, not encrypted."}),
+         .help = "Key of the certificate, as unencrypted PEM."}),
     option<&Options::scheduler_version, parse_scheduler_version>(
         {.name = "scheduler-version",
          .env = "SLICED_SCHEDULER_VERSION",
@@ -83,8 +86,8 @@ constexpr OptionInfo kDaemonOptions[] = {
          .placeholder = "VERSION",
          .commands = kDeciding | bit(Command::kWhy) | bit(Command::kPage),
          .help =
-             "The kube-scheduler's version, such as v1.36.3, where it is not the API server's. Devices that "
-             "exclude each other, and shared ones, are offered beside each other only with 1.36.2 and later."}),
+             "Version of the kube-scheduler, such as v1.36.3, if it differs from that of the API server. "
+             "Personas that exclude each other, and shared devices with other personas, require 1.36.2 or later."}),
     option<&Options::kubelet_plugin, parse_word<Switch>>(
         {.name = "kubelet-plugin",
          .env = "SLICED_KUBELET_PLUGIN",
@@ -93,8 +96,8 @@ constexpr OptionInfo kDaemonOptions[] = {
          .commands = bit(Command::kRun),
          .choices = kTexts<Switch>,
          .help =
-             "on: serve the node's kubelet as the plugin of both drivers: claims are prepared, and containers get their "
-             "devices. off: the kubelet does not know the drivers."}),
+             "on: serve the kubelet as the DRA plugin of both drivers: prepare claims and give devices to "
+             "containers. off: the kubelet does not know the drivers, and pods with claims do not start."}),
     option<&Options::skip_node_operations, parse_word<Switch>>(
         {.name = "skip-node-operations",
          .env = "SLICED_SKIP_NODE_OPERATIONS",
@@ -138,22 +141,22 @@ constexpr OptionInfo kDaemonOptions[] = {
          .commands = bit(Command::kRun) | bit(Command::kDrift) | bit(Command::kExplain) |
                      bit(Command::kPlan) | bit(Command::kMatch),
          .help =
-             "The kubelet's directory with a folder for each plugin; ours have the names of the drivers. Commands other "
-             "than run read there which devices pods hold, where no daemon answers at its status socket."}),
+             "Plugin directory of the kubelet; the plugins of sliced have the names of the drivers. Commands "
+             "other than run read the devices of pods from it if no daemon answers at its status socket."}),
     option<&Options::kubelet_registrar_directory, parse_path>(
         {.name = "kubelet-registrar-directory-path",
          .env = "KUBELET_REGISTRAR_DIRECTORY_PATH",
          .file_key = "kubeletRegistrarDirectoryPath",
          .placeholder = "PATH",
          .commands = bit(Command::kRun),
-         .help = "The kubelet's directory in which it looks for the sockets of plugins."}),
+         .help = "Directory in which the kubelet looks for registration sockets of plugins."}),
     option<&Options::cdi_root, parse_path>(
         {.name = "cdi-root",
          .env = "CDI_ROOT",
          .file_key = "cdiRoot",
          .placeholder = "PATH",
          .commands = bit(Command::kRun),
-         .help = "The directory where container runtimes look for CDI specifications."}),
+         .help = "Directory in which container runtimes look for CDI specifications."}),
     option<&Options::configuration_mode, parse_word<ConfigurationMode>>(
         {.name = "configuration-mode",
          .env = "CONFIGURATION_MODE",
@@ -162,24 +165,24 @@ constexpr OptionInfo kDaemonOptions[] = {
          .commands = bit(Command::kRun),
          .choices = kTexts<ConfigurationMode>,
          .help =
-             "How the interfaces of claims that name a NetworkAttachmentDefinition come into their pods. STANDALONE: this "
-             "runs its CNI plugins when the container runtime says that a pod starts (NRI). MULTUS: Multus does, by the "
-             "device-info files that are written for it."}),
+             "Program that attaches the interfaces of claims with a NetworkAttachmentDefinition. STANDALONE: "
+             "sliced runs the CNI plugins when the container runtime starts a pod sandbox (NRI). MULTUS: "
+             "Multus runs them, with the device-info files that sliced writes."}),
     option<&Options::interface_prefix, parse_interface_prefix>(
         {.name = "default-interface-prefix",
          .env = "DEFAULT_INTERFACE_PREFIX",
          .file_key = "defaultInterfacePrefix",
          .placeholder = "TEXT",
          .commands = bit(Command::kRun),
-         .help =
-             "How the names of interfaces in pods begin that have no ifName; a number follows. STANDALONE only."}),
+         .help = "Prefix of interface names in pods for configurations without ifName; a number follows. "
+                 "STANDALONE only."}),
     option<&Options::cni_path, parse_path>(
         {.name = "cni-path",
          .env = "CNI_PATH",
          .file_key = "cniPath",
          .placeholder = "PATH:...",
          .commands = bit(Command::kRun),
-         .help = "The directories with CNI plugins; the first that has one counts. STANDALONE only."}),
+         .help = "Directories of CNI plugin binaries, searched in order. STANDALONE only."}),
     option<&Options::cni_plugins_exclusive, parse_cni_plugins>(
         {.name = "cni-plugins-exclusive",
          .env = "SLICED_CNI_PLUGINS_EXCLUSIVE",
@@ -187,15 +190,15 @@ constexpr OptionInfo kDaemonOptions[] = {
          .placeholder = "PLUGIN,...",
          .commands = bit(Command::kRun),
          .help =
-             "CNI plugins that a NetworkAttachmentDefinition may run for a device that one claim has alone, where the "
-             "device's policy has no supportedCNIPlugins. All others are refused when the claim is prepared. STANDALONE only."}),
+             "CNI plugins that a NetworkAttachmentDefinition may run for an exclusive device whose policy has"
+             " no supportedCNIPlugins. Others are an error when the claim is prepared. STANDALONE only."}),
     option<&Options::cni_plugins_shared, parse_cni_plugins>(
         {.name = "cni-plugins-shared",
          .env = "SLICED_CNI_PLUGINS_SHARED",
          .file_key = "cniPluginsShared",
          .placeholder = "PLUGIN,...",
          .commands = bit(Command::kRun),
-         .help = "The same for a device that several claims share. STANDALONE only."}),
+         .help = "The same for shared devices. STANDALONE only."}),
     option<&Options::vf_settings, parse_word<VfSettings>>(
         {.name = "vf-settings",
          .env = "SLICED_VF_SETTINGS",
@@ -203,31 +206,30 @@ constexpr OptionInfo kDaemonOptions[] = {
          .placeholder = "SETTINGS",
          .commands = bit(Command::kRun),
          .choices = kTexts<VfSettings>,
-         .help =
-             "Settings of a VF through its PF (vlan, trust, spoofchk, link_state, rates, mac, pkey) that a "
-             "NetworkAttachmentDefinition may make where a policy that matches the device has no spec.allow. none: for clusters whose namespaces do not trust each other. STANDALONE "
-             "only."}),
+         .help = "VF settings through the PF (vlan, trust, spoofchk, link_state, rates, mac, pkey) that a "
+                 "NetworkAttachmentDefinition may change if a matching policy has no spec.allow. none: for "
+                 "clusters whose namespaces do not trust each other. STANDALONE only."}),
     option<&Options::nri_socket, parse_path>(
         {.name = "nri-socket-path",
          .env = "NRI_SOCKET_PATH",
          .file_key = "nriSocketPath",
          .placeholder = "PATH",
          .commands = bit(Command::kRun),
-         .help = "The container runtime's NRI socket. STANDALONE only."}),
+         .help = "NRI socket of the container runtime. STANDALONE only."}),
     option<&Options::nri_plugin_name, parse_nri_name>(
         {.name = "nri-plugin-name",
          .env = "NRI_PLUGIN_NAME",
          .file_key = "nriPluginName",
          .placeholder = "NAME",
          .commands = bit(Command::kRun),
-         .help = "The name by which the container runtime knows this as an NRI plugin."}),
+         .help = "Name of this NRI plugin for the container runtime."}),
     option<&Options::nri_plugin_index, parse_nri_index>(
         {.name = "nri-plugin-index",
          .env = "NRI_PLUGIN_IDX",
          .file_key = "nriPluginIndex",
          .placeholder = "NN",
          .commands = bit(Command::kRun),
-         .help = "Two digits: plugins with lower ones are called first by the container runtime."}),
+         .help = "Two digits; the container runtime calls plugins in ascending order."}),
     option<&Options::pod_uid, parse_pod_uid>(
         {.name = "pod-uid",
          .env = "POD_UID",
@@ -236,9 +238,9 @@ constexpr OptionInfo kDaemonOptions[] = {
          .commands = bit(Command::kRun) | bit(Command::kStatus) | bit(Command::kHistory) |
                      bit(Command::kWaitForConfig),
          .help =
-             "The UID of the pod that this runs in. The sockets have it in their names, so that during an upgrade "
-             "those of the old pod and of the new one stand beside each other. A pod of the same name with another UID does not "
-             "end a wait for the annotation."}),
+             "UID of the pod of this process. It is part of the socket names, so that the old and the new pod"
+             " of an upgrade can run at the same time. A pod with the same name and another UID does not end "
+             "a wait for the annotation."}),
     option<&Options::until_configured, parse_sign>(
         {.name = "until-configured",
          .env = "SLICED_UNTIL_CONFIGURED",
@@ -247,31 +249,31 @@ constexpr OptionInfo kDaemonOptions[] = {
          .commands = kDeciding,
          .choices = kSignTexts,
          .help =
-             "Offer nothing new, and prepare nothing that was not offered in this boot, before the node's hardware is "
-             "configured. annotation: until somebody removes the annotation that this sets on its own pod. node-state: "
-             "until the host is as the node's SriovNetworkNodeState wants it, which is there and wants something; with "
-             ":allow-empty it need not. file:PATH: until there is a file that is empty or names this boot, as `sliced "
-             "configured` makes it."}),
+             "Add and prepare no device before the hardware of the node is configured, except devices offered"
+             " in this boot. annotation: until the annotation that sliced sets on its own pod is removed. "
+             "node-state: until the host matches the SriovNetworkNodeState of the node, which must exist and "
+             "list interfaces; with :allow-empty it need not. file:PATH: until the file exists and is empty "
+             "or has the id of this boot, as created by sliced configured."}),
     option<&Options::wait_for, parse_sign>(
         {.name = "for",
          .placeholder = "SIGN",
          .commands = kSigns,
          .choices = kSignTexts,
          .help =
-             "What to wait for, or to do: annotation of pods, or file:PATH. Without it wait-for-config waits for the "
-             "annotation, and configured does both, with the file /run/sliced/configured."}),
+             "Signal to wait for or to give: annotation of pods, node-state, or file:PATH. Default of wait-"
+             "for-config: annotation. Default of configured: annotation and file:/run/sliced/configured."}),
     option<&Options::wait_timeout, parse_time>(
         {.name = "timeout",
          .placeholder = "TIME",
          .commands = bit(Command::kWaitForConfig),
-         .help = "End with exit status 2 when the node is not configured after this time. 0s: never."}),
+         .help = "Exit with status 2 if the node is not configured after this time. 0s: never."}),
     option<&Options::pod_name, parse_pod_name>(
         {.name = "pod-name",
          .env = "POD_NAME",
          .file_key = "podName",
          .placeholder = "NAME",
          .commands = kDeciding | bit(Command::kWaitForConfig) | kAggregating,
-         .help = "The name of the pod that this runs in, whose annotation is waited by."}),
+         .help = "Name of the pod of this process, which has the annotation."}),
     option<&Options::pod_namespace, parse_pod_namespace>(
         {.name = "pod-namespace",
          .env = "POD_NAMESPACE",
@@ -279,7 +281,8 @@ constexpr OptionInfo kDaemonOptions[] = {
          .placeholder = "NAME",
          .commands = kDeciding | kSigns,
          .help =
-             "Its namespace; of configured that of the pods that are let go, or else that of --namespace."}),
+             "Namespace of the pod of this process. configured: namespace of the waiting pods, default that "
+             "of --namespace."}),
     option<&Options::let_go, parse_node_labels>(
         {.name = "selector",
          .short_name = 'l',
@@ -288,16 +291,16 @@ constexpr OptionInfo kDaemonOptions[] = {
          .placeholder = "KEY=VALUE,...",
          .commands = bit(Command::kConfigured),
          .help =
-             "The labels of the pods that are let go, all of them; \"\" are all pods of the node. Pods of the SR-IOV network "
-             "operator's own device plugin (app=sriov-device-plugin) are that operator's to let go."}),
+             "configured: labels of the waiting pods; all must match. \"\" selects all pods of the node. Pods "
+             "of the device plugin of the SR-IOV network operator (app=sriov-device-plugin) are released by "
+             "that operator."}),
     option<&Options::enable_device_metadata, parse_word<bool>>(
         {.name = "enable-device-metadata",
          .env = "ENABLE_DEVICE_METADATA",
          .file_key = "enableDeviceMetadata",
          .commands = bit(Command::kRun),
-         .help =
-             "Mount files into containers, in which they can read what is published of their devices and, once "
-             "they have one, of their interfaces (device metadata). KubeVirt finds its PCI functions there."}),
+         .help = "Mount files into containers with the published attributes of their devices and, after "
+                 "attachment, their interfaces (device metadata). KubeVirt finds its PCI functions there."}),
     option<&Options::mac_annotation, parse_annotation_key>(
         {.name = "mac-annotation",
          .env = "SLICED_MAC_ANNOTATION",
@@ -305,15 +308,15 @@ constexpr OptionInfo kDaemonOptions[] = {
          .placeholder = "KEY",
          .commands = bit(Command::kRun),
          .help =
-             "The annotation of pods with the MAC addresses that they ask for, as kubevirt.io/dra-networks: each "
-             "pod with a claim is then read (get on pods). Without it no pod is asked."}),
+             "Annotation of pods with the requested MAC addresses, such as kubevirt.io/dra-networks. Each pod"
+             " with a claim is then read (get on pods). Default: pods are not read."}),
     option<&Options::kubevirt_environment, parse_word<bool>>(
         {.name = "kubevirt-environment",
          .env = "SLICED_KUBEVIRT_ENVIRONMENT",
          .file_key = "kubevirtEnvironment",
          .commands = bit(Command::kRun),
-         .help =
-             "Give containers PCI_RESOURCE_<claim>_<request> with the PCI addresses of the request's devices."}),
+         .help = "Set the variables PCI_RESOURCE_<claim>_<request> of containers to the PCI addresses of the "
+                 "devices of the request."}),
     option<&Options::kinds_off, parse_kinds>(
         {.name = "kinds-off",
          .env = "SLICED_KINDS_OFF",
@@ -321,9 +324,8 @@ constexpr OptionInfo kDaemonOptions[] = {
          .placeholder = "KIND,...",
          .commands = kDeciding,
          .choices = kKinds,
-         .help =
-             "Kinds that are neither watched nor obeyed, where the cluster does not let this node read them: "
-             "SriovResourcePolicy, DeviceAttributes, DeviceExposurePolicy."}),
+         .help = "Kinds that are neither watched nor used, for nodes without permission to read them: "
+                 "SriovResourcePolicy, DeviceAttributes, DeviceExposurePolicy."}),
     option<&Options::readiness, parse_readiness>(
         {.name = "readiness",
          .env = "SLICED_READINESS",
@@ -331,10 +333,9 @@ constexpr OptionInfo kDaemonOptions[] = {
          .placeholder = "{FIELD: VALUE, ...}",
          .commands = kDeciding,
          .reloadable = true,
-         .help =
-             "What must hold of a device before it is offered, where its policy does not say it: require, mtuAtLeast, "
-             "stableFor and onLoss as in spec.readiness of policies. Without it {require: [udevInitialized]}, where "
-             "udevd runs."}),
+         .help = "Default conditions before a device is offered, for fields that its policy omits: require, "
+                 "mtuAtLeast, stableFor and onLoss as in spec.readiness of policies. Default: {require: "
+                 "[udevInitialized]}, if udevd runs."}),
     option<&Options::readiness_poll, parse_time>(
         {.name = "readiness-poll",
          .env = "SLICED_READINESS_POLL",
@@ -343,8 +344,9 @@ constexpr OptionInfo kDaemonOptions[] = {
          .commands = bit(Command::kRun),
          .reloadable = true,
          .help =
-             "The longest wait until a PF is asked again what it enforces, while something is held back for that: its driver "
-             "need not tell. The first wait is 100ms, and each is twice the one before. At most 1m."}),
+             "Maximum interval of reading the VF settings of a PF while a device waits for them, because some"
+             " drivers send no event. The first interval is 100ms, and each is twice the previous one. At "
+             "most 1m."}),
     option<&Options::configure, parse_configure>(
         {.name = "configure",
          .env = "SLICED_CONFIGURE",
@@ -353,9 +355,10 @@ constexpr OptionInfo kDaemonOptions[] = {
          .commands = bit(Command::kRun),
          .choices = kConfigurable,
          .help =
-             "What of the host is set where it is missing. admin-mac: the PF of a VF without administrative MAC address is "
-             "given that of the VF's interface, where the node's SriovNetworkNodeState calls the PF externally managed, or a "
-             "policy says readiness.setAdminMac. Takes CAP_NET_ADMIN. Without it nothing of the host is changed."}),
+             "Settings of the host that are set if they are missing. admin-mac: a VF without administrative "
+             "MAC address gets the address of its interface, if the SriovNetworkNodeState of the node marks "
+             "the PF as externally managed, or a policy has readiness.setAdminMac. Requires CAP_NET_ADMIN. "
+             "Default: the host is not changed."}),
     option<&Options::sync_interval, parse_time>(
         {.name = "sync-interval",
          .env = "SLICED_SYNC_INTERVAL",
@@ -364,14 +367,14 @@ constexpr OptionInfo kDaemonOptions[] = {
          .commands = bit(Command::kRun),
          .reloadable = true,
          .help =
-             "How often the whole host is scanned again, for what events have missed. At least 1m, or 30s with "
+             "Interval of full scans of the host, to find changes without an event. At least 1m, or 30s with "
              "--allow-short-sync; at most 24h."}),
     option<&Options::allow_short_sync, parse_word<bool>>({.name = "allow-short-sync",
                                                           .env = "SLICED_ALLOW_SHORT_SYNC",
                                                           .file_key = "allowShortSync",
                                                           .commands = bit(Command::kRun),
                                                           .reloadable = true,
-                                                          .help = "Let --sync-interval go down to 30s."}),
+                                                          .help = "Allow --sync-interval down to 30s."}),
     option<&Options::settle, parse_time>(
         {.name = "settle",
          .env = "SLICED_SETTLE",
@@ -380,8 +383,8 @@ constexpr OptionInfo kDaemonOptions[] = {
          .commands = bit(Command::kRun),
          .reloadable = true,
          .help =
-             "How long a physical function must be quiet before what appeared on it is published. Removals never "
-             "wait."}),
+             "Time without changes of a physical function before its new devices are published. Removals are "
+             "published immediately."}),
     option<&Options::settle_max, parse_time>(
         {.name = "settle-max",
          .env = "SLICED_SETTLE_MAX",
@@ -389,14 +392,14 @@ constexpr OptionInfo kDaemonOptions[] = {
          .placeholder = "TIME",
          .commands = bit(Command::kRun),
          .reloadable = true,
-         .help = "The longest that additions wait when it never gets quiet; at most 1m."}),
+         .help = "Maximum delay of new devices while a physical function keeps changing; at most 1m."}),
     option<&Options::show, parse_word<bool>>(
         {.name = "show",
          .env = "SLICED_SHOW",
          .file_key = "show",
          .commands = bit(Command::kRun),
          .help =
-             "Print the devices, what is offered and why the rest is not, at the start; then each row that changes."}),
+             "Print devices, offered ones and reasons of the others at the start; then each row that changes."}),
 };
 
 }  // namespace

@@ -67,9 +67,8 @@ std::vector<std::string_view> command_names(Program program) {
 
 std::string unknown_option(Program program, std::string_view word) {
   const std::string_view name = word.substr(0, word.find('='));
-  if (name.substr(0, 2) != "--") return escaped(name) + ": there is no such option" + see_help(program);
-  return escaped(name) + ": there is no such option" +
-         did_you_mean(name.substr(2), option_names(program), "--");
+  if (name.substr(0, 2) != "--") return escaped(name) + ": unknown option" + see_help(program);
+  return escaped(name) + ": unknown option" + did_you_mean(name.substr(2), option_names(program), "--");
 }
 
 // The table in getopt's form, with the options of every program: one of another program is then refused with its name. The views in the
@@ -220,7 +219,7 @@ void read_file_keys(const std::string& path, const kube::Json& document, std::ve
     if (match != nullptr)
       read_member(at, *match, value, settings, problems);
     else if (++unknown <= kProblemsMax)
-      problems.push_back(at + ": there is no such setting" + did_you_mean(key, known));
+      problems.push_back(at + ": unknown setting" + did_you_mean(key, known));
   }
   if (unknown > kProblemsMax)
     problems.push_back(path + ": " + and_more(unknown - kProblemsMax, "unknown setting"));

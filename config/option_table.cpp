@@ -35,16 +35,16 @@ constexpr OptionInfo kPlaceOptions[] = {
          .not_from_env = bit(Command::kValidate),
          .choices = kClusters,
          .help =
-             "Where policies come from and slices go to: in-cluster (the pod's service account), kubeconfig:PATH, "
-             "or dir:PATH, a directory of YAML files in place of an API server; slices then go to "
-             "PATH/resourceslices."}),
+             "Source of policies and destination of slices: in-cluster (service account of the pod), "
+             "kubeconfig:PATH, or dir:PATH, a directory of YAML files instead of an API server; slices are "
+             "written to PATH/resourceslices."}),
     option<&Options::node_name, parse_node_name>(
         {.name = "node-name",
          .env = "NODE_NAME",
          .file_key = "nodeName",
          .placeholder = "NAME",
          .commands = kOnCluster | kOnHost | kSigns,
-         .help = "The name of this machine's Node object. Without it the lower-cased host name is taken."}),
+         .help = "Name of the Node object of this machine. Default: the host name in lower case."}),
     option<&Options::node_labels, parse_node_labels>(
         {.name = "node-labels",
          .env = "SLICED_NODE_LABELS",
@@ -52,8 +52,8 @@ constexpr OptionInfo kPlaceOptions[] = {
          .placeholder = "KEY=VALUE,...",
          .commands = kDeciding | bit(Command::kMigrate),
          .help =
-             "Labels of the node, for a directory cluster that holds no Node object. An API server's Node always "
-             "wins."}),
+             "Labels of the node, for a directory cluster without a Node object. The Node of an API server "
+             "has priority."}),
     option<&Options::namespace_, parse_namespace>(
         {.name = "namespace",
          .short_name = 'n',
@@ -65,29 +65,30 @@ constexpr OptionInfo kPlaceOptions[] = {
                      bit(Command::kPolicies) | bit(Command::kTop) | bit(Command::kPage) |
                      bit(Command::kValidate) | bit(Command::kWebhook) | kAggregating,
          .not_from_env = bit(Command::kWhy) | bit(Command::kWebhook),
-         .help = "The namespace whose policies count; of why, that of a pod or "
-                 "claim that is named without one. validate and webhook warn of policies in another one."}),
+         .help =
+             "Namespace of the policies. why: namespace of a pod or claim without one. validate and webhook "
+             "warn about policies in another namespace."}),
     option<&Options::kubeconfig, parse_path>(
         {.name = "kubeconfig",
          .placeholder = "FILE",
          .commands = kAsking | bit(Command::kValidate),
          .help =
-             "The kubeconfig, where --cluster does not say something else. Without it: the files in KUBECONFIG, or "
+             "Kubeconfig file, if --cluster does not name another one. Default: the files in KUBECONFIG, or "
              "~/.kube/config."}),
     option<&Options::context, parse_context>(
         {.name = "context",
          .placeholder = "NAME",
          .commands = kAsking | bit(Command::kValidate),
-         .help = "The context of the kubeconfig; without it the current one."}),
+         .help = "Context of the kubeconfig. Default: the current one."}),
     option<&Options::node_state_namespace, parse_namespace>(
         {.name = "node-state-namespace",
          .env = "SLICED_NODE_STATE_NAMESPACE",
          .file_key = "nodeStateNamespace",
          .placeholder = "NAME",
          .commands = kDeciding | bit(Command::kDrift) | bit(Command::kWaitForConfig),
-         .help =
-             "The namespace in which the SR-IOV network operator keeps its SriovNetworkNodeStates: for drift, the condition "
-             "nodeState of readiness, the sign node-state and configure; on OpenShift it is openshift-sriov-network-operator."}),
+         .help = "Namespace of the SriovNetworkNodeStates of the SR-IOV network operator, for drift, the "
+                 "readiness condition nodeState, the signal node-state and configure. On OpenShift it is "
+                 "openshift-sriov-network-operator."}),
     option<&Options::ignore_node_state, parse_ignored>(
         {.name = "ignore-node-state",
          .env = "SLICED_IGNORE_NODE_STATE",
@@ -96,9 +97,9 @@ constexpr OptionInfo kPlaceOptions[] = {
          .commands = kDeciding | bit(Command::kWaitForConfig),
          .choices = kIgnorable,
          .help =
-             "What of a SriovNetworkNodeState's status does not hold devices back. failed: syncStatus Failed. earlier-boot: "
-             "a status that the operator wrote before this boot or never, for node states that another program keeps; "
-             "with the operator, devices are then offered before it has configured them again."}),
+             "States of a SriovNetworkNodeState that do not withhold devices. failed: syncStatus Failed. "
+             "earlier-boot: a status that was written before this boot or never, for node states of another "
+             "program; with the operator, devices are then offered before it has configured them again."}),
     option<&Options::host_root, parse_path>(
         {.name = "host",
          .env = "SLICED_HOST",
@@ -106,27 +107,25 @@ constexpr OptionInfo kPlaceOptions[] = {
          .placeholder = "ROOT",
          .commands = kOnHost | kSigns,
          .help =
-             "Read ROOT/sys and ROOT/proc in place of the running system's. Events then come from the datagram "
-             "socket ROOT/run/sliced/uevents. ROOT may be a file of `sliced snapshot`: then node, policies and slices "
-             "are those of the file, where no cluster is named."}),
+             "Read ROOT/sys and ROOT/proc instead of those of the running system. Events then come from the "
+             "datagram socket ROOT/run/sliced/uevents. ROOT may be a file of sliced snapshot: then node, "
+             "policies and slices are those of the file, if no cluster is set."}),
     option<&Options::config_file, parse_path>(
         {.name = "config",
          .short_name = 'c',
          .env = "SLICED_CONFIG",
          .placeholder = "FILE",
          .commands = kWorking,
-         .help =
-             "A YAML file with the same settings; its keys stand beside each option in the manual page. It is read "
-             "again on SIGHUP."}),
+         .help = "YAML file with the same options; the manual page has the key of each. It is read again on "
+                 "SIGHUP."}),
     option<&Options::sriov_driver_name, parse_driver_name>(
         {.name = "sriov-driver-name",
          .env = "SLICED_SRIOV_DRIVER_NAME",
          .file_key = "sriovDriverName",
          .placeholder = "NAME",
          .commands = kNamingDrivers | bit(Command::kDrift) | kAsking,
-         .help =
-             "The DRA driver name under which SriovResourcePolicy devices are published. Two drivers must never "
-             "publish under one name on one node."}),
+         .help = "DRA driver name of the devices of SriovResourcePolicies. On one node, two drivers must not "
+                 "publish under the same name."}),
     option<&Options::exposure_driver_name, parse_driver_name>(
         {.name = "exposure-driver-name",
          .env = "SLICED_EXPOSURE_DRIVER_NAME",
@@ -134,8 +133,8 @@ constexpr OptionInfo kPlaceOptions[] = {
          .placeholder = "NAME",
          .commands = kNamingDrivers | kAsking,
          .help =
-             "The DRA driver name under which DeviceExposurePolicy devices are published, and the domain of their "
-             "attributes. Not that of SriovResourcePolicies."}),
+             "DRA driver name of the devices of DeviceExposurePolicies, and the domain of their attributes. "
+             "It must differ from that of SriovResourcePolicies."}),
 };
 
 constexpr OptionInfo kOutputOptions[] = {
@@ -147,8 +146,8 @@ constexpr OptionInfo kOutputOptions[] = {
          .commands = kWorking | kAsking,
          .choices = kTexts<LogFormat>,
          .help =
-             "text for people, json (one object a line), or journald (its native protocol). auto is journald where "
-             "systemd has connected standard error to the journal, else text."}),
+             "text for people, json (one object per line), or journald (its native protocol). auto: journald "
+             "if systemd connected standard error to the journal, else text."}),
     option<&Options::log_level, parse_word<Level>>(
         {.name = "log-level",
          .env = "SLICED_LOG_LEVEL",
@@ -157,7 +156,7 @@ constexpr OptionInfo kOutputOptions[] = {
          .commands = kWorking | kAsking,
          .reloadable = true,
          .choices = kTexts<Level>,
-         .help = "The least important lines that are logged: debug, info, warning or error."}),
+         .help = "Lowest level of the logged lines: debug, info, warning or error."}),
     option<&Options::output, parse_word<OutputFormat>>(
         {.name = "output",
          .short_name = 'o',
@@ -166,9 +165,8 @@ constexpr OptionInfo kOutputOptions[] = {
                      bit(Command::kMatch) | bit(Command::kStatus) | bit(Command::kHistory) |
                      bit(Command::kMigrate) | bit(Command::kDrift) | (kAsking & ~bit(Command::kPage)),
          .choices = kTexts<OutputFormat>,
-         .help =
-             "table, yaml or json; for plan also diff: what would change against what is published now; for nodes, devices, "
-             "top and policies also wide: a table with more columns."}),
+         .help = "table, yaml or json; for plan also diff: differences from the published slices; for nodes, "
+                 "devices, top and policies also wide: a table with more columns."}),
     {.name = "help",
      .short_name = 'h',
      .commands = kEverywhere,

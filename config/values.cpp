@@ -277,7 +277,7 @@ std::string parse_configure(std::string_view text, std::set<std::string>& value)
   if (text.empty()) return value = words, "";
   for (const std::string_view word : split(text, ',')) {
     if (std::find(kConfigurable.begin(), kConfigurable.end(), word) == kConfigurable.end())
-      return in_quotes(word) + " is nothing that sliced configures; it is " + std::string(kAdminMac) +
+      return in_quotes(word) + " is no setting that sliced configures; expected " + std::string(kAdminMac) +
              remark(word, {kConfigurable.begin(), kConfigurable.end()});
     words.emplace(word);
   }

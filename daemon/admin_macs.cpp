@@ -66,17 +66,18 @@ void AdminMacs::fail(const policy::MissingMac& what, const Error& why) {
     is_denied_ = true;
     due_.clear();
     return ports_.log.warning(
-        "administrative MAC addresses cannot be set; everything else goes on. Give the daemon CAP_NET_ADMIN "
-        "(configure.conf of systemd, configure of the chart), or leave out --configure",
-        {{"vf", what.vf}, {"why", why.what}});
+        "administrative MAC addresses not set: permission denied",
+        {{"vf", what.vf},
+         {"why", why.what},
+         {"remedy",
+          "grant CAP_NET_ADMIN (configure.conf of systemd, value configure of the chart), or remove --configure"}});
   }
-  ports_.log.warning("an administrative MAC address is not set, and that is not tried again",
-                     {{"vf", what.vf},
-                      {"pf", what.pf.text()},
-                      {"index", what.index},
-                      {"mac", what.mac},
-                      {"asked_by", what.asked_by},
-                      {"why", why.what}});
+  ports_.log.warning("administrative MAC address not set: will not retry", {{"vf", what.vf},
+                                                                            {"pf", what.pf.text()},
+                                                                            {"index", what.index},
+                                                                            {"mac", what.mac},
+                                                                            {"asked_by", what.asked_by},
+                                                                            {"why", why.what}});
 }
 
 }  // namespace sliced::daemon

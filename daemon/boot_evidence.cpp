@@ -37,8 +37,7 @@ daemon::NodeStateSource::Boot boot_of(HostProcess& process, const config::Option
         [&process, written, path](bool finished) {
           if (!finished || !written->ok())
             process.log->warning(
-                "evidence of a node state cannot be kept: after a restart of this process the "
-                "operator has to write its status again",
+                "evidence of the SriovNetworkNodeState not saved: after a restart the daemon waits for the operator's next status update",
                 {{"file", path}, {"why", finished ? written->error().what : "writing it hangs"}});
         });
   };

@@ -89,7 +89,7 @@ Daemon::Daemon(Ports ports, config::Options options)
 std::unique_ptr<AdminMacs> Daemon::make_admin_macs(SetMissingMac set) {
   if (!options_.configure.contains(std::string(config::kAdminMac))) return nullptr;
   if (!set) {
-    log_.warning("nothing of this host is configured: it can only be read", {{"host", options_.host_root}});
+    log_.warning("--configure ignored: this host is read-only", {{"host", options_.host_root}});
     return nullptr;
   }
   return std::make_unique<AdminMacs>(
@@ -150,7 +150,7 @@ void Daemon::await_configuration(std::string why) {
 void Daemon::withhold(policy::AllNotReturned not_returned) {
   if (not_returned == state_.not_returned) return;
   state_.not_returned = std::move(not_returned);
-  mark("devices that could not be given back");
+  mark("devices that could not be restored");
 }
 
 void Daemon::apply_permission() {
@@ -361,7 +361,7 @@ void Daemon::look_at_sign() {
                                             options_.until_configured.allows_empty);
   if (why == state_.unconfigured) return;
   awaits_node_state_ = !why.empty();
-  log_.info(why.empty() ? "this node is configured" : "waits until this node is configured",
+  log_.info(why.empty() ? "node configured" : "waiting for the configuration of this node",
             {{why.empty() ? "node_state" : "awaited", why.empty() ? options_.node_name : why}});
   state_.unconfigured = std::move(why);
 }
@@ -383,8 +383,7 @@ bool Daemon::recover_sticky() {
   if (std::exchange(recovered_, true)) return false;
   auto found = publishers::restore_netdevs(own_slices(offers_, options_), *host_.inventory());
   if (found.empty()) return false;
-  log_.info("facts of interfaces that are away were recovered from our own slices",
-            {{"functions", found.size()}});
+  log_.info("facts of interfaces in pods restored from own ResourceSlices", {{"functions", found.size()}});
   host_.recover_sticky(std::move(found));
   host_.rescan("recovered facts", [this](size_t) { mark("recovered facts"); });
   return true;

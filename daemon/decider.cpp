@@ -133,7 +133,7 @@ void Decider::end(Attempt& attempt, bool finished) {
   }
   backoff_.reset();
   if (!std::exchange(late_, {}).empty())
-    ports_.log.info("a decision is made in time again", {{"took_ms", took.count()}});
+    ports_.log.info("decision in time again", {{"took_ms", took.count()}});
   conclude(std::move(attempt.decision), attempt.why);
 }
 
@@ -158,13 +158,12 @@ void Decider::try_again_later(const policy::Inputs& inputs, std::string what) {
   ++counters_.late;
   since_ = deciding_since_;
   if (late_.empty())
-    ports_.log.warning(
-        "no decision in time: what is offered stays as it is, nothing is added or withdrawn, and it is tried "
-        "again; is the machine overloaded, or does a policy ask for too much?",
-        {{"why", what},
-         {"exposure_policies", inputs.policies->exposures.size()},
-         {"devices", inputs.inventory->devices.size()},
-         {"again_in_ms", wait.count()}});
+    ports_.log.warning("no decision in time: offered devices remain unchanged, will retry",
+                       {{"why", what},
+                        {"exposure_policies", inputs.policies->exposures.size()},
+                        {"devices", inputs.inventory->devices.size()},
+                        {"again_in_ms", wait.count()},
+                        {"remedy", "raise the CPU limit of the daemon, or simplify the policies"}});
   late_ = std::move(what);
   not_before_ = now + wait;
   arm();

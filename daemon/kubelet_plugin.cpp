@@ -46,7 +46,7 @@ constexpr Millis kDialMax{2'000};
 void let_plugins_set_sysctls(const HostProcess& process, const config::Options& options) {
   if (options.pod_uid.empty() || !process.host->is_live()) return;
   if (const auto made = cni::make_writable(); !made)
-    process.log->warning("CNI plugins cannot set sysctls of pods: what they do for IPv6 fails",
+    process.log->warning("CNI plugins cannot write sysctls of pods: their IPv6 settings fail",
                          {{"problem", made.error().what},
                           {"remedy",
                            "give the container CAP_SYS_ADMIN, and no AppArmor profile that denies "
@@ -75,7 +75,7 @@ std::string text_of(const std::map<std::string, std::string>& others) {
 
 std::string refusal_beside(const std::map<std::string, std::string>& others) {
   return others.empty() ? ""
-                        : "nothing is prepared while another program serves " + text_of(others) +
+                        : "no claim is prepared while another program serves " + text_of(others) +
                               "; stop that program on this node (docs/from-dra-driver-sriov.md)";
 }
 
@@ -84,7 +84,7 @@ void raise_limits(Log& log) {
   constexpr uint64_t kEnough = 4'096;
   const auto raised = reactor::raise_open_files();
   if (raised && raised->now >= kEnough) return;
-  log.warning("few files may be open at once: where many pods start, some are refused and tried again",
+  log.warning("limit of open files is low: attachments may fail and be retried when many pods start at once",
               {{"limit", raised ? std::to_string(raised->now) : "unknown: " + raised.error().what},
                {"remedy", "a hard limit of open files of " + std::to_string(kEnough) +
                               " or more (systemd: LimitNOFILE=)"}});

@@ -25,7 +25,7 @@ std::string why_silent(const watchers::SyncState& sync) {
   switch (sync.state) {
     case watchers::SyncState::State::kStarting:
     case watchers::SyncState::State::kLive:
-      return "is being asked for";
+      return "is being requested";
     case watchers::SyncState::State::kAbsent:
       return "cannot be: the API server does not have its kind (is the SR-IOV network operator installed?)";
     case watchers::SyncState::State::kDenied:
@@ -154,8 +154,7 @@ std::string NodeStateSource::look_for_evidence(const policy::SriovNodeState& sta
 }
 
 std::string NodeStateSource::age_of(const policy::SriovNodeState& state) const {
-  if (!state.sync_status_at)
-    return "its metadata.managedFields do not say when status.syncStatus was written";
+  if (!state.sync_status_at) return "its metadata.managedFields have no time of status.syncStatus";
   const std::string written = "the status was written at " + kube::encode_api_time(*state.sync_status_at);
   if (!booted_at_) {
     const auto now = ports_.cluster.server_time();

@@ -40,9 +40,9 @@ void NodeStateSign::look() {
   if (awaited == awaited_) return;
   awaited_ = std::move(awaited);
   if (is_seen_)
-    log_.info("this node is configured");
+    log_.info("node configured");
   else
-    log_.info("waits until this node is configured", {{"awaited", awaited_}});
+    log_.info("waiting for the configuration of this node", {{"awaited", awaited_}});
   if (on_change_) on_change_();
 }
 

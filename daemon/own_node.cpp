@@ -19,9 +19,9 @@ bool OwnNode::apply(const Event& event) {
     for (const Item& item : list->all) take(item);
   if (now == facts_) return false;
   if (facts_ && !now)
-    log_.warning("the Node object is gone; nothing is written until it is back", {{"node", name_}});
+    log_.warning("Node object deleted: nothing is written until it exists again", {{"node", name_}});
   if (facts_ && now && facts_->uid != now->uid)
-    log_.info("the Node object was created anew", {{"node", name_}, {"uid", now->uid}});
+    log_.info("Node object created again", {{"node", name_}, {"uid", now->uid}});
   facts_ = std::move(now);
   view_.reset();
   return true;

@@ -29,7 +29,7 @@ bool goes_on(config::Command command) {
 Process::Process(const config::Options& options)
     : out(STDOUT_FILENO,
           [name = std::string(config::info_of(options.program).name)](uint64_t count) {
-            return name + ": " + std::to_string(count) + " texts lost; nobody read them in time\n";
+            return name + ": " + std::to_string(count) + " texts lost: the reader is too slow\n";
           }),
       options_(options) {
   // What a one-shot command did is its output; on the way only trouble is worth a line.
@@ -111,8 +111,7 @@ bool reload(Process& process, config::Options& running, const std::vector<std::s
     process.log->error("configuration not reloaded", {{"problem", problem}});
   if (!again.problems.empty()) return false;
   for (const std::string& name : again.needs_restart)
-    process.log->warning("option changed in the file but takes effect at the next start only",
-                         {{"option", name}});
+    process.log->warning("changed option takes effect after a restart", {{"option", name}});
   running = again.options;
   process.log->set_level(running.log_level);
   process.log->info("configuration reloaded", {{"changed", again.changed.size()}});

@@ -75,19 +75,19 @@ class MemoryTrimmer final : public daemon::Observer {
   daemon::Subscription subscription_;
 };
 
-// Log: turns of the loop that took long.
-void tell_of_long_turns(HostProcess& process) {
+// Logs callbacks that block the event loop for long.
+void log_long_turns(HostProcess& process) {
   process.loop.on_long_turn([&process](const reactor::LongTurn& turn) {
-    process.log->warning("a turn of the loop took long; everything else waited",
+    process.log->warning("event loop blocked: all other work was delayed",
                          {{"took_ms", turn.took.count()},
                           {"on_cpu_ms", turn.on_cpu.count()},
                           {"longest", turn.what},
                           {"longest_ms", turn.what_took.count()},
-                          {"not_told_before", turn.unsaid}});
+                          {"suppressed", turn.unsaid}});
   });
 }
 
-// Those that can be caught, as long as this lives.
+// Signal handlers, installed while this object exists.
 class Signals {
  public:
   explicit Signals(HostProcess& process) : process_(process) {}
@@ -95,7 +95,7 @@ class Signals {
     if (auto signal = reactor::Signal::open(process_.loop, number, std::move(task)))
       signals_.push_back(std::move(*signal));
     else
-      process_.log->warning("a signal cannot be caught", {{"signal", number}});
+      process_.log->warning("signal handler not installed", {{"signal", number}});
   }
 
  private:
@@ -103,7 +103,7 @@ class Signals {
   std::vector<std::unique_ptr<reactor::Signal>> signals_;
 };
 
-// No more is taken; what was begun is done, as far as that takes no longer than it may.
+// Accepts no more requests and waits for those in progress, at most kPluginDrainMax.
 void drain(HostProcess& process, KubeletPlugin& plugin) {
   plugin.take_no_more();
   if (plugin.idle()) return;
@@ -165,7 +165,7 @@ void serve(HostProcess& process, const std::vector<std::string>& arguments, cons
   if (ConfigurationWait::is_needed(running)) configuration.emplace(process, running, daemon);
   // A container's init inherits the orphans of its pod.
   auto reaper = reactor::OrphanReaper::open_for_init(process.loop);
-  if (!reaper) process.log->warning("orphans are not reaped", {{"why", reaper.error().what}});
+  if (!reaper) process.log->warning("orphaned processes cannot be reaped", {{"why", reaper.error().what}});
 
   Signals reloads(process);
   reloads.on(SIGHUP, [&] {
@@ -212,7 +212,7 @@ int run(const config::Options& options, const std::vector<std::string>& argument
   if (!lock_directory) return complain(lock_directory.error().what), kExitError;
   auto process = HostProcess::open(options);
   if (!process) return complain(process.error().what), kExitError;
-  tell_of_long_turns(**process);
+  log_long_turns(**process);
   (*process)->log->info("starting", {{"version", SLICED_VERSION},
                                      {"node", options.node_name},
                                      {"cluster", (*process)->cluster->describe()},
@@ -228,8 +228,8 @@ int run(const config::Options& options, const std::vector<std::string>& argument
   signals.on(SIGHUP, [] {});
   serve(**process, arguments, *lock_directory, std::move(service_address), running, daemon, locks);
   if (!(*process)->run_until([&] { return daemon.idle(); }, kDrainMax))
-    (*process)->log->warning("a write was not answered in time");
-  (*process)->log->info("stopping; slices stay as they are", {{"node", running.node_name}});
+    (*process)->log->warning("stopping without the answer to a write");
+  (*process)->log->info("stopping: ResourceSlices remain published", {{"node", running.node_name}});
   return (*process)->leave(kExitSame);
 }
 

@@ -24,7 +24,7 @@ void SchemaCheck::listed(const kube::Resource& kind) {
       },
       [this](const kube::Failure& failure) {
         if (said_failure_.is_new(failure.what))
-          log_.info("the served schema of the policies is not readable", {{"problem", failure.what}});
+          log_.info("schema of the installed CRDs not readable", {{"problem", failure.what}});
       });
 }
 
@@ -41,7 +41,7 @@ void SchemaCheck::tell(const Kind& kind, std::string_view schema) {
   }
   if (said_[kind.resource.kind].is_new(text))
     log_.warning(
-        "the installed CRD drops fields of this version; policies that use them may offer more than they say",
+        "installed CRD drops fields of this version: policies that use them may expose more devices than intended",
         {{"kind", kind.resource.kind}, {"schema", text}, {"remedy", remedy}});
 }
 

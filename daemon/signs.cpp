@@ -71,7 +71,7 @@ std::string awaited_now(HostProcess& process, const config::Options& options) {
   const std::string awaited = options.pod_name.empty() || options.pod_namespace.empty()
                                   ? "the daemon's pod is not named (--pod-name, --pod-namespace)"
                                   : awaited_of_pod(process, options);
-  if (!awaited.empty()) complain("taken for not configured: " + awaited);
+  if (!awaited.empty()) complain("counted as not configured: " + awaited);
   return awaited;
 }
 

@@ -83,9 +83,9 @@ std::variant<status::Answer, status::Pieces> verdicts_page(const daemon::Daemon&
   if (!id)
     return status::Answer{
         .status = 404,
-        .body = "this host has no device " + in_quotes(name) +
-                "; /verdicts?device=NAME takes a PCI address, a device name or an interface "
-                "name, /verdicts tells of all\n"};
+        .body =
+            "this host has no device " + in_quotes(name) +
+            "; /verdicts?device=NAME accepts a PCI address, a device name or an interface name, /verdicts shows all devices\n"};
   return status::Pieces{
       "application/json", [snapshot = snapshot_of(daemon), id = *id, is_made = false]() mutable {
         if (std::exchange(is_made, true)) return std::string();

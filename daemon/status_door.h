@@ -24,7 +24,7 @@ namespace sliced::cli {
 
 /// Everything that it is made from outlives it.
 /// It adds each change of the offer to `history`.
-/// Each page is made when it is asked for, within that turn of the loop, and nothing is kept of it: what it
+/// Each page is made when it is asked for, within that turn of the loop, and it is not stored: what it
 /// says is of one moment. What takes longer (/verdicts) is made on workers, of a snapshot.
 /// Failure: a place that cannot be opened stops nothing; status::Door says it and tries again.
 /// Threads: the loop's.

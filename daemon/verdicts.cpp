@@ -45,8 +45,7 @@ policy::Explanation explain_as_published(const VerdictSnapshot& snapshot, const 
   policy::Explanation explanation = policy::explain(*snapshot.decision, id, rules_max);
   if (explanation.entry.empty() || std::ranges::binary_search(*snapshot.published, explanation.entry))
     return explanation;
-  explanation.summary +=
-      "; no slice holds it yet: see whether the daemon runs and what it logs about this entry";
+  explanation.summary += "; no slice has it yet: check that the daemon runs, and its log for this entry";
   return explanation;
 }
 

@@ -95,7 +95,7 @@ void HostSource::start() {
   for (const auto& source : ports_.events) {
     auto started = source->start([this](HostEvent event) { on_event(std::move(event)); });
     if (!started)
-      ports_.log.warning("host events are not available; changes are found by the periodic rescan",
+      ports_.log.warning("host events not available: relying on the periodic rescan",
                          {{"source", source->name()}, {"error", started.error().what}});
   }
   marks_.full = marks_.relisted = true;
@@ -170,7 +170,7 @@ void HostSource::read_at_once() {
     }
     ++counters_.hung_reads;
     is_careful_ = true;
-    ports_.log.warning("reading the host takes too long; its entries are read one by one",
+    ports_.log.warning("host read timed out: reading entries one by one",
                        {{"deadline_ms", static_cast<int64_t>(kScanDeadline.count())}});
     read_carefully();
   });
@@ -198,10 +198,9 @@ void HostSource::read_carefully() {
 
 void HostSource::retry_later() {
   const bool is_short = reading_->shortages != ports_.host->shortages();
-  ports_.log.warning(
-      is_short ? "there are no file descriptors left; what is known of the host stands, trying again later"
-               : "the host cannot be listed; what is known stands, trying again later",
-      {{"retry_ms", static_cast<int64_t>(retry_delay_.count())}});
+  ports_.log.warning(is_short ? "no file descriptors left: keeping the last known devices, will retry"
+                              : "host cannot be listed: keeping the last known devices, will retry",
+                     {{"retry_ms", static_cast<int64_t>(retry_delay_.count())}});
   marks_.merge(std::move(reading_->marks));
   reading_.reset();
   retry_ = ports_.scheduler.after(retry_delay_, [this] {
@@ -279,13 +278,13 @@ CarefulReads::Ask HostSource::netdev_ask(const std::string& name, const std::str
 void HostSource::say_hung(const std::string& what) {
   ++counters_.hung_reads;
   if (said_to_hang_.size() < kTouchedMax && said_to_hang_.insert(what).second)
-    ports_.log.warning("reading gives no answer; what it would say is unknown", {{"device", what}});
+    ports_.log.warning("device read timed out: its last known facts are kept", {{"device", what}});
 }
 
 void HostSource::on_read() {
   // Each problem is said once while it lasts.
   const auto say = [this](const std::string& problem) {
-    ports_.log.warning("the host cannot be read in full", {{"problem", problem}});
+    ports_.log.warning("host only partly readable", {{"problem", problem}});
   };
   const std::set<std::string> problems(reading_->result->problems.begin(), reading_->result->problems.end());
   for (const std::string& problem : problems)
@@ -647,7 +646,7 @@ void HostSource::report_missed(const Marks& marks, const InventoryDiff& diff) {
     missed += static_cast<size_t>(std::count_if(
         ids->begin(), ids->end(), [&](const std::string& id) { return !explained.contains(id); }));
   counters_.missed += missed;
-  if (missed > 0) ports_.log.info("the rescan found what events had not told", {{"devices", missed}});
+  if (missed > 0) ports_.log.info("rescan found changes without events", {{"devices", missed}});
   for (const auto& on_rescanned : marks.on_rescanned) on_rescanned(missed);
 }
 

@@ -134,7 +134,7 @@ void HostSource::on(const RouteChange& event) {
 void HostSource::on(const Overflow& event) {
   unread_names_.clear();  // some of these may have gone unheard
   ++counters_.overflows;
-  ports_.log.warning("host events were lost; everything is read again", {{"why", event.why}});
+  ports_.log.warning("host events lost: reading the host again", {{"why", event.why}});
   marks_.full = marks_.relisted = true;
   mark("events lost: " + event.why);
 }

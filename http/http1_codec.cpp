@@ -102,7 +102,7 @@ Result<Unit> ResponseDecoder::feed(std::string_view bytes) {
   if (bytes.empty()) return Unit{};
   if (state.complete) {
     state.surplus = true;
-    return Error{Errc::kIo, "the server sent bytes behind its response"};
+    return Error{Errc::kIo, "the server sent bytes after its response"};
   }
   const llhttp_errno_t code = llhttp_execute(&state.parser, bytes.data(), bytes.size());
   if (code == HPE_PAUSED && state.complete) {

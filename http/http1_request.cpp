@@ -60,7 +60,7 @@ struct RequestDecoder::State : HeadState {
     const std::string_view before = fed.substr(0, static_cast<size_t>(part.data() - fed.data()));
     const size_t at = before.find_last_not_of(" \t");
     if ((at == std::string_view::npos ? last_seen : before[at]) == '\n')
-      return refuse(400, "a header goes on in another line");
+      return refuse(400, "a header is folded over several lines");
     value += part;
     return count_head(part.size());
   }

@@ -90,9 +90,10 @@ void Http2Framing::begin_frame() {
     fail(NGHTTP2_FRAME_SIZE_ERROR,
          {Errc::kIo, "not HTTP/2 as RFC 9113 has it: a frame of " + std::to_string(frame.size) + " bytes"});
   else if (continuations_ > kHttp2ContinuationsMax)
-    fail(NGHTTP2_ENHANCE_YOUR_CALM, {Errc::kIo, "the " + peer + "'s headers go on and on (CONTINUATION)"});
+    fail(NGHTTP2_ENHANCE_YOUR_CALM,
+         {Errc::kIo, "the " + peer + "'s headers have too many CONTINUATION frames"});
   else if (!(is_data && brings && is_wanted(frame)) && !spend())
-    fail(NGHTTP2_ENHANCE_YOUR_CALM, {Errc::kIo, "the " + peer + " sends too many frames that bring nothing"});
+    fail(NGHTTP2_ENHANCE_YOUR_CALM, {Errc::kIo, "the " + peer + " sends too many frames without effect"});
   if (error_ || !is_data || frame.size == 0) return;
   data_left_ = frame.size;
   receive(std::exchange(frame_, {}));

@@ -42,7 +42,7 @@ bool Server::make_room() {
     if (connection->waits_for_client() && (!longest || connection->last_heard() < longest->last_heard()))
       longest = connection;
   if (!longest) return false;
-  longest->fail({Errc::kBusy, "another client wanted the place of this one, which said nothing"});
+  longest->fail({Errc::kBusy, "closed for another client: this one was idle"});
   return true;
 }
 

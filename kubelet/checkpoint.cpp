@@ -282,7 +282,7 @@ Result<Unit> read_claims(const Json& list, PreparedClaims& out) {
     if (!Reader::decode(one, claim) || claim.driver.empty() || claim.uid.empty())
       return checkpoint_error("claims[" + std::to_string(out.size()) + "] cannot be understood");
     const PreparedKey key = key_of(claim);
-    if (!out.emplace(key, std::move(claim)).second) return checkpoint_error("a claim stands in it twice");
+    if (!out.emplace(key, std::move(claim)).second) return checkpoint_error("it has a claim twice");
   }
   return Unit{};
 }
@@ -373,7 +373,7 @@ Result<Checkpoint> decode_checkpoint(std::string_view text) {
   if (version == nullptr || *version != Json(kVersion))
     return checkpoint_error("version is " +
                             (version == nullptr ? "missing" : escaped(kube::encode_json(*version), 64)) +
-                            ", wants 1: another version of sliced wrote it");
+                            ", expected 1: another version of sliced wrote it");
   Checkpoint out{.boot_id = std::string(value->text("bootID"))};
   const Json* claims = value->find("claims");
   if (claims == nullptr) return checkpoint_error("claims is missing");

@@ -38,9 +38,7 @@ std::string addresses(const std::vector<PreparedDevice>& devices) {
 }
 
 Error why_missing(const reactor::ChildResult& result) {
-  if (result.timed_out)
-    return {Errc::kTimeout,
-            "the kernel did not answer in time; it is tried again when the kubelet asks again"};
+  if (result.timed_out) return {Errc::kTimeout, "the kernel did not answer in time; the kubelet retries"};
   return {Errc::kIo, "the program that binds ended " +
                          (result.signal != 0 ? "by signal " + std::to_string(result.signal)
                                              : "with status " + std::to_string(result.exit_status)) +
@@ -67,7 +65,7 @@ Result<BindOrder> decode_order(const std::vector<std::string>& arguments) {
   const auto* order = std::find_if(std::begin(kOrders), std::end(kOrders), [&](const auto& one) {
     return !arguments.empty() && one.second == arguments[0];
   });
-  if (order == std::end(kOrders)) return Error{Errc::kInvalid, "wants bind, restore or take-again"};
+  if (order == std::end(kOrders)) return Error{Errc::kInvalid, "expected bind, restore or take-again"};
   BindOrder out{order->first, {}};
   for (size_t i = 1; i < arguments.size(); ++i) {
     const auto parts = split(arguments[i], '=');
@@ -77,7 +75,7 @@ Result<BindOrder> decode_order(const std::vector<std::string>& arguments) {
     if (!hotplug::PciAddress::decode(pci) || driver.find('/') != std::string::npos || parts.size() > 4 ||
         !(mac.empty() || mac == kNoMac || decode_mac(mac)) || !(own.empty() || decode_mac(own)))
       return Error{Errc::kInvalid,
-                   in_quotes(arguments[i], 64) + " is no function: wants ADDRESS=DRIVER[=MAC[=OWN-MAC]]"};
+                   in_quotes(arguments[i], 64) + " is no function: expected ADDRESS=DRIVER[=MAC[=OWN-MAC]]"};
     PreparedDevice device{.pci = pci, .vfio = VfioBinding{driver, "", mac}};
     if (!own.empty()) device.held.emplace().netdev = hotplug::Netdev{.mac = own};
     out.devices.push_back(std::move(device));
@@ -145,8 +143,9 @@ std::string ChildBinder::who_binds(const std::vector<PreparedDevice>& devices) c
       if (run->child && std::any_of(run->devices.begin(), run->devices.end(),
                                     [&](const PreparedDevice& one) { return one.pci == device.pci; }))
         return "process " + std::to_string(run->child->pid()) + ", which binds " + addresses(run->devices) +
-               (run->is_late ? ", still hangs in the kernel: it ends when whoever has the device open does"
-                             : ", has not ended yet; it is tried again when the kubelet asks again");
+               (run->is_late
+                    ? ", still hangs in the kernel: it ends when the process that has the device open ends"
+                    : ", has not ended yet; the kubelet retries");
   return "";
 }
 
@@ -163,8 +162,7 @@ std::unique_ptr<reactor::Job> ChildBinder::run(Binding what, std::vector<Prepare
     run->given_up = loop_.scheduler().after(settings_.wait_max(), [this, number] {
       answer(number, {Errc::kTimeout, "others are being bound, " + std::to_string(permits_.taken()) +
                                           " at once, and " + std::to_string(permits_.waiting()) +
-                                          " wait: it was not begun; it is tried again when the kubelet "
-                                          "asks again"});
+                                          " wait: it was not started; the kubelet retries"});
     });
   }
   return std::make_unique<Handle>(run);
@@ -196,8 +194,7 @@ void ChildBinder::begin(uint64_t number) {
     run->answer(std::vector<Result<std::string>>(
         run->devices.size(),
         Error{Errc::kTimeout, "process " + std::to_string(run->child->pid()) + ", which binds " +
-                                  addresses(run->devices) +
-                                  ", hangs in the kernel; it is tried again when the kubelet asks again"}));
+                                  addresses(run->devices) + ", hangs in the kernel; the kubelet retries"}));
   });
 }
 

@@ -34,7 +34,7 @@ Result<const Json::Array*> items(const Json* list, const std::string& field, siz
   static const Json::Array kNone;
   if (list == nullptr || list->is_null()) return &kNone;
   if (list->array() == nullptr)
-    return claim_error(field, "is a " + std::string(list->kind_name()) + ", wants a list");
+    return claim_error(field, "is a " + std::string(list->kind_name()) + ", expected a list");
   if (list->array()->size() > count_max)
     return Error{Errc::kTooLarge, field + " has " + std::to_string(list->array()->size()) +
                                       " entries, at most " + std::to_string(count_max) + " are read"};
@@ -48,10 +48,10 @@ Result<std::string> text_of_claim(const Json& value, std::string_view key, const
   if (at == nullptr || at->is_null())
     return is_wanted ? Result<std::string>(claim_error(path, "is missing")) : Result<std::string>("");
   if (at->string() == nullptr)
-    return claim_error(path, "is a " + std::string(at->kind_name()) + ", wants a string");
+    return claim_error(path, "is a " + std::string(at->kind_name()) + ", expected a string");
   if (at->string()->size() > kTextMax || (is_wanted && at->string()->empty()))
-    return claim_error(
-        path, "is " + in_quotes(*at->string(), 64) + ", wants 1 to " + std::to_string(kTextMax) + " bytes");
+    return claim_error(path, "is " + in_quotes(*at->string(), 64) + ", expected 1 to " +
+                                 std::to_string(kTextMax) + " bytes");
   return *at->string();
 }
 
@@ -106,7 +106,7 @@ Result<AllocatedConfig> read_config(const Json& one, std::string path) {
   if (texts.error()) return *texts.error();
   if (source != "FromClass" && source != "FromClaim")
     return claim_error(config.path + ".source",
-                       "is " + in_quotes(source, 64) + ", wants FromClass or FromClaim");
+                       "is " + in_quotes(source, 64) + ", expected FromClass or FromClaim");
   config.is_claims = source == "FromClaim";
   const auto requests = items(one.find("requests"), config.path + ".requests", kClaimDevicesMax);
   if (!requests) return requests.error();

@@ -158,7 +158,7 @@ Result<std::string> encode_metadata(const RequestMetadata& metadata, int64_t gen
   return Error{Errc::kTooLarge, "device metadata of request " + in_quotes(metadata.request, 64) + " has " +
                                     std::to_string(text.size()) + " bytes, at most " +
                                     std::to_string(kMetadataBytesMax) +
-                                    " are written: ask for fewer devices with one request"};
+                                    " are written: use fewer devices per request"};
 }
 
 Result<std::optional<std::string>> update_metadata(std::string_view text, const RequestMetadata& metadata) {

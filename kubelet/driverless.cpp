@@ -12,11 +12,11 @@ void Driverless::add(const PreparedDevice& device, const std::string& why) {
                        .vfio = VfioBinding{.original_driver = device.vfio->original_driver},
                        .held = device.held};
   if (std::exchange(at->second.why, why) != why)
-    log_.warning("a device is left without the driver that it had before its pod; it is tried again",
+    log_.warning("original driver not bound: the device is not offered, will retry",
                  {{"device", device.pci},
                   {"driver", device.vfio->original_driver},
                   {"problem", why},
-                  {"remedy", "load the driver's module; then the kernel binds it"}});
+                  {"remedy", "load the kernel module of the driver: the kernel then binds it"}});
   if (is_new) wait();
 }
 
@@ -41,8 +41,7 @@ void Driverless::try_behind(const std::string& last) {
                         const auto own = std::move(job_);  // it owns this function
                         if (const auto& result = results.front(); result && result->empty()) {
                           left_.erase(pci);
-                          log_.info("a device that was left without a driver has one again, or is gone",
-                                    {{"device", pci}});
+                          log_.info("original driver bound again, or device removed", {{"device", pci}});
                         }
                         try_behind(pci);
                       });

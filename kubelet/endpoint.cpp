@@ -14,7 +14,7 @@ http::ServerOptions server_options(Log& log) {
   http::ServerOptions options;
   options.bounds = grpc::patient_bounds();
   options.on_trouble = [&log](const reactor::net::Peer& who, const Error& why) {
-    log.debug("a client of the kubelet plugin is in trouble", {{"client", who.name}, {"why", why.what}});
+    log.debug("connection to the kubelet plugin failed", {{"client", who.name}, {"why", why.what}});
   };
   return options;
 }
@@ -54,7 +54,7 @@ bool Endpoint::is_found() const {
 void Endpoint::on_refused(const reactor::net::Peer& peer) {
   const std::string who = peer.credentials ? "uid " + std::to_string(peer.credentials->uid) : "unknown";
   if (std::exchange(turned_away_, who) != who)
-    log_.warning("turned away: only root and this process' own user may connect",
+    log_.warning("connection rejected: only root and the user of this process may connect",
                  {{"socket", path_}, {"client", peer.name}});
 }
 

@@ -51,7 +51,7 @@ std::string unready_for_all(const policy::Inputs& in, const hotplug::HostDevice&
     if (its.empty()) return "";
     if (why.empty()) why = its;
   }
-  return why + "; no policy takes it now, and each that may have offered it asks for that or more";
+  return why + "; no policy matches it now, and each policy that may have offered it requires that or more";
 }
 
 std::vector<const policy::Readiness*> asked_of_vfs(const policy::Inputs& in) {

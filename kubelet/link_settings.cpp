@@ -91,7 +91,7 @@ std::string restore_name(const LinkKernel& kernel, const HostLink& link, const O
                              escaped(link.name) + " name " + original.name;
   const auto change = [&](const LinkChange& what) { return kernel.change(link.ifindex, what); };
   if (original.is_name_only && link.name != original.name && link.is_up)
-    return differs + "it is up, and is not taken down again for its name" + remedy;
+    return differs + "it is up, and is not set down for a rename" + remedy;
   HostLink now = link;
   for (int tries = 1;; ++tries) {
     std::string names = restore_alternative_names(kernel, now, original);
@@ -112,7 +112,7 @@ std::string restore_name(const LinkKernel& kernel, const HostLink& link, const O
     if (holder != nullptr)
       return differs + describe(*holder) + " has that name: rename or remove it" + remedy;
     if (again == nullptr || tries == kNameTriesMax)
-      return differs + (done ? "it was renamed meanwhile" : done.error().what) + remedy;
+      return differs + (done ? "it was renamed during the change" : done.error().what) + remedy;
     now = *again;
   }
 }

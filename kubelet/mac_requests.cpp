@@ -65,20 +65,20 @@ Result<std::string> name(const Json& entry, const char* key) {
   const Json* at = entry.find(key);
   if (at == nullptr) return annotation_error(std::string(key) + " is missing");
   if (at->string() == nullptr || at->string()->empty())
-    return annotation_error(std::string(key) + " is no name: wants a string");
+    return annotation_error(std::string(key) + " is no name: expected a string");
   return *at->string();
 }
 
 Result<std::vector<std::string>> macs(const Json& entry) {
   const Json *one = entry.find("mac"), *several = entry.find("macs");
   if ((one == nullptr) == (several == nullptr))
-    return annotation_error("wants mac, or macs for a request of several devices");
+    return annotation_error("expected mac, or macs for a request of several devices");
   Json::Array list;
   if (one != nullptr) {
     list.push_back(*one);
   } else {
     if (several->array() == nullptr || several->array()->empty())
-      return annotation_error("macs wants a list of one at least");
+      return annotation_error("macs: expected a list with at least one item");
     list = *several->array();
   }
   std::vector<std::string> out;
@@ -95,13 +95,13 @@ Result<std::vector<std::string>> macs(const Json& entry) {
 // What is to be understood even of other claims' entries comes first: whose it is.
 Result<Entry> decode(const Json& value, const Names& names) {
   if (value.object() == nullptr)
-    return annotation_error("is a " + std::string(value.kind_name()) + ", wants a map");
+    return annotation_error("is a " + std::string(value.kind_name()) + ", expected a map");
   Entry out;
   auto claim = name(value, "claimName");
   if (!claim) return std::move(claim.error());
   out.claim = std::move(*claim);
   if (!names.all.contains(out.claim))
-    return annotation_error("claimName is none of the pod's spec.resourceClaims: " +
+    return annotation_error("claimName is not in spec.resourceClaims of the pod: " +
                             join({names.all.begin(), names.all.end()}, ", "));
   if (!names.own.contains(out.claim)) {
     if (auto theirs = macs(value); theirs) out.macs = std::move(*theirs);
@@ -125,7 +125,7 @@ Result<Unit> give(const Entry& entry, Claim& claim) {
   size_t given = 0;
   for (AllocatedDevice& device : claim.devices) {
     if (main_request(device.request) != entry.request || given == entry.macs.size()) continue;
-    if (!device.mac.empty()) return annotation_error("requestName stands in two entries");
+    if (!device.mac.empty()) return annotation_error("requestName is in two entries");
     if (device.is_admin) return annotation_error("the request has adminAccess, which changes no device");
     device.mac = entry.macs[given++];
   }
@@ -151,7 +151,7 @@ Result<Unit> read_list(const Json& list, const Names& names, Claim& claim) {
   for (const auto& [entry, where] : entries) {
     if (!names.own.contains(entry.claim)) continue;
     for (const std::string& mac : entry.macs)
-      if (all.count(mac) > 1) return annotation_error(where + ": " + mac + " is asked for twice");
+      if (all.count(mac) > 1) return annotation_error(where + ": " + mac + " is requested twice");
     if (auto given = give(entry, claim); !given) return std::move(given.error()).in(where);
   }
   return Unit{};
@@ -165,11 +165,11 @@ Result<std::string> decode_mac(std::string_view text) {
   };
   std::string out = lower(text);
   std::replace(out.begin(), out.end(), '-', ':');
-  if (out.size() != kMacText) return no("wants six bytes as 02:00:00:00:00:01");
+  if (out.size() != kMacText) return no("expected six bytes as 02:00:00:00:00:01");
   bool is_zero = true;
   for (size_t i = 0; i < kMacBytes; ++i) {
     const auto byte = parse_hex(std::string_view(out).substr(3 * i, 2));
-    if (!byte || (i > 0 && out[3 * i - 1] != ':')) return no("wants six bytes as 02:00:00:00:00:01");
+    if (!byte || (i > 0 && out[3 * i - 1] != ':')) return no("expected six bytes as 02:00:00:00:00:01");
     if (i == 0 && (*byte & 1) != 0) return no("is a multicast address, which no interface has");
     is_zero &= *byte == 0;
   }
@@ -197,7 +197,7 @@ Result<Unit> read_macs(std::string_view pod, const ReservingPod& whom, const std
                  where + " is " + printable(*annotation->string(), kQuoteMax) + ": " + list.error().what};
   if (list->array() == nullptr || list->array()->size() > kMacEntriesMax)
     return Error{Errc::kInvalid, where + " is " + printable(*annotation->string(), kQuoteMax) +
-                                     ", wants a list of at most " + std::to_string(kMacEntriesMax) +
+                                     ", expected a list of at most " + std::to_string(kMacEntriesMax) +
                                      " entries {claimName, requestName, mac}"};
   Claim read = claim;
   if (auto done = read_list(*list, names_in(*claims, *statuses, claim), read); !done)

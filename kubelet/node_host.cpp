@@ -223,7 +223,7 @@ Result<HostLook> NodeHost::look(const PreparedDevice& device) const {
   const auto own = macs->find(vf->index);
   if (own == macs->end())
     return Error{Errc::kIo, "device " + device.pci + ": its PF does not report the MAC address of VF " +
-                                std::to_string(vf->index) + ": it could not be given back"};
+                                std::to_string(vf->index) + ": it could not be restored"};
   out.admin_mac = own->second;
   return out;
 }
@@ -390,7 +390,7 @@ Result<OriginalSettings> NodeHost::read_settings(const PreparedDevice& device) c
     if (at == all->end() && !all->empty())
       return Error{Errc::kIo, "device " + device.pci + ": its PF reports other VFs, and not VF " +
                                   std::to_string(vf->index) +
-                                  ", as while its driver resets it; the kubelet asks again"};
+                                  ", as during a reset by its driver; the kubelet retries"};
     if (at != all->end()) out.vf = at->second;
   }
   if (!device.pci.empty()) out.pf = pf_of_vf(*view_, device.pci);
@@ -466,7 +466,7 @@ Result<std::map<int, OriginalVf>> NodeHost::read_vfs(const std::string& pf,
     const auto at = all->find(index);
     if (at == all->end() && !all->empty())
       return Error{Errc::kIo, "it reports other VFs, and not VF " + std::to_string(index) +
-                                  ", as while its driver resets it; the kubelet asks again"};
+                                  ", as during a reset by its driver; the kubelet retries"};
     if (at == all->end()) continue;
     OriginalVf& one = out.emplace(index, OriginalVf{at->second}).first->second;
     if (const auto link = link_of(links, vf, "")) one.own = own_addresses(*link);
@@ -667,7 +667,7 @@ Result<Unit> NodeHost::rebind(const std::string& pci, const std::string& driver)
   if (driver_of(pci).empty())
     if (auto probed = kernel_.write("sys/bus/pci/drivers_probe", pci); !probed) return probed;
   if (!driver.empty() && driver_of(pci) != driver)
-    return Error{Errc::kIo, "device " + pci + " is not taken by driver " + escaped(driver)};
+    return Error{Errc::kIo, "device " + pci + " is not bound by driver " + escaped(driver)};
   return Unit{};
 }
 

@@ -197,7 +197,7 @@ std::string unknown_settings_text(const OriginalSettings& one) {
   return "device " + one.device + ": original VF settings unknown: " +
          (one.left ? "the VF keeps " + text_of(*one.left) + ", which may be those of a former pod"
                    : "the VF keeps its current settings, which may be those of a former pod") +
-         ". Once its pod has ended: ip link set PF vf NUMBER vlan 0 spoofchk on trust off state auto (or what your site uses)";
+         ". After its pod ends: ip link set PF vf NUMBER vlan 0 spoofchk on trust off state auto (or what your site uses)";
 }
 
 Result<std::string> OriginalSettingsFiles::path_of(const std::string& device) const {

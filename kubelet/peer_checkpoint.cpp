@@ -160,7 +160,7 @@ Result<PreparedClaims> decode_peer_checkpoint(std::string_view text) {
       if (!claim) return std::move(claim.error());
       const PreparedKey key = key_of(*claim);
       if (!out.emplace(key, std::move(*claim)).second)
-        return peer_error("claim " + in_quotes(uid, 64) + " stands in it twice");
+        return peer_error("claim " + in_quotes(uid, 64) + " is in it twice");
       if (out.size() > kCheckpointClaimsMax) return peer_error("it has too many claims");
     }
   }

@@ -78,7 +78,7 @@ Result<Unit> check_vfio(const PreparedDevice& device, const std::string& where) 
   if (!device.vfio) return Unit{};
   if (device.is_admin)
     return Error{Errc::kInvalid,
-                 where + ": driver is vfio-pci, and adminAccess moves and binds nothing: leave out driver"};
+                 where + ": driver is vfio-pci, and adminAccess binds no driver: remove driver"};
   if (device.pci.empty())
     return Error{Errc::kInvalid, where + ": driver is vfio-pci, and " + escaped(device.device) +
                                      " is no PCI function: leave out driver"};
@@ -154,7 +154,7 @@ Result<Unit> check_network(PreparedDevice& device, const KnownEntry& known, cons
                                      " is on vfio-pci, where it has no interface: leave out network"};
   const std::string& mac = device.config.network->mac;
   if (!mac.empty() && !device.mac.empty() && mac != device.mac)
-    return Error{Errc::kInvalid, where + ": the pod asks for MAC address " + device.mac +
+    return Error{Errc::kInvalid, where + ": the pod requests MAC address " + device.mac +
                                      ", and network.mac is " + mac + ": leave out one of them"};
   if (device.mac.empty()) device.mac = mac;
   return Unit{};
@@ -187,22 +187,22 @@ Result<Unit> check_mac(const PreparedDevice& device, const KnownEntry& known, co
                              ? known.device.netdev->link_type
                              : known.device.pf_link_type;
   if (link_type == kInfiniBand)
-    return Error{Errc::kInvalid, where + ": the pod asks for MAC address " + device.mac + ", and " +
+    return Error{Errc::kInvalid, where + ": the pod requests MAC address " + device.mac + ", and " +
                                      escaped(device.device) +
                                      " is an InfiniBand device, which has a GUID: leave out the address"};
   if (device.vfio && device.identity.pf.empty())
-    return Error{Errc::kInvalid, where + ": the pod asks for MAC address " + device.mac + ", and " +
-                                     escaped(device.device) + " is no VF, whose PF could give it one"};
+    return Error{Errc::kInvalid, where + ": the pod requests MAC address " + device.mac + ", and " +
+                                     escaped(device.device) + " is no VF, whose PF could set it"};
   if (device.vfio && known.vf_settings &&
       std::find(known.vf_settings->begin(), known.vf_settings->end(), "mac") == known.vf_settings->end())
-    return Error{Errc::kInvalid, where + ": the pod asks for MAC address " + device.mac +
+    return Error{Errc::kInvalid, where + ": the pod requests MAC address " + device.mac +
                                      ", and spec.allow of " + known.allowing_policies +
                                      " has no mac: leave out the address, or have mac added to spec.allow "
                                      "of each policy that matches the device"};
   if (!device.vfio && !device.config.wants_interface() && device.multus_resource.empty())
     return Error{Errc::kInvalid,
-                 where + ": the pod asks for MAC address " + device.mac +
-                     ", and nothing is there to give it: set network, netAttachDefName, or driver"};
+                 where + ": the pod requests MAC address " + device.mac +
+                     ", and no configuration sets it: set network, netAttachDefName, or driver"};
   return Unit{};
 }
 

@@ -77,8 +77,8 @@ class Plugin::Served {
       why_not_.forget();
     else if (why_not_.is_new(done.error().what))
       ports_.log.warning(
-          is_other ? "another program serves this driver; nothing is published or handed out until it ends"
-                   : "the kubelet cannot find this driver",
+          is_other ? "another program serves this driver: nothing is published or prepared until it ends"
+                   : "kubelet cannot find this driver",
           {{"driver", name_}, {"why", done.error().what}});
     on_other_(is_other ? done.error().what : "");
   }
@@ -88,7 +88,8 @@ class Plugin::Served {
       ports_.log.info("registered with the kubelet", {{"driver", name_}});
       return ports_.on_registered();
     }
-    ports_.log.error("the kubelet refuses this driver", {{"driver", name_}, {"why", status.error}});
+    ports_.log.error("kubelet rejected the registration of this driver",
+                     {{"driver", name_}, {"why", status.error}});
   }
 
   const Ports ports_;

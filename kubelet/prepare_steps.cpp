@@ -81,10 +81,10 @@ std::string no_room(const PreparedClaim& claim, const PreparedClaims& prepared) 
            " MiB): claims with fewer devices, or shorter NetworkAttachmentDefinitions, would have";
   };
   if (all.bytes() > kCheckpointBytesMax || all.claims() > kCheckpointClaimsMax)
-    return "the record of what is prepared on this node has no room for it" + text(all);
+    return "the record of prepared claims on this node is full" + text(all);
   if (of_namespace.bytes() > kCheckpointNamespaceBytesMax)
     return "namespace " + escaped(claim.namespace_) +
-           " has no more room in the record of what is prepared on this node, of which it may take " +
+           " has used its part of the record of prepared claims on this node, which is " +
            std::to_string(kCheckpointNamespaceBytesMax >> 20) + " MiB" + text(of_namespace);
   return "";
 }
@@ -233,7 +233,7 @@ void ClaimPreparer::read_pod(Task& task) {
 
 void ClaimPreparer::plan_claim(Task& task) {
   if (const std::string why = knowledge_.waits_for(); !why.empty())
-    return give_up(task, "its devices are not known yet (" + why + "); the kubelet asks again");
+    return give_up(task, "its devices are not known yet (" + why + "); the kubelet retries");
   if (auto checked = check_claim(task.asked, task.request, knowledge_.node()); !checked)
     return give_up(task, checked.error().what);
   auto planned = plan(task.asked, task.driver, knowledge_.find,
@@ -376,7 +376,7 @@ void ClaimPreparer::look(Task& task) {
     for (size_t i = 0; i < devices.size(); ++i) {
       found->looks.push_back(host->look(devices[i]));
       const auto read = [&]() -> Result<OriginalSettings> {
-        if (!settings[i].is_read) return Error{Errc::kNotFound, "nothing is kept of it"};
+        if (!settings[i].is_read) return Error{Errc::kNotFound, "it is not stored"};
         if (const auto& left = settings[i].left) {
           auto restored = host->restore_settings(*left);
           if (!restored) return std::move(restored.error());

@@ -19,7 +19,7 @@
 namespace sliced::kubelet {
 
 inline constexpr const char* kKernelSilent =
-    "the kernel does not answer about its devices; it is asked again when the kubelet asks again";
+    "the kernel does not answer for its devices; the kubelet retries";
 
 /// Whether any of its devices is, or is to be, on vfio-pci.
 /// A wish counts: also before anything is bound.

@@ -16,7 +16,7 @@ constexpr Millis kStartAgain{1'000};
 // Of claims that are gone, or could not be given back: until they are told together, and until they are on record together.
 constexpr Millis kChangesMax{20}, kRecordMax{1'000};
 constexpr size_t kStartsMax = 10;  // then whatever the disk does not give is set aside
-constexpr const char* kEnding = "sliced ends on this node; who serves it next is asked again";
+constexpr const char* kEnding = "sliced stops on this node; the kubelet retries with the next plugin";
 
 // Both drivers may have results in one claim.
 std::string holder(const PreparedKey& key) { return key.first + " " + key.second; }
@@ -182,7 +182,7 @@ void ClaimPreparer::tell_network(const PreparedKey& claim, const std::string& de
       },
       [this, who = describe(request_of(at->second))](const Result<Unit>& written) {
         if (!written)
-          ports_.log.warning("what containers read of their interfaces is not up to date",
+          ports_.log.warning("metadata file of a claim not updated",
                              {{"claim", who}, {"problem", written.error().what}});
       });
 }
@@ -225,7 +225,7 @@ void ClaimPreparer::start(std::function<void()> ready) {
       ports_.executor.run(work, Millis{0}, [this, recalled, ready = std::move(ready)](bool finished) {
         if (finished && recalled->unread.empty()) return take_over(std::move(*recalled)), ready();
         // Whoever began without its record would hand over what pods have.
-        ports_.log.warning("what was prepared before cannot be read",
+        ports_.log.warning("prepared claims not readable: no claim is prepared until they are",
                            {{"problem", finished ? recalled->unread : std::string(kKernelSilent)}});
         start_turn_ = ports_.scheduler.after(kStartAgain, [this, ready] { start(ready); });
       });
@@ -234,27 +234,28 @@ void ClaimPreparer::start(std::function<void()> ready) {
 void ClaimPreparer::take_over(Records recalled) {
   start_job_.reset();
   if (!recalled.leftovers.empty())
-    ports_.log.warning("temporary files of a daemon that was killed cannot be removed",
-                       {{"problem", recalled.leftovers}, {"remedy", "remove them: nothing reads them"}});
+    ports_.log.warning("temporary files of a killed daemon not removed",
+                       {{"problem", recalled.leftovers}, {"remedy", "remove them: they are not used"}});
   if (!recalled.problem.empty())
-    ports_.log.warning("what was prepared before is not known by its record; CDI specs tell of it",
-                       {{"problem", recalled.problem},
-                        {"remedy", "none; pods that run go on, and the kubelet's next calls complete it"}});
+    ports_.log.warning(
+        "checkpoint missing or damaged: prepared claims restored from CDI specs",
+        {{"problem", recalled.problem},
+         {"remedy", "none: pods keep running, and the next calls of the kubelet complete the records"}});
   if (!recalled.claims.empty())
-    ports_.log.info("what was prepared before is taken over",
+    ports_.log.info("prepared claims restored",
                     {{"claims", recalled.claims.size()}, {"from", recalled.from}});
   if (!recalled.unknown.empty())
     ports_.log.warning(
-        "devices that pods have on vfio-pci are decided over as they are now",
+        "original drivers of devices on vfio-pci unknown: policies see vfio-pci",
         {{"devices", join(recalled.unknown, " ")},
-         {"why", "no record tells of their drivers of before"},
-         {"remedy", "none; policies that name a driver withdraw them until their pods have ended"}});
+         {"why", "no record of their original drivers"},
+         {"remedy", "none: policies that match by driver withdraw them until their pods end"}});
   if (!recalled.unknown_macs.empty())
     ports_.log.warning(
-        "the MAC addresses that VFs had before their pods' are unknown",
+        "original MAC addresses of VFs unknown",
         {{"devices", join(recalled.unknown_macs, " ")},
          {"why", "the checkpoint and the files beside it (sliced-original-macs) are lost or damaged"},
-         {"remedy", "once their pods have ended: ip link set PF vf NUMBER mac ADDRESS"}});
+         {"remedy", "after their pods end: ip link set PF vf NUMBER mac ADDRESS"}});
   original_macs_ = std::move(recalled.original_macs);
   if (const FileChange& change = recalled.original_macs_change;
       !change.original_macs.empty() || !change.removed_original_macs.empty() ||
@@ -263,12 +264,12 @@ void ClaimPreparer::take_over(Records recalled) {
                  [this](const Result<Unit>& written) {
                    if (!written)
                      ports_.log.warning(
-                         "the MAC addresses and settings that VFs had before their pods' are not on disk",
+                         "original MAC addresses and settings of VFs not saved: a restart loses them",
                          {{"problem", written.error().what}});
                  });
   original_settings_ = std::move(recalled.original_settings);
   for (const auto& [device, text] : settings_problems())
-    ports_.log.warning("the settings that a device had before its pod are unknown", {{"problem", text}});
+    ports_.log.warning("original settings of a device unknown", {{"problem", text}});
   for (auto& [key, claim] : recalled.claims) reserve(std::move(claim));
   // A whole checkpoint knows every claim: what no claim has was given back, or was to be.
   if (recalled.is_checkpoint)

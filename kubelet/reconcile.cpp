@@ -92,9 +92,9 @@ void Reconcile::list_files() {
       handlers_.change_files([this, found] {
         FileChange change = unowned_files(found->files, handlers_.prepared());
         for (const auto& [kind, id] : change.removed_specs)
-          ports_.log.info("a CDI spec that no claim owns is removed", {{"kind", kind}, {"id", id}});
+          ports_.log.info("CDI spec without a claim removed", {{"kind", kind}, {"id", id}});
         for (const MetadataFile& file : change.removed_metadata)
-          ports_.log.info("metadata that no claim owns is removed",
+          ports_.log.info("metadata without a claim removed",
                           {{"driver", file.driver}, {"claim", file.folder}, {"request", file.request}});
         return change;
       });
@@ -178,8 +178,8 @@ void Reconcile::look_at_absent() {
     for (const auto& [key, user] : found->users) {
       const auto record = handlers_.prepared().find(key);
       if (record == handlers_.prepared().end()) continue;
-      handlers_.on_user(
-          key, user ? *user : "whether anything still uses it is unknown (" + user.error().what + ")");
+      handlers_.on_user(key,
+                        user ? *user : "unknown whether the device is in use (" + user.error().what + ")");
       if (!user || !user->empty()) continue;
       ports_.log.warning(
           "deleted claim is being released: the kubelet has not requested it, and its devices are unused",

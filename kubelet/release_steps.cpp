@@ -243,9 +243,8 @@ std::string ClaimPreparer::waits_for_settings(const PreparedDevice& device) {
 // A name changes nothing for the next claim, so that the device is not kept from it.
 void ClaimPreparer::report_name(const std::string& device, const std::string& problem) {
   if (std::exchange(unrestored_[device], problem) == problem) return;
-  ports_.log.warning(
-      "an interface does not have its original name; the device can be used, and the name is tried again",
-      {{"device", device}, {"problem", problem}});
+  ports_.log.warning("interface not renamed to its original name: the device is usable, will retry",
+                     {{"device", device}, {"problem", problem}});
 }
 
 // Devices whose interface comes back late, or that a daemon that was killed has left so.
@@ -294,9 +293,8 @@ void ClaimPreparer::look_after_settings() {
         } else {
           const std::string problem = one ? std::string(kInterfaceIsAway) : one.error().what;
           if (std::exchange(unrestored_[device], problem) != problem)
-            ports_.log.warning(
-                "original settings not restored: the device is not offered, and it is tried again",
-                {{"device", device}, {"problem", problem}});
+            ports_.log.warning("original settings not restored: the device is not offered, will retry",
+                               {{"device", device}, {"problem", problem}});
         }
       }
       note_change(false);
@@ -351,11 +349,11 @@ void ClaimPreparer::report_unknown_macs(Task& task) {
       const std::string now = finished && (*looks)[i] ? (*looks)[i]->admin_mac : "";
       original_macs_[unknown[i].pci].left = now;
       ports_.log.warning(
-          "a VF keeps the MAC address that its PF enforces: the one of before its pod is unknown",
+          "original MAC address of a VF unknown: the VF keeps its current administrative MAC address",
           {{"device", unknown[i].pci},
            {"mac", now.empty() ? "unknown" : now},
            {"claim", describe(task.request)},
-           {"remedy", "ip link set PF vf NUMBER mac ADDRESS, before another pod has it"}});
+           {"remedy", "before the next pod gets it: ip link set PF vf NUMBER mac ADDRESS"}});
     }
     go_on(task);
   });
@@ -376,8 +374,7 @@ FileChange ClaimPreparer::drop_original_macs(const PreparedClaim& claim) const {
 
 void ClaimPreparer::fail_release(Task& task, const std::string& problem) {
   note_not_returned(task.key(), problem);
-  fail(task,
-       task.given_up.empty() ? problem : task.given_up + "; and it cannot be taken back yet: " + problem);
+  fail(task, task.given_up.empty() ? problem : task.given_up + "; and it cannot be released yet: " + problem);
 }
 
 void ClaimPreparer::restore_devices(Task& task, std::vector<PreparedDevice> devices,

@@ -29,7 +29,7 @@ std::string held_by(const PreparedDevice& device, const PreparedClaim& other, co
   if (other.is_claim_gone) return what + "not free: " + why_not_returned(other);
   const std::string who = what + "prepared for " + named(other);
   if (!other.not_returned.empty())
-    return who + ": it could not be given back: " + other.not_returned + "; the kubelet tries again";
+    return who + ": it could not be restored: " + other.not_returned + "; the kubelet tries again";
   return who + ": it can be had" + (is_same ? " again" : "") +
          " when that claim's pod has ended and the kubelet has given it back";
 }
@@ -125,11 +125,10 @@ const PreparedClaim* conflicting_claim(const PreparedClaim& claim, const Prepare
 std::string why_not_returned(const PreparedClaim& claim) {
   const std::string who = named(claim) + " is gone or no longer holds it";
   if (!claim.not_returned.empty())
-    return "it could not be given back: " + claim.not_returned + " (" + who + "; the daemon tries again)";
+    return "it could not be restored: " + claim.not_returned + " (" + who + "; the daemon tries again)";
   if (!claim.user.empty()) return who + ", and it is still used: " + claim.user;
   return who +
-         ", and it is not given back yet: no kubelet has asked for that; the daemon does it after 5 minutes "
-         "where nothing uses it";
+         ", and it is not released yet: no kubelet has requested it; the daemon releases it after 5 minutes if it is unused";
 }
 
 policy::AllNotReturned not_returned_of(const PreparedClaims& prepared) {
@@ -147,7 +146,7 @@ std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, co
                     const PreparedClaims& prepared) {
   if (device.is_admin) return "";
   if (!known.device.broken.empty())
-    return named(device) + " cannot be told from others (" + escaped(known.device.broken) + ")";
+    return named(device) + " cannot be distinguished from others (" + escaped(known.device.broken) + ")";
   if (!known.not_ready.empty()) return named(device) + " is not ready: " + known.not_ready;
   if (const PreparedClaim* other = conflicting_claim(claim, device, prepared))
     for (const PreparedDevice& held : other->devices)
@@ -166,7 +165,7 @@ std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device
   if (wanted.empty()) return "";
   const auto text = [&](const std::string& mac, const std::string& who, const std::string& pf) {
     return named(device) + " is to get MAC address " + mac + ", which " + who + " of the same PF " +
-           escaped(pf) + " has: ask for another address, or wait until it is free";
+           escaped(pf) + " has: request another address, or wait until it is free";
   };
   const auto shared_with = [&](const PreparedDevice& other) -> std::string {
     // Two links are not compared: neither is a function of the PF.
@@ -214,7 +213,7 @@ std::string refusal(const PreparedDevice& device, const KnownEntry& known, const
            shown(before.vendor) + ", device " + shown(before.product) + ", PF " + shown(before.pf);
   if (!device.is_admin && !look.mac_holder.empty())
     return named(device) + " is to get MAC address " + look.mac_held + ", which " + look.mac_holder +
-           " has: ask for another address, or give that function another one";
+           " has: request another address, or change that of the function";
   if (device.is_admin || !device.holding.is_exclusive || known.host_use.is_any || look.uppers.empty())
     return "";
   return named(device) + " is used by the host: " + escaped(join(look.uppers, ", ")) +
@@ -266,7 +265,7 @@ std::string refusal_of_interface(const PreparedDevice& device, const HostLook& l
     return why +
            "its driver has made none, or it is in another network namespace; it can be had when the interface is in the host's";
   if (look.driver.empty())
-    return why + "no driver has taken it; load its driver's module and write " + device.pci +
+    return why + "no driver is bound to it; load the module of its driver and write " + device.pci +
            " to /sys/bus/pci/drivers_probe" + machine;
   if (is_userspace)
     return why + "driver " + escaped(look.driver) + " makes none; bind the function to its network driver" +

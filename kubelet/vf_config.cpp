@@ -41,7 +41,7 @@ Result<std::string> text(const Json& value, std::string_view key, const std::str
   const Json* at = value.find(key);
   if (at == nullptr || at->is_null()) return std::string();
   if (at->string() == nullptr)
-    return invalid(path, key, "is a " + std::string(at->kind_name()) + ", wants a string");
+    return invalid(path, key, "is a " + std::string(at->kind_name()) + ", expected a string");
   return *at->string();
 }
 
@@ -62,7 +62,7 @@ Result<Unit> check_driver(const std::string& driver, const std::string& path) {
     return invalid(
         path, "driver",
         "is " + in_quotes(driver, 64) + ": mediated devices are not prepared; use vfio-pci with a VF");
-  return invalid(path, "driver", "is " + in_quotes(driver, 64) + ", wants default or vfio-pci");
+  return invalid(path, "driver", "is " + in_quotes(driver, 64) + ", expected default or vfio-pci");
 }
 
 // Beside a definition, or beside vfio-pci where there is none.
@@ -90,10 +90,10 @@ bool is_any_of(const std::vector<std::string>& requests, const std::string& requ
 
 std::string why_not_pod_interface(std::string_view name) {
   if (name == "lo" || name == "eth0" || name == "all" || name == "default")
-    return "which is the pod's own interface or means all of them: want another name, such as net1";
+    return "which is the primary interface of the pod or means all interfaces: expected another name, such as net1";
   // The plugin tuning before 1.2.0 replaces the dots of net.ipv4.conf.IFNAME.forwarding: "all." becomes conf/all//forwarding.
   if (name.starts_with('.') || name.ends_with('.') || name.find("..") != std::string_view::npos)
-    return "which a CNI plugin may take for another interface: want a name without \".\" at its ends and without "
+    return "which a CNI plugin may use as another interface: expected a name without \".\" at its ends and without "
            "\"..\", such as net1";
   return "";
 }
@@ -103,11 +103,11 @@ Result<VfConfigs::One> VfConfigs::decode_one(const AllocatedConfig& config,
   const std::string path = config.path + ".opaque.parameters";
   const Json& value = config.parameters;
   if (value.object() == nullptr)
-    return Error{Errc::kInvalid, path + " is a " + std::string(value.kind_name()) + ", wants a VfConfig"};
+    return Error{Errc::kInvalid, path + " is a " + std::string(value.kind_name()) + ", expected a VfConfig"};
   for (const auto& [key, wanted] :
        {std::pair(std::string_view("apiVersion"), kApiVersion), std::pair(std::string_view("kind"), kKind)})
     if (value.text(key) != wanted)
-      return invalid(path, key, "is " + in_quotes(value.text(key), 64) + ", wants " + std::string(wanted));
+      return invalid(path, key, "is " + in_quotes(value.text(key), 64) + ", expected " + std::string(wanted));
   if (auto known = only_known(value, path); !known) return std::move(known.error());
 
   One out{.is_claims = config.is_claims, .path = path, .requests = config.requests};
@@ -122,16 +122,17 @@ Result<VfConfigs::One> VfConfigs::decode_one(const AllocatedConfig& config,
   if (const std::string why = why_not_pod_interface(out.if_name); !why.empty())
     return invalid(path, "ifName", "is " + in_quotes(out.if_name, 64) + ", " + why);
   if (!out.if_name.empty() && !is_interface_name(out.if_name))
-    return invalid(path, "ifName",
-                   "is " + in_quotes(out.if_name, 64) +
-                       ", wants at most 15 letters, digits, \"-\", \"_\" and \".\", the first a letter or a "
-                       "digit, such as net1");
+    return invalid(
+        path, "ifName",
+        "is " + in_quotes(out.if_name, 64) +
+            ", expected at most 15 letters, digits, \"-\", \"_\" and \".\", the first a letter or a "
+            "digit, such as net1");
   if (!out.nad_name.empty() && !kube::is_dns_subdomain(out.nad_name))
     return invalid(path, "netAttachDefName",
-                   "is " + in_quotes(out.nad_name, 64) + ", wants an object's name");
+                   "is " + in_quotes(out.nad_name, 64) + ", expected an object's name");
   if (!out.nad_namespace.empty() && !kube::is_dns_label(out.nad_namespace))
     return invalid(path, "netAttachDefNamespace",
-                   "is " + in_quotes(out.nad_namespace, 64) + ", wants a namespace's name");
+                   "is " + in_quotes(out.nad_namespace, 64) + ", expected a namespace's name");
   if (out.is_claims && !out.nad_namespace.empty() && out.nad_namespace != claim_namespace)
     return invalid(path, "netAttachDefNamespace",
                    "is " + in_quotes(out.nad_namespace, 64) +
@@ -140,7 +141,7 @@ Result<VfConfigs::One> VfConfigs::decode_one(const AllocatedConfig& config,
   if (const Json* vhost = value.find("addVhostMount"); vhost != nullptr && !vhost->is_null()) {
     if (vhost->boolean() == nullptr)
       return invalid(path, "addVhostMount",
-                     "is a " + std::string(vhost->kind_name()) + ", wants true or false");
+                     "is a " + std::string(vhost->kind_name()) + ", expected true or false");
     out.adds_vhost = *vhost->boolean();
   }
   if (const Json* network = value.find("network"); network != nullptr && !network->is_null()) {

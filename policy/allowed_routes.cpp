@@ -26,7 +26,7 @@ AllowedRoutes decode_allowed_routes(FieldReader& reader) {
   for (const AllowedRoutes one : {AllowedRoutes::kNone, AllowedRoutes::kLearned, AllowedRoutes::kAll})
     if (text == name_of(one)) return one;
   if (value->string() != nullptr)
-    reader.problem(kField, "is " + in_quotes(text, kShownBytesMax) + ", wants none, learned or all");
+    reader.problem(kField, "is " + in_quotes(text, kShownBytesMax) + ", expected none, learned or all");
   return AllowedRoutes::kNone;
 }
 

@@ -14,7 +14,8 @@ FieldReader::FieldReader(const Json* value, std::string path, Problems& problems
   if (value->object() != nullptr)
     map_ = value;
   else
-    problems_.push_back({path_, "is a " + std::string(value->kind_name()) + ", wants a map", value->line()});
+    problems_.push_back(
+        {path_, "is a " + std::string(value->kind_name()) + ", expected a map", value->line()});
 }
 
 std::string FieldReader::path_of(std::string_view key) const {
@@ -61,7 +62,7 @@ std::string FieldReader::text(std::string_view key) {
   const Json* value = member(key);
   if (value == nullptr) return {};
   if (value->string() != nullptr) return *value->string();
-  problem(key, "is a " + std::string(value->kind_name()) + ", wants a string");
+  problem(key, "is a " + std::string(value->kind_name()) + ", expected a string");
   return {};
 }
 
@@ -69,11 +70,11 @@ int64_t FieldReader::integer(std::string_view key, int64_t min, int64_t max, int
   const Json* value = member(key);
   if (value == nullptr) return otherwise;
   if (value->integer() == nullptr) {
-    problem(key, "is a " + std::string(value->kind_name()) + ", wants a whole number");
+    problem(key, "is a " + std::string(value->kind_name()) + ", expected a whole number");
     return otherwise;
   }
   if (*value->integer() < min || *value->integer() > max) {
-    problem(key, "is " + std::to_string(*value->integer()) + ", wants " + std::to_string(min) + " to " +
+    problem(key, "is " + std::to_string(*value->integer()) + ", expected " + std::to_string(min) + " to " +
                      std::to_string(max));
     return otherwise;
   }
@@ -84,7 +85,7 @@ bool FieldReader::boolean(std::string_view key, bool otherwise) {
   const Json* value = member(key);
   if (value == nullptr) return otherwise;
   if (value->boolean() != nullptr) return *value->boolean();
-  problem(key, "is a " + std::string(value->kind_name()) + ", wants true or false");
+  problem(key, "is a " + std::string(value->kind_name()) + ", expected true or false");
   return otherwise;
 }
 
@@ -93,7 +94,7 @@ std::vector<const Json*> FieldReader::items(std::string_view key, size_t count_m
   const Json* value = member(key);
   if (value == nullptr) return out;
   if (value->array() == nullptr) {
-    problem(key, "is a " + std::string(value->kind_name()) + ", wants a list");
+    problem(key, "is a " + std::string(value->kind_name()) + ", expected a list");
     return out;
   }
   if (value->array()->size() > count_max) {
@@ -110,7 +111,7 @@ std::vector<const Json::Member*> FieldReader::entries(std::string_view key, size
   const Json* value = member(key);
   if (value == nullptr) return out;
   if (value->object() == nullptr) {
-    problem(key, "is a " + std::string(value->kind_name()) + ", wants a map");
+    problem(key, "is a " + std::string(value->kind_name()) + ", expected a map");
     return out;
   }
   if (value->object()->size() > count_max) {
@@ -137,12 +138,13 @@ std::vector<FieldReader::Entry> FieldReader::texts(std::string_view key, size_t 
   for (const Json* item : items(key, count_max)) {
     const std::string at = std::string(key) + "[" + std::to_string(index++) + "]";
     if (item->string() == nullptr)
-      problem(at, "is a " + std::string(item->kind_name()) + ", wants a string (put it in quotes)",
+      problem(at, "is a " + std::string(item->kind_name()) + ", expected a string (put it in quotes)",
               item->line());
     else if (item->string()->empty() || item->string()->size() > bytes_max)
-      problem(at,
-              "is " + in_quotes(*item->string(), 64) + ", wants 1 to " + std::to_string(bytes_max) + " bytes",
-              item->line());
+      problem(
+          at,
+          "is " + in_quotes(*item->string(), 64) + ", expected 1 to " + std::to_string(bytes_max) + " bytes",
+          item->line());
     else
       out.push_back({*item->string(), item->line()});
   }

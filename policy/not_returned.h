@@ -13,7 +13,7 @@ struct NotReturned {
   Holding holding;  // what the claim had of the device
   std::string pf;   // host device id of the PF of its pool, as exclude_each_other() takes it; "" none
   std::string
-      why;  // a clause whose subject is the device: "it could not be given back: ...; the daemon tries again"
+      why;  // a clause whose subject is the device: "it could not be restored: ...; the daemon tries again"
   bool operator==(const NotReturned&) const = default;
 };
 

@@ -63,7 +63,7 @@ std::string_view describe(Outcome outcome) {
       return "does not select this node any more";
     case Outcome::kMatchUnknown:
     case Outcome::kExposeUnknown:
-      return "asks for facts that cannot be read while the interface is in another network namespace";
+      return "depends on facts that cannot be read while the interface is in another network namespace";
     case Outcome::kHostUse:
       return "the host uses it";
     case Outcome::kBroken:
@@ -75,7 +75,7 @@ std::string_view describe(Outcome outcome) {
     case Outcome::kExcludeUnreadable:
       return "is invalid and may exclude it";
     case Outcome::kExcludeUnknown:
-      return "may exclude it: it asks for facts that cannot be read";
+      return "may exclude it: it depends on facts that cannot be read";
     case Outcome::kConflict:
       return "a SriovResourcePolicy offers the function or one of its VFs";
     case Outcome::kNoCounters:

@@ -74,7 +74,7 @@ std::optional<VfSettings> decode_allow(const kube::Json& spec, FieldReader& read
   VfSettings out;
   if (value->is_null())
     reader.problem(kAllow,
-                   "is null, wants a list: [] allows nothing, without the field --vf-settings decides",
+                   "is null, expected a list: [] allows nothing, without the field --vf-settings decides",
                    value->line());
   for (const auto& [text, line] : reader.texts(kAllow, kAllowEntriesMax, kSettingBytesMax))
     if (std::string why = add_setting(text, out); !why.empty()) reader.problem(kAllow, std::move(why), line);

@@ -44,7 +44,8 @@ bool Reservations::learn(const kube::ResourceSlice& slice) {
     ports_.log.error(
         "too many device names in ResourceSlices of this node: the whole pool is reserved until a list of all "
         "ResourceClaims shows which devices are allocated",
-        {{"pool", slice.pool.name}, {"remedy", "find out who else writes the ResourceSlices of this node"}});
+        {{"pool", slice.pool.name},
+         {"remedy", "find out which other program writes the ResourceSlices of this node"}});
   if (!learned.problem.empty() && last_record_problem_.is_new(slice.meta.name + ": " + learned.problem))
     ports_.log.error(
         "invalid annotation dra.networking/withdrawn: the whole pool is reserved until a list of all "

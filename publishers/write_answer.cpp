@@ -42,7 +42,7 @@ std::string difference_of_identity(const ResourceSlice& sent, const ResourceSlic
   const auto differs = [](std::string_view field, const std::string& wanted, const std::string& found) {
     return wanted == found
                ? ""
-               : std::string(field) + " is " + in_quotes(found) + ", wanted " + in_quotes(wanted) + "; ";
+               : std::string(field) + " is " + in_quotes(found) + ", expected " + in_quotes(wanted) + "; ";
   };
   return differs("name", sent.meta.name, stored.meta.name) +
          (sent.meta.uid.empty() ? "" : differs("uid", sent.meta.uid, stored.meta.uid)) +

@@ -193,9 +193,9 @@ void ListWatch::collect(const ObjectHead& head, std::string_view object) {
 void ListWatch::on_live_event(EventType type, const ObjectHead& head, std::string_view object) {
   const auto version = parse_int(head.resource_version);
   if (version && told_ && *version < *told_) {
-    relist("an event is older than what was told before");
+    relist("an event is older than the last received state");
     version_unusable_ = true;
-    return fail(Errc::kInvalid, "an event is older than what was told before");
+    return fail(Errc::kInvalid, "an event is older than the last received state");
   }
   told_ = version;
   resource_version_ = head.resource_version;
@@ -265,7 +265,7 @@ bool ListWatch::is_of_the_past() {
 void ListWatch::finish_list() {
   if (is_of_the_past()) {
     version_unusable_ = true;  // asks for the newest state
-    return fail(Errc::kBusy, "the list is older than what was told before");
+    return fail(Errc::kBusy, "the list is older than the last received state");
   }
   step_ = Step::kWatching;
   need_list_ = false;
@@ -414,7 +414,7 @@ void ListWatch::kind_is_absent(const Failure& not_found) {
   call_.reset();
   if (sync_state_.state == State::kAbsent) return wait(backoff_.next(ports_.scheduler.now()));
   if (sync_state_.known && !is_known_absent_ && !is_absence_confirmed()) {
-    stand(State::kUnreachable, why + ", says discovery; counts once it has said so for " +
+    stand(State::kUnreachable, why + ", says discovery; is accepted once discovery has said so for " +
                                    std::to_string(limits_.absent_after.count() / 1000) + " s");
     return wait(limits_.absent_after);
   }

@@ -128,9 +128,8 @@ bool LeftOut::is_guard(const MemoryBudget::Name& name) const { return guards_.co
 std::string LeftOut::describe() const {
   const size_t count = guards_.size() + others_.size();
   if (count == 0) return "";
-  std::string out =
-      std::to_string(count) + (count == 1 ? " object is" : " objects are") +
-      " left out, because there is no room for all of the kind; remove some, or make them smaller";
+  std::string out = std::to_string(count) + (count == 1 ? " object is" : " objects are") +
+                    " ignored: the memory for this kind is used up; remove some, or make them smaller";
   if (!first_.empty()) out += ": " + join(first_, ", ");
   return out + (count > first_.size() ? " " + and_more(count - first_.size(), "object") : "");
 }

@@ -88,7 +88,7 @@ class MemoryBudget {
 
 /// Returns the error of an omitted object, with the remedy: kTooLarge.
 inline Error no_room() {
-  return {Errc::kTooLarge, "there is no room for it beside the others; remove some, or make it smaller"};
+  return {Errc::kTooLarge, "the memory for this kind is used up; remove some objects, or make it smaller"};
 }
 
 /// The omitted objects of a kind. Names are compared by a 64-bit hash, so that decisions use it only to hold

@@ -87,7 +87,7 @@ Result<ObjectHead> decode_object_head(std::string_view object) {
   if (found && (good || (scanner.is_at_end() && !head.name.empty() && !head.resource_version.empty())))
     return head;
   if (!is_whole && scanner.is_at_end())
-    return Error{Errc::kTooLarge, "the object's text ends before it has told name and resourceVersion"};
+    return Error{Errc::kTooLarge, "the object ends before its name and resourceVersion"};
   if (!found) return Error{Errc::kInvalid, "not a JSON object with metadata"};
   return Error{Errc::kInvalid, "metadata: not an object with strings of at most 512 bytes"};
 }

@@ -174,8 +174,9 @@ Result<CelQuantity> CelQuantity::decode(std::string_view text) {
   const auto parts = decode_parts(text.substr(negative || text.starts_with('+') ? 1 : 0));
   // Where upstream would need a big decimal, it does need digits.
   if (!parts || text.empty() || (!parts->has_digits && !is_small(*parts))) {
-    return Error{Errc::kInvalid, "quantity " + in_quotes(text) +
-                                     ": want a number with an optional suffix such as k, M, Ki, Mi or e3"};
+    return Error{Errc::kInvalid,
+                 "quantity " + in_quotes(text) +
+                     ": expected a number with an optional suffix such as k, M, Ki, Mi or e3"};
   }
   const auto& [whole, fraction, has_digits, suffix] = *parts;
   std::string digits = trimmed_digits(std::string(whole).append(fraction));

@@ -268,7 +268,7 @@ Result<chrono::minutes> decode_zone(std::string_view text) {
   }
   const auto hours = to_int(text.substr(0, colon)), minutes = to_int(text.substr(colon + 1));
   if (!hours || !minutes || *hours < -99 || *hours > 99 || *minutes < 0 || *minutes > 99)
-    return Error{Errc::kInvalid, "time zone " + in_quotes(text) + ": want an offset such as +05:30"};
+    return Error{Errc::kInvalid, "time zone " + in_quotes(text) + ": expected an offset such as +05:30"};
   return chrono::minutes(*hours * 60 + (text.starts_with('-') ? -*minutes : *minutes));
 }
 

@@ -67,7 +67,7 @@ std::string overruled_of(const FleetWord& word) {
   return count_of(word.overruled, "device") + " on " + count_of(word.overruled_nodes, "node") + ", first " +
          word.first_overruled + ": " + who +
          (others == 0 ? "" : " (and " + count_of(static_cast<int64_t>(others), "other") + ")") +
-         " is asked first, by priority and name, and offers them in another way";
+         " has precedence by priority and name, and offers them differently";
 }
 
 void set_conflict(const FleetWord& word, const Condition& held, const std::string& now, Condition& out) {

@@ -93,13 +93,13 @@ class Admission::One final : public http::Call {
   void on_body(std::string_view bytes) override {
     if (!body_ || body_->add(bytes)) return;
     body_.reset();
-    answer({.status = 503, .body = "too many requests are here at once\n"});
+    answer({.status = 503, .body = "too many concurrent requests\n"});
   }
 
   void on_end() override {
     if (!body_ || is_answered_) return;
     is_whole_ = true;
-    if (shared_->counts->reviews >= kReviewsMax) return give_up("too many objects are to be judged at once");
+    if (shared_->counts->reviews >= kReviewsMax) return give_up("too many concurrent reviews");
     const auto work = std::make_shared<Work>(shared_->counts, body_);
     const Ports& ports = shared_->ports;
     job_ =
@@ -108,7 +108,7 @@ class Admission::One final : public http::Call {
                  Millis{0},
                  [this, work](bool is_finished) {
                    if (is_answered_) return;
-                   if (!is_finished) return give_up("there is no worker for it");
+                   if (!is_finished) return give_up("no worker is free");
                    tell(shared_->ports.log, work->review);
                    answer(std::move(work->review));
                  });
@@ -120,9 +120,9 @@ class Admission::One final : public http::Call {
   void on_deadline() {
     job_.reset();
     if (is_whole_)
-      return give_up("judging it takes longer than " + std::to_string(kReviewMax.count()) + " ms");
+      return give_up("the check takes longer than " + std::to_string(kReviewMax.count()) + " ms");
     body_.reset();
-    answer({.status = 408, .body = "the request was not whole in time\n"});
+    answer({.status = 408, .body = "the request was not complete in time\n"});
   }
 
   void give_up(const std::string& why) {
@@ -166,11 +166,11 @@ Admission::Admission(Ports ports, Drivers drivers)
 
 std::unique_ptr<http::Call> Admission::serve(const http::RequestHead& head, http::Response& response) {
   if (head.method != "POST") {
-    response.answer(405, "objects to be judged come by POST\n");
+    response.answer(405, "expected POST\n");
     return nullptr;
   }
   if (!is_json(head.header("content-type"))) {
-    response.answer(415, "content-type: application/json is wanted\n");
+    response.answer(415, "expected content-type: application/json\n");
     return nullptr;
   }
   return std::make_unique<One>(shared_, response);

@@ -113,7 +113,7 @@ std::optional<Judgement> judge(const kube::Json& object, const Drivers& drivers,
   if (const kube::Resource* resource = resource_of(kind)) {
     if (group != kube::api_version(*resource))
       return not_read(std::string(kind), object, "apiVersion",
-                      "is " + in_quotes(group) + ", wants " + kube::api_version(*resource));
+                      "is " + in_quotes(group) + ", expected " + kube::api_version(*resource));
     if (resource == &kube::kDeviceExposurePolicies) return judge_exposure(object, drivers, may_work);
     Judgement out =
         resource == &kube::kSriovResourcePolicies ? judge_sriov(object) : judge_attributes(object, drivers);

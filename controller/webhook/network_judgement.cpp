@@ -19,7 +19,7 @@ Result<std::string> canonical(const std::string& config, const std::string& name
 void judge_config(const std::string& config, const std::string& name, int line, Judgement& out) {
   if (config.size() > kubelet::kNetworkBytesMax)
     return out.errors.push_back({"spec.config",
-                                 "has " + std::to_string(config.size()) + " bytes; want at most " +
+                                 "has " + std::to_string(config.size()) + " bytes; expected at most " +
                                      std::to_string(kubelet::kNetworkBytesMax),
                                  line});
   const auto by_administrator = canonical(config, name, cni::Author::kAdministrator);

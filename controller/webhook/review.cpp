@@ -62,9 +62,9 @@ Result<ReviewRequest> request_of(std::string_view body) {
   if (!kube::find_raw(body, {"apiVersion"})) return Error{Errc::kInvalid, "the body is no JSON object"};
   if (const std::string found = text_in(body, "apiVersion"); found != kApiVersion)
     return Error{Errc::kInvalid,
-                 "apiVersion is " + in_quotes(found, 64) + ", wants " + std::string(kApiVersion)};
+                 "apiVersion is " + in_quotes(found, 64) + ", expected " + std::string(kApiVersion)};
   if (const std::string found = text_in(body, "kind"); found != kKind)
-    return Error{Errc::kInvalid, "kind is " + in_quotes(found, 64) + ", wants " + std::string(kKind)};
+    return Error{Errc::kInvalid, "kind is " + in_quotes(found, 64) + ", expected " + std::string(kKind)};
   const auto raw = kube::find_raw(body, {"request"});
   if (!raw || !read_request(*raw, out)) return Error{Errc::kInvalid, "request is missing, or no object"};
   const std::string uid = text_at(out.uid);
@@ -227,8 +227,9 @@ Review unjudged(std::string_view body, std::string_view why) {
   const auto request = request_of(body);
   if (!request) return bad(request.error().what);
   kube::Json response = answer(text_at(request->uid), true);
-  response.set("warnings", kube::Json::Array{"sliced has not judged this object, which is stored as it is: " +
-                                             std::string(why) + "; look at it with: sliced validate"});
+  response.set("warnings",
+               kube::Json::Array{"sliced did not check this object, and it is stored unchecked: " +
+                                 std::string(why) + "; look at it with: sliced validate"});
   return {.body = encoded(std::move(response)),
           .user = text_in(request->user, "username"),
           .operation = text_at(request->operation),

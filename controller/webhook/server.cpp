@@ -80,7 +80,7 @@ void Server::listen() {
       });
   if (opened) {
     listener_ = std::move(*opened);
-    ports_.log.info("judges", {{"host", places_.address.host}, {"port", static_cast<size_t>(port())}});
+    ports_.log.info("listening", {{"host", places_.address.host}, {"port", static_cast<size_t>(port())}});
     return;
   }
   if (said_address_.is_new(opened.error().what))

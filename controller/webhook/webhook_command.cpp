@@ -67,7 +67,7 @@ void serve(Process& process, reactor::Executor& selectors, const Invocation& inv
     if (auto signal = reactor::Signal::open(process.loop, number, *task))
       signals.push_back(std::move(*signal));
     else
-      process.log->warning("a signal cannot be caught", {{"signal", number}});
+      process.log->warning("signal handler not installed", {{"signal", number}});
   process.run();
   process.log->info("stopping");
 }

@@ -234,8 +234,7 @@ void EventWriter::on_failure(const Key& key, const kube::Failure& failure) {
     at->second.is_due = failure.code == Errc::kNotFound && at->second.count > 1;
   }
   if (failure_.is_new(failure.what))
-    ports_.log.warning("an event was not written; nothing waits for it",
-                       {{"reason", std::get<0>(key)}, {"why", failure.what}});
+    ports_.log.warning("Kubernetes Event not written", {{"reason", std::get<0>(key)}, {"why", failure.what}});
   ended();
 }
 

@@ -156,7 +156,7 @@ void ReportWriter::on_failure(const kube::Failure& failure) {
   const auto call = std::move(call_);
   ++counters_.failed;
   if (last_failure_.is_new(failure.what))
-    ports_.log.warning("the report of this node was not written; everything else goes on",
+    ports_.log.warning("NodeDeviceReport not written",
                        {{"node", name_}, {"why", failure.what + remedy(failure)}});
   is_marked_ = true;
   end_work(

@@ -26,7 +26,7 @@ http::ServerOptions server_options(const Door::Ports& ports) {
                      .idle_max = Millis{10'000}},
           .clock = ports.clock,
           .on_trouble = [&log = ports.log](const reactor::net::Peer& who, const Error& why) {
-            log.debug("who reads the status is in trouble", {{"client", who.name}, {"why", why.what}});
+            log.debug("status connection failed", {{"client", who.name}, {"why", why.what}});
           }};
 }
 
@@ -71,7 +71,7 @@ void Door::tend_socket() {
   for (size_t name = 0; name < names; ++name)
     if (open_socket(name)) break;
   if (!local_ && said_socket_.is_new(why_not_))
-    ports_.log.warning("the status cannot be read here", {{"why", why_not_}});
+    ports_.log.warning("status socket not created", {{"why", why_not_}});
 }
 
 // False while another daemon has the name, or it cannot be opened.
@@ -99,8 +99,7 @@ void Door::tend_address() {
       {.connections_max = kTcpConnectionsMax, .make_room = [this] { return server_.make_room(); }}, taker());
   if (!opened) {
     if (said_address_.is_new(opened.error().what))
-      ports_.log.warning("the status cannot be read at --health-address; tried again",
-                         {{"why", opened.error().what}});
+      ports_.log.warning("status not served at --health-address: will retry", {{"why", opened.error().what}});
     return;
   }
   tcp_ = std::move(*opened);
@@ -129,7 +128,7 @@ reactor::net::OnAccept Door::taker() {
 void Door::on_refused(const reactor::net::Peer& peer) {
   const std::string who = peer.credentials ? "uid " + std::to_string(peer.credentials->uid) : "unknown";
   if (said_refused_.is_new(who))
-    ports_.log.warning("turned away: only root and this process' own user may read the status",
+    ports_.log.warning("connection rejected: only root and the user of this process may read the status",
                        {{"socket", socket()}, {"client", peer.name}});
 }
 

@@ -66,9 +66,8 @@ LongPage Feed::page(std::function<std::string()> welcome) {
   auto serve = [clients = clients_, welcome = std::move(welcome), head](
                    std::string_view, http::Response& response) -> std::unique_ptr<http::Call> {
     if (clients->all.size() >= clients->max) {
-      send(response, {.status = 503,
-                      .body = "as many listen as may; ask again later\n",
-                      .headers = {{"retry-after", "10"}}});
+      send(response,
+           {.status = 503, .body = "too many listeners; retry later\n", .headers = {{"retry-after", "10"}}});
       return nullptr;
     }
     begin(response, head);

@@ -39,7 +39,7 @@ std::string refusal_of(const http::RequestHead& request, const OwnNames& names) 
   const std::string host = host_of(request.authority);
   if (!is_address(host) && host != "localhost" && !names.contains(host))
     return "this is not read under the name " + in_quotes(host) +
-           ": ask for it by an IP address, as localhost, or by the node's name";
+           ": use an IP address, localhost, or the name of the node";
   const bool is_foreign =
       std::any_of(request.headers.begin(), request.headers.end(), [&](const auto& header) {
         return lower(header.name) == "origin" && header.value != "http://" + request.authority;

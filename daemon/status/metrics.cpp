@@ -9,15 +9,15 @@ namespace {
 
 void tell_standing(Exposition& out, const Report& report) {
   tell_ready(out, are_passed(readiness(report)));
-  out.gauge("sliced_serving", "1 when this process holds the interlock and writes; 0 when it stands by.");
+  out.gauge("sliced_serving", "1 if this process has the interlock and writes; 0 if it is standby.");
   out.sample(report.is_serving ? 1 : 0);
   out.gauge("sliced_configured",
-            "0 while nothing new is offered because whoever configures this node's hardware is not done.");
+            "0 while no device is added because the hardware of this node is not configured.");
   out.sample(report.awaits_configuration.empty() ? 1 : 0);
   if (report.is_node_state_in_sync) {
     out.gauge(
         "sliced_node_state_in_sync",
-        "1 when the operator has configured this node in this boot and the host is as its SriovNetworkNodeState wants it.");
+        "1 if the operator has configured this node in this boot and the host matches its SriovNetworkNodeState.");
     out.sample(*report.is_node_state_in_sync ? 1 : 0);
   }
   out.gauge("sliced_source_live", "1 when the source is followed now.");
@@ -37,7 +37,7 @@ void tell_plugin(Exposition& out, const Report& report) {
 }
 
 void tell_problems(Exposition& out, const Metrics& metrics) {
-  out.gauge("sliced_problems", "What is not used as it is written: policies, attributes, devices.");
+  out.gauge("sliced_problems", "Policies, attributes and devices that are not used as written.");
   out.sample(metrics.problems.all);
   out.gauge("sliced_invalid_policies", "Policies that have a problem and are not used as they are written.");
   out.sample(metrics.problems.sriov, {{"kind", "SriovResourcePolicy"}});
@@ -117,8 +117,7 @@ void tell_sources(Exposition& out, const Metrics& metrics) {
 
 void tell_claims(Exposition& out, const Metrics& metrics) {
   if (metrics.claims.empty()) return;
-  out.counter("sliced_claims_total",
-              "Claims that the kubelet asked to prepare or unprepare, by what it was answered.");
+  out.counter("sliced_claims_total", "Prepare and unprepare calls of the kubelet, per claim and result.");
   for (const Metrics::Claims& claims : metrics.claims)
     for (const Count& one : claims.calls)
       out.sample(one.count, {{"driver", claims.driver}, {"operation", one.by}, {"result", one.result}});
@@ -166,7 +165,7 @@ void tell_reports(Exposition& out, const Metrics& metrics) {
 
 void tell_events(Exposition& out, const Metrics& metrics) {
   if (metrics.events.empty()) return;
-  out.counter("sliced_events_total", "Events of policies and of the Node, by what became of them.");
+  out.counter("sliced_events_total", "Events of policies and of the Node, by result.");
   for (const auto& [result, count] : metrics.events) out.sample(count, {{"result", result}});
 }
 

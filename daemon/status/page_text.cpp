@@ -95,7 +95,7 @@ std::string explanation_html(const Json& why) {
            "</span> <span class=\"said " + text_in(rule, "said") + "\">" + text_in(rule, "said") + "</span>";
     if (!rule.text("field").empty()) {
       const std::string found = text_in(rule, "found");
-      out += ", " + text_in(rule, "field") + " is " + (found.empty() ? "absent" : found) + ", wanted " +
+      out += ", " + text_in(rule, "field") + " is " + (found.empty() ? "absent" : found) + ", expected " +
              text_in(rule, "wanted");
     }
     out += "</li>";

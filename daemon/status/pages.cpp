@@ -49,11 +49,10 @@ http::Serve serve_pages(Pages pages) {
     const std::string_view query = mark == std::string_view::npos ? "" : target.substr(mark + 1);
     const auto page = pages.find(std::string(target.substr(0, mark)));
     if (page == pages.end())
-      send(response, {.status = 404, .body = "there is no such page; there are: " + list_of(pages) + "\n"});
+      send(response, {.status = 404, .body = "unknown page; the pages are: " + list_of(pages) + "\n"});
     else if (request.method != "GET" && request.method != "HEAD")
-      send(response, {.status = 405,
-                      .body = "only GET and HEAD: nothing can be written here\n",
-                      .headers = {{"allow", "GET, HEAD"}}});
+      send(response,
+           {.status = 405, .body = "only GET and HEAD are allowed\n", .headers = {{"allow", "GET, HEAD"}}});
     else if (const auto* at_once = std::get_if<Page>(&page->second))
       send(response, (*at_once)(query));
     else if (request.method == "GET")

@@ -72,7 +72,7 @@ LongPage in_pieces(Workshop workshop, size_t at_once_max,
                    std::string_view query, http::Response& response) -> std::unique_ptr<http::Call> {
     if (*going >= at_once_max) {
       send(response, {.status = 503,
-                      .body = "others are being answered; ask again in a moment\n",
+                      .body = "busy with other requests; retry later\n",
                       .headers = {{"retry-after", "1"}}});
       return nullptr;
     }

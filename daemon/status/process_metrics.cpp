@@ -11,11 +11,11 @@ void tell_process(Exposition& out, const std::string& version, const ProcessMetr
   out.seconds(process.started);
   out.gauge("process_resident_memory_bytes", "Memory of the process that is in RAM.");
   out.sample(process.resident_bytes);
-  out.counter("process_cpu_seconds_total", "Processor time that the process has taken.");
+  out.counter("process_cpu_seconds_total", "CPU time of the process.");
   out.seconds(process.cpu);
   out.counter("sliced_loop_long_turns_total", "Turns of the event loop that took 0.1 s or longer.");
   out.sample(process.long_turns);
-  out.counter("sliced_log_lines_lost_total", "Lines of the log that nobody read in time.");
+  out.counter("sliced_log_lines_lost_total", "Log lines that were lost because the reader was too slow.");
   out.sample(process.lost_lines);
 }
 

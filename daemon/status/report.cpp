@@ -105,8 +105,7 @@ std::vector<Check> readiness(const Report& report) {
       {"configuration", "",
        report.awaits_configuration.empty()
            ? ""
-           : "this node is not configured yet, so nothing is added to what is published and no new claim is "
-             "prepared: " +
+           : "this node is not configured yet, so no device is added and no new claim is prepared: " +
                  report.awaits_configuration});
   return out;
 }

@@ -12,7 +12,7 @@ std::string exposition_of(const AggregateMetrics& metrics) {
   out.sample(metrics.is_elected ? 1 : 0);
   out.gauge("sliced_aggregate_reports", "NodeDeviceReports that are summed up.");
   out.sample(metrics.reports);
-  out.gauge("sliced_aggregate_policies", "Policies whose status is kept, by kind.");
+  out.gauge("sliced_aggregate_policies", "Policies whose status is written, by kind.");
   for (const auto& [kind, count] : metrics.policies) out.sample(count, {{"kind", kind}});
   out.gauge("sliced_aggregate_invalid_policies",
             "Policies that have a problem and are not used as they are written.");
@@ -24,13 +24,12 @@ std::string exposition_of(const AggregateMetrics& metrics) {
   out.sample(metrics.pending);
   out.gauge("sliced_aggregate_yielded", "Statuses that differ and are left to another writer for a while.");
   out.sample(metrics.yielded);
-  out.gauge("sliced_aggregate_leases", "Nodes whose daemons keep a Lease.");
+  out.gauge("sliced_aggregate_leases", "Nodes whose daemon has a Lease.");
   out.sample(metrics.leases);
   out.gauge("sliced_aggregate_silent_nodes", "Nodes whose daemon has not renewed its Lease in time.");
   out.sample(metrics.silent);
-  out.gauge(
-      "sliced_aggregate_kubelet_plugin_nodes",
-      "Nodes by what they report of their kubelet plugin; off and waiting: pods with claims do not start.");
+  out.gauge("sliced_aggregate_kubelet_plugin_nodes",
+            "Nodes by state of their kubelet plugin; off and waiting: pods with claims do not start.");
   for (const auto& [state, count] : metrics.plugins) out.sample(count, {{"state", state}});
   out.gauge("sliced_aggregate_outdated_policies",
             "Pairs of node and policy of which the node reports an older generation of the policy.");
@@ -51,7 +50,7 @@ std::string exposition_of(const WebhookMetrics& metrics) {
   for (const auto& [result, count] : metrics.reviews) out.sample(count, {{"result", result}});
   out.histogram("sliced_webhook_review_duration_seconds", "From the head of a request to its answer.");
   out.sample(metrics.took);
-  out.gauge("sliced_webhook_reviews_waiting", "Objects that are being judged, or wait for it.");
+  out.gauge("sliced_webhook_reviews_waiting", "Reviews in progress or waiting.");
   out.sample(metrics.waiting);
   out.gauge("sliced_webhook_body_bytes", "Bytes of requests that are here.");
   out.sample(metrics.body_bytes);

@@ -117,7 +117,7 @@ std::string explanation_text(const policy::Explanation& explanation) {
   for (const policy::Rule& rule : explanation.rules) {
     out += "  " + rule.policy + " " + rule.place + ": " + rule.said;
     if (!rule.field.empty())
-      out += ", " + rule.field + " is " + (rule.found.empty() ? "absent" : rule.found) + ", wanted " +
+      out += ", " + rule.field + " is " + (rule.found.empty() ? "absent" : rule.found) + ", expected " +
              rule.wanted;
     out += "\n";
   }

@@ -135,7 +135,7 @@ class ServedCall final : public http::Call {
 
 std::unique_ptr<http::Call> serve(reactor::Scheduler& scheduler, const Methods& methods,
                                   const http::RequestHead& head, http::Response& response) {
-  if (head.method != "POST") return response.answer(405, "gRPC wants POST\n"), nullptr;
+  if (head.method != "POST") return response.answer(405, "gRPC requires POST\n"), nullptr;
   if (!is_grpc(value_of(head, "content-type")))
     return response.answer(415, "the content-type must be application/grpc\n"), nullptr;
   const auto method = methods.find(head.target);

@@ -14,11 +14,11 @@ Result<std::string> read_token(const std::string& path) {
   auto bytes = reactor::read_small_file(path);
   if (!bytes) return bytes;
   std::string token(trim(*bytes));
-  if (token.empty()) return Error{Errc::kInvalid, in_quotes(path) + ": is empty, wanted a token"};
+  if (token.empty()) return Error{Errc::kInvalid, in_quotes(path) + ": is empty, expected a token"};
   if (token.size() > kTokenBytesMax)
     return Error{Errc::kTooLarge, in_quotes(path) + ": a token larger than 64 KiB"};
   if (token.find_first_of("\r\n") != std::string::npos)
-    return Error{Errc::kInvalid, in_quotes(path) + ": has more than one line, wanted a token"};
+    return Error{Errc::kInvalid, in_quotes(path) + ": has more than one line, expected a token"};
   return token;
 }
 
@@ -85,7 +85,7 @@ Result<Json> read_kubeconfig_document(const std::string& path) {
                                      read.problems[0].what};
   if (read.documents.size() != 1)
     return Error{Errc::kInvalid, in_quotes(path) + ": has " + std::to_string(read.documents.size()) +
-                                     " documents, wanted one kubeconfig"};
+                                     " documents, expected one kubeconfig"};
   return std::move(read.documents[0]);
 }
 

@@ -11,7 +11,7 @@ Result<ExecCredential> decode_exec_credential(std::string_view text, const std::
   if (!json) return Error{Errc::kInvalid, "its output is no JSON: " + json.error().what};
   if (json->text("kind") != "ExecCredential")
     return Error{Errc::kInvalid,
-                 "its output: kind: " + in_quotes(json->text("kind")) + ", wanted ExecCredential"};
+                 "its output: kind: " + in_quotes(json->text("kind")) + ", expected ExecCredential"};
   if (json->text("apiVersion") != api_version)
     return Error{Errc::kInvalid, "its output: apiVersion: " + in_quotes(json->text("apiVersion")) +
                                      ", but the kubeconfig asks for " + api_version};

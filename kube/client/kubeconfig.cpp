@@ -239,7 +239,7 @@ Result<Kubeconfig> decode_kubeconfig(const Json& document, const std::string& di
                                      const std::string& context) {
   if (document.object() == nullptr) return Error{Errc::kInvalid, "is no map: not a kubeconfig"};
   if (const std::string_view kind = document.text("kind"); !kind.empty() && kind != "Config")
-    return bad("kind", in_quotes(kind) + ", wanted Config");
+    return bad("kind", in_quotes(kind) + ", expected Config");
   Kubeconfig config;
   config.context = context.empty() ? document.text("current-context") : context;
   if (config.context.empty()) return bad("current-context", "is missing: it names the context to use");

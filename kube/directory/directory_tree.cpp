@@ -448,8 +448,7 @@ bool DirectoryTree::tell_doubtful(const ObjectKey& key, const std::set<Site>& si
     return doubtful_.erase(key), false;
   if (doubtful_.insert(key).second)
     log_.error(
-        "object is there twice, and one of the two may exclude devices; neither counts, and nothing new is offered; what an exclude "
-        "of that name said before goes on",
+        "conflicting definitions of an object that may exclude devices: neither is used, no device is added, earlier excludes remain",
         {{"object", describe(key)}, {"file", place_of(*sites.begin())}, {"other", place_of(*other)}});
   return true;
 }

@@ -62,7 +62,7 @@ Result<std::vector<FieldTerm>> decode_field_selector(std::string_view text) {
   for (const auto part : split(text, ',')) {
     const size_t equals = part.find('=');
     if (equals == std::string_view::npos)
-      return Error{Errc::kInvalid, "field selector " + in_quotes(text) + ": want field=value"};
+      return Error{Errc::kInvalid, "field selector " + in_quotes(text) + ": expected field=value"};
     FieldTerm term;
     term.negated = equals > 0 && part[equals - 1] == '!';
     term.path = std::string(part.substr(0, equals - (term.negated ? 1 : 0)));

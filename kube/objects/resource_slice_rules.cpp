@@ -61,7 +61,7 @@ class DeviceRules {
     if (!is_qualified_name(key)) {
       return of_attribute(key, "",
                           in_quotes(key) +
-                              " is no attribute name: want id or domain/id, id a C identifier of at "
+                              " is no attribute name: expected id or domain/id, id a C identifier of at "
                               "most 32 bytes, domain a DNS subdomain of at most 63");
     }
     if (const auto* text = std::get_if<std::string>(&value)) check_text(key, "string", *text);
@@ -119,7 +119,8 @@ class DeviceRules {
 
   void check_capacity(const std::string& key, const Capacity& capacity) {
     const std::string field = "capacity[" + escaped(key) + "]";
-    if (!is_qualified_name(key)) held(field, in_quotes(key) + " is no capacity name: want id or domain/id");
+    if (!is_qualified_name(key))
+      held(field, in_quotes(key) + " is no capacity name: expected id or domain/id");
     if (!capacity.request_policy) return;
     const std::string policy_field = field + ".requestPolicy";
     if (!device_.allow_multiple_allocations) {
@@ -229,7 +230,7 @@ class DeviceRules {
       if (!is_label_key(taint.key)) held(field + ".key", in_quotes(taint.key) + " is no label key");
       if (!is_label_value(taint.value)) held(field + ".value", in_quotes(taint.value) + " is no label value");
       if (taint.effect != "None" && taint.effect != "NoSchedule" && taint.effect != "NoExecute") {
-        held(field + ".effect", in_quotes(taint.effect) + ": want None, NoSchedule or NoExecute");
+        held(field + ".effect", in_quotes(taint.effect) + ": expected None, NoSchedule or NoExecute");
       }
     }
   }
@@ -267,7 +268,7 @@ void check_heading(const ResourceSlice& slice, std::vector<std::string>& out) {
   }
   if (!is_pool_name(slice.pool.name)) {
     out.push_back("spec.pool.name: " + in_quotes(slice.pool.name) +
-                  " is no pool name: want DNS subdomains joined by /, at most 253 bytes");
+                  " is no pool name: expected DNS subdomains joined by /, at most 253 bytes");
   }
   if (slice.pool.generation < 0) {
     out.push_back("spec.pool.generation: " + std::to_string(slice.pool.generation) + " must not be negative");

@@ -129,9 +129,9 @@ class SelectorDecoder {
       std::string wanted;
       for (const auto* name = kOperatorNames; name != end; ++name)
         wanted += (wanted.empty() ? "" : ", ") + std::string(*name);
-      problem(
-          value, field,
-          (text == nullptr ? std::string(value.kind_name()) : in_quotes(*text)) + ": want one of " + wanted);
+      problem(value, field,
+              (text == nullptr ? std::string(value.kind_name()) : in_quotes(*text)) + ": expected one of " +
+                  wanted);
       return false;
     }
     out.op = static_cast<Operator>(found - kOperatorNames);

@@ -203,7 +203,7 @@ std::string sentence_of(const reports::DeviceGroup& group, const reports::Said& 
   if (is(policy::Outcome::kSettling))
     return by + "it has just appeared or changed, and will be offered in a moment" + why;
   if (is(policy::Outcome::kUnconfigured))
-    return by + "nothing new is offered before this node is configured" + why;
+    return by + "no new device is offered before this node is configured" + why;
   if (is(policy::Outcome::kNotReturned) && !said.why.empty()) return by + said.why;
   for (const policy::Outcome outcome :
        {policy::Outcome::kNotReady, policy::Outcome::kRefused, policy::Outcome::kBroken,

@@ -18,7 +18,7 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 Error invalid(const std::string& field, std::string_view value, const std::string& rule) {
-  return {Errc::kInvalid, "CDI spec: " + field + " is " + in_quotes(value) + ", wants " + rule};
+  return {Errc::kInvalid, "CDI spec: " + field + " is " + in_quotes(value) + ", expected " + rule};
 }
 
 // A class is a letter, then letters, digits, "_" and "-".
@@ -34,7 +34,7 @@ bool is_absolute(std::string_view path) {
 
 Result<Unit> check_edits(const Edits& edits, const std::string& field) {
   if (edits == Edits{})
-    return Error{Errc::kInvalid, "CDI spec: " + field + " is empty, wants something to be edited"};
+    return Error{Errc::kInvalid, "CDI spec: " + field + " is empty, expected container edits"};
   for (const std::string& one : edits.env) {
     const size_t equals = one.find('=');
     if (equals == 0 || equals == std::string::npos || one.find('\0') != std::string::npos || !is_utf8(one))
@@ -78,7 +78,7 @@ Result<Unit> check(const Spec& spec) {
     if (auto checked = check_edits(device.edits, "devices[" + device.name + "].containerEdits"); !checked)
       return checked;
   }
-  if (spec.devices.empty()) return Error{Errc::kInvalid, "CDI spec: devices is empty, wants one at least"};
+  if (spec.devices.empty()) return Error{Errc::kInvalid, "CDI spec: devices is empty, expected at least one"};
   return Unit{};
 }
 

@@ -9,7 +9,8 @@ namespace {
 // An id becomes part of a path.
 Result<Unit> check_id(std::string_view id) {
   if (is_device_name(id) && id.size() <= 128) return Unit{};
-  return Error{Errc::kInvalid, "CDI spec of " + in_quotes(id) + ": wants an id of letters, digits, _ - . :"};
+  return Error{Errc::kInvalid,
+               "CDI spec of " + in_quotes(id) + ": expected an id of letters, digits, _ - . :"};
 }
 
 }  // namespace

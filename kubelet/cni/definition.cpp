@@ -212,8 +212,7 @@ class DefinitionReader {
     if (device_->interface.empty())
       return refused(
           "type is " + in_quotes(known->type) +
-          ", which stands on an interface of the host, and the device has none: use a plugin that takes "
-          "a function, such as sriov");
+          ", which needs an interface on the host, and the device has none: use a plugin for PCI functions, such as sriov");
     out.set(known->host_interface, Json(device_->interface));
     return Unit{};
   }

@@ -119,13 +119,14 @@ class Chain final : public Run {
     if (!ended.ok()) return fail({Errc::kIo, complaint_of(ended)});
     if (command_ == Command::kAdd) {
       if (ended.truncated)
-        return fail({Errc::kTooLarge, "says more than " + std::to_string(kResultBytesMax) + " bytes"});
+        return fail(
+            {Errc::kTooLarge, "its output has more than " + std::to_string(kResultBytesMax) + " bytes"});
       auto result = decode_result(ended.out, network_.cni_version);
       if (!result) return fail(std::move(result.error()));
       // With all that it left out it is longer; whoever reads it back would refuse it, and DEL not be run.
       if (kube::encode_json(encode_result(*result)).size() > kResultBytesMax)
         return fail({Errc::kTooLarge,
-                     "says what takes more than " + std::to_string(kResultBytesMax) + " bytes to keep"});
+                     "its output needs more than " + std::to_string(kResultBytesMax) + " bytes to keep"});
       previous_ = *std::move(result);
     }
     ++done_;

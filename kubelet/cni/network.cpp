@@ -33,19 +33,19 @@ Result<std::string> version_of(const Json& config) {
   std::string best;
   const Json* one = config.find("cniVersion");
   if (one != nullptr && one->string() == nullptr)
-    return wrong("cniVersion", "is a " + std::string(one->kind_name()) + ", wanted a string");
+    return wrong("cniVersion", "is a " + std::string(one->kind_name()) + ", expected a string");
   if (one != nullptr && is_known(*one->string())) best = *one->string();
   const Json* many = config.find("cniVersions");
   if (many != nullptr && many->array() == nullptr) return wrong("cniVersions", "is no list");
   for (const Json& item : many != nullptr ? *many->array() : Json::Array{}) {
-    if (item.string() == nullptr) return wrong("cniVersions", "holds what is no string");
+    if (item.string() == nullptr) return wrong("cniVersions", "has an item that is no string");
     if (is_known(*item.string())) best = std::max(best, *item.string());
   }
   const bool is_unset = one == nullptr || one->string()->empty();
   if (is_unset && (many == nullptr || many->array()->empty())) return std::string(kVersionOfNone);
   if (best.empty())
     return wrong("cniVersion",
-                 "is " + in_quotes(config.text("cniVersion")) + ": want one of " + joined(known));
+                 "is " + in_quotes(config.text("cniVersion")) + ": expected one of " + joined(known));
   return best;
 }
 
@@ -68,10 +68,11 @@ bool is_ours(std::string_view key) {
 
 Result<PluginConfig> plugin_of(const Json& config) {
   if (config.object() == nullptr)
-    return wrong("the plugin", "is a " + std::string(config.kind_name()) + ", wanted a map");
+    return wrong("the plugin", "is a " + std::string(config.kind_name()) + ", expected a map");
   const std::string_view type = config.text("type");
   if (!is_plugin_type(type))
-    return wrong("type", "is " + in_quotes(type) + ": want the bare file name of a plugin, such as sriov");
+    return wrong("type",
+                 "is " + in_quotes(type) + ": expected the bare file name of a plugin, such as sriov");
   const Json* capabilities = config.find("capabilities");
   if (capabilities != nullptr && !capabilities->is_null()) {
     if (capabilities->object() == nullptr) return wrong("capabilities", "is no map");
@@ -106,7 +107,7 @@ Result<Network> decode_network(std::string_view config, std::string_view name) {
   auto json = kube::decode_json(config, kConfigLimits);
   if (!json) return std::move(json.error()).in("spec.config");
   if (json->object() == nullptr)
-    return wrong("spec.config", "is a " + std::string(json->kind_name()) + ", wanted a map");
+    return wrong("spec.config", "is a " + std::string(json->kind_name()) + ", expected a map");
   if (auto good = check_keys(*json, ""); !good) return std::move(good.error()).in("spec.config");
   const Json* own = json->find("name");
   if (own != nullptr && own->string() == nullptr) return wrong("spec.config: name", "is no string");
@@ -114,7 +115,7 @@ Result<Network> decode_network(std::string_view config, std::string_view name) {
   if (!is_cni_name(network.name))
     return wrong("spec.config: name",
                  "is " + in_quotes(network.name) +
-                     ": want at most 128 letters, digits and \"_.-\", the first no \"_.-\"");
+                     ": expected at most 128 letters, digits and \"_.-\", the first none of \"_.-\"");
   auto version = version_of(*json);
   if (!version) return std::move(version.error()).in("spec.config");
   network.cni_version = *std::move(version);
@@ -144,7 +145,7 @@ Result<Unit> check(const Attachment& attachment) {
     return wrong("the container's id", "is " + in_quotes(attachment.container_id));
   if (!is_interface_name(attachment.interface))
     return wrong("the interface's name", "is " + in_quotes(attachment.interface) +
-                                             ": want 1 to 15 bytes without \"/\", \":\" and white space");
+                                             ": expected 1 to 15 bytes without \"/\", \":\" and white space");
   if (attachment.network_namespace.find('\0') != std::string::npos)
     return wrong("the network namespace", "is no path");
   size_t size = 0;

@@ -243,7 +243,7 @@ Result<Json> sysctls(const Json& given, const std::string& path, const Context& 
     const bool is_good =
         context.rules.author == Author::kAdministrator ? is_net_sysctl(name) : is_sysctl_of_pod(name);
     if (!is_good)
-      return Error{Errc::kInvalid, path + " has " + in_quotes(name, 64) + ": want " +
+      return Error{Errc::kInvalid, path + " has " + in_quotes(name, 64) + ": expected " +
                                        std::string(context.rules.author == Author::kAdministrator
                                                        ? "names below net, with \".\" between their parts"
                                                        : kSysctlsWanted)};
@@ -667,12 +667,11 @@ Result<Unit> may_set(std::string_view setting, const Json& value, const std::str
 Result<Unit> may_set_address(const Json& value, const std::string& path, const Context& context) {
   if (!context.is_shared || context.rules.author == Author::kAdministrator)
     return may_set("mac", value, path, context.rules);
-  return Error{Errc::kInvalid,
-               path + " is " + said(value) +
-                   ", and others have the device, too: a pod with the MAC address of another station "
-                   "or of the gateway gets what is sent there. Leave it out, and the kernel gives the "
-                   "interface an address of its own, or " +
-                   std::string(kNamedByClass)};
+  return Error{
+      Errc::kInvalid,
+      path + " is " + said(value) +
+          ", and the device is shared: a pod with the MAC address of another station or of the gateway receives its traffic. Remove it, so that the kernel assigns an address, or " +
+          std::string(kNamedByClass)};
 }
 
 Result<Unit> may_use(std::string_view feature, const Json& value, const std::string& path,
@@ -744,7 +743,7 @@ Result<Unit> may_ask_for(std::string_view capability, const kube::Json& wanted, 
 }
 
 Error wrong_value(const std::string& path, const kube::Json& value, std::string_view wanted) {
-  return {Errc::kInvalid, path + " is " + said(value) + ": want " + std::string(wanted)};
+  return {Errc::kInvalid, path + " is " + said(value) + ": expected " + std::string(wanted)};
 }
 
 Error unknown_field(const std::string& path, std::string_view key, const std::vector<std::string_view>& known,
@@ -754,7 +753,7 @@ Error unknown_field(const std::string& path, std::string_view key, const std::ve
   return {Errc::kInvalid, path + (path.empty() ? "" : ".") + escaped(key, 64) +
                               " is no field that a definition may set" +
                               (of.empty() ? "" : " for plugin " + std::string(of)) +
-                              (near.empty() ? "" : "; did you mean " + near + "?") + ": want " +
+                              (near.empty() ? "" : "; did you mean " + near + "?") + ": expected " +
                               (all.empty() ? "none" : "only " + join(all, ", "))};
 }
 
@@ -802,7 +801,7 @@ Result<kube::Json> read_free(const kube::Json& value, const std::string& path, c
         Errc::kInvalid,
         path + " is text, which may name an interface, a path or a program of the host, and " +
             in_quotes(context.plugin, 64) +
-            " is a plugin without a table of fields: want true, false or a number, or have a DeviceClass "
+            " is a plugin without a table of fields: expected true, false or a number, or have a DeviceClass "
             "name a definition of another namespace"};
   if (value.string() != nullptr)
     return is_printable(*value.string(), kFreeTextMax)
@@ -855,7 +854,7 @@ Result<Unit> check_excluded(const kube::Json& ipam) {
     add(range);
   if (addresses <= kExcludedAddressesMax) return Unit{};
   return Error{Errc::kInvalid, "exclude of all ranges has " + std::to_string(addresses) +
-                                   " addresses: want at most " + std::to_string(kExcludedAddressesMax) +
+                                   " addresses: expected at most " + std::to_string(kExcludedAddressesMax) +
                                    " together; range_start and range_end leave out more"};
 }
 
@@ -908,7 +907,7 @@ Result<Unit> check_keys(const kube::Json& value, const std::string& path) {
     if (key.empty() || std::any_of(key.begin(), key.end(), [](char c) { return c < ' ' || c > '~'; }))
       return Error{Errc::kInvalid,
                    place +
-                       " has a character that is not printable ASCII: want letters, digits and "
+                       " has a character that is not printable ASCII: expected letters, digits and "
                        "punctuation of ASCII"};
     if (auto good = check_keys(member, place); !good) return good;
   }

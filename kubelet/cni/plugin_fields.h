@@ -107,7 +107,7 @@ Result<Unit> may_ask_for(std::string_view capability, const kube::Json& wanted, 
 /// The networks that an IPAM configuration of whereabouts leaves out, of all its ranges together: what it looks at one by one.
 /// ipam: what read_fields() has returned. Errors: kInvalid; more addresses than one definition may leave out.
 Result<Unit> check_excluded(const kube::Json& ipam);
-/// "plugins[0].vlan is 4095: want 0 to 4094".
+/// "plugins[0].vlan is 4095: expected 0 to 4094".
 Error wrong_value(const std::string& path, const kube::Json& value, std::string_view wanted);
 /// An unknown field: what is allowed, and what may be meant.
 Error unknown_field(const std::string& path, std::string_view key, const std::vector<std::string_view>& known,

@@ -40,7 +40,7 @@ Result<Attachment> attachment_of(const Json& from) {
   for (const Json& pair : arguments && arguments->array() ? *arguments->array() : Json::Array{}) {
     const Json::Array* two = pair.array();
     if (two == nullptr || two->size() != 2 || !(*two)[0].string() || !(*two)[1].string())
-      return Error{Errc::kInvalid, "args holds what is no pair of strings"};
+      return Error{Errc::kInvalid, "args has an item that is no pair of strings"};
     attachment.arguments.emplace_back(*(*two)[0].string(), *(*two)[1].string());
   }
   if (const Json* capabilities = from.find("capabilityArgs")) attachment.capabilities = *capabilities;
@@ -93,10 +93,10 @@ Result<Record> decode_record(std::string_view text) {
   if (!json) return Error(json.error());
   if (json->text("kind") != kKind)
     return Error{Errc::kInvalid,
-                 "kind is " + in_quotes(json->text("kind")) + ", wanted " + std::string(kKind)};
+                 "kind is " + in_quotes(json->text("kind")) + ", expected " + std::string(kKind)};
   const Json* body = json->find("record");
   const Json* attachment = json->find({"record", "attachment"});
-  if (body == nullptr || attachment == nullptr) return Error{Errc::kInvalid, "there is no record in it"};
+  if (body == nullptr || attachment == nullptr) return Error{Errc::kInvalid, "it has no record"};
   if (json->text("checksum") != sum_of(*body)) return Error{Errc::kInvalid, "the checksum is another"};
   auto attached = attachment_of(*attachment);
   if (!attached) return std::move(attached.error());

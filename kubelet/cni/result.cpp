@@ -23,7 +23,7 @@ Error wrong_in_result(std::string_view field, const std::string& what) {
 class Reader {
  public:
   Reader(const Json& object, std::string place) : object_(object), place_(std::move(place)) {
-    if (object.object() == nullptr) fail("", "is a " + std::string(object.kind_name()) + ", wanted a map");
+    if (object.object() == nullptr) fail("", "is a " + std::string(object.kind_name()) + ", expected a map");
   }
   std::string text(std::string_view key) {
     const Json* member = find(key);
@@ -50,7 +50,7 @@ class Reader {
   std::vector<std::string> texts(std::string_view key) {
     std::vector<std::string> all;
     each(key, kDnsMax, [&](const Json& item, const std::string&) {
-      if (item.string() == nullptr) return fail(key, "holds what is no string");
+      if (item.string() == nullptr) return fail(key, "has an item that is no string");
       all.push_back(*item.string());
     });
     return all;
@@ -66,7 +66,7 @@ class Reader {
   std::string subnet(std::string_view key) {
     const std::string value = text(key);
     const auto prefix = IpPrefix::decode(value);
-    if (!error_ && !prefix) fail(key, "is " + in_quotes(value) + ", wanted an address and a prefix's length");
+    if (!error_ && !prefix) fail(key, "is " + in_quotes(value) + ", expected an address and a prefix's length");
     return prefix ? prefix->text() : "";
   }
   void fail(std::string_view key, const std::string& what) {

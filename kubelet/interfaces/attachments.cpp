@@ -139,13 +139,13 @@ void Attachments::start(std::function<void()> ready) {
         // A worker that is late goes on, and what it reads is still its own.
         if (!finished || !*found) {
           // Whoever began without would leave interfaces behind, or take a device from a pod.
-          ports_.log.warning("what interfaces pods have is not known",
+          ports_.log.warning("CNI attachment records not readable: no interface is attached until they are",
                              {{"problem", finished ? found->error().what : "the disk does not answer"}});
           start_turn_ = ports_.scheduler.after(kReadRecordsAgain, [this, ready] { start(ready); });
           return;
         }
         for (const std::string& why : (*found)->broken)
-          ports_.log.warning("a record of an interface cannot be understood; what it says is not undone",
+          ports_.log.warning("invalid CNI attachment record: its interface will not be detached",
                              {{"problem", why}, {"remedy", "remove the file once its pod has ended"}});
         for (cni::Record& record : (*found)->records) {
           const Namespace held = (*open)[namespace_key(record.attachment)];
@@ -178,7 +178,7 @@ void Attachments::on_disk(const std::shared_ptr<Work>& work,
   work->job = ports_.executor.run(
       [outcome, act = std::move(act), records = ports_.records] { *outcome = act(*records); }, Millis{0},
       [outcome, next = std::move(next)](bool finished) {
-        next(finished ? *outcome : Error{Errc::kBusy, "too many reads hang; nothing is written"});
+        next(finished ? *outcome : Error{Errc::kBusy, "too many reads hang; no record is written"});
       });
 }
 
@@ -415,8 +415,7 @@ void Attachments::begin_adopt(const std::shared_ptr<Work>& work) {
       [this, work](const Result<Unit>& written) {
         if (!written)
           ports_.log.warning(
-              "an interface that was there before has no record; it is undone as long as this "
-              "process lasts",
+              "record of an adopted interface not written: only this process can detach the interface",
               {{"sandbox", work->record.attachment.container_id},
                {"interface", work->record.attachment.interface},
                {"problem", written.error().what}});
@@ -531,7 +530,7 @@ void Attachments::end_detach(const std::shared_ptr<Work>& work, const Result<Uni
   if (!work->has_namespace) kept_[name].network_namespace.reset();
   std::string& problem = kept_[name].problem;
   if (problem != outcome.error().what)
-    ports_.log.warning("an interface cannot be taken from a sandbox; it is tried again",
+    ports_.log.warning("interface not detached: will retry",
                        {{"sandbox", work->record.attachment.container_id},
                         {"interface", work->record.attachment.interface},
                         {"device", work->record.attachment.device},
@@ -546,14 +545,14 @@ void Attachments::end_detach(const std::shared_ptr<Work>& work, const Result<Uni
 
 void Attachments::give_up_detach(const std::shared_ptr<Work>& work, const std::string& problem) {
   const cni::Attachment& attachment = work->record.attachment;
-  ports_.log.error("an interface is given up without its DEL: its sandbox is gone and its device is back",
+  ports_.log.error("CNI DEL abandoned: the sandbox is gone and the device is back on the host",
                    {{"sandbox", attachment.container_id},
                     {"interface", attachment.interface},
                     {"device", attachment.device},
                     {"pod", std::string(pod_uid_of(attachment))},
                     {"network", work->record.network},
                     {"problem", problem},
-                    {"left", "what the plugins keep: addresses of their IPAM"}});
+                    {"left", "addresses that the IPAM plugin has assigned"}});
   on_disk(
       work, [attachment](const cni::Records& records) { return records.remove(attachment); },
       [this, work](Result<Unit> removed) {

@@ -229,13 +229,13 @@ void ClaimStatus::on_failure(const PreparedKey& key, const kube::Failure& failur
   const auto at = waiting_.find(key);
   const bool is_gone = failure.code == Errc::kNotFound || failure.code == Errc::kConflict;
   if (!is_gone && said_.is_new(failure.what))
-    log_.warning("the status of claims is not written; pods do not depend on it",
+    log_.warning("ResourceClaim status not written",
                  {{"claim", describe(request_of(at->second.claim))},
                   {"problem", failure.what},
                   {"remedy", failure.code == Errc::kDenied
                                  ? "grant patch on resourceclaims/status, and associated-node:patch on "
                                    "resourceclaims/driver (config/deploy/rbac.yaml)"
-                                 : "none; what can be done again is"}});
+                                 : "none: it is retried"}});
   if (is_final(failure) && !changed_since_sent_) {
     waiting_.erase(at);
   } else {

@@ -52,7 +52,7 @@ Interfaces::Interfaces(Ports ports, Settings settings, std::function<const Prepa
 void Interfaces::start() {
   attachments_.start([this] {
     if (settings_.only_ends && !attachments_.all().empty())
-      ports_.log.info("what was prepared in mode STANDALONE keeps its interfaces, and loses them, as before",
+      ports_.log.info("interfaces of mode STANDALONE remain until their pods end",
                       {{"interfaces", attachments_.all().size()}});
     if (settings_.only_ends) undo_strays();
     connect();
@@ -80,7 +80,7 @@ void Interfaces::connect() {
   in_use_since_.clear();
   plugin_.reset();
   nri::PluginOptions options = settings_.runtime;
-  if (settings_.only_ends) options.lost = "an unprepare is believed without knowing which pods run";
+  if (settings_.only_ends) options.lost = "unprepare releases devices without checking running pods";
   plugin_ = std::make_unique<nri::Plugin>(ports_.scheduler, ports_.random, ports_.log, ports_.dial,
                                           std::move(options), sandboxes_);
 }
@@ -108,11 +108,11 @@ std::string Interfaces::waits_for(const PreparedClaim& claim) const {
   was_needed_ = true;
   const std::string& definition = wanting->config.nad_name;
   return (definition.empty() ? "network is set" : "netAttachDefName is " + in_quotes(definition, 64)) +
-         ", and the container runtime, which tells us when a pod starts, is not connected (NRI: " +
+         ", and the container runtime, which reports the start of pods, is not connected (NRI: " +
          (plugin_ ? plugin_->link().why_not : "not begun") + "): enable NRI in the runtime and let " +
          escaped(settings_.runtime.socket) + " be its socket (--nri-socket-path), or " +
          (settings_.only_ends ? "delete its pod" : "run with --configuration-mode MULTUS") +
-         "; the kubelet asks again";
+         "; the kubelet retries";
 }
 
 Interfaces::Connection Interfaces::connection() const {
@@ -146,10 +146,9 @@ std::string Interfaces::in_use(const PreparedClaim& claim) {
   const std::string why_not = plugin_ ? plugin_->link().why_not : "not begun";
   if (!is_connected() && !(plugin_ && plugin_->link().has_failed))
     return "the container runtime has not reported yet which pods run (NRI: " + why_not +
-           "); the kubelet asks again";
+           "); the kubelet retries";
   const auto text = [&](const std::string& pod) {
-    return "pod " + pod +
-           " runs and has its devices: it is taken back when the sandbox of that pod has ended" +
+    return "pod " + pod + " runs and has its devices: it is released when the sandbox of that pod ends" +
            (is_connected() ? "" : " (the container runtime is not connected, NRI: " + why_not + ")");
   };
   if (const auto pod = sandboxes_.running().user_of(claim)) {

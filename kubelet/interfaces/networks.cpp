@@ -166,7 +166,7 @@ Result<std::string> network_for(const PreparedDevice& device, const KnownEntry& 
   const std::string who = named(device.config);
   if (config.size() > kNetworkBytesMax)
     return Error{Errc::kTooLarge, who + ": spec.config has " + std::to_string(config.size()) +
-                                      " bytes; want at most " + std::to_string(kNetworkBytesMax)};
+                                      " bytes; expected at most " + std::to_string(kNetworkBytesMax)};
   const bool is_exclusive = device.holding.is_exclusive && device.share_id.empty();
   const cni::DefinitionDevice allocated{.pci = device.pci,
                                         .interface = device.interface,
@@ -179,7 +179,7 @@ Result<std::string> network_for(const PreparedDevice& device, const KnownEntry& 
   // What is set for the device (its interface, host-local's directory) counts, too: what reads the kept text again has this bound.
   if (text->size() > kNetworkBytesMax)
     return Error{Errc::kTooLarge, who + ": spec.config has " + std::to_string(text->size()) +
-                                      " bytes with the fields that sliced sets; want at most " +
+                                      " bytes with the fields that sliced sets; expected at most " +
                                       std::to_string(kNetworkBytesMax)};
   return text;
 }

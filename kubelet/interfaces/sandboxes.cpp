@@ -77,7 +77,7 @@ struct Sandboxes::Raising {
              std::to_string(took[i].value_or(so_far).count()) + " ms";
     }
     const int64_t given = std::chrono::duration_cast<Millis>(deadline - begun).count() * 10 / 9;
-    return "; the attachments run at once and took: " + all + "; together " + std::to_string(sum.count()) +
+    return "; the concurrent attachments took: " + all + "; together " + std::to_string(sum.count()) +
            " ms; the container runtime waits " + std::to_string(given) +
            " ms: choose plugins that are faster, or set plugin_request_timeout of containerd " +
            "(nri_plugin_request_timeout of CRI-O) to " + std::to_string((2 * given + 999) / 1'000) +
@@ -221,16 +221,17 @@ void Sandboxes::attached(const std::shared_ptr<Raising>& raising, size_t index, 
     const std::string times = made.error().code == Errc::kTimeout ? raising->times() : "";
     return take_down(raising, named(one) + ": " + made.error().what + times);
   }
-  ports_.log.info("an interface is in a sandbox", {{"pod", named(raising->pod)},
-                                                   {"sandbox", raising->pod.id},
-                                                   {"interface", one.interface},
-                                                   {"device", one.device},
-                                                   {"claim", one.claim_text}});
+  ports_.log.info("interface attached", {{"pod", named(raising->pod)},
+                                         {"sandbox", raising->pod.id},
+                                         {"interface", one.interface},
+                                         {"device", one.device},
+                                         {"claim", one.claim_text}});
   handlers_.on_attached({one, raising->pod.id, *made});
   if (raising->left() > 0) return;
   raising->last_word.reset();
   if (!raising->reply || !raising->reply->agree())
-    return take_down(raising, "nobody waited for the interfaces of " + named(raising->pod) + " any more");
+    return take_down(raising,
+                     "the runtime did not wait for the interfaces of " + named(raising->pod) + " any more");
   if (const size_t rejected = said_.end(raising->pod.uid); rejected > 0)
     ports_.log.info("pod sandbox accepted after it was rejected",
                     {{"pod", named(raising->pod)}, {"sandbox", raising->pod.id}, {"rejected", rejected}});
@@ -315,7 +316,7 @@ void Sandboxes::synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::
     if (!alive.contains(kept.record.attachment.container_id) || !kept.record.result)
       left_behind.push_back(kept.record.attachment);
   if (!left_behind.empty())
-    ports_.log.info("interfaces of sandboxes that ended, or were not finished, are undone",
+    ports_.log.info("detaching interfaces of ended or incomplete sandboxes",
                     {{"interfaces", left_behind.size()}});
   for (const cni::Attachment& one : left_behind) ports_.attachments.detach_later(one);
   forget_trouble([&](const std::string& sandbox) { return !alive.contains(sandbox); });
@@ -329,7 +330,7 @@ void Sandboxes::synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::
       running.emplace_back(pod->second, &container);
   for (const auto& [pod, container] : running)
     if (const auto learned = learn_pod(*pod, *container); !learned)
-      ports_.log.warning("a container has a claim, and its pod cannot be kept with it",
+      ports_.log.warning("pod of a prepared claim not recorded",
                          {{"container", container->id}, {"problem", learned.error().what}});
   const std::set<std::string> with_claims = pods_of(prepared_());
   for (const auto& [pod, container] : running) {
@@ -373,12 +374,11 @@ void Sandboxes::adopt(const std::map<std::string, const nri::PodSandbox*>& alive
         ports_.attachments.adopt(std::move(record)), ++adopted;
         continue;
       }
-      ports_.log.warning(
-          "an interface that dra-driver-sriov has made is left to the kernel when its pod ends",
-          {{"pod", named(*pod)}, {"device", wanted.device}, {"problem", good.error().what}});
+      ports_.log.warning("interface of dra-driver-sriov not adopted: no CNI DEL runs when its pod ends",
+                         {{"pod", named(*pod)}, {"device", wanted.device}, {"problem", good.error().what}});
       networks[{wanted.claim, wanted.device}] = {};
     }
-  ports_.log.info("interfaces that dra-driver-sriov has made are taken over", {{"interfaces", adopted}});
+  ports_.log.info("interfaces of dra-driver-sriov adopted", {{"interfaces", adopted}});
   if (handlers_.on_adopted) handlers_.on_adopted(networks);
 }
 
@@ -393,7 +393,7 @@ void Sandboxes::report(const nri::PodSandbox& pod, const std::vector<WantedInter
         troubles_.try_emplace({one.claim.first, one.pool, one.device}, Trouble{pod.id, text});
     if (!added) continue;
     is_new = true;
-    ports_.log.error("a container runs without its interface",
+    ports_.log.error("container runs without its network interface",
                      {{"sandbox", pod.id}, {"container", container.id}, {"problem", text}});
   }
   if (is_new) handlers_.on_trouble();

@@ -176,7 +176,7 @@ PeerNetwork network_of_peer(const PreparedDevice& device, const std::string& dri
   return {
       .config = device.network,
       .refusal = "the network that dra-driver-sriov had read for it is not run again: " + good.error().what +
-                 "; delete the pod, so that its NetworkAttachmentDefinition is read anew"};
+                 "; delete the pod, so that its NetworkAttachmentDefinition is read again"};
 }
 
 // It named a network without a name after itself.

@@ -43,10 +43,10 @@ Result<Unit> check(const PluginOptions& options) {
       !std::all_of(options.name.begin(), options.name.end(), is_name_byte))
     return Error{Errc::kInvalid,
                  "NRI_PLUGIN_NAME is " + in_quotes(options.name) +
-                     ": want 1 to 128 letters, digits and \"_.+-\", such as dra-driver-sriov"};
+                     ": expected 1 to 128 letters, digits and \"_.+-\", such as dra-driver-sriov"};
   if (options.index.size() != 2 || !std::all_of(options.index.begin(), options.index.end(), digit))
     return Error{Errc::kInvalid,
-                 "NRI_PLUGIN_IDX is " + in_quotes(options.index) + ": want two digits, such as 42"};
+                 "NRI_PLUGIN_IDX is " + in_quotes(options.index) + ": expected two digits, such as 42"};
   return Unit{};
 }
 
@@ -125,7 +125,7 @@ void Plugin::State::begin(std::unique_ptr<reactor::net::ByteStream> stream) {
       raw->stream->write(encode_pieces(connection, bytes));
       // Not from here: whoever sends may not be gone when it comes back.
       if (raw->stream->unsent_bytes() > kUnsentMax)
-        retry = scheduler.after(Millis{0}, [this] { lose("the runtime reads nothing"); });
+        retry = scheduler.after(Millis{0}, [this] { lose("the runtime does not read"); });
     };
   };
   session->stream = std::move(stream);
@@ -156,7 +156,7 @@ void Plugin::State::receive(const std::shared_ptr<Session>& at, std::string_view
     if ((*piece)->connection == kPluginConnection) at->server->receive((*piece)->bytes);
     if ((*piece)->connection == kRuntimeConnection) at->client->receive((*piece)->bytes);
     if (!at->over && at->server->ignored() + at->client->ignored() > kIgnoredFramesMax)
-      return lose("the runtime sends frames that ask and answer nothing");
+      return lose("the runtime sends frames without requests or answers");
   }
 }
 

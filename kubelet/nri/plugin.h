@@ -20,7 +20,7 @@ struct PluginOptions {
   std::string name = "dra-driver-sriov";  // NRI_PLUGIN_NAME: letters, digits and "_.+-"
   std::string index = "42";               // NRI_PLUGIN_IDX: two digits; lower ones are called first
   std::string socket = "/var/run/nri/nri.sock";
-  std::string lost = "interfaces cannot be moved into pods";  // while not connected, for the log
+  std::string lost = "interfaces cannot be attached to pods";  // while not connected, for the log
 };
 /// What a runtime would refuse. Errors: kInvalid; names the option, its value and the remedy.
 Result<Unit> check(const PluginOptions& options);
@@ -78,7 +78,7 @@ class Plugin {
   using Dial = std::function<std::unique_ptr<reactor::net::Connecting>(reactor::net::OnConnected)>;
   /// Begins with the next turn. What is passed by reference outlives it.
   /// After a failure 100 ms, doubling to 5 s, are waited, with jitter; why is said once in the log while it
-  /// stays the same. A connection of which the runtime reads nothing (1 MiB unsent) is given up.
+  /// stays the same. A connection of which the runtime does not read (1 MiB unsent) is given up.
   Plugin(reactor::Scheduler& scheduler, reactor::Random random, Log& log, Dial dial, PluginOptions options,
          Hooks& hooks);
   ~Plugin();

@@ -92,7 +92,7 @@ void Server::State::take(const std::shared_ptr<State>& self, const Frame& frame)
   if (frame.flags != 0)
     return refuse(frame.stream, Code::kUnimplemented, "only calls with one request and one response");
   if (calls.size() >= kCallsMax)
-    return refuse(frame.stream, Code::kResourceExhausted, "too many calls at once");
+    return refuse(frame.stream, Code::kResourceExhausted, "too many concurrent calls");
   begin(self, frame);
 }
 

@@ -364,9 +364,9 @@ PersonaAttributes EntryAttributes::persona_of(const Exposure& exposure, DeviceTy
   for (const auto& [key, value] : exposure.additional_attributes) {
     const size_t values = kube::value_count(value);
     if (!takes_lists && kube::is_list(value))
-      out.notes.push_back("attribute " + key.str() +
-                          " left out: the API server does not take list attributes, or has not said yet that "
-                          "it does");
+      out.notes.push_back(
+          "attribute " + key.str() +
+          " omitted: the API server does not support list attributes, or this is not known yet");
     else if (left.take(1, values) && out.room.take(1, values))
       out.attributes[key] = value;
     else

@@ -103,21 +103,21 @@ class ExposureDecoder {
         (!out_.name_suffix.empty() && !kube::is_dns_label("0000-03-00-0" + out_.name_suffix)))
       reader_.problem(
           "deviceNameSuffix",
-          "is " + in_quotes(out_.name_suffix, 64) + ", wants at most " + std::to_string(kSuffixBytesMax) +
+          "is " + in_quotes(out_.name_suffix, 64) + ", expected at most " + std::to_string(kSuffixBytesMax) +
               " of a-z, 0-9 and -, the last not -, such as \"-macvlan\": the device's name and it "
               "make a DNS label");
     out_.exclusion_group = reader_.text("exclusionGroup");
     if (!out_.exclusion_group.empty() &&
         (out_.exclusion_group.size() > kGroupBytesMax || !kube::is_dns_label(out_.exclusion_group)))
       reader_.problem("exclusionGroup", "is " + in_quotes(out_.exclusion_group, 80) +
-                                            ", wants a DNS label (a-z, 0-9, -) of at most " +
+                                            ", expected a DNS label (a-z, 0-9, -) of at most " +
                                             std::to_string(kGroupBytesMax) + " bytes");
   }
 
   std::optional<Quantity> quantity(const Json* value, const std::string& path) {
     if (value == nullptr) return std::nullopt;
     if (value->string() != nullptr && value->string()->size() > kQuantityBytesMax) {
-      problem(path, "is " + in_quotes(*value->string(), 32) + ", wants a quantity of at most 64 bytes",
+      problem(path, "is " + in_quotes(*value->string(), 32) + ", expected a quantity of at most 64 bytes",
               value->line());
       return std::nullopt;
     }
@@ -127,7 +127,7 @@ class ExposureDecoder {
       return std::nullopt;
     }
     if (decoded->nanos() > 0) return *decoded;
-    problem(path, "is " + decoded->text() + ", wants more than 0", value->line());
+    problem(path, "is " + decoded->text() + ", expected more than 0", value->line());
     return std::nullopt;
   }
   std::optional<Quantity> quantity(FieldReader& reader, std::string_view key) {
@@ -146,11 +146,11 @@ class ExposureDecoder {
       const std::string path = reader_.path_of("capacity") + "[" + escaped(name, 64) + "]";
       const std::string full = full_key(name, driver_);
       if (!kube::is_qualified_name(name))
-        problem(path, "is no capacity name; wants DOMAIN/IDENTIFIER or IDENTIFIER", value.line());
+        problem(path, "is no capacity name; expected DOMAIN/IDENTIFIER or IDENTIFIER", value.line());
       else if (full.starts_with(std::string(kStandardDomain) + "/"))
         problem(path, "is reserved; choose a name of another domain", value.line());
       else if (out_.capacity.contains(full))
-        problem(path, "stands there twice, once as " + full, value.line());
+        problem(path, "is a duplicate: also given as " + full, value.line());
       kube::Capacity capacity = decode_capacity(value, path);
       if (problems_.size() == before) out_.capacity[full] = std::move(capacity);
       written_[full] = {path, &value, problems_.size() == before};
@@ -202,7 +202,8 @@ class ExposureDecoder {
       CniPlugin plugin{reader.text("name"), {}};
       if (!is_plugin_name(plugin.name)) {
         reader.problem("name",
-                       "is " + in_quotes(plugin.name, 64) + ", wants the type of a CNI plugin of at most " +
+                       "is " + in_quotes(plugin.name, 64) +
+                           ", expected the type of a CNI plugin of at most " +
                            std::to_string(kPluginBytesMax) + " letters, digits, -, _ and ., such as macvlan",
                        item->line());
         continue;
@@ -225,7 +226,7 @@ class ExposureDecoder {
       const std::string path = reader.path_of("consumePerAllocation") + "[" + escaped(name, 64) + "]";
       const std::string full = full_key(name, driver_);
       const auto amount = quantity(&value, path);
-      if (value.is_null()) problem(path, "is null, wants a quantity such as 1", value.line());
+      if (value.is_null()) problem(path, "is null, expected a quantity such as 1", value.line());
       if (!is_shared())
         problem(path,
                 "is for shared devices, and a claim of an exclusive one takes all of it: remove it, or write "
@@ -254,11 +255,12 @@ class ExposureDecoder {
       const std::string path = reader_.path_of("additionalAttributes") + "[" + escaped(name, 64) + "]";
       const std::string full = full_key(name, driver_);
       if (value.string() == nullptr && value.object() == nullptr) {
-        problem(path,
-                "is a " + std::string(value.kind_name()) +
-                    ", wants a string in quotes, or a typed value such as {int: 5}, {bool: true}, {version: "
-                    "1.2.3}, {strings: [a, b]}",
-                value.line());
+        problem(
+            path,
+            "is a " + std::string(value.kind_name()) +
+                ", expected a string in quotes, or a typed value such as {int: 5}, {bool: true}, {version: "
+                "1.2.3}, {strings: [a, b]}",
+            value.line());
         continue;
       }
       auto decoded = decode_given_attribute(
@@ -267,7 +269,7 @@ class ExposureDecoder {
       if (!decoded)
         problem(path, decoded.error().what, value.line());
       else if (!out_.additional_attributes.emplace(full, std::move(*decoded)).second)
-        problem(path, "stands there twice, once as " + full, value.line());
+        problem(path, "is a duplicate: also given as " + full, value.line());
     }
   }
 
@@ -345,7 +347,7 @@ class ExposureDecoder {
       if (consumed == out_.plugins[i].consume_per_allocation.end()) continue;
       if (!chosen) {
         chosen = consumed->second;
-        origin = "; the default is what consumePerAllocation says";
+        origin = "; the default is that of consumePerAllocation";
       } else if (*chosen != consumed->second) {
         problem(plugins_at_[i].path + ".consumePerAllocation",
                 "takes " + consumed->second.text() + " of " + full + ", but " +

@@ -40,7 +40,7 @@ ExposureAction read_action(FieldReader& reader, const Json& spec) {
   if (text == name_of(ExposureAction::kExclude)) return ExposureAction::kExclude;
   if (text != name_of(ExposureAction::kExpose)) {
     if (value->string() != nullptr)
-      reader.problem("action", "is " + in_quotes(text, 64) + ", wants expose or exclude");
+      reader.problem("action", "is " + in_quotes(text, 64) + ", expected expose or exclude");
     return ExposureAction::kUnknown;
   }
   const bool is_open =
@@ -50,7 +50,8 @@ ExposureAction read_action(FieldReader& reader, const Json& spec) {
 
 DeviceSelector read_selector(FieldReader& spec, int line, Problems& problems) {
   if (spec.member("selector") == nullptr) {
-    spec.problem("selector", "is missing; wants a map with cel, an expression over device.attributes", line);
+    spec.problem("selector", "is missing; expected a map with cel, an expression over device.attributes",
+                 line);
     return {};
   }
   FieldReader reader(spec.member("selector"), "spec.selector", problems);
@@ -95,8 +96,7 @@ ExposurePolicy decode_exposure_policy(const Json& object, const std::string& dri
   if (policy.action != ExposureAction::kExclude)
     policy.exposure = decode_exposure(reader.member("exposure"), policy.id.name, driver, policy.problems);
   else if (reader.member("exposure") != nullptr)
-    reader.problem("exposure",
-                   "says how a device is offered, and action exclude offers none: remove one of them");
+    reader.problem("exposure", "has no effect with action exclude: remove one of them");
   return policy;
 }
 
@@ -107,7 +107,7 @@ Problems warnings_of(const ExposurePolicy& policy) {
     if (!known.is_published && policy.selector.cel.find(known.id) != std::string::npos)
       out.push_back({"spec.selector.cel",
                      "asks for " + std::string(known.id) +
-                         ", which changes by itself: devices come and go with the state of the link",
+                         ", which depends on the link state: devices are added and withdrawn with it",
                      policy.selector.line});
   if (policy.action == ExposureAction::kExclude) {
     if (policy.host_use.is_any) out.push_back({"spec.allowHostUse", "has no effect with action exclude"});
@@ -144,7 +144,7 @@ Problems warnings_of(const ExposurePolicy& policy) {
   // Attributes of the policy's own are for classes that select by these.
   if (exposure.plugins.empty() && exposure.additional_attributes.empty())
     out.push_back({"spec.exposure.supportedCNIPlugins",
-                   "is empty: a DeviceClass that asks for a plugin does not find these devices"});
+                   "is empty: a DeviceClass that selects by plugin does not match these devices"});
   return out;
 }
 

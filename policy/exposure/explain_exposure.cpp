@@ -33,7 +33,8 @@ std::string shown(const SelectorAnswer& answer) {
     case cel::Answer::Is::kFalse:
       return "false";
     case cel::Answer::Is::kUnknown:
-      return "not known: " + answer.unknown + " of an interface that is not here, or of what cannot be read";
+      return "not known: " + answer.unknown +
+             " of an interface in another network namespace, or that cannot be read";
     case cel::Answer::Is::kError:
       break;
   }
@@ -79,8 +80,7 @@ std::string said_of(const Decision& decision, const PersonaVerdict& verdict,
            "(DRAPartitionableDevices, kube-scheduler 1.36.2)";
   if (verdict.outcome == Outcome::kExposeUnknown)
     return "DeviceExposurePolicy " + verdict.why +
-           " comes first and may offer it: it asks for what is not known of an interface that is in another "
-           "network namespace, or has not been read yet, or of a fact that cannot be read";
+           " has precedence and may offer it: it depends on a fact that is unknown, because its interface is in another network namespace, has not been read yet or cannot be read";
   const GateKind* gate = gate_of(verdict.outcome);
   return gate == nullptr
              ? ""
@@ -104,7 +104,7 @@ void explain_excluded(const Decision& decision, const hotplug::HostDevice& devic
   if (verdict.outcome == Outcome::kExcludeUnknown) {
     const std::string note = why_unreadable(answer.unknown, device);
     out.summary =
-        "DeviceExposurePolicy " + policy.id.name + " may exclude it: it asks for " + answer.unknown +
+        "DeviceExposurePolicy " + policy.id.name + " may exclude it: it depends on " + answer.unknown +
         (note.empty()
              ? " of an interface that is in another network namespace; it is not offered until that is "
                "back, or the function is bound to a driver without one"
@@ -163,7 +163,7 @@ void add_exposure_rules(const Decision& decision, const hotplug::HostDevice& dev
     if (device.type == hotplug::DeviceType::kVirtual && !policy.include_virtual &&
         policy.action == ExposureAction::kExpose) {
       out.rules.push_back({policy.id.name, "spec.includeVirtual", "no", "type", "virtual",
-                           "includeVirtual: true, which a virtual link wants"});
+                           "includeVirtual: true, which a virtual link requires"});
       continue;
     }
     const SelectorAnswer answer = answer_of(decision, index, device);

@@ -10,7 +10,7 @@
 namespace sliced::policy {
 
 inline constexpr std::string_view kNearLimit =
-    "that is more than half of what an evaluation may take; beyond it is an error";
+    "that is more than half of the limit; above the limit it is an error";
 
 /// The most of what was asked for, each of the three for itself: they may be of different devices.
 struct MaxCost {

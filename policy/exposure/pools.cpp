@@ -179,7 +179,7 @@ void ExposurePools::note_withdrawn(const std::string& name, const std::vector<Ho
   for (const Holding& one : withdrawn) {
     if (one.entry == kUnknownEntry) {
       if (now_.wanted.contains(name))
-        out_.waits.add("a list of all ResourceClaims, which shows what of pool " + name +
+        out_.waits.add("a list of all ResourceClaims, which shows the allocated devices of pool " + name +
                        " is in use: its ResourceSlices or their record were missing or unreadable, and its "
                        "devices are held back until then");
     } else if (++count <= kEntriesInNote) {

@@ -34,7 +34,7 @@ CompiledSelector compile_once(const std::string& cel, const std::string& driver,
   else
     out.problem = "takes " + std::to_string(bytes) + " bytes of memory when it is compiled, and may take " +
                   std::to_string(steps_max * kProgramBytesAStep) +
-                  "; fewer or smaller regular expressions are wanted";
+                  "; use fewer or smaller regular expressions";
   return out;
 }
 

@@ -20,7 +20,8 @@ class Configuration final : public Gate {
 
   static std::string say(const Telling& told) {
     return (told.by.empty() ? "" : told.by + " offers it; ") +
-           "nothing new is offered before this node is configured: " + told.decision.inputs->unconfigured.why;
+           "no new device is offered before this node is configured: " +
+           told.decision.inputs->unconfigured.why;
   }
 
  private:

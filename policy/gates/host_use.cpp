@@ -33,7 +33,7 @@ class HostUse final : public Gate {
         (told.device.host_use_kind == Kind::kLearnedRoute   ? " or spec.allowDefaultRoutes: learned"
          : told.device.host_use_kind == Kind::kDefaultRoute ? " or spec.allowDefaultRoutes: all"
                                                             : "");
-    if (told.kind == PolicyKind::kExposure) return used + ", and an exclusive offer wants " + fields;
+    if (told.kind == PolicyKind::kExposure) return used + ", and an exclusive offer requires " + fields;
     return used + "; " + told.by + " would offer it: set " + fields + " there if that is meant";
   }
 };

@@ -24,7 +24,8 @@ class UnknownExclude final : public Gate {
     const int32_t exclude = first_unreadable_exclude(told.decision);
     const ExposurePolicy& policy = *told.decision.inputs->policies->exposures[static_cast<size_t>(exclude)];
     return "DeviceExposurePolicy " + policy.id.name + " may exclude it, but cannot be " +
-           why_not(told.decision, policy, exclude) + "; until it is mended or deleted nothing new is offered";
+           why_not(told.decision, policy, exclude) +
+           "; until it is corrected or deleted no new device is offered";
   }
 
  private:

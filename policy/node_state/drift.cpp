@@ -87,7 +87,7 @@ Answer ask_link_type(const Subject& s) {
 // to say.
 Answer ask_eswitch_mode(const Subject& s) {
   if (s.pf.num_vfs == 0) return exempt("without VFs the mode is not to be seen");
-  if (s.pf.eswitch_mode.empty()) return unknown("the mode cannot be told yet");
+  if (s.pf.eswitch_mode.empty()) return unknown("the mode is not known yet");
   return compare(s.pf.eswitch_mode == s.wanted.eswitch_mode, s.wanted.eswitch_mode, s.pf.eswitch_mode);
 }
 
@@ -97,7 +97,7 @@ Answer ask_num_vfs(const Subject& s) {
   const std::string found = std::to_string(s.pf.num_vfs), wanted = std::to_string(s.wanted.num_vfs);
   if (!s.wanted.externally_managed) return compare(s.pf.num_vfs == s.wanted.num_vfs, wanted, found);
   if (s.pf.num_vfs > s.wanted.num_vfs)
-    return exempt("who manages the PF may make more VFs (" + found + ") than are wanted (" + wanted + ")");
+    return exempt("the manager of the PF may create more VFs (" + found + ") than required (" + wanted + ")");
   return compare(s.pf.num_vfs == s.wanted.num_vfs,
                  wanted + " or more, which another program than the operator makes (externallyManaged)",
                  found);
@@ -152,15 +152,16 @@ std::optional<int> subject_link_type(const Subject& s) {
 
 // What a PF enforces is asked of the running kernel.
 std::optional<Answer> without_word_of_pf(const Subject& s) {
-  if (!s.host.asks_pfs) return exempt("files alone do not tell what a PF enforces");
-  if (!s.vf->enforced) return unknown("the PF has not told what it enforces" + note_of(*s.vf, "settings"));
+  if (!s.host.asks_pfs) return exempt("VF settings of a PF cannot be read from files");
+  if (!s.vf->enforced)
+    return unknown("the VF settings of the PF have not been read" + note_of(*s.vf, "settings"));
   return std::nullopt;
 }
 
 Answer compare_guids(const Subject& s) {
   if (const auto without = without_word_of_pf(s)) return *without;
   const auto& [node, port] = std::tie(s.vf->enforced->node_guid, s.vf->enforced->port_guid);
-  if (node.empty() && port.empty()) return exempt("the PF's driver tells of no GUIDs");
+  if (node.empty() && port.empty()) return exempt("the driver of the PF reports no GUIDs");
   const bool is_node_bad = !node.empty() && is_zeros(node);
   return compare(!is_node_bad && !is_zeros(port), "a GUID", is_node_bad ? node : port);
 }
@@ -175,7 +176,7 @@ Answer ask_guid(const Subject& s) {
 Answer compare_macs(const Subject& s) {
   if (const auto without = without_word_of_pf(s)) return *without;
   const std::string& admin = s.vf->enforced->mac;
-  if (admin.empty()) return unknown("the PF's driver does not tell which MAC it enforces");
+  if (admin.empty()) return unknown("the driver of the PF reports no administrative MAC address");
   const Netdev* netdev = netdev_here(*s.vf);
   const std::string own = netdev != nullptr && !s.is_prepared && !is_zeros(netdev->mac) ? netdev->mac : "";
   if (is_zeros(admin)) return compare(false, own.empty() ? "a MAC" : own, admin);
@@ -187,7 +188,7 @@ Answer ask_admin_mac(const Subject& s) {
   if (const auto beside = beside_network_drivers(s)) return *beside;
   const auto speaks = subject_link_type(s);
   if (text_of_link_type(speaks) == "infiniband") return same();
-  if (text_of_link_type(speaks) != "ethernet") return unknown("what the PF's link speaks cannot be read");
+  if (text_of_link_type(speaks) != "ethernet") return unknown("the link type of the PF cannot be read");
   return by_word(compare_macs(s));
 }
 
@@ -285,11 +286,12 @@ void judge_vfs(const DriftRequest& request, const SriovNodeState::Wanted& wanted
     const auto at = vfs.find(index);
     const HostDevice* vf = at == vfs.end() ? nullptr : at->second;
     if (vf == nullptr || !vf->broken.empty()) {
-      out.findings.push_back({.is = DriftIs::kUnknown,
-                              .field = "pciAddress",
-                              .vf = index,
-                              .device = vf == nullptr ? "" : vf->id.text,
-                              .why = vf == nullptr ? "there is no such function yet" : escaped(vf->broken)});
+      out.findings.push_back(
+          {.is = DriftIs::kUnknown,
+           .field = "pciAddress",
+           .vf = index,
+           .device = vf == nullptr ? "" : vf->id.text,
+           .why = vf == nullptr ? "the function does not exist yet" : escaped(vf->broken)});
       continue;
     }
     const bool is_prepared = request.is_prepared && request.is_prepared(*vf);
@@ -353,7 +355,7 @@ std::vector<InterfaceDrift> judge_drift(const DriftRequest& request) {
 std::string text_of(const DriftFinding& finding) {
   const std::string field =
       std::string(finding.field) + (finding.vf ? " of VF " + std::to_string(*finding.vf) : "");
-  if (finding.is == DriftIs::kDiffers) return field + " is " + finding.found + ", wanted " + finding.wanted;
+  if (finding.is == DriftIs::kDiffers) return field + " is " + finding.found + ", expected " + finding.wanted;
   return field + (finding.is == DriftIs::kUnknown ? " is not known: " : " is not asked: ") + finding.why;
 }
 

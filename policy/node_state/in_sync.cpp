@@ -118,8 +118,7 @@ std::string unconfigured_by(const NodeStateWord& word, const NodeState& now, boo
     return allows_empty
                ? ""
                : of +
-                     " wants nothing of any PF (spec.interfaces is empty); the operator may still fill it in, "
-                     "else wait for node-state:allow-empty";
+                     " lists no PF (spec.interfaces is empty); the operator may still fill it in, otherwise use node-state:allow-empty";
   if (now.out_of_sync.empty()) return "";
   const auto differs =
       std::ranges::find_if(now.out_of_sync, [&](const auto& one) { return one.second != now.unsettled; });

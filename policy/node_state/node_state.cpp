@@ -48,17 +48,17 @@ std::optional<PciAddress> address(FieldReader& reader) {
   const std::string text = reader.text("pciAddress");
   const auto pci = PciAddress::decode(lower(text));
   if (!pci)
-    reader.problem("pciAddress",
-                   text.empty() ? "is missing; it says which PF this is about"
-                                : "is " + in_quotes(text, 64) + ", wants a PCI address as \"0000:3b:00.0\"");
+    reader.problem("pciAddress", text.empty() ? "is missing; it names the PF"
+                                              : "is " + in_quotes(text, 64) +
+                                                    ", expected a PCI address as \"0000:3b:00.0\"");
   return pci;
 }
 
 std::string one_of(FieldReader& reader, std::string_view key, std::string_view a, std::string_view b) {
   std::string text = reader.text(key);
   if (text.empty() || text == a || text == b) return text;
-  reader.problem(
-      key, "is " + in_quotes(text, 64) + ", wants \"" + std::string(a) + "\" or \"" + std::string(b) + "\"");
+  reader.problem(key, "is " + in_quotes(text, 64) + ", expected \"" + std::string(a) + "\" or \"" +
+                          std::string(b) + "\"");
   return "";
 }
 
@@ -68,7 +68,7 @@ std::optional<int> link_type(FieldReader& reader) {
   if (text.empty()) return std::nullopt;
   if (lower(text) == "eth") return 1;
   if (lower(text) == "ib") return 32;
-  reader.problem("linkType", "is " + in_quotes(text, 64) + ", wants \"ETH\" or \"IB\"");
+  reader.problem("linkType", "is " + in_quotes(text, 64) + ", expected \"ETH\" or \"IB\"");
   return std::nullopt;
 }
 
@@ -81,9 +81,9 @@ void read_range(FieldReader& reader, SriovNodeState::VfGroup& group) {
   const auto last =
       dash == std::string::npos ? std::nullopt : parse_int(std::string_view(text).substr(dash + 1));
   if (!first || !last || *first < 0 || *first > kVfsMax || *last < 0 || *last > kVfsMax)
-    return reader.problem("vfRange", text.empty() ? "is missing; it says which VFs the group is about"
+    return reader.problem("vfRange", text.empty() ? "is missing; it names the VFs of the group"
                                                   : "is " + in_quotes(text, 64) +
-                                                        ", wants the first and the last VF as \"0-7\"");
+                                                        ", expected the first and the last VF as \"0-7\"");
   group.first = static_cast<int>(*first);
   group.last = static_cast<int>(*last);
 }

@@ -58,9 +58,9 @@ std::optional<Finding> without_admin_mac(const Subject& subject) {
   if (is_infiniband(device)) return does_not_apply("it is not Ethernet");
   if (hotplug::is_handed_over(device))
     return does_not_apply("bound to " + device.driver + " it has no interface");
-  if (!subject.host.asks_pfs) return does_not_apply("files alone do not tell what a PF enforces");
+  if (!subject.host.asks_pfs) return does_not_apply("VF settings of a PF cannot be read from files");
   if (!device.enforced || device.enforced->mac.empty())
-    return not_met("the PF has not told the admin MAC of " + named(device) + why_unread(device));
+    return not_met("the PF has not reported the admin MAC of " + named(device) + why_unread(device));
   return std::nullopt;
 }
 
@@ -76,7 +76,7 @@ Finding admin_mac_matches(const Subject& subject) {
   const std::string& mac = device.enforced->mac;
   if (!hotplug::is_address_set(mac)) return not_met(named(device) + " has admin MAC " + mac);
   if (!device.netdev || device.netdev->mac.empty())
-    return not_met(named(device) + " has no interface here whose MAC address could be " + mac);
+    return not_met(named(device) + " has no interface on the host whose MAC address could be " + mac);
   return met_if(device.netdev->mac == mac, named(device) + " has admin MAC " + mac + ", and its interface " +
                                                escaped(device.netdev->name) + " has " + device.netdev->mac);
 }
@@ -85,9 +85,9 @@ Finding guid(const Subject& subject) {
   const HostDevice& device = subject.device;
   if (device.type != DeviceType::kVf) return does_not_apply("it is no VF");
   if (!is_infiniband(device)) return does_not_apply("it is not InfiniBand");
-  if (!subject.host.asks_pfs) return does_not_apply("files alone do not tell what a PF enforces");
+  if (!subject.host.asks_pfs) return does_not_apply("VF settings of a PF cannot be read from files");
   if (!device.enforced || device.enforced->node_guid.empty() || device.enforced->port_guid.empty())
-    return not_met("the PF has not told the GUIDs of " + named(device) + why_unread(device));
+    return not_met("the PF has not reported the GUIDs of " + named(device) + why_unread(device));
   for (const auto& [which, guid] :
        {std::pair("node", &device.enforced->node_guid), {"port", &device.enforced->port_guid}})
     if (!hotplug::is_address_set(*guid)) return not_met(named(device) + " has " + which + " GUID " + *guid);
@@ -126,7 +126,7 @@ Finding carrier(const Subject& subject) {
   if (!owner->netdev && hotplug::is_handed_over(*owner))
     return does_not_apply("bound to " + owner->driver + " " + escaped(owner->id.text) + " has no interface");
   if (!owner->netdev)
-    return not_met(escaped(owner->id.text) + " has no interface here whose link could be read");
+    return not_met(escaped(owner->id.text) + " has no interface on the host whose link could be read");
   const hotplug::Netdev& netdev = *owner->netdev;
   const std::string interface =
       "interface " + escaped(netdev.name) + (owner == &device ? "" : ", the PF of " + named(device) + ",");
@@ -179,7 +179,7 @@ Finding find_mtu(const Subject& subject, int mtu_at_least) {
   if (!device.netdev || !device.netdev->mtu) return not_met("the MTU of " + named(device) + " is not known");
   return met_if(*device.netdev->mtu >= mtu_at_least, "interface " + escaped(device.netdev->name) +
                                                          " has MTU " + std::to_string(*device.netdev->mtu) +
-                                                         ", wanted " + std::to_string(mtu_at_least));
+                                                         ", expected " + std::to_string(mtu_at_least));
 }
 
 Finding find_condition(Condition condition, const Subject& subject, int mtu_at_least) {

@@ -39,7 +39,7 @@ ConditionSet read_require(FieldReader& reader) {
     const std::string near = nearest(text, known);
     reader.problem("require",
                    "has " + in_quotes(text, kWordBytesMax) +
-                       (near.empty() ? "" : "; did you mean " + near + "?") + " Wants some of " +
+                       (near.empty() ? "" : "; did you mean " + near + "?") + "; expected some of " +
                        listed(known),
                    line);
   }
@@ -52,8 +52,8 @@ std::optional<Millis> read_stable_for(FieldReader& reader, const Problems& probl
   if (reader.member("stableFor") == nullptr || problems.size() > before) return std::nullopt;
   const auto time = parse_duration(text);
   if (time && *time <= kStableForMax) return time;
-  reader.problem("stableFor", "is " + in_quotes(text, kWordBytesMax) + ", wants a time such as 2s, at most " +
-                                  format_duration(kStableForMax));
+  reader.problem("stableFor", "is " + in_quotes(text, kWordBytesMax) +
+                                  ", expected a time such as 2s, at most " + format_duration(kStableForMax));
   return std::nullopt;
 }
 
@@ -66,7 +66,7 @@ std::optional<Word> read_word(FieldReader& reader, const Problems& problems, con
   if (reader.member(field) == nullptr || problems.size() > before) return std::nullopt;
   for (const Word one : words)
     if (text == name_of(one)) return one;
-  reader.problem(field, "is " + in_quotes(text, kWordBytesMax) + ", wants " + expected);
+  reader.problem(field, "is " + in_quotes(text, kWordBytesMax) + ", expected " + expected);
   return std::nullopt;
 }
 

@@ -44,10 +44,9 @@ void ConfigAdditions::join_objects(const SriovPolicy& policy, const ResourceConf
       if (!kube::is_list(value) || in_.settings.list_attributes)
         out.attributes[key] = value;
       else
-        notes_.add(
-            "policy " + text_of(policy.id) + ": attribute " + key.str() + " of DeviceAttributes " +
-            object.id.name +
-            " left out: the API server does not take list attributes, or has not said yet that it does");
+        notes_.add("policy " + text_of(policy.id) + ": attribute " + key.str() + " of DeviceAttributes " +
+                   object.id.name +
+                   " omitted: the API server does not support list attributes, or this is not known yet");
     }
   }
 }

@@ -87,8 +87,7 @@ class SriovDecision {
   void note_unknown(const HostDevice& vf, const Verdict& verdict) {
     out_.notes.add(
         "policy " + text_of(in_.policies->sriov[static_cast<size_t>(verdict.may_offer)]->id) +
-        ": asks for facts of PFs' interfaces, and some are in another network namespace; VFs that it "
-        "may mean are not offered anew (match-unknown) until they are back");
+        ": depends on facts of PF interfaces of which some are in another network namespace; unpublished VFs that it may match are not offered (match-unknown) until they return");
     const std::string name = function_name(*vf.pci);
     const auto exposed = in_.published.exposure.lower_bound(name);
     const bool stands_exposed = exposed != in_.published.exposure.end() && exposed->starts_with(name);

@@ -78,7 +78,7 @@ std::string summary_of(const Decision& decision, const HostDevice& device, const
   const std::string by =
       who < 0 ? "" : "policy " + text_of(policies[static_cast<size_t>(who)]->id) + ", " + place_of(verdict);
   const std::string none = decision.inputs->policies->exposures.empty()
-                               ? "there is no policy; nothing is offered without one"
+                               ? "there is no policy; devices are offered only by policies"
                                : "no policy selects it";
   switch (verdict.outcome) {
     case Outcome::kOffered: {
@@ -97,9 +97,9 @@ std::string summary_of(const Decision& decision, const HostDevice& device, const
                  ? none
                  : "no policy that can be understood selects this node";
     case Outcome::kMatchUnknown:
-      return by + " comes first and may offer it: it asks for a fact of the interface of PF " +
+      return by + " has precedence and may offer it: it depends on a fact of the interface of PF " +
              device.pf->text() +
-             ", which is in another network namespace; until that is back it is not offered anew";
+             ", which is in another network namespace; the VF is not offered until that returns";
     case Outcome::kNoMatch:
       return "no filter of any policy for this node matches";
     default:

@@ -36,8 +36,8 @@ std::vector<std::string> read_ids(FieldReader& reader, std::string_view key) {
     std::string id = lower(text);
     if (id.starts_with("0x")) id.erase(0, 2);
     if (id.size() != 4 || !parse_hex(id))
-      reader.problem(key, "has " + in_quotes(text, 64) + ", wants four hexadecimal digits such as \"8086\"",
-                     line);
+      reader.problem(
+          key, "has " + in_quotes(text, 64) + ", expected four hexadecimal digits such as \"8086\"", line);
     ids.push_back(std::move(id));
   }
   return ids;
@@ -73,7 +73,7 @@ std::vector<PfMatch<Key>> read_pf_matches(FieldReader& reader, std::string_view 
     }
     if (!pf || !ranges_good) {
       reader.problem(key,
-                     "has " + in_quotes(text, 96) + ", wants " + std::string(wanted) +
+                     "has " + in_quotes(text, 96) + ", expected " + std::string(wanted) +
                          ", optionally with VF ranges such as #0-3,7",
                      line);
       continue;
@@ -100,7 +100,7 @@ std::vector<int> read_numa_nodes(FieldReader& reader) {
     else
       reader.problem("numaNodes",
                      "has " + (item->string() ? in_quotes(*item->string(), 64) : kube::encode_json(*item)) +
-                         ", wants NUMA node numbers such as 0 or \"1\"",
+                         ", expected NUMA node numbers such as 0 or \"1\"",
                      item->line());
   }
   return nodes;
@@ -119,7 +119,8 @@ ResourceFilter decode_filter(const Json& value, const std::string& path, Resourc
       filter.pci_addresses.push_back(*address);
     else
       reader.problem("pciAddresses",
-                     "has " + in_quotes(text, 64) + ", wants PCI addresses such as \"0000:3b:00.2\"", line);
+                     "has " + in_quotes(text, 64) + ", expected PCI addresses such as \"0000:3b:00.2\"",
+                     line);
   }
   filter.pf_names = read_pf_matches<std::string>(
       reader, "pfNames", "an interface name", [](std::string_view text) -> std::optional<std::string> {
@@ -134,14 +135,15 @@ ResourceFilter decode_filter(const Json& value, const std::string& path, Resourc
   else if (link_type == "ib" || link_type == "infiniband")
     filter.link_type = "infiniband";
   else if (!link_type.empty())
-    reader.problem("linkType", "is " + in_quotes(link_type, 64) + ", wants eth, ethernet, ib or infiniband");
+    reader.problem("linkType",
+                   "is " + in_quotes(link_type, 64) + ", expected eth, ethernet, ib or infiniband");
   for (int field = 0; field < kFilterFieldCount; ++field) {
     const std::string_view name = name_of(static_cast<FilterField>(field));
     const Json* list = reader.member(name);
     if (list != nullptr && list->array() != nullptr && list->array()->empty())
-      config.remarks.push_back(
-          {reader.path_of(name),
-           "is an empty list, which means any: leave the field out, or name what is meant", list->line()});
+      config.remarks.push_back({reader.path_of(name),
+                                "is an empty list, which matches any value: remove the field, or list values",
+                                list->line()});
   }
   return filter;
 }
@@ -152,7 +154,7 @@ ResourceConfig decode_config(const Json& value, const std::string& path, size_t 
   config.line = value.line();
   FieldReader reader(&value, path, config.problems);
   reader.only({"resourceName", "resourceFilters", "deviceAttributesSelector"});
-  if (value.is_null()) config.problems.push_back({path, "is null, wants a map", value.line()});
+  if (value.is_null()) config.problems.push_back({path, "is null, expected a map", value.line()});
   config.resource_name = reader.text("resourceName");
   if (config.resource_name.size() > kube::kAttributeValueBytesMax) {
     reader.problem("resourceName", "has " + std::to_string(config.resource_name.size()) + " bytes, at most " +
@@ -167,7 +169,7 @@ ResourceConfig decode_config(const Json& value, const std::string& path, size_t 
   size_t index = 0;
   for (const Json* filter : reader.items("resourceFilters", kFiltersMax)) {
     const std::string at = reader.path_of("resourceFilters") + "[" + std::to_string(index++) + "]";
-    if (filter->is_null()) config.problems.push_back({at, "is null, wants a map", filter->line()});
+    if (filter->is_null()) config.problems.push_back({at, "is null, expected a map", filter->line()});
     config.filters.push_back(decode_filter(*filter, at, config));
   }
   return config;
@@ -245,7 +247,7 @@ DeviceAttributes decode_device_attributes(const Json& object, const std::string&
   const Json* attributes = spec.member("attributes");
   if (attributes == nullptr) return out;
   if (attributes->object() == nullptr) {
-    spec.problem("attributes", "is a " + std::string(attributes->kind_name()) + ", wants a map");
+    spec.problem("attributes", "is a " + std::string(attributes->kind_name()) + ", expected a map");
     return out;
   }
   if (const size_t count = attributes->object()->size(); count > kGivenAttributesMax) {

@@ -62,7 +62,7 @@ std::vector<int32_t> policies_within_budget(const Inputs& in, std::map<int32_t, 
       selected,
       {in.policies->attribute_entries, 1, in.settings.budgets.attributes,
        "labels and attributes of DeviceAttributes to look at through its deviceAttributesSelectors",
-       "fewer configs with a deviceAttributesSelector, or fewer DeviceAttributes, are wanted"},
+       "use fewer configs with a deviceAttributesSelector, or fewer DeviceAttributes"},
       problems);
   return selected;
 }

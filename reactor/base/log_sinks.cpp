@@ -110,7 +110,7 @@ using Format = std::string (*)(WallTime, Level, std::string_view, Fields);
 // A line is one write.
 LineWriter writer_to(const LogTarget& target, Format format) {
   return {target.fd, [now = target.now, format](uint64_t lines) {
-            return format(now(), Level::kWarning, "lines lost; nobody read the log in time",
+            return format(now(), Level::kWarning, "log lines lost: the reader is too slow",
                           {{"lines", static_cast<size_t>(lines)}});
           }};
 }

@@ -42,7 +42,7 @@ Result<std::vector<X509Ptr>> decode_certificates(const std::string& pem, std::st
   if (!at_end)
     return Error{Errc::kInvalid,
                  std::string(what) + ": certificate " + std::to_string(all.size() + 1) + ": " + reason};
-  if (all.empty()) return Error{Errc::kInvalid, std::string(what) + ": no certificate in it (PEM wanted)"};
+  if (all.empty()) return Error{Errc::kInvalid, std::string(what) + ": no certificate in it (expected PEM)"};
   return all;
 }
 

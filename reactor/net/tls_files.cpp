@@ -124,7 +124,7 @@ std::optional<Error> TlsFiles::why_not_now(const TlsContext& found) const {
 // Two files are not replaced at once: it is said when a second look finds the same.
 void TlsFiles::refuse(Error why) {
   if (std::exchange(bad_, why.what) != why.what) return look_within(kTlsFilesLookAgain);
-  why.what += context_ ? "; what was there before stays in use" : "; nobody is served until then";
+  why.what += context_ ? "; the previous one remains in use" : "; clients are not served until then";
   why.what += "; put a certificate and its key there that are valid now, as PEM";
   if (!said_bad_.is_new(why.what)) return look_at_the_end();
   const CallbackGuard::Call running(callbacks_);

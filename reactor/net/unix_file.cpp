@@ -43,7 +43,7 @@ Result<Descriptor> listening(const std::string& path, unsigned mode, int backlog
   // bind(2) makes the file with the mode of the socket less the umask: never with more than was asked for.
   (void)::fchmod(socket.get(), mode);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address->raw), address->size) != 0)
-    return errno == EADDRINUSE ? Error{Errc::kBusy, "somebody else listens there"} : from_errno();
+    return errno == EADDRINUSE ? Error{Errc::kBusy, "another process listens on it"} : from_errno();
   if (::listen(socket.get(), backlog) != 0) return from_errno();
   return socket;
 }
@@ -55,7 +55,7 @@ Result<Unit> nobody_answers(const std::string& path) {
   if (!address || !probe) return address ? from_errno() : Error(address.error());
   if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address->raw), address->size) == 0 ||
       errno == EAGAIN)
-    return Error{Errc::kBusy, "somebody else listens there"};
+    return Error{Errc::kBusy, "another process listens on it"};
   if (errno == ECONNREFUSED || errno == ENOENT) return Unit{};
   return from_errno().in("is somebody there?");
 }

@@ -321,7 +321,7 @@ func TestWebhookJudgesNetworkDefinitions(t *testing.T) {
 		_, err := client.Resource(networks).Namespace("refused").Create(context.Background(), object.DeepCopy(), metav1.CreateOptions{DryRun: dryRun})
 		return err
 	}
-	const fault = "NetworkAttachmentDefinition refused/bad: spec.config: vlan is 4095: want 0 to 4094"
+	const fault = "NetworkAttachmentDefinition refused/bad: spec.config: vlan is 4095: expected 0 to 4094"
 	bad := `{"cniVersion":"1.0.0","type":"sriov","vlan":4095}`
 	var status apierrors.APIStatus
 	if err := create(network("bad", bad, true), "All"); !errors.As(err, &status) || status.Status().Code != http.StatusUnprocessableEntity ||

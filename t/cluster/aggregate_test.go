@@ -181,7 +181,7 @@ func TestOneOfTwoSumsUpWhatNodesReport(t *testing.T) {
 	})
 	waitStatus(t, lab, harness.Policies, "q", "who has what it matches too", func(s map[string]any, conditions string) bool {
 		return is(s, "devicesMatched", 0) && strings.Contains(conditions, "Conflict=True: 6 devices on 2 nodes, first ") &&
-			strings.Contains(conditions, "policy "+lab.Namespace+"/p is asked first")
+			strings.Contains(conditions, "policy "+lab.Namespace+"/p has precedence")
 	})
 	waitStatus(t, lab, harness.Policies, "broken", "its problem", func(s map[string]any, conditions string) bool {
 		return strings.Contains(conditions, "Accepted=False") && strings.Contains(conditions, "on 2 nodes") &&

@@ -232,7 +232,7 @@ func TestAfterARebootNoPodStartsBeforeItsNodeIsConfigured(t *testing.T) {
 	daemon.WaitLog(starting, "waiting for the configuration of this node")
 	lab.History.WaitOffers(t, 0, starting)
 	explained, _, _ := lab.Command("explain", harness.VFAddress(pf0.Address, 1), "--until-configured", "file:"+file)
-	if !strings.Contains(explained, "nothing new is offered before this node is configured: "+file+": there is no such file") {
+	if !strings.Contains(explained, "no new device is offered before this node is configured: "+file+": there is no such file") {
 		t.Error(explained)
 	}
 	if text, code := configured(lab, "--for", "file:"+file); code != 0 {

@@ -132,7 +132,7 @@ func TestAContainerThatGotPastADeadDaemonIsReported(t *testing.T) {
 	waitAllRun(t, n.manifest, app(of("vf", "vf", 1)))
 	n.root.WritePlugin("sriov", "")
 	n.daemon = n.Run(n.root.Flags()...)
-	n.daemon.WaitSaid(starting, "a container runs without its interface", 1)
+	n.daemon.WaitSaid(starting, "container runs without its network interface", 1)
 	waitUntil(t, "what was begun is undone", promptly, func() bool { return len(n.calls("DEL")) == 1 })
 	for _, pod := range n.manifest.Pods() {
 		waitUnhealthy(t, n.manifest.Server(), pod.Namespace, pod.Name, "")

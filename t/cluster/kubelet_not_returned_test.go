@@ -45,7 +45,7 @@ func TestADeviceThatCouldNotBeGivenBackIsWithheld(t *testing.T) {
 	withheld := v.History.WaitOffers(t, v.offered.RV, promptly, others...)
 	explains := func(when string) {
 		t.Helper()
-		if said, errs, _ := v.Command("explain", "--kubelet-plugins-directory-path", v.root.Path+"/plugins", address); !strings.Contains(said, "it could not be given back: ") {
+		if said, errs, _ := v.Command("explain", "--kubelet-plugins-directory-path", v.root.Path+"/plugins", address); !strings.Contains(said, "it could not be restored: ") {
 			t.Errorf("%s explain says: %s%s", when, said, errs)
 		}
 	}

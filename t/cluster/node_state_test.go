@@ -95,7 +95,7 @@ func TestNodeStateHoldsBack(t *testing.T) {
 	}
 	explained("there is no SriovNetworkNodeState")
 	nodeState(t, lab, 9000, "InProgress")
-	explained("mtu is 1500, wanted at least 9000")
+	explained("mtu is 1500, expected at least 9000")
 	nodeState(t, lab, 1500, "") // the status stays
 	explained("syncStatus InProgress")
 	lab.History.NeverOffered(t, 0, vfs(pf0, 0, 1)[0])
@@ -103,7 +103,7 @@ func TestNodeStateHoldsBack(t *testing.T) {
 	lab.History.WaitOffers(t, rv, reconnecting, all...)
 	rv = nodeState(t, lab, 9000, "")
 	lab.History.WaitOffers(t, rv, promptly, others...)
-	explained("mtu is 1500, wanted at least 9000")
+	explained("mtu is 1500, expected at least 9000")
 	rv = nodeState(t, lab, 1500, "")
 	lab.History.WaitOffers(t, rv, promptly, all...)
 	rv = lab.Server.Delete(t, nodeStates, lab.Namespace, lab.Node)
@@ -141,7 +141,7 @@ func TestANodeStateIsASign(t *testing.T) {
 	lab.Server.Apply(t, nodeStates, harness.Object(nodeStates, "SriovNetworkNodeState", lab.Namespace, lab.Node, M{"interfaces": L{}}))
 	said("spec.interfaces is empty")
 	nodeState(t, lab, 9000, "Succeeded")
-	said("mtu is 1500, wanted at least 9000")
+	said("mtu is 1500, expected at least 9000")
 	lab.History.NeverOffered(t, 0, vfs(pf0, 0, 1)[0])
 	rv := nodeState(t, lab, 1500, "")
 	ends(t, waiting, 0, promptly)

@@ -646,7 +646,7 @@ func notBelieved(t *testing.T, lab *harness.Lab) {
 		}
 	})
 	lab.Config = lab.Kubeconfig(t, proxy.URL, &api.AuthInfo{Token: lab.User.Token})
-	if stdout, stderr, code := lab.Command("withdraw"); code != 1 || strings.Contains(stdout, " withdrawn") || !strings.Contains(stderr, "goes on listing them") {
+	if stdout, stderr, code := lab.Command("withdraw"); code != 1 || strings.Contains(stdout, " withdrawn") || !strings.Contains(stderr, "still lists them") {
 		t.Errorf("withdraw believes what it is told: %d, %s, %s", code, stdout, stderr)
 	}
 	lab.Config = direct

@@ -215,7 +215,7 @@ func TestReportsBeginWhenTheirKindIsInstalled(t *testing.T) {
 		report, bytes := reportOf(t, lab)
 		return report != nil && report.Status.Counts.Offered == 4 && bytes <= reportBytes
 	})
-	if n := daemon.Said("the report of this node was not written"); n > 0 {
+	if n := daemon.Said("NodeDeviceReport not written"); n > 0 {
 		t.Errorf("%d lines of failure:\n%s", n, daemon.Log())
 	}
 }

@@ -132,7 +132,7 @@ systemctl daemon-reload && systemctl enable vfs sliced kubelet sriov-config srio
 	m.run("touch /run/operator-is-done")
 	m.until("the script runs, and the daemon waits for it", `systemctl show -P ActiveState sliced vfs kubelet
 [ "$(systemctl show -P ActiveState sliced)" = active ] && [ "$(systemctl show -P ActiveState vfs)" = activating ] &&
-journalctl -b -u sliced -o cat --no-pager | grep -q 'waits until this node is configured'`)
+journalctl -b -u sliced -o cat --no-pager | grep -q 'waiting for the configuration of this node'`)
 	if is := m.run("systemctl show -P ActiveState kubelet"); is != "inactive" {
 		t.Errorf("the kubelet's service is %s before the script is done", is)
 	}

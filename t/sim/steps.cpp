@@ -226,7 +226,7 @@ Outcome run_history(const History& history, bool loud) {
       world.seen["fight"] = count;
     if (message == "name of a ResourceSlice in use by another object: using the next name")
       world.seen["squatter"] = count;
-    if (message.starts_with("the Node object is gone")) world.seen["node gone"] = count;
+    if (message.starts_with("Node object deleted")) world.seen["node gone"] = count;
     if (message == "kind not installed: waiting for it") world.seen["kind not installed"] = count;
     if (message.starts_with("objects outside the selector received"))
       world.seen["objects not asked for"] = count;
@@ -243,7 +243,7 @@ Outcome run_history(const History& history, bool loud) {
     if (message.starts_with("allocations exclude each other"))
       world.seen["withdrawn for what is allocated beside it"] = count;
     if (message.starts_with("ResourceClaims cannot be listed")) world.seen["claims cannot be listed"] = count;
-    if (message == "facts of interfaces that are away were recovered from our own slices")
+    if (message == "facts of interfaces in pods restored from own ResourceSlices")
       world.seen["facts recovered"] = count;
   }
   if (!history.knobs.counters) world.seen["a server without counters"] = 1;

@@ -93,8 +93,8 @@ def main():
         with open(GOLDEN, "w", encoding="utf-8") as file:
             file.write(golden)
         for level in ("error", "warning"):
-            table = [known.get(message, f"| `{message}` | | |") for of, message in needed if of == level]
-            head = "| event | meaning | remedy |\n|---|---|---|\n"
+            table = [known.get(message, f"| `{message}` | | | |") for of, message in needed if of == level]
+            head = "| event | what happened | effect on pods | what to do |\n|---|---|---|---|\n"
             begin, end = f"<!-- {level} -->\n", "\n<!-- end -->"
             before, rest = page.split(begin, 1)
             page = before + begin + head + "\n".join(table) + end + rest.split(end, 1)[1]
@@ -107,8 +107,8 @@ def main():
             problems.append(f"{GOLDEN}:1: it differs from the events in the sources: run t/tidy/events.py --write")
     for _, message in needed:
         cells = known.get(message, "").split("|")
-        if len(cells) < 4 or not cells[2].strip():
-            problems.append(f"{PAGE}:1: no meaning of the event: {message}: run t/tidy/events.py --write and fill in the row")
+        if len(cells) != 6 or not all(cell.strip() for cell in cells[2:5]):
+            problems.append(f"{PAGE}:1: incomplete row of the event: {message}: run t/tidy/events.py --write and fill in the row")
     for message in known:
         if message not in {one for _, one in needed}:
             problems.append(f"{PAGE}:1: no such event: {message}")

@@ -73,7 +73,7 @@ void PodSign::recall() {
              if (!replaced_.empty()) return give_up(replaced_);
              if (found && found->waits && found->boot_id == settings_.boot_id) return begin_wait();
              if (found && found->boot_id == settings_.boot_id)
-               return see("it was let go in this boot before");
+               return see("it was released earlier in this boot");
              set();
            },
        .on_failure = [this](const kube::Failure& failure) { try_again(failure, "read", &PodSign::recall); }});
@@ -114,10 +114,11 @@ void PodSign::try_again(const kube::Failure& failure, std::string_view step, voi
     return give_up(why + "; given up after " + std::to_string(failed_) + " tries");
   const Millis wait =
       std::max(backoff_.next(ports_.scheduler.now()), failure.retry_after.value_or(Millis{0}));
-  ports_.log.warning("pod annotation missing", {{"pod", settings_.namespace_ + "/" + settings_.pod},
-                                                {"try", failed_},
-                                                {"why", why},
-                                                {"again_in_ms", wait.count()}});
+  ports_.log.warning("annotation of the own pod not set: will retry",
+                     {{"pod", settings_.namespace_ + "/" + settings_.pod},
+                      {"try", failed_},
+                      {"why", why},
+                      {"again_in_ms", wait.count()}});
   timer_ = ports_.scheduler.after(wait, [this, again] { (this->*again)(); });
   await(why);
 }

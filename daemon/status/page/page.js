@@ -96,7 +96,7 @@ function explained(why) {
   for (const one of why.rules ?? []) {
     const item = element('li', {}, `${one.policy ?? ''} `, element('span', {class: 'dim'}, `${one.place ?? ''} `),
       element('span', {class: `said ${one.said}`}, one.said ?? ''));
-    if (one.field) item.append(`, ${one.field} is ${one.found || 'absent'}, wanted ${one.wanted ?? ''}`);
+    if (one.field) item.append(`, ${one.field} is ${one.found || 'absent'}, expected ${one.wanted ?? ''}`);
     list.append(item);
   }
   if (why.rulesLeftOut) list.append(element('li', {class: 'dim'}, `and ${why.rulesLeftOut} more rules`));

@@ -168,7 +168,7 @@ func (w *Webhook) WaitAsked(t testing.TB, refused func() error) {
 }
 
 // Unjudged begins the warning about an object that took longer than the webhook takes for one.
-const Unjudged = "sliced has not judged this object"
+const Unjudged = "sliced did not check this object"
 
 // Judged is the answer to a request that the webhook judges: it is repeated where, on a slow machine, the webhook did not answer the API
 // server in time or admitted the object without having judged it.

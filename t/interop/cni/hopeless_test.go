@@ -153,7 +153,7 @@ func TestAHopelessDelKeepsNoDevice(t *testing.T) {
 	if got := p.recorded(); strings.Contains(got, "first") {
 		t.Errorf("records: %q", got)
 	}
-	if !strings.Contains(p.log.String(), "an interface is given up without its DEL") {
+	if !strings.Contains(p.log.String(), "CNI DEL abandoned") {
 		t.Errorf("the log does not say it:\n%s", p.log)
 	}
 

@@ -55,7 +55,8 @@ struct ExplainTest : testing::Test {
 TEST_F(ExplainTest, OtherDevicesThatWaitAreNotItsSubject) {
   policy("{mtuAtLeast: 9000}");
   const std::string said = explained("0000:3b:02.1");
-  EXPECT_NE(said.find("mtuAtLeast: interface ens1f0v1 has MTU 1500, wanted 9000"), std::string::npos) << said;
+  EXPECT_NE(said.find("mtuAtLeast: interface ens1f0v1 has MTU 1500, expected 9000"), std::string::npos)
+      << said;
   for (int other = 2; other < 16; ++other)
     EXPECT_EQ(said.find("ens1f0v" + std::to_string(other)), std::string::npos) << said;
   EXPECT_LE(lines_of(said), 8u) << said;

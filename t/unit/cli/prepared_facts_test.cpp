@@ -132,14 +132,14 @@ TEST_F(PreparedFactsTest, ADeviceThatCouldNotBeGivenBackIsExplainedAsTheDaemonHa
   claim.is_claim_gone = true;
   write(known);
   EXPECT_FALSE(sees_the_driver_of_before());
-  EXPECT_NE(out.find("it could not be given back: somebody holds /dev/vfio/7"), std::string::npos) << out;
+  EXPECT_NE(out.find("it could not be restored: somebody holds /dev/vfio/7"), std::string::npos) << out;
   Daemon daemon(options.runtime_directory,
                 [&, body = prepared_page(known.boot_id, known.claims, options, {})] {
                   return status::Answer{.body = body};
                 });
   std::filesystem::remove(checkpoint_path(options));
   EXPECT_FALSE(sees_the_driver_of_before()) << "by the daemon that runs";
-  EXPECT_NE(out.find("it could not be given back"), std::string::npos) << out;
+  EXPECT_NE(out.find("it could not be restored"), std::string::npos) << out;
 }
 
 // Red when `explain` offers a VF of a PF whose settings wait for its interface.
@@ -222,7 +222,7 @@ TEST_F(PreparedFactsTest, ADaemonThatDoesNotKnowYetIsNamed) {
   Daemon daemon(options.runtime_directory,
                 [] { return status::Answer{.status = 503, .body = "not known yet\n"}; });
   EXPECT_TRUE(sees_the_driver_of_before()) << out;
-  EXPECT_NE(err.find("the daemon cannot be asked which devices are prepared: "), std::string::npos) << err;
+  EXPECT_NE(err.find("the prepared devices cannot be read from the daemon: "), std::string::npos) << err;
   EXPECT_NE(err.find("not known yet"), std::string::npos) << err;
   std::filesystem::remove(checkpoint_path(options));
   EXPECT_FALSE(sees_the_driver_of_before()) << out;
@@ -281,7 +281,7 @@ TEST_F(PreparedFactsOfAUser, ASocketThatMayNotBeReachedIsNamedBesideTheRecord) {
   forbid(options.runtime_directory);
   const std::string said = told();
   EXPECT_EQ(facts.prepared, std::set<std::string>{kVf});
-  EXPECT_NE(said.find("the daemon cannot be asked which devices are prepared: "), std::string::npos) << said;
+  EXPECT_NE(said.find("the prepared devices cannot be read from the daemon: "), std::string::npos) << said;
   EXPECT_NE(said.find(options.runtime_directory), std::string::npos) << said;
   EXPECT_NE(said.find("unless it keeps another one; run as root or as the daemon's user"), std::string::npos)
       << said;
@@ -292,7 +292,8 @@ TEST_F(PreparedFactsOfAUser, ASocketThatMayNotBeReachedLeavesItUnknownWithoutARe
   const std::string said = told();
   EXPECT_TRUE(facts.prepared.empty());
   EXPECT_NE(said.find("prepared devices are unknown: "), std::string::npos) << said;
-  EXPECT_NE(said.find("devices that pods hold are judged as the host shows them now"), std::string::npos)
+  EXPECT_NE(said.find("devices in pods are evaluated with their present facts on the host"),
+            std::string::npos)
       << said;
   EXPECT_NE(said.find("run as root or as the daemon's user"), std::string::npos) << said;
 }
@@ -379,7 +380,7 @@ TEST_F(PreparedFactsTest, ARecordOfAnotherBootCountsAsNone) {
   record();
   host.boot_id("00000000-0000-0000-0000-000000000001");
   EXPECT_EQ(run(explain, config::Command::kExplain, {kVf}), kExitSame) << err;
-  EXPECT_NE(out.find("drivers is vfio-pci, wanted mlx5_core"), std::string::npos) << out;
+  EXPECT_NE(out.find("drivers is vfio-pci, expected mlx5_core"), std::string::npos) << out;
 }
 
 TEST_F(PreparedFactsTest, ARecordThatCannotBeReadIsNamed) {

@@ -203,9 +203,10 @@ TEST(KeepNewest, LeavesWhatIsAllocatedFrom) {
   keep_newest(found);
   EXPECT_EQ(names(found), (Words{"new-1", "new-2", "cut"}));
   EXPECT_TRUE(found.is_whole);
-  EXPECT_EQ(found.lines,
-            (Lines{"pool p of y.example: only 1 of its 3 slices are here; nothing is allocated from "
-                   "a pool that is not complete"}));
+  EXPECT_EQ(
+      found.lines,
+      (Lines{
+          "pool p of y.example: only 1 of its 3 slices exist; devices of an incomplete pool are not allocated"}));
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ TEST_F(ValidateTest, DefinitionsAreCheckedAsNodesDo) {
   const std::string out = said();
   EXPECT_NE(
       out.find(
-          "a.yaml:12: error: NetworkAttachmentDefinition apps/bad: spec.config: vlan is 4095: want 0 to 4094\n"),
+          "a.yaml:12: error: NetworkAttachmentDefinition apps/bad: spec.config: vlan is 4095: expected 0 to 4094\n"),
       std::string::npos)
       << out;
   EXPECT_NE(
@@ -198,7 +198,7 @@ TEST_F(ValidateTest, ObjectsOfAClusterAreChecked) {
   options.cluster = config::ClusterDirectory{directory};
   EXPECT_EQ(
       said(),
-      "cluster: error: NetworkAttachmentDefinition apps/bad: spec.config: vlan is 4095: want 0 to 4094\n"
+      "cluster: error: NetworkAttachmentDefinition apps/bad: spec.config: vlan is 4095: expected 0 to 4094\n"
       "2 objects checked, 1 error, 0 warnings\n");
 }
 
@@ -215,7 +215,7 @@ TEST_F(ValidateTest, AFileOfOtherKindsIsSaidToBeNotChecked) {
   options.arguments.clear();
   file("space.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: c}\n");
   EXPECT_EQ(said(kExitSame),
-            "space.yaml: warning: nothing here is of a kind that is checked: Namespace\n"
+            "space.yaml: warning: no object of a checked kind: Namespace\n"
             "0 objects checked, 0 errors, 1 warning\n");
 }
 

@@ -170,7 +170,7 @@ TEST_F(ByNodeStateTest, NothingIsOfferedBeforeTheHostIsAsItWants) {
   node_state(wants(1500, "InProgress"));
   expect_awaited("syncStatus InProgress");
   node_state(wants(9000));
-  expect_awaited("PF 0000:3b:00.0 is not in sync: mtu is 1500, wanted at least 9000");
+  expect_awaited("PF 0000:3b:00.0 is not in sync: mtu is 1500, expected at least 9000");
   cluster.on_admit = {};
   tree.netdev_attr("ens1f0", "mtu", "9000");
   say(hotplug::LinkChange{daemon->inventory()->find(kPf)->netdev->ifindex, "ens1f0"});
@@ -220,7 +220,7 @@ TEST_F(ByNodeStateTest, ARestartTakesNothingAwayAndAddsNothing) {
   reboot();
   start();
   run(1min);
-  expect_awaited("wanted at least 9000");
+  expect_awaited("expected at least 9000");
 }
 
 // The order of a reboot: VFs of an externally managed PF are made before the operator's daemon starts, which then writes
@@ -273,7 +273,7 @@ TEST_F(ByNodeStateOrNoneTest, WhatItWantsIsWaitedFor) {
   node_state(wants(9000));
   start();
   run(1min);
-  expect_awaited("wanted at least 9000");
+  expect_awaited("expected at least 9000");
   node_state("");
   EXPECT_EQ(offered().size(), 4u);
 }

@@ -442,7 +442,7 @@ TEST_F(DaemonTest, AHostThatCannotBeListedKeepsWhatIsOffered) {
   run(10min);
   EXPECT_EQ(offered().size(), 3u);
   EXPECT_EQ(writes(), before);
-  EXPECT_EQ(log.count("cannot be read in full"), 1u);
+  EXPECT_EQ(log.count("host only partly readable"), 1u);
 }
 
 TEST_F(DaemonTest, TheSyncTimerFindsWhatNoEventTold) {
@@ -455,7 +455,7 @@ TEST_F(DaemonTest, TheSyncTimerFindsWhatNoEventTold) {
   EXPECT_EQ(offered().size(), 2u);
   run(2min);
   EXPECT_EQ(offered().size(), 3u);
-  EXPECT_EQ(log.count("events had not told"), 1u);
+  EXPECT_EQ(log.count("rescan found changes without events"), 1u);
 }
 
 TEST_F(DaemonTest, AnOverflowReadsEverythingAgain) {

@@ -95,7 +95,7 @@ TEST_F(NodeStateSourceTest, CreatedInProgressSucceededEditedDeleted) {
   put(kGood);
   EXPECT_EQ(said(), "known");
   put(kBad);
-  EXPECT_EQ(said(), "known; 0000:3b:00.0 mtu is 9000, wanted at least 9001; and 1 more field")
+  EXPECT_EQ(said(), "known; 0000:3b:00.0 mtu is 9000, expected at least 9001; and 1 more field")
       << "what the host says counts, not the status";
   cluster.remove(kube::kSriovNetworkNodeStates, "a", kNamespace);
   scheduler.advance(1s);
@@ -163,15 +163,15 @@ TEST_F(NodeStateSourceTest, WhatCannotBeUnderstoodIsNotInSync) {
   install();
   want();
   put("spec: 7\n");
-  EXPECT_EQ(said(), "SriovNetworkNodeState operators/a: spec is a number, wants a map");
+  EXPECT_EQ(said(), "SriovNetworkNodeState operators/a: spec is a number, expected a map");
   put("spec: {interfaces: [{pciAddress: ens1f0}]}\n");
   EXPECT_EQ(
       said(),
-      "SriovNetworkNodeState operators/a: spec.interfaces[0].pciAddress is \"ens1f0\", wants a PCI address as "
+      "SriovNetworkNodeState operators/a: spec.interfaces[0].pciAddress is \"ens1f0\", expected a PCI address as "
       "\"0000:3b:00.0\"")
       << "it may be any PF";
   put("spec: {interfaces: [{pciAddress: '0000:3b:00.0', numVfs: 2, mtu: x}]}\nstatus: {syncStatus: Succeeded}\n");
-  EXPECT_EQ(said(), "known; 0000:3b:00.0 spec.interfaces[0].mtu is a string, wants a whole number");
+  EXPECT_EQ(said(), "known; 0000:3b:00.0 spec.interfaces[0].mtu is a string, expected a whole number");
 }
 
 TEST_F(NodeStateSourceTest, AnotherHostIsJudgedAnew) {
@@ -182,7 +182,7 @@ TEST_F(NodeStateSourceTest, AnotherHostIsJudgedAnew) {
   auto other = std::make_shared<hotplug::Inventory>(*host);
   other->devices.at("0000:3b:00.0").netdev->mtu = 1500;
   host = other;
-  EXPECT_EQ(said(), "known; 0000:3b:00.0 mtu is 1500, wanted at least 9000");
+  EXPECT_EQ(said(), "known; 0000:3b:00.0 mtu is 1500, expected at least 9000");
 }
 
 // A write of the operator's that changes nothing we read is no change.

@@ -35,11 +35,11 @@ TEST(OwnNode, IsWhatItsObjectSays) {
   EXPECT_EQ(log.lines.size(), 0u);
   EXPECT_TRUE(own.apply(Changed<OwnNode::Item>{node("2")}));
   EXPECT_EQ(own.view().labels.at("zone"), "2");
-  EXPECT_EQ(log.count("created anew"), 1u);
+  EXPECT_EQ(log.count("Node object created again"), 1u);
   EXPECT_TRUE(own.apply(Removed<OwnNode::Item>{{"", "a"}}));
   EXPECT_FALSE(own.is_there());
   EXPECT_EQ(own.owner_uid(), "");
-  EXPECT_EQ(log.count("the Node object is gone"), 1u);
+  EXPECT_EQ(log.count("Node object deleted"), 1u);
 }
 
 TEST(OwnNode, InADirectoryFlagsStandInForItAndNobodyOwnsTheSlices) {

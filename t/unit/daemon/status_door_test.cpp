@@ -168,8 +168,7 @@ TEST(StatusText, ADaemonWithoutADecisionIsStarting) {
   status::Report report{.version = "1.2.3", .node = "a", .cluster = "https://k:6443"};
   report.waiting_for = {"policies"};
   const std::string text = status_text(status::json_of(report));
-  EXPECT_NE(text.find("\nstarting: no decision yet, so what is published is left as it is\n"),
-            std::string::npos)
+  EXPECT_NE(text.find("\nstarting: no decision yet; published devices are unchanged\n"), std::string::npos)
       << text;
   EXPECT_NE(text.find("\nnot ready: decision: waits for policies\n"), std::string::npos) << text;
   EXPECT_EQ(text.find("offered"), std::string::npos) << text;
@@ -184,7 +183,7 @@ TEST(StatusText, SaysThatPodsWithClaimsDoNotStart) {
   report.kubelet_plugin = "off";
   fixture::expect_golden(status_text(status::json_of(report)));
   report.kubelet_plugin = "waiting";
-  report.kubelet_plugin_waits_for = "driver d: /x: somebody else listens there";
+  report.kubelet_plugin_waits_for = "driver d: /x: another process listens on it";
   const std::string text = status_text(status::json_of(report));
   fixture::expect_golden(text);
 }
@@ -212,7 +211,7 @@ TEST_F(StatusOfDaemon, DevicesThatAreNotReturnedAndAMissingRuntimeAreProblems) {
   start();
   run(15s);
   PluginState plugin{"on", ""};
-  plugin.not_returned = {"device 0000-3b-00-1 is not offered: it could not be given back: busy"};
+  plugin.not_returned = {"device 0000-3b-00-1 is not offered: it could not be restored: busy"};
   plugin.connection_problem = "no NRI: pods with interfaces do not start (x)";
   const reports::NodeReport report = report_head_of(*daemon, "node-a", plugin);
   ASSERT_EQ(report.problems.size(), 2u);

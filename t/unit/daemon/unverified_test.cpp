@@ -291,9 +291,8 @@ TEST_F(DoubtTest, ANewNodeSaysWhatItChecksOnceAPolicyWantsADevice) {
   put_exposure("q", of_type("vf"));
   run(1s);
   ASSERT_EQ(daemon->decision()->waits.size(), 1u);
-  EXPECT_TRUE(
-      daemon->decision()->waits.begin()->starts_with("a list of all ResourceClaims, which shows what of pool "
-                                                     "node-a/0000-3b-00-0 is in use"))
+  EXPECT_TRUE(daemon->decision()->waits.begin()->starts_with(
+      "a list of all ResourceClaims, which shows the allocated devices of pool node-a/0000-3b-00-0 is in use"))
       << *daemon->decision()->waits.begin();
   EXPECT_EQ(allocatable(), Set());
   run(30s);

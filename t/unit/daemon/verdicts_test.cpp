@@ -135,7 +135,7 @@ TEST_F(Verdicts, SayWhatNoSliceHolds) {
   run(2s);
   VerdictSnapshot snapshot = snapshot_of(*daemon);
   const std::string vf = tree.pci(kPf).vf(0).address();
-  EXPECT_EQ(explain_as_published(snapshot, vf).summary.find("no slice holds it yet"), std::string::npos);
+  EXPECT_EQ(explain_as_published(snapshot, vf).summary.find("no slice has it yet"), std::string::npos);
   snapshot.published = std::make_shared<const std::vector<std::string>>();
   fixture::expect_golden(explain_as_published(snapshot, vf).summary);
 }

@@ -385,7 +385,7 @@ TEST_F(NetnsLinksTest, WhatLeadsToADefaultRouteIsSeen) {
     ASSERT_TRUE(uses(step.one, step.two)) << "after ip " << step.command;
   }
   EXPECT_EQ(source->counters().full_scans, 1u);
-  EXPECT_EQ(log.count("cannot be read in full"), 0u) << log.all();
+  EXPECT_EQ(log.count("host only partly readable"), 0u) << log.all();
   // And what events told is all there was.
   size_t missed = SIZE_MAX;
   source->rescan("test", [&](size_t count) { missed = count; });

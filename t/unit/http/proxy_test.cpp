@@ -154,7 +154,7 @@ TEST(Proxy, WhatCannotBeUsedIsRefusedByName) {
   };
   for (const auto& row : rows)
     EXPECT_TRUE(chosen(row.server, row.variables, row.proxy_url).starts_with(row.wanted))
-        << chosen(row.server, row.variables, row.proxy_url) << ", wanted " << row.wanted;
+        << chosen(row.server, row.variables, row.proxy_url) << ", expected " << row.wanted;
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ TEST_F(ManyBindings, WhatThereIsNoTimeForIsNotBegun) {
   for (size_t i = 1; i < answers.size(); ++i) {
     ASSERT_TRUE(answers[i] && !*answers[i]) << i;
     EXPECT_EQ((*answers[i]).error().code, Errc::kTimeout);
-    EXPECT_NE((*answers[i]).error().what.find("it was not begun; it is tried again"), std::string::npos)
+    EXPECT_NE((*answers[i]).error().what.find("it was not started; the kubelet retries"), std::string::npos)
         << (*answers[i]).error().what;
   }
   const reactor::Descriptor opened(::open(gate.c_str(), O_RDWR | O_CLOEXEC));

@@ -748,7 +748,7 @@ TEST_F(NodeHostTest, WithoutItsDriverItIsLeftWithoutOneAndThatIsSaid) {
     const auto left = host().restore(device());
     ASSERT_TRUE(left) << left.error().what;
     EXPECT_EQ(*left, is_loaded
-                         ? "device 0000:03:00.2 is not taken by driver igbvf, which it had, and has none"
+                         ? "device 0000:03:00.2 is not bound by driver igbvf, which it had, and has none"
                          : "device 0000:03:00.2 has no driver: igbvf, which it had, is not loaded");
     EXPECT_EQ(driver(), "");
     EXPECT_EQ(override_, "") << "a module that is loaded later may have it";

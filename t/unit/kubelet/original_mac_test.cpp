@@ -71,7 +71,7 @@ TEST(OriginalMac, AnUnknownOneIsReplacedByNoLaterReadingButWhatTheHostSet) {
   EXPECT_EQ(original_mac(nullptr, "02:00:00:00:00:01"), "02:00:00:00:00:01");
   EXPECT_EQ(original_mac(&kOne, "02:00:00:00:00:01"), kOne.mac);
   EXPECT_EQ(original_mac(nullptr, std::string(kNoMac)), kNoMac);
-  EXPECT_EQ(original_mac(nullptr, "01:00:5e:00:00:01"), "") << "it could not be given back";
+  EXPECT_EQ(original_mac(nullptr, "01:00:5e:00:00:01"), "") << "it could not be restored";
   const auto text_of_unknown = [](const OriginalMac& one, const std::string& now) {
     const auto all = unknown_macs({{one.pci, one}}, [&](const std::string&) { return now; });
     return all.empty() ? std::string() : all.at(one.pci);

@@ -270,7 +270,7 @@ TEST_F(PodsSettings, OfEachVfAreRestoredWithItsPfBeforeAnyoneGetsOne) {
     EXPECT_EQ(withheld[0].pf, kPf) << "with all its VFs";
     fixture::expect_golden(withheld[0].why);
     EXPECT_TRUE(preparer->settings_problems().empty()) << "it is reported once, as not returned";
-    EXPECT_EQ(log.count("original settings not restored: the device is not offered, and it is tried again"),
+    EXPECT_EQ(log.count("original settings not restored: the device is not offered, will retry"),
               is_restarted ? 2u : 1u);
     fixture::expect_golden(prepare(next)->error);
     node.functions.at(kPf).is_interface_away = false;

@@ -82,7 +82,7 @@ TEST_F(KubeletPlugin, WhatIsLeftOfADeadProcessGoesAndALivingOneStays) {
   EXPECT_TRUE(plugin->is_serving("b.example")) << "the other driver is nobody else's";
   ASSERT_TRUE(plugin->other_programs().contains("a.example"));
   EXPECT_TRUE(plugin->other_programs().at("a.example").starts_with(path));
-  EXPECT_EQ(log.count("another program serves this driver; nothing is published or handed out until it ends "
+  EXPECT_EQ(log.count("another program serves this driver: nothing is published or prepared until it ends "
                       "driver=a.example"),
             1u)
       << log.all();
@@ -126,7 +126,7 @@ TEST_F(KubeletPlugin, WhatIsNoSocketIsNotRemoved) {
   plugin->start();
   EXPECT_FALSE(plugin->is_serving("a.example"));
   EXPECT_TRUE(fs::is_regular_file(path));
-  EXPECT_EQ(log.count("the kubelet cannot find this driver driver=a.example"), 1u) << log.all();
+  EXPECT_EQ(log.count("kubelet cannot find this driver driver=a.example"), 1u) << log.all();
 }
 
 TEST_F(KubeletPlugin, AKubeletThatIsNotThereYetIsWaitedFor) {

@@ -212,9 +212,7 @@ TEST_F(PodsMac, AnOriginalThatIsUnknownIsReportedAndNeverReplacedByALaterReading
       else
         node.original_macs.clear();
       run();
-      EXPECT_EQ(
-          log.count("the MAC addresses that VFs had before their pods' are unknown devices=0000:03:00.2"),
-          1u);
+      EXPECT_EQ(log.count("original MAC addresses of VFs unknown devices=0000:03:00.2"), 1u);
       const auto unknown = [&] {  // as status, the node's report and explain show it
         return unknown_macs(preparer->original_macs(), [&](const std::string&) { return mac(); });
       };
@@ -225,7 +223,7 @@ TEST_F(PodsMac, AnOriginalThatIsUnknownIsReportedAndNeverReplacedByALaterReading
       }
       EXPECT_EQ(unprepare(request(text)), "");
       EXPECT_NE(unknown()[kVf].find("keeps 02:00:00:00:00:0a, which may be a pod's"), std::string::npos);
-      EXPECT_EQ(log.count("the one of before its pod is unknown device=0000:03:00.2 mac=02:00:00:00:00:0a"),
+      EXPECT_EQ(log.count("the VF keeps its current administrative MAC address device=0000:03:00.2 mac=02:00:00:00:00:0a"),
                 1u);
       EXPECT_EQ(node.original_macs.at(kVf), (OriginalMac{kVf, "0000:03:00.0", "boot-1", "", kMac}));
       run();
@@ -238,7 +236,7 @@ TEST_F(PodsMac, AnOriginalThatIsUnknownIsReportedAndNeverReplacedByALaterReading
       EXPECT_EQ(mac(), kNext);
       EXPECT_EQ(preparer->prepared().begin()->second.devices[0].vfio->original_mac, "");
       EXPECT_EQ(unprepare(request(next)), "");
-      EXPECT_EQ(log.count("the one of before its pod is unknown device=0000:03:00.2 mac=02:00:00:00:00:0b"),
+      EXPECT_EQ(log.count("the VF keeps its current administrative MAC address device=0000:03:00.2 mac=02:00:00:00:00:0b"),
                 1u);
       // What the host sets is the VF's own from then on.
       node.functions[kVf].mac = kHosts;

@@ -76,7 +76,7 @@ TEST_F(PreparerTest, WhatAKilledDaemonLeftHalfWrittenIsRemovedBeforeAnythingIsWr
   };
   run();
   EXPECT_EQ(node.steps.front(), "remove temporaries");
-  EXPECT_EQ(log.count("temporary files of a daemon that was killed cannot be removed problem=read-only"), 1u);
+  EXPECT_EQ(log.count("temporary files of a killed daemon not removed problem=read-only"), 1u);
   EXPECT_EQ(preparer->prepared().size(), 1u);
 }
 
@@ -138,7 +138,7 @@ TEST_F(PreparerTest, OneClaimsErrorIsItsOwn) {
   EXPECT_EQ(answers["claim-1"].error, "");
   EXPECT_EQ(
       answers["claim-2"].error,
-      "ResourceClaim ns/claim-2: status.allocation.devices.config[0].opaque.parameters.driver is \"x\", wants "
+      "ResourceClaim ns/claim-2: status.allocation.devices.config[0].opaque.parameters.driver is \"x\", expected "
       "default or vfio-pci");
   EXPECT_EQ(charged.size(), 1u);
 }
@@ -341,7 +341,7 @@ TEST_F(PreparerTest, OfWhatIsTakenOverTheRecordAndTheKernelTellTheFactsOfBefore)
   const PreparedClaim& claim = preparer->prepared().begin()->second;
   EXPECT_EQ(claim.devices[0].identity, identity);
   EXPECT_EQ(claim.devices[0].pf, "0000:03:00.0") << "what excludes its PF is known";
-  EXPECT_EQ(log.count("devices that pods have on vfio-pci are decided over as they are now"), 1u);
+  EXPECT_EQ(log.count("original drivers of devices on vfio-pci unknown: policies see vfio-pci"), 1u);
   EXPECT_EQ(unprepare({"ns", "c", "c-uid"}), "");
   EXPECT_EQ(driver_of("0000:03:00.2"), "igbvf");
   EXPECT_TRUE(held.empty());
@@ -515,7 +515,7 @@ TEST_F(PreparerTest, ACorruptCheckpointIsSetAsideAndSpecsTell) {
   EXPECT_TRUE(node.aside.has_value());
   EXPECT_EQ(preparer->prepared().begin()->second.devices[0].pf, "0000:03:00.0")
       << "what excludes its PF is known";
-  EXPECT_EQ(log.count("what was prepared before is not known by its record"), 1u);
+  EXPECT_EQ(log.count("checkpoint missing or damaged"), 1u);
   fixture::expect_golden(prepare(put(claim(2, "0000-03-00-2")))->error);
   EXPECT_EQ(prepare(text)->error, "");
   EXPECT_EQ(unprepare(who), "");

@@ -84,7 +84,7 @@ TEST_F(ReconcileTest, FilesThatNobodyOwnsAreRemovedAndOthersStay) {
   EXPECT_TRUE(node.infos.contains(kInfo));
   EXPECT_TRUE(node.infos.contains("/dp/x-0000:04:00.0-device.json")) << "another program's";
   EXPECT_EQ(node.infos.size(), 2u);
-  EXPECT_EQ(log.count("no claim owns"), 3u);
+  EXPECT_EQ(log.count("without a claim removed"), 3u);
   EXPECT_TRUE(written.empty());
 }
 

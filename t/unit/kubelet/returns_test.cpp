@@ -43,11 +43,11 @@ TEST_F(ReturnsTest, ADeviceThatCouldNotBeGivenBackIsWithheldUntilTheDaemonHasGiv
   scheduler.advance(Returns::kFirst + Millis{1'000});
   ASSERT_EQ(withheld.size(), 1u);
   EXPECT_EQ(withheld[0].holding.device, "0000:03:00.2");
-  EXPECT_TRUE(withheld_why().starts_with(std::string("it could not be given back: ") + kOpen))
+  EXPECT_TRUE(withheld_why().starts_with(std::string("it could not be restored: ") + kOpen))
       << withheld_why();
   EXPECT_TRUE(charged.contains(first.uid + " 0000-03-00-2")) << "what it excludes is counted";
   const std::string refused = error_of_next();
-  EXPECT_NE(refused.find(std::string("is not free: it could not be given back: ") + kOpen), std::string::npos)
+  EXPECT_NE(refused.find(std::string("is not free: it could not be restored: ") + kOpen), std::string::npos)
       << refused;
   EXPECT_EQ(refused.find("pod has ended"), std::string::npos) << refused;
   node.on_step = nullptr;
@@ -69,7 +69,7 @@ TEST_F(ReturnsTest, TheDaemonTriesEverMoreSeldomAndAlsoAfterARestart) {
   EXPECT_LE(restores() - early, 18u);
   EXPECT_GE(restores() - early, 12u);
   run();
-  EXPECT_TRUE(withheld_why().starts_with(std::string("it could not be given back: ") + kOpen))
+  EXPECT_TRUE(withheld_why().starts_with(std::string("it could not be restored: ") + kOpen))
       << "before anybody has asked the API server";
   const size_t before = restores();
   scheduler.advance(Returns::kFirst + Millis{1'000});
@@ -102,7 +102,7 @@ TEST_F(ReturnsTest, AClaimThatExistsIsLeftToItsKubelet) {
   EXPECT_EQ(restores(), before);
   EXPECT_TRUE(withheld.empty());
   const std::string refused = error_of_next();
-  EXPECT_NE(refused.find(std::string("could not be given back: ") + kOpen + "; the kubelet tries again"),
+  EXPECT_NE(refused.find(std::string("could not be restored: ") + kOpen + "; the kubelet tries again"),
             std::string::npos)
       << refused;
   // It goes only now, and nobody calls unprepare.
@@ -132,7 +132,7 @@ TEST_F(ReturnsTest, AClaimThatIsGoneAndNobodyAskedForIsWithheldAtOnce) {
   run();
   ASSERT_EQ(withheld.size(), 1u);
   EXPECT_NE(withheld_why().find("is gone"), std::string::npos) << withheld_why();
-  EXPECT_EQ(withheld_why().find("could not be given back"), std::string::npos) << withheld_why();
+  EXPECT_EQ(withheld_why().find("could not be restored"), std::string::npos) << withheld_why();
   scheduler.advance(2 * Reconcile::kAbsentMin);
   EXPECT_NE(withheld_why().find("process 7 (qemu)"), std::string::npos) << withheld_why();
   node.user = "";

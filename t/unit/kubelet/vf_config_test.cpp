@@ -163,9 +163,9 @@ TEST(VfConfigs, WhatIsNotUnderstoodPreparesNothing) {
   const Case cases[] = {
       {{{"driverr", "vfio-pci"}}, "driverr is an unknown field; did you mean driver?"},
       {{{"zzzzzzzzzz", 1}}, "zzzzzzzzzz is an unknown field; known are"},
-      {{{"driver", "igb_uio"}}, "driver is \"igb_uio\", wants default or vfio-pci"},
+      {{{"driver", "igb_uio"}}, "driver is \"igb_uio\", expected default or vfio-pci"},
       {{{"driver", "mdev"}}, "mediated devices are not prepared"},
-      {{{"driver", 7}}, "driver is a number, wants a string"},
+      {{{"driver", 7}}, "driver is a number, expected a string"},
       {{{"ifName", "sixteen-bytes-ab"}}, "ifName is \"sixteen-bytes-ab\""},
       {{{"ifName", "a/b"}}, "ifName"},
       {{{"ifName", "eth0"}}, "ifName is \"eth0\", which is the pod's own interface"},
@@ -181,7 +181,7 @@ TEST(VfConfigs, WhatIsNotUnderstoodPreparesNothing) {
       {{{"ifName", "a b"}}, "ifName"},
       {{{"ifName", ".."}}, "ifName"},
       {{{"ifName", "a\nb"}}, "ifName"},
-      {{{"ifName", "$(x)"}}, "ifName is \"$(x)\", wants at most 15 letters"},
+      {{{"ifName", "$(x)"}}, "ifName is \"$(x)\", expected at most 15 letters"},
       {{{"ifName", ";x"}}, "ifName is \";x\""},
       {{{"ifName", "-x"}}, "ifName is \"-x\""},
       {{{"ifName", "_x"}}, "ifName is \"_x\""},
@@ -190,7 +190,7 @@ TEST(VfConfigs, WhatIsNotUnderstoodPreparesNothing) {
       {{{"netAttachDefName", "Upper"}}, "netAttachDefName"},
       {{{"netAttachDefNamespace", "a.b"}}, "netAttachDefNamespace"},
       {{{"netAttachDefNamespace", "kube-system"}}, "a claim names objects of its own namespace (ns)"},
-      {{{"addVhostMount", "yes"}}, "addVhostMount is a string, wants true or false"},
+      {{{"addVhostMount", "yes"}}, "addVhostMount is a string, expected true or false"},
   };
   for (const Case& one : cases) {
     const auto found = configs_of({config(one.parameters)});
@@ -216,8 +216,8 @@ TEST(VfConfigs, AnotherKindOrFormIsRefused) {
   refused(Json::Object{{"apiVersion", "v1"}, {"kind", "VfConfig"}}, "apiVersion is \"v1\"");
   refused(Json::Object{{"apiVersion", sample::kVfConfigVersion}, {"kind", "VFConfig"}},
           "kind is \"VFConfig\"");
-  refused(Json(), "wants a VfConfig");
-  refused(Json("driver: vfio-pci"), "wants a VfConfig");
+  refused(Json(), "expected a VfConfig");
+  refused(Json("driver: vfio-pci"), "expected a VfConfig");
   Json formless = config({});
   formless = Json::Object{{"source", "FromClaim"}};
   fixture::expect_golden(configs_of({formless}).error().what);

@@ -74,7 +74,7 @@ TEST(SriovPolicy, WhatIsNotUnderstoodIsAProblem) {
        "  nodeSelector: {matchLabel: {a: b}, matchLabels: {a: b}}\n  configs: []", true, "spec.nodeSelector",
        ""},
       {"wrong kind of list", "  configs: [{resourceFilters: [{vendors: '8086'}]}]", false,
-       "spec.configs[0].resourceFilters[0].vendors", "wants a list"},
+       "spec.configs[0].resourceFilters[0].vendors", "expected a list"},
       {"number for a string", "  configs: [{resourceFilters: [{devices: [1889]}]}]", false,
        "spec.configs[0].resourceFilters[0].devices[0]", "quotes"},
       {"vendor by name", "  configs: [{resourceFilters: [{vendors: [intel]}]}]", false,
@@ -93,7 +93,7 @@ TEST(SriovPolicy, WhatIsNotUnderstoodIsAProblem) {
       {"host use as text", "  allowHostUse: 'maybe'\n  configs: []", true, "spec.allowHostUse",
        "true or false"},
       {"an unknown setting", "  allow: [vlan, vlanqos]\n  configs: []", true, "spec.allow",
-       "has \"vlanqos\"; did you mean vlanQoS? Wants some of vlan, vlanQoS, vlanProto, trust, spoofchk, link_state"},
+       "has \"vlanqos\"; did you mean vlanQoS?; expected some of vlan, vlanQoS, vlanProto, trust, spoofchk, link_state"},
       {"a setting twice", "  allow: [vlan, trust, vlan]\n  configs: []", true, "spec.allow",
        "has \"vlan\" twice"},
       {"an id that is none", "  allow: [vlan=4095]\n  configs: []", true, "spec.allow",
@@ -111,11 +111,11 @@ TEST(SriovPolicy, WhatIsNotUnderstoodIsAProblem) {
       {"settings as a map", "  allow: {vlan: true}\n  configs: []", true, "spec.allow", "wants a list"},
       {"a setting that is a number", "  allow: [5]\n  configs: []", true, "spec.allow[0]", "wants a string"},
       {"settings that are null", "  allow:\n  configs: []", true, "spec.allow",
-       "is null, wants a list: [] allows nothing"},
+       "is null, expected a list: [] allows nothing"},
       {"filter that is null", "  configs: [{resourceFilters: [null]}]", false,
        "spec.configs[0].resourceFilters[0]", "null"},
       {"config that is null", "  configs: [null]", false, "spec.configs[0]", "null"},
-      {"configs as a map", "  configs: {a: b}", true, "spec.configs", "wants a list"},
+      {"configs as a map", "  configs: {a: b}", true, "spec.configs", "expected a list"},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.why);

@@ -160,12 +160,12 @@ TEST(Drift, OneRowARuleOfThePf) {
       {"eswitch mode the other way", [](DriftWorld& w) { w.pf().eswitch_mode = "switchdev"; },
        "eSwitchMode: legacy, found switchdev\n"},
       {"eswitch mode not known", [](DriftWorld& w) { w.pf().eswitch_mode = ""; },
-       "eSwitchMode unknown: the mode cannot be told yet\n"},
+       "eSwitchMode unknown: the mode is not known yet\n"},
       {"no VFs", [](DriftWorld& w) { w.pf().num_vfs = 0; },
        "eSwitchMode exempt: without VFs the mode is not to be seen\nnumVfs: 4 or more, which another program than the operator makes "
        "(externallyManaged), found 0\n"},
       {"more VFs, somebody else's", [](DriftWorld& w) { w.wanted().num_vfs = 3; },
-       "numVfs exempt: who manages the PF may make more VFs (4) than are wanted (3)\n"},
+       "numVfs exempt: the manager of the PF may create more VFs (4) than required (3)\n"},
       {"more VFs, the operator's",
        [](DriftWorld& w) { w.wanted().num_vfs = 3, w.wanted().externally_managed = false; },
        "numVfs: 3, found 4\n"},
@@ -186,7 +186,7 @@ TEST(Drift, OneRowARuleOfThePf) {
 TEST(Drift, OneRowARuleOfAVf) {
   judge({
       {"not there", [](DriftWorld& w) { w.host.remove(vf(1)); },
-       "pciAddress of VF 1 unknown: there is no such function yet\n"},
+       "pciAddress of VF 1 unknown: the function does not exist yet\n"},
       {"nobody's is not there", [](DriftWorld& w) { w.host.remove(vf(3)); }, ""},
       {"no driver", [](DriftWorld& w) { w.at(0).driver = ""; },
        "driver of VF 0: a network driver, found none\nmtu of VF 0 exempt: no network driver is bound\n"
@@ -256,12 +256,12 @@ TEST(Drift, AdminMacs) {
        "adminMac of VF 0: " + mac(9) + ", found " + mac(0) + "\n"},
       {"the VF has none of its own", [](DriftWorld& w) { w.at(0).netdev->mac = "00:00:00:00:00:00"; }, ""},
       {"the PF was not asked", [](DriftWorld& w) { w.at(0).enforced.reset(); },
-       "adminMac of VF 0 unknown: the PF has not told what it enforces\n"},
+       "adminMac of VF 0 unknown: the VF settings of the PF have not been read\n"},
       {"no kernel is asked",
        [](DriftWorld& w) { w.asks_pfs = false, w.group(0).last = 0, w.at(0).enforced.reset(); },
-       "adminMac of VF 0 exempt: files alone do not tell what a PF enforces\n"},
+       "adminMac of VF 0 exempt: VF settings of a PF cannot be read from files\n"},
       {"the PF does not tell", [](DriftWorld& w) { w.at(0).enforced->mac = ""; },
-       "adminMac of VF 0 unknown: the PF's driver does not tell which MAC it enforces\n"},
+       "adminMac of VF 0 unknown: the driver of the PF reports no administrative MAC address\n"},
       {"InfiniBand",
        [&](DriftWorld& w) {
          unset(0)(w), w.wanted().link_type.reset(), w.pf().netdev->link_type = 32;
@@ -271,8 +271,8 @@ TEST(Drift, AdminMacs) {
        ""},
       {"what the PF speaks is not known",
        [](DriftWorld& w) { w.wanted().link_type.reset(), w.pf().netdev->link_type.reset(); },
-       "adminMac of VF 0 unknown: what the PF's link speaks cannot be read\n"
-       "adminMac of VF 1 unknown: what the PF's link speaks cannot be read\n"},
+       "adminMac of VF 0 unknown: the link type of the PF cannot be read\n"
+       "adminMac of VF 1 unknown: the link type of the PF cannot be read\n"},
   });
 }
 
@@ -290,7 +290,7 @@ TEST(Drift, Guids) {
       {"both", with(good, good), ""},
       {"no node GUID", with(zeros, good), "guid of VF 0: a GUID, found " + zeros + "\n"},
       {"no port GUID", with(good, zeros), "guid of VF 0: a GUID, found " + zeros + "\n"},
-      {"not told", with("", ""), "guid of VF 0 exempt: the PF's driver tells of no GUIDs\n"},
+      {"not told", with("", ""), "guid of VF 0 exempt: the driver of the PF reports no GUIDs\n"},
       {"not asked for", [&](DriftWorld& w) { with(zeros, zeros)(w), w.group(0).is_rdma = false; }, ""},
       {"InfiniBand has them anyway",
        [&](DriftWorld& w) {
@@ -325,7 +325,7 @@ TEST(Drift, WhatTheStatusSaysIsToldAndNotBelieved) {
 
 TEST(Drift, AnInterfaceThatIsNotUnderstoodIsNotJudged) {
   DriftWorld world;
-  world.wanted().problems.push_back({"spec.interfaces[0].mtu", "is a string, wants a whole number"});
+  world.wanted().problems.push_back({"spec.interfaces[0].mtu", "is a string, expected a whole number"});
   world.pf().netdev->mtu = 68;
   const InterfaceDrift drift = world.judged();
   EXPECT_TRUE(drift.findings.empty());

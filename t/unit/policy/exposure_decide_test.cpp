@@ -249,7 +249,8 @@ TEST(ExposureDecide, WithoutSriovResourcePoliciesNothingIsSaidOfThem) {
   EXPECT_EQ(vf.rules[0].found, "false");
   const Decision none = decide(inputs_of(reference_host(), policies_of("")));
   for (const char* device : {"0000:03:00.2", "br-data", kPf0})
-    EXPECT_EQ(explain(none, device).summary, "there is no policy; nothing is offered without one") << device;
+    EXPECT_EQ(explain(none, device).summary, "there is no policy; devices are offered only by policies")
+        << device;
 }
 
 TEST(ExposureDecide, ExcludeWinsOverEverything) {
@@ -343,8 +344,7 @@ TEST(ExposureDecide, WhatTheHostUsesIsSharedAtMost) {
   EXPECT_EQ(why.personas[0].outcome, "in-use-by-host");
   EXPECT_EQ(
       why.summary,
-      "not offered by DeviceExposurePolicy own: the host uses it (default route through br-data), and an "
-      "exclusive offer wants spec.allowHostUse: true; offered as br-data-m by DeviceExposurePolicy shared");
+      "not offered by DeviceExposurePolicy own: the host uses it (default route through br-data), and an exclusive offer requires spec.allowHostUse: true; offered as br-data-m by DeviceExposurePolicy shared");
   const Decision allowed = decide(inputs_of(host, policies_of(policy("own", all(", allowHostUse: true")))));
   EXPECT_EQ(outcome_of(allowed, "br-data"), "offered");
 }

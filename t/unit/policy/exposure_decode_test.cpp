@@ -208,7 +208,7 @@ TEST(ExposurePolicy, OfTheSpecWhatIsNotUnderstoodIsAProblemThatNamesTheRemedy) {
   expect_refused({
       {"  priority: 1", "spec.selector", {"missing", "cel"}},
       {"  selector: {cel: ' '}", "spec.selector.cel", {"missing", "\"true\""}},
-      {"  selector: {cel: true}", "spec.selector.cel", {"wants a string"}},
+      {"  selector: {cel: true}", "spec.selector.cel", {"expected a string"}},
       {"  selector: {cel: " + std::string(11000, 'a') + "}", "spec.selector.cel", {"11000", "10240"}},
       {std::string(kSelector) + "  priority: 1001", "spec.priority", {"1001", "0 to 1000"}},
       {std::string(kSelector) + "  priority: -1", "spec.priority", {"-1", "0 to 1000"}},
@@ -217,12 +217,12 @@ TEST(ExposurePolicy, OfTheSpecWhatIsNotUnderstoodIsAProblemThatNamesTheRemedy) {
       {std::string(kSelector) + "  allowHostUse: 1", "spec.allowHostUse", {"true or false"}},
       {std::string(kSelector) + "  allow: [vlan, link-state]",
        "spec.allow",
-       {"has \"link-state\"; did you mean link_state?", "Wants some of vlan, vlanQoS"}},
+       {"has \"link-state\"; did you mean link_state?", "expected some of vlan, vlanQoS"}},
       {std::string(kSelector) + "  allow: [mac, mac]", "spec.allow", {"has \"mac\" twice: remove one"}},
       {std::string(kSelector) + "  allow: null", "spec.allow", {"is null", "[] allows nothing"}},
-      {std::string(kSelector) + "  allow: all", "spec.allow", {"wants a list"}},
+      {std::string(kSelector) + "  allow: all", "spec.allow", {"expected a list"}},
       {std::string(kSelector) + "  action: exclude\n  exposure: {}", "spec.exposure", {"remove one"}},
-      {std::string(kSelector) + "  exposure: []", "spec.exposure", {"wants a map"}},
+      {std::string(kSelector) + "  exposure: []", "spec.exposure", {"expected a map"}},
   });
 }
 
@@ -245,7 +245,7 @@ TEST(ExposurePolicy, NamesThatCannotBeAreProblemsThatNameTheRemedy) {
 TEST(ExposurePolicy, CapacitiesThatCannotBeAreProblemsThatNameTheRemedy) {
   expect_refused({
       {with_exposure("capacity: {c: }"), kCapacity + ".value", {"missing"}},
-      {with_exposure("capacity: {c: 64}"), kCapacity, {"wants a map"}},
+      {with_exposure("capacity: {c: 64}"), kCapacity, {"expected a map"}},
       {with_exposure("capacity: {c: {value: many}}"), kCapacity + ".value", {"many", "\"10G\""}},
       {with_exposure("capacity: {c: {value: 0}}"), kCapacity + ".value", {"more than 0"}},
       {with_exposure("capacity: {'a b': {value: 1}}"), "spec.exposure.capacity[a b]", {"IDENTIFIER"}},

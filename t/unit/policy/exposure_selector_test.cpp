@@ -108,7 +108,7 @@ TEST(HostSelector, UnknownNamesAreRefusedWithTheNearestOne) {
       {"device.attributes[\"dra.network\"].type == \"x\"", "did you mean dra.networking?"},
       {"device.attributes[\"resource.kubernetes.io\"].pciBusId == \"x\"", "did you mean pciBusID?"},
       {of("type") + " == 5", "column 42: there is no operator == for (string, int)"},
-      {of("mtu"), "gives int, wants bool"},
+      {of("mtu"), "gives int, expected bool"},
       {"device.atributes", "did you mean attributes?"},
       {of("type") + ".startsWit(\"v\")", "did you mean startsWith?"},
       {of("type") + " = \"vf\"", "column 42: unexpected \"=\"; did you mean ==?"},
@@ -124,7 +124,7 @@ TEST(HostSelector, ErrorsOfAnEvaluationSayWhere) {
   EXPECT_EQ(wrong.is, cel::Answer::Is::kError);
   EXPECT_NE(wrong.error.find("(column 3)"), std::string::npos) << wrong.error;
   const Selection quoted = select("quantity(" + of("vendor") + ") == quantity(\"1\")", a_vf());
-  EXPECT_EQ(quoted.error.find("quantity \"15b3\": want"), 0u) << "escaped twice or cut: " << quoted.error;
+  EXPECT_EQ(quoted.error.find("quantity \"15b3\": expected"), 0u) << "escaped twice or cut: " << quoted.error;
 }
 
 // Red when nested comprehensions are not stopped: the loop would be held for minutes.

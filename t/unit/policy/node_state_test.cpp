@@ -63,7 +63,7 @@ status:
 
 TEST(SriovNodeState, IsReadWholeAndFieldsOfTomorrowArePassedOver) {
   const SriovNodeState state = decoded(kWhole);
-  EXPECT_EQ(said(state.problems), "status.lastSyncError is a boolean, wants a string\n");
+  EXPECT_EQ(said(state.problems), "status.lastSyncError is a boolean, expected a string\n");
   EXPECT_FALSE(state.is_spec_unknown);
   EXPECT_EQ(state.namespace_ + "/" + state.name, "sriov-network-operator/worker-1");
   EXPECT_EQ(state.generation, 7);
@@ -112,24 +112,24 @@ TEST(SriovNodeState, WhatCannotBeUnderstoodIsAProblemOfItsInterface) {
     const char* interface;
     const char* problem;
   } rows[] = {
-      {"{numVfs: 1}", "pciAddress is missing; it says which PF this is about"},
-      {"{pciAddress: ens1f0}", "pciAddress is \"ens1f0\", wants a PCI address as \"0000:3b:00.0\""},
-      {"{pciAddress: '0000:3b:00.0', numVfs: many}", "numVfs is a string, wants a whole number"},
-      {"{pciAddress: '0000:3b:00.0', numVfs: -1}", "numVfs is -1, wants 0 to 65535"},
-      {"{pciAddress: '0000:3b:00.0', mtu: 1000000000}", "mtu is 1000000000, wants 0 to 1048576"},
-      {"{pciAddress: '0000:3b:00.0', linkType: wifi}", "linkType is \"wifi\", wants \"ETH\" or \"IB\""},
+      {"{numVfs: 1}", "pciAddress is missing; it names the PF"},
+      {"{pciAddress: ens1f0}", "pciAddress is \"ens1f0\", expected a PCI address as \"0000:3b:00.0\""},
+      {"{pciAddress: '0000:3b:00.0', numVfs: many}", "numVfs is a string, expected a whole number"},
+      {"{pciAddress: '0000:3b:00.0', numVfs: -1}", "numVfs is -1, expected 0 to 65535"},
+      {"{pciAddress: '0000:3b:00.0', mtu: 1000000000}", "mtu is 1000000000, expected 0 to 1048576"},
+      {"{pciAddress: '0000:3b:00.0', linkType: wifi}", "linkType is \"wifi\", expected \"ETH\" or \"IB\""},
       {"{pciAddress: '0000:3b:00.0', eSwitchMode: on1}",
-       "eSwitchMode is \"on1\", wants \"legacy\" or \"switchdev\""},
+       "eSwitchMode is \"on1\", expected \"legacy\" or \"switchdev\""},
       {"{pciAddress: '0000:3b:00.0', externallyManaged: 'yes'}",
-       "externallyManaged is a string, wants true or false"},
+       "externallyManaged is a string, expected true or false"},
       {"{pciAddress: '0000:3b:00.0', vfGroups: [{}]}",
-       "vfGroups[0].vfRange is missing; it says which VFs the group is about"},
+       "vfGroups[0].vfRange is missing; it names the VFs of the group"},
       {"{pciAddress: '0000:3b:00.0', vfGroups: [{vfRange: '3'}]}",
-       "vfGroups[0].vfRange is \"3\", wants the first and the last VF as \"0-7\""},
+       "vfGroups[0].vfRange is \"3\", expected the first and the last VF as \"0-7\""},
       {"{pciAddress: '0000:3b:00.0', vfGroups: [{vfRange: 0-7, vdpaType: net}]}",
-       "vfGroups[0].vdpaType is \"net\", wants \"virtio\" or \"vhost\""},
-      {"{pciAddress: '0000:3b:00.0', vfGroups: 7}", "vfGroups is a number, wants a list"},
-      {"7", " is a number, wants a map"},
+       "vfGroups[0].vdpaType is \"net\", expected \"virtio\" or \"vhost\""},
+      {"{pciAddress: '0000:3b:00.0', vfGroups: 7}", "vfGroups is a number, expected a list"},
+      {"7", " is a number, expected a map"},
   };
   for (const auto& row : rows) {
     const SriovNodeState state =
@@ -160,7 +160,7 @@ TEST(SriovNodeState, ASpecThatCannotBeReadWantsNobodyKnowsWhat) {
 TEST(SriovNodeState, ABrokenStatusIsTold) {
   const SriovNodeState state =
       decoded("{metadata: {name: a-node}, spec: {interfaces: []}, status: {interfaces: 7}}");
-  EXPECT_EQ(said(state.problems), "status.interfaces is a number, wants a list\n");
+  EXPECT_EQ(said(state.problems), "status.interfaces is a number, expected a list\n");
   EXPECT_FALSE(state.is_spec_unknown);
 }
 

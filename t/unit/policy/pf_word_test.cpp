@@ -150,7 +150,7 @@ TEST(PfWord, TheRestIsToldBesideIt) {
     EXPECT_TRUE(
         is_said(world.said("{require: [adminMac], mtuAtLeast: 9000}"),
                 "adminMac: PF 0000:3b:00.0 has not been asked since that is wanted; mtuAtLeast: interface "
-                "ens1f0v0 has MTU 1500, wanted 9000"));
+                "ens1f0v0 has MTU 1500, expected 9000"));
   }
 }
 

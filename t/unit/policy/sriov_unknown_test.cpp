@@ -135,9 +135,7 @@ TEST(SriovUnknown, ItIsExplained) {
   EXPECT_EQ(said.outcome, "match-unknown");
   EXPECT_EQ(
       said.summary,
-      "policy ns/p1, spec.configs[0].resourceFilters[0] comes first and may offer it: it asks for a fact of the "
-      "interface of PF 0000:3b:00.0, which is in another network namespace; until that is back it is not offered "
-      "anew");
+      "policy ns/p1, spec.configs[0].resourceFilters[0] has precedence and may offer it: it depends on a fact of the interface of PF 0000:3b:00.0, which is in another network namespace; the VF is not offered until that returns");
   ASSERT_EQ(said.rules.size(), 1u);
   EXPECT_EQ(said.rules[0], (Rule{"ns/p1", "spec.configs[0].resourceFilters[0]", "unknown", "pfNames",
                                  "unknown, since the interface of PF 0000:3b:00.0 is elsewhere", "ens1f0"}));

@@ -450,7 +450,7 @@ TEST_F(TrackTest, AnyMtuHasItsOwnTime) {
       if (found.missing.any()) continue;
       Millis since{0};
       for (size_t i = history.size(); i-- > 0 && history[i].second >= wanted;) since = history[i].first;
-      ASSERT_EQ(found.since, TimePoint(since)) << "round " << round << ", wanted " << wanted;
+      ASSERT_EQ(found.since, TimePoint(since)) << "round " << round << ", expected " << wanted;
     }
     ASSERT_LE(book.now().at(kVf).lows.size(), 8u);
   }

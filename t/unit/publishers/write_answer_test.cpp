@@ -28,11 +28,11 @@ TEST(WriteAnswer, IsAboutWhatWasSent) {
   created.meta.uid.clear();
   EXPECT_EQ(difference_of_identity(created, slice()), "") << "the server gives the uid";
   const std::vector<std::pair<std::string, void (*)(ResourceSlice&)>> others{
-      {"name is \"x\", wanted \"s\"; ", [](ResourceSlice& it) { it.meta.name = "x"; }},
-      {"uid is \"x\", wanted \"u\"; ", [](ResourceSlice& it) { it.meta.uid = "x"; }},
-      {"driver is \"x\", wanted \"d\"; ", [](ResourceSlice& it) { it.driver = "x"; }},
-      {"node is \"x\", wanted \"n\"; ", [](ResourceSlice& it) { it.node_name = "x"; }},
-      {"pool is \"x\", wanted \"p\"; ", [](ResourceSlice& it) { it.pool.name = "x"; }},
+      {"name is \"x\", expected \"s\"; ", [](ResourceSlice& it) { it.meta.name = "x"; }},
+      {"uid is \"x\", expected \"u\"; ", [](ResourceSlice& it) { it.meta.uid = "x"; }},
+      {"driver is \"x\", expected \"d\"; ", [](ResourceSlice& it) { it.driver = "x"; }},
+      {"node is \"x\", expected \"n\"; ", [](ResourceSlice& it) { it.node_name = "x"; }},
+      {"pool is \"x\", expected \"p\"; ", [](ResourceSlice& it) { it.pool.name = "x"; }},
       {"it has no resourceVersion", [](ResourceSlice& it) { it.meta.resource_version.clear(); }},
   };
   for (const auto& [difference, change] : others) {

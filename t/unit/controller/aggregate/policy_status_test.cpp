@@ -90,8 +90,7 @@ TEST(PolicyStatus, AConflictWithinOneKindNamesWhoWinsAndWhere) {
   EXPECT_EQ(conflict.reason, "Overruled");
   EXPECT_EQ(
       conflict.message,
-      "12 devices on 3 nodes, first b: policy ns/first (and 1 other) is asked first, by priority and name, "
-      "and offers them in another way");
+      "12 devices on 3 nodes, first b: policy ns/first (and 1 other) has precedence by priority and name, and offers them differently");
 }
 
 TEST(PolicyStatus, BothConflictsAreSaid) {

@@ -102,9 +102,9 @@ TEST(Judgement, OfClaimsOnlyOurConfigurationsAreJudged) {
   EXPECT_EQ(of(older), "ResourceClaim c: spec." + path);
   EXPECT_EQ(
       said(judge(object_of(claim(opaque("driver: mlx", kDrivers.exposure))), kDrivers)),
-      "ResourceClaim c: spec.devices.config[0].opaque.parameters.driver is \"mlx\", wants default or vfio-pci\n");
+      "ResourceClaim c: spec.devices.config[0].opaque.parameters.driver is \"mlx\", expected default or vfio-pci\n");
   EXPECT_EQ(of(claim("{opaque: {driver: dra.networking}}")),
-            "ResourceClaim c: spec.devices.config[0].opaque.parameters is a null, wants a VfConfig\n");
+            "ResourceClaim c: spec.devices.config[0].opaque.parameters is a null, expected a VfConfig\n");
 }
 
 std::string claim_of_class(const std::string& class_name, const std::string& config,
@@ -267,7 +267,7 @@ TEST(Judgement, NamesAreThoseThatAnApiServerTakes) {
 TEST(Judgement, KindsThatAreMeantToBeOurs) {
   EXPECT_EQ(
       said(judge(object_of("apiVersion: v1\nkind: SriovResourcePolicy\nmetadata: {name: p}\n"), kDrivers)),
-      "SriovResourcePolicy: apiVersion is \"v1\", wants sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\n");
+      "SriovResourcePolicy: apiVersion is \"v1\", expected sriovnetwork.k8snetworkplumbingwg.io/v1alpha1\n");
   EXPECT_EQ(said(judge(object_of("apiVersion: v1\nkind: SriovResourcePolicies\n"), kDrivers)),
             "kind is \"SriovResourcePolicies\"; did you mean SriovResourcePolicy?\n");
   EXPECT_EQ(said(judge(object_of("kind: Pod\n"), kDrivers)),

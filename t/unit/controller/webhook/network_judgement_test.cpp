@@ -35,9 +35,9 @@ TEST(JudgeNetwork, SaysWhatNodesSay) {
   const struct {
     std::string config, error;
   } cases[] = {
-      {R"({"type":"sriov","vlan":4095})", "spec.config: vlan is 4095: want 0 to 4094"},
+      {R"({"type":"sriov","vlan":4095})", "spec.config: vlan is 4095: expected 0 to 4094"},
       {R"({"plugins":[{"type":"macvlan"},{"type":"tuning","sysctl":{"kernel.x":"1"}}]})",
-       "spec.config: plugins[1]: sysctl has \"kernel.x\": want names below net, with \".\" between their parts"},
+       "spec.config: plugins[1]: sysctl has \"kernel.x\": expected names below net, with \".\" between their parts"},
       {R"({"type":"host-device","PCIBusID":"0000:04:00.0"})", "spec.config: PCIBusID is spelled otherwise"},
       {R"({"type":"sriov","vlan":5,"runtimeConfig":{}})",
        "spec.config: runtimeConfig is set by sliced alone: leave it out"},
@@ -66,7 +66,7 @@ TEST(JudgeNetwork, WhatIsTooLongForACheckpointIsRefused) {
   const auto judged = judge_network(definition(R"({"type":"sriov"})" + std::string(17u << 10, ' ')));
   EXPECT_EQ(texts(judged, judged.errors),
             std::vector<std::string>{
-                "NetworkAttachmentDefinition apps/nad: spec.config has 17424 bytes; want at most 16384"});
+                "NetworkAttachmentDefinition apps/nad: spec.config has 17424 bytes; expected at most 16384"});
 }
 
 // What depends on who names the definition, and on policies and options of nodes, is no error for everybody.

@@ -238,7 +238,7 @@ TEST_F(EventWriterTest, FailureIsACountAndALine) {
     return kube::Failure{.code = Errc::kDenied, .http_status = 403, .what = "create: forbidden"};
   };
   for (int i = 0; i < 100; ++i) look({held(std::to_string(i))}, 1min);
-  EXPECT_EQ(log.count("an event was not written"), 1u);
+  EXPECT_EQ(log.count("Kubernetes Event not written"), 1u);
   EXPECT_EQ(writer->counters().failed, cluster.count("create", "events"));
   EXPECT_LE(cluster.count("create", "events"), 61u);
 }

@@ -234,7 +234,7 @@ TEST_F(ReportWriterTest, AServerThatRefusesIsAskedSeldomAndSaidOnce) {
   scheduler.advance(1h);
   EXPECT_LE(cluster.count("create", "nodedevicereports"), 20u);
   EXPECT_GE(cluster.count("create", "nodedevicereports"), 8u);
-  EXPECT_EQ(log.count("the report of this node was not written"), 1u) << log.all();
+  EXPECT_EQ(log.count("NodeDeviceReport not written"), 1u) << log.all();
   EXPECT_EQ(log.count("--report=off"), 1u);
   EXPECT_EQ(writer->counters().failed, cluster.count("create", "nodedevicereports"));
   EXPECT_FALSE(writer->last_failure().empty());

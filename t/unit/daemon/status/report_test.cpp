@@ -98,10 +98,9 @@ TEST(Report, WaitingForTheConfigurationIsReadyAndSaysForWhat) {
   EXPECT_TRUE(are_passed(readiness(report)));
   EXPECT_EQ(json_of(report).text("awaitsConfiguration"), "f: there is no such file");
   const auto pages = status_pages([&] { return report; }, [] { return std::string(); });
-  EXPECT_EQ(
-      pages.at("/readyz")("").body,
-      "ok\nthis node is not configured yet, so nothing is added to what is published and no new claim is prepared: f: "
-      "there is no such file\n");
+  EXPECT_EQ(pages.at("/readyz")("").body,
+            "ok\nthis node is not configured yet, so no device is added and no new claim is prepared: f: "
+            "there is no such file\n");
 }
 
 // Red when a source that nothing waits for makes the daemon unready, or is not shown.

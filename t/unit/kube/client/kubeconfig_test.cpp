@@ -128,7 +128,7 @@ TEST(DecodeKubeconfig, RefusesNamingTheField) {
       {kubeconfig(kServer, v1 + "interactiveMode: Never, args: [1]}"), "args: must be a list of strings"},
       {kubeconfig(kServer, v1 + "interactiveMode: Never, env: [{value: x}]}"), "env:"},
       {"[]", "is no map"},
-      {"kind: Pod", "wanted Config"},
+      {"kind: Pod", "expected Config"},
       {"kind: Config", "current-context: is missing"},
       {"current-context: a\ncontexts: [{name: b, context: {}}]", "contexts: has no entry named \"a\""},
       {"current-context: a\ncontexts: [{name: a, context: 5}]", "contexts[\"a\"].context: must be a map"},

@@ -569,7 +569,7 @@ TEST_F(ExcludesTest, OfTwoThatDifferAndMayExcludeNeitherCounts) {
   put("b.yaml", text_of("nics", "exclude"));
   DirectoryCluster cluster(loop, log, directory, "here");
   EXPECT_TRUE(is_unreadable(cluster));
-  EXPECT_EQ(log.count("neither counts, and nothing new is offered"), 1u) << log.all();
+  EXPECT_EQ(log.count("neither is used, no device is added"), 1u) << log.all();
   EXPECT_EQ(log.count("file=" + path("a.yaml") + ":1 other=" + path("b.yaml") + ":1"), 1u) << log.all();
   put("a.yaml", text_of("nics", "exclude"));
   ASSERT_TRUE(run_until([&] { return !is_unreadable(cluster); })) << "they say the same";
@@ -578,7 +578,7 @@ TEST_F(ExcludesTest, OfTwoThatDifferAndMayExcludeNeitherCounts) {
   ASSERT_TRUE(run_until([&] { return is_unreadable(cluster); }));
   put("b.yaml", text_of("nics", "expose") + "# the same\n");
   ASSERT_TRUE(run_until([&] { return !is_unreadable(cluster); }));
-  EXPECT_EQ(log.count("neither counts"), 2u);
+  EXPECT_EQ(log.count("neither is used"), 2u);
 }
 
 // Red when a label without quotes is enough for what an exclude hid to be offered.

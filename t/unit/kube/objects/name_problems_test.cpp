@@ -12,7 +12,7 @@ TEST(NameProblems, WhatAnApiServerTakesIsNone) {
 }
 
 TEST(NameProblems, OthersAreToldWithTheirValue) {
-  EXPECT_EQ(problem_of_name("Nics_1").find("is \"Nics_1\", wants at most 253 small letters"), 0u);
+  EXPECT_EQ(problem_of_name("Nics_1").find("is \"Nics_1\", expected at most 253 small letters"), 0u);
   for (const std::string& name :
        {std::string("a."), std::string("-a"), std::string("a b"), std::string(254, 'a')})
     EXPECT_NE(problem_of_name(name), "") << name;

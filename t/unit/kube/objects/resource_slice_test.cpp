@@ -267,7 +267,7 @@ TEST(ValidateDevice, KnowsTheServersRules) {
       {"taints", "17 taints", false, [](Device& d) { d.taints.assign(17, {"k", "", "None"}); }},
       {"taints[0].key", "no label key", false, [](Device& d) { d.taints = {{"", "", "None"}}; }},
       {"taints[0].value", "no label value", false, [](Device& d) { d.taints = {{"k", "a b", "None"}}; }},
-      {"taints[0].effect", "want None, NoSchedule or NoExecute", false, [](Device& d) { d.taints = {{"k", "", ""}}; }},
+      {"taints[0].effect", "expected None, NoSchedule or NoExecute", false, [](Device& d) { d.taints = {{"k", "", ""}}; }},
   };
   int index = 0;
   for (const auto& row : rows) {

@@ -54,15 +54,15 @@ TEST(CanonicalDefinition, AKeyThatGoReadsOtherwiseIsRefusedAtEveryDepth) {
   } cases[] = {
       {R"({"type":"host-device","Device":"eno1"})", "Device is spelled otherwise"},
       {R"({"type":"host-device","\u0044evice":"eno1"})", "Device is spelled otherwise"},
-      {R"({"type":"macvlan","maſter":"eno1"})", "want master"},
-      {R"({"type":"macvlan","ma\u017fter":"eno1"})", "want master"},
-      {R"({"type":"ib-sriov","p\u212aey":"0x7fff"})", "want pkey"},
+      {R"({"type":"macvlan","maſter":"eno1"})", "expected master"},
+      {R"({"type":"macvlan","ma\u017fter":"eno1"})", "expected master"},
+      {R"({"type":"ib-sriov","p\u212aey":"0x7fff"})", "expected pkey"},
       {R"({"type":"macvlan","mode":"bridge","MODE":"vepa"})", "are one field to a CNI plugin"},
-      {R"({"type":"macvlan","MODE":"vepa"})", "want mode"},
-      {R"({"Type":"macvlan","type":"sriov"})", "want type"},
+      {R"({"type":"macvlan","MODE":"vepa"})", "expected mode"},
+      {R"({"Type":"macvlan","type":"sriov"})", "expected type"},
       {R"({"type":"sriov","ipam":{"type":"static","Addresses":[{"address":"10.0.0.1/8"}]}})",
        "ipam.Addresses"},
-      {R"({"type":"sriov","IPAM":{"type":"static"}})", "want ipam"},
+      {R"({"type":"sriov","IPAM":{"type":"static"}})", "expected ipam"},
       {R"({"type":"sriov","ipam":{"type":"host-local","ranges":[[{"subnet":"10.0.0.0/8","SUBNET":"0.0.0.0/0"}]]}})",
        "ipam.ranges[0][0].SUBNET"},
       {R"({"type":"own","a":{"b":[{"x":1,"X":2}]}})", "a.b[0].X"},
@@ -71,7 +71,7 @@ TEST(CanonicalDefinition, AKeyThatGoReadsOtherwiseIsRefusedAtEveryDepth) {
       {R"({"type":"own","a\u0000":1})", "not printable ASCII"},
       {R"({"type":"own","":1})", "not printable ASCII"},
       {R"({"plugins":[{"type":"sriov"}],"Plugins":[{"type":"own"}]})", "are one field"},
-      {R"({"plugins":[{"type":"sriov","Capabilities":{"mac":true}}]})", "want capabilities"},
+      {R"({"plugins":[{"type":"sriov","Capabilities":{"mac":true}}]})", "expected capabilities"},
   };
   for (const auto& [config, says] : cases) {
     const std::string why = why_not(config, all, kFunction);
@@ -159,7 +159,7 @@ TEST(CanonicalDefinition, OnlyFieldsOfTheTableAtEveryDepth) {
        "exclude is"},
       {"sriov",
        R"("ipam":{"type":"whereabouts","ipRanges":[{"range":"10.0.0.0/8","exclude":["10.0.0.0/17"]},{"range":"11.0.0.0/8","exclude":["11.0.0.0/17","11.1.0.0/32"]}]})",
-       "exclude of all ranges has 65537 addresses: want at most 65536 together"},
+       "exclude of all ranges has 65537 addresses: expected at most 65536 together"},
       {"sriov",
        R"("ipam":{"type":"whereabouts","range":"10.0.0.0/8","exclude":["10.0.0.0/16"],"ipRanges":[{"range":"11.0.0.0/8","exclude":["11.0.0.0/16"]}]})",
        "exclude of all ranges has 131072 addresses"},
@@ -450,7 +450,7 @@ TEST(CanonicalDefinition, ASharedDeviceIsNotReconfiguredThroughItsInterfaces) {
       const auto chain = [&](const std::string& value) {
         return R"({"plugins":[{"type":")" + type + R"("},{"type":"tuning",")" + field + "\":" + value + "}]}";
       };
-      EXPECT_NE(why_not(chain("true"), rules({type}), kParent).find(field + " is true: want false"),
+      EXPECT_NE(why_not(chain("true"), rules({type}), kParent).find(field + " is true: expected false"),
                 std::string::npos)
           << type;
       EXPECT_EQ(why_not(chain("false"), rules({type}), kParent), "") << type;
@@ -483,7 +483,7 @@ TEST(CanonicalDefinition, SettingsThroughThePfAreThoseThatThePolicyAllows) {
   EXPECT_EQ(why_not(plugin_of("sriov", R"("vlan":5,"trust":"on")"), some, kFunction), "");
   EXPECT_EQ(
       why_not(plugin_of("sriov", R"("vlan":5,"spoofchk":"off")"), some, kFunction),
-      "spec.config: spoofchk is \"off\", and spec.allow of SriovResourcePolicy ns/p lets a definition set vlan, "
+      "spec.config: spoofchk is \"off\", and spec.allow of SriovResourcePolicy ns/p allows a definition to set vlan, "
       "trust through the PF: leave it out, or have spoofchk added to spec.allow of each policy that matches the device");
   DefinitionRules none = some;
   none.settings.emplace();

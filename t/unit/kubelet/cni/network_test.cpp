@@ -43,12 +43,12 @@ TEST(DecodeNetwork, OfSeveralVersionsTheNewestThatIsKnown) {
 
 TEST(DecodeNetwork, SaysWhatIsWrong) {
   EXPECT_EQ(why_not(R"({"cniVersion":"1.0.0","type":"../sh"})"),
-            "spec.config: type is \"../sh\": want the bare file name of a plugin, such as sriov");
+            "spec.config: type is \"../sh\": expected the bare file name of a plugin, such as sriov");
   for (const std::string_view type : {"", ".", "..", "a/b", "/bin/sh", "a b", "a\\\\b", "a\\n"})
     EXPECT_NE(why_not(R"({"cniVersion":"1.0.0","type":")" + std::string(type) + "\"}"), "") << type;
   EXPECT_EQ(
       why_not(R"({"cniVersion":"0.0.9","type":"a"})"),
-      "spec.config: cniVersion is \"0.0.9\": want one of 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0");
+      "spec.config: cniVersion is \"0.0.9\": expected one of 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0");
   EXPECT_NE(why_not(R"({"cniVersion":"1.0.0","type":"a","name":"a/b"})").find("name is"), std::string::npos);
   EXPECT_NE(why_not(R"({"cniVersion":"1.0.0","plugins":[]})").find("plugins"), std::string::npos);
   EXPECT_NE(why_not(R"({"cniVersion":"1.0.0","plugins":[{"type":"a"},{"type":"b/c"}]})").find("plugins[1]"),

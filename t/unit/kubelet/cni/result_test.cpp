@@ -53,7 +53,7 @@ TEST(DecodeResult, VersionsBeforeInterfaces) {
   EXPECT_EQ(refusal_of(R"({"cniVersion":"0.2.0","ip4":{"ip":"fd00::7/64"}})"),
             "the result's ip4.ip is \"fd00::7/64\", an address of the other family");
   EXPECT_EQ(refusal_of(R"({"cniVersion":"0.2.0","ip6":{"ip":"x"}})"),
-            "the result's ip6.ip is \"x\", wanted an address and a prefix's length");
+            "the result's ip6.ip is \"x\", expected an address and a prefix's length");
 }
 
 TEST(DecodeResult, AResultWithoutAVersionHasTheConfigs) {
@@ -65,15 +65,15 @@ TEST(DecodeResult, SaysWhatIsWrong) {
   EXPECT_EQ(refusal_of(R"({"cniVersion":"2.0.0"})"),
             "the result's cniVersion is \"2.0.0\", which is not known");
   EXPECT_EQ(refusal_of(R"({"ips":[{"address":"10.1.0.7/24"},{"address":"10.1.0.7"}]})"),
-            "the result's ips[1].address is \"10.1.0.7\", wanted an address and a prefix's length");
+            "the result's ips[1].address is \"10.1.0.7\", expected an address and a prefix's length");
   EXPECT_EQ(refusal_of(R"({"ips":[{"address":"10.1.0.7/33"}]})"),
-            "the result's ips[0].address is \"10.1.0.7/33\", wanted an address and a prefix's length");
+            "the result's ips[0].address is \"10.1.0.7/33\", expected an address and a prefix's length");
   EXPECT_EQ(refusal_of(R"({"ips":[{"address":"10.1.0.7/24","gateway":"x"}]})"),
             "the result's ips[0].gateway is \"x\", no IP address");
   EXPECT_EQ(refusal_of(R"({"interfaces":{}})"), "the result's interfaces is no list");
-  EXPECT_EQ(refusal_of(R"({"interfaces":["x"]})"), "the result's interfaces[0] is a string, wanted a map");
+  EXPECT_EQ(refusal_of(R"({"interfaces":["x"]})"), "the result's interfaces[0] is a string, expected a map");
   EXPECT_EQ(refusal_of(R"({"interfaces":[{"name":7}]})"), "the result's interfaces[0].name is no string");
-  EXPECT_EQ(refusal_of(R"({"dns":{"search":[1]}})"), "the result's dns.search holds what is no string");
+  EXPECT_EQ(refusal_of(R"({"dns":{"search":[1]}})"), "the result's dns.search has an item that is no string");
   EXPECT_NE(refusal_of(""), "");
   EXPECT_NE(refusal_of("[]"), "");
   std::string many = R"({"interfaces":[{})";

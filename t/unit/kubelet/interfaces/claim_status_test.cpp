@@ -202,7 +202,7 @@ TEST_F(ClaimStatusTest, AFailureIsTriedAgainLaterAndSaidOnce) {
   const size_t tries = applied().size() - before;
   EXPECT_GT(tries, 5u);
   EXPECT_LT(tries, 12u);
-  EXPECT_EQ(log.count("the status of claims is not written"), 1u);
+  EXPECT_EQ(log.count("ResourceClaim status not written"), 1u);
   EXPECT_EQ(log.count("associated-node:patch"), 1u);
   cluster.allow("resourceclaims");
   scheduler.advance(Millis{120'000});

@@ -410,7 +410,7 @@ TEST_F(InterfacesTest, AFunctionWithoutAnInterfaceIsNotPreparedForANetwork) {
   const struct {
     std::string driver, config, why;
   } cases[] = {
-      {"", sriov, "no driver has taken it; load its driver's module and write 0000:03:00.2"},
+      {"", sriov, "no driver is bound to it; load the module of its driver and write 0000:03:00.2"},
       {"", host_device, "no driver has taken it"},
       {"igbvf", host_device, "driver igbvf has made none, or it is in another network namespace"},
       {"vfio-pci", host_device, "driver vfio-pci makes none; bind the function to its network driver"},
@@ -736,7 +736,7 @@ TEST_F(InterfacesTest, InModeMultusWithoutTheRuntimeClaimsArePreparedAndTakenBac
   const PrepareRequest claim = put("a", {{"netAttachDefName", "nad"}});
   EXPECT_EQ(prepare(claim), "");
   EXPECT_EQ(unprepare(claim), "");
-  EXPECT_EQ(log.count("not connected to the container runtime: an unprepare is believed"), 1u);
+  EXPECT_EQ(log.count("not connected to the container runtime: unprepare releases devices"), 1u);
 }
 
 // Red when a node without NRI looks healthy until its first pod with an interface.

@@ -167,7 +167,7 @@ TEST(NetworkFor, SettingsAreThoseThatEachPolicyAllows) {
   limited.allowing_policies = "SriovResourcePolicy ns/p";
   const std::string by_policy =
       start +
-      "trust is \"on\", and spec.allow of SriovResourcePolicy ns/p lets a definition set vlan through the PF: leave it "
+      "trust is \"on\", and spec.allow of SriovResourcePolicy ns/p allows a definition to set vlan through the PF: leave it "
       "out, or have trust added to spec.allow of each policy that matches the device";
   EXPECT_EQ(why_not(limited, true), by_policy);
   EXPECT_EQ(why_not(limited, false), by_policy) << "a policy that has the field decides";
@@ -178,13 +178,13 @@ TEST(NetworkFor, SettingsAreThoseThatEachPolicyAllows) {
   EXPECT_NE(why_not(limited, false).find("--vf-settings none, with a policy without spec.allow"),
             std::string::npos);
   EXPECT_EQ(why_not({}, true), "");
-  EXPECT_NE(why_not({}, false).find("vlan is 5, and --vf-settings none lets a definition set nothing"),
+  EXPECT_NE(why_not({}, false).find("vlan is 5, and --vf-settings none allows a definition to set nothing"),
             std::string::npos);
   KnownEntry withdrawn;
   withdrawn.has_policy = false;
-  EXPECT_NE(
-      why_not(withdrawn, true).find("no policy matches the device now, which lets a definition set nothing"),
-      std::string::npos);
+  EXPECT_NE(why_not(withdrawn, true)
+                .find("no policy matches the device now, which allows a definition to set nothing"),
+            std::string::npos);
   PreparedDevice administrators = function;
   administrators.config.is_nad_administrators = true;
   EXPECT_TRUE(network_for(administrators, withdrawn, config).ok());
@@ -207,9 +207,9 @@ TEST(NetworkFor, NoPluginOfTheChainIsGivenAnotherDevice) {
       {function, R"({"type":"host-device","kernelpath":"/sys/devices/x/net/eth0"})", "kernelpath is"},
       {function, R"({"type":"host-device","runtimeConfig":{"deviceID":"0000:04:00.0"}})", "runtimeConfig is"},
       {function, R"({"type":"host-device","Device":"eth0"})", "Device is spelled otherwise"},
-      {function, R"({"type":"host-device","PCIBusID":"0000:04:00.0"})", "want pciBusID"},
+      {function, R"({"type":"host-device","PCIBusID":"0000:04:00.0"})", "expected pciBusID"},
       {function, R"({"type":"host-device","RuntimeConfig":{"deviceID":"0000:04:00.0"}})",
-       "want runtimeConfig"},
+       "expected runtimeConfig"},
       {function, R"({"type":"host-device","DPDKMode":true})", "DPDKMode is no field"},
       {link, R"({"type":"host-device","pciBusID":"0000:04:00.0"})", "pciBusID is \"0000:04:00.0\""},
       {share, R"({"type":"sriov"})", "takes the device as a whole"},
@@ -249,7 +249,7 @@ TEST(NetworkFor, RefusesByDefinitionFieldAndValue) {
     std::string config, says;
   } cases[] = {
       {"junk", who + ": spec.config"},
-      {R"({"cniVersion":"1.0.0","type":"../sh"})", "type is \"../sh\": want the bare file name"},
+      {R"({"cniVersion":"1.0.0","type":"../sh"})", "type is \"../sh\": expected the bare file name"},
       {R"({"cniVersion":"1.0.0","type":"macvlan","master":"eth0"})",
        who + ": spec.config: master is \"eth0\", and the claim was allocated \"ens1f0\": leave master out"},
       {R"({"cniVersion":"1.0.0","type":"ipvlan"})",
@@ -259,7 +259,7 @@ TEST(NetworkFor, RefusesByDefinitionFieldAndValue) {
       {R"({"cniVersion":"1.0.0","plugins":[{"type":"macvlan"},{"type":"portmap"}]})", "type is \"portmap\""},
       {R"({"cniVersion":"1.0.0","plugins":[{"type":"tuning"}]})", "type is \"tuning\""},
       {R"({"cniVersion":"1.0.0","type":"macvlan","x":")" + std::string(kNetworkBytesMax, 'x') + "\"}",
-       "want at most 16384"},
+       "expected at most 16384"},
   };
   for (const auto& [config, says] : cases) {
     const auto text = network_for(shared("ens1f0"), macvlan_only, config);

@@ -361,7 +361,7 @@ TEST_F(SandboxesTest, AContainerThatGotPastUsIsReportedAndItsDeviceUnhealthyUnti
   fixture::expect_golden(why);
   EXPECT_EQ(world.daemon->troubles_told, 1u);
   world.synchronize({"a", "b"}, {"a", "b"});
-  EXPECT_EQ(world.daemon->log.count("a container runs without its interface"), 1u);
+  EXPECT_EQ(world.daemon->log.count("container runs without its network interface"), 1u);
   EXPECT_EQ(world.stop("a"), "");
   EXPECT_EQ(world.daemon->sandboxes.trouble_of(kDriver, "node-a", "dev-net1"), "");
   EXPECT_EQ(world.daemon->troubles_told, 2u);
@@ -520,7 +520,7 @@ TEST_F(SandboxesTest, WhatCannotBeUndoneKeepsItsDeviceAndGoesBeforeTheNextHasIt)
   EXPECT_EQ(world.run("a"), "");
   world.node.plugin("vf", "[ $CNI_COMMAND = ADD ] || { echo stuck >&2; exit 1; }");
   fixture::expect_golden(world.stop("a"));
-  EXPECT_EQ(world.daemon->log.count("an interface cannot be taken from a sandbox"), 1u);
+  EXPECT_EQ(world.daemon->log.count("interface not detached"), 1u);
   world.node.prepared.clear();
   world.node.prepare("uid-b", "net1");
   const std::string why = world.run("b");
@@ -529,7 +529,7 @@ TEST_F(SandboxesTest, WhatCannotBeUndoneKeepsItsDeviceAndGoesBeforeTheNextHasIt)
   EXPECT_EQ(world.run("b"), "");
   const Lines calls = world.node.calls();
   EXPECT_EQ(Lines(calls.end() - 2, calls.end()), (Lines{"DEL a net1", "ADD b net1"}));
-  EXPECT_EQ(world.daemon->log.count("an interface cannot be taken from a sandbox"), 1u) << "said once";
+  EXPECT_EQ(world.daemon->log.count("interface not detached"), 1u) << "said once";
 }
 
 // Red when directories of networks pile up, or one goes whose network a sandbox has.
@@ -724,7 +724,7 @@ TEST_F(SandboxesTest, WhereNoPluginWasRunNothingIsOwedAndTheCauseIsNamedAgain) {
   std::filesystem::permissions(world.node.directory + "/vf", std::filesystem::perms::owner_read);
   EXPECT_NE(world.call("Run", of_pod_a(world, "a3")), "");
   EXPECT_EQ(world.node.records(), 0u);
-  EXPECT_EQ(world.daemon->log.count("an interface cannot be taken from a sandbox"), 0u);
+  EXPECT_EQ(world.daemon->log.count("interface not detached"), 0u);
   world.node.plugin("vf", "");
   EXPECT_EQ(world.call("Run", of_pod_a(world, "a4")), "");
 }
@@ -758,10 +758,10 @@ TEST_F(SandboxesTest, WhatCanNeverBeUndoneIsGivenUpForTheNextPodOnceItsSandboxIs
   world.node.erase("netns-a");
   EXPECT_TRUE(run_until([&] { return world.node.open_files("netns-a (deleted)") == 0; }));
   fixture::expect_golden(world.run("b"));
-  EXPECT_EQ(world.daemon->log.count("an interface is given up without its DEL"), 0u);
+  EXPECT_EQ(world.daemon->log.count("CNI DEL abandoned"), 0u);
   world.node.is_back = true;
   EXPECT_EQ(world.run("b"), "");
-  EXPECT_EQ(world.daemon->log.count("an interface is given up without its DEL"), 1u);
+  EXPECT_EQ(world.daemon->log.count("CNI DEL abandoned"), 1u);
   EXPECT_EQ(world.node.records(), 1u);
   EXPECT_EQ(world.node.calls().back(), "ADD b net1");
   EXPECT_TRUE(world.settle());
@@ -778,7 +778,7 @@ TEST_F(SandboxesTest, AnInterfaceOnASharedDeviceIsGivenUpOnceItsSandboxIsGone) {
   EXPECT_EQ(world.node.records(), 1u) << "its namespace is there";
   world.node.erase("netns-a");
   EXPECT_TRUE(run_until([&] { return world.node.records() == 0; }, Millis{60'000}));
-  EXPECT_EQ(world.daemon->log.count("an interface is given up without its DEL"), 1u);
+  EXPECT_EQ(world.daemon->log.count("CNI DEL abandoned"), 1u);
 }
 
 TEST_F(SandboxesTest, WhatCannotBeUndoneIsTriedAgainByItself) {
@@ -996,7 +996,7 @@ TEST_F(SandboxesTest, AddressesOfThePeerThatAreNoneAndNetworksThatCannotBeRunAre
   world.synchronize({"a"}, {"a"});
   EXPECT_TRUE(world.settle());
   EXPECT_EQ(world.daemon->left_out, 1u);
-  EXPECT_EQ(world.daemon->log.count("is left to the kernel when its pod ends"), 1u);
+  EXPECT_EQ(world.daemon->log.count("no CNI DEL runs when its pod ends"), 1u);
   world.start();
   EXPECT_EQ(world.stop("a"), "");
   EXPECT_EQ(world.node.calls(), Lines{"DEL a net1"});

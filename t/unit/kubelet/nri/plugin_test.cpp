@@ -275,7 +275,7 @@ TEST(PluginOptionsCheck, SaysWhatARuntimeWouldRefuse) {
   for (const auto& [name, index] : std::vector<std::pair<std::string, std::string>>{
            {"", "42"}, {"a b", "42"}, {"a/b", "42"}, {"a", "4"}, {"a", "123"}, {"a", "x1"}, {"a", ""}})
     EXPECT_FALSE(check({.name = name, .index = index}).ok()) << name << " " << index;
-  EXPECT_EQ(check({.index = "7"}).error().what, "NRI_PLUGIN_IDX is \"7\": want two digits, such as 42");
+  EXPECT_EQ(check({.index = "7"}).error().what, "NRI_PLUGIN_IDX is \"7\": expected two digits, such as 42");
 }
 
 }  // namespace

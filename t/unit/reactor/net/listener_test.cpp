@@ -210,8 +210,8 @@ TEST_F(ListenerTest, NothingElseIsEverRemoved) {
     std::string name;
     Errc code;
     std::string text;
-  } rows[] = {{"full", Errc::kBusy, "somebody else listens there"},
-              {"living", Errc::kBusy, "somebody else listens there"},
+  } rows[] = {{"full", Errc::kBusy, "another process listens on it"},
+              {"living", Errc::kBusy, "another process listens on it"},
               {"file", Errc::kInvalid, "no socket is there; remove it"},
               {"link", Errc::kInvalid, "no socket is there; remove it"},
               {"datagram", Errc::kIo, "is somebody there?"},

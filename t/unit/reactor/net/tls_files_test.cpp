@@ -170,7 +170,7 @@ TEST_F(TlsFilesTest, WhatIsBadChangesNothingAndIsSaidOnce) {
     ASSERT_EQ(troubles.size(), 1u) << row.file << " " << row.text.substr(0, 40);
     for (const std::string& part : row.said)
       EXPECT_NE(trouble().find(part), std::string::npos) << trouble() << ": " << part;
-    EXPECT_NE(trouble().find("; what was there before stays in use; put "), std::string::npos) << trouble();
+    EXPECT_NE(trouble().find("; the previous one remains in use; put "), std::string::npos) << trouble();
     EXPECT_EQ(contexts.size(), 1u) << row.file;
     write(good);
     write("ca.crt", authority.cert_pem());
@@ -205,7 +205,7 @@ TEST_F(TlsFilesTest, FilesThatComeLateAreTakenWhenTheyCome) {
   const auto files = watch();
   pass(10s);
   ASSERT_EQ(troubles.size(), 1u);
-  EXPECT_NE(trouble().find("nobody is served until then"), std::string::npos) << trouble();
+  EXPECT_NE(trouble().find("clients are not served until then"), std::string::npos) << trouble();
   fs::create_directory(root + "/later");
   const Identity own = issue();
   write("later/tls.crt", own.cert_pem());
