@@ -61,7 +61,10 @@ Result<std::string> map_text(Evaluation& in, const Map& map, int depth) {
 }
 
 Result<FormatArgument> argument_of(Evaluation& in, const Value& value, int depth) {
-  if (depth > kShownDepthMax) return in.arena.exceed_depth(), too_long();
+  if (depth > kShownDepthMax) {
+    in.arena.exceed_depth();
+    return too_long();
+  }
   const auto other = [&](const Result<std::string>& text) -> Result<FormatArgument> {
     if (!text) return text.error();
     return FormatArgument(FormatOther{name_of(value.kind), in.arena.copy(*text)});

@@ -17,7 +17,10 @@ Value Walk::value(const Node& node) {
   }
   if (node.op == Op::kLocal) return read_local(local(node.slot));
   in_.step(1 + node.arg_count / kArgumentsAStep);
-  if (depth_ == kNestedMax) return in_.arena.exceed_depth(), fail(node, Failure::kDepth);
+  if (depth_ == kNestedMax) {
+    in_.arena.exceed_depth();
+    return fail(node, Failure::kDepth);
+  }
   ++depth_;
   const Value out = evaluated(node);
   --depth_;

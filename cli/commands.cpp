@@ -32,7 +32,8 @@ constexpr CommandWork kCommands[] = {
 int run(const Invocation& invocation) {
   const config::Options& options = invocation.options;
   if (!is_snapshot(options.host_root)) return run(options, invocation.arguments);
-  return complain("--host " + options.host_root + ": " + open_recorded(options).error().what), kExitError;
+  complain("--host " + options.host_root + ": " + open_recorded(options).error().what);
+  return kExitError;
 }
 
 std::span<const CommandWork> node_commands() { return kCommands; }

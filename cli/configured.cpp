@@ -18,7 +18,10 @@ constexpr Millis kReleaseMax{60'000};
 // The daemon's locks may stand beside it, so others than its user are kept out of a directory that is made here.
 bool make_file(const config::Options& options, const std::string& path) {
   const auto process = open_host_process(options);
-  if (!process) return complain("configured: " + process.error().what), false;
+  if (!process) {
+    complain("configured: " + process.error().what);
+    return false;
+  }
   // A device that is replaced is missed by everybody.
   struct stat there{};
   if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
@@ -27,7 +30,10 @@ bool make_file(const config::Options& options, const std::string& path) {
   const std::string boot_id = boot_id_of(**process);
   ::mkdir(path.substr(0, path.rfind('/')).c_str(), 0750);
   const auto written = reactor::write_durably(path, boot_id.empty() ? "" : boot_id + "\n");
-  if (!written) return complain("configured: " + written.error().what), false;
+  if (!written) {
+    complain("configured: " + written.error().what);
+    return false;
+  }
   return print(path + " is made\n");
 }
 
@@ -37,8 +43,10 @@ bool let_go(HostProcess& process, const config::Options& options) {
                               {options.pod_namespace.empty() ? options.namespace_ : options.pod_namespace,
                                options.node_name, options.let_go},
                               [&](configured::Released done) { released = std::move(done); });
-  if (!process.run_until([&] { return released.has_value(); }, kReleaseMax))
-    return complain("configured: the API server does not answer in time; run it again"), false;
+  if (!process.run_until([&] { return released.has_value(); }, kReleaseMax)) {
+    complain("configured: the API server does not answer in time; run it again");
+    return false;
+  }
   for (const std::string& pod : released->pods)
     if (!print("pod " + pod + " is let go\n")) return false;
   for (const std::string& problem : released->problems) complain("configured: " + problem);

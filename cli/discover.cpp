@@ -45,7 +45,10 @@ std::string changes(const hotplug::InventoryUpdate& update, config::OutputFormat
 
 int discover(const config::Options& options) {
   auto process = open_host_process(options);
-  if (!process) return complain(process.error().what), kExitError;
+  if (!process) {
+    complain(process.error().what);
+    return kExitError;
+  }
   bool stop = false, failed = false, first = true;
   hotplug::HostSource source(
       (*process)->host_ports(/*live_events=*/options.watch), [&](const hotplug::InventoryUpdate& update) {

@@ -120,7 +120,10 @@ int drift(const config::Options& options) {
   if (options.node_state != config::kNodeStateOfCluster) files.push_back(options.node_state);
   const bool is_of_cluster = files.empty();
   auto opened = is_of_cluster ? open_process(options) : open_host_process(options);
-  if (!opened) return complain(opened.error().what), kExitError;
+  if (!opened) {
+    complain(opened.error().what);
+    return kExitError;
+  }
   HostProcess& process = **opened;
   auto object =
       is_of_cluster ? node_state_of_cluster(process, options) : node_state_of_files(files, options.node_name);

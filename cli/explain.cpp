@@ -68,7 +68,10 @@ int explain_all(const daemon::Daemon& daemon, config::OutputFormat format) {
 
 int explain(const config::Options& options) {
   auto process = open_process(options);
-  if (!process) return complain(process.error().what), kExitError;
+  if (!process) {
+    complain(process.error().what);
+    return kExitError;
+  }
   auto daemon = decide_once(**process, options);
   if (!daemon) return (*process)->leave(kExitError);
   const int status =

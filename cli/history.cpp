@@ -67,7 +67,10 @@ bool read_journal(const std::vector<std::string>& files, PastChanges& into) {
       is_json |= trim(line).starts_with('{');
       if (auto past = status::past_change_of_journal(line)) into.take(std::move(*past));
     });
-    if (!read) return complain("history: --file " + file + ": " + read.error().what), false;
+    if (!read) {
+      complain("history: --file " + file + ": " + read.error().what);
+      return false;
+    }
     if (is_any && !is_json)
       return complain("history: --file " + file +
                       ": has no line of JSON; expected the output of journalctl -u sliced -o json"),
@@ -102,7 +105,10 @@ int history(const config::Options& options) {
   if (!options.files.empty())
     return read_journal(options.files, changes) ? changes.tell(options.output) : kExitError;
   const FoundSockets found = find_sockets(options);
-  if (found.sockets.empty()) return complain_of_none("history", found), kExitError;
+  if (found.sockets.empty()) {
+    complain_of_none("history", found);
+    return kExitError;
+  }
   return read_daemons(found, changes) ? changes.tell(options.output) : kExitError;
 }
 

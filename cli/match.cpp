@@ -33,7 +33,7 @@ int tell(const Matches& matches, bool is_whole, config::OutputFormat format) {
   return is_whole && matches.left_out.empty() ? kExitNone : kExitError;
 }
 
-int tell_of_slices(const cel::Program& program, FoundSlices found, config::OutputFormat format) {
+int print_slice_matches(const cel::Program& program, FoundSlices found, config::OutputFormat format) {
   keep_newest(found);
   for (const std::string& line : found.lines) complain(line);
   if (const size_t more = found.lines.more(); more > 0) complain(and_more(more, "line"));
@@ -43,19 +43,28 @@ int tell_of_slices(const cel::Program& program, FoundSlices found, config::Outpu
 
 int match_cluster(const cel::Program& program, const config::Options& options) {
   auto opened = open_process(options);
-  if (!opened) return complain(opened.error().what), kExitError;
+  if (!opened) {
+    complain(opened.error().what);
+    return kExitError;
+  }
   HostProcess& process = **opened;
   auto found =
       slices_of_cluster({*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()},
                         [&](const auto& done, Millis longest) { process.run_until(done, longest); },
                         options.node_name, {options.sriov_driver_name, options.exposure_driver_name});
-  if (!found) return complain(found.error().what), process.leave(kExitError);
-  return process.leave(tell_of_slices(program, std::move(*found), options.output));
+  if (!found) {
+    complain(found.error().what);
+    return process.leave(kExitError);
+  }
+  return process.leave(print_slice_matches(program, std::move(*found), options.output));
 }
 
 int match_this_host(const cel::Program& program, const config::Options& options) {
   auto process = open_host_process(options);
-  if (!process) return complain(process.error().what), kExitError;
+  if (!process) {
+    complain(process.error().what);
+    return kExitError;
+  }
   const hotplug::InventoryPtr inventory =
       read_host_once(**process, (*process)->host_ports(/*live_events=*/false));
   const int status = inventory == nullptr
@@ -71,10 +80,13 @@ int match_this_host(const cel::Program& program, const config::Options& options)
 int match(const config::Options& options) {
   cel::Mistake mistake;
   const auto program = compile(options, mistake);
-  if (!program) return complain_of(program.error(), options.arguments[0], mistake), kExitError;
+  if (!program) {
+    complain_of(program.error(), options.arguments[0], mistake);
+    return kExitError;
+  }
   if (!options.published) return match_this_host(*program, options);
   if (options.files.empty()) return match_cluster(*program, options);
-  return tell_of_slices(*program, slices_of_files(options.files), options.output);
+  return print_slice_matches(*program, slices_of_files(options.files), options.output);
 }
 
 }  // namespace sliced::cli

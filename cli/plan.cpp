@@ -37,7 +37,10 @@ void warn_of_shared_groups(const policy::Decision& decision) {
 
 int plan(const config::Options& options) {
   auto process = open_process(options);
-  if (!process) return complain(process.error().what), kExitError;
+  if (!process) {
+    complain(process.error().what);
+    return kExitError;
+  }
   auto daemon = decide_once(**process, options);
   if (!daemon) return (*process)->leave(kExitError);
   publishers::SliceChanges plan;

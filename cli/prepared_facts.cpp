@@ -26,12 +26,12 @@ constexpr const char* kUnknown =
 
 struct DaemonRecord {
   std::optional<kubelet::Checkpoint> record;
-  policy::AllNotReturned unrestored;  // of a daemon's page
-  std::string why_not;                // what kept from asking a daemon that may run here; "" none does
+  policy::NotReturnedDevices unrestored;  // of a daemon's page
+  std::string why_not;                    // what kept from asking a daemon that may run here; "" none does
 };
 
-policy::AllNotReturned decode_unrestored(const kube::Json& page) {
-  policy::AllNotReturned out;
+policy::NotReturnedDevices decode_unrestored(const kube::Json& page) {
+  policy::NotReturnedDevices out;
   const kube::Json* devices = page.find("unrestored");  // absent: an earlier version
   if (devices == nullptr || devices->array() == nullptr) return out;
   for (const kube::Json& one : *devices->array()) {
@@ -61,7 +61,8 @@ Result<DaemonRecord> decode_page(const std::string& body, const std::string& boo
 }
 
 // Without a daemon: the files of devices that no claim of the record has.
-policy::AllNotReturned read_unrestored(const kubelet::Checkpoint& record, const config::Options& options) {
+policy::NotReturnedDevices read_unrestored(const kubelet::Checkpoint& record,
+                                           const config::Options& options) {
   const auto found = kubelet::OriginalSettingsFiles(original_settings_path(options)).read();
   kubelet::OriginalSettingsByDevice settings;  // read_unknown_settings() reports what cannot be read
   for (const kubelet::OriginalSettings& one : found.value_or({}))

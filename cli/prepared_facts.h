@@ -16,7 +16,7 @@ namespace sliced::cli {
 struct PreparedFacts {
   hotplug::HeldFacts held;         // facts of before a device was bound or moved
   std::set<std::string> prepared;  // ids of devices
-  policy::AllNotReturned not_returned;
+  policy::NotReturnedDevices not_returned;
 };
 
 /// The daemon's answer at its status socket in --runtime-directory counts before the record below

@@ -206,7 +206,10 @@ bool record_host(HostProcess& process, Snapshot& out) {
   bool done = false;
   hotplug::HostSource source(std::move(ports), [&](const hotplug::InventoryUpdate&) { done = true; });
   source.start();
-  if (!process.run_until([&] { return done; }, kReadHostMax)) return complain_of_slow_host(), false;
+  if (!process.run_until([&] { return done; }, kReadHostMax)) {
+    complain_of_slow_host();
+    return false;
+  }
   out.host = recorder->recording();
   return true;
 }
@@ -214,14 +217,19 @@ bool record_host(HostProcess& process, Snapshot& out) {
 }  // namespace
 
 int snapshot(const config::Options& options) {
-  if (options.arguments[0] == "-" && ::isatty(STDOUT_FILENO) != 0)
-    return complain("a snapshot is no text for a terminal: name a file"), kExitError;
+  if (options.arguments[0] == "-" && ::isatty(STDOUT_FILENO) != 0) {
+    complain("a snapshot is no text for a terminal: name a file");
+    return kExitError;
+  }
   auto process = open_process(options);
   if (!process) {
     complain("of the host alone, without policies and slices: " + process.error().what);
     process = open_host_process(options);
   }
-  if (!process) return complain(process.error().what), kExitError;
+  if (!process) {
+    complain(process.error().what);
+    return kExitError;
+  }
   Snapshot out{.version = SLICED_VERSION, .node = options.node_name, .is_raw = options.raw};
   if (!record_host(**process, out)) return (*process)->leave(kExitError);
   if ((*process)->cluster != nullptr) Objects(**process, options, out).read();

@@ -15,7 +15,10 @@ constexpr int kExitNotReady = 2;
 // Of a page: as the daemon has it.
 int show_page(const FoundSockets& found, const std::string& page) {
   const auto fetched = fetch(found.sockets[0], "/" + page);
-  if (!fetched) return complain("status: " + fetched.error().what), kExitError;
+  if (!fetched) {
+    complain("status: " + fetched.error().what);
+    return kExitError;
+  }
   if (!print(fetched->body)) return kExitError;
   return fetched->status == 200 ? kExitSame : kExitNotReady;
 }
@@ -24,7 +27,10 @@ int show_page(const FoundSockets& found, const std::string& page) {
 
 int status(const config::Options& options) {
   const FoundSockets found = find_sockets(options);
-  if (found.sockets.empty()) return complain_of_none("status", found), kExitError;
+  if (found.sockets.empty()) {
+    complain_of_none("status", found);
+    return kExitError;
+  }
   if (!options.arguments.empty()) return show_page(found, options.arguments[0]);
   int exit = kExitSame;
   std::vector<kube::Json> reports;

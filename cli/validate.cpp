@@ -94,7 +94,8 @@ struct Report {
 
   // Of one kind and name a cluster keeps one object, whatever namespace one that belongs to none is given. The same object twice is
   // applied twice. Names that the server makes (generateName) are its own.
-  void note_name(const std::string& file, const webhook::Judgement& judged, const kube::Json& object) {
+  void record_name_change(const std::string& file, const webhook::Judgement& judged,
+                          const kube::Json& object) {
     const kube::Json* meta = object.find("metadata");
     if (!judged.is_read || meta == nullptr || meta->text("name").empty()) return;
     const std::string_view kind = object.text("kind");
@@ -122,7 +123,7 @@ struct Report {
     networks.push_back({file, text_of_meta("namespace"), text_of_meta("name"), judged});
   }
   // The class may be in another file.
-  void note_ignored(const std::string& file, const webhook::Judgement& judged) {
+  void report_ignored(const std::string& file, const webhook::Judgement& judged) {
     if (!judged.ignored_by_class.empty()) ignored_by_class.push_back({file, judged});
   }
   void add_ignored() {
@@ -198,9 +199,9 @@ void validate_object(const kube::Json& object, const std::string& file, const we
     return;
   }
   report.add(file, *judged);
-  report.note_name(file, *judged, object);
+  report.record_name_change(file, *judged, object);
   report.note_network(file, *judged, object);
-  report.note_ignored(file, *judged);
+  report.report_ignored(file, *judged);
   if (object.text("kind") != kube::kDeviceClasses.kind) return;
   webhook::add_networks_of_class(object, drivers, report.networks_of_classes);
   const kube::Json* meta = object.find("metadata");

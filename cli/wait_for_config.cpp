@@ -22,7 +22,10 @@ int wait_for_config(const config::Options& options) {
   config::ConfiguredBy by = options.wait_for;
   if (by.how == How::kNothing) by.how = How::kAnnotation;
   auto opened = by.how == How::kFile ? open_host_process(options) : open_process(options);
-  if (!opened) return complain(opened.error().what), kExitError;
+  if (!opened) {
+    complain(opened.error().what);
+    return kExitError;
+  }
   HostProcess& process = **opened;
   std::optional<int> exit;
   const auto end = [&](int code) {
@@ -31,9 +34,12 @@ int wait_for_config(const config::Options& options) {
   };
   {
     std::unique_ptr<configured::Sign> sign;
-    sign = make_sign(process, options, by, /*goes_on=*/false, [&] {
+    sign = make_sign(process, options, by, /*is_daemon=*/false, [&] {
       if (sign->is_seen()) return end(kExitSame);
-      if (!sign->given_up().empty()) complain("wait-for-config: " + sign->given_up()), end(kExitError);
+      if (!sign->given_up().empty()) {
+        complain("wait-for-config: " + sign->given_up());
+        end(kExitError);
+      }
     });
     std::vector<std::unique_ptr<reactor::Signal>> signals;
     for (const int number : {SIGTERM, SIGINT}) {

@@ -25,7 +25,10 @@ int with_snapshot(const config::Options& options, int (*work)(const config::Opti
   if (!is_snapshot(options.host_root) || !std::holds_alternative<config::InCluster>(options.cluster))
     return work(options);
   auto read = read_snapshot(options.host_root);
-  if (!read) return complain("--host " + options.host_root + ": " + read.error().what), kExitError;
+  if (!read) {
+    complain("--host " + options.host_root + ": " + read.error().what);
+    return kExitError;
+  }
   config::Options its = options;
   its.cluster = config::ClusterSnapshot{};
   its.node_name = read->node;

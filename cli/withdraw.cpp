@@ -164,9 +164,15 @@ bool withdraw_all(Process& process, const config::Options& options) {
 
 int withdraw(const config::Options& options) {
   const auto lock_directory = NodeLocks::prepare(options);
-  if (!lock_directory) return complain(lock_directory.error().what), kExitError;
+  if (!lock_directory) {
+    complain(lock_directory.error().what);
+    return kExitError;
+  }
   auto opened = Process::open(options);
-  if (!opened) return complain(opened.error().what), kExitError;
+  if (!opened) {
+    complain(opened.error().what);
+    return kExitError;
+  }
   Process& process = **opened;
   bool held = false;
   NodeLocks locks(process, options, *lock_directory);

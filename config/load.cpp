@@ -228,7 +228,10 @@ void read_file_keys(const std::string& path, const kube::Json& document, std::ve
 std::vector<Setting> read_config_file(const std::string& path, const Ports& ports, Problems& problems) {
   std::vector<Setting> settings;
   const Result<std::string> text = ports.read_file(path);
-  if (!text) return problems.push_back(path + ": " + text.error().what), settings;
+  if (!text) {
+    problems.push_back(path + ": " + text.error().what);
+    return settings;
+  }
   const kube::YamlDocuments yaml = kube::decode_yaml(*text);
   for (const auto& problem : yaml.problems)
     problems.push_back(path + ":" + std::to_string(problem.line) + ": " + problem.what);

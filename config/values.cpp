@@ -104,10 +104,18 @@ std::string parse_cluster(std::string_view text, ClusterSpec& value) {
   const std::string_view form = text.substr(0, colon);
   const std::string_view path = colon == std::string_view::npos ? "" : text.substr(colon + 1);
   std::string bytes;
-  if (text == "in-cluster") return value = InCluster{}, "";
-  if (form == "kubeconfig" && parse_path(path, bytes).empty())
-    return value = KubeconfigFile{.path = bytes}, "";
-  if (form == "dir" && parse_path(path, bytes).empty()) return value = ClusterDirectory{bytes}, "";
+  if (text == "in-cluster") {
+    value = InCluster{};
+    return "";
+  }
+  if (form == "kubeconfig" && parse_path(path, bytes).empty()) {
+    value = KubeconfigFile{.path = bytes};
+    return "";
+  }
+  if (form == "dir" && parse_path(path, bytes).empty()) {
+    value = ClusterDirectory{bytes};
+    return "";
+  }
   const std::string wanted = "must be in-cluster, kubeconfig:PATH or dir:PATH";
   if (text.find('/') != std::string_view::npos && colon == std::string_view::npos)
     return wanted + "; did you mean dir:" + escaped(text) + " or kubeconfig:" + escaped(text) + "?";
@@ -115,15 +123,25 @@ std::string parse_cluster(std::string_view text, ClusterSpec& value) {
 }
 
 std::string parse_sign(std::string_view text, ConfiguredBy& value) {
-  if (text.empty()) return value = {}, "";
-  if (text == "annotation") return value = {ConfiguredBy::How::kAnnotation}, "";
-  if (text == "node-state" || text == "node-state:allow-empty")
-    return value = {ConfiguredBy::How::kNodeState, "", text != "node-state"}, "";
+  if (text.empty()) {
+    value = {};
+    return "";
+  }
+  if (text == "annotation") {
+    value = {ConfiguredBy::How::kAnnotation};
+    return "";
+  }
+  if (text == "node-state" || text == "node-state:allow-empty") {
+    value = {ConfiguredBy::How::kNodeState, "", text != "node-state"};
+    return "";
+  }
   const size_t colon = text.find(':');
   std::string path;
   if (text.substr(0, colon) == "file" && colon != std::string_view::npos &&
-      parse_path(text.substr(colon + 1), path).empty() && path.front() == '/')
-    return value = {ConfiguredBy::How::kFile, path}, "";
+      parse_path(text.substr(colon + 1), path).empty() && path.front() == '/') {
+    value = {ConfiguredBy::How::kFile, path};
+    return "";
+  }
   return "must be annotation, node-state, node-state:allow-empty or file:/PATH, such as file:/run/sliced/configured" +
          remark(text.substr(0, colon), {"annotation", "node-state", "file"});
 }
@@ -149,7 +167,10 @@ std::string parse_node_name(std::string_view text, std::string& value) {
 
 std::string parse_node_labels(std::string_view text, std::map<std::string, std::string>& value) {
   std::map<std::string, std::string> labels;
-  if (text.empty()) return value = labels, "";
+  if (text.empty()) {
+    value = labels;
+    return "";
+  }
   for (const std::string_view pair : split(text, ',')) {
     const size_t equals = pair.find('=');
     if (equals == std::string_view::npos) return in_quotes(pair) + " has no '='; write key=value,key2=value2";
@@ -168,7 +189,10 @@ std::string parse_node_labels(std::string_view text, std::map<std::string, std::
 }
 
 std::string parse_readiness(std::string_view text, policy::Readiness& value) {
-  if (text.empty()) return value = {}, "";
+  if (text.empty()) {
+    value = {};
+    return "";
+  }
   const kube::YamlDocuments yaml = kube::decode_yaml(text);
   if (!yaml.problems.empty() || yaml.documents.size() != 1)
     return "must be a map such as {require: [adminMac], stableFor: 2s}";
@@ -198,7 +222,10 @@ std::string parse_pod_uid(std::string_view text, std::string& value) {
 std::string parse_listen_address(std::string_view text, std::string& value) {
   constexpr const char* kWrong =
       "must be ADDRESS:PORT or :PORT, an IP address and a port of 1 to 65535, such as 127.0.0.1:9810 or [::1]:9810";
-  if (text.empty()) return value.clear(), "";
+  if (text.empty()) {
+    value.clear();
+    return "";
+  }
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return kWrong;
   const auto port = parse_int(text.substr(colon + 1));
@@ -243,7 +270,10 @@ std::string parse_scheduler_version(std::string_view text, std::string& value) {
 
 std::string parse_kinds(std::string_view text, std::set<std::string>& value) {
   std::set<std::string> kinds;
-  if (text.empty()) return value = kinds, "";
+  if (text.empty()) {
+    value = kinds;
+    return "";
+  }
   for (const std::string_view word : split(text, ',')) {
     const auto kind =
         std::find_if(kKinds.begin(), kKinds.end(), [&](auto k) { return lower(k) == lower(word); });
@@ -259,7 +289,10 @@ std::string parse_kinds(std::string_view text, std::set<std::string>& value) {
 std::string parse_cni_plugins(std::string_view text, std::set<std::string>& value) {
   constexpr size_t kPluginsMax = 32;
   std::set<std::string> plugins;
-  if (text.empty()) return value = plugins, "";
+  if (text.empty()) {
+    value = plugins;
+    return "";
+  }
   for (const std::string_view word : split(text, ',')) {
     if (word.empty() || word.size() > 128 || !are_all(word, "_.-") || word.starts_with("."))
       return in_quotes(word) +
@@ -274,7 +307,10 @@ std::string parse_cni_plugins(std::string_view text, std::set<std::string>& valu
 
 std::string parse_configure(std::string_view text, std::set<std::string>& value) {
   std::set<std::string> words;
-  if (text.empty()) return value = words, "";
+  if (text.empty()) {
+    value = words;
+    return "";
+  }
   for (const std::string_view word : split(text, ',')) {
     if (std::find(kConfigurable.begin(), kConfigurable.end(), word) == kConfigurable.end())
       return in_quotes(word) + " is no setting that sliced configures; expected " + std::string(kAdminMac) +
@@ -287,7 +323,10 @@ std::string parse_configure(std::string_view text, std::set<std::string>& value)
 
 std::string parse_ignored(std::string_view text, std::set<std::string>& value) {
   std::set<std::string> words;
-  if (text.empty()) return value = words, "";
+  if (text.empty()) {
+    value = words;
+    return "";
+  }
   for (const std::string_view word : split(text, ',')) {
     if (std::find(kIgnorable.begin(), kIgnorable.end(), word) == kIgnorable.end())
       return in_quotes(word) + " is unknown; expected failed, earlier-boot, or both separated by a comma" +

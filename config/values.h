@@ -87,7 +87,10 @@ std::string not_one_of(std::string_view text, std::span<const std::string_view> 
 template <class T>
 std::string parse_word(std::string_view text, T& value) {
   for (const Word<T>& word : kWords<T>)
-    if (word.text == text) return value = word.value, "";
+    if (word.text == text) {
+      value = word.value;
+      return "";
+    }
   return not_one_of(text, kTexts<T>);
 }
 /// Not empty, and without NUL. Whether it is there is looked at by who opens it.

@@ -27,13 +27,21 @@ std::vector<std::string> bind_helper_program(const config::Options& options) {
 }
 
 int bind_helper(const std::vector<std::string>& arguments) {
-  if (arguments.size() < 2 || !ends_with(arguments[0]))
-    return complain("bind-helper: is run by the daemon alone"), kExitError;
+  if (arguments.size() < 2 || !ends_with(arguments[0])) {
+    complain("bind-helper: is run by the daemon alone");
+    return kExitError;
+  }
   const std::string& root = arguments[1];
   const auto order = kubelet::decode_order({arguments.begin() + 2, arguments.end()});
-  if (!order) return complain("bind-helper: " + order.error().what), kExitError;
+  if (!order) {
+    complain("bind-helper: " + order.error().what);
+    return kExitError;
+  }
   auto view = hotplug::open_host_view(root);
-  if (!view) return complain("bind-helper: " + view.error().what), kExitError;
+  if (!view) {
+    complain("bind-helper: " + view.error().what);
+    return kExitError;
+  }
   std::shared_ptr<const hotplug::HostView> host = *std::move(view);
   const kubelet::NodeHost node(
       host, host->is_live() ? kubelet::NodeHost::running_kernel() : played_kernel(root), {});

@@ -29,7 +29,7 @@ daemon::NodeStateSource::Boot boot_of(HostProcess& process, const config::Option
   };
   if (options.command != config::Command::kRun) return out;
   const auto job = std::make_shared<std::unique_ptr<reactor::Job>>();
-  out.note_evidence = [&process, path, text_of, job](const std::string& uid) {
+  out.save_evidence = [&process, path, text_of, job](const std::string& uid) {
     const auto written = std::make_shared<Result<Unit>>(Unit{});
     *job = process.executor->run(
         [path, text = text_of(uid), written] { *written = reactor::write_durably(path, text, 0600); },

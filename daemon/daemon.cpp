@@ -147,7 +147,7 @@ void Daemon::await_configuration(std::string why) {
   mark(is_over ? "this node is configured" : "this node is not configured yet");
 }
 
-void Daemon::withhold(policy::AllNotReturned not_returned) {
+void Daemon::withhold(policy::NotReturnedDevices not_returned) {
   if (not_returned == state_.not_returned) return;
   state_.not_returned = std::move(not_returned);
   mark("devices that could not be restored");
@@ -322,9 +322,10 @@ Decider::InputsPtr Daemon::prepare() {
   look_at_readiness();
   look_at_sign();
   snapshot_version_ = state_.version;
-  const policy::ToldAt* told_at = looks_once() || !inventory()->asks_pfs ? nullptr : &host_.told_at();
-  return make_snapshot(
-      {state_, options_, inventory(), abilities_, charges_, settling_, offers_, scheduler_.now(), told_at});
+  const policy::QueryTimes* query_times =
+      looks_once() || !inventory()->asks_pfs ? nullptr : &host_.query_times();
+  return make_snapshot({state_, options_, inventory(), abilities_, charges_, settling_, offers_,
+                        scheduler_.now(), query_times});
 }
 
 bool Daemon::looks_once() const {

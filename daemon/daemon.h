@@ -80,7 +80,7 @@ class Daemon final : private ClusterEvents {
   void take(const policy::Prepared& prepared) { charges_.take(prepared); }
   void take(const policy::Unprepared& unprepared) { charges_.take(unprepared); }
   /// Everything that the kubelet plugin holds for claims that are gone. Nothing that needs these devices is offered.
-  void withhold(policy::AllNotReturned not_returned);
+  void withhold(policy::NotReturnedDevices not_returned);
   /// Who has a device is `by`: until it is let go, its facts of before are decided over.
   void hold(const std::string& by, const hotplug::HostDevice& facts) {
     state_.readiness.hold(facts.id.text);

@@ -65,7 +65,7 @@ Decider::InputsPtr make_snapshot(const SnapshotSources& from) {
   inputs->now = from.now;
   inputs->tracks = readiness.now();
   inputs->node_state = readiness.node_state();
-  if (from.told_at != nullptr) inputs->told_at = *from.told_at;
+  if (from.query_times != nullptr) inputs->query_times = *from.query_times;
   if (decision != nullptr) inputs->asked_of_pfs = decision->asked_of_pfs;
   // Of what was put off nothing was published: what stands is then of the process before.
   const bool looks_back = policies->looks_back || policy::looks_back(from.options.readiness) ||

@@ -32,7 +32,7 @@ struct SnapshotSources {
   const Settling& settling;
   const Offers& offers;
   TimePoint now;
-  const policy::ToldAt* told_at;  // when each PF was last queried; nullptr: every known value counts
+  const policy::QueryTimes* query_times;  // when each PF was last queried; nullptr: every known value counts
 };
 /// REQUIRES: all sources have synced. Copies the reserved entries; inventory, policies and results of the last decision are
 /// shared.

@@ -141,7 +141,7 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
           },
           .restore_host_sysctls = [sysctls](cni::Record& record) { sysctls->restore(record); },
           .host_addresses = &kubelet::read_addresses,
-          .note_moved = &kubelet::note_moved_interface,
+          .on_interface_moved = &kubelet::record_moved_interface,
           .before_del = &kubelet::restore_names_in_sandbox,
           .bring_back = &kubelet::bring_interface_back},
       kubelet::Interfaces::Settings{
@@ -157,11 +157,11 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
           .on_attached =
               [this](const kubelet::AttachedInterface& one) {
                 status_.attached(one);
-                preparer_.tell_network(one.wanted.claim, one.wanted.device, one.wanted.share_id,
-                                       kubelet::pod_network_of(one.wanted.interface, one.result));
+                preparer_.set_network_data(one.wanted.claim, one.wanted.device, one.wanted.share_id,
+                                           kubelet::pod_network_of(one.wanted.interface, one.result));
               },
           .on_trouble = [this] { plugin_.look_at_health(); },
-          .on_adopted = [this](const auto& networks) { preparer_.forget_peer(networks); },
+          .on_adopted = [this](const auto& networks) { preparer_.adopt_peer_networks(networks); },
           .on_pod = [this](const auto& claim, const auto& pod) { preparer_.add_pod(claim, pod); }});
 }
 

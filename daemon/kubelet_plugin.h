@@ -57,9 +57,9 @@ class KubeletPlugin final : public daemon::Observer {
   kubelet::Interfaces::Connection connection() const { return interfaces_->connection(); }
   /// kubelet::Interfaces::connection_problem(); a policy needs the connection if it lists CNI plugins and selects a device of this node.
   std::string connection_problem() const;
-  const policy::AllNotReturned& not_returned() const { return preparer_.not_returned(); }
+  const policy::NotReturnedDevices& not_returned() const { return preparer_.not_returned(); }
   /// ClaimPreparer::unrestored().
-  policy::AllNotReturned unrestored() const { return preparer_.unrestored(); }
+  policy::NotReturnedDevices unrestored() const { return preparer_.unrestored(); }
   /// ClaimPreparer::settings_problems().
   std::map<std::string, std::string> settings_problems() const { return preparer_.settings_problems(); }
   /// The end is near: what the kubelet asks for from now on is refused.

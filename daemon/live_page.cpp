@@ -142,11 +142,11 @@ void LivePage::look() {
     return;
   }
   tick_ = scheduler_.after(kLookEvery, [this] { look(); });
-  tell_head();
+  send_page_head();
   if (!job_ && scheduler_.now() >= not_before_ && (!rows_ || rows_->moment != node_.moment())) make_rows();
 }
 
-void LivePage::tell_head() {
+void LivePage::send_page_head() {
   std::string head = status::event_text("head", status::head_of(node_.report()));
   if (head == head_) return;
   feed_.tell(head);

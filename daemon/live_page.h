@@ -57,7 +57,7 @@ class LivePage {
   void look();
   void make_rows();
   void take_rows(std::shared_ptr<const status::DeviceRows> rows, const status::RowsDelta& delta);
-  void tell_head();
+  void send_page_head();
 
   reactor::Executor& executor_;
   reactor::Scheduler& scheduler_;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/reports/tell_decision.h"
+#include "daemon/reports/fill_report.h"
 #include "kube/objects/kinds.h"
 #include "kubelet/recall.h"
 #include "policy/identity.h"
@@ -174,7 +174,7 @@ void NodeEvents::look() {
   job_ = around_.executor.run(
       [seen, decision = around_.daemon.shared_decision(), allocated = around_.allocated(),
        past = around_.past()] {
-        tell_decision(*decision, seen->report);
+        fill_report(*decision, seen->report);
         seen->in_use = withdrawn_in_use(*decision, allocated, past);
       },
       kLookingMax,

@@ -8,7 +8,7 @@
 
 #include "daemon/daemon.h"
 #include "daemon/reports/event_writer.h"
-#include "daemon/reports/happening.h"
+#include "daemon/reports/reported_event.h"
 #include "daemon/status/history.h"
 #include "kube/client/ports.h"
 #include "kubelet/prepared.h"
@@ -69,7 +69,7 @@ class NodeEvents {
   std::string object_uid(const reports::PolicyRef& subject) const;
 
   const Surroundings around_;
-  reports::HappeningFinder finder_;
+  reports::ReportedEventFinder finder_;
   reports::EventWriter writer_;
   bool is_soon_ = false;
   reactor::Ticket timer_;

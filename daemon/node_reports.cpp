@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "daemon/reports/tell_decision.h"
+#include "daemon/reports/fill_report.h"
 #include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
 
@@ -30,7 +30,7 @@ std::vector<reports::PoolReport> pools_of(const daemon::Daemon& daemon) {
   return out;
 }
 
-void tell_problems(const daemon::Daemon& daemon, const PluginState& plugin, reports::NodeReport& out) {
+void write_problems(const daemon::Daemon& daemon, const PluginState& plugin, reports::NodeReport& out) {
   const auto say = [&](const std::string& problem) {
     if (out.problems.size() < kProblemsTold)
       out.problems.push_back(problem);
@@ -78,7 +78,7 @@ reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::stri
   out.waits_for = waits_of(daemon, plugin);
   out.dropped_fields = daemon.dropped_fields();
   out.pools = pools_of(daemon);
-  tell_problems(daemon, plugin, out);
+  write_problems(daemon, plugin, out);
   return out;
 }
 
@@ -96,11 +96,12 @@ void NodeReports::start() {
 void NodeReports::look_now_and_then() {
   tick_ = around_.ports.scheduler.after(kReportEvery, [this] {
     if (around_.daemon.decision() != nullptr &&
-        (pools_of(around_.daemon) != told_pools_ || around_.plugin().unknown_macs != told_unknown_macs_ ||
-         around_.plugin().settings_problems != told_settings_ ||
-         around_.plugin().not_returned != told_not_returned_ ||
-         around_.plugin().connection_problem != told_connection_problem_ ||
-         around_.daemon.dropped_fields() != told_dropped_fields_))
+        (pools_of(around_.daemon) != reported_pools_ ||
+         around_.plugin().unknown_macs != reported_unknown_macs_ ||
+         around_.plugin().settings_problems != reported_settings_ ||
+         around_.plugin().not_returned != reported_not_returned_ ||
+         around_.plugin().connection_problem != reported_connection_problem_ ||
+         around_.daemon.dropped_fields() != reported_dropped_fields_))
       writer_.mark();
     look_now_and_then();
   });
@@ -116,16 +117,15 @@ void NodeReports::make(reports::ReportWriter::OnMade on_made) {
     return on_made(std::nullopt);
   auto report =
       std::make_shared<reports::NodeReport>(report_head_of(around_.daemon, around_.node, around_.plugin()));
-  told_pools_ = report->pools;
-  told_unknown_macs_ = around_.plugin().unknown_macs;
-  told_settings_ = around_.plugin().settings_problems;
-  told_not_returned_ = around_.plugin().not_returned;
-  told_connection_problem_ = around_.plugin().connection_problem;
-  told_dropped_fields_ = report->dropped_fields;
+  reported_pools_ = report->pools;
+  reported_unknown_macs_ = around_.plugin().unknown_macs;
+  reported_settings_ = around_.plugin().settings_problems;
+  reported_not_returned_ = around_.plugin().not_returned;
+  reported_connection_problem_ = around_.plugin().connection_problem;
+  reported_dropped_fields_ = report->dropped_fields;
   if (around_.last_change) report->last_change = around_.last_change();
   job_ = around_.executor.run(
-      [report, decision = around_.daemon.shared_decision()] { tell_decision(*decision, *report); },
-      kMakingMax,
+      [report, decision = around_.daemon.shared_decision()] { fill_report(*decision, *report); }, kMakingMax,
       [this, report, on_made = std::move(on_made)](bool finished) {
         const auto over = std::move(job_);
         on_made(finished ? std::optional(std::move(*report)) : std::nullopt);

@@ -45,9 +45,9 @@ class NodeReports {
   bool is_busy() const;
 
   const Surroundings around_;
-  std::vector<reports::PoolReport> told_pools_;
-  std::vector<std::string> told_unknown_macs_, told_settings_, told_not_returned_;
-  std::string told_connection_problem_, told_dropped_fields_;
+  std::vector<reports::PoolReport> reported_pools_;
+  std::vector<std::string> reported_unknown_macs_, reported_settings_, reported_not_returned_;
+  std::string reported_connection_problem_, reported_dropped_fields_;
   reactor::Ticket tick_;
   reports::ReportWriter writer_;
   // Ends before what it reports to.

@@ -149,7 +149,7 @@ std::string NodeStateSource::look_for_evidence(const policy::SriovNodeState& sta
   if (status == *first_status_ && !is_noted) why_not = age_of(state);
   if (!why_not.empty() || state.sync_status.empty()) return why_not;
   evident_uid_ = state.uid;
-  if (!is_noted && boot_.note_evidence) boot_.note_evidence(state.uid);
+  if (!is_noted && boot_.save_evidence) boot_.save_evidence(state.uid);
   return "";
 }
 

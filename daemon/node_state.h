@@ -41,7 +41,7 @@ class NodeStateSource {
     std::function<std::optional<Millis>()> uptime = {};
     /// A process of this boot had evidence for the object of that UID, and noted it; note it now.
     std::function<bool(const std::string& uid)> has_evidence = {};
-    std::function<void(const std::string& uid)> note_evidence = {};
+    std::function<void(const std::string& uid)> save_evidence = {};
   };
   /// on_change: what over() says may be another thing now; why for the log.
   NodeStateSource(kube::Ports ports, Place place, Boot boot, std::function<void(std::string why)> on_change);

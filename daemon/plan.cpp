@@ -50,7 +50,7 @@ Plan make_plan(policy::Decision decision, std::string why, PlanContext context) 
     // Pools that were put off were reported as found, and are found once more.
     const policy::Decision* before = offer.is_put_off() ? nullptr : context.before;
     one.changes =
-        policy::tell_changes(before, decision, which == kSriov, offer.driver(), *one.difference, why);
+        policy::offer_changes_of(before, decision, which == kSriov, offer.driver(), *one.difference, why);
   }
   plan.query_again = decision.awaited_pfs;
   plan.query_again.merge(context.out_of_sync);

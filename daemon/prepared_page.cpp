@@ -10,18 +10,27 @@ std::string checkpoint_path(const config::Options& options) {
 }
 
 std::string prepared_page(const std::string& boot_id, const kubelet::PreparedClaims& claims,
-                          const config::Options& options, const policy::AllNotReturned& unrestored) {
+                          const config::Options& options, const policy::NotReturnedDevices& unrestored) {
   kubelet::Checkpoint record{boot_id, {}};
   for (const auto& [key, claim] : claims) {
     kubelet::PreparedClaim& one = record.claims[key];
-    one.driver = claim.driver, one.namespace_ = claim.namespace_, one.name = claim.name, one.uid = claim.uid;
+    one.driver = claim.driver;
+    one.namespace_ = claim.namespace_;
+    one.name = claim.name;
+    one.uid = claim.uid;
     one.is_complete = claim.is_complete;
-    one.not_returned = claim.not_returned, one.is_claim_gone = claim.is_claim_gone, one.user = claim.user;
+    one.not_returned = claim.not_returned;
+    one.is_claim_gone = claim.is_claim_gone;
+    one.user = claim.user;
     for (const kubelet::PreparedDevice& device : claim.devices) {
       kubelet::PreparedDevice& its = one.devices.emplace_back();
-      its.request = device.request, its.pool = device.pool, its.device = device.device;
+      its.request = device.request;
+      its.pool = device.pool;
+      its.device = device.device;
       its.is_admin = device.is_admin;
-      its.pci = device.pci, its.pf = device.pf, its.holding = device.holding;
+      its.pci = device.pci;
+      its.pf = device.pf;
+      its.holding = device.holding;
       its.held = device.held;
     }
   }

@@ -19,6 +19,6 @@ std::string original_settings_path(const config::Options& options);
 /// The page /prepared: the node, the drivers, and what is prepared as a record of the checkpoint's form, without networks, CDI edits
 /// and requests of pods, which none of the commands needs. unrestored: ClaimPreparer::unrestored().
 std::string prepared_page(const std::string& boot_id, const kubelet::PreparedClaims& claims,
-                          const config::Options& options, const policy::AllNotReturned& unrestored);
+                          const config::Options& options, const policy::NotReturnedDevices& unrestored);
 
 }  // namespace sliced::cli

@@ -17,14 +17,14 @@ void for_each_problem(const PolicyBook& policies, const policy::Decision* decisi
 void ProblemTeller::say(const std::string& why) { log_.warning("not used as written", {{"why", why}}); }
 
 void ProblemTeller::tell(const PolicyBook& policies, const policy::Decision& decision, bool are_devices) {
-  const auto say_if_new = [this](RateLimitedLog& said, const std::string& text) {
+  const auto report_if_new = [this](RateLimitedLog& said, const std::string& text) {
     if (said.note(text)) say(cut(text, kMessageBytesMax));
   };
-  for_each_problem(policies, &decision, [&](const std::string& text) { say_if_new(problems_, text); });
+  for_each_problem(policies, &decision, [&](const std::string& text) { report_if_new(problems_, text); });
   for (const std::string& note : decision.notes)
-    if (are_devices || !note.starts_with("device ")) say_if_new(notes_, note);
+    if (are_devices || !note.starts_with("device ")) report_if_new(notes_, note);
   if (const size_t more = decision.notes.more(); more > 0 && are_devices)
-    say_if_new(notes_, and_more(more, "note"));
+    report_if_new(notes_, and_more(more, "note"));
   for (const std::string& wait : decision.waits)
     if (waits_.note(wait)) log_.info("waiting", {{"for", wait}});
   // Once a reason: how many devices it holds back changes while they come.

@@ -19,7 +19,7 @@ namespace {
 constexpr Millis kFlushMax{1'000};  // of log and output together, at the end
 
 // What does not go on tells a mistake at once; what does waits until somebody mends it.
-bool goes_on(config::Command command) {
+bool is_long_running(config::Command command) {
   return command == config::Command::kRun || command == config::Command::kWebhook ||
          command == config::Command::kAggregate || command == config::Command::kWaitForConfig;
 }
@@ -33,7 +33,7 @@ Process::Process(const config::Options& options)
           }),
       options_(options) {
   // What a one-shot command did is its output; on the way only trouble is worth a line.
-  const bool quiet = !goes_on(options.command) && options.log_level == Level::kInfo;
+  const bool quiet = !is_long_running(options.command) && options.log_level == Level::kInfo;
   log = make_log(options.log_format, quiet ? Level::kWarning : options.log_level, process_log_target());
   executor = std::make_unique<reactor::ThreadExecutor>(loop);
 }
@@ -68,7 +68,7 @@ Result<std::unique_ptr<kube::Cluster>> Process::find_cluster() {
     kube::KubeconfigPlace place({file->path}, file->context);
     place.paths.insert(place.paths.end(), file->others.begin(), file->others.end());
     if (auto usable = kube::check_kubeconfig_proxy(place); !usable) return std::move(usable.error());
-    if (auto read = kube::read_kubeconfig(place); !read && !goes_on(options_.command))
+    if (auto read = kube::read_kubeconfig(place); !read && !is_long_running(options_.command))
       return std::move(read.error());
     credentials = kube::kubeconfig_credentials(std::move(ports), std::move(place));
   } else {

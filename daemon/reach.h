@@ -42,7 +42,7 @@ class Reach {
   // The first that is unreachable probes; parked ones go on when somebody is let in.
   void park_all_but_one(bool away);
   // A round; the steps count down, those in which a server says how long to wait separately, up to a minute.
-  void catch_up(int steps_left, int told_steps_left);
+  void catch_up(int steps_left, int reported_steps_left);
   size_t count(watchers::SyncState::State state) const;
 
   reactor::Scheduler& scheduler_;

@@ -14,11 +14,11 @@
 #include "daemon/host_process.h"
 #include "daemon/kubelet_plugin.h"
 #include "daemon/node_locks.h"
+#include "daemon/node_reporter.h"
 #include "daemon/service.h"
 #include "daemon/signs.h"
 #include "daemon/status/verdict_table.h"
 #include "daemon/status_door.h"
-#include "daemon/telling.h"
 #include "policy/explain.h"
 #include "reactor/orphans.h"
 #include "reactor/signal.h"
@@ -118,7 +118,7 @@ class ConfigurationWait {
  public:
   ConfigurationWait(HostProcess& process, const config::Options& options, daemon::Daemon& daemon)
       : daemon_(daemon),
-        sign_(make_sign(process, options, options.until_configured, /*goes_on=*/true,
+        sign_(make_sign(process, options, options.until_configured, /*is_daemon=*/true,
                         [this] { daemon_.await_configuration(sign_->awaited()); })) {
     daemon_.await_configuration(sign_->awaited());
   }
@@ -158,8 +158,8 @@ void serve(HostProcess& process, const std::vector<std::string>& arguments, cons
   if (!plugin && config::has_api_server(running.cluster)) warn_without_plugin(process, running);
   Service service(process, std::move(service_address), daemon);
   status::History history;
-  Telling telling(process, running, daemon, history, plugin.get());
-  StatusDoor status(process, running, lock_directory, daemon, locks, plugin.get(), telling, history);
+  NodeReporter reporter(process, running, daemon, history, plugin.get());
+  StatusDoor status(process, running, lock_directory, daemon, locks, plugin.get(), reporter, history);
   MemoryTrimmer trimmer(process.loop.scheduler(), daemon);
   std::optional<ConfigurationWait> configuration;
   if (ConfigurationWait::is_needed(running)) configuration.emplace(process, running, daemon);
@@ -180,11 +180,11 @@ void serve(HostProcess& process, const std::vector<std::string>& arguments, cons
     std::set<std::string> others;
     for (const auto& [driver, where] : plugin->other_programs()) others.insert(driver);
     daemon.permit_writes(!is_stopping && plugin->is_known(), std::move(others));
-    telling.on_plugin_changed();
+    reporter.on_plugin_changed();
   };
   locks.acquire([&] {
     service.on_writer();
-    telling.permit(true);
+    reporter.permit(true);
     if (plugin)
       plugin->start(on_plugin_changed);
     else
@@ -192,7 +192,7 @@ void serve(HostProcess& process, const std::vector<std::string>& arguments, cons
   });
   if (configuration) configuration->start();
   daemon.start();
-  telling.start();
+  reporter.start();
   service.start();
   process.run();
 
@@ -200,7 +200,7 @@ void serve(HostProcess& process, const std::vector<std::string>& arguments, cons
   locks.stop_waiting();
   service.on_stopping();
   daemon.permit_writes(false);
-  telling.permit(false);
+  reporter.permit(false);
   if (plugin) drain(process, *plugin);
 }
 
@@ -209,9 +209,15 @@ void serve(HostProcess& process, const std::vector<std::string>& arguments, cons
 int run(const config::Options& options, const std::vector<std::string>& arguments) {
   reactor::ServiceAddress service_address = reactor::take_service_address();
   const auto lock_directory = NodeLocks::prepare(options);
-  if (!lock_directory) return complain(lock_directory.error().what), kExitError;
+  if (!lock_directory) {
+    complain(lock_directory.error().what);
+    return kExitError;
+  }
   auto process = HostProcess::open(options);
-  if (!process) return complain(process.error().what), kExitError;
+  if (!process) {
+    complain(process.error().what);
+    return kExitError;
+  }
   log_long_turns(**process);
   (*process)->log->info("starting", {{"version", SLICED_VERSION},
                                      {"node", options.node_name},

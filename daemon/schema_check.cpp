@@ -23,7 +23,7 @@ void SchemaCheck::listed(const kube::Resource& kind) {
           if (one.resource.group == group) tell(one, schema);
       },
       [this](const kube::Failure& failure) {
-        if (said_failure_.is_new(failure.what))
+        if (failure_log_.is_new(failure.what))
           log_.info("schema of the installed CRDs not readable", {{"problem", failure.what}});
       });
 }

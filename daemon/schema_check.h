@@ -43,7 +43,7 @@ class SchemaCheck {
   std::map<std::string, kube::CallPtr> calls_;  // by group
   std::map<std::string, LastMessage> said_;     // by kind
   std::map<std::string, std::string> dropped_;  // by kind: the fields; kinds that keep all are not in it
-  LastMessage said_failure_;
+  LastMessage failure_log_;
 };
 
 }  // namespace sliced::daemon

@@ -18,7 +18,7 @@ std::string boot_id_of(const HostProcess& process) {
 }
 
 std::unique_ptr<configured::Sign> make_sign(HostProcess& process, const config::Options& options,
-                                            const config::ConfiguredBy& by, bool goes_on,
+                                            const config::ConfiguredBy& by, bool is_daemon,
                                             configured::OnChange on_change) {
   reactor::Scheduler& scheduler = process.loop.scheduler();
   if (by.how == config::ConfiguredBy::How::kFile)
@@ -34,7 +34,10 @@ std::unique_ptr<configured::Sign> make_sign(HostProcess& process, const config::
         boot_of(process, options), by.allows_empty, std::move(on_change));
   configured::PodSign::Settings settings{
       .namespace_ = options.pod_namespace, .pod = options.pod_name, .uid = options.pod_uid};
-  if (goes_on) settings.tries_max = 0, settings.boot_id = boot_id_of(process);
+  if (is_daemon) {
+    settings.tries_max = 0;
+    settings.boot_id = boot_id_of(process);
+  }
   return std::make_unique<configured::PodSign>(
       kube::Ports{*process.cluster, scheduler, *process.log, reactor::system_random()}, std::move(settings),
       std::move(on_change));

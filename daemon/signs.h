@@ -16,9 +16,9 @@ constexpr const char* kConfiguredFile = "/run/sliced/configured";
 std::string boot_id_of(const HostProcess& process);
 
 /// by: not nothing; of the annotation the process has a cluster. The process outlives what is returned.
-/// goes_on: it is for who serves after the wait: never given up, and not waited for twice in a boot.
+/// is_daemon: the daemon continues to serve after the signal. The wait then has no limit of tries, and is done once per boot.
 std::unique_ptr<configured::Sign> make_sign(HostProcess& process, const config::Options& options,
-                                            const config::ConfiguredBy& by, bool goes_on,
+                                            const config::ConfiguredBy& by, bool is_daemon,
                                             configured::OnChange on_change);
 
 /// What --until-configured waits for as it stands now; "" nothing. For who decides once: it waits up to 5 s for an

@@ -23,7 +23,7 @@ struct State {
   PolicyBook policies;
   policy::ReadinessBook readiness;
   std::string unconfigured;                          // what the node's configuration waits for; "" nothing
-  policy::AllNotReturned not_returned;               // devices that the kubelet plugin could not give back
+  policy::NotReturnedDevices not_returned;           // devices that the kubelet plugin could not give back
   std::shared_ptr<const policy::Decision> decision;  // without its pools; nullptr before the first
 };
 

@@ -214,13 +214,13 @@ status::Report report_of(const daemon::Daemon& daemon) {
 
 StatusDoor::StatusDoor(Process& process, const config::Options& options, const std::string& directory,
                        daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin,
-                       const Telling& telling, status::History& history)
+                       const NodeReporter& reporter, status::History& history)
     : process_(process),
       options_(options),
       daemon_(daemon),
       locks_(locks),
       plugin_(plugin),
-      telling_(telling),
+      reporter_(reporter),
       history_(history),
       page_(*process.executor, process.loop.scheduler(), node_view()),
       began_(process.loop.now()),
@@ -279,7 +279,7 @@ status::Pages StatusDoor::pages() {
     return {
         .body = prepared_page(daemon_.host_inventory()->boot_id,
                               plugin_ == nullptr ? kubelet::PreparedClaims{} : plugin_->prepared(), options_,
-                              plugin_ == nullptr ? policy::AllNotReturned{} : plugin_->unrestored()),
+                              plugin_ == nullptr ? policy::NotReturnedDevices{} : plugin_->unrestored()),
         .content_type = "application/json"};
   };
   page_.add_to(out);
@@ -309,7 +309,7 @@ std::string StatusDoor::exposition() const {
                                 prepared[driver],
                                 plugin_->failing(driver)});
   }
-  telling_.add_to(metrics);
+  reporter_.add_to(metrics);
   return exposition_of(report(), metrics);
 }
 

@@ -10,6 +10,7 @@
 #include "daemon/kubelet_plugin.h"
 #include "daemon/live_page.h"
 #include "daemon/node_locks.h"
+#include "daemon/node_reporter.h"
 #include "daemon/observer.h"
 #include "daemon/process.h"
 #include "daemon/status/door.h"
@@ -18,7 +19,6 @@
 #include "daemon/status/pages.h"
 #include "daemon/status/pieces.h"
 #include "daemon/status/report.h"
-#include "daemon/telling.h"
 
 namespace sliced::cli {
 
@@ -34,7 +34,7 @@ class StatusDoor final : public daemon::Observer {
   /// address too.
   StatusDoor(Process& process, const config::Options& options, const std::string& directory,
              daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin,
-             const Telling& telling, status::History& history);
+             const NodeReporter& reporter, status::History& history);
   void on_decided(const policy::Decision&) override { page_.on_decided(); }
   void on_offer_change(const policy::OfferChange& change) override;
 
@@ -53,7 +53,7 @@ class StatusDoor final : public daemon::Observer {
   daemon::Daemon& daemon_;
   const NodeLocks& locks_;
   const KubeletPlugin* const plugin_;  // null: off
-  const Telling& telling_;
+  const NodeReporter& reporter_;
   status::History& history_;
   LivePage page_;
   // Of this object, which `run` makes right at the start.

@@ -231,7 +231,7 @@ void HostSource::read_routes() {
     };
   };
   auto on_hung = [this] {
-    say_hung("default routes");
+    report_hung("default routes");
     keep_default_routes(readings_, *reading_->result);
     reading_->result->are_routes_unknown = !readings_.were_routes_read;
     reading_->result->are_links_mixed = ports_.host->is_live() && has_unknown_links(*reading_->result);
@@ -251,7 +251,7 @@ CarefulReads::Ask HostSource::function_ask(const PciAddress& address, const std:
     };
   };
   auto on_hung = [this, address] {
-    say_hung(address.text());
+    report_hung(address.text());
     const FunctionReading* known = readings_.functions.find(address);
     FunctionReading& function = reading_->result->functions[address];
     if (known != nullptr)
@@ -269,15 +269,15 @@ CarefulReads::Ask HostSource::netdev_ask(const std::string& name, const std::str
     };
   };
   auto on_hung = [this, name] {
-    say_hung(name);
+    report_hung(name);
     if (const NetdevReading* known = readings_.netdevs.find(name)) reading_->result->netdevs[name] = *known;
   };
   return {"net " + name, std::move(read), std::move(on_hung)};
 }
 
-void HostSource::say_hung(const std::string& what) {
+void HostSource::report_hung(const std::string& what) {
   ++counters_.hung_reads;
-  if (said_to_hang_.size() < kTouchedMax && said_to_hang_.insert(what).second)
+  if (logged_hung_.size() < kTouchedMax && logged_hung_.insert(what).second)
     ports_.log.warning("device read timed out: its last known facts are kept", {{"device", what}});
 }
 
@@ -288,8 +288,8 @@ void HostSource::on_read() {
   };
   const std::set<std::string> problems(reading_->result->problems.begin(), reading_->result->problems.end());
   for (const std::string& problem : problems)
-    if (said_problems_.note(problem)) say(problem);
-  if (const size_t unsaid = said_problems_.end_round(); unsaid > 0) say(and_more(unsaid));
+    if (problem_log_.note(problem)) say(problem);
+  if (const size_t unsaid = problem_log_.end_round(); unsaid > 0) say(and_more(unsaid));
   // What was read before stands. For want of descriptors anything may seem to be absent.
   if (reading_->result->is_incomplete || reading_->shortages != ports_.host->shortages())
     return retry_later();
@@ -342,7 +342,7 @@ template <class Change>
 void HostSource::change_readings(Change change) {
   bool has_changed = change(readings_);
   if (reading_ && reading_->is_read) change(*reading_->result);
-  if (has_changed && !(reading_ && reading_->is_read)) note_late_facts();
+  if (has_changed && !(reading_ && reading_->is_read)) report_late_facts();
 }
 
 std::vector<CarefulReads::Ask> HostSource::slow_asks() {
@@ -388,7 +388,7 @@ CarefulReads::Ask HostSource::slow_ask(const std::string& name, int ifindex) {
     };
   };
   auto on_hung = [this, name, take] {
-    say_hung(name);
+    report_hung(name);
     take([](const std::optional<SlowFacts>& before) {
       SlowFacts facts = before.value_or(SlowFacts{});
       facts.unreadable = {"operstate, speed, phys_port_name, phys_switch_id: no answer within " +
@@ -418,7 +418,7 @@ CarefulReads::Ask HostSource::pkeys_ask(const PciAddress& function, const std::s
     };
   };
   auto on_hung = [this, rdma_device, take] {
-    say_hung("partition keys of " + rdma_device);
+    report_hung("partition keys of " + rdma_device);
     take(Error{Errc::kTimeout, "no answer within " + std::to_string(kReadDeadline.count()) + " ms"});
   };
   return {"pkeys " + rdma_device, std::move(read), std::move(on_hung)};
@@ -444,7 +444,7 @@ CarefulReads::Ask HostSource::vf_configs_ask(const PciAddress& pf, const NetdevR
     };
   };
   auto on_hung = [this, pf] {
-    say_hung("VFs of " + pf.text());
+    report_hung("VFs of " + pf.text());
     const VfAnswer answer{.configs =
                               Error{Errc::kTimeout, "RTM_GETLINK: no answer within " +
                                                         std::to_string(kReadDeadline.count()) + " ms"}};
@@ -545,15 +545,15 @@ void HostSource::ask_now(std::set<PciAddress> pfs, std::function<void()> on_told
 
 void HostSource::note_answer(const PciAddress& pf, TimePoint asked_at) {
   answered_[pf] = std::max(answered_[pf], asked_at);
-  if (awaited_.contains(pf) && !(reading_ && reading_->is_read)) note_late_facts();
+  if (awaited_.contains(pf) && !(reading_ && reading_->is_read)) report_late_facts();
 }
 
 // The inventory has what readings_ have.
-void HostSource::tell_answers() {
-  told_at_ = answered_;
+void HostSource::notify_answers() {
+  query_times_ = answered_;
   const size_t told = std::erase_if(awaited_, [this](const auto& one) {
-    const auto at = told_at_.find(one.first);
-    return at != told_at_.end() && at->second >= one.second;
+    const auto at = query_times_.find(one.first);
+    return at != query_times_.end() && at->second >= one.second;
   });
   if (told > 0 && on_told_) on_told_();
 }
@@ -573,7 +573,7 @@ void HostSource::arm_ask_again() {
   });
 }
 
-void HostSource::note_late_facts() {
+void HostSource::report_late_facts() {
   if (late_ || !has_reported_) return;
   late_ = ports_.scheduler.after(kCoalesce, [this] {
     late_.reset();
@@ -591,7 +591,7 @@ InventoryDiff HostSource::assemble(const std::string& why, const NetdevChanges& 
     has_reported_ = true;
     on_update_(InventoryUpdate{book_.now(), diff.added, diff.changed, diff.removed, relisted, why});
   }
-  tell_answers();
+  notify_answers();
   return diff;
 }
 

@@ -103,7 +103,7 @@ class HostSource {
   /// nothing differs; one that is asked already is not asked twice. Replaces what was said here before.
   void ask_now(std::set<PciAddress> pfs, std::function<void()> on_told);
   /// When the last question to a PF began whose answer inventory() has.
-  const std::map<PciAddress, TimePoint>& told_at() const { return told_at_; }
+  const std::map<PciAddress, TimePoint>& query_times() const { return query_times_; }
   /// Last known netdevs of functions, from what was published before a restart in this boot.
   void recover_sticky(std::vector<RecoveredNetdev> recovered);
 
@@ -177,7 +177,7 @@ class HostSource {
   void vanish(Edit change, const std::string& why);
   /// As it was read, or else heard of last; "" neither.
   std::string name_of_ifindex(int ifindex) const;
-  void note_name(const LinkChange& event);
+  void record_name_change(const LinkChange& event);
 
   // Readings. One at a time; what is marked meanwhile is read next.
   void schedule();
@@ -199,7 +199,7 @@ class HostSource {
   CarefulReads::Ask pkeys_ask(const PciAddress& function, const std::string& rdma_device);
   CarefulReads::Ask vf_configs_ask(const PciAddress& pf, const NetdevReading& own);
   /// Counted each time, said once for each entry.
-  void say_hung(const std::string& what);
+  void report_hung(const std::string& what);
   std::vector<CarefulReads::Ask> slow_asks();
   /// What was read slowly belongs to an interface as long as that is the same one (its ifindex).
   void keep_late_facts(HostReadings& result) const;
@@ -209,7 +209,7 @@ class HostSource {
   void commit();
   void judge_missing_links(HostReadings& now, bool is_full);
   /// Slow facts that came behind their update: one update for all of a moment.
-  void note_late_facts();
+  void report_late_facts();
   NetdevChanges changes_heard() const;
   InventoryDiff assemble(const std::string& why, const NetdevChanges& changes, bool relisted);
   /// Events of interfaces or routes have come that no reading has seen whole: until one has, what the host used counts as used.
@@ -222,7 +222,7 @@ class HostSource {
   void look_again_later();
   void arm_ask_again();
   void note_answer(const PciAddress& pf, TimePoint asked_at);
-  void tell_answers();
+  void notify_answers();
   void log_unread_settings();  // on a change
 
   Ports ports_;
@@ -243,12 +243,12 @@ class HostSource {
   std::set<PciAddress> asked_again_;
   Millis ask_again_delay_ = kAskAgainMin, ask_again_max_{2000};
   // Answers that readings_ has, and those of them that the inventory has; whose is waited for.
-  std::map<PciAddress, TimePoint> answered_, told_at_;
+  std::map<PciAddress, TimePoint> answered_, query_times_;
   std::map<PciAddress, TimePoint> awaited_;  // since when
   std::function<void()> on_told_;
-  std::set<std::string> said_to_hang_;
+  std::set<std::string> logged_hung_;
   std::map<PciAddress, std::string> logged_unread_;  // PF -> readings_.settings_unread, as the log has it
-  RateLimitedLog said_problems_;
+  RateLimitedLog problem_log_;
   // Of the last readings with missing links, and how many full ones in a row had the same.
   FunctionRelations missing_before_;
   size_t missing_readings_ = 0;

@@ -98,13 +98,13 @@ void HostSource::on(const LinkChange& event) {
   }
   const std::string known = name_of_ifindex(event.ifindex);
   if (!known.empty() && known != event.name) rename({known, event.name, event.ifindex});
-  note_name(event);
+  record_name_change(event);
   mark(why);
 }
 
 // An interface is often renamed within the moment of its coming, and by that alone it is told from one that has come back
 // from a pod under another name.
-void HostSource::note_name(const LinkChange& event) {
+void HostSource::record_name_change(const LinkChange& event) {
   if (unread_names_.size() >= kTouchedMax) unread_names_.clear();
   unread_names_[event.ifindex] = event.name;
 }

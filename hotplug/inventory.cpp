@@ -172,15 +172,15 @@ std::shared_ptr<Inventory> InventoryBook::conclude_some(const HostReadings& read
 
 // VFs of these are told something else of their PF.
 bool InventoryBook::concerns_vfs(const Functions& functions, const Devices& fresh) const {
-  Functions told_otherwise;
+  Functions changed_functions;
   for (const PciAddress& address : functions) {
     const auto& device = fresh.at(address.text());
     if (!is_same_for_vfs(now_->find(address.text()), device ? &*device : nullptr))
-      told_otherwise.insert(address);
+      changed_functions.insert(address);
   }
-  return !told_otherwise.empty() &&
+  return !changed_functions.empty() &&
          std::any_of(now_->devices.begin(), now_->devices.end(), [&](const auto& entry) {
-           return entry.second.pf && told_otherwise.contains(*entry.second.pf);
+           return entry.second.pf && changed_functions.contains(*entry.second.pf);
          });
 }
 

@@ -388,7 +388,10 @@ bool read_default_routes(const HostView& host, HostReadings& readings) {
   const auto v4 = read_proc(host, "proc/net/route", readings),
              v6 = read_proc(host, "proc/net/ipv6_route", readings);
   // What cannot be read guards as it did, and what never was guards everything.
-  if (v4 && v6 && links) readings.default_routes.clear(), readings.other_routes.clear();
+  if (v4 && v6 && links) {
+    readings.default_routes.clear();
+    readings.other_routes.clear();
+  }
   readings.learned_routes.clear();  // proc does not tell
   readings.were_routes_read |= v4 && v6;
   readings.are_routes_unknown = !readings.were_routes_read;

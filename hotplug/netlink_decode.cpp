@@ -128,7 +128,10 @@ bool decode_route(uint16_t type, std::string_view payload, std::vector<HostEvent
   const auto route = peek<rtmsg>(payload);
   if (!route) return false;
   if (route->rtm_type != RTN_UNICAST) return true;
-  if (route->rtm_dst_len == 0) return events.push_back(RouteChange{}), true;
+  if (route->rtm_dst_len == 0) {
+    events.push_back(RouteChange{});
+    return true;
+  }
   if (type != RTM_NEWROUTE) return true;
   // Only its links are told: of a route through a nexthop object any may be one.
   std::set<int> links;

@@ -161,7 +161,10 @@ void reread_function(const HostView& host, const PciAddress& address, HostReadin
   // Functions of other classes have no reading, so only the others of their group show where they were.
   const bool was_unknown = known == nullptr && !function && !has_left_groups;
   if (before != now || was_unknown) note_in_group(address, now, readings);
-  if (!function) return void(readings.functions.erase(address));
+  if (!function) {
+    readings.functions.erase(address);
+    return;
+  }
   // Readings that are equal share it: whoever compares them compares pointers.
   if (known == nullptr || *known != *function) readings.functions[address] = std::move(*function);
 }
@@ -249,7 +252,10 @@ bool follow_names(const HostView& host, HostReadings& readings) {
       const NetdevReading* known = readings.netdevs.find(link.name);
       if (known == nullptr || (link.ifindex != 0 && known->ifindex != link.ifindex)) named.insert(link.name);
     });
-  for (const auto& [name, vlan] : readings.vlans) named.insert(name), named.insert(vlan.parent);
+  for (const auto& [name, vlan] : readings.vlans) {
+    named.insert(name);
+    named.insert(vlan.parent);
+  }
   for (const auto* routes : {&readings.default_routes, &readings.other_routes})
     named.insert(routes->begin(), routes->end());
   for (const std::string& name : named) {

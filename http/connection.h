@@ -76,7 +76,7 @@ class Connection {
 
  protected:
   // Last statement of whoever calls it: the owner may let go of the connection.
-  void tell_change() {
+  void notify_change() {
     const std::function<void()> told = on_change_;  // may be replaced meanwhile
     if (told) told();
   }

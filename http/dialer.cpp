@@ -25,7 +25,10 @@ class Dialing final : public Connecting {
     const auto& proxy = target_->proxy;
     const Endpoint first = proxy ? Endpoint{proxy->host, proxy->port} : server();
     step_ = dial(first, deadline_, [this](StreamResult plain) {
-      target_->proxy ? open_way(std::move(plain)) : secure(std::move(plain));
+      if (target_->proxy)
+        open_way(std::move(plain));
+      else
+        secure(std::move(plain));
     });
   }
 

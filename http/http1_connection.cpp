@@ -133,7 +133,7 @@ void Http1Connection::finish() {
     close();
   } else {
     wire_->resume();
-    tell_change();
+    notify_change();
   }
   receiver.on_end();
 }
@@ -146,7 +146,7 @@ void Http1Connection::lose(Error error) {
 
 void Http1Connection::close() {
   wire_.reset();
-  tell_change();
+  notify_change();
 }
 
 }  // namespace

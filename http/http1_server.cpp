@@ -241,12 +241,17 @@ Result<Unit> Http1ServerSession::check(TimePoint now) {
   if (owes_a_head() && now - since_ >= context_.bounds.head_max) {
     error_ = Error{Errc::kTimeout, "no whole request within " +
                                        std::to_string(context_.bounds.head_max.count() / 1000) + " s"};
-    is_fresh_ && !decoder_.has_begun() ? void(is_closing_ = true) : refuse(408, error_->what);
+    if (is_fresh_ && !decoder_.has_begun())
+      is_closing_ = true;
+    else
+      refuse(408, error_->what);
     return *error_;
   }
   const bool is_given_up = has_input_ended_ && exchange_ && !exchange_->has_head_sent;
-  if (is_given_up && now - ended_at_ >= kHalfClosedMax)
-    return lose_all({Errc::kIo, "the client closed the connection before its answer"}), Unit{};
+  if (is_given_up && now - ended_at_ >= kHalfClosedMax) {
+    lose_all({Errc::kIo, "the client closed the connection before its answer"});
+    return Unit{};
+  }
   if (!owes_a_body()) return Unit{};
   if (now - since_ < context_.bounds.request_max) return Unit{};
   error_ = Error{Errc::kTimeout, "the request is not whole within " +

@@ -24,7 +24,7 @@ class Http2Connection final : public Connection, public std::enable_shared_from_
     watch_the_clock(kPingAfter);
   }
   ~Http2Connection() override {
-    session_.say_goodbye();
+    session_.send_goaway();
     flush();
   }
 
@@ -36,7 +36,7 @@ class Http2Connection final : public Connection, public std::enable_shared_from_
   bool is_closed() const override { return wire_ == nullptr; }
   void drain(bool at_once) override {
     draining_ = true;
-    session_.tell_drain(at_once);
+    session_.send_drain(at_once);
   }
 
  private:
@@ -65,7 +65,7 @@ class Http2Connection::Exchange final : public Stream {
   ~Exchange() override {
     connection_->session_.cancel(id_);
     connection_->flush();
-    connection_->tell_change();
+    connection_->notify_change();
   }
   void pause() override { connection_->session_.pause(id_); }
   void resume() override {
@@ -96,7 +96,7 @@ void Http2Connection::on_data(std::string_view bytes) {
   if (!fed) return die(fed.error());
   const bool goes_away = session_.is_going_away() && !draining_;
   if (goes_away) drain(false);
-  if (goes_away || session_.streams_max() != max_before) tell_change();
+  if (goes_away || session_.streams_max() != max_before) notify_change();
 }
 
 void Http2Connection::on_wire_end() {
@@ -109,7 +109,7 @@ void Http2Connection::die(Error error) {
   wire_.reset();
   clock_.reset();
   session_.lose_all(error);
-  tell_change();
+  notify_change();
 }
 
 // What the kernel does not take stays with its makers.

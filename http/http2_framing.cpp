@@ -127,7 +127,7 @@ void Http2Framing::fail(uint32_t code, Error why) {
   error_ = std::move(why);
 }
 
-void Http2Framing::note_goaway(uint32_t code, std::string_view reason) {
+void Http2Framing::handle_goaway(uint32_t code, std::string_view reason) {
   if (code == NGHTTP2_NO_ERROR || error_) return;
   const std::string why = escaped(reason, kReasonShown);
   error_ = Error{Errc::kIo, "not HTTP/2 as RFC 9113 has it: " + std::string(nghttp2_http2_strerror(code)) +

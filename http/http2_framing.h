@@ -81,7 +81,7 @@ class Http2Framing {
   /// credit in small pieces. One that is small because the peer gives small credit earns nothing.
   ssize_t hand_out(int32_t stream, const Piece& piece, const Headers& trailers, uint32_t* flags);
   /// Of a GOAWAY of ours that nghttp2 has made: the rule that was broken.
-  void note_goaway(uint32_t code, std::string_view reason);
+  void handle_goaway(uint32_t code, std::string_view reason);
   /// A frame or a header block has begun and is not whole.
   bool is_partial() const { return !frame_.empty() || is_in_headers_ || preface_left_ > 0; }
 

@@ -104,7 +104,7 @@ struct Http2ServerSession::Callbacks {
     Http2ServerSession& self = of(user);
     const nghttp2_goaway& ours = frame->goaway;
     if (frame->hd.type == NGHTTP2_GOAWAY)
-      self.note_goaway(ours.error_code, view(ours.opaque_data, ours.opaque_data_len));
+      self.handle_goaway(ours.error_code, view(ours.opaque_data, ours.opaque_data_len));
     const bool may_end = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
     Stream* stream = self.find(frame->hd.stream_id);
     if (stream == nullptr || !may_end || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return 0;

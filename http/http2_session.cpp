@@ -140,7 +140,7 @@ struct Http2Session::Callbacks {
   static int on_sent(nghttp2_session*, const nghttp2_frame* frame, void* user) noexcept {
     const nghttp2_goaway& ours = frame->goaway;
     if (frame->hd.type == NGHTTP2_GOAWAY)
-      of(user).note_goaway(ours.error_code, view(ours.opaque_data, ours.opaque_data_len));
+      of(user).handle_goaway(ours.error_code, view(ours.opaque_data, ours.opaque_data_len));
     return 0;
   }
 
@@ -280,7 +280,7 @@ void Http2Session::lose_all(const Error& error) {
   }
 }
 
-void Http2Session::tell_drain(bool at_once) {
+void Http2Session::send_drain(bool at_once) {
   std::vector<StreamId> ids;
   for (const auto& [id, stream] : streams_) ids.push_back(id);
   for (const StreamId id : ids)
@@ -291,7 +291,7 @@ void Http2Session::ping() {
   if (!error_) nghttp2_submit_ping(raw_, NGHTTP2_FLAG_NONE, nullptr);
 }
 
-void Http2Session::say_goodbye() {
+void Http2Session::send_goaway() {
   if (!error_) nghttp2_session_terminate_session(raw_, NGHTTP2_NO_ERROR);
 }
 

@@ -52,12 +52,12 @@ class Http2Session final : private Http2Framing {
   /// The transport is gone.
   void lose_all(const Error& error);
   /// Receiver::on_drain() of each stream that goes on.
-  void tell_drain(bool at_once);
+  void send_drain(bool at_once);
 
   /// What answers it is a frame from the server like any other: whoever asked looks whether bytes have come.
   void ping();
   /// Tells the server that we open no more streams.
-  void say_goodbye();
+  void send_goaway();
 
   size_t streams() const { return streams_.size(); }
   /// 0 once one of the two goes away, or the numbers are used up.

@@ -33,7 +33,10 @@ void Server::take(std::unique_ptr<reactor::net::ByteStream> stream, reactor::net
   if (on_done_) return;  // too late
   const auto made = std::make_shared<ServerConnection>(shared_, std::move(peer));
   connections_.emplace(made.get(), made);
-  tls_ ? made->begin_tls(std::move(stream), tls_) : made->begin(std::move(stream));
+  if (tls_)
+    made->begin_tls(std::move(stream), tls_);
+  else
+    made->begin(std::move(stream));
 }
 
 bool Server::make_room() {

@@ -119,7 +119,10 @@ void ServerConnection::flush() {
   while (has_more && !is_closing_ && wire_->unsent_bytes() < kWireMax) {
     std::string bytes = session_->take_outgoing(now);
     has_more = !bytes.empty();
-    if (wire_->unsent_bytes() == 0) moved_ = written_, moved_at_ = now;
+    if (wire_->unsent_bytes() == 0) {
+      moved_ = written_;
+      moved_at_ = now;
+    }
     written_ += bytes.size();
     if (has_more) wire_->write(std::move(bytes));
   }
@@ -127,7 +130,12 @@ void ServerConnection::flush() {
   if (!has_more && session_->is_over()) close();
   if (is_closing_ && has_input_ended_ && wire_->unsent_bytes() == 0) return die();
   const bool is_deaf = !is_closing_ && (!session_->wants_input() || wire_->unsent_bytes() >= kWireMax);
-  if (is_deaf != std::exchange(is_deaf_, is_deaf)) is_deaf ? wire_->pause() : wire_->resume();
+  if (is_deaf != std::exchange(is_deaf_, is_deaf)) {
+    if (is_deaf)
+      wire_->pause();
+    else
+      wire_->resume();
+  }
   arm();
 }
 

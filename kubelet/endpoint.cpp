@@ -41,7 +41,10 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(reactor::Loop& loop, Log& log, 
   if (!listener) return Error(listener.error());
   made->listener_ = std::move(*listener);
   struct stat found{};
-  if (::lstat(path.c_str(), &found) == 0) made->device_ = found.st_dev, made->inode_ = found.st_ino;
+  if (::lstat(path.c_str(), &found) == 0) {
+    made->device_ = found.st_dev;
+    made->inode_ = found.st_ino;
+  }
   return made;
 }
 
@@ -53,7 +56,7 @@ bool Endpoint::is_found() const {
 
 void Endpoint::on_refused(const reactor::net::Peer& peer) {
   const std::string who = peer.credentials ? "uid " + std::to_string(peer.credentials->uid) : "unknown";
-  if (std::exchange(turned_away_, who) != who)
+  if (std::exchange(last_rejected_, who) != who)
     log_.warning("connection rejected: only root and the user of this process may connect",
                  {{"socket", path_}, {"client", peer.name}});
 }

@@ -41,7 +41,7 @@ class Endpoint {
 
   Log& log_;
   const std::string path_;
-  std::string turned_away_;          // whom, last
+  std::string last_rejected_;        // whom, last
   uint64_t device_ = 0, inode_ = 0;  // of the file
   http::Server server_;
   std::unique_ptr<reactor::net::Listener> listener_;

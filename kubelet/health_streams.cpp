@@ -33,14 +33,14 @@ void HealthStreams::tell() {
   if (watches_.empty()) return;
   const TimePoint now = ports_.scheduler.now();
   std::vector<DeviceHealth> judged = ports_.judge();
-  if (!is_told_ || judged != told_ || now - told_at_ >= kHealthRepeat) {
+  if (!is_told_ || judged != told_ || now - query_times_ >= kHealthRepeat) {
     told_ = std::move(judged);
-    told_at_ = now;
+    query_times_ = now;
     is_told_ = true;
     const std::string message = encode_health(told_, ports_.clock(), kHealthOutdatedAfter);
     for (grpc::Answer& watch : watches_) tell(watch, message);
   }
-  arm(is_told_ ? told_at_ + kHealthRepeat - now : Millis{1'000});
+  arm(is_told_ ? query_times_ + kHealthRepeat - now : Millis{1'000});
 }
 
 // Who has not taken what was said before hears what is true once it has.

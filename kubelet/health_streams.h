@@ -54,7 +54,7 @@ class HealthStreams {
   std::list<grpc::Answer> watches_;
   std::vector<DeviceHealth> told_;
   bool is_told_ = false;  // told_ is what all watches know
-  TimePoint told_at_{}, looks_at_{};
+  TimePoint query_times_{}, looks_at_{};
   reactor::Ticket next_;
 };
 

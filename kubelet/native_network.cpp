@@ -524,7 +524,8 @@ std::string native_config(const NativeNetwork& network, const std::string& inter
   if (!rdma_device.empty()) config.set("rdmaDevice", Json(rdma_device));
   if (!network.mac.empty()) config.set("mac", Json(network.mac));  // where it is looked for in every config
   NativeNetwork rest = network;
-  rest.addresses.clear(), rest.routes.clear();
+  rest.addresses.clear();
+  rest.routes.clear();
   config.set("network", encode_native_network(rest));
   Json::Array addresses, routes;
   for (const std::string& address : network.addresses)

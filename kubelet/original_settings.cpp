@@ -33,13 +33,17 @@ Json json_of(const hotplug::VfConfig& from) {
     if (!is_empty) out.set(key, std::move(value));
   };
   set("mac", Json(from.mac));
-  set("vlan", json_of_value(from.vlan)), set("qos", json_of_value(from.vlan_qos));
+  set("vlan", json_of_value(from.vlan));
+  set("qos", json_of_value(from.vlan_qos));
   set("proto", Json(from.vlan_protocol));
-  set("trust", json_of_value(from.trust)), set("spoofchk", json_of_value(from.spoof_check));
+  set("trust", json_of_value(from.trust));
+  set("spoofchk", json_of_value(from.spoof_check));
   set("queryRSS", json_of_value(from.rss_query));
-  set("minTxRate", json_of_value(from.min_rate_mbps)), set("maxTxRate", json_of_value(from.max_rate_mbps));
+  set("minTxRate", json_of_value(from.min_rate_mbps));
+  set("maxTxRate", json_of_value(from.max_rate_mbps));
   set("state", Json(from.link_state));
-  set("nodeGUID", Json(from.node_guid)), set("portGUID", Json(from.port_guid));
+  set("nodeGUID", Json(from.node_guid));
+  set("portGUID", Json(from.port_guid));
   return out;
 }
 
@@ -57,13 +61,17 @@ void take_switch(const Json& from, const char* key, std::optional<bool>& out) {
 hotplug::VfConfig vf_of(const Json& from) {
   hotplug::VfConfig out;
   out.mac = from.text("mac");
-  take_number(from, "vlan", out.vlan), take_number(from, "qos", out.vlan_qos);
+  take_number(from, "vlan", out.vlan);
+  take_number(from, "qos", out.vlan_qos);
   out.vlan_protocol = from.text("proto");
-  take_switch(from, "trust", out.trust), take_switch(from, "spoofchk", out.spoof_check);
+  take_switch(from, "trust", out.trust);
+  take_switch(from, "spoofchk", out.spoof_check);
   take_switch(from, "queryRSS", out.rss_query);
-  take_number(from, "minTxRate", out.min_rate_mbps), take_number(from, "maxTxRate", out.max_rate_mbps);
+  take_number(from, "minTxRate", out.min_rate_mbps);
+  take_number(from, "maxTxRate", out.max_rate_mbps);
   out.link_state = from.text("state");
-  out.node_guid = from.text("nodeGUID"), out.port_guid = from.text("portGUID");
+  out.node_guid = from.text("nodeGUID");
+  out.port_guid = from.text("portGUID");
   return out;
 }
 
@@ -96,8 +104,10 @@ OriginalInterface interface_of(const Json& from) {
   OriginalInterface out{.name = std::string(from.text("name")), .mac = std::string(from.text("mac"))};
   std::optional<int> mtu;
   std::optional<bool> up, promisc, allmulti, only;
-  take_number(from, "mtu", mtu), take_switch(from, "up", up);
-  take_switch(from, "promisc", promisc), take_switch(from, "allmulti", allmulti);
+  take_number(from, "mtu", mtu);
+  take_switch(from, "up", up);
+  take_switch(from, "promisc", promisc);
+  take_switch(from, "allmulti", allmulti);
   take_switch(from, "nameOnly", only);
   out.is_name_only = only.value_or(false);
   if (const Json* names = from.find("alternativeNames"); names != nullptr && names->array() != nullptr) {
@@ -116,8 +126,10 @@ OriginalInterface interface_of(const Json& from) {
       if (const auto key = parse_int(mode); key && program.integer() != nullptr)
         out.xdp->emplace(static_cast<uint32_t>(*key), static_cast<uint32_t>(*program.integer()));
   }
-  out.mtu = mtu.value_or(0), out.is_up = up.value_or(false);
-  out.is_promisc = promisc.value_or(false), out.is_allmulti = allmulti.value_or(false);
+  out.mtu = mtu.value_or(0);
+  out.is_up = up.value_or(false);
+  out.is_promisc = promisc.value_or(false);
+  out.is_allmulti = allmulti.value_or(false);
   return out;
 }
 
@@ -248,9 +260,10 @@ bool is_prepared(const PreparedClaims& prepared, const std::string& device) {
   });
 }
 
-policy::AllNotReturned unrestored_of(const OriginalSettingsByDevice& settings, const PreparedClaims& prepared,
-                                     const std::map<std::string, std::string>& problems) {
-  policy::AllNotReturned out;
+policy::NotReturnedDevices unrestored_of(const OriginalSettingsByDevice& settings,
+                                         const PreparedClaims& prepared,
+                                         const std::map<std::string, std::string>& problems) {
+  policy::NotReturnedDevices out;
   for (const auto& [device, kept] : settings) {
     const bool is_name_only = kept.interface && kept.interface->is_name_only;
     if (!kept.is_known || is_name_only || is_prepared(prepared, device)) continue;

@@ -78,8 +78,9 @@ std::string unknown_settings_text(const OriginalSettings& one);
 
 /// Devices of no claim that do not have their original settings back: preparing them, and with VFs of a PF what excludes them, fails
 /// until the daemon has restored these. problems: by OriginalSettings::device, why the last try failed. In order of device.
-policy::AllNotReturned unrestored_of(const OriginalSettingsByDevice& settings, const PreparedClaims& prepared,
-                                     const std::map<std::string, std::string>& problems);
+policy::NotReturnedDevices unrestored_of(const OriginalSettingsByDevice& settings,
+                                         const PreparedClaims& prepared,
+                                         const std::map<std::string, std::string>& problems);
 /// Whether a claim has the device, by OriginalSettings::device; claims with adminAccess do not count.
 bool is_prepared(const PreparedClaims& prepared, const std::string& device);
 

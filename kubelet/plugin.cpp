@@ -48,7 +48,10 @@ class Plugin::Served {
 
  private:
   Result<Unit> open() {
-    if (service_ && !service_->is_found()) registration_.reset(), service_.reset();
+    if (service_ && !service_->is_found()) {
+      registration_.reset();
+      service_.reset();
+    }
     if (registration_ && !registration_->is_found()) registration_.reset();
     if (is_serving()) return Unit{};
     const auto paths = socket_paths(settings_.directories, name_, settings_.pod_uid);

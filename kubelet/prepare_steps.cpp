@@ -70,7 +70,8 @@ class RecordSize {
 // A record that is too large is not read again, and who comes next would not know what pods have. "" there is room.
 std::string no_room(const PreparedClaim& claim, const PreparedClaims& prepared) {
   RecordSize all, of_namespace;
-  all.add(claim), of_namespace.add(claim);
+  all.add(claim);
+  of_namespace.add(claim);
   for (const auto& [key, other] : prepared) {
     if (key == key_of(claim)) continue;
     all.add(other);
@@ -178,7 +179,7 @@ std::span<const PrepareStep> ClaimPreparer::prepare_steps() {
       &ClaimPreparer::read_networks,
       &ClaimPreparer::look,
       &ClaimPreparer::judge_looks,
-      &ClaimPreparer::note_begun,
+      &ClaimPreparer::record_begun,
       &ClaimPreparer::bind,
       &ClaimPreparer::commit_prepared,
       &ClaimPreparer::answer_prepared,
@@ -194,7 +195,7 @@ void ClaimPreparer::get_claim(Task& task) {
              auto claim = decode_claim(object);
              if (!claim) return give_up(task, claim.error().what);
              task.asked = std::move(*claim);
-             go_on(task);
+             advance(task);
            },
        .on_failure =
            [this, &task](const kube::Failure& failure) {
@@ -210,7 +211,7 @@ void ClaimPreparer::get_claim(Task& task) {
 void ClaimPreparer::read_pod(Task& task) {
   const bool is_ours = std::any_of(task.asked.devices.begin(), task.asked.devices.end(),
                                    [&](const AllocatedDevice& one) { return one.driver == task.driver; });
-  if (settings_.mac_annotation.empty() || !is_ours || task.asked.pods.size() != 1) return go_on(task);
+  if (settings_.mac_annotation.empty() || !is_ours || task.asked.pods.size() != 1) return advance(task);
   const std::string who =
       "Pod " + escaped(task.asked.namespace_) + "/" + escaped(task.asked.pods.front().name);
   task.call = ports_.cluster.get(
@@ -218,7 +219,10 @@ void ClaimPreparer::read_pod(Task& task) {
       {.on_done =
            [this, &task](std::string_view object) {
              auto read = read_macs(object, task.asked.pods.front(), settings_.mac_annotation, task.asked);
-             read ? go_on(task) : give_up(task, read.error().what);
+             if (read)
+               advance(task);
+             else
+               give_up(task, read.error().what);
            },
        .on_failure =
            [this, &task, who](const kube::Failure& failure) {
@@ -240,12 +244,12 @@ void ClaimPreparer::plan_claim(Task& task) {
                       interface_names(task.asked, task.driver, prepared_), settings_.plan);
   if (!planned) return give_up(task, planned.error().what);
   task.claim = std::move(*planned);
-  note_ignored(task);
-  go_on(task);
+  report_ignored(task);
+  advance(task);
 }
 
 // The pod starts, without its interface: nothing else would show its author the cause.
-void ClaimPreparer::note_ignored(const Task& task) {
+void ClaimPreparer::report_ignored(const Task& task) {
   std::vector<std::string> ignored = ignored_configs(task.asked, task.driver);
   const auto known = with_ignored_.find(task.key());
   if (ignored.empty()) {
@@ -263,14 +267,14 @@ void ClaimPreparer::note_ignored(const Task& task) {
 // Asked again, as after each start of the kubelet: the same answer, unless the claim has been given other devices, or to
 // other pods, meanwhile and nobody told us. What is made for a pod (its MAC address, its interfaces, its files) is no other's.
 void ClaimPreparer::compare_with_record(Task& task) {
-  if (!task.before) return go_on(task);
-  note_state(task.key(), ClaimState::kExists);
+  if (!task.before) return advance(task);
+  set_state(task.key(), ClaimState::kExists);
   if (is_outdated(*task.before, task.asked, task.claim)) {
     task.next = std::exchange(task.claim, *task.before);
     task.next_steps = std::exchange(task.steps, release_steps());
-    return go_on(task);
+    return advance(task);
   }
-  if (!task.before->is_complete) return go_on(task);
+  if (!task.before->is_complete) return advance(task);
   prepared_.at(task.key()).not_returned.clear();  // the kubelet wants it again
   // Its pod may run and have its interfaces; else it waits as a new one does.
   if (const std::string why = ports_.interfaces ? ports_.interfaces->waits_for(*task.before) : "";
@@ -295,13 +299,13 @@ void ClaimPreparer::check_conflicting_claim(Task& task) {
         device.is_admin ? nullptr : conflicting_claim(task.claim, device, prepared_);
     if (holder == nullptr || holder->is_claim_gone || is_nameless(*holder)) continue;
     task.call = ask_claim(ports_.cluster, *holder, [this, &task, key = key_of(*holder)](ClaimState state) {
-      note_state(key, state);
+      set_state(key, state);
       if (state == ClaimState::kGone) reconcile();  // which takes it back, where nobody else does
-      go_on(task);
+      advance(task);
     });
     return;
   }
-  go_on(task);
+  advance(task);
 }
 
 void ClaimPreparer::keep_from_others(Task& task) {
@@ -331,12 +335,12 @@ void ClaimPreparer::keep_from_others(Task& task) {
     if (!was_on_vfio(task.before, device)) device.vfio.reset();
   reserve(std::move(reserved));
   task.hold = Task::Hold::kReserved;
-  go_on(task);
+  advance(task);
 }
 
 // Where nobody is told of sandboxes, a pod would start without its interface.
 void ClaimPreparer::read_networks(Task& task) {
-  if (ports_.interfaces == nullptr) return go_on(task);
+  if (ports_.interfaces == nullptr) return advance(task);
   if (const std::string why = ports_.interfaces->waits_for(task.claim); !why.empty())
     return give_up(task, why);
   task.call =
@@ -354,7 +358,7 @@ void ClaimPreparer::read_networks(Task& task) {
             return give_up(task, why);
           reserved.devices[i].network = device.network;
         }
-        go_on(task);
+        advance(task);
       });
 }
 
@@ -393,7 +397,10 @@ void ClaimPreparer::look(Task& task) {
     }
   };
   task.job = ports_.executor.run(work, kLookMax, [this, &task](bool finished) {
-    finished ? go_on(task) : give_up(task, kKernelSilent);
+    if (finished)
+      advance(task);
+    else
+      give_up(task, kKernelSilent);
   });
 }
 
@@ -447,19 +454,22 @@ void ClaimPreparer::judge_looks(Task& task) {
     if (driver == kVfioDriver && was_on_vfio(task.before, device)) continue;
     device.vfio->original_driver = driver.empty() ? std::string(kNoDriver) : driver;
   }
-  go_on(task);
+  advance(task);
 }
 
 // Who had a function before must be known to whoever comes after us.
-void ClaimPreparer::note_begun(Task& task) {
-  if (!is_bound(task.claim)) return go_on(task);
+void ClaimPreparer::record_begun(Task& task) {
+  if (!is_bound(task.claim)) return advance(task);
   FileChange change = keep_original_macs(task.claim);
   keep_original_settings(task, change);
   prepared_[task.key()] = task.claim;
   task.hold = Task::Hold::kOnDisk;
   commits_.add([change] { return change; },
                [this, &task](const Result<Unit>& written) {
-                 written ? go_on(task) : give_up(task, written.error().what);
+                 if (written)
+                   advance(task);
+                 else
+                   give_up(task, written.error().what);
                });
 }
 
@@ -518,7 +528,8 @@ void ClaimPreparer::keep_original_settings(Task& task, FileChange& change) {
         original_settings_.at(key).claim = task.claim.uid;
       else
         original_settings_.insert_or_assign(key, std::move(one));
-      unrestored_.erase(key), returned_.erase(key);
+      unrestored_.erase(key);
+      returned_.erase(key);
       read = Error{Errc::kNotFound, "it is kept"};
       device.has_original_settings = true;
     }
@@ -530,7 +541,7 @@ void ClaimPreparer::keep_original_settings(Task& task, FileChange& change) {
 }
 
 void ClaimPreparer::bind(Task& task) {
-  if (!is_bound(task.claim)) return go_on(task);
+  if (!is_bound(task.claim)) return advance(task);
   task.job = ports_.binder->run(
       Binding::kBind, bound_devices(task.claim),
       [this, &task](std::vector<Result<std::string>> groups) { note_bound(task, std::move(groups)); });
@@ -550,7 +561,7 @@ void ClaimPreparer::note_bound(Task& task, std::vector<Result<std::string>> grou
     device.vfio->cdev = task.found->looks[i]->vfio_cdev = nodes.cdev;
     ++group;
   }
-  go_on(task);
+  advance(task);
 }
 
 void ClaimPreparer::commit_prepared(Task& task) {
@@ -571,7 +582,10 @@ void ClaimPreparer::commit_prepared(Task& task) {
   commits_.add(
       change,
       [this, &task](const Result<Unit>& written) {
-        written ? go_on(task) : give_up(task, written.error().what);
+        if (written)
+          advance(task);
+        else
+          give_up(task, written.error().what);
       },
       [this, &task](const Result<Unit>& filed) {
         task.claim.is_complete = filed.ok();

@@ -31,7 +31,7 @@ std::string names_of(const PreparedClaim& claim);
 
 class ClaimPreparer;
 struct PrepareTask;
-/// Does its part, and ends in go_on(), give_up() or end().
+/// Does its part, and ends in advance(), give_up() or end().
 using PrepareStep = void (ClaimPreparer::*)(PrepareTask&);
 
 /// Ownership: the preparer's, in the queue of its claim, until end(). Dropping it drops what is under way, and nobody is

@@ -80,8 +80,10 @@ void ClaimPreparer::enqueue(std::unique_ptr<Task> task) {
   auto& queue = tasks_[task->request.uid];
   if (!queue.empty()) {
     Task& last = *queue.back();
-    if (last.is_prepare == task->is_prepare && last.driver == task->driver && last.request == task->request)
-      return void(last.done.push_back(std::move(task->done.front())));
+    if (last.is_prepare == task->is_prepare && last.driver == task->driver && last.request == task->request) {
+      last.done.push_back(std::move(task->done.front()));
+      return;
+    }
   }
   queue.push_back(std::move(task));
   if ((has_started_ || !refusal_.empty()) && queue.size() == 1) begin(*queue.front());
@@ -95,11 +97,11 @@ void ClaimPreparer::begin(Task& task) {
     if (const auto record = prepared_.find(task.key()); record != prepared_.end())
       task.before = record->second;
     task.steps = task.is_prepare ? prepare_steps() : release_steps();
-    go_on(task);
+    advance(task);
   });
 }
 
-void ClaimPreparer::go_on(Task& task) {
+void ClaimPreparer::advance(Task& task) {
   const PrepareStep step = task.steps.front();
   task.steps = task.steps.subspan(1);
   (this->*step)(task);
@@ -115,12 +117,12 @@ void ClaimPreparer::give_up(Task& task, const std::string& why) {
     task.hold = Task::Hold::kNothing;
     task.given_up = why;
     task.steps = release_steps();
-    return go_on(task);
+    return advance(task);
   }
   if (task.hold == Task::Hold::kReserved) {
     release(task.key());
     if (task.before) reserve(*task.before);
-    look_after_settings();  // it leaves out devices of claims: this one may have been such when its timer fired
+    restore_settings_later();  // it leaves out devices of claims: this one may have been such when its timer fired
   }
   fail(task, why);
 }
@@ -164,8 +166,8 @@ void ClaimPreparer::fail(Task& task, const std::string& why) {
   end(task, {.error = why.starts_with(who) ? why : who + ": " + why});
 }
 
-void ClaimPreparer::tell_network(const PreparedKey& claim, const std::string& device,
-                                 const std::string& share_id, NetworkData network) {
+void ClaimPreparer::set_network_data(const PreparedKey& claim, const std::string& device,
+                                     const std::string& share_id, NetworkData network) {
   const auto at = prepared_.find(claim);
   if (at == prepared_.end()) return;
   auto& devices = at->second.devices;
@@ -197,7 +199,7 @@ void ClaimPreparer::add_pod(const PreparedKey& claim, const ReservingPod& pod) {
   commits_.add([] { return FileChange{}; }, [](const Result<Unit>&) {});
 }
 
-void ClaimPreparer::forget_peer(const PeerNetworks& networks) {
+void ClaimPreparer::adopt_peer_networks(const PeerNetworks& networks) {
   for (auto& [key, claim] : prepared_)
     for (PreparedDevice& device : claim.devices) {
       device.is_of_peer = false;
@@ -223,7 +225,10 @@ void ClaimPreparer::start(std::function<void()> ready) {
   };
   start_job_ =
       ports_.executor.run(work, Millis{0}, [this, recalled, ready = std::move(ready)](bool finished) {
-        if (finished && recalled->unread.empty()) return take_over(std::move(*recalled)), ready();
+        if (finished && recalled->unread.empty()) {
+          take_over(std::move(*recalled));
+          return ready();
+        }
         // Whoever began without its record would hand over what pods have.
         ports_.log.warning("prepared claims not readable: no claim is prepared until they are",
                            {{"problem", finished ? recalled->unread : std::string(kKernelSilent)}});
@@ -278,11 +283,11 @@ void ClaimPreparer::take_over(Records recalled) {
       if (!is_prepared(prepared_, device))
         unrestored_.try_emplace(device);  // so that a restart offers none of them
     }
-  look_after_settings();
+  restore_settings_later();
   has_started_ = true;
   for (const auto& [key, claim] : prepared_)
     if (!claim.not_returned.empty()) returns_.add(key, /*is_first=*/true);
-  tell_not_returned();
+  report_not_returned();
   for (auto& [uid, queue] : tasks_) begin(*queue.front());
   reconcile_.begin();
 }
@@ -303,10 +308,10 @@ Reconcile::Handlers ClaimPreparer::reconcile_handlers() {
               [this](const PreparedClaim& claim) {
                 unprepare(claim.driver, request_of(claim), [](const std::string&) {});
               },
-          .on_state = [this](const PreparedKey& key, ClaimState state) { note_state(key, state); },
+          .on_state = [this](const PreparedKey& key, ClaimState state) { set_state(key, state); },
           .on_user =
               [this](const PreparedKey& key, const std::string& user) {
-                if (std::exchange(prepared_.at(key).user, user) != user) note_change(true);
+                if (std::exchange(prepared_.at(key).user, user) != user) mark_changed(true);
                 change_copies(key, [&](PreparedClaim& copy) { copy.user = user; });
               },
           .change_files = [this,
@@ -315,7 +320,7 @@ Reconcile::Handlers ClaimPreparer::reconcile_handlers() {
 
 Returns::Handlers ClaimPreparer::return_handlers() {
   return {.prepared = [this]() -> const PreparedClaims& { return prepared_; },
-          .on_state = [this](const PreparedKey& key, ClaimState state) { note_state(key, state); },
+          .on_state = [this](const PreparedKey& key, ClaimState state) { set_state(key, state); },
           .take_back =
               [this](const PreparedClaim& claim) {
                 if (!takes_no_more_) unprepare(claim.driver, request_of(claim), [](const std::string&) {});
@@ -324,20 +329,20 @@ Returns::Handlers ClaimPreparer::return_handlers() {
 
 // ---- what could not be given back
 
-void ClaimPreparer::note_not_returned(const PreparedKey& key, const std::string& why) {
+void ClaimPreparer::set_not_returned(const PreparedKey& key, const std::string& why) {
   const auto at = prepared_.find(key);
   if (at == prepared_.end()) return;
   const std::string before = std::exchange(at->second.not_returned, why);
-  if (before != why) note_change(true);
+  if (before != why) mark_changed(true);
   change_copies(key, [&](PreparedClaim& copy) { copy.not_returned = why; });
   returns_.add(key, /*is_first=*/before.empty());
 }
 
-void ClaimPreparer::note_state(const PreparedKey& key, ClaimState state) {
+void ClaimPreparer::set_state(const PreparedKey& key, ClaimState state) {
   const auto at = prepared_.find(key);
   if (at == prepared_.end() || state == ClaimState::kUnknown) return;
   const bool is_gone = state == ClaimState::kGone;
-  if (std::exchange(at->second.is_claim_gone, is_gone) != is_gone) note_change(true);
+  if (std::exchange(at->second.is_claim_gone, is_gone) != is_gone) mark_changed(true);
   change_copies(key, [&](PreparedClaim& copy) { copy.is_claim_gone = is_gone; });
 }
 
@@ -353,7 +358,7 @@ void ClaimPreparer::change_copies(const PreparedKey& key, const std::function<vo
 }
 
 // A pass over all claims may find many of them gone.
-void ClaimPreparer::note_change(bool is_of_record) {
+void ClaimPreparer::mark_changed(bool is_of_record) {
   if (is_of_record && !record_turn_)
     record_turn_ = ports_.scheduler.after(kRecordMax, [this] {
       const reactor::Ticket own = std::exchange(record_turn_, nullptr);
@@ -362,12 +367,12 @@ void ClaimPreparer::note_change(bool is_of_record) {
   if (change_turn_) return;
   change_turn_ = ports_.scheduler.after(kChangesMax, [this] {
     const reactor::Ticket own = std::exchange(change_turn_, nullptr);
-    tell_not_returned();
+    report_not_returned();
   });
 }
 
-void ClaimPreparer::tell_not_returned() {
-  policy::AllNotReturned now = not_returned_of(prepared_);
+void ClaimPreparer::report_not_returned() {
+  policy::NotReturnedDevices now = not_returned_of(prepared_);
   std::ranges::move(unrestored(), std::back_inserter(now));
   if (now == not_returned_) return;
   not_returned_ = std::move(now);
@@ -379,7 +384,7 @@ void ClaimPreparer::tell_not_returned() {
 void ClaimPreparer::reserve(PreparedClaim claim) {
   const PreparedKey key = key_of(claim);
   const PreparedClaim& kept = prepared_[key] = std::move(claim);
-  if (!not_returned_.empty()) note_change(false);
+  if (!not_returned_.empty()) mark_changed(false);
   for (const PreparedDevice& device : kept.devices) {
     if (device.held) handlers_.on_held(holder(key), *device.held);
     if (!device.is_admin)
@@ -402,7 +407,7 @@ void ClaimPreparer::release(const PreparedKey& key) {
   handlers_.on_let_go(holder(key));
   for (const PreparedDevice& device : gone.devices)
     if (!device.is_admin) handlers_.on_unprepared({{gone.driver, device.pool}, device.device, gone.uid});
-  if (!not_returned_.empty()) note_change(false);
+  if (!not_returned_.empty()) mark_changed(false);
 }
 
 }  // namespace sliced::kubelet

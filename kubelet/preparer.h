@@ -7,16 +7,16 @@
 // before the answer.
 //
 // Steps: each arrow is a function of the task, a row in prepare_steps() or release_steps() (the files
-//        of these names). A step ends in go_on(task), give_up(task, why) or end(task, answer), once, in the
+//        of these names). A step ends in advance(task), give_up(task, why) or end(task, answer), once, in the
 //        same turn or from the callback of what it has asked for; what it waits for meanwhile is the task's
 //        (Task::call, Task::job, Task::turn). So an asynchronous step more is a row and a function:
 //            void ClaimPreparer::read_networks(Task& task) {
-//              task.call = ports_.cluster.get(..., {.on_done = [this, &task](auto text) { ...; go_on(task); },
+//              task.call = ports_.cluster.get(..., {.on_done = [this, &task](auto text) { ...; advance(task); },
 //                                                   .on_failure = [this, &task](auto& f) { give_up(task, ...); }});
 //            }
 //        The task may be gone when any of the three returns. Whatever a step changes outside of the process
-//        comes behind note_begun, and is undone by a row of release_steps(): they are unprepare's, and what a
-//        prepare that gives up behind note_begun goes through.
+//        comes behind record_begun, and is undone by a row of release_steps(): they are unprepare's, and what a
+//        prepare that gives up behind record_begun goes through.
 #include <deque>
 #include <functional>
 #include <map>
@@ -95,7 +95,7 @@ class ClaimPreparer final : public Preparer {
     std::function<void(const PreparedClaim&)> on_answered = {}, on_taken_back = {};
     /// All devices of claims that are gone and still on record, and those of no claim without their original settings, each time that
     /// another set or another reason. Optional.
-    std::function<void(policy::AllNotReturned)> on_not_returned = {};
+    std::function<void(policy::NotReturnedDevices)> on_not_returned = {};
   };
   struct Settings {
     FileSettings files;
@@ -125,13 +125,13 @@ class ClaimPreparer final : public Preparer {
 
   /// The device's interface is in its pod: what containers read of it says so from now on. Of what is not prepared
   /// nothing is said.
-  void tell_network(const PreparedKey& claim, const std::string& device, const std::string& share_id,
-                    NetworkData network);
+  void set_network_data(const PreparedKey& claim, const std::string& device, const std::string& share_id,
+                        NetworkData network);
 
   /// A claim that is prepared has that pod, too: what is looked for of its pods, and undone with them, is from now on.
   void add_pod(const PreparedKey& claim, const ReservingPod& pod);
   /// What dra-driver-sriov had made in sandboxes is known from now on; the networks of its devices are these.
-  void forget_peer(const PeerNetworks& networks);
+  void adopt_peer_networks(const PeerNetworks& networks);
 
   /// Everything that is prepared or begun.
   /// The reference lasts; what it shows changes on turns of the loop.
@@ -146,9 +146,9 @@ class ClaimPreparer final : public Preparer {
   /// OriginalSettings::device.
   std::map<std::string, std::string> settings_problems() const;
   /// Those of no claim that do not have their original settings back; a part of not_returned().
-  policy::AllNotReturned unrestored() const;
+  policy::NotReturnedDevices unrestored() const;
   /// The last on_not_returned().
-  const policy::AllNotReturned& not_returned() const { return not_returned_; }
+  const policy::NotReturnedDevices& not_returned() const { return not_returned_; }
   bool has_started() const { return has_started_; }
   /// This process ends: what was begun is completed, further calls are refused, and nothing is cleaned up any more.
   void take_no_more() { takes_no_more_ = true; }
@@ -166,7 +166,7 @@ class ClaimPreparer final : public Preparer {
   void enqueue(std::unique_ptr<Task> task);
   // In a turn of its own, so that no answer comes from within a call.
   void begin(Task& task);
-  void go_on(Task& task);
+  void advance(Task& task);
   // Undoes as far as Task::hold says, then answers with why.
   void give_up(Task& task, const std::string& why);
   void end(Task& task, PrepareAnswer answer);
@@ -195,7 +195,7 @@ class ClaimPreparer final : public Preparer {
   // noted.
   void judge_looks(Task& task);
   // On disk before anything is bound.
-  void note_begun(Task& task);
+  void record_begun(Task& task);
   void bind(Task& task);
   // CDI files, then the checkpoint that says complete.
   void commit_prepared(Task& task);
@@ -217,11 +217,11 @@ class ClaimPreparer final : public Preparer {
   void answer_released(Task& task);
   void fail_release(Task& task, const std::string& problem);
   // Its record says why, also on disk, and it is tried again where nobody calls any more.
-  void note_not_returned(const PreparedKey& key, const std::string& why);
-  void note_state(const PreparedKey& key, ClaimState state);
-  void note_change(bool is_of_record);
+  void set_not_returned(const PreparedKey& key, const std::string& why);
+  void set_state(const PreparedKey& key, ClaimState state);
+  void mark_changed(bool is_of_record);
   void change_copies(const PreparedKey& key, const std::function<void(PreparedClaim&)>& change);
-  void tell_not_returned();
+  void report_not_returned();
 
   // next("") once all are off vfio-pci, and with their drivers of before or none (driverless_).
   void restore_devices(Task& task, std::vector<PreparedDevice> devices,
@@ -254,12 +254,12 @@ class ClaimPreparer final : public Preparer {
   std::string waits_for_settings(const PreparedDevice& device);
   // Devices that no claim has, and that are not as they were: their interface was not back, or a daemon was killed. Tried again until they
   // are; they are handed to no claim before. Called wherever such a device, or a claim that had one, is released.
-  void look_after_settings();
+  void restore_settings_later();
   // Into prepared_, and told to the daemon; a record of before is replaced.
   void reserve(PreparedClaim claim);
   // Out of prepared_, and told; nothing for one that is not there.
   void release(const PreparedKey& key);
-  void note_ignored(const Task& task);
+  void report_ignored(const Task& task);
   // The records of before this process began are reserved, then calls that waited begin.
   void take_over(Records recalled);
   Reconcile::Handlers reconcile_handlers();
@@ -277,7 +277,7 @@ class ClaimPreparer final : public Preparer {
   // By device: why it does not have its original settings; "" until a first try has failed, of one from before the start.
   std::map<std::string, std::string> unrestored_;
   std::set<std::string> returned_;   // devices that no claim has, and whose settings are kept still
-  std::set<std::string> restoring_;  // those that look_after_settings() is about
+  std::set<std::string> restoring_;  // those that restore_settings_later() is about
   std::unique_ptr<reactor::Job> settings_job_;
   reactor::Ticket settings_turn_;
   std::set<PreparedKey> written_;  // their CDI files, by this process
@@ -291,7 +291,7 @@ class ClaimPreparer final : public Preparer {
   Commits commits_;
   Reconcile reconcile_;
   Returns returns_;
-  policy::AllNotReturned not_returned_;  // as it was reported last
+  policy::NotReturnedDevices not_returned_;  // as it was reported last
   reactor::Ticket change_turn_, record_turn_;
   Driverless driverless_;
 };

@@ -62,7 +62,10 @@ Reconcile::Reconcile(Ports ports, Handlers handlers, Settings settings)
     : ports_(std::move(ports)), handlers_(std::move(handlers)), settings_(std::move(settings)) {}
 
 void Reconcile::begin() {
-  if (std::exchange(is_running_, true)) return void(is_wanted_again_ = true);
+  if (std::exchange(is_running_, true)) {
+    is_wanted_again_ = true;
+    return;
+  }
   to_ask_.clear();
   for (const auto& [key, claim] : handlers_.prepared())
     if (!is_nameless(claim)) to_ask_.push_back(key);

@@ -50,7 +50,10 @@ void adopt(Checkpoint found, const std::string& boot_id, PreparedClaims& out) {
 void learn_facts(const Host& host, PreparedClaim& claim, std::vector<std::string>& unknown) {
   for (PreparedDevice& device : claim.devices) {
     const auto look = host.look(device);
-    if (look) device.identity = look->identity, device.pf = look->identity.pf;
+    if (look) {
+      device.identity = look->identity;
+      device.pf = look->identity.pf;
+    }
     if (!device.vfio) continue;
     if (!look || device.vfio->original_driver.empty()) {
       unknown.push_back(device.device);
@@ -60,7 +63,8 @@ void learn_facts(const Host& host, PreparedClaim& claim, std::vector<std::string
     held.id.text = device.pci;
     held.type = hotplug::DeviceType::kVf;
     held.pci = hotplug::PciAddress::decode(device.pci);
-    held.vendor = look->identity.vendor, held.product = look->identity.product;
+    held.vendor = look->identity.vendor;
+    held.product = look->identity.product;
     held.pf = hotplug::PciAddress::decode(look->identity.pf);
     held.driver = device.vfio->original_driver == kNoDriver ? "" : device.vfio->original_driver;
   }

@@ -42,7 +42,8 @@ bool has_other_mac(const std::string& pci, const PreparedKey& own, const Prepare
 
 // What is left to restore of a device whose interface could not have its name, and has everything else.
 OriginalSettings name_only(OriginalSettings one) {
-  one.vf.reset(), one.vfs.clear();
+  one.vf.reset();
+  one.vfs.clear();
   if (one.interface)
     one.interface = OriginalInterface{.name = one.interface->name,
                                       .is_name_only = true,
@@ -65,7 +66,7 @@ std::span<const PrepareStep> ClaimPreparer::release_steps() {
 // unprepare is.
 void ClaimPreparer::check_unused(Task& task) {
   const bool is_given_up = task.is_prepare && !task.next;
-  if (ports_.interfaces == nullptr || is_given_up || !task.before) return go_on(task);
+  if (ports_.interfaces == nullptr || is_given_up || !task.before) return advance(task);
   if (!task.is_prepare && ports_.interfaces->may_be_shared(*task.before)) return read_sharing_pods(task);
   judge_unused(task, *task.before);
 }
@@ -101,8 +102,8 @@ void ClaimPreparer::read_sharing_pods(Task& task) {
 
 void ClaimPreparer::judge_unused(Task& task, const PreparedClaim& claim) {
   const std::string why = ports_.interfaces->in_use(claim);
-  if (why.empty()) return go_on(task);
-  if (!task.next) note_not_returned(task.key(), why);
+  if (why.empty()) return advance(task);
+  if (!task.next) set_not_returned(task.key(), why);
   fail(task, task.next ? "it was prepared with other devices or for other pods before, and " + why : why);
 }
 
@@ -112,18 +113,21 @@ void ClaimPreparer::detach(Task& task) {
   if (!task.is_prepare)
     task.claim = task.before ? *task.before : PreparedClaim{.driver = task.driver, .uid = task.request.uid};
   const bool is_kept = task.is_prepare && !task.next;
-  if (ports_.interfaces == nullptr || is_kept || !task.before) return go_on(task);
-  ports_.interfaces->detach(*task.before, [this, &task] { go_on(task); });
+  if (ports_.interfaces == nullptr || is_kept || !task.before) return advance(task);
+  ports_.interfaces->detach(*task.before, [this, &task] { advance(task); });
 }
 
 // Whoever comes after us must not take for prepared what is restored.
 void ClaimPreparer::note_ending(Task& task) {
-  if (!is_bound(task.claim)) return go_on(task);
+  if (!is_bound(task.claim)) return advance(task);
   task.claim.is_complete = false;
   prepared_[task.key()] = task.claim;
   commits_.add([] { return FileChange{}; },
                [this, &task](const Result<Unit>& written) {
-                 written ? go_on(task) : fail_release(task, written.error().what);
+                 if (written)
+                   advance(task);
+                 else
+                   fail_release(task, written.error().what);
                });
 }
 
@@ -143,7 +147,7 @@ void ClaimPreparer::restore_settings(Task& task) {
     devices.push_back(device);
   }
   task.found->restored.clear();
-  if (kept.empty()) return go_on(task);
+  if (kept.empty()) return advance(task);
   auto left = std::make_shared<std::vector<std::optional<hotplug::VfConfig>>>(kept.size());
   const auto work = [found = task.found, host = ports_.host, kept, devices, left] {
     for (size_t i = 0; i < kept.size(); ++i) {
@@ -173,7 +177,10 @@ void ClaimPreparer::restore_settings(Task& task) {
                          {{"problem", unknown_settings_text(original_settings_[device])},
                           {"claim", describe(task.request)}});
     }
-    problem.empty() ? go_on(task) : fail_release(task, problem);
+    if (problem.empty())
+      advance(task);
+    else
+      fail_release(task, problem);
   });
 }
 
@@ -203,7 +210,7 @@ void ClaimPreparer::forget_settings(const Task& task, const std::vector<std::str
   for (const std::string& device : removed) original_settings_.erase(device);
   for (const PreparedDevice& device : task.claim.devices)
     if (const std::string key = settings_key(device); is_kept_for(task.claim, device) && !is_of_other(key))
-      returned_.insert(key), note_change(false);
+      returned_.insert(key), mark_changed(false);
   if (!removed.empty())
     commits_.add(
         [removed] {
@@ -212,7 +219,7 @@ void ClaimPreparer::forget_settings(const Task& task, const std::vector<std::str
           return change;
         },
         [](const Result<Unit>&) {});
-  look_after_settings();
+  restore_settings_later();
 }
 
 // A PF may come back late, and its VFs have what its pod set until then; of a VF its PF's claim would take the last pod's for the
@@ -227,8 +234,8 @@ std::string ClaimPreparer::waits_for_settings(const PreparedDevice& device) {
     const bool is_its_vf =
         !kept.pf.empty() && kept.pf == device.pci && kept.vf && device.holding.is_exclusive;
     if (!kept.is_known || (!is_own && !is_its_pf && !is_its_vf) || is_prepared(prepared_, other)) continue;
-    if (returned_.insert(other).second) note_change(false);
-    look_after_settings();
+    if (returned_.insert(other).second) mark_changed(false);
+    restore_settings_later();
     std::string who = "it";
     if (!is_own) who = (is_its_pf ? "its PF " : "its VF ") + other;
     const auto problem = unrestored_.find(other);
@@ -248,7 +255,7 @@ void ClaimPreparer::report_name(const std::string& device, const std::string& pr
 }
 
 // Devices whose interface comes back late, or that a daemon that was killed has left so.
-void ClaimPreparer::look_after_settings() {
+void ClaimPreparer::restore_settings_later() {
   if (settings_turn_ || settings_job_) return;
   const auto left = [this] {
     std::vector<OriginalSettings> out;
@@ -297,17 +304,17 @@ void ClaimPreparer::look_after_settings() {
                                {{"device", device}, {"problem", problem}});
         }
       }
-      note_change(false);
+      mark_changed(false);
       if (!change.removed_original_settings.empty() || !change.original_settings.empty())
         commits_.add([change] { return change; }, [](const Result<Unit>&) {});
-      look_after_settings();
+      restore_settings_later();
     });
   });
 }
 
 // Most interfaces are back within moments: until a first try has failed, nothing is withdrawn for them.
-policy::AllNotReturned ClaimPreparer::unrestored() const {
-  policy::AllNotReturned all = unrestored_of(original_settings_, prepared_, unrestored_);
+policy::NotReturnedDevices ClaimPreparer::unrestored() const {
+  policy::NotReturnedDevices all = unrestored_of(original_settings_, prepared_, unrestored_);
   std::erase_if(all, [&](const policy::NotReturned& one) {
     return !returned_.contains(one.holding.device) || !unrestored_.contains(one.holding.device);
   });
@@ -326,7 +333,10 @@ std::map<std::string, std::string> ClaimPreparer::settings_problems() const {
 
 void ClaimPreparer::restore(Task& task) {
   restore_devices(task, bound_devices(task.claim), [this, &task](const std::string& problem) {
-    problem.empty() ? go_on(task) : fail_release(task, problem);
+    if (problem.empty())
+      advance(task);
+    else
+      fail_release(task, problem);
   });
 }
 
@@ -339,7 +349,7 @@ void ClaimPreparer::report_unknown_macs(Task& task) {
     device.mac = kNoMac;  // asks look() for what the PF enforces
     unknown.push_back(std::move(device));
   }
-  if (unknown.empty()) return go_on(task);
+  if (unknown.empty()) return advance(task);
   auto looks = std::make_shared<std::vector<Result<HostLook>>>();
   const auto work = [looks, host = ports_.host, unknown] {
     for (const PreparedDevice& device : unknown) looks->push_back(host->look(device));
@@ -355,7 +365,7 @@ void ClaimPreparer::report_unknown_macs(Task& task) {
            {"claim", describe(task.request)},
            {"remedy", "before the next pod gets it: ip link set PF vf NUMBER mac ADDRESS"}});
     }
-    go_on(task);
+    advance(task);
   });
 }
 
@@ -373,7 +383,7 @@ FileChange ClaimPreparer::drop_original_macs(const PreparedClaim& claim) const {
 }
 
 void ClaimPreparer::fail_release(Task& task, const std::string& problem) {
-  note_not_returned(task.key(), problem);
+  set_not_returned(task.key(), problem);
   fail(task, task.given_up.empty() ? problem : task.given_up + "; and it cannot be released yet: " + problem);
 }
 
@@ -425,10 +435,10 @@ void ClaimPreparer::commit_released(Task& task) {
             if (one.is_known && !has_other_settings(one.device, task.key(), prepared_))
               original_settings_.insert_or_assign(one.device, one);
           forget_settings(task, macs.removed_original_settings);
-          return go_on(task);
+          return advance(task);
         }
         keep(written);
-        note_not_returned(task.key(), written.error().what);
+        set_not_returned(task.key(), written.error().what);
         fail(task, task.given_up.empty() ? written.error().what : task.given_up);
       },
       keep);
@@ -444,7 +454,7 @@ void ClaimPreparer::answer_released(Task& task) {
     task.claim = *std::exchange(task.next, std::nullopt);
     task.steps = task.next_steps;
     task.before.reset();
-    return go_on(task);
+    return advance(task);
   }
   if (!task.claim.devices.empty())
     ports_.log.info(

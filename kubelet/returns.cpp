@@ -19,14 +19,19 @@ void Returns::add(const PreparedKey& key, bool is_first) {
 void Returns::ask(const PreparedKey& key) {
   const PreparedClaims& prepared = handlers_.prepared();
   const auto record = prepared.find(key);
-  if (record == prepared.end() || record->second.not_returned.empty()) return void(waiting_.erase(key));
+  if (record == prepared.end() || record->second.not_returned.empty()) {
+    waiting_.erase(key);
+    return;
+  }
   if (is_nameless(record->second)) return judge(key, ClaimState::kUnknown);
   waiting_.at(key).call = ask_claim(cluster_, record->second, [this, key](ClaimState state) {
     const kube::CallPtr over = std::move(waiting_.at(key).call);
     // The kubelet may have prepared the claim again, or taken it back, before the answer came.
     const auto now = handlers_.prepared().find(key);
-    if (now == handlers_.prepared().end() || now->second.not_returned.empty())
-      return void(waiting_.erase(key));
+    if (now == handlers_.prepared().end() || now->second.not_returned.empty()) {
+      waiting_.erase(key);
+      return;
+    }
     handlers_.on_state(key, state);
     judge(key, state);
   });

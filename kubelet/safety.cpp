@@ -131,8 +131,8 @@ std::string why_not_returned(const PreparedClaim& claim) {
          ", and it is not released yet: no kubelet has requested it; the daemon releases it after 5 minutes if it is unused";
 }
 
-policy::AllNotReturned not_returned_of(const PreparedClaims& prepared) {
-  policy::AllNotReturned out;
+policy::NotReturnedDevices not_returned_of(const PreparedClaims& prepared) {
+  policy::NotReturnedDevices out;
   for (const auto& [key, claim] : prepared)
     for (const PreparedDevice& device : claim.devices)
       if (claim.is_claim_gone && !device.is_admin)

@@ -24,7 +24,7 @@ const PreparedClaim* conflicting_claim(const PreparedClaim& claim, const Prepare
 /// Of a claim that is gone and still on record: why its devices are not free, as a clause whose subject is "it", a device.
 std::string why_not_returned(const PreparedClaim& claim);
 /// Their devices, in order of entry; none with adminAccess.
-policy::AllNotReturned not_returned_of(const PreparedClaims& prepared);
+policy::NotReturnedDevices not_returned_of(const PreparedClaims& prepared);
 /// Of two devices of the same claim. "" they can stand beside each other.
 std::string conflict_within(const PreparedClaim& claim);
 

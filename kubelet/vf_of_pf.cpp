@@ -74,7 +74,8 @@ Result<VfOfInterface> uplink_interface_of_pf(const hotplug::HostView& view, cons
       const std::string path = path_of_function(pf) + "/net/" + uplink + file;
       return static_cast<int>(parse_int(view.read(path).value_or("")).value_or(0));
     };
-    out.ifindex = number("/ifindex"), out.speed_mbps = std::max(0, number("/speed"));
+    out.ifindex = number("/ifindex");
+    out.speed_mbps = std::max(0, number("/speed"));
   }
   if (out.ifindex <= 0)
     return Error{

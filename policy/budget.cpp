@@ -30,7 +30,7 @@ class Dealing {
       // Small steps forward would have much work begun again.
       if (!is_first && share < cap_ + std::max<uint64_t>(cap_ / 2, 1)) return;
       cap_ = share;
-      rest -= std::min(rest, go_on(left_, cap_));
+      rest -= std::min(rest, spend(left_, cap_));
       if (cap_ == budget_.each) return;
     }
   }
@@ -41,13 +41,13 @@ class Dealing {
     for (const size_t one : std::vector<size_t>(left_)) {
       const uint64_t cap = std::min(budget_.each, cap_ + spare);
       if (cap <= cap_) return;
-      go_on({one}, cap);
+      spend({one}, cap);
       spare -= (used_[one].is_done ? std::max(used_[one].steps, cap_) : cap) - cap_;
     }
   }
 
   // Returns what those have used that are done now.
-  uint64_t go_on(const std::vector<size_t>& some, uint64_t cap) {
+  uint64_t spend(const std::vector<size_t>& some, uint64_t cap) {
     work_on_(some, cap, used_);
     uint64_t used = 0;
     std::erase_if(left_, [&](size_t one) {

@@ -37,31 +37,31 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
   // What holds back of what they offer: gates.cpp lists it.
   PoolNames names(in.node.name);
   const auto& unreadable = out.selectors->node.unreadable;
-  Circumstances circumstances{.in = in,
-                              .pools = names,
-                              .unreadable_exclude = unreadable.empty() ? -1 : unreadable.front(),
-                              .unverified_pools = pools_in_doubt(in, resolutions, names)};
-  const Gates gates(circumstances);
+  DecisionContext context{.in = in,
+                          .pools = names,
+                          .unreadable_exclude = unreadable.empty() ? -1 : unreadable.front(),
+                          .unverified_pools = pools_in_doubt(in, resolutions, names)};
+  const Gates gates(context);
   // What is left, by driver. Of a function that both kinds offer the first has it.
   const SameFacts same(*in.inventory, in.entries == nullptr ? nullptr : in.entries->inventory.get());
   auto memory = std::make_shared<EntryMemory>(EntryMemory{in.inventory, in.policies, {}, {}});
-  Deciding deciding{in, resolutions, same, gates, circumstances, out, *memory};
+  Deciding deciding{in, resolutions, same, gates, context, out, *memory};
   decide_sriov(deciding);
   decide_exposures(deciding);
   out.entries = std::move(memory);
-  out.wanted = std::move(circumstances.wanted);
-  out.awaits_pods = circumstances.awaits_pods;
-  out.due = circumstances.due;
-  if (!circumstances.asked_of_pfs.empty()) {
+  out.wanted = std::move(context.wanted);
+  out.awaits_pods = context.awaits_pods;
+  out.due = context.due;
+  if (!context.asked_of_pfs.empty()) {
     auto asked = std::make_shared<AskedOfPfs>();
-    asked->reserve(circumstances.asked_of_pfs.size());
-    asked->insert(circumstances.asked_of_pfs.begin(), circumstances.asked_of_pfs.end());
+    asked->reserve(context.asked_of_pfs.size());
+    asked->insert(context.asked_of_pfs.begin(), context.asked_of_pfs.end());
     out.asked_of_pfs = std::move(asked);
   }
-  out.untold_pfs = std::move(circumstances.untold_pfs);
-  out.awaited_pfs = std::move(circumstances.awaited_pfs);
-  out.unready_since = std::move(circumstances.unready_since);
-  out.unready = std::move(circumstances.unready);
+  out.untold_pfs = std::move(context.untold_pfs);
+  out.awaited_pfs = std::move(context.awaited_pfs);
+  out.unready_since = std::move(context.unready_since);
+  out.unready = std::move(context.unready);
   out.inputs = std::move(inputs);
   return out;
 }

@@ -17,7 +17,7 @@ struct Deciding {
   const Resolutions& resolutions;
   const SameFacts& same;  // as when in.entries was made
   const Gates& gates;
-  Circumstances& now;  // the gates'; what a kind of policies takes is noted there
+  DecisionContext& now;  // the gates'; what a kind of policies takes is noted there
   Decision& out;
   EntryMemory& memory;  // for the next decision
 };

@@ -5,8 +5,7 @@
 
 namespace sliced::policy {
 
-void note_unready(UnreadyByReason& all, std::string reason, const std::string& entry,
-                  const std::string& why) {
+void add_unready(UnreadyByReason& all, std::string reason, const std::string& entry, const std::string& why) {
   sliced::cut_message(reason);
   UnreadyDevices& one = all[std::move(reason)];
   ++one.count;

@@ -27,7 +27,7 @@ struct UnreadyDevices {
 };
 /// By reason: "adminMac", "nodeState: syncStatus InProgress: ...", "stableFor: ...".
 using UnreadyByReason = std::map<std::string, UnreadyDevices>;
-void note_unready(UnreadyByReason& all, std::string reason, const std::string& entry, const std::string& why);
+void add_unready(UnreadyByReason& all, std::string reason, const std::string& entry, const std::string& why);
 /// "64 devices wait for adminMac, such as 0000-3b-02-0: VF 0 of ens1f0 has admin MAC ..."
 std::string text_of(const std::string& reason, const UnreadyDevices& devices);
 

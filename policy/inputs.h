@@ -83,7 +83,7 @@ struct Inputs {
   Quarantines quarantine;
   Published published;
   Unconfigured unconfigured = {};
-  AllNotReturned not_returned = {};
+  NotReturnedDevices not_returned = {};
   /// Host devices in motion: what policies say of those that are not offered yet waits, and what is published
   /// of the others stays as it was.
   std::set<std::string> settling;
@@ -98,7 +98,7 @@ struct Inputs {
   NodeState node_state;
   /// Of PFs' word (gates/pf_word.h): nullopt, whatever is known counts, since it was read to decide this once; and what
   /// the decision before found to be asked, nullptr nothing.
-  std::optional<ToldAt> told_at;
+  std::optional<QueryTimes> query_times;
   AskedOfPfsPtr asked_of_pfs;
   /// Entries that may be allocated, whatever the policies say now: offered, or withdrawn and not shown free
   /// since. Of the exposure driver by pool; of the other driver by name of the entry (its function's).

@@ -18,6 +18,6 @@ struct NotReturned {
 };
 
 /// In order of entry; empty where the plugin is off.
-using AllNotReturned = std::vector<NotReturned>;
+using NotReturnedDevices = std::vector<NotReturned>;
 
 }  // namespace sliced::policy

@@ -142,12 +142,12 @@ std::string some_devices_of(const OfferChange& change) {
   return join({change.devices.begin(), end}, ",");
 }
 
-std::vector<OfferChange> tell_changes(const Decision* before, const Decision& now, bool is_sriov,
-                                      const std::string& driver, const OfferDifference& difference,
-                                      const std::string& why) {
+std::vector<OfferChange> offer_changes_of(const Decision* before, const Decision& now, bool is_sriov,
+                                          const std::string& driver, const OfferDifference& difference,
+                                          const std::string& why) {
   using Kind = OfferChange::Kind;
   Teller teller(driver, why);
-  const auto tell_present = [&](Kind kind, const std::vector<std::string>& names) {
+  const auto add_present = [&](Kind kind, const std::vector<std::string>& names) {
     const Sources sources = sources_of(now, is_sriov, names);
     for (const std::string& name : names) {
       const auto at = sources.find(name);
@@ -156,8 +156,8 @@ std::vector<OfferChange> tell_changes(const Decision* before, const Decision& no
                   name);
     }
   };
-  tell_present(before == nullptr ? Kind::kFound : Kind::kOffered, difference.added);
-  tell_present(Kind::kChanged, difference.changed);
+  add_present(before == nullptr ? Kind::kFound : Kind::kOffered, difference.added);
+  add_present(Kind::kChanged, difference.changed);
   if (before == nullptr) return teller.all();
   const Sources sources = sources_of(*before, is_sriov, difference.removed);
   // Once a policy: each is looked for among all, and one policy may offer thousands of devices.

@@ -41,9 +41,9 @@ std::string some_devices_of(const OfferChange& change);
 
 /// before: the decision that stood; nullptr at the first one. is_sriov: of which kind of policies the driver is.
 /// In the order added, changed, removed, and of each by policy.
-std::vector<OfferChange> tell_changes(const Decision* before, const Decision& now, bool is_sriov,
-                                      const std::string& driver, const OfferDifference& difference,
-                                      const std::string& why);
+std::vector<OfferChange> offer_changes_of(const Decision* before, const Decision& now, bool is_sriov,
+                                          const std::string& driver, const OfferDifference& difference,
+                                          const std::string& why);
 
 /// What keeps a host device from being offered.
 struct Withdrawer {

@@ -23,7 +23,10 @@ void check_names(const kube::Json& object, Problems& problems) {
 }
 
 kube::ObjectMeta meta_of(const Result<kube::ObjectMeta>& meta, const kube::Json& object, Problems& problems) {
-  if (meta) return check_names(object, problems), *meta;
+  if (meta) {
+    check_names(object, problems);
+    return *meta;
+  }
   problems.push_back({"metadata", meta.error().what, object.line()});
   return {};
 }

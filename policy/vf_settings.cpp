@@ -18,7 +18,7 @@ constexpr std::string_view kVlanIds = "vlan=";
 
 std::string expected_settings(std::string_view text) {
   const std::string near = nearest(text, {kVfSettingNames.begin(), kVfSettingNames.end()});
-  return (near.empty() ? "" : "; did you mean " + near + "?") + " Wants some of " +
+  return (near.empty() ? "" : "; did you mean " + near + "?") + "; expected some of " +
          join(std::vector<std::string>(kVfSettingNames.begin(), kVfSettingNames.end()), ", ") +
          ", vlan=ID, vlan=FIRST-LAST";
 }
@@ -28,7 +28,7 @@ std::string add_setting(const std::string& text, VfSettings& out) {
   const std::string has = "has " + in_quotes(text, kSettingBytesMax);
   if (text.starts_with(kVlanIds)) {
     const auto ids = VlanIds::decode(std::string_view(text).substr(kVlanIds.size()));
-    if (!ids) return has + ", wants vlan=ID or vlan=FIRST-LAST with ids from 0 (no VLAN) to 4094";
+    if (!ids) return has + ", expected vlan=ID or vlan=FIRST-LAST with ids from 0 (no VLAN) to 4094";
     if (out.vlans.contains_all(*ids)) return has + ", which another value allows, too: remove one of them";
     out.names.set(kVlan), out.vlans |= *ids;
     return "";

@@ -78,19 +78,24 @@ void ClaimReads::look() {
 
 void ClaimReads::read(const Question& question) {
   const TimePoint begun = ports_.scheduler.now();
-  call_ =
-      ports_.cluster.get({.resource = kube::kResourceClaims,
-                          .namespace_ = question.claim_namespace,
-                          .name = question.claim_name},
-                         {.on_done =
-                              [this, question, begun](std::string_view claim) {
-                                const auto has = has_entry(claim, question);
-                                has ? see(question, begun, *has) : put_off(question);
-                              },
-                          .on_failure =
-                              [this, question, begun](const kube::Failure& failure) {
-                                kube::says_gone(failure) ? see(question, begun, false) : put_off(question);
-                              }});
+  call_ = ports_.cluster.get({.resource = kube::kResourceClaims,
+                              .namespace_ = question.claim_namespace,
+                              .name = question.claim_name},
+                             {.on_done =
+                                  [this, question, begun](std::string_view claim) {
+                                    const auto has = has_entry(claim, question);
+                                    if (has)
+                                      see(question, begun, *has);
+                                    else
+                                      put_off(question);
+                                  },
+                              .on_failure =
+                                  [this, question, begun](const kube::Failure& failure) {
+                                    if (kube::says_gone(failure))
+                                      see(question, begun, false);
+                                    else
+                                      put_off(question);
+                                  }});
 }
 
 void ClaimReads::see(const Question& question, TimePoint begun, bool has) {

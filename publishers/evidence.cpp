@@ -83,7 +83,10 @@ Evidence::Evidence(kube::Ports ports, std::set<std::string> drivers, std::string
 
 void Evidence::look_at_pods(bool immediately) {
   begin(Aim::kPods);
-  immediately ? list_pods() : count_nodes();
+  if (immediately)
+    list_pods();
+  else
+    count_nodes();
 }
 void Evidence::list_claims() {
   begin(Aim::kList);
@@ -214,7 +217,7 @@ void Evidence::next_pod_claim() {
                               .name = std::move(claim.second)},
                              {.on_done =
                                   [this](std::string_view object) {
-                                    note_claim(object);
+                                    record_claim(object);
                                     next_pod_claim();
                                   },
                               .on_failure =
@@ -253,7 +256,7 @@ void Evidence::list_page(std::string continue_token) {
                                    [this](std::string_view object) {
                                      bytes_ += object.size();
                                      ++items_;
-                                     note_claim(object);
+                                     record_claim(object);
                                    },
                                .on_done = [this, next](const std::string&) { finish_page(std::move(*next)); },
                                .on_failure = [this](const kube::Failure& failure) { fail(failure); },
@@ -283,7 +286,7 @@ Millis Evidence::page_pause() {
   return std::clamp(kPausesMax / std::max<int64_t>(1, counted), kPagePauseMin, kPagePause);
 }
 
-void Evidence::note_claim(std::string_view object) {
+void Evidence::record_claim(std::string_view object) {
   const auto results = results_of_claim(object);
   if (!results) {
     problem_ = name_of_claim(object) + " cannot be understood: " + results.error().what;

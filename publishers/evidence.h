@@ -84,7 +84,7 @@ class Evidence {
   void next_pod_claim();
   void miss(const kube::Failure& failure, std::string_view permission);
   void list_page(std::string continue_token);
-  void note_claim(std::string_view object);
+  void record_claim(std::string_view object);
   void finish_page(std::string continue_token);
   /// Short for the expected number of pages, so that the list ends before its continue token expires; growing
   /// for more pages, and for empty ones.

@@ -159,7 +159,7 @@ std::optional<TimePoint> Publisher::not_before() const {
 void Publisher::run(reactor::Reconciler::Done done) {
   const TimePoint now = ports_.scheduler.now();
   if (!may_write() || !cache_.listed()) return done(true);
-  if (std::exchange(is_disturbed_, false) && !plan().empty()) note_foreign_change();
+  if (std::exchange(is_disturbed_, false) && !plan().empty()) delay_foreign_change();
   if (const auto due = not_before(); due && now < *due) {
     reconciler_.mark(*due - now);
     return done(true);
@@ -176,7 +176,7 @@ void Publisher::run(reactor::Reconciler::Done done) {
 // Another writer changed our slices. They are restored immediately kRestoresFree times, then with backoff:
 // two writers
 // that undo each other's writes would load the API server without end.
-void Publisher::note_foreign_change() {
+void Publisher::delay_foreign_change() {
   const TimePoint now = ports_.scheduler.now();
   std::erase_if(restored_at_, [&](TimePoint at) { return at + kRestoreWindow < now; });
   if (restored_at_.size() < kRestoresFree) {

@@ -139,7 +139,7 @@ class Publisher {
   bool may_write() const { return permitted_ && desired_ && !awaits_desired_; }
   void quarantine(const kube::ResourceSlice& sent, const kube::Failure& failure, const std::string& problem);
   void finish(bool ok);
-  void note_foreign_change();
+  void delay_foreign_change();
   std::optional<TimePoint> not_before() const;
   void watch_deadline();
   void adopt_generations();

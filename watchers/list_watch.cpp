@@ -146,7 +146,7 @@ void ListWatch::watch_silence() {
     // A peer that died without a word. Asking again will show it, and costs one request if it did not.
     ports_.log.debug("watch silent: restarting it", {{"resource", resource_name()}});
     ++watch_ends_.silent;
-    note_health();
+    update_health();
     open_watch();
   });
 }
@@ -233,7 +233,7 @@ bool ListWatch::is_foreign(const ObjectHead& head, std::string_view object) {
 }
 
 void ListWatch::report_foreign(std::string_view name) {
-  if (!said_foreign_.is_new("foreign")) return;
+  if (!foreign_log_.is_new("foreign")) return;
   ports_.log.warning(
       "objects outside the selector received: ignored",
       {{"resource", resource_name()},
@@ -281,7 +281,10 @@ void ListWatch::finish_list() {
   if (nameless_ > 0)
     ports_.log.warning("list items without a name ignored",
                        {{"resource", resource_name()}, {"items", nameless_}});
-  foreign_ > 0 ? report_foreign("") : said_foreign_.forget();
+  if (foreign_ > 0)
+    report_foreign("");
+  else
+    foreign_log_.forget();
   const bool is_confirming = kept_at_ && opened_ - *kept_at_ >= limits_.confirm_after;
   if (is_confirming) kept_at_.reset();
   arm_confirmation(sink_.commit(why, is_confirming));
@@ -315,7 +318,7 @@ void ListWatch::on_watch_end() {
   const Millis lived = std::chrono::duration_cast<Millis>(ports_.scheduler.now() - opened_);
   if (step_ == Step::kInitialEvents) return fail(Errc::kIo, "the stream ended before the list was whole");
   ++watch_ends_.closed;
-  note_health();
+  update_health();
   if (lived < limits_.short_watch && events_ == 0) return fail(Errc::kIo, "the stream ended at once");
   if (lived < limits_.healthy_after && !out_of_turn_.take(ports_.scheduler.now()))
     return fail(Errc::kIo, "streams end early, again and again");
@@ -324,7 +327,7 @@ void ListWatch::on_watch_end() {
   open_watch();
 }
 
-void ListWatch::note_health() {
+void ListWatch::update_health() {
   if (step_ != Step::kWatching || ports_.scheduler.now() - opened_ < limits_.healthy_after) return;
   backoff_.reset();
   relist_at_once_ = true;
@@ -336,7 +339,7 @@ void ListWatch::wait_jitter() {
 
 void ListWatch::on_failure(const Failure& failure) {
   accepted_.reset();
-  note_health();
+  update_health();
   if (step_ == Step::kWatching) ++(failure.code == Errc::kGone ? watch_ends_.expired : watch_ends_.failed);
   if (failure.code == Errc::kNotFound) return look_for_kind(failure);
   if (failure.code == Errc::kGone) return on_version_gone(failure);

@@ -213,7 +213,7 @@ class ListWatch {
   // While parked, the end of the delay has no effect; park(false) then continues immediately.
   void wait(Millis delay);
   void wait_jitter();
-  void note_health();
+  void update_health();
   /// A silent list has failed; a silent watch is restarted from the same version.
   void watch_silence();
   void heard() { last_word_ = ports_.scheduler.now(); }
@@ -265,7 +265,7 @@ class ListWatch {
   size_t list_bytes_ = 0;  // of the running list
   size_t nameless_ = 0;    // skipped items without a name
   size_t foreign_ = 0;     // objects outside the scope since the last list
-  LastMessage said_foreign_;
+  LastMessage foreign_log_;
   size_t failures_ = 0;  // since the last success
 };
 

@@ -73,7 +73,10 @@ void note_all(const Json& value, Aliases& aliases) {
   if (const Json::Array* items = value.array())
     for (const Json& item : *items) note_all(item, aliases);
   if (const Json::Object* members = value.object())
-    for (const auto& [key, member] : *members) aliases.note(key), note_all(member, aliases);
+    for (const auto& [key, member] : *members) {
+      aliases.note(key);
+      note_all(member, aliases);
+    }
 }
 
 // Members of these are named by people.

@@ -92,7 +92,9 @@ status::AggregateMetrics aggregate_metrics(const Process& process, const Aggrega
     out.outdated = now->outdated();
     for (const auto& [state, count] : now->kubelet_plugins()) out.plugins[state] = count;
   }
-  out.sums = counters.sums, out.written = counters.written, out.failed = counters.failed;
+  out.sums = counters.sums;
+  out.written = counters.written;
+  out.failed = counters.failed;
   return out;
 }
 
@@ -143,7 +145,10 @@ void serve(Process& process, const config::Options& options) {
 
 int aggregate(const config::Options& options) {
   auto opened = Process::open(options);
-  if (!opened) return complain(opened.error().what), kExitError;
+  if (!opened) {
+    complain(opened.error().what);
+    return kExitError;
+  }
   (*opened)->log->info("starting", {{"version", SLICED_VERSION},
                                     {"cluster", (*opened)->cluster->describe()},
                                     {"namespace", options.namespace_}});

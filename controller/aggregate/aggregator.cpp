@@ -72,7 +72,7 @@ Aggregator::Aggregator(kube::Ports ports, Settings settings)
             if (!json) return std::move(json.error());
             const auto report = decode_node_report(*json);
             if (!report) return report.error();
-            return ReadReport{words_as_known(*report), !report->silent_since.empty(), report->kubelet_plugin};
+            return ReadReport{shared_words(*report), !report->silent_since.empty(), report->kubelet_plugin};
           },
           [this](const SourceEvent<ReportWatcher::Item>& event) { on_reports(event); },
           [this](const watchers::SyncState&) { on_change(); }, {},
@@ -106,7 +106,7 @@ void Aggregator::start() {
 }
 
 // What a list says anew of a node that says the same takes no memory of its own.
-NodeWordsPtr Aggregator::words_as_known(const NodeReport& report) {
+NodeWordsPtr Aggregator::shared_words(const NodeReport& report) {
   NodeWords words = words_of(report, shared_);
   const auto known = nodes_.find(report.node);
   if (known != nodes_.end() && *known->second == words) return known->second;
@@ -238,7 +238,7 @@ void Aggregator::look() {
     has_changed_ = false;
     round_ = std::make_unique<Round>(Round{Summing(shared_), settings_.now()});
   }
-  if (!go_on()) return mark(Millis{0});
+  if (!sum_portion()) return mark(Millis{0});
   const auto round = std::move(round_);
   ++counters_.sums;
   yielded_ = round->yielded;
@@ -258,8 +258,8 @@ std::set<std::string> Aggregator::reported_namespaces() const {
   return out;
 }
 
-// One portion; true once there is no other.
-bool Aggregator::go_on() {
+// Processes one portion. Returns true after the last one.
+bool Aggregator::sum_portion() {
   Round& round = *round_;
   if (!round.is_summed) {
     round.is_summed = round.sum.step(nodes_, settings_.words_a_turn);
@@ -279,7 +279,7 @@ void Aggregator::compare(const PolicyRef& policy, Kept& kept, Round& round) {
   round.outdated += static_cast<size_t>(std::max<int64_t>(0, status.nodes_selected - status.nodes_current));
   if (status.says_the_same(held)) return kept.disputed.reset();
   status.writer = own_writer();
-  note_dispute(kept);
+  count_dispute(kept);
   const TimePoint from = may_write_from(kept);
   if (from <= ports_.scheduler.now()) {
     to_write_.emplace_back(policy, std::move(status));
@@ -290,7 +290,7 @@ void Aggregator::compare(const PolicyRef& policy, Kept& kept, Round& round) {
 }
 
 // Who precedes us follows the nodes by itself, unless it is not there any more. Who was overwritten and is back was there.
-void Aggregator::note_dispute(Kept& kept) {
+void Aggregator::count_dispute(Kept& kept) {
   const PolicyStatus& held = kept.policy.held;
   if (!precedes(held.writer, own_writer()) || kept.disputed == held) return;
   if (std::exchange(kept.has_overwritten, false)) kept.patience = std::min(2 * kept.patience, kYieldMax);
@@ -310,7 +310,7 @@ bool Aggregator::write_next() {
     to_write_.pop_back();
     const auto at = policies_.find(policy);
     if (at == policies_.end() || at->second.policy.judged.generation != status.observed_generation) continue;
-    note_dispute(at->second);
+    count_dispute(at->second);
     if (may_write_from(at->second) <= ports_.scheduler.now()) write(policy, status);
   }
   return call_ != nullptr;
@@ -333,7 +333,7 @@ void Aggregator::write(const PolicyRef& policy, const PolicyStatus& status) {
                              .field_manager = "sliced-aggregate"};
   // The watch may tell of it before its answer comes, and of what somebody has written behind it.
   PolicyStatus before = policies_.at(policy).policy.held;
-  if (precedes(before.writer, own_writer())) say_taken_over(policy, before.writer);
+  if (precedes(before.writer, own_writer())) report_takeover(policy, before.writer);
   call_ = ports_.cluster.write(
       std::move(request), {[this, policy, status, before = std::move(before)](std::string_view) {
                              on_written(policy, status, before);
@@ -341,7 +341,7 @@ void Aggregator::write(const PolicyRef& policy, const PolicyStatus& status) {
                            [this, policy](const kube::Failure& failure) { on_failure(policy, failure); }});
 }
 
-void Aggregator::say_taken_over(const PolicyRef& policy, const Writer& from) const {
+void Aggregator::report_takeover(const PolicyRef& policy, const Writer& from) const {
   ports_.log.info("policy status taken over from a writer that stopped",
                   {{"policy", text_of(policy)},
                    {"version", printable(from.version, 64)},

@@ -129,20 +129,20 @@ class Aggregator {
   void on_policies(const kube::Resource& kind, const SourceEvent<PolicyWatcher::Item>& event);
   void put(const kube::Resource& kind, const PolicyWatcher::Item& item);
   void on_reports(const SourceEvent<ReportWatcher::Item>& event);
-  NodeWordsPtr words_as_known(const NodeReport& report);
+  NodeWordsPtr shared_words(const NodeReport& report);
   void on_change();
   void mark(Millis delay);
   void look();
-  bool go_on();
+  bool sum_portion();
   std::set<std::string> reported_namespaces() const;
   void compare(const PolicyRef& policy, Kept& kept, Round& round);
   Writer own_writer() const { return {settings_.version, settings_.namespace_}; }
   // Somebody who precedes us has written it: a while begins in which it is theirs.
-  void note_dispute(Kept& kept);
+  void count_dispute(Kept& kept);
   TimePoint may_write_from(const Kept& kept) const;
   bool write_next();
   void write(const PolicyRef& policy, const PolicyStatus& status);
-  void say_taken_over(const PolicyRef& policy, const Writer& from) const;
+  void report_takeover(const PolicyRef& policy, const Writer& from) const;
   // before: as it was held when the write began.
   void on_written(const PolicyRef& policy, const PolicyStatus& status, const PolicyStatus& before);
   void on_failure(const PolicyRef& policy, const kube::Failure& failure);

@@ -81,7 +81,7 @@ void UnreadPolicies::look(const std::set<std::string>& read) {
   const TimePoint now = ports_.scheduler.now();
   std::optional<TimePoint> later;
   std::set<Watcher::Item::Id> reported;
-  Happenings happenings;
+  ReportedEvents events;
   for (auto& [id, policy] : policies_) {
     if (read.contains(id.namespace_)) {
       policy.is_unread = false;
@@ -94,11 +94,11 @@ void UnreadPolicies::look(const std::set<std::string>& read) {
     }
     if (reported.size() >= kReportedMax) continue;
     reported.insert(id);
-    happenings.push_back({.reason = kReason,
-                          .policy = {kube::kSriovResourcePolicies.kind, id.namespace_, id.name},
-                          .what = {},
-                          .note = note_of(id.namespace_),
-                          .is_of_fleet = true});
+    events.push_back({.reason = kReason,
+                      .policy = {kube::kSriovResourcePolicies.kind, id.namespace_, id.name},
+                      .what = {},
+                      .note = note_of(id.namespace_),
+                      .is_of_fleet = true});
     if (!reported_.contains(id))
       ports_.log.warning("policy without effect: no daemon reads its namespace",
                          {{"policy", printable(id.namespace_ + "/" + id.name, 512)},
@@ -107,7 +107,7 @@ void UnreadPolicies::look(const std::set<std::string>& read) {
                                          ", or have daemons use its namespace (--namespace)"}});
   }
   reported_ = std::move(reported);
-  events_.look(happenings);
+  events_.look(events);
   timer_.reset();
   if (later)
     timer_ =

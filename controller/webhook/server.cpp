@@ -83,7 +83,7 @@ void Server::listen() {
     ports_.log.info("listening", {{"host", places_.address.host}, {"port", static_cast<size_t>(port())}});
     return;
   }
-  if (said_address_.is_new(opened.error().what))
+  if (address_log_.is_new(opened.error().what))
     ports_.log.error("address not available: will retry", {{"why", opened.error().what}});
   again_ = ports_.loop.scheduler().after(kListenAgain, [this] { listen(); });
 }

@@ -70,7 +70,7 @@ class Server {
   std::optional<http::Server> server_;  // with the first certificate
   std::unique_ptr<reactor::net::Listener> listener_;
   std::shared_ptr<const reactor::net::TlsContext> tls_;
-  LastMessage said_address_;
+  LastMessage address_log_;
   reactor::Ticket again_;
   reactor::net::TlsFiles files_;
 };

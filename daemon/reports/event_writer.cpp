@@ -48,11 +48,11 @@ bool EventWriter::is_full(const Key& key) const {
   return static_cast<size_t>(alike) >= kSeriesMax;
 }
 
-void EventWriter::look(const Happenings& now) {
+void EventWriter::look(const ReportedEvents& now) {
   if (!is_permitted_) return;
   const TimePoint at = ports_.scheduler.now();
-  std::map<Key, const Happening*> is_so;
-  for (const Happening& one : now) is_so.emplace(one.key(), &one);
+  std::map<Key, const ReportedEvent*> is_so;
+  for (const ReportedEvent& one : now) is_so.emplace(one.key(), &one);
   for (auto& [key, series] : series_)
     if (!is_so.contains(key)) series.is_now = false;
   for (const auto& [key, one] : is_so) {
@@ -149,7 +149,10 @@ void EventWriter::name(Series& series) const {
 
 bool EventWriter::take_room(Series& series) {
   const TimePoint now = ports_.scheduler.now();
-  if (room_.at(subject_of(series.last.key())).take(now)) return series.written_at = now, true;
+  if (room_.at(subject_of(series.last.key())).take(now)) {
+    series.written_at = now;
+    return true;
+  }
   ++counters_.left_out;
   return false;
 }
@@ -166,7 +169,10 @@ void EventWriter::write(const Key& key, kube::WriteRequest request) {
 }
 
 bool EventWriter::create(Series& series) {
-  if (!take_room(series)) return series.name.clear(), false;
+  if (!take_room(series)) {
+    series.name.clear();
+    return false;
+  }
   series.count = 1;
   write(series.last.key(), {.resource = kube::kEvents,
                             .namespace_ = series.namespace_,

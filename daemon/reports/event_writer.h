@@ -1,7 +1,7 @@
 #pragma once
 // Events (events.k8s.io/v1) of what is worth one: told when it becomes so, and not again while it lasts. What ends and begins
 // again is the same Event with a series; after an hour without it the next is another Event. What every node of a fleet finds
-// alike (Happening::is_of_fleet) is one Event of the node that comes first; the others read that it is there, and write nothing.
+// alike (ReportedEvent::is_of_fleet) is one Event of the node that comes first; the others read that it is there, and write nothing.
 //
 // Pace:      of policies 10 at once and 30 an hour at most, so many again of the Node, and of pods, which no writer of policies uses
 //            up; of one series at most one write in 6 minutes. What there is no room for is counted and lost: events are for people who
@@ -22,7 +22,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "daemon/reports/happening.h"
+#include "daemon/reports/reported_event.h"
 #include "kube/client/ports.h"
 #include "reactor/base/rate_limited_log.h"
 #include "watchers/token_bucket.h"
@@ -51,13 +51,13 @@ class EventWriter {
   void permit(bool writes);
   /// Everything that is so now; what was said before and is not in it has ended. May write before it returns.
   /// Without permit(true) it is forgotten.
-  void look(const Happenings& now);
+  void look(const ReportedEvents& now);
   const Counters& counters() const { return counters_; }
 
  private:
   using Key = std::tuple<std::string, PolicyRef, std::string>;
   struct Series {
-    Happening last;
+    ReportedEvent last;
     bool is_now = false, is_due = false;
     std::string name, namespace_;  // of its Event; "" none yet
     int64_t count = 0;

@@ -70,7 +70,7 @@ void Door::tend_socket() {
   const size_t names = local_ ? std::min<size_t>(name_, 1) : names_.size();
   for (size_t name = 0; name < names; ++name)
     if (open_socket(name)) break;
-  if (!local_ && said_socket_.is_new(why_not_))
+  if (!local_ && socket_log_.is_new(why_not_))
     ports_.log.warning("status socket not created", {{"why", why_not_}});
 }
 
@@ -89,7 +89,7 @@ bool Door::open_socket(size_t name) {
   }
   local_ = std::move(*opened);
   name_ = name;
-  said_socket_.forget();
+  socket_log_.forget();
   return true;
 }
 
@@ -98,12 +98,12 @@ void Door::tend_address() {
       ports_.loop, *places_.address,
       {.connections_max = kTcpConnectionsMax, .make_room = [this] { return server_.make_room(); }}, taker());
   if (!opened) {
-    if (said_address_.is_new(opened.error().what))
+    if (address_log_.is_new(opened.error().what))
       ports_.log.warning("status not served at --health-address: will retry", {{"why", opened.error().what}});
     return;
   }
   tcp_ = std::move(*opened);
-  said_address_.forget();
+  address_log_.forget();
 }
 
 bool Door::is_found() const {
@@ -127,7 +127,7 @@ reactor::net::OnAccept Door::taker() {
 
 void Door::on_refused(const reactor::net::Peer& peer) {
   const std::string who = peer.credentials ? "uid " + std::to_string(peer.credentials->uid) : "unknown";
-  if (said_refused_.is_new(who))
+  if (refused_log_.is_new(who))
     ports_.log.warning("connection rejected: only root and the user of this process may read the status",
                        {{"socket", socket()}, {"client", peer.name}});
 }

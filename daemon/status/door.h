@@ -79,7 +79,7 @@ class Door {
   std::unique_ptr<reactor::net::Listener> local_, tcp_;
   size_t name_ = 0;  // of names_, where local_ is open
   std::string why_not_;
-  LastMessage said_socket_, said_address_, said_refused_;
+  LastMessage socket_log_, address_log_, refused_log_;
   reactor::Ticket next_;
 };
 

@@ -8,7 +8,7 @@ namespace sliced::status {
 namespace {
 
 void tell_standing(Exposition& out, const Report& report) {
-  tell_ready(out, are_passed(readiness(report)));
+  write_ready(out, are_passed(readiness(report)));
   out.gauge("sliced_serving", "1 if this process has the interlock and writes; 0 if it is standby.");
   out.sample(report.is_serving ? 1 : 0);
   out.gauge("sliced_configured",
@@ -36,7 +36,7 @@ void tell_plugin(Exposition& out, const Report& report) {
     out.sample(report.kubelet_plugin == state ? 1 : 0, {{"state", state}});
 }
 
-void tell_problems(Exposition& out, const Metrics& metrics) {
+void write_problems(Exposition& out, const Metrics& metrics) {
   out.gauge("sliced_problems", "Policies, attributes and devices that are not used as written.");
   out.sample(metrics.problems.all);
   out.gauge("sliced_invalid_policies", "Policies that have a problem and are not used as they are written.");
@@ -46,7 +46,7 @@ void tell_problems(Exposition& out, const Metrics& metrics) {
 }
 
 // Verdicts that are alerted on have their series from the start.
-void tell_verdicts(Exposition& out, const std::string& driver, const policy::OutcomeCounts& counts) {
+void write_verdicts(Exposition& out, const std::string& driver, const policy::OutcomeCounts& counts) {
   for (const policy::Outcome outcome : {policy::Outcome::kRefused, policy::Outcome::kBroken})
     if (std::none_of(counts.begin(), counts.end(), [&](const auto& one) { return one.first == outcome; }))
       out.sample(0, {{"driver", driver}, {"verdict", std::string(name_of(outcome))}});
@@ -54,7 +54,7 @@ void tell_verdicts(Exposition& out, const std::string& driver, const policy::Out
     out.sample(count, {{"driver", driver}, {"verdict", std::string(name_of(outcome))}});
 }
 
-void tell_devices(Exposition& out, const Report& report) {
+void write_devices(Exposition& out, const Report& report) {
   if (!report.summary || report.drivers.size() != 2) return;
   const policy::Summary& summary = *report.summary;
   out.gauge("sliced_host_devices", "Devices of the host, each counted once.");
@@ -65,8 +65,8 @@ void tell_devices(Exposition& out, const Report& report) {
   out.sample(summary.devices - told, {{"disposition", "unmatched"}});
   out.gauge("sliced_devices",
             "Devices, or ways in which a device is offered, by the verdict of a driver's policies.");
-  tell_verdicts(out, report.drivers[0].name, summary.sriov);
-  tell_verdicts(out, report.drivers[1].name, summary.exposure);
+  write_verdicts(out, report.drivers[0].name, summary.sriov);
+  write_verdicts(out, report.drivers[1].name, summary.exposure);
   out.gauge("sliced_entries", "Desired device entries.");
   for (const Report::Driver& driver : report.drivers) out.sample(driver.entries, {{"driver", driver.name}});
 }
@@ -173,11 +173,11 @@ void tell_events(Exposition& out, const Metrics& metrics) {
 
 std::string exposition_of(const Report& report, const Metrics& metrics) {
   Exposition out;
-  tell_process(out, report.version, metrics.process);
+  write_process(out, report.version, metrics.process);
   tell_standing(out, report);
   tell_plugin(out, report);
-  tell_problems(out, metrics);
-  tell_devices(out, report);
+  write_problems(out, metrics);
+  write_devices(out, report);
   tell_decisions(out, metrics);
   tell_writes(out, metrics);
   tell_sources(out, metrics);

@@ -4,7 +4,7 @@
 
 namespace sliced::status {
 
-void tell_process(Exposition& out, const std::string& version, const ProcessMetrics& process) {
+void write_process(Exposition& out, const std::string& version, const ProcessMetrics& process) {
   out.gauge("sliced_build_info", "1, with the version as a label.");
   out.sample(1, {{"version", version}});
   out.gauge("process_start_time_seconds", "When the process started, in seconds since 1970.");
@@ -19,7 +19,7 @@ void tell_process(Exposition& out, const std::string& version, const ProcessMetr
   out.sample(process.lost_lines);
 }
 
-void tell_ready(Exposition& out, bool is_ready) {
+void write_ready(Exposition& out, bool is_ready) {
   out.gauge("sliced_ready", "1 when /readyz is passed.");
   out.sample(is_ready ? 1 : 0);
 }

@@ -16,9 +16,9 @@ struct ProcessMetrics {
   uint64_t long_turns = 0, lost_lines = 0;
 };
 
-void tell_process(Exposition& out, const std::string& version, const ProcessMetrics& process);
+void write_process(Exposition& out, const std::string& version, const ProcessMetrics& process);
 /// What /readyz of the same process answers.
-void tell_ready(Exposition& out, bool is_ready);
+void write_ready(Exposition& out, bool is_ready);
 
 /// Of this process, by /proc/self/stat: starttime, utime, stime, rss. boot: seconds since 1970 at which the machine
 /// started. Zeroes where the text is none.

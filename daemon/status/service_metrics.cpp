@@ -6,8 +6,8 @@ namespace sliced::status {
 
 std::string exposition_of(const AggregateMetrics& metrics) {
   Exposition out;
-  tell_process(out, metrics.version, metrics.process);
-  tell_ready(out, metrics.is_ready);
+  write_process(out, metrics.version, metrics.process);
+  write_ready(out, metrics.is_ready);
   out.gauge("sliced_aggregate_elected", "1 when this process sums up; 0 when another one does.");
   out.sample(metrics.is_elected ? 1 : 0);
   out.gauge("sliced_aggregate_reports", "NodeDeviceReports that are summed up.");
@@ -44,8 +44,8 @@ std::string exposition_of(const AggregateMetrics& metrics) {
 
 std::string exposition_of(const WebhookMetrics& metrics) {
   Exposition out;
-  tell_process(out, metrics.version, metrics.process);
-  tell_ready(out, metrics.is_ready);
+  write_process(out, metrics.version, metrics.process);
+  write_ready(out, metrics.is_ready);
   out.counter("sliced_webhook_reviews_total", "Admission reviews, by result.");
   for (const auto& [result, count] : metrics.reviews) out.sample(count, {{"result", result}});
   out.histogram("sliced_webhook_review_duration_seconds", "From the head of a request to its answer.");

@@ -135,9 +135,14 @@ class ServedCall final : public http::Call {
 
 std::unique_ptr<http::Call> serve(reactor::Scheduler& scheduler, const Methods& methods,
                                   const http::RequestHead& head, http::Response& response) {
-  if (head.method != "POST") return response.answer(405, "gRPC requires POST\n"), nullptr;
-  if (!is_grpc(value_of(head, "content-type")))
-    return response.answer(415, "the content-type must be application/grpc\n"), nullptr;
+  if (head.method != "POST") {
+    response.answer(405, "gRPC requires POST\n");
+    return nullptr;
+  }
+  if (!is_grpc(value_of(head, "content-type"))) {
+    response.answer(415, "the content-type must be application/grpc\n");
+    return nullptr;
+  }
   const auto method = methods.find(head.target);
   if (method == methods.end()) {
     Exchange(response, false).finish({Code::kUnimplemented, "there is no method " + escaped(head.target)});

@@ -332,12 +332,18 @@ class Discovery final : public Call {
   }
   void on_resources(std::string_view body) {
     auto plurals = decode_plurals(body, group_version_);
-    plurals ? succeed(*std::move(plurals)) : fail(not_json(action_, plurals.error()));
+    if (plurals)
+      succeed(*std::move(plurals));
+    else
+      fail(not_json(action_, plurals.error()));
   }
   void on_groups(std::string_view body) {
     const auto named = names_group_version(body, group_version_);
     if (!named) return fail(not_json(action_, named.error()));
-    *named ? fail(refused_) : succeed({});
+    if (*named)
+      fail(refused_);
+    else
+      succeed({});
   }
   // What is called may drop this call.
   void succeed(std::vector<std::string> plurals) {
@@ -413,7 +419,10 @@ CallPtr ApiCluster::schema(std::string group, std::string version,
                            std::function<void(std::string_view json)> on_done,
                            std::function<void(const Failure&)> on_failure) {
   auto on_refusal = [on_done, on_failure](const Failure& failure) {
-    failure.http_status == 404 ? on_done("") : on_failure(failure);
+    if (failure.http_status == 404)
+      on_done("");
+    else
+      on_failure(failure);
   };
   return start<ReadOperation>(core_, encode_schema(group, version), kSchemaBytesMax, std::move(on_done),
                               std::move(on_refusal));

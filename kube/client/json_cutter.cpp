@@ -186,8 +186,9 @@ void JsonCutter::end_piece() {
   const bool is_list = key_ == list_key_ && !list_key_.empty();
   if (is_list && !in_list_ && piece_ != "null") return fail(Errc::kInvalid, "\"" + key_ + "\" is not a list");
   at_ = in_list_ ? At::kItemCommaOrEnd : At::kCommaOrEnd;
-  const bool go_on = in_list_ ? handlers_.on_item(piece_) : is_list || handlers_.on_member(key_, piece_);
-  if (!go_on) return fail(Errc::kCanceled, "canceled");
+  const bool should_continue =
+      in_list_ ? handlers_.on_item(piece_) : is_list || handlers_.on_member(key_, piece_);
+  if (!should_continue) return fail(Errc::kCanceled, "canceled");
   piece_.clear();
   if (piece_.capacity() > kPieceCapacityKept) piece_.shrink_to_fit();
 }

@@ -23,16 +23,16 @@ Result<Unit> LineAssembler::feed(std::string_view bytes, const OnLine& on_line) 
       return Unit{};
     }
     bytes.remove_prefix(end + 1);
-    bool go_on = false;
+    bool should_continue = false;
     if (line_.empty()) {
-      go_on = on_line(without_cr(kept));
+      should_continue = on_line(without_cr(kept));
     } else {
       line_ += kept;
-      go_on = on_line(without_cr(line_));
+      should_continue = on_line(without_cr(line_));
       line_.clear();
       if (line_.capacity() > kLineCapacityKept) std::string().swap(line_);
     }
-    if (!go_on) return Error{Errc::kCanceled, "canceled"};
+    if (!should_continue) return Error{Errc::kCanceled, "canceled"};
   }
   return Unit{};
 }

@@ -8,10 +8,22 @@ namespace {
 
 // The value of "type", with its quotes, as it stands in the text: ASCII letters that nobody escapes.
 bool read_type(std::string_view raw, WatchFrame& frame) {
-  if (raw == "\"ADDED\"") return frame.type = EventType::kAdded, true;
-  if (raw == "\"MODIFIED\"") return frame.type = EventType::kModified, true;
-  if (raw == "\"DELETED\"") return frame.type = EventType::kDeleted, true;
-  if (raw == "\"BOOKMARK\"") return frame.type = EventType::kBookmark, true;
+  if (raw == "\"ADDED\"") {
+    frame.type = EventType::kAdded;
+    return true;
+  }
+  if (raw == "\"MODIFIED\"") {
+    frame.type = EventType::kModified;
+    return true;
+  }
+  if (raw == "\"DELETED\"") {
+    frame.type = EventType::kDeleted;
+    return true;
+  }
+  if (raw == "\"BOOKMARK\"") {
+    frame.type = EventType::kBookmark;
+    return true;
+  }
   return raw == "\"ERROR\"";
 }
 

@@ -32,7 +32,10 @@ Result<std::vector<std::string>> names_in(const std::string& folder) {
   if (open == nullptr) return io_error("read directory", folder, errno);
   std::vector<std::string> names;
   errno = 0;
-  while (const dirent* entry = ::readdir(open)) names.emplace_back(entry->d_name), errno = 0;
+  while (const dirent* entry = ::readdir(open)) {
+    names.emplace_back(entry->d_name);
+    errno = 0;
+  }
   const int code = errno;  // what could not be listed is not gone
   ::closedir(open);
   if (code != 0) return io_error("read directory", folder, code);

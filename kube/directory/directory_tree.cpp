@@ -103,7 +103,7 @@ void DirectoryTree::turn() {
   }
   is_told_lost_ = false;
   if (had_trouble) {
-    said_trouble_.forget();
+    trouble_log_.forget();
     log_.info("directory readable again", {{"directory", directory_}});
   }
   if (overflow) {
@@ -160,7 +160,7 @@ bool DirectoryTree::watch(const std::string& folder) {
 
 void DirectoryTree::lose(Error trouble) {
   trouble.code = Errc::kIo;
-  if (said_trouble_.is_new(trouble.what)) {
+  if (trouble_log_.is_new(trouble.what)) {
     log_.error("directory cannot be read: keeping its last content",
                {{"directory", directory_}, {"why", trouble.what}});
   }
@@ -265,15 +265,15 @@ void DirectoryTree::look_at(const std::string& name) {
   if (trim(*text).empty() && !file.objects.empty() && !has_waited(file)) return;
   file.broken_since.reset();
   if (std::exchange(file.unreadable, false)) log_.info("file readable again", {{"file", full(name)}});
-  for (const auto& remark : manifest.remarks) tell(Level::kWarning, file, name, "object is left out", remark);
+  for (const auto& remark : manifest.remarks) log_file(Level::kWarning, file, name, "object ignored", remark);
   if (const size_t more = manifest.remarks.more(); more > 0)
-    tell(Level::kWarning, file, name, "objects in the snapshot ignored", {0, and_more(more, "object")});
+    log_file(Level::kWarning, file, name, "objects ignored", {0, and_more(more, "object")});
   std::vector<Object> objects = make_room(name, file, std::move(manifest.objects));
   if (manifest.lost_exclude) {
-    Manifest::Object stand_in = stand_in_of(full(name), "an object in it cannot be understood");
+    Manifest::Object stand_in = stand_in_of(full(name), "an object in it is invalid");
     objects.push_back({std::move(stand_in.key), content_of(std::move(stand_in.value)), 0});
-    tell(Level::kError, file, name, "nothing new is offered: what is left out may be an exclude",
-         {manifest.lost_exclude->line, "may be an exclude: " + manifest.lost_exclude->what});
+    log_file(Level::kError, file, name, "ignored object may exclude devices: no device is added",
+             {manifest.lost_exclude->line, "possible exclude: " + manifest.lost_exclude->what});
   }
   file.said.end_round();
   take(name, file, std::move(objects));
@@ -294,7 +294,8 @@ void DirectoryTree::broken(const std::string& name, File& file, const YamlProble
   if (started_ && !file.unreadable && !has_waited(file)) return;
   file.broken_since.reset();
   file.unreadable = true;
-  tell(Level::kError, file, name, "file cannot be read; none of its objects counts but excludes", problem);
+  log_file(Level::kError, file, name, "file cannot be read: its objects are ignored, except excludes",
+           problem);
   file.said.end_round();
   file.wanted.reset();
   file.unnamed = 0;
@@ -319,8 +320,8 @@ bool DirectoryTree::has_waited(File& file) {
 }
 
 /// Once while it lasts.
-void DirectoryTree::tell(Level level, File& file, const std::string& name, std::string_view message,
-                         const YamlProblem& problem) {
+void DirectoryTree::log_file(Level level, File& file, const std::string& name, std::string_view message,
+                             const YamlProblem& problem) {
   const std::string place = full(name) + (problem.line > 0 ? ":" + std::to_string(problem.line) : "");
   if (!file.said.note(place + " " + problem.what)) return;
   log_.line(level, message, {{"file", place}, {"why", problem.what}});
@@ -360,10 +361,10 @@ std::vector<DirectoryTree::Object> DirectoryTree::make_room(const std::string& n
   file.wanted = left_out > 0 ? std::optional(wanted) : std::nullopt;
   file.unnamed = objects.size() - out.size();
   if (left_out > 0)
-    tell(Level::kError, file, name, "there is no room for objects; they count as unreadable",
-         {0, std::to_string(left_out) + " of " + std::to_string(objects.size()) +
-                 " objects; all of a directory may have " + std::to_string(limits_.bytes_max) +
-                 " bytes; remove some, or make them smaller"});
+    log_file(Level::kError, file, name, "too many objects in the directory: further ones are invalid",
+             {0, std::to_string(left_out) + " of " + std::to_string(objects.size()) +
+                     " objects; all of a directory may have " + std::to_string(limits_.bytes_max) +
+                     " bytes; remove some, or make them smaller"});
   return out;
 }
 
@@ -420,8 +421,8 @@ void DirectoryTree::settle() {
   for (const auto& key : std::exchange(unsettled_, {})) {
     const auto at = sites_.find(key);
     const std::set<Site> sites = at == sites_.end() ? std::set<Site>() : at->second;
-    const bool is_doubtful = tell_doubtful(key, sites);
-    if (!is_doubtful) tell_shadowed(key, sites);
+    const bool is_doubtful = report_conflicting(key, sites);
+    if (!is_doubtful) report_duplicates(key, sites);
     if (sites.empty()) {
       if (store_.remove(key)) log_.debug("object deleted", {{"object", describe(key)}});
       continue;
@@ -440,12 +441,14 @@ std::string DirectoryTree::place_of(const Site& site) const {
   return full(site.first) + ":" + std::to_string(files_.at(site.first).objects[site.second].line);
 }
 
-bool DirectoryTree::tell_doubtful(const ObjectKey& key, const std::set<Site>& sites) {
+bool DirectoryTree::report_conflicting(const ObjectKey& key, const std::set<Site>& sites) {
   const auto differs = [&](const Site& site) { return *content_at(site) != *content_at(*sites.begin()); };
   const auto excludes = [&](const Site& site) { return may_exclude(key, *content_at(site)); };
   const auto other = std::find_if(sites.begin(), sites.end(), differs);
-  if (other == sites.end() || std::none_of(sites.begin(), sites.end(), excludes))
-    return doubtful_.erase(key), false;
+  if (other == sites.end() || std::none_of(sites.begin(), sites.end(), excludes)) {
+    doubtful_.erase(key);
+    return false;
+  }
   if (doubtful_.insert(key).second)
     log_.error(
         "conflicting definitions of an object that may exclude devices: neither is used, no device is added, earlier excludes remain",
@@ -453,7 +456,7 @@ bool DirectoryTree::tell_doubtful(const ObjectKey& key, const std::set<Site>& si
   return true;
 }
 
-void DirectoryTree::tell_shadowed(const ObjectKey& key, const std::set<Site>& sites) {
+void DirectoryTree::report_duplicates(const ObjectKey& key, const std::set<Site>& sites) {
   std::erase_if(shadowed_, [&](const auto& one) { return one.first == key && !sites.contains(one.second); });
   for (auto site = sites.begin(); site != sites.end(); ++site) {
     if (site == sites.begin() || !shadowed_.insert({key, *site}).second) continue;

@@ -173,11 +173,11 @@ class DirectoryTree {
   const ContentPtr& content_at(const Site& site) const;
   std::string place_of(const Site& site) const;  // "DIR/a.yaml:3"
   // Once while it lasts, and whether it is so: files have the object that differ, and one may exclude devices.
-  bool tell_doubtful(const ObjectKey& key, const std::set<Site>& sites);
+  bool report_conflicting(const ObjectKey& key, const std::set<Site>& sites);
   // Once while it lasts: an object that several files have, and which of them counts.
-  void tell_shadowed(const ObjectKey& key, const std::set<Site>& sites);
-  void tell(Level level, File& file, const std::string& name, std::string_view message,
-            const YamlProblem& problem);
+  void report_duplicates(const ObjectKey& key, const std::set<Site>& sites);
+  void log_file(Level level, File& file, const std::string& name, std::string_view message,
+                const YamlProblem& problem);
   std::string full(const std::string& relative) const;
 
   reactor::Loop& loop_;
@@ -191,7 +191,7 @@ class DirectoryTree {
   std::unique_ptr<reactor::Inotify> inotify_;
   bool unwatched_ = false;  // some folder cannot be watched: look from time to time
   std::optional<Error> trouble_;
-  LastMessage said_trouble_;
+  LastMessage trouble_log_;
   size_t folders_ = 0;         // of the last walk
   RateLimitedLog said_links_;  // a walk is a round
   Signature looked_at_;        // of the directory itself

@@ -15,7 +15,7 @@ RecordedCluster::RecordedCluster(reactor::Scheduler& scheduler, Log& log, std::v
   for (Manifest::Object& object : manifest.objects)
     if (store_.find(object.key) == nullptr) store_.put(object.key, std::move(object.value));
   if (manifest.lost_exclude) {
-    Manifest::Object stand_in = stand_in_of(from_, "an object in it cannot be understood");
+    Manifest::Object stand_in = stand_in_of(from_, "an object in it is invalid");
     store_.put(stand_in.key, std::move(stand_in.value));
   }
 }

@@ -96,7 +96,8 @@ Result<Quantity> Quantity::decode(std::string_view text) {
   }
   const auto suffix = decode_quantity_suffix(rest.substr(at));
   if (digits.empty() || !suffix) {
-    return refused(Errc::kInvalid, text, "want a number with an optional suffix such as k, M, Ki, Mi or e3");
+    return refused(Errc::kInvalid, text,
+                   "expected a number with an optional suffix such as k, M, Ki, Mi or e3");
   }
   bool too_fine = false;
   const auto nanos = scaled(digits, suffix->decimal - fraction, suffix->binary, too_fine);

@@ -43,12 +43,18 @@ CommandResult answer_of_cluster(const config::Options& options, const IsGivenUp&
 
 int ask_cluster(const config::Options& options, const std::function<Result<Told>(ClusterObjects&)>& ask) {
   auto opened = Process::open(options);
-  if (!opened) return complain(opened.error().what), kExitError;
+  if (!opened) {
+    complain(opened.error().what);
+    return kExitError;
+  }
   Process& process = **opened;
   ClusterObjects objects(*process.cluster,
                          [&](const auto& done, Millis longest) { return process.run_until(done, longest); });
   const auto told = ask(objects);
-  if (!told) return complain(told.error().what), process.leave(kExitError);
+  if (!told) {
+    complain(told.error().what);
+    return process.leave(kExitError);
+  }
   return process.leave(print(told->text) ? told->exit : kExitError);
 }
 

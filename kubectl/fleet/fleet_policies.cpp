@@ -33,7 +33,7 @@ std::string short_name(const PolicyRef& policy) {
 }
 
 template <class Policy>
-void tell_problems(const std::string& name, const Policy& policy, std::vector<std::string>& out) {
+void write_problems(const std::string& name, const Policy& policy, std::vector<std::string>& out) {
   for (const policy::Problem& problem : policy)
     out.push_back(name + " " + problem.field + ": " + problem.what);
   if (policy.more() > 0) out.push_back(name + ": " + and_more(policy.more()));
@@ -41,12 +41,14 @@ void tell_problems(const std::string& name, const Policy& policy, std::vector<st
 
 // Without what the server adds.
 policy::SriovPolicy said_by(policy::SriovPolicy policy) {
-  policy.uid.clear(), policy.manager.clear();
+  policy.uid.clear();
+  policy.manager.clear();
   policy.generation = 0;
   return policy;
 }
 policy::ExposurePolicy said_by(policy::ExposurePolicy policy) {
-  policy.uid.clear(), policy.manager.clear();
+  policy.uid.clear();
+  policy.manager.clear();
   policy.generation = 0;
   return policy;
 }
@@ -184,7 +186,10 @@ policy::PolicySetPtr FleetPolicies::made(bool has_excludes) const {
   std::vector<policy::DeviceAttributes> attributes;
   std::vector<policy::ExposurePolicy> exposures;
   // Whether a device is ready is of its node and of a moment.
-  for (const auto& [name, one] : sriov_) sriov.push_back(one), sriov.back().readiness = {};
+  for (const auto& [name, one] : sriov_) {
+    sriov.push_back(one);
+    sriov.back().readiness = {};
+  }
   for (const auto& [name, one] : attributes_) attributes.push_back(one);
   for (const auto& [name, one] : exposures_) {
     if (!has_excludes && one.action != policy::ExposureAction::kExpose) continue;
@@ -198,10 +203,10 @@ policy::PolicySetPtr FleetPolicies::made(bool has_excludes) const {
 
 std::vector<std::string> FleetPolicies::problems() const {
   std::vector<std::string> out;
-  for (const auto& [name, one] : sriov_) tell_problems(text_of(one.id), policy::problems_of(one), out);
+  for (const auto& [name, one] : sriov_) write_problems(text_of(one.id), policy::problems_of(one), out);
   for (const auto& [name, one] : attributes_)
-    tell_problems(one.id.namespace_ + "/" + name, one.problems, out);
-  for (const auto& [name, one] : exposures_) tell_problems(name, one.problems, out);
+    write_problems(one.id.namespace_ + "/" + name, one.problems, out);
+  for (const auto& [name, one] : exposures_) write_problems(name, one.problems, out);
   return out;
 }
 

@@ -238,7 +238,10 @@ std::string FollowedFleet::refusal() const {
 int follow_fleet(const config::Options& options,
                  const std::function<Result<Unit>(Process&, const FollowedFleet&, bool&)>& show) {
   auto opened = Process::open(options);
-  if (!opened) return complain(opened.error().what), kExitError;
+  if (!opened) {
+    complain(opened.error().what);
+    return kExitError;
+  }
   Process& process = **opened;
   bool is_over = false;
   Result<Unit> shown = Unit{};
@@ -260,7 +263,10 @@ int follow_fleet(const config::Options& options,
     else if (!is_over)
       shown = show(process, followed, is_over);
   }
-  if (!shown) return complain(shown.error().what), process.leave(kExitError);
+  if (!shown) {
+    complain(shown.error().what);
+    return process.leave(kExitError);
+  }
   return process.leave(kExitSame);
 }
 

@@ -19,7 +19,7 @@ Result<Told> tell_nodes(ClusterObjects& objects, const config::Options& options)
                                      : formatted(json_of(rows), options.output)};
 }
 
-Result<Told> tell_devices(ClusterObjects& objects, const config::Options& options) {
+Result<Told> write_devices(ClusterObjects& objects, const config::Options& options) {
   const FleetDrivers drivers{options.sriov_driver_name, options.exposure_driver_name};
   Fleet fleet({drivers.sriov, drivers.exposure});
   std::vector<std::string> unread;
@@ -64,7 +64,7 @@ int nodes(const config::Options& options) {
 }
 
 int devices(const config::Options& options) {
-  return ask_cluster(options, [&](ClusterObjects& objects) { return tell_devices(objects, options); });
+  return ask_cluster(options, [&](ClusterObjects& objects) { return write_devices(objects, options); });
 }
 
 }  // namespace sliced::cli

@@ -31,7 +31,7 @@ std::string once(const FollowedFleet& followed, const config::Options& options) 
 // The head of a frame is the totals, perhaps a note, and the heading; its foot how many more there are.
 constexpr size_t kRowsAround = 4;
 
-Result<Unit> go_on(Process& process, const FollowedFleet& followed, bool& is_over) {
+Result<Unit> refresh(Process& process, const FollowedFleet& followed, bool& is_over) {
   uint64_t drawn = 0;
   auto screen = Screen::open(process.loop, [&](char key) {
     if (key == 'q' || key == 'Q') is_over = true;
@@ -63,7 +63,7 @@ int top(const config::Options& given) {
   if (is_live && options.log_level == Level::kInfo) options.log_level = Level::kError;
   return follow_fleet(
       options, [&](Process& process, const FollowedFleet& followed, bool& is_over) -> Result<Unit> {
-        if (is_live) return go_on(process, followed, is_over);
+        if (is_live) return refresh(process, followed, is_over);
         return print(once(followed, options)) ? Result<Unit>(Unit{}) : Error{Errc::kIo, "top ends"};
       });
 }

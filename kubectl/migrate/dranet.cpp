@@ -490,7 +490,10 @@ class DranetConverter {
       const Json* found = nullptr;
       size_t index = before.size();
       for (size_t i = 0; i < before.size() && found == nullptr; ++i)
-        if (is_dranet_config(before[i]) && is_for(before[i], request)) found = &before[i], index = i;
+        if (is_dranet_config(before[i]) && is_for(before[i], request)) {
+          found = &before[i];
+          index = i;
+        }
       if (request.of_class.has_config) {
         if (found != nullptr) {
           used.insert(index);

@@ -389,7 +389,10 @@ class Translator {
     note(of);
     const bool is_has =
         of.first >= 2 && is(of.first - 1, "(") && is_name(of.first - 2, "has") && is(of.last, ")");
-    if (of.id.empty()) return keep(of), of.last;
+    if (of.id.empty()) {
+      keep(of);
+      return of.last;
+    }
     if (of.domain == kStandard) {
       edit(of.first, of.last, "device.attributes[" + quoted(kStandard) + "]." + of.id);
       return of.last;
@@ -403,7 +406,10 @@ class Translator {
       edit(of.first, of.last, ours() + ".operState");
       return of.last;
     }
-    if (known == nullptr || known->form == TranslationForm::kNone) return keep(of), of.last;
+    if (known == nullptr || known->form == TranslationForm::kNone) {
+      keep(of);
+      return of.last;
+    }
     if (of.id == "ifName") note_interfaces(of);
     switch (known->form) {
       case TranslationForm::kSame:
@@ -417,7 +423,10 @@ class Translator {
         return of.last;
       case TranslationForm::kCondition: {
         const auto last = behind_default(of);
-        if (!last) return keep(of), of.last;
+        if (!last) {
+          keep(of);
+          return of.last;
+        }
         const std::string condition = "(" + filled(known->target) + ")";
         edit(of.first, *last, of.id == "virtual" ? "(!" + condition + ")" : condition);
         return *last;
@@ -441,12 +450,18 @@ class Translator {
   // REFERENCE == "text", != and in ["text", ...]; "text" == REFERENCE.
   size_t translate_comparison(const Reference& of, const Counterpart& known) {
     const auto last = behind_default(of);
-    if (!last) return keep(of), of.last;
+    if (!last) {
+      keep(of);
+      return of.last;
+    }
     const auto whole = [&](const std::vector<std::string_view>& texts, bool is_negated, size_t end) {
       std::vector<std::string> conditions;
       for (const std::string_view text : texts) {
         const TextCondition one = condition_of(known, text, is_filter_);
-        if (one.text.empty()) return keep({of.first, end, of.domain, of.id}), end;
+        if (one.text.empty()) {
+          keep({of.first, end, of.domain, of.id});
+          return end;
+        }
         if (one.is_never && text != "veth") out_.untranslated.push_back(virtual_kind(text));
         out_.selects_without_interface |= one.has_no_interface && !is_negated;
         conditions.push_back(filled(one.text));
@@ -464,7 +479,8 @@ class Translator {
       for (; is_text(i); i += is(i + 1, ",") ? 2 : 1) texts.push_back(pieces_[i].content);
       if (is(i, "]") && !texts.empty()) return whole(texts, false, i + 1);
     }
-    return keep(of), of.last;
+    keep(of);
+    return of.last;
   }
 
   static Untranslated virtual_kind(std::string_view kind) {

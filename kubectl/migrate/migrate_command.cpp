@@ -221,8 +221,10 @@ class Reader {
     if (labels != nullptr && !labels->is_null()) {
       kube::FieldProblems problems;
       (void)kube::decode_node_selector(*labels, problems);
-      if (labels->object() == nullptr || !problems.empty())
-        return out_.complaints.error(place, who + ": spec.nodeSelector is no map of labels"), false;
+      if (labels->object() == nullptr || !problems.empty()) {
+        out_.complaints.error(place, who + ": spec.nodeSelector is no map of labels");
+        return false;
+      }
       for (const auto& [key, value] : *labels->object())
         if (value.string() != nullptr) out.labels[key] = *value.string();
       if (out.labels.size() != labels->object()->size())
@@ -409,10 +411,15 @@ int check_host(const config::Options& options, const Sources& sources, const std
   node.labels.try_emplace(kHostnameLabel, node.name);  // as the kubelet sets it, unless it is overridden
   const migrate::Target target = target_of(options);
   if (const std::string wrong = wrong_with_node(sources, node, !options.node_labels.empty(), target);
-      !wrong.empty())
-    return complain(wrong), kExitError;
+      !wrong.empty()) {
+    complain(wrong);
+    return kExitError;
+  }
   const auto files = open_host_files(options);
-  if (!files) return complain(files.error().what), kExitError;
+  if (!files) {
+    complain(files.error().what);
+    return kExitError;
+  }
   const auto process = Process::open_bare(options);
   const hotplug::InventoryPtr inventory = read_host_once(*process, file_ports(*process, *files));
   if (inventory == nullptr) return process->leave(kExitError);

@@ -15,7 +15,10 @@ void read_network(const kube::Json& object, const std::string& file, std::vector
                   Complaints& complaints) {
   Network one{.place = {file, object.line()}};
   const kube::Json* meta = object.find("metadata");
-  if (meta != nullptr) one.namespace_ = meta->text("namespace"), one.name = meta->text("name");
+  if (meta != nullptr) {
+    one.namespace_ = meta->text("namespace");
+    one.name = meta->text("name");
+  }
   const kube::Json* annotation = object.find({"metadata", "annotations", kNetworkResource});
   if (annotation != nullptr && annotation->string() != nullptr) one.resource = *annotation->string();
   if (one.name.empty())
@@ -34,7 +37,8 @@ NamedNetwork network_of(const std::vector<Network>& networks, const std::string&
   if (out.candidates.empty()) return out;
   const Network& first = *out.candidates.front();
   if (out.candidates.size() == 1) {
-    out.name = first.name, out.namespace_ = first.namespace_;
+    out.name = first.name;
+    out.namespace_ = first.namespace_;
     return out;
   }
   if (std::all_of(out.candidates.begin(), out.candidates.end(),

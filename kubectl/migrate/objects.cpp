@@ -128,7 +128,12 @@ class Maker {
     for (const Config& config : configs_)
       for (const Resource& resource : config.resources) publish(resource);
     if (!is_exposure_ && target_.form == Form::kAuto && !target_.is_compared) warn_of_functions_without_pf();
-    for (const Config& config : configs_) is_exposure_ ? add_exposures(config) : add_policies(config);
+    for (const Config& config : configs_) {
+      if (is_exposure_)
+        add_exposures(config);
+      else
+        add_policies(config);
+    }
     for (const auto& published : published_) {
       if (!is_exposure_) add_attributes(published);
     }
@@ -149,7 +154,10 @@ class Maker {
     for (const Config& config : configs_)
       for (const Resource& resource : config.resources)
         for (const Selector& selector : resource.selectors)
-          if (selector.needs_rdma) return rdma_ = selector.place, true;
+          if (selector.needs_rdma) {
+            rdma_ = selector.place;
+            return true;
+          }
     return false;
   }
 

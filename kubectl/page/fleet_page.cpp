@@ -98,7 +98,8 @@ PolicyEffects effects_of(const std::vector<NodeRow>& rows) {
     if (!row.report) continue;
     for (const FleetPolicyUse& use : row.report->policies) {
       PolicyEffect& effect = out[use.name];
-      effect.kind = use.kind, effect.action = use.action;
+      effect.kind = use.kind;
+      effect.action = use.action;
       ++effect.nodes;
       effect.matched += use.matched;
       effect.offered += use.offered;

@@ -120,7 +120,10 @@ class FleetPages {
   const std::vector<NodeRow>& rows() {
     if (std::exchange(counted_, fleet_.moment()) == fleet_.moment()) return rows_;
     auto now = fleet_.fleet().rows();
-    if (now != rows_) rows_ = std::move(now), ++shown_;
+    if (now != rows_) {
+      rows_ = std::move(now);
+      ++shown_;
+    }
     return rows_;
   }
   FleetPageFacts facts(std::string_view query) {
@@ -164,8 +167,14 @@ class FleetPages {
       told.problem = std::move(problem);
       send(response, page(told));
     };
-    if (!kube::is_dns_subdomain(name)) return tell({}, "this is no node's name"), nullptr;
-    if (nodes_asked_ >= kNodesAskedMax) return tell({}, "other nodes are being read; ask again"), nullptr;
+    if (!kube::is_dns_subdomain(name)) {
+      tell({}, "this is no node's name");
+      return nullptr;
+    }
+    if (nodes_asked_ >= kNodesAskedMax) {
+      tell({}, "other nodes are being read; ask again");
+      return nullptr;
+    }
     auto question = std::make_unique<NodeQuestion>(nodes_asked_);
     NodeQuestion& its = *question;
     const auto answered = [this, name, tell, &its] {

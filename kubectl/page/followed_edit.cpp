@@ -33,8 +33,8 @@ struct FollowedEdit::Waiting final : http::Call {
 };
 
 const EditEffect& FollowedEdit::look() {
-  const bool is_old = world_.scheduler.now() - told_at_ > kEditOldAfter;
-  if (question_ == nullptr && (!is_known_ || is_old || world_.stamp() != told_stamp_)) {
+  const bool is_old = world_.scheduler.now() - query_times_ > kEditOldAfter;
+  if (question_ == nullptr && (!is_known_ || is_old || world_.stamp() != shown_stamp_)) {
     again_ = 0;
     ask();
   }
@@ -43,9 +43,15 @@ const EditEffect& FollowedEdit::look() {
 
 std::unique_ptr<http::Call> FollowedEdit::when_current(std::function<void()> then) {
   look();
-  if (is_known_ && world_.stamp() == told_stamp_) return then(), nullptr;
+  if (is_known_ && world_.stamp() == shown_stamp_) {
+    then();
+    return nullptr;
+  }
   if (question_ == nullptr) return then(), nullptr;  // it cannot be asked, which is told
-  if (waiting_.size() >= kEditWaitingMax) return then(), nullptr;
+  if (waiting_.size() >= kEditWaitingMax) {
+    then();
+    return nullptr;
+  }
   return std::make_unique<Waiting>(*this, std::move(then));
 }
 
@@ -62,10 +68,13 @@ void FollowedEdit::take(const CommandResult& result) {
   question_.reset();
   if (world_.stamp() != stamp_ && ++again_ <= kEditedAgainMax) return ask();
   told_ = edit_effect(world_.file, result);
-  told_stamp_ = stamp_;
-  told_at_ = world_.scheduler.now();
+  shown_stamp_ = stamp_;
+  query_times_ = world_.scheduler.now();
   is_known_ = true;
-  if (std::string said = html_of(told_); said != said_) said_ = std::move(said), ++moment_;
+  if (std::string said = html_of(told_); said != said_) {
+    said_ = std::move(said);
+    ++moment_;
+  }
   while (!waiting_.empty()) {
     Waiting* const first = waiting_.front();
     waiting_.pop_front();

@@ -48,10 +48,10 @@ class FollowedEdit {
 
   const World world_;
   EditEffect told_;
-  std::string stamp_, told_stamp_;  // of the file that is asked about, and that was told of
-  std::string said_;                // told_, as it is shown
+  std::string stamp_, shown_stamp_;  // of the file that is asked about, and that was told of
+  std::string said_;                 // told_, as it is shown
   bool is_known_ = false;
-  TimePoint told_at_{};
+  TimePoint query_times_{};
   int again_ = 0;
   uint64_t moment_ = 0;
   std::list<Waiting*> waiting_;

@@ -9,7 +9,10 @@ namespace {
 kube::Quantity read_quantity(const Fields& at) {
   if (!at.is_there()) return {};
   auto decoded = kube::Quantity::decode(*at.value());
-  if (!decoded) return at.wrong(decoded.error().what), kube::Quantity();
+  if (!decoded) {
+    at.wrong(decoded.error().what);
+    return kube::Quantity();
+  }
   return *std::move(decoded);
 }
 

@@ -72,7 +72,8 @@ std::optional<Misread> DeviceNames::find(const std::string& expression, Selector
       std::set<std::string> domains;
       for (const auto& [domain, names] : all)
         if (names.contains(path.id)) domains.insert(domain);
-      out.wrong = path.domain, out.is_domain = true;
+      out.wrong = path.domain;
+      out.is_domain = true;
       out.right = nearest_of(path.domain, domains);
     }
     if (out.right.empty()) continue;

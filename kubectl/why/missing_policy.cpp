@@ -304,7 +304,7 @@ class Advising {
           return set_of({std::move(ready)}, {}, set->attributes);
         });
         if (found.devices == 0) continue;
-        note_enough(wanted, found);
+        record_enough(wanted, found);
         is_any = true;
         out.push_back("SriovResourcePolicy " + policy::text_of(one->id) + " would offer " +
                       count_text(found) + " for " + wanted.text() + ", but no daemon there reads namespace " +
@@ -490,7 +490,7 @@ class Advising {
       }
       for (const auto& [key, one] : sums)
         if (one.found.devices > 0) {
-          note_enough(wanted, one.found);
+          record_enough(wanted, one.found);
           out.emplace_back(key.first, name + " would offer " + count_text(one.found) + " for " +
                                           wanted.text() + " if this were otherwise: " + one.text);
         }
@@ -885,11 +885,11 @@ class Advising {
     return "";
   }
 
-  void note_enough(const Wanted& wanted, const FoundDevices& found) {
+  void record_enough(const Wanted& wanted, const FoundDevices& found) {
     if (found.most >= wanted.count) enough_.insert(wanted.claim + ", " + wanted.request);
   }
   std::string new_text(const Wanted& wanted, const FoundDevices& found, const Json& object) {
-    note_enough(wanted, found);
+    record_enough(wanted, found);
     return "No policy selects " + count_text(found) + " that " + wanted.text() + " could have; this " +
            std::string(object.text("kind")) + " would offer them: " + kube::encode_json(object);
   }

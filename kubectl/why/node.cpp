@@ -17,7 +17,10 @@ constexpr __int128 kNanosOfOne = 1'000'000'000;
 // A whole number of them; 0 of what is none.
 int64_t read_count(const Fields& amount) {
   const auto found = kube::Quantity::decode(*amount.value());
-  if (!found) return amount.wrong(found.error().what), 0;
+  if (!found) {
+    amount.wrong(found.error().what);
+    return 0;
+  }
   if (found->nanos() % kNanosOfOne != 0) return 0;
   return static_cast<int64_t>(found->nanos() / kNanosOfOne);
 }

@@ -79,7 +79,11 @@ class Search {
   Outcome run() {
     lay_out();
     Outcome out;
-    if (!look_at_claims()) return out.found = Found::kError, out.error = error_, out;
+    if (!look_at_claims()) {
+      out.found = Found::kError;
+      out.error = error_;
+      return out;
+    }
     switch (next_claim(0)) {
       case Step::kDone:
         out.found = Found::kYes;

@@ -223,7 +223,10 @@ class Asking {
     }
     if (selectors_.is_spent()) return not_looked_at(std::move(out));
     selectors_.forget();
-    if (out.found == Found::kYes && !by_plugin.empty()) out.found = Found::kUnsure, out.unsure = by_plugin;
+    if (out.found == Found::kYes && !by_plugin.empty()) {
+      out.found = Found::kUnsure;
+      out.unsure = by_plugin;
+    }
     return out;
   }
   /// Of which it would have taken too long.
@@ -734,8 +737,14 @@ Answer why_pod(const Cluster& cluster, const Pod& pod) {
   gathering.add_extended(pod);
   gathering.add_classes();
   look_at_pod(pod, out);
-  if (has_ended(pod)) return tell_of_end(pod, out), out;
-  if (!pod.node_name.empty()) return judge_bound(cluster, pod, out), out;
+  if (has_ended(pod)) {
+    tell_of_end(pod, out);
+    return out;
+  }
+  if (!pod.node_name.empty()) {
+    judge_bound(cluster, pod, out);
+    return out;
+  }
   ask_nodes(cluster, out);
   return out;
 }
@@ -746,7 +755,10 @@ Answer why_claim(const Cluster& cluster, const Claim& claim) {
   Gathering(cluster, out).add_classes();
   if (claim.is_deleted)
     out.everywhere.push_back("it is being deleted, and the scheduler allocates no such claim");
-  if (claim.allocation) return out.verdict = Verdict::kRuns, out;
+  if (claim.allocation) {
+    out.verdict = Verdict::kRuns;
+    return out;
+  }
   ask_nodes(cluster, out);
   return out;
 }

@@ -154,7 +154,7 @@ int exit_of(allocation::Verdict verdict) {
   return kExitError;
 }
 
-Result<Told> tell_why(ClusterObjects& objects, const config::Options& options) {
+Result<Told> print_why(ClusterObjects& objects, const config::Options& options) {
   const Subject subject = subject_of(options);
   allocation::Cluster cluster;
   auto found = answer(objects, options, subject, cluster);
@@ -171,7 +171,7 @@ Result<Told> tell_why(ClusterObjects& objects, const config::Options& options) {
 int why(const config::Options& given) {
   config::Options options = given;
   options.namespace_ = default_namespace(given);
-  return ask_cluster(options, [&](ClusterObjects& objects) { return tell_why(objects, options); });
+  return ask_cluster(options, [&](ClusterObjects& objects) { return print_why(objects, options); });
 }
 
 CommandResult answer_why(const config::Options& given, const std::string& pod, const IsGivenUp& is_given_up) {
@@ -179,7 +179,7 @@ CommandResult answer_why(const config::Options& given, const std::string& pod, c
   options.command = config::Command::kWhy;
   options.arguments = {"pod", pod};
   return answer_of_cluster(options, is_given_up,
-                           [&](ClusterObjects& objects) { return tell_why(objects, options); });
+                           [&](ClusterObjects& objects) { return print_why(objects, options); });
 }
 
 }  // namespace sliced::cli

@@ -356,7 +356,10 @@ std::string pending_text(const Answer& answer) {
         most_matching = std::max(most_matching, view->matching);
         matching += view->matching;
         for (const auto& [key, devices] : view->used_up) used_up[key] += devices.size();
-        if (best == nullptr || view->free > most_free) most_free = view->free, best = &node;
+        if (best == nullptr || view->free > most_free) {
+          most_free = view->free;
+          best = &node;
+        }
       }
       if (!is_short || best == nullptr) continue;
       const std::string what = "request " + of.request + " (class " + of.device_class + ")";

@@ -29,7 +29,8 @@ constexpr std::string_view kConfigOf = "ResourceClaim ";             // as the E
 constexpr std::string_view kIgnoredReason = "ConfigurationIgnored";  // docs/reports.md#events
 
 // forget: what was added of this list.
-ListTold told_to(allocation::Cluster& out, const std::string& namespace_, std::function<void()> forget) {
+ListTold list_handlers(allocation::Cluster& out, const std::string& namespace_,
+                       std::function<void()> forget) {
   return {.on_object = [&out,
                         namespace_](const kube::Json& one) { allocation::add_object(one, namespace_, out); },
           .on_bad = [&out](std::string what) { out.unread.push_back(std::move(what)); },
@@ -44,20 +45,20 @@ ListTold told_to(allocation::Cluster& out, const std::string& namespace_, std::f
 // A kind of all namespaces, or of one where that is all that may be read.
 Result<Unit> read_kind(ClusterObjects& objects, const kube::Resource& kind, const std::string& namespace_,
                        allocation::Cluster& out, const std::function<void()>& forget) {
-  auto listed = objects.list(kind, "", told_to(out, namespace_, forget));
+  auto listed = objects.list(kind, "", list_handlers(out, namespace_, forget));
   if (listed || listed.error().code != Errc::kDenied) return listed;
   const bool is_namespaced = kind.plural == kube::kResourceClaims.plural;
   out.denied[kind.plural] = "list " + kind.plural + (is_namespaced ? " of all namespaces" : "");
   if (!is_namespaced) return Unit{};
   forget();
-  listed = objects.list(kind, namespace_, told_to(out, namespace_, forget));
+  listed = objects.list(kind, namespace_, list_handlers(out, namespace_, forget));
   if (listed || listed.error().code != Errc::kDenied) return listed;
   return Unit{};
 }
 
 void read_taint_rules(ClusterObjects& objects, allocation::Cluster& out) {
   const auto listed =
-      objects.list(kube::kDeviceTaintRules, "", told_to(out, "", [&] { out.taint_rules.clear(); }));
+      objects.list(kube::kDeviceTaintRules, "", list_handlers(out, "", [&] { out.taint_rules.clear(); }));
   if (!listed && listed.error().code == Errc::kDenied) {
     if (out.features.taint_rules) out.denied[kube::kDeviceTaintRules.plural] = "list devicetaintrules";
   } else if (!listed && listed.error().code != Errc::kNotFound)

@@ -656,7 +656,7 @@ Result<Unit> may_set(std::string_view setting, const Json& value, const std::str
   if (is_listed && rules.vlans.contains_all(vlans)) return Unit{};
   return Error{
       Errc::kInvalid,
-      path + " is " + said(value) + ", and " + rules.settings_source + " lets a definition set " +
+      path + " is " + said(value) + ", and " + rules.settings_source + " allows a definition to set " +
           (rules.settings->empty() ? "nothing" : join(with_vlan_ids(*rules.settings, rules.vlans), ", ")) +
           " through the PF: leave it out, or have " +
           (is_listed ? join(with_vlan_ids({"vlan"}, vlans), ", ") : std::string(setting)) +
@@ -900,10 +900,9 @@ Result<Unit> check_keys(const kube::Json& value, const std::string& path) {
                                        " are one field to a CNI plugin, which ignores case: write it once" +
                                        (meant.empty() ? "" : ", as " + std::string(meant))};
     if (!meant.empty() && meant != key)
-      return Error{Errc::kInvalid, place +
-                                       " is spelled otherwise than the field that a CNI plugin takes it for: "
-                                       "want " +
-                                       std::string(meant)};
+      return Error{Errc::kInvalid,
+                   place + " differs in case from the field that a CNI plugin reads it as: expected " +
+                       std::string(meant)};
     if (key.empty() || std::any_of(key.begin(), key.end(), [](char c) { return c < ' ' || c > '~'; }))
       return Error{Errc::kInvalid,
                    place +

@@ -28,7 +28,10 @@ class Reader {
   std::string text(std::string_view key) {
     const Json* member = find(key);
     if (member == nullptr) return "";
-    if (member->string() == nullptr) return fail(key, "is no string"), "";
+    if (member->string() == nullptr) {
+      fail(key, "is no string");
+      return "";
+    }
     return *member->string();
   }
   std::optional<int64_t> number(std::string_view key) {
@@ -66,7 +69,8 @@ class Reader {
   std::string subnet(std::string_view key) {
     const std::string value = text(key);
     const auto prefix = IpPrefix::decode(value);
-    if (!error_ && !prefix) fail(key, "is " + in_quotes(value) + ", expected an address and a prefix's length");
+    if (!error_ && !prefix)
+      fail(key, "is " + in_quotes(value) + ", expected an address and a prefix's length");
     return prefix ? prefix->text() : "";
   }
   void fail(std::string_view key, const std::string& what) {
@@ -261,7 +265,8 @@ Json encode_result(const Attached& result) {
     put(item, "gw", from.gateway);
     put(item, "mtu", from.mtu), put(item, "advmss", from.advertised_mss),
         put(item, "priority", from.priority);
-    put(item, "table", from.table), put(item, "scope", from.scope);
+    put(item, "table", from.table);
+    put(item, "scope", from.scope);
     routes.push_back(std::move(item));
   }
   put(out, "interfaces", std::move(interfaces));

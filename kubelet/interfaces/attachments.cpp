@@ -332,7 +332,8 @@ void Attachments::run_add(const std::shared_ptr<Work>& work) {
     attachment.network_namespace = path_of(kept_[cni::record_name(attachment)].network_namespace);
   work->run = ports_.run(*std::move(network), cni::Command::kAdd, attachment, std::nullopt, left,
                          [this, work, entered = attachment.network_namespace](Result<cni::Attached> made) {
-                           work->run.reset(), work->permit.reset();
+                           work->run.reset();
+                           work->permit.reset();
                            if (made)
                              for (cni::Interface& one : made->interfaces)
                                if (one.sandbox == entered)
@@ -376,7 +377,8 @@ void Attachments::drop_unrun(const std::shared_ptr<Work>& work, Error why) {
 void Attachments::note_made(const std::shared_ptr<Work>& work) {
   on_disk(
       work,
-      [work, restore = ports_.restore_host_sysctls, read = ports_.host_addresses, note = ports_.note_moved,
+      [work, restore = ports_.restore_host_sysctls, read = ports_.host_addresses,
+       note = ports_.on_interface_moved,
        there = kept_[cni::record_name(work->record.attachment)].network_namespace](
           const cni::Records& records) -> Result<Unit> {
         if (restore) restore(work->record);

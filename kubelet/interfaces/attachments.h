@@ -65,8 +65,8 @@ class Attachments {
     std::function<void(cni::Record& record)> restore_host_sysctls = {};
     /// Before and behind each ADD of a namespace user's definition: keep_host_addresses() and check_made_addresses(). Called on a worker.
     ReadHostAddresses host_addresses = {};
-    /// note_moved_interface(): after each ADD. Called on a worker. Null: nothing is known.
-    std::function<void(cni::Record& record, int network_namespace)> note_moved = {};
+    /// record_moved_interface(): after each ADD. Called on a worker. Null: nothing is known.
+    std::function<void(cni::Record& record, int network_namespace)> on_interface_moved = {};
     /// restore_names_in_sandbox(): before each DEL, as long as the namespace is there; no plugin is run where it fails. Called on a worker.
     /// Null: a pod's names are believed.
     std::function<Result<Unit>(const cni::Record& record, int network_namespace)> before_del = {};

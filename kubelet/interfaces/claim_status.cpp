@@ -27,8 +27,10 @@ Json vf_config_of(const VfConfig& config) {
   const auto put = [&](const char* key, const std::string& value) {
     if (!value.empty()) out.set(key, Json(value));
   };
-  put("driver", config.driver), put("ifName", config.if_name);
-  put("netAttachDefName", config.nad_name), put("netAttachDefNamespace", config.nad_namespace);
+  put("driver", config.driver);
+  put("ifName", config.if_name);
+  put("netAttachDefName", config.nad_name);
+  put("netAttachDefNamespace", config.nad_namespace);
   if (config.adds_vhost) out.set("addVhostMount", Json(true));
   if (config.network) out.set("network", encode_native_network(*config.network));
   return out;

@@ -11,8 +11,8 @@ Millis HookTime::owed(const Debt& debt, TimePoint now) {
   return std::max(Millis{0}, debt.time - passed / kTimesAsLong);
 }
 
-void HookTime::note_failure(const std::string& namespace_, Millis took, const std::string& problem,
-                            TimePoint now) {
+void HookTime::record_failure(const std::string& namespace_, Millis took, const std::string& problem,
+                              TimePoint now) {
   std::erase_if(debts_, [&](const auto& one) { return owed(one.second, now) == Millis{0}; });
   Debt& debt = debts_[namespace_];
   debt = {owed(debt, now) + took, now, took, problem};

@@ -19,7 +19,7 @@ class HookTime {
   static constexpr int kTimesAsLong = 10;
 
   /// A call for a pod of the namespace has failed after `took`, which ends now.
-  void note_failure(const std::string& namespace_, Millis took, const std::string& problem, TimePoint now);
+  void record_failure(const std::string& namespace_, Millis took, const std::string& problem, TimePoint now);
   /// Why a call is not begun, with the problem of the last one; "" it may.
   std::string refusal(const std::string& namespace_, TimePoint now) const;
 

@@ -163,7 +163,7 @@ void note_host_interface(cni::Record& record) {
   note_rdma_device(record);
 }
 
-void note_moved_interface(cni::Record& record, int network_namespace) {
+void record_moved_interface(cni::Record& record, int network_namespace) {
   note_made_interface(record, network_namespace);
   if (!moves_interface(record)) return;
   const auto links = read_links(network_namespace);

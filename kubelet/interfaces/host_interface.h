@@ -18,7 +18,7 @@ void note_host_interface(cni::Record& record);
 
 /// Completes Record::host_interface with the number that the interface has in the sandbox, by which DEL finds it whatever its pod has renamed.
 /// After ADD, before the pod's containers start. network_namespace: a descriptor. Blocks; for a worker.
-void note_moved_interface(cni::Record& record, int network_namespace);
+void record_moved_interface(cni::Record& record, int network_namespace);
 
 /// Before a DEL by plugins that move the device's interface (`host-device`, `sriov`, `ib-sriov`): in the sandbox it alone has its name there,
 /// and its alias is its name on the host. These plugins move whatever has the name, and `host-device` names it on the host by its alias; a pod

@@ -43,7 +43,7 @@ Interfaces::Interfaces(Ports ports, Settings settings, std::function<const Prepa
                     .prepare_host = ports_.prepare_host,
                     .restore_host_sysctls = ports_.restore_host_sysctls,
                     .host_addresses = ports_.host_addresses,
-                    .note_moved = ports_.note_moved,
+                    .on_interface_moved = ports_.on_interface_moved,
                     .before_del = ports_.before_del,
                     .bring_back = ports_.bring_back,
                     .addresses = settings_.addresses}),

@@ -35,7 +35,7 @@ class Interfaces final : public InterfacePort {
     std::function<Result<Unit>(cni::Record& record)> prepare_host = {};  // the same
     std::function<void(cni::Record& record)> restore_host_sysctls = {};  // the same
     ReadHostAddresses host_addresses = {};                               // the same
-    std::function<void(cni::Record& record, int network_namespace)> note_moved = {};  // the same
+    std::function<void(cni::Record& record, int network_namespace)> on_interface_moved = {};  // the same
     std::function<Result<Unit>(const cni::Record& record, int network_namespace)> before_del =
         {};  // the same
     std::function<Result<Unit>(const cni::Record& record, int network_namespace)> bring_back =

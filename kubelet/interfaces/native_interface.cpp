@@ -459,7 +459,9 @@ cni::Attached result_of(const NativeOrder& order, const HostLink& link) {
     out.ips.push_back({.interface = 0, .address = address, .gateway = ""});
   for (const NativeRoute& route : order.network.routes) {
     cni::Route one;
-    one.destination = route.destination, one.gateway = route.gateway, one.priority = route.priority;
+    one.destination = route.destination;
+    one.gateway = route.gateway;
+    one.priority = route.priority;
     out.routes.push_back(std::move(one));
   }
   return out;

@@ -61,7 +61,7 @@ NativeKernel running_native_kernel();
 Result<cni::Attached> attach_native(const NativeOrder& order,
                                     const NativeKernel& kernel = running_native_kernel());
 
-/// Into Record::made_ifindex, after attach_native() has made an interface. Part of note_moved_interface(). network_namespace: a descriptor.
+/// Into Record::made_ifindex, after attach_native() has made an interface. Part of record_moved_interface(). network_namespace: a descriptor.
 void note_made_interface(cni::Record& record, int network_namespace);
 /// Into Record::host_interface, before ADD, the number of the RDMA device that moves with the interface. Part of note_host_interface(). A device that is
 /// not on the host is left to attach_native() to refuse.

@@ -88,7 +88,8 @@ struct Sandboxes::Raising {
   void refuse() {
     const TimePoint now = std::min(scheduler->now(), deadline);
     if (reply)
-      hook_time->note_failure(pod.namespace_name, std::chrono::duration_cast<Millis>(now - begun), why, now);
+      hook_time->record_failure(pod.namespace_name, std::chrono::duration_cast<Millis>(now - begun), why,
+                                now);
     const bool is_refused = reply && reply->refuse({Errc::kIo, why});
     if (is_refused && ends_in) ends_in->end(pod.id);
     reply.reset();
@@ -147,14 +148,20 @@ void Sandboxes::run_pod_sandbox(nri::PodSandbox pod, nri::Reply reply) {
 }
 
 void Sandboxes::create_container(nri::PodSandbox pod, nri::Container container, nri::Reply reply) {
-  if (const auto learned = learn_pod(pod, container); !learned) return void(reply.refuse(learned.error()));
+  if (const auto learned = learn_pod(pod, container); !learned) {
+    reply.refuse(learned.error());
+    return;
+  }
   running_->create(pod, container);
   raise(std::move(pod), std::move(reply), false);
 }
 
 void Sandboxes::raise(nri::PodSandbox pod, nri::Reply reply, bool is_run) {
   auto missing = missing_of(pod);
-  if (missing.empty()) return void(reply.agree());
+  if (missing.empty()) {
+    reply.agree();
+    return;
+  }
   const auto refuse = [&](const std::string& why) {
     if (reply.refuse({Errc::kInvalid, why}) && is_run) running_->end(pod.id);
   };
@@ -266,7 +273,10 @@ void Sandboxes::lower(const nri::PodSandbox& pod, nri::Reply reply) {
   running_->end(pod.id);
   forget_trouble([&](const std::string& sandbox) { return sandbox == pod.id; });
   const auto attachments = ports_.attachments.of_sandbox(pod.id);
-  if (attachments.empty()) return void(reply.agree());
+  if (attachments.empty()) {
+    reply.agree();
+    return;
+  }
   struct Lowering {
     std::optional<nri::Reply> reply;
     TimePoint begun, deadline;
@@ -288,8 +298,8 @@ void Sandboxes::lower(const nri::PodSandbox& pod, nri::Reply reply) {
     const bool is_late = now >= lowering->deadline;  // the runtime has been refused in our name
     const auto took = std::chrono::duration_cast<Millis>(std::min(now, lowering->deadline) - lowering->begun);
     if (is_own_time && (is_late || !lowering->problem.empty()))
-      hook_time->note_failure(namespace_name, took,
-                              lowering->problem.empty() ? "DEL took longer" : lowering->problem, now);
+      hook_time->record_failure(namespace_name, took,
+                                lowering->problem.empty() ? "DEL took longer" : lowering->problem, now);
     if (lowering->problem.empty())
       lowering->reply->agree();
     else
@@ -371,7 +381,8 @@ void Sandboxes::adopt(const std::map<std::string, const nri::PodSandbox*>& alive
       const auto network = cni::decode_network(record.config, record.network);
       const auto good = network ? cni::check(record.attachment) : Result<Unit>(network.error());
       if (good) {
-        ports_.attachments.adopt(std::move(record)), ++adopted;
+        ports_.attachments.adopt(std::move(record));
+        ++adopted;
         continue;
       }
       ports_.log.warning("interface of dra-driver-sriov not adopted: no CNI DEL runs when its pod ends",

@@ -34,7 +34,8 @@ std::optional<Made> made_by(const cni::Record& record) {
   const auto add_mac = [&](std::string_view text) {
     if (auto mac = decode_mac(std::string(text))) out.macs.insert(*std::move(mac));
   };
-  add_mac(plugin.text("mac")), add_mac(record.attachment.capabilities.text("mac"));
+  add_mac(plugin.text("mac"));
+  add_mac(record.attachment.capabilities.text("mac"));
   const Json* ipam = plugin.find("ipam");
   const Json* addresses = ipam == nullptr ? nullptr : ipam->find("addresses");
   if (addresses != nullptr && addresses->array() != nullptr)

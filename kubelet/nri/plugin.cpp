@@ -208,7 +208,8 @@ void Plugin::State::synchronize(std::string_view payload, Answer answer) {
   for (const PodSandbox& pod : part->pods) session->seen_bytes += bytes_of(pod);
   for (const Container& container : part->containers) session->seen_bytes += bytes_of(container);
   if (session->seen_bytes > kSynchronizeBytesMax) {
-    seen = {}, session->seen_bytes = 0;
+    seen = {};
+    session->seen_bytes = 0;
     return (void)answer.refuse(Code::kResourceExhausted, "pods and containers take more than " +
                                                              std::to_string(kSynchronizeBytesMax >> 20) +
                                                              " MiB: they are not kept");

@@ -34,7 +34,10 @@ class InSlices {
     const std::string name = function_name(*device.pci);
     const auto& sriov = published_.sriov;
     const auto& exposure = published_.exposure;
-    if (name < last_) sriov_ = sriov.begin(), exposure_ = exposure.begin();
+    if (name < last_) {
+      sriov_ = sriov.begin();
+      exposure_ = exposure.begin();
+    }
     while (sriov_ != sriov.end() && *sriov_ < name) ++sriov_;
     while (exposure_ != exposure.end() && *exposure_ < name) ++exposure_;
     last_ = name;
@@ -284,10 +287,10 @@ class Surveying {
     if (question.is_exclude && is_published && was_not_meant(question, d)) return {Is::kFalse, asked.steps};
     if (!question.is_exclude && is_published) {
       const Asked absent = select(question, HostDeviceView::Unknown::kIsAbsent, room - asked.steps);
-      note_unknown(d, q, *asked.fact, SelectorMemory::kReadAsAbsent);
+      set_unknown(d, q, *asked.fact, SelectorMemory::kReadAsAbsent);
       return {absent.is, asked.steps + absent.steps};
     }
-    note_unknown(d, q, *asked.fact);
+    set_unknown(d, q, *asked.fact);
     return {Is::kError, asked.steps};
   }
 
@@ -305,7 +308,7 @@ class Surveying {
     view_.look_at(facts);
   }
 
-  void note_unknown(size_t d, size_t q, const KnownAttribute& fact, uint8_t mark = 0) {
+  void set_unknown(size_t d, size_t q, const KnownAttribute& fact, uint8_t mark = 0) {
     memory_.unknown.resize(memory_.answers.size());
     memory_.unknown[d * memory_.selectors.size() + columns_[q]] =
         static_cast<uint8_t>((&fact - known_attributes().data() + 1) | mark);

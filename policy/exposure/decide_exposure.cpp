@@ -73,7 +73,7 @@ class ExposureDecision {
                       .group = exposure.exclusion_group,
                       .is_moved = is_moved(exposure),
                       .base = base};
-    note_asked_of_pf(now_, device, policy.readiness);
+    require_pf_query(now_, device, policy.readiness);
     if (auto no = gates_.ask(offer)) return hold_back(std::move(*no), verdict);
     pools_[pool].push_back(
         {&device,
@@ -84,18 +84,18 @@ class ExposureDecision {
          draft});
   }
 
-  void hold_back(HeldBack no, PersonaVerdict& verdict) {
+  void hold_back(Rejection no, PersonaVerdict& verdict) {
     if (no.outcome == Outcome::kRefused && !verdict.entry.empty())
       out_.notes.add("device " + verdict.entry + " held back: " + no.why);
     if (no.outcome == Outcome::kNotReady && !verdict.entry.empty())
-      note_unready(now_.unready, no.reason.empty() ? no.why : std::move(no.reason), verdict.entry, no.why);
+      add_unready(now_.unready, no.reason.empty() ? no.why : std::move(no.reason), verdict.entry, no.why);
     verdict.outcome = no.outcome;
     verdict.why = std::move(no.why);
   }
 
   const Inputs& in_;
   const Gates& gates_;
-  Circumstances& now_;
+  DecisionContext& now_;
   Decision& out_;
   const std::map<std::string, std::string> links_;
   EntryNames names_;
@@ -105,7 +105,7 @@ class ExposureDecision {
 };
 
 // Once for each policy: explain names the devices.
-void note_unknown(const Inputs& in, const Resolutions& resolutions, Notes& notes) {
+void set_unknown(const Inputs& in, const Resolutions& resolutions, Notes& notes) {
   std::set<int32_t> excludes;
   for (const Resolution& one : resolutions.devices)
     if (one.is_unknown) excludes.insert(one.excluded_by);
@@ -122,7 +122,7 @@ void decide_exposures(Deciding& deciding) {
   const Inputs& in = deciding.in;
   deciding.out.pools[in.settings.exposure_driver];
   if (in.policies->exposures.empty() && in.holdings.empty()) return;
-  note_unknown(in, deciding.resolutions, deciding.out.notes);
+  set_unknown(in, deciding.resolutions, deciding.out.notes);
   ExposureDecision decision(deciding);
   // Functions are named before links: theirs are never another's.
   for (const bool are_functions : {true, false}) {

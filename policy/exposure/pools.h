@@ -88,7 +88,7 @@ class ExposurePools {
   const std::string& exclude_record_;
   const std::map<std::string, std::string>& links_;
   const Settling& settling_;
-  Circumstances& now_;
+  DecisionContext& now_;
   Decision& out_;
   std::map<std::string, Pool> pools_;       // by name
   std::map<hotplug::PciAddress, Vfs> vfs_;  // by PF

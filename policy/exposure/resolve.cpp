@@ -16,7 +16,7 @@ using hotplug::DeviceType;
 bool may_exclude(const ExposurePolicy& policy) { return policy.action != ExposureAction::kExpose; }
 
 // Whether an expression may ask for an attribute of that sort. Where it takes hold of the device as a whole, or of
-// a map of attributes, there is no telling what it asks for.
+// a map of attributes, it is unknown what it asks for.
 using Sort = bool (*)(const KnownAttribute& attribute);
 bool may_ask_for(Sort is_one, const cel::Program& program, const cel::Node& node) {
   const bool is_path = (node.op == cel::Op::kAttribute || node.op == cel::Op::kHas) && node.slot >= 0;

@@ -165,7 +165,7 @@ std::optional<cel::Value> HostDeviceView::read(const cel::Path& path, cel::Arena
 
 bool HostDeviceView::has(const cel::Path& path, cel::Arena&) const {
   if (path.is_capacity || path.known < 0) return false;
-  // What read() then fails on: there is no telling whether it is there.
+  // What read() then fails on: it is unknown whether it is there.
   return is_unknown(path) || value(static_cast<size_t>(path.known)) != nullptr;
 }
 

@@ -1,4 +1,4 @@
-// Asks: can it be trusted that the device is the one that its id names?
+// Withholds a device whose identity is uncertain (HostDevice::broken).
 #include "policy/gates/gate.h"
 #include "reactor/base/text.h"
 
@@ -9,14 +9,16 @@ class BrokenIdentity final : public Gate {
  public:
   static constexpr Outcome kOutcomes[] = {Outcome::kBroken};
 
-  explicit BrokenIdentity(Circumstances&) {}
+  explicit BrokenIdentity(DecisionContext&) {}
 
-  std::optional<HeldBack> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const Offer& offer) override {
     if (offer.device.broken.empty()) return std::nullopt;
-    return HeldBack{Outcome::kBroken};
+    return Rejection{Outcome::kBroken};
   }
 
-  static std::string say(const Telling& told) { return "cannot be trusted: " + escaped(told.device.broken); }
+  static std::string say(const GateExplanation& explained) {
+    return "cannot be trusted: " + escaped(explained.device.broken);
+  }
 };
 
 }  // namespace

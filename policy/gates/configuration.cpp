@@ -1,5 +1,5 @@
-// Asks: is whoever configures this node's hardware done, and if not, was the entry offered in this boot already? What
-// stands in slices of another boot goes: the hardware has forgotten what was set then.
+// Withholds new entries until the hardware of this node is configured. Entries offered in this boot stay. Entries in slices of an earlier
+// boot are withdrawn, because the hardware lost its settings at the reboot.
 #include "policy/gates/gate.h"
 
 namespace sliced::policy::gates {
@@ -9,19 +9,19 @@ class Configuration final : public Gate {
  public:
   static constexpr Outcome kOutcomes[] = {Outcome::kUnconfigured};
 
-  explicit Configuration(Circumstances& circumstances) : now_(circumstances.in.unconfigured) {}
+  explicit Configuration(DecisionContext& context) : now_(context.in.unconfigured) {}
 
-  std::optional<HeldBack> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const Offer& offer) override {
     if (!now_.holds()) return std::nullopt;
     if ((offer.kind == PolicyKind::kSriov ? now_.sriov : now_.exposure).contains(offer.entry))
       return std::nullopt;
-    return HeldBack{Outcome::kUnconfigured};
+    return Rejection{Outcome::kUnconfigured};
   }
 
-  static std::string say(const Telling& told) {
-    return (told.by.empty() ? "" : told.by + " offers it; ") +
+  static std::string say(const GateExplanation& explained) {
+    return (explained.by.empty() ? "" : explained.by + " offers it; ") +
            "no new device is offered before this node is configured: " +
-           told.decision.inputs->unconfigured.why;
+           explained.decision.inputs->unconfigured.why;
   }
 
  private:

@@ -9,7 +9,7 @@ bool is_taken_for_granted(const Inputs& in, const Track& known, const Demand& de
   return (known.taken & demand.conditions()).any() || known.taken_at > in.now - demand.stable_for;
 }
 
-// Since when that is so which the first answer has told nobody knows; what stands has not lost it meanwhile.
+// The time since which a fact of the first answer holds is unknown; published entries have kept it meanwhile.
 Track as_first_told(const Track& known, TimePoint asked, const ConditionSet& of_pf) {
   Track out = known;
   for (size_t i = 0; i < kConditionCount; ++i)
@@ -29,7 +29,10 @@ Findings::Findings(const Inputs& in, const hotplug::HostDevice& device, const Re
   const ConditionSet of_pf = asked_of_pf(in, device, demand_);
   const bool is_taken = known_ != nullptr && is_taken_for_granted(in, *known_, demand_);
   const Waiting how = of_pf.any() || is_taken ? waiting() : Waiting::kAsKnown;
-  if (is_taken && how == Waiting::kMissing) adjusted_ = known_->as_seen(), known_ = &adjusted_;
+  if (is_taken && how == Waiting::kMissing) {
+    adjusted_ = known_->as_seen();
+    known_ = &adjusted_;
+  }
   if (of_pf.any() && how == Waiting::kPassed && known_ != nullptr)
     adjusted_ = as_first_told(*known_, asked_since(in, device, of_pf), of_pf), known_ = &adjusted_;
   if (how != Waiting::kAsKnown) untold_ = policy::untold(in, device, of_pf, how == Waiting::kPassed);
@@ -50,7 +53,7 @@ void Findings::count(Waiting waiting) {
   found_.lost |= untold_.conditions;
 }
 
-// Its results may be those of before its interface left.
+// The results may be older than the move of its interface to a pod.
 Finding Findings::of(Condition condition) const {
   if (has(untold_.conditions, condition))
     return {Finding::Is::kNotMet, "PF " + device_.pf->text() + " has not been asked since that is wanted"};

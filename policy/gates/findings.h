@@ -1,6 +1,6 @@
 #pragma once
-// What a policy's readiness finds at a device, for all who say something of it: the gate, what is published, a prepare,
-// explain. So none of them contradicts another.
+// Evaluates the readiness conditions of a policy for one device. The gate, publishing, prepare and explain share this result, so that they
+// agree.
 #include <functional>
 #include <string>
 
@@ -11,32 +11,32 @@
 
 namespace sliced::policy {
 
-/// How conditions count that wait for the PF's word.
+/// How conditions count whose VF settings have not been read from the PF since they are required.
 enum class Waiting {
-  kMissing,  // of what would be added
-  kPassed,   // of what stands: it stays as it was
-  kAsKnown,  // where nobody asks
+  kMissing,  // for additions
+  kPassed,   // for published entries, which stay unchanged
+  kAsKnown,  // if no query is pending: by the known values
 };
 
 class Findings {
  public:
-  /// waiting: called once at most, where it matters. What is taken for granted since the start (Track::taken) is so but for
+  /// waiting: called at most once, only if the result depends on it. Conditions assumed at the start (Track::taken) count as met, except with
   /// kMissing.
   Findings(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
            const std::function<Waiting()>& waiting);
   Findings(const Findings&) = delete;
 
   const Demand& demand() const { return demand_; }
-  /// What is missing, with those that count so; since when, without those that are passed.
+  /// Conditions that are not met, including those that count as such; and since when, without those that count as met.
   const Readied& found() const { return found_; }
   const Untold& untold() const { return untold_; }
-  /// Since when the device is the one that it is.
+  /// Since when the device has its present identity.
   TimePoint born() const { return known_ == nullptr ? kEver : known_->born; }
-  /// One that the demand has. What waits is kNotMet, and says so.
+  /// Requires: condition is in the demand. A waiting condition is kNotMet, with the reason.
   Finding of(Condition condition) const;
   /// "adminMac: VF 3 of ens1f0 has admin MAC 00:00:00:00:00:00; mtuAtLeast: ..."
   std::string text_of(const ConditionSet& conditions) const;
-  /// The same without what differs between devices: "adminMac; mtuAtLeast". A node state's reason is of the whole PF or node.
+  /// The same without device-specific parts: "adminMac; mtuAtLeast". The reason of a node state is that of the PF or node.
   std::string reason_of(const ConditionSet& conditions) const;
 
  private:
@@ -46,7 +46,7 @@ class Findings {
   const hotplug::HostDevice& device_;
   const Demand demand_;
   const Track* known_;
-  Track adjusted_;  // what known_ points to where it is not as the tracks have it
+  Track adjusted_;  // target of known_ if it differs from the tracks
   Readied found_;
   Untold untold_;
 };

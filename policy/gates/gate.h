@@ -1,9 +1,9 @@
 #pragma once
-// A *gate* is a reason for which what a policy offers is held back. Both kinds of policies ask all gates, in
-// the order of gates.cpp, and the first that says no decides; explain() has its words from the same gate.
+// A *gate* is a rule that withholds devices that a policy offers. Policies of both kinds check all gates in the order of gates.cpp; the
+// first gate that rejects a device decides, and explain() takes its text from that gate.
 //
-// A new gate is one file here and its line in gates.cpp; where none of the outcomes says it, one more in
-// verdict.h. docs/concepts.md lists them.
+// To add a gate: one file here, one line in gates.cpp, and an Outcome in verdict.h if none of the present ones fits. docs/concepts.md
+// lists the outcomes.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -26,42 +26,41 @@ namespace sliced::policy {
 
 enum class PolicyKind : uint8_t { kSriov, kExposure };
 
-/// One entry that a policy offers.
+/// A device entry that a policy offers, before the gates have checked it.
 struct Offer {
   PolicyKind kind;
   const hotplug::HostDevice& device;
-  const std::string& entry;  // its name; "" where there is none left
+  const std::string& entry;  // its name; "" if the pool has no free name
   const std::string& pool;
   bool is_exclusive;
   HostUseAllowance host_use;            // of its policy
-  std::function<const Draft&()> draft;  // made when it is asked for
-  Readiness readiness = {};             // as its policy has it
+  std::function<const Draft&()> draft;  // created on first use
+  Readiness readiness = {};             // of its policy
   std::string_view group = {};          // exclusionGroup; "" none
-  bool is_moved = false;                // a plugin of the entry moves its interface into the pod
-  std::string_view base = {};           // as Holding has it; "" for a function of a SriovResourcePolicy
+  bool is_moved = false;                // a CNI plugin of the entry moves the interface into the pod
+  std::string_view base = {};           // as Holding::base; "" for a function of a SriovResourcePolicy
 };
 
-/// What a gate says no with.
-struct HeldBack {
+/// The result of a gate that withholds an offer.
+struct Rejection {
   Outcome outcome;
-  std::string why = {};  // where the outcome alone does not say it
-  /// Of kNotReady: the same for all devices that wait for one thing, so that people read it once. "" why.
+  std::string why = {};  // details, if the outcome alone does not explain it
+  /// For kNotReady: a text that is equal for all devices that wait for the same condition, so that it is logged once. "": use `why`.
   std::string reason = {};
 };
 
-/// What gates know beside the offer, one decision long.
-struct Circumstances {
+/// Inputs and results that gates share during one decision.
+struct DecisionContext {
   const Inputs& in;
   PoolNames& pools;
-  /// The first exclude that cannot be understood and may mean this node; -1 none.
+  /// Index of the first invalid exclude that may select this node; -1 if there is none.
   int32_t unreadable_exclude = -1;
-  /// Pools in unverified that DeviceExposurePolicies want something of.
+  /// Unverified pools from which DeviceExposurePolicies offer devices.
   std::set<std::string> unverified_pools = {};
-  /// Host devices that SriovResourcePolicies offer, or will when what holds them back has passed, or may when it is
-  /// known what they are.
+  /// Host devices that SriovResourcePolicies offer, offer after a gate passes, or may offer once unknown facts are known.
   std::set<std::string_view> taken_by_sriov = {};
-  std::set<std::string_view> perhaps_sriovs = {};  // the last of these
-  // What gates find to be waited for: of Decision.
+  std::set<std::string_view> perhaps_sriovs = {};  // those that depend on unknown facts
+  // Results of gates, which become fields of Decision.
   std::set<std::string> wanted = {};
   bool awaits_pods = false;
   std::optional<TimePoint> due = {};
@@ -72,35 +71,36 @@ struct Circumstances {
   std::set<hotplug::PciAddress> untold_pfs = {};
 };
 
-/// One decision's worth of a gate.
+/// The state of a gate during one decision.
 class Gate {
  public:
   virtual ~Gate() = default;
-  /// nullopt: the offer passes.
-  virtual std::optional<HeldBack> ask(const Offer& offer) = 0;
+  /// Returns the reason to withhold the offer; nullopt if it passes.
+  virtual std::optional<Rejection> ask(const Offer& offer) = 0;
 };
 
-/// What people are told of an offer that a gate holds back.
-struct Telling {
+/// Arguments for the text of a withheld offer.
+struct GateExplanation {
   const Decision& decision;
   const hotplug::HostDevice& device;
   PolicyKind kind;
   Outcome outcome;
-  const std::string& why;  // as HeldBack has it
-  const std::string& by;   // of a SriovResourcePolicy: "policy ns/name, spec.configs[0]"; "" of the other
+  const std::string& why;  // as Rejection::why
+  const std::string&
+      by;  // of a SriovResourcePolicy: "policy ns/name, spec.configs[0]"; "" for a DeviceExposurePolicy
 };
 
 struct GateKind {
   std::string_view name;              // "host-use"
-  std::span<const Outcome> outcomes;  // that it says no with; no other gate does
-  std::unique_ptr<Gate> (*make)(Circumstances& circumstances);
-  std::string (*say)(const Telling& telling);  // one sentence
+  std::span<const Outcome> outcomes;  // its results; no other gate has them
+  std::unique_ptr<Gate> (*make)(DecisionContext& context);
+  std::string (*say)(const GateExplanation& explanation);  // one sentence
 };
 
 template <class OneGate>
 GateKind gate_kind(std::string_view name) {
-  const auto make = [](Circumstances& circumstances) -> std::unique_ptr<Gate> {
-    return std::make_unique<OneGate>(circumstances);
+  const auto make = [](DecisionContext& context) -> std::unique_ptr<Gate> {
+    return std::make_unique<OneGate>(context);
   };
   return {name, OneGate::kOutcomes, make, &OneGate::say};
 }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-// In the order in which they are asked: first what the device itself says, then who else may mean it or may
-// have it, last what passes by itself or with an edit.
+// In order of evaluation: first facts of the device, then other claims and policies for it, last conditions that end by themselves or
+// by an edit.
 #define SLICED_GATES(GATE) \
   GATE(broken_identity)    \
   GATE(not_returned)       \
@@ -39,11 +39,11 @@ const GateKind* gate_of(Outcome outcome) {
   return nullptr;
 }
 
-Gates::Gates(Circumstances& circumstances) {
-  for (const GateKind& gate : all_gates()) gates_.push_back(gate.make(circumstances));
+Gates::Gates(DecisionContext& context) {
+  for (const GateKind& gate : all_gates()) gates_.push_back(gate.make(context));
 }
 
-std::optional<HeldBack> Gates::ask(const Offer& offer) const {
+std::optional<Rejection> Gates::ask(const Offer& offer) const {
   for (const auto& gate : gates_)
     if (auto no = gate->ask(offer)) return no;
   return std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-// All gates, in the order in which they are asked.
+// All gates, in order of evaluation.
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,16 +10,16 @@
 namespace sliced::policy {
 
 std::span<const GateKind> all_gates();
-/// The one that says no with that outcome; nullptr none does.
+/// The gate with that outcome; nullptr if there is none.
 const GateKind* gate_of(Outcome outcome);
 
 /// The gates of one decision.
 class Gates {
  public:
-  /// circumstances: outlives this; a gate may look at it whenever it is asked.
-  explicit Gates(Circumstances& circumstances);
-  /// What the first gate says that holds the offer back; nullopt: all let it pass.
-  std::optional<HeldBack> ask(const Offer& offer) const;
+  /// REQUIRES: context outlives this object. Gates read it in each check().
+  explicit Gates(DecisionContext& context);
+  /// Returns the rejection of the first gate that withholds the offer; nullopt if all pass it.
+  std::optional<Rejection> ask(const Offer& offer) const;
 
  private:
   std::vector<std::unique_ptr<Gate>> gates_;

@@ -1,4 +1,4 @@
-// Asks: does the host itself use the device, and would it be given away as a whole?
+// Withholds an exclusive device that the host uses.
 #include "policy/gates/host_use.h"
 
 #include "policy/gates/gate.h"
@@ -18,23 +18,23 @@ class HostUse final : public Gate {
  public:
   static constexpr Outcome kOutcomes[] = {Outcome::kHostUse};
 
-  explicit HostUse(Circumstances&) {}
+  explicit HostUse(DecisionContext&) {}
 
-  std::optional<HeldBack> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const Offer& offer) override {
     if (!is_held_for_host(offer.device, offer.is_exclusive, offer.host_use)) return std::nullopt;
-    return HeldBack{Outcome::kHostUse};
+    return Rejection{Outcome::kHostUse};
   }
 
-  static std::string say(const Telling& told) {
+  static std::string say(const GateExplanation& explained) {
     using Kind = hotplug::HostUseKind;
-    const std::string used = "the host uses it (" + escaped(told.device.host_use) + ")";
+    const std::string used = "the host uses it (" + escaped(explained.device.host_use) + ")";
     const std::string fields =
         std::string("spec.allowHostUse: true") +
-        (told.device.host_use_kind == Kind::kLearnedRoute   ? " or spec.allowDefaultRoutes: learned"
-         : told.device.host_use_kind == Kind::kDefaultRoute ? " or spec.allowDefaultRoutes: all"
-                                                            : "");
-    if (told.kind == PolicyKind::kExposure) return used + ", and an exclusive offer requires " + fields;
-    return used + "; " + told.by + " would offer it: set " + fields + " there if that is meant";
+        (explained.device.host_use_kind == Kind::kLearnedRoute   ? " or spec.allowDefaultRoutes: learned"
+         : explained.device.host_use_kind == Kind::kDefaultRoute ? " or spec.allowDefaultRoutes: all"
+                                                                 : "");
+    if (explained.kind == PolicyKind::kExposure) return used + ", and an exclusive offer requires " + fields;
+    return used + "; " + explained.by + " would offer it: set " + fields + " there if that is meant";
   }
 };
 

@@ -1,13 +1,13 @@
 #pragma once
-// The gate host-use: what the host itself works with (it is enslaved, or a default route, or one beyond its own subnet, runs over it) is
-// given to nobody else as a whole, unless its policy says allowHostUse or allowDefaultRoutes.
+// The gate host-use: a device that the host uses (enslaved, or with a default route or a route beyond its own subnet) is not offered
+// exclusively, unless its policy sets allowHostUse or allowDefaultRoutes.
 #include "hotplug/facts.h"
 #include "policy/allowed_routes.h"
 
 namespace sliced::policy {
 
-/// Whether the host's own use of a device forbids to offer it as a whole. is_exclusive: who is given the entry has
-/// the device alone; a shared one (macvlan) leaves it to the host.
+/// Whether the use by the host forbids an exclusive offer. is_exclusive: the claim gets the whole device; a shared entry (macvlan) leaves
+/// it to the host.
 bool is_held_for_host(const hotplug::HostDevice& device, bool is_exclusive,
                       const HostUseAllowance& allowance);
 

@@ -1,6 +1,6 @@
-// Asks: may a former entry still be allocated of which the scheduler would not see that this one has the same
-// device? One that was shared and is to be exclusive, or the reverse; one in another pool; one of that name
-// that was another device's. An entry that comes back as it was is no such case.
+// Withholds an entry while a former entry of the same device may be allocated and the scheduler cannot see the conflict: a former entry that
+// changed between shared and exclusive, one in another pool, or one with the same name and another device. An unchanged entry that is offered
+// again is no conflict.
 #include <map>
 #include <unordered_map>
 #include <vector>
@@ -15,7 +15,7 @@ class MayBeAllocated final : public Gate {
  public:
   static constexpr Outcome kOutcomes[] = {Outcome::kReserved};
 
-  explicit MayBeAllocated(Circumstances& circumstances) : now_(circumstances) {
+  explicit MayBeAllocated(DecisionContext& context) : now_(context) {
     for (const auto& [pool, holdings] : now_.in.holdings)
       for (const Holding& holding : holdings) {
         const auto [at, is_new] = pools_of_.try_emplace(holding.device, Where{pool});
@@ -23,15 +23,15 @@ class MayBeAllocated final : public Gate {
       }
   }
 
-  // Those of a SriovResourcePolicy are exclusive, in one pool, and named as their function.
-  std::optional<HeldBack> ask(const Offer& offer) override {
+  // Entries of a SriovResourcePolicy are exclusive, in one pool, and have the name of their function.
+  std::optional<Rejection> ask(const Offer& offer) override {
     if (offer.kind == PolicyKind::kSriov || offer.entry.empty()) return std::nullopt;
     now_.wanted.insert(offer.pool);
     if (!is_elsewhere(offer) && !is_other(offer)) return std::nullopt;
-    return HeldBack{Outcome::kReserved};
+    return Rejection{Outcome::kReserved};
   }
 
-  static std::string say(const Telling&) {
+  static std::string say(const GateExplanation&) {
     return "its entry could be allocated in another way before and may still be; it waits until the "
            "ResourceClaims show it free";
   }
@@ -43,7 +43,7 @@ class MayBeAllocated final : public Gate {
   };
   using Former = InOrder<std::vector<Holding>, std::string Holding::*>;
 
-  // A VF that is being made anew is a function without a PF for a moment. Counters do not cross pools.
+  // While a VF is created again it is briefly a function without a PF. Counters do not apply across pools.
   bool is_elsewhere(const Offer& offer) const {
     const auto pools = pools_of_.find(offer.device.id.text);
     return pools != pools_of_.end() && (pools->second.is_several || pools->second.pool != offer.pool);
@@ -61,7 +61,7 @@ class MayBeAllocated final : public Gate {
     return former_.try_emplace(pool->first, pool->second, &Holding::entry).first->second.find(offer.entry);
   }
 
-  Circumstances& now_;
+  DecisionContext& now_;
   std::unordered_map<std::string_view, Where> pools_of_;  // by host device
   std::map<std::string_view, Former> former_;             // by pool
 };

@@ -15,8 +15,8 @@ class NotReturnedGate final : public Gate {
  public:
   static constexpr Outcome kOutcomes[] = {Outcome::kNotReturned};
 
-  explicit NotReturnedGate(Circumstances& circumstances) {
-    for (const NotReturned& one : circumstances.in.not_returned) {
+  explicit NotReturnedGate(DecisionContext& context) {
+    for (const NotReturned& one : context.in.not_returned) {
       if (is_device_unknown(one.holding))
         of_unknown_devices_.push_back(&one);
       else
@@ -25,7 +25,7 @@ class NotReturnedGate final : public Gate {
     }
   }
 
-  std::optional<HeldBack> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const Offer& offer) override {
     if (by_device_.empty() && of_unknown_devices_.empty()) return std::nullopt;
     const std::string& id = offer.device.id.text;
     const NotReturned* one = first_in(by_device_, id, offer);
@@ -33,12 +33,12 @@ class NotReturnedGate final : public Gate {
     if (one == nullptr) one = first_in(by_pf_, id, offer);
     if (one == nullptr) one = first_of(of_unknown_devices_, offer);
     if (one == nullptr) return std::nullopt;
-    return HeldBack{Outcome::kNotReturned,
-                    one->holding.device == id ? one->why : one->holding.device + ": " + one->why};
+    return Rejection{Outcome::kNotReturned,
+                     one->holding.device == id ? one->why : one->holding.device + ": " + one->why};
   }
 
-  static std::string say(const Telling& told) {
-    return (told.by.empty() ? "" : told.by + " offers it, but ") + told.why;
+  static std::string say(const GateExplanation& explained) {
+    return (explained.by.empty() ? "" : explained.by + " offers it, but ") + explained.why;
   }
 
  private:

@@ -1,5 +1,5 @@
-// Asks: does the other driver offer the function, or may a former entry of it still be allocated there? One
-// function is offered by one driver.
+// Withholds a function that the other driver offers, or whose former entry may still be allocated there. A function is offered by one
+// driver only.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -16,7 +16,7 @@ class OtherDriver final : public Gate {
  public:
   static constexpr Outcome kOutcomes[] = {Outcome::kConflict, Outcome::kHeldByOther};
 
-  explicit OtherDriver(Circumstances& circumstances) : now_(circumstances), in_(circumstances.in) {
+  explicit OtherDriver(DecisionContext& context) : now_(context), in_(context.in) {
     for (const auto& [pool, holdings] : in_.holdings)
       for (const Holding& holding : holdings)
         if (holding.entry == kUnknownEntry)
@@ -24,7 +24,7 @@ class OtherDriver final : public Gate {
         else
           exposed_[holding.device] |= holding.is_exclusive;
     if (in_.policies->exposures.empty()) return;
-    auto last = vfs_.end();  // VFs of one PF stand together
+    auto last = vfs_.end();  // VFs of one PF are adjacent
     for (const auto& [id, device] : in_.inventory->devices) {
       if (device.type != DeviceType::kVf || !device.pf) {
         is_orphan_sriovs_ |= may_be_sriovs(device);
@@ -35,67 +35,67 @@ class OtherDriver final : public Gate {
     }
   }
 
-  std::optional<HeldBack> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const Offer& offer) override {
     return offer.kind == PolicyKind::kSriov ? ask_for_sriov(offer) : ask_for_exposure(offer);
   }
 
-  static std::string say(const Telling& told) {
-    if (told.outcome == Outcome::kConflict)
-      return "Conflict: " + told.why + ", and one function is offered by one driver";
-    if (told.kind == PolicyKind::kExposure)
+  static std::string say(const GateExplanation& explained) {
+    if (explained.outcome == Outcome::kConflict)
+      return "Conflict: " + explained.why + ", and one function is offered by one driver";
+    if (explained.kind == PolicyKind::kExposure)
       return "it was offered through the other driver and may still be allocated there; it waits until the "
              "ResourceClaims show it free";
-    return told.by + " offers it, but a former entry of " + told.decision.inputs->settings.exposure_driver +
+    return explained.by + " offers it, but a former entry of " +
+           explained.decision.inputs->settings.exposure_driver +
            " may still be allocated; it waits until the ResourceClaims show that free";
   }
 
  private:
-  std::optional<HeldBack> ask_for_sriov(const Offer& offer) {
+  std::optional<Rejection> ask_for_sriov(const Offer& offer) {
     if (may_be_exposed(offer)) {
       now_.wanted.insert(now_.pools.of(offer.device));
-      return HeldBack{Outcome::kHeldByOther};
+      return Rejection{Outcome::kHeldByOther};
     }
-    // What this driver has given away, in whichever boot, it gave away beside all that stood.
+    // Published entries were compatible with all allocations of this driver, in any boot.
     if (!in_.awaits_pods || in_.sriov_holdings.contains(offer.entry) ||
         !in_.unverified.is_of(now_.pools.of(offer.device)))
       return std::nullopt;
     now_.awaits_pods = true;
-    return HeldBack{Outcome::kHeldByOther};
+    return Rejection{Outcome::kHeldByOther};
   }
 
-  // In whatever pool: a function without its physfn link for a moment looks like one of the others. Where the
-  // record is lost, VFs wait where a DeviceExposurePolicy offers the PF or a VF of it too; a PF that none of
-  // them offers is this driver's alone.
+  // In any pool: a function that briefly lacks its physfn link looks like one of another pool. If the record is lost, VFs wait if a
+  // DeviceExposurePolicy also offers their PF or one of its VFs. A PF that no DeviceExposurePolicy offers belongs to this driver.
   bool may_be_exposed(const Offer& offer) const {
     const HostDevice& vf = offer.device;
     if (exposed_.contains(vf.id.text)) return true;
-    // What stands in our slices stood beside whatever was given away that nobody knows of.
+    // Published entries were compatible with unrecorded allocations.
     if (is_in_doubt(vf) && !in_.published.sriov.contains(offer.entry)) return true;
     if (exposed_.empty() || !vf.pf) return false;
     const auto pf = exposed_.find(vf.pf->text());
     return pf != exposed_.end() && pf->second;
   }
 
-  // For want of a record, or one that cannot be understood: a decision before may have charged it as a whole.
+  // The record is missing or invalid: an earlier decision may have reserved the whole device.
   bool is_in_doubt(const HostDevice& vf) const {
     if (now_.unverified_pools.empty() && unknown_pools_.empty()) return false;
     const std::string& pool = now_.pools.of(vf);
     return now_.unverified_pools.contains(pool) || unknown_pools_.contains(pool);
   }
 
-  std::optional<HeldBack> ask_for_exposure(const Offer& offer) {
+  std::optional<Rejection> ask_for_exposure(const Offer& offer) {
     const HostDevice& device = offer.device;
     if (now_.taken_by_sriov.contains(device.id.text))
-      return HeldBack{Outcome::kConflict, "a SriovResourcePolicy " + offers_or_may(device.id.text) + " it"};
-    if (may_be_sriovs(device)) return HeldBack{Outcome::kHeldByOther};
+      return Rejection{Outcome::kConflict, "a SriovResourcePolicy " + offers_or_may(device.id.text) + " it"};
+    if (may_be_sriovs(device)) return Rejection{Outcome::kHeldByOther};
     if (offer.is_exclusive && device.type == DeviceType::kPf) {
       if (const std::string vf = vf_taken_of(device, in_.published.exposure.contains(offer.entry));
           !vf.empty())
-        return HeldBack{Outcome::kConflict, "a SriovResourcePolicy " + offers_or_may(vf) + " its VF " + vf};
-      if (has_vf_of_sriov(device)) return HeldBack{Outcome::kHeldByOther};
+        return Rejection{Outcome::kConflict, "a SriovResourcePolicy " + offers_or_may(vf) + " its VF " + vf};
+      if (has_vf_of_sriov(device)) return Rejection{Outcome::kHeldByOther};
     }
     if ((offer.is_exclusive || device.type == DeviceType::kVf) && is_sriov_unverified(offer))
-      return HeldBack{Outcome::kHeldByOther};
+      return Rejection{Outcome::kHeldByOther};
     return std::nullopt;
   }
 
@@ -104,8 +104,8 @@ class OtherDriver final : public Gate {
            in_.sriov_holdings.contains(function_name(*device.pci));
   }
 
-  // Whether the other driver may have it, or a VF of it, is not known; where all of the pool is charged for
-  // unverified of its own, that keeps it from being allocated.
+  // It is unknown whether the other driver has it or one of its VFs. If the whole pool is reserved because it is unverified, the device cannot
+  // be allocated anyway.
   bool is_sriov_unverified(const Offer& offer) {
     const HostDevice& device = offer.device;
     if (!in_.is_sriov_unverified || in_.published.exposure.contains(offer.entry)) return false;
@@ -124,7 +124,7 @@ class OtherDriver final : public Gate {
     return now_.perhaps_sriovs.contains(vf) ? "may offer" : "offers";
   }
 
-  // What stands as a whole stands beside VFs that the other driver may want and does not offer.
+  // A published whole device is compatible with VFs that the other driver may select and does not offer.
   std::string vf_taken_of(const HostDevice& pf, bool stands) const {
     for (const HostDevice* vf : vfs_of(pf))
       if (now_.taken_by_sriov.contains(vf->id.text) && !(stands && now_.perhaps_sriovs.contains(vf->id.text)))
@@ -138,12 +138,12 @@ class OtherDriver final : public Gate {
     return at == vfs_.end() ? kNone : at->second;
   }
 
-  Circumstances& now_;
+  DecisionContext& now_;
   const Inputs& in_;
   std::unordered_map<std::string_view, bool>
-      exposed_;                               // host devices that may be allocated, and whether as a whole
-  std::set<std::string_view> unknown_pools_;  // charged as a whole
-  bool is_orphan_sriovs_ = false;  // the other driver's, whose PF cannot be read just now: it may be any
+      exposed_;  // host devices that may be allocated, and whether as a whole device
+  std::set<std::string_view> unknown_pools_;  // reserved as a whole
+  bool is_orphan_sriovs_ = false;  // of the other driver, with an unreadable PF: any PF is possible
   std::map<hotplug::PciAddress, std::vector<const HostDevice*>> vfs_;  // by PF
 };
 

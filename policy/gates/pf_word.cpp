@@ -17,7 +17,7 @@ bool can_be_asked(const Inputs& in, const hotplug::PciAddress& pf) {
 }
 
 ConditionSet asked_of_pf(const Inputs& in, const hotplug::HostDevice& device, const Demand& demand) {
-  if (!in.told_at || device.type != hotplug::DeviceType::kVf || !device.pf) return {};
+  if (!in.query_times || device.type != hotplug::DeviceType::kVf || !device.pf) return {};
   const bool is_by_word =
       has(demand.require, Condition::kNodeState) && in.node_state.by_word.contains(device.pf->text());
   const ConditionSet asked = demand.conditions() & conditions_of_pfs(is_by_word);
@@ -33,16 +33,16 @@ TimePoint asked_since(const Inputs& in, const hotplug::HostDevice& device, const
   }
   const Track* track = in.tracks.find(device.id.text);
   const bool is_new = !in.before_at || (track != nullptr && track->born > *in.before_at);
-  const auto told = in.told_at->find(*device.pf);
-  const bool is_young = told != in.told_at->end() && told->second >= in.now - kYoungWord;
-  return is_new && is_young ? told->second : in.now;
+  const auto queried = in.query_times->find(*device.pf);
+  const bool is_young = queried != in.query_times->end() && queried->second >= in.now - kYoungWord;
+  return is_new && is_young ? queried->second : in.now;
 }
 
 Untold untold(const Inputs& in, const hotplug::HostDevice& device, const ConditionSet& asked, bool stands) {
   if (asked.none()) return {};
   const TimePoint since = asked_since(in, device, asked);
-  const auto told = in.told_at->find(*device.pf);
-  if (told != in.told_at->end() && told->second >= since) return {};
+  const auto queried = in.query_times->find(*device.pf);
+  if (queried != in.query_times->end() && queried->second >= since) return {};
   const TimePoint until = since + kWordMax;
   if (stands && in.now >= until) return {};
   const Track* track = in.tracks.find(device.id.text);

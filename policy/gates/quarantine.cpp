@@ -1,4 +1,4 @@
-// Asks: would the API server refuse the entry, or has it refused or mutilated this very content?
+// Withholds an entry that the API server would refuse, or whose present content it has refused or changed.
 #include "policy/entry_validation.h"
 #include "policy/gates/gate.h"
 
@@ -9,21 +9,21 @@ class QuarantineGate final : public Gate {
  public:
   static constexpr Outcome kOutcomes[] = {Outcome::kRefused};
 
-  explicit QuarantineGate(Circumstances& circumstances) : refused_(circumstances.in.quarantine) {}
+  explicit QuarantineGate(DecisionContext& context) : refused_(context.in.quarantine) {}
 
-  std::optional<HeldBack> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const Offer& offer) override {
     const Draft& draft = offer.draft();
-    if (!draft.refusal.empty()) return HeldBack{Outcome::kRefused, draft.refusal};
+    if (!draft.refusal.empty()) return Rejection{Outcome::kRefused, draft.refusal};
     std::string why =
         refused_before(*draft.entry, offer.kind == PolicyKind::kSriov ? refused_.sriov : refused_.exposure);
     if (why.empty()) return std::nullopt;
-    return HeldBack{Outcome::kRefused, std::move(why)};
+    return Rejection{Outcome::kRefused, std::move(why)};
   }
 
-  static std::string say(const Telling& told) {
-    if (told.kind == PolicyKind::kSriov)
-      return told.by + " would offer it, but its entry is held back: " + told.why;
-    return "its entry is held back" + (told.why.empty() ? "" : ": " + told.why);
+  static std::string say(const GateExplanation& explained) {
+    if (explained.kind == PolicyKind::kSriov)
+      return explained.by + " would offer it, but its entry is held back: " + explained.why;
+    return "its entry is held back" + (explained.why.empty() ? "" : ": " + explained.why);
   }
 
  private:

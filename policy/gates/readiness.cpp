@@ -1,4 +1,4 @@
-// Asks: is the device configured as its policy wants it before it is offered, and has it been for long enough?
+// Withholds a device until the readiness conditions of its policy are met for stableFor.
 #include "policy/gates/readiness.h"
 
 #include <algorithm>
@@ -16,13 +16,13 @@ using hotplug::HostDevice;
 
 constexpr std::string_view kTaintId = "/not-ready";
 
-// What a node state wants of a PF may be one of these, too.
+// A node state may require these of a PF, too.
 bool is_asked_of_pf(const Inputs& in, const hotplug::PciAddress& pf, const ConditionSet& missing) {
   return (missing & conditions_of_pfs(/*perhaps=*/false)).any() ||
          (has(missing, Condition::kNodeState) && in.node_state.out_of_sync.contains(pf.text()));
 }
 
-// As an entry of that place counts that is decided of.
+// The waiting conditions for the entry that is evaluated.
 Waiting waiting_of(const Inputs& in, const HostDevice& device, const EntryPlace& place) {
   return stands(in, device, place) ? Waiting::kPassed : Waiting::kMissing;
 }
@@ -31,7 +31,7 @@ const std::string& driver_of(const Inputs& in, PolicyKind kind) {
   return kind == PolicyKind::kSriov ? in.settings.sriov_driver : in.settings.exposure_driver;
 }
 
-// lost: not none.
+// Requires: lost is not empty.
 kube::Taint taint_of(const ConditionSet& lost, const std::string& driver, TaintEffect effect) {
   size_t first = 0;
   while (!lost.test(first)) ++first;
@@ -39,7 +39,7 @@ kube::Taint taint_of(const ConditionSet& lost, const std::string& driver, TaintE
           std::string(name_of(effect))};
 }
 
-// What is lost, or holds again and is damped: the conditions that keep a taint.
+// Conditions that keep a taint: lost ones, and ones that are met again and damped.
 ConditionSet tainting(const Findings& findings, TimePoint now) {
   const Readied& found = findings.found();
   ConditionSet out = findings.demand().with(OnLoss::kTaint, found.lost);
@@ -51,7 +51,7 @@ ConditionSet tainting(const Findings& findings, TimePoint now) {
 
 bool may_taint(const Demand& demand) { return demand.with(OnLoss::kTaint, demand.conditions()).any(); }
 
-// The field that says what follows.
+// The field with the action for a loss.
 const char* field_of(const Demand& demand, const ConditionSet& lost) {
   const bool is_link_alone = lost == (ConditionSet{1} << static_cast<size_t>(Condition::kCarrier));
   return is_link_alone && demand.on_link_down ? "onLinkDown" : "onLoss";
@@ -74,7 +74,7 @@ std::string flapping_text(const Readied& found) {
          " times in a short time, and has to hold for " + format_duration(damping(found.losses));
 }
 
-// Without one of before.
+// Without an earlier taint.
 kube::DevicePtr as_tainted(kube::DevicePtr entry, const Findings& findings, TimePoint now,
                            const std::string& driver) {
   const ConditionSet lost = tainting(findings, now);
@@ -87,7 +87,7 @@ kube::DevicePtr as_tainted(kube::DevicePtr entry, const Findings& findings, Time
   return entry;
 }
 
-// Beside what it takes, which is of now.
+// Without its counters, which are recomputed.
 kube::DevicePtr as_it_stood(const kube::Device& before, kube::DevicePtr entry) {
   if (before.attributes != entry->attributes || before.taints != entry->taints)
     entry.edit([&](kube::Device& kept) {
@@ -99,7 +99,7 @@ kube::DevicePtr as_it_stood(const kube::Device& before, kube::DevicePtr entry) {
 
 }  // namespace
 
-void note_asked_of_pf(Circumstances& now, const hotplug::HostDevice& device, const Readiness& readiness) {
+void require_pf_query(DecisionContext& now, const hotplug::HostDevice& device, const Readiness& readiness) {
   const ConditionSet asked = asked_of_pf(now.in, device, demand_of(readiness, now.in.settings.readiness));
   if (asked.none()) return;
   const TimePoint since = asked_since(now.in, device, asked);
@@ -121,7 +121,7 @@ kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const O
   if (before != nullptr) return as_tainted(as_it_stood(*before, std::move(entry)), findings, in.now, driver);
   entry = settling.as_it_was(offer.device, offer.pool, std::move(entry));
   if (!findings.untold().is_any()) return as_tainted(std::move(entry), findings, in.now, driver);
-  // How it stood in slices is not known: a taint is not taken away for that.
+  // The published form is unknown, so that a taint is not removed.
   const Findings known(in, offer.device, offer.readiness, [] { return Waiting::kAsKnown; });
   return as_tainted(std::move(entry), known, in.now, driver);
 }
@@ -187,9 +187,9 @@ class ReadinessGate final : public Gate {
  public:
   static constexpr Outcome kOutcomes[] = {Outcome::kNotReady};
 
-  explicit ReadinessGate(Circumstances& circumstances) : now_(circumstances), in_(circumstances.in) {}
+  explicit ReadinessGate(DecisionContext& context) : now_(context), in_(context.in) {}
 
-  std::optional<HeldBack> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const Offer& offer) override {
     const Demand demand = demand_of(offer.readiness, in_.settings.readiness);
     if (demand.conditions().none() && demand.stable_for == Millis{0}) return std::nullopt;
     const Findings findings(in_, offer.device, offer.readiness,
@@ -211,21 +211,21 @@ class ReadinessGate final : public Gate {
                          : "stableFor: it is ready, and has to be for " + format_duration(demand.stable_for));
   }
 
-  static std::string say(const Telling& told) {
-    std::string out = told.by.empty() ? "" : told.by + " would offer it; ";
+  static std::string say(const GateExplanation& explained) {
+    std::string out = explained.by.empty() ? "" : explained.by + " would offer it; ";
     out += "held back";
-    const auto since = told.decision.unready_since.find(told.device.id.text);
-    if (since != told.decision.unready_since.end() && since->second != kEver) {
-      const auto for_ms = told.decision.inputs->now - since->second;
+    const auto since = explained.decision.unready_since.find(explained.device.id.text);
+    if (since != explained.decision.unready_since.end() && since->second != kEver) {
+      const auto for_ms = explained.decision.inputs->now - since->second;
       out += " " + std::to_string(for_ms.count() / 1000) + " s";
     }
-    return out + ": " + told.why;
+    return out + ": " + explained.why;
   }
 
  private:
   void wake_at(TimePoint due) { now_.due = std::min(now_.due.value_or(due), due); }
 
-  // True: it stands, and stays as it was until its PF has told.
+  // True: it is published, and stays unchanged until its PF has answered.
   bool want_word(const Offer& offer, const Findings& findings) {
     const Untold& untold = findings.untold();
     if (!untold.is_any()) return false;
@@ -235,7 +235,7 @@ class ReadinessGate final : public Gate {
     return true;
   }
 
-  std::optional<HeldBack> ask_unready(const Offer& offer, const Findings& findings) {
+  std::optional<Rejection> ask_unready(const Offer& offer, const Findings& findings) {
     const Readied& found = findings.found();
     const auto& pf = offer.device.pf;
     if (pf && is_asked_of_pf(in_, *pf, found.missing) && can_be_asked(in_, *pf)) now_.awaited_pfs.insert(*pf);
@@ -257,14 +257,14 @@ class ReadinessGate final : public Gate {
                           offer.kind == PolicyKind::kSriov ? in_.quarantine.sriov : in_.quarantine.exposure);
   }
 
-  HeldBack held_back(const Offer& offer, TimePoint since, std::string why, std::string reason = {}) {
+  Rejection held_back(const Offer& offer, TimePoint since, std::string why, std::string reason = {}) {
     const auto [at, is_new] = now_.unready_since.emplace(offer.device.id.text, since);
     if (!is_new) at->second = std::min(at->second, since);
     return {Outcome::kNotReady, std::move(why), std::move(reason)};
   }
 
-  // It was decided to be published, and nothing since then is a reason to let it go. What would have stayed whatever it
-  // lost is not made to wait once it lacks nothing; else nothing was lost meanwhile, seen or not.
+  // It was published, and no later change is a reason to withdraw it. An entry that stays after any loss does not wait when all conditions
+  // are met; for other entries no condition was lost meanwhile.
   bool has_stood(const Offer& offer, const Findings& findings) const {
     const Readied& found = findings.found();
     const Demand& demand = findings.demand();
@@ -274,7 +274,7 @@ class ReadinessGate final : public Gate {
            policy::has_stood(in_, place_of(offer));
   }
 
-  Circumstances& now_;
+  DecisionContext& now_;
   const Inputs& in_;
 };
 

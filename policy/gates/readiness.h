@@ -1,6 +1,6 @@
 #pragma once
-// The gate readiness: what is not configured yet is not offered, and what loses that follows onLoss. What is published of
-// what passes, what of it a prepare refuses, and the words of it for explain.
+// The gate readiness: a device is offered after its conditions are met, and a loss follows onLoss. Also the published form of such an entry,
+// the refusal of a prepare, and the text for explain.
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,26 +13,26 @@
 
 namespace sliced::policy {
 
-/// Before any gate is asked: what its policy asks of its PF's word is asked at once, whatever holds the offer back.
-void note_asked_of_pf(Circumstances& now, const hotplug::HostDevice& device, const Readiness& readiness);
+/// Called before the gates: requests a query of the PF if the policy requires VF settings, whichever gate withholds the offer.
+void require_pf_query(DecisionContext& now, const hotplug::HostDevice& device, const Readiness& readiness);
 
-/// As an offer that passes is published: what stands as it was while its device is in motion or its PF is asked
-/// (pf_word.h); with a taint where its device is not ready (onLoss or onLinkDown: taint). entry: as it would be now.
+/// Returns the published form of an offer that passes: unchanged while the device settles or its PF is queried (pf_word.h), with a taint if the
+/// device is not ready (onLoss or onLinkDown: taint). entry: its present form.
 kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const Offer& offer,
                              kube::DevicePtr entry);
 
-/// Of an entry that stays published although its device is not ready (onLoss: taint or keep): ", with taint ...: ..."; "" it
-/// is ready. place: of the entry.
+/// Text for an entry that stays published although its device is not ready (onLoss: taint or keep): ", with taint ...: ..."; "" if it is
+/// ready. place: of the entry.
 std::string offered_unready(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
                             const EntryPlace& place);
 
-/// Why it may not be handed over now: what is missing, and what its PF is still asked for where it is offered; "" nothing
-/// is, or its policy keeps it (onLoss or onLinkDown: keep; taint, where taintEffect is None).
+/// Returns why a prepare is refused: the missing conditions, and pending queries of its PF. "" if none, or if its policy keeps it (onLoss or
+/// onLinkDown: keep; taint with taintEffect None).
 std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
                         bool is_offered);
 
-/// A rule for each condition that the policy asks for, where it says anything of readiness or the device is not
-/// ready; none otherwise. place: of the entry that it offers, or would; nullptr: it would offer none.
+/// Returns a rule for each required condition, if the policy sets readiness or the device is not ready; empty otherwise. place: of the entry
+/// that it offers or would offer; nullptr if none.
 std::vector<Rule> readiness_rules(const Inputs& in, const hotplug::HostDevice& device,
                                   const Readiness& readiness, const std::string& policy,
                                   const EntryPlace* place);

@@ -1,4 +1,4 @@
-// Asks: has the device just appeared or changed, so that more may follow, and is the entry new?
+// Withholds a new entry of a device that has just appeared or changed, because further changes may follow.
 #include "policy/gates/settling.h"
 
 #include "policy/gates/gate.h"
@@ -32,16 +32,16 @@ class SettlingGate final : public Gate {
  public:
   static constexpr Outcome kOutcomes[] = {Outcome::kSettling};
 
-  explicit SettlingGate(Circumstances& circumstances) : settling_(circumstances.in) {}
+  explicit SettlingGate(DecisionContext& context) : settling_(context.in) {}
 
-  std::optional<HeldBack> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const Offer& offer) override {
     if (!settling_.is_in_motion(offer.device) || settling_.was_there(offer.pool, offer.entry))
       return std::nullopt;
-    return HeldBack{Outcome::kSettling};
+    return Rejection{Outcome::kSettling};
   }
 
-  static std::string say(const Telling& told) {
-    return (told.by.empty() ? "" : told.by + " offers it; ") +
+  static std::string say(const GateExplanation& explained) {
+    return (explained.by.empty() ? "" : explained.by + " offers it; ") +
            "it has just appeared or changed, and will be offered in a moment";
   }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Removals at once, additions debounced: a removal goes out at once, while what the host adds or changes
-// waits for a quiet window per PF, so that `echo 64 > sriov_numvfs` is a few writes and not 64.
+// Debounces additions: removals are published immediately; additions and changes wait for a quiet period of their PF, so that
+// `echo 64 > sriov_numvfs` results in a few writes and not in 64.
 #include <string_view>
 
 #include "hotplug/facts.h"
@@ -8,14 +8,14 @@
 
 namespace sliced::policy {
 
-/// What of the entries of devices in motion stays as it was, for one decision.
+/// Entries of settling devices that stay unchanged, during one decision.
 class Settling {
  public:
-  explicit Settling(const Inputs& inputs);  // which outlives it
+  explicit Settling(const Inputs& inputs);  // must outlive this object
   bool is_in_motion(const hotplug::HostDevice& device) const;
-  /// Whether an entry of a device in motion was to be published before: if not, it waits.
+  /// Whether an entry of a settling device was published before. If not, it waits.
   bool was_there(std::string_view pool, std::string_view entry) const;
-  /// What was there keeps the attributes that it had while its device is in motion; what it takes is of now.
+  /// A published entry keeps its attributes while its device settles. Its counters are recomputed.
   kube::DevicePtr as_it_was(const hotplug::HostDevice& device, std::string_view pool,
                             kube::DevicePtr entry) const;
 

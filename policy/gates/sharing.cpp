@@ -1,4 +1,4 @@
-// Asks: may the entry be allocated several times, and can the cluster count that?
+// Withholds a shared entry if the cluster cannot account for multiple allocations.
 #include "policy/gates/gate.h"
 
 namespace sliced::policy::gates {
@@ -8,14 +8,14 @@ class Sharing final : public Gate {
  public:
   static constexpr Outcome kOutcomes[] = {Outcome::kNoSharing};
 
-  explicit Sharing(Circumstances& circumstances) : can_share_(circumstances.in.settings.shared_devices) {}
+  explicit Sharing(DecisionContext& context) : can_share_(context.in.settings.shared_devices) {}
 
-  std::optional<HeldBack> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const Offer& offer) override {
     if (offer.is_exclusive || can_share_) return std::nullopt;
-    return HeldBack{Outcome::kNoSharing};
+    return Rejection{Outcome::kNoSharing};
   }
 
-  static std::string say(const Telling&) {
+  static std::string say(const GateExplanation&) {
     return "it may be allocated several times, and this cluster cannot count that (DRAConsumableCapacity)";
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What stood before a decision: by the one before it; when the daemon begins, in slices of this boot.
+// Entries published before a decision: by the previous decision, or at the start of the daemon by slices of this boot.
 #include <string>
 #include <string_view>
 
@@ -9,7 +9,7 @@
 
 namespace sliced::policy {
 
-/// An entry by its place. References: for one call.
+/// The place of an entry. References are valid for one call.
 struct EntryPlace {
   PolicyKind kind;
   const std::string& pool;
@@ -17,11 +17,11 @@ struct EntryPlace {
 };
 inline EntryPlace place_of(const Offer& offer) { return {offer.kind, offer.pool, offer.entry}; }
 
-/// The entry as the decision before had it; nullptr: it had none of that name in that pool, or there was none.
+/// The entry in the previous decision; nullptr if that had none of this name in this pool, or there was none.
 const kube::Device* stood_as(const Inputs& in, std::string_view pool, std::string_view entry);
-/// Whether it stood; of slices of the process before the name counts alone.
+/// Whether it was published. For slices of the previous process only the name counts.
 bool has_stood(const Inputs& in, const EntryPlace& place);
-/// And the device was the one that it is.
+/// Whether it was published for the same device.
 bool stands(const Inputs& in, const hotplug::HostDevice& device, const EntryPlace& place);
 
 }  // namespace sliced::policy

@@ -1,5 +1,5 @@
-// Asks: is there an exclude that cannot be understood, so that it may mean the device, and is the entry new?
-// One that is understood, or asks for facts that are not known, is no gate: it is the word of a policy.
+// Withholds new entries while an invalid exclude may select the device. A valid exclude, also one that depends on unknown facts, is no gate: it
+// is the decision of a policy.
 #include "policy/gates/gate.h"
 
 namespace sliced::policy::gates {
@@ -9,22 +9,23 @@ class UnknownExclude final : public Gate {
  public:
   static constexpr Outcome kOutcomes[] = {Outcome::kExcludeUnreadable};
 
-  explicit UnknownExclude(Circumstances& circumstances) : now_(circumstances) {}
+  explicit UnknownExclude(DecisionContext& context) : now_(context) {}
 
-  std::optional<HeldBack> ask(const Offer& offer) override {
+  std::optional<Rejection> ask(const Offer& offer) override {
     if (now_.unreadable_exclude < 0) return std::nullopt;
     const Published& published = now_.in.published;
     const auto& entries = offer.kind == PolicyKind::kSriov ? published.sriov : published.exposure;
     if (entries.contains(offer.entry)) return std::nullopt;
-    return HeldBack{Outcome::kExcludeUnreadable};
+    return Rejection{Outcome::kExcludeUnreadable};
   }
 
-  // The same sentence of both kinds: whoever asks has to know which object to mend.
-  static std::string say(const Telling& told) {
-    const int32_t exclude = first_unreadable_exclude(told.decision);
-    const ExposurePolicy& policy = *told.decision.inputs->policies->exposures[static_cast<size_t>(exclude)];
+  // The same text for both kinds of policies; it names the object to correct.
+  static std::string say(const GateExplanation& explained) {
+    const int32_t exclude = first_unreadable_exclude(explained.decision);
+    const ExposurePolicy& policy =
+        *explained.decision.inputs->policies->exposures[static_cast<size_t>(exclude)];
     return "DeviceExposurePolicy " + policy.id.name + " may exclude it, but cannot be " +
-           why_not(told.decision, policy, exclude) +
+           why_not(explained.decision, policy, exclude) +
            "; until it is corrected or deleted no new device is offered";
   }
 
@@ -37,7 +38,7 @@ class UnknownExclude final : public Gate {
     return "understood (" + (first.field.empty() ? "" : first.field + " ") + first.what + ")";
   }
 
-  const Circumstances& now_;
+  const DecisionContext& now_;
 };
 
 }  // namespace

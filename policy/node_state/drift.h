@@ -24,7 +24,7 @@ namespace sliced::policy {
 /// kUnknown: it applies, and could not be read.
 enum class DriftIs { kSame, kExempt, kDiffers, kUnknown };
 
-/// What is worth telling of one field: everything but kSame.
+/// The result of comparing one field: everything but kSame.
 struct DriftFinding {
   DriftIs is = DriftIs::kSame;
   std::string_view field;     // "numVfs": a literal of the table

@@ -263,7 +263,10 @@ void ReadinessBook::look_at(const std::string& id, const hotplug::HostDevice& de
   const bool was_held = is_other && held_.erase(id) > 0;
   if (known == nullptr || (is_other && !known->is_away && !was_held)) {
     Track fresh = track_of(subject, now);
-    if (known != nullptr) fresh.losses = known->losses, count_losses(*known, now, fresh);
+    if (known != nullptr) {
+      fresh.losses = known->losses;
+      count_losses(*known, now, fresh);
+    }
     tracks_[id] = std::move(fresh);
     return;
   }

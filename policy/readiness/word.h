@@ -20,6 +20,6 @@ struct AskedOfPf {
 using AskedOfPfs = FlatMap<std::string, AskedOfPf>;  // by host device id
 using AskedOfPfsPtr = std::shared_ptr<const AskedOfPfs>;
 /// When the last question to each PF began that it has answered.
-using ToldAt = std::map<hotplug::PciAddress, TimePoint>;
+using QueryTimes = std::map<hotplug::PciAddress, TimePoint>;
 
 }  // namespace sliced::policy

@@ -44,7 +44,7 @@ class SriovDecision {
               .exposure = said.excluded_by};
     if (verdict.outcome == Outcome::kMatchUnknown) {
       verdict = standing_.keep_previous(device, function_name(*device.pci), verdict);
-      if (verdict.outcome == Outcome::kMatchUnknown) note_unknown(device, verdict);
+      if (verdict.outcome == Outcome::kMatchUnknown) set_unknown(device, verdict);
     }
     if (verdict.outcome == Outcome::kOffered) offer(device, verdict);
     return verdict;
@@ -74,7 +74,7 @@ class SriovDecision {
                       .host_use = policy.host_use,
                       .draft = [&]() -> const Draft& { return *(draft = &entries_.of(vf, name, verdict)); },
                       .readiness = policy.readiness};
-    note_asked_of_pf(now_, vf, policy.readiness);
+    require_pf_query(now_, vf, policy.readiness);
     if (auto no = gates_.ask(offer)) {
       hold_back(vf, name, std::move(*no), verdict);
     } else {
@@ -84,7 +84,7 @@ class SriovDecision {
   }
 
   // It may be this driver's, so the other one does not offer it anew meanwhile.
-  void note_unknown(const HostDevice& vf, const Verdict& verdict) {
+  void set_unknown(const HostDevice& vf, const Verdict& verdict) {
     out_.notes.add(
         "policy " + text_of(in_.policies->sriov[static_cast<size_t>(verdict.may_offer)]->id) +
         ": depends on facts of PF interfaces of which some are in another network namespace; unpublished VFs that it may match are not offered (match-unknown) until they return");
@@ -96,13 +96,13 @@ class SriovDecision {
     now_.perhaps_sriovs.insert(vf.id.text);
   }
 
-  void hold_back(const HostDevice& vf, const std::string& name, HeldBack no, Verdict& verdict) {
+  void hold_back(const HostDevice& vf, const std::string& name, Rejection no, Verdict& verdict) {
     verdict.outcome = no.outcome;
     if (no.outcome == Outcome::kExcludeUnreadable)
       verdict = {.outcome = no.outcome, .exposure = now_.unreadable_exclude};
     if (no.why.empty()) return;
     if (no.outcome == Outcome::kNotReady)
-      note_unready(now_.unready, no.reason.empty() ? no.why : std::move(no.reason), name, no.why);
+      add_unready(now_.unready, no.reason.empty() ? no.why : std::move(no.reason), name, no.why);
     else if (no.outcome != Outcome::kNotReturned)  // the kubelet plugin reports it as a problem itself
       out_.notes.add("device " + name + " held back: " + no.why);
     out_.refusals[vf.id.text] = std::move(no.why);
@@ -110,7 +110,7 @@ class SriovDecision {
 
   const Inputs& in_;
   const Gates& gates_;
-  Circumstances& now_;
+  DecisionContext& now_;
   Decision& out_;
   const std::vector<int32_t> asked_;
   VfMatcher matcher_;

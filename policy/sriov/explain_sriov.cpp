@@ -22,7 +22,7 @@ void add_rules(const Decision& decision, const HostDevice& device, size_t rules_
   const Inputs& in = *decision.inputs;
   const auto& all = in.policies->sriov;
   const Verdict& verdict = decision.verdicts.at(device.id.text);
-  const auto say_no = [&](const auto& make) {
+  const auto add_refusals = [&](const auto& make) {
     if (out.rules.size() < rules_max)
       out.rules.push_back(make());
     else
@@ -37,7 +37,7 @@ void add_rules(const Decision& decision, const HostDevice& device, size_t rules_
     }
     const std::string name = text_of(all[i]->id);
     const auto say = [&](const Problem& problem) {
-      say_no([&] {
+      add_refusals([&] {
         return Rule{
             name, problem.field, "no", "policy", "unreadable (" + problem.what + ")", kUnderstoodPolicy};
       });
@@ -48,7 +48,8 @@ void add_rules(const Decision& decision, const HostDevice& device, size_t rules_
     if (!all[i]->problems.empty() || unused != decision.sriov_problems.end()) continue;
     const kube::NodeMatch node = kube::match_node(all[i]->node_selector, in.node);
     if (!node.matched) {
-      say_no([&] { return Rule{name, "spec.nodeSelector", "no", node.field, node.found, node.wanted}; });
+      add_refusals(
+          [&] { return Rule{name, "spec.nodeSelector", "no", node.field, node.found, node.wanted}; });
       continue;
     }
     const UnknownFacts unknown = unknown_facts(device, *in.inventory);
@@ -56,7 +57,7 @@ void add_rules(const Decision& decision, const HostDevice& device, size_t rules_
       if (!step.refusal && !step.unreadable)
         out.rules.push_back(rule_of(step, device, *in.policies, unknown));
       else
-        say_no([&] { return rule_of(step, device, *in.policies, unknown); });
+        add_refusals([&] { return rule_of(step, device, *in.policies, unknown); });
     });
     if (i != verdict.policy) continue;
     const std::string entry = function_name(*device.pci);

@@ -27,7 +27,8 @@ std::optional<std::string> decode_base64(std::string_view text) {
     bits = bits << 6 | (c == '=' ? 0u : static_cast<uint32_t>(value));
     if (++count < 4) continue;
     for (int i = 0; i < 3 - padding; ++i) out += static_cast<char>(bits >> (16 - 8 * i) & 0xff);
-    bits = 0, count = 0;
+    bits = 0;
+    count = 0;
     if (padding > 0) count = 0x100;  // nothing may follow
   }
   if (count != 0 && count != 0x100) return std::nullopt;

@@ -192,7 +192,10 @@ std::string nearest(std::string_view word, const std::vector<std::string_view>& 
   for (const std::string_view candidate : candidates) {
     if (candidate.size() > kComparedBytesMax || distance_at_least(word, candidate) >= best_distance) continue;
     const size_t distance = edit_distance(lower(word), lower(candidate));
-    if (distance < best_distance) best = candidate, best_distance = distance;
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
   }
   return std::string(best);
 }

@@ -155,7 +155,10 @@ TlsSession::TlsSession(std::shared_ptr<const TlsContext> context, ssl_st* raw, s
   BIO_set_data(bio, pipe_.get());
   BIO_set_init(bio, 1);
   SSL_set_bio(raw_, bio, bio);
-  context_->is_server_ ? SSL_set_accept_state(raw_) : SSL_set_connect_state(raw_);
+  if (context_->is_server_)
+    SSL_set_accept_state(raw_);
+  else
+    SSL_set_connect_state(raw_);
   SSL_set_app_data(raw_, this);
   SSL_set_verify(raw_,
                  context_->verify_ ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT : SSL_VERIFY_NONE,

@@ -1,7 +1,7 @@
 // What stands in a NodeDeviceReport, whoever wrote it: as its own daemon reads it back, and as who sums up a fleet does.
 #include "controller/aggregate/summing.h"
-#include "daemon/reports/happening.h"
 #include "daemon/reports/node_report.h"
+#include "daemon/reports/reported_event.h"
 #include "t/fuzz/fuzz.h"
 
 namespace sliced::fuzz::node_report_target {
@@ -76,11 +76,11 @@ FUZZ_TARGET(node_report) {
   look_at_devices(*read);
   look_at_texts(*read);
   sum_up(*read);
-  reports::HappeningFinder finder;
+  reports::ReportedEventFinder finder;
   for (const Millis after : {Millis{0}, Millis{400'000}})
-    fuzz::must(
-        finder.look(*read, {}, TimePoint{} + after).size() <= 5 * reports::HappeningFinder::kOfOneReasonMax,
-        "what is worth an event is bounded");
+    fuzz::must(finder.look(*read, {}, TimePoint{} + after).size() <=
+                   5 * reports::ReportedEventFinder::kOfOneReasonMax,
+               "what is worth an event is bounded");
   auto again = reports::decode_node_report(reports::json_of(*read));
   fuzz::must(again.ok() && *reports::decode_node_report(reports::json_of(*again)) == *again,
              "what was written and read is written the same");

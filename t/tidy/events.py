@@ -10,7 +10,7 @@ import sys
 
 GOLDEN = "t/golden/events"
 PAGE = "docs/logs.md"
-CALL = re.compile(r"\blog_?(?:\(\))?(?:\.|->)(debug|info|warning|error)\(")
+CALL = re.compile(r"\blog_file\(Level::k(Debug|Info|Warning|Error), file, name, |" + r"\blog_?(?:\(\))?(?:\.|->)(debug|info|warning|error)\(")
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 
@@ -73,7 +73,7 @@ def events():
             argument = first_argument(text, call.end())
             constant = re.search(rf"\b{argument.strip()} =\s*([^;]*);", text) if re.fullmatch(r"\s*k\w+\s*", argument) else None
             for message in messages_of(constant[1] if constant else argument):
-                out.add((call[1], message))
+                out.add(((call[1] or call[2]).lower(), message))
     return sorted(out, key=lambda one: (("error", "warning", "info", "debug").index(one[0]), one[1]))
 
 

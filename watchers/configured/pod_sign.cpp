@@ -214,7 +214,10 @@ void PodSign::give_up(std::string why) {
 
 void PodSign::await(std::string what) {
   const bool is_over = is_seen_ || !given_up_.empty();
-  if (is_over) watcher_.reset(), timer_.reset();
+  if (is_over) {
+    watcher_.reset();
+    timer_.reset();
+  }
   if (!is_over && what == awaited_) return;
   awaited_ = std::move(what);
   if (on_change_) callbacks_.run(on_change_);

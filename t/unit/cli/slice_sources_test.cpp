@@ -72,7 +72,7 @@ TEST_F(SlicesOfCluster, AreOwnOnesWhereNoOthersMayBeListed) {
   EXPECT_EQ(names(*found), (Words{"of-own.example"}));
   EXPECT_FALSE(found->is_whole);
   ASSERT_EQ(found->lines.size(), 1u);
-  EXPECT_EQ(found->lines[0].find("only the slices of own.example are asked"), 0u) << found->lines[0];
+  EXPECT_EQ(found->lines[0].find("only the slices of own.example are read"), 0u) << found->lines[0];
   EXPECT_NE(found->lines[0].find("you may not"), std::string::npos) << found->lines[0];
 }
 

@@ -145,8 +145,7 @@ TEST_F(ValidateTest, DefinitionsAreCheckedAsNodesDo) {
       std::string::npos)
       << out;
   EXPECT_NE(
-      out.find(
-          "b.yaml:7: error: NetworkAttachmentDefinition in-list: spec.config: Vlan is spelled otherwise"),
+      out.find("b.yaml:7: error: NetworkAttachmentDefinition in-list: spec.config: Vlan differs in case"),
       std::string::npos)
       << out;
   EXPECT_NE(

@@ -31,7 +31,7 @@ TEST_F(BoundsTest, AnExcludeThatThereIsNoRoomForHoldsBackWhatIsNew) {
   start();
   run(2s);
   EXPECT_TRUE(offered().empty()) << "one of them may mean any device";
-  EXPECT_EQ(said("objects are left out, because there is no room for all of the kind"), 1u);
+  EXPECT_EQ(said("objects are ignored: the memory for this kind is used up"), 1u);
   for (int i = 0; i < 6; ++i) remove_exposure("e" + std::to_string(i));
   run(10s);
   EXPECT_EQ(offered().size(), 4u) << "there is room for all of them now";
@@ -76,7 +76,7 @@ TEST_F(BoundsTest, PoliciesWithoutRoomLeaveOthersServed) {
   start();
   run(2s);
   EXPECT_EQ(offered().size(), 4u);
-  EXPECT_EQ(said("objects are left out"), 1u);
+  EXPECT_EQ(said("objects are ignored"), 1u);
 }
 
 TEST_F(BoundsTest, ThousandsOfBrokenPoliciesAreAHundredLines) {

@@ -98,7 +98,7 @@ TEST_F(LivePageTest, NobodyListensAndNothingIsMade) {
 TEST_F(LivePageTest, OneDeviceWithoutScript) {
   const std::string text = ask("/?device=ens1f0v3").sent;
   EXPECT_NE(text.find("<section class=\"explanation\"><h2>0000:3b:02.3</h2>"), std::string::npos) << text;
-  EXPECT_NE(text.find("wanted"), std::string::npos);
+  EXPECT_NE(text.find("expected"), std::string::npos);
   EXPECT_EQ(ask("/?device=nobody").sent.find("<section class=\"explanation\">"), std::string::npos);
 }
 

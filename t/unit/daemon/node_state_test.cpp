@@ -276,14 +276,14 @@ TEST_F(NodeStateBootTest, ADaemonThatComesNextInTheBootKnowsIt) {
   std::set<std::string> noted;
   const NodeStateSource::Boot boot{
       .has_evidence = [&](const std::string& uid) { return noted.contains(uid); },
-      .note_evidence = [&](const std::string& uid) { noted.insert(uid); }};
+      .save_evidence = [&](const std::string& uid) { noted.insert(uid); }};
   put(kGood);
   scheduler.advance(10min);
   EXPECT_NE(held(begun(5s, boot)), "");
   EXPECT_TRUE(noted.empty());
   {
     NodeStateSource first({cluster, scheduler, log, [] { return 0.5; }}, {kNamespace, "a"},
-                          {[] { return Millis{5s}; }, boot.has_evidence, boot.note_evidence},
+                          {[] { return Millis{5s}; }, boot.has_evidence, boot.save_evidence},
                           [](const std::string&) {});
     first.want(true);
     scheduler.advance(1s);

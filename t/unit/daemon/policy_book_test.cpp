@@ -196,7 +196,7 @@ TEST_F(PolicyBookTest, OneStandsForAllExcludesThatAreLeftOut) {
   book.apply(Changed<Item<ExposurePolicy>>{left_out("a", false)}, {});
   EXPECT_EQ(names(), Texts{});
   ASSERT_EQ(problems().size(), 1u);
-  EXPECT_EQ(problems()[0].rfind("DeviceExposurePolicies: 1 object is left out", 0), 0u) << problems()[0];
+  EXPECT_EQ(problems()[0].rfind("DeviceExposurePolicies: 1 object is ignored", 0), 0u) << problems()[0];
   book.apply(Changed<Item<ExposurePolicy>>{left_out("b", true)}, {});
   book.apply(Changed<Item<ExposurePolicy>>{left_out("c", true)}, {});
   EXPECT_EQ(names(), Texts{"(left out)"});

@@ -640,7 +640,7 @@ TEST(ReadinessBeside, PfsAreAskedForAMacByWhoBeginsToReadIt) {
   expose("m", "true && " + mac, "");
   EXPECT_EQ(asked, before + 1);
   expose("n", "size(device.attributes) > 9", "");
-  EXPECT_EQ(asked, before + 2) << "there is no telling what it reads";
+  EXPECT_EQ(asked, before + 2) << "it is unknown what it reads";
   world.remove_exposure("n");
   world.run(10s);
   EXPECT_EQ(asked, before + 2);

@@ -1312,7 +1312,7 @@ TEST_F(SettingsThatCannotBeRead, GuidsAreReadFromSysfsWhereTheKernelRefuses) {
   problem = "netlink: RTM_GETLINK: EMSGSIZE";
   tree.netdev_attr("ens1", "type", "32");
   start_quietly();
-  EXPECT_TRUE(source->told_at().contains(*PciAddress::decode(pf.address()))) << "a policy waits for it";
+  EXPECT_TRUE(source->query_times().contains(*PciAddress::decode(pf.address()))) << "a policy waits for it";
   EXPECT_EQ(find(pf.vf(3).address())->enforced->node_guid, "0c:42:a1:00:00:00:00:03");
   EXPECT_EQ(find(pf.vf(3).address())->enforced->port_guid, "0c:42:a1:00:00:00:01:03");
   EXPECT_EQ(find(pf.vf(7).address())->enforced, std::nullopt);
@@ -1378,9 +1378,9 @@ TEST_F(HostSourceTest, APfIsAskedAtOnceForWhoBeginsToAsk) {
   auto pf = tree.pci("0000:3b:00.0").netdev("ens1").sriov(8).vfs(1);
   start_quietly();
   const PciAddress address = *PciAddress::decode("0000:3b:00.0");
-  const TimePoint first = source->told_at().at(address);
+  const TimePoint first = source->query_times().at(address);
   scheduler.advance(1min);
-  EXPECT_EQ(source->told_at().at(address), first) << "nobody asks";
+  EXPECT_EQ(source->query_times().at(address), first) << "nobody asks";
   const auto ask = [&] {
     source->ask_now({address}, [&] {
       ++told;
@@ -1394,16 +1394,16 @@ TEST_F(HostSourceTest, APfIsAskedAtOnceForWhoBeginsToAsk) {
   scheduler.advance(100ms);
   EXPECT_EQ(told, 1);
   EXPECT_EQ(asked, before + 1);
-  EXPECT_GE(source->told_at().at(address), begun);
+  EXPECT_GE(source->query_times().at(address), begun);
   ask();
   scheduler.advance(100ms);
   EXPECT_EQ(told, 2) << "also where nothing differs";
   refuses = true;
-  const TimePoint last = source->told_at().at(address);
+  const TimePoint last = source->query_times().at(address);
   ask();
   scheduler.advance(10s);
   EXPECT_EQ(told, 2) << "that was no answer";
-  EXPECT_EQ(source->told_at().at(address), last);
+  EXPECT_EQ(source->query_times().at(address), last);
   refuses = false;
   say(LinkChange{find("0000:3b:00.0")->netdev->ifindex, "ens1"});
   scheduler.advance(100ms);

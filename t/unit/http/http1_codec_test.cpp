@@ -97,7 +97,7 @@ TEST(ResponseDecoder, BytesBehindTheResponseForbidReuse) {
   EXPECT_FALSE(out.keep_alive);
   EXPECT_EQ(out.body, "{\"a\"}");
   out = decode({kPlain, "x"});
-  EXPECT_NE(out.error.find("behind"), std::string::npos) << out.error;
+  EXPECT_NE(out.error.find("after its response"), std::string::npos) << out.error;
 }
 
 TEST(ResponseDecoder, RefusesWhatIsNoResponse) {

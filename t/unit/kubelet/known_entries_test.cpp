@@ -95,7 +95,7 @@ TEST_F(KnownEntriesTest, WhatItsPfIsAskedIsNotKnownYet) {
     return find(decision, kSriov, "node-a", "0000-3b-00-1")->not_ready;
   };
   const char *none = "00:00:00:00:00:00", *some = "02:00:00:00:00:01";
-  in->told_at = policy::ToldAt{{*hotplug::PciAddress::decode("0000:3b:00.0"), TimePoint(1s)}};
+  in->query_times = policy::QueryTimes{{*hotplug::PciAddress::decode("0000:3b:00.0"), TimePoint(1s)}};
   EXPECT_EQ(not_ready(none, TimePoint(99s)), "") << "nobody asks";
   sriov.readiness.require = policy::ConditionSet{}.set(static_cast<size_t>(policy::Condition::kAdminMac));
   const std::string not_asked = "adminMac: PF 0000:3b:00.0 has not been asked since that is wanted";

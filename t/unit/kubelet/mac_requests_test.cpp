@@ -112,7 +112,7 @@ TEST(MacRequests, WhatIsWrongIsQuotedAndFailsTheClaim) {
       {R"([{"claimName":"net","requestName":"fv","mac":"02:00:00:00:00:0a"}])", "is no request of claim-1"},
       {R"([{"claimName":"net","mac":"02:00:00:00:00:0a"}])", "requestName is missing"},
       {R"([{"claimName":"nett","requestName":"vf","mac":"02:00:00:00:00:0a"}])",
-       "none of the pod's spec.resourceClaims: gpu, net"},
+       "not in spec.resourceClaims of the pod: gpu, net"},
       {R"([{"requestName":"vf","mac":"02:00:00:00:00:0a"}])", "claimName is missing"},
       {R"([7])", "is a number, expected a map"},
   };

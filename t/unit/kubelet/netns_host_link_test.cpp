@@ -92,7 +92,7 @@ TEST(NetnsHostLink, BeforeADelTheNamesInASandboxAreThoseOfBefore) {
                      .host_interface = cni::HostInterface{.name = "ens1v0"}};
   note_host_interface(record);
   ip("link set ens1v0 name net1 netns " + std::to_string(pod.process()));
-  note_moved_interface(record, pod.fd());
+  record_moved_interface(record, pod.fd());
   ASSERT_NE(record.host_interface->ifindex_in_pod, 0);
   const auto find = [&](const std::string& name) -> std::optional<HostLink> {
     const auto links = read_links(pod.fd());

@@ -117,7 +117,7 @@ TEST_F(NetnsNative, ThePodHasItsInterfaceAndTheHostGetsItBack) {
   EXPECT_EQ(std::count(routes->begin(), routes->end(), LinkRoute{link->ifindex, "198.51.100.0/24", "", 7}),
             1);
   EXPECT_EQ(std::count(routes->begin(), routes->end(), LinkRoute{link->ifindex, "::/0", "fe80::1", 1024}), 1);
-  note_moved_interface(kept, pod.fd());
+  record_moved_interface(kept, pod.fd());
   EXPECT_EQ(kept.host_interface->ifindex_in_pod, link->ifindex) << "it is found whatever its pod calls it";
   in_pod("link set net1 down");
   in_pod("link set net1 name hidden");
@@ -441,7 +441,7 @@ TEST_F(NetnsNativeMade, AMacvlanIsThePodsAndItsParentStaysAsItIs) {
   EXPECT_TRUE(link->is_up);
   EXPECT_EQ(names(kOwnNamespace), before) << "the host never has it";
   EXPECT_EQ(*find(kOwnNamespace, "ens1v0"), parent);
-  note_moved_interface(kept, pod.fd());
+  record_moved_interface(kept, pod.fd());
   EXPECT_EQ(kept.made_ifindex, link->ifindex);
   EXPECT_EQ(cni::decode_record(cni::encode_record(kept)).value().made_ifindex, link->ifindex);
   in_pod("link set net1 down");
@@ -475,7 +475,7 @@ TEST_F(NetnsNativeMade, APortOfABridgeHasItsOtherEndInThePod) {
   EXPECT_TRUE(std::ranges::none_of(*addresses, [&](const LinkAddress& one) {
     return one.ifindex == port->ifindex;
   })) << "the host has no address on the port";
-  note_moved_interface(kept, pod.fd());
+  record_moved_interface(kept, pod.fd());
   ASSERT_TRUE(bring_interface_back(kept, pod.fd()).ok());
   EXPECT_EQ(names(kOwnNamespace), before);
   EXPECT_FALSE(find(pod.fd(), "net1").has_value());

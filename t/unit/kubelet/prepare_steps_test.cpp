@@ -223,8 +223,10 @@ TEST_F(PodsMac, AnOriginalThatIsUnknownIsReportedAndNeverReplacedByALaterReading
       }
       EXPECT_EQ(unprepare(request(text)), "");
       EXPECT_NE(unknown()[kVf].find("keeps 02:00:00:00:00:0a, which may be a pod's"), std::string::npos);
-      EXPECT_EQ(log.count("the VF keeps its current administrative MAC address device=0000:03:00.2 mac=02:00:00:00:00:0a"),
-                1u);
+      EXPECT_EQ(
+          log.count(
+              "the VF keeps its current administrative MAC address device=0000:03:00.2 mac=02:00:00:00:00:0a"),
+          1u);
       EXPECT_EQ(node.original_macs.at(kVf), (OriginalMac{kVf, "0000:03:00.0", "boot-1", "", kMac}));
       run();
       log.lines.clear();
@@ -236,8 +238,10 @@ TEST_F(PodsMac, AnOriginalThatIsUnknownIsReportedAndNeverReplacedByALaterReading
       EXPECT_EQ(mac(), kNext);
       EXPECT_EQ(preparer->prepared().begin()->second.devices[0].vfio->original_mac, "");
       EXPECT_EQ(unprepare(request(next)), "");
-      EXPECT_EQ(log.count("the VF keeps its current administrative MAC address device=0000:03:00.2 mac=02:00:00:00:00:0b"),
-                1u);
+      EXPECT_EQ(
+          log.count(
+              "the VF keeps its current administrative MAC address device=0000:03:00.2 mac=02:00:00:00:00:0b"),
+          1u);
       // What the host sets is the VF's own from then on.
       node.functions[kVf].mac = kHosts;
       EXPECT_TRUE(unknown().empty());
@@ -485,7 +489,7 @@ TEST_F(ToldPods, AnInterfaceIsToldWhenItIsThereAlsoByALaterProcess) {
   const auto first = prepare(text);
   const PreparedKey key{kSriov, request(text).uid};
   run();
-  preparer->tell_network(key, "0000-03-00-2", "", {"net1", {"10.0.0.5/24"}, kMac});
+  preparer->set_network_data(key, "0000-03-00-2", "", {"net1", {"10.0.0.5/24"}, kMac});
   settle();
   EXPECT_EQ(generation(), 2);
   const Json document = told();
@@ -496,8 +500,8 @@ TEST_F(ToldPods, AnInterfaceIsToldWhenItIsThereAlsoByALaterProcess) {
   run();
   EXPECT_EQ(prepare(text), first) << "and the kubelet hears the same";
   EXPECT_EQ(generation(), 2);
-  preparer->tell_network(key, "0000-03-00-4", "", {});
-  preparer->tell_network({kSriov, "other"}, "0000-03-00-2", "", {});
+  preparer->set_network_data(key, "0000-03-00-4", "", {});
+  preparer->set_network_data({kSriov, "other"}, "0000-03-00-2", "", {});
   settle();
   EXPECT_EQ(generation(), 2) << "of what is not prepared nothing is said";
 }

@@ -54,7 +54,7 @@ class PreparerWorld : public testing::Test {
             },
             {},
             {},
-            [this](policy::AllNotReturned all) { withheld = std::move(all); }},
+            [this](policy::NotReturnedDevices all) { withheld = std::move(all); }},
         settings);
     charged.clear();
     held.clear();
@@ -159,7 +159,7 @@ class PreparerWorld : public testing::Test {
   std::set<std::string> links;                      // entries that are VLAN links
   std::set<std::string> charged;                    // what the ledger has been told
   std::map<std::string, hotplug::HostDevice> held;  // what the daemon decides over
-  policy::AllNotReturned withheld;                  // what it does not offer
+  policy::NotReturnedDevices withheld;              // what it does not offer
   InterfacePort* interfaces = nullptr;              // of the next run()
   std::unique_ptr<ClaimPreparer> preparer;
 };

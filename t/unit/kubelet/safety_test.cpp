@@ -190,7 +190,7 @@ TEST(Safety, SaysWhyADeviceIsNotHandedOver) {
     std::function<void(KnownEntry&)> spoil;
   };
   const Case cases[] = {
-      {"cannot be told from others (name not UTF-8)",
+      {"cannot be distinguished from others (name not UTF-8)",
        [](KnownEntry& known) { known.device.broken = "name not UTF-8"; }},
       {"is not ready: its VFs are being configured",
        [](KnownEntry& known) { known.not_ready = "its VFs are being configured"; }},

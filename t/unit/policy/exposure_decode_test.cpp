@@ -254,7 +254,7 @@ TEST(ExposurePolicy, CapacitiesThatCannotBeAreProblemsThatNameTheRemedy) {
        {"reserved"}},
       {with_exposure("capacity: {c: {value: 1}, dra.networking/c: {value: 1}}"),
        "spec.exposure.capacity[dra.networking/c]",
-       {"twice"}},
+       {"is a duplicate"}},
       {with_exposure(
            "capacity: {a: {value: 1}, b: {value: 1}, c: {value: 1}, d: {value: 1}, e: {value: 1}, f: "
            "{value: 1}, g: {value: 1}, h: {value: 1}, i: {value: 1}}"),
@@ -367,7 +367,7 @@ TEST(ExposurePolicy, AttributesThatCannotBeAreProblemsThatNameTheRemedy) {
       {with_attribute("resource.kubernetes.io/x: z"),
        kAttributes + "[resource.kubernetes.io/x]",
        {"daemon itself"}},
-      {with_attribute("a: x, dra.networking/a: z"), kAttributes + "[dra.networking/a]", {"twice"}},
+      {with_attribute("a: x, dra.networking/a: z"), kAttributes + "[dra.networking/a]", {"is a duplicate"}},
   });
 }
 

@@ -32,7 +32,7 @@ struct ExposurePoolsTest : testing::Test {
     const Resolutions resolutions{{}, "record"};
     const SameFacts same(*inventory, nullptr);
     PoolNames names("n1");
-    Circumstances now{.in = in, .pools = names};
+    DecisionContext now{.in = in, .pools = names};
     now.wanted = wanted;
     const Gates gates(now);
     EntryMemory memory;

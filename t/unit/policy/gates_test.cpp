@@ -51,7 +51,7 @@ struct World {
   }
   std::string said() {
     in.inventory = inventory;
-    Circumstances now{.in = in, .pools = names, .unreadable_exclude = unreadable};
+    DecisionContext now{.in = in, .pools = names, .unreadable_exclude = unreadable};
     const Gates gates(now);
     const Offer offer{kind,
                       vf,

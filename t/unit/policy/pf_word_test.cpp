@@ -33,12 +33,12 @@ struct World {
     vf().netdev->mtu = 1500;
     in.node.name = "n1";
     in.node_state.is_known = true;
-    in.told_at.emplace();
+    in.query_times.emplace();
     in.now = TimePoint(90s);
     born = kEver;
   }
   hotplug::HostDevice& vf() { return host.at(kVf); }
-  void told(TimePoint at) { (*in.told_at)[*hotplug::PciAddress::decode(kPf)] = at; }
+  void told(TimePoint at) { (*in.query_times)[*hotplug::PciAddress::decode(kPf)] = at; }
 
   Decision decide(const std::string& readiness) {
     auto now = std::make_shared<hotplug::Inventory>(*host.inventory());
@@ -115,7 +115,7 @@ TEST(PfWord, APfWithoutAnInterfaceIsNotAsked) {
     never.host.at(kPf) = world.host.at(kPf);
     never.vf().enforced.reset();
     const Decision decision = never.decide("{require: [adminMac]}");
-    EXPECT_TRUE(is_said(explain(decision, kVf).summary, "adminMac: the PF has not told the admin MAC"));
+    EXPECT_TRUE(is_said(explain(decision, kVf).summary, "adminMac: the PF has not reported the admin MAC"));
     EXPECT_TRUE(decision.awaited_pfs.empty() && decision.untold_pfs.empty());
     never.host.at(kPf).driver = "ice";  // its interface may be in a pod
     EXPECT_FALSE(never.decide("{require: [adminMac]}").awaited_pfs.empty());

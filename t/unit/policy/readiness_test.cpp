@@ -163,7 +163,7 @@ const Row kRows[] = {
      [](auto& vf, auto&, auto&) { vf.enforced->mac = vf.netdev->mac = "00:00:00:00:00:00"; }, Is::kNotMet,
      "has admin MAC 00:00:00:00:00:00"},
     {"no interface", Condition::kAdminMacMatches, [](auto& vf, auto&, auto&) { vf.netdev.reset(); },
-     Is::kNotMet, "has no interface here"},
+     Is::kNotMet, "has no interface on the host"},
     {"Ethernet", Condition::kGuid, {}, Is::kDoesNotApply, "it is not InfiniBand"},
     {"InfiniBand", Condition::kGuid,
      [](auto& vf, auto&, auto&) {
@@ -229,7 +229,7 @@ const Row kRows[] = {
      "the link state of interface ens1f0, the PF of VF 0 of ens1f0, is not known"},
     {"its PF's interface is not there", Condition::kCarrier,
      [](auto&, auto& host, auto&) { host.devices.at(kPf).netdev.reset(); }, Is::kNotMet,
-     "0000:3b:00.0 has no interface here"},
+     "0000:3b:00.0 has no interface on the host"},
     {"its PF on vfio-pci", Condition::kCarrier,
      [](auto&, auto& host, auto&) {
        host.devices.at(kPf).netdev.reset(), host.devices.at(kPf).driver = "vfio-pci";
@@ -368,8 +368,8 @@ TEST(Readiness, WhatIsNotReadyIsHeldBackAndNamed) {
 TEST(Readiness, DevicesThatWaitForOneThingAreOneReasonWithACount) {
   UnreadyByReason all;
   for (const char* entry : {"0000-3b-02-1", "0000-3b-02-0", "0000-3b-02-2"})
-    note_unready(all, "adminMac", entry, std::string("no MAC of ") + entry);
-  note_unready(all, "nodeState: syncStatus InProgress", "a", "nodeState: syncStatus InProgress");
+    add_unready(all, "adminMac", entry, std::string("no MAC of ") + entry);
+  add_unready(all, "nodeState: syncStatus InProgress", "a", "nodeState: syncStatus InProgress");
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(text_of("adminMac", all.at("adminMac")),
             "3 devices wait for adminMac, such as 0000-3b-02-0: no MAC of 0000-3b-02-0");

@@ -106,7 +106,7 @@ TEST_F(PolicyWatcherTest, WhatThereIsNoRoomForIsKnownAndLeftOut) {
   put_policy("g", "guard");
   follow_policies({.guards_bytes_max = 2'000, .others_bytes_max = 3'500});
   EXPECT_EQ(events(), Words{"relisted a? b=b c=c d=d g=guard"}) << "the largest goes first";
-  EXPECT_EQ(log.count("name=a why=there is no room"), 1u);
+  EXPECT_EQ(log.count("name=a why=the memory for this kind is used up"), 1u);
 }
 
 // Red when it is said again in each list.
@@ -115,16 +115,16 @@ TEST_F(PolicyWatcherTest, WhatIsLeftOutIsSaidOnceWhileItLasts) {
   put_policy("b", "b");
   put_policy("c", "c");
   follow_policies({.others_bytes_max = 3'500});
-  EXPECT_EQ(log.count("name=a why=there is no room"), 1u);
+  EXPECT_EQ(log.count("name=a why=the memory for this kind is used up"), 1u);
   for (int i = 0; i < 3; ++i) {
     cluster.expire_watches();
     scheduler.advance(Millis{60'000});
   }
   EXPECT_GE(events().size(), 3u);
-  EXPECT_EQ(log.count("there is no room"), 1u);
+  EXPECT_EQ(log.count("the memory for this kind is used up"), 1u);
   put_policy("a", std::string(3'001, 'a'));
   settle();
-  EXPECT_EQ(log.count("there is no room"), 1u);
+  EXPECT_EQ(log.count("the memory for this kind is used up"), 1u);
 }
 
 // What a list that broke off had collected is no part of what follows. Red when the room that it took is
@@ -142,7 +142,7 @@ TEST_F(PolicyWatcherTest, AListThatBreaksOffBecauseItsKindIsGone) {
   EXPECT_EQ(watcher->sync_state().state, State::kAbsent);
 }
 
-// Red when who edits an object that there is no room for has everybody list at his pace.
+// Red when who edits an object that the memory for this kind is used up for has everybody list at his pace.
 TEST_F(PolicyWatcherTest, WhoEditsWhatIsLeftOutDoesNotSetThePaceOfLists) {
   put_policy("a", std::string(2'000, 'a'));
   put_policy("b", "b");

@@ -108,7 +108,7 @@ TEST_F(SliceWatcherTest, WhatThereIsNoRoomForIsThereAndUnread) {
                          devices + R"({"name":"z"}]}})");
     follow_slices("drv.example", 100'000);
     EXPECT_EQ(look(), (Words{"relisted 3", "has a generation=1", "has b!", "has c generation=1"}));
-    EXPECT_EQ(log.count("name=b why=there is no room"), 1u);
+    EXPECT_EQ(log.count("name=b why=the memory for this kind is used up"), 1u);
     put_slice("b", "drv.example", "n1", "2");
     settle();
     EXPECT_EQ(look().front(), "changed b generation=2");

@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
        },
        .restore_host_sysctls = [&](cni::Record& record) { sysctls.restore(record); },
        .host_addresses = &kubelet::read_addresses,
-       .note_moved = &kubelet::note_moved_interface,
+       .on_interface_moved = &kubelet::record_moved_interface,
        .before_del = &kubelet::restore_names_in_sandbox,
        .bring_back = &kubelet::bring_interface_back});
   size_t running = 0;

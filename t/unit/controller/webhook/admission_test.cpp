@@ -203,7 +203,7 @@ TEST(Admission, WhoComesBeyondTheBoundIsAnsweredAtOnce) {
   const auto beyond = world.client(request(review_of()));
   world.time.advance(1ms);
   EXPECT_TRUE(says(*beyond, R"("allowed":true)")) << beyond->sent;
-  EXPECT_TRUE(says(*beyond, "at once")) << beyond->sent;
+  EXPECT_TRUE(says(*beyond, "too many concurrent")) << beyond->sent;
 }
 
 TEST(Admission, WhoLeavesIsForgotten) {

@@ -38,7 +38,7 @@ TEST(JudgeNetwork, SaysWhatNodesSay) {
       {R"({"type":"sriov","vlan":4095})", "spec.config: vlan is 4095: expected 0 to 4094"},
       {R"({"plugins":[{"type":"macvlan"},{"type":"tuning","sysctl":{"kernel.x":"1"}}]})",
        "spec.config: plugins[1]: sysctl has \"kernel.x\": expected names below net, with \".\" between their parts"},
-      {R"({"type":"host-device","PCIBusID":"0000:04:00.0"})", "spec.config: PCIBusID is spelled otherwise"},
+      {R"({"type":"host-device","PCIBusID":"0000:04:00.0"})", "spec.config: PCIBusID differs in case"},
       {R"({"type":"sriov","vlan":5,"runtimeConfig":{}})",
        "spec.config: runtimeConfig is set by sliced alone: leave it out"},
       {"{", "spec.config"},
@@ -109,15 +109,14 @@ TEST(JudgeNetwork, TheWebhookRefusesThoseThatSayTheyAreForUs) {
   const auto* warnings = others->find({"response", "warnings"});
   ASSERT_TRUE(warnings != nullptr && warnings->array()->size() == 1);
   EXPECT_TRUE((*warnings->array())[0].string()->starts_with(
-      "NetworkAttachmentDefinition apps/nad: spec.config: Vlan is spelled otherwise"));
+      "NetworkAttachmentDefinition apps/nad: spec.config: Vlan differs in case"));
   EXPECT_TRUE((*warnings->array())[0].string()->ends_with("; sliced prepares no claim with it"));
   const std::string ours = R"({"networking.dra.io/used-by":"sliced"})";
   const auto refused = kube::decode_json(answer_to(definition(bad, ours)));
   EXPECT_EQ(*refused->find({"response", "allowed"}), Json(false));
-  EXPECT_TRUE(
-      refused->find({"response", "status"})
-          ->text("message")
-          .starts_with("NetworkAttachmentDefinition apps/nad: spec.config: Vlan is spelled otherwise"));
+  EXPECT_TRUE(refused->find({"response", "status"})
+                  ->text("message")
+                  .starts_with("NetworkAttachmentDefinition apps/nad: spec.config: Vlan differs in case"));
   EXPECT_EQ(*kube::decode_json(answer_to(definition(bad, R"({"networking.dra.io/used-by":"multus"})")))
                  ->find({"response", "allowed"}),
             Json(true));

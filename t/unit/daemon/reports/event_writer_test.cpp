@@ -29,14 +29,14 @@ struct EventWriterTest : testing::Test {
     made->permit(true);
   }
   void make() { make(writer, "a"); }
-  void look(const Happenings& now, Millis after = 1s) {
+  void look(const ReportedEvents& now, Millis after = 1s) {
     writer->look(now);
     scheduler.advance(after);
   }
-  static Happening bad(const std::string& note = "spec.x: bad") {
+  static ReportedEvent bad(const std::string& note = "spec.x: bad") {
     return {"PolicyNotUsedAsWritten", kPolicy, "", note};
   }
-  static Happening held(const std::string& what) { return {"DevicesHeldBack", kPolicy, what, what}; }
+  static ReportedEvent held(const std::string& what) { return {"DevicesHeldBack", kPolicy, what, what}; }
   size_t creates() const { return cluster.count("create", "events"); }
 
   std::string policy_uid = "uid-p";
@@ -63,7 +63,7 @@ TEST_F(EventWriterTest, IsOfThePolicyAndInItsNamespace) {
 
 // Red when the Event of a pod is not found by `kubectl describe pod`, or takes the room of policies.
 TEST_F(EventWriterTest, OfAPodItIsInItsNamespaceAndHasRoomOfItsOwn) {
-  Happenings all;
+  ReportedEvents all;
   for (int i = 0; i < 30; ++i)
     all.push_back({"ConfigurationIgnored", {kPodKind, "apps", "pod-" + std::to_string(i)}, "", "it"});
   look(all);
@@ -119,7 +119,7 @@ TEST_F(EventWriterTest, AtMostThirtyAnHourBesideTheFirstTen) {
 // Red when whoever writes policies that are wrong, each minute another one, keeps the Node from being told of.
 TEST_F(EventWriterTest, PoliciesTakeNoRoomOfTheNode) {
   for (int i = 0; i < 600; ++i) {
-    Happenings now;
+    ReportedEvents now;
     for (int j = 0; j < 25; ++j)
       now.push_back({"PolicyNotUsedAsWritten", kPolicy, std::to_string(i * 25 + j), "bad"});
     look(now, 12s);
@@ -133,7 +133,7 @@ TEST_F(EventWriterTest, PoliciesTakeNoRoomOfTheNode) {
 
 // Red when 5,000 nodes that find the same problem of a policy make 5,000 Events of it.
 TEST_F(EventWriterTest, WhatEveryNodeFindsIsOneEventOfTheFirst) {
-  Happening everywhere = bad();
+  ReportedEvent everywhere = bad();
   everywhere.is_of_fleet = true;
   std::vector<std::optional<EventWriter>> nodes(50);
   for (size_t i = 0; i < nodes.size(); ++i) make(nodes[i], "n" + std::to_string(i));
@@ -157,7 +157,7 @@ TEST_F(EventWriterTest, WhatEveryNodeFindsIsOneEventOfTheFirst) {
 
 // Red when the Event of a policy that is gone is taken for one of its successor, whose generations begin anew.
 TEST_F(EventWriterTest, APolicyThatIsMadeAnewIsAnotherOne) {
-  Happening everywhere = bad();
+  ReportedEvent everywhere = bad();
   everywhere.is_of_fleet = true;
   look({everywhere});
   policy_uid = "uid-of-the-next";
@@ -170,7 +170,7 @@ TEST_F(EventWriterTest, APolicyThatIsMadeAnewIsAnotherOne) {
 
 // Red when reading what others have told takes the room of what this node has to tell.
 TEST_F(EventWriterTest, WhatOthersHaveToldTakesNoRoom) {
-  Happenings all;
+  ReportedEvents all;
   for (int i = 0; i < 10; ++i) {
     all.push_back(
         {"PolicyNotUsedAsWritten", {"SriovResourcePolicy", "ns", std::to_string(i)}, "", "bad", true});
@@ -186,7 +186,7 @@ TEST_F(EventWriterTest, WhatOthersHaveToldTakesNoRoom) {
 }
 
 TEST_F(EventWriterTest, WhatIsOfTheFleetIsOfItsOwnNodeAfterARestart) {
-  Happening everywhere = bad();
+  ReportedEvent everywhere = bad();
   everywhere.is_of_fleet = true;
   look({everywhere});
   make();
@@ -208,7 +208,7 @@ TEST_F(EventWriterTest, ASeriesThatSomebodyCountsBeyondAllBoundsIsGoneOnWith) {
 // Red when a long name is cut where no name may end: the server would refuse the Event.
 TEST_F(EventWriterTest, ALongNameIsCutToAName) {
   for (const char* end : {".", "-"}) {
-    Happening one = bad();
+    ReportedEvent one = bad();
     one.policy.name = std::string(199, 'x') + end + "rest";
     look({one});
   }

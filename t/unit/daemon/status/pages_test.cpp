@@ -38,11 +38,11 @@ TEST_F(PagesTest, AreReadAndNothingElse) {
       {"DELETE /a HTTP/1.1", "HTTP/1.1 405 ", "allow: GET, HEAD\r\n"},
       {"OPTIONS /a HTTP/1.1", "HTTP/1.1 405 ", "allow: GET, HEAD\r\n"},
       {"TRACE /a HTTP/1.1", "HTTP/1.1 405 ", "allow: GET, HEAD\r\n"},
-      {"GET / HTTP/1.1", "HTTP/1.1 404 ", "there are: /a\n"},
-      {"GET /a/ HTTP/1.1", "HTTP/1.1 404 ", "there are: /a\n"},
-      {"GET /../a HTTP/1.1", "HTTP/1.1 404 ", "there are: /a\n"},
-      {"GET /%61 HTTP/1.1", "HTTP/1.1 404 ", "there are: /a\n"},
-      {"POST /b HTTP/1.1", "HTTP/1.1 404 ", "there are: /a\n"},
+      {"GET / HTTP/1.1", "HTTP/1.1 404 ", "the pages are: /a\n"},
+      {"GET /a/ HTTP/1.1", "HTTP/1.1 404 ", "the pages are: /a\n"},
+      {"GET /../a HTTP/1.1", "HTTP/1.1 404 ", "the pages are: /a\n"},
+      {"GET /%61 HTTP/1.1", "HTTP/1.1 404 ", "the pages are: /a\n"},
+      {"POST /b HTTP/1.1", "HTTP/1.1 404 ", "the pages are: /a\n"},
   };
   for (const auto& row : rows) {
     const std::string answer = ask(row.head);

@@ -362,9 +362,9 @@ TEST_F(DirectoryClusterTest, AFileThatStaysBrokenLosesItsObjectsWithFileAndLine)
   put("a.yaml", policy("one", 2) + "---\nspec: [1,\n");
   ASSERT_TRUE(run_until([&] { return heard.has("DELETED one 1"); }));
   EXPECT_GE(Clock::now() - start, 190ms);
-  EXPECT_EQ(
-      log.count("file cannot be read; none of its objects counts but excludes file=" + path("a.yaml") + ":9"),
-      1u)
+  EXPECT_EQ(log.count("file cannot be read: its objects are ignored, except excludes file=" + path("a.yaml") +
+                      ":9"),
+            1u)
       << log.all();
   EXPECT_EQ(listed(cluster), Lines{"two"});
 
@@ -380,11 +380,11 @@ TEST_F(DirectoryClusterTest, ABrokenFileAtTheStartIsToldAtOnceAndCostsOnlyItself
   put("a.yaml", "a: [\n");
   put("b.yaml", policy("two", 1) + "---\nkind: X\n");
   DirectoryCluster cluster(loop, log, directory, "here");
-  EXPECT_EQ(
-      log.count("file cannot be read; none of its objects counts but excludes file=" + path("a.yaml") + ":2"),
-      1u)
+  EXPECT_EQ(log.count("file cannot be read: its objects are ignored, except excludes file=" + path("a.yaml") +
+                      ":2"),
+            1u)
       << log.all();
-  EXPECT_EQ(log.count("object is left out file=" + path("b.yaml") + ":8"), 1u) << log.all();
+  EXPECT_EQ(log.count("object ignored file=" + path("b.yaml") + ":8"), 1u) << log.all();
   EXPECT_EQ(listed(cluster), Lines{"two"});
 }
 
@@ -596,7 +596,7 @@ TEST_F(ExcludesTest, OneThatIsLeftOutForAMistakeIsNotForgotten) {
     const Lines all = listed(cluster, scope());
     return all.size() == 1 && all[0].starts_with("unreadable-file-");
   }));
-  EXPECT_EQ(log.count("nothing new is offered: what is left out may be an exclude"), 1u) << log.all();
+  EXPECT_EQ(log.count("ignored object may exclude devices: no device is added"), 1u) << log.all();
   put_by_rename("e.yaml", "foo: 1\n---\n" + bad + "---\nkind: [\n");
   run_for(100ms);
   EXPECT_EQ(listed(cluster, scope()).size(), 1u) << "it is broken as well";
@@ -659,7 +659,7 @@ TEST_F(DirectoryClusterTest, ObjectsBeyondTheBoundAreThereAndSayNothing) {
   for (const char* name : {"a", "b", "c"}) put(std::string(name) + ".yaml", large(name));
   DirectoryCluster cluster(loop, log, directory, "here", {.bytes_max = 7'000});
   EXPECT_EQ(listed(cluster, {.resource = kDeviceExposurePolicies}), (Lines{"a", "b", "c"}));
-  EXPECT_EQ(log.count("there is no room for objects"), 1u);
+  EXPECT_EQ(log.count("too many objects in the directory"), 1u);
   Heard heard;
   heard.call = cluster.watch({.scope = {.resource = kDeviceExposurePolicies}, .send_initial_events = true},
                              heard.handlers());

@@ -52,8 +52,8 @@ TEST(CanonicalDefinition, AKeyThatGoReadsOtherwiseIsRefusedAtEveryDepth) {
   const struct {
     std::string config, says;
   } cases[] = {
-      {R"({"type":"host-device","Device":"eno1"})", "Device is spelled otherwise"},
-      {R"({"type":"host-device","\u0044evice":"eno1"})", "Device is spelled otherwise"},
+      {R"({"type":"host-device","Device":"eno1"})", "Device differs in case"},
+      {R"({"type":"host-device","\u0044evice":"eno1"})", "Device differs in case"},
       {R"({"type":"macvlan","maſter":"eno1"})", "expected master"},
       {R"({"type":"macvlan","ma\u017fter":"eno1"})", "expected master"},
       {R"({"type":"ib-sriov","p\u212aey":"0x7fff"})", "expected pkey"},
@@ -524,8 +524,7 @@ TEST(CanonicalDefinition, VlansAreThoseThatThePolicyAllows) {
       "");
   EXPECT_EQ(
       why_not(plugin_of("sriov", R"("vlan":5)"), some, kFunction),
-      "spec.config: vlan is 5, and spec.allow of SriovResourcePolicy ns/p lets a definition set "
-      "vlan=100-199 through the PF: leave it out, or have vlan=5 added to spec.allow of each policy that "
+      "spec.config: vlan is 5, and spec.allow of SriovResourcePolicy ns/p allows a definition to set vlan=100-199 through the PF: leave it out, or have vlan=5 added to spec.allow of each policy that "
       "matches the device");
   const struct {
     const char *plugin, *member;

@@ -22,7 +22,7 @@ TEST(HookTimeTest, FailuresOfANamespaceHaveATenthOfTheTime) {
         continue;
       }
       now += took, failed += took;
-      time.note_failure("ns", took, "late", now);
+      time.record_failure("ns", took, "late", now);
       EXPECT_EQ(time.refusal("other", now), "");
     }
     EXPECT_LE(failed * 10, now - begin + 10 * (Millis{500} + took)) << took.count();
@@ -33,13 +33,13 @@ TEST(HookTimeTest, FailuresOfANamespaceHaveATenthOfTheTime) {
 TEST(HookTimeTest, FailuresHaveNoConsequenceUntilTheyTakeTooLong) {
   HookTime time(Millis{500});
   const TimePoint now{};
-  time.note_failure("ns", Millis{500}, "busy", now);
+  time.record_failure("ns", Millis{500}, "busy", now);
   EXPECT_EQ(time.refusal("ns", now), "");
-  time.note_failure("ns", Millis{400}, "plugin x: late", now);
+  time.record_failure("ns", Millis{400}, "plugin x: late", now);
   fixture::expect_golden(time.refusal("ns", now));
   EXPECT_NE(time.refusal("ns", now + Millis{3'980}), "");
   EXPECT_EQ(time.refusal("ns", now + Millis{4'000}), "");
-  time.note_failure("ns", Millis{400}, "plugin x: late", now + Millis{9'000});
+  time.record_failure("ns", Millis{400}, "plugin x: late", now + Millis{9'000});
   EXPECT_EQ(time.refusal("ns", now + Millis{9'000}), "") << "what it took before is repaid";
 }
 

@@ -411,7 +411,7 @@ TEST_F(InterfacesTest, AFunctionWithoutAnInterfaceIsNotPreparedForANetwork) {
     std::string driver, config, why;
   } cases[] = {
       {"", sriov, "no driver is bound to it; load the module of its driver and write 0000:03:00.2"},
-      {"", host_device, "no driver has taken it"},
+      {"", host_device, "no driver is bound to it"},
       {"igbvf", host_device, "driver igbvf has made none, or it is in another network namespace"},
       {"vfio-pci", host_device, "driver vfio-pci makes none; bind the function to its network driver"},
       {"igb_uio", host_device, "driver igb_uio makes none"},

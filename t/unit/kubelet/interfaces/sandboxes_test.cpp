@@ -604,8 +604,8 @@ TEST_F(SandboxesTest, ANamespaceWhoseCallsFailLateWaitsAndOthersDoNot) {
   };
   world.node.prepare("uid-a", "net1", "0000:03:00.5"), world.node.prepare("uid-b", "net1", "0000:03:00.6");
   EXPECT_EQ(world.call("Run", pod("b", "ns-a")), "");
-  world.daemon->hook_time->note_failure("ns-a", Millis{7'200'000}, "network net: plugin vf: ADD: late",
-                                        loop.now());
+  world.daemon->hook_time->record_failure("ns-a", Millis{7'200'000}, "network net: plugin vf: ADD: late",
+                                          loop.now());
   const size_t calls = world.node.calls().size();
   for (const char* call : {"Run", "Create"}) {
     const std::string why = world.call(call, pod("a", "ns-a") + field(2, nri::test::container("c", "a")));

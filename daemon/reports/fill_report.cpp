@@ -1,4 +1,4 @@
-#include "daemon/reports/tell_decision.h"
+#include "daemon/reports/fill_report.h"
 
 #include <algorithm>
 #include <map>
@@ -222,11 +222,17 @@ class Joiner {
           last.last = number;
         else
           out[at_].vfs.push_back({number, number});
-        number_ = number, id_ = id, ++size_;
+        number_ = number;
+        id_ = id;
+        ++size_;
         return;
       }
     }
-    is_begun_ = true, number_ = number, id_ = id, size_ = 1, at_ = out.size();
+    is_begun_ = true;
+    number_ = number;
+    id_ = id;
+    size_ = 1;
+    at_ = out.size();
     out.push_back(std::move(vf));
   }
 
@@ -278,7 +284,7 @@ void count_disposition(Disposition disposition, NodeReport& out) {
 
 }  // namespace
 
-void tell_decision(const policy::Decision& decision, NodeReport& out) {
+void fill_report(const policy::Decision& decision, NodeReport& out) {
   Policies policies(decision);
   std::vector<DeviceGroup> devices;
   for (const auto& [id, verdict] : decision.verdicts) {

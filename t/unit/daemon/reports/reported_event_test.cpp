@@ -1,11 +1,11 @@
-#include "daemon/reports/happening.h"
+#include "daemon/reports/reported_event.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 namespace sliced::reports {
-namespace happening_test {
+namespace reported_event_test {
 
 using namespace std::chrono_literals;
 
@@ -27,15 +27,15 @@ NodeReport with(std::vector<DeviceGroup> groups) {
   out.groups = std::move(groups);
   return out;
 }
-std::vector<std::string> notes(const Happenings& all) {
+std::vector<std::string> notes(const ReportedEvents& all) {
   std::vector<std::string> out;
-  for (const Happening& one : all) out.push_back(one.reason + " " + one.policy.name + ": " + one.note);
+  for (const ReportedEvent& one : all) out.push_back(one.reason + " " + one.policy.name + ": " + one.note);
   return out;
 }
 using Notes = std::vector<std::string>;
 
-TEST(Happening, EachIsFoundAndSaysWhich) {
-  HappeningFinder finder;
+TEST(ReportedEvent, EachIsFoundAndSaysWhich) {
+  ReportedEventFinder finder;
   NodeReport report = with({vfs("0-3,7", "refused", "attribute x: too long"),
                             vfs("9", "conflict", "", kOther), vfs("12", "in-use-by-host")});
   report.policies = {{kPolicy, 1, "expose", 0, 0, {}, "spec.x: bad", 2},
@@ -54,8 +54,8 @@ TEST(Happening, EachIsFoundAndSaysWhich) {
 }
 
 // Red when a contradiction is told twice, and whose it is not at all.
-TEST(Happening, AContradictionNamesTheOtherPolicyOnce) {
-  HappeningFinder finder;
+TEST(ReportedEvent, AContradictionNamesTheOtherPolicyOnce) {
+  ReportedEventFinder finder;
   DeviceGroup group = vfs("2-3", "conflict", "a SriovResourcePolicy offers it", kOther);
   group.said.push_back({kPolicy, "offered", ""});
   EXPECT_EQ(
@@ -66,8 +66,8 @@ TEST(Happening, AContradictionNamesTheOtherPolicyOnce) {
 }
 
 // Red when devices that come and go are taken for one that waits.
-TEST(Happening, HeldBackIsADeviceThatWaitsForFiveMinutes) {
-  HappeningFinder finder;
+TEST(ReportedEvent, HeldBackIsADeviceThatWaitsForFiveMinutes) {
+  ReportedEventFinder finder;
   const auto at = [](Millis after) { return TimePoint{} + after; };
   EXPECT_TRUE(finder.look(with({vfs("0-1", "not-ready")}), {}, at(0s)).empty());
   EXPECT_TRUE(finder.look(with({vfs("1-2", "not-ready")}), {}, at(4min)).empty());
@@ -84,8 +84,8 @@ TEST(Happening, HeldBackIsADeviceThatWaitsForFiveMinutes) {
 }
 
 // Red when whoever writes many policies that cannot be used leaves no room for what is of a device.
-TEST(Happening, IsBoundedByReason) {
-  HappeningFinder finder;
+TEST(ReportedEvent, IsBoundedByReason) {
+  ReportedEventFinder finder;
   NodeReport report = with({});
   WithdrawnInUse in_use;
   for (int i = 0; i < 1'000; ++i) {
@@ -93,23 +93,23 @@ TEST(Happening, IsBoundedByReason) {
         {{"SriovResourcePolicy", "ns", std::to_string(i)}, 1, "expose", 0, 0, {}, "bad", 0});
     in_use["br" + std::to_string(i)] = "a claim; excluded";
   }
-  const Happenings all = finder.look(report, in_use, TimePoint{});
-  EXPECT_EQ(all.size(), 2 * HappeningFinder::kOfOneReasonMax);
-  EXPECT_EQ(std::ranges::count(all, "DeviceWithdrawnInUse", &Happening::reason),
-            static_cast<std::ptrdiff_t>(HappeningFinder::kOfOneReasonMax));
+  const ReportedEvents all = finder.look(report, in_use, TimePoint{});
+  EXPECT_EQ(all.size(), 2 * ReportedEventFinder::kOfOneReasonMax);
+  EXPECT_EQ(std::ranges::count(all, "DeviceWithdrawnInUse", &ReportedEvent::reason),
+            static_cast<std::ptrdiff_t>(ReportedEventFinder::kOfOneReasonMax));
 }
 
 // Red when a second edit that cannot be used either is taken for the first.
-TEST(Happening, EachGenerationOfAPolicyIsAThingOfItsOwnAndTheSameOnAllNodes) {
-  HappeningFinder finder, of_another_node;
+TEST(ReportedEvent, EachGenerationOfAPolicyIsAThingOfItsOwnAndTheSameOnAllNodes) {
+  ReportedEventFinder finder, of_another_node;
   NodeReport report = with({});
   report.policies = {{kPolicy, 3, "expose", 0, 0, {}, "spec.x: bad", 0}};
-  const Happenings third = finder.look(report, {}, TimePoint{});
+  const ReportedEvents third = finder.look(report, {}, TimePoint{});
   EXPECT_EQ(third.at(0).key(), of_another_node.look(report, {}, TimePoint{}).at(0).key());
   EXPECT_TRUE(third.at(0).is_of_fleet);
   report.policies[0].generation = 4;
   EXPECT_NE(third.at(0).key(), finder.look(report, {}, TimePoint{}).at(0).key());
 }
 
-}  // namespace happening_test
+}  // namespace reported_event_test
 }  // namespace sliced::reports

@@ -1,4 +1,4 @@
-#include "daemon/reports/tell_decision.h"
+#include "daemon/reports/fill_report.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "t/fixture/vf_host.h"
 
 namespace sliced::reports {
-namespace tell_decision_test {
+namespace fill_report_test {
 
 using fixture::VfHost;
 
@@ -41,7 +41,7 @@ NodeReport told(const VfHost& host, const std::vector<std::string>& objects,
   in->node.name = "a";
   if (edit) edit(*in);
   NodeReport out{.node = "a"};
-  tell_decision(policy::decide(in), out);
+  fill_report(policy::decide(in), out);
   return out;
 }
 
@@ -242,5 +242,5 @@ TEST(TellDecision, EachSuffixSaysItsWord) {
   EXPECT_EQ(policy_of(report, "shared").matched, 2);
 }
 
-}  // namespace tell_decision_test
+}  // namespace fill_report_test
 }  // namespace sliced::reports

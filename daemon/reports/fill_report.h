@@ -10,6 +10,6 @@ namespace sliced::reports {
 /// Interfaces of type virtual that are neither offered nor held back are none of it: pods make and lose them
 /// all the time.
 /// Policies are asked once more for overruled.h: that part is of VFs times policies, within the decision's budget.
-void tell_decision(const policy::Decision& decision, NodeReport& out);
+void fill_report(const policy::Decision& decision, NodeReport& out);
 
 }  // namespace sliced::reports

@@ -1,4 +1,4 @@
-#include "daemon/reports/happening.h"
+#include "daemon/reports/reported_event.h"
 
 #include <algorithm>
 #include <utility>
@@ -41,15 +41,16 @@ struct Told {
 };
 
 // Whoever writes thousands of policies leaves room for what is of another reason.
-void add(Happenings& out, Happening one) {
-  const auto alike = std::ranges::count(out, one.reason, &Happening::reason);
-  if (static_cast<size_t>(alike) < HappeningFinder::kOfOneReasonMax) out.push_back(std::move(one));
+void add(ReportedEvents& out, ReportedEvent one) {
+  const auto alike = std::ranges::count(out, one.reason, &ReportedEvent::reason);
+  if (static_cast<size_t>(alike) < ReportedEventFinder::kOfOneReasonMax) out.push_back(std::move(one));
 }
 
 }  // namespace
 
-Happenings HappeningFinder::look(const NodeReport& report, const WithdrawnInUse& in_use, TimePoint now) {
-  Happenings out;
+ReportedEvents ReportedEventFinder::look(const NodeReport& report, const WithdrawnInUse& in_use,
+                                         TimePoint now) {
+  ReportedEvents out;
   for (const PolicyReport& policy : report.policies)
     if (!policy.problem.empty())
       add(out,
@@ -94,7 +95,7 @@ Happenings HappeningFinder::look(const NodeReport& report, const WithdrawnInUse&
   return out;
 }
 
-void HappeningFinder::find_held_back(const NodeReport& report, TimePoint now, Happenings& out) {
+void ReportedEventFinder::find_held_back(const NodeReport& report, TimePoint now, ReportedEvents& out) {
   const std::string held_back = "held-back";
   std::map<DeviceKey, TimePoint> since;
   std::map<std::pair<PolicyRef, std::string>, Told> told;

@@ -18,11 +18,11 @@ namespace sliced::cli {
 /// Everything that it is made from outlives it. Nothing else waits for it, and what fails in it is counted.
 /// Pace:    reports::ReportWriter's and reports::EventWriter's; nothing is written before permit().
 /// Threads: the loop's; what is long is made on the process' executor.
-class Telling final : public daemon::Observer {
+class NodeReporter final : public daemon::Observer {
  public:
   /// plugin: null where it is off.
-  Telling(Process& process, const config::Options& options, daemon::Daemon& daemon,
-          const status::History& history, const KubeletPlugin* plugin);
+  NodeReporter(Process& process, const config::Options& options, daemon::Daemon& daemon,
+               const status::History& history, const KubeletPlugin* plugin);
 
   /// Once.
   void start();

@@ -1,4 +1,4 @@
-#include "daemon/telling.h"
+#include "daemon/node_reporter.h"
 
 #include <algorithm>
 #include <map>
@@ -42,8 +42,8 @@ AllocatedDevices allocated(const KubeletPlugin* plugin, const policy::Ledger& le
 
 }  // namespace
 
-Telling::Telling(Process& process, const config::Options& options, daemon::Daemon& daemon,
-                 const status::History& history, const KubeletPlugin* plugin)
+NodeReporter::NodeReporter(Process& process, const config::Options& options, daemon::Daemon& daemon,
+                           const status::History& history, const KubeletPlugin* plugin)
     : subscription_(daemon.observers(), *this) {
   if (!config::has_api_server(options.cluster)) return;
   const kube::Ports ports{*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()};
@@ -77,25 +77,25 @@ Telling::Telling(Process& process, const config::Options& options, daemon::Daemo
         .past = [&history] { return history.all(); }});
 }
 
-void Telling::start() {
+void NodeReporter::start() {
   if (reports_) reports_->start();
   if (events_) events_->start();
 }
 
-void Telling::permit(bool writes) {
+void NodeReporter::permit(bool writes) {
   if (reports_) reports_->permit(writes);
   if (lease_) lease_->permit(writes);
   if (events_) events_->permit(writes);
 }
 
-void Telling::on_decided(const policy::Decision&) { on_plugin_changed(); }
+void NodeReporter::on_decided(const policy::Decision&) { on_plugin_changed(); }
 
-void Telling::on_plugin_changed() {
+void NodeReporter::on_plugin_changed() {
   if (reports_) reports_->on_decided();
   if (events_) events_->on_decided();
 }
 
-void Telling::add_to(status::Metrics& metrics) const {
+void NodeReporter::add_to(status::Metrics& metrics) const {
   if (reports_) {
     const auto& counters = reports_->writer().counters();
     metrics.reports = {.made = counters.made,

@@ -16,7 +16,7 @@ inline constexpr const char* kPodKind = "Pod";
 
 /// Something that is so now. Two of a node are the same thing when reason, policy and what are equal.
 /// Reasons: PolicyNotUsedAsWritten, EntryRefused, PoliciesContradict, DeviceWithdrawnInUse, DevicesHeldBack, ConfigurationIgnored.
-struct Happening {
+struct ReportedEvent {
   std::string reason;  // "PolicyNotUsedAsWritten"; an interface (docs/reports.md)
   PolicyRef policy;    // that it is about; kind "": about the Node; kPodKind: about a pod of the node
   std::string what;    // of one policy: which of several things, as a verdict, or a generation
@@ -25,7 +25,7 @@ struct Happening {
   bool is_of_fleet = false;
   auto key() const { return std::tie(reason, policy, what); }
 };
-using Happenings = std::vector<Happening>;
+using ReportedEvents = std::vector<ReportedEvent>;
 
 /// Devices that a claim has and that are not offered any more, by name: cause and holder, "DeviceExposurePolicy x (generation
 /// 2) excludes it; claim ns/name (pod a) has it".
@@ -36,17 +36,17 @@ using WithdrawnInUse = std::map<std::string, std::string>;
 /// Memory:  since when, for each device that is held back and each policy that takes it; forgotten with the
 ///          first report in which it is not. A process that begins anew counts from its first report.
 /// Threads: one.
-class HappeningFinder {
+class ReportedEventFinder {
  public:
   static constexpr Millis kHeldBackFor{300'000};
   static constexpr size_t kOfOneReasonMax = 25;  // at one time; of more the first
 
   /// What is so. report: before it was made to fit. Linear in its devices that are held back.
-  Happenings look(const NodeReport& report, const WithdrawnInUse& in_use, TimePoint now);
+  ReportedEvents look(const NodeReport& report, const WithdrawnInUse& in_use, TimePoint now);
 
  private:
   using DeviceKey = std::tuple<PolicyRef, std::string, std::string>;  // policy, outcome, device
-  void find_held_back(const NodeReport& report, TimePoint now, Happenings& out);
+  void find_held_back(const NodeReport& report, TimePoint now, ReportedEvents& out);
 
   std::map<DeviceKey, TimePoint> held_since_;
 };
