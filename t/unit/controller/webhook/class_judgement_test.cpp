@@ -148,6 +148,8 @@ TEST(ClassJudgement, OurOwnClassesAreSound) {
   size_t judged_ones = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(SLICED_CONFIG)) {
     if (entry.path().extension() != ".yaml") continue;
+    if (entry.path().parent_path().filename() == "from-dranet")
+      continue;  // what `migrate` reads: another driver's
     std::ifstream file(entry.path());
     for (const kube::Json& object :
          kube::decode_yaml(std::string(std::istreambuf_iterator<char>(file), {})).documents) {
