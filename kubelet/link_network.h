@@ -58,7 +58,8 @@ struct LinkNeighbor {
 Result<Unit> add_address(int network_namespace, const LinkAddress& address, bool detects_duplicates = false);
 Result<Unit> add_route(int network_namespace, const LinkRoute& route);
 Result<Unit> add_rule(int network_namespace, const NetworkRule& rule);
-/// Removes one that add_rule() has made. Returns false where there is none. Errors: as add_rule().
+/// Removes one that add_rule() has made: the kernel compares FRA_PROTOCOL, too (net/core/fib_rules.c, since Linux 4.17). Returns false where
+/// there is none. Errors: as add_rule().
 Result<bool> remove_rule(int network_namespace, const NetworkRule& rule);
 /// In place of the interface's entry for that address. Errors: as add_route().
 Result<Unit> set_neighbor(int network_namespace, const LinkNeighbor& neighbor);
