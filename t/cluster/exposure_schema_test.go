@@ -85,7 +85,7 @@ func TestExposureSchemaRefusesWhatIsWrong(t *testing.T) {
 		"action":            {with(M{"action": "hide"}), []string{"spec.action", `"expose", "exclude"`}},
 		"readiness":         {with(readied(M{"require": L{"adminMAC"}})), []string{"spec.readiness.require", `"adminMac"`}},
 		"priority":          {with(M{"priority": int64(1001)}), []string{"spec.priority", "1000"}},
-		"exclude, exposure": {with(M{"action": "exclude"}), []string{"has no effect with action exclude"}},
+		"exclude, exposure": {with(M{"action": "exclude"}), []string{"action exclude offers none"}},
 		"suffix":            {exposing(M{"deviceNameSuffix": "-Mac"}), []string{"spec.exposure.deviceNameSuffix", "[-a-z0-9]"}},
 		"long suffix":       {exposing(M{"deviceNameSuffix": strings.Repeat("a", 33)}), []string{"deviceNameSuffix", "32"}},
 		"group":             {exposing(M{"exclusionGroup": strings.Repeat("a", 58)}), []string{"exclusionGroup", "57"}},

@@ -30,6 +30,7 @@ func resourceOf(t *testing.T, object *unstructured.Unstructured) schema.GroupVer
 		"DeviceExposurePolicy": "deviceexposurepolicies", "Node": "nodes", "DeviceClass": "deviceclasses", "ResourceClaimTemplate": "resourceclaimtemplates", "Pod": "pods", "ConfigMap": "configmaps",
 		"ValidatingAdmissionPolicy":        "validatingadmissionpolicies",
 		"ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+		"DaemonSet":                        "daemonsets",
 		"ClusterRole":                      "clusterroles", "ClusterRoleBinding": "clusterrolebindings",
 		"Role": "roles", "RoleBinding": "rolebindings",
 		"ServiceAccount": "serviceaccounts", "Namespace": "namespaces"}[object.GetKind()]

@@ -507,7 +507,7 @@ func TestAddressesAndMTUsOfOthersAreRefused(t *testing.T) {
 			run(t, "ip", "-n", l.host, "link", "set", "neighbour", "up")
 			got := l.admit(row)
 			if strings.Contains(tuning, "mac") {
-				if !strings.Contains(got.Refused, "others have the device, too") {
+				if !strings.Contains(got.Refused, "the device is shared") {
 					t.Errorf("an address of one's own choice is not refused: %q", got.Refused)
 				}
 				return

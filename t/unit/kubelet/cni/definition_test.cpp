@@ -399,7 +399,7 @@ TEST(CanonicalDefinition, AnAddressOnADeviceThatOthersHaveIsAnAdministrators) {
   for (const std::string type : {"macvlan", "ipvlan", "macvtap", "vlan", "bridge", "own"})
     for (const std::string& config : definitions_with_an_address(type)) {
       const std::string why = why_not(config, rules({type}), kParent);
-      EXPECT_NE(why.find("others have the device, too"), std::string::npos) << config << "\n" << why;
+      EXPECT_NE(why.find("the device is shared"), std::string::npos) << config << "\n" << why;
       EXPECT_EQ(why_not(config, rules({type}, Author::kAdministrator), kParent), "") << config;
     }
   fixture::expect_golden(
@@ -537,7 +537,7 @@ TEST(CanonicalDefinition, VlansAreThoseThatThePolicyAllows) {
                   {"bridge", R"("preserveDefaultVlan":true)"}};
   for (const auto& [plugin, member] : kRefused) {
     const auto& device = std::string_view(plugin) == "sriov" ? kFunction : kParent;
-    EXPECT_NE(why_not(plugin_of(plugin, member), some, device).find("lets a definition set vlan=100-199"),
+    EXPECT_NE(why_not(plugin_of(plugin, member), some, device).find("allows a definition to set vlan=100-199"),
               std::string::npos)
         << member << " " << why_not(plugin_of(plugin, member), some, device);
   }
