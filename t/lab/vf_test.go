@@ -243,17 +243,25 @@ func TestRenamesAndHostUse(t *testing.T) {
 	guest.Run(t, "vf=$(ls /sys/bus/pci/devices/"+vf(pf0, 0)+"/net) && ip link set $vf down && ip link set $vf name tenant0")
 	w.writesAtMost(since, 0, "a VF's interface renamed")
 
-	rv := w.now()
-	guest.Run(t, "ip link set ens1 down && ip link set ens1 name fabric0")
-	w.offers(rv)
-	rv = w.now()
-	w.Apply("two", harness.Config("", harness.PFNames("fabric0")))
-	state := w.offers(rv, all)
-	for name, device := range state.Devices() {
-		if v := device.Attributes[harness.Driver+"/PFName"].StringValue; v == nil || *v != "fabric0" {
-			t.Errorf("%s: PFName %v", name, v)
+	isNamed := func(state harness.PoolState, name string) {
+		for id, device := range state.Devices() {
+			if v := device.Attributes[harness.Driver+"/PFName"].StringValue; v == nil || *v != name {
+				t.Errorf("%s: PFName %v", id, v)
+			}
 		}
 	}
+	// udev gives the interface the name of its slot again, as an alternative one, which pfNames matches.
+	rv := w.now()
+	guest.Run(t, "ip link set ens1 down && ip link set ens1 name fabric0")
+	isNamed(w.offers(rv, all), "fabric0")
+
+	w.Apply("one", harness.Config("", harness.PFNames("fabric0")))
+	rv = w.now()
+	guest.Run(t, "ip link set fabric0 name fabric1")
+	w.offers(rv)
+	rv = w.now()
+	w.Apply("two", harness.Config("", harness.PFNames("fabric1")))
+	isNamed(w.offers(rv, all), "fabric1")
 
 	rv = w.now()
 	// Without a VLAN that it would ask of the VF's driver, which refuses as long as its PF is down.
