@@ -537,8 +537,9 @@ TEST(CanonicalDefinition, VlansAreThoseThatThePolicyAllows) {
                   {"bridge", R"("preserveDefaultVlan":true)"}};
   for (const auto& [plugin, member] : kRefused) {
     const auto& device = std::string_view(plugin) == "sriov" ? kFunction : kParent;
-    EXPECT_NE(why_not(plugin_of(plugin, member), some, device).find("allows a definition to set vlan=100-199"),
-              std::string::npos)
+    EXPECT_NE(
+        why_not(plugin_of(plugin, member), some, device).find("allows a definition to set vlan=100-199"),
+        std::string::npos)
         << member << " " << why_not(plugin_of(plugin, member), some, device);
   }
 }
