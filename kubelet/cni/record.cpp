@@ -1,5 +1,7 @@
 #include "kubelet/cni/record.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "kubelet/cni/network.h"
@@ -155,8 +157,8 @@ Result<Unit> Records::remove_temporaries() const {
   if (!names) return Error(names.error());
   for (const std::string& name : *names) {
     const std::string path = directory_ + "/" + name;
-    const auto text = reactor::read_whole(path, kRecordBytesMax);
-    if (text && text->empty())
+    std::error_code unknown;
+    if (std::filesystem::file_size(path, unknown) == 0)
       if (auto removed = reactor::remove_durably(path); !removed) return removed;
   }
   const auto removed = reactor::remove_temporaries(directory_, [](std::string_view) { return true; });
