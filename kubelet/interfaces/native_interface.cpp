@@ -123,16 +123,17 @@ class NativeAttaching {
     return apply_vf_settings(kernel_.vf_settings, *vf, network_.vf);
   }
 
-  Result<Unit> move(const HostLink& link) const {
-    if (auto good = check_name(); !good) return good;
+  /// in_pod: the interfaces of the pod's namespace.
+  Result<Unit> move(const HostLink& link, const std::vector<HostLink>& in_pod) const {
+    if (auto good = check_name(in_pod); !good) return good;
     auto moved = set_and_move(link);
     if (!moved) restore_on_host(link);
     return moved;
   }
 
   /// On that interface of the host.
-  Result<Unit> make(const HostLink& parent) const {
-    if (auto good = check_name(); !good) return good;
+  Result<Unit> make(const HostLink& parent, const std::vector<HostLink>& in_pod) const {
+    if (auto good = check_name(in_pod); !good) return good;
     if (auto good = check_parent(parent); !good) return good;
     const bool is_port = network_.type == "bridgePort";
     say("make");
@@ -310,10 +311,8 @@ class NativeAttaching {
     return change(kOwnNamespace, link.ifindex, wanted, "mac");
   }
 
-  Result<Unit> check_name() const {
-    const auto in_pod = read_links(pods_);
-    if (!in_pod) return in_pod.error();
-    for (const HostLink& one : *in_pod)
+  Result<Unit> check_name(const std::vector<HostLink>& in_pod) const {
+    for (const HostLink& one : in_pod)
       if (one.name == order_.interface || has(one.alternative_names, order_.interface))
         return Error{Errc::kConflict, "the pod has an interface " + in_quotes(order_.interface, 64) +
                                           " already: set another ifName in the VfConfig"};
@@ -597,7 +596,7 @@ Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel
       return Error{Errc::kNotFound, "interface " + in_quotes(order.host_interface, 64) +
                                         (order.pci.empty() ? "" : " of " + order.pci) +
                                         " is not on the host"};
-    if (auto moved = is_made ? attaching.make(*own) : attaching.move(*own); !moved)
+    if (auto moved = is_made ? attaching.make(*own, *in_pod) : attaching.move(*own, *in_pod); !moved)
       return std::move(moved.error()).in("interface " + escaped(own->name));
     in_pod = read_links(pods);
     if (!in_pod) return std::move(in_pod.error());
