@@ -6,6 +6,7 @@
 #include "daemon/process.h"
 #include "kubectl/commands.h"
 #include "t/fixture/sysfs_tree.h"
+#include "t/unit/kubectl/migrate/captured.h"
 
 namespace sliced::cli {
 namespace dranet_files_test {
@@ -14,11 +15,6 @@ namespace {
 struct DranetFiles : testing::Test {
   DranetFiles() { options.command = config::Command::kMigrate; }
 
-  struct Answer {
-    int status = 0;
-    std::string out, err;
-    bool says(const std::string& text) const { return (out + err).find(text) != std::string::npos; }
-  };
   Answer run(const std::vector<std::string>& texts, int (*command)(const config::Options&) = &migrate) {
     options.arguments.clear();
     for (size_t i = 0; i < texts.size(); ++i) {
@@ -26,13 +22,7 @@ struct DranetFiles : testing::Test {
       tree.write(name, texts[i]);
       options.arguments.push_back(tree.root() + "/" + name);
     }
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    Answer answer;
-    answer.status = command(options);
-    answer.out = testing::internal::GetCapturedStdout();
-    answer.err = testing::internal::GetCapturedStderr();
-    return answer;
+    return captured(command, options);
   }
   // Migrated, and validated where something is printed.
   Answer moved(const std::vector<std::string>& texts) {

@@ -7,18 +7,13 @@
 #include "daemon/process.h"
 #include "kubectl/commands.h"
 #include "t/fixture/sysfs_tree.h"
+#include "t/unit/kubectl/migrate/captured.h"
 
 namespace sliced::cli {
 namespace migrate_files_test {
 namespace {
 
 const std::string kFiles = std::string(SLICED_MIGRATED) + "/";
-
-struct Answer {
-  int status = 0;
-  std::string out, err;
-  bool says(const std::string& text) const { return (out + err).find(text) != std::string::npos; }
-};
 
 size_t count(const std::string& text, const std::string& what) {
   size_t n = 0;
@@ -33,13 +28,7 @@ struct MigrateFiles : testing::Test {
     options.arguments = {file.starts_with('/') ? file : kFiles + file};
     for (const std::string& one : more_files)
       options.arguments.push_back(one.starts_with('/') ? one : kFiles + one);
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    Answer answer;
-    answer.status = command(options);
-    answer.out = testing::internal::GetCapturedStdout();
-    answer.err = testing::internal::GetCapturedStderr();
-    return answer;
+    return captured(command, options);
   }
   Answer check(const std::string& file, const std::string& listing = "host.txt",
                const std::string& node = "n", std::map<std::string, std::string> labels = {}) {
