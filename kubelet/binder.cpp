@@ -32,7 +32,7 @@ Result<std::string> bind_or_restore(const Host& host, Binding what, const Prepar
     if (!now || !now->driver.empty()) return std::string();
     return host.restore(device);
   }
-  // The address goes first: a driver asks for it when it takes the function.
+  // The address is set first, because a driver reads it at probe.
   if (!mac.empty())
     if (auto set = host.set_mac(device, mac); !set && set.error().code != Errc::kNotFound)
       return std::move(set.error());

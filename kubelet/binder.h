@@ -1,6 +1,7 @@
 #pragma once
-// Who binds functions to vfio-pci and restores them, as a port: a write to a driver's `unbind` may hang in the kernel
-// as long as a process has the device open (drivers/vfio/vfio_main.c, vfio_unregister_group_dev).
+// Interface for binding PCI functions to vfio-pci and restoring their drivers. A write to a driver's `unbind`
+// attribute may block in the kernel as long as a process has the device open (drivers/vfio/vfio_main.c,
+// vfio_unregister_group_dev).
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,26 +13,29 @@
 
 namespace sliced::kubelet {
 
-/// kTakeAgain: a function that was restored, and whose driver has not taken it. What has any driver stays as it is.
+/// kTakeAgain: binds a restored function that has no driver to its original driver. A function that has a
+/// driver stays unchanged.
 enum class Binding { kBind, kRestore, kTakeAgain };
 
-/// Reentry: done is called once, never from within run(), unless the Job is dropped.
+/// Reentry: `done` is called once, never from within run(). It is not called if the Job is dropped.
 class Binder {
  public:
   static constexpr Millis kBindMax{30'000};  // for all functions of a call; the kubelet waits 45 s
 
-  /// By device, in order: its group when it was bound; when it was restored "", or what is not as it was before, for
-  /// people: it is off vfio-pci, and without a driver. kTimeout: it hangs, and may be done yet, or was not begun in time.
-  /// kBusy: a call of before hangs, or somebody holds the device; the text says who.
+  /// One result for each device, in the order of the call. Returns the IOMMU group after a bind. Returns ""
+  /// after a restore, or a text for people: the device left vfio-pci, but has no driver or differs from its
+  /// state before.
+  /// Errors: kTimeout: the operation hangs and may still complete, or it did not start in time. kBusy: an
+  /// earlier call hangs, or a process has the device open; the text names it.
   using Done = std::function<void(std::vector<Result<std::string>>)>;
   virtual ~Binder() = default;
   [[nodiscard]] virtual std::unique_ptr<reactor::Job> run(Binding what, std::vector<PreparedDevice> devices,
                                                           Done done) = 0;
 };
 
-/// By a host's own calls, on a worker: one that hangs is lost with it. For tests, and where no program can be run.
-/// Deadline: kBindMax on the executor; past it every device is answered with kTimeout, and the worker is lost
-/// until the kernel lets go.
+/// Calls the host on a worker thread. A call that hangs occupies its worker until the kernel returns. For
+/// tests, and for systems that cannot start a helper process.
+/// Deadline: kBindMax on the executor. Then every device gets kTimeout.
 class HostBinder final : public Binder {
  public:
   HostBinder(reactor::Executor& executor, std::shared_ptr<const Host> host)
@@ -43,14 +47,15 @@ class HostBinder final : public Binder {
   const std::shared_ptr<const Host> host_;
 };
 
-/// The address that the PF is to give the VF with it; "" it stays as it is. A machine never finds one that another pod
-/// has asked for. An original one that no function can be given is left out.
+/// Returns the MAC address that the PF sets for the VF in this operation; "" if it stays unchanged. A bind
+/// returns the address that the pod requests. A restore returns the original address, so that a VM never
+/// finds an address that another pod requested. Returns "" for an original address that no function accepts.
 std::string mac_for(Binding what, const PreparedDevice& device);
-/// The address that its interface had, to be given back with its driver; "" it had none, or one that no interface can be
-/// given (InfiniBand, all zeros).
+/// Returns the MAC address that the device's interface had, which is written back after its driver is bound.
+/// Returns "" if it had none, or one that cannot be set (InfiniBand, all zeros).
 std::string own_mac_of(const PreparedDevice& device);
-/// One device of those of a call, where the call is made. Yields what Binder::Done has of it.
-/// Blocks, and may hang: for a worker or a program of its own.
+/// Runs the operation for one device of a call, and returns its Binder::Done result. Blocks and may hang: for
+/// a worker thread or a helper process.
 Result<std::string> bind_or_restore(const Host& host, Binding what, const PreparedDevice& device,
                                     const std::vector<PreparedDevice>& together);
 

@@ -20,8 +20,8 @@ constexpr kube::JsonLimits kCheckpointLimits{
 
 std::string checksum(std::string_view state) { return hex(stable_hash(state), kChecksumDigits); }
 
-// Each text, flag and list of a struct by its name in the file: one list for both directions, so that nothing is
-// written that is not read. Visitor: Writer or Reader.
+// Visits each text, flag and list of a struct with its name in the file. Writer and Reader share this list,
+// so that every member that is written is read.
 template <class Visitor>
 void visit(Visitor& v, cdi::DeviceNode& value) {
   v("path", value.path), v("hostPath", value.host_path);
@@ -98,7 +98,7 @@ void visit(Visitor& v, hotplug::Netdev& value) {
   v("portName", value.phys_port_name), v("altNames", value.alternative_names), v("devPort", value.dev_port);
   v("defaultRoute", value.carries_default_route), v("stale", value.stale), v("partial", value.is_partial);
 }
-// As much of it as is held (hotplug::facts_to_hold).
+// Only the pinned members (hotplug::facts_to_hold).
 template <class Visitor>
 void visit(Visitor& v, hotplug::HostDevice& value) {
   v("id", value.id), v("type", value.type), v("pci", value.pci), v("vendor", value.vendor);
@@ -180,7 +180,7 @@ class Writer {
   Json::Object out_;
 };
 
-// What is of another kind than it was written counts as wrong; what is not there is empty.
+// A value of another type is an error; a missing one is empty.
 class Reader {
  public:
   template <class T>

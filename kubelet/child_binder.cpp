@@ -12,7 +12,7 @@
 namespace sliced::kubelet {
 namespace {
 
-// As "failed CODE": what the preparer tells apart.
+// Codes of "failed CODE": those that the preparer distinguishes.
 constexpr std::pair<Errc, std::string_view> kCodes[] = {
     {Errc::kIo, "io"}, {Errc::kTimeout, "timeout"}, {Errc::kNotFound, "gone"}, {Errc::kBusy, "busy"}};
 
@@ -52,7 +52,8 @@ std::vector<std::string> arguments_of(Binding what, const std::vector<PreparedDe
   for (const auto& [one, name] : kOrders)
     if (one == what) out.emplace_back(name);
   for (const PreparedDevice& device : devices) {
-    // A bind that fails is taken back. An address that is no MAC (20 bytes of IPoIB, all zeros) is the driver's to choose.
+    // A failed bind is undone. For an address that is not a MAC (20 bytes of IPoIB, all zeros) the driver
+    // chooses one.
     std::vector<std::string> fields{device.pci, device.vfio ? device.vfio->original_driver : "",
                                     device.vfio ? mac_for(what, device) : "", own_mac_of(device)};
     while (fields.size() > 2 && fields.back().empty()) fields.pop_back();
@@ -71,7 +72,7 @@ Result<BindOrder> decode_order(const std::vector<std::string>& arguments) {
     const auto parts = split(arguments[i], '=');
     const auto part = [&](size_t index) { return std::string(index < parts.size() ? parts[index] : ""); };
     const std::string pci = part(0), driver = part(1), mac = part(2), own = part(3);
-    // It becomes part of a path in sysfs.
+    // The driver's name becomes part of a sysfs path.
     if (!hotplug::PciAddress::decode(pci) || driver.find('/') != std::string::npos || parts.size() > 4 ||
         !(mac.empty() || mac == kNoMac || decode_mac(mac)) || !(own.empty() || decode_mac(own)))
       return Error{Errc::kInvalid,
@@ -115,18 +116,19 @@ struct ChildBinder::Run {
   Binding what;
   std::vector<PreparedDevice> devices;
   TimePoint asked;
-  Done done;  // null: it has been answered, or nobody asks any more
+  Done done;  // null: answered, or cancelled by the caller
   reactor::Semaphore::PermitPtr permit = {};
   std::unique_ptr<reactor::Child> child = {};  // null: it waits for its turn
   reactor::Ticket given_up = {};
-  bool is_late = false;  // it has been given up and goes on
+  bool is_late = false;  // answered with kTimeout while the process still runs
 
   void answer(std::vector<Result<std::string>> results) {
     if (const Done call = std::exchange(done, nullptr)) call(std::move(results));
   }
 };
 
-// The program goes on when nobody asks any more: half a binding helps nobody.
+// The process continues after the caller has cancelled: a half-finished binding leaves the device without a
+// driver.
 struct ChildBinder::Handle final : reactor::Job {
   explicit Handle(std::shared_ptr<Run> one) : run(std::move(one)) {}
   ~Handle() override { run->done = nullptr; }
@@ -176,7 +178,7 @@ void ChildBinder::answer(uint64_t number, const Error& error) {
 
 void ChildBinder::begin(uint64_t number) {
   const std::shared_ptr<Run> run = runs_.at(number);
-  if (!run->done) return void(runs_.erase(number));  // nothing was begun, and nobody asks
+  if (!run->done) return void(runs_.erase(number));  // nothing was started, and the caller has cancelled
   if (const std::string binding = who_binds(run->devices); !binding.empty())
     return answer(number, {Errc::kBusy, binding});
   std::vector<std::string> argv = settings_.program;

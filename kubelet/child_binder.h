@@ -1,13 +1,13 @@
 #pragma once
-// Binding by a program of its own (daemon/bind_helper.h), so that what hangs in the kernel costs no thread of the daemon and
-// does not keep it from ending.
+// Binds functions in a helper process (daemon/bind_helper.h), so that a kernel call that hangs blocks no
+// thread of the daemon and does not delay its exit.
 //
-// Hang: past the deadline the program is killed, and its devices are answered with kTimeout. Where it does not end even
-//       so, as in a write that the kernel does not let go, none is begun beside it for any of its devices: calls about
-//       them are answered with kBusy at once, until it ends.
-// Many: when a node boots, or is drained, hundreds are asked for at once. A few run; the others wait in the order in which
-//       they came, and their deadline begins with their program. One for which there is no time any more before the kubelet
-//       gives up is not begun: it is answered with kTimeout. One that hangs keeps its permit no longer than it is waited for.
+// Hang: after the deadline the process is killed, and its devices get kTimeout. A process in an
+// uninterruptible write does not end. Until it does, calls for any of its devices get kBusy immediately.
+// Load: a boot or a drain can request hundreds of bindings. At most `at_once` processes run; the others wait
+// in order, and their deadline starts with their process. A call gets kTimeout without a process if too
+// little time remains before the kubelet gives up. A process that hangs holds its permit only until its
+// answer is due.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -25,21 +25,22 @@ class Loop;
 
 namespace sliced::kubelet {
 
-/// Ownership: the loop outlives this. Programs that still run are killed with it.
+/// Ownership: the loop outlives this object. The destructor kills the processes that still run.
 class ChildBinder final : public Binder {
  public:
   struct Settings {
-    std::vector<std::string> program;  // and its first arguments
+    std::vector<std::string> program;  // with its first arguments
     Millis deadline = kBindMax;
     Millis kill_after{2'000};  // from SIGTERM to SIGKILL
     Millis patience{3'000};    // from the deadline to the answer
     size_t at_once = 16;
-    Millis answer_max{43'000};  // from the call to its answer, the wait included
-    Millis least{5'000};        // that a program is begun for
+    Millis answer_max{43'000};  // from the call to its answer, including the wait
+    Millis least{5'000};        // remaining time below which no process is started
 
-    /// For its turn: whoever waits longer is not begun.
+    /// Longest wait for a permit. A call that waits longer gets kTimeout without a process.
     Millis wait_max() const { return answer_max - patience - least; }
-    /// Of a program that begins after so long a wait, from its own beginning: shorter where the answer would come too late.
+    /// Deadline of a process that starts after `waited`, from its start. It is shorter than `deadline` if the
+    /// answer would be late.
     Millis deadline_after(Millis waited) const;
   };
   ChildBinder(reactor::Loop& loop, Settings settings);
@@ -48,17 +49,18 @@ class ChildBinder final : public Binder {
   std::unique_ptr<reactor::Job> run(Binding what, std::vector<PreparedDevice> devices, Done done) override;
 
  private:
-  // One program that runs, or an answer that is due in the next turn.
+  // One running process, or an answer that is due in the next turn.
   struct Run;
-  // What the caller holds. Dropping it does not end the program: half a binding helps nobody.
+  // The caller's handle. Dropping it does not stop the process: a half-finished binding leaves the device
+  // without a driver.
   struct Handle;
-  // Its turn has come.
+  // Starts the process of a run that got its permit.
   void begin(uint64_t number);
-  // Without a program, or where none is begun.
+  // Schedules an error as the answer of a run without a process.
   void answer(uint64_t number, const Error& error);
-  // The program has ended: what it said is the answer, unless it was given up before.
+  // Delivers the process's output as the answer, unless the run was answered before.
   void end(uint64_t number, const reactor::ChildResult& result);
-  // Which program has one of these devices, and whether it hangs; "" none has.
+  // Returns which process works on one of these devices, and whether it hangs; "" if no process does.
   std::string who_binds(const std::vector<PreparedDevice>& devices) const;
 
   reactor::Loop& loop_;
@@ -68,19 +70,20 @@ class ChildBinder final : public Binder {
   uint64_t next_ = 0;
 };
 
-/// What the program is told: "bind", "restore" or "take-again", then for each device "0000:03:00.2=igbvf", "=02:00:00:00:00:0a" where
-/// its PF gives the VF an address, and another one that its own interface had, where that is to be had again.
+/// Returns the helper's arguments: "bind", "restore" or "take-again", then one for each device:
+/// "0000:03:00.2=igbvf". It is followed by "=02:00:00:00:00:00:0a" if the PF sets an address for the VF, and
+/// by a second address if the interface's own one is restored.
 std::vector<std::string> arguments_of(Binding what, const std::vector<PreparedDevice>& devices);
 struct BindOrder {
   Binding what;
-  std::vector<PreparedDevice> devices;  // pci and vfio alone
+  std::vector<PreparedDevice> devices;  // only pci and vfio are set
 };
 /// Errors: kInvalid.
 Result<BindOrder> decode_order(const std::vector<std::string>& arguments);
-/// What it says of each device, in order: a line "ok GROUP", or "failed CODE TEXT".
+/// Formats the helper's result for one device: a line "ok GROUP", or "failed CODE TEXT".
 std::string line_of(const Result<std::string>& result);
-/// missing: of devices that it has not come to.
-/// As many as `devices`, whatever the text says; lines of another form are passed over.
+/// Returns as many results as `devices`, regardless of the text. Lines of another form are ignored. Devices
+/// without a line get `missing`.
 std::vector<Result<std::string>> decode_lines(const std::string& text, size_t devices, const Error& missing);
 
 }  // namespace sliced::kubelet

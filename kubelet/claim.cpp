@@ -11,7 +11,7 @@ namespace {
 
 using kube::Json;
 
-// Parts of a claim that decode within this; the API server takes 10 KiB of parameters for each config.
+// Limits of each part of a claim. The API server accepts 10 KiB of parameters for each config.
 constexpr kube::JsonLimits kClaimLimits{.size_max = size_t{2} << 20, .depth_max = 32, .nodes_max = 100'000};
 constexpr size_t kTextMax = 1'024;
 
@@ -29,7 +29,7 @@ Result<Json> part_of_claim(std::string_view object, std::initializer_list<std::s
   return value;
 }
 
-// Items of an optional list. nullptr: none.
+// Returns the items of an optional list, nullptr if it is missing.
 Result<const Json::Array*> items(const Json* list, const std::string& field, size_t count_max) {
   static const Json::Array kNone;
   if (list == nullptr || list->is_null()) return &kNone;
@@ -55,7 +55,7 @@ Result<std::string> text_of_claim(const Json& value, std::string_view key, const
   return *at->string();
 }
 
-// Reads wanted and optional texts of one value until one is wrong.
+// Reads required and optional texts of one value until the first error.
 class Texts {
  public:
   Texts(const Json& value, std::string field) : value_(value), field_(std::move(field)) {}

@@ -59,7 +59,7 @@ FileChange files_of(const PreparedClaim& claim, const PreparedClaim& before, con
     if (std::none_of(change.specs.begin(), change.specs.end(),
                      [&](const auto& one) { return one.spec.kind == name.kind && one.id == name.id; }))
       change.removed_specs.push_back(std::move(name));
-  // The pod of before may have other claims, whose spec is made without this one.
+  // The pod of the old record may have other claims. Its spec is written again without this one.
   for (FileChange::SpecFile& file : old.specs)
     if (std::none_of(change.specs.begin(), change.specs.end(),
                      [&](const auto& one) { return one.spec.kind == file.spec.kind && one.id == file.id; }))
@@ -86,7 +86,7 @@ FileChange removal_of(const PreparedClaim& claim, const PreparedClaims& prepared
                       const FileSettings& settings) {
   FileChange change;
   change.removed_specs.push_back({cdi_kind(claim.driver), claim.uid});
-  change.removed_metadata = metadata_files_of(claim);  // whoever wrote them, when
+  change.removed_metadata = metadata_files_of(claim);  // regardless of the mode in which they were written
   if (!claim.cdi_pod_id.empty() && claim.cdi_pod_id != claim.uid)
     put_pod_specs(claim.cdi_pod_id, prepared, settings, change);
   if (settings.device_info_directory.empty()) return change;

@@ -1,5 +1,5 @@
 #pragma once
-// The files that follow what is prepared: CDI specs, what Multus reads, device metadata. Pure.
+// The files that follow from the prepared claims: CDI specs, device infos for Multus, device metadata. Pure.
 #include <string>
 #include <vector>
 
@@ -8,23 +8,25 @@
 
 namespace sliced::kubelet {
 
-/// drivers: all whose specs of a pod are looked after, since one pod may have claims of both.
+/// drivers: all drivers of this process. A pod's specs cover all of them, because one pod may have claims of
+/// several.
 struct FileSettings {
   std::vector<std::string> drivers;
-  std::string device_info_directory = {};  // "" there are none
-  bool writes_device_infos = true;         // MULTUS; what was written in that mode is removed in any
+  std::string device_info_directory = {};  // "" if no device infos are written
+  bool writes_device_infos = true;         // mode MULTUS. Files that were written in that mode are removed in
+                                           // any mode
   bool tells_metadata = false;
 };
 
-/// Of a claim among all that are prepared, it included: its spec, its pod's, its device infos and metadata.
-/// The pod's spec is made of all claims of that pod, so each prepare of one of them writes it anew.
+/// Returns the claim's spec, its pod's spec, its device infos and its metadata. Requires: `prepared` includes
+/// the claim. The pod's spec depends on all claims of the pod, so each prepare of one of them rewrites it.
 FileChange files_of(const PreparedClaim& claim, const PreparedClaims& prepared, const FileSettings& settings);
-/// The same, where a record of the claim was there before: files that only that one has are removed.
+/// The same for a claim that replaces its record `before`: files that only the old record has are removed.
 FileChange files_of(const PreparedClaim& claim, const PreparedClaim& before, const PreparedClaims& prepared,
                     const FileSettings& settings);
-/// Its metadata alone.
+/// Returns the claim's metadata only.
 FileChange metadata_change(const PreparedClaim& claim, const FileSettings& settings);
-/// The same files away; prepared has it no more.
+/// Returns the removal of the claim's files. Requires: `prepared` no longer includes the claim.
 FileChange removal_of(const PreparedClaim& claim, const PreparedClaims& prepared,
                       const FileSettings& settings);
 

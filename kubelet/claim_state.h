@@ -1,5 +1,5 @@
 #pragma once
-// Whether the ResourceClaim of a record still exists, by the API server.
+// Reads from the API server whether the ResourceClaim of a record still exists.
 #include <functional>
 
 #include "kube/objects/cluster.h"
@@ -7,12 +7,12 @@
 
 namespace sliced::kubelet {
 
-/// kGone: there is no claim of that uid, or it is allocated none of the record's devices any more. kUnknown: no answer, or one
-/// that cannot be decoded; nothing follows from it.
+/// kGone: no claim has that uid, or it is no longer allocated any device of the record. kUnknown: no answer,
+/// or an answer that cannot be decoded.
 enum class ClaimState { kExists, kGone, kUnknown };
 
-/// One GET. Dropping the call cancels; `done` is called once, on a turn of its own. REQUIRES: the record has the claim's name
-/// (is_nameless()).
+/// Sends one GET. Dropping the call cancels it. `done` is called once, on a turn of its own. Requires: the
+/// record has the claim's name (is_nameless() is false).
 [[nodiscard]] kube::CallPtr ask_claim(kube::Cluster& cluster, const PreparedClaim& record,
                                       std::function<void(ClaimState)> done);
 

@@ -1,7 +1,8 @@
 #pragma once
-// Changes on their way to the disk: those that wait go together, then the checkpoint once for all of them. So fifty
-// pods at once sync a few times, and no older text overwrites a newer one. The checkpoint says what became of the
-// files: whoever is killed behind it finds nothing called done that is not.
+// Writes file changes to disk in batches. All waiting changes are written together, followed by one
+// checkpoint. So fifty pods that start together cost a few syncs, and no older text overwrites a newer one.
+// The checkpoint is written after the files, so a daemon that is killed in between never records a change as
+// complete that is not.
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,19 +13,20 @@
 
 namespace sliced::kubelet {
 
-/// Threads: the loop's. One job at a time, without a deadline: what hangs in a disk may still be written, and must
-///          not be overtaken.
-/// Reentry: done is never called from within add(), and may add more.
+/// Threads: the loop's. One job runs at a time, without a deadline: a write that hangs may still complete,
+/// and a later one must not overtake it.
+/// Reentry: `done` is never called from within add(), and may call add().
 class Commits {
  public:
   using Make = std::function<FileChange()>;
   using Done = std::function<void(const Result<Unit>&)>;
-  /// encode: the checkpoint's text as it is to be from now on; called when the files of a job are done.
+  /// encode: returns the checkpoint's new text. Called when the files of a batch are written.
   Commits(reactor::Executor& executor, std::shared_ptr<const Host> host, std::function<std::string()> encode);
 
-  /// make: called when its turn comes. done: its files and the checkpoint are on disk, or why not.
-  /// filed: its files are on disk, or why not; what it changes of what is prepared is in the checkpoint that follows.
-  /// Errors: the host's; kBusy where no worker takes the job (too many hang), and then nothing was written.
+  /// make: called when the batch starts. filed: called when the change's files are written or failed; its
+  /// changes to the prepared claims are part of the checkpoint that follows. done: called when the files and
+  /// the checkpoint are written, or with the error.
+  /// Errors: the host's; kBusy if no worker accepts the job because too many hang. Nothing was written then.
   void add(Make make, Done done, Done filed = {});
   bool idle() const { return !is_running_; }
 
@@ -33,13 +35,13 @@ class Commits {
     Make make;
     Done done, filed;
   };
-  // Those that go together: kept by the jobs, so that they outlive whoever asked.
+  // One batch. The jobs own it, so it outlives this object.
   struct Batch;
-  // Takes all that wait. Their `make` is called here, in order, in one turn.
+  // Starts a batch of all waiting changes. Calls their `make` in order, in one turn.
   void begin();
-  // Behind the files of the batch, with whatever their `filed` has changed.
+  // Runs after the files of the batch, and includes the changes that its `filed` calls made.
   void write_checkpoint(std::shared_ptr<Batch> batch);
-  // Tells each; begins with those that have come meanwhile.
+  // Calls each `done`, then starts a batch of the changes that arrived meanwhile.
   void finish(std::shared_ptr<Batch> batch);
 
   reactor::Executor& executor_;

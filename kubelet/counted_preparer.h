@@ -1,5 +1,5 @@
 #pragma once
-// A Preparer before another one, that counts what the kubelet is answered.
+// A Preparer that forwards to another one and counts the answers to the kubelet.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -13,35 +13,36 @@
 
 namespace sliced::kubelet {
 
-/// Reentry and ends are those of the one behind it, which outlives it; it may go before it has answered.
+/// Reentry and lifetime: as the Preparer behind it, which outlives this object. This object may be destroyed
+/// before an answer arrives.
 class CountedPreparer final : public Preparer {
  public:
-  /// Grow with the process; a claim that is asked for five times in vain is counted five times. For metrics
-  /// (docs/metrics.md).
+  /// The counters only grow. A claim that fails five times counts five times. For metrics (docs/metrics.md).
   struct Counts {
     uint64_t prepared = 0, not_prepared = 0, unprepared = 0,
-             not_unprepared = 0;  // claims, each time one is asked for
-    DurationHistogram prepare;    // from a call to its answer, well or not
+             not_unprepared = 0;  // claims, once for each call
+    DurationHistogram prepare;    // from a call to its answer, successful or not
   };
   using ByDriver = std::map<std::string, Counts>;
-  /// A kubelet repeats a call that failed after some seconds; a claim that it has not asked for as long as this is forgotten.
+  /// The kubelet repeats a failed call after some seconds. A claim is forgotten if it was not requested for
+  /// this time.
   static constexpr Millis kFailingFor{300'000};
-  static constexpr size_t kFailingMax = 4'096;  // of a driver; more are not told apart
+  static constexpr size_t kFailingMax = 4'096;  // per driver; further claims are not counted
 
-  /// Counts are shared with the calls under way, so that an answer after this object's end is counted nowhere
-  /// and harms nothing.
-  /// Threads: the loop's, as the one behind it.
+  /// The calls in progress share the counts, so an answer after the destruction of this object is harmless.
+  /// Threads: the loop's.
   explicit CountedPreparer(Preparer& behind, std::function<TimePoint()> now = steady_now)
       : behind_(behind), now_(std::move(now)), counts_(std::make_shared<ByDriver>()) {}
 
-  /// Counted when it is answered, as prepared where the answer has no error.
+  /// Counts the answer when it arrives, as prepared if it has no error.
   void prepare(const std::string& driver, PrepareRequest claim,
                std::function<void(PrepareAnswer)> done) override;
   void unprepare(const std::string& driver, PrepareRequest claim,
                  std::function<void(std::string error)> done) override;
-  /// By name; drivers without a call are not in it. The reference lasts as long as this.
+  /// Counts by driver name; a driver without a call is missing. The reference is valid as long as this
+  /// object.
   const ByDriver& counts() const { return *counts_; }
-  /// Claims whose last call to prepare failed within kFailingFor.
+  /// Returns the number of claims whose last prepare failed within kFailingFor.
   size_t failing(const std::string& driver) const;
 
  private:
@@ -51,7 +52,8 @@ class CountedPreparer final : public Preparer {
   const std::function<TimePoint()> now_;
   const std::shared_ptr<ByDriver> counts_;
   using Failing =
-      std::map<std::string, std::map<std::string, TimePoint>>;  // by driver, then claim uid: when last
+      // by driver, then claim uid: time of the last failure
+      std::map<std::string, std::map<std::string, TimePoint>>;
   const std::shared_ptr<Failing> failing_ = std::make_shared<Failing>();
 };
 

@@ -27,7 +27,8 @@ bool is_number(std::string_view name) {
 
 using Number = std::pair<uint32_t, uint32_t>;
 
-// Of a character device. What the kernel knows by itself: no file server is asked.
+// Returns the number of a character device. Reads only attributes that the kernel has cached, so that no file
+// server is contacted.
 std::optional<Number> number_of(const std::string& path, bool* is_denied = nullptr) {
   struct statx found{};
   const bool is_read =
@@ -37,7 +38,7 @@ std::optional<Number> number_of(const std::string& path, bool* is_denied = nullp
   return Number{found.stx_rdev_major, found.stx_rdev_minor};
 }
 
-// Calls visit with each name that is a number until it says true; whether it did.
+// Calls visit with each numeric name until it returns true. Returns whether it did.
 bool any_number_in(const std::string& directory, const std::function<bool(const std::string&)>& visit,
                    bool* is_denied = nullptr) {
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), ::closedir);
@@ -93,7 +94,7 @@ Result<std::optional<DeviceHolder>> process_with_open(const std::vector<std::str
 }
 
 GroupUse probe_vfio_group(const std::string& node) {
-  // Neither a controlling terminal nor a wait, whatever the node is.
+  // No controlling terminal and no blocking, whatever kind of node it is.
   const reactor::Descriptor group(::open(node.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (group) return GroupUse::kFree;
   if (errno == ENOENT) return GroupUse::kAbsent;

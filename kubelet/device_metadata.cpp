@@ -68,7 +68,7 @@ Json encode(const RequestMetadata& metadata, std::string_view version, int64_t g
   return out;
 }
 
-// The first document of a text of ours. null: it is none.
+// Returns the first document of a file that sliced wrote; null for other texts.
 Json first_document(std::string_view text) {
   auto value = kube::decode_json(text.substr(0, text.find('\n')), kMetadataLimits);
   return value && value->text("apiVersion") == kVersions.front() ? std::move(*value) : Json();
@@ -89,7 +89,7 @@ NetworkData decode_network(const Json& value) {
   return out;
 }
 
-// What the file says of the request's devices, where nothing newer is known.
+// Keeps the file's values for the devices of the request that have no newer ones.
 void keep_what_it_says(const Json& document, RequestMetadata& metadata) {
   const Json* requests = document.find("requests");
   if (requests == nullptr || requests->array() == nullptr || requests->array()->size() != 1) return;

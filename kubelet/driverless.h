@@ -1,6 +1,7 @@
 #pragma once
-// Functions that pods have given back and that their drivers have not taken: the module is unloaded, or refuses. No pod
-// waits for that; it is tried again as long as this process lives. (A module that is loaded later takes them by itself.)
+// Retries driver binding for functions that pods returned and that have no driver: the module is unloaded or
+// refuses them. No pod waits for this. Retries end with this process. A module that is loaded later binds its
+// functions without help.
 #include <map>
 #include <memory>
 #include <string>
@@ -12,23 +13,23 @@
 
 namespace sliced::kubelet {
 
-/// What has a driver, whichever, is left alone, and forgotten; so is what is gone. The others are tried one by
-/// one; 30 s after the last of a round the next one begins.
-/// Ownership: scheduler and log outlive it; dropped, nothing is tried any more.
-/// Threads:   the loop's.
-/// Bounds:    functions of this node.
+/// Tries the functions one by one. The next round starts 30 s after the end of the last one. A function that
+/// has any driver, or no longer exists, is dropped.
+/// Ownership: scheduler and log outlive this object. Its destruction ends the retries.
+/// Threads: the loop's.
+/// Bounds: functions of this node.
 class Driverless {
  public:
   static constexpr Millis kAgain{30'000};
 
   Driverless(reactor::Scheduler& scheduler, Log& log) : scheduler_(scheduler), log_(log) {}
-  /// Before anything else. It is called on turns of its own.
+  /// Requires: called before add().
   void use(std::shared_ptr<Binder> binder) { binder_ = std::move(binder); }
 
-  /// device: with its VfioBinding. why: for people, as Binder says. Said once while it lasts. Of the binding
-  ///         only the driver counts here: what its PF had is given back already.
+  /// device: with its VfioBinding, of which only the driver counts here; its PF's settings are restored
+  /// before. why: a text for people, from Binder. Logs a persistent problem once.
   void add(const PreparedDevice& device, const std::string& why);
-  /// The driver that it had; "" it is none of these.
+  /// Returns the original driver of the function; "" if it is not in this list.
   std::string driver_of(const std::string& pci) const;
 
  private:
@@ -36,15 +37,15 @@ class Driverless {
     PreparedDevice device;
     std::string why;
   };
-  // For the next round, unless one goes on.
+  // Arms the timer for the next round, unless a round is in progress.
   void wait();
-  // One by one, by address: a driver that hangs with one keeps no other function from its own.
+  // Tries the function after `last`, in the order of addresses. One that hangs does not delay the others.
   void try_behind(const std::string& last);
 
   reactor::Scheduler& scheduler_;
   Log& log_;
   std::shared_ptr<Binder> binder_;
-  std::map<std::string, Left> left_;  // by address
+  std::map<std::string, Left> left_;  // by PCI address
   reactor::Ticket next_;
   std::unique_ptr<reactor::Job> job_;
 };

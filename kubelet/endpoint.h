@@ -1,5 +1,5 @@
 #pragma once
-// A unix socket with methods of gRPC, for the kubelet alone.
+// A gRPC server on a unix socket, for the kubelet.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,23 +15,23 @@ class Loop;
 
 namespace sliced::kubelet {
 
-constexpr size_t kConnectionsMax = 16;  // of one socket: a kubelet has one or two
+constexpr size_t kConnectionsMax = 16;  // per socket; a kubelet opens one or two
 
-/// Listens as long as it lives; connections end with it. Idle ones stay: the kubelet takes the end of one for
-/// the plugin's.
-/// Users: root, and the one that this process runs as, by what the kernel says (SO_PEERCRED).
-/// Bounds: kConnectionsMax connections; more wait in the kernel. Of each what grpc::patient_bounds() says.
-/// Log:   whom it turns away, once as long as nobody else comes; who breaks a rule.
-/// Threads: the loop's, which outlives it.
+/// Listens during its lifetime; the destructor closes the connections. Idle connections stay open, because
+/// the kubelet treats a closed one as the plugin's end.
+/// Access: root and this process's user, by SO_PEERCRED.
+/// Bounds: kConnectionsMax connections; further ones wait in the kernel. Each has grpc::patient_bounds().
+/// Log: rejected peers, once until another peer connects; protocol errors.
+/// Threads: the loop's. The loop outlives this object.
 class Endpoint {
  public:
-  /// Errors: of reactor::net::listen_unix(); each names the path.
-  /// What is in the way at the path is replaced where nobody answers at it, and nothing else is
-  /// (reactor/net/listener.h).
+  /// Errors: of reactor::net::listen_unix(); each names the path. Replaces a socket at the path if no process
+  /// answers at it, and no other kind of file (reactor/net/listener.h).
   static Result<std::unique_ptr<Endpoint>> open(reactor::Loop& loop, Log& log, const std::string& path,
                                                 grpc::Methods methods);
-  /// The file at the path is this socket's; a look at the disk, for callers that look seldom. It is not where somebody
-  /// has cleaned the directory, or where another program has put its own socket there: clients do not find this one then.
+  /// Returns whether the file at the path is this socket. False if the directory was cleaned or another
+  /// program bound its own socket there; clients do not reach this one then. Reads the file system, so call
+  /// it rarely.
   bool is_found() const;
   size_t connections() const { return server_.connections(); }
 
@@ -41,8 +41,8 @@ class Endpoint {
 
   Log& log_;
   const std::string path_;
-  std::string last_rejected_;        // whom, last
-  uint64_t device_ = 0, inode_ = 0;  // of the file
+  std::string last_rejected_;        // the last rejected peer
+  uint64_t device_ = 0, inode_ = 0;  // of the socket file
   http::Server server_;
   std::unique_ptr<reactor::net::Listener> listener_;
 };

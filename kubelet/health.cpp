@@ -8,7 +8,7 @@ namespace {
 using hotplug::DeviceType;
 using hotplug::HostDevice;
 
-// "unknown" is what drivers say that do not tell (RFC 2863 through the kernel's operstates).
+// Drivers without carrier detection report "unknown" (RFC 2863, the kernel's operstates).
 bool is_down(const HostDevice& device) {
   if (!device.netdev || device.netdev->stale) return false;
   const std::string& state = device.netdev->oper_state;
@@ -70,7 +70,7 @@ void HealthBook::learn(const std::vector<policy::DesiredPool>& offered, const ho
     }
 }
 
-// The kubelet says of what is not told that it does not know.
+// The kubelet reports devices that are missing from the list as unknown.
 void HealthBook::make_room() {
   if (known_.size() < kHealthEntriesMax) return;
   std::erase_if(known_, [](const auto& entry) { return !entry.second.is_offered; });

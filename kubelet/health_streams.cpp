@@ -43,7 +43,7 @@ void HealthStreams::tell() {
   arm(is_told_ ? query_times_ + kHealthRepeat - now : Millis{1'000});
 }
 
-// Who has not taken what was said before hears what is true once it has.
+// A watch that has not read the previous message gets the current list after it has.
 void HealthStreams::tell(grpc::Answer& watch, const std::string& message) {
   if (watch.unsent_bytes() > 0)
     is_told_ = false;

@@ -1,6 +1,6 @@
 #pragma once
-// DRAResourceHealth/NodeWatchResources: who watches hears the whole list, again whenever it changes, and before
-// the kubelet takes it for outdated.
+// DRAResourceHealth/NodeWatchResources: each watch receives the complete list, again after each change and
+// before the kubelet treats it as outdated.
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -12,48 +12,47 @@
 
 namespace sliced::kubelet {
 
-// The kubelet is told how long a word counts (health_check_timeout_seconds), and takes a device's health for unknown
-// after that: it hears it three times within.
+// The kubelet treats a device's health as unknown after this time (health_check_timeout_seconds). The list is
+// sent three times within it.
 constexpr std::chrono::seconds kHealthOutdatedAfter{120};
 constexpr Millis kHealthRepeat{40'000};
-constexpr Millis kHealthSettle{200};  // what changes within it is told together
+constexpr Millis kHealthSettle{200};  // changes within this time are sent together
 constexpr size_t kHealthStreamsMax = 8;
 
-/// Of one driver. Nobody is asked while nobody watches. Every message is the whole list, so that none has to arrive:
-/// who has not taken the last one hears what is true once it has.
+/// The watches of one driver. Health is computed only while a watch exists. Every message is the complete
+/// list, so a message may be skipped: a slow watch receives the current list later.
 /// Threads: the loop's.
 /// Reentry: judge and clock are called from a timer, never from add() or look().
 class HealthStreams {
  public:
   struct Ports {
     reactor::Scheduler& scheduler;
-    std::function<std::vector<DeviceHealth>()> judge;  // now
-    std::function<int64_t()> clock;                    // seconds since 1970
+    std::function<std::vector<DeviceHealth>()> judge;
+    std::function<int64_t()> clock;  // seconds since 1970
   };
   explicit HealthStreams(Ports ports) : ports_(std::move(ports)) {}
   HealthStreams(const HealthStreams&) = delete;
 
-  /// A watch. More than kHealthStreamsMax are refused (kResourceExhausted).
-  /// It hears the list in the next turn. Watches that nobody wants any more are let go of here and with each
-  /// word.
+  /// Adds a watch, which receives the list in the next turn. Refuses more than kHealthStreamsMax
+  /// (kResourceExhausted). Cancelled watches are dropped here and with each message.
   void add(grpc::Answer watch);
-  /// Something may have changed.
-  /// Does nothing while nobody watches.
+  /// Schedules a check for changes. Does nothing without a watch.
   void look();
   size_t watches() const { return watches_.size(); }
 
  private:
-  // Judges, and sends where something differs, somebody lacks the last word, or it is kHealthRepeat old.
+  // Computes the health, and sends it if it changed, if a watch has not received the last list, or if that is
+  // older than kHealthRepeat.
   void tell();
-  // Not to one that has not taken the last message: it is asked again after a second.
+  // Sends to one watch. A watch that has not read the last message is tried again after a second.
   void tell(grpc::Answer& watch, const std::string& message);
-  // The earlier of two times.
+  // Arms the timer, unless it fires earlier.
   void arm(Millis delay);
 
   const Ports ports_;
   std::list<grpc::Answer> watches_;
   std::vector<DeviceHealth> told_;
-  bool is_told_ = false;  // told_ is what all watches know
+  bool is_told_ = false;  // all watches received told_
   TimePoint query_times_{}, looks_at_{};
   reactor::Ticket next_;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// What preparing does to the node, as a port: reading a device, binding it, small files. The real one is
-// kubelet/node_host.h; a test's and the simulation's are stepped.
+// Interface to the node for preparing: reading a device, binding it, small files. kubelet/node_host.h
+// implements it; tests and the simulation have their own.
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@
 
 namespace sliced::kubelet {
 
-/// Files that follow one change of what is prepared.
+/// The file changes that follow one change of the prepared claims.
 struct FileChange {
   struct SpecFile {
     cdi::Spec spec;
@@ -31,69 +31,74 @@ struct FileChange {
   std::vector<RequestMetadata> metadata;   // each with the spec that mounts it
   std::vector<MetadataFile> removed_metadata;
   std::vector<OriginalMac> original_macs;              // written before everything else
-  std::vector<OriginalSettings> original_settings;     // the same
+  std::vector<OriginalSettings> original_settings;     // written before everything else
   std::vector<std::string> removed_original_macs;      // PCI addresses; removed after everything else
   std::vector<std::string> removed_original_settings;  // OriginalSettings::device; in a change of its own
 };
 
-/// Threads: called on workers, several at once; about one device, and about files, one call at a time.
-/// Every call may block, and those about devices hang in the kernel: whoever calls has a deadline.
+/// Threads: called on workers, several at a time. Calls about one device, and calls about files, do not
+/// overlap. Every call may block, and calls about devices may hang in the kernel, so the caller has a
+/// deadline.
 class Host {
  public:
   virtual ~Host() = default;
-  /// The device as the kernel has it now. kNotFound: it is not there.
+  /// Returns the device as the kernel reports it now. Errors: kNotFound if it does not exist.
   virtual Result<HostLook> look(const PreparedDevice& device) const = 0;
-  /// Binds the function to vfio-pci, unless a VFIO driver has it already, and waits for its nodes. Yields VfioNodes::text(). What
-  /// was begun and failed is taken back. together: what is bound for the same claim, the device itself included.
-  /// kBusy: the group has another function than these.
+  /// Binds the function to vfio-pci, unless a VFIO driver is already bound, and waits for its nodes. Returns
+  /// VfioNodes::text(). Undoes a bind that fails. together: the devices that are bound for the same claim,
+  /// including this one.
+  /// Errors: kBusy if the group contains another function.
   virtual Result<std::string> bind(const PreparedDevice& device,
                                    const std::vector<PreparedDevice>& together) const = 0;
-  /// Has its PF give the VF that address (kubelet/vf_mac.h), and reads it back. kNotFound: VF or PF are gone. kBusy: somebody
-  /// has the function open, and another address.
+  /// Sets the VF's address at its PF (kubelet/vf_mac.h), and reads it back. Errors: kNotFound if the VF or PF
+  /// does not exist. kBusy if a process has the function open and the address differs.
   virtual Result<Unit> set_mac(const PreparedDevice& device, const std::string& mac) const = 0;
-  /// Back to its original driver; a function that has it already, or any other but vfio-pci, stays. Once vfio-pci has let it go,
-  /// what else fails is no error: yields what is not as it was before, for people, and nobody is preferred; "" nothing.
+  /// Binds the function to its original driver. A function with that driver, or any other but vfio-pci, stays
+  /// unchanged. After vfio-pci has released the function, failures are not errors: returns a text about the
+  /// difference, for people, and clears driver_override. Returns "" if there is no difference.
   virtual Result<std::string> restore(const PreparedDevice& device) const = 0;
 
-  /// What the device's PF keeps for it, and its interface on the host, as they are now; without a boot. kNotFound: there is nothing that
-  /// could be kept of it. Errors: that cannot be read.
+  /// Returns the settings that the PF keeps for the device, and those of its interface on the host, without a
+  /// boot id. Errors: kNotFound if the device has no settings to keep; others if they cannot be read.
   virtual Result<OriginalSettings> read_settings(const PreparedDevice&) const {
     return Error{Errc::kNotFound, "it has no settings"};
   }
-  /// Gives the device its settings of before, and reads them back: writes only what differs. A name that another interface has is no error:
-  /// whatever is done in a pod must not take a device out of use, and a name reaches no other pod. Errors: which settings differ, and why;
-  /// kBusy: a process has the device open.
+  /// Restores the device's settings and reads them back; writes only differences. A name that another
+  /// interface has is not an error: a pod must not be able to take a device out of use, and a name does not
+  /// reach another pod.
+  /// Errors: the settings that differ, with reasons; kBusy if a process has the device open.
   virtual Result<RestoredSettings> restore_settings(const OriginalSettings&) const {
     return RestoredSettings{};
   }
 
-  /// Which process, or which pod, may still use the claim's devices; "" none does. Errors: that cannot be seen.
+  /// Returns the process or pod that may still use the claim's devices; "" if none does. Errors: processes
+  /// cannot be read.
   virtual Result<std::string> user_of(const PreparedClaim& claim) const = 0;
 
-  /// Removes the temporary files that a writer left when it was killed: of the checkpoint, of specs and metadata of these
-  /// drivers, of device infos ("" there are none). Requires: nothing is written meanwhile.
+  /// Removes temporary files that a killed writer left: of the checkpoint, of specs and metadata of these
+  /// drivers, of device infos (directory ""; none). Requires: no writer runs.
   virtual Result<Unit> remove_temporaries(const std::vector<std::string>& drivers,
                                           const std::string& device_info_directory) const = 0;
-  /// All of it, or what failed first.
+  /// Applies the whole change, or returns the first error.
   virtual Result<Unit> apply(const FileChange& change) const = 0;
   virtual Result<Unit> write_checkpoint(const std::string& text) const = 0;
-  /// kNotFound: there is none.
+  /// Errors: kNotFound if there is no file.
   virtual Result<std::string> read_checkpoint() const = 0;
   virtual Result<std::string> read_peer_checkpoint() const = 0;
-  /// Renames ours out of the way; yields its new path.
+  /// Renames sliced's checkpoint, and returns its new path.
   virtual Result<std::string> set_checkpoint_aside() const = 0;
-  /// OriginalMacFiles::read().
+  /// See OriginalMacFiles::read().
   virtual Result<std::vector<OriginalMac>> read_original_macs() const = 0;
-  /// OriginalSettingsFiles::read().
+  /// See OriginalSettingsFiles::read().
   virtual Result<std::vector<OriginalSettings>> read_original_settings() const {
     return std::vector<OriginalSettings>();
   }
-  /// Of files; a directory that is not there has none.
+  /// Returns the names of files; empty if the directory does not exist.
   virtual Result<std::vector<std::string>> names_in(const std::string& directory) const = 0;
-  /// Ids of the specs of that kind, and one of them.
+  /// Returns the ids of the specs of that kind; reads one of them.
   virtual Result<std::vector<std::string>> spec_ids(const std::string& kind) const = 0;
   virtual Result<cdi::Spec> read_spec(const std::string& kind, const std::string& id) const = 0;
-  /// Files of device metadata of that driver.
+  /// Returns the driver's device metadata files.
   virtual Result<std::vector<MetadataFile>> metadata_files(const std::string& driver) const = 0;
 };
 

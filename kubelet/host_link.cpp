@@ -196,8 +196,9 @@ std::string function_of_parent(const std::string& parent, const std::string& sys
   return !error && hotplug::PciAddress::decode(function) ? function : parent;
 }
 
-// No interface gets a name that any has, its own alternative ones included. udev gives an interface that comes from a pod under another
-// name the names that it would have chosen, of which its former one is. The kernel removes none of another interface here.
+// Checks all names first, including the interface's own alternative ones. udev gives an interface that
+// returns from a pod under another name its usual names as alternative ones, so the former name may be among
+// them. Alternative names of other interfaces are never removed here.
 Result<Unit> change_link(int network_namespace, int ifindex, const LinkChange& change) {
   const std::string request = encode_link_change(ifindex, change);
   int error = send_link_request(network_namespace, request);
@@ -255,7 +256,8 @@ Result<bool> move_link_back(int from_namespace, const MovedLink& moved) {
     change.name = "dev%d";  // as the kernel does when a namespace ends
     done = change_link(from_namespace, link->ifindex, change);
   }
-  // The kernel moves first and names then: one that cannot have its name is on the host all the same.
+  // The kernel moves the interface first and renames it then. So an interface whose name is in use is on the
+  // host nevertheless.
   if (!done && !is_there()) return true;
   if (!done) return std::move(done.error()).in("move interface " + escaped(link->name) + " back to the host");
   return true;

@@ -1,6 +1,7 @@
 #pragma once
-// What preparing asks of whoever moves interfaces into pods (kubelet/interfaces/interfaces.h). In mode MULTUS that is Multus,
-// but for what was prepared in the other mode before.
+// Interface to the component that moves interfaces into pods (kubelet/interfaces/interfaces.h). In mode
+// MULTUS Multus moves them, and this component only handles claims that were prepared in the other mode
+// before.
 #include <functional>
 #include <string>
 #include <vector>
@@ -12,28 +13,31 @@
 
 namespace sliced::kubelet {
 
-/// Reentry: done is called once; that of read_networks() never from within the call.
+/// Reentry: `done` is called once. read_networks() never calls it from within the call.
 class InterfacePort {
  public:
   virtual ~InterfacePort() = default;
-  /// Why a pod of this claim would start without an interface that the claim asks for, and what to do about it; "" it has
-  /// them, will have them, or asks for none.
-  /// Asked twice of a claim: before its networks are read, and each time that it is asked for again.
+  /// Returns why a pod of this claim would start without an interface that the claim requests, with a remedy.
+  /// Returns "" if the pod has or will get the interfaces, or requests none. Called twice for a claim: before
+  /// its networks are read, and at each repeated prepare.
   virtual std::string waits_for(const PreparedClaim& claim) const = 0;
-  /// The claim with the networks of its devices (PreparedDevice::network). known: by device.
+  /// Yields the claim with the networks of its devices (PreparedDevice::network). known: one element for each
+  /// device.
   [[nodiscard]] virtual kube::CallPtr read_networks(PreparedClaim claim, std::vector<KnownEntry> known,
                                                     std::function<void(Result<PreparedClaim>)> done) = 0;
-  /// Why the claim cannot be taken back now: a pod whose sandbox runs has its devices, or the runtime has not reported yet
-  /// which sandboxes run. "" nothing is known that speaks against it.
+  /// Returns why the claim cannot be unprepared now: a pod with a running sandbox uses its devices, or the
+  /// runtime has not reported its sandboxes yet. Returns "" if no reason is known.
   virtual std::string in_use(const PreparedClaim& claim) = 0;
-  /// Whether a sandbox runs in the claim's namespace of a pod that is not among PreparedClaim::pods: it may share the claim.
+  /// Returns whether a pod of the claim's namespace that is not in PreparedClaim::pods has a running sandbox.
+  /// It may share the claim.
   virtual bool may_be_shared(const PreparedClaim& claim) const = 0;
-  /// Why a device of a claim that is to be prepared is another pod's still: a sandbox of no pod of the claim has it. ""
-  /// none is known.
+  /// Returns why a device of a claim to be prepared still belongs to another pod: a sandbox of a pod outside
+  /// the claim has it. Returns "" if none is known.
   virtual std::string held_elsewhere(const PreparedClaim& claim) const = 0;
-  /// The interface of that device is in the sandbox of one of the claim's pods.
+  /// Returns whether the device's interface is in the sandbox of one of the claim's pods.
   virtual bool is_attached(const PreparedClaim& claim, const PreparedDevice& device) const = 0;
-  /// What is left of the claim's interfaces in sandboxes is undone; what cannot be is tried again without the claim.
+  /// Removes the remaining interfaces of the claim from sandboxes. A removal that fails is retried after
+  /// `done`, without the claim.
   virtual void detach(const PreparedClaim& claim, std::function<void()> done) = 0;
 };
 

@@ -40,8 +40,9 @@ KnownEntry known(const hotplug::HostDevice& device, policy::Holding holding) {
   return out;
 }
 
-// Of what no policy takes now, perhaps because it is not yet as its policy wants it: a filter may name a driver or an
-// address that it has not got since a reboot. It is ready as one of those wants it that may have offered it.
+// For a device that no policy matches now. It may not match because it is not configured yet: a filter may
+// name a driver or an address that it has not had since a reboot. It is ready if it fulfils the conditions of
+// one of the policies that may have offered it.
 std::string unready_for_all(const policy::Inputs& in, const hotplug::HostDevice& device,
                             const std::vector<const policy::Readiness*>& asked) {
   if (asked.empty()) return "";
@@ -99,14 +100,15 @@ std::optional<KnownEntry> of_sriov(const EntrySources& from, const std::string& 
   return out;
 }
 
-// An entry's name is its device's with the suffix of its policy. One that does not begin so is known by no record, and may be
-// any policy's.
+// Returns the suffix of the entry's name after its device's name. An entry without that prefix has no record
+// and may belong to any policy.
 std::string_view suffix_of(const policy::Holding& holding) {
   const std::string_view entry = holding.entry;
   return entry.starts_with(holding.base) ? entry.substr(holding.base.size()) : entry;
 }
 
-// What the policy of its persona says; where none offers it any more, what those ask for that may have.
+// Adds the requirements of the persona's policy. If no policy offers it now, adds those of the policies that
+// may have.
 void add_policy(const EntrySources& from, KnownEntry& out) {
   static const std::vector<policy::PersonaVerdict> kNone;
   const auto personas = from.decision.personas.find(out.device.id.text);
@@ -147,8 +149,9 @@ std::optional<KnownEntry> of_exposure(const EntrySources& from, const std::strin
   return out;
 }
 
-// Whatever the policies say of it now: a claim may have it from before a reboot. An entry that stays published, since it was
-// in this boot, is refused likewise: the hardware is about to be configured again, below a pod that would start now.
+// Applies regardless of the policies: a claim may hold the entry since before a reboot. An entry that stays
+// published because it was published in this boot is refused as well. The hardware will be reconfigured,
+// which would break a pod that starts now.
 std::optional<KnownEntry> once_configured(std::optional<KnownEntry> known, const policy::Unconfigured& now) {
   if (known && now.holds()) known->not_ready = "this node is not configured yet: " + now.why;
   return known;

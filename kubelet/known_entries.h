@@ -1,5 +1,5 @@
 #pragma once
-// What a decision knows of an entry that a claim names, offered or withdrawn since. Pure.
+// Looks up the device entry of a claim, offered or withdrawn, in the current decision. Pure.
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,18 +11,17 @@
 
 namespace sliced::kubelet {
 
-/// Referred to for the look-up alone: a KnownEntry holds copies.
-/// What there is to know it from: the last decision, the host as it is now, and what may be allocated of the
-/// exposure driver (policy::Ledger::find()).
+/// Sources of the look-up: the last decision, the current inventory, and the ledger of entries that may be
+/// allocated (policy::Ledger::find()). Must outlive the look-up only; a KnownEntry holds copies.
 struct EntrySources {
   const policy::Decision& decision;
   const hotplug::Inventory& inventory;
   std::function<const policy::Holding*(const std::string& pool, const std::string& entry)> holding;
 };
 
-/// nullopt: its device is not here, or the pool is another node's. An entry that no record tells of is known by
-/// its name, and excludes whatever it might.
-/// The device's facts are those that are decided over: of before it was bound or moved.
+/// Returns nullopt if the device is not on this node, or the pool is another node's. An entry without a
+/// record is identified by its name, and excludes every persona that it might. The device's facts are the
+/// pinned ones: from before it was bound or moved.
 std::optional<KnownEntry> find_entry(const EntrySources& sources, const std::string& driver,
                                      const std::string& pool, const std::string& entry);
 

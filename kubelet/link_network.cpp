@@ -178,7 +178,7 @@ bool decode_neighbor(std::string_view payload, LinkNeighbor& out) {
   return is_whole;
 }
 
-// nullopt: source or destination are no networks, or there is neither.
+// Returns nullopt if source or destination are not networks, or both are missing.
 std::optional<std::string> encode_rule(uint16_t type, const NetworkRule& rule, int flags) {
   const auto source = IpPrefix::decode(rule.source), destination = IpPrefix::decode(rule.destination);
   if ((!source && !rule.source.empty()) || (!destination && !rule.destination.empty())) return std::nullopt;

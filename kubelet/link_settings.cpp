@@ -48,7 +48,7 @@ std::string mode_text(uint32_t mode) {
   return mode == XDP_FLAGS_SKB_MODE ? "xdpgeneric" : mode == XDP_FLAGS_HW_MODE ? "xdpoffload" : "xdpdrv";
 }
 
-// Those of before, and no others. A name that cannot be had is left out: another interface has it.
+// Restores exactly the former alternative names. Omits a name that another interface has.
 std::string restore_alternative_names(const LinkKernel& kernel, const HostLink& link,
                                       const OriginalInterface& original) {
   std::string problem;
@@ -96,7 +96,8 @@ std::string restore_name(const LinkKernel& kernel, const HostLink& link, const O
   for (int tries = 1;; ++tries) {
     std::string names = restore_alternative_names(kernel, now, original);
     if (now.name == original.name) return names.empty() ? "" : "interface " + original.name + ": " + names;
-    // Kernels without live renaming (before 6.2) refuse a name while the interface is up, also where the same request takes it down.
+    // Kernels before 6.2 have no live renaming. They refuse a name while the interface is up, even if the
+    // same request takes it down.
     Result<Unit> done = now.is_up ? change({.up = false}) : Result<Unit>(Unit{});
     if (done) done = change({.name = original.name});
     if (now.is_up)
@@ -134,7 +135,7 @@ Result<Unit> restore_link(const LinkKernel& kernel, const HostLink& link, const 
     const auto text = [](bool is_on) { return std::string(is_on ? "on" : "off"); };
     if (now != before) write(what, text(now), text(before), what + " " + text(before), change);
   };
-  // First: a program of its pod would see what the next one has.
+  // XDP programs come first: a program of the last pod would see the traffic of the next one.
   for (const auto& [mode, program] : original.xdp ? link.xdp : XdpPrograms{}) {
     const auto before = original.xdp->find(mode);
     const std::string was = before == original.xdp->end() ? "none" : std::to_string(before->second);

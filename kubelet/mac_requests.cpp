@@ -32,7 +32,7 @@ void each(const Json& list, const Visit& visit) {
     for (const Json& one : *list.array()) visit(one);
 }
 
-// What the pod calls its claims, and under which of those names it has this one.
+// The names of the pod's claims: all of them, and those that refer to this claim.
 struct Names {
   std::set<std::string, std::less<>> all, own;
 };
@@ -92,7 +92,7 @@ Result<std::vector<std::string>> macs(const Json& entry) {
   return out;
 }
 
-// What is to be understood even of other claims' entries comes first: whose it is.
+// Decodes the claim's name first: it is required even in entries of other claims.
 Result<Entry> decode(const Json& value, const Names& names) {
   if (value.object() == nullptr)
     return annotation_error("is a " + std::string(value.kind_name()) + ", expected a map");
@@ -138,7 +138,7 @@ Result<Unit> give(const Entry& entry, Claim& claim) {
 }
 
 Result<Unit> read_list(const Json& list, const Names& names, Claim& claim) {
-  std::vector<std::pair<Entry, std::string>> entries;  // with where they stand
+  std::vector<std::pair<Entry, std::string>> entries;  // with their path
   std::multiset<std::string> all;
   for (size_t i = 0; i < list.array()->size(); ++i) {
     const Json& value = (*list.array())[i];

@@ -1,7 +1,7 @@
 #pragma once
-// Which MAC addresses a pod asks for: an annotation with a JSON list of {claimName, requestName, mac}, as KubeVirt
-// writes it for a VM's interfaces; `macs`, a list, is for a request of several devices. Strict: who asks for an
-// address that is not understood would get another one. Pure.
+// MAC addresses that a pod requests: an annotation with a JSON list of {claimName, requestName, mac}, as
+// KubeVirt writes it for a VM's interfaces; `macs`, a list, is for a request of several devices. Decoding is
+// strict, because a pod whose entry is ignored would get another address. Pure.
 #include <string>
 #include <string_view>
 
@@ -13,14 +13,14 @@ namespace sliced::kubelet {
 inline constexpr size_t kMacAnnotationBytesMax = size_t{64} << 10;
 inline constexpr size_t kMacEntriesMax = 256;
 
-/// "aa:bb:cc:dd:ee:ff" of any spelling with : or -. Errors: kInvalid for what is no address of one interface:
-/// zero, multicast, another length.
+/// Returns "aa:bb:cc:dd:ee:ff" for any spelling with : or -. Errors: kInvalid if the text is not the address
+/// of one interface: zero, multicast, another length.
 Result<std::string> decode_mac(std::string_view text);
 
-/// Sets AllocatedDevice::mac of each device that the pod asks one for.
-/// pod: the object; whom: the claim is reserved for it; key: the annotation's.
-/// Errors: kConflict, another pod has the name now; kInvalid, kTooLarge with the entry that is wrong, quoted. An
-/// entry of another claim of the pod is that claim's, but one that is no claim's is everyone's.
+/// Sets AllocatedDevice::mac of each device for which the pod requests an address. pod: the Pod object. whom:
+/// the claim is reserved for this pod. key: the annotation's key. Entries of the pod's other claims are
+/// skipped; an entry that names no claim of the pod is an error for all of its claims.
+/// Errors: kConflict if another pod has the name now; kInvalid and kTooLarge with the entry, quoted.
 Result<Unit> read_macs(std::string_view pod, const ReservingPod& whom, const std::string& key, Claim& claim);
 
 }  // namespace sliced::kubelet

@@ -18,7 +18,7 @@ using proto::borrowed_bytes;
 using proto::bytes_of;
 
 constexpr size_t kMemoryMax = 4u << 20;  // of a decoded message
-constexpr size_t kErrorMax = 4096;       // what is kept of a text of the kubelet's
+constexpr size_t kErrorMax = 4096;       // limit for texts of the kubelet
 constexpr size_t kUidMax = 128;
 constexpr size_t kHealthMessageMax = 1024;  // the kubelet cuts it there
 
@@ -88,7 +88,7 @@ Result<std::vector<CalledClaim>> decode_claims(std::string_view bytes) {
     const std::string_view space = bytes_of(claim.namespace_), name = bytes_of(claim.name),
                            uid = bytes_of(claim.uid);
     const std::string at = "claims[" + std::to_string(i) + "].";
-    // It is a key of the answer, and gRPC's other end takes no other strings.
+    // The UID is a key of the answer, and gRPC peers accept only UTF-8 strings.
     if (!is_utf8(uid)) return Error{Errc::kInvalid, at + "uid: " + in_quotes(uid) + " is no UTF-8"};
     CalledClaim called{
         .claim = {.namespace_ = std::string(space), .name = std::string(name), .uid = std::string(uid)},

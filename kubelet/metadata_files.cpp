@@ -55,14 +55,15 @@ Result<Folders> walk(const std::string& plugins, const MetadataFile& file, bool 
     if (makes_them && !is_new && errno != EEXIST) return failed("create", out.path);
     out.open.push_back(open_folder(in, name));
     if (!out.open.back()) return failed("open", out.path);
-    // Whatever umask there is: a container's user walks here.
+    // Sets the mode regardless of the umask, because a container's user must be able to enter the folder.
     if (is_new && (::fchmod(out.open.back().get(), kFolderMode) != 0 || ::fsync(in) != 0))
       return failed("create", out.path);
   }
   return out;
 }
 
-// A regular file's text; nullopt for whatever else is there, or one that is larger than ours are.
+// Returns the text of a regular file; nullopt for other kinds of files, and for files that are larger than
+// sliced's.
 std::optional<std::string> read_all(int file) {
   struct stat found{};
   if (::fstat(file, &found) != 0 || !S_ISREG(found.st_mode) ||
@@ -90,7 +91,8 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
-// Who reads meanwhile finds whole documents: room is made before, and what was longer is blank before it is cut off.
+// A concurrent reader sees complete documents: space is allocated first, and a longer old text is overwritten
+// with blanks before it is truncated.
 Result<Unit> rewrite(int file, const std::string& text, size_t size_before, const std::string& path) {
   if (text.size() > size_before &&
       ::fallocate(file, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(text.size())) != 0 && errno != EOPNOTSUPP)

@@ -1,6 +1,6 @@
 #pragma once
-// Device metadata on disk. Every call blocks. Names come out of claims: nothing below the directory of a driver's
-// plugin is reached by way of a link.
+// Device metadata on disk. Every call blocks. File names come from claims, so no call follows a symbolic link
+// below the directory of a driver's plugin.
 #include <string>
 #include <vector>
 
@@ -9,24 +9,25 @@
 
 namespace sliced::kubelet {
 
-/// Threads: const, safe from workers; two calls about one file come one after the other.
+/// Threads: const, safe on workers. The caller serializes calls about one file.
 class MetadataFiles {
  public:
-  /// A driver with more claims has none of its files looked through.
+  /// list() fails for a driver with more folders.
   static constexpr size_t kFoldersMax = 65'536;
 
-  /// plugins: the kubelet's directory with a folder for each plugin; "" nothing is kept.
+  /// plugins: the kubelet's directory with a folder for each plugin; "" stores nothing.
   explicit MetadataFiles(std::string plugins) : plugins_(std::move(plugins)) {}
 
   std::string path_of(const MetadataFile& file) const;
-  /// The file says so, and is on disk (0644, folders 0755). One that is the claim's already is written in place: a
-  /// container has that very file mounted. Another claim's of the same name is replaced, and its containers keep it.
+  /// Writes the file (0644, folders 0755) and syncs it. A file of the same claim is overwritten in place,
+  /// because a container has mounted it. A file of another claim is replaced; its containers keep the old
+  /// one.
   Result<Unit> write(const RequestMetadata& metadata) const;
-  /// And its folders, once they are empty. What is not there, or is another claim's, is no error.
+  /// Removes the file and its empty folders. A missing file, or one of another claim, is no error.
   Result<Unit> remove(const MetadataFile& file) const;
-  /// Of a driver, in order; whatever else lies there is passed over.
+  /// Returns the driver's files, sorted. Other files are ignored.
   Result<std::vector<MetadataFile>> list(const std::string& driver) const;
-  /// Removes what writers of that driver's files left when they were killed. Requires: no file is written meanwhile.
+  /// Removes temporary files that killed writers of that driver left. Requires: no writer runs.
   Result<Unit> remove_temporaries(const std::string& driver) const;
 
  private:

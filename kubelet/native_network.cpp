@@ -52,7 +52,7 @@ Result<Unit> only_fields(const Json& value, const std::vector<std::string_view>&
   return Unit{};
 }
 
-// nullopt: not said.
+// Returns nullopt if the key is missing.
 Result<std::optional<int64_t>> number_in(const Json& value, std::string_view key, int64_t min, int64_t max,
                                          const std::string& path) {
   const Json* at = value.find(key);
@@ -119,7 +119,8 @@ Result<IpPrefix> network_in(const std::string& text, const std::string& path, co
   return network;
 }
 
-// 0 it is not set. The kernel's own tables are the pod's, whose routes another interface may need.
+// Returns 0 if it is missing. The default, main and local tables are refused: they belong to the pod, and
+// another interface may use their routes.
 Result<int> table_in(const Json& value, const std::string& path) {
   constexpr int64_t kDefault = 253, kLocal = 255;
   const auto table = number_in(value, "table", 1, 0x7fffffff, path);
@@ -515,14 +516,14 @@ Result<Unit> check_native_network(const NativeNetwork& network, const std::strin
 std::string native_config(const NativeNetwork& network, const std::string& interface, const std::string& pci,
                           const std::string& rdma_device) {
   Json config{Json::Object{{"cniVersion", "1.1.0"}, {"name", "network"}, {"type", "sliced-native"}}};
-  // The interface that another one is made on is looked for where the plugins have it.
+  // The lower interface has the same key as in the CNI plugins' configs.
   config.set(!network.makes_link()          ? "hostInterface"
              : network.type == "bridgePort" ? "bridge"
                                             : "master",
              Json(interface));
   if (!pci.empty()) config.set("hostPCI", Json(pci));
   if (!rdma_device.empty()) config.set("rdmaDevice", Json(rdma_device));
-  if (!network.mac.empty()) config.set("mac", Json(network.mac));  // where it is looked for in every config
+  if (!network.mac.empty()) config.set("mac", Json(network.mac));  // readers look for it in every config
   NativeNetwork rest = network;
   rest.addresses.clear();
   rest.routes.clear();

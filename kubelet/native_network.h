@@ -1,6 +1,6 @@
 #pragma once
-// `network` of a VfConfig: the interface that sliced itself gives a pod, by netlink and without a CNI plugin. Strict, and judged by one
-// function for a prepare, `validate` and the webhook. Pure.
+// `network` of a VfConfig: the interface that sliced itself sets up in a pod by netlink, without a CNI
+// plugin. Decoding is strict, and is the same for a prepare, `validate` and the webhook. Pure.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +12,8 @@
 
 namespace sliced::kubelet {
 
-/// destination: "10.0.0.0/8", without host bits. gateway "": the destination is on the link. priority: the kernel's metric; 0 its default.
-/// table: 0 the main one.
+/// destination: "10.0.0.0/8", without host bits. gateway "": the destination is on the link. priority: the
+/// kernel's metric; 0: its default. table: 0: the main table.
 struct NativeRoute {
   std::string destination, gateway;
   int priority = 0;
@@ -21,7 +21,8 @@ struct NativeRoute {
   bool operator==(const NativeRoute&) const = default;
 };
 
-/// Packets from source to destination ("10.0.0.0/8", "" any; one of them is set) use the table (ip-rule(8)).
+/// Selects the table for packets from source to destination ("10.0.0.0/8", "" any; at least one is set)
+/// (ip-rule(8)).
 struct NativeRule {
   std::string source, destination;
   int table = 0, priority = 0;
@@ -37,51 +38,57 @@ struct NativeNeighbor {
 /// Texts are canonical (inet_ntop(3)). The interface's name is ifName of the VfConfig.
 struct NativeNetwork {
   int mtu = 0;                         // 0: as on the host
-  std::string mac;                     // "aa:bb:.."; "" as on the host
+  std::string mac;                     // "aa:bb:.."; "": as on the host
   std::vector<std::string> addresses;  // "10.0.0.5/24"
   std::vector<NativeRoute> routes;
   hotplug::VfConfig vf = {};  // kubelet/native_vf.h
   std::vector<NativeRule> rules = {};
   std::vector<NativeNeighbor> neighbors = {};
   std::vector<NativeSysctl> sysctls = {};
-  /// duplicateAddressDetection "off" (an IPv6 address is usable immediately), "wait" (the pod starts when it has ended); "" as "off".
+  /// duplicateAddressDetection: "off" (an IPv6 address is usable immediately) or "wait" (the pod starts after
+  /// detection ends); "": "off".
   std::string dad = {};
-  /// "passthrough" (the device's interface moves), "macvlan", "ipvlan", "vlan", "bridgePort" (an interface is made on it); "": passthrough.
+  /// "passthrough" (the device's interface moves), "macvlan", "ipvlan", "vlan", "bridgePort" (a new interface
+  /// on top of it); "": passthrough.
   std::string type = {};
-  std::string mode = {};  // of a macvlan: "bridge", "private", "vepa"; "": bridge
+  std::string mode = {};  // macvlan: "bridge", "private", "vepa"; "": bridge
   std::string rdma = {};  // "move": the RDMA device moves with the interface; "": it stays
   bool makes_link() const { return !type.empty() && type != "passthrough"; }
   bool waits_for_dad() const { return dad == "wait"; }
   bool operator==(const NativeNetwork&) const = default;
 };
 
-inline constexpr size_t kNativeAddressesMax = 16;  // as many as resource/v1 NetworkDeviceData has
+inline constexpr size_t kNativeAddressesMax = 16;  // limit of resource/v1 NetworkDeviceData
 inline constexpr size_t kNativeRoutesMax = 64, kNativeRulesMax = 32, kNativeNeighborsMax = 32;
 
-/// path: of the value, for error texts. Errors: kInvalid, kTooLarge; name field, value, what is expected, remedy.
+/// path: of the value, for error texts. Errors: kInvalid, kTooLarge; each names field, value, expected value
+/// and remedy.
 Result<NativeNetwork> decode_native_network(const kube::Json& value, const std::string& path);
-/// As decode_native_network() reads it.
+/// Encodes a value that decode_native_network() accepts.
 kube::Json encode_native_network(const NativeNetwork& network);
 
-/// Of two configurations of one author: each field of the later one that sets it.
+/// Returns `network` with the fields that `later` sets. For two configurations of one author.
 NativeNetwork overlay_native_networks(NativeNetwork network, const NativeNetwork& later);
-/// A DeviceClass's and a claim's, field by field. Errors: kInvalid: the claim sets a field that the class sets to another value.
+/// Merges the network of a DeviceClass and that of a claim, field by field. Errors: kInvalid if the claim
+/// sets a field that the class sets to another value.
 Result<NativeNetwork> merge_native_networks(const NativeNetwork& by_class, const NativeNetwork& by_claim,
                                             const std::string& claim_path);
-/// What only all fields together show, as check_native_vf() too, such as a gateway that is on the subnet of none of the addresses, or two routes with the same destination,
-/// table and priority. Errors: kInvalid.
+/// Checks rules between fields, including those of check_native_vf(): a gateway outside the subnets of all
+/// addresses, two routes with the same destination, table and priority. Errors: kInvalid.
 Result<Unit> check_native_network(const NativeNetwork& network, const std::string& path);
 
-/// The config of it in records, of plugin cni::kNativePlugin: addresses and routes as the plugin `static` has them, all else in `network`.
-/// interface: the device's on the host. pci: its PCI address where an interface is made on it; "" of a link. rdma_device: which moves with it.
+/// Returns the config of plugin cni::kNativePlugin for a record: addresses and routes as in the plugin
+/// `static`, all other fields in `network`. interface: the device's on the host. pci: its PCI address if an
+/// interface is created on it; "" for a link. rdma_device: moves with the interface.
 std::string native_config(const NativeNetwork& network, const std::string& interface,
                           const std::string& pci = "", const std::string& rdma_device = "");
-/// The CNI plugin that makes such an interface, as policies and --cni-plugins-shared list it: "macvlan", "ipvlan", "vlan", "bridge"; "" of
-/// passthrough.
+/// Returns the CNI plugin that creates such an interface, as policies and --cni-plugins-shared name it:
+/// "macvlan", "ipvlan", "vlan", "bridge"; "" for passthrough.
 std::string_view plugin_of_type(std::string_view type);
-/// The same of a plugin in a record's config: plugin_of_type() of a network of a VfConfig that makes an interface, else the plugin's type.
+/// The same for a plugin in a record's config: plugin_of_type() for a network that creates an interface,
+/// otherwise the plugin's type.
 std::string_view made_by_plugin(const kube::Json& plugin);
-/// The network in such a config. Errors: as decode_native_network().
+/// Returns the network in such a config. Errors: as decode_native_network().
 Result<NativeNetwork> network_of_config(const kube::Json& config);
 
 }  // namespace sliced::kubelet

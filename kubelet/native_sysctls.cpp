@@ -11,12 +11,14 @@ using kube::Json;
 
 constexpr std::string_view kInterface = "IFNAME";
 
-// By name. Not in the list:
-//   - what has the pod answer for other stations: proxy_arp, proxy_arp_pvlan, proxy_ndp, bc_forwarding;
-//   - what lets the network reach services on the pod's loopback interface: route_localnet, accept_source_route, accept_local;
-//   - what writes to the host's log: log_martians;
-//   - what takes much of the host's memory: unres_qlen, unres_qlen_bytes, proxy_qlen;
-//   - what `network` sets itself, or needs: mtu, accept_dad.
+// Sorted by name. Not in the list:
+//  - sysctls that make the pod answer for other stations: proxy_arp, proxy_arp_pvlan, proxy_ndp,
+//    bc_forwarding;
+//  - sysctls that let the network reach services on the pod's loopback interface: route_localnet,
+//    accept_source_route, accept_local;
+//  - a sysctl that writes to the host's log: log_martians;
+//  - sysctls that consume much memory of the host: unres_qlen, unres_qlen_bytes, proxy_qlen;
+//  - sysctls that `network` sets or relies on: mtu, accept_dad.
 constexpr AllowedSysctl kAllowedSysctls[] = {
     {"net.ipv4.conf.IFNAME.accept_redirects", 0, 1},
     {"net.ipv4.conf.IFNAME.arp_accept", 0, 2},

@@ -1,5 +1,6 @@
 #pragma once
-// Requests to netlink and their answers, in this network namespace or in a pod's. For the files of this folder that speak it.
+// Netlink requests and answers, in this network namespace or in a pod's. For the netlink users in this
+// folder.
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -19,10 +20,11 @@
 
 namespace sliced::kubelet {
 
-/// Sends one request of encode_link_change() and waits for its acknowledgement. Returns the kernel's errno; 0 when done.
+/// Sends one request of encode_link_change() and waits for its acknowledgement. Returns the kernel's errno; 0
+/// on success.
 int send_link_request(int network_namespace, const std::string& request);
 
-/// Appends a netlink attribute, padded.
+/// Appends a padded netlink attribute.
 void put_attribute(std::string& out, int type, std::string_view value);
 
 namespace netlink {
@@ -34,19 +36,20 @@ std::string_view bytes_of(const T& value) {
 
 inline size_t aligned(size_t size) { return (size + 3) & ~size_t{3}; }
 
-/// A socket in that namespace whose reads end after 10 s; without one, `error` is the reason.
+/// Returns a socket in that namespace with a read timeout of 10 s. On failure it is empty and `error` is the
+/// errno.
 reactor::Descriptor open_socket(int network_namespace, int& error, int protocol = NETLINK_ROUTE);
-/// Returns errno; 0 when sent.
+/// Returns errno; 0 on success.
 int send_to_kernel(const reactor::Descriptor& socket, const std::string& request);
-/// As send_link_request(), of any protocol of netlink.
+/// As send_link_request(), for any netlink protocol.
 int send_request(int network_namespace, const std::string& request, int protocol = NETLINK_ROUTE);
-/// kDenied, kConflict (EEXIST), kTimeout, kNotFound (ENODEV) or kIo.
+/// Returns kDenied, kConflict (EEXIST), kTimeout, kNotFound (ENODEV) or kIo.
 Error error_of(const std::string& what, int error);
 
-/// Of "aa:bb:cc:dd:ee:ff".
+/// Decodes "aa:bb:cc:dd:ee:ff".
 std::string mac_bytes(std::string_view mac);
 
-/// Returns whether the list is whole.
+/// Calls visit(type, value) for each attribute. Returns whether the list is complete.
 template <class Visit>
 bool each_attribute(std::string_view list, const Visit& visit) {
   while (list.size() >= sizeof(nlattr)) {
@@ -59,17 +62,17 @@ bool each_attribute(std::string_view list, const Visit& visit) {
   return true;
 }
 
-/// The text up to the first NUL.
+/// Returns the text up to the first NUL.
 std::string text_in(std::string_view value);
-/// Of an attribute of 4 bytes.
+/// Decodes an attribute of 4 bytes.
 std::optional<uint32_t> number_in(std::string_view value);
 
-/// A dump and the messages that answer it.
+/// A dump request and the type of the messages that answer it.
 struct Dumped {
   uint16_t get, made;
   const char *get_name, *made_name;
 };
-// Info is all zero: of any family and interface.
+// All members of Info are zero: any family and interface.
 template <class Info>
 std::string encode_dump(const Dumped& what) {
   struct {
@@ -83,7 +86,8 @@ std::string encode_dump(const Dumped& what) {
   return std::string(bytes_of(request));
 }
 
-// visit: whether the payload of one message is whole.
+// Calls visit(payload) for each message, which returns whether it is complete. Returns whether this was the
+// last datagram of the dump.
 template <class Visit>
 Result<bool> decode_dump(std::string_view datagram, const Dumped& what, const Visit& visit) {
   const std::string name = what.get_name;
@@ -108,7 +112,7 @@ Result<bool> decode_dump(std::string_view datagram, const Dumped& what, const Vi
   return false;
 }
 
-// begin: before the first datagram, also of a dump that is asked for again because a change interrupted it.
+// begin: called before the first datagram of each attempt. A dump is repeated if a change interrupted it.
 template <class Begin, class Decode>
 Result<Unit> read_dump(int network_namespace, const Dumped& what, const std::string& request,
                        const Begin& begin, const Decode& decode, int protocol = NETLINK_ROUTE) {
@@ -133,7 +137,7 @@ Result<Unit> read_dump(int network_namespace, const Dumped& what, const std::str
   }
 }
 
-/// A request that makes or removes something, and asks for an acknowledgement.
+/// Encodes a request to create or remove an object, with an acknowledgement.
 template <class Info>
 std::string encode_request(uint16_t type, const Info& info, const std::string& attributes,
                            int flags = NLM_F_CREATE | NLM_F_EXCL) {
@@ -145,7 +149,8 @@ std::string encode_request(uint16_t type, const Info& info, const std::string& a
   return std::string(bytes_of(header)) + std::string(bytes_of(info)) + attributes;
 }
 
-// The items of a dump that count. decode(payload, item) is false for one that is cut off.
+// Returns the items of a dump for which `counts` is true. decode(payload, item) returns false for a truncated
+// one.
 template <class Info, class Item, class Decode, class Counts>
 Result<std::vector<Item>> read_items(int network_namespace, const Dumped& dumped, Decode decode,
                                      Counts counts) {

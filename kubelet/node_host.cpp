@@ -32,13 +32,13 @@ namespace sliced::kubelet {
 namespace {
 
 constexpr std::string_view kDrivers = "sys/bus/pci/drivers/";
-constexpr std::string_view kBridgeClass = "0x0604";  // PCI to PCI: takes no part in a group's isolation
+constexpr std::string_view kBridgeClass = "0x0604";  // PCI to PCI bridge: does not affect a group's isolation
 constexpr Millis kNodePoll{20};
 constexpr size_t kNamesMax = 65'536;
 
 std::string function_path(const std::string& pci) { return "sys/bus/pci/devices/" + pci; }
 
-// The directory of a function's interfaces. That of a virtio function is below the device virtioN on it.
+// Returns the directory of a function's interfaces. For a virtio function it is below the device virtioN.
 std::string net_path(const hotplug::HostView& view, const std::string& pci) {
   const std::string path = function_path(pci);
   if (!view.list(path + "/net"))
@@ -81,7 +81,7 @@ std::vector<std::string> immovable_of(const std::vector<HostLink>& links,
 
 std::string without_0x(const std::string& text) { return text.starts_with("0x") ? text.substr(2) : text; }
 
-// One write(2), as sysfs wants it.
+// Writes with one write(2), as sysfs requires.
 Result<Unit> write_attribute(const std::string& path, std::string_view text) {
   const std::string whole = "/" + path;
   const reactor::Descriptor file(::open(whole.c_str(), O_WRONLY | O_CLOEXEC));
@@ -243,13 +243,14 @@ std::string NodeHost::vdpa_use(const hotplug::VdpaDevice& vdpa) const {
          "), and it is released when that process ends";
 }
 
-// Without an answer nothing is refused: the kernel refuses it later.
+// Without an answer no name is refused here: the kernel checks it later.
 std::vector<HostLink> NodeHost::links_now() const {
   auto links = kernel_.links ? kernel_.links() : Result<std::vector<HostLink>>(std::vector<HostLink>());
   return links ? *std::move(links) : std::vector<HostLink>();
 }
 
-// By its PF and number: the auxiliary device's own number is another one when it is made again.
+// Finds the SF by its PF and number, because the auxiliary device gets another number when it is created
+// again.
 std::string NodeHost::sf_of(const PreparedDevice& device) const {
   if (!device.identity.product.starts_with(kSfProduct) || device.identity.pf.empty()) return "";
   for (const std::string& name : names(function_path(device.identity.pf))) {
@@ -385,7 +386,7 @@ Result<OriginalSettings> NodeHost::read_settings(const PreparedDevice& device) c
   if (vf && kernel_.vf_settings.read) {
     auto all = read_vf_settings(pf_of_vf(*view_, device.pci), vf->ifindex);
     if (!all) return std::move(all.error()).in("device " + device.pci + ": read the settings of the VF");
-    // A VF that its driver resets is missing among the others; a PF without settings reports none.
+    // A VF whose driver resets it is missing from the list. A PF without settings reports an empty list.
     const auto at = all->find(vf->index);
     if (at == all->end() && !all->empty())
       return Error{Errc::kIo, "device " + device.pci + ": its PF reports other VFs, and not VF " +
@@ -415,9 +416,10 @@ Result<RestoredSettings> NodeHost::restore_settings(const OriginalSettings& orig
   if (original.vf && kernel_.vf_settings.read) {
     const auto vf = find_vf(*view_, original.device);
     if (!vf && vf.error().code == Errc::kNotFound)
-      return RestoredSettings{};  // a VF that is made anew has its driver's settings
-    // Where its PF has none set for it, a VF needs no setting to have its address again: a PF that has set one enforces it from then on.
-    // One that enforces another refuses this; then the PF is written to, and the interface after it.
+      return RestoredSettings{};  // a new VF has its driver's settings
+    // A VF whose PF has no address set needs no PF setting to get its address back. A PF that sets one
+    // enforces it from then on. If the PF enforces another address, the interface refuses this one. Then the
+    // PF is written first, and the interface after it.
     if (vf && original.interface && !original.interface->is_name_only)
       ask_for_mac(original.device, original.interface->name, original.interface->mac);
     vf_restored = vf ? restore_vf(*vf, original.device, {*original.vf, original.own}) : vf.error();
@@ -490,7 +492,8 @@ Result<Unit> NodeHost::restore_vfs(const OriginalSettings& original) const {
     VfOfInterface vf = *uplink;
     vf.index = index;
     auto restored = restore_vf(vf, function->second, was);
-    ask_for_mac(function->second, "", was.own.mac);  // its driver may have taken what the PF enforced
+    ask_for_mac(function->second, "", was.own.mac);  // the driver may have adopted the address that the PF
+                                                     // enforced
     if (restored) continue;
     if (problem)
       problem->what += "; " + restored.error().what;
@@ -500,11 +503,12 @@ Result<Unit> NodeHost::restore_vfs(const OriginalSettings& original) const {
   return problem ? Result<Unit>(*std::move(problem)) : Unit{};
 }
 
-// The kernel closes an interface that changes its namespace, and leaves everything else of it as the pod had it.
+// The kernel takes an interface down that changes its namespace. All other settings stay as the pod set them.
 Result<RestoredSettings> NodeHost::restore_interface(const OriginalSettings& original) const {
   const OriginalInterface& was = *original.interface;
   const bool is_function = hotplug::PciAddress::decode(original.device).has_value();
-  const auto until = Clock::now() + kInterfaceWaitMax;  // it returns some time after its namespace is gone
+  const auto until = Clock::now() + kInterfaceWaitMax;  // the interface returns some time after its namespace
+                                                        // ends
   for (;;) {
     const auto links = kernel_.links();
     if (!links) return links.error();
@@ -537,7 +541,7 @@ bool is_back(const hotplug::HostView& view, const std::string& pci) {
 
 // ---- binding
 
-// Whoever has one function of a group has all of it.
+// A process with access to one function of a group has access to all of it.
 Result<Unit> NodeHost::check_group(const std::string& pci,
                                    const std::vector<PreparedDevice>& together) const {
   const auto is_ours = [&](const std::string& address) {
@@ -554,8 +558,9 @@ Result<Unit> NodeHost::check_group(const std::string& pci,
   return Unit{};
 }
 
-// A kernel has groups (CONFIG_VFIO_GROUP), devices of IOMMUFD (CONFIG_VFIO_DEVICE_CDEV), or both: which nodes there will be is
-// known once both sides have been asked. Where sysfs has a number for the device's own node, that node is on its way, too.
+// A kernel has groups (CONFIG_VFIO_GROUP), devices of IOMMUFD (CONFIG_VFIO_DEVICE_CDEV), or both. So both are
+// read before the expected nodes are known. If sysfs has a number for the device's own node, udev will create
+// that node.
 Result<std::string> NodeHost::vfio_nodes(const std::string& pci) const {
   std::string group = last(view_->readlink(function_path(pci) + "/iommu_group").value_or(""));
   if (group.empty())
@@ -582,8 +587,8 @@ Result<std::string> NodeHost::vfio_nodes(const std::string& pci) const {
   }
 }
 
-// Two sources: the kernel's answer for the group, which holds in each PID namespace but has no name, and /proc, which has
-// names but shows all processes in the host's PID namespace alone.
+// Two sources: the kernel's answer for the group, which is valid in every PID namespace but names no process;
+// and /proc, which has names but shows all processes only in the host's PID namespace.
 Result<std::string> NodeHost::holder(const std::string& pci) const {
   if (!kernel_.process_with_open) return std::string();
   const std::string path = function_path(pci);
@@ -614,8 +619,8 @@ Result<std::string> NodeHost::holder(const std::string& pci) const {
   return Error(found.error());
 }
 
-// Whoever has the device open keeps vfio-pci from letting it go: the write would wait for that in the kernel. A UIO driver lets
-// it go below the process.
+// vfio-pci cannot release a device that a process has open, so the write would block in the kernel. A UIO
+// driver removes the device under the process.
 Result<Unit> NodeHost::check_holder(const std::string& pci) const {
   const auto found = holder(pci);
   if (found && found->empty()) return Unit{};
@@ -645,7 +650,7 @@ Result<std::string> NodeHost::user_of(const PreparedClaim& claim) const {
     if (!found || !found->empty()) return found;
     if (auto use = vdpa_use({device.vdpa_device, "vhost", device.vdpa_node}); !use.empty())
       return device.device + std::move(use);
-    // An interface that is away is in a sandbox.
+    // A missing interface is in a sandbox.
     const bool may_have_had = device.held ? device.held->netdev.has_value() : is_nameless(claim);
     const bool had_interface = may_have_had && !device.vfio && !settings_key(device).empty();
     const bool is_here = device.pci.empty() ? view_->list("sys/class/net/" + device.interface).ok()
@@ -658,7 +663,8 @@ Result<std::string> NodeHost::user_of(const PreparedClaim& claim) const {
   return std::string();
 }
 
-// driver: "" whichever the kernel chooses. Only that driver is asked for, and afterwards nobody is preferred.
+// driver: "" if the kernel chooses. driver_override selects the driver during the probe, and is cleared
+// afterwards.
 Result<Unit> NodeHost::rebind(const std::string& pci, const std::string& driver) const {
   const std::string path = function_path(pci), override = path + "/driver_override";
   if (auto written = kernel_.write(override, driver.empty() ? "\n" : driver + "\n"); !written) return written;
@@ -675,7 +681,8 @@ Result<std::string> NodeHost::bind(const PreparedDevice& device,
                                    const std::vector<PreparedDevice>& together) const {
   const std::string& pci = device.pci;
   if (auto checked = check_group(pci, together); !checked) return std::move(checked.error());
-  // A variant driver is there for what vfio-pci cannot do, such as migration of a machine. Nothing is written, so nothing is taken back.
+  // A variant driver supports features that vfio-pci lacks, such as live migration. It stays bound: nothing
+  // is written, so nothing is undone.
   const bool is_on_vfio = hotplug::is_bound_to_vfio(*view_, function_path(pci), driver_of(pci));
   if (!is_on_vfio && !view_->list(std::string(kDrivers) + std::string(kVfioDriver)))
     return Error{Errc::kIo, "driver vfio-pci is not there: load it (modprobe vfio-pci)"};
@@ -690,8 +697,8 @@ Result<std::string> NodeHost::bind(const PreparedDevice& device,
   return nodes;
 }
 
-// A VF whose PF gives it no address chooses another one each time that a driver takes it: one that is published, and
-// that selectors see. A driver that refuses it has the last word.
+// A VF whose PF sets no address gets a new random one at each probe. Its address is published, and selectors
+// may match it, so it is restored. A driver may refuse it.
 void NodeHost::return_address(const PreparedDevice& device) const {
   const std::string own = own_mac_of(device);
   if (!kernel_.write_own_mac || own.empty()) return;
@@ -706,24 +713,28 @@ void NodeHost::return_address(const PreparedDevice& device) const {
   (void)kernel_.write_own_mac(static_cast<int>(*ifindex), own);
 }
 
-// Off vfio-pci it is out of the pod's hands. A driver that is not there, or refuses, is no reason for the pod to wait.
+// The pod cannot access a function that left vfio-pci. So a missing driver, or one that refuses, does not
+// delay the pod's end.
 Result<std::string> NodeHost::restore(const PreparedDevice& device) const {
   const std::string& pci = device.pci;
   const std::string original = device.vfio ? device.vfio->original_driver : "";
   if (original == kVfioDriver || !view_->read(function_path(pci) + "/vendor")) return std::string();
-  // Whoever is loaded next may have it, as after a boot.
+  // Clears the override, so that any driver that is loaded later can bind it, as after a boot.
   const auto leave = [&](const std::string& what_differs) -> Result<std::string> {
     if (auto cleared = kernel_.write(function_path(pci) + "/driver_override", "\n"); !cleared)
       return std::move(cleared.error());
     return what_differs;
   };
   const std::string bound = driver_of(pci);
-  // It was on this variant driver when the pod got it: nothing was bound, and the administrator's override is not ours to clear.
+  // The function had this variant driver when the pod got it. Nothing was bound, and the override is the
+  // administrator's, so it stays.
   const bool is_own = original.empty() || bound == original;
   if (bound != kVfioDriver && is_own && hotplug::is_bound_to_vfio(*view_, function_path(pci), bound))
     return std::string();
   if (!bound.empty() && bound != kVfioDriver) {
-    if (bound == original) return_address(device);  // whoever bound it back may not have come to that
+    if (bound == original)
+      return_address(device);  // the process that bound it may have ended before this
+                               // step
     return leave("");
   }
   if (auto free = check_holder(pci); !free) return std::move(free.error());
@@ -803,7 +814,7 @@ const cdi::Store& NodeHost::store_of(const std::string& kind) const {
   return kind.ends_with("/metadata") ? metadata_specs_ : specs_;
 }
 
-// A spec never names a file that is not there, so whoever finds all files finds all specs.
+// Files are written before their specs, so every file that a spec names exists.
 Result<Unit> NodeHost::apply_metadata(const FileChange& change) const {
   for (const RequestMetadata& one : change.metadata) {
     if (auto written = metadata_.write(one); !written) return written;

@@ -1,5 +1,5 @@
 #pragma once
-// kubelet::Host over this node: sysfs, /dev, and files that outlast a power cut.
+// kubelet::Host for this node: sysfs, /dev, and files that survive a power failure.
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,35 +21,35 @@
 
 namespace sliced::kubelet {
 
-/// Reading goes through the view, and so may be another root's; what is written is the running kernel's and the
-/// paths' own.
-/// Threads:  const; called from workers as Host says.
-/// Files:    each is whole or not there, and on disk when the call returns (reactor/durable_file.h); directories
-///           are made where they are missing.
-/// Errors:   name the function's address or the path, and where there is one the remedy.
+/// Reads go through the view, which may have another root. Writes go to the running kernel and to the given
+/// paths.
+/// Threads: const; called on workers as described in Host.
+/// Files: each is complete or absent, and synced when the call returns (reactor/durable_file.h). Missing
+/// directories are created.
+/// Errors: name the function's address or the path, and the remedy if there is one.
 class NodeHost final : public Host {
  public:
-  static constexpr Millis kNodeWaitMax{5'000};       // for udev or devtmpfs to make a group's node
-  static constexpr Millis kInterfaceWaitMax{2'000};  // for a driver that has taken a function
+  static constexpr Millis kNodeWaitMax{5'000};       // for udev or devtmpfs to create a group's node
+  static constexpr Millis kInterfaceWaitMax{2'000};  // for a driver to create its interface after a bind
 
   struct Paths {
     std::string cdi_root = "/var/run/cdi";
-    std::string checkpoint;              // ours
+    std::string checkpoint;              // sliced's
     std::string peer_checkpoint;         // dra-driver-sriov's, read only
     std::string original_macs = {};      // directory of kubelet/original_mac.h
     std::string original_settings = {};  // directory of kubelet/original_settings.h
-    std::string plugins;                 // the kubelet's directory of them, with device metadata
+    std::string plugins;                 // the kubelet's plugin directory, which contains the device metadata
   };
-  /// Of the kernel, beside reading: a test has its own.
+  /// Kernel calls other than reads of sysfs; tests replace them.
   struct Kernel {
-    /// Writes an attribute; path begins with "sys/".
+    /// Writes a sysfs attribute; path begins with "sys/".
     std::function<Result<Unit>(const std::string& path, std::string_view text)> write;
-    /// Whether "/dev/..." is there.
+    /// Returns whether the node "/dev/..." exists.
     std::function<bool(const std::string& path)> has_node;
-    /// As kubelet::process_with_open().
+    /// See process_with_open().
     std::function<Result<std::optional<DeviceHolder>>(const std::vector<std::string>& nodes)>
         process_with_open = {};
-    /// A process of one of these pods, by uid; none: whether there is one cannot be seen.
+    /// See process_of_pods(). Empty: processes cannot be seen.
     std::function<Result<std::optional<DeviceHolder>>(const std::vector<std::string>& pods)> process_of = {};
     std::function<Result<std::map<int, std::string>>(int ifindex)> read_macs = {};
     std::function<Result<Unit>(const VfOfInterface& vf, const std::string& mac)> write_mac = {};
@@ -59,10 +59,10 @@ class NodeHost final : public Host {
     std::function<Result<std::vector<HostLink>>()> links = {};  // of this namespace
     std::function<Result<Unit>(int ifindex, const LinkChange& change)> change_link = {};
   };
-  /// That of this machine.
+  /// The functions of the running kernel.
   static Kernel running_kernel();
 
-  /// view is shared with workers that may hang in it. Nothing is opened here.
+  /// Workers share `view`, and may hang in it. Opens nothing.
   NodeHost(std::shared_ptr<const hotplug::HostView> view, Kernel kernel, Paths paths);
 
   Result<HostLook> look(const PreparedDevice& device) const override;
@@ -88,65 +88,71 @@ class NodeHost final : public Host {
   Result<std::vector<MetadataFile>> metadata_files(const std::string& driver) const override;
 
  private:
-  // What cannot be read is "" and nothing: a function may go at any time, and look() has told whether it was there.
-  // The name that the link `driver` leads to; "" without one.
+  // Returns "" or an empty list for a file that cannot be read: a function may disappear at any time, and
+  // look() reports that. Returns the name of the target of the link `driver`; "" without a driver.
   std::string driver_of(const std::string& pci) const;
   std::string text(const std::string& path) const;
-  // Of a directory's entries that begin with prefix, sorted.
+  // Returns the directory's entries that begin with prefix, sorted.
   std::vector<std::string> names(const std::string& path, std::string_view prefix = "") const;
-  // The device's name and its nodes below /dev/infiniband (uverbs, umad, rdma_cm), those that sysfs names.
-  // device: its path in sysfs, "" of a link. interfaces: its own, in this namespace.
+  // Sets the RDMA device's name and its nodes below /dev/infiniband (uverbs, umad, rdma_cm), as named in
+  // sysfs. device: its path in sysfs, "" for a link. interfaces: its own, in this namespace.
   void look_at_rdma(const std::string& device, const std::vector<std::string>& interfaces,
                     HostLook& out) const;
-  // The device's interface among those of this namespace: that of the name, else the function's only one; nullopt: it is not here.
+  // Returns the device's interface in this namespace: the one with the name, otherwise the function's only
+  // one; nullopt if it is not here.
   std::optional<HostLink> link_of(const std::vector<HostLink>& links, const std::string& device,
                                   const std::string& name) const;
   Result<RestoredSettings> restore_interface(const OriginalSettings& original) const;
-  // Of a VF, through its PF. Errors: as restore_vf_settings().
+  // Restores a VF through its PF. Errors: as restore_vf_settings().
   Result<Unit> restore_vf(const VfOfInterface& vf, const std::string& pci, const OriginalVf& original) const;
-  // What the PF reports of its VFs. Where that is too large for the kernel, the GUIDs of sysfs, or the kernel's error where it has none.
+  // Returns the VF settings that the PF reports. If the report is too large for the kernel, returns the GUIDs
+  // from sysfs, or the kernel's error without those.
   Result<std::map<int, hotplug::VfConfig>> read_vf_settings(const std::string& pf, int ifindex) const;
   Result<std::map<int, OriginalVf>> read_vfs(const std::string& pf, const std::vector<HostLink>& links) const;
   Result<Unit> restore_vfs(const OriginalSettings& original) const;
-  // Gives the device's interface, where it is here, that MAC address. What its driver refuses is passed over.
+  // Sets the MAC address of the device's interface, if it is in this namespace. Ignores a refusal of the
+  // driver.
   void ask_for_mac(const std::string& device, const std::string& name, const std::string& mac) const;
-  // Path of the scalable function in sysfs; "" it is none, or it is gone.
+  // Returns the path of the scalable function in sysfs; "" if the device is not one, or no longer exists.
   std::string sf_of(const PreparedDevice& device) const;
   void look_at_sf(const std::string& path, HostLook& out) const;
-  // " is in use: ..."; "" it is not, as far as can be seen.
+  // Returns " is in use: ..."; "" if no use is found.
   std::string vdpa_use(const hotplug::VdpaDevice& vdpa) const;
-  std::vector<HostLink> links_now() const;  // none where the kernel gives no answer
-  // As HostLook has it. own: the device's PCI address, or the link's name.
+  std::vector<HostLink> links_now() const;  // empty if the kernel does not answer
+  // Computes HostLook::name_holder. own: the device's PCI address, or the link's name.
   std::optional<std::string> name_holder(const std::string& interface, const std::string& own,
                                          const std::vector<HostLink>& links) const;
-  // HostLook::mac_holder, as far as it can be read. pci: the function that is to have the address, or is below the link that is.
+  // Computes HostLook::mac_holder from the facts that can be read. pci: the function that gets the address,
+  // or that is below the link that gets it.
   std::string mac_holder(const std::string& pci, const std::string& mac) const;
-  // Those below the link, through any number of VLANs, bonds and bridges (lower_* of sysfs); their PCI addresses, sorted.
+  // Returns the PCI addresses of the functions below the link, through any number of VLANs, bonds and bridges
+  // (lower_* of sysfs), sorted.
   std::vector<std::string> functions_below(const std::string& interface) const;
-  // Into mac_holder and mac_held, of the first address that another function has.
+  // Sets mac_holder and mac_held for the first address that another function has.
   void look_at_macs(const PreparedDevice& device, const std::vector<std::string>& functions,
                     HostLook& out) const;
-  // kBusy, with the other function's address: a group is handed over whole.
+  // Errors: kBusy with the other function's address: a group can only be assigned as a whole.
   Result<Unit> check_group(const std::string& pci, const std::vector<PreparedDevice>& together) const;
-  // "7", or "noiommu-7", once its node is there. kTimeout: it is not within kNodeWaitMax.
+  // Returns "7", or "noiommu-7", once its node exists. Errors: kTimeout after kNodeWaitMax.
   Result<std::string> vfio_nodes(const std::string& pci) const;
-  // The process that has a node of the function open, for people; "" none, also where it has no such node. Nodes: its VFIO
-  // group, vfio-dev cdevs and UIO devices, whichever driver made them. Errors: kDenied, that cannot be told.
+  // Returns the process that has a node of the function open, for people; "" if none has, or there is no such
+  // node. Nodes: its VFIO group, vfio-dev cdevs and UIO devices, of any driver. Errors: kDenied if processes
+  // cannot be seen.
   Result<std::string> holder(const std::string& pci) const;
-  // kBusy: a process has a node of the function open, or it cannot be told whether one has.
+  // Errors: kBusy if a process has a node of the function open, or processes cannot be seen.
   Result<Unit> check_holder(const std::string& pci) const;
-  // The interface's own address of before vfio-pci, where its driver would choose another one. Failures are
-  // passed over: the function is back all the same.
+  // Restores the interface's own address from before vfio-pci, if its driver would choose another one.
+  // Ignores failures: the function is usable anyway.
   void return_address(const PreparedDevice& device) const;
-  // By driver_override, the driver's unbind and drivers_probe (Documentation/ABI/testing/sysfs-bus-pci). "":
-  // whichever driver the kernel chooses.
+  // Rebinds with driver_override, the driver's unbind and drivers_probe
+  // (Documentation/ABI/testing/sysfs-bus-pci). "": the driver that the kernel chooses.
   Result<Unit> rebind(const std::string& pci, const std::string& driver) const;
   Result<Unit> apply_metadata(const FileChange& change) const;
 
   const std::shared_ptr<const hotplug::HostView> view_;
   const Kernel kernel_;
   const Paths paths_;
-  // By the kind's name: metadata has file names of its own.
+  // Selects the store by the kind's name: metadata has its own file names.
   const cdi::Store& store_of(const std::string& kind) const;
 
   const cdi::Store specs_, metadata_specs_;
@@ -155,8 +161,8 @@ class NodeHost final : public Host {
   const OriginalSettingsFiles original_settings_;
 };
 
-/// Whether no interface of the function can be in a network namespace other than the host's: it has one here, no driver, a
-/// driver for user space, or is gone. False where that cannot be read.
+/// Returns whether the function's interface cannot be in another network namespace: the function has an
+/// interface here, no driver, a userspace driver, or no longer exists. False if that cannot be read.
 bool is_back(const hotplug::HostView& view, const std::string& pci);
 
 }  // namespace sliced::kubelet

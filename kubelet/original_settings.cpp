@@ -267,7 +267,8 @@ policy::NotReturnedDevices unrestored_of(const OriginalSettingsByDevice& setting
   for (const auto& [device, kept] : settings) {
     const bool is_name_only = kept.interface && kept.interface->is_name_only;
     if (!kept.is_known || is_name_only || is_prepared(prepared, device)) continue;
-    // The entry is none of the pool's: any entry of the device is withheld, and with settings of VFs those of the whole PF.
+    // The entry is not of the pool, so any entry of the device is withheld; with settings of VFs, any entry
+    // of the PF.
     policy::NotReturned& one = out.emplace_back();
     one.holding.entry = one.holding.device = device;
     one.pf = !kept.vfs.empty() ? device : kept.vf ? kept.pf : "";

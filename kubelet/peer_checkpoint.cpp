@@ -51,7 +51,7 @@ VfConfig config_in(const Json* value) {
   return out;
 }
 
-// What ADD had said, as far as it is kept there.
+// The result of ADD, as far as this checkpoint contains it.
 std::optional<NetworkData> network_data_in(const Json* value) {
   if (value == nullptr || value->object() == nullptr) return std::nullopt;
   NetworkData out{.interface = std::string(value->text("interfaceName")),
@@ -112,7 +112,7 @@ Result<PreparedClaim> claim_in(const std::string& pod, const std::string& uid, c
   return out;
 }
 
-// Its bytes are those that were summed, but for the checksum itself.
+// The checksum covers all bytes except its own value.
 Result<Unit> check_sum(std::string_view text) {
   const auto sum = kube::find_raw(text, {"checksum"});
   if (!sum || sum->empty()) return peer_error("it is cut short, or no checkpoint");

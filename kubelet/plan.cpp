@@ -23,7 +23,7 @@ std::string underscored(std::string text) {
   return text;
 }
 
-// A name of the environment that a shell knows.
+// Returns a valid name of a shell variable.
 std::string in_capitals(std::string_view text) {
   std::string out;
   for (const char c : text)
@@ -37,7 +37,8 @@ std::string at(const PrepareRequest& claim, size_t index) {
   return describe(claim) + ": status.allocation.devices.results[" + std::to_string(index) + "]";
 }
 
-// As in its slice; of one that is in none any more what containers look for first.
+// Returns the attributes of its slice; for an entry that is not in a slice any more, those that containers
+// need most.
 Json published(const KnownEntry& known) {
   Json::Object out;
   if (known.entry) {
@@ -62,7 +63,8 @@ PreparedDevice prepared(const AllocatedDevice& result, const KnownEntry& known, 
                      .mac = result.mac};
   const hotplug::HostDevice& device = known.device;
   if (device.pci) out.pci = device.pci->text();
-  // CNI plugins look for what the kernel calls it: an interface that came back from a pod may have another name than the published one.
+  // CNI plugins look up the kernel's name. An interface that returned from a pod may have another name than
+  // the published one.
   if (device.netdev)
     out.interface = device.netdev->kernel_name.empty() ? device.netdev->name : device.netdev->kernel_name;
   out.identity = {device.vendor, device.product, device.pf ? device.pf->text() : ""};
@@ -88,8 +90,8 @@ Result<Unit> check_vfio(const PreparedDevice& device, const std::string& where) 
   return Unit{};
 }
 
-// Names of the claim's object and annotation become parts of variables' names and of paths. The API server checks all but
-// the annotation.
+// Names from the claim and its annotation become parts of variable names and of paths. The API server
+// validates all but the annotation.
 Result<Unit> check_names(const Claim& claim, const std::string& driver) {
   const auto invalid = [](const std::string& field, const std::string& value, const char* expected) {
     return Error{Errc::kInvalid, field + " is " + in_quotes(value, 64) + ", expected " + expected};
@@ -113,7 +115,7 @@ Result<Unit> check_names(const Claim& claim, const std::string& driver) {
   return Unit{};
 }
 
-// An interface that moves must be the pod's alone, and one that is made needs a device that stays.
+// An interface that moves requires an exclusive device, and one that is created requires a device that stays.
 Result<Unit> check_network_type(const PreparedDevice& device, const KnownEntry& known,
                                 const std::string& where) {
   const NativeNetwork& network = *device.config.network;
@@ -179,7 +181,7 @@ Result<Unit> check_vf_settings(const PreparedDevice& device, const KnownEntry& k
   return Unit{};
 }
 
-// Somebody must give the interface its address: a CNI plugin, or the PF where a machine gets the whole function.
+// The address must be set by a CNI plugin, or by the PF if a VM gets the whole function.
 Result<Unit> check_mac(const PreparedDevice& device, const KnownEntry& known, const std::string& where) {
   constexpr int kInfiniBand = 32;  // ARPHRD_INFINIBAND
   if (device.mac.empty()) return Unit{};
@@ -206,7 +208,7 @@ Result<Unit> check_mac(const PreparedDevice& device, const KnownEntry& known, co
   return Unit{};
 }
 
-// Gives each device that becomes an interface of the pod a name of its own.
+// Assigns a unique name to each device that becomes an interface of the pod.
 class InterfaceNames {
  public:
   InterfaceNames(const std::set<std::string>& taken, std::string prefix)
@@ -242,7 +244,8 @@ void add_node(cdi::Edits& edits, const std::string& path, const std::string& hos
     edits.nodes.push_back(node);
 }
 
-// The group with the container node of all groups, and the device's own with that of IOMMUFD: a program may use either.
+// Adds the group's node with the container node of all groups, and the device's own node with that of
+// IOMMUFD: a program may use either API.
 void add_vfio(const PreparedDevice& device, const VfioNodes& nodes, cdi::Edits& edits) {
   constexpr std::string_view kNoIommu = "noiommu-";
   const std::string start = "SRIOVNETWORK_" + underscored(device.device) + "_VFIO_";
@@ -278,7 +281,8 @@ void add_rdma(const PreparedDevice& device, const HostLook& look, cdi::Edits& ed
 
 std::string_view name_of_env(std::string_view line) { return line.substr(0, line.find('=')); }
 
-// Of two results that are one device, as of a request that looks on beside one that has it: who has it has the last word.
+// Merges two results for one device, such as a request with adminAccess and the one that holds the device.
+// The holder's values win.
 void merge(const cdi::Edits& from, bool is_admin, cdi::Edits& into) {
   for (const std::string& line : from.env) {
     const auto same = std::find_if(into.env.begin(), into.env.end(), [&](const std::string& one) {

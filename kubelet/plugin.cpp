@@ -28,7 +28,7 @@ class Plugin::Served {
         health_({ports.loop.scheduler(), std::move(driver.judge), ports.clock}),
         backoff_(reactor::system_random(), kTryAgain) {}
 
-  // Opens what is not open.
+  // Opens the sockets that are not open.
   void tend() {
     const Result<Unit> served = open();
     if (served) backoff_.reset();
@@ -39,7 +39,7 @@ class Plugin::Served {
   // Before the first tend().
   void look_for_others() {
     const auto paths = socket_paths(settings_.directories, name_, settings_.pod_uid);
-    if (!paths) return;  // tend() says so
+    if (!paths) return;  // tend() logs the error
     note(remove_silent_others(settings_.directories, name_, {.folder = paths->folder}));
   }
   void look_at_health() { health_.look(); }

@@ -1,5 +1,5 @@
 #pragma once
-// The kubelet plugin: both drivers' sockets, from start() to its end.
+// The kubelet plugin: the sockets of both drivers, from start() to destruction.
 //
 //   kubelet ──▶ registration.sock ──▶ registration_methods
 //           ──▶ dra.sock ───────────▶ plugin_methods ──▶ Preparer
@@ -21,21 +21,21 @@
 
 namespace sliced::kubelet {
 
-/// Sockets: the service's is there before the registration's, and both are looked after: one that cannot be
-///          opened is tried again (every 2 s at most), and so is one whose file is gone.
-///          A driver whose socket answers, under whichever pod's name, is another program's: it is not served until
-///          that ends. Sockets at which nobody answers are removed.
-/// Ending:  removes both files; the kubelet then deregisters the driver.
-/// Log:     that a driver is registered, or why not; once as long as it lasts.
+/// Sockets: the service's socket is opened before the registration's. A socket that cannot be opened, or
+/// whose file was removed, is opened again (every 2 s at most). A driver whose socket answers under any pod's
+/// name belongs to another program: it is not served until that program ends. Sockets without a listener are
+/// removed.
+/// Destruction: removes both files; the kubelet then deregisters the driver.
+/// Log: registration of a driver, or why it fails; a persistent problem once.
 class Plugin {
  public:
   struct Driver {
     std::string name;
-    std::function<std::vector<DeviceHealth>()> judge;  // its devices, now
+    std::function<std::vector<DeviceHealth>()> judge;  // returns the health of its devices
   };
   struct Settings {
     SocketDirectories directories;
-    std::string pod_uid;  // "": socket_paths()
+    std::string pod_uid;  // "": see socket_paths()
   };
   struct Ports {
     reactor::Loop& loop;
@@ -43,27 +43,25 @@ class Plugin {
     Preparer& preparer;
     std::function<int64_t()> clock;  // seconds since 1970
     std::function<void()> on_registered = [] {
-    };  // a driver, by a kubelet; also each time that one comes back
-    /// other_programs() has another answer. Also within start().
+    };  // a kubelet has registered a driver, for the first time or after a restart
+    /// other_programs() has changed. Also called within start().
     std::function<void()> on_other_program = [] {};
   };
-  /// Ports outlive it, and what judge() holds.
+  /// The ports, and objects that judge() refers to, outlive this object.
   Plugin(Ports ports, Settings settings, std::vector<Driver> drivers);
   ~Plugin();
 
-  /// From now on this process is the node's.
-  /// on_alone: no other program serves one of the drivers, for the first time: what it has prepared will not change any
-  /// more. Once, and in this turn, before the first socket is opened, where that is so from the start.
-  /// Opens sockets in this turn, and in later ones what could not be opened.
+  /// Starts serving; sockets that cannot be opened are retried later. on_alone: called once, as soon as no
+  /// other program serves one of the drivers, so that the set of claims that it prepared is final. It is
+  /// called within start(), before the first socket is opened, if that is so from the start.
   void start(std::function<void()> on_alone = [] {});
-  /// Drivers that another program serves, each with where: "PATH: ...". The kubelet may give claims of such a driver to
-  /// either, and both would write its ResourceSlices.
+  /// Drivers that another program serves, with the path: "PATH: ...". The kubelet may send claims of such a
+  /// driver to either program, and both would write its ResourceSlices.
   const std::map<std::string, std::string>& other_programs() const { return others_; }
-  /// The host or what is offered may have changed.
-  /// Cheap: what has changed within kHealthSettle is told together, and nothing is asked while no kubelet
-  /// watches.
+  /// Requires: called when the host or the offered devices may have changed. Cheap: changes within
+  /// kHealthSettle are combined, and nothing is computed while no kubelet watches.
   void look_at_health();
-  /// Both sockets of the driver are there.
+  /// Returns whether both sockets of the driver exist.
   bool is_serving(const std::string& driver) const;
 
  private:
@@ -72,7 +70,7 @@ class Plugin {
 
   const Ports ports_;
   std::list<std::unique_ptr<Served>> served_;
-  std::function<void()> on_alone_;  // empty once it was called
+  std::function<void()> on_alone_;  // empty after the call
   std::map<std::string, std::string> others_;
 };
 

@@ -8,18 +8,18 @@
 namespace sliced::kubelet {
 namespace {
 
-// One call: its claims' answers, until all are there. Given up by the Preparer, the client hears of it
-// (grpc::Answer).
+// Collects the answers of one call's claims. If the Preparer drops a claim's callback, the client gets an
+// error (grpc::Answer).
 template <class Result>
 struct Gathered {
   Gathered(grpc::Answer answer_in, size_t claims)
       : answer(std::move(answer_in)), results(claims), missing(claims) {}
   grpc::Answer answer;
-  std::vector<std::pair<std::string, Result>> results;  // by UID, as asked
+  std::vector<std::pair<std::string, Result>> results;  // by UID, in the order of the call
   size_t missing;
 };
 
-// ask(called claim, done) for each; encode(results) once all are done.
+// Calls ask(called claim, done) for each; calls encode(results) when all are done.
 template <class Result, class Ask, class Encode>
 void for_each_claim(std::string_view message, grpc::Answer answer, const Ask& ask, Encode encode) {
   auto claims = decode_claims(message);

@@ -1,6 +1,6 @@
 #pragma once
-// The services at a driver's socket: DRAPlugin v1 and v1beta1, DRAResourceHealth v1 and v1alpha1
-// (k8s.io/kubelet/pkg/apis/dra, dra-health). Messages in, Preparer's values out, and back.
+// The services on a driver's socket: DRAPlugin v1 and v1beta1, DRAResourceHealth v1 and v1alpha1
+// (k8s.io/kubelet/pkg/apis/dra, dra-health). Converts between messages and the values of Preparer.
 #include <string>
 
 #include "http/grpc/server.h"
@@ -9,11 +9,11 @@
 
 namespace sliced::kubelet {
 
-constexpr Millis kClaimsAnswerMax{45'000};  // what the kubelet waits
+constexpr Millis kClaimsAnswerMax{45'000};  // the kubelet's timeout
 
-/// Each claim of a call is asked for by itself, all at once; the answer has an entry for each, whatever becomes
-/// of the others. What goes on when the client's time is over is the Preparer's business: the kubelet asks
-/// again. Both outlive every server of these.
+/// Requests each claim of a call separately and concurrently; the answer has an entry for each. After the
+/// client's timeout the Preparer may continue; the kubelet repeats the call. Both references outlive every
+/// server of these methods.
 grpc::Methods plugin_methods(const std::string& driver, Preparer& preparer, HealthStreams& health);
 
 }  // namespace sliced::kubelet

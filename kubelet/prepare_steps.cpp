@@ -16,7 +16,7 @@
 namespace sliced::kubelet {
 namespace {
 
-// Of a claim of before, what else nobody knows: how the function was before vfio-pci.
+// Copies facts from the earlier record that have no other source: the function's state before vfio-pci.
 void keep_originals(const PreparedClaim& before, PreparedClaim& now) {
   for (PreparedDevice& device : now.devices)
     for (const PreparedDevice& was : before.devices)
@@ -43,7 +43,7 @@ bool has_function(const std::optional<PreparedClaim>& before, const PreparedDevi
                                [&](const PreparedDevice& one) { return one.pci == device.pci; });
 }
 
-// What the checkpoint takes of claims, about. A definition is in it once; quotes in it count twice.
+// Estimates the size of claims in the checkpoint. A definition is stored once; quotes in it count twice.
 class RecordSize {
  public:
   void add(const PreparedClaim& claim) {
@@ -67,7 +67,8 @@ class RecordSize {
   size_t bytes_ = 0, claims_ = 0;
 };
 
-// A record that is too large is not read again, and who comes next would not know what pods have. "" there is room.
+// Returns "" if there is room. A checkpoint above its limit cannot be read again, so a restarted daemon would
+// not know the devices of pods.
 std::string no_room(const PreparedClaim& claim, const PreparedClaims& prepared) {
   RecordSize all, of_namespace;
   all.add(claim);
@@ -90,7 +91,8 @@ std::string no_room(const PreparedClaim& claim, const PreparedClaims& prepared) 
   return "";
 }
 
-// Its containers would look for an interface that is not there. A machine gets the function itself.
+// Without a driver, containers would miss their interface. A VM gets the function itself, so it is not
+// affected.
 std::string lacks_driver(const PreparedDevice& device, const Driverless& driverless) {
   const std::string driver = device.is_admin || device.vfio ? "" : driverless.driver_of(device.pci);
   if (driver.empty()) return "";
@@ -99,8 +101,8 @@ std::string lacks_driver(const PreparedDevice& device, const Driverless& driverl
          " since a pod gave it back: load the driver's module, and it can be had half a minute later";
 }
 
-// Where no VfConfig asks for vfio-pci, the driver of the allocation decides: a later change of it, or a record from before
-// this rule, does not undo what running pods have.
+// Without a VfConfig for vfio-pci, the driver at allocation decides. A later change of it, or a record from
+// before this rule, must not undo the devices of running pods.
 bool has_same_binding(const PreparedDevice& one, const PreparedDevice& other) {
   return one.vfio.has_value() == other.vfio.has_value() ||
          (!one.config.wants_vfio() && !other.config.wants_vfio());
@@ -120,15 +122,16 @@ bool have_one_of(const std::vector<ReservingPod>& some, const std::vector<Reserv
   });
 }
 
-// The claim is reserved for none of the Pods and PodGroups that it was prepared for, and was not unprepared: as after a forced
-// deletion while the kubelet was down.
+// The claim is reserved for none of the Pods and PodGroups for which it was prepared, and was not unprepared.
+// This happens after a forced deletion while the kubelet was down.
 bool has_other_consumers(const Claim& now, const PreparedClaim& before) {
   if (before.pods.empty() && before.pod_groups.empty()) return false;
   return !have_one_of(now.pods, before.pods) && !have_one_of(now.pod_groups, before.pod_groups);
 }
 
-// What was done for the record is to be undone before the claim is prepared: it has devices that the claim has no more, or
-// it was for other pods. Of a record from CDI specs only the functions on vfio-pci are known for sure.
+// Returns whether the record must be released before the claim is prepared: it has devices that the claim no
+// longer has, or it was for other pods. In a record from CDI specs only the functions on vfio-pci are
+// certain.
 bool is_outdated(const PreparedClaim& before, const Claim& asked, const PreparedClaim& now) {
   if (now.devices.empty() && !before.devices.empty()) return true;
   const auto is_left = [&](const PreparedDevice& was) {
@@ -145,7 +148,7 @@ bool is_outdated(const PreparedClaim& before, const Claim& asked, const Prepared
   return !std::all_of(before.devices.begin(), before.devices.end(), is_left);
 }
 
-// What was unknown stays so, unless the host has set anything since the device was given back.
+// Unknown settings stay unknown unless the host has changed them since the device was returned.
 bool stays_unknown(const OriginalSettings& kept, const OriginalSettings& now) {
   return !kept.is_known && (!kept.left || !now.vf || *kept.left == *now.vf);
 }
@@ -207,7 +210,7 @@ void ClaimPreparer::get_claim(Task& task) {
            }});
 }
 
-// Of a claim that several pods have nobody's address is meant.
+// An annotation of one pod does not apply to a claim that several pods share.
 void ClaimPreparer::read_pod(Task& task) {
   const bool is_ours = std::any_of(task.asked.devices.begin(), task.asked.devices.end(),
                                    [&](const AllocatedDevice& one) { return one.driver == task.driver; });
@@ -248,7 +251,7 @@ void ClaimPreparer::plan_claim(Task& task) {
   advance(task);
 }
 
-// The pod starts, without its interface: nothing else would show its author the cause.
+// The pod starts without its interface, so this warning is the only hint for the claim's author.
 void ClaimPreparer::report_ignored(const Task& task) {
   std::vector<std::string> ignored = ignored_configs(task.asked, task.driver);
   const auto known = with_ignored_.find(task.key());
@@ -264,8 +267,9 @@ void ClaimPreparer::report_ignored(const Task& task) {
                                                               task.asked.pods, std::move(ignored)});
 }
 
-// Asked again, as after each start of the kubelet: the same answer, unless the claim has been given other devices, or to
-// other pods, meanwhile and nobody told us. What is made for a pod (its MAC address, its interfaces, its files) is no other's.
+// The kubelet repeats prepare after each of its starts. The answer is the same unless the claim has other
+// devices or pods now, of which the kubelet does not notify. Everything that was set up for a pod (MAC
+// address, interfaces, files) belongs to that pod.
 void ClaimPreparer::compare_with_record(Task& task) {
   if (!task.before) return advance(task);
   set_state(task.key(), ClaimState::kExists);
@@ -275,7 +279,7 @@ void ClaimPreparer::compare_with_record(Task& task) {
     return advance(task);
   }
   if (!task.before->is_complete) return advance(task);
-  prepared_.at(task.key()).not_returned.clear();  // the kubelet wants it again
+  prepared_.at(task.key()).not_returned.clear();  // the kubelet requests it again
   // Its pod may run and have its interfaces; else it waits as a new one does.
   if (const std::string why = ports_.interfaces ? ports_.interfaces->waits_for(*task.before) : "";
       !why.empty())
@@ -284,7 +288,7 @@ void ClaimPreparer::compare_with_record(Task& task) {
     task.before->devices[i].attributes = task.claim.devices[i].attributes;
   if (written_.contains(task.key()))
     return end(task, answer_of(*task.before, settings_.files.tells_metadata));
-  // Another process has prepared it; that its files are there is made sure once.
+  // An earlier process prepared it. Checks once that its files exist.
   commits_.add([this, claim = *task.before] { return files_of(claim, prepared_, settings_.files); },
                [this, &task](const Result<Unit>& written) {
                  if (!written) return give_up(task, written.error().what);
@@ -300,7 +304,7 @@ void ClaimPreparer::check_conflicting_claim(Task& task) {
     if (holder == nullptr || holder->is_claim_gone || is_nameless(*holder)) continue;
     task.call = ask_claim(ports_.cluster, *holder, [this, &task, key = key_of(*holder)](ClaimState state) {
       set_state(key, state);
-      if (state == ClaimState::kGone) reconcile();  // which takes it back, where nobody else does
+      if (state == ClaimState::kGone) reconcile();  // releases it if the kubelet does not
       advance(task);
     });
     return;
@@ -329,7 +333,8 @@ void ClaimPreparer::keep_from_others(Task& task) {
       !why.empty())
     return give_up(task, why);
   if (task.before) keep_originals(*task.before, task.claim);
-  // Another claim's commit writes it down, too: who is killed then has bound nothing of it that was not bound before.
+  // The commit of another claim writes this record too. It must not mark a function as bound that is not: the
+  // daemon may be killed in between.
   PreparedClaim reserved = task.claim;
   for (PreparedDevice& device : reserved.devices)
     if (!was_on_vfio(task.before, device)) device.vfio.reset();
@@ -338,7 +343,7 @@ void ClaimPreparer::keep_from_others(Task& task) {
   advance(task);
 }
 
-// Where nobody is told of sandboxes, a pod would start without its interface.
+// Without sandbox events a pod would start without its interface.
 void ClaimPreparer::read_networks(Task& task) {
   if (ports_.interfaces == nullptr) return advance(task);
   if (const std::string why = ports_.interfaces->waits_for(task.claim); !why.empty())
@@ -348,8 +353,8 @@ void ClaimPreparer::read_networks(Task& task) {
         if (!read) return give_up(task, read.error().what);
         task.claim = *std::move(read);
         share_networks(task.claim, prepared_);
-        // A network may give an address, too. The record has it from this turn on, so that of two claims that are prepared at
-        // once one is refused.
+        // A network may set an address. It is recorded in this turn, so that of two claims prepared at the
+        // same time one is refused.
         PreparedClaim& reserved = prepared_.at(task.key());
         for (size_t i = 0; i < task.claim.devices.size(); ++i) {
           const PreparedDevice& device = task.claim.devices[i];
@@ -364,7 +369,7 @@ void ClaimPreparer::read_networks(Task& task) {
 
 void ClaimPreparer::look(Task& task) {
   if (const std::string why = no_room(task.claim, prepared_); !why.empty()) return give_up(task, why);
-  // By device: its settings are to be read; another pod's are to be taken off first.
+  // By device: whether its settings are read, and the settings of the last pod that must be removed first.
   struct Settings {
     bool is_read = false;
     std::optional<OriginalSettings> left = {};
@@ -388,7 +393,7 @@ void ClaimPreparer::look(Task& task) {
             return Error{Errc::kBusy, "device " + left->device + ": " + std::string(kInterfaceIsAway)};
         }
         auto now = host->read_settings(devices[i]);
-        // The name of before stays the one that it is to have.
+        // The original name is the one from before the last pod.
         const bool has_other_name = settings[i].left && settings[i].left->interface && now && now->interface;
         if (has_other_name) now->interface->name = settings[i].left->interface->name;
         return now;
@@ -415,18 +420,20 @@ void ClaimPreparer::judge_looks(Task& task) {
       return give_up(task, why);
     if (const std::string why = lacks_original_setting(device, task.found->settings[i]); !why.empty())
       return give_up(task, why);
-    // Only the host says which PFs are below a link. The record has them from this turn on, as read_networks() says.
+    // The PFs below a link are read from the host. They are recorded in this turn, for the same reason as in
+    // read_networks().
     device.lower_pfs = prepared_.at(task.key()).devices[i].lower_pfs = look->lower_pfs;
     if (const std::string why =
             look->lower_pfs.empty() ? "" : mac_refusal(task.claim, device, prepared_, original_macs_);
         !why.empty())
       return give_up(task, why);
-    // Without a VfConfig that asks for vfio-pci nothing is bound: the kernel's present answer decides.
+    // Without a VfConfig for vfio-pci nothing is bound: the current driver decides.
     if (!device.config.wants_vfio() && can_have_vfio_nodes(device)) {
       if (look->has_vfio_driver() && !device.vfio) device.vfio = VfioBinding{};
       if (!look->has_vfio_driver()) device.vfio.reset();
     }
-    // What this claim was prepared with before may be open, and its interface in a sandbox, of its own pod.
+    // Devices of the claim's earlier prepare may be open, and their interfaces may be in a sandbox of its own
+    // pod.
     const bool is_new = !has_function(task.before, device);
     if (is_new && !device.is_admin && !look->in_use.empty()) return give_up(task, look->in_use);
     const bool is_attached =
@@ -437,7 +444,7 @@ void ClaimPreparer::judge_looks(Task& task) {
       return give_up(task, why);
     if (const std::string why = is_attached ? "" : name_refusal(device, prepared_, *look); !why.empty())
       return give_up(task, why);
-    // The node gives the whole function, and vfio-pci takes the device away.
+    // The vhost node gives access to the whole function, and binding to vfio-pci removes the vDPA device.
     const bool has_vdpa = !device.vfio && !device.is_admin && device.holding.is_exclusive &&
                           device.share_id.empty() && look->vdpa.driver == "vhost";
     device.vdpa_device = has_vdpa ? look->vdpa.name : "";
@@ -450,14 +457,14 @@ void ClaimPreparer::judge_looks(Task& task) {
     if (!device.vfio || !device.vfio->original_driver.empty()) continue;
     std::string driver = look->driver == kVfioDriver ? task.known[i].device.driver : look->driver;
     if (driver.empty()) driver = driverless_.driver_of(device.pci);
-    // Bound for this claim, and no record tells who had it before: whichever driver the kernel chooses.
+    // It was bound for this claim, and no record has its original driver: the kernel chooses one later.
     if (driver == kVfioDriver && was_on_vfio(task.before, device)) continue;
     device.vfio->original_driver = driver.empty() ? std::string(kNoDriver) : driver;
   }
   advance(task);
 }
 
-// Who had a function before must be known to whoever comes after us.
+// A restarted daemon must know the original drivers, so they are written first.
 void ClaimPreparer::record_begun(Task& task) {
   if (!is_bound(task.claim)) return advance(task);
   FileChange change = keep_original_macs(task.claim);
@@ -548,7 +555,7 @@ void ClaimPreparer::bind(Task& task) {
 }
 
 void ClaimPreparer::note_bound(Task& task, std::vector<Result<std::string>> groups) {
-  // What hangs may be done yet: it stays on record, and is not undone meanwhile.
+  // A bind that hangs may still complete. The claim stays on record, and is not undone meanwhile.
   for (const auto& group : groups)
     if (!group && group.error().code == Errc::kTimeout) return fail(task, group.error().what);
   auto group = groups.begin();

@@ -1,5 +1,6 @@
 #pragma once
-// One call of the kubelet, or several of the same, on its way through the steps of the preparer (kubelet/preparer.h).
+// One call of the kubelet, or several equal ones, on its way through the preparer's steps
+// (kubelet/preparer.h).
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,56 +22,56 @@ namespace sliced::kubelet {
 inline constexpr const char* kKernelSilent =
     "the kernel does not answer for its devices; the kubelet retries";
 
-/// Whether any of its devices is, or is to be, on vfio-pci.
-/// A wish counts: also before anything is bound.
+/// Returns whether any of its devices is bound to vfio-pci, or will be.
 bool is_bound(const PreparedClaim& claim);
-/// In the claim's order, as the answers of Binder are.
+/// Returns them in the claim's order, which is that of the results of Binder.
 std::vector<PreparedDevice> bound_devices(const PreparedClaim& claim);
-/// For the log.
+/// Returns a text for the log.
 std::string names_of(const PreparedClaim& claim);
 
 class ClaimPreparer;
 struct PrepareTask;
-/// Does its part, and ends in advance(), give_up() or end().
+/// Runs one step, which ends in advance(), give_up() or end().
 using PrepareStep = void (ClaimPreparer::*)(PrepareTask&);
 
-/// Ownership: the preparer's, in the queue of its claim, until end(). Dropping it drops what is under way, and nobody is
-///            called back.
-/// Threads:   the loop's, but for `found`, which the job of a step fills: it is shared with the worker, who may outlive
-///            the task, and read once the job has finished.
-/// A call that comes while the same is being done joins it: all are given one answer.
+/// Ownership: the preparer owns it, in the queue of its claim, until end(). Dropping it cancels its
+/// operations without callbacks.
+/// Threads: the loop's, except `found`, which a step's job fills on a worker. The worker may outlive the
+/// task, so `found` is shared; it is read after the job has finished.
+/// A call that arrives during an equal one joins it, and gets the same answer.
 struct PrepareTask {
   bool is_prepare;
   std::string driver;
   PrepareRequest request;
-  std::vector<std::function<void(PrepareAnswer)>> done;  // of each call that asks for the same
+  std::vector<std::function<void(PrepareAnswer)>> done;  // of each joined call
 
-  std::span<const PrepareStep> steps = {};  // that are left, the one that runs is not among them
-  // What is under way for the step that runs.
+  std::span<const PrepareStep> steps = {};  // the remaining ones, without the current step
+  // Operations of the current step.
   reactor::Ticket turn = {};
   kube::CallPtr call = {};
   std::unique_ptr<reactor::Job> job = {};
 
-  Claim asked = {};  // as the API server has it
+  Claim asked = {};  // as read from the API server
   PreparedClaim claim = {};
   std::vector<KnownEntry> known = {};        // by device of the claim
-  std::optional<PreparedClaim> before = {};  // its record, as it was found
-  // What workers found out, by device.
+  std::optional<PreparedClaim> before = {};  // its record at the start
+  // Results of workers, by device.
   struct Found {
     std::vector<Result<HostLook>> looks;
-    std::vector<Result<OriginalSettings>> settings;  // kNotFound: nothing is to be kept
-    std::vector<Result<RestoredSettings>> restored;  // by kept device of the claim, in order
+    std::vector<Result<OriginalSettings>> settings;  // kNotFound: there are no settings to keep
+    std::vector<Result<RestoredSettings>> restored;  // in the order of the claim's devices that have kept
+                                                     // settings
   };
   std::shared_ptr<Found> found = std::make_shared<Found>();
 
-  // What has been done, and has to be undone where a later step gives up: kReserved is known to this process alone
-  // and forgotten; kOnDisk may have changed the node, and goes through the steps of unprepare.
+  // How much a failing step must undo. kReserved: only this process's reservation. kOnDisk: the node may have
+  // changed, so the steps of unprepare run.
   enum class Hold { kNothing, kReserved, kOnDisk };
   Hold hold = Hold::kNothing;
-  /// Its earlier record is taken back first: what is prepared then, and the steps that follow.
+  /// The claim to prepare, and the remaining steps, after its outdated record is released.
   std::optional<PreparedClaim> next = {};
   std::span<const PrepareStep> next_steps = {};
-  std::string given_up;  // why it is being taken back; "" it is not
+  std::string given_up;  // why it is being undone; "" if it is not
 
   PreparedKey key() const { return {driver, request.uid}; }
 };

@@ -1,6 +1,6 @@
 #pragma once
-// What is prepared, as values: shared by the plan, the rules of safety, the checkpoint and the ledger of what may
-// be allocated. What is here outlives the process, so it names devices by what stays the same.
+// The prepared claims as values, which the plan, the safety rules, the checkpoint and the ledger of reserved
+// entries share. They outlive the process, so they identify devices by stable facts.
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,51 +17,50 @@
 
 namespace sliced::kubelet {
 
-/// Which function stands behind an address: another one there is another device.
-/// Compared when a device is handed over and after a boot: an address whose card was changed is refused.
+/// Identifies the function at an address. It is compared at prepare and after a boot: a different function at
+/// the same address is refused.
 struct Identity {
-  std::string vendor, product;  // 4 hexadecimal digits; "" of a link, or unknown
-  std::string pf;               // a VF's PF; "" none
+  std::string vendor, product;  // 4 hexadecimal digits; "" for a link, or if unknown
+  std::string pf;               // PCI address of a VF's PF; "" if none
   bool operator==(const Identity&) const = default;
 };
 
-inline constexpr std::string_view kNoDriver = "(none)";          // no driver has such a name
-inline constexpr std::string_view kNoMac = "00:00:00:00:00:00";  // a VF chooses its own
+inline constexpr std::string_view kNoDriver = "(none)";          // not a valid driver name
+inline constexpr std::string_view kNoMac = "00:00:00:00:00:00";  // the VF chooses its own address
 
-/// A function that a pod has through VFIO. Unless a VFIO driver has it already, it is bound to vfio-pci for the pod.
-/// Written before anything is bound, so that whoever comes next knows what to restore.
+/// A function that a pod uses through VFIO. Unless it already has a VFIO driver, it is bound to vfio-pci for
+/// the pod. This is recorded before the bind, so that a restarted daemon can restore the function.
 struct VfioBinding {
-  std::string original_driver;  // kNoDriver none was bound; "" not known: whichever the kernel chooses
-  std::string group;            // of its node /dev/vfio/GROUP: "7", "noiommu-0"; "" none, or not known yet
-  std::string original_mac;     // its PF enforced, kNoMac none; "" not known, or not changed
-  std::string cdev =
-      {};  // of its node /dev/vfio/devices/CDEV, for IOMMUFD: "vfio3"; "" none, or not known yet
+  std::string original_driver;  // kNoDriver: none was bound. "": unknown; the kernel chooses
+  std::string group;            // of its node /dev/vfio/GROUP: "7", "noiommu-0"; "" if none or unknown
+  std::string original_mac;     // enforced by its PF; kNoMac if none; "" if unknown or not changed
+  std::string cdev = {};  // of its node /dev/vfio/devices/CDEV, for IOMMUFD: "vfio3"; "" if none or unknown
   bool operator==(const VfioBinding&) const = default;
 };
 
-/// The device nodes of a function that VFIO has: /dev/vfio/GROUP, /dev/vfio/devices/CDEV, or both
-/// (Documentation/driver-api/vfio.rst). As a text "7", "vfio3" or "7 vfio3".
+/// The VFIO device nodes of a function: /dev/vfio/GROUP, /dev/vfio/devices/CDEV, or both
+/// (Documentation/driver-api/vfio.rst). As a text: "7", "vfio3" or "7 vfio3".
 struct VfioNodes {
-  std::string group, cdev;  // as VfioBinding has them
+  std::string group, cdev;  // as in VfioBinding
   static VfioNodes decode(std::string_view text);
   std::string text() const;
   bool empty() const { return group.empty() && cdev.empty(); }
   bool operator==(const VfioNodes&) const = default;
 };
 
-/// What an interface is called in a pod and which addresses it has there (resource/v1 NetworkDeviceData).
-/// What the network's plugins said, or Multus; nothing of it decides what is handed over.
+/// Name and addresses of an interface in a pod (resource/v1 NetworkDeviceData), reported by the network's
+/// plugins or Multus. For information only.
 struct NetworkData {
-  std::string interface;         // "net1"; "" not known
+  std::string interface;         // "net1"; "" if unknown
   std::vector<std::string> ips;  // "10.0.0.5/24"
-  std::string mac;               // "aa:bb:.."; "" not known
+  std::string mac;               // "aa:bb:.."; "" if unknown
   bool operator==(const NetworkData&) const = default;
 };
 
-/// Of a NetworkAttachmentDefinition's config: the text is kept with each device that is prepared.
+/// Limit of a NetworkAttachmentDefinition's config, which is stored with each prepared device.
 inline constexpr size_t kNetworkBytesMax = 16u << 10;
 
-/// Such a text, immutable, which several devices may hold: copies share it. Equality is that of the texts. Threads: as std::shared_ptr.
+/// An immutable text that copies share. Equality compares the texts. Threads: as std::shared_ptr.
 class NetworkText {
  public:
   NetworkText() = default;  // ""
@@ -69,7 +68,7 @@ class NetworkText {
       : text_(text.empty() ? nullptr : std::make_shared<const std::string>(std::move(text))) {}
   NetworkText(const char* text) : NetworkText(std::string(text)) {}
 
-  /// The reference lasts as long as some holder of the text.
+  /// The reference is valid as long as any copy of the text.
   const std::string& str() const {
     static const std::string kNone;
     return text_ ? *text_ : kNone;
@@ -82,95 +81,97 @@ class NetworkText {
   friend bool operator==(const NetworkText& a, const NetworkText& b) {
     return a.text_ == b.text_ || a.str() == b.str();
   }
-  /// One object in memory; two empty ones are.
+  /// Returns whether both share one text in memory, or both are empty.
   friend bool is_same(const NetworkText& a, const NetworkText& b) { return a.text_ == b.text_; }
 
  private:
   std::shared_ptr<const std::string> text_;  // null: ""
 };
 
-/// Before the number of a scalable function, in place of Identity::product: PCI ids are four hexadecimal digits.
+/// Prefix of a scalable function's number in Identity::product. PCI ids are four hexadecimal digits, so it is
+/// unambiguous.
 inline constexpr std::string_view kSfProduct = "sf";
 
-/// One result of a claim. What is known of it only once it is bound or in a pod is filled in by the steps that follow
-/// the plan (kubelet/prepare_steps.cpp, kubelet/interfaces/); all of it but the last two members is in the checkpoint.
-/// pool and device stay what they were when it was prepared, whatever is offered now.
+/// One result of a claim. Steps after the plan fill in facts of binding and of the pod
+/// (kubelet/prepare_steps.cpp, kubelet/interfaces/). The checkpoint contains all but the last two members.
+/// pool and device keep their values of the time of preparing.
 struct PreparedDevice {
-  std::string request, pool, device, share_id;  // as AllocatedDevice has them
+  std::string request, pool, device, share_id;  // as in AllocatedDevice
   bool is_admin = false;
-  policy::Holding holding;  // what it keeps others from
-  std::string pf;           // host device id of its pool's PF: of policy::exclude_each_other(); "" none
-  std::string pci;          // "0000:03:00.2"; "" of a link
-  std::string interface;    // of the device on the host, as it was known; "" none
+  policy::Holding holding;  // the resources that it occupies
+  std::string pf;           // host device id of its pool's PF, for policy::exclude_each_other(); "" if none
+  std::string pci;          // "0000:03:00.2"; "" for a link
+  std::string interface;    // of the device on the host, when it was planned; "" if none
   Identity identity;
   std::vector<std::string> lower_pfs =
-      {};  // of a link: PFs below it, or of VFs below it, sorted; since the host was looked at
+      {};  // link: the PFs below it, or whose VFs are below it, sorted; set after the host was read
   VfConfig config;
-  /// The text of the definition as it was when the claim was prepared: an edit does not reach pods that run.
-  NetworkText network;  // CNI config that is run for it in the pod's sandbox; "" none
-  /// Why it is run in no sandbox that is not there yet: dra-driver-sriov had read it, and it may reach what is not the claim's.
-  std::string network_refusal;  // "" it is run
-  /// Its vDPA device when it was prepared, which the pod has by its node: "vdpa0", "/dev/vhost-vdpa-0"; "" none.
+  /// Copy of the definition at prepare: a later edit does not affect running pods.
+  NetworkText network;  // CNI config to run in the pod's sandbox; "" if none
+  /// Why it is not run in new sandboxes: dra-driver-sriov had read it, and it may affect resources outside
+  /// the claim.
+  std::string network_refusal;  // "" if it is run
+  /// Its vDPA device at prepare, whose node the pod gets: "vdpa0", "/dev/vhost-vdpa-0"; "" if none.
   std::string vdpa_device = {}, vdpa_node = {};
-  /// dra-driver-sriov may have run it in a sandbox that stands: until the runtime has told which do.
+  /// dra-driver-sriov may have run it in a running sandbox; valid until the runtime has reported its
+  /// sandboxes.
   bool is_of_peer = false;
-  std::string multus_resource;      // k8s.cni.cncf.io/resourceName; "" none
-  std::optional<VfioBinding> vfio;  // it is, or is to be, bound
-  /// Facts of before it was bound or moved (hotplug/held_facts.h); none of what others share, or only look at.
+  std::string multus_resource;      // k8s.cni.cncf.io/resourceName; "" if none
+  std::optional<VfioBinding> vfio;  // set if it is bound, or will be
+  /// Facts from before it was bound or moved (hotplug/held_facts.h); nullopt for shared devices and
+  /// adminAccess.
   std::optional<hotplug::HostDevice> held;
-  std::string mac;                     // its pod asks for; "" whichever it has
-  bool has_original_settings = false;  // they are in a file of their own (kubelet/original_settings.h)
+  std::string mac;                     // requested by its pod; "" if none
+  bool has_original_settings = false;  // stored in a separate file (kubelet/original_settings.h)
   cdi::Edits edits;
-  // For the files that containers read, which keep what is not known here: no part of the checkpoint.
-  kube::Json attributes;                    // as they are published; null not known
-  std::optional<NetworkData> network_data;  // since it is a pod's interface
+  // For the metadata files, which keep values that are unknown here; not in the checkpoint.
+  kube::Json attributes;                    // as published; null if unknown
+  std::optional<NetworkData> network_data;  // set after the interface is in its pod
   bool operator==(const PreparedDevice&) const = default;
 };
 
-/// OriginalSettings::device of it; "" it is neither a function nor an interface.
+/// Returns its OriginalSettings::device; "" if it is neither a function nor an interface.
 inline const std::string& settings_key(const PreparedDevice& device) {
   return device.pci.empty() ? device.interface : device.pci;
 }
 
-/// The results that one driver has in one claim.
-/// One that is begun keeps its devices from others like one that is complete, and is undone or completed when
-/// the kubelet asks next.
+/// The results of one driver in one claim. An incomplete one reserves its devices like a complete one; the
+/// kubelet's next call completes or undoes it.
 struct PreparedClaim {
   std::string driver, namespace_, name, uid;
   std::string pod_claim_name;
-  std::vector<ReservingPod>
-      pods;  // that it was reserved for when it was prepared, or that use its CDI devices
-  std::vector<ReservingPod> pod_groups = {};  // that it was reserved for when it was prepared
+  std::vector<ReservingPod> pods;  // for which it was reserved at prepare, or that use its CDI devices
+  std::vector<ReservingPod> pod_groups = {};  // for which it was reserved at prepare
   std::vector<PreparedDevice> devices;
-  bool is_complete = false;  // else preparing it was begun: its effects may be there, its answer is not
-  std::string cdi_pod_id;    // id of the spec with what the pod has of all its claims; "" none
-  std::string not_returned =
-      {};  // why its devices could not be given back the last time; "" they were not to be
-  bool is_claim_gone = false;  // there is no such ResourceClaim any more
-  std::string user = {};       // of one that is gone: what still uses its devices; "" nothing is known
+  bool is_complete = false;  // false: preparing started, and may have changed the node, but was not answered
+  std::string cdi_pod_id;    // id of the spec with the edits of all claims of the pod; "" if none
+  std::string not_returned = {};  // why the last attempt to return its devices failed; "" if there was none
+  bool is_claim_gone = false;     // the ResourceClaim no longer exists
+  std::string user = {};  // if it is gone: the process or pod that still uses its devices; "" if none is
+                          // known
   bool operator==(const PreparedClaim&) const = default;
 };
 
-/// What holds from now on of a network that dra-driver-sriov had read, and perhaps run.
+/// New values for a network that dra-driver-sriov had read, and may have run.
 struct PeerNetwork {
   std::string config =
-      {};  // for another sandbox of the pod; "" it is no network, and is neither run nor undone
+      {};  // for another sandbox of the pod; "": not a network, so it is neither run nor undone
   std::string refusal = {};  // PreparedDevice::network_refusal
   bool operator==(const PeerNetwork&) const = default;
 };
 
-/// Driver, uid of the claim: a claim with results of both drivers is two of these. Names are no key: another claim may
-/// have the name by now.
+/// Driver and claim uid: a claim with results of both drivers has two entries. Names are not keys, because
+/// another claim may get the same name.
 using PreparedKey = std::pair<std::string, std::string>;
-/// In order of driver and uid, so that a checkpoint of the same claims is the same text.
+/// Sorted by driver and uid, so that equal claims give equal checkpoints.
 using PreparedClaims = std::map<PreparedKey, PreparedClaim>;
 using PeerNetworks = std::map<std::pair<PreparedKey, std::string>, PeerNetwork>;  // by claim and device
 
-/// Lets devices of the claim hold the texts that prepared devices hold already, and each text once.
+/// Makes equal texts of the claim's devices share one copy, with those of the prepared devices.
 void share_networks(PreparedClaim& claim, const PreparedClaims& prepared);
 
 inline PreparedKey key_of(const PreparedClaim& claim) { return {claim.driver, claim.uid}; }
-/// As the kubelet would name it.
+/// Returns the kubelet's request for it.
 inline PrepareRequest request_of(const PreparedClaim& claim) {
   return {claim.namespace_, claim.name, claim.uid};
 }

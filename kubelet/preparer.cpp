@@ -13,9 +13,9 @@ namespace sliced::kubelet {
 namespace {
 
 constexpr Millis kStartAgain{1'000};
-// Of claims that are gone, or could not be given back: until they are told together, and until they are on record together.
+// Delays until changes of deleted or unreturned claims are reported, and recorded, in one batch.
 constexpr Millis kChangesMax{20}, kRecordMax{1'000};
-constexpr size_t kStartsMax = 10;  // then whatever the disk does not give is set aside
+constexpr size_t kStartsMax = 10;  // then an unreadable checkpoint is set aside
 constexpr const char* kEnding = "sliced stops on this node; the kubelet retries with the next plugin";
 
 // Both drivers may have results in one claim.
@@ -107,7 +107,7 @@ void ClaimPreparer::advance(Task& task) {
   (this->*step)(task);
 }
 
-// What was begun is undone, or stays on record until it can be.
+// Changes are undone, or stay on record until they can be.
 void ClaimPreparer::give_up(Task& task, const std::string& why) {
   if (task.hold != Task::Hold::kNothing) {
     task.claim.is_complete = false;
@@ -127,7 +127,7 @@ void ClaimPreparer::give_up(Task& task, const std::string& why) {
   fail(task, why);
 }
 
-// The task is gone when this returns.
+// Destroys the task.
 void ClaimPreparer::end(Task& task, PrepareAnswer answer) {
   const auto at = tasks_.find(task.request.uid);
   const std::unique_ptr<Task> ended = std::move(at->second.front());
@@ -137,7 +137,7 @@ void ClaimPreparer::end(Task& task, PrepareAnswer answer) {
     tasks_.erase(at);
   else
     begin(*at->second.front());
-  // Whose its pod's files were is known only now.
+  // The owners of its pod's files are known only now.
   if (ended->before && is_nameless(*ended->before)) reconcile();
   for (const auto& done : ended->done) done(answer);
 }
@@ -148,7 +148,7 @@ std::string ClaimPreparer::key_of_log(const Task& task) {
 
 void ClaimPreparer::note_success(const Task& task) {
   const size_t tries = said_.end(key_of_log(task));
-  // Whatever a prepare failed for is over when the claim is.
+  // The claim is released, so its prepare problem is over too.
   if (!task.is_prepare) said_.end("prepare " + task.driver + " " + task.request.uid);
   if (tries > 0)
     ports_.log.info(
@@ -159,7 +159,7 @@ void ClaimPreparer::note_success(const Task& task) {
 void ClaimPreparer::fail(Task& task, const std::string& why) {
   const std::string who = describe(task.request);
   if (!prepared_.contains(task.key())) with_ignored_.erase(task.key());
-  // The kubelet asks again every 2 s.
+  // The kubelet repeats a failed call every 2 s.
   if (said_.is_new(key_of_log(task), why))
     ports_.log.warning(task.is_prepare ? "claim not prepared" : "claim not released",
                        {{"driver", task.driver}, {"claim", who}, {"problem", why}});
@@ -192,7 +192,7 @@ void ClaimPreparer::set_network_data(const PreparedKey& claim, const std::string
 void ClaimPreparer::add_pod(const PreparedKey& claim, const ReservingPod& pod) {
   const auto at = prepared_.find(claim);
   if (at == prepared_.end()) return;
-  // No node has so many at once: the first are long gone.
+  // No node has so many pods at a time, so the oldest entries are stale.
   std::vector<ReservingPod>& pods = at->second.pods;
   if (pods.size() >= kClaimPodsMax) pods.erase(pods.begin());
   pods.push_back(pod);
@@ -229,7 +229,7 @@ void ClaimPreparer::start(std::function<void()> ready) {
           take_over(std::move(*recalled));
           return ready();
         }
-        // Whoever began without its record would hand over what pods have.
+        // Without the record, devices of running pods could be prepared for others.
         ports_.log.warning("prepared claims not readable: no claim is prepared until they are",
                            {{"problem", finished ? recalled->unread : std::string(kKernelSilent)}});
         start_turn_ = ports_.scheduler.after(kStartAgain, [this, ready] { start(ready); });
@@ -276,12 +276,12 @@ void ClaimPreparer::take_over(Records recalled) {
   for (const auto& [device, text] : settings_problems())
     ports_.log.warning("original settings of a device unknown", {{"problem", text}});
   for (auto& [key, claim] : recalled.claims) reserve(std::move(claim));
-  // A whole checkpoint knows every claim: what no claim has was given back, or was to be.
+  // A complete checkpoint contains every claim. A device of no claim was returned, or must be.
   if (recalled.is_checkpoint)
     for (const auto& [device, kept] : original_settings_) {
       returned_.insert(device);
       if (!is_prepared(prepared_, device))
-        unrestored_.try_emplace(device);  // so that a restart offers none of them
+        unrestored_.try_emplace(device);  // withholds them after a restart too
     }
   restore_settings_later();
   has_started_ = true;
@@ -327,7 +327,7 @@ Returns::Handlers ClaimPreparer::return_handlers() {
               }};
 }
 
-// ---- what could not be given back
+// ---- devices that could not be returned
 
 void ClaimPreparer::set_not_returned(const PreparedKey& key, const std::string& why) {
   const auto at = prepared_.find(key);
@@ -346,7 +346,7 @@ void ClaimPreparer::set_state(const PreparedKey& key, ClaimState state) {
   change_copies(key, [&](PreparedClaim& copy) { copy.is_claim_gone = is_gone; });
 }
 
-// A task writes its copies of the record back, and must not write over what was learned of the claim meanwhile.
+// A task writes its copies of the record back, and must not overwrite newer facts about the claim.
 void ClaimPreparer::change_copies(const PreparedKey& key, const std::function<void(PreparedClaim&)>& change) {
   const auto queue = tasks_.find(key.second);
   if (queue == tasks_.end()) return;
@@ -357,7 +357,7 @@ void ClaimPreparer::change_copies(const PreparedKey& key, const std::function<vo
   }
 }
 
-// A pass over all claims may find many of them gone.
+// One pass over all claims can find many that are gone.
 void ClaimPreparer::mark_changed(bool is_of_record) {
   if (is_of_record && !record_turn_)
     record_turn_ = ports_.scheduler.after(kRecordMax, [this] {
@@ -379,7 +379,7 @@ void ClaimPreparer::report_not_returned() {
   if (handlers_.on_not_returned) handlers_.on_not_returned(not_returned_);
 }
 
-// ---- what is kept from others
+// ---- reservations
 
 void ClaimPreparer::reserve(PreparedClaim claim) {
   const PreparedKey key = key_of(claim);

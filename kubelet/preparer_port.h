@@ -1,46 +1,48 @@
 #pragma once
-// What the plugin's server asks for, as plain values: the messages of the DRAPlugin service without their
-// encoding (k8s.io/kubelet/pkg/apis/dra/v1). Implemented by kubelet/preparer.h, and by tests.
+// The calls of the DRAPlugin service as plain values (k8s.io/kubelet/pkg/apis/dra/v1). kubelet/preparer.h and
+// tests implement them.
 #include <functional>
 #include <string>
 #include <vector>
 
 namespace sliced::kubelet {
 
-/// A claim as the kubelet names it. Foreign text, already bounded; uid is checked against the object's.
+/// A claim in a call of the kubelet. The texts are unescaped, but of limited length; uid is compared with the
+/// object's.
 struct PrepareRequest {
   std::string namespace_, name, uid;
   bool operator==(const PrepareRequest&) const = default;
 };
 
-/// One device that is prepared.
-/// As dra/v1 Device has it; cdi_ids in the order in which the runtime applies them.
+/// One prepared device, as in dra/v1 Device. cdi_ids are in the order in which the runtime applies them.
 struct AnsweredDevice {
-  std::vector<std::string> request_names;  // without sub-requests
+  std::vector<std::string> request_names;  // without subrequests
   std::string pool, device;
   std::vector<std::string> cdi_ids;  // "vendor/class=name"
-  std::string share_id;              // "" none; v1 only
+  std::string share_id;              // "" if none; v1 only
   bool operator==(const AnsweredDevice&) const = default;
 };
 
-/// Of one claim: its devices, or why they are not prepared. A claim without a result of the driver has neither.
+/// Answer for one claim: its devices, or an error. Both are empty for a claim without results of the driver.
 struct PrepareAnswer {
   std::vector<AnsweredDevice> devices;
-  std::string error;  // "" prepared
+  std::string error;  // "" if prepared
   bool operator==(const PrepareAnswer&) const = default;
 };
 
-/// Threads:  everything on the loop's thread.
-/// Reentry:  done is called exactly once and never from within the call; it may ask for more. None is called
-///           after the Preparer's end.
-/// Repeated: both are idempotent. Calls for one claim are done one after the other, others beside each other.
+/// Threads: everything on the loop's thread.
+/// Reentry: `done` is called exactly once and never from within the call; it may start further calls. It is
+/// not called after the Preparer's destruction.
+/// Idempotence: both calls may be repeated. Calls for one claim run one after the other, those for different
+/// claims concurrently.
 class Preparer {
  public:
   virtual ~Preparer() = default;
-  /// driver: whose results of the claim are meant. The answer is on disk when done is called.
+  /// driver: selects the results of the claim. The result is on disk when `done` is called.
   virtual void prepare(const std::string& driver, PrepareRequest claim,
                        std::function<void(PrepareAnswer)> done) = 0;
-  /// Also when claim, pod or device are gone. error: "" nothing of the claim is prepared any more.
+  /// Also succeeds if the claim, pod or device no longer exists. error: "" if nothing of the claim is
+  /// prepared any more.
   virtual void unprepare(const std::string& driver, PrepareRequest claim,
                          std::function<void(std::string error)> done) = 0;
 };

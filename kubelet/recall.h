@@ -1,6 +1,6 @@
 #pragma once
-// What a CDI spec tells of a claim whose record is lost: enough that nobody else gets its devices, and that it can
-// be taken back. Pure.
+// Restores a record from a claim's CDI spec after the checkpoint was lost, with enough data to reserve its
+// devices and to release them. Pure.
 #include <optional>
 #include <string>
 
@@ -8,21 +8,22 @@
 
 namespace sliced::kubelet {
 
-/// id: of the spec's file. nullopt: it is no claim's (a pod's has no devices of its own). Name and namespace of the
-/// claim, pools and requests are not told, nor are exclusion groups: each device counts as one of each. The holding of a link's
-/// entry has the entry's name for its device (kubelet/safety.h).
+/// Returns the record; nullopt if the spec is not a claim's (a pod's spec has no devices). id: of the spec's
+/// file. The spec contains neither the claim's name and namespace, nor pools, requests and exclusion groups:
+/// each device counts as a group of its own. For a link, the holding's device is the entry's name
+/// (kubelet/safety.h).
 std::optional<PreparedClaim> recall(const std::string& driver, const std::string& id, const cdi::Spec& spec);
-/// Such a record: its claim and pods cannot be asked for.
+/// Returns whether the record was restored from a spec, so that its claim and pods are unknown.
 bool is_nameless(const PreparedClaim& claim);
-/// "namespace/name", or "unknown name (uid x)"; for tables and Events.
+/// Returns "namespace/name", or "unknown name (uid x)"; for tables and Events.
 std::string short_name(const PreparedClaim& claim);
 
-/// Of a function that a pod has through VFIO, by the edits of its CDI device; empty: it has none.
+/// Returns the VFIO nodes of a pod's function, from the edits of its CDI device; empty if it has none.
 VfioNodes vfio_nodes_in(const cdi::Edits& edits);
 
-/// A record of another boot: nothing of it is done any more, and it is still the claim's. What a function is bound to now
-/// this boot has chosen, and nobody restores. is_sure: else it may be this boot's, and what is bound to vfio-pci goes
-/// back to whichever driver the kernel chooses.
+/// Marks a record of another boot as not done; the claim keeps its devices. Nobody restores the drivers of
+/// this boot. is_sure: false if the record may be of this boot; then a function on vfio-pci returns to the
+/// driver that the kernel chooses.
 void forget_boot(PreparedClaim& claim, bool is_sure = true);
 
 }  // namespace sliced::kubelet

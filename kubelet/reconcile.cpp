@@ -11,7 +11,8 @@
 namespace sliced::kubelet {
 namespace {
 
-// What a boot takes along. Functions that pods have through vfio-pci are bound again when the kubelet prepares.
+// Files that a reboot removed. Functions that pods use through vfio-pci are bound again at the kubelet's next
+// prepare.
 bool wants_files(const PreparedClaim& claim) {
   return !claim.is_complete &&
          std::any_of(claim.devices.begin(), claim.devices.end(),
@@ -133,7 +134,7 @@ void Reconcile::note(const PreparedKey& key, ClaimState state) {
   handlers_.on_state(key, state);
 }
 
-// Of a record that has the uid of its claim alone: only a whole list shows that there is none.
+// For a record that only has the claim's uid. Only a complete list shows that no claim has it.
 void Reconcile::list_nameless() {
   std::set<PreparedKey> nameless;
   for (const auto& [key, claim] : handlers_.prepared())
@@ -146,7 +147,7 @@ void Reconcile::list_nameless() {
            [uids](std::string_view object) {
              const auto item = kube::decode_json(object);
              const kube::Json* meta = item ? item->find("metadata") : nullptr;
-             // An item that cannot be decoded may be any of them.
+             // An item that cannot be decoded may have any of the uids.
              uids->insert(meta == nullptr ? std::string() : std::string(meta->text("uid")));
            },
        .on_done =

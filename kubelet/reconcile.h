@@ -1,14 +1,14 @@
 #pragma once
-// What nobody owns any more is cleaned up, and what another boot has taken is there again: a pass at the start and after
+// Cleans up records and files without an owner, and restores files that a reboot removed. Runs at the start and after
 // each registration by a kubelet.
 //
 //   CDI specs, metadata, device infos without a record ─▶ removed
-//   a record of another boot whose claim stands ────────▶ its files are written again
-//   a record whose claim is gone ───────────────────────▶ reported at once (on_state)
-//   and whose devices no pod uses, for kAbsentMin ──────▶ taken back, unless that was tried already (kubelet/returns.h)
+//   a record of another boot whose claim exists ────────▶ its files are written again
+//   a record whose claim is gone ───────────────────────▶ reported immediately (on_state)
+//   and whose devices no pod uses, for kAbsentMin ──────▶ released, unless that was tried already (kubelet/returns.h)
 //
-// An absent claim alone releases nothing: after a forced deletion its containers may run on. What cannot be asked, or
-// does not answer, changes nothing.
+// An absent claim alone does not release devices: after a forced deletion its containers may still run. A query
+// without an answer changes nothing.
 #include <deque>
 #include <functional>
 #include <map>
@@ -27,13 +27,13 @@
 
 namespace sliced::kubelet {
 
-/// Threads: the loop's; what blocks runs on the executor. One pass at a time.
-/// Reentry: handlers may call begin().
+/// Threads: the loop's; blocking work runs on the executor. One pass at a time. Reentry: handlers may call
+/// begin().
 class Reconcile {
  public:
-  /// Far more than a kubelet takes to unprepare what it finds without a pod (60 s).
+  /// Much longer than the kubelet's own clean-up of claims without a pod (60 s).
   static constexpr Millis kAbsentMin{300'000};
-  /// For one look at the node; between two passes while a claim is absent.
+  /// For one read of the node; between two passes while a claim is absent.
   static constexpr Millis kLookMax{10'000}, kAgain{60'000};
 
   struct Ports {
@@ -43,15 +43,16 @@ class Reconcile {
     Log& log;
     std::shared_ptr<const Host> host;
   };
-  /// prepared: valid during the call only. The others change nothing from within.
+  /// prepared: valid during the call only. The other handlers do not change the records from within the call.
   struct Handlers {
     std::function<const PreparedClaims&()> prepared;
     std::function<void(const PreparedClaim&)> write_files;
     std::function<void(const PreparedClaim&)> take_back;
     std::function<void(const PreparedKey&, ClaimState)> on_state;
-    /// Of a claim that is gone for long: a clause that says what still uses its devices; "" nothing does.
+    /// For a claim that is gone for long: a clause about the remaining user of its devices; "" if there is
+    /// none.
     std::function<void(const PreparedKey&, const std::string& user)> on_user;
-    /// make is called when nobody else changes files.
+    /// Calls `make` when no other file change is in progress.
     std::function<void(std::function<FileChange()> make)> change_files;
   };
   struct Settings {
@@ -60,24 +61,25 @@ class Reconcile {
   };
   Reconcile(Ports ports, Handlers handlers, Settings settings);
 
-  /// While one goes on, another one follows it.
+  /// Starts a pass. During a pass, schedules another one.
   void begin();
 
  private:
-  // What a worker has found; it may outlive the pass.
+  // Results of a worker; may outlive the pass.
   struct Found;
-  // One claim after the other, by GET: a node has a few hundred at most.
+  // Queries one claim after the other by GET: a node has a few hundred at most.
   void ask_next();
-  // What cannot be read, or understood, stands.
+  // A claim that cannot be read or decoded counts as existing.
   void take(const PreparedKey& key, ClaimState state);
   void note(const PreparedKey& key, ClaimState state);
   void list_nameless();
-  // Those that have been gone for kAbsentMin: whether a process, a pod or an open device is left, where that
-  // can be seen.
+  // Checks the claims that are gone for kAbsentMin for a remaining process, pod or open device, as far as
+  // these can be seen.
   void look_at_absent();
-  // What is removed is looked at again in the turn in which nobody else changes files.
+  // Lists the files. Each is checked again in the turn of the removal, when no other file change is in
+  // progress.
   void list_files();
-  // Again in a minute as long as a claim is gone and not taken back.
+  // Ends the pass. Schedules another one in a minute while a claim is gone but not released.
   void end();
 
   const Ports ports_;
@@ -91,7 +93,7 @@ class Reconcile {
   reactor::Ticket turn_;
 };
 
-/// Files of ours that are there.
+/// The files that exist.
 struct FilesThere {
   struct OfDriver {
     std::string driver;
@@ -99,10 +101,11 @@ struct FilesThere {
     std::vector<MetadataFile> metadata;
   };
   std::vector<OfDriver> drivers;
-  std::vector<std::string> infos;  // names in info_directory, others' as well
+  std::vector<std::string> infos;  // names in info_directory, including those of other programs
   std::string info_directory;
 };
-/// Those that no record owns. Pods' specs stay while a record does not know its pods. Pure.
+/// Returns the removal of files without a record. Specs of pods stay while any record does not know its pods.
+/// Pure.
 FileChange unowned_files(const FilesThere& there, const PreparedClaims& prepared);
 
 }  // namespace sliced::kubelet

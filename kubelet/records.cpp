@@ -10,7 +10,7 @@
 namespace sliced::kubelet {
 namespace {
 
-// What excludes a PF and its VFs from each other.
+// The facts by which a PF and its VFs exclude each other.
 void learn_identities(const Host& host, PreparedClaim& claim) {
   for (PreparedDevice& device : claim.devices) {
     if (device.pci.empty()) continue;
@@ -21,7 +21,7 @@ void learn_identities(const Host& host, PreparedClaim& claim) {
   }
 }
 
-// Where no record of ours tells, the specs do: what they name must not be given away.
+// Without a checkpoint, the CDI specs are the record: their devices must not be allocated again.
 void recall_specs(const Host& host, const std::vector<std::string>& drivers, PreparedClaims& out) {
   for (const std::string& driver : drivers) {
     const auto ids = host.spec_ids(cdi_kind(driver));
@@ -37,7 +37,7 @@ void recall_specs(const Host& host, const std::vector<std::string>& drivers, Pre
   }
 }
 
-// Of another boot unless it says otherwise.
+// Counts as another boot unless the boot id is equal.
 void adopt(Checkpoint found, const std::string& boot_id, PreparedClaims& out) {
   out = std::move(found.claims);
   if (!boot_id.empty() && found.boot_id == boot_id) return;
@@ -45,8 +45,8 @@ void adopt(Checkpoint found, const std::string& boot_id, PreparedClaims& out) {
   for (auto& [key, claim] : out) forget_boot(claim, is_sure);
 }
 
-// dra-driver-sriov keeps the driver of before; which function it is, and whose, the kernel says. Its interface is not
-// there, as it is not now; one that is in a pod is known to no record.
+// dra-driver-sriov records the original driver. The function's identity and PF are read from the kernel. An
+// interface that is in a pod is not in any record.
 void learn_facts(const Host& host, PreparedClaim& claim, std::vector<std::string>& unknown) {
   for (PreparedDevice& device : claim.devices) {
     const auto look = host.look(device);
@@ -70,7 +70,8 @@ void learn_facts(const Host& host, PreparedClaim& claim, std::vector<std::string
   }
 }
 
-// dra-driver-sriov's record does not tell its boot; its specs do, which another boot has not.
+// The record of dra-driver-sriov has no boot id. But its specs do not survive a reboot, so their existence
+// proves this boot.
 bool adopt_peer(const Host& host, PreparedClaims& out, std::string& problem,
                 std::vector<std::string>& unknown) {
   const auto text = host.read_peer_checkpoint();
@@ -124,13 +125,13 @@ bool is_of_other_boot(const OriginalMac& one, const std::string& boot_id) {
 
 // Whether the PF enforces an address for the VF now, or may.
 bool may_have_mac(const Host& host, PreparedDevice device) {
-  device.mac = kNoMac;  // asks look() for it
+  device.mac = kNoMac;  // makes look() read the address
   const auto look = host.look(device);
   return !look || look->admin_mac != kNoMac;
 }
 
-// The files and the claims complete each other: a claim whose record was lost gets its VFs' addresses from the files, and
-// an address that the checkpoint of an earlier version alone has gets its file.
+// Merges the files and the claims: a claim whose record was lost gets its VFs' addresses from the files, and
+// an address that only the checkpoint of an earlier version has gets a file.
 void join_original_macs(const Host& host, const std::vector<OriginalMac>& found, const std::string& boot_id,
                         bool sets_macs, Records& out) {
   for (OriginalMac one : found) {
@@ -162,8 +163,8 @@ void join_original_macs(const Host& host, const std::vector<OriginalMac>& found,
       out.original_macs.insert_or_assign(device.pci, one);
       out.original_macs_change.original_macs.push_back(one);
     }
-  // A whole checkpoint knows every VF that is not given back: another file is of a claim that this or an earlier version has
-  // given back since.
+  // A complete checkpoint contains every VF that is not returned. Any other file belongs to a claim that was
+  // returned since.
   if (!out.is_checkpoint) return;
   std::erase_if(out.original_macs, [&](const auto& one) {
     if (one.second.mac.empty() || bound.contains(one.first)) return false;
@@ -172,7 +173,8 @@ void join_original_macs(const Host& host, const std::vector<OriginalMac>& found,
   });
 }
 
-// Of a device that a record says to have a file, or of which CDI specs alone tell, and that has none, the settings are unknown.
+// Settings are unknown for a device without a file if its record expects one, or if it is only known from CDI
+// specs.
 void join_original_settings(const Host& host, const std::vector<OriginalSettings>& found,
                             const std::string& boot_id, Records& out) {
   for (OriginalSettings one : found) {
@@ -191,7 +193,7 @@ void join_original_settings(const Host& host, const std::vector<OriginalSettings
     for (PreparedDevice& device : claim.devices) {
       const std::string id = settings_key(device);
       const auto found_at = out.original_settings.find(id);
-      // Another claim's, whose removal a kill has cut short: that claim was given back.
+      // A file of another claim that was returned, whose removal a kill interrupted.
       const bool is_kept = found_at != out.original_settings.end() &&
                            (found_at->second.claim.empty() || found_at->second.claim == claim.uid);
       const bool is_alone = device.holding.is_exclusive && !device.is_admin && device.share_id.empty();

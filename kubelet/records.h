@@ -1,6 +1,6 @@
 #pragma once
-// What was prepared here before this process began, from wherever it is told: our checkpoint, that of
-// dra-driver-sriov at the first start, or the CDI specs.
+// Reads the claims that earlier processes prepared: from sliced's checkpoint, from that of dra-driver-sriov
+// at the first start, or from CDI specs.
 #include <string>
 #include <vector>
 
@@ -9,28 +9,32 @@
 
 namespace sliced::kubelet {
 
-/// What of it another boot has undone is not said to be done (kubelet/recall.h, forget_boot()).
+/// Effects that a reboot undid are not marked as done (kubelet/recall.h, forget_boot()).
 struct Records {
   PreparedClaims claims;
   std::string from = "nothing";
-  bool is_checkpoint = false;       // from is ours, whole
-  std::string problem;              // why it is not the checkpoint that tells; "" it does, or there is none
-  OriginalMacs original_macs;       // of this boot, as they are to be on disk
-  FileChange original_macs_change;  // what makes the disk so, of original_settings too
+  bool is_checkpoint = false;       // `from` is sliced's checkpoint, complete
+  std::string problem;              // why the checkpoint was not used; "" if it was, or there is none
+  OriginalMacs original_macs;       // of this boot, as the files will be
+  FileChange original_macs_change;  // the change that updates these files, including those of
+                                    // original_settings
   OriginalSettingsByDevice original_settings;  // of this boot
-  std::vector<std::string> unknown_macs;       // VFs on vfio-pci whose address of before is unknown
-  std::vector<std::string> unknown;            // devices on vfio-pci whose facts of before nobody knows
-  std::string leftovers;                       // why temporary files could not be removed; "" they were
-  std::string unread;                          // why nothing was read, and may be later; "" it was
+  std::vector<std::string> unknown_macs;       // VFs on vfio-pci whose original address is unknown
+  std::vector<std::string> unknown;            // devices on vfio-pci whose original facts are unknown
+  std::string leftovers;                       // why temporary files could not be removed; "" if they were
+  std::string unread;                          // why nothing was read now, while a later attempt may succeed;
+                                               // "" if it was
 };
 
-/// Blocks: for a worker. drivers: whose specs are looked at where no checkpoint tells. boot_id: of this boot, "" not known,
-/// which counts as another one.
-/// A checkpoint that cannot be understood is set aside and never keeps anything from starting. dra-driver-sriov's is read
-/// where there is none of ours, which is at the first start alone, and is left as it is.
-/// sets_macs: pods' addresses are written over VFs' own (--mac-annotation). Then a VF that specs alone tell of, whose PF enforces
-/// an address, and of which no file tells, may have a pod's: its own is unknown.
-/// may_wait: what a disk does not give is not spoilt, and is asked for again by whoever can; else it is set aside as well.
+/// Blocks; for a worker.
+///  - drivers: those whose specs are read without a checkpoint.
+///  - boot_id: of this boot; "" if unknown, which counts as another boot.
+///  - sets_macs: pods' addresses replace VFs' own (--mac-annotation). Then the original address is unknown
+///    for a VF that is only known from specs, has an enforced address, and has no file.
+///  - may_wait: a checkpoint that the disk cannot read now is left for a later attempt; otherwise it is set
+///    aside.
+/// A checkpoint that cannot be decoded is set aside, and never prevents the start. The one of
+/// dra-driver-sriov is read only without sliced's own, which is at the first start, and stays unchanged.
 Records read_records(const Host& host, const std::vector<std::string>& drivers, const std::string& boot_id,
                      bool may_wait = false, bool sets_macs = false);
 

@@ -5,7 +5,7 @@
 namespace sliced::kubelet {
 namespace {
 
-constexpr Millis kAnswerMax{5'000};  // both are answered at once
+constexpr Millis kAnswerMax{5'000};  // both methods answer immediately
 
 }  // namespace
 

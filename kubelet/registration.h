@@ -1,6 +1,7 @@
 #pragma once
-// pluginregistration.Registration: how the kubelet's plugin watcher asks who listens at a socket of its
-// directory, and says what it made of it (k8s.io/kubernetes/pkg/kubelet/pluginmanager: 1 s and 5 s).
+// pluginregistration.Registration: the kubelet's plugin watcher asks the server of each socket in its
+// directory for its identity, and reports the result (k8s.io/kubernetes/pkg/kubelet/pluginmanager: 1 s and 5
+// s).
 #include <functional>
 
 #include "http/grpc/server.h"
@@ -8,10 +9,10 @@
 
 namespace sliced::kubelet {
 
-/// The services that a socket of ours has, first what the kubelet is to prefer.
+/// Returns the services of a driver's socket, in the order of preference.
 std::vector<std::string> supported_versions();
 
-/// endpoint: the socket with plugin_methods(). on_status: with each NotifyRegistrationStatus.
+/// endpoint: the socket with plugin_methods(). on_status: called for each NotifyRegistrationStatus.
 grpc::Methods registration_methods(const std::string& driver, const std::string& endpoint,
                                    std::function<void(const RegistrationStatus&)> on_status);
 

@@ -40,7 +40,7 @@ bool has_other_mac(const std::string& pci, const PreparedKey& own, const Prepare
   });
 }
 
-// What is left to restore of a device whose interface could not have its name, and has everything else.
+// The remaining restore of a device that has everything but its interface's name.
 OriginalSettings name_only(OriginalSettings one) {
   one.vf.reset();
   one.vfs.clear();
@@ -62,8 +62,8 @@ std::span<const PrepareStep> ClaimPreparer::release_steps() {
   return kSteps;
 }
 
-// What a prepare gives up no sandbox has had. A prepare that takes the record of before back (Task::next) is asked as an
-// unprepare is.
+// A prepare that is given up has not reached any sandbox. A prepare that releases its earlier record first
+// (Task::next) is checked like an unprepare.
 void ClaimPreparer::check_unused(Task& task) {
   const bool is_given_up = task.is_prepare && !task.next;
   if (ports_.interfaces == nullptr || is_given_up || !task.before) return advance(task);
@@ -71,10 +71,11 @@ void ClaimPreparer::check_unused(Task& task) {
   judge_unused(task, *task.before);
 }
 
-// A kubelet (1.37) prepares a pod's claims before it makes the pod's sandbox, and unprepares none that two pods of its own
-// reference. So a sandbox of a pod that the claim is reserved for means that this unprepare is a fault of the kubelet
-// (kubernetes/kubernetes#140212, #140527). A pod that is only reserved is none: it is prepared again, and 1.37 prepares nothing
-// while an unprepare is under way, so that to wait for it would be to wait for each other.
+// A kubelet (1.37) prepares a pod's claims before it creates the pod's sandbox, and does not unprepare a
+// claim that two of its pods reference. So a sandbox of a pod for which the claim is reserved shows a kubelet
+// bug (kubernetes/kubernetes#140212, #140527). A pod with a reservation but without a sandbox does not: the
+// claim is prepared again for it. Kubelet 1.37 prepares nothing during an unprepare, so waiting for such a
+// pod would be a deadlock.
 void ClaimPreparer::read_sharing_pods(Task& task) {
   const auto judge = [this, &task](const std::vector<ReservingPod>& pods) {
     PreparedClaim claim = *task.before;
@@ -107,8 +108,9 @@ void ClaimPreparer::judge_unused(Task& task, const PreparedClaim& claim) {
   fail(task, task.next ? "it was prepared with other devices or for other pods before, and " + why : why);
 }
 
-// Its sandboxes have stopped; what their stop could not undo is undone here. What a prepare gives up no sandbox has had.
-// Of an unprepare the claim is what its record says; of a prepare that gives up, as far as that has come.
+// The claim's sandboxes have stopped; interfaces that their stop could not remove are removed here. A prepare
+// that is given up has not reached any sandbox. An unprepare uses the claim's record, a prepare its current
+// state.
 void ClaimPreparer::detach(Task& task) {
   if (!task.is_prepare)
     task.claim = task.before ? *task.before : PreparedClaim{.driver = task.driver, .uid = task.request.uid};
@@ -117,7 +119,7 @@ void ClaimPreparer::detach(Task& task) {
   ports_.interfaces->detach(*task.before, [this, &task] { advance(task); });
 }
 
-// Whoever comes after us must not take for prepared what is restored.
+// A restarted daemon must not take a restored function for prepared.
 void ClaimPreparer::note_ending(Task& task) {
   if (!is_bound(task.claim)) return advance(task);
   task.claim.is_complete = false;
@@ -199,7 +201,8 @@ void ClaimPreparer::drop_original_settings(const Task& task, FileChange& change)
   }
 }
 
-// Behind the checkpoint that has the claim no more: of a claim whose files are gone the settings would be unknown.
+// Runs after the checkpoint without the claim is written: settings of a recorded claim without files would
+// count as unknown.
 void ClaimPreparer::forget_settings(const Task& task, const std::vector<std::string>& given_back) {
   // The next claim of a device may have stored its settings while the files of this one were removed.
   const auto is_of_other = [&](const std::string& device) {
@@ -222,8 +225,8 @@ void ClaimPreparer::forget_settings(const Task& task, const std::vector<std::str
   restore_settings_later();
 }
 
-// A PF may come back late, and its VFs have what its pod set until then; of a VF its PF's claim would take the last pod's for the
-// original. A claim that keeps settings of its own restores those of its device itself (look()).
+// If a PF returns late, its VFs keep the settings of its pod until then, and a claim for a VF would record
+// these as the original. A claim that keeps settings restores its own device itself (look()).
 std::string ClaimPreparer::waits_for_settings(const PreparedDevice& device) {
   const std::string& own = settings_key(device);
   if (device.is_admin || own.empty()) return "";
@@ -247,14 +250,14 @@ std::string ClaimPreparer::waits_for_settings(const PreparedDevice& device) {
   return "";
 }
 
-// A name changes nothing for the next claim, so that the device is not kept from it.
+// The name does not matter to the next claim, so the device stays available.
 void ClaimPreparer::report_name(const std::string& device, const std::string& problem) {
   if (std::exchange(unrestored_[device], problem) == problem) return;
   ports_.log.warning("interface not renamed to its original name: the device is usable, will retry",
                      {{"device", device}, {"problem", problem}});
 }
 
-// Devices whose interface comes back late, or that a daemon that was killed has left so.
+// Covers devices whose interface returns late, and those that a killed daemon left.
 void ClaimPreparer::restore_settings_later() {
   if (settings_turn_ || settings_job_) return;
   const auto left = [this] {
@@ -276,7 +279,7 @@ void ClaimPreparer::restore_settings_later() {
     const auto work = [restored, all, host = ports_.host] {
       for (const OriginalSettings& one : all) restored->push_back(host->restore_settings(one));
     };
-    // Without a deadline: what hangs may be written yet, beneath a later pod.
+    // No deadline: a write that hangs may still happen, and must not affect a later pod.
     settings_job_ = ports_.executor.run(work, Millis{0}, [this, restored, all](bool finished) {
       const auto over = std::move(settings_job_);
       restoring_.clear();
@@ -312,7 +315,7 @@ void ClaimPreparer::restore_settings_later() {
   });
 }
 
-// Most interfaces are back within moments: until a first try has failed, nothing is withdrawn for them.
+// Most interfaces return within moments, so nothing is withdrawn before a first attempt has failed.
 policy::NotReturnedDevices ClaimPreparer::unrestored() const {
   policy::NotReturnedDevices all = unrestored_of(original_settings_, prepared_, unrestored_);
   std::erase_if(all, [&](const policy::NotReturned& one) {
@@ -340,13 +343,13 @@ void ClaimPreparer::restore(Task& task) {
   });
 }
 
-// The pod's address may still be there. Whatever the PF enforces from now on that differs was set by the host.
+// The VF may still have the pod's address. If the PF enforces another one from now on, the host has set it.
 void ClaimPreparer::report_unknown_macs(Task& task) {
   std::vector<PreparedDevice> unknown;
   for (PreparedDevice& device : bound_devices(task.claim)) {
     const auto kept = original_macs_.find(device.pci);
     if (kept == original_macs_.end() || !kept->second.mac.empty()) continue;
-    device.mac = kNoMac;  // asks look() for what the PF enforces
+    device.mac = kNoMac;  // makes look() read the enforced address
     unknown.push_back(std::move(device));
   }
   if (unknown.empty()) return advance(task);
@@ -404,8 +407,8 @@ void ClaimPreparer::restore_devices(Task& task, std::vector<PreparedDevice> devi
 
 void ClaimPreparer::commit_released(Task& task) {
   release(task.key());
-  // Its files may be there still: nobody else gets its devices until they are gone. What somebody was given while they
-  // were being removed is not this claim's any more: taken back once more, it would be taken from a pod.
+  // Its files may still exist, so its devices stay reserved until they are removed. A device that another
+  // claim got meanwhile is skipped: releasing it again would take it from a pod.
   FileChange macs = drop_original_macs(task.claim);
   drop_original_settings(task, macs);
   const auto keep = [this, macs, &task](const Result<Unit>& result) {

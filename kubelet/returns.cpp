@@ -26,7 +26,7 @@ void Returns::ask(const PreparedKey& key) {
   if (is_nameless(record->second)) return judge(key, ClaimState::kUnknown);
   waiting_.at(key).call = ask_claim(cluster_, record->second, [this, key](ClaimState state) {
     const kube::CallPtr over = std::move(waiting_.at(key).call);
-    // The kubelet may have prepared the claim again, or taken it back, before the answer came.
+    // The kubelet may have prepared or released the claim before the answer arrived.
     const auto now = handlers_.prepared().find(key);
     if (now == handlers_.prepared().end() || now->second.not_returned.empty()) {
       waiting_.erase(key);

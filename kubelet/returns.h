@@ -1,6 +1,7 @@
 #pragma once
-// Claims whose devices could not be given back. As long as such a claim exists, the kubelet calls unprepare again. A kubelet
-// forgets a claim whose pod was deleted by force, and after that nobody calls: then the daemon tries itself.
+// Retries for claims whose devices could not be returned. While such a claim exists, the kubelet repeats its
+// unprepare call. The kubelet forgets a claim whose pod was force-deleted. Then the daemon retries without a
+// call.
 #include <functional>
 #include <map>
 
@@ -11,11 +12,12 @@
 
 namespace sliced::kubelet {
 
-/// Queries a claim immediately, then after 5 s, 10 s and so on, with at most 5 minutes between two queries. From the second query on, a
-/// deleted claim is released.
-/// Threads:   called on the loop thread.
+/// Queries a claim immediately, then after 5 s, 10 s and so on, with at most 5 minutes between two queries.
+/// From the second query on, a deleted claim is released.
+/// Threads: called on the loop thread.
 /// Ownership: cluster and scheduler must outlive this object; its destruction ends all retries.
-/// Bounds:    one entry for each claim on record, and one for each claim that left the record since its last query.
+/// Bounds: one entry for each claim on record, and one for each claim that left the record since its last
+/// query.
 class Returns {
  public:
   static constexpr Millis kFirst{5'000}, kMax{300'000};

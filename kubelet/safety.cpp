@@ -40,7 +40,7 @@ void add_mac(const std::string& text, std::set<std::string>& out) {
   if (auto mac = decode_mac(text)) out.insert(*std::move(mac));
 }
 
-// Of a plugin's configuration, or of a chain of them.
+// Reads the configuration of one plugin, or of a chain.
 void add_macs_of_network(const std::string& network, std::set<std::string>& out) {
   const auto config =
       network.empty() ? Result<kube::Json>(kube::Json()) : kube::decode_json(network, kNetworkLimits);
@@ -51,7 +51,7 @@ void add_macs_of_network(const std::string& network, std::set<std::string>& out)
   for (const kube::Json& plugin : *plugins->array()) add_mac(std::string(plugin.text("mac")), out);
 }
 
-// Those that the device is given for its pod, and those that it had before and gets back.
+// Returns the addresses that the device gets for its pod, and the original ones that it gets back.
 std::set<std::string> macs_of(const PreparedDevice& device) {
   std::set<std::string> out = macs_for_pod(device);
   if (device.is_admin) return out;
@@ -66,7 +66,7 @@ std::vector<std::string> pfs_of(const PreparedDevice& device) {
   return {device.identity.pf.empty() ? device.pci : device.identity.pf};
 }
 
-// "" they have none in common.
+// Returns "" if they have none in common.
 std::string common_pf(const std::vector<std::string>& pfs, const PreparedDevice& device) {
   for (const std::string& pf : pfs_of(device))
     if (std::find(pfs.begin(), pfs.end(), pf) != pfs.end()) return pf;
@@ -77,8 +77,8 @@ std::string shown(const std::string& value) { return value.empty() ? "unknown" :
 
 // Both sriov-cni and the host-device plugin know these as drivers for programs in user space.
 constexpr std::string_view kUserspaceDrivers[] = {"vfio-pci", "uio_pci_generic", "igb_uio"};
-// Plugins that move the interface, or stand on it: without one the pod has none. sriov-cni and others set such a function up
-// through its PF or its representor.
+// Plugins that move the interface or create one on top of it, so the pod has none without it. sriov-cni and
+// others configure such a function through its PF or its representor.
 constexpr std::string_view kInterfacePlugins[] = {"host-device", "macvlan", "ipvlan",
                                                   "vlan",        "ipoib",   "sliced-native"};
 
@@ -94,7 +94,7 @@ std::vector<std::string> plugins_of(const std::string& network) {
   return out;
 }
 
-// An unknown fact of before speaks against nothing.
+// An unknown original fact is no difference.
 bool differs(const std::string& before, const std::string& now) { return !before.empty() && before != now; }
 
 }  // namespace

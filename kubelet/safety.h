@@ -1,6 +1,6 @@
 #pragma once
-// The rules that hold when a device is handed over, whatever a scheduler has counted: counters may be switched off
-// in the server, and a scheduler may be too old for them. Pure; each refusal says what it is because of.
+// Checks before a device is prepared, independent of the scheduler's counters: the API server may have
+// counters disabled, and an old scheduler does not support them. Pure; each refusal contains its reason.
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,56 +13,62 @@
 
 namespace sliced::kubelet {
 
-/// Before anything is done. "" nothing speaks against it. Who looks on (adminAccess) is asked nothing but
-/// whether the device is there.
-/// prepared: of both drivers, begun ones as well; the claim's own record counts for nothing.
+/// Check before any change. Returns "" if the device may be prepared. With adminAccess only the device's
+/// existence is checked. prepared: of both drivers, including incomplete ones; the claim's own record is
+/// ignored.
 std::string refusal(const PreparedClaim& claim, const PreparedDevice& device, const KnownEntry& known,
                     const PreparedClaims& prepared);
 /// Returns the first other claim that has the device, or one that excludes it (conflict()); nullptr if there is none. Points into `prepared`.
 const PreparedClaim* conflicting_claim(const PreparedClaim& claim, const PreparedDevice& device,
                                        const PreparedClaims& prepared);
-/// Of a claim that is gone and still on record: why its devices are not free, as a clause whose subject is "it", a device.
+/// For a deleted claim that is still on record: returns why its devices are not free, as a clause whose
+/// subject is "it", a device.
 std::string why_not_returned(const PreparedClaim& claim);
-/// Their devices, in order of entry; none with adminAccess.
+/// Returns the devices of such claims, sorted by entry; without those with adminAccess.
 policy::NotReturnedDevices not_returned_of(const PreparedClaims& prepared);
-/// Of two devices of the same claim. "" they can stand beside each other.
+/// Checks the devices of one claim against each other. Returns "" if they can be prepared together.
 std::string conflict_within(const PreparedClaim& claim);
 
-/// The MAC addresses that the device is given for its pod: by an annotation, and by its network's configuration. None for one
-/// with adminAccess.
+/// Returns the MAC addresses that the device gets for its pod: from an annotation, and from its network's
+/// configuration. Empty with adminAccess.
 std::set<std::string> macs_for_pod(const PreparedDevice& device);
 
-/// A switch forwards an address to one of its ports. So no two functions of a PF get the same MAC address: by a pod's annotation,
-/// by a network's configuration (`mac`), or because one of them has it, or had it and gets it back. An interface on a link above
-/// a PF (VLAN, bond, bridge) counts as one of its functions. "" device gets none that another function of its PF has by these
-/// records; else the text names the claim that has it.
-/// original_macs: addresses that were written over.
+/// A switch forwards an address to one of its ports, so no two functions of a PF may get the same MAC
+/// address. Addresses come from a pod's annotation, from a network's configuration (`mac`), from an
+/// interface, or from an original that will be restored. An interface on a link above a PF (VLAN, bond,
+/// bridge) counts as one of its functions. Returns "" if no record has the device's addresses on another
+/// function of its PF; otherwise the text names the claim. original_macs: addresses that pods' addresses
+/// replaced.
 std::string mac_refusal(const PreparedClaim& claim, const PreparedDevice& device,
                         const PreparedClaims& prepared, const OriginalMacs& original_macs);
 
-/// After the host was looked at, before anything is bound: another function stands there, or the host uses it.
+/// Check after the host was read, before anything is bound: the address has another function, or the host
+/// uses it.
 std::string refusal(const PreparedDevice& device, const KnownEntry& known, const HostLook& look);
 
-/// A driver that hands the function to a program in user space, and makes no interface: vfio-pci and its variants, UIO.
+/// Returns whether the driver passes the function to a userspace program and creates no interface: vfio-pci
+/// and its variants, UIO.
 bool is_userspace_driver(std::string_view driver);
-/// A function whose network is run needs an interface in the host's namespace that its plugin can move or stand on; a
-/// plugin that sets up a function on a userspace driver through its PF needs none. "" it has what its network needs.
+/// Checks that a function with a network has an interface in the host's namespace that its plugin can move or
+/// use. A plugin that configures a function on a userspace driver through its PF requires none. Returns "" if
+/// the requirement is met.
 std::string refusal_of_interface(const PreparedDevice& device, const HostLook& look);
 
-/// An interface that a plugin moves comes back to the host under its name in the pod (ifName) when the sandbox ends without DEL, and
-/// then stands in the way of what has that name there: so it may be neither the name of another interface of the host, nor that of
-/// another prepared device's. One that came back itself, and waits for its name, is in nobody's way.
-/// "" nothing speaks against the name. prepared: of both drivers.
+/// Checks the interface's name in the pod (ifName). When a sandbox ends without DEL, a moved interface
+/// returns to the host under that name. So it must not be the name of another interface of the host, nor that
+/// of another prepared device's. An interface that returned itself and waits for its name does not count.
+/// Returns "" if the name is free. prepared: of both drivers.
 std::string name_refusal(const PreparedDevice& device, const PreparedClaims& prepared, const HostLook& look);
 
-/// A network that moves the interface into the pod fails for one that the kernel does not move (netns-immutable). "" it may be moved, or stays.
+/// Returns why the network cannot move the interface into the pod (netns-immutable); "" if it can, or the
+/// interface stays.
 std::string immovable_refusal(const PreparedDevice& device, const HostLook& look);
 
-/// Whether a network's first plugin makes an interface on top of the device's, which stays on the host (macvlan, vlan ...), and does not
-/// move it.
+/// Returns whether a network's first plugin creates an interface on top of the device's, which stays on the
+/// host (macvlan, vlan ...).
 bool makes_interfaces(const std::string& network);
 
-/// Whether a claim that holds one keeps the other from being handed over.
+/// Returns whether the two devices exclude each other across claims.
 bool conflict(const PreparedDevice& a, const PreparedDevice& b);
 
 }  // namespace sliced::kubelet

@@ -22,9 +22,9 @@ std::string pick(const std::string& before, const std::string& pod_uid, const st
   return fits(whole) ? whole : before + hex(stable_hash(pod_uid), 16) + after;
 }
 
-constexpr size_t kFilesMax = 4'096;  // of a directory that is looked through
+constexpr size_t kFilesMax = 4'096;  // per directory
 
-// Registration's first: by them the kubelet finds who answers.
+// Registration sockets come first: the kubelet finds plugins by them.
 Result<std::vector<std::string>> sockets_in(const std::string& directory, const std::string& start,
                                             std::string_view end) {
   auto names = reactor::list_names(directory, kFilesMax);

@@ -1,6 +1,6 @@
 #pragma once
-// Where a driver's two sockets are: that of its services, and that by which the kubelet finds it
-// (k8s.io/dynamic-resource-allocation/kubeletplugin: the same names).
+// Paths of a driver's two sockets: the service, and the registration socket that the kubelet watches (names
+// as in k8s.io/dynamic-resource-allocation/kubeletplugin).
 #include <string>
 
 #include "reactor/base/result.h"
@@ -8,8 +8,8 @@
 namespace sliced::kubelet {
 
 struct SocketDirectories {
-  std::string plugins;    // of the kubelet's: one folder a driver
-  std::string registrar;  // which the kubelet watches
+  std::string plugins;    // the kubelet's; one folder per driver
+  std::string registrar;  // watched by the kubelet
 };
 
 struct SocketPaths {
@@ -17,21 +17,20 @@ struct SocketPaths {
   std::string service, registration;
 };
 
-/// pod_uid: "" for names that are the driver's alone; else those of one pod of it, so that an old one and a new
-/// one stand beside each other during an upgrade. Where a name with it would be longer than a socket's path may
-/// be, a hash stands in its place.
-/// Errors: kInvalid, where even that is too long; names the driver and the path.
+/// pod_uid: "" for names that contain only the driver. Otherwise the names contain the pod, so that the old
+/// and the new pod can run together during an upgrade. A hash replaces the uid if the path would be too long
+/// for a socket. Errors: kInvalid if even that is too long; names the driver and the path.
 Result<SocketPaths> socket_paths(const SocketDirectories& directories, const std::string& driver,
                                  const std::string& pod_uid);
 
-/// Removes the sockets of other pods of the driver, and those with its name alone, at which nobody answers: of a pod
-/// that ended suddenly, and the kubelet would try them for ever. Own paths that are "" spare none: for a process that has
-/// opened no socket yet.
-/// Errors: kBusy where somebody answers, and so serves the driver; names the path. kDenied, kIo.
+/// Removes sockets without a listener, of other pods of the driver and those with the driver's name only. A
+/// pod that was killed leaves them, and the kubelet would connect to them forever. Own paths that are ""
+/// exclude none: for a process that has opened no socket yet. Errors: kBusy if a listener answers and so
+/// serves the driver; names the path. kDenied, kIo.
 Result<Unit> remove_silent_others(const SocketDirectories& directories, const std::string& driver,
                                   const SocketPaths& own);
 
-/// Makes the folder, and those above it. Errors: kDenied, kIo; names the folder.
+/// Creates the folder and its parents. Errors: kDenied, kIo; names the folder.
 Result<Unit> make_folder(const std::string& folder);
 
 }  // namespace sliced::kubelet

@@ -45,8 +45,8 @@ Result<std::string> text(const Json& value, std::string_view key, const std::str
   return *at->string();
 }
 
-// Fewer than the kernel takes (dev_valid_name in net/core/dev.c): an interface may come back to the host under this name, where
-// programs and scripts read it.
+// Stricter than the kernel (dev_valid_name in net/core/dev.c): an interface may return to the host under this
+// name, where programs and scripts read it.
 bool is_interface_name(std::string_view name) {
   const auto is_letter_or_digit = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -65,7 +65,7 @@ Result<Unit> check_driver(const std::string& driver, const std::string& path) {
   return invalid(path, "driver", "is " + in_quotes(driver, 64) + ", expected default or vfio-pci");
 }
 
-// Beside a definition, or beside vfio-pci where there is none.
+// The error for `network` together with a definition, or with vfio-pci.
 Error why_not_network(const std::string& path, const std::string& nad_name) {
   return invalid(path, "network",
                  nad_name.empty()
@@ -74,8 +74,8 @@ Error why_not_network(const std::string& path, const std::string& nad_name) {
                            ": one of them gives the pod its interface; leave out the other");
 }
 
-// Drivers whose configurations authors of claims have at hand: this one's two names, dra-driver-sriov (of the same name as the first),
-// DRANET, and the CNI DRA driver.
+// Drivers for which claim authors may have written configurations: sliced's two names, dra-driver-sriov (same
+// name as the first), DRANET, and the CNI DRA driver.
 constexpr std::array<std::string_view, 4> kNetworkDrivers = {
     "sriovnetwork.k8snetworkplumbingwg.io", "dra.networking", "dra.net", "cni.dra.networking.x-k8s.io"};
 constexpr size_t kIgnoredMax = 8;
@@ -91,7 +91,8 @@ bool is_any_of(const std::vector<std::string>& requests, const std::string& requ
 std::string why_not_pod_interface(std::string_view name) {
   if (name == "lo" || name == "eth0" || name == "all" || name == "default")
     return "which is the primary interface of the pod or means all interfaces: expected another name, such as net1";
-  // The plugin tuning before 1.2.0 replaces the dots of net.ipv4.conf.IFNAME.forwarding: "all." becomes conf/all//forwarding.
+  // The plugin tuning before 1.2.0 replaces the dots of net.ipv4.conf.IFNAME.forwarding: "all." becomes
+  // conf/all//forwarding.
   if (name.starts_with('.') || name.ends_with('.') || name.find("..") != std::string_view::npos)
     return "which a CNI plugin may use as another interface: expected a name without \".\" at its ends and without "
            "\"..\", such as net1";
@@ -192,7 +193,7 @@ VfConfigs::One VfConfigs::merged(const std::string& request, bool is_claims) con
 
 Result<VfConfig> VfConfigs::of(const std::string& request) const {
   One by_class = merged(request, false), by_claim = merged(request, true);
-  // A claim that names a definition means one of its own namespace, and a class means the claim's where it says none.
+  // A claim refers to a definition in its own namespace. A class without a namespace refers to the claim's.
   if (!by_claim.nad_name.empty()) by_claim.nad_namespace = namespace_;
   if (!by_class.nad_name.empty() && by_class.nad_namespace.empty()) by_class.nad_namespace = namespace_;
   const auto differs = [&](const char* field, const std::string& ours, const std::string& theirs) {

@@ -1,7 +1,7 @@
 #pragma once
-// VfConfig: what a claim or its class asks to be done with a device before a container gets it (opaque
-// parameters, sriovnetwork.k8snetworkplumbingwg.io/v1alpha1). Strict: what is not understood prepares nothing.
-// Pure.
+// VfConfig: the configuration of a device from a claim or its DeviceClass (opaque parameters,
+// sriovnetwork.k8snetworkplumbingwg.io/v1alpha1). Decoding is strict: a claim with an unknown field is not
+// prepared. Pure.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,46 +15,49 @@ namespace sliced::kubelet {
 
 inline constexpr std::string_view kVfioDriver = "vfio-pci";
 
-/// Of one device, all that was said of it merged. "" is not said.
+/// The merged configuration of one device. "" if not set.
 struct VfConfig {
-  std::string driver;         // "" or "default": as it is; kVfioDriver
+  std::string driver;         // "" or "default": unchanged; kVfioDriver
   std::string if_name;        // of the interface in the pod
-  std::string nad_namespace;  // of the NetworkAttachmentDefinition; set where nad_name is
+  std::string nad_namespace;  // of the NetworkAttachmentDefinition; set if nad_name is
   std::string nad_name;
   bool adds_vhost = false;  // /dev/vhost-net and /dev/net/tun
-  /// A DeviceClass names the definition, in a namespace that is not the claim's: its author is an administrator.
+  /// A DeviceClass names the definition in a namespace other than the claim's, so its author is an
+  /// administrator.
   bool is_nad_administrators = false;
-  std::optional<NativeNetwork> network = {};  // in place of nad_name
-  /// Of network->vf: what the claim sets and the DeviceClass does not. The policies of the device must allow it. No part of the checkpoint.
+  std::optional<NativeNetwork> network = {};  // instead of nad_name
+  /// The part of network->vf that the claim sets and the DeviceClass does not. The device's policies must
+  /// allow it. Not in the checkpoint.
   hotplug::VfConfig vf_of_claim = {};
   bool is_mac_claims =
-      false;  // network->mac is the claim's, not the DeviceClass's. No part of the checkpoint
+      false;  // network->mac is from the claim, not from the DeviceClass. Not in the checkpoint
   bool wants_vfio() const { return driver == kVfioDriver; }
-  /// sliced attaches an interface of the device, or runs its definition.
+  /// Returns whether sliced attaches an interface of the device, or runs its definition.
   bool wants_interface() const { return !nad_name.empty() || network; }
   bool operator==(const VfConfig&) const = default;
 };
 
-/// Returns why an interface that CNI plugins make in a pod must not have this name, "" if it may: names of the pod's own interfaces, and
-/// names that plugins read as those.
+/// Returns why an interface that CNI plugins create in a pod must not have this name; "" if it may. Refuses
+/// names of the pod's own interfaces, and names that plugins interpret as those.
 std::string why_not_pod_interface(std::string_view name);
 
-/// What the configurations of a claim say to one driver.
+/// The configurations of a claim for one driver.
 class VfConfigs {
  public:
-  /// Each that is the driver's must be understood, also where it is for none of the claim's devices.
+  /// Every configuration of the driver must be valid, even one that applies to none of the claim's devices.
   /// Errors: kInvalid with path, value and remedy.
   static Result<VfConfigs> decode(const Claim& claim, std::string_view driver);
 
-  /// Classes' values, then the claim's, in their order. Of several classes' the last wins, and of several claims'. One without
-  /// requests is for all; one that names a request is for its sub-requests, too. A claim names NetworkAttachmentDefinitions of
-  /// its own namespace only, also where its class names another namespace.
-  /// Errors: kInvalid: the claim sets a field to another value than its class; network beside a definition or vfio-pci; those of
-  /// check_native_network().
+  /// Merges the values of the classes, then those of the claim, in their order; later ones override earlier
+  /// ones of the same kind. A configuration without requests applies to all; one for a request also applies
+  /// to its subrequests. A claim names NetworkAttachmentDefinitions only in its own namespace, even if its
+  /// class names another namespace.
+  /// Errors: kInvalid if the claim sets a field to another value than its class, or for `network` together
+  /// with a definition or vfio-pci; those of check_native_network().
   Result<VfConfig> of(const std::string& request) const;
 
  private:
-  // As it was said, before merging: a field that was not said is "" or nullopt.
+  // One configuration before merging: a field that is not set is "" or nullopt.
   struct One {
     bool is_claims = false;
     std::string path;  // of the parameters, for error texts
@@ -65,7 +68,7 @@ class VfConfigs {
     bool is_for(const std::string& request) const;
   };
   static Result<One> decode_one(const AllocatedConfig& config, const std::string& claim_namespace);
-  // Field by field, the last one wins.
+  // Merges field by field; the last value wins.
   static void merge(const One& one, One& out);
   One merged(const std::string& request, bool is_claims) const;
 
@@ -73,13 +76,15 @@ class VfConfigs {
   std::vector<One> in_order_;
 };
 
-/// Returns whether opaque parameters for another driver may have been meant for `driver`: they are a VfConfig by kind or API group,
-/// or their driver is nearly `driver`, or that of a known DRA driver for networks.
+/// Returns whether opaque parameters for another driver may have been meant for `driver`: they have the kind
+/// or API group of VfConfig, or their driver's name is similar to `driver`, or is that of a known DRA driver
+/// for networks.
 bool may_be_meant_for(std::string_view driver, std::string_view other_driver, const kube::Json& parameters);
 
-/// The configurations of a claim that `driver` ignores although they may have been meant for it, as sentences with field, value and
-/// remedy: none of the devices that one is for is of the driver that it names, one of them is of `driver`, and neither claim nor class
-/// (whichever wrote it) has another configuration for that device. At most 8.
+/// Returns the configurations of a claim that `driver` ignores although they may have been meant for it, as
+/// sentences with field, value and remedy. None of the devices of such a configuration is of the driver that
+/// it names, one is of `driver`, and its author (claim or class) has no other configuration for that device.
+/// At most 8.
 std::vector<std::string> ignored_configs(const Claim& claim, std::string_view driver);
 
 }  // namespace sliced::kubelet

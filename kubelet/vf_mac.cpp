@@ -30,7 +30,7 @@ void put_mac(const std::string& mac, uint8_t* out) {
     out[i] = static_cast<uint8_t>(parse_hex(std::string_view(mac).substr(3 * i, 2)).value_or(0));
 }
 
-// PFs are written to one after the other, so that what was read is so when it is written.
+// Writes to PFs are serialized, so that a check still holds at the write.
 std::mutex& writing() {
   static std::mutex one;
   return one;

@@ -27,7 +27,7 @@ std::vector<std::string> entries_of(const hotplug::HostView& view, const std::st
   return out;
 }
 
-// "pf0vf3", "pf0sf88", "c1pf0": devlink's names of ports that stand for functions (net/core/devlink.c).
+// "pf0vf3", "pf0sf88", "c1pf0": devlink's names of representor ports (net/core/devlink.c).
 bool is_port_of_function(std::string_view port) { return port.starts_with("pf") || port.starts_with("c"); }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// The VFs of a PF, and the interface of the PF through which their settings are read and set (sysfs).
+// The VFs of a PF, and the PF's interface through which their settings are read and set (sysfs).
 #include <map>
 #include <string>
 
@@ -9,16 +9,19 @@
 
 namespace sliced::kubelet {
 
-/// Returns the PCI address of a VF's PF (the link physfn); "" where the function is no VF, or gone.
+/// Returns the PCI address of a VF's PF (the link physfn); "" if the function is not a VF, or no longer
+/// exists.
 std::string pf_of_vf(const hotplug::HostView& view, const std::string& pci);
 /// Returns the PCI addresses of the VFs of a PF, by number (the links virtfnN).
 std::map<int, std::string> vfs_of_pf(const hotplug::HostView& view, const std::string& pf);
-/// Returns the name of the PF's uplink in this network namespace, never a representor; "" without one. Of several ports the order is that of
-/// hotplug::ports_of_functions().
+/// Returns the name of the PF's uplink in this network namespace, never a representor; "" without one.
+/// Several ports are ordered as in hotplug::ports_of_functions().
 std::string uplink_of_pf(const hotplug::HostView& view, const std::string& pf);
-/// Returns the uplink of a PF, with VfOfInterface::index -1. Errors: kIo: the PF has no uplink in this network namespace.
+/// Returns the uplink of a PF, with VfOfInterface::index -1. Errors: kIo if the PF has no uplink in this
+/// network namespace.
 Result<VfOfInterface> uplink_interface_of_pf(const hotplug::HostView& view, const std::string& pf);
-/// Returns the uplink of a VF's PF and the number of the VF. Errors: kNotFound: it is no VF, or gone; those of uplink_interface_of_pf().
+/// Returns the uplink of a VF's PF and the number of the VF. Errors: kNotFound if it is not a VF, or no
+/// longer exists; those of uplink_interface_of_pf().
 Result<VfOfInterface> find_vf(const hotplug::HostView& view, const std::string& pci);
 
 }  // namespace sliced::kubelet

@@ -26,13 +26,13 @@ std::string number_text(const std::optional<Number>& value) {
   return value ? std::to_string(*value) : "";
 }
 
-// The protocol of a tag counts where there is one.
+// The protocol matters only with a tag.
 std::string protocol_text(const hotplug::VfConfig& config) {
   const bool has_tag = config.vlan.value_or(0) != 0 || config.vlan_qos.value_or(0) != 0;
   return has_tag ? config.vlan_protocol : "";
 }
 
-// Of an InfiniBand VF the kernel fills the MAC address with what is none.
+// The kernel fills the MAC address of an InfiniBand VF with an invalid value.
 std::string mac_of_setting(const hotplug::VfConfig& config) {
   return config.node_guid.empty() ? config.mac : "";
 }
@@ -125,7 +125,7 @@ uint32_t link_state_of(const std::string& text) {
   return text == "disable" ? IFLA_VF_LINK_STATE_DISABLE : IFLA_VF_LINK_STATE_AUTO;
 }
 
-// Firmware takes no zeros for a GUID.
+// Firmware refuses an all-zero GUID.
 std::string guid_to_write(const std::string& original, const OwnAddresses& own) {
   if (is_guid_set(original)) return original;
   return is_guid_set(own.guid) ? own.guid : "ff:ff:ff:ff:ff:ff:ff:ff";
@@ -245,7 +245,7 @@ struct VfWrite {
     return without_limit_of_link(at->second, vf.speed_mbps);
   }
 
-  // target_of: the settings that the VF is to have, of those that the PF reports now.
+  // target_of: returns the target settings for the settings that the PF reports now.
   Result<Unit> run(const std::function<hotplug::VfConfig(const hotplug::VfConfig&)>& target_of,
                    const std::function<Result<Unit>()>& may_write) const {
     const std::lock_guard alone(writing_to(vf.ifindex));
