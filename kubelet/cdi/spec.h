@@ -1,6 +1,6 @@
 #pragma once
-// CDI specifications as values: what a container runtime does to a container that is given a device
-// (github.com/cncf-tags/container-device-interface SPEC.md). Only what is written here is read back.
+// CDI specifications as values: the container runtime's changes to a container with a device
+// (github.com/cncf-tags/container-device-interface SPEC.md). Only the fields that sliced writes are decoded.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +16,7 @@ struct DeviceNode {
   bool operator==(const DeviceNode&) const = default;
 };
 
-/// A bind mount; options as mount(8) has them.
+/// A bind mount with options of mount(8).
 struct Mount {
   std::string host_path, container_path;
   std::vector<std::string> options;
@@ -30,45 +30,44 @@ struct Edits {
   bool operator==(const Edits&) const = default;
 };
 
-/// A runtime wants edits that edit something.
+/// Requires: edits are not empty, because a runtime refuses a device without edits.
 struct Device {
   std::string name;
   Edits edits;
   bool operator==(const Device&) const = default;
 };
 
-/// Decoding what was encoded gives the same value; what others have added to the file is not in it, and goes
-/// when it is written again.
+/// Decoding an encoded value gives the same value. Additions by other programs are not decoded, and are lost
+/// at the next write.
 struct Spec {
   std::string kind;  // "vendor/class"
   std::vector<Device> devices;
   bool operator==(const Spec&) const = default;
 };
 
-/// The lowest version of the format that carries what is used.
-/// 0.5.0 where there are device nodes (hostPath) or a device's name begins with a digit, else 0.3.0: an older
-/// runtime refuses what is newer than it.
+/// Returns the lowest version of the format that has all used features: 0.5.0 with device nodes (hostPath) or
+/// a device name that begins with a digit, otherwise 0.3.0. An older runtime refuses a newer version.
 std::string_view version_of(const Spec& spec);
 
 inline constexpr size_t kSpecBytesMax = size_t{1} << 20;
 
-/// kInvalid with field, value and rule for what a runtime would refuse, and for a variable with a control character; kTooLarge beyond
-/// kSpecBytesMax.
+/// Errors: kInvalid with field, value and rule for values that a runtime would refuse, and for a variable
+/// with a control character; kTooLarge beyond kSpecBytesMax.
 Result<std::string> encode_spec(const Spec& spec);
-/// Of a text that encode_spec() has written, whoever has edited it since; fields unknown here are ignored.
+/// Decodes a text that encode_spec() wrote and that may have been edited since. Unknown fields are ignored.
 Result<Spec> decode_spec(std::string_view text);
 
-/// "vendor/class=device", as a kubelet hands it to a runtime.
+/// Returns "vendor/class=device", as the kubelet passes it to a runtime.
 std::string qualified_name(std::string_view kind, std::string_view device);
 
-/// Name of the file of a spec that lasts as long as something with that id:
-/// "vendor-class_id.yaml", the name that CDI's own library gives it. JSON is YAML.
+/// Returns the file name of a spec that exists as long as the object with that id: "vendor-class_id.yaml", as
+/// in CDI's own library. JSON is valid YAML.
 std::string transient_file(std::string_view kind, std::string_view id);
-/// "vendor_class_id.json", the name that Kubernetes' library for DRA drivers gives a spec that mounts device
-/// metadata.
+/// Returns "vendor_class_id.json", the name that Kubernetes' library for DRA drivers uses for a spec that
+/// mounts device metadata.
 std::string metadata_file(std::string_view kind, std::string_view id);
 
-/// Letters and digits at both ends, and "_-.:" between them.
+/// Returns whether the text begins and ends with a letter or digit, with "_-.:" allowed in between.
 bool is_device_name(std::string_view text);
 
 }  // namespace sliced::cdi

@@ -6,7 +6,7 @@
 namespace sliced::cdi {
 namespace {
 
-// An id becomes part of a path.
+// The id becomes part of a path.
 Result<Unit> check_id(std::string_view id) {
   if (is_device_name(id) && id.size() <= 128) return Unit{};
   return Error{Errc::kInvalid,

@@ -1,5 +1,5 @@
 #pragma once
-// The directory of CDI specifications that container runtimes watch, as far as it is ours. Every call blocks.
+// sliced's specs in the directory of CDI specifications that container runtimes watch. Every call blocks.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,38 +10,35 @@
 
 namespace sliced::cdi {
 
-/// Threads: const, safe from workers; two calls about one file come one after the other.
+/// Threads: const, safe on workers; the caller serializes calls about one file.
 class Store {
  public:
-  /// A directory with more files is not ours to look through.
+  /// Listing fails for a directory with more files.
   static constexpr size_t kFilesMax = 65'536;
 
-  /// name: of a spec's file (kubelet/cdi/spec.h).
+  /// name: returns the file name of a spec (kubelet/cdi/spec.h).
   using NameFile = std::string (*)(std::string_view kind, std::string_view id);
   explicit Store(std::string root, NameFile name = &transient_file) : root_(std::move(root)), name_(name) {}
 
-  /// The spec of what has that id, replaced as a whole and on disk when it returns. The root is made where it
-  /// is missing.
-  /// Errors: encode_spec()'s, kInvalid for an id that could lead out of the directory, and those of
-  /// write_durably().
+  /// Replaces the spec of that id atomically, and syncs it. Creates a missing root. Errors: those of
+  /// encode_spec() and write_durably(); kInvalid for an id that could lead out of the directory.
   Result<Unit> write(const Spec& spec, std::string_view id) const;
-  /// The same as a file, for whoever writes several at once.
+  /// Returns the file without writing it, for callers that write several at a time.
   Result<reactor::DurableFile> file_of(const Spec& spec, std::string_view id) const;
-  /// One that is not there is no error.
+  /// A missing spec is no error.
   Result<Unit> remove(std::string_view kind, std::string_view id) const;
-  /// kNotFound, or what is wrong with it.
+  /// Errors: kNotFound; others if the spec is invalid.
   Result<Spec> read(std::string_view kind, std::string_view id) const;
-  /// Ids of that kind, sorted. Other programs' files are not looked at; nor is one that has an id no file of
-  /// ours can have.
-  /// Errors: kTooLarge, kDenied, kIo. No directory is no id.
+  /// Returns the ids of that kind, sorted. Ignores files of other programs, and ids that write() would
+  /// refuse. Empty if the directory does not exist. Errors: kTooLarge, kDenied, kIo.
   Result<std::vector<std::string>> ids(std::string_view kind) const;
-  /// Removes what writers of that kind's specs left when they were killed (reactor::remove_temporaries()). Yields their
-  /// number. Requires: no spec is written meanwhile.
+  /// Removes temporary files that killed writers of that kind's specs left (reactor::remove_temporaries()).
+  /// Returns their number. Requires: no writer runs.
   Result<size_t> remove_temporaries(std::string_view kind) const;
 
  private:
   std::string path(std::string_view kind, std::string_view id) const;
-  // The id in a file's name; "" it is no file of a spec of that kind.
+  // Returns the id in a file's name; "" if it is not the name of a spec of that kind.
   std::string id_of(std::string_view kind, std::string_view file) const;
 
   const std::string root_;

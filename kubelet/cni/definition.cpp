@@ -25,7 +25,7 @@ Error names_another(std::string_view field, std::string_view said, std::string_v
                  std::string(field) + " out");
 }
 
-// Of any author: another source of these is the runtime, another plugin, or nothing.
+// Refused for every author: these members are set by the runtime or by another plugin.
 Result<Unit> refuse_ours(const Json& plugin) {
   for (const std::string_view field : {"runtimeConfig", "prevResult", "args"})
     if (const Json* value = plugin.find(field); value != nullptr && !value->is_null())
@@ -121,10 +121,11 @@ class DefinitionReader {
           "type is " + in_quotes(type, 64) +
           ", which takes the device as a whole, and other claims may have it, too: use macvlan, ipvlan, "
           "vlan or bridge");
-    // It would make a bridge of the interface's name on the host when the interface is away for a moment.
+    // The plugin would create a bridge of the interface's name on the host if the interface is missing for a
+    // moment.
     if (known != nullptr && type == "bridge" && device_ && device_->is_no_bridge)
       return refused("type is \"bridge\", and the device is no bridge: use macvlan, ipvlan or vlan");
-    // Behind a plugin that moves nothing a companion would change an interface that the pod has already.
+    // After a plugin that moves no interface, a companion would change an existing interface of the pod.
     if (is_companion && device_ && device_->is_on_vfio)
       return refused(
           "type is " + in_quotes(type, 64) +
@@ -134,7 +135,7 @@ class DefinitionReader {
     return Unit{};
   }
 
-  // An address of ours takes the place of what is written, but a device that others have, too, is no argument.
+  // sliced's address replaces the written one. But a device that other claims share must not be named.
   Result<Unit> check_addresses(const Json& config, const PluginFields* known) const {
     for (const char* field : {"deviceID", "pciBusID"}) {
       const Json* value = config.find(field);
@@ -217,7 +218,7 @@ class DefinitionReader {
     return Unit{};
   }
 
-  // A plugin without a table may say which interface it stands on, when it is the device's.
+  // A plugin without a table may name its parent interface if that is the device's.
   Result<Unit> check_free_interfaces(const Json& config, Json& out) const {
     for (const char* field : {"device", "master", "bridge"}) {
       const std::string said = text_or_json(config.find(field));
@@ -235,7 +236,7 @@ class DefinitionReader {
 const std::vector<std::string_view> kListFields = {"cniVersion",   "cniVersions", "name",
                                                    "disableCheck", "disableGC",   "plugins"};
 
-// The members of libcni's own; what is left of a single plugin is the plugin's.
+// libcni's own members; the remaining members of a single plugin are the plugin's.
 void set_envelope(const Json& config, const Network& network, Json& out) {
   const auto says = [&](std::string_view key) {
     const Json* value = config.find(key);
@@ -254,7 +255,8 @@ Result<Unit> check_envelope(const Json& plugin) {
   return Unit{};
 }
 
-// Each would make or move an interface of the same name, and DEL of the second deletes what the first has moved: a link of the host.
+// Each would create or move an interface of the same name. DEL of the second would delete the link of the
+// host that the first moved.
 Result<Unit> check_place(std::string_view type, size_t index) {
   const PluginFields* known = plugin_fields(type);
   if (index == 0 || known == nullptr || !known->has_ipam) return Unit{};
@@ -264,7 +266,8 @@ Result<Unit> check_place(std::string_view type, size_t index) {
       "write a definition, and a request of the claim, for each interface");
 }
 
-// The members of a map of the plugin that are good one by one. first: a member that all others need; "" none.
+// Returns the members of a plugin's map that are valid individually. first: a member that all others require;
+// "" if none.
 Json good_members(const DefinitionReader& reader, const Json& type, std::string_view key, const Json& map,
                   std::string_view first, size_t index) {
   Json::Object base;

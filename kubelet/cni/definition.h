@@ -1,9 +1,8 @@
 #pragma once
-// A NetworkAttachmentDefinition's config in its canonical form: what is passed to CNI plugins is written from the decoded
-// value, with each key once and in one spelling, and contains only fields that the author may set.
-//
-// CNI plugins are Go programs. encoding/json matches keys without regard to case, merges objects and lets the last key win,
-// so a check of one spelling does not hold for what a plugin reads.
+// Converts the config of a NetworkAttachmentDefinition to its canonical form. The text for CNI plugins is
+// written from the decoded value, with each key once and in one spelling, and contains only fields that the
+// author may set. CNI plugins are Go programs: encoding/json matches keys case-insensitively, merges objects,
+// and lets the last key win. So a check of one spelling would not hold for the value that a plugin reads.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,35 +13,35 @@
 
 namespace sliced::cni {
 
-/// The device that the claim was allocated.
+/// The device that was allocated to the claim.
 struct DefinitionDevice {
-  std::string pci;        // "0000:03:00.2"; "" of a link
-  std::string interface;  // its own on the host; "" none
-  /// No other claim has it: plugins get its address, and may take it as a whole.
+  std::string pci;        // "0000:03:00.2"; "" for a link
+  std::string interface;  // its own on the host; "" if none
+  /// No other claim has it: plugins get its address, and may use it as a whole.
   bool is_exclusive = true;
-  /// It is bound to vfio-pci for the pod, so no plugin gives the pod an interface of it.
+  /// It is bound to vfio-pci for the pod, so no plugin creates an interface from it.
   bool is_on_vfio = false;
-  bool is_no_bridge = false;  // it is known to be another kind of link
+  bool is_no_bridge = false;  // it is a link of another kind than bridge
 };
 
-/// config as JSON in canonical form, one plugin or a list as it was written; `master`, `bridge` and `device` are the device's
-/// own interface. name: of a config without one, as decode_network() has it.
-/// device: nullopt checks what does not depend on the device (validate, webhook).
-/// Errors: kInvalid, kTooLarge: those of decode_network(); a key that a plugin reads otherwise than we do (check_keys()); a
-/// plugin that may not run; a field that its author may not set; a bad value; another device or interface than the claim's.
-/// They name plugin, field, value and what is wanted.
+/// Returns config in canonical form as JSON, one plugin or a list as it was written. `master`, `bridge` and
+/// `device` are the device's own interface. name: of a config without one, as in decode_network(). device:
+/// nullopt skips checks that depend on the device (validate, webhook).
+/// Errors: kInvalid, kTooLarge: those of decode_network(); a key that plugins read differently
+/// (check_keys()); a plugin that is not permitted; a field that its author may not set; a bad value; another
+/// device or interface than the claim's. Each names plugin, field, value and expected value.
 Result<std::string> canonical_definition(std::string_view config, std::string_view name,
                                          const DefinitionRules& rules,
                                          const std::optional<DefinitionDevice>& device);
 
-/// config for DEL of what another driver has attached by rules of its own: in canonical form, without each member that is refused of
-/// an administrator's definition. An interface of the host that a plugin stands on stays as it was written, since DEL removes
-/// the pod's interface alone; host-device is given the device's address.
-/// Errors: kInvalid, kTooLarge: those of decode_network().
+/// Returns config for the DEL of an attachment of another driver with other rules: in canonical form, without
+/// the members that are refused even in an administrator's definition. The name of a parent interface on the
+/// host is kept, since DEL only removes the pod's interface; host-device gets the device's address. Errors:
+/// kInvalid, kTooLarge: those of decode_network().
 Result<std::string> reduced_definition(std::string_view config, std::string_view name);
 
-/// What would have to be listed for this config to run where nothing is: "portmap", "bridge.ipMasq". For warnings.
-/// Requires a config that canonical_definition() accepts.
+/// Returns the plugins and features that must be listed for this config to run: "portmap", "bridge.ipMasq".
+/// For warnings. Requires: canonical_definition() accepts the config.
 std::vector<std::string> names_to_list(std::string_view config);
 
 }  // namespace sliced::cni

@@ -68,7 +68,7 @@ void remove_unused_networks(const std::string& base, const std::set<std::string>
     for (const std::string& network : networks.value_or(std::vector<std::string>()))
       if (const std::string directory = parent + "/" + network; !used.contains(directory))
         (void)remove_unused_network(directory);
-    (void)::rmdir(parent.c_str());  // fails where anything is left in it
+    (void)::rmdir(parent.c_str());  // fails if it is not empty
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// What the IPAM plugin host-local keeps of a network: a directory with a lock, a counter per range and a file per address. It never removes
-// the directory, and the network's name is its author's: without removal, a namespace's users would fill the host's file system with them.
+// The files of the IPAM plugin host-local: per network a directory with a lock, a counter per range and a
+// file per address. host-local never removes the directory, and the definition's author chooses the network's
+// name. Without removal, users of a namespace could fill the host's file system.
 #include <set>
 #include <string>
 
@@ -8,17 +9,19 @@
 
 namespace sliced::cni {
 
-/// The directory that host-local has for the network below base; "" the network has none there (another IPAM, or another
-/// dataDir).
+/// Returns host-local's directory of the network below base; "" if it has none there (another IPAM plugin, or
+/// another dataDir).
 std::string host_local_directory(const std::string& config, const std::string& network,
                                  const std::string& base);
 
-/// Removes the directory where no address is in use: it holds host-local's own lock (flock) meanwhile. Returns whether it is gone; false where an
-/// address is left or host-local has the lock. Blocks. Requires: no host-local is begun for it meanwhile; one that waits for the lock
-/// would go on in a directory that is gone. Errors: kDenied, kIo.
+/// Removes the directory if no address is in use, while holding host-local's own lock (flock). Returns
+/// whether it was removed; false if an address is in use or host-local holds the lock. Blocks. Requires:
+/// host-local is not started for it meanwhile; a process that waits for the lock would continue in a removed
+/// directory. Errors: kDenied, kIo.
 Result<bool> remove_unused_network(const std::string& directory);
 
-/// Removes those below base (base/NAMESPACE/NETWORK) that are not among used, as remove_unused_network() does. Blocks.
+/// Calls remove_unused_network() for each directory below base (base/NAMESPACE/NETWORK) that is not in
+/// `used`. Blocks.
 void remove_unused_networks(const std::string& base, const std::set<std::string>& used);
 
 }  // namespace sliced::cni

@@ -14,10 +14,10 @@ namespace {
 using reactor::Child;
 using reactor::ChildResult;
 
-constexpr Millis kKillAfter{200};  // what does not end by itself has no more time
-constexpr size_t kSaidMax = 512;   // quoted of what a plugin writes to standard error
+constexpr Millis kKillAfter{200};  // from SIGTERM to SIGKILL after the deadline
+constexpr size_t kSaidMax = 512;   // quoted part of a plugin's standard error
 
-// Why a plugin that failed says that it did.
+// Returns the reason of a failed plugin, from its output.
 std::string complaint_of(const ChildResult& ended) {
   if (auto said = decode_plugin_error(ended.out)) return *std::move(said);
   std::string why = ended.signal != 0 ? "killed by signal " + std::to_string(ended.signal)
@@ -56,7 +56,7 @@ class Chain final : public Run {
     step();
   }
 
-  // Asked of all before the first is run: an ADD that ends half way has to be undone.
+  // Checks all plugins before the first one runs, because an ADD that fails half way must be undone.
   bool is_missing(const std::string& type) const {
     for (const std::string& directory : place_.directories)
       if (access((directory + "/" + type).c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR))
@@ -97,7 +97,7 @@ class Chain final : public Run {
     fail_unrun(not_there(network_.plugins[index()].type));
   }
 
-  // A plugin of DEL that hangs leaves their share of the time to those that follow.
+  // For DEL the remaining time is shared, so that a plugin that hangs leaves time for the following ones.
   Millis time_left() const {
     const Millis left = std::chrono::duration_cast<Millis>(ends_ - loop_.now());
     if (command_ != Command::kDel) return left;
@@ -123,7 +123,8 @@ class Chain final : public Run {
             {Errc::kTooLarge, "its output has more than " + std::to_string(kResultBytesMax) + " bytes"});
       auto result = decode_result(ended.out, network_.cni_version);
       if (!result) return fail(std::move(result.error()));
-      // With all that it left out it is longer; whoever reads it back would refuse it, and DEL not be run.
+      // The encoded result may be longer than the plugin's output, because it contains omitted members. A
+      // record above the limit could not be read again, so DEL would not run.
       if (kube::encode_json(encode_result(*result)).size() > kResultBytesMax)
         return fail({Errc::kTooLarge,
                      "its output needs more than " + std::to_string(kResultBytesMax) + " bytes to keep"});
@@ -137,7 +138,7 @@ class Chain final : public Run {
     return "not done within the chain's " + std::to_string(deadline_.count()) + " ms";
   }
 
-  // The plugin could not be started. Where ADD has run one before, what that has made is to be undone.
+  // The plugin could not be started. If ADD has run an earlier one, its changes must be undone.
   void fail_unrun(Error error) {
     if (command_ == Command::kAdd && done_ == 0 && error.code != Errc::kNotFound) error.code = Errc::kDenied;
     if (command_ == Command::kAdd && done_ > 0) error.code = Errc::kIo;
@@ -159,7 +160,7 @@ class Chain final : public Run {
   }
 
   void end(Result<Attached> outcome) {
-    // A turn of its own: nothing of this run is on the stack then.
+    // Calls back in a turn of its own, without any frame of this run on the stack.
     next_ = loop_.scheduler().after(Millis{0},
                                     [call = std::exchange(on_run_, nullptr), outcome] { call(outcome); });
   }

@@ -21,7 +21,7 @@ std::string joined(const std::vector<std::string_view>& texts) {
   return join(std::vector<std::string>(texts.begin(), texts.end()), ", ");
 }
 
-// The oldest that every plugin of today speaks, and whose results name interfaces.
+// The oldest version that all current plugins support, and whose results name interfaces.
 constexpr std::string_view kVersionOfNone = "0.3.1";
 
 // "1.0.0" before "1.1.0": numbers of one digit compare as text.
@@ -49,7 +49,7 @@ Result<std::string> version_of(const Json& config) {
   return best;
 }
 
-// libcni takes "true" as well.
+// libcni also accepts the string "true".
 Result<bool> flag_of(const Json& config, std::string_view key) {
   const Json* value = config.find(key);
   if (value == nullptr) return false;

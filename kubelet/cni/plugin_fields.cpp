@@ -34,7 +34,7 @@ std::string_view text_in(const Json& value) {
   return value.string() != nullptr ? std::string_view(*value.string()) : std::string_view();
 }
 
-// ---- values. Each returns null where the value is not as it is wanted; the caller has the words for that.
+// ---- values. Each function returns null for a bad value; the caller formats the error.
 
 Json good_boolean(const Json& value) { return value.boolean() != nullptr ? value : Json(); }
 
@@ -55,8 +55,8 @@ Json good_word(const Json& value) {
              : Json();
 }
 
-// An IPv6 address that has an IPv4 one in it (::ffff:10.0.0.1) is an IPv4 address to Go, with another prefix length than the one that is
-// written.
+// Go treats an IPv4-mapped IPv6 address (::ffff:10.0.0.1) as an IPv4 address, with another prefix length than
+// the written one.
 bool is_address(std::string_view text) {
   const auto address = IpAddress::decode(text);
   return address && !address->is_ipv4_mapped();
@@ -71,11 +71,12 @@ Json good_address(const Json& value) { return is_address(text_in(value)) ? value
 
 Json good_cidr(const Json& value) { return cidr_in(text_in(value)) ? value : Json(); }
 
-// Networks that whereabouts leaves out. Releases before 0.6.2 compare each address of one with each of them, as the elected leader.
+// Limit for networks that whereabouts excludes. Releases before 0.6.2 compare each address with each excluded
+// one, as the elected leader.
 constexpr size_t kExcludedMax = 256;
 constexpr int64_t kExcludedAddressesMax = 65'536;  // of a definition: a second
 
-// nullopt: one is no network, or alone too large.
+// Returns nullopt if an element is not a network, or alone is too large.
 std::optional<int64_t> addresses_of(const Json::Array& networks) {
   int64_t out = 0;
   for (const Json& one : networks) {
@@ -94,8 +95,9 @@ Result<Json> read_excluded(const Json& given, const std::string&, const FieldCon
   return addresses && *addresses <= kExcludedAddressesMax ? given : Json();
 }
 
-// whereabouts: "10.0.0.0/24", "10.0.0.5-10.0.0.20/24". It looks for a free address from one to the next: in a network of all addresses the
-// last is followed by the first, so it would look for ever, as the elected leader for the whole cluster.
+// whereabouts: "10.0.0.0/24", "10.0.0.5-10.0.0.20/24". It searches a free address by incrementing. In a
+// network of all addresses the last one wraps to the first, so it would search forever, as the elected leader
+// of the whole cluster.
 Json good_range(const Json& value) {
   const std::string_view text = text_in(value);
   const size_t dash = text.find('-');
@@ -107,7 +109,7 @@ Json good_range(const Json& value) {
 
 Json good_interface(const Json& value) { return is_interface_name(text_in(value)) ? value : Json(); }
 
-// Of a station: neither multicast nor all zero.
+// A station's address: neither multicast nor all zero.
 Json good_mac(const Json& value) {
   const std::string_view text = text_in(value);
   if (text.size() != 17) return {};
@@ -228,7 +230,7 @@ bool is_sysctl_of_pod(std::string_view name) {
          });
 }
 
-// Each part below net a word; none is empty, which would be "..".
+// Each part after "net" is a word; an empty part would give "..".
 bool is_net_sysctl(std::string_view name) {
   const auto parts = split(name, '.');
   return name.size() <= kTextMax && name.starts_with("net.") &&
@@ -305,7 +307,7 @@ constexpr std::array<std::string_view, 2> kMasqueradeBackends = {"iptables", "nf
 constexpr std::array<std::string_view, 3> kFirewallBackends = {"", "iptables", "firewalld"};
 constexpr std::array<std::string_view, 4> kIngressPolicies = {"", "open", "same-bridge", "isolated"};
 
-// passthru changes the parent's own address and keeps all others from it.
+// passthru changes the parent's own address and excludes all other interfaces on it.
 Result<Json> macvlan_mode(const Json& given, const std::string& path, const Context& context) {
   if (text_in(given) != "passthru") return good_word<kMacvlanModes>(given);
   if (!context.is_shared) return given;
@@ -320,8 +322,8 @@ Result<Json> ipvlan_mode(const Json& given, const std::string& path, const Conte
   return wrong_value(path, given, "l2: the mode is that of all interfaces on a device that others have, too");
 }
 
-// macvlan, ipvlan and vlan pass these modes of their interface on to the parent (ndo_change_rx_flags): its driver then receives
-// what is meant for others, too, as long as the pod runs.
+// macvlan, ipvlan and vlan pass these modes of their interface on to the parent (ndo_change_rx_flags). Its
+// driver then receives other stations' frames, too, as long as the pod runs.
 Result<Json> receive_mode(const Json& given, const std::string& path, const Context& context) {
   const bool may_change = !context.is_shared || context.rules.author == Author::kAdministrator;
   if (may_change || given != Json(true)) return good_boolean(given);
@@ -353,7 +355,7 @@ constexpr Field kIbSriov[] = {
     {"link_state", read_value<good_word<kLinkStates>>, "auto, enable or disable", Writer::kSetting,
      "link_state"},
     {"rdmaIsolation", kFlag, kBoolean},
-    // Nothing is moved then, and a companion would change an interface that the pod has already.
+    // With vfioPciMode no interface is moved, and a companion would change an existing interface of the pod.
     {"vfioPciMode", kFlag, kBoolean, Writer::kAdministrator},
     {"ibKubernetesEnabled", kFlag, kBoolean, Writer::kAdministrator},
     {"kubeconfig", read_value<good_path>, kPathWanted, Writer::kAdministrator},
@@ -385,7 +387,8 @@ constexpr Field kTrunkFields[] = {
     {"id", read_value<good_integer<1, 4'094>>, "1 to 4094"},
 };
 constexpr Field kBridge[] = {
-    // The MTU of a bridge is the smallest of its ports' (br_mtu_auto_adjust), also for the host's own address on it.
+    // The MTU of a bridge is the smallest of its ports' (br_mtu_auto_adjust), which affects the host's own
+    // address on it.
     {"mtu", kMtu, kMtuWanted, Writer::kListed, "bridge.mtu"},
     {"hairpinMode", kFlag, kBoolean},
     {"portIsolation", kFlag, kBoolean},
@@ -581,7 +584,8 @@ constexpr std::array<std::string_view, 14> kSelectors = {
 constexpr std::array<std::string_view, 7> kEnvelope = {
     "type", "name", "cniVersion", "cniVersions", "capabilities", "disableCheck", "disableGC"};
 
-// By its folded form. A name that tables spell in two ways would be refused in one of them: there is none.
+// By the folded form. A name with two spellings in the tables would be refused in one of them; no such name
+// exists.
 using Reserved = std::map<std::string, std::string_view, std::less<>>;
 
 void add_names(std::span<const Field> fields, Reserved& out) {
@@ -626,12 +630,13 @@ constexpr Field kOfOthers[] = {
 
 constexpr std::string_view kNamedByClass = "have a DeviceClass name a definition of another namespace";
 
-// The VLANs of a field that counts as the setting vlan: a number, or a trunk's list. true keeps the bridge's own, which is not known here.
+// Returns the VLANs of a field that counts as the setting vlan: a number, or a trunk's list. `true` keeps the
+// bridge's own VLANs, which are unknown here.
 VlanIds vlans_of(const Json& value) {
   VlanIds out;
   const auto add = [&](const std::string& text) {
     const auto ids = VlanIds::decode(text);
-    out |= ids ? *ids : VlanIds::all();  // a value that is no VLAN is refused as such, or by this
+    out |= ids ? *ids : VlanIds::all();  // another check, or this one, refuses a value that is not a VLAN
   };
   if (value.array() == nullptr && value != Json(false)) add(kube::encode_json(value));
   for (const Json& one : value.array() != nullptr ? *value.array() : Json::Array{}) {
@@ -663,7 +668,8 @@ Result<Unit> may_set(std::string_view setting, const Json& value, const std::str
           " added to spec.allow of each policy that matches the device"};
 }
 
-// Frames go by address on a shared link: macvlan and bridge give a pod with the gateway's address what others send to the gateway.
+// A shared link delivers frames by address. With macvlan and bridge, a pod with the gateway's address would
+// receive the traffic to the gateway.
 Result<Unit> may_set_address(const Json& value, const std::string& path, const Context& context) {
   if (!context.is_shared || context.rules.author == Author::kAdministrator)
     return may_set("mac", value, path, context.rules);
@@ -685,7 +691,7 @@ Result<Unit> may_use(std::string_view feature, const Json& value, const std::str
 Result<Unit> may_write(const Field& field, const Json& value, const std::string& path,
                        const Context& context) {
   const DefinitionRules& rules = context.rules;
-  // What switches a feature off, or says nothing, asks for nothing.
+  // A value that switches a feature off requires no permission.
   const bool is_off = value.boolean() != nullptr && !*value.boolean();
   switch (field.writer) {
     case Writer::kAuthor:

@@ -50,8 +50,8 @@ Result<Attachment> attachment_of(const Json& from) {
   return attachment;
 }
 
-// A sandbox and its interfaces end with the kernel. A CNI plugin may have written files, such as host-local's addresses, which only its DEL removes;
-// what `network` attached left nothing.
+// A power failure ends a sandbox and its interfaces. A CNI plugin may have written files, such as
+// host-local's addresses, which only its DEL removes. A `network` leaves no files.
 bool outlives_power_cut(const Record& record) {
   const auto network = decode_network(record.config, record.network);
   if (!network || !is_native(*network)) return true;
@@ -174,7 +174,7 @@ Result<Records::All> Records::read(std::string_view container_id) const {
     const std::string path = directory_ + "/" + name;
     const auto text = reactor::read_whole(path, kRecordBytesMax);
     if (!text && text.error().code == Errc::kNotFound) continue;  // removed meanwhile
-    if (text && text->empty()) continue;                          // what a power cut left
+    if (text && text->empty()) continue;                          // left by a power failure
     auto record = text ? decode_record(*text) : Result<Record>(text.error());
     if (record && record_name(record->attachment) != name)
       record = Error{Errc::kInvalid, "it is the record " + escaped(record_name(record->attachment))};

@@ -1,6 +1,6 @@
 #pragma once
-// What must be undone, on disk: an attachment with its network, written before ADD begins and again with what
-// ADD has made. DEL needs nothing else: neither the definition, which may be gone or edited, nor the pod.
+// Persistent records of attachments, written before ADD begins and again with its result. A record contains
+// everything that DEL requires, because the definition may be deleted or edited, and the pod may be gone.
 #include <map>
 #include <optional>
 #include <string>
@@ -14,66 +14,71 @@ namespace sliced::cni {
 /// The interface on the host that the plugins may move into the sandbox.
 struct HostInterface {
   std::string name;
-  std::string kind;              // IFLA_INFO_KIND: "vlan", "bond"; "" of a PCI function
-  int ifindex_in_pod = 0;        // since ADD has moved it; 0 unknown
-  std::string rdma_device = {};  // that moves with it; "" none
-  int rdma_index = -1;           // its number, which stays the same; -1 none
+  std::string kind;              // IFLA_INFO_KIND: "vlan", "bond"; "" for a PCI function
+  int ifindex_in_pod = 0;        // set after ADD moved it; 0 if unknown
+  std::string rdma_device = {};  // moves with it; "" if none
+  int rdma_index = -1;           // its index, which stays the same; -1 if none
   bool operator==(const HostInterface&) const = default;
 };
 
-/// The interface's sandbox may be gone when this is read: DEL is then run without its namespace.
+/// The sandbox may no longer exist when this is read; DEL then runs without its namespace.
 struct Record {
-  std::string config;   // what ADD was given: spec.config with what is set for the host's sake
+  std::string config;   // input of ADD: spec.config with the fields that sliced sets
   std::string network;  // the name for a config without one
   Attachment attachment;
-  std::optional<Attached> result;  // nullopt: ADD has begun, and may have done anything
-  std::string owner = {};          // whose it is, in words of who has it made; "" not said
-  /// "NetworkAttachmentDefinition red/net", written by a user of its namespace; "" an administrator's, or not known.
+  std::optional<Attached> result;  // nullopt: ADD started, and may have made any changes
+  std::string owner = {};          // the claim's device, as a text of the creator; "" if not recorded
+  /// "NetworkAttachmentDefinition red/net", written by a user of its namespace; "" if an administrator's, or
+  /// unknown.
   std::string users_definition = {};
-  /// Of a device that the sandbox has alone; nullopt: others have it, too, or it had no interface on the host.
+  /// For a device that the sandbox holds exclusively; nullopt if it is shared, or had no interface on the
+  /// host.
   std::optional<HostInterface> host_interface = {};
-  /// Number in the sandbox of the interface that sliced has made there, since ADD; 0 unknown, or none is made.
+  /// ifindex in the sandbox of the interface that sliced created; 0 if unknown or none.
   int made_ifindex = 0;
-  /// Of the host, below /proc/sys, which ADD changes and which are not as before yet: "net/ipv6/conf/br0/accept_ra" to "1".
+  /// Sysctls of the host below /proc/sys that ADD changes and that are not restored yet:
+  /// "net/ipv6/conf/br0/accept_ra" to "1".
   std::map<std::string, std::string> host_sysctls = {};
   bool operator==(const Record&) const = default;
 };
 
-/// JSON with a version and a checksum. Errors of decoding: kInvalid, kTooLarge.
-/// The checksum (FNV-1a) finds what a disk or an editor has spoilt; it is no proof against who wants to forge
-/// one: the directory is root's.
+/// JSON with a version and a checksum. Errors of decoding: kInvalid, kTooLarge. The checksum (FNV-1a) detects
+/// damage by a disk or an editor. It does not prevent forgery: only root can write the directory.
 std::string encode_record(const Record& record);
 Result<Record> decode_record(std::string_view text);
 
-/// The records' directory, which is nobody else's. Every call blocks, and is for a worker.
-/// Threads: const, safe from workers; two calls about one attachment come one after the other.
+/// The directory of records; sliced owns it. Every call blocks; for a worker. Threads: const, safe on
+/// workers; the caller serializes calls about one attachment.
 class Records {
  public:
   static constexpr size_t kRecordsMax = 16'384;
 
   explicit Records(std::string directory) : directory_(std::move(directory)) {}
 
-  /// On disk when it returns, so that the DEL of a CNI plugin is run also after a power cut. The record of a native attachment, of which a power
-  /// cut leaves nothing but the record, is not synced. The directory is made where it is missing.
+  /// Writes and syncs, so that the DEL of a CNI plugin also runs after a power failure. The record of a
+  /// native attachment is not synced, because a power failure removes the attachment itself. Creates a
+  /// missing directory.
   Result<Unit> write(const Record& record) const;
-  /// One that is not there is no error.
+  /// A missing record is no error.
   Result<Unit> remove(const Attachment& attachment) const;
   struct All {
     std::vector<Record> records;      // sorted by file name
-    std::vector<std::string> broken;  // why a file is no record, one text a file; they stay where they are
+    std::vector<std::string> broken;  // why a file is not a valid record, one text per file; the files are
+                                      // kept
   };
-  /// Of one sandbox, or of all ("").
-  /// Errors: of the directory alone (kDenied, kIo, kTooLarge above kRecordsMax); none where it does not
-  /// exist. A file that goes while it is read is passed over, and so is an empty one: a power cut makes one of a record that was not synced.
+  /// Returns the records of one sandbox, or of all (""). Empty if the directory does not exist. Skips a file
+  /// that is removed meanwhile, and an empty one, which a power failure makes of an unsynced record. Errors:
+  /// of the directory only (kDenied, kIo, kTooLarge above kRecordsMax).
   Result<All> read(std::string_view container_id) const;
-  /// Removes empty files, and what writers left when they were killed. Requires: no record is written meanwhile. Errors: kDenied, kIo.
+  /// Removes empty files, and temporary files that killed writers left. Requires: no writer runs. Errors:
+  /// kDenied, kIo.
   Result<Unit> remove_temporaries() const;
 
  private:
   const std::string directory_;
 };
 
-/// Of an attachment's record: the same for the same sandbox and interface.
+/// Returns the record's file name, which depends only on sandbox and interface.
 std::string record_name(const Attachment& attachment);
 
 }  // namespace sliced::cni

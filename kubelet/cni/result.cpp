@@ -58,7 +58,7 @@ class Reader {
     });
     return all;
   }
-  // As Go's net package takes and writes them.
+  // Accepts and writes addresses as Go's net package does.
   std::string address(std::string_view key) {
     std::string value = text(key);
     if (value.empty()) return value;
@@ -149,7 +149,7 @@ void read_families(Reader& reader, const Json& object, Attached& out) {
   }
 }
 
-// Members that are not there are left out.
+// Omits empty members.
 void put(Json& object, std::string_view key, const std::string& text) {
   if (!text.empty()) object.set(key, Json(text));
 }

@@ -16,7 +16,7 @@ Error failed_at(const std::string& path) {
           "make " + path + " writable: " + std::strerror(error)};
 }
 
-// What else the mount is stays.
+// Returns the mount's other flags, which stay.
 unsigned long kept_flags(unsigned long found) {
   unsigned long flags = 0;
   for (const auto& [stat, mount] : {std::pair<unsigned long, unsigned long>{ST_NOSUID, MS_NOSUID},

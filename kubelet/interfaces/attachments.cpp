@@ -19,7 +19,7 @@ namespace {
 
 constexpr Millis kReadRecordsAgain{1'000};
 constexpr Millis kDiskMax{10'000};  // to write or remove one record
-constexpr Millis kTailOfAdd{150};   // of the deadline, for the record of what ADD has made
+constexpr Millis kTailOfAdd{150};   // part of the deadline for recording the result of ADD
 constexpr reactor::BackoffPolicy kDetachAgain{.initial = Millis{1'000},
                                               .factor = 2.0,
                                               .cap = Millis{60'000},
@@ -43,7 +43,7 @@ Result<Unit> check_record(const cni::Record& record) {
 
 using Namespace = std::shared_ptr<const int>;
 
-// Closed with its last holder; null: there is none.
+// The last holder closes it; null if it does not exist.
 Namespace open_namespace(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return nullptr;
@@ -53,7 +53,7 @@ Namespace open_namespace(const std::string& path) {
           }};
 }
 
-// What a plugin, a child of ours, finds it by.
+// The path by which a plugin, a child process, finds it.
 std::string path_of(const Namespace& held) {
   return held ? "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(*held) : "";
 }
@@ -88,7 +88,7 @@ std::set<std::string> attach_keys(const cni::Record& record) {
 
 }  // namespace
 
-// One attaching or detaching whose turn has come.
+// One attach or detach in progress.
 struct Attachments::Work {
   cni::Record record;
   TimePoint deadline{};
@@ -99,10 +99,10 @@ struct Attachments::Work {
   std::unique_ptr<cni::Run> run = {};
   Namespace network_namespace = {};  // of an attaching
   bool is_refused = false;           // of an attaching: for the host's sake
-  bool has_namespace = true;         // of a detaching: where the record says
-  bool is_back = false;  // of a detaching: the namespace is gone, and the function is not in any other
+  bool has_namespace = true;         // detach: the namespace exists at the recorded path
+  bool is_back = false;              // detach: the namespace is gone, and the function is in no other one
 
-  // Ends its job, its wait and its plugins, each of which holds the work.
+  // Cancels its job, its wait and its plugins, each of which holds the work.
   void stop() { job.reset(), permit.reset(), permit_of_namespace.reset(), run.reset(); }
 };
 
@@ -113,7 +113,7 @@ Attachments::Attachments(Ports ports)
       dels_(ports_.scheduler, kDelsMax) {}
 
 Attachments::~Attachments() {
-  // What runs holds itself.
+  // Running works hold themselves.
   for (const auto& work : running_) work->stop();
   cleaning_.clear();
 }
@@ -129,16 +129,16 @@ void Attachments::start(std::function<void()> ready) {
         for (const cni::Record& record : (*found)->records)
           used.insert(cni::host_local_directory(record.config, record.network, base));
         if (!base.empty()) cni::remove_unused_networks(base, used);
-        (void)records->remove_temporaries();  // in nobody's way where they stay
+        (void)records->remove_temporaries();  // harmless if they remain
         for (const cni::Record& record : (*found)->records)
           if (Namespace& held = (*open)[namespace_key(record.attachment)]; held == nullptr)
             held = open_namespace(record.attachment.network_namespace);
       },
       kDiskMax,
       [this, found, open, ready = std::move(ready)](bool finished) {
-        // A worker that is late goes on, and what it reads is still its own.
+        // A late worker continues, and owns the data that it reads.
         if (!finished || !*found) {
-          // Whoever began without would leave interfaces behind, or take a device from a pod.
+          // Without the records, interfaces would be left behind, or a device taken from a pod.
           ports_.log.warning("CNI attachment records not readable: no interface is attached until they are",
                              {{"problem", finished ? found->error().what : "the disk does not answer"}});
           start_turn_ = ports_.scheduler.after(kReadRecordsAgain, [this, ready] { start(ready); });
@@ -174,7 +174,7 @@ void Attachments::on_disk(const std::shared_ptr<Work>& work,
                           std::function<Result<Unit>(const cni::Records&)> act,
                           std::function<void(Result<Unit>)> next) {
   auto outcome = std::make_shared<Result<Unit>>(Unit{});
-  // Late is no excuse for not knowing: the next of this attachment waits for it.
+  // No deadline: the next work of this attachment waits for the outcome.
   work->job = ports_.executor.run(
       [outcome, act = std::move(act), records = ports_.records] { *outcome = act(*records); }, Millis{0},
       [outcome, next = std::move(next)](bool finished) {
@@ -183,7 +183,7 @@ void Attachments::on_disk(const std::shared_ptr<Work>& work,
 }
 
 void Attachments::end(const std::shared_ptr<Work>& ended, Result<cni::Attached> outcome) {
-  const std::shared_ptr<Work> work = ended;  // which may be held by nothing but what is let go here
+  const std::shared_ptr<Work> work = ended;  // the last reference may be released here
   running_.erase(work);
   work->stop();
   work->turn_ends();
@@ -192,8 +192,8 @@ void Attachments::end(const std::shared_ptr<Work>& ended, Result<cni::Attached> 
 
 void Attachments::take_turn(std::shared_ptr<Work> work,
                             void (Attachments::*begin)(const std::shared_ptr<Work>&)) {
-  // Only ADDs of one sandbox run at once: the names in a sandbox are as sliced gave them until its containers run, and before each DEL they
-  // are given again, which must not meet another DEL.
+  // Only ADDs of one sandbox overlap. Names in a sandbox are sliced's until its containers run. Before each
+  // DEL they are restored, which must not overlap with another DEL.
   const std::string pod = pod_key(work->record.attachment);
   const bool is_attach = begin == &Attachments::begin_attach;
   auto keys = is_attach ? attach_keys(work->record) : device_keys(work->record.attachment);
@@ -235,7 +235,7 @@ std::string with_cause(const std::string& add_problem, const std::string& conseq
 
 }  // namespace
 
-// Who has the device beside this record; "" nobody.
+// Returns the other holder of the device; "" if none.
 std::string Attachments::conflict_text(const cni::Record& record) const {
   const cni::Attachment& wanted = record.attachment;
   for (const auto& [name, kept] : kept_) {
@@ -259,7 +259,8 @@ void Attachments::attach(cni::Record record, TimePoint deadline, OnAttached done
     };
     return turns_.add({}, refuse);
   }
-  // A pod has one sandbox at a time: what another one has, which ended without a word to us, goes first.
+  // A pod has one sandbox at a time. Attachments of an earlier one, whose end was not reported, are undone
+  // first.
   const std::string_view pod = pod_uid_of(record.attachment);
   std::vector<cni::Attachment> before;
   for (auto& [name, kept] : kept_) {
@@ -306,7 +307,7 @@ void Attachments::begin_attach(const std::shared_ptr<Work>& work) {
         return records.write(work->record);
       },
       [this, work, name](Result<Unit> written) {
-        kept_[name].record = work->record;  // also unwritten: its DEL restores what was noted
+        kept_[name].record = work->record;  // even if unwritten: its DEL restores the recorded values
         if (!written && work->is_refused) return drop_unrun(work, std::move(written.error()));
         if (!written) return end(work, std::move(written.error()));
         // Another attachment of the sandbox may have opened it meanwhile.
@@ -327,7 +328,7 @@ void Attachments::run_add(const std::shared_ptr<Work>& work) {
     return drop_unrun(work, Error{Errc::kTimeout, named(work->record.attachment) +
                                                       ": the disk is too slow, or too many others are made"});
   cni::Attachment attachment = work->record.attachment;
-  // sliced enters the namespace that is kept open and no other: what the path names may change.
+  // sliced enters the namespace that is kept open, because the path may refer to another one meanwhile.
   if (cni::is_native(*network))
     attachment.network_namespace = path_of(kept_[cni::record_name(attachment)].network_namespace);
   work->run = ports_.run(*std::move(network), cni::Command::kAdd, attachment, std::nullopt, left,
@@ -354,7 +355,7 @@ void Attachments::run_add(const std::shared_ptr<Work>& work) {
                          });
 }
 
-// Where the record stays, DEL is run as of any other: it finds nothing.
+// If the record remains, its DEL is run as usual, and finds nothing to undo.
 void Attachments::drop_unrun(const std::shared_ptr<Work>& work, Error why) {
   kept_[cni::record_name(work->record.attachment)].add_problem = why.what;
   on_disk(
@@ -398,7 +399,7 @@ void Attachments::note_made(const std::shared_ptr<Work>& work) {
       });
 }
 
-// ---- what another program has made
+// ---- attachments of another program
 
 void Attachments::adopt(cni::Record record) {
   const auto [at, added] = kept_.try_emplace(cni::record_name(record.attachment),
@@ -443,16 +444,16 @@ void Attachments::detach(const cni::Attachment& attachment, OnDetached done) {
 void Attachments::begin_detach(const std::shared_ptr<Work>& work) {
   const auto at = kept_.find(cni::record_name(work->record.attachment));
   if (at == kept_.end()) return end(work, cni::Attached{});
-  at->second.is_leaving = true;  // it may have been made after this was asked for
+  at->second.is_leaving = true;  // the ADD may have started after this call
   work->record = at->second.record;
-  // A file that is gone is none to name: plugins would look for it.
+  // Passes no path of a missing file, because plugins would open it.
   on_disk(
       work,
       [work, path = work->record.attachment.network_namespace, device = work->record.attachment.device,
        held = at->second.network_namespace, is_back = ports_.is_back,
        before_del = ports_.before_del](const cni::Records&) -> Result<Unit> {
         work->has_namespace = access(path.c_str(), F_OK) == 0;
-        // An interface on a shared link has gone with its namespace.
+        // An interface on a shared link ends with its namespace.
         work->is_back = !work->has_namespace && !held && (device.empty() || (is_back && is_back(device)));
         const Namespace there = held ? held : open_namespace(path);
         return before_del && there ? before_del(work->record, *there) : Result<Unit>(Unit{});
@@ -493,15 +494,15 @@ void Attachments::run_del(const std::shared_ptr<Work>& work) {
                          });
 }
 
-// A plugin whose IPAM fails never comes to moving the interface back: the kernel would return a function under its name in the pod, and
-// delete a virtual link with the namespace.
+// A plugin whose IPAM fails does not move the interface back. The kernel would return a function under its
+// name in the pod, and delete a virtual link with the namespace.
 void Attachments::bring_back(const std::shared_ptr<Work>& work, const Result<Unit>& undone) {
   const Namespace held = kept_[cni::record_name(work->record.attachment)].network_namespace;
   on_disk(
       work,
       [work, held, undone, bring = ports_.bring_back,
        restore = ports_.restore_host_sysctls](const cni::Records& records) -> Result<Unit> {
-        // Once: a DEL that is tried again would write over what an administrator has set meanwhile.
+        // Restored once: a repeated DEL would overwrite later changes of an administrator.
         const bool has_sysctls = restore && !work->record.host_sysctls.empty();
         if (has_sysctls) {
           restore(work->record);
@@ -528,7 +529,8 @@ void Attachments::end_detach(const std::shared_ptr<Work>& work, const Result<Uni
     return end(work, cni::Attached{});
   }
   kept_[name].record.host_sysctls = work->record.host_sysctls;
-  // Kept open for ever, it would keep the interface where nobody gets at it; let go, the kernel gives it back.
+  // An open namespace would keep its interface unreachable. After it is closed, the kernel returns the
+  // interface.
   if (!work->has_namespace) kept_[name].network_namespace.reset();
   std::string& problem = kept_[name].problem;
   if (problem != outcome.error().what)

@@ -12,7 +12,7 @@ namespace sliced::kubelet {
 namespace {
 
 using kube::Json;
-using RouteKey = std::tuple<bool, int64_t, int64_t>;  // is of IPv6; table, priority: 0 not said
+using RouteKey = std::tuple<bool, int64_t, int64_t>;  // is IPv6; table; priority: 0 if not set
 
 int64_t number_of(const Json& route, std::string_view key) {
   const Json* value = route.find(key);

@@ -1,5 +1,5 @@
 #pragma once
-// The default routes that networks set in a pod, as far as their configuration says. Pure.
+// Default routes that networks add to a pod, according to their configuration. Pure.
 #include <string>
 #include <vector>
 
@@ -7,10 +7,11 @@
 
 namespace sliced::kubelet {
 
-/// Why the interfaces cannot all be in one pod: two of them have a default route of the same family, table and priority. The kernel has one;
-/// which one would depend on which plugin is first. "" they can. Names both interfaces and the remedy.
-/// Read from `ipam.routes` and `isDefaultGateway` of each network's first plugin; a chain with `sbr`, which moves routes into a table of its
-/// own, sets none. Routes that only a DHCP server or a plugin's file names are not known.
+/// Returns why the interfaces cannot be in one pod: two of them have a default route of the same family,
+/// table and priority. The kernel keeps one, and which one depends on the order of the plugins. Returns "" if
+/// there is no conflict. The text names both interfaces and the remedy. Reads `ipam.routes` and
+/// `isDefaultGateway` of each network's first plugin. A chain with `sbr`, which moves routes into a separate
+/// table, adds none. Limitation: routes from a DHCP server or a plugin's file are unknown.
 std::string default_route_conflict(const std::vector<WantedInterface>& interfaces);
 
 }  // namespace sliced::kubelet

@@ -1,6 +1,7 @@
 #pragma once
-// The time that the container runtime waits for us. It asks for one sandbox at a time (containerd's pkg/adaptation holds a lock while a plugin
-// answers), so that a definition that takes long and fails, which the kubelet tries again without end, delays the sandboxes of all other pods.
+// Limits the time for which the container runtime waits for sliced. The runtime calls for one sandbox at a
+// time (containerd's pkg/adaptation holds a lock during a plugin's answer). So a definition that takes long
+// and fails, which the kubelet retries forever, delays the sandboxes of all other pods.
 #include <map>
 #include <string>
 
@@ -8,24 +9,24 @@
 
 namespace sliced::kubelet {
 
-/// Failed calls for pods of one namespace have a tenth of the runtime's time: once they have taken more than `free`, further calls are
-/// answered without running a plugin, until ten times as long as they took too much has passed. A namespace, because its users write the
-/// definitions, and any number of them. Calls that succeed cost nothing, and repay nothing.
-/// Bounds: an entry per namespace, until its time is repaid.
+/// Failed calls for pods of one namespace get a tenth of the runtime's time. After they have used more than
+/// `free`, further calls are refused without running a plugin, for ten times the excess. The limit is per
+/// namespace, because its users write the definitions. Successful calls neither count nor compensate. Bounds:
+/// an entry per namespace, until its time has passed.
 class HookTime {
  public:
-  /// free: the time of failed calls that has no consequence.
+  /// free: the time of failed calls without a consequence.
   explicit HookTime(Millis free = Millis{500}) : free_(free) {}
   static constexpr int kTimesAsLong = 10;
 
-  /// A call for a pod of the namespace has failed after `took`, which ends now.
+  /// A call for a pod of the namespace failed after `took`, at `now`.
   void record_failure(const std::string& namespace_, Millis took, const std::string& problem, TimePoint now);
-  /// Why a call is not begun, with the problem of the last one; "" it may.
+  /// Returns why a call is refused, with the problem of the last one; "" if it is allowed.
   std::string refusal(const std::string& namespace_, TimePoint now) const;
 
  private:
   struct Debt {
-    Millis time{0};  // when it was noted
+    Millis time{0};  // at `noted`
     TimePoint noted{};
     Millis took{0};  // the last call
     std::string problem = {};

@@ -56,8 +56,8 @@ std::string remedy(const IpAddress& address, const Hosts& hosts) {
          "DeviceClass)";
 }
 
-// How much a definition may grow. A node may have thousands of addresses (kube-proxy in mode ipvs has each Service's on an interface), and a
-// definition many ranges over all of them.
+// Limits the growth of a definition. A node may have thousands of addresses (kube-proxy in mode ipvs adds
+// each Service's to an interface), and a definition many ranges over all of them.
 class Room {
  public:
   explicit Room(size_t bytes) : left_(bytes) {}
@@ -79,8 +79,8 @@ class Room {
   size_t left_;
 };
 
-// host-local has no field for what to leave out, but takes several ranges of one subnet. Its first and last address where they are
-// left out: Range.Canonicalize(). What the plugin refuses stays for it to refuse.
+// host-local cannot exclude addresses, but accepts several ranges of one subnet. Its first and last address
+// without range_start and range_end: Range.Canonicalize(). Values that the plugin refuses stay unchanged.
 Result<Json::Array> parts_of(const Json& range, const std::string& path, const Hosts& hosts, Room& room) {
   const auto subnet = network_in(range.text("subnet"));
   if (!subnet) return Json::Array{range};
@@ -161,8 +161,9 @@ Result<Unit> keep_host_local(Json& ipam, const std::string& path, const Hosts& h
   return Unit{};
 }
 
-// Where whereabouts looks for an address. Releases before 0.6.2 also look outside the network: from range_start to range_end, to the last of
-// all with these in the other order, and to the end of a network around range_start without range_end.
+// Returns the range that whereabouts searches. Releases before 0.6.2 also search outside the network: from
+// range_start to range_end, to the last address of all if these are reversed, and to the end of a network
+// around range_start without range_end.
 std::optional<Range> looked_at(const Json& range) {
   const std::string_view text = range.text("range");
   const size_t dash = text.find('-');
@@ -252,7 +253,7 @@ Result<Unit> keep_config(cni::Record& record, const Hosts& hosts) {
   return Unit{};
 }
 
-// Whom it concerns; nullopt: nobody.
+// Returns the addresses to check; nullopt if the record requires no check.
 Result<std::optional<Hosts>> hosts_for(const cni::Record& record, const ReadHostAddresses& read) {
   if (record.users_definition.empty() || !read) return std::optional<Hosts>();
   auto all = read();
@@ -276,7 +277,7 @@ Result<Unit> keep_host_addresses(cni::Record& record, const ReadHostAddresses& r
   return Unit{};
 }
 
-// Interfaces of the host's own side have no sandbox.
+// Interfaces on the host's side have no sandbox.
 Result<Unit> check_made_addresses(const cni::Record& record, const ReadHostAddresses& read) {
   if (!record.result || record.result->ips.empty()) return Unit{};
   const auto hosts = hosts_for(record, read);

@@ -1,6 +1,7 @@
 #pragma once
-// The host's own IP addresses are not a pod's: on a link that both have, packets for the host would go to the pod. ipvlan delivers
-// by address, and macvlan's gratuitous ARP changes the neighbours' entries for the host at ADD.
+// Prevents pods from using the host's own IP addresses. On a shared link, packets for the host would go to
+// the pod: ipvlan delivers by address, and macvlan's gratuitous ARP changes the neighbors' entries for the
+// host at ADD.
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -11,19 +12,21 @@
 
 namespace sliced::kubelet {
 
-/// read_addresses() of the host's network namespace. Blocks. Null: there are none.
+/// read_addresses() of the host's network namespace. Blocks. Null: no addresses.
 using ReadHostAddresses = std::function<Result<std::vector<HostAddress>>()>;
 
-/// Before ADD, of a namespace user's definition (Record::users_definition): the address ranges of host-local and whereabouts in
-/// Record::config are left without the host's addresses. An administrator's definition stays as it is.
-/// Errors: kInvalid, for an address of the definition that the host has, or a host-local range with no other one; names
-/// definition, field, address, the host's interface and the remedy; kTooLarge, where the host has so many addresses in the ranges that
-/// Record::config would have more than cni::kConfigBytesMax. Those of read.
+/// Removes the host's addresses from the ranges of host-local and whereabouts in Record::config, before ADD,
+/// for a namespace user's definition (Record::users_definition). An administrator's definition stays
+/// unchanged.
+/// Errors: kInvalid if the definition contains an address of the host, or a host-local range with no other
+/// address; names definition, field, address, the host's interface and the remedy. kTooLarge if
+/// Record::config would exceed cni::kConfigBytesMax. Those of read.
 Result<Unit> keep_host_addresses(cni::Record& record, const ReadHostAddresses& read);
-/// Of IP addresses as text, with or without a prefix length, which does not count. False where either is none.
+/// Compares two IP addresses as text, ignoring a prefix length. False if either is not an address.
 bool is_same_address(std::string_view a, std::string_view b);
 
-/// Behind ADD: what was not known before it, as of dhcp, or which the host got meanwhile. Errors: as above, of Record::result.
+/// Checks the result of ADD for addresses that were unknown before it, as with dhcp, or that the host got
+/// meanwhile. Errors: as above, for Record::result.
 Result<Unit> check_made_addresses(const cni::Record& record, const ReadHostAddresses& read);
 
 }  // namespace sliced::kubelet

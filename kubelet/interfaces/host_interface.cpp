@@ -47,7 +47,7 @@ Result<Unit> change(const HostLink& bridge, const LinkChange& wanted) {
 }
 
 Result<Unit> pin(const HostLink& bridge) {
-  // A bridge whose last port has left has no address to keep.
+  // A bridge without ports has no address to keep.
   const bool has_address = bridge.mac.find_first_not_of("0:") != std::string::npos;
   if (has_address && !has_own_address(bridge.name))
     if (auto set = change(bridge, {.mac = bridge.mac}); !set) return set;

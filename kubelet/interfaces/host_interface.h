@@ -1,5 +1,6 @@
 #pragma once
-// The interface of a device that CNI plugins move into a sandbox: what it was on the host, and its way back where they leave it.
+// The interface of a device that CNI plugins move into a sandbox: its state on the host, and moving it back
+// if they leave it there.
 #include <map>
 #include <mutex>
 #include <set>
@@ -12,54 +13,60 @@
 
 namespace sliced::kubelet {
 
-/// Completes Record::host_interface with the interface's kind; where the host does not have the interface it becomes nullopt.
-/// Blocks; for a worker.
+/// Completes Record::host_interface with the interface's kind; sets it to nullopt if the host does not have
+/// the interface. Blocks; for a worker.
 void note_host_interface(cni::Record& record);
 
-/// Completes Record::host_interface with the number that the interface has in the sandbox, by which DEL finds it whatever its pod has renamed.
-/// After ADD, before the pod's containers start. network_namespace: a descriptor. Blocks; for a worker.
+/// Completes Record::host_interface with the interface's ifindex in the sandbox, by which DEL finds it after
+/// a rename by the pod. Requires: called after ADD, before the pod's containers start. network_namespace: a
+/// descriptor. Blocks; for a worker.
 void record_moved_interface(cni::Record& record, int network_namespace);
 
-/// Before a DEL by plugins that move the device's interface (`host-device`, `sriov`, `ib-sriov`): in the sandbox it alone has its name there,
-/// and its alias is its name on the host. These plugins move whatever has the name, and `host-device` names it on the host by its alias; a pod
-/// with CAP_NET_ADMIN chooses both. Alternative names, of which one may be taken on the host, are removed: restore_link() gives those of before
-/// back. Other interfaces with the name get one that the kernel chooses. Blocks; for a worker. Errors: those of read_links() and change_link();
-/// the plugins must not be run then.
+/// Restores the interface's name in the sandbox, and sets its alias to its name on the host, before a DEL of
+/// a plugin that moves it (`host-device`, `sriov`, `ib-sriov`). These plugins move the interface with that
+/// name, and `host-device` renames it on the host to its alias; a pod with CAP_NET_ADMIN can change both.
+/// Alternative names are removed, because the host may use one; restore_link() restores the original ones.
+/// Other interfaces with the name get one that the kernel chooses. Blocks; for a worker. Errors: those of
+/// read_links() and change_link(); the plugins must not be run then.
 Result<Unit> restore_names_in_sandbox(const cni::Record& record, int network_namespace);
 
-/// Undoes undo_native()'s part, then moves the interface back from the sandbox's namespace where the host lacks it, also where the first failed:
-/// down, under its name of before. Ok where there is nothing to do. network_namespace: a descriptor. Blocks; for a worker. Errors: kDenied, kTimeout, kIo.
+/// Runs undo_native(), then moves the interface back from the sandbox's namespace if the host lacks it, even
+/// if the first step failed. The interface is then down, under its former name. Ok if it is on the host
+/// already. network_namespace: a descriptor. Blocks; for a worker. Errors: kDenied, kTimeout, kIo.
 Result<Unit> bring_interface_back(const cni::Record& record, int network_namespace);
 
-/// Keeps MAC address, MTU and state of a host's bridge while the plugin `bridge` adds interfaces to it; before ADD. The kernel derives MAC address
-/// and MTU of a bridge from its ports until they are set (br_stp_recalculate_bridge_id, br_mtu_auto_adjust), and the plugin makes ports with a
-/// random address and, without `mtu`, of 1500 bytes. So this sets the address that the bridge has, and writes the bridge's MTU into
-/// Record::config where it has none. Of a bridge without ports the MTU is set, too: the kernel resets it with the last port.
-/// Blocks. Errors: kNotFound without the bridge, which the plugin would make; kInvalid where it is down, which the plugin would set up;
-/// those of read_links() and change_link(). They name the bridge and the remedy.
-/// An interface for `ipvlan` is checked by check_ipvlan().
+/// Pins MAC address, MTU and state of a host's bridge before the plugin `bridge` adds interfaces to it. The
+/// kernel derives MAC address and MTU of a bridge from its ports until they are set
+/// (br_stp_recalculate_bridge_id, br_mtu_auto_adjust). The plugin creates ports with a random address and,
+/// without `mtu`, with 1500 bytes. So this function sets the bridge's current address, and writes the
+/// bridge's MTU into Record::config if that has none. For a bridge without ports it also sets the MTU,
+/// because the kernel resets it with the last port. Interfaces for `ipvlan` are checked by check_ipvlan().
+/// Blocks.
+/// Errors: kNotFound without the bridge, which the plugin would create; kInvalid if it is down, because the
+/// plugin would set it up; those of read_links() and change_link(). Each names the bridge and the remedy.
 Result<Unit> keep_host_links(cni::Record& record);
-/// The mode and the flags of all ipvlan interfaces of a device are those of the last one made (ipvlan_set_port_mode), so that a pod's would
-/// change those of the host. plugin: the configuration of an `ipvlan`; links: of the host. Pure. Errors: kConflict names the host's interface.
+/// Checks mode and flags of an `ipvlan`. All ipvlan interfaces of a device share those of the last one
+/// created (ipvlan_set_port_mode), so a pod's would change the host's. plugin: the configuration; links: of
+/// the host. Pure. Errors: kConflict names the host's interface.
 Result<Unit> check_ipvlan(const kube::Json& plugin, const std::vector<HostLink>& links);
 
-/// Sysctls of the host that an ADD changes for good: `bridge` sets accept_ra of the host's bridge to 0 each time, so that a host whose IPv6
-/// default route comes by router advertisements on it loses the route.
-/// Threads: safe from several workers. ADDs on one bridge may run at once: each gets the value of before the first.
+/// Host sysctls that an ADD changes permanently: `bridge` sets accept_ra of the host's bridge to 0. A host
+/// with its IPv6 default route from router advertisements on that bridge would lose the route. Threads: safe
+/// on several workers. Concurrent ADDs on one bridge all get the value from before the first one.
 class HostSysctls {
  public:
   /// root: "/proc/sys", or a test's.
   explicit HostSysctls(std::string root = "/proc/sys") : root_(std::move(root)) {}
-  /// Into Record::host_sysctls, before ADD. Blocks.
+  /// Stores the values in Record::host_sysctls, before ADD. Blocks.
   void note(cni::Record& record);
-  /// Writes what differs, and empties Record::host_sysctls; after ADD, or DEL where ADD has not ended well. Blocks. A value that the
-  /// kernel refuses, or of a bridge that is gone, is passed over.
+  /// Writes the values that differ, and clears Record::host_sysctls; after ADD, or after the DEL of a failed
+  /// one. Ignores a refused value, and a bridge that no longer exists. Blocks.
   void restore(cni::Record& record);
 
  private:
   struct Noted {
     std::string value;
-    std::set<std::string> records;  // names; until they are restored
+    std::set<std::string> records;  // record names, until their values are restored
   };
   const std::string root_;
   std::mutex mutex_;

@@ -13,7 +13,7 @@
 namespace sliced::kubelet {
 namespace {
 
-// Of the claim's pods and the device, by what was recorded.
+// Compares the recorded pod and device.
 bool is_of(const cni::Attachment& attachment, const PreparedClaim& claim, const PreparedDevice& device) {
   return attachment.interface == device.config.if_name &&
          std::any_of(claim.pods.begin(), claim.pods.end(),
@@ -59,7 +59,7 @@ void Interfaces::start() {
   });
 }
 
-// Where the runtime is not connected, which would tell that their sandboxes are gone.
+// Without a connection to the runtime, which would report that their sandboxes are gone.
 void Interfaces::undo_strays() {
   const PreparedClaims& prepared = prepared_();
   const auto may_have = [&prepared](std::string_view pod_uid) {

@@ -1,6 +1,6 @@
 #pragma once
-// Mode STANDALONE: the interfaces of claims come into their pods by the container runtime's word. In mode MULTUS, what
-// was prepared in that mode before has its interfaces so to its end. In both modes the runtime reports which pods run.
+// Mode STANDALONE: attaches the interfaces of claims to pods, on events of the container runtime. In mode MULTUS it only
+// serves claims that were prepared in STANDALONE before. In both modes the runtime reports the running pods.
 //
 //   prepare ─▶ read_networks ─▶ checkpoint        runtime ─▶ nri::Plugin ─▶ Sandboxes ─▶ Attachments ─▶ CNI plugins, records
 #include <functional>
@@ -15,12 +15,12 @@
 
 namespace sliced::kubelet {
 
-/// Ownership: it holds the connection to the runtime, and ends it. CNI plugins that run are dropped with it; what they
-///            have made is in the records, and is looked after by who comes next.
-/// Threads:   the loop's; records are read and written on the executor.
-/// Failure:   without a connection nothing is lost but time: it is tried again, later each time, and waits_for() says so
-///            meanwhile.
-/// Reentry: handlers as Sandboxes says; they may not destroy it.
+/// Ownership: this object owns the connection to the runtime, and closes it. Its destruction kills running
+/// CNI plugins; their records stay for the next process.
+/// Threads: the loop's; records are read and written on the executor.
+/// Failure: while the runtime is not connected, connecting is retried with backoff, and waits_for() reports
+/// the problem.
+/// Reentry: as in Sandboxes; handlers must not destroy this object.
 class Interfaces final : public InterfacePort {
  public:
   struct Ports {
@@ -31,42 +31,43 @@ class Interfaces final : public InterfacePort {
     Attachments::RunChain run;
     nri::Plugin::Dial dial;
     reactor::Random random = reactor::system_random();
-    std::function<bool(const std::string& pci)> is_back = {};            // as Attachments::Ports has it
-    std::function<Result<Unit>(cni::Record& record)> prepare_host = {};  // the same
-    std::function<void(cni::Record& record)> restore_host_sysctls = {};  // the same
-    ReadHostAddresses host_addresses = {};                               // the same
-    std::function<void(cni::Record& record, int network_namespace)> on_interface_moved = {};  // the same
+    std::function<bool(const std::string& pci)> is_back = {};            // see Attachments::Ports
+    std::function<Result<Unit>(cni::Record& record)> prepare_host = {};  // see Attachments::Ports
+    std::function<void(cni::Record& record)> restore_host_sysctls = {};  // see Attachments::Ports
+    ReadHostAddresses host_addresses = {};                               // see Attachments::Ports
+    // see Attachments::Ports
+    std::function<void(cni::Record& record, int network_namespace)> on_interface_moved = {};
     std::function<Result<Unit>(const cni::Record& record, int network_namespace)> before_del =
-        {};  // the same
+        {};  // see Attachments::Ports
     std::function<Result<Unit>(const cni::Record& record, int network_namespace)> bring_back =
-        {};  // the same
+        {};  // see Attachments::Ports
   };
-  /// records: one file an interface, which is there as long as there is something to undo; it outlives the
-  /// process and must outlive the pod of a daemon.
+  /// records: one file per interface until it is detached; the directory must outlive the daemon's pod.
   struct Settings {
     nri::PluginOptions runtime;
-    std::string records;  // directory of nobody else
-    /// MULTUS: claims are not given interfaces any more. Without a connection to the runtime only the knowledge is lost
-    /// which pods run.
+    std::string records;  // a directory that only sliced uses
+    /// MULTUS: new claims get no interfaces. Without a connection to the runtime, only the set of running
+    /// pods is unknown.
     bool only_ends = false;
-    std::string addresses = {};  // Attachments::Ports::addresses
+    std::string addresses = {};  // see Attachments::Ports::addresses
     NetworkSettings networks = {};
   };
-  /// What is passed by reference outlives it. prepared: what is prepared now.
+  /// References outlive this object. prepared: returns the current claims.
   Interfaces(Ports ports, Settings settings, std::function<const PreparedClaims&()> prepared,
              Sandboxes::Handlers handlers);
 
-  /// What is prepared is known: connects to the runtime, once the records of before have been read. Once.
-  /// A runtime that is not there is dialled until it is; that is no failure of this.
+  /// Requires: the prepared claims are known. Reads the records, then connects to the runtime, and retries
+  /// until it succeeds. Called once.
   void start();
 
-  /// NRI is not connected, and some device of the claim wants an interface that is not there yet. With the
-  /// remedy. only_ends: of claims that were prepared with one alone.
+  /// Returns why the claim waits, with the remedy: NRI is not connected, and a device of the claim requires
+  /// an interface that is not attached yet. only_ends: only for claims that were prepared with one.
   std::string waits_for(const PreparedClaim& claim) const override;
-  /// Not connected: as the runtime reported last, and by the records of interfaces whose sandbox's network namespace is there.
-  /// Until the first attempt to connect has succeeded or failed every claim is in use.
-  /// Runtimes do not report every stop (containerd 2.4: of sandboxes older than itself). So a claim that is still in use after
-  /// kAskAgain, by a sandbox without a namespace's file, makes the runtime list its sandboxes again, by a new connection.
+  /// While NRI is not connected, uses the runtime's last report, and the records of interfaces whose network
+  /// namespace still exists. Every claim is in use until the first connection attempt has ended. Runtimes do
+  /// not report every stop (containerd 2.4 does not for sandboxes older than itself). So a claim that is
+  /// still in use after kAskAgain, by a sandbox without a namespace file, causes a reconnection, after which
+  /// the runtime lists its sandboxes.
   std::string in_use(const PreparedClaim& claim) override;
   bool may_be_shared(const PreparedClaim& claim) const override {
     return sandboxes_.running().has_other_of_namespace(claim);
@@ -74,39 +75,41 @@ class Interfaces final : public InterfacePort {
   static constexpr Millis kAskAgain{60'000};
   std::string held_elsewhere(const PreparedClaim& claim) const override;
   bool is_attached(const PreparedClaim& claim, const PreparedDevice& device) const override;
-  /// As kubelet::read_networks(); only_ends: the claim as it is.
+  /// As kubelet::read_networks(); with only_ends the claim is unchanged.
   kube::CallPtr read_networks(PreparedClaim claim, std::vector<KnownEntry> known,
                               std::function<void(Result<PreparedClaim>)> done) override;
-  /// Of the claim's pods and devices, whatever sandbox they are in. done: after the first try of each, well
-  /// or not; within this call where there is nothing. What failed is tried again by itself.
+  /// Detaches the interfaces of the claim's pods and devices, in whichever sandbox they are. done: called
+  /// after the first attempt for each, within this call if there are none. Failed attempts are retried.
   void detach(const PreparedClaim& claim, std::function<void()> done) override;
 
-  /// As Sandboxes::trouble_of().
+  /// See Sandboxes::trouble_of().
   std::string trouble_of(const std::string& driver, const std::string& pool,
                          const std::string& device) const {
     return sandboxes_.trouble_of(driver, pool, device);
   }
-  /// The connection to the container runtime (NRI). kUnused: only_ends. kPending: no attempt has failed yet.
+  /// State of the connection to the container runtime (NRI). kUnused: only_ends. kPending: no attempt has
+  /// failed yet.
   enum class Connection { kUnused, kPending, kConnected, kFailed };
   Connection connection() const;
-  /// Returns why pods with interfaces do not start on this node, with the remedy. "" unless connection() is kFailed and something needs it: a claim
-  /// that is prepared, a claim that waits_for() has refused since the start, or is_needed_by_policy.
+  /// Returns why pods with interfaces do not start on this node, with the remedy. Returns "" unless
+  /// connection() is kFailed and an interface is required: by a prepared claim, by a claim that waits_for()
+  /// has refused since the start, or by is_needed_by_policy.
   std::string connection_problem(bool is_needed_by_policy) const;
-  /// No CNI plugin runs.
+  /// Returns whether no CNI plugin runs.
   bool idle() const { return attachments_.idle(); }
 
  private:
-  // By pod, device and name of the interface, as the records have them.
+  // Returns the records of the claim's interfaces, by pod, device and interface name.
   std::vector<cni::Attachment> left_of(const PreparedClaim& claim) const;
-  // default_route_conflict() of the claim's pods; "" none.
+  // Returns default_route_conflict() of the claim's pods; "" if none.
   std::string route_conflict(const PreparedClaim& claim) const;
   bool wants_interface(const PreparedDevice& device) const;
   void connect();
-  // The runtime has reported which sandboxes run, and is connected.
+  // Returns whether the runtime is connected and has reported its sandboxes.
   bool is_connected() const { return plugin_ && plugin_->link().is_up; }
-  // By the runtime's report, or without a connection by the namespace's file.
+  // From the runtime's report; without a connection, from the namespace's file.
   bool runs(const cni::Attachment& attachment) const;
-  // Of pods that have no claim any more, which was taken back by a process of before that could not undo it.
+  // Detaches interfaces of pods without a claim, which an earlier process released but could not detach.
   void undo_strays();
 
   const Ports ports_;
@@ -114,9 +117,10 @@ class Interfaces final : public InterfacePort {
   const std::function<const PreparedClaims&()> prepared_;
   Attachments attachments_;
   Sandboxes sandboxes_;
-  std::unique_ptr<nri::Plugin> plugin_;            // null: not begun
+  std::unique_ptr<nri::Plugin> plugin_;            // null: not started
   mutable bool was_needed_ = false;                // waits_for() has refused a claim
-  std::map<PreparedKey, TimePoint> in_use_since_;  // claims that were found in use, by the same connection
+  std::map<PreparedKey, TimePoint> in_use_since_;  // claims that were found in use over the current
+                                                   // connection
   reactor::Ticket ask_again_;
 };
 

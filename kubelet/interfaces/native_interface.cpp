@@ -29,14 +29,15 @@ namespace {
 
 using kube::Json;
 
-constexpr uint32_t kIpv6Priority = 1'024;  // IP6_RT_PRIO_USER, where a route names none
+constexpr uint32_t kIpv6Priority = 1'024;  // IP6_RT_PRIO_USER, for routes without a priority
 
-// The name of a port on the host. DEL finds it by the record alone, also where it is all that was made.
+// Returns the name of a port on the host. It depends only on the record, so DEL finds the port even if
+// nothing else was created.
 std::string host_end_of(const cni::Attachment& attachment) {
   return "slv" + hex(stable_hash(cni::record_name(attachment)), 16).substr(0, 12);
 }
 
-// IFLA_INFO_KIND of what is made.
+// Returns IFLA_INFO_KIND of a created interface.
 std::string kind_of_type(const std::string& type) { return type == "bridgePort" ? "veth" : type; }
 
 bool is_of_made_group(const HostLink& link) {
@@ -153,7 +154,8 @@ class NativeAttaching {
     return is_port ? add_port(parent) : Unit{};
   }
 
-  /// Of the host's namespace, behind the interface, on whose addresses the entries of the device's GID table depend.
+  /// Moves it after the interface, because the entries of the device's GID table depend on the interface's
+  /// addresses.
   Result<Unit> move_rdma() const {
     if (network_.rdma.empty()) return Unit{};
     const auto is_exclusive = kernel_.rdma.is_exclusive();
@@ -183,7 +185,7 @@ class NativeAttaching {
     return *after ? Result<Unit>(Unit{}) : not_as_set("network.rdma", "not in the pod", order_.rdma_device);
   }
 
-  /// ifindex: of the interface in the pod. What is there already stays.
+  /// ifindex: of the interface in the pod. Existing settings stay.
   Result<Unit> configure(int ifindex) const {
     for (const NativeSysctl& one : network_.sysctls)
       if (auto set = set_sysctl(one); !set) return std::move(set.error()).in("network.sysctls");
@@ -240,7 +242,8 @@ class NativeAttaching {
         return std::move(set.error()).in("network.mtu " + std::to_string(network_.mtu));
     if (!network_.mac.empty() && network_.mac != link.mac)
       if (auto set = set_mac(link); !set) return std::move(set.error()).in("network.mac " + network_.mac);
-    // The kernel moves first and names then, and an alternative name of the interface is no name for it.
+    // The kernel moves the interface first and renames it then, and refuses a name that is one of its
+    // alternative names.
     if (has(link.alternative_names, order_.interface))
       if (auto removed = change(kOwnNamespace, link.ifindex, {.removed_name = order_.interface}, "altname");
           !removed)
@@ -501,7 +504,7 @@ class NativeRun final : public cni::Run {
           Error{Errc::kIo,
                 "network: " + (ended.err.empty() ? std::string("the program that attaches has ended early")
                                                  : printable(trim(ended.err), 1'024))});
-    call(cni::decode_result(ended.out, "1.1.0"));  // last statement: *this may be gone
+    call(cni::decode_result(ended.out, "1.1.0"));  // last statement: *this may be destroyed
   }
 
   void end(reactor::Loop& loop, Result<cni::Attached> outcome) {
@@ -600,7 +603,7 @@ Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel
       return std::move(moved.error()).in("interface " + escaped(own->name));
     in_pod = read_links(pods);
     if (!in_pod) return std::move(in_pod.error());
-    // The pod's containers have not started: the name is the one that it was moved under.
+    // The pod's containers have not started, so the interface still has the name under which it was moved.
     const auto at = std::find_if(in_pod->begin(), in_pod->end(),
                                  [&](const HostLink& one) { return one.name == order.interface; });
     link = at == in_pod->end() ? nullptr : &*at;
@@ -608,7 +611,7 @@ Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel
   if (link == nullptr) return Error{Errc::kIo, "the interface is not in the pod after it was moved"};
   const int ifindex = link->ifindex;
   if (auto moved = attaching.move_rdma(); !moved) return std::move(moved.error()).in("network.rdma");
-  // One thread for all of it: on a busy machine each start of a thread waits for a processor.
+  // All steps share one thread, because starting a thread takes long on a busy machine.
   Result<HostLink> configured = Error{Errc::kIo, "not configured"};
   const int error = in_namespace(pods, [&] {
     const auto done = attaching.configure(ifindex);
@@ -697,7 +700,7 @@ Result<Unit> bring_rdma_back(const cni::HostInterface& before, int network_names
   const auto at =
       std::find_if(in_pod->begin(), in_pod->end(), [&](const RdmaDevice& one) { return one.index == index; });
   if (at == in_pod->end()) return Unit{};
-  // Before it moves: on the host another device may not have the name that the pod chose.
+  // Renamed before the move: on the host another device may have the name that the pod chose.
   if (at->name != before.rdma_device)
     if (auto renamed = kernel.rename(network_namespace, index, before.rdma_device); !renamed) return renamed;
   const reactor::Descriptor own(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));

@@ -145,7 +145,7 @@ class Reading final : public kube::Call {
 
   void end(Result<PreparedClaim> outcome) {
     const auto call = std::exchange(done_, nullptr);
-    call(std::move(outcome));  // last statement: *this may be gone
+    call(std::move(outcome));  // last statement: *this may be destroyed
   }
 
   kube::Cluster& cluster_;
@@ -176,7 +176,8 @@ Result<std::string> network_for(const PreparedDevice& device, const KnownEntry& 
   auto text = cni::canonical_definition(config, device.config.nad_name,
                                         rules_for(device, known, settings, is_exclusive), allocated);
   if (!text) return std::move(text.error()).in(who);
-  // What is set for the device (its interface, host-local's directory) counts, too: what reads the kept text again has this bound.
+  // Fields that sliced adds (interface, host-local's directory) count, too: the same limit applies when the
+  // text is read again.
   if (text->size() > kNetworkBytesMax)
     return Error{Errc::kTooLarge, who + ": spec.config has " + std::to_string(text->size()) +
                                       " bytes with the fields that sliced sets; expected at most " +

@@ -1,6 +1,6 @@
 #pragma once
-// The networks that a claim's devices name: NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1), read when the claim is
-// prepared, so that a sandbox needs no API server.
+// Reads the NetworkAttachmentDefinitions (k8s.cni.cncf.io/v1) of a claim's devices when the claim is
+// prepared, so that starting a sandbox requires no API server.
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,26 +15,27 @@
 
 namespace sliced::kubelet {
 
-/// Below it host-local keeps addresses of networks whose definition sets no dataDir: a directory for each namespace, so that no
-/// definition reaches addresses of another namespace or of the cluster's own network, and in it one for each network.
+/// host-local's base directory for networks whose definition sets no dataDir. It has a directory for each
+/// namespace, so that no definition reaches addresses of another namespace or of the cluster's own network,
+/// and in it one for each network.
 inline constexpr std::string_view kAddressDirectory = "/var/lib/cni/sliced/networks";
 
-/// What definitions may do where the policy of the device does not say it (options of the daemon).
+/// Permissions of definitions if the policy of the device has none (options of the daemon).
 struct NetworkSettings {
   std::vector<std::string> exclusive_plugins = {"sriov", "host-device", "ib-sriov"};
   std::vector<std::string> shared_plugins = {"macvlan", "ipvlan", "macvtap", "vlan", "ipoib", "bridge"};
-  bool allows_vf_settings = true;  // all settings of a VF through its PF, where no policy has `allow`
+  bool allows_vf_settings = true;  // all VF settings through the PF, if no policy has `allow`
 };
 
-/// The text that is run for this device: the config in its canonical form (kubelet/cni/definition.h), with `master`, `bridge` and
-/// `device` of the device's own interface.
-/// Errors: kInvalid, kTooLarge; name definition, plugin, field, value and what is wanted.
+/// Returns the text to run for this device: the config in its canonical form (kubelet/cni/definition.h), with
+/// `master`, `bridge` and `device` of the device's own interface. Errors: kInvalid, kTooLarge; each names
+/// definition, plugin, field, value and expected value.
 Result<std::string> network_for(const PreparedDevice& device, const KnownEntry& known,
                                 std::string_view config, const NetworkSettings& settings = {});
 
-/// Sets PreparedDevice::network of the devices that name one; each definition is asked for once. known: by device.
-/// Reentry: done is called once, never from within this call, and may drop the call.
-/// Errors:  of the cluster and of network_for(); the text names the definition and the remedy.
+/// Sets PreparedDevice::network of the devices with a definition; reads each definition once. known: by
+/// device. Reentry: `done` is called once, never from within this call, and may drop the call. Errors: of the
+/// cluster and of network_for(); the text names the definition and the remedy.
 kube::CallPtr read_networks(kube::Cluster& cluster, reactor::Scheduler& scheduler, PreparedClaim claim,
                             std::vector<KnownEntry> known, NetworkSettings settings,
                             std::function<void(Result<PreparedClaim>)> done);

@@ -36,7 +36,7 @@ RunningSandboxes::Running& RunningSandboxes::at(const nri::PodSandbox& pod) {
 }
 
 void RunningSandboxes::run(const nri::PodSandbox& pod) {
-  // A pod has one sandbox at a time: the kubelet makes the next one once the one before has stopped.
+  // A pod has one sandbox at a time: the kubelet creates the next one after the earlier one has stopped.
   if (!pod.uid.empty())
     std::erase_if(sandboxes_,
                   [&](const auto& one) { return one.first != pod.id && one.second.pod.uid == pod.uid; });
@@ -55,7 +55,7 @@ void RunningSandboxes::replace(const std::vector<nri::PodSandbox>& pods,
                                const std::vector<nri::Container>& containers) {
   sandboxes_.clear();
   std::map<std::string_view, const nri::PodSandbox*> by_id;
-  std::map<std::string_view, const nri::PodSandbox*> last_of_pod;  // by uid; run() says why
+  std::map<std::string_view, const nri::PodSandbox*> last_of_pod;  // by uid; see run()
   for (const nri::PodSandbox& pod : pods) {
     by_id[pod.id] = &pod;
     if (!pod.network_namespace.empty()) last_of_pod[pod.uid] = &pod;

@@ -47,13 +47,13 @@ bool may_run(const nri::Container& container) { return container.state != nri::C
 
 }  // namespace
 
-// A sandbox that gets what it lacks.
+// The attachment of a sandbox's missing interfaces.
 struct Sandboxes::Raising {
   nri::PodSandbox pod;
   std::optional<nri::Reply> reply;
   TimePoint deadline{};
   std::vector<WantedInterface> missing;
-  std::vector<std::optional<Millis>> took = {};  // each of them, made or failed; nullopt: not ended yet
+  std::vector<std::optional<Millis>> took = {};  // by interface, successful or not; nullopt: in progress
   bool is_taken_down = false;
   size_t to_undo = 0;
   std::string why;  // it fails
@@ -65,7 +65,8 @@ struct Sandboxes::Raising {
 
   size_t left() const { return static_cast<size_t>(std::count(took.begin(), took.end(), std::nullopt)); }
 
-  // For people, of a sandbox whose interfaces took too long. The runtime gives us 90 % of its timeout (nri::Plugin).
+  // Text about a sandbox whose interfaces took too long. sliced has 90 % of the runtime's timeout
+  // (nri::Plugin).
   std::string times() const {
     Millis sum{0};
     std::string all;
@@ -84,7 +85,7 @@ struct Sandboxes::Raising {
            "s or more";
   }
 
-  // The runtime waits until the deadline and no longer.
+  // The time counts up to the deadline, at which the runtime stops waiting.
   void refuse() {
     const TimePoint now = std::min(scheduler->now(), deadline);
     if (reply)
@@ -201,7 +202,8 @@ void Sandboxes::raise(nri::PodSandbox pod, nri::Reply reply, bool is_run) {
   attach_all(raising);
 }
 
-// The kubelet makes another sandbox every few seconds; what names the sandbox is no other problem.
+// The kubelet creates another sandbox every few seconds. A problem that differs only in the sandbox's name is
+// the same problem.
 void Sandboxes::log_rejected(const nri::PodSandbox& pod, const std::string& why) {
   std::string problem = why;
   for (const std::string& own : {pod.id, pod.network_namespace})
@@ -244,7 +246,7 @@ void Sandboxes::attached(const std::shared_ptr<Raising>& raising, size_t index, 
                     {{"pod", named(raising->pod)}, {"sandbox", raising->pod.id}, {"rejected", rejected}});
 }
 
-// What was made for this call is undone, then it is refused; at its deadline at the latest.
+// Detaches the interfaces of this call, then refuses it, at its deadline at the latest.
 void Sandboxes::take_down(const std::shared_ptr<Raising>& raising, const std::string& why) {
   raising->is_taken_down = true;
   raising->why = why;
@@ -312,7 +314,7 @@ void Sandboxes::lower(const nri::PodSandbox& pod, nri::Reply reply) {
     });
 }
 
-// ---- what happened while nobody told us
+// ---- changes while NRI was not connected
 
 void Sandboxes::synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::Container> containers,
                             nri::Reply reply) {
@@ -331,7 +333,7 @@ void Sandboxes::synchronize(std::vector<nri::PodSandbox> pods, std::vector<nri::
   for (const cni::Attachment& one : left_behind) ports_.attachments.detach_later(one);
   forget_trouble([&](const std::string& sandbox) { return !alive.contains(sandbox); });
 
-  // Most pods of a node have no claim of ours: each is looked at once, and only those that have one are looked into.
+  // Most pods of a node have no claim of these drivers. One pass over all containers finds those that have.
   std::map<std::string_view, const nri::PodSandbox*> by_id;
   for (const nri::PodSandbox& pod : pods) by_id[pod.id] = &pod;
   std::vector<std::pair<const nri::PodSandbox*, const nri::Container*>> running;

@@ -13,7 +13,8 @@ void Turns::add(std::set<std::string> keys, std::function<void(Done)> begin,
 }
 
 void Turns::look() {
-  // By what runs, and by what came earlier and waits: to the group, "" of several groups or needed alone.
+  // Keys of running works and of earlier waiting ones, with the group; "" for several groups or exclusive
+  // use.
   std::map<std::string, std::string> taken;
   std::list<std::list<Work>::iterator> free;
   for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {

@@ -1,5 +1,5 @@
 #pragma once
-// Work that shares something comes one after the other, in the order in which it came; the rest goes on beside it.
+// Runs work with a common key one after the other, in order of arrival, and other work concurrently.
 #include <functional>
 #include <list>
 #include <map>
@@ -11,38 +11,36 @@
 
 namespace sliced::kubelet {
 
-/// Two pieces of work with a key in common never run at once, and the earlier one is first, also where it waits itself
-/// for something else: nobody is passed over for ever. There is no bound on how many wait; who adds them has one.
-/// Ownership: dropping it drops what waits. What runs belongs to whoever began it; its done is then passed over.
-/// Reentry:   nothing begins within add() or done.
-/// Cost: each change looks through all that wait.
-/// Threads: the loop's.
+/// Two works with a common key never overlap, and the earlier one runs first even if it waits for another
+/// key, so none waits forever. The caller bounds the number of waiting works. Ownership: the destructor drops
+/// waiting works; the `done` of a running one is then ignored. Reentry: nothing starts within add() or done.
+/// Cost: each change scans all waiting works. Threads: the loop's.
 class Turns {
  public:
   using Done = std::function<void()>;
   explicit Turns(reactor::Scheduler& scheduler) : scheduler_(scheduler) {}
   Turns(const Turns&) = delete;
 
-  /// keys: what it needs for itself; none: it waits for nobody. begin: called when its turn comes; it calls done once, when it has ended.
-  /// It begins in a later turn of the loop, behind everything that came before with a key of its own. done
-  /// may be called within begin, and does nothing once this is dropped.
-  /// shared: further keys, each with the name of a group: work of one group runs at once, and excludes all other work with the key.
+  /// keys: used exclusively; without any, the work does not wait. shared: further keys, each with the name of
+  /// a group: works of one group run concurrently, and exclude all other works with the key. begin: called in
+  /// a later turn of the loop, after all earlier works with a common key; it calls `done` once, when the work
+  /// has ended. `done` may be called within begin, and does nothing after the destruction of this object.
   void add(std::set<std::string> keys, std::function<void(Done done)> begin,
            std::map<std::string, std::string> shared = {});
-  /// Nothing waits and nothing runs.
+  /// Returns whether no work waits or runs.
   bool idle() const { return waiting_.empty(); }
 
  private:
-  // begin is empty once it was called: what it holds goes with the work's end, not with this list.
+  // begin is empty after the call, so that its captures end with the work and not with this list.
   struct Work {
-    std::map<std::string, std::string> keys;  // to the group that shares it; "" it is needed alone
+    std::map<std::string, std::string> keys;  // to the group that shares it; "": exclusive
     std::function<void(Done)> begin;
     bool is_running = false;
   };
   void look();
 
   reactor::Scheduler& scheduler_;
-  std::list<Work> waiting_;  // and what runs
+  std::list<Work> waiting_;  // including running works
   reactor::Ticket next_;
   const std::shared_ptr<int> life_ = std::make_shared<int>();
 };

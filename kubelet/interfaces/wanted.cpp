@@ -51,7 +51,7 @@ kube::Json capabilities_of(const PreparedClaim& claim, const PreparedDevice& dev
   return out.empty() ? kube::Json() : kube::Json(std::move(out));
 }
 
-// Not for a sandbox: with a share of a device several claims have an interface of it.
+// The sandbox is not part of it: with shares of a device, several claims have an interface of it.
 std::string owner_of(const WantedInterface& wanted) {
   return wanted.claim_text + " (uid " + wanted.claim.second + "), device " + wanted.pool + "/" +
          wanted.device + (wanted.share_id.empty() ? "" : " " + wanted.share_id);
@@ -140,8 +140,8 @@ bool are_of_one(const cni::Record& a, const cni::Record& b) {
 
 std::vector<PreparedKey> claims_used(const PreparedClaims& prepared,
                                      const std::vector<std::string>& cdi_devices) {
-  // The name of a device begins with its claim's uid and '-' (plan.cpp, device_name()). A runtime reports thousands of containers in
-  // one turn of the loop, so that claims are looked up and not searched.
+  // The name of a device begins with its claim's uid and '-' (plan.cpp, device_name()). A runtime reports
+  // thousands of containers in one turn of the loop, so claims are looked up by uid instead of searched.
   std::vector<std::string> drivers;
   for (auto at = prepared.begin(); at != prepared.end();
        at = prepared.lower_bound({drivers.back() + '\0', ""}))
@@ -193,7 +193,7 @@ cni::Record record_of_peer(const WantedInterface& wanted, const nri::PodSandbox&
       .interfaces = {{.name = wanted.interface, .mac = told.mac, .sandbox = pod.network_namespace}}};
   const cni::Attached without_addresses = result;
   for (const std::string& ip : told.ips) result.ips.push_back({.interface = 0, .address = ip});
-  // An address that is none, and the record could not be read again.
+  // With an invalid address, the record could not be read again.
   const bool is_good = cni::decode_result(kube::encode_json(cni::encode_result(result)), "").ok();
   if (is_good)
     record.result = std::move(result);
@@ -202,9 +202,9 @@ cni::Record record_of_peer(const WantedInterface& wanted, const nri::PodSandbox&
   return record;
 }
 
-// Interfaces of the host's own side have no sandbox.
+// Interfaces on the host's side have no sandbox.
 NetworkData pod_network_of(const std::string& interface, const cni::Attached& result) {
-  constexpr size_t kIpsMax = 16;  // resource/v1, NetworkDeviceData, which wants each once
+  constexpr size_t kIpsMax = 16;  // resource/v1, NetworkDeviceData, whose elements are unique
   NetworkData out{.interface = interface};
   for (size_t i = 0; i < result.interfaces.size(); ++i) {
     const cni::Interface& one = result.interfaces[i];

@@ -1,5 +1,5 @@
 #pragma once
-// The side of ttrpc that calls.
+// The client side of ttrpc.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,23 +14,24 @@
 
 namespace sliced::nri {
 
-/// One connection's calls, any number at once, each with a stream of its own. Answers to nobody's call are
-/// passed over: one that comes after its time, and one that was never asked for.
-/// Threads:   the loop's.
-/// Ownership: dropping it drops the calls; nobody is told.
-/// Reentry:   on_answer is called from receive() or a timer, never from call(), and may drop the client.
+/// The calls of one connection, any number concurrently, each with a stream of its own. Ignores answers
+/// without a call: late ones and unsolicited ones. Threads: the loop's. Ownership: the destructor drops the
+/// calls without callbacks. Reentry: on_answer is called from receive() or a timer, never from call(), and
+/// may drop the client.
 class Client {
  public:
-  /// The answer's payload. Errors: kTimeout, kInvalid (no message, refused), kIo (any other status); the text
-  /// names the method.
+  /// The answer's payload. Errors: kTimeout, kInvalid (not a message, refused), kIo (any other status); the
+  /// text names the method.
   using OnAnswer = std::function<void(Result<std::string>)>;
   Client(reactor::Scheduler& scheduler, Send send) : scheduler_(scheduler), send_(std::move(send)) {}
-  /// Sends at once. timeout: for the answer, and told to the peer. A connection that ends tells nobody here:
-  /// who owns it drops the client.
+  /// Sends immediately. timeout: for the answer; sent to the peer, too. The end of the connection is not
+  /// reported here: its owner drops the client.
   void call(std::string service, std::string method, std::string payload, Millis timeout, OnAnswer on_answer);
-  /// Bytes of the connection. Last thing a caller does with it, for the client may be gone.
+  /// Processes bytes of the connection. The caller must not use the client afterwards, because a callback may
+  /// have dropped it.
   void receive(std::string_view bytes);
-  /// Frames that answered no call, of the whole connection. Its owner ends a connection that sends them without end.
+  /// Returns the number of frames that answered no call, of the whole connection. Its owner closes a
+  /// connection with too many.
   size_t ignored() const { return ignored_; }
 
  private:
@@ -39,7 +40,7 @@ class Client {
     OnAnswer on_answer;
     reactor::Ticket timer;
   };
-  // False: no call waits for an answer on the stream.
+  // Returns false if no call waits for an answer on the stream.
   bool end(uint32_t stream, Result<std::string> outcome);
 
   reactor::Scheduler& scheduler_;

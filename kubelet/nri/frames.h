@@ -1,5 +1,5 @@
 #pragma once
-// ttrpc's frames (github.com/containerd/ttrpc PROTOCOL.md): 10 bytes of header, then at most 4 MiB.
+// Frames of ttrpc (github.com/containerd/ttrpc PROTOCOL.md): 10 bytes of header, then at most 4 MiB.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,37 +13,35 @@ inline constexpr size_t kFrameDataMax = 4u << 20;
 
 enum class FrameType : uint8_t { kRequest = 1, kResponse = 2, kData = 3 };
 
-/// A copy of its bytes: it outlives the connection.
-/// Header: size of the data, stream, type, flags; numbers are big-endian.
+/// Owns a copy of its bytes. Header: size of the data, stream, type, flags; numbers are big-endian.
 struct Frame {
-  uint32_t stream = 0;                   // odd: of the client's
-  FrameType type = FrameType::kRequest;  // as it came: it may be none of the three
+  uint32_t stream = 0;                   // odd: started by the client
+  FrameType type = FrameType::kRequest;  // unvalidated: may be none of the three
   uint8_t flags = 0;                     // 0: a call with one request and one response
   std::string data;
-  bool too_large = false;  // more data than kFrameDataMax: it is passed over, and `data` is empty
+  bool too_large = false;  // more data than kFrameDataMax: skipped, and `data` is empty
 };
 
-/// data: at most kFrameDataMax.
+/// Requires: data has at most kFrameDataMax bytes.
 std::string encode_frame(const Frame& frame);
 
-/// Frames out of bytes as they arrive. Keeps no more than one frame and what was added last: memory is taken
-/// as bytes come, not as a header announces them. Work: linear in the bytes, however small the frames are.
+/// Splits a byte stream into frames. Stores at most one frame and the last added bytes, so memory grows with
+/// received bytes and not with the size in a header. Time is linear in the bytes, even for small frames.
 class FrameReader {
  public:
-  /// Then next() until there is none.
-  /// A frame that is too large is given as soon as its header is here; its data are passed over as they come.
+  /// Adds bytes; call next() until it returns nullopt. A frame that is too large is returned when its header
+  /// is complete; its data is skipped.
   void add(std::string_view bytes);
-  /// The next whole frame; one that is too large comes with its header.
+  /// Returns the next complete frame; a frame that is too large as soon as its header is complete.
   std::optional<Frame> next();
 
  private:
   std::string bytes_;
-  size_t at_ = 0;         // bytes_ before it are read
-  size_t pass_over_ = 0;  // of the data of a frame that is too large
+  size_t at_ = 0;         // bytes_ before it are processed
+  size_t pass_over_ = 0;  // remaining data of a frame that is too large
 };
 
-/// Big-endian numbers, as all headers here have them.
-/// at + 4 <= bytes.size() is the caller's to see to.
+/// Big-endian numbers, as in all headers here. Requires: at + 4 <= bytes.size().
 uint32_t read_u32(std::string_view bytes, size_t at);
 void append_u32(std::string& out, uint32_t value);
 

@@ -15,11 +15,11 @@ using proto::borrowed;
 using proto::borrowed_bytes;
 
 constexpr size_t kStatusTextMax = 1024, kNameTextMax = 256;
-constexpr Millis kTimeoutMax{600'000};  // nobody waits longer; beyond, numbers overflow
+constexpr Millis kTimeoutMax{600'000};  // longer timeouts are unusual, and larger numbers overflow
 
 Millis bounded(int64_t millis) { return Millis{std::clamp<int64_t>(millis, 0, kTimeoutMax.count())}; }
 
-// Identifiers and paths have none of what is escaped; whatever has can match nothing of ours.
+// Valid identifiers and paths contain no escaped bytes, so an escaped text matches none.
 std::string text(const char* value) {
   std::string raw = proto::text(value);
   return is_utf8(raw) ? raw : escaped(raw, raw.size() * 4);
@@ -105,7 +105,7 @@ Result<Request> decode_request(std::string_view bytes) {
 }
 
 std::string encode_response(const Response& response) {
-  // Go takes no string that is not UTF-8.
+  // Go refuses a string that is not UTF-8.
   const std::string message = printable(response.status.message, kStatusTextMax);
   Sliced__Ttrpc__Status status = SLICED__TTRPC__STATUS__INIT;
   status.code = static_cast<int32_t>(response.status.code);

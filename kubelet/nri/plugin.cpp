@@ -14,13 +14,14 @@ namespace {
 
 constexpr std::string_view kPluginService = "nri.pkg.api.v1alpha1.Plugin";
 constexpr std::string_view kRuntimeService = "nri.pkg.api.v1alpha1.Runtime";
-constexpr std::string_view kNriVersion = "v0.12.3";  // whose api.proto we speak
+constexpr std::string_view kNriVersion = "v0.12.3";  // the version of api.proto
 
 constexpr Millis kRegistrationTimeout{5'000};  // the runtime's own default
-constexpr size_t kUnsentMax = 1u << 20;        // answers are small: a runtime that reads none is gone
+constexpr size_t kUnsentMax = 1u << 20;        // answers are small: a runtime with more unread data does not
+                                               // respond
 // Of all parts of a Synchronize, in memory: a node with 500 pods and 2,000 containers has less than 2 MiB.
 constexpr size_t kSynchronizeBytesMax = 48u << 20;
-// Of one connection: frames that ask nothing and answer nothing. A late answer now and then is one.
+// Limit per connection of frames that are neither calls nor answers. An occasional late answer is one.
 constexpr size_t kIgnoredFramesMax = 1024;
 
 // Pods with interfaces wait while we are not connected: sooner than towards a server that many share.
@@ -64,7 +65,7 @@ struct Session {
   PieceReader pieces;
   std::optional<Server> server;
   std::optional<Client> client;
-  Synchronize seen;  // parts so far
+  Synchronize seen;  // the parts so far
   size_t seen_bytes = 0;
   bool over = false;
 };
@@ -123,7 +124,7 @@ void Plugin::State::begin(std::unique_ptr<reactor::net::ByteStream> stream) {
     return [this, raw, connection](const std::string& bytes) {
       if (raw->over) return;
       raw->stream->write(encode_pieces(connection, bytes));
-      // Not from here: whoever sends may not be gone when it comes back.
+      // In a later turn: the sender must still exist when this returns.
       if (raw->stream->unsent_bytes() > kUnsentMax)
         retry = scheduler.after(Millis{0}, [this] { lose("the runtime does not read"); });
     };
@@ -165,7 +166,7 @@ std::map<std::string, Server::Method, std::less<>> Plugin::State::methods() {
   return {
       {service + "Configure", [this](auto payload, Answer a) { configure(payload, std::move(a)); }},
       {service + "Synchronize", [this](auto payload, Answer a) { synchronize(payload, std::move(a)); }},
-      {service + "Shutdown", [](auto, Answer a) { a.give(""); }},  // the connection's end says the same
+      {service + "Shutdown", [](auto, Answer a) { a.give(""); }},  // the end of the connection follows anyway
       {service + "RunPodSandbox", relay(&Hooks::run_pod_sandbox)},
       {service + "StopPodSandbox", relay(&Hooks::stop_pod_sandbox)},
       {service + "RemovePodSandbox", relay(&Hooks::remove_pod_sandbox)},
@@ -226,11 +227,11 @@ void Plugin::State::up() {
   link = {.is_up = true, .since = scheduler.now(), .why_not = ""};
   said.forget();
   log.info("connected to the container runtime", {{"socket", options.socket}});
-  hooks.link_changed();  // last statement: *this may be gone
+  hooks.link_changed();  // last statement: *this may be destroyed
 }
 
 void Plugin::State::lose(const std::string& why) {
-  const auto self = shared_from_this();  // the stream, which may have called us, holds nobody
+  const auto self = shared_from_this();  // the calling stream holds no reference to this object
   const bool was_up = std::exchange(link.is_up, false);
   wait_for(why);
   link.has_failed = true;

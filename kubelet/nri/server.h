@@ -1,5 +1,5 @@
 #pragma once
-// The side of ttrpc that is called (github.com/containerd/ttrpc): calls with one request and one response.
+// The server side of ttrpc (github.com/containerd/ttrpc): calls with one request and one response.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,22 +12,20 @@
 
 namespace sliced::nri {
 
-/// Where frames go: a connection of the multiplexer.
-/// Takes the bytes as they are: what the connection does with them when it is slow is its own affair.
+/// Sends frames on a connection of the multiplexer. The connection handles backpressure.
 using Send = std::function<void(std::string bytes)>;
 
-/// The one answer to a call, owed until somebody gives it. Dropping it answers kInternal.
-/// Reentry: sends from within the answer.
+/// The pending answer to a call. Dropping it answers kInternal. Reentry: sends from within the answer.
 class Answer {
  public:
   Answer(Answer&&) noexcept;
   Answer& operator=(Answer&&) noexcept;
   ~Answer();
-  /// Each at most once. False: nobody waits any more (the time is up, which the caller has been told, or the
-  /// connection is gone), so that what was done for the call is to be undone.
+  /// Return false if the answer is too late, because the caller got a timeout or has disconnected; the callee
+  /// undoes its changes. Call one of them once.
   bool give(std::string payload);
   bool refuse(Code code, std::string why);
-  /// Until then the caller can be answered; it will have been by then.
+  /// The caller can be answered until this time; then it gets a timeout.
   TimePoint deadline() const;
 
  private:
@@ -37,12 +35,12 @@ class Answer {
   std::shared_ptr<Owed> owed_;
 };
 
-/// One connection's calls. A caller whose time runs out is told so a tenth of it before: a runtime that hears
-/// nothing drops the plugin and goes on as if it had agreed.
-/// Ownership: dropping the server drops the calls; their answers are not taken.
-/// Reentry:   a method may answer at once, and may drop the server.
-/// Bounds:    64 calls at once; more are refused. What is no call with one request (streams, unknown methods)
-///            is refused by code, and the connection goes on.
+/// The calls of one connection. A caller gets a timeout error after 90 % of its time: a runtime without an
+/// answer drops the plugin and continues as if it had agreed.
+/// Ownership: the destructor drops the calls; their answers are ignored.
+/// Reentry: a method may answer immediately, and may drop the server.
+/// Bounds: 64 concurrent calls; more are refused. Streams and unknown methods are refused by code, and the
+/// connection continues.
 class Server {
  public:
   /// payload: valid during the call.
@@ -50,13 +48,13 @@ class Server {
   /// methods: by "service/method".
   Server(reactor::Scheduler& scheduler, std::map<std::string, Method, std::less<>> methods, Send send);
   ~Server();
-  /// Bytes of the connection.
-  /// Last thing a caller does with it, for a method may have dropped the server.
+  /// Processes bytes of the connection. The caller must not use the server afterwards, because a method may
+  /// have dropped it.
   void receive(std::string_view bytes);
-  /// Frames without an answer (responses, to which nothing was asked), of the whole connection. Its owner ends a connection
-  /// that sends them without end.
+  /// Returns the number of unsolicited responses on the whole connection. Its owner closes a connection with
+  /// too many.
   size_t ignored() const;
-  /// How long a caller waits that does not say; 2 s at first, as NRI's runtimes.
+  /// Sets the timeout for callers that send none; initially 2 s, as in NRI's runtimes.
   void set_timeout(Millis timeout);
 
  private:

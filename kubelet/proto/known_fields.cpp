@@ -6,7 +6,7 @@
 namespace sliced::proto {
 namespace {
 
-// Our messages do not contain themselves, so this is more than any of them has.
+// More than any message needs: none contains itself.
 constexpr int kDepthMax = 32;
 
 enum WireType : uint64_t { kVarint = 0, kEightBytes = 1, kLengthDelimited = 2, kFourBytes = 5 };
@@ -30,7 +30,7 @@ std::optional<std::string_view> take_bytes(std::string_view& rest, uint64_t coun
   return taken;
 }
 
-// What follows a field's tag; of a length-delimited field what the length counts.
+// Returns the bytes after a field's tag; for a length-delimited field the bytes that the length counts.
 std::optional<std::string_view> take_value(std::string_view& rest, uint64_t wire_type) {
   const std::string_view before = rest;
   switch (wire_type) {

@@ -1,5 +1,5 @@
 #pragma once
-// Private to proto/: what of a message is read at all.
+// Private to proto/: removes unknown fields from a message.
 #include <protobuf-c/protobuf-c.h>
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace sliced::proto {
 
-/// The message without the fields that the descriptor does not name, at every depth, as it goes over the wire
-/// (protobuf.dev, "Encoding"). protobuf-c keeps such fields, at some 50 bytes of memory for each of 2 bytes on the wire.
-/// Errors: kInvalid (no protobuf; groups are not taken). That a field has the type that is wanted is judged by who decodes it.
+/// Returns the encoded message without the fields that the descriptor lacks, at every depth (protobuf.dev,
+/// "Encoding"). protobuf-c stores unknown fields, with about 50 bytes of memory for 2 bytes on the wire.
+/// Errors: kInvalid (not protobuf, or groups). Types of fields are checked by the decoder.
 Result<std::string> known_fields(const ProtobufCMessageDescriptor& descriptor, std::string_view bytes);
 
 }  // namespace sliced::proto

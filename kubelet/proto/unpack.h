@@ -1,6 +1,6 @@
 #pragma once
-// Private to the messages.cpp of rooms: protobuf-c within a bound. The library allocates what a message says
-// that it holds: a few bytes on the wire can be many in memory.
+// Private to the files messages.cpp: protobuf-c with a memory limit. The library allocates memory for the
+// content of a message, which can be much larger in memory than on the wire.
 #include <protobuf-c/protobuf-c.h>
 
 #include <cstdint>
@@ -15,37 +15,35 @@
 
 namespace sliced::proto {
 
-/// The allocator of one message: what is asked of it beyond the bound is not there. Address-stable.
+/// The allocator of one message; allocations beyond the limit fail. Must not be moved.
 class Bounded {
  public:
-  /// bytes_max: of all that is asked for together. What is given back is not given out again: the bound is of
-  /// a message, and a message only grows until it is freed as a whole.
+  /// bytes_max: for all allocations together. Freed memory does not count as available, because a message
+  /// only grows until it is freed as a whole.
   explicit Bounded(size_t bytes_max) : left_(bytes_max) {}
   Bounded(const Bounded&) = delete;
-  /// For protobuf-c; points into this, which must outlive the message and may not be moved.
+  /// For protobuf-c. Points into this object, which must outlive the message.
   ProtobufCAllocator* raw() { return &raw_; }
 
  private:
-  // nullptr makes the library give the message up, and free what it has taken for it.
+  // On nullptr the library abandons the message, and frees its memory.
   static void* take(void* self, size_t size) {
     auto& left = static_cast<Bounded*>(self)->left_;
     if (size > left) return nullptr;
     left -= size;
     return std::malloc(size);
   }
-  // Bytes that may still be asked for.
+  // remaining bytes
   size_t left_;
   ProtobufCAllocator raw_{&take, [](void*, void* memory) { std::free(memory); }, this};
 };
 
-/// A decoded message. Frees it.
-/// Ownership: of the message and the allocator that made it. What is read of it (texts, bytes) is good as
-/// long as this is.
-/// Threads:   a value that is moved and not copied; whoever holds it reads.
+/// A decoded message. Ownership: of the message and its allocator. Texts and bytes read from it are valid as
+/// long as this object.
 template <class Message>
 class Unpacked {
  public:
-  /// message: not nullptr, and made by that allocator.
+  /// Requires: message is not nullptr, and was allocated by that allocator.
   Unpacked(std::unique_ptr<Bounded> allocator, Message* message)
       : allocator_(std::move(allocator)), message_(message) {}
   Unpacked(Unpacked&& other) noexcept
@@ -57,15 +55,14 @@ class Unpacked {
   const Message* operator->() const { return message_; }
 
  private:
-  // On the heap, so that raw() stays where it is when this is moved.
+  // On the heap, so that raw() stays valid when this object is moved.
   std::unique_ptr<Bounded> allocator_;
   Message* message_;
 };
 
-/// bytes_max: of memory, all that the message holds. A string that is no text is the caller's to find.
-/// Errors: kInvalid (no such message, or it does not fit into the bound).
-/// Fields that the descriptor does not name are skipped and do not count: what others put into them must not keep the rest
-/// from being read.
+/// bytes_max: memory limit of the message. The caller checks that strings are valid text. Unknown fields are
+/// skipped and do not count, because a peer's additions must not prevent decoding. Errors: kInvalid (not such
+/// a message, or above the limit).
 template <class Message>
 Result<Unpacked<Message>> unpack(const ProtobufCMessageDescriptor& descriptor, std::string_view bytes,
                                  size_t bytes_max) {
@@ -80,8 +77,7 @@ Result<Unpacked<Message>> unpack(const ProtobufCMessageDescriptor& descriptor, s
   return Unpacked<Message>(std::move(allocator), message);
 }
 
-/// The message as it goes over the wire.
-/// Cannot fail: what is packed was set by us. Fields that are borrowed (below) are read here and not kept.
+/// Returns the encoded message. Cannot fail. Reads borrowed fields (below) during the call only.
 template <class Message>
 std::string packed(const Message& message) {
   std::string bytes(protobuf_c_message_get_packed_size(&message.base), '\0');
@@ -89,17 +85,16 @@ std::string packed(const Message& message) {
   return bytes;
 }
 
-/// A string of a message. protobuf-c says "" for what is absent.
-/// A copy, which outlives the message. Not checked: whoever shows it to people, or hands it on, asks whether
-/// it is UTF-8.
+/// Returns a copy of a message's string; "" if it is missing. The text is not validated: callers check for
+/// UTF-8 before they show or pass it on.
 inline std::string text(const char* value) { return value == nullptr ? "" : value; }
-/// For a field of a message that is packed before the text goes; protobuf-c does not write to it.
+/// For a field of a message that is encoded before the text is destroyed; protobuf-c does not write to it.
 inline char* borrowed(const std::string& value) { return const_cast<char*>(value.c_str()); }
-/// The same for bytes: `value` outlives the packing.
+/// The same for bytes: `value` outlives the encoding.
 inline ProtobufCBinaryData borrowed_bytes(std::string_view value) {
   return {value.size(), reinterpret_cast<uint8_t*>(const_cast<char*>(value.data()))};
 }
-/// A view into the message: good as long as that is.
+/// Returns a view into the message, valid as long as the message.
 inline std::string_view bytes_of(const ProtobufCBinaryData& value) {
   return {reinterpret_cast<const char*>(value.data), value.len};
 }
