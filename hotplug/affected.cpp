@@ -10,13 +10,13 @@
 namespace sliced::hotplug {
 namespace {
 
-// One that concerns no device but its function's.
+// Returns whether the interface affects no device other than its function's.
 bool is_plain(const NetdevReading& netdev, const HostReadings& readings) {
   return netdev.is_functions_own && netdev.master.empty() && netdev.lowers.empty() &&
          !has_switch_id(netdev) && readings.functions.contains(*netdev.function);
 }
 
-// Takes the functions of what differs; false when it concerns others too.
+// Adds the functions of changed interfaces; returns false if others are affected too.
 bool add_netdevs(const HostReadings& before, const HostReadings& now, std::set<PciAddress>& out) {
   bool are_plain = true;
   const auto add = [&](const NetdevReading* netdev, const HostReadings& readings) {
@@ -43,7 +43,7 @@ void add_vfs(const FunctionReading* mine, const FunctionReading* other, std::set
 
 struct Functions {
   std::set<PciAddress> differ, came, went;
-  bool are_pfs_same = true;  // in what their VFs are told by their readings alone
+  bool are_pfs_same = true;  // in the readings' facts that their VFs inherit
 };
 
 // The NUMA node, as the PF's file has it, and where VFs are that have lost their links.
@@ -87,7 +87,8 @@ void add_keys(const Map& before, const Map& now, std::set<PciAddress>& out) {
   }
 }
 
-// Interfaces that stayed while their function came or went: links become ports, or ports links.
+// Returns whether interfaces stayed while their function appeared or disappeared: links become ports, or
+// ports links.
 bool have_netdevs(const std::set<PciAddress>& functions, const HostReadings& readings) {
   if (functions.empty()) return false;
   for (const auto& [name, netdev] : readings.netdevs)

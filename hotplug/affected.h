@@ -1,5 +1,6 @@
 #pragma once
-// What a change of readings can have changed of devices, so that the others need not be concluded anew. Pure.
+// Finds the devices that a change of readings can affect, so that the others need not be resolved again.
+// Pure.
 #include <optional>
 #include <set>
 #include <string>
@@ -9,27 +10,28 @@
 
 namespace sliced::hotplug {
 
-/// Functions of which something is another than before: in themselves, their interfaces, RDMA devices or MACs, and
-/// the VFs that their PFs have gained, lost or numbered anew. What VFs take from their PF's device is for the caller
-/// to compare.
-/// nullopt: other devices may differ too (a link or a representor came or went, a default route moved, somebody was
-/// enslaved, an interface got its function, a PF came or went). Neither has interfaces with a switch id but among
-/// what is told by this.
+/// Returns the functions whose reading changed: of themselves, their interfaces, RDMA devices or MAC
+/// addresses, and the VFs that their PFs gained, lost or renumbered. The caller compares the facts that VFs
+/// inherit from their PF's device. Returns nullopt if other devices may be affected: a link, a representor or
+/// a PF appeared or disappeared, a default route moved, an interface was enslaved or got its function.
+/// Requires: neither side has an interface with a switch id.
 std::optional<std::set<PciAddress>> affected_functions(const HostReadings& before, const HostReadings& now);
 
-/// What can decide whether the host uses a PCI function: interfaces that are stacked on an interface of a function, directly or through
-/// others, and routes over these. Interfaces of pods (veths, with their routes) are in none of it, and neither is an interface of a
-/// function while nothing is stacked on it and no route leads over it.
+/// The facts that determine whether the host uses a PCI function: interfaces that are stacked on an interface
+/// of a function, directly or through others, and routes over these. Interfaces of pods (veths, with their
+/// routes) are not part of it. An interface of a function is not part of it while it has neither an upper
+/// interface nor a route.
 struct FunctionRelations {
   using Interface = std::pair<std::string, int>;                    // name, ifindex
   std::set<std::pair<Interface, Interface>> stacked;                // lower, upper
-  std::set<Interface> default_routes, other_routes, below_missing;  // as HostReadings has them
+  std::set<Interface> default_routes, other_routes, below_missing;  // as in HostReadings
   std::set<std::string> missing_links;
   bool operator==(const FunctionRelations&) const = default;
 };
 FunctionRelations function_relations(const HostReadings& readings);
 
-/// A representor, or what may have some: which function it concerns is not said by what has changed.
+/// Returns whether this is a representor, or may have representors. A change of one does not show the
+/// affected function.
 bool has_switch_id(const NetdevReading& netdev);
 
 }  // namespace sliced::hotplug

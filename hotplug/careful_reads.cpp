@@ -34,7 +34,7 @@ size_t CarefulReads::hung() const {
 }
 
 void CarefulReads::fill() {
-  if (std::exchange(is_filling_, true)) return;  // an executor that runs jobs at once
+  if (std::exchange(is_filling_, true)) return;  // the executor may run a job immediately
   for (size_t held = 0; held < waiting_.size() && jobs_.size() < kAtOnceMax;) {
     std::string key = std::move(waiting_.front());
     waiting_.pop_front();

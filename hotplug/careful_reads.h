@@ -1,7 +1,7 @@
 #pragma once
-// Many small reads of which any may hang: each is a job with a deadline, a few at a time. One that hangs
-// costs itself; when several do, the rest of the round is not begun, so that they do not use up the executor
-// that others share.
+// Runs many small reads, each of which may hang, as jobs with deadlines, a few at a time. A read that hangs
+// affects only itself. After several have hung, the rest of the round is skipped, because other users share
+// the executor.
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -15,34 +15,32 @@
 
 namespace sliced::hotplug {
 
-/// Threads: used on the loop's thread; what is read is read on the executor's workers.
-/// Ownership: dropping it forgets what waits; a read that runs ends on its worker and touches nothing of
-/// ours.
-/// Reentry: what read() returned, on_hung and on_all run on the loop's thread, one after the other.
+/// Threads: called on the loop's thread; reads run on the executor's workers. Ownership: the destructor drops
+/// waiting reads; a running one ends on its worker and uses nothing of this object. Reentry: the result of
+/// read(), on_hung and on_all run on the loop's thread, one after the other.
 class CarefulReads {
  public:
   using Apply = std::function<void()>;
-  /// read and on_hung are called once at most, and never both; neither of an ask that was replaced.
+  /// Either read or on_hung is called, at most once; neither for an ask that was replaced.
   struct Ask {
-    std::string key;  // what is read; one read of a key at a time, and none while an earlier one still hangs
-    std::function<Apply()> read;  // on a worker; what it returns runs on the loop's thread
+    std::string key;  // identifies the read; reads of one key do not overlap, even while an earlier one hangs
+    std::function<Apply()> read;  // on a worker; its result runs on the loop's thread
     Apply on_hung;                // instead of it
   };
 
-  /// deadline: of each read by itself. The executor outlives this.
+  /// deadline: of each read. The executor outlives this object.
   CarefulReads(reactor::Executor& executor, Millis deadline) : executor_(executor), deadline_(deadline) {}
   CarefulReads(const CarefulReads&) = delete;
 
-  /// Adds to what is waiting; a newer ask replaces an older one of its key, and follows one that runs. on_all
-  /// (the newest) is called once nothing waits or runs, within this call when there is nothing to do; it may
-  /// ask again.
-  /// An ask of a key whose earlier read still hangs is answered by on_hung without being begun, and so is
-  /// every further one once four of a round have hung. A round lasts while something waits or runs.
+  /// Adds reads. A newer ask replaces a waiting one with its key, and follows a running one. on_all (the
+  /// newest) is called when no read waits or runs, possibly within this call; it may call ask(). on_hung is
+  /// called without a read if an earlier read of the key still hangs, or after four reads of the round have
+  /// hung. A round lasts while a read waits or runs.
   void ask(std::vector<Ask> asks, std::function<void()> on_all);
-  /// Something waits or runs; what hangs does not count.
+  /// Returns whether a read waits or runs, not counting those that hang.
   bool is_running() const { return !waiting_.empty() || !jobs_.empty(); }
-  /// Reads past their deadline that have not returned.
-  /// Each holds one of the executor's threads until the kernel lets go of it.
+  /// Returns the number of reads past their deadline that have not returned. Each occupies a thread of the
+  /// executor until the kernel returns.
   size_t hung() const;
 
  private:
@@ -51,18 +49,18 @@ class CarefulReads {
     Ask ask;
     std::unique_ptr<reactor::Job> job;
   };
-  // Shared with the worker, which may outlive us.
+  // Shared with the worker, which may outlive this object.
   struct Slot {
     std::atomic<bool> returned{false};
     Apply apply;
   };
-  // Begins what may be begun now. An executor that runs a job at once calls finish() within it.
+  // Starts the reads that may start now. An executor that runs a job immediately calls finish() within this
+  // call.
   void fill();
   void enqueue(Ask ask);
   bool is_asked_now(const std::string& key) const;
   void begin(Ask ask);
-  // finished: within the deadline. What returns later puts its answer where nobody looks: the next ask reads
-  // anew.
+  // finished: within the deadline. A later result is dropped; the next ask reads again.
   void finish(uint64_t number, const std::shared_ptr<Slot>& slot, bool finished);
   void end_if_done();
 

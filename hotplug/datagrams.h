@@ -1,6 +1,6 @@
 #pragma once
-// A bound datagram socket on the loop: what the sources of events share (netlink, unix). What udev brings
-// comes through libudev, which has its own.
+// A bound datagram socket on the loop, shared by the event sources (netlink, unix). libudev has its own
+// socket.
 #include <sys/socket.h>
 
 #include <functional>
@@ -14,18 +14,19 @@
 
 namespace sliced::hotplug {
 
-/// The kernel keeps what arrives while we are busy; without CAP_NET_ADMIN it is capped at net.core.rmem_max.
+/// The kernel buffers events while the loop is busy. Without CAP_NET_ADMIN the size is limited to
+/// net.core.rmem_max.
 inline constexpr int kReceiveBufferBytes = 8 << 20;
-/// Best effort: what the system does not give is done without, and an overflow tells of it.
-/// SO_RCVBUFFORCE, which wants CAP_NET_ADMIN, else SO_RCVBUF (socket(7)).
+/// Sets the size with SO_RCVBUFFORCE, which requires CAP_NET_ADMIN, otherwise SO_RCVBUF (socket(7)). Ignores
+/// failures: an overflow is reported as an event.
 void grow_receive_buffer(int fd);
 
-/// Datagrams taken per turn of the loop, so that a storm of events leaves room for the rest.
-/// What is left makes the socket readable again in the next turn.
+/// Limit per turn of the loop, so that a burst of events does not block other work. The socket is readable
+/// again in the next turn.
 inline constexpr int kDatagramsPerTurnMax = 512;
 
-/// As it arrived, whoever sent it: checking `from` is the receiver's.
-/// Whoever needs it longer copies: the next datagram is read into the same buffer.
+/// A received datagram. The receiver checks the sender in `from`, and copies the bytes that it stores: the
+/// next datagram overwrites them.
 struct Datagram {
   std::string_view bytes;  // valid during the call
   bool is_cut = false;     // it was larger than size_max
@@ -33,18 +34,18 @@ struct Datagram {
   size_t from_size = 0;  // of the address; 0: the sender has none
 };
 
-/// Reentry: callbacks run from the loop, and must not destroy it.
-/// Ownership: it closes the socket. The loop outlives it.
-/// Failure: an error of recvmsg(2) ends the turn, not the socket, and nobody is told.
+/// Reentry: callbacks run from the loop, and must not destroy this object. Ownership: it closes the socket.
+/// The loop outlives it. Failure: an error of recvmsg(2) ends the turn and is not reported; the socket stays
+/// open.
 class Datagrams {
  public:
   struct Handlers {
     std::function<void(const Datagram&)> on_datagram;
-    // Several times in a turn where it must be; what is still there comes behind it.
-    std::function<void()> on_lost;  // ENOBUFS: the kernel had no room for some
+    // May be called several times in a turn; remaining datagrams follow.
+    std::function<void()> on_lost;  // ENOBUFS: the kernel dropped datagrams
   };
-  /// Takes over the socket, which is bound and non-blocking. size_max: bytes of a datagram.
-  /// Errors: those of Poll::open.
+  /// Takes ownership of the socket, which is bound and non-blocking. size_max: bytes of a datagram. Errors:
+  /// those of Poll::open.
   static Result<std::unique_ptr<Datagrams>> open(reactor::Loop& loop, reactor::Descriptor socket,
                                                  size_t size_max, Handlers handlers);
 

@@ -16,14 +16,15 @@
 namespace sliced::hotplug {
 namespace {
 
-// The kernel dumps in pieces of at most 32 KiB, and one link has up to 64 KiB of alternative names, of which a pod may have given it some.
+// The kernel dumps in pieces of at most 32 KiB, and one link has up to 64 KiB of alternative names, which
+// pods may set.
 constexpr size_t kDumpPieceMax = 128u << 10;
 constexpr int kDatagramsMax = 65536;
 constexpr timeval kDumpTimeout{.tv_sec = 2, .tv_usec = 0};
 
 // Of an answer that is cut short by changes, again and again.
 constexpr int kTriesMax = 5;
-// More tables than these are asked for in one dump of all.
+// Above this number of tables, one dump reads all of them.
 constexpr size_t kTablesMax = 16;
 
 Error dump_error(const char* call) {
@@ -33,8 +34,8 @@ Error dump_error(const char* call) {
                std::string("netlink: routes: ") + call + ": " + (name != nullptr ? name : "unknown error")};
 }
 
-// Sends the request and gives each datagram of the answer to decode, until that says it was the last. What
-// the kernel has not (IPv6, a table, rules, nexthop objects) is empty.
+// Sends the request and passes each datagram of the answer to decode, until it returns true. The answer is
+// empty for features that the kernel lacks (IPv6, a table, rules, nexthop objects).
 template <class Decode>
 Result<Unit> dump_once(const std::string& request, Decode decode) {
   const reactor::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
@@ -60,7 +61,8 @@ Result<Unit> dump_once(const std::string& request, Decode decode) {
   return Error{Errc::kTooLarge, "netlink: routes: the answer does not end"};
 }
 
-// Where something changed while it was told, some of it may be missing: what comes then comes on top of it.
+// If the content changes during a dump, entries may be missing, so the dump is repeated; the results
+// accumulate.
 template <class Decode>
 Result<Unit> dump(const std::string& request, Decode decode) {
   for (int tries = 1;; ++tries) {
@@ -69,7 +71,7 @@ Result<Unit> dump(const std::string& request, Decode decode) {
   }
 }
 
-// Errors say that there is no such route (ENETUNREACH).
+// Errors mean that there is no such route (ENETUNREACH).
 void add_routes_taken(const std::vector<DefaultRoute>& routes, std::set<int>& links) {
   for (const bool is_v6 : {false, true})
     (void)dump_once(encode_route_request(is_v6, 1), [&](std::string_view datagram) -> Result<bool> {

@@ -1,6 +1,5 @@
 #pragma once
-// What tells us that the host has changed. Events say where to look, never what is true: facts are read
-// afterwards.
+// Sources of host events. An event shows which files to read again; facts come only from these reads.
 #include <functional>
 #include <map>
 #include <string>
@@ -10,19 +9,19 @@
 
 namespace sliced::hotplug {
 
-/// A kernel object came, went or changed (lib/kobject_uevent.c).
-/// Nobody vouches for its text: a name in it is checked before it becomes a part of a path.
+/// A kernel object appeared, disappeared or changed (lib/kobject_uevent.c). The text is untrusted: a name is
+/// checked before it becomes part of a path.
 struct Uevent {
   std::string action;  // add remove change move bind unbind online offline
-  // Below /sys; of an interface that was renamed the new one, the old one being the property DEVPATH_OLD.
+  // Below /sys. For a renamed interface the new path; the property DEVPATH_OLD has the old one.
   std::string devpath;    // "/devices/pci0000:00/.../0000:3b:00.0/net/eth0"
   std::string subsystem;  // pci net infiniband vdpa auxiliary
   std::map<std::string, std::string> properties;
   bool operator==(const Uevent&) const = default;
 };
 
-/// A link came, went or changed (rtnetlink RTM_NEWLINK, RTM_DELLINK).
-/// The number tells a rename from another interface: a name may be somebody else's in a moment.
+/// A link appeared, disappeared or changed (rtnetlink RTM_NEWLINK, RTM_DELLINK). The ifindex distinguishes a
+/// rename from another interface, because a name may be reused within moments.
 struct LinkChange {
   int ifindex = 0;
   std::string name;
@@ -31,37 +30,35 @@ struct LinkChange {
   bool operator==(const LinkChange&) const = default;
 };
 
-/// A default route came or went, or a rule or nexthop object that may make one of the host's.
-/// It does not say which: several of them together make an interface carry the host's traffic, so all are
-/// read.
-/// Of other routes only those through a gateway that come: what goes waits for the next full read.
+/// A default route appeared or disappeared, or a rule or nexthop object that may affect one of the host's.
+/// Routes, rules and nexthops together determine the interfaces with traffic of the host, so all are read
+/// again. Of other routes, only new ones through a gateway are reported; removed ones are found by the next
+/// full read.
 struct RouteChange {
-  int new_link = 0;  // another route than a default one came, through that link; 0: all else
+  int new_link = 0;  // link of a new route that is not a default route; 0 otherwise
   bool operator==(const RouteChange&) const = default;
 };
 
-/// Events were lost: everything may have changed.
-/// Whoever hears it reads the whole host, once for however many were lost.
+/// Events were lost, so everything may have changed. The receiver reads the whole host once, for any number
+/// of lost events.
 struct Overflow {
   std::string why;
   bool operator==(const Overflow&) const = default;
 };
 
-/// In order within one source, not between two: udevd tells of a link when its rules are done, netlink
-/// before.
+/// Ordered within one source, but not between sources: udevd reports a link after its rules, netlink before.
 using HostEvent = std::variant<Uevent, LinkChange, RouteChange, Overflow>;
 
-/// A source of events. Dropping it stops it; on_event is not called after that. On the loop's thread.
-/// A message that cannot be understood is passed over, or is an Overflow, as each source says; it ends no
-/// source.
+/// A source of events. Its destruction stops the events. Runs on the loop's thread. An invalid message is
+/// ignored or reported as an Overflow, as described by each source; the source continues.
 class EventSource {
  public:
   using OnEvent = std::function<void(HostEvent)>;
   virtual ~EventSource() = default;
-  /// From its return on no event is missed without an Overflow that says so.
-  /// Once. Errors: kIo, with the source's name and what the system says. Nothing is heard of it then.
+  /// Starts the source. After it returns, no event is lost without an Overflow. Called once. Errors: kIo,
+  /// with the source's name and the system's error; no event is reported then.
   virtual Result<Unit> start(OnEvent on_event) = 0;
-  /// "udev", "kernel uevents", "netlink": for the log.
+  /// Returns "udev", "kernel uevents" or "netlink", for the log.
   virtual std::string name() const = 0;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
-// What is decided over while a pod has a device: the facts of before it was bound to another driver, or its interface
-// moved away. Else preparing a device would take it from the policy that offers it. Pure.
+// Facts that decisions use while a pod has a device: those from before it was bound to another driver or its
+// interface was moved. With the current facts, the policy that offers the device would no longer match it.
+// Pure.
 #include <map>
 #include <string>
 
@@ -11,21 +12,20 @@ namespace sliced::hotplug {
 /// By id of the device.
 using HeldFacts = std::map<std::string, HostDevice>;
 
-/// What of a device changes so: of a function its driver, interfaces, RDMA device and admin MAC, and which function it
-/// is; a link may leave as a whole.
+/// Returns the facts that preparing a device changes: a function's driver, interfaces, RDMA device and admin
+/// MAC, with its identity; all facts of a link, which may leave as a whole.
 HostDevice facts_to_hold(const HostDevice& device);
 
-/// The device with the facts that are held of it. What is broken, another function than that, or another kind of
-/// link, is as it is now; whether the host uses it is, too.
+/// Returns the device with its pinned facts. A broken device, another function or another kind of link is
+/// returned unchanged. Host use is always the current one.
 HostDevice as_held(const HostDevice& now, const HostDevice& held);
 
-/// Each device as it is held, and links that are away. A function that is gone is gone. `now` itself where nothing
-/// differs.
+/// Returns the inventory with pinned facts, and with links that are in another namespace. A function that no
+/// longer exists is not added. Returns `now` itself if nothing differs.
 InventoryPtr with_held(const InventoryPtr& now, const HeldFacts& held);
 
-/// Nothing is to be waited for: driver and interfaces are those of before, under their names and with the address of
-/// before, or the function is gone.
-/// now: nullptr the device is not there.
+/// Returns whether the device has returned: it has its former driver and interfaces, with names and address,
+/// or the function no longer exists. now: nullptr if the device does not exist.
 bool is_back(const HostDevice* now, const HostDevice& held);
 
 }  // namespace sliced::hotplug

@@ -16,7 +16,7 @@ namespace {
 constexpr Millis kRetryDelayMax{60000};
 constexpr Millis kLookAgainMin{1000};
 
-// What a PF has been asked for, by the VFs' numbers.
+// A PF's answer, by the VFs' numbers.
 struct VfAnswer {
   Result<std::map<int, VfConfig>> configs;
   std::map<int, VfConfig> guids = {};  // of sysfs, where `configs` is an error
@@ -37,8 +37,8 @@ const VfConfig* find_vf(const std::map<int, VfConfig>& configs, int index) {
   return at == configs.end() ? nullptr : &at->second;
 }
 
-// Into `readings`; false where nothing differs. A driver leaves out a VF while it resets it, and the kernel what has no room: neither is a
-// setting that is gone.
+// Applies the answer to `readings`; returns false if nothing differs. A driver omits a VF while it resets it,
+// and the kernel omits VFs without room. Neither removes a known setting.
 bool take_vf_answer(const PciAddress& pf, const VfAnswer& answer, HostReadings& readings) {
   const FunctionReading* function = readings.functions.find(pf);
   if (function == nullptr) return false;
@@ -282,7 +282,7 @@ void HostSource::report_hung(const std::string& what) {
 }
 
 void HostSource::on_read() {
-  // Each problem is said once while it lasts.
+  // Logs each problem once while it lasts.
   const auto say = [this](const std::string& problem) {
     ports_.log.warning("host only partly readable", {{"problem", problem}});
   };
@@ -290,7 +290,7 @@ void HostSource::on_read() {
   for (const std::string& problem : problems)
     if (problem_log_.note(problem)) say(problem);
   if (const size_t unsaid = problem_log_.end_round(); unsaid > 0) say(and_more(unsaid));
-  // What was read before stands. For want of descriptors anything may seem to be absent.
+  // Keeps the former readings: without free descriptors any entry may appear to be missing.
   if (reading_->result->is_incomplete || reading_->shortages != ports_.host->shortages())
     return retry_later();
   retry_delay_ = Millis{1000};
@@ -309,7 +309,7 @@ void HostSource::on_read() {
     grace_ = ports_.scheduler.after(kSlowGrace, commit_this);
 }
 
-// What was read slowly belongs to an interface for as long as that is the same one.
+// Slow facts stay with an interface as long as it is the same one (ifindex).
 void HostSource::keep_late_facts(HostReadings& result) const {
   const auto read = result.netdevs;
   SharedMap<NetdevReading>::for_each_difference(
@@ -435,7 +435,7 @@ CarefulReads::Ask HostSource::vf_configs_ask(const PciAddress& pf, const NetdevR
     else
       answer.guids = guids_of_vfs(*host, pf);
     answer.present = vfs_in_sysfs(*host, pf);
-    // Of the conditions that ask PFs only that for GUIDs is for InfiniBand.
+    // The only readiness condition that GUIDs can answer is for InfiniBand.
     const bool is_answer = answer.configs.ok() || (is_infiniband && !answer.guids.empty());
     return [this, pf, asked_at, is_answer, answer = std::move(answer)] {
       if (is_answer) note_answer(pf, asked_at);
@@ -476,7 +476,8 @@ void HostSource::commit() {
   schedule();
 }
 
-// A route may lead for ever to an interface that /sys does not list. One that is merely being renamed is found within moments.
+// A route may lead permanently to an interface that /sys does not list. An interface that is being renamed is
+// found within moments.
 void HostSource::judge_missing_links(HostReadings& now, bool is_full) {
   now.are_missing_lasting = false;
   if (now.missing_links.empty() || !now.are_links_mixed) {
@@ -495,7 +496,7 @@ void HostSource::judge_missing_links(HostReadings& now, bool is_full) {
   now.are_missing_lasting = missing_readings_ >= kMissingReadings;
 }
 
-// No event tells that a file has become readable.
+// No event reports that a file has become readable.
 void HostSource::look_again_later() {
   const auto is_well = [](const auto& entry) {
     return entry.second.unreadable.empty() && entry.second.broken.empty();
@@ -548,7 +549,7 @@ void HostSource::note_answer(const PciAddress& pf, TimePoint asked_at) {
   if (awaited_.contains(pf) && !(reading_ && reading_->is_read)) report_late_facts();
 }
 
-// The inventory has what readings_ have.
+// Called when the inventory contains everything of readings_.
 void HostSource::notify_answers() {
   query_times_ = answered_;
   const size_t told = std::erase_if(awaited_, [this](const auto& one) {
@@ -587,7 +588,7 @@ InventoryDiff HostSource::assemble(const std::string& why, const NetdevChanges& 
   const auto use = has_unread_links() ? InventoryBook::HostUse::kMayGrow : InventoryBook::HostUse::kAsRead;
   ++counters_.concluded;
   InventoryDiff diff = book_.take(readings_, changes, use);
-  if (book_.now() != before || !has_reported_) {  // the boot id alone may differ
+  if (book_.now() != before || !has_reported_) {  // only the boot id may differ
     has_reported_ = true;
     on_update_(InventoryUpdate{book_.now(), diff.added, diff.changed, diff.removed, relisted, why});
   }
@@ -613,8 +614,8 @@ void HostSource::log_unread_settings() {
   logged_unread_ = std::move(now);
 }
 
-// Events name interfaces one by one, in no order with those of another source: what readings_ have made of them may be a state
-// that never was.
+// Events name interfaces one by one, without an order between sources. So readings_ may be a state that never
+// existed.
 bool HostSource::has_unread_links() const {
   const auto has_links = [](const Marks& marks) {
     return marks.full || marks.touched.lists || !marks.touched.netdevs.empty();
@@ -622,7 +623,7 @@ bool HostSource::has_unread_links() const {
   return has_links(marks_) || (reading_ && has_links(reading_->marks));
 }
 
-// Events that came while the rescan ran explain their devices; what else differs had been missed.
+// Events during the rescan explain changes of their devices; other differences had been missed.
 void HostSource::report_missed(const Marks& marks, const InventoryDiff& diff) {
   std::set<std::string> explained;
   const auto explain = [&](const Touched& touched) {

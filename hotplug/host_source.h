@@ -1,14 +1,14 @@
 #pragma once
-// The host as one source: events say where to look, workers read it, the inventory book concludes, and
-// whoever listens gets whole inventories with what differs.
+// The host as one event source: events mark what to read, workers read it, the inventory book derives devices, and
+// the listener gets whole inventories with the differences.
 //
-// Order:   event sources are opened before the first scan, so that nothing falls between the two.
-// Rhythm:  events within kCoalesce are one reading; one reading at a time. What vanished leaves the
-//          inventory at once, without a reading, the first of a burst at its first event.
-// Silence: no update when nothing differs, but for the first.
-// Errors:  what could not be read is read again, soon and then ever more rarely, until it can be.
-// Hangs:   a reading that passes its deadline is repeated entry by entry, and an entry that hangs keeps its
-//          last facts or is `broken`; facts behind the kernel's locks are always read so.
+// Order:   event sources are opened before the first scan, so that no change is missed in between.
+// Rhythm:  events within kCoalesce are one reading; one reading at a time. A removed function leaves the inventory
+//          immediately, without a reading, the first of a burst at its first event.
+// Silence: after the first update, there is no update without a difference.
+// Errors:  files that could not be read are read again, with growing intervals.
+// Hangs:   a reading that passes its deadline is repeated entry by entry. An entry that hangs keeps its last facts
+//          or is `broken`. Facts behind the kernel's locks are always read in this way.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -31,8 +31,8 @@
 
 namespace sliced::hotplug {
 
-/// What listeners get: the whole, what differs from the one before, and what set the reading off.
-/// The three lists are InventoryBook::take()'s; all are empty where only the boot id differs.
+/// An update for the listener: the inventory, the differences, and the cause of the reading. The three lists
+/// are those of InventoryBook::take(); all are empty if only the boot id differs.
 struct InventoryUpdate {
   InventoryPtr now;
   std::vector<std::string> added, changed, removed;  // ids, sorted
@@ -40,35 +40,38 @@ struct InventoryUpdate {
   std::string why;                                   // "start", "uevent add /devices/...", "sync timer"
 };
 
-/// Threads:   on the loop's thread; what reads files runs on the executor, with a copy of what it needs.
-/// Ownership: dropping it stops its event sources and forgets readings under way.
-/// Reentry:   on_update runs from the scheduler's, executor's or event sources' callbacks and must not
-///            destroy it.
+/// Threads: on the loop's thread; files are read on the executor, with a copy of the data that it requires.
+/// Ownership: the destructor stops the event sources and drops readings in progress.
+/// Reentry: on_update runs from the scheduler's, executor's or event sources' callbacks and must not destroy
+/// this object.
 class HostSource {
  public:
-  /// Bounds of what waits. None is an option: they are chosen so that a burst of udev's is one reading, and
-  /// so that a driver that hangs is told from one that is merely slow.
-  static constexpr size_t kTouchedMax = 65536;  // entries that are marked one by one; more is everything
+  /// Bounds and delays. They are not options: they are chosen so that a burst of udev events is one reading,
+  /// and so that a driver that hangs is distinguished from a slow one.
+  static constexpr size_t kTouchedMax = 65536;  // entries that are marked one by one; above it, everything is
+                                                // read
   static constexpr Millis kCoalesce{15};
-  static constexpr Millis kBurst{5};  // between two conclusions from what vanished
-  /// Full readings in a row that must find the same interfaces missing, and the same relations of functions (function_relations()),
-  /// before HostReadings::are_missing_lasting. They are 1 s, 2 s, 4 s apart, and a change begins again with 1 s.
+  static constexpr Millis kBurst{5};  // between two inventories after removals
+  /// Consecutive full readings with the same missing interfaces and the same relations of functions
+  /// (function_relations()) before HostReadings::are_missing_lasting. They are 1 s, 2 s, 4 s apart; a change
+  /// restarts at 1 s.
   static constexpr size_t kMissingReadings = 4;
-  /// Of one reading at once, and of listing the directories.
+  /// For one complete reading, and for listing the directories.
   static constexpr Millis kScanDeadline{5000};
-  /// Of one entry, where they are read one by one, and of one interface's slow facts.
+  /// For one entry in entry-by-entry mode, and for one interface's slow facts.
   static constexpr Millis kReadDeadline{1000};
   static constexpr Millis kAskAgainMin{100};
-  /// How long an update waits for facts behind the kernel's locks; later ones are an update of their own.
+  /// Time for which an update waits for facts behind the kernel's locks; later ones cause another update.
   static constexpr Millis kSlowGrace{250};
 
-  /// VF index -> what the PF with this netdev enforces. Blocks; runs on a worker. Empty: not asked.
-  /// It is asked of PFs that have VFs, and of no other. Neither an error nor an answer that lacks VFs erases known settings: the reason is in
-  /// the log and in `unreadable` of the PF and of these VFs, and GUIDs are read from sysfs. kNotFound (the interface is gone) changes nothing.
+  /// Returns the settings that the PF with this netdev enforces, by VF index. Blocks; called on a worker, for
+  /// PFs with VFs. Empty function: not read. An error, or an answer without some VFs, keeps the known
+  /// settings: the reason is logged and added to `unreadable` of the PF and of these VFs, and GUIDs are read
+  /// from sysfs. kNotFound (the interface no longer exists) changes nothing.
   using ReadVfConfigs = std::function<Result<std::map<int, VfConfig>>(int ifindex)>;
 
-  /// References outlive the source. host and read_vf_configs are handed to workers, where a read that hangs
-  /// may outlive it: they are usable from any thread.
+  /// References outlive the source. host and read_vf_configs are used on workers, where a read that hangs may
+  /// outlive the source; they must be thread-safe.
   struct Ports {
     reactor::Scheduler& scheduler;
     reactor::Executor& executor;
@@ -77,41 +80,40 @@ class HostSource {
     Log& log;
     ReadVfConfigs read_vf_configs = {};
   };
-  /// On the loop. The first one comes when everything has been read once.
-  /// The first waits for the slow facts of the first reading, or for their deadlines: without them a restart
-  /// would publish guesses.
+  /// Called on the loop. The first update follows the first complete reading, including its slow facts or
+  /// their deadlines: without them a restart would publish incomplete facts.
   using OnUpdate = std::function<void(const InventoryUpdate&)>;
-  /// The number of devices that differed although no event had told of them.
-  /// A device that events touched before or while it was read is none of them.
+  /// Called with the number of devices that differed without an event. Devices that events marked before or
+  /// during the reading do not count.
   using OnRescanned = std::function<void(size_t missed)>;
 
   HostSource(Ports ports, OnUpdate on_update);
   HostSource(const HostSource&) = delete;
 
-  /// Once. A source that cannot be opened is logged and done without: the sync timer still finds what
-  /// changes.
+  /// Called once. A source that cannot be opened is logged; changes are then found at the sync timer.
   void start();
-  /// Reads everything and compares. A second call before the first is done joins it.
+  /// Reads everything and compares. A second call before the end of the first joins it.
   void rescan(std::string why, OnRescanned on_rescanned = {});
-  /// What these PFs enforce is waited for, and the kernel may not tell: they are read again after kAskAgainMin, then
-  /// ever more rarely up to the longest wait, until they are others or none. Asked for once more, the waits go on.
+  /// Polls these PFs because the kernel may not report a change of their settings: first after kAskAgainMin,
+  /// then with growing intervals up to the longest one, until the set changes. A call with the same set
+  /// continues the intervals.
   void ask_again(std::set<PciAddress> pfs);
   void set_ask_again_max(Millis longest) { ask_again_max_ = longest; }
-  /// That PF is read once more, as after an event: what it enforces has been changed here, and its driver may not tell.
+  /// Reads that PF again, as after an event: sliced changed its settings, and its driver may not report that.
   void read_again(const PciAddress& pf, std::string why);
-  /// These PFs are asked once more at once. on_told: of each that has answered, when inventory() knows it, also where
-  /// nothing differs; one that is asked already is not asked twice. Replaces what was said here before.
+  /// Queries these PFs immediately. on_told: called for each PF that has answered, when inventory() contains
+  /// the answer, even without a difference. A query in progress is not repeated. Replaces an earlier call.
   void ask_now(std::set<PciAddress> pfs, std::function<void()> on_told);
-  /// When the last question to a PF began whose answer inventory() has.
+  /// Returns the start times of the last queries whose answers inventory() contains.
   const std::map<PciAddress, TimePoint>& query_times() const { return query_times_; }
-  /// Last known netdevs of functions, from what was published before a restart in this boot.
+  /// Adds the last known netdevs of functions, from slices that were published before a restart in this boot.
   void recover_sticky(std::vector<RecoveredNetdev> recovered);
 
   /// Version 0 until the first update.
   const InventoryPtr& inventory() const { return book_.now(); }
 
-  /// Since the start; they decide nothing. events: whatever the sources told, of use or not. hung_reads:
-  /// reads past their deadline, those of one entry each time anew. concluded: calls of InventoryBook::take.
+  /// Since the start; for metrics only. events: all events of the sources. hung_reads: reads past their
+  /// deadline; an entry counts each time. concluded: calls of InventoryBook::take.
   struct Counters {
     uint64_t events = 0, overflows = 0, full_scans = 0, partial_scans = 0, missed = 0, hung_reads = 0;
     uint64_t concluded = 0;
@@ -119,8 +121,8 @@ class HostSource {
   const Counters& counters() const { return counters_; }
 
  private:
-  // What readings do to themselves when an event leaves no doubt. A VF that vanished need not be read to be
-  // withdrawn.
+  // Changes that an event makes to the readings directly, because it is unambiguous. A removed VF is
+  // withdrawn without a read.
   struct EraseFunction {
     PciAddress function;
   };
@@ -133,30 +135,30 @@ class HostSource {
     int ifindex = 0;  // 0: whichever has the name
   };
   using Edit = std::variant<EraseFunction, EraseNetdev, RenameNetdev>;
-  /// True when it was there. With an ifindex that is not the named one's, another interface has the name by
-  /// now, and stays.
+  /// Returns true if the entry existed. If the named interface has another ifindex, the name belongs to
+  /// another interface, which stays.
   static bool apply(const Edit& edit, HostReadings& readings);
 
-  // What events have said since the last reading began.
+  // Marks from events since the start of the last reading.
   struct Marks {
     Touched touched;
     bool full = false, relisted = false, is_sync = false;
     std::string why;
     NetdevChanges changes;
     std::vector<OnRescanned> on_rescanned;
-    /// Names that left or came make no reading by themselves: whatever tells of them touches something too.
+    /// Names that left or appeared do not require a reading, because other marks of the same event do.
     bool is_empty() const { return touched.is_empty() && !full; }
     void merge(Marks other);
   };
-  // A reading on its way: marks taken when it began, edits that came meanwhile.
+  // A reading in progress: the marks at its start, and the edits since then.
   struct Reading {
     uint64_t number = 0;
     Marks marks;
     std::shared_ptr<HostReadings> result;
     std::vector<Edit> edits;
-    uint64_t shortages = 0;  // HostView::shortages() at its begin
+    uint64_t shortages = 0;  // HostView::shortages() at its start
     std::unique_ptr<reactor::Job> job;
-    bool is_read = false;  // the fast part is in result
+    bool is_read = false;  // `result` contains the fast part
   };
 
   // Events: host_source_events.cpp.
@@ -168,57 +170,58 @@ class HostSource {
   void on(const LinkChange& event);
   void on(const RouteChange& event);
   void on(const Overflow& event);
-  /// why: of the first mark of a reading; it is what the log says of it.
+  /// why: the first one of a reading is logged.
   void mark(std::string why);
-  /// The book is told at once: the interface may be gone under its new name before it has been read.
+  /// Notifies the book immediately, because the interface may disappear under its new name before it is read.
   void rename(const RenameNetdev& change);
   void edit(Edit change);
-  /// An edit, and the inventory is concluded without a reading: immediately, or when the burst ends.
+  /// Applies an edit and derives the inventory without a reading: immediately, or at the end of a burst.
   void vanish(Edit change, const std::string& why);
-  /// As it was read, or else heard of last; "" neither.
+  /// Returns the name from the last reading or event; "" if unknown.
   std::string name_of_ifindex(int ifindex) const;
   void record_name_change(const LinkChange& event);
 
-  // Readings. One at a time; what is marked meanwhile is read next.
+  // Readings. One at a time; later marks are read next.
   void schedule();
   void begin_reading();
-  /// Everything that is marked in one job. When that passes kScanDeadline, entries are read one by one from then
-  /// on, until none of them hangs.
+  /// Reads everything that is marked in one job. After kScanDeadline, entries are read one by one until none
+  /// of them hangs.
   void read_at_once();
   void read_carefully();
   void read_entries(HostListing listing);
-  /// Behind the entries, since asking for routes may hang, too.
+  /// Runs after the entries, because reading routes may hang, too.
   void read_routes();
-  /// The fast part is there: what came meanwhile is applied to it, then facts behind locks are asked for.
+  /// The fast part is complete: applies the edits since its start, then reads the facts behind locks.
   void on_read();
-  // What is read one by one. An entry that hangs keeps its last facts; a function without any is `broken`.
+  // Reads of single entries. An entry that hangs keeps its last facts; a function without any is `broken`.
   CarefulReads::Ask function_ask(const PciAddress& address, const std::string& target);
   CarefulReads::Ask netdev_ask(const std::string& name, const std::string& target);
   CarefulReads::Ask slow_ask(const std::string& name, int ifindex);
-  /// What a PF enforces of its VFs.
+  /// Reads of PF settings and partition keys.
   CarefulReads::Ask pkeys_ask(const PciAddress& function, const std::string& rdma_device);
   CarefulReads::Ask vf_configs_ask(const PciAddress& pf, const NetdevReading& own);
-  /// Counted each time, said once for each entry.
+  /// Counts each hung read, and logs it once for each entry.
   void report_hung(const std::string& what);
   std::vector<CarefulReads::Ask> slow_asks();
-  /// What was read slowly belongs to an interface as long as that is the same one (its ifindex).
+  /// Keeps slow facts of interfaces that are the same as before (ifindex).
   void keep_late_facts(HostReadings& result) const;
   template <class Change>
-  void change_readings(Change change);  // in readings_ and, once it is read, in the reading on its way
-  /// The reading becomes what is known, and the book concludes from it.
+  void change_readings(Change change);  // in readings_ and, after its fast part, in the reading in progress
+  /// Replaces readings_ by the reading, and updates the inventory.
   void commit();
   void judge_missing_links(HostReadings& now, bool is_full);
-  /// Slow facts that came behind their update: one update for all of a moment.
+  /// Slow facts that arrived after their update: combines those of a short time into one update.
   void report_late_facts();
   NetdevChanges changes_heard() const;
   InventoryDiff assemble(const std::string& why, const NetdevChanges& changes, bool relisted);
-  /// Events of interfaces or routes have come that no reading has seen whole: until one has, what the host used counts as used.
+  /// Returns whether an event of interfaces or routes has arrived that no complete reading has covered. Until
+  /// then, devices that the host used count as used.
   bool has_unread_links() const;
   void report_missed(const Marks& marks, const InventoryDiff& diff);
-  /// The host cannot be listed: what is known stands, and the marks stay. Waits double.
+  /// The host cannot be listed: keeps readings and marks, and retries with doubled delay.
   void retry_later();
-  /// No event tells that a file has become readable: what is unreadable or broken is read again after 1 s,
-  /// then ever later, up to a minute, until all is well.
+  /// No event reports that a file has become readable. So unreadable or broken entries are read again after 1
+  /// s, then with growing intervals up to a minute.
   void look_again_later();
   void arm_ask_again();
   void note_answer(const PciAddress& pf, TimePoint asked_at);
@@ -230,26 +233,27 @@ class HostSource {
   InventoryBook book_;
   HostReadings readings_;
   Marks marks_;
-  /// By ifindex, of interfaces that were heard of and have not been read yet: kTouchedMax at most.
+  /// By ifindex, of interfaces from events that have not been read yet: at most kTouchedMax.
   std::map<int, std::string> unread_names_;
   std::unique_ptr<Reading> reading_;
   CarefulReads entries_;
   CarefulReads slow_;
   reactor::Ticket coalesce_, burst_, grace_, late_, retry_, look_again_, ask_again_;
   bool has_started_ = false, has_reported_ = false, is_assembly_due_ = false, is_careful_ = false;
-  bool is_burst_concluded_ = false;  // something of the burst was concluded before its end
+  bool is_burst_concluded_ = false;  // the burst already caused an update before its end
   Millis retry_delay_{1000};
   Millis look_again_delay_{1000};
   std::set<PciAddress> asked_again_;
   Millis ask_again_delay_ = kAskAgainMin, ask_again_max_{2000};
-  // Answers that readings_ has, and those of them that the inventory has; whose is waited for.
+  // Query times of answers in readings_, of those in the inventory, and of awaited ones.
   std::map<PciAddress, TimePoint> answered_, query_times_;
   std::map<PciAddress, TimePoint> awaited_;  // since when
   std::function<void()> on_told_;
   std::set<std::string> logged_hung_;
-  std::map<PciAddress, std::string> logged_unread_;  // PF -> readings_.settings_unread, as the log has it
+  std::map<PciAddress, std::string> logged_unread_;  // PF -> readings_.settings_unread, as last logged
   RateLimitedLog problem_log_;
-  // Of the last readings with missing links, and how many full ones in a row had the same.
+  // Relations of the last readings with missing links, and the number of consecutive full readings that had
+  // the same.
   FunctionRelations missing_before_;
   size_t missing_readings_ = 0;
   uint64_t readings_begun_ = 0;

@@ -1,4 +1,4 @@
-// What events do: they mark what to read again, and take at once what is gone.
+// Handling of events: marks entries to read again, and removes deleted ones immediately.
 #include <algorithm>
 #include <utility>
 
@@ -52,8 +52,8 @@ void HostSource::on_pci(const Uevent& event) {
   mark(text_of(event));
 }
 
-// The event may be of another function that had the address before: then this one's interfaces are here still. A VF that
-// has lost its links is told by its PF alone.
+// The event may concern another function that had the address before; then this one's interfaces still exist.
+// A VF without links is known only from its PF.
 void HostSource::mark_what_hangs_on(const PciAddress& function) {
   for (const auto& [name, netdev] : readings_.netdevs)
     if (netdev.is_functions_own && netdev.function == function) marks_.touched.netdevs.insert(name);
@@ -102,14 +102,14 @@ void HostSource::on(const LinkChange& event) {
   mark(why);
 }
 
-// An interface is often renamed within the moment of its coming, and by that alone it is told from one that has come back
-// from a pod under another name.
+// An interface is often renamed immediately after its creation. This event distinguishes it from one that
+// returned from a pod under another name.
 void HostSource::record_name_change(const LinkChange& event) {
   if (unread_names_.size() >= kTouchedMax) unread_names_.clear();
   unread_names_[event.ifindex] = event.name;
 }
 
-// It may be gone under its new name before it has been read.
+// It may disappear under its new name before it is read.
 void HostSource::rename(const RenameNetdev& change) {
   marks_.changes.renamed_to.insert(change.to);
   marks_.touched.netdevs.insert(change.from);
@@ -132,7 +132,7 @@ void HostSource::on(const RouteChange& event) {
 }
 
 void HostSource::on(const Overflow& event) {
-  unread_names_.clear();  // some of these may have gone unheard
+  unread_names_.clear();  // events of these may have been lost
   ++counters_.overflows;
   ports_.log.warning("host events lost: reading the host again", {{"why", event.why}});
   marks_.full = marks_.relisted = true;
@@ -161,7 +161,7 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
     readings.settings_unread.erase(gone->function);
     const FunctionReading* known = readings.functions.find(gone->function);
     const bool was_there = known != nullptr;
-    // Its PF's link to it goes with it. So the reading that follows finds nothing that is not known.
+    // Its PF's link to it is removed as well, so that the following reading finds no difference.
     const std::optional<PciAddress> pf = was_there ? known->physfn : std::nullopt;
     if (const FunctionReading* owner = pf ? readings.functions.find(*pf) : nullptr;
         owner != nullptr && owner->vfs.contains(gone->function))
@@ -188,7 +188,7 @@ bool HostSource::apply(const Edit& edit, HostReadings& readings) {
   if (known == nullptr || (rename.ifindex != 0 && known->ifindex != rename.ifindex)) return false;
   NetdevReading renamed = *known;
   const NetdevReading* there = readings.netdevs.find(rename.to);
-  // One of the two has another name by now; which one the next reading says.
+  // One of the two has another name by now; the next reading shows which.
   if (there != nullptr && there->ifindex != renamed.ifindex) return false;
   readings.netdevs.erase(rename.from);
   if (there != nullptr) return true;
@@ -214,7 +214,7 @@ void HostSource::edit(Edit change) {
     reading_->edits.push_back(std::move(change));
 }
 
-// A reading that has begun meanwhile has taken the marks with it.
+// A reading in progress has taken over the earlier marks.
 NetdevChanges HostSource::changes_heard() const {
   NetdevChanges out = marks_.changes;
   if (!reading_) return out;
@@ -229,7 +229,7 @@ NetdevChanges HostSource::changes_heard() const {
 // or for its function: the kernel unregisters the interface first, and both are one conclusion then.
 void HostSource::vanish(Edit change, const std::string& why) {
   bool may_follow_function = false;
-  // An interface often goes because its function does, and udev may be slow to say so.
+  // An interface often disappears because its function does, and udev's event for that may be late.
   if (const auto* gone = std::get_if<EraseNetdev>(&change))
     if (const NetdevReading* netdev = readings_.netdevs.find(gone->name);
         netdev != nullptr && netdev->is_functions_own) {

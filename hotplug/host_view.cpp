@@ -21,7 +21,7 @@ namespace {
 
 using reactor::Descriptor;
 
-// An attribute is one page and comes in one read; what may be longer (proc's lists) comes in several.
+// An attribute is one page and is read by one call; longer files (lists of proc) require several.
 constexpr size_t kAttributeSizeMax = 4096;
 constexpr size_t kLinkSizeMax = 4096;
 
@@ -183,7 +183,7 @@ class FileHostView final : public HostView {
     const Descriptor link = open(path, O_PATH | O_NOFOLLOW);
     if (!link) return shortages_.failed_to_open(path, errno);
     auto target = read_link_at(link.get(), "", path);
-    // readlinkat("") on something that is no link says ENOENT; say what a plain readlink would.
+    // readlinkat("") on a file that is not a link returns ENOENT; report the error of a plain readlink.
     if (!target && target.error().code == Errc::kNotFound) return errno_error(path, EINVAL);
     return target;
   }
@@ -219,8 +219,7 @@ class FileHostView final : public HostView {
     open_how how{};
     how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
     how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-    // EAGAIN: something was renamed while a ".." was walked, and the kernel could not tell whether it stayed
-    // inside.
+    // EAGAIN: a rename during the walk of a "..", so the kernel could not determine whether it stayed inside.
     for (int tries = 0;; ++tries) {
       const long fd = ::syscall(SYS_openat2, root_.get(), text.c_str(), &how, sizeof how);
       if (fd >= 0 || errno != EAGAIN || tries == 16) return Descriptor(static_cast<int>(fd));
@@ -232,7 +231,7 @@ class FileHostView final : public HostView {
   const Shortages shortages_;
 };
 
-// For views that are not made of files.
+// For views that are not backed by files.
 class PathDir final : public HostDir {
  public:
   PathDir(const HostView& host, std::string_view path) : host_(host), path_(std::string(path) + "/") {}

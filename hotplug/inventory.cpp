@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kUnknownUse = "unknown, ";
 
-// Interfaces that a missing one stands on, directly or through others, by name.
+// Returns the names of interfaces below a missing one, directly or through others.
 std::set<std::string> all_below(const HostReadings& readings) {
   std::map<int, std::string> names;
   for (const auto& [name, netdev] : readings.netdevs) names.emplace(netdev.ifindex, name);
@@ -32,7 +32,7 @@ std::set<std::string> all_below(const HostReadings& readings) {
   return out;
 }
 
-// What does not outlive a departure.
+// Clears facts that are invalid after the interface has left.
 void drop_volatile(Netdev& netdev) {
   netdev.oper_state.clear();
   netdev.master.clear();
@@ -52,7 +52,7 @@ bool has_ended(const Netdev& netdev, const NetdevChanges& changes) {
   return at != changes.ended.end() && at->second == netdev.kernel_name;
 }
 
-// The driver of the reading, or the one before where this one could not be read: that says nothing.
+// Returns the driver of the reading; the former one if it could not be read, which proves no change.
 const std::string& driver_of(const FunctionReading& function, const StickyNetdev& before) {
   const bool is_known = function.broken.empty() && find_unreadable(function.unreadable, "driver").empty();
   return is_known ? function.driver : before.driver;
@@ -113,7 +113,7 @@ InventoryDiff InventoryBook::take(const HostReadings& readings, const NetdevChan
   return diff;
 }
 
-// nullopt: whatever there is.
+// Returns nullopt for all functions.
 std::optional<InventoryBook::Functions> InventoryBook::affected_by(const HostReadings& readings) const {
   if (what_ == Conclude::kEverything || now_->version == 0 || has_switches_ || keeps_use_ ||
       !recovered_.empty())
@@ -140,7 +140,7 @@ std::shared_ptr<Inventory> InventoryBook::conclude(const HostReadings& readings)
   return next;
 }
 
-// nullptr when VFs are told something else of their PF than before: more has to be concluded.
+// Returns nullptr if a fact of a PF that VFs inherit has changed, so that more must be derived.
 std::shared_ptr<Inventory> InventoryBook::conclude_some(const HostReadings& readings,
                                                         const Functions& functions) {
   Devices fresh;
@@ -170,7 +170,7 @@ std::shared_ptr<Inventory> InventoryBook::conclude_some(const HostReadings& read
   return next;
 }
 
-// VFs of these are told something else of their PF.
+// Returns whether a fact that VFs of these functions inherit has changed.
 bool InventoryBook::concerns_vfs(const Functions& functions, const Devices& fresh) const {
   Functions changed_functions;
   for (const PciAddress& address : functions) {
@@ -195,7 +195,8 @@ void InventoryBook::keep_host_use(HostDevice& device) {
   keeps_use_ |= !may_use_shrink_ && !device.host_use.empty();
 }
 
-// Only what was read of the device itself frees it: no reading has shown how the missing interface relates to it.
+// The device is free only if its own reading proves it: no reading shows how the missing interface is related
+// to it.
 void InventoryBook::note_missing_use(HostDevice& device) {
   const auto is_below = [&](const Netdev& port) { return missing_use_.below.contains(port.kernel_name); };
   const bool may_be_its_own =
@@ -272,7 +273,7 @@ void InventoryBook::remember_one(const FunctionReading& function, const Ports& h
   else
     remember_present(function, *here.front(), readings, changes);
   remember_other_ports(function, before, here, changes);
-  // One interface that is here under its name is remembered as it is read, whatever events say.
+  // A single interface under its own name is remembered as read, regardless of events.
   const auto now = sticky_.find(function.pci);
   const bool is_plain =
       now == sticky_.end() || (!now->second.is_away && !now->second.keeps_name &&
@@ -283,7 +284,7 @@ void InventoryBook::remember_one(const FunctionReading& function, const Ports& h
     in_flux_.insert(function.pci);
 }
 
-// The ports that are here are others than the first one that the function has.
+// Returns whether the ports that are here do not include the function's first one.
 bool InventoryBook::is_first_away(const FunctionReading& function, const Ports& here,
                                   const NetdevChanges& changes) const {
   const auto at = sticky_.find(function.pci);
@@ -292,13 +293,13 @@ bool InventoryBook::is_first_away(const FunctionReading& function, const Ports& 
   const Netdev first = facts_of(*here.front());
   if (sticky.driver != driver_of(function, sticky) || has_ended(sticky.last, changes)) return false;
   if (are_different_ports(sticky.last, first)) return is_port_before(sticky.last, first);
-  // Where ports are not numbered, those that were others all along are none that has come back.
+  // Without port numbers, ports that were always other ones cannot be the returned first one.
   return first.ifindex != sticky.last.ifindex &&
          std::all_of(here.begin(), here.end(),
                      [&](const NetdevReading* port) { return has_port(sticky.other_ports, port->ifindex); });
 }
 
-// What is no longer here of the other ports is kept as it was last, like the first one.
+// Ports that are no longer here keep their last facts, like the first one.
 void InventoryBook::remember_other_ports(const FunctionReading& function, const StickyNetdev& before,
                                          const Ports& here, const NetdevChanges& changes) {
   const auto at = sticky_.find(function.pci);
@@ -314,7 +315,7 @@ void InventoryBook::remember_other_ports(const FunctionReading& function, const 
     if (before.driver != sticky.driver || has_ended(port, changes)) continue;
     const bool is_there =
         std::any_of(now.begin(), now.begin() + static_cast<long>(present), [&](const Netdev& one) {
-          // Not numbered: one that was not known may be this one, come back.
+          // Without port numbers, an unknown port may be this one after its return.
           return one.ifindex == port.ifindex ||
                  (!are_different_ports(one, port) && !has_port(former, one.ifindex));
         });
@@ -341,12 +342,12 @@ void InventoryBook::remember_present(const FunctionReading& function, const Netd
       sticky.pkeys = keys->second;
   } else if (const auto soft = readings.rdma_of_netdev.find(own.name); soft != readings.rdma_of_netdev.end())
     sticky.rdma_device = soft->second;
-  // A value that could not be read again is not a value that went away.
+  // A value that could not be read again is kept.
   if (!own.slow && own.ifindex == before.last.ifindex) sticky.last.speed_mbps = before.last.speed_mbps;
 
   const bool is_another_netdev =
       is_new || before.driver != sticky.driver || has_ended(before.last, changes) ||
-      before.last.name.empty() ||  // its RDMA device alone was known
+      before.last.name.empty() ||  // only its RDMA device was known
       are_different_ports(before.last, sticky.last) || has_port(before.other_ports, own.ifindex);
   if (is_another_netdev || own.name == before.last.name || changes.renamed_to.contains(own.name)) return;
   const bool is_same_link = own.ifindex == before.last.ifindex;  // a rename here changes nothing else
@@ -375,13 +376,13 @@ void InventoryBook::remember_absent(const FunctionReading& function, const Netde
     return;
   }
   StickyNetdev& sticky = at->second;
-  // Without its driver there is no netdev anywhere, and an unregistered one is in no pod.
+  // Without its driver the function has no netdev anywhere, and an unregistered one is in no pod.
   if (sticky.driver != driver_of(function, sticky) || has_ended(sticky.last, changes)) {
     sticky_.erase(at);
     return;
   }
-  // Looked for under its old name it is not there, which a rename explains as well; all readings at once
-  // would have found it under the new one.
+  // It was read under its old name, and a rename explains its absence as well. A reading of all entries would
+  // have found it under the new name.
   const bool may_be_renamed = !sticky.is_away || sticky.is_unexplained;
   sticky.is_unexplained = may_be_renamed && changes.is_complete && !has_left(sticky.last, changes);
   drop_volatile(sticky.last);

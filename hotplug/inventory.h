@@ -1,5 +1,5 @@
 #pragma once
-// Readings -> the next inventory and what differs from the last one; and the memory of netdevs that are away.
+// Derives the next inventory and its differences from readings, and remembers netdevs in other namespaces.
 // Pure.
 #include <map>
 #include <memory>
@@ -14,86 +14,85 @@
 
 namespace sliced::hotplug {
 
-/// Ids, sorted.
-/// The three have no id in common.
+/// Ids, sorted. The three lists are disjoint.
 struct InventoryDiff {
   std::vector<std::string> added, changed, removed;
   bool is_empty() const { return added.empty() && changed.empty() && removed.empty(); }
   size_t size() const { return added.size() + changed.size() + removed.size(); }
   bool operator==(const InventoryDiff&) const = default;
 };
-/// By id; a device is changed when any of its facts differs. Linear in both.
-/// Devices that both share by pointer are not looked at; version and boot id are not compared.
+/// Compares by id; a device is changed if any of its facts differs. Linear in both. Devices that both share
+/// by pointer are skipped; version and boot id are not compared.
 InventoryDiff diff_inventory(const Inventory& before, const Inventory& now);
-/// True where `now` differs from `before` only in that functions that had vanished are known to be gone.
+/// Returns true if `now` differs from `before` only in that vanished functions are confirmed as removed.
 bool is_confirmation(const Inventory& before, const Inventory& now);
 
-/// What events said of interfaces since the readings before these: state alone cannot tell a rename here from
-/// a rename in a pod, nor a move from an end.
-/// It may tell of more than these readings have seen: it explains what differs, and takes nothing away by
-/// itself.
+/// Events of interfaces since the last readings. State alone does not distinguish a rename here from a rename
+/// in a pod, nor a move from a removal. The changes may be newer than the readings: they explain differences,
+/// and remove nothing.
 struct NetdevChanges {
-  std::set<std::string> left;        // names that went away, by a move or for good
+  std::set<std::string> left;        // names of interfaces that were moved or removed
   std::set<std::string> renamed_to;  // names given in our namespace
-  std::map<int, std::string> ended;  // ifindex -> name of those that were unregistered (not moved)
-  bool is_complete = true;  // false after a loss of events: then a new name is taken as a rename here
+  std::map<int, std::string> ended;  // ifindex -> name of interfaces that were unregistered (not moved)
+  bool is_complete = true;           // false after a loss of events: then a new name counts as a rename here
 };
 
-/// The inventory with its memory. Not thread-safe; every call is a pure function of its arguments and the
-/// calls before.
+/// The inventory with its memory. Not thread-safe; every call depends only on its arguments and the earlier
+/// calls.
 class InventoryBook {
  public:
-  /// kChanges: devices that no change concerns are not concluded anew. It is faster, and nothing else.
-  /// Everything is concluded in any case: the first time, after recover_sticky(), while some interface has a
-  /// switch id (any may be some VF's representor), and where VFs would be told something else of their PF.
+  /// kChanges: devices that no change affects are not derived again. The result is the same as with
+  /// kEverything. Everything is derived the first time, after recover_sticky(), while an interface has a
+  /// switch id (any may be a VF's representor), and if a fact of a PF that VFs inherit has changed.
   enum class Conclude { kChanges, kEverything };
   explicit InventoryBook(Conclude what = Conclude::kChanges) : what_(what) {}
 
-  /// kMayGrow: the readings are no state of one moment (events came that they have not seen). They may show that the host uses
-  /// a device, and never that it has stopped: that is concluded from the next readings with kAsRead. So it is with readings
-  /// that are mixed themselves (HostReadings::are_links_mixed), unless the same links stay missing (are_missing_lasting): then
-  /// devices that those may use are in use, and so are devices that were in use through another interface.
+  /// kMayGrow: newer events exist, so the readings are not the state of one moment. They may add a host use,
+  /// but not remove one; the next readings with kAsRead may. The same applies to readings that are mixed
+  /// themselves (HostReadings::are_links_mixed), unless the same links stay missing (are_missing_lasting).
+  /// Then devices that those links may use count as used, and so do devices that were used through another
+  /// interface.
   enum class HostUse { kAsRead, kMayGrow };
 
   /// Never null: before the first take() an empty one of version 0.
   const InventoryPtr& now() const { return now_; }
-  /// The next inventory. Its version grows by one if anything differs; else now() stays the same pointer.
-  /// A boot id that differs alone is another version with an empty diff, and so is a udevd that has come. The readings are kept, to be
-  /// compared with the next; what was remembered of functions that are not in them goes.
+  /// Derives the next inventory. Its version grows by one if anything differs; otherwise now() stays the same
+  /// pointer. A change of only the boot id or udevd gives a new version with an empty diff. Keeps the
+  /// readings for the next comparison. Forgets functions that are not in them.
   InventoryDiff take(const HostReadings& readings, const NetdevChanges& changes,
                      HostUse use = HostUse::kAsRead);
-  /// Takes effect with the next take(), for functions that have no netdev there and have a driver. Those with
-  /// a netdev show what the kernel says.
+  /// Takes effect at the next take(), for functions with a driver but without a netdev in the readings. A
+  /// function with a netdev shows the kernel's facts.
   void recover_sticky(std::vector<RecoveredNetdev> recovered);
-  /// Heard: the kernel calls an interface here by another name, under which it may leave before it is read.
-  /// The name that we give it waits for that: on its way into a pod it may have one for a moment. ifindex: 0
-  /// for whichever has the name.
+  /// An event reported that an interface here has a new kernel name, under which it may leave before it is
+  /// read. The name for selectors stays until it is read, because an interface on its way into a pod may have
+  /// a temporary name. ifindex: 0 for whichever has the name.
   void rename(const std::string& from, const std::string& to, int ifindex);
-  /// What is remembered of interfaces that are away: for tests, and for who shows it.
+  /// Returns the remembered interfaces of other namespaces; for tests and output.
   const StickyNetdevs& sticky() const { return sticky_; }
 
  private:
   using Functions = std::set<PciAddress>;
-  // Functions of which something differs from the readings before, and those in flux; nullopt: whatever there
-  // is.
+  // Returns the functions that differ from the last readings, and those in flux; nullopt: all.
   std::optional<Functions> affected_by(const HostReadings& readings) const;
-  // Before anything is concluded: the memory of each function's interfaces, of `only` where that is set.
+  // Updates the memory of each function's interfaces, or of those in `only`, before devices are derived.
   void remember(const HostReadings& readings, const NetdevChanges& changes,
                 const std::optional<Functions>& only);
   void remember_one(const FunctionReading& function, const std::vector<const NetdevReading*>& here,
                     const HostReadings& readings, const NetdevChanges& changes);
-  // A device that equals the one before is that very object: whoever compares inventories compares pointers.
+  // A device that equals the former one stays the same object, so that inventories can be compared by
+  // pointers.
   std::shared_ptr<Inventory> conclude(const HostReadings& readings);
-  // nullptr where VFs are told something else of their PF than before: more has to be concluded.
+  // Returns nullptr if a fact of a PF that VFs inherit has changed, so that more must be derived.
   std::shared_ptr<Inventory> conclude_some(const HostReadings& readings, const Functions& functions);
-  using Devices = std::map<std::string, std::optional<HostDevice>>;  // by id; nullopt is gone
+  using Devices = std::map<std::string, std::optional<HostDevice>>;  // by id; nullopt: removed
   bool concerns_vfs(const Functions& functions, const Devices& fresh) const;
-  // What the host used stays in use while its interface is not found and was not seen to leave (it may be
-  // there under another name), and while the readings cannot show that it has stopped.
+  // Keeps a host use while its interface is not found and was not seen to leave (it may have another name),
+  // and while the readings may not remove a use.
   void keep_host_use(HostDevice& device);
-  // Of readings with links that are missing for good: who may be used by those.
+  // For readings with permanently missing links: the devices that these may use.
   struct MissingUse {
-    std::string text;  // "" there are none
+    std::string text;  // "" if there are none
     std::set<std::string> below;
   };
   static MissingUse use_by_missing(const HostReadings& readings);
@@ -102,8 +101,8 @@ class InventoryBook {
                         const HostReadings& readings, const NetdevChanges& changes);
   void remember_absent(const FunctionReading& function, const NetdevChanges& changes);
   using Ports = std::vector<const NetdevReading*>;  // of one function, in order
-  // The ports that are here are others than the first one: dev_port says so or, where drivers do not number
-  // ports, what was known of them before.
+  // Returns whether the first port is in another namespace: by dev_port or, without port numbers, by the
+  // remembered facts of the ports that are here.
   bool is_first_away(const FunctionReading& function, const Ports& here, const NetdevChanges& changes) const;
   void remember_other_ports(const FunctionReading& function, const StickyNetdev& before, const Ports& here,
                             const NetdevChanges& changes);
@@ -111,14 +110,14 @@ class InventoryBook {
 
   Conclude what_;
   InventoryPtr now_ = std::make_shared<const Inventory>();
-  HostReadings before_;         // what now_ was concluded from
-  bool may_use_shrink_ = true;  // in the readings that are concluded from
-  bool keeps_use_ = false;      // of some device, although these do not show it
+  HostReadings before_;         // the readings of now_
+  bool may_use_shrink_ = true;  // the current readings may remove a host use
+  bool keeps_use_ = false;      // a device keeps a use that the readings do not show
   bool are_mixed_ = false;
   MissingUse missing_use_;
-  bool has_switches_ = false;  // of its interfaces some have a switch id
+  bool has_switches_ = false;  // an interface has a switch id
   StickyNetdevs sticky_;
-  Functions in_flux_;  // functions of which the same readings may be remembered otherwise the next time
+  Functions in_flux_;  // functions whose memory may change with the next readings even if these are equal
   std::map<PciAddress, RecoveredNetdev> recovered_;
 };
 

@@ -39,7 +39,7 @@ bool is_own_path(std::string_view target, const PciAddress& function) {
 void place(const HostView& host, std::string_view target, const HostDir& dir, NetdevReading& netdev) {
   std::string path(target);
   if (path.find("devices/") == std::string::npos) {
-    // Not the kernel's own layout (a snapshot that kept only "device" links): the function is the link's last
+    // A layout other than the kernel's (a snapshot with only "device" links): the function is the link's last
     // component.
     if (const auto device = host.readlink(std::string(kNetdevs) + netdev.name + "/device"))
       path = *device + "/net/" + netdev.name;
@@ -97,7 +97,7 @@ void read_link_only_facts(const HostView& host, const HostDir& dir, NetdevReadin
     netdev.unreadable.push_back(unreadable_note("vlan_filtering", filtering.error()));
 }
 
-// proc writes names raw; one that has no place in a table's columns cannot be told apart and is passed over.
+// proc writes names unescaped. A name that breaks the table's columns cannot be parsed and is ignored.
 template <class OnLine>
 void each_line(std::string_view text, OnLine on_line) {
   while (!text.empty()) {
@@ -108,7 +108,7 @@ void each_line(std::string_view text, OnLine on_line) {
   }
 }
 
-// "" for a file that is not there; nullopt, with a problem, for one that cannot be read.
+// Returns "" for a missing file; nullopt, with a problem, for one that cannot be read.
 std::optional<std::string> read_proc(const HostView& host, std::string_view path, HostReadings& readings) {
   auto text = host.read(path, kProcSizeMax);
   if (text) return std::move(*text);
@@ -164,7 +164,7 @@ bool is_zeros(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c == '0'; });
 }
 
-// As libudev has it: the device's file in udevd's database says when its rules were done (I:USEC).
+// As libudev does: the device's file in udevd's database contains the time when its rules ended (I:USEC).
 void read_udev_record(const HostView& host, NetdevReading& netdev) {
   const auto text = host.read("run/udev/data/n" + std::to_string(netdev.ifindex), kUdevRecordMax);
   if (text)
@@ -205,7 +205,7 @@ std::optional<NetdevReading> read_netdev_once(const HostView& host, std::string_
     netdev.dev_port = read_int(dir, "dev_port", netdev.unreadable);
   else
     read_link_only_facts(host, dir, netdev);
-  // Gone while it was read: a removed directory stays open and has nothing in it.
+  // It was removed during the read: a removed directory stays open and is empty.
   if (netdev.ifindex == 0 && !netdev.link_type && netdev.unreadable.empty()) return std::nullopt;
   if (!is_utf8(netdev.name)) netdev.broken = "interface name " + in_quotes(netdev.name, 64) + " is not UTF-8";
   return netdev;
@@ -239,7 +239,7 @@ SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name)
   }
   const HostDir& dir = **opened;
   slow.oper_state = read_text(dir, "operstate", slow.unreadable);
-  // phys_* say EOPNOTSUPP and speed says EINVAL or -1 where there is nothing to say.
+  // Without a value, phys_* return EOPNOTSUPP and speed returns EINVAL or -1.
   slow.phys_switch_id = lower(read_text(dir, "phys_switch_id", slow.unreadable));
   slow.phys_port_name = read_text(dir, "phys_port_name", slow.unreadable);
   std::vector<std::string> passed_over;
@@ -300,7 +300,8 @@ void decode_default_routes6(std::string_view text, std::set<std::string>& names)
     const uint64_t flags = parse_hex(columns[8]).value_or(0);
     auto& equal = best[{parse_hex(columns[5]).value_or(0),
                         rank_of_preference(static_cast<unsigned>(flags >> kPreferenceShift & 3))}];
-    // Equal routes are next hops of one (ECMP), but those of router advertisements: of these the first is taken.
+    // Equal routes are next hops of one (ECMP), except those of router advertisements, of which the first is
+    // used.
     if (equal.empty() || (flags & kByAdvertisement) == 0) equal.insert(columns[9]);
   });
   if (!best.empty()) names.insert(best.begin()->second.begin(), best.begin()->second.end());
@@ -387,12 +388,13 @@ bool read_default_routes(const HostView& host, HostReadings& readings) {
   if (!links) readings.problems.push_back(links.error().what);
   const auto v4 = read_proc(host, "proc/net/route", readings),
              v6 = read_proc(host, "proc/net/ipv6_route", readings);
-  // What cannot be read guards as it did, and what never was guards everything.
+  // Unreadable routes keep protecting the same interfaces. Without any earlier reading, all interfaces are
+  // protected.
   if (v4 && v6 && links) {
     readings.default_routes.clear();
     readings.other_routes.clear();
   }
-  readings.learned_routes.clear();  // proc does not tell
+  readings.learned_routes.clear();  // proc does not contain the protocol
   readings.were_routes_read |= v4 && v6;
   readings.are_routes_unknown = !readings.were_routes_read;
   decode_default_routes4(v4.value_or(""), readings.default_routes);

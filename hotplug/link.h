@@ -1,6 +1,6 @@
 #pragma once
-// One interface below /sys/class/net (Documentation/ABI/testing/sysfs-class-net), and what proc says of all
-// of them.
+// One interface below /sys/class/net (Documentation/ABI/testing/sysfs-class-net), and lists of proc about all
+// interfaces.
 #include <optional>
 #include <string_view>
 
@@ -9,34 +9,35 @@
 
 namespace sliced::hotplug {
 
-/// nullopt when the interface is gone. Reads nothing that takes the kernel's network lock.
+/// Returns nullopt if the interface does not exist. Reads no attribute that locks the kernel's network state.
 std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view name);
-/// The same where its entry in /sys/class/net is known already ("" unknown).
+/// The same with its known entry in /sys/class/net ("" if unknown).
 std::optional<NetdevReading> read_netdev(const HostView& host, std::string_view name,
                                          std::string_view link_target);
 
-/// Those that take locks or ask firmware: operstate, speed, phys_switch_id, phys_port_name. May hang.
+/// Reads attributes that lock or query firmware: operstate, speed, phys_switch_id, phys_port_name. May hang.
 SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name);
 
-// Texts of proc/net/vlan/config, proc/net/route and proc/net/ipv6_route; what cannot be understood is passed
-// over. Of default routes the interfaces of the best one (RouteLinks::defaults): the lowest metric, the highest preference, the first.
+// Decode proc/net/vlan/config, proc/net/route and proc/net/ipv6_route; ignore invalid lines. The default
+// routes are the interfaces of the best one (RouteLinks::defaults): the lowest metric, the highest
+// preference, the first.
 std::map<std::string, VlanEntry> decode_vlan_config(std::string_view text);
 void decode_default_routes4(std::string_view text, std::set<std::string>& names);
 void decode_default_routes6(std::string_view text, std::set<std::string>& names);
-/// Links with a route through a gateway whose destination is beyond their own subnets (the routes without a gateway): neither
-/// file has the protocol that a route was made by.
+/// Add links with a route through a gateway whose destination is outside their own subnets (the routes
+/// without a gateway): neither file contains the routes' protocol.
 void decode_other_routes4(std::string_view text, std::set<std::string>& names);
 void decode_other_routes6(std::string_view text, std::set<std::string>& names);
 
-// What cannot be read keeps its last value and is a problem. Default routes want the interfaces read before.
+// Lists that cannot be read keep their last value and are a problem. Requires: for default routes, the
+// interfaces were read before.
 void read_vlans(const HostView& host, HostReadings& readings);
-/// Default routes of `before` for what has not been able to read them again: they stay with their interfaces,
-/// whatever those are called now.
+/// Keeps the default routes of `before` if they could not be read again, with the interfaces' current names.
 void keep_default_routes(const HostReadings& before, HostReadings& now);
-/// By netlink on the running system, from proc in a snapshot.
-/// False: some lead to an interface that is not among readings.netdevs, which is in readings.missing_links instead.
+/// Reads by netlink on the running system, from proc in a snapshot. Returns false if some lead to interfaces
+/// outside readings.netdevs, and adds these to readings.missing_links.
 bool read_default_routes(const HostView& host, HostReadings& readings);
-/// As HostReadings::missing_links has it.
+/// Returns the text for HostReadings::missing_links.
 std::string missing_link(int ifindex);
 
 }  // namespace sliced::hotplug

@@ -28,7 +28,7 @@ Error invalid(const char* what) { return Error{Errc::kInvalid, std::string("netl
 
 constexpr size_t aligned(size_t length) { return (length + 3) & ~size_t{3}; }
 
-// Fixed-size structures are copied out: nothing says that the bytes are aligned.
+// Copies fixed-size structures, because the bytes may be unaligned.
 template <class T>
 std::optional<T> peek(std::string_view bytes) {
   if (bytes.size() < sizeof(T)) return std::nullopt;
@@ -73,7 +73,7 @@ bool each_attribute(std::string_view bytes, OnAttribute on_attribute) {
   return true;
 }
 
-// Of IFLA_LINKINFO (linux/if_link.h); nullopt for what is no VRF.
+// Decodes IFLA_LINKINFO (linux/if_link.h); returns nullopt if it is not a VRF.
 std::optional<uint32_t> table_of_vrf(std::string_view info) {
   bool is_vrf = false;
   uint32_t table = 0;
@@ -92,7 +92,7 @@ bool decode_link(const nlmsghdr& header, std::string_view payload, std::vector<H
   if (!info) return false;
   LinkChange change;
   change.ifindex = info->ifi_index;
-  // A port that leaves a bridge is told as RTM_DELLINK of the bridge family: the link itself stays.
+  // A port that leaves a bridge is reported as RTM_DELLINK of the bridge family: the link itself stays.
   change.is_deleted = header.nlmsg_type == RTM_DELLINK && info->ifi_family == AF_UNSPEC;
   bool is_moved = false, is_vrf = false;
   const bool ok =
@@ -133,7 +133,7 @@ bool decode_route(uint16_t type, std::string_view payload, std::vector<HostEvent
     return true;
   }
   if (type != RTM_NEWROUTE) return true;
-  // Only its links are told: of a route through a nexthop object any may be one.
+  // Only its links are decoded: a route through a nexthop object may use any of the object's links.
   std::set<int> links;
   bool ok = true, has_gateway = false, is_by_object = false;
   ok &=
@@ -360,7 +360,7 @@ bool decode_default_route(std::string_view payload, const std::set<uint32_t>& ta
     if (const auto link = peek<int>(value); type == RTA_OIF && link && *link > 0)
       add(*link, route->rtm_flags);
     if (type == RTA_MULTIPATH) ok &= each_next_hop(value, add);
-    // With net.ipv4.nexthop_compat_mode off that is all that it says.
+    // With net.ipv4.nexthop_compat_mode off the route has no other information.
     if (const auto id = peek<uint32_t>(value); type == RTA_NH_ID && id)
       for (const int link : nexthops.links_of(*id)) add(link, route->rtm_flags);
   });
@@ -435,7 +435,7 @@ Result<bool> each_answer(std::string_view datagram, uint16_t type, const char* r
     if ((message->header.nlmsg_flags & NLM_F_DUMP_INTR) != 0)
       return Error{Errc::kBusy, std::string("netlink: ") + request + ": what it tells changed meanwhile"};
     if (message->header.nlmsg_type == NLMSG_DONE) {
-      // A dump that fails on its way says so at its end.
+      // A dump that fails reports the error at its end.
       const auto error = peek<int>(message->payload);
       if (error && *error < 0 && *error > INT_MIN) return kernel_error(request, message->payload);
       return true;
@@ -547,7 +547,7 @@ std::set<int> Nexthops::links_of(uint32_t id) const {
   };
   add(id);
   if (const auto group = groups.find(id); group != groups.end())
-    for (const uint32_t member : group->second) add(member);  // groups of groups there are none
+    for (const uint32_t member : group->second) add(member);  // groups of groups do not exist
   return out;
 }
 
@@ -708,7 +708,7 @@ std::string encode_route_dump(uint8_t family, uint32_t table, uint32_t sequence)
 }
 
 std::string encode_route_request(bool is_v6, uint32_t sequence) {
-  // a.root-servers.net, for which no network has a route of its own. Nothing is sent to it.
+  // a.root-servers.net, for which no network has a route of its own. No packet is sent to it.
   constexpr std::string_view kV4("\xc6\x29\0\4", 4), kV6("\x20\1\5\3\xba\x3e\0\0\0\0\0\0\0\2\0\x30", 16);
   const std::string_view address = is_v6 ? kV6 : kV4;
   struct {

@@ -99,8 +99,7 @@ class NetlinkMonitor final : public EventSource {
     // Without the filter every route would wake us; then default routes wait for the periodic rescan.
     if (keep_wanted_routes_only(fd) && !(join(fd, RTNLGRP_IPV4_ROUTE) && join(fd, RTNLGRP_IPV6_ROUTE)))
       return errno_error("RTNLGRP_IPV4_ROUTE");
-    // What leads to a default route, or is one's next hop. Kernels without rules or nexthop objects have no
-    // groups.
+    // Rules and nexthop objects affect default routes. Kernels without them have no such groups.
     for (const int group : {RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE, RTNLGRP_NEXTHOP}) join(fd, group);
     return Unit{};
   }
@@ -118,7 +117,7 @@ class NetlinkMonitor final : public EventSource {
   std::unique_ptr<Datagrams> datagrams_;
 };
 
-// The answer's size is asked first: one message holds all VFs.
+// Peeks at the answer's size first: one message contains all VFs.
 Result<std::string> receive_answer(int fd) {
   const ssize_t size = ::recv(fd, nullptr, 0, MSG_PEEK | MSG_TRUNC);
   if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
@@ -126,8 +125,8 @@ Result<std::string> receive_answer(int fd) {
   if (size < 0) return errno_error("recv");
   if (static_cast<size_t>(size) > kAnswerSizeMax)
     return Error{Errc::kTooLarge, "netlink: RTM_GETLINK: an answer of " + std::to_string(size) + " bytes"};
-  // The size of a receive is the size of the messages that a dump on this socket may have next (max_recvmsg_len in
-  // net/netlink/af_netlink.c, which takes 32 KiB at most).
+  // The size of a receive limits the size of the next messages of a dump on this socket (max_recvmsg_len in
+  // net/netlink/af_netlink.c, at most 32 KiB).
   std::string answer(std::max(static_cast<size_t>(size), kDatagramSizeMax), '\0');
   const ssize_t got = ::recv(fd, answer.data(), answer.size(), 0);
   if (got < 0) return errno_error("recv");
@@ -144,8 +143,8 @@ Result<Unit> send_request(int fd, const std::string& request) {
   return Unit{};
 }
 
-// Some kernels reckon too little room for the answer to a request for one link (rtnl_vfinfo_size() has no GUIDs). A dump has room that does
-// not depend on that. Errors: also kNotFound, the link is not among those that were dumped.
+// Some kernels compute too little room for the answer to a request for one link (rtnl_vfinfo_size() omits
+// GUIDs). The room of a dump does not depend on that. Errors: also kNotFound if the link is not in the dump.
 Result<std::map<int, VfConfig>> dump_vf_configs(int fd, int ifindex) {
   constexpr int kDatagramsMax = 65536;
   if (auto sent = send_request(fd, encode_vf_dump(2)); !sent) return sent.error();

@@ -1,6 +1,6 @@
 #pragma once
-// rtnetlink's links, default routes, routing rules and nexthop objects, of the network namespace this process
-// is in.
+// rtnetlink events of links, default routes, routing rules and nexthop objects, in this process' network
+// namespace.
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,12 +14,13 @@ class Loop;
 
 namespace sliced::hotplug {
 
-/// Overflow: the receive buffer ran full (ENOBUFS), or a datagram could not be understood.
+/// Overflow: the receive buffer was full (ENOBUFS), or a datagram was invalid.
 std::unique_ptr<EventSource> make_netlink_monitor(reactor::Loop& loop);
 
-/// VF index -> what the PF with this netdev enforces, in one request without statistics. Blocks for at most
-/// two seconds for each message; no privilege needed. Where the kernel refuses with EMSGSIZE, it is asked by a dump of all links.
-/// Errors: kNotFound for a netdev that is gone; kTooLarge where the kernel has no message that is large enough; kTimeout; kIo.
+/// Returns the settings that the PF with this netdev enforces, by VF index, with one request without
+/// statistics. Uses a dump of all links if the kernel refuses with EMSGSIZE. Blocks for at most two seconds
+/// for each message. Requires no privilege. Errors: kNotFound for a missing netdev; kTooLarge if the answer
+/// fits in no message; kTimeout; kIo.
 Result<std::map<int, VfConfig>> read_vf_configs(int ifindex);
 
 }  // namespace sliced::hotplug

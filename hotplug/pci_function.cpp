@@ -39,7 +39,7 @@ Look look_at_class(const HostDir& dir, FunctionReading& function) {
     return code && *code >> 16 == 0x02 ? Look::kDone : Look::kNotNetwork;
   }
   if (text.error().code != Errc::kNotFound) {
-    // Not known to be a network function, but not known to be another one either.
+    // It is neither known to be a network function nor another one.
     function.unreadable.push_back(unreadable_note("class", text.error()));
     return looks_like_network_without_class(dir) ? Look::kDone : Look::kNotNetwork;
   }
@@ -77,7 +77,7 @@ bool is_bridge(const HostView& host, const std::string& function) {
   return code && code->starts_with("0x06");
 }
 
-// Requires function.is_on_vfio. The groups of vfio-noiommu are made at binding, and isolate nothing.
+// Requires function.is_on_vfio. The groups of vfio-noiommu are created at binding, and isolate nothing.
 void read_iommu_group(const HostView& host, const HostDir& dir, FunctionReading& function) {
   const auto number = parse_int(read_link_name(dir, "iommu_group", function.unreadable));
   if (!number || *number < 0 || *number > std::numeric_limits<int>::max()) return;
@@ -138,8 +138,8 @@ Look read_once(const HostView& host, FunctionReading& function) {
       read_virtfn_links(dir, function);
     }
   }
-  // Last, so that they also tell whether the function was there to the end: a removed directory stays open
-  // and is empty.
+  // Read last, so that they prove that the function existed to the end: a removed directory stays open and is
+  // empty.
   function.product = read_id(dir, "device", unreadable);
   function.vendor = read_id(dir, "vendor", unreadable);
   const bool has_identity = !function.vendor.empty() && !function.product.empty();
@@ -295,7 +295,7 @@ std::optional<FunctionReading> read_function(const HostView& host, const PciAddr
     function = FunctionReading{.pci = address, .pcie_root = pcie_root_of(link_target)};
     switch (read_once(host, function)) {
       case Look::kDone:
-        // What cannot be read now may be readable a moment later (no memory, no descriptors).
+        // A failed read may succeed a moment later (no memory, no descriptors).
         if (tries == 0 && (!function.unreadable.empty() || !function.broken.empty())) break;
         return function;
       case Look::kNotNetwork:

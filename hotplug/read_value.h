@@ -1,6 +1,5 @@
 #pragma once
-// Small readers shared by pci_function.cpp and link.cpp: one attribute to one value; what fails costs that
-// value only.
+// Readers of single attributes for pci_function.cpp and link.cpp. A failure affects only that value.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,26 +9,26 @@
 
 namespace sliced::hotplug {
 
-/// The entry is not there, or has no such value: an answer, not a failure.
+/// Returns whether the entry does not exist or has no value, which is an answer and not a failure.
 bool is_absence(const Error& error);
-/// One attribute's text; "" when it is not there or has no value, which is no fault. Other errors go to
+/// Returns one attribute's text; "" if it does not exist or has no value. Other errors are added to
 /// unreadable as "name: EIO".
 std::string read_text(const HostDir& dir, std::string_view name, std::vector<std::string>& unreadable);
-/// A decimal number within int. Junk goes to unreadable.
+/// Returns a decimal number within int. An invalid text is added to unreadable.
 std::optional<int> read_int(const HostDir& dir, std::string_view name, std::vector<std::string>& unreadable);
-/// readlink, asked a second time when it fails otherwise than by absence.
+/// readlink with a second attempt after errors other than absence.
 template <class Dir>
 Result<std::string> read_link_patiently(const Dir& dir, const std::string& path) {
   auto target = dir.readlink(path);
   if (target || is_absence(target.error())) return target;
   return dir.readlink(path);
 }
-/// The last component of a link's target; "" when there is no link.
+/// Returns the last component of a link's target; "" without a link.
 std::string read_link_name(const HostDir& dir, std::string_view name, std::vector<std::string>& unreadable);
 
-/// "name: EIO" of an error whose text ends so.
+/// Returns "name: EIO" for an error whose text ends with the errno's name.
 std::string unreadable_note(std::string_view name, const Error& error);
-/// Of a path; the whole of it where it has no '/'.
+/// Returns the part after the last '/'; the whole path without one.
 std::string_view last_component(std::string_view path);
 
 }  // namespace sliced::hotplug

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kLoopback = 772;  // ARPHRD_LOOPBACK
 
-// Takes digits off the front; -1 when there are none or too many.
+// Removes digits from the front and returns their value; -1 without digits or with too many.
 int take_number(std::string_view& text) {
   size_t length = 0;
   while (length < text.size() && text[length] >= '0' && text[length] <= '9') ++length;
@@ -36,8 +36,8 @@ std::string_view switch_id_of(const NetdevReading& netdev) {
   return netdev.slow ? std::string_view(netdev.slow->phys_switch_id) : std::string_view();
 }
 
-// Lower is more likely to be the function's own: the uplink by name, then what names no port, then the
-// oldest.
+// A lower rank is more likely to be the function's own: the uplink by name, then a name without a port, then
+// the oldest.
 auto own_rank(const NetdevReading& netdev) {
   const std::string_view text = port_name_of(netdev);
   const PortName port = decode_port_name(text);
@@ -57,7 +57,7 @@ bool is_representor(const NetdevReading& netdev) {
          decode_port_name(port).kind != PortName::Kind::kUplink;
 }
 
-// Drivers whose functions have several ports, numbered without a gap: where one is missing it is elsewhere.
+// Drivers whose functions have several ports with consecutive numbers: a missing one is in another namespace.
 bool numbers_its_ports(std::string_view driver) {
   return driver == "mlx4_core" || driver == "cxgb4" || driver == "nfp";
 }
@@ -147,7 +147,7 @@ class Resolver {
     devices_[device.id.text] = std::move(device);
   }
 
-  // The kernel says -1 where the firmware does not tell the node.
+  // The kernel reports -1 if the firmware does not report the node.
   void take_numa_node(HostDevice& device, std::optional<int> node) const {
     if (node.value_or(-1) < 0) return;
     device.numa_node = node;
@@ -155,8 +155,8 @@ class Resolver {
     if (at != readings_.numa_neighbors.end()) device.numa_neighbors = at->second;
   }
 
-  // The kernel takes a VF's links away before its driver lets go of it, which may take seconds, and makes them
-  // after it has told of the new function (drivers/pci/iov.c).
+  // The kernel removes a VF's links before its driver releases it, which may take seconds, and creates them
+  // after the new function's uevent (drivers/pci/iov.c).
   void take_for_vf(HostDevice& device, const FunctionReading& reading) {
     if (!pfs_) {
       pfs_.emplace();
@@ -172,7 +172,7 @@ class Resolver {
       device.broken = "half there: a VF of " + device.pf->text() + " without physfn link";
   }
 
-  // A netdev whose port facts have not been read yet may turn out to be an uplink.
+  // A netdev whose port facts were not read yet may be an uplink.
   bool is_port_known(const PciAddress& pf) const {
     const NetdevReading* own = own_netdev(ports_, pf);
     return own == nullptr || own->slow.has_value();
@@ -288,7 +288,7 @@ class Resolver {
     devices_[device.id.text] = std::move(device);
   }
 
-  // netdev: nullptr: it has none in this namespace. Of several the first is taken.
+  // netdev: nullptr if it has none in this namespace. Of several the first one is used.
   void add_scalable_function(const std::string& auxiliary, std::optional<int> number,
                              const NetdevReading* netdev) {
     if (!added_.insert(auxiliary).second) return;
@@ -326,7 +326,7 @@ class Resolver {
     return out;
   }
 
-  // One of those that are made here, else of the former ones.
+  // Returns a device of this call, otherwise a former one.
   const HostDevice* device_of(const PciAddress& function) const {
     const std::string id = function.text();
     if (const auto at = devices_.find(id); at != devices_.end()) return &at->second;
@@ -381,7 +381,8 @@ class Resolver {
     vf.pf_link_type = pf->netdev->link_type;
   }
 
-  // A representor hangs below its PF, or (older drivers) below nothing and shares the uplink's switch id.
+  // A representor is a child of its PF or, with older drivers, has no parent and shares the uplink's switch
+  // id.
   const FunctionReading* pf_of_representor(const NetdevReading& netdev, const PortName& port) const {
     if (netdev.function) {
       const FunctionReading* at = readings_.functions.find(*netdev.function);
@@ -392,7 +393,7 @@ class Resolver {
       const FunctionReading& function = readings_.functions.at(address);
       if (function.total_vfs == 0 || switch_id_of(*ports.front()) != switch_id_of(netdev)) continue;
       if (port.pf >= 0 && port.pf != address.function) continue;
-      if (found != nullptr) return nullptr;  // a switch of several PFs and a name that does not say which
+      if (found != nullptr) return nullptr;  // a switch of several PFs, and a name without the PF's number
       found = &function;
     }
     return found;
@@ -482,7 +483,7 @@ class Resolver {
     return is_learned ? HostUseKind::kLearnedRoute : HostUseKind::kDefaultRoute;
   }
 
-  // Breadth first, each interface once: a ring in a snapshot must not hold us.
+  // Breadth first, each interface once, because a snapshot may contain a cycle.
   std::string route_above(const std::set<std::string>& routes,
                           const std::map<std::string, std::set<std::string>>& uppers,
                           const std::string& name) const {
@@ -504,8 +505,8 @@ class Resolver {
   const HostReadings& readings_;
   const StickyNetdevs& sticky_;
   const Inventory* former_ = nullptr;
-  std::optional<std::vector<const FunctionReading*>> pfs_;        // once one was asked for
-  std::optional<std::map<int, std::vector<std::string>>> names_;  // by ifindex, once one was asked for
+  std::optional<std::vector<const FunctionReading*>> pfs_;        // set at the first use
+  std::optional<std::map<int, std::vector<std::string>>> names_;  // by ifindex; set at the first use
   const FunctionPorts ports_;
   std::set<std::string> added_;  // scalable functions
   std::map<std::string, HostDevice> devices_;
@@ -563,7 +564,7 @@ PortName decode_port_name(std::string_view text) {
   const std::string_view whole = text;
   PortName port;
   if (take(text, "c")) {
-    // A port of another controller's function (seen from a DPU) is none of ours.
+    // A port of another controller's function (on a DPU) is ignored.
     if (take_number(text) != 0) return port;
   }
   if (take(text, "pf")) {
@@ -598,7 +599,7 @@ FunctionPorts ports_of_functions(const HostReadings& readings, const std::set<Pc
   for (auto& [address, ports] : out) {
     std::sort(ports.begin(), ports.end(),
               [](const auto* a, const auto* b) { return own_rank(*a) < own_rank(*b); });
-    // Beside an uplink, what stands for another host's function is no port.
+    // With an uplink, representors of another host's functions are not ports.
     ports.erase(
         std::remove_if(ports.begin() + 1, ports.end(), [](const auto* one) { return is_representor(*one); }),
         ports.end());

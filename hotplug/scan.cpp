@@ -19,7 +19,7 @@ constexpr const char* kRdmaDevicesDir = "sys/class/infiniband";
 constexpr const char* kVdpaDevicesDir = "sys/bus/vdpa/devices";
 constexpr const char* kAuxiliariesDir = "sys/bus/auxiliary/devices";
 
-// Names below dir with the links' targets; a directory that is not there is empty, which is no fault (a
+// Returns the names below dir with the links' targets. A missing directory is empty, which is no error (a
 // machine without PCI, a namespace without interfaces, no RDMA module).
 std::vector<std::pair<std::string, std::string>> list_links(const HostView& host, const char* dir,
                                                             HostReadings& readings) {
@@ -52,14 +52,15 @@ void list_functions(const HostView& host, HostListing& listing) {
   }
 }
 
-// The device below which it is; where the path does not say, as of a snapshot by hand, the name that the SR-IOV network operator gives it.
+// Returns the function above the device; if the path has none, as in a manual snapshot, the one in the name
+// that the SR-IOV network operator gives it.
 std::optional<PciAddress> function_of_vdpa(std::string_view name, std::string_view target) {
   constexpr std::string_view kPrefix = "vdpa:";
   if (const auto above = function_above(target)) return above;
   return name.starts_with(kPrefix) ? PciAddress::decode(name.substr(kPrefix.size())) : std::nullopt;
 }
 
-// Of several the one that matters most: in use, or possibly so.
+// Of several devices, one that is or may be in use has the highest rank.
 int rank_of(const VdpaDevice& device) {
   return device.driver == kUnknownVdpa ? 3 : device.driver == "virtio" ? 2 : device.driver == "vhost" ? 1 : 0;
 }
@@ -165,7 +166,7 @@ void reread_function(const HostView& host, const PciAddress& address, HostReadin
     readings.functions.erase(address);
     return;
   }
-  // Readings that are equal share it: whoever compares them compares pointers.
+  // Equal readings share the object, so that they can be compared by pointers.
   if (known == nullptr || *known != *function) readings.functions[address] = std::move(*function);
 }
 
@@ -179,8 +180,8 @@ void reread_netdev(const HostView& host, const std::string& name, HostReadings& 
   readings.netdevs[name] = std::move(*netdev);
 }
 
-// A macvlan or a VLAN that was read while its interface was in a pod's namespace says nothing of it, and no event tells when that
-// is back.
+// A macvlan or a VLAN that was read while its interface was in a pod's namespace has no reference to it, and
+// no event reports the return.
 void reread_uppers(const HostView& host, const std::string& name, HostReadings& readings) {
   const NetdevReading* netdev = readings.netdevs.find(name);
   if (netdev == nullptr) return;
@@ -198,7 +199,7 @@ void reread_uppers(const HostView& host, const std::string& name, HostReadings& 
   }
 }
 
-// What an interface stands on, or is enslaved to.
+// Visits the master and the lower interfaces.
 template <class OnReference>
 void each_reference(const NetdevReading& netdev, OnReference on_reference) {
   if (!netdev.master.empty()) on_reference(LinkReference{netdev.master, netdev.master_ifindex});
@@ -211,7 +212,7 @@ std::set<int> ifindexes_of(const HostReadings& readings) {
   return out;
 }
 
-// Interfaces that name others by names which are gone, or by an ifindex that is not known.
+// Returns interfaces with references to names that no longer exist, or to an unknown ifindex.
 std::vector<std::string> dangling_links(const HostReadings& readings) {
   const std::set<int> known = ifindexes_of(readings);
   std::vector<std::string> out;
@@ -240,8 +241,8 @@ int ifindex_now(const HostView& host, const std::string& name) {
   return ifindex && *ifindex > 0 && *ifindex <= INT32_MAX ? static_cast<int>(*ifindex) : 0;
 }
 
-// Links, texts and routes name interfaces by the names of now, and those may have been read under other ones: what tells of a
-// renaming comes later. Reads such interfaces again; false when there is none.
+// Links, texts and routes contain current names, while interfaces may have been read under older ones: the
+// event of a rename comes later. Reads such interfaces again; returns false if there are none.
 bool follow_names(const HostView& host, HostReadings& readings) {
   bool has_changed = false;
   for (const std::string& name : dangling_links(readings))
@@ -264,7 +265,7 @@ bool follow_names(const HostView& host, HostReadings& readings) {
       has_changed |= reread_changed(host, name, readings);
   }
   if (!has_changed) return false;
-  // Under one of its names each is gone.
+  // Only one of its names is current.
   std::map<int, std::vector<std::string>> names;
   for (const auto& [name, netdev] : readings.netdevs)
     if (netdev.ifindex != 0) names[netdev.ifindex].push_back(name);
@@ -274,7 +275,7 @@ bool follow_names(const HostView& host, HostReadings& readings) {
   return true;
 }
 
-// Interfaces that are not known yet, of which only routes tell, by ifindex.
+// Reads interfaces by ifindex that only routes refer to.
 bool read_unknown_netdevs(const HostView& host, HostReadings& readings) {
   const auto names = host.list(kNetdevsDir);
   bool has_changed = false;
@@ -283,7 +284,7 @@ bool read_unknown_netdevs(const HostView& host, HostReadings& readings) {
   return has_changed;
 }
 
-// What may be used by an interface that is not listed: whatever it stands on has a link to it.
+// Finds interfaces that an unlisted interface may use: each lower interface has a link to it.
 void note_missing_links(const HostView& host, HostReadings& readings) {
   const std::set<int> known = ifindexes_of(readings);
   for (const auto& [name, netdev] : readings.netdevs)
@@ -300,8 +301,8 @@ void note_missing_links(const HostView& host, HostReadings& readings) {
   }
 }
 
-// Reads what relates interfaces to each other and to routes until all of it is of one moment. An interface may be renamed again
-// and again: then this is left to the next reading, and nothing is concluded of what the host has stopped using.
+// Reads the relations between interfaces and routes until they are consistent. An interface may be renamed
+// repeatedly: then the next reading continues, and meanwhile no host use is removed.
 void read_relations(const HostView& host, const HostReadings& before, HostReadings& readings) {
   constexpr int kTriesMax = 4;
   for (int tries = 1;; ++tries) {
@@ -319,9 +320,9 @@ void read_relations(const HostView& host, const HostReadings& before, HostReadin
   }
 }
 
-// An RDMA device may leave together with its function's interface, which was looked at before: without a
-// second look the one would be lost and the other still there, and the function remembered as one without
-// RDMA.
+// An RDMA device may leave together with its function's interface, which was read before. Without a second
+// read the RDMA device would be missing while the interface still exists, and the function would be
+// remembered without RDMA.
 void reread_beside_lost_rdma(const HostView& host, const std::map<PciAddress, std::string>& before,
                              HostReadings& readings) {
   std::vector<std::string> doubtful;
@@ -381,7 +382,7 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
   for (const std::string& name : touched.netdevs) {
     reread_netdev(host, name, readings);
     reread_uppers(host, name, readings);
-    // The kernel's word of an interface may come long before udev's of its function.
+    // The kernel's event for an interface may arrive long before udev's for its function.
     const NetdevReading* netdev = readings.netdevs.find(name);
     if (netdev != nullptr && netdev->is_functions_own && !readings.functions.contains(*netdev->function))
       functions.insert(*netdev->function);
@@ -393,7 +394,7 @@ void reread(const HostView& host, const Touched& touched, HostReadings& readings
     const FunctionReading* now = readings.functions.find(address);
     if (now == nullptr) continue;
     const auto vfs_now = now->vfs;
-    // A VF that is new to us tells its PF; a PF whose links changed tells its VFs.
+    // A new VF affects its PF; a PF with changed links affects its VFs.
     if (const auto pf = now->physfn; pf && !functions.contains(*pf)) reread_function(host, *pf, readings);
     for (const auto& [mine, other] : {std::pair{&vfs_before, &vfs_now}, {&vfs_now, &vfs_before}})
       for (const auto& [vf, index] : *mine)

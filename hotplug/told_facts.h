@@ -1,14 +1,14 @@
 #pragma once
-// The plain facts of a host device, once, by the names under which people are told of them (docs/command-line.md):
-// who shows a device, or makes one that has everything, does not list them again.
+// The plain facts of a host device, listed once under their names in outputs (docs/command-line.md), for code
+// that shows a device or creates one with every fact.
 #include "hotplug/facts.h"
 
 namespace sliced::hotplug {
 
-/// visit(name, fact) of each fact, in the order of the output; absent ones too. fact: a reference to a std::string, an int,
-/// or an optional of int, bool or PciAddress; const where the device is. visit must take all of them.
-/// Left to whoever shows them: id and type, interfaces, and what is concluded of the device as a whole (host_use,
-/// broken, unreadable). Facts that only PFs have are visited of PFs alone.
+/// Calls visit(name, fact) for each fact, including absent ones, in the order of the output. fact: a
+/// reference to a std::string, an int, or an optional of int, bool or PciAddress; const if the device is.
+/// visit must accept all of these. Not visited: id and type, interfaces, and facts about the device as a
+/// whole (host_use, broken, unreadable). Facts of PFs are visited for PFs only.
 template <class Device, class Visit>
 void visit_facts(Device& device, Visit&& visit) {
   visit("pciAddress", device.pci);

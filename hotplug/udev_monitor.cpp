@@ -83,7 +83,7 @@ class UdevMonitor final : public EventSource {
         on_event_(Overflow{name() + ": ENOBUFS"});
       } else if (errno == EAGAIN || errno == 0) {
         return;
-      }  // else: a message from somebody who is neither kernel nor udevd
+      }  // otherwise: the sender is neither the kernel nor udevd
     }
   }
 

@@ -1,6 +1,5 @@
 #pragma once
-// Kernel objects by way of libudev: after udev's rules where a udevd runs, straight from the kernel where
-// none does.
+// Kernel object events from libudev: after udev's rules if a udevd runs, otherwise directly from the kernel.
 #include <memory>
 #include <string>
 
@@ -12,11 +11,11 @@ class Loop;
 
 namespace sliced::hotplug {
 
-/// Whose messages: udevd's, sent when its rules are done, or the kernel's own.
+/// The sender: udevd after its rules, or the kernel.
 enum class UdevKind { kUdev, kKernel };
 
-/// kUdev where /run/udev/control exists. (The udev source opens without complaint where no udevd runs, and
-/// stays silent.)
+/// Returns kUdev if /run/udev/control exists. Without a udevd, the udev source can be opened but stays
+/// silent.
 UdevKind udev_kind_here();
 
 /// Subsystems pci, net, infiniband, vdpa, auxiliary. Overflow: ENOBUFS.

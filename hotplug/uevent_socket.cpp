@@ -73,7 +73,7 @@ class UeventSocket final : public EventSource {
     return Unit{};
   }
 
-  // By way of /proc/self/fd: no path can be too long for a socket address, and none leads elsewhere.
+  // Binds through /proc/self/fd: no path is too long for a socket address, and none leads outside.
   Result<Unit> bind_here(int socket) {
     struct stat old{};
     if (::fstatat(dir_.get(), kName, &old, AT_SYMLINK_NOFOLLOW) == 0) {

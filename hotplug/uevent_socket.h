@@ -1,6 +1,6 @@
 #pragma once
-// Events of another root: whoever changes the tree below ROOT sends kernel uevent text, one datagram each, to
-// the unix socket ROOT/run/sliced/uevents.
+// Events of another root: a process that changes the tree below ROOT sends kernel uevent texts, one per
+// datagram, to the unix socket ROOT/run/sliced/uevents.
 #include <memory>
 #include <string>
 
@@ -12,9 +12,8 @@ class Loop;
 
 namespace sliced::hotplug {
 
-/// Makes ROOT/run/sliced where it is missing, beneath ROOT whatever links say, and takes the place of a
-/// socket left there. What is no uevent is logged by
-/// nobody and changes nothing.
+/// Creates ROOT/run/sliced if it is missing, confined to ROOT, and replaces an old socket. Invalid texts are
+/// ignored without a log entry.
 std::unique_ptr<EventSource> make_uevent_socket(reactor::Loop& loop, std::string root);
 
 }  // namespace sliced::hotplug
