@@ -1,12 +1,11 @@
 #pragma once
-// Does what policy/configure/ finds to be done: sets administrative MAC addresses that are missing, one after the other,
-// on a worker.
+// Sets the missing administrative MAC addresses that policy/configure/ finds, one after the other, on a worker.
 //
-// Pace:      one VF at a time; each once, and again only where the address was lost since (policy/configure/attempts.h).
-// Unhappy:   without CAP_NET_ADMIN it says so once, and does nothing more. What a driver refuses is said of that VF. A PF
-//            whose driver hangs is left alone.
-// Log:       each address that was set, with who asks for it: the audit of what this daemon changes of the host.
-// Ownership: ports outlive this. Dropping it begins nothing more; a write on its way may still be done.
+// Pace:      one VF at a time; each once, and again only if the address was lost since (policy/configure/attempts.h).
+// Errors:    without CAP_NET_ADMIN it logs that once, and stops. A driver's refusal is logged for that VF. A PF whose
+//            driver hangs is skipped from then on.
+// Log:       each address that was set, with the policy that requires it: the audit of this daemon's changes of the host.
+// Ownership: ports outlive this object. Its destruction starts no further write; one in progress may complete.
 #include <deque>
 #include <functional>
 #include <memory>
@@ -24,12 +23,13 @@
 
 namespace sliced::daemon {
 
-/// Blocks; on a worker. Looks whether all of it is so still, writes, reads back. Errors: kDenied; others of the driver.
+/// Checks that the facts still hold, writes, and reads back. Blocks; for a worker. Errors: kDenied; others of
+/// the driver.
 using SetMissingMac = std::function<Result<policy::MacOutcome>(const policy::MissingMac& what)>;
 
 class AdminMacs {
  public:
-  /// The kernel answers within ten seconds, or is taken for one that does not.
+  /// The driver's time limit, above the kernel's own ten seconds.
   static constexpr Millis kSetMax{15'000};
 
   struct Ports {
@@ -39,16 +39,16 @@ class AdminMacs {
     SetMissingMac set;
   };
   struct Handlers {
-    /// Asked again right before each.
+    /// Returns whether the VF is in use; called right before each write.
     std::function<bool(const std::string& vf)> is_taken;
-    /// A PF enforces something else now, which its driver need not tell.
+    /// A PF's settings were changed, which its driver may not report.
     std::function<void(const hotplug::PciAddress& pf)> on_set;
-    /// What was not due yet at the last take() is: it is to be called again.
+    /// An address that was not due at the last take() is due: take() is to be called again.
     std::function<void()> on_due;
   };
   AdminMacs(Ports ports, Handlers handlers);
 
-  /// All that is missing now, in the place of what was told before and is not begun.
+  /// Replaces the addresses that are not written yet by those that are missing now.
   void take(std::vector<policy::MissingMac> missing, const hotplug::Inventory& host);
 
  private:

@@ -22,7 +22,7 @@ int attach_helper(const std::vector<std::string>& arguments) {
     std::cerr << why << "\n";
     return kExitError;
   };
-  // What a daemon has begun must not go on beside the next one's.
+  // A helper must not continue beside those of the next daemon.
   if (arguments.size() != 1 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
       std::to_string(::getppid()) != arguments[0])
     return fail("attach-helper: is run by the daemon alone");

@@ -14,7 +14,7 @@
 namespace sliced::cli {
 namespace {
 
-// What a daemon has begun must not go on beside the next one's.
+// A helper must not continue beside those of the next daemon.
 bool ends_with(const std::string& parent) {
   return ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && std::to_string(::getppid()) == parent;
 }

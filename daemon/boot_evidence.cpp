@@ -15,7 +15,7 @@ constexpr Millis kNoteMax{5'000};
 
 }  // namespace
 
-// Written where a daemon runs alone: who looks once has nothing to add. A file that cannot be read is no evidence.
+// Only the daemon with the interlock writes it. A file that cannot be read is no evidence.
 daemon::NodeStateSource::Boot boot_of(HostProcess& process, const config::Options& options) {
   daemon::NodeStateSource::Boot out{.uptime = daemon::uptime_of(process.host)};
   const std::string directory = runtime_directory(options);

@@ -95,7 +95,7 @@ void ClusterSources::start() {
 template <class Wanted>
 std::vector<std::string> ClusterSources::described(Wanted wanted) const {
   std::vector<std::string> out;
-  for (const bool slices : {false, true})  // what there is to decide first
+  for (const bool slices : {false, true})  // sources of decisions first
     for (const Named& source : sources_)
       if (const SyncState& sync = source.watcher->sync_state();
           (source.kind.kind == kube::kResourceSlices.kind) == slices && !sync.known && wanted(sync))

@@ -1,8 +1,7 @@
 #pragma once
-// What the daemon hears of the cluster: its own Node, the policies, and the slices that each driver has
-// published for the node. Made, watched and looked after here; what an outage means is Reach's (reach.h).
-//
-// Ownership: cluster, scheduler and log outlive this. Dropping it ends all watches.
+// The daemon's sources in the cluster: its own Node, the policies, and the slices that each driver has
+// published for the node. Creates and watches them; Reach (reach.h) handles outages. Ownership: cluster,
+// scheduler and log outlive this object. Its destruction ends all watches.
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -20,20 +19,21 @@
 
 namespace sliced::daemon {
 
-/// What the sources report, on turns of the loop, never from the constructor or start(). No function may destroy the sources.
+/// Events of the sources, on turns of the loop, never from the constructor or start(). No function may
+/// destroy the sources.
 class ClusterEvents {
  public:
-  /// Only the own Node. Removed when it is deleted, which deletes its slices too.
+  /// Only the own Node. Removed when it is deleted, which also deletes its slices.
   virtual void on_node(const SourceEvent<watchers::NodeWatcher::Item>& event) = 0;
   virtual void on_policies(const PolicyEvent<policy::SriovPolicy>& event) = 0;
   virtual void on_policies(const PolicyEvent<policy::DeviceAttributes>& event) = 0;
   virtual void on_policies(const PolicyEvent<policy::ExposurePolicy>& event) = 0;
   /// Own slices. driver: index in ClusterSources::Scope::drivers.
   virtual void on_slices(size_t driver, const SourceEvent<watchers::SliceWatcher::Item>& event) = 0;
-  /// Returns the slice that the API server answered to a write of ours, where it is of that uid and resourceVersion; nullptr else. The
-  /// watch event that repeats it is not decoded.
+  /// Returns the slice from the API server's answer to a write of this process, if it has that uid and
+  /// resourceVersion; otherwise nullptr. The watch event for it is then not decoded.
   virtual const kube::ResourceSlice* find_slice(size_t driver, const watchers::ObjectHead& head) const = 0;
-  /// Returns true to keep the missing objects, which a list lacks, until a second list lacks them too.
+  /// Returns true to keep objects that are missing in a list until a second list lacks them too.
   virtual bool keeps_missing(const kube::Resource& kind, const std::vector<watchers::ObjectId>& missing) = 0;
   /// The sync state of a source has changed.
   virtual void on_sync_state() = 0;
@@ -44,44 +44,46 @@ class ClusterEvents {
 };
 
 /// Threads: the loop's.
-/// Memory:  objects are handed on; of slices and policies no more is kept than what the limits of each kind
-///          allow (docs/scale.md).
+/// Memory: objects are passed on; slices and policies are kept within the limits of each kind
+/// (docs/scale.md).
 class ClusterSources {
  public:
   struct Driver {
     std::string name;
-    std::string slices;  // the name of its slices as a source: "own slices"
+    std::string slices;  // name of its slices as a source: "own slices"
     size_t slices_bytes_max = SIZE_MAX;
   };
-  /// drivers: for SriovResourcePolicies, for DeviceExposurePolicies; the index is the `driver` of ClusterEvents::on_slices.
-  /// policies: a kind that is off is not watched; the slices that it published are withdrawn.
+  /// drivers: for SriovResourcePolicies, for DeviceExposurePolicies; the index is `driver` in
+  /// ClusterEvents::on_slices. policies: a kind that is off is not watched, and its published slices are
+  /// withdrawn.
   struct Scope {
     std::string node;
-    bool is_directory = false;  // in the place of an API server
+    bool is_directory = false;  // a directory instead of an API server
     std::array<Driver, 2> drivers;
     PolicyResources policies;
   };
 
-  /// events outlives this.
+  /// events outlives this object.
   ClusterSources(kube::Ports ports, const Scope& scope, ClusterEvents& events);
 
-  /// Once: all sources begin at the same time.
+  /// Starts all sources at the same time. Called once.
   void start();
-  /// Nothing keeps from writing: no outage, and nobody of whom it is not known whether he is back.
+  /// Returns whether writing is allowed: there is no outage, and every source has answered since the last
+  /// one.
   bool may_write() const { return reach_.may_write(); }
-  /// Which sources have not synced yet, and why: "policies: denied: list sriovresourcepolicies: ...".
-  /// Sources of slices come last: what there is to decide from is said first.
+  /// Returns the sources that have not synced yet, with the reason: "policies: denied: list
+  /// sriovresourcepolicies: ...". Sources of slices come last.
   std::vector<std::string> silent() const;
-  /// Of those what one look is enough to know: kinds that the API server does not have, what it does not
-  /// allow, a directory that cannot be read.
+  /// Returns the subset of silent() that does not change by waiting: kinds that the API server does not have,
+  /// denied requests, a directory that cannot be read.
   std::vector<std::string> missing() const;
-  /// Each source with its name, and how it stands.
+  /// Calls say for each source.
   void for_each(const std::function<void(const std::string& name, const watchers::Source&)>& say) const;
-  /// Whether the own Node is known to be there, or not to be.
+  /// Returns whether the existence of the own Node is known.
   bool has_node_synced() const { return sources_.front().watcher->sync_state().known; }
-  /// SchemaCheck::dropped().
+  /// See SchemaCheck::dropped().
   std::string dropped_fields() const { return schemas_.dropped(); }
-  /// The server does not have the kind; one that is off it may have.
+  /// Returns whether the server lacks the kind; false for a kind that is off.
   bool is_absent(const kube::Resource& kind) const;
 
  private:
@@ -90,15 +92,15 @@ class ClusterSources {
     kube::Resource kind;
     std::unique_ptr<watchers::Source> watcher;
   };
-  // The Node first, then the slices of each driver and the policies that it offers by.
+  // Creates the Node's source first, then for each driver those of its slices and of its policies.
   std::vector<Named> make_sources(const kube::Ports& ports, const Scope& scope);
   void add_slices(std::vector<Named>& out, const kube::Ports& ports, const Scope& scope, size_t driver);
-  // Asks for the kind's schema with each list, before the list is reported. Adds nothing when the kind is off.
+  // Requests the kind's schema with each list, before the list is reported. Adds nothing if the kind is off.
   template <class Policy>
   void add_policies(std::vector<Named>& out, const kube::Ports& ports,
                     const std::optional<PolicyResource<Policy>>& kind);
   void on_sync_state();
-  /// Those whose initial sync is not complete.
+  /// Describes the sources whose initial sync is not complete.
   template <class Wanted>
   std::vector<std::string> described(Wanted wanted) const;
   std::vector<watchers::Source*> watched() const;
@@ -107,7 +109,7 @@ class ClusterSources {
   const bool is_directory_;
   std::vector<Named> sources_;  // the Node's first
   SchemaCheck schemas_;
-  // Last, so that it goes first: it holds pointers to the sources.
+  // Declared last, so that it is destroyed first: it holds pointers to the sources.
   Reach reach_;
 };
 

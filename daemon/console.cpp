@@ -23,13 +23,14 @@ void speak_as(config::Program program) { speaker = program; }
 void open_standard_files() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-      (void)::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY);  // takes the lowest number
+      // open() uses the lowest free number
+      (void)::open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY);
 }
 
 bool print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
     return true;
-  // The reader has what it asked for: `| head`.
+  // The reader has closed the pipe after reading enough: `| head`.
   if (errno == EPIPE) return true;
   complain("standard output cannot be written");
   return false;

@@ -7,31 +7,32 @@
 
 namespace sliced::cli {
 
-/// Exit codes are an interface (docs/command-line.md). No command has two of those that are 2.
-/// Others say 2 in the sense of one of these: policies --diff and migrate --check (kExitChanges), why
-/// (kExitNone); status, that a daemon is not ready.
-inline constexpr int kExitSame = 0;     // nothing to change, all well
-inline constexpr int kExitError = 1;    // the command could not do its work
-inline constexpr int kExitChanges = 2;  // plan: something would be written
-inline constexpr int kExitNone = 2;     // match: an answer, and nothing matches
+/// Exit codes are an interface (docs/command-line.md). No command uses two of the constants with value 2.
+/// Other commands use 2 in a similar meaning: policies --diff and migrate --check (kExitChanges), why
+/// (kExitNone); status, if the daemon is not ready.
+inline constexpr int kExitSame = 0;     // no difference, or success
+inline constexpr int kExitError = 1;    // the command failed
+inline constexpr int kExitChanges = 2;  // plan: there are changes to write
+inline constexpr int kExitNone = 2;     // match: valid answer, no match
 inline constexpr int kExitDrift = 2;    // drift: a field differs
-inline constexpr int kExitUnsure = 3;   // why: an answer, and not a sure one
+inline constexpr int kExitUnsure = 3;   // why: an uncertain answer
 
-/// Sets the name that complain() begins with; without it: that of Program::kNode. Called once, before threads start.
+/// Sets the program's name for complain(); the default is that of Program::kNode. Called once, before threads
+/// start.
 void speak_as(config::Program program);
 
-/// Before anything else is opened: no file or connection of ours gets the number of a standard file that the parent process
-/// has closed. What is printed then fails, as it should.
+/// Opens /dev/null for standard files that the parent process has closed, so that no other file or connection
+/// gets their numbers. Printing to them then fails. Called before anything else is opened.
 void open_standard_files();
 
-/// Writes to stdout and says on stderr when that fails (a full disk, a closed pipe).
-/// False then; a command that prints more ends with kExitError.
+/// Writes to stdout. Returns false and reports on stderr if that fails (a full disk, a closed pipe); a
+/// command that prints more ends with kExitError.
 bool print(std::string_view text);
-/// On stderr, after the name of the program and ": ": a line, or several. Foreign text in it is made fit for a terminal.
+/// Writes one or several lines to stderr, after the name of the program and ": ". Escapes control characters.
 void complain(std::string_view text);
 
-/// While it exists, complain() on its thread collects lines here, without the program's name, and writes nothing: for a command
-/// that is run within another one. One per thread at a time.
+/// While it exists, complain() on its thread appends lines here, without the program's name, instead of
+/// writing them: for a command that is run within another one. One per thread at a time.
 class CapturedComplaints {
  public:
   CapturedComplaints();

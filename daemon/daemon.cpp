@@ -16,13 +16,14 @@ namespace {
 
 using publishers::ServerFeature;
 
-// Of own slices: what a node can have of entries (some 6,000 VFs; policy::WorkBudgets::entries).
+// Own slices: the maximum of a node's entries (about 6,000 VFs; policy::WorkBudgets::entries).
 constexpr size_t kSriovSlicesBytesMax = 10u << 20, kExposureSlicesBytesMax = 24u << 20;
 
-// How long writes wait for what excludes and the Node go on saying.
+// Longest time for which a stream of excludes and Node changes delays writes.
 constexpr Millis kBehindMax{2'000};
 
-// How long the first decision waits for PFs; less than what they tell then is young (policy/gates/pf_word.h).
+// Longest wait of the first decision for PFs. It is shorter than the time for which their answers count as
+// current (policy/gates/pf_word.h).
 constexpr Millis kFirstWordMax{1'500};
 
 bool has_interface_here(const hotplug::Inventory& host, const hotplug::PciAddress& pf) {
@@ -44,7 +45,7 @@ bool uses_list_attributes(const policy::PolicySet& policies) {
 
 }  // namespace
 
-// ---- the picture: who is joined to whom
+// ---- composition
 
 Daemon::Daemon(Ports ports, config::Options options)
     : scheduler_(ports.host.scheduler),
@@ -169,8 +170,7 @@ void Daemon::reload(const config::Options& options) {
 
 void Daemon::arm_sync() {
   sync_ticket_ = scheduler_.after(options_.sync_interval, [this] {
-    // What the server refused may have been refused by something that has passed: asked again, once an
-    // interval.
+    // The reason of a refusal may have ended, so entries are retried once per interval.
     bool is_any = false;
     for (Offer& offer : offers_) is_any |= offer.empty_quarantine();
     if (is_any) mark("refused devices are tried again");
@@ -179,7 +179,7 @@ void Daemon::arm_sync() {
   });
 }
 
-// ---- what is told
+// ---- events
 
 void Daemon::on_host(const hotplug::InventoryUpdate& update) {
   held_.take(update);
@@ -187,7 +187,7 @@ void Daemon::on_host(const hotplug::InventoryUpdate& update) {
 }
 
 void Daemon::on_inventory(const hotplug::InventoryUpdate& update) {
-  // What is first published is complete, so nothing that comes before it has to settle.
+  // The first publication is complete, so earlier changes need not settle.
   settling_.note(update, state_.decision && !offers_[kSriov].is_put_off());
   look_at_readiness();
   look_at_sign();
@@ -258,21 +258,22 @@ const kube::ResourceSlice* Daemon::find_slice(size_t driver, const watchers::Obj
   return offers_[driver].publisher().find_written(head.name, head.uid, head.resource_version);
 }
 
-// What a predecessor has published may be allocated. It is learned before the first decision too, since somebody may
-// take entries out of slices meanwhile.
+// Entries that an earlier daemon published may be allocated. They are learned even before the first decision,
+// because another client may remove entries from slices meanwhile.
 void Daemon::meet(const kube::ResourceSlice& slice) {
   if (charges_.learn(slice) && (state_.decision || decider_.is_deciding()))
     decide_before_writing("devices in own slices that were not known");
 }
 
-// Once entries that may be allocated are charged, slices may be overwritten.
+// After entries that may be allocated are reserved, slices may be overwritten.
 void Daemon::decide_before_writing(std::string why) {
   for (Offer& offer : offers_) offer.publisher().await_desired();
   ++state_.version;
   decider_.mark_void(std::move(why));
 }
 
-// What was decided without it may add what it excludes. Who goes on and on keeps nobody from writing.
+// A decision without it may add a device that it excludes. A continuous stream of changes delays writes for a
+// limited time only.
 void Daemon::hold_writes(std::string why) {
   state_.restricted_version = ++state_.version;
   if (!behind_since_) behind_since_ = scheduler_.now();
@@ -300,7 +301,7 @@ void Daemon::on_reach(const Reach::Change& change) {
     for (Offer& offer : offers_) offer.publisher().retry_now();
 }
 
-// ---- what is decided from
+// ---- inputs of decisions
 
 std::vector<std::string> Daemon::sources_awaited() const {
   std::vector<std::string> out;
@@ -332,7 +333,7 @@ bool Daemon::looks_once() const {
   return options_.command == config::Command::kPlan || options_.command == config::Command::kExplain;
 }
 
-// What stands in slices and is ready has been so, as far as anybody knows. Commands look once, and wait for nothing.
+// A ready device in slices is assumed to have been ready before. Commands read once, and do not wait.
 void Daemon::begin_tracks() {
   const auto published = publishers::published(own_slices(offers_, options_), *inventory(), {});
   std::set<std::string> devices;
@@ -344,7 +345,7 @@ void Daemon::begin_tracks() {
                          scheduler_.now());
 }
 
-// Every inventory is looked at, also those that no decision is made from: what was lost for a moment was lost.
+// Every inventory counts, even without a decision: a short loss of readiness restarts the wait.
 void Daemon::look_at_readiness() {
   if (state_.readiness.has_begun())
     state_.readiness.look(inventory(), node_states_.over(inventory()), scheduler_.now());
@@ -367,7 +368,7 @@ void Daemon::look_at_sign() {
   state_.unconfigured = std::move(why);
 }
 
-// By who has the interlock: then it is known what pods have, and no other daemon does the same.
+// Requires the interlock: then the devices of pods are known, and no other daemon does the same.
 void Daemon::set_missing_macs() {
   if (admin_macs_ == nullptr || state_.decision == nullptr) return;
   if (!is_permitted_) return admin_macs_->take({}, *host_.inventory());
@@ -378,8 +379,8 @@ void Daemon::set_missing_macs() {
       *host_.inventory());
 }
 
-// Facts of netdevs that left before we started, from what we published then. True when the host is read again
-// for it.
+// Restores facts of netdevs that left before the start, from published slices. Returns true if the host is
+// read again for them.
 bool Daemon::recover_sticky() {
   if (std::exchange(recovered_, true)) return false;
   auto found = publishers::restore_netdevs(own_slices(offers_, options_), *host_.inventory());
@@ -390,7 +391,7 @@ bool Daemon::recover_sticky() {
   return true;
 }
 
-// Asked only when somebody uses them.
+// Queries features only if a policy or an option uses them.
 bool Daemon::are_abilities_known(const policy::PolicySet& policies) {
   if (uses_list_attributes(policies) || options_.numa_node_attribute == config::NumaNodeAttribute::kList)
     abilities_.want(ServerFeature::kListAttributes);
@@ -406,17 +407,17 @@ bool Daemon::are_abilities_known(const policy::PolicySet& policies) {
 }
 
 void Daemon::begin_charges() {
-  // A directory has no scheduler that could have given anything away; without the kind no
-  // DeviceExposurePolicy can have offered anything.
+  // A directory cluster has no scheduler, so nothing is allocated. Without the kind, no DeviceExposurePolicy
+  // can have offered anything.
   if (has_api_server())
     charges_.begin(publishers::find_unverified(own_slices(offers_, options_)),
                    !sources_.is_absent(kube::kDeviceExposurePolicies));
 }
 
-// ---- what follows from a decision
+// ---- consequences of a decision
 
-// Who was told of policies late knows PFs' word from before: it is asked anew, so that the first slice of a node is not an
-// empty one, and the decision is made once more.
+// If the policies arrive late, the PFs' answers are older than them. The PFs are queried again and the
+// decision is repeated, so that the first slice of a node is not empty.
 bool Daemon::asks_before_first(const policy::Decision& first) {
   std::set<hotplug::PciAddress> pfs = first.untold_pfs;
   std::erase_if(pfs, [this](const auto& pf) { return !has_interface_here(*host_.inventory(), pf); });
@@ -446,7 +447,7 @@ bool Daemon::conclude(policy::Decision decision, const std::string& why) {
   const bool is_changed = plan.is_changed() || !state_.decision;
   const bool awaits_claims = plan.awaits_claims;
   apply(std::move(plan));
-  // The pods are read in a moment: no coalescing window is opened, which that decision would have to wait for.
+  // The pods are read soon: a coalescing window would delay that decision.
   return is_changed && !awaits_claims;
 }
 
@@ -516,7 +517,7 @@ void Daemon::publish(Plan& plan) {
     for (Offer& offer : offers_) offer.publisher().await_desired();
 }
 
-// ---- what is asked
+// ---- queries
 
 const Offer& Daemon::offer_of(std::string_view driver) const {
   const auto at = std::find_if(offers_.begin(), offers_.end(),

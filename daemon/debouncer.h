@@ -1,6 +1,6 @@
 #pragma once
-// Until when additions settle (policy/gates/settling.h): what the host adds or changes waits for a quiet
-// window per PF. Pure: time is a parameter, never before that of the last call. Removals do not come here.
+// Quiet windows for host changes (policy/gates/settling.h): devices that are added or change wait for a quiet
+// window per PF. Removals do not wait. Pure: time is a parameter that never decreases.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -11,24 +11,23 @@
 
 namespace sliced::daemon {
 
-/// Which host devices are in motion. A window ends `quiet` after the last event of its group, and `longest`
-/// after the first at the latest: a PF that never rests is published once in that time.
-/// Memory: of what is in motion; nothing of those that rest.
+/// The devices that wait. A window ends `quiet` after the last event of its group, and `longest` after the
+/// first at the latest, so a PF that never rests is still published. Memory: waiting devices only.
 class Debouncer {
  public:
   Debouncer(Millis quiet, Millis longest) : quiet_(quiet), longest_(longest) {}
 
-  /// The device appeared or changed. group: its PF's id, or its own.
-  /// A device that moves to another group leaves the window of the one before.
+  /// The device appeared or changed. group: its PF's id, or its own. A device that changes its group leaves
+  /// the former window.
   void touch(const std::string& device, const std::string& group, TimePoint now);
-  /// It is gone. The window of its group ends with its last device.
+  /// The device was removed. The window of its group ends with its last device.
   void forget(const std::string& device);
-  /// Ends windows that are over; true when one ended.
+  /// Ends windows that are over; returns whether one ended.
   bool expire(TimePoint now);
-  /// When expire() has something to do next; nullopt: nothing is in motion.
+  /// Returns when expire() is due; nullopt if no device waits.
   std::optional<TimePoint> next_deadline() const;
   bool is_waiting(const std::string& device) const { return group_of_.contains(device); }
-  /// Of windows that are open, too (SIGHUP).
+  /// Also applies to open windows (SIGHUP).
   void set_windows(Millis quiet, Millis longest) { quiet_ = quiet, longest_ = longest; }
 
  private:

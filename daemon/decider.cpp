@@ -12,8 +12,7 @@ namespace {
 constexpr reactor::BackoffPolicy kBackoff{
     .initial = Millis{1'000}, .cap = Millis{60'000}, .jitter = 0.5, .reset_after = Millis{600'000}};
 constexpr size_t kReasonsInLog = 4;
-// What is decided on the loop's own thread: a millisecond or two. Selectors have budgets, but not so small
-// ones.
+// Limits for a decision on the loop's own thread: a millisecond or two. Selectors have larger budgets.
 constexpr size_t kDevicesOnLoop = 512;
 constexpr uint64_t kFilterEntriesOnLoop = 200'000;  // over all devices
 
@@ -29,7 +28,7 @@ bool may_take_long(const policy::Inputs& inputs) {
 
 }  // namespace
 
-// It lives as long as anybody works on it.
+// Shared by the decider and its worker.
 struct Decider::Attempt {
   InputsPtr inputs;
   std::string why;

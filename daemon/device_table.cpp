@@ -34,7 +34,7 @@ std::string kind_text(const HostDevice& device) {
   return device.representor_of.empty() ? type : "representor of " + device.representor_of;
 }
 
-// A PF, its VFs by number; then whatever else there is, functions before links.
+// Order: a PF, its VFs by number; then all others, functions before links.
 std::pair<std::string, std::string> place_of(const HostDevice& device) {
   if (device.type == DeviceType::kPf) return {device.id.text, ""};
   if (device.type != DeviceType::kVf || !device.pf) return {"~", (device.pci ? "0" : "1") + device.id.text};

@@ -1,5 +1,5 @@
 #pragma once
-// A node's devices as the page shows them: facts of the host, what was decided, and who has them. Pure.
+// A node's devices for the page: facts of the host, verdicts, and claims. Pure.
 #include <map>
 #include <memory>
 #include <string>
@@ -11,12 +11,13 @@
 
 namespace sliced::cli {
 
-/// Claims ("ns/name", several joined by commas) by the address of the function, or the interface, that is prepared for them.
+/// Claims ("ns/name", several joined by commas) by the PCI address or interface of the device that is
+/// prepared for them.
 using PreparedFor = std::map<std::string, std::string, std::less<>>;
 PreparedFor prepared_for(const kubelet::PreparedClaims& claims);
 
-/// One row a device of which something was decided, sorted. To explain them all takes time: on a worker. Rows
-/// have the summary of an explanation, not its rules.
+/// Returns one row for each device with a verdict, sorted. Explaining all devices takes long: for a worker.
+/// Rows contain the summary of an explanation, without its rules.
 std::vector<status::DeviceRow> device_rows(const VerdictSnapshot& snapshot, const PreparedFor& prepared);
 
 }  // namespace sliced::cli

@@ -37,7 +37,7 @@ void HeldHost::take(const hotplug::InventoryUpdate& update) {
 bool HeldHost::hold(const std::string& by, const hotplug::HostDevice& facts) {
   const std::string& id = facts.id.text;
   Held& held = held_[id];
-  // Who takes over what is on its way back, or what another has begun with, has nothing newer.
+  // The first facts stay if the device is returning, or has another holder.
   if (held.facts.id.text.empty()) held.facts = facts;
   held.by.insert(by);
   const hotplug::HostDevice* shown = inventory()->find(id);
@@ -54,7 +54,7 @@ void HeldHost::let_go(const std::string& by) {
   end_returns();
 }
 
-// What is back, or has had its time; and when the next one has.
+// Ends the returns that are complete or over, and arms the timer for the next one.
 void HeldHost::end_returns() {
   const hotplug::InventoryPtr before = inventory();
   const TimePoint now = scheduler_.now();

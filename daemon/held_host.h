@@ -1,10 +1,10 @@
 #pragma once
-// Between the host and whoever decides: devices that pods have are shown with their facts of before
-// (hotplug/held_facts.h), so that a prepare, an unprepare and an interface that moves decide nothing.
+// Shows decisions the devices of pods with their pinned facts (hotplug/held_facts.h), so that a prepare, an unprepare
+// or an interface that moves does not change a decision.
 //
-// End:       what is let go keeps its facts until the kernel says the same again (the driver is bound, the interface
-//            is back and has its name), for kReturnMax at most: then the host is believed.
-// Reentry:   on_update runs within take(), let_go() and on a turn of its own, never within hold().
+// End:     after let_go() the facts stay pinned until the kernel reports the same again (the driver is bound, the
+//          interface has returned with its name), at most for kReturnMax.
+// Reentry: on_update runs within take(), let_go() and on a turn of its own, never within hold().
 #include <functional>
 #include <map>
 #include <set>
@@ -18,45 +18,43 @@ namespace sliced::daemon {
 
 class HeldHost {
  public:
-  static constexpr Millis kReturnMax{10'000};  // a driver probes, udev gives the interface its name
+  static constexpr Millis kReturnMax{10'000};  // time for a driver to probe, and for udev to rename the
+                                               // interface
 
-  /// on_update: what has changed of what is decided over, with an inventory of its own; the scheduler
-  /// outlives this.
+  /// on_update: gets the changes of the inventory with pinned facts. The scheduler outlives this object.
   HeldHost(reactor::Scheduler& scheduler, std::function<void(const hotplug::InventoryUpdate&)> on_update);
 
-  /// What the host says; told on unless nothing of it shows.
+  /// Takes a host update, and calls on_update unless pinned facts hide all of it.
   void take(const hotplug::InventoryUpdate& update);
-  /// by: whoever has the device; several may. True when another inventory is to be decided over from now on.
-  /// facts: as they were before whoever has it began. Of a device that is held already, or on its way back,
-  /// the first ones stay.
+  /// Pins facts from before `by` got the device; several holders are possible. Returns true if the inventory
+  /// for decisions differs now. The first facts stay if the device is pinned already, or is returning.
   bool hold(const std::string& by, const hotplug::HostDevice& facts);
-  /// All that it has.
-  /// Nothing where it has none.
+  /// Ends all holds of `by`.
   void let_go(const std::string& by);
 
-  /// Somebody has it, or it is on its way back.
+  /// Returns whether the device has a holder, or is returning.
   bool is_held(const std::string& id) const { return held_.contains(id); }
 
-  /// To be decided over. Version 0 before the first take().
+  /// The inventory for decisions. Version 0 before the first take().
   const hotplug::InventoryPtr& inventory() const;
 
  private:
   struct Held {
     hotplug::HostDevice facts;
-    std::set<std::string> by;       // empty: it is on its way back
-    TimePoint until = TimePoint();  // then
+    std::set<std::string> by;       // holders; empty: returning
+    TimePoint until = TimePoint();  // end of the return
   };
   hotplug::HeldFacts facts() const;
-  // Ends those that are back or have had their time, and looks again when the next one has.
+  // Ends the returns that are complete or over, and arms the timer for the next one.
   void end_returns();
-  // Only where something of it shows, but the first one and each relist in any case.
+  // Calls on_update if a difference is visible, and for the first update and each relist.
   void tell(const hotplug::InventoryPtr& before, hotplug::InventoryUpdate update);
 
   reactor::Scheduler& scheduler_;
   const std::function<void(const hotplug::InventoryUpdate&)> on_update_;
   std::map<std::string, Held> held_;  // by id
   hotplug::InventoryPtr host_ = std::make_shared<const hotplug::Inventory>();
-  mutable hotplug::InventoryPtr shown_;  // null: to be made of the two
+  mutable hotplug::InventoryPtr shown_;  // null: to be computed from the two
   reactor::Ticket ticket_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// A process of the node program: with the host and its live sources.
+// A process of the node program: Process with the host and its event sources.
 #include <memory>
 
 #include "config/options.h"
@@ -13,11 +13,11 @@ class HostProcess : public Process {
  public:
   /// Errors: a host root or cluster that cannot be opened; the text names it. Otherwise as Process::open.
   static Result<std::unique_ptr<HostProcess>> open(const config::Options& options);
-  /// Without a cluster: for commands that look at the host alone. `cluster` stays null.
+  /// Opens no cluster: for commands that only read the host. `cluster` stays null.
   static Result<std::unique_ptr<HostProcess>> open_host_only(const config::Options& options);
 
-  /// Without live events (one-shot commands) the host is read once and not followed.
-  /// Each call makes sources of its own; the receiver opens them.
+  /// Without live events (one-shot commands) the host is read once. Each call creates new sources, which the
+  /// receiver opens.
   daemon::Ports daemon_ports(bool live_events);
   virtual hotplug::HostSource::Ports host_ports(bool live_events);
 

@@ -67,7 +67,7 @@ Decider::InputsPtr make_snapshot(const SnapshotSources& from) {
   inputs->node_state = readiness.node_state();
   if (from.query_times != nullptr) inputs->query_times = *from.query_times;
   if (decision != nullptr) inputs->asked_of_pfs = decision->asked_of_pfs;
-  // Of what was put off nothing was published: what stands is then of the process before.
+  // A put-off offer was not published: the current slices are of an earlier process.
   const bool looks_back = policies->looks_back || policy::looks_back(from.options.readiness) ||
                           readiness.is_any_unfinished() || readiness.is_any_taken();
   const bool has_before = decision != nullptr && !from.offers[kSriov].is_put_off();
@@ -76,7 +76,7 @@ Decider::InputsPtr make_snapshot(const SnapshotSources& from) {
     inputs->before = pools_before(from.offers);
   if (is_unknown && has_before) inputs->asked_before = policies_asked(*decision);
   if (has_before) inputs->before_at = decision->inputs->now;
-  // Where nobody uses the exposure driver, nothing of the other one waits for it.
+  // Without exposure policies and holdings, the SR-IOV driver does not wait for the exposure driver.
   const bool has_exposures = !policies->exposures.empty() || !inputs->holdings.empty();
   if (has_exposures || inputs->awaits_pods) inputs->sriov_holdings = ledger.sriov_holdings();
   if (has_exposures) inputs->is_sriov_unverified = ledger.is_sriov_unverified();

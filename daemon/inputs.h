@@ -1,5 +1,6 @@
 #pragma once
-// The snapshot that a decision is made from. It is immutable, so that a worker thread may decide from it. Called on the loop thread.
+// The snapshot for a decision. It is immutable, so that a worker thread can use it. Called on the loop
+// thread.
 #include <array>
 
 #include "config/options.h"
@@ -18,13 +19,13 @@
 
 namespace sliced::daemon {
 
-/// The drivers, as indices of offers: other rooms know them by name.
+/// The drivers, as indices of offers. Other folders know them by name.
 enum Driver : size_t { kSriov, kExposure };
 using Offers = std::array<Offer, 2>;
 
-/// Where a snapshot comes from. Used during the call only.
+/// The sources of a snapshot. Used during the call only.
 struct SnapshotSources {
-  State& state;  // its policy set is made when it is asked for
+  State& state;  // its policy set is built on demand
   const config::Options& options;
   const hotplug::InventoryPtr& inventory;
   const publishers::ServerFeatures& abilities;
@@ -34,12 +35,12 @@ struct SnapshotSources {
   TimePoint now;
   const policy::QueryTimes* query_times;  // when each PF was last queried; nullptr: every known value counts
 };
-/// REQUIRES: all sources have synced. Copies the reserved entries; inventory, policies and results of the last decision are
-/// shared.
+/// REQUIRES: all sources have synced. Copies the reserved entries; shares inventory, policies and results of
+/// the last decision.
 Decider::InputsPtr make_snapshot(const SnapshotSources& from);
 
-/// The slices that each driver has published, as the watches and our own answers have them: what recall reads
-/// the time before this process from. Valid as long as both are.
+/// Returns the slices that each driver has published, from the watches and this process' writes. They show
+/// the state before this process. Valid as long as both arguments.
 publishers::OwnSlices own_slices(const Offers& offers, const config::Options& options);
 
 }  // namespace sliced::daemon

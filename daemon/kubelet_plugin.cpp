@@ -22,7 +22,7 @@
 namespace sliced::cli {
 namespace {
 
-// Where Multus looks (NAD's utilities, of device plugins).
+// Multus' directory (NAD's utilities, for device plugins).
 constexpr const char* kDeviceInfoDirectory = "/var/run/k8s.cni.cncf.io/devinfo/dp";
 
 kubelet::NodeHost::Kernel kernel_of(const HostProcess& process, const config::Options& options) {
@@ -42,7 +42,7 @@ std::vector<std::string> plugin_environment() {
 
 constexpr Millis kDialMax{2'000};
 
-// In a pod alone: on a node it is the administrator's.
+// Only in a pod: on a node, /proc/sys is the administrator's.
 void let_plugins_set_sysctls(const HostProcess& process, const config::Options& options) {
   if (options.pod_uid.empty() || !process.host->is_live()) return;
   if (const auto made = cni::make_writable(); !made)
@@ -61,7 +61,7 @@ std::string interface_records(const config::Options& options) {
   return options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/interfaces";
 }
 
-// In mode MULTUS nothing else is run than what undoes what is left of the other one.
+// In mode MULTUS only remaining attachments of the other mode are handled.
 bool has_entries(const std::string& directory) {
   std::error_code none;
   return std::filesystem::directory_iterator(directory, none) != std::filesystem::directory_iterator();
@@ -79,7 +79,8 @@ std::string refusal_beside(const std::map<std::string, std::string>& others) {
                               "; stop that program on this node (docs/from-dra-driver-sriov.md)";
 }
 
-// A sandbox's namespace each, a program's pipes, a connection: a node that boots has hundreds at once.
+// A descriptor per sandbox namespace, the pipes of a helper, a connection: a booting node has hundreds
+// concurrently.
 void raise_limits(Log& log) {
   constexpr uint64_t kEnough = 4'096;
   const auto raised = reactor::raise_open_files();

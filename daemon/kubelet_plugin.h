@@ -1,5 +1,5 @@
 #pragma once
-// The kubelet plugin over the real ports and a running daemon.
+// The kubelet plugin with the real ports and a running daemon.
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,52 +20,53 @@
 
 namespace sliced::cli {
 
-/// Of both drivers. The process and the daemon outlive it.
-/// It puts together what is in kubelet/: sockets and registration (Plugin), claims (ClaimPreparer),
-/// interfaces (Interfaces; in mode MULTUS of what was prepared in the other one) and the claims' status; here is no rule of its own.
-/// Answers: nothing is prepared before the daemon has decided once; until then the kubelet is told what is
-/// waited for, and tries again.
-/// Health: a device's own trouble counts before that of its interface.
-/// Order: members are destroyed before what they call back into; status and interfaces know what is prepared
-/// through the preparer, and are asked nothing while it is made or dropped.
-/// Threads: the loop's. CNI plugins and the bind helper are processes of their own.
+/// Serves both drivers. Combines the parts of kubelet/: sockets and registration (Plugin), claims
+/// (ClaimPreparer), interfaces (Interfaces; in mode MULTUS those that were prepared in the other mode) and
+/// the claims' status. It contains no rules of its own.
+/// Ownership: the process and the daemon outlive this object. Members are destroyed before the objects that
+/// they call. status_ and interfaces_ read the prepared claims through preparer_, and are not called while it
+/// is constructed or destroyed.
+/// Answers: nothing is prepared before the daemon's first decision; until then the kubelet gets the reason,
+/// and retries.
+/// Health: a device's own problem takes precedence over that of its interface.
+/// Threads: the loop's. CNI plugins and the bind helper are separate processes.
 class KubeletPlugin final : public daemon::Observer {
  public:
-  /// The options are copied from, not kept.
+  /// Copies the options that it uses.
   KubeletPlugin(HostProcess& process, const config::Options& options, daemon::Daemon& daemon);
 
-  /// The node is this process' (the interlock is held). on_change: is_known() or other_programs() has another answer. Once.
-  /// Sockets that can be opened are there when it returns. What is prepared is read once no other program serves one of the
-  /// drivers; claims are refused until then. The container runtime is connected to once that is known.
+  /// Requires: the interlock is held. on_change: the result of is_known() or other_programs() has changed.
+  /// Called once. Opens the sockets that can be opened. Reads the prepared claims once no other program
+  /// serves one of the drivers, and refuses claims until then. Connects to the container runtime after that.
   void start(std::function<void()> on_change);
-  /// The daemon has been told what is prepared: nothing is published before.
+  /// Returns whether the daemon knows the prepared claims; nothing is published before.
   bool is_known() const { return is_known_; }
-  /// kubelet::Plugin::other_programs(): their slices are the other program's to write.
+  /// kubelet::Plugin::other_programs(): those programs write the slices of these drivers.
   const std::map<std::string, std::string>& other_programs() const { return plugin_.other_programs(); }
-  /// The health of a device depends on what is desired and on the host's inventory.
+  /// A device's health depends on the desired pools and on the host's inventory.
   void on_decided(const policy::Decision&) override { plugin_.look_at_health(); }
   const kubelet::CountedPreparer::ByDriver& counts() const { return counted_.counts(); }
   size_t failing(const std::string& driver) const { return counted_.failing(driver); }
-  /// How long the CNI plugins of an interface took, for each that was asked for (ADD), well or not.
+  /// Duration of ADD for each interface, successful or not.
   const DurationHistogram& attaches() const { return *attaches_; }
   const kubelet::PreparedClaims& prepared() const { return preparer_.prepared(); }
   const std::map<kubelet::PreparedKey, kubelet::ClaimWithIgnored>& with_ignored() const {
     return preparer_.with_ignored();
   }
-  /// kubelet::unknown_macs(), beside what the host's inventory says of the VFs now.
+  /// kubelet::unknown_macs(), with the host's current inventory.
   std::map<std::string, std::string> unknown_macs() const;
   kubelet::Interfaces::Connection connection() const { return interfaces_->connection(); }
-  /// kubelet::Interfaces::connection_problem(); a policy needs the connection if it lists CNI plugins and selects a device of this node.
+  /// kubelet::Interfaces::connection_problem(). A policy requires the connection if it lists CNI plugins and
+  /// selects a device of this node.
   std::string connection_problem() const;
   const policy::NotReturnedDevices& not_returned() const { return preparer_.not_returned(); }
-  /// ClaimPreparer::unrestored().
+  /// See ClaimPreparer::unrestored().
   policy::NotReturnedDevices unrestored() const { return preparer_.unrestored(); }
-  /// ClaimPreparer::settings_problems().
+  /// See ClaimPreparer::settings_problems().
   std::map<std::string, std::string> settings_problems() const { return preparer_.settings_problems(); }
-  /// The end is near: what the kubelet asks for from now on is refused.
-  /// What is under way goes on to its end.
+  /// Refuses new calls of the kubelet before the process ends. Tasks in progress complete.
   void take_no_more() { preparer_.take_no_more(); }
-  /// Neither a claim nor an interface is being worked at.
+  /// Returns whether no claim and no interface is in progress.
   bool idle() const { return preparer_.idle() && interfaces_->idle(); }
 
  private:
@@ -78,7 +79,7 @@ class KubeletPlugin final : public daemon::Observer {
   std::function<void()> on_change_;
   bool is_known_ = false;
   const std::shared_ptr<DurationHistogram> attaches_ =
-      std::make_shared<DurationHistogram>();  // with the plugins that still run
+      std::make_shared<DurationHistogram>();  // shared with running plugins
   kubelet::ClaimStatus status_;
   std::unique_ptr<kubelet::Interfaces> interfaces_;
   kubelet::ClaimPreparer preparer_;
@@ -87,11 +88,10 @@ class KubeletPlugin final : public daemon::Observer {
   daemon::Subscription subscription_{daemon_.observers(), *this};
 };
 
-/// plugin: null where it is off.
+/// plugin: null if it is off.
 PluginState state_of(const KubeletPlugin* plugin);
 
-/// Null: options.kubelet_plugin is off.
-/// Opens nothing yet: start() does.
+/// Returns null if options.kubelet_plugin is off. Opens nothing; see start().
 std::unique_ptr<KubeletPlugin> open_kubelet_plugin(HostProcess& process, const config::Options& options,
                                                    daemon::Daemon& daemon);
 

@@ -106,7 +106,7 @@ std::variant<status::Answer, status::Pieces> LivePage::devices() {
                         }};
 }
 
-// Where nobody has listened yet, rows to compare with are made first, and told when they are there.
+// The first listener requires rows for comparison, which are built first, and sent when they are complete.
 std::string LivePage::welcome() {
   std::string out = status::event_text("head", status::head_of(node_.report()));
   if (rows_) {
@@ -134,7 +134,7 @@ void LivePage::on_decided() {
   if (feed_.clients() > 0) look_soon();
 }
 
-// While nobody listens there is nothing to wake up for: who comes is welcomed.
+// Without listeners no timer is armed: a new one gets the welcome.
 void LivePage::look() {
   if (feed_.clients() == 0) {
     rows_.reset();

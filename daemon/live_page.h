@@ -1,5 +1,5 @@
 #pragma once
-// The page of the running daemon, and what is said to whoever has it open.
+// The status page of the running daemon, and its live updates.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,33 +20,34 @@
 
 namespace sliced::cli {
 
-/// What stands now, each asked on the loop.
+/// Functions that return the current state, called on the loop.
 struct NodeView {
   /// nullopt before the first decision.
   std::function<std::optional<VerdictSnapshot>()> verdicts;
   std::function<PreparedFor()> prepared;
   std::function<status::Report()> report;
   std::function<std::vector<status::PastChangePtr>()> history;
-  /// A number that grows with everything that may change a row: decisions, writes, claims. Cheap: it is asked every second.
+  /// A number that grows with each change that may affect a row: decisions, writes, claims. Cheap, because it
+  /// is called every second.
   std::function<uint64_t()> moment;
 };
 
-/// Rows are made on workers, of a snapshot, and only while somebody reads or listens; what has changed since the last ones goes
-/// to whoever listens, at most five times a second.
-/// Bounds:    16 listeners, two pages at a time; besides rows of one moment nothing is kept.
-/// Pace:      where nothing tells of a change, the moment is asked once a second; making rows may take 10 s,
-///            and is followed by a rest of four times as long as it took.
-/// Threads:   the loop's, but for the making of rows and pages.
-/// Ownership: ports outlive it.
+/// Builds rows on workers, from a snapshot, and only while a client reads or listens. Sends changes to
+/// listeners, at most five times a second.
+/// Bounds: 16 listeners, two pages at a time; only the rows of one moment are kept.
+/// Pace: polls `moment` once a second. Building rows may take 10 s, and is followed by a pause of four times
+/// its duration.
+/// Threads: the loop's, except building rows and pages.
+/// Ownership: ports outlive this object.
 class LivePage {
  public:
   LivePage(reactor::Executor& executor, reactor::Scheduler& scheduler, NodeView node);
 
-  /// "/", "/page.css", "/page.js", "/devices" and "/events". This outlives the pages.
+  /// Adds "/", "/page.css", "/page.js", "/devices" and "/events". This object outlives the pages.
   void add_to(status::Pages& pages);
-  /// After each decision.
+  /// Called after each decision.
   void on_decided();
-  /// Told at once to whoever listens; nobody else hears of it here.
+  /// Sends the change to all listeners immediately.
   void on_change(const status::PastChange& past);
 
  private:
@@ -63,12 +64,12 @@ class LivePage {
   reactor::Scheduler& scheduler_;
   const NodeView node_;
   status::Feed feed_;
-  std::shared_ptr<const status::DeviceRows> rows_;  // that listeners have been told; null: nobody listens
-  std::string head_;                                // that they have been told
+  std::shared_ptr<const status::DeviceRows> rows_;  // as last sent to listeners; null: no listener
+  std::string head_;                                // as last sent
   std::unique_ptr<reactor::Job> job_;
   reactor::Ticket soon_, tick_;
   TimePoint not_before_{};
-  Millis rest_{0};  // before rows are made again: a large node's worker does something else, too
+  Millis rest_{0};  // pause before the next rows, so that the worker is available for others
 };
 
 }  // namespace sliced::cli

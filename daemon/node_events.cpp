@@ -51,7 +51,7 @@ bool has_entry_of(const policy::OfferChange& change, const std::string& device) 
   });
 }
 
-// An exclude and a gate withdraw what they have not offered.
+// An exclude and a gate withdraw devices that they did not offer.
 bool names_former_policy(const policy::OfferChange& change) {
   using policy::Outcome;
   if (change.kind != policy::OfferChange::Kind::kWithdrawn) return true;
@@ -63,7 +63,7 @@ std::string with_generation(const std::string& policy, int64_t generation) {
   return policy + (generation > 0 ? " (generation " + std::to_string(generation) + ")" : "");
 }
 
-// Of a device of which no policy speaks any more: who offered it last.
+// For a device without a current policy: the policy that offered it last.
 std::string former_cause(const policy::Decision& decision, const std::string& device,
                          const std::vector<status::PastChangePtr>& past) {
   for (auto at = past.rbegin(); at != past.rend(); ++at) {
@@ -138,7 +138,7 @@ reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision, const
     if (decision.verdicts.contains(device) &&
         policy::disposition_of(decision, device) == policy::Disposition::kOffered)
       continue;
-    // Its claim is gone: nothing runs below whose feet it was withdrawn.
+    // Its claim is deleted, so no pod is affected.
     if (policy::withdrawer_of(decision, device).outcome == policy::Outcome::kNotReturned) continue;
     out[device] = cause_of(decision, device, past) + "; " + holder_text(holder);
   }

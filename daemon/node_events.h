@@ -1,5 +1,5 @@
 #pragma once
-// What happens on this node that is worth an event, found in the running daemon and told by an EventWriter.
+// Detects reportable conditions of this node in the running daemon, and writes Events with an EventWriter.
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,32 +17,33 @@
 
 namespace sliced::cli {
 
-/// Which claim and pods have a device.
+/// The claim and the pods that have a device.
 struct DeviceHolder {
-  std::string claim = {};              // "ns/name"; several joined by ", "; "" not known
-  std::vector<std::string> pods = {};  // names, in the claim's namespace; empty where not known
+  std::string claim = {};              // "ns/name"; several joined by ", "; "" if unknown
+  std::vector<std::string> pods = {};  // names, in the claim's namespace; empty if unknown
   bool operator==(const DeviceHolder&) const = default;
 };
-/// Devices that claims are known to have, by PCI address or interface name.
+/// Devices of claims, by PCI address or interface name.
 using AllocatedDevices = std::map<std::string, DeviceHolder>;
-/// A pod of which a claim was prepared without a configuration that names another driver.
+/// A pod with a claim that was prepared without a configuration that names another driver.
 struct PodWithIgnored {
   std::string namespace_ = {}, name = {}, uid = {};
   std::string note = {};  // "ResourceClaim ns/c: status.allocation.devices.config[0].opaque.driver is ..."
   bool operator==(const PodWithIgnored&) const = default;
 };
-/// One for each of at most 4 pods of a claim and each configuration.
+/// Returns one for each configuration and each of at most 4 pods of a claim.
 std::vector<PodWithIgnored> pods_with_ignored(
     const std::map<kubelet::PreparedKey, kubelet::ClaimWithIgnored>& claims);
 
-/// Of what is prepared here.
+/// Returns the devices of this node's prepared claims.
 AllocatedDevices allocated_of(const kubelet::PreparedClaims& claims);
 
-/// It looks once a minute, and sooner after a decision: 5 s to 60 s, so that a fleet does not tell of one edit at once.
-/// Ownership: everything that it is made from outlives it.
-/// Threads:   the loop's, but for the looking at devices.
-/// Bounds:    one look at a time, given up after 10 s. Without a decision, or before the Node's uid is known,
-///            nothing is looked at: an Event needs both.
+/// Checks once a minute, and earlier after a decision: after 5 s to 60 s, so that the nodes of a fleet spread
+/// their Events about one edit.
+/// Ownership: all arguments outlive this object.
+/// Threads: the loop's, except the check of devices.
+/// Bounds: one check at a time, abandoned after 10 s. Nothing is checked without a decision or before the
+/// Node's uid is known, because an Event requires both.
 class NodeEvents {
  public:
   struct Surroundings {
@@ -53,10 +54,10 @@ class NodeEvents {
     std::function<std::string()> now;  // EventWriter::Settings::now
     std::function<AllocatedDevices()> allocated;
     std::function<std::vector<PodWithIgnored>()> ignored;
-    /// Past changes of the offer, the oldest first: which policy offered a device before.
+    /// Past changes of the offer, the oldest first: they name the policy that offered a device before.
     std::function<std::vector<status::PastChangePtr>()> past;
   };
-  /// Nothing is looked at before start() or on_decided(), nothing told before permit(true).
+  /// Checks start with start() or on_decided(); Events are written after permit(true).
   explicit NodeEvents(Surroundings around);
   void start() { look_later(); }
   void permit(bool writes) { writer_.permit(writes); }
@@ -73,13 +74,13 @@ class NodeEvents {
   reports::EventWriter writer_;
   bool is_soon_ = false;
   reactor::Ticket timer_;
-  std::vector<PodWithIgnored> ignored_;  // at the last look
+  std::vector<PodWithIgnored> ignored_;  // at the last check
   std::unique_ptr<reactor::Job> job_;
 };
 
-/// Of devices that claims have, those that the decision does not offer, with cause and holder: "DeviceExposurePolicy x
-/// (generation 2) does not select it any more; claim ns/name (pod a) has it".
-/// past: names the policy that offered the device before, where none speaks of it now. Pure: on a worker.
+/// Returns the devices of claims that the decision does not offer, with cause and holder:
+/// "DeviceExposurePolicy x (generation 2) does not select it any more; claim ns/name (pod a) has it". past:
+/// names the policy that offered the device before, if no current one refers to it. Pure: for a worker.
 reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision, const AllocatedDevices& allocated,
                                          const std::vector<status::PastChangePtr>& past);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kOfWhat = "this driver and node";
 
-constexpr size_t kFileNameMax = 200;  // of the 255 that a file system takes
+constexpr size_t kFileNameMax = 200;  // of the file system's 255
 
 RuntimePorts process_ports() {
   return {[](const char* name) -> std::optional<std::string> {
@@ -39,7 +39,7 @@ std::string find_runtime_directory(const std::string& option, const RuntimePorts
   if (ports.user == 0) return kSystemDirectory;
   if (ports.is_own_directory(kSystemDirectory)) return kSystemDirectory;
   if (const std::string own = absolute("XDG_RUNTIME_DIR"); !own.empty()) return own + "/sliced";
-  // Not /tmp: whoever comes first has the name there, and could keep everybody else from starting.
+  // Not /tmp: any user could create the name there first and prevent the start.
   if (const std::string login = "/run/user/" + std::to_string(ports.user); ports.is_own_directory(login))
     return login + "/sliced";
   if (const std::string home = absolute("HOME"); !home.empty() && ports.is_own_directory(home))

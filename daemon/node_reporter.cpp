@@ -28,7 +28,7 @@ std::string utc_micros() {
   return out.insert(out.size() - 1, "000");
 }
 
-// plugin: null where it is off. Of what is only in claims that were read, the pods are not known.
+// plugin: null if it is off. Pods of claims that were only read are unknown.
 AllocatedDevices allocated(const KubeletPlugin* plugin, const policy::Ledger& ledger) {
   AllocatedDevices out;
   if (plugin != nullptr) out = allocated_of(plugin->prepared());

@@ -1,6 +1,6 @@
 #pragma once
-// What the running daemon reports to the cluster beside its slices: its report, its Lease, and events. As the options have it; in
-// a directory cluster nothing.
+// The running daemon's reports to the cluster: its NodeDeviceReport, its Lease, and Events, as the options
+// select; none in a directory cluster.
 #include <memory>
 
 #include "daemon/daemon.h"
@@ -15,29 +15,29 @@
 
 namespace sliced::cli {
 
-/// Everything that it is made from outlives it. Nothing else waits for it, and what fails in it is counted.
-/// Pace:    reports::ReportWriter's and reports::EventWriter's; nothing is written before permit().
-/// Threads: the loop's; what is long is made on the process' executor.
+/// Ownership: all arguments outlive this object. Nothing waits for reports; failures are counted. Pace: that
+/// of reports::ReportWriter and reports::EventWriter; nothing is written before permit(). Threads: the
+/// loop's; long work runs on the process' executor.
 class NodeReporter final : public daemon::Observer {
  public:
-  /// plugin: null where it is off.
+  /// plugin: null if it is off.
   NodeReporter(Process& process, const config::Options& options, daemon::Daemon& daemon,
                const status::History& history, const KubeletPlugin* plugin);
 
-  /// Once.
+  /// Called once.
   void start();
   /// true: the interlock is held.
   void permit(bool writes);
-  /// The answer of KubeletPlugin::is_known() or other_programs() changed.
+  /// The result of KubeletPlugin::is_known() or other_programs() has changed.
   void on_plugin_changed();
   void on_decided(const policy::Decision&) override;
-  /// What is off adds nothing, so that its families are not told.
+  /// Adds nothing for reports that are off, so that their metric families are omitted.
   void add_to(status::Metrics& metrics) const;
 
  private:
-  std::unique_ptr<NodeReports> reports_;             // nullptr: it is off
-  std::unique_ptr<reports::NodeLeaseWriter> lease_;  // likewise, with reports
-  std::unique_ptr<NodeEvents> events_;               // likewise
+  std::unique_ptr<NodeReports> reports_;             // nullptr: off
+  std::unique_ptr<reports::NodeLeaseWriter> lease_;  // nullptr: off; on with reports
+  std::unique_ptr<NodeEvents> events_;               // nullptr: off
   daemon::Subscription subscription_;
 };
 

@@ -46,7 +46,8 @@ void write_problems(const daemon::Daemon& daemon, const PluginState& plugin, rep
   out.left_out.problems += static_cast<int64_t>(daemon.decision()->notes.more());
 }
 
-// Another program first, since nothing is written beside it; then the hardware's configuration, then each reason of the decision.
+// Order: another program, beside which nothing is written; the hardware's configuration; each reason of the
+// decision.
 std::string waits_of(const daemon::Daemon& daemon, const PluginState& plugin) {
   std::vector<std::string> out;
   if (!plugin.other.empty()) out.push_back("the end of another program that serves " + plugin.other);

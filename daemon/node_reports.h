@@ -1,5 +1,6 @@
 #pragma once
-// The running daemon's report to the cluster: what it says, made on a worker of one moment of the daemon, and when.
+// The running daemon's report to the cluster: its content, built on a worker from a snapshot of the daemon,
+// and its schedule.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,11 +14,11 @@
 
 namespace sliced::cli {
 
-/// Ownership: everything that it is made from outlives it.
-/// Threads:   the loop's, but for the making of reports.
-/// Pace:      after each decision, and once a minute where slices have changed without one
-///            (reports::ReportWriter has its own).
-/// Absent:    without a decision, or before the Node's uid is known, there is no report.
+/// Ownership: all arguments outlive this object.
+/// Threads: the loop's, except building reports.
+/// Pace: after each decision, and once a minute if slices have changed without one (reports::ReportWriter has
+/// its own limits).
+/// No report: without a decision, or before the Node's uid is known.
 class NodeReports {
  public:
   struct Surroundings {
@@ -25,22 +26,23 @@ class NodeReports {
     reactor::Executor& executor;
     daemon::Daemon& daemon;
     std::string node;
-    /// The last change of the offer that this process knows of; without a time: none.
+    /// The last change of the offer that this process knows; without a time: none.
     std::function<reports::LastChange()> last_change = {};
     std::function<PluginState()> plugin = [] { return PluginState{}; };
   };
   explicit NodeReports(Surroundings around);
 
-  /// Once.
+  /// Called once.
   void start();
   void permit(bool writes) { writer_.permit(writes); }
-  /// After each decision.
+  /// Called after each decision.
   void on_decided() { writer_.mark(); }
   const reports::ReportWriter& writer() const { return writer_; }
 
  private:
   void make(reports::ReportWriter::OnMade on_made);
-  // Changes without a decision: pools that others have written to, and VFs whose MAC address of before became unknown.
+  // Checks for changes without a decision: pools that others have written, and VFs whose original MAC address
+  // became unknown.
   void look_now_and_then();
   bool is_busy() const;
 
@@ -50,16 +52,17 @@ class NodeReports {
   std::string reported_connection_problem_, reported_dropped_fields_;
   reactor::Ticket tick_;
   reports::ReportWriter writer_;
-  // Ends before what it reports to.
+  // Destroyed before the objects that it uses.
   std::unique_ptr<reactor::Job> job_;
 };
 
-/// Returns PluginState::word, or "skipped": the plugin is off, and the slices tell kubelets to start pods without one
-/// (--skip-node-operations).
+/// Returns PluginState::word, or "skipped": the plugin is off, and the slices allow kubelets to start pods
+/// without one (--skip-node-operations).
 std::string plugin_word(const daemon::Daemon& daemon, const PluginState& plugin);
 
-/// What is known without looking at devices: everything but counts, policies and groups. Cheap; of this
-/// moment. The daemon has decided. Of problems the first 64, the others are counted.
+/// Returns the parts of the report that do not depend on devices: everything except counts, policies and
+/// groups. Cheap. Requires: the daemon has decided. Contains the first 64 problems, and the number of further
+/// ones.
 reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::string& node,
                                    const PluginState& plugin = {});
 

@@ -20,7 +20,7 @@ Result<policy::SriovNodeState> decode(std::string_view object) {
   return policy::decode_node_state(*json, meta);
 }
 
-// What no list has told yet.
+// Returns why no list was received yet.
 std::string why_silent(const watchers::SyncState& sync) {
   switch (sync.state) {
     case watchers::SyncState::State::kStarting:
@@ -133,7 +133,7 @@ void NodeStateSource::take(const Watcher::Item* item) {
   if (!unreadable_.empty())
     return set({nullptr, named() + " cannot be read: " + unreadable_}, "node state cannot be read");
   if (!first_status_) first_status_ = "";
-  // The kind may be what is missing: discovery has said so before the list is empty.
+  // The kind may be missing: discovery reports that before the list is empty.
   if (watcher_->sync_state().is_unserved)
     return set({nullptr, named() + " " + why_silent({.state = watchers::SyncState::State::kAbsent}), true},
                "node state is gone");
@@ -174,7 +174,7 @@ std::string NodeStateSource::age_of(const policy::SriovNodeState& state) const {
 
 void NodeStateSource::note_sync_state() {
   const watchers::SyncState& sync = watcher_->sync_state();
-  // What is known stays, but for a kind that is gone: that is an answer, and takes the object with it.
+  // The known object stays, except if the kind was removed, which removes the object.
   if (is_listed_ && sync.state != watchers::SyncState::State::kAbsent) {
     if (word_.object == nullptr && unreadable_.empty())
       set({nullptr, missing(named()), true}, "node state is not there");

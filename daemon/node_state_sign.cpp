@@ -31,7 +31,7 @@ void NodeStateSign::look() {
   if (is_seen_ || state_.is_awaited() || host_.inventory()->version == 0) return;
   const policy::NodeState& now = state_.over(host_.inventory());
   std::string awaited = policy::unconfigured_by(state_.word(), now, allows_empty_);
-  // Of what a PF enforces its driver may not tell.
+  // A PF's driver may not report changes of its settings, so the PFs are polled.
   std::set<hotplug::PciAddress> pfs;
   for (const auto& [pf, why] : now.out_of_sync)
     if (const auto address = hotplug::PciAddress::decode(pf)) pfs.insert(*address);

@@ -1,8 +1,7 @@
 #pragma once
-// The node's SriovNetworkNodeState as a sign: it is there and wants something, and the host is as it wants it
-// (policy/node_state/). For who waits without a daemon; a daemon looks at it by itself (daemon/daemon.h).
-//
-// Log: what is waited for, and that it is over.
+// The node's SriovNetworkNodeState as a signal: it exists with a non-empty spec, and the host matches it
+// (policy/node_state/). For commands that wait without a daemon; a daemon checks it itself (daemon/daemon.h).
+// Log: what it waits for, and the end of the wait.
 #include <string>
 
 #include "daemon/node_state.h"
@@ -12,8 +11,8 @@
 
 namespace sliced::cli {
 
-/// As configured::Sign says; given_up() stays "": an object that is not there may still come. Once it is seen
-/// nothing is looked at any more.
+/// Implements configured::Sign. given_up() stays "", because a missing object may still be created. Nothing
+/// is watched after the signal.
 class NodeStateSign final : public configured::Sign {
  public:
   /// Permissions: get, list and watch on sriovnetworknodestates in that namespace.
@@ -26,7 +25,7 @@ class NodeStateSign final : public configured::Sign {
   const std::string& given_up() const override { return given_up_; }
 
  private:
-  // In a turn of its own: what told of a change is in the middle of it.
+  // Checks in a turn of its own, because the caller is within a change.
   void look_soon();
   void look();
 

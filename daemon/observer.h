@@ -1,5 +1,6 @@
 #pragma once
-// Observers of a daemon: the kubelet plugin, the status pages, the reports to the cluster, the service manager's status.
+// Observers of a daemon: the kubelet plugin, the status pages, the reports to the cluster, the service
+// manager's status.
 #include <cassert>
 #include <vector>
 
@@ -13,7 +14,8 @@ class Observer {
  public:
   /// After each decision. The observer may call the daemon; it must not destroy it, and must not subscribe.
   virtual void on_decided(const policy::Decision& decision) = 0;
-  /// For each policy that changed the offer, while the decision is concluded: the daemon still returns the former decision.
+  /// For each policy that changed the offer, while the decision is concluded: the daemon still returns the
+  /// former decision.
   virtual void on_offer_change(const policy::OfferChange&) {}
 
  protected:

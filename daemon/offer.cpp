@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kNamesInLog = 8;
 
-// A slice that cannot be decoded is one that is not what we want, if it is ours; the publisher finds out.
+// A slice that cannot be decoded differs from the desired one; the publisher determines whether it is ours.
 kube::ResourceSlice slice_of(const Offer::Item& item) {
   return item.value ? *item.value : publishers::unread_slice(item.id.name, item.uid, item.resource_version);
 }

@@ -1,10 +1,8 @@
 #pragma once
-// What one driver offers on this node: its publisher, what the server has refused of it, and what is said of
-// it. The daemon has one for each driver, and they are alike: what differs is in the pools.
-//
-// Ownership: ports outlive this.
-// Reentry:   on_refused, and the publisher's other handlers, may set and await what is desired.
-// Log:       what an offer gains, loses and changes, once per decision that does so.
+// The offer of one driver on this node: its publisher, the entries that the server refused, and the log. The
+// daemon has one for each driver; they differ only in their pools. Ownership: ports outlive this object.
+// Reentry: on_refused, and the publisher's other handlers, may call set_desired() and put_off(). Log: added,
+// removed and changed entries, once per decision with a difference.
 #include <functional>
 #include <optional>
 #include <set>
@@ -22,18 +20,18 @@ namespace sliced::daemon {
 
 class Offer {
  public:
-  /// The publisher's, but that what is refused is kept here, and only told.
+  /// The publisher's handlers. Refused entries are stored here, and on_refused only reports a change.
   struct Handlers {
     std::function<void()> on_refused;
     std::function<void(const std::set<publishers::ServerFeature>&)> on_lost;
     std::function<void(const std::set<std::string>& unsettled)> on_settled;
     std::function<void(const kube::ResourceSlice&)> on_adopted;
   };
-  /// Of the decision that pools come from, for the log.
+  /// The decision behind the pools, for the log.
   struct Origin {
     std::string why;
     size_t devices = 0, policies = 0;
-    bool is_first = false;  // there was none before, so it is said even if nothing is offered
+    bool is_first = false;  // the first decision, which is logged even if nothing is offered
   };
 
   Offer(kube::Ports ports, std::string driver, Handlers handlers);
@@ -41,37 +39,37 @@ class Offer {
 
   using Item = watchers::SliceWatcher::Item;
   using Event = SourceEvent<Item>;
-  /// Takes in what the source of its slices says. Returns those that it showed, as they are observed now:
-  /// entries in them may be new to us. Valid until the next call to the publisher.
-  /// A slice that cannot be decoded is one all the same, known by name (publishers::unread_slice).
+  /// Applies an event of the source of its slices. Returns the slices in it, as they are observed now: they
+  /// may contain unknown entries. Valid until the next call to the publisher. A slice that cannot be decoded
+  /// is included by its name (publishers::unread_slice).
   std::vector<const kube::ResourceSlice*> apply(const Event& event);
 
   const std::string& driver() const { return driver_; }
   const publishers::Publisher& publisher() const { return publisher_; }
   publishers::Publisher& publisher() { return publisher_; }
 
-  /// A slice of ours is there; what others write in our name is none.
+  /// Returns whether a slice of this node exists; slices by others under this driver do not count.
   bool is_there(const std::string& node) const;
 
-  /// Entries that the server refused, or stored without one of their fields: not offered as they are.
+  /// Entries that the server refused, or stored without one of their fields: not offered unchanged.
   const policy::QuarantinedEntries& quarantine() const { return quarantine_; }
-  /// They are tried again; true when there were some.
+  /// Empties the quarantine, so that entries are retried; returns whether there were any.
   bool empty_quarantine();
 
-  /// What was desired last, also while the Node is away.
+  /// Returns the last desired pools, also while the Node does not exist.
   const std::vector<policy::DesiredPool>& desired_last() const;
-  /// The Node is gone, and with it the slices (owner reference); its successor gets new ones.
+  /// The Node was deleted, and its slices with it (owner reference); a new Node gets new ones.
   void forsake();
-  /// Ends put_off(). node: whose slices they are, and who owns them.
+  /// Ends put_off(). node: the slices' node and owner.
   void set_desired(std::vector<policy::DesiredPool> pools, publishers::NodeIdentity node);
-  /// What is desired is not to be published yet.
-  /// The publisher awaits: it writes nothing, and takes nothing back either.
+  /// The desired pools are not to be published yet. The publisher writes and withdraws nothing.
   void put_off();
   bool is_put_off() const { return is_put_off_; }
-  /// The difference of these pools from the desired ones; nullopt where there is none, unless this is the first decision.
+  /// Returns the difference of these pools from the desired ones; nullopt if there is none, unless this is
+  /// the first decision.
   std::optional<policy::OfferDifference> difference(const std::vector<policy::DesiredPool>& pools,
                                                     bool is_first) const;
-  /// Logs the difference, with at most eight names of each sort. pools: the new ones.
+  /// Logs the difference, with at most eight names of each kind. pools: the new ones.
   void log(const policy::OfferDifference& difference, const std::vector<policy::DesiredPool>& pools,
            const Origin& origin) const;
 
@@ -79,7 +77,7 @@ class Offer {
   Log& log_;
   const std::string driver_;
   policy::QuarantinedEntries quarantine_;
-  std::vector<policy::DesiredPool> before_gap_;  // while nothing is desired: what was
+  std::vector<policy::DesiredPool> before_gap_;  // the desired pools before the Node was deleted
   bool is_put_off_ = false;
   publishers::Publisher publisher_;
 };

@@ -1,8 +1,6 @@
 #pragma once
-// The Node that the daemon runs on, as last told. With an API server a node is what its Node object says; in a
-// directory that has none, the flags stand in for it.
-//
-// Reentry: nothing here calls back.
+// The daemon's own Node, as last reported. With an API server, the Node object is the source; in a directory
+// cluster without one, the options are. Reentry: calls nothing back.
 #include <optional>
 #include <string>
 
@@ -19,31 +17,29 @@ class OwnNode {
   using Item = watchers::NodeWatcher::Item;
   using Event = SourceEvent<Item>;
 
-  /// log outlives this.
+  /// log outlives this object.
   OwnNode(Log& log, const config::Options& options);
 
-  /// Takes in what the source says; true when the node is another one now. A Node that cannot be understood
-  /// says nothing: the last word stands.
-  /// Made again under another uid it is another one, whatever its labels say.
+  /// Applies an event; returns whether the node has changed. A Node that cannot be decoded is ignored, so the
+  /// last one stays valid. A Node with another uid is another node, even with equal labels.
   bool apply(const Event& event);
 
   bool is_there() const { return facts_ || !is_required_; }
-  /// Only where it is there.
-  /// Valid until the next apply().
+  /// Requires: is_there(). Valid until the next apply().
   const kube::NodeView& view() const;
-  /// Who owns the slices; "" where nobody can. A directory's Nodes have made-up uids, and an owner that does
-  /// not exist would have the slices collected once somebody applies them to a cluster.
+  /// Returns the owner of the slices; "" if there cannot be one. The Nodes of a directory have made-up uids.
+  /// If its slices were applied to a cluster, their missing owner would cause their garbage collection.
   std::string owner_uid() const { return facts_ && is_required_ ? facts_->uid : ""; }
-  /// What is said of one that is not there: "node a: there is no such Node object"
+  /// Returns the text for a missing Node: "node a: there is no such Node object"
   std::string missing() const;
 
  private:
   Log& log_;
   const std::string name_;
-  const kube::Labels labels_;  // by the flags
-  const bool is_required_;     // no flags stand in
+  const kube::Labels labels_;  // from the options
+  const bool is_required_;     // the Node object must exist
   std::optional<watchers::NodeFacts> facts_;
-  mutable std::optional<kube::NodeView> view_;  // nullopt: to be made anew; labels may be many
+  mutable std::optional<kube::NodeView> view_;  // nullopt: to be computed; labels may be many
 };
 
 }  // namespace sliced::daemon

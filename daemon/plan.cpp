@@ -24,8 +24,8 @@ std::vector<Shared<policy::ExposurePolicy>> policies_selecting_by_mac(const poli
   return out;
 }
 
-// Where no slice is there, none is published that would change in a moment: consumers then see no empty pool after a restart, or
-// when another daemon took over.
+// Without an existing slice, a slice that will change in a moment is not published: consumers see no empty
+// pool after a restart, or when another daemon took over.
 bool is_put_off(const policy::Decision& decision, const PlanContext& context) {
   const Offer& offer = context.offers[kSriov];
   return decision.awaits_pods && context.are_pods_being_read &&
@@ -36,18 +36,18 @@ bool is_put_off(const policy::Decision& decision, const PlanContext& context) {
 
 Plan make_plan(policy::Decision decision, std::string why, PlanContext context) {
   Plan plan;
-  // Entries are kept once, by the publishers: a node may have thousands.
+  // Only the publishers keep the entries: a node may have thousands.
   policy::DesiredPools pools = std::exchange(decision.pools, {});
   for (const Driver which : {kSriov, kExposure}) {
     const Offer& offer = context.offers[which];
     Plan::Pools& one = plan.pools[which];
     one.desired = std::move(pools.at(offer.driver()));
     one.is_put_off = which == kSriov && is_put_off(decision, context);
-    // That nothing is offered at all is reported once.
+    // An empty offer is reported once.
     one.is_first = context.before == nullptr && (which == kSriov || !one.desired.empty());
     one.difference = offer.difference(one.desired, one.is_first);
     if (!one.difference) continue;
-    // Pools that were put off were reported as found, and are found once more.
+    // Pools that were put off were reported once, and are compared again.
     const policy::Decision* before = offer.is_put_off() ? nullptr : context.before;
     one.changes =
         policy::offer_changes_of(before, decision, which == kSriov, offer.driver(), *one.difference, why);

@@ -47,12 +47,13 @@ int ask(const reactor::Descriptor& socket, const std::string& question) {
   return number ? static_cast<int>(*number) : EIO;
 }
 
-// What a PF gives its VF: netlink has it, not sysfs.
+// A VF's address at its PF, which netlink has and sysfs does not.
 std::string mac_of(const kubelet::VfOfInterface& vf) {
   return "vf-macs/" + std::to_string(vf.ifindex) + "-" + std::to_string(vf.index);
 }
 
-// One file a VF; a VF without one has no address of its PF's. Which VFs there are is not played: all.
+// One file per VF; a VF without one has no enforced address. Existing VFs are not simulated: all of them
+// count.
 Result<std::map<int, std::string>> played_macs(const std::string& root, int ifindex) {
   constexpr int kVfsMax = 256;
   std::map<int, std::string> out;

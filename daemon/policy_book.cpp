@@ -21,7 +21,8 @@ using policy::ExposurePolicy;
 using policy::SriovPolicy;
 using watchers::LeftOut;
 
-// How much of each kind is kept (docs/scale.md): for the three and what passes, a process of 64 MiB has room.
+// Memory limits of each kind (docs/scale.md): together with events in transit they fit into a process of 64
+// MiB.
 constexpr watchers::MemoryLimits kSriovMemory{.guards_bytes_max = 1u << 20, .others_bytes_max = 4u << 20};
 constexpr watchers::MemoryLimits kExposureMemory{.guards_bytes_max = 2u << 20, .others_bytes_max = 4u << 20};
 constexpr watchers::MemoryLimits kAttributesMemory{.guards_bytes_max = 1u << 20,
@@ -35,7 +36,7 @@ bool is_in_effect(const SriovPolicy& policy) {
 bool is_in_effect(const DeviceAttributes& object) { return object.problems.empty(); }
 bool is_in_effect(const ExposurePolicy& policy) { return policy.problems.empty(); }
 
-// It may hold back what others offer.
+// Returns whether it may hold back entries of others.
 bool is_guard(const ExposurePolicy& policy) { return policy.action != policy::ExposureAction::kExpose; }
 template <class Policy>
 bool is_guard(const Policy&) {
@@ -56,7 +57,7 @@ policy::Problems problems_in(const SriovPolicy& policy) { return policy::problem
 policy::Problems problems_in(const DeviceAttributes& object) { return object.problems; }
 policy::Problems problems_in(const ExposurePolicy& policy) { return policy.problems; }
 
-// As people are told of one, and of all.
+// Titles of one policy, and of all.
 template <class Policy>
 constexpr std::string_view kTitle;
 template <>
@@ -116,13 +117,14 @@ std::string reason_of(const PolicyEvent<Policy>& event) {
   return of + "listed: " + std::get<Relisted<WatchedPolicy<Policy>>>(event).why;
 }
 
-// As an exclude. One that no decision has asked yet counts: whether its selector can be used is seen when it is.
+// For excludes. A policy that was not evaluated yet counts as understood: an error in its selector is found
+// at evaluation.
 bool is_understood(const ExposurePolicy& policy, const Known& known) {
   return policy.problems.empty() &&
          (known.decision == nullptr || !known.decision->selectors->refuses(policy.selector.cel));
 }
 
-// What of the one before goes on in the one that takes its place.
+// Transfers the memory of the former object to its replacement.
 void inherit(Shared<ExposurePolicy>& now, const Shared<ExposurePolicy>& before, const Known& known) {
   if (!is_guard(*now)) return;
   now.edit([&](ExposurePolicy& policy) {
@@ -132,7 +134,7 @@ void inherit(Shared<ExposurePolicy>& now, const Shared<ExposurePolicy>& before, 
 template <class Policy>
 void inherit(Shared<Policy>&, const Shared<Policy>&, const Known&) {}
 
-// In all that is kept of it: what is not (its status) does not count, nor what was remembered of it.
+// Compares the kept content, without status and memory.
 template <class Policy>
 bool is_as_it_was(const Policy& now, const Policy& before) {
   return now == before;
@@ -222,7 +224,7 @@ bool PolicyBook::take(Shelf<Policy>& shelf, const PolicyEvent<Policy>& event, co
     shelf.left_out.erase(name_of(removed->id));
     return shelf.kept.erase(id_of<typename Policy::Id>(removed->id)) > 0 || was_any_left_out;
   }
-  // What a list lacks leaves, except for what is kept until a second list lacks it too.
+  // Objects that a list lacks are removed, except those that are kept until a second list lacks them too.
   const auto& list = std::get<Relisted<Item>>(event);
   const auto before = std::exchange(shelf.kept, {});
   std::vector<watchers::MemoryBudget::Name> names;

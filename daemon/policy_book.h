@@ -1,12 +1,12 @@
 #pragma once
-// The policies as they are kept: what their sources say goes in, the set that is decided from comes out. One
-// way of taking in for every kind; what differs between kinds is a row of traits (policy_book.cpp).
+// Stores the policies: events of their sources are applied, and the policy set for decisions is built. All kinds use the
+// same code; their differences are rows of traits (policy_book.cpp).
 //
-// Ownership: policies are shared with the sets made of them, never copied. Nothing here calls back.
-// Identity:  one that is told again as it was stays the same object, so that who compares policies compares pointers first.
-// Memory:    what there is no room for was left out by its watcher (watchers/memory_budget.h) and is known by name.
-//            One policy stands in the set for all excludes that are left out: it may mean any device.
-// Errors:    none: an object that cannot be read is kept as a policy that offers nothing and says why.
+// Ownership: policies are shared with the sets, never copied. Calls nothing back.
+// Identity:  an unchanged policy stays the same object, so that policies can be compared by pointers first.
+// Memory:    a watcher leaves out policies beyond its limit (watchers/memory_budget.h); their names are known. One
+//            policy in the set represents all excludes that are left out: they may apply to any device.
+// Errors:    none: an object that cannot be decoded is kept as a policy with a problem that offers nothing.
 #include <functional>
 #include <map>
 #include <optional>
@@ -32,7 +32,7 @@ struct PolicyResource {
   std::string source;      // its name as a source: "exposure policies"
   std::string namespace_;  // "": objects of all namespaces
   watchers::PolicyDecoding<Policy> decoding;
-  std::vector<std::string> fields;  // the paths that are read; the served schema should have them
+  std::vector<std::string> fields;  // paths of the decoded fields; the served schema should contain them
 };
 /// nullopt: the options turn the kind off.
 struct PolicyResources {
@@ -47,9 +47,9 @@ using WatchedPolicy = watchers::Watched<watchers::PolicyObject<Policy>>;
 template <class Policy>
 using PolicyEvent = SourceEvent<WatchedPolicy<Policy>>;
 
-/// What is known when a policy comes or goes; nullptr while it is not.
+/// Facts for applying an event; nullptr if unknown.
 struct Known {
-  const policy::Decision* decision = nullptr;  // that stands
+  const policy::Decision* decision = nullptr;  // the last one
 };
 
 class PolicyBook {
@@ -58,36 +58,38 @@ class PolicyBook {
 
   struct Applied {
     std::string why;          // "policy ns/name changed"; never ""
-    bool has_changed = true;  // false: a status was written, or a list shows what is known; set() is the same
+    bool has_changed = true;  // false: only the status was written, or a list has no difference; set() is
+                              // unchanged
   };
-  /// Applies an event of the kind's source. An exclude that can no longer be decoded continues as it was last understood.
+  /// Applies an event of the kind's source. An exclude that can no longer be decoded keeps its last valid
+  /// content.
   Applied apply(const PolicyEvent<policy::SriovPolicy>& event, const Known& known);
   Applied apply(const PolicyEvent<policy::DeviceAttributes>& event, const Known& known);
   Applied apply(const PolicyEvent<policy::ExposurePolicy>& event, const Known& known);
 
-  /// Whether the event may exclude a device that nothing excluded before.
+  /// Returns whether the event may exclude a device that was not excluded before.
   static bool may_exclude(const PolicyEvent<policy::ExposurePolicy>& event);
 
-  /// Whether objects that a list lacks are too much to lose by one list: most of the offer stands on them, or
-  /// one is an exclude that there is no room for. A server that is ill, or a replica that lost its data, may
-  /// lack anything.
+  /// Returns whether objects that a list lacks are too important to drop after one list: most of the offer
+  /// depends on them, or one is an exclude that was left out. A failing server, or a replica that lost its
+  /// data, may return an incomplete list.
   bool keeps_missing(const kube::Resource& kind, const std::vector<Id>& missing, const Known& known) const;
 
-  /// Everything that is kept, in the order of evaluation; made anew after a change.
-  /// The same pointer as long as nothing changed, so that who compares sets compares pointers first.
+  /// Returns all policies in the order of evaluation. The pointer stays the same while nothing changes, so
+  /// that sets can be compared by pointers first.
   const policy::PolicySetPtr& set();
 
-  /// The problems of every policy as they stand: "policy ns/name: spec.configs[0]....: ...".
+  /// Calls say for each problem of a policy: "policy ns/name: spec.configs[0]....: ...".
   void for_each_problem(const std::function<void(const std::string&)>& say) const;
-  /// Of each kind of which not everything is kept how much that is, and what.
+  /// Calls say for each kind of which objects were left out, with their number and names.
   void for_each_left_out(const std::function<void(const std::string&)>& say) const;
 
  private:
-  // One kind's objects, by id.
+  // The objects of one kind, by id.
   template <class Policy>
   struct Shelf {
     std::map<typename Policy::Id, Shared<Policy>> kept;
-    watchers::LeftOut left_out;  // for want of room
+    watchers::LeftOut left_out;  // for lack of memory
   };
   template <class Visit>
   static void on_each_shelf(auto& book, Visit visit);
@@ -95,7 +97,7 @@ class PolicyBook {
   Applied apply_to(Shelf<Policy>& shelf, const PolicyEvent<Policy>& event, const Known& known);
   template <class Policy>
   static bool keeps_missing(const Shelf<Policy>& shelf, const std::vector<Id>& missing, const Known& known);
-  // Both: false when nothing differs from before.
+  // Both return false if nothing has changed.
   template <class Policy>
   static bool put(Shelf<Policy>& shelf, const WatchedPolicy<Policy>& item,
                   const std::map<typename Policy::Id, Shared<Policy>>& before, const Known& known);
@@ -105,7 +107,7 @@ class PolicyBook {
   Shelf<policy::SriovPolicy> sriov_;
   Shelf<policy::DeviceAttributes> attributes_;
   Shelf<policy::ExposurePolicy> exposures_;
-  policy::PolicySetPtr set_;  // nullptr: to be made anew
+  policy::PolicySetPtr set_;  // nullptr: to be built
 };
 
 }  // namespace sliced::daemon

@@ -27,7 +27,7 @@ void ProblemTeller::tell(const PolicyBook& policies, const policy::Decision& dec
     report_if_new(notes_, and_more(more, "note"));
   for (const std::string& wait : decision.waits)
     if (waits_.note(wait)) log_.info("waiting", {{"for", wait}});
-  // Once a reason: how many devices it holds back changes while they come.
+  // Once per reason: its number of devices changes while they appear.
   for (const auto& [reason, devices] : decision.unready)
     if (waits_.note(reason))
       log_.info(

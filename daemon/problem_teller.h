@@ -1,8 +1,6 @@
 #pragma once
-// What is wrong with the policies, and what a decision drops or holds back, as people are told.
-//
-// Log: each of it once while it lasts, and of one change no more than somebody reads. What the decision waits for is
-// no problem: "waiting", level info.
+// Logs the problems of policies, and the entries that a decision drops or holds back. Log: each once while it
+// lasts, with a limit per change. Reasons that a decision waits for are not problems: "waiting", level info.
 #include <functional>
 #include <string>
 
@@ -13,19 +11,18 @@
 
 namespace sliced::daemon {
 
-/// The problems of every policy as they stand, those that a decision has found, and of what is not kept how
-/// much that is: "policy ns/name: spec.configs[0]....: ...". decision: nullptr none.
+/// Calls say for the current problems of every policy, for those that the decision found, and for objects
+/// that were left out: "policy ns/name: spec.configs[0]....: ...". decision: nullptr if none.
 void for_each_problem(const PolicyBook& policies, const policy::Decision* decision,
                       const std::function<void(const std::string&)>& say);
 
 class ProblemTeller {
  public:
-  /// The log outlives this.
+  /// The log outlives this object.
   explicit ProblemTeller(Log& log) : log_(log) {}
 
-  /// After each decision.
-  /// At most 100 lines of one change (RateLimitedLog); the rest is counted in one more.
-  /// are_devices: also what is said of single devices.
+  /// Called after each decision. Logs at most 100 lines per change (RateLimitedLog), and one with the number
+  /// of further ones. are_devices: also logs messages about single devices.
   void tell(const PolicyBook& policies, const policy::Decision& decision, bool are_devices = true);
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 constexpr Millis kFlushMax{1'000};  // of log and output together, at the end
 
-// What does not go on tells a mistake at once; what does waits until somebody mends it.
+// A one-shot command reports an error immediately; a long-running one waits until it is fixed.
 bool is_long_running(config::Command command) {
   return command == config::Command::kRun || command == config::Command::kWebhook ||
          command == config::Command::kAggregate || command == config::Command::kWaitForConfig;
@@ -32,7 +32,7 @@ Process::Process(const config::Options& options)
             return name + ": " + std::to_string(count) + " texts lost: the reader is too slow\n";
           }),
       options_(options) {
-  // What a one-shot command did is its output; on the way only trouble is worth a line.
+  // A one-shot command's result is its output; only problems are logged.
   const bool quiet = !is_long_running(options.command) && options.log_level == Level::kInfo;
   log = make_log(options.log_format, quiet ? Level::kWarning : options.log_level, process_log_target());
   executor = std::make_unique<reactor::ThreadExecutor>(loop);

@@ -1,11 +1,11 @@
 #pragma once
-// What this process has taken and lost, as every page /metrics tells it.
+// Metrics of this process for every page /metrics.
 #include "daemon/process.h"
 #include "daemon/status/process_metrics.h"
 
 namespace sliced::cli {
 
-/// What the kernel does not tell stays 0.
+/// Values that the kernel does not report are 0.
 status::ProcessMetrics process_metrics(const Process& process);
 
 }  // namespace sliced::cli

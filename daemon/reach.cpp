@@ -12,7 +12,7 @@ using Phase = watchers::Outage::Phase;
 
 constexpr Millis kCatchUpStep{250};
 constexpr int kCatchUpSteps = 7;
-constexpr int kCatchUpStepsTold = 240;  // while a server says how long to wait
+constexpr int kCatchUpStepsTold = 240;  // while a server sends Retry-After
 
 }  // namespace
 
@@ -45,8 +45,8 @@ void Reach::look() {
               .is_followed = may_write() && count(SyncState::State::kLive) > 0});
 }
 
-// If each probed the server, the first of them to be let in would decide, and a fleet's reconnects would crowd into the
-// first seconds.
+// If every source probed, the first success would decide, and the reconnects of a fleet would be concentrated
+// in the first seconds.
 void Reach::park_all_but_one(bool away) {
   bool is_probing = false;
   for (watchers::Source* source : sources_) {

@@ -1,15 +1,15 @@
 #pragma once
-// Whether the cluster can be reached, and so whether anything may be written, of how its sources stand
-// (watchers/outage.h). During an outage one source probes for all; once it is let in, the others are asked,
-// and until they have answered, or had their time, nothing is written.
+// Determines whether the cluster is reachable, and so whether writes are allowed, from the states of its sources
+// (watchers/outage.h). During an outage one source probes for all; after its success the others reconnect, and nothing is
+// written until they have answered or timed out.
 //
-//   served ──▶ away: all but one are parked ──▶ catching up: each is asked again, every quarter of a second,
-//     ▲                                             two seconds in all, and longer while a server says how
-//     └── all have answered, or had their time ─────┘ long to wait
+//   served ──▶ away: all but one are parked ──▶ catching up: each is retried, every quarter of a second,
+//     ▲                                             two seconds in total, and longer while a server sends
+//     └── all have answered, or timed out ──────────┘ Retry-After
 //
-// Units:     Millis. Steps of catching up are jittered: a fleet comes back together.
-// Ownership: sources, scheduler and random outlive this; the owner tells of each change of a sync state.
-// Reentry:   the owner is told on a turn of its own, never from inside note().
+// Units:     Millis. Steps of catching up are jittered, because a fleet reconnects at the same time.
+// Ownership: sources, scheduler and random outlive this object; the owner reports each change of a sync state.
+// Reentry:   the owner is called on a turn of its own, never from inside note().
 #include <functional>
 #include <vector>
 
@@ -22,26 +22,25 @@ namespace sliced::daemon {
 
 class Reach {
  public:
-  /// What has come of the sources' standings.
+  /// Consequences of the sources' states.
   struct Change {
-    bool is_over = false;      // an outage: what was told meanwhile is decided before anything is written
-    bool is_followed = false;  // somebody is, and nothing keeps from writing: no wait need go on
+    bool is_over = false;      // an outage ended: changes during it are decided before anything is written
+    bool is_followed = false;  // a source is up to date and writes are allowed, so no wait is required
   };
   using OnChange = std::function<void(const Change&)>;
 
   Reach(reactor::Scheduler& scheduler, reactor::Random random, std::vector<watchers::Source*> sources,
         OnChange on_change);
 
-  /// A source stands otherwise than before.
-  /// Several in a turn are one look.
+  /// The state of a source has changed. Several calls in a turn are combined.
   void note();
   bool may_write() const { return outage_.may_write(); }
 
  private:
   void look();
-  // The first that is unreachable probes; parked ones go on when somebody is let in.
+  // The first unreachable source probes; parked ones reconnect after its success.
   void park_all_but_one(bool away);
-  // A round; the steps count down, those in which a server says how long to wait separately, up to a minute.
+  // One round; the steps count down, those with Retry-After separately, up to a minute.
   void catch_up(int steps_left, int reported_steps_left);
   size_t count(watchers::SyncState::State state) const;
 
@@ -50,8 +49,8 @@ class Reach {
   const std::vector<watchers::Source*> sources_;
   const OnChange on_change_;
   watchers::Outage outage_;
-  reactor::Ticket look_;      // at the standings, next turn
-  reactor::Ticket catch_up_;  // between two rounds of asking those that still wait
+  reactor::Ticket look_;      // check of the states, next turn
+  reactor::Ticket catch_up_;  // between two rounds of retries
 };
 
 }  // namespace sliced::daemon

@@ -27,9 +27,9 @@
 namespace sliced::cli {
 namespace {
 
-// A write that is on its way is waited for: cut off, nobody would know whether it happened.
+// A write in progress is completed: after an abort its result would be unknown.
 constexpr Millis kDrainMax{1'500};
-// So is a claim that is being prepared or taken back: whoever has the node next finds the files of one process.
+// A claim in progress is completed too, so that the next daemon finds consistent files.
 constexpr Millis kPluginDrainMax{4'000};
 
 constexpr Millis kTrimAfter{2'000};
@@ -60,7 +60,8 @@ class Display final : public daemon::Observer {
   daemon::Subscription subscription_;
 };
 
-// A list or a large write leaves free memory behind. It is returned to the kernel once no decision follows for a while.
+// A list or a large write leaves free memory behind. It is returned to the kernel once no decision follows
+// for a while.
 class MemoryTrimmer final : public daemon::Observer {
  public:
   MemoryTrimmer(reactor::Scheduler& scheduler, daemon::Daemon& daemon)
@@ -113,7 +114,7 @@ void drain(HostProcess& process, KubeletPlugin& plugin) {
         "daemon stops before a claim is prepared: the next daemon of this node completes it");
 }
 
-// --until-configured: the daemon adds nothing to what is published until the sign is seen.
+// --until-configured: the daemon adds nothing to the published slices until the signal.
 class ConfigurationWait {
  public:
   ConfigurationWait(HostProcess& process, const config::Options& options, daemon::Daemon& daemon)
@@ -122,7 +123,7 @@ class ConfigurationWait {
                         [this] { daemon_.await_configuration(sign_->awaited()); })) {
     daemon_.await_configuration(sign_->awaited());
   }
-  // Whether there is a sign to watch; the daemon itself watches a node state.
+  // Returns whether there is a signal to watch; the daemon itself watches a node state.
   static bool is_needed(const config::Options& options) {
     using How = config::ConfiguredBy::How;
     const How how = options.until_configured.how;
@@ -174,7 +175,8 @@ void serve(HostProcess& process, const std::vector<std::string>& arguments, cons
     service.on_reloaded();
   });
 
-  // Devices of pods look changed to a daemon that does not know what is prepared: it writes nothing before.
+  // Devices of pods look changed to a daemon that does not know the prepared claims, so it writes nothing
+  // before.
   bool is_stopping = false;
   const auto on_plugin_changed = [&] {
     std::set<std::string> others;

@@ -1,5 +1,5 @@
 #pragma once
-// The node daemon: what `sliced run` does.
+// The node daemon: `sliced run`.
 #include <string>
 #include <vector>
 
@@ -7,9 +7,9 @@
 
 namespace sliced::cli {
 
-/// Until a signal ends it: offers, and publishes as soon as this node's locks are held. Returns the exit code (console.h); what it
-/// cannot open is named on stderr.
-/// options: loaded, of a host that is no snapshot. arguments: argv[1..], which a SIGHUP loads again.
+/// Runs until a signal: offers devices, and publishes as soon as this node's locks are held. Returns the exit
+/// code (console.h); errors of opening are on stderr. options: loaded, for a host that is not a snapshot.
+/// arguments: argv[1..], which a SIGHUP loads again.
 int run(const config::Options& options, const std::vector<std::string>& arguments);
 
 }  // namespace sliced::cli

@@ -1,9 +1,8 @@
 #pragma once
-// Whether the API server keeps the fields of policies. Another project's CRD of the same name has fewer fields, and the server drops
-// the others before the daemon sees them: a policy without its filter or its readiness offers more than was written.
-//
-// Log:     what is dropped, of each kind, and that a schema cannot be read: once while it lasts.
-// Reentry: nothing here calls back.
+// Checks whether the API server keeps the fields of policies. A CRD of the same name from another project may
+// have fewer fields, and the server drops the others silently: a policy without its filter or its readiness
+// offers more than was written. Log: dropped fields of each kind, and a schema that cannot be read; once
+// while it lasts. Reentry: calls nothing back.
 #include <map>
 #include <string>
 #include <string_view>
@@ -22,19 +21,19 @@ class SchemaCheck {
     std::vector<std::string> fields;  // "spec.configs[].resourceName"
   };
 
-  /// Cluster and log outlive this. Kinds of one group stand together.
+  /// Cluster and log outlive this object. Requires: kinds of one group are adjacent.
   SchemaCheck(kube::Cluster& cluster, Log& log, std::vector<Kind> kinds);
 
-  /// A kind was listed, so its CRD may be another one. Its group's schema is asked for with the first of the
-  /// group's kinds, and tells of all.
+  /// A kind was listed, so its CRD may have changed. Reads the group's schema with the first of the group's
+  /// kinds; it covers all of them.
   void listed(const kube::Resource& kind);
 
-  /// Returns which fields are dropped, by kind: "SriovResourcePolicy: spec.allow, spec.readiness.require". "": none, or no schema has
-  /// been read yet.
+  /// Returns the dropped fields, by kind: "SriovResourcePolicy: spec.allow, spec.readiness.require"; "" if
+  /// there are none, or no schema was read yet.
   std::string dropped() const;
 
  private:
-  // A kind that the schema does not have is not installed, which others say.
+  // A kind that the schema lacks is not installed, which is reported elsewhere.
   void tell(const Kind& kind, std::string_view schema);
 
   kube::Cluster& cluster_;
@@ -42,7 +41,8 @@ class SchemaCheck {
   const std::vector<Kind> kinds_;
   std::map<std::string, kube::CallPtr> calls_;  // by group
   std::map<std::string, LastMessage> said_;     // by kind
-  std::map<std::string, std::string> dropped_;  // by kind: the fields; kinds that keep all are not in it
+  std::map<std::string, std::string> dropped_;  // by kind: the fields; kinds without dropped fields are
+                                                // missing
   LastMessage failure_log_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the service manager is told of a running daemon.
+// Notifies the service manager about a running daemon.
 #include <string>
 
 #include "daemon/daemon.h"
@@ -9,22 +9,20 @@
 
 namespace sliced::cli {
 
-/// Ready is who has read the host and turns its loop: neither an API server that is away nor another daemon that writes
-/// for this node makes anything of it worth a restart. Process and daemon outlive it.
-/// Where nobody asks (no NOTIFY_SOCKET) it does nothing at all, and costs nothing. The protocol is
-/// sd_notify(3)'s.
+/// The service is ready after the host was read, because neither an unreachable API server nor another daemon
+/// with the interlock justifies a restart. Process and daemon outlive this object. Does nothing without
+/// NOTIFY_SOCKET. Protocol: sd_notify(3).
 class Service final : public daemon::Observer {
  public:
   Service(Process& process, reactor::ServiceAddress address, daemon::Daemon& daemon);
 
-  /// The daemon has been started.
-  /// Looks every 200 ms from now on, until there is a first decision: before that nobody calls back.
+  /// The daemon was started. Polls every 200 ms until the first decision, because there is no callback before
+  /// that.
   void start();
   void on_decided(const policy::Decision&) override;
   /// The interlock is held.
   void on_writer();
-  /// What systemd wants of Type=notify-reload: RELOADING, then READY when it is done, also where the file was
-  /// bad.
+  /// For systemd's Type=notify-reload: RELOADING, then READY at the end, also if the file was invalid.
   void on_reloading() { manager_.reloading(); }
   void on_reloaded() {
     if (manager_.is_ready()) manager_.ready();
@@ -42,7 +40,7 @@ class Service final : public daemon::Observer {
   daemon::Subscription subscription_{daemon_.observers(), *this};
 };
 
-/// One line: "12 devices offered, 3 hidden, 1 held back", or what is waited for.
+/// Returns one line: "12 devices offered, 3 hidden, 1 held back", or what the daemon waits for.
 std::string how_it_stands(const daemon::Daemon& daemon, bool is_writer);
 
 }  // namespace sliced::cli

@@ -1,9 +1,6 @@
 #pragma once
-// Which host devices are in motion, of what the host says (daemon/debouncer.h), with the clock that ends it.
-//
-// Units:     Millis, of --settle and --settle-max.
-// Ownership: the scheduler outlives this.
-// Reentry:   on_settled runs on a turn of its own.
+// Host devices that settle (daemon/debouncer.h), with the timer that ends it. Units: Millis, of --settle and
+// --settle-max. Ownership: the scheduler outlives this object. Reentry: on_settled runs on a turn of its own.
 #include <functional>
 #include <set>
 #include <string>
@@ -18,11 +15,11 @@ class Settling {
  public:
   Settling(reactor::Scheduler& scheduler, Millis quiet, Millis longest, std::function<void()> on_settled);
 
-  /// follows: what comes now may wait. Before the first decision nothing does.
-  /// VFs settle with their PF, all else by itself; what is removed does not settle at all.
+  /// follows: later changes may wait; false before the first decision. VFs settle with their PF, other
+  /// devices on their own; removals do not wait.
   void note(const hotplug::InventoryUpdate& update, bool follows);
   void set_windows(Millis quiet, Millis longest) { debouncer_.set_windows(quiet, longest); }
-  /// Those of the inventory that are.
+  /// Returns the devices of the inventory that settle.
   std::set<std::string> of(const hotplug::Inventory& inventory) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// What the daemon knows, beside what its parts keep: the inventory (HeldHost), published slices (Offer), reserved entries
-// (publishers::Reservations), API server features (publishers::ServerFeatures).
+// The daemon's state, except for parts with their own: the inventory (HeldHost), published slices (Offer),
+// reserved entries (publishers::Reservations), API server features (publishers::ServerFeatures).
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -12,9 +12,10 @@
 
 namespace sliced::daemon {
 
-/// Sources fill it on the loop thread. A decision is made from a snapshot (make_snapshot) and is stored here when it is applied.
+/// Sources fill it on the loop thread. A decision is made from a snapshot (make_snapshot) and is stored here
+/// when it is applied.
 struct State {
-  /// Grows with each change of what is decided from.
+  /// Grows with each change of an input of decisions.
   uint64_t version = 0;
   /// The version of the newest change that may withhold devices: an exclude, or the Node.
   uint64_t restricted_version = 0;
@@ -22,8 +23,8 @@ struct State {
   OwnNode node;
   PolicyBook policies;
   policy::ReadinessBook readiness;
-  std::string unconfigured;                          // what the node's configuration waits for; "" nothing
-  policy::NotReturnedDevices not_returned;           // devices that the kubelet plugin could not give back
+  std::string unconfigured;                          // what the node's configuration waits for; "" if nothing
+  policy::NotReturnedDevices not_returned;           // devices that the kubelet plugin could not return
   std::shared_ptr<const policy::Decision> decision;  // without its pools; nullptr before the first
 };
 

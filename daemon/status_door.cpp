@@ -56,7 +56,8 @@ status::Metrics::Driver counts_of(const daemon::Offer& offer) {
   const publishers::Publisher::Counters& counters = offer.publisher().counters();
   status::Metrics::Driver out{
       .name = offer.driver(), .took = counters.took, .failed_syncs = counters.failed_syncs};
-  // A series that begins above 0 has not grown for Prometheus: what is alerted on is there from the start.
+  // Prometheus does not see growth in a series that begins above 0, so series for alerts exist from the
+  // start.
   auto writes = counters.writes;
   for (const kube::Verb verb : {kube::Verb::kCreate, kube::Verb::kUpdate, kube::Verb::kDelete})
     writes[{verb, publishers::Publisher::Answered::kRefused}];
@@ -232,7 +233,7 @@ void StatusDoor::on_offer_change(const policy::OfferChange& change) {
   page_.on_change(*history_.all().back());
 }
 
-// Everything that tells names is kept from pages of other origins; probes and Prometheus come under any name.
+// Pages with names are protected from other origins; probes and Prometheus use any host name.
 http::Serve StatusDoor::serve() {
   return status::guarded(status::serve_pages(pages()), {lower(options_.node_name)}, status::nameless_pages());
 }
@@ -249,7 +250,7 @@ NodeView StatusDoor::node_view() {
       .moment = [this] { return moment(); }};
 }
 
-// From the wall clock of the start on, so that a page of before a restart knows that it is of another process.
+// Starts at the wall clock, so that a page from before a restart detects the other process.
 uint64_t StatusDoor::moment() const {
   uint64_t out = static_cast<uint64_t>(began_ms_) + daemon_.decisions().decided;
   for (const daemon::Offer& offer : daemon_.offers()) {

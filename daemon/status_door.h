@@ -1,5 +1,5 @@
 #pragma once
-// The running daemon as a report, and the door at which it is read.
+// The running daemon's status report, and the listeners that serve it.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -22,16 +22,14 @@
 
 namespace sliced::cli {
 
-/// Everything that it is made from outlives it.
-/// It adds each change of the offer to `history`.
-/// Each page is made when it is asked for, within that turn of the loop, and it is not stored: what it
-/// says is of one moment. What takes longer (/verdicts) is made on workers, of a snapshot.
-/// Failure: a place that cannot be opened stops nothing; status::Door says it and tries again.
-/// Threads: the loop's.
+/// Ownership: all arguments outlive this object. It adds each change of the offer to `history`. Each page is
+/// built for its request, in that turn of the loop, and not stored. Long ones (/verdicts) are built on
+/// workers, from a snapshot. Failure: a listener that cannot be opened stops nothing; status::Door logs it
+/// and retries. Threads: the loop's.
 class StatusDoor final : public daemon::Observer {
  public:
-  /// directory: the runtime directory, private already. With options.health_address the pages are at that
-  /// address too.
+  /// directory: the runtime directory, already private. With options.health_address the pages are served at
+  /// that address too.
   StatusDoor(Process& process, const config::Options& options, const std::string& directory,
              daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin,
              const NodeReporter& reporter, status::History& history);
@@ -39,13 +37,13 @@ class StatusDoor final : public daemon::Observer {
   void on_offer_change(const policy::OfferChange& change) override;
 
  private:
-  // report_of() and what only this process knows: who it is, since when, and for whom it stands by.
+  // Returns report_of() with facts of this process: its identity, its start, and the holder of the interlock.
   status::Report report() const;
   std::string exposition() const;
   status::Pages pages();
   http::Serve serve();
   NodeView node_view();
-  // Of all that may change what a device's row says.
+  // Returns a number that changes with every input of a device's row.
   uint64_t moment() const;
 
   Process& process_;
@@ -56,29 +54,27 @@ class StatusDoor final : public daemon::Observer {
   const NodeReporter& reporter_;
   status::History& history_;
   LivePage page_;
-  // Of this object, which `run` makes right at the start.
+  // The start of `run`, which creates this object first.
   const TimePoint began_;
   const int64_t began_ms_ = status::wall_ms();
   status::Door door_;
   daemon::Subscription subscription_{daemon_.observers(), *this};
 };
 
-/// What the daemon itself knows of the report: sources, verdicts, drivers, whether it writes.
-/// Copies; the daemon may change the moment after. Without a decision: what is waited for in the place of the
-/// summary.
+/// Returns the daemon's part of the report: sources, verdicts, drivers, whether it writes. A copy. Without a
+/// decision it contains what the daemon waits for instead of the summary.
 status::Report report_of(const daemon::Daemon& daemon);
 
-/// /verdicts: what `explain -o json` prints, of all devices, or of ?device=NAME.
-/// 503 before there is a decision, 404 of what this host has not. What it says is of the moment that it was asked at,
-/// however long it takes to read.
+/// /verdicts: the output of `explain -o json` for all devices, or for ?device=NAME. 503 before there is a
+/// decision, 404 for an unknown device. The content is of the time of the request, however long reading
+/// takes.
 std::variant<status::Answer, status::Pieces> verdicts_page(const daemon::Daemon& daemon,
                                                            std::string_view query);
 
-/// /history: {"items":[...]}, the oldest first; ?name=NAME of what is about it (status::is_about).
+/// /history: {"items":[...]}, the oldest first; ?name=NAME selects changes about it (status::is_about).
 status::Pieces history_page(const status::History& history, std::string_view query);
 
-/// What it has counted.
-/// Since the start; of the process itself (memory, processor time) it knows nothing.
+/// Returns the daemon's counters since the start, without those of the process (memory, processor time).
 status::Metrics metrics_of(const daemon::Daemon& daemon);
 
 }  // namespace sliced::cli

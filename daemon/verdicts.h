@@ -1,6 +1,6 @@
 #pragma once
-// Why each device is offered or is not, as `explain` and `/verdicts` say it: what was decided, and whether slices hold it.
-// Pure, over what was known at one moment.
+// The verdict of each device for `explain` and `/verdicts`: the decision, and whether slices contain the
+// entry. Pure, over one snapshot.
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -15,40 +15,41 @@
 
 namespace sliced::cli {
 
-/// One moment of a daemon: nothing of it changes any more, so that workers may read it. Copies are cheap.
+/// A snapshot of a daemon: immutable, so that workers may read it. Copies are cheap.
 struct VerdictSnapshot {
   std::shared_ptr<const policy::Decision> decision;             // never null
   std::shared_ptr<const std::vector<std::string>> published{};  // names of entries in own slices, sorted
 };
-/// Of one that has decided (Daemon::decision()). Costs a copy of the names.
+/// Requires: the daemon has decided (Daemon::decision()). Copies the names.
 VerdictSnapshot snapshot_of(const daemon::Daemon& daemon);
 
-/// id: of one of the decision's verdicts. What the policies allow may still be missing at the API server: no
-///     daemon runs, or the server refused the entry.
+/// id: of one of the decision's verdicts. An entry that the policies allow may be missing at the API server:
+/// no daemon runs, or the server refused the entry.
 policy::Explanation explain_as_published(const VerdictSnapshot& snapshot, const std::string& id,
                                          size_t rules_max = policy::kRulesMax);
-/// Rules of each, where all devices are explained: 50,000 together, but at least 10 of each, so that the list
-/// fits into memory.
+/// Limit of rules per device if all devices are explained: 50,000 in total, but at least 10 each, so that the
+/// list fits into memory.
 size_t rules_max_of_all(const policy::Decision& decision);
 
-/// A policy that is not used because of a mistake in it.
+/// A policy that is not used because of an error in it.
 struct UnreadablePolicy {
   std::string policy, field, problem;  // "SriovResourcePolicy NAMESPACE/NAME"; field: path in the object
-  std::string place;   // "spec.configs[0]" where that config alone is not used; "" the whole policy
-  size_t devices = 0;  // that the kind of policy is asked about: VFs, or all devices of the host
+  std::string place;   // "spec.configs[0]" if only that config is not used; "" the whole policy
+  size_t devices = 0;  // to which the kind of policy applies: VFs, or all devices of the host
 };
-/// One for each mistake, in the order of the policies.
+/// Returns one for each error, in the order of the policies.
 std::vector<UnreadablePolicy> unreadable_policies(const policy::Decision& decision);
-/// As lines for people: "SriovResourcePolicy ns/p is unreadable and offers none of 12 devices: FIELD: PROBLEM".
+/// Returns lines for people: "SriovResourcePolicy ns/p is unreadable and offers none of 12 devices: FIELD:
+/// PROBLEM".
 std::string text_of(const std::vector<UnreadablePolicy>& policies);
-/// Where all devices are explained, what unreadable_policies() says is said once, as the list's "unreadablePolicies", and
-/// not with each device.
+/// Removes the problems of unreadable_policies() from an explanation: the list contains them once, as
+/// "unreadablePolicies".
 void leave_out_unreadable(policy::Explanation& explanation);
-/// The List of these items; without the member where there are none.
+/// Returns the List of these items, with "unreadablePolicies" if there are any.
 kube::Json explanations_list(std::vector<kube::Json> items, const policy::Decision& decision);
 
-/// The same List that `explain -o json` prints, in pieces of some 32 KiB. "" at the end. Threads: one at a
-/// time, whichever it is.
+/// The List of `explain -o json`, in pieces of about 32 KiB, "" at the end. Threads: one at a time, any
+/// thread.
 class VerdictList {
  public:
   explicit VerdictList(VerdictSnapshot snapshot) : snapshot_(std::move(snapshot)) {}

@@ -294,9 +294,10 @@ void decode_vf(std::string_view payload, std::map<int, VfConfig>& configs) {
   if (number && *number <= 0xffff) configs.insert_or_assign(static_cast<int>(*number), std::move(config));
 }
 
-// An attribute's length has 16 bits. A list of more than 65,535 bytes has a length that has wrapped (rtnl_fill_vf() in net/core/rtnetlink.c
-// does not check it: 335 VFs of 196 bytes), and all its entries, whose own lengths are right. So the list ends with the last entry at
-// which the length is right modulo 65,536. Takes the whole list off the front; nullopt where no entry ends there.
+// An attribute's length has 16 bits. A list of more than 65,535 bytes has a wrapped length (rtnl_fill_vf() in
+// net/core/rtnetlink.c does not check it: 335 VFs of 196 bytes), but complete entries with correct lengths.
+// So the list ends with the last entry at which the length is correct modulo 65,536. Removes the whole list
+// from the front; returns nullopt if no entry ends there.
 std::optional<std::string_view> take_vf_list(std::string_view& bytes) {
   const auto header = peek<nlattr>(bytes);
   constexpr size_t kWrap = 1 << 16;

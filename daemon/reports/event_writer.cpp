@@ -134,8 +134,8 @@ kube::Json EventWriter::event_of(const Series& series) const {
   return out;
 }
 
-// The same after a restart, and of what is of the fleet on each node: an Event that is there is found. A policy that is made anew
-// under its name is another one.
+// The name is the same after a restart and, for conditions of the fleet, on each node, so that an existing
+// Event is found. A policy that was created again under its name gets other ones.
 void EventWriter::name(Series& series) const {
   const auto& [reason, policy, what, note, is_of_fleet] = series.last;
   series.namespace_ = policy.namespace_.empty() ? kNamespaceOfNoNamespace : policy.namespace_;
@@ -212,7 +212,7 @@ void EventWriter::look_for(const Series& series) {
                               }});
 }
 
-// Of another node it says all that there is to say; of the process before how often it was seen stands in it.
+// An Event of another node is sufficient. An Event of an earlier process has its count.
 void EventWriter::on_found(const Key& key, std::string_view object) {
   const auto json = kube::decode_json(object);
   const auto at = series_.find(key);
@@ -234,7 +234,7 @@ void EventWriter::on_failure(const Key& key, const kube::Failure& failure) {
   const auto at = series_.find(key);
   if (at != series_.end() && failure.code == Errc::kConflict) return look_for(at->second);
   ++counters_.failed;
-  // The next is another Event; one that has expired is made anew at once.
+  // The next one is another Event; an expired one is created again immediately.
   if (at != series_.end()) {
     at->second.name.clear();
     at->second.is_due = failure.code == Errc::kNotFound && at->second.count > 1;
@@ -244,7 +244,7 @@ void EventWriter::on_failure(const Key& key, const kube::Failure& failure) {
   ended();
 }
 
-// On a turn of its own: what failed at once would be followed by the next at once.
+// On a turn of its own: an immediate failure would start the next one recursively.
 void EventWriter::ended() {
   const auto call = std::move(call_);
   timer_ = ports_.scheduler.after(Millis{0}, [this] { next(); });

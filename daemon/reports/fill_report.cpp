@@ -19,7 +19,7 @@ using policy::Decision;
 using policy::Disposition;
 using policy::Outcome;
 
-constexpr size_t kPoliciesMax = 1'024;  // that are told; the kind says the same of its list
+constexpr size_t kPoliciesMax = 1'024;  // also the limit of the CRD's list
 
 PolicyRef ref_of(const policy::SriovPolicy& policy) {
   return {kube::kSriovResourcePolicies.kind, policy.id.namespace_, policy.id.name};
@@ -189,7 +189,7 @@ DeviceGroup group_of(const Decision& decision, const HostDevice& device) {
   return out;
 }
 
-// Everything by which devices are told apart, but for number and address, and for the words of a reason.
+// All facts that distinguish groups, except number and address, and the text of a reason.
 auto key_of(const DeviceGroup& group) {
   std::vector<std::string> said;
   for (const Said& one : group.said)
@@ -242,7 +242,7 @@ class Joiner {
   size_t size_ = 0, at_ = 0;
 };
 
-// What is not offered first, and VFs before what they belong to.
+// Devices that are not offered first, and VFs before their PFs.
 int place_of(const DeviceGroup& group) {
   constexpr Disposition kOrder[] = {Disposition::kHeldBack, Disposition::kHidden, Disposition::kUnmatched,
                                     Disposition::kOffered};

@@ -161,13 +161,13 @@ void NodeLeaseWriter::on_written(std::string_view object) {
 void NodeLeaseWriter::on_failure(const kube::Failure& failure, bool was_reading) {
   const auto call = std::move(call_);
   const bool was_held = held_.has_value();
-  // Whatever the server has by now is read before the next write.
+  // Reads the server's object before the next write.
   held_.reset();
   if (was_reading && kube::says_gone(failure)) {
     if (is_permitted_) write(kube::Verb::kCreate);
     return;
   }
-  // Deleted or edited by somebody: looked at again soon, and no failure.
+  // Deleted or edited by another client: read again soon, and not a failure.
   if (was_held && (failure.code == Errc::kConflict || kube::says_gone(failure))) return arm(Millis{500});
   ++counters_.failed;
   last_failure_ = failure.what;

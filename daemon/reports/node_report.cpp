@@ -16,12 +16,12 @@ using hotplug::HostDevice;
 using hotplug::PciAddress;
 using kube::Json;
 
-// Of one text of a report: names are shorter, and of sentences the beginning says what is meant.
+// Limit of one text of a report: names are shorter, and the beginning of a sentence is sufficient.
 constexpr size_t kTextBytesMax = 256;
-constexpr size_t kReadBytesMax = 2 * kTextBytesMax;  // what is written may be escaped at its end
-constexpr size_t kItemsMax = 1'024;                  // of a list; the schema says the same
+constexpr size_t kReadBytesMax = 2 * kTextBytesMax;  // written texts may end with an escape
+constexpr size_t kItemsMax = 1'024;                  // per list; the schema has the same limit
 constexpr int kVfsMax = 4'096;
-// What is read is no more: sums of it over all nodes that there may be are numbers still.
+// Limit of decoded numbers, so that their sum over all possible nodes does not overflow.
 constexpr int64_t kNumberMax = 1'000'000'000'000;
 
 // ---- members of each part, by their keys: read and written by the same rows
@@ -85,14 +85,14 @@ constexpr Numbers<NodeReport::LeftOut> kLeftOutNumbers[] = {{"pools", &NodeRepor
                                                             {"groups", &NodeReport::LeftOut::groups},
                                                             {"devices", &NodeReport::LeftOut::devices}};
 
-// What was told once is told as it is: a report that is read and written again is the same.
+// An already truncated text stays unchanged, so that encoding a decoded report gives the same text.
 std::string told(const std::string& text) {
   constexpr size_t kToldBytesMax = kTextBytesMax + 6;  // printable()'s, with dots and an escape at the end
   if (text.size() <= kToldBytesMax && printable(text, 2 * kToldBytesMax) == text) return text;
   return printable(text, kTextBytesMax);
 }
 
-// What is empty or 0 is left out.
+// Omits empty texts and zeros.
 template <class Part, size_t kCount>
 void put(Json& out, const Texts<Part> (&rows)[kCount], const Part& part) {
   for (const auto& [key, text] : rows)
@@ -250,7 +250,7 @@ bool is_node(const kube::OwnerReference& owner, const std::string& node) {
   return owner.kind == "Node" && owner.name == node;
 }
 
-// What others have added (labels, annotations, finalizers, owners) stays.
+// Additions by others (labels, annotations, finalizers, owners) stay.
 Json metadata_of(const NodeReport& report, kube::ObjectMeta meta) {
   meta.name = report.node;
   meta.generation = 0;  // the server's
@@ -303,7 +303,7 @@ std::optional<PciAddress> moved(const PciAddress& address, int64_t by) {
                     static_cast<uint8_t>(id & 7)};
 }
 
-// Of what all devices of the group have alike.
+// Returns a device with the facts that all devices of the group share.
 HostDevice device_like(const DeviceGroup& group, hotplug::DeviceType type) {
   HostDevice out;
   out.type = type;
@@ -353,7 +353,7 @@ std::vector<HostDevice> vfs_of(const DeviceGroup& group, const HostDevice& like,
 
 size_t bytes_of(const Json& json) { return kube::encode_json(json).size() + 1; }
 
-// The first items within the bytes that are left; the rest is counted.
+// Keeps the first items that fit; counts the others.
 template <class List, class Drop>
 void keep_first(List& list, size_t& left, Drop drop) {
   size_t kept = 0;
@@ -418,7 +418,7 @@ NodeReport fit(NodeReport report, size_t bytes_max) {
   const size_t fixed = bytes_of(json_of(rest, {.resource_version = "9999999999999999999"}));
   const size_t room = bytes_max > fixed ? bytes_max - fixed : 0;
   size_t taken = 0;
-  // Nobody takes more than a share, so that none pushes out all others; what one leaves is the next one's.
+  // Each list is limited to a share, so that none displaces the others; unused space goes to the next one.
   const auto keep = [&](auto& list, size_t percent, auto drop) {
     const size_t share = room * percent / 100;
     size_t left = share > taken ? share - taken : 0;

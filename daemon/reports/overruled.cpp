@@ -30,7 +30,7 @@ class ResourceNames {
   explicit ResourceNames(const policy::Inputs& in)
       : own_(in.settings.sriov_driver), additions_(in, own_, left_out_) {}
 
-  // Of the config that takes a VF; "" it gives none.
+  // Returns the resource name of the config that matches a VF; "" if it has none.
   const std::string& of(const Verdict& verdict) {
     const auto [at, fresh] = names_.try_emplace({verdict.policy, verdict.config});
     if (fresh) at->second = additions_.resource_of(verdict);
@@ -39,7 +39,7 @@ class ResourceNames {
 
  private:
   const policy::VfAttributes own_;
-  policy::Notes left_out_;  // said by the decision
+  policy::Notes left_out_;  // reported by the decision
   policy::ConfigAdditions additions_;
   std::map<std::pair<int32_t, int32_t>, std::string> names_;
 };
@@ -67,7 +67,7 @@ void look_at_sriov(const Decision& decision, std::map<int32_t, Overruled>& out) 
 
 // ---- DeviceExposurePolicies
 
-// One that is asked, and where its selector's answers stand in a row.
+// An evaluated policy, and the column of its selector's results.
 struct Asked {
   int32_t policy;
   size_t column;

@@ -1,6 +1,6 @@
 #pragma once
-// Which devices a policy would take as well, if another one of its kind were not asked first: conflicts within one kind, which
-// the rules resolve and whose writers may not know of each other.
+// Finds devices that a policy would also match if another one of its kind did not precede it: conflicts
+// within one kind, whose authors may not know of each other.
 #include <cstdint>
 #include <map>
 
@@ -8,10 +8,10 @@
 
 namespace sliced::reports {
 
-/// Of one policy.
+/// Result for one policy.
 struct Overruled {
   int64_t devices = 0;
-  std::map<int32_t, int64_t> by;  // how many of them each of the winners has, by index into the same list
+  std::map<int32_t, int64_t> by;  // their number for each preceding policy, by index into the same list
   bool operator==(const Overruled&) const = default;
 };
 /// By index into PolicySet::sriov and PolicySet::exposures.
@@ -19,13 +19,13 @@ struct OverruledPolicies {
   std::map<int32_t, Overruled> sriov, exposures;
 };
 
-/// Counted are devices that a policy takes and a later one would have taken and offered in another way: a
-/// SriovResourcePolicy under another resource name; a DeviceExposurePolicy, of the same suffix, with another exposure. Of who would
-/// offer the same nobody loses anything. What is excluded is nobody's.
-/// Pure, for a worker: it asks of each VF all policies that the decision has asked of some, and so within their budget of work;
-/// selectors are not asked again.
-/// Bounds: policies that the budget leaves unasked are not counted; with fewer than two that are asked there
-///         is nothing to count.
+/// Counts devices for which a later policy also matches and would offer them differently: a
+/// SriovResourcePolicy under another resource name; a DeviceExposurePolicy, of the same suffix, with another
+/// exposure. Equal offers do not count, nor do excluded devices.
+/// Pure, for a worker: evaluates for each VF all policies that the decision has evaluated for some, within
+/// their work budget; selectors are not evaluated again.
+/// Bounds: policies that the budget skipped are not counted; the result is empty with fewer than two
+/// policies.
 OverruledPolicies overruled_in(const policy::Decision& decision);
 
 }  // namespace sliced::reports

@@ -14,7 +14,7 @@ constexpr reactor::BackoffPolicy kPace{
 // With metadata.managedFields, which the server adds.
 constexpr kube::JsonLimits kLimits{.size_max = 256u << 10, .nodes_max = 50'000};
 
-// As it comes back: what is escaped and cut on the way is no difference.
+// Returns the report as it is read back: escaping and truncation are no difference.
 NodeReport as_read(const NodeReport& report) { return decode_node_report(json_of(report)).value_or(report); }
 
 std::string remedy(const kube::Failure& failure) {
@@ -67,7 +67,8 @@ void ReportWriter::on_event(const SourceEvent<Watcher::Item>& event) {
   if (item != nullptr)
     now = item->value ? Held{item->value->report, item->value->meta}
                       : Held{std::nullopt, {.resource_version = item->resource_version}};
-  // Who notes that this daemon is silent takes that back by itself; unless it is gone meanwhile: once, this does.
+  // The aggregator removes its own mark when the daemon is active again. If it does not run, this writer
+  // removes the mark, once.
   if (item != nullptr && item->value && item->value->is_marked_silent &&
       !std::exchange(has_cleared_mark_, true))
     clears_mark_ = true;
@@ -82,7 +83,7 @@ bool ReportWriter::is_ready() const {
   return is_permitted_ && sync.known && sync.state != State::kAbsent;
 }
 
-// One timer, of the first mark; what is marked later goes along.
+// One timer, from the first mark; later marks are included.
 void ReportWriter::arm() {
   if (!is_marked_ || is_at_work_ || !is_ready()) return timer_.reset();
   if (timer_) return;
@@ -113,7 +114,7 @@ void ReportWriter::take(std::optional<NodeReport> made) {
     return end_work(kEvery);
   }
   ++counters_.made;
-  // This process may not know of a change that the one before has seen.
+  // An earlier process may know a change that this one does not.
   if (made->last_change.time.empty() && held_ && held_->report)
     made->last_change = held_->report->last_change;
   const NodeReport report = fit(std::move(*made));
@@ -146,7 +147,7 @@ void ReportWriter::on_written(std::string_view object) {
   clears_mark_ = false;
   backoff_.reset();
   last_failure_.forget();
-  // What the server stored, unless the watch has told of that, or of what somebody has done behind it.
+  // The server's answer, unless the watch has already reported it or a later change.
   if (auto stored = decode(object); !is_told_ && stored && stored->report.node == name_)
     held_ = Held{std::move(stored->report), std::move(stored->meta)};
   end_work(kEvery);

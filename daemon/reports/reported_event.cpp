@@ -25,7 +25,7 @@ std::string name_of_group(const DeviceGroup& group) {
 
 bool is(const Said& said, policy::Outcome outcome) { return said.outcome == policy::name_of(outcome); }
 
-// What policies say of groups, by policy and outcome: how many devices, the first of them, and why.
+// Verdicts on groups, by policy and outcome: number of devices, the first names, and the reason.
 struct Told {
   size_t devices = 0, groups = 0;
   std::string names, why;
@@ -40,7 +40,7 @@ struct Told {
   }
 };
 
-// Whoever writes thousands of policies leaves room for what is of another reason.
+// Many conditions of one reason must not displace those of others.
 void add(ReportedEvents& out, ReportedEvent one) {
   const auto alike = std::ranges::count(out, one.reason, &ReportedEvent::reason);
   if (static_cast<size_t>(alike) < ReportedEventFinder::kOfOneReasonMax) out.push_back(std::move(one));

@@ -1,6 +1,5 @@
 #pragma once
-// What of a node's report is worth an event: values, before anybody is told. Pure, but for the memory of since when
-// devices are held back.
+// Reportable conditions of a node's report, as values. Pure, except for the memory of held-back times.
 #include <map>
 #include <string>
 #include <tuple>
@@ -11,37 +10,38 @@
 
 namespace sliced::reports {
 
-/// Kind of a subject that is no policy.
+/// Kind of a subject that is a pod.
 inline constexpr const char* kPodKind = "Pod";
 
-/// Something that is so now. Two of a node are the same thing when reason, policy and what are equal.
-/// Reasons: PolicyNotUsedAsWritten, EntryRefused, PoliciesContradict, DeviceWithdrawnInUse, DevicesHeldBack, ConfigurationIgnored.
+/// A current condition. Two of a node are equal if reason, policy and what are equal. Reasons:
+/// PolicyNotUsedAsWritten, EntryRefused, PoliciesContradict, DeviceWithdrawnInUse, DevicesHeldBack,
+/// ConfigurationIgnored.
 struct ReportedEvent {
   std::string reason;  // "PolicyNotUsedAsWritten"; an interface (docs/reports.md)
-  PolicyRef policy;    // that it is about; kind "": about the Node; kPodKind: about a pod of the node
-  std::string what;    // of one policy: which of several things, as a verdict, or a generation
+  PolicyRef policy;    // its subject; kind "": the Node; kPodKind: a pod of the node
+  std::string what;    // distinguishes several conditions of one policy, such as a verdict or a generation
   std::string note;    // for people
-  /// It follows from what the policies say, so that every node of a fleet finds it: the same thing on all of them.
+  /// It follows from the policies alone, so that every node of a fleet finds the same condition.
   bool is_of_fleet = false;
   auto key() const { return std::tie(reason, policy, what); }
 };
 using ReportedEvents = std::vector<ReportedEvent>;
 
-/// Devices that a claim has and that are not offered any more, by name: cause and holder, "DeviceExposurePolicy x (generation
-/// 2) excludes it; claim ns/name (pod a) has it".
+/// Devices of claims that are no longer offered, by name, with cause and holder: "DeviceExposurePolicy x
+/// (generation 2) excludes it; claim ns/name (pod a) has it".
 using WithdrawnInUse = std::map<std::string, std::string>;
 
-/// In this order: policies with problems, entries that are refused, policies of both kinds that want one
-/// device, devices that were withdrawn while in use, devices that are held back for kHeldBackFor.
-/// Memory:  since when, for each device that is held back and each policy that takes it; forgotten with the
-///          first report in which it is not. A process that begins anew counts from its first report.
+/// Order: policies with problems, refused entries, policies of both kinds for one device, devices that were
+/// withdrawn while in use, devices that are held back for kHeldBackFor.
+/// Memory: the start time for each held-back device and each policy that matches it; dropped with the first
+/// report without it. A new process starts at its first report.
 /// Threads: one.
 class ReportedEventFinder {
  public:
   static constexpr Millis kHeldBackFor{300'000};
-  static constexpr size_t kOfOneReasonMax = 25;  // at one time; of more the first
+  static constexpr size_t kOfOneReasonMax = 25;  // at one time; the first ones are kept
 
-  /// What is so. report: before it was made to fit. Linear in its devices that are held back.
+  /// Returns the current conditions. report: before fit(). Linear in its held-back devices.
   ReportedEvents look(const NodeReport& report, const WithdrawnInUse& in_use, TimePoint now);
 
  private:

@@ -14,7 +14,7 @@ namespace sliced::status {
 namespace {
 
 constexpr Millis kTryAgain{2'000}, kLookAgain{10'000};
-constexpr size_t kFilesMax = 4'096;  // of a directory that is looked through
+constexpr size_t kFilesMax = 4'096;  // per directory
 constexpr std::string_view kStem = "status", kEnd = ".sock";
 
 http::ServerOptions server_options(const Door::Ports& ports) {
@@ -66,7 +66,7 @@ void Door::tend() {
 void Door::tend_socket() {
   if (local_ && !is_found()) local_.reset();
   if (!local_) remove_silent_others();
-  // Of one that has a name only the first is better.
+  // With an open socket, only the first name is better.
   const size_t names = local_ ? std::min<size_t>(name_, 1) : names_.size();
   for (size_t name = 0; name < names; ++name)
     if (open_socket(name)) break;
@@ -111,7 +111,7 @@ bool Door::is_found() const {
   return ::lstat(socket().c_str(), &found) == 0 && S_ISSOCK(found.st_mode);
 }
 
-// Of pods that ended suddenly: nobody would take their names again.
+// Left by pods that were killed; no other pod uses their names.
 void Door::remove_silent_others() const {
   const auto names = reactor::list_names(places_.directory, kFilesMax);
   if (!names) return;

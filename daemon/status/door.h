@@ -1,5 +1,5 @@
 #pragma once
-// Where the pages are read: a unix socket in the runtime directory, and a TCP address where one is asked for.
+// The listeners of the status pages: a unix socket in the runtime directory, and an optional TCP address.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,23 +20,23 @@ class Loop;
 namespace sliced::status {
 
 constexpr size_t kLocalConnectionsMax = 16, kTcpConnectionsMax = 32;  // more wait in the kernel
-constexpr size_t kSocketsMax = 64;                                    // of one directory, without pods
+constexpr size_t kSocketsMax = 64;                                    // per directory, not counting pods
 
-/// The names that a daemon's socket may have, the best first: "status-<UID>.sock" of a pod; else "status.sock",
-/// and where another daemon has that, "status-2.sock" and so on.
+/// Returns the possible names of a daemon's socket, in order of preference: "status-<UID>.sock" for a pod;
+/// otherwise "status.sock", then "status-2.sock" and so on if another daemon has that.
 std::vector<std::string> socket_names(const std::string& pod_uid);
-/// Whether a file of that name is some daemon's socket.
+/// Returns whether a file name is that of a daemon's socket.
 bool is_socket_name(std::string_view name);
 
-/// Never in the way: what cannot be opened is said once and tried again every two seconds, and so is the first of
-/// the names while another daemon has it; a file that is gone is noticed within ten. Sockets at which nobody
-/// answers any more are removed.
-/// Users: of the socket root, and the one that this process runs as, by the file's mode and by what the kernel
-///        says (SO_PEERCRED); of the address whoever reaches it.
-/// Bounds: connections as above; heads of 8 KiB, bodies of 1 KiB, 5 s for a request, 10 s for a slow reader and
-///        without a request (http/service.h).
+/// A listener that cannot be opened is logged once and retried every two seconds; so is the preferred name
+/// while another daemon has it. A removed file is detected within ten seconds. Sockets without a listener are
+/// removed.
+/// Access: to the socket by root and this process's user, by the file's mode and SO_PEERCRED; to the address
+/// by any client.
+/// Bounds: connections as above; heads of 8 KiB, bodies of 1 KiB, 5 s for a request, 10 s for a slow reader
+/// and without a request (http/service.h).
 /// Threads: the loop's.
-/// Ownership: the loop, the log and what serves outlive it. Dropping it ends all connections.
+/// Ownership: the loop, the log and the handler outlive this object. Its destruction closes all connections.
 class Door {
  public:
   struct Ports {
@@ -49,25 +49,25 @@ class Door {
     std::string pod_uid;    // "": no pod
     std::optional<reactor::net::Endpoint> address = {};
   };
-  /// Opens what it can at once. Nothing here fails: what cannot be opened is in the log, and tried again.
+  /// Opens the listeners. Never fails: a listener that cannot be opened is logged, and retried.
   Door(Ports ports, Places places, http::Serve serve);
 
-  /// The socket's path; "" while it is not open.
+  /// Returns the socket's path; "" while it is not open.
   std::string socket() const;
-  /// Of the address; 0 while it cannot be opened.
+  /// Returns the TCP port; 0 while it is not open.
   uint16_t port() const { return tcp_ ? tcp_->port() : 0; }
   size_t connections() const { return server_.connections(); }
 
  private:
-  // Every two seconds while something is wanting, else every ten.
+  // Runs every two seconds while a listener is missing, otherwise every ten.
   void tend();
-  // Where another daemon has the first name, the next ones; once that one has gone, the first.
+  // Uses the next name while another daemon has the first one, and returns to the first one after that.
   void tend_socket();
   void tend_address();
   bool open_socket(size_t name);
-  // Somebody may have removed the file: who looks for it would find nobody.
+  // Returns whether the socket's file still exists.
   bool is_found() const;
-  // Sockets of pods that ended suddenly; at most 4,096 files are looked through.
+  // Removes sockets of pods that were killed; scans at most 4,096 files.
   void remove_silent_others() const;
   reactor::net::OnAccept taker();
   void on_refused(const reactor::net::Peer& peer);
@@ -77,7 +77,7 @@ class Door {
   const std::vector<std::string> names_;
   http::Server server_;
   std::unique_ptr<reactor::net::Listener> local_, tcp_;
-  size_t name_ = 0;  // of names_, where local_ is open
+  size_t name_ = 0;  // index in names_ of local_
   std::string why_not_;
   LastMessage socket_log_, address_log_, refused_log_;
   reactor::Ticket next_;

@@ -11,28 +11,29 @@
 namespace sliced::status {
 
 using Labels =
-    std::vector<std::pair<std::string_view, std::string>>;  // names are literals; values are foreign
+    std::vector<std::pair<std::string_view, std::string>>;  // names are literals; values are unescaped
 
-/// Families one after the other, each with its HELP and TYPE; samples belong to the last one begun.
-/// Label values are cut at 256 bytes and escaped as the format wants it; bytes that are no UTF-8 become \xHH
+/// Writes families one after the other, each with its HELP and TYPE; samples belong to the last one. Label
+/// values are truncated at 256 bytes and escaped as the format requires; bytes that are not UTF-8 become \xHH
 /// first.
 class Exposition {
  public:
-  /// Names are views: they last until the next family begins. Labels need last only for their call.
-  /// name: [a-z_]+; that of a counter ends in _total. help: a literal of one line.
+  /// Names are views that must be valid until the next family begins; labels during their call. name:
+  /// [a-z_]+; that of a counter ends in _total. help: a literal of one line.
   void counter(std::string_view name, std::string_view help) { begin(name, "counter", help); }
   void gauge(std::string_view name, std::string_view help) { begin(name, "gauge", help); }
   /// In seconds.
   void histogram(std::string_view name, std::string_view help) { begin(name, "histogram", help); }
 
-  /// Of the family begun last; two samples of one family need different labels, which nobody checks here.
+  /// Adds a sample to the current family. Requires: two samples of one family have different labels (not
+  /// checked).
   void sample(uint64_t value, const Labels& labels = {});
-  /// Three decimals: milliseconds are the finest that is measured here.
+  /// Three decimals, because durations are measured in milliseconds.
   void seconds(double value, const Labels& labels = {});
-  /// Buckets are cumulative, as the format has them, then _sum in seconds and _count.
+  /// Cumulative buckets, then _sum in seconds and _count.
   void sample(const DurationHistogram& durations, const Labels& labels = {});
 
-  /// Once: it is empty afterwards.
+  /// Returns the text; the object is empty afterwards.
   std::string take() { return std::move(out_); }
   static constexpr const char* kContentType = "text/plain; version=0.0.4; charset=utf-8";
 

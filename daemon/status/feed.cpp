@@ -5,7 +5,7 @@
 
 namespace sliced::status {
 
-// Nothing runs while nobody listens.
+// No timer runs without clients.
 struct Feed::Clients {
   void tell(std::string_view events);
   void keep_alive();
@@ -24,7 +24,7 @@ class Feed::Client final : public http::Call {
     if (!clients_->next) clients_->keep_alive();
   }
   ~Client() override { clients_->all.erase(this); }
-  // False once it is cut.
+  // Returns false after it is disconnected.
   bool say(std::string_view text) {
     if (response_.unsent_bytes() + text.size() > kUnsentMax) {
       response_.abandon();
@@ -40,7 +40,7 @@ class Feed::Client final : public http::Call {
 };
 
 void Feed::Clients::tell(std::string_view events) {
-  // Who is cut stays here until its connection lets it go, and is passed over.
+  // A disconnected client stays in the list until its connection ends, and is skipped.
   const std::vector<Client*> listening(all.begin(), all.end());
   for (Client* client : listening)
     if (!client->say(events)) all.erase(client);

@@ -1,5 +1,5 @@
 #pragma once
-// Events for browsers as they happen (server-sent events, https://html.spec.whatwg.org/multipage/server-sent-events.html).
+// Server-sent events for browsers (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -13,23 +13,24 @@
 
 namespace sliced::status {
 
-/// Bounds:    clients_max at a time, others get a 503; who has more than kUnsentMax of what was said not read yet is cut, and
-///            comes again by itself. What a browser missed it reads anew: nothing is kept for it.
-/// Ownership: the scheduler outlives it; its calls may outlive it, and hear nothing more.
-/// Reentry:   welcome is called with each client, and may not tell().
-/// Threads:   the loop's.
+/// Bounds: clients_max at a time, others get a 503. A client with more than kUnsentMax unread bytes is
+/// disconnected, and reconnects by itself. Missed events are not stored: a browser reads the page again.
+/// Ownership: the scheduler outlives this object. Its calls may outlive it, and get no further events.
+/// Reentry: welcome is called for each client, and must not call tell().
+/// Threads: the loop's.
 class Feed {
  public:
   static constexpr size_t kUnsentMax = 256u << 10;
-  static constexpr Millis kSilenceMax{15'000};  // then a comment is said, so that whoever is gone is noticed
+  static constexpr Millis kSilenceMax{15'000};  // then a comment is sent, so that disconnected clients are
+                                                // detected
   Feed(reactor::Scheduler& scheduler, size_t clients_max);
   ~Feed();
   Feed(const Feed&) = delete;
 
-  /// welcome: events that each client hears first, as event_text() makes them.
-  /// Browsers are told to come again 2 s after they are cut ("retry"); who gets the 503, after 10 s (Retry-After).
+  /// welcome: the first events for each client, from event_text(). Browsers reconnect 2 s after a disconnect
+  /// ("retry"), and 10 s after a 503 (Retry-After).
   LongPage page(std::function<std::string()> welcome);
-  /// To everybody who listens: one event or several, as event_text() makes them. Who has not read enough is cut here.
+  /// Sends events from event_text() to all clients. Disconnects clients that do not read.
   void tell(std::string_view events);
   size_t clients() const;
 
@@ -39,7 +40,7 @@ class Feed {
   const std::shared_ptr<Clients> clients_;
 };
 
-/// "event: NAME\ndata: JSON\n\n"; name: a literal.
+/// Returns "event: NAME\ndata: JSON\n\n"; name: a literal.
 std::string event_text(std::string_view name, const kube::Json& data);
 
 }  // namespace sliced::status

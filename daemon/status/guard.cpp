@@ -23,7 +23,8 @@ bool is_port(std::string_view text) {
          (text.front() == ':' && text.find_first_not_of("0123456789", 1) == std::string_view::npos);
 }
 
-// "[::1]:9810", "node-1:9810", "10.0.0.1": without brackets and port, in lower case; "" it is none.
+// Returns the host of "[::1]:9810", "node-1:9810", "10.0.0.1", without brackets and port, in lower case; ""
+// if invalid.
 std::string host_of(std::string_view authority) {
   const bool is_bracketed = authority.starts_with('[');
   const size_t end = is_bracketed ? authority.find(']') : std::min(authority.rfind(':'), authority.size());

@@ -22,7 +22,7 @@ constexpr std::pair<std::string_view, std::string_view> kStandings[] = {{"", "de
                                                                         {"hidden", "hidden"},
                                                                         {"unmatched", "no policy"}};
 
-// The template with each {{name}} replaced once; what is put in is not looked at again.
+// Replaces each {{name}} of the template once; inserted texts are not processed again.
 std::string filled(std::string_view text, const std::map<std::string_view, std::string>& by) {
   std::string out;
   for (size_t at = 0; at < text.size();) {

@@ -1,6 +1,6 @@
 #pragma once
-// The page for a browser, complete without its script: what stands at "/", piece by piece, and the same facts as events for the
-// script. Every text of others' goes through html(). Pure.
+// The HTML page, complete without its script: the text of "/", in pieces, and the same facts as events for
+// the script. Every text from outside is escaped by html(). Pure.
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,28 +15,27 @@
 
 namespace sliced::status {
 
-/// Text as HTML has it, within an element or a quoted attribute: fit for people first, then escaped.
-/// bytes_max: before escaping, which makes it longer.
+/// Returns a text for HTML, within an element or a quoted attribute: made printable, then escaped. bytes_max:
+/// before escaping, which makes it longer.
 std::string html(std::string_view text, size_t bytes_max = 1'024);
-/// The same of a text in lines, for a <pre>.
+/// The same for a text of several lines, for a <pre>.
 std::string html_lines(std::string_view text, size_t bytes_max);
 
-/// What every answer of the page has beside those of all pages: nothing but its own style and script is loaded or run,
-/// nothing is sent anywhere, nobody frames it.
+/// Headers of every answer of the page, in addition to those of all pages: only its own style and script are
+/// loaded, nothing is sent elsewhere, and framing is denied.
 http::Headers page_headers();
 
-/// One moment.
+/// A snapshot.
 struct PageFacts {
   Report report;
-  std::vector<PastChangePtr> history;  // the oldest first; the last 20 are shown
-  std::optional<kube::Json> explanation =
-      {};                   // of the device that was asked for (cli's json_of an Explanation)
-  std::string disposition;  // only devices of it are shown; "" all
+  std::vector<PastChangePtr> history;          // the oldest first; the last 20 are shown
+  std::optional<kube::Json> explanation = {};  // of the requested device (cli's json_of an Explanation)
+  std::string disposition;                     // only devices with it are shown; "" all
 };
 
-/// The whole of it, in pieces of some 32 KiB, "" at the end. rows: may be made by another thread before the
-/// first next(); the same ones each time.
-/// Threads: one at a time, whichever it is. Rows that `disposition` leaves out are not in it; their groups are, empty.
+/// Returns the page in pieces of about 32 KiB, "" at the end. rows: may be built on another thread before the
+/// first next(); the same object each time. Threads: one at a time, any thread. Rows outside `disposition`
+/// are omitted; their groups are included, empty.
 class PageText {
  public:
   explicit PageText(PageFacts facts) : facts_(std::move(facts)) {}
@@ -49,8 +48,9 @@ class PageText {
   bool is_begun_ = false, is_over_ = false;
 };
 
-/// problems: checks of /readyz that fail, and last writes that did, as long as something is left to be written.
-/// {"state":...,"isWell":b,"problems":[...],"counts":{"all":n,"offered":n,"held-back":n,"hidden":n,"unmatched":n}}: event "head".
+/// problems: failed checks of /readyz, and failed last writes while changes are unwritten.
+/// {"state":...,"isWell":b,"problems":[...],"counts":{"all":n,"offered":n,"held-back":n,"hidden":n,"unmatched":n}}:
+/// event "head".
 kube::Json head_of(const Report& report);
 /// {"time":...,"change":...,"what":...,"by":...}: event "history".
 kube::Json line_of(const PastChange& past);

@@ -1,6 +1,6 @@
 #pragma once
-// The pages that may be read, as a handler of requests. Nothing can be written: every method but GET and HEAD is
-// refused, and nobody looks at a body.
+// Read-only pages, as a handler of requests: every method but GET and HEAD is refused, and bodies are
+// ignored.
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,19 +12,19 @@
 
 namespace sliced::status {
 
-/// body: whole, in memory; what may be long is a LongPage's.
+/// body: complete, in memory; long ones are a LongPage's.
 struct Answer {
   int status = 200;
   std::string body;
   std::string content_type = "text/plain; charset=utf-8";
-  http::Headers headers = {};  // beside those that every answer has
+  http::Headers headers = {};  // in addition to the common ones
 };
 
-/// What is answered at once. query: behind the '?', as it came.
-/// Runs on the loop, within the turn in which the request's head came: it must not wait for anything.
+/// An immediate answer. query: after the '?', undecoded. Runs on the loop, in the turn of the request's head:
+/// it must not block.
 using Page = std::function<Answer(std::string_view query)>;
-/// What takes longer, or goes on. serve hears of GET alone, and sends everything itself, its head with begin(); head answers
-/// a HEAD, at once and without a body.
+/// A long or continuous answer. serve is called for GET only, and sends everything itself, its head with
+/// begin(); head answers a HEAD immediately, without a body.
 struct LongPage {
   std::function<std::unique_ptr<http::Call>(std::string_view query, http::Response& response)> serve;
   Page head;
@@ -32,17 +32,17 @@ struct LongPage {
 using Pages = std::map<std::string, std::variant<Page, LongPage>>;  // by path
 using ShortPages = std::map<std::string, Page>;
 
-/// 405 for other methods (with Allow), 404 for other paths (with those that there are); nothing is to be cached.
-/// Known paths are listed to whoever asks for another one: nothing here is secret.
+/// Answers 405 for other methods (with Allow), 404 for other paths (with the known ones, which are not
+/// secret); caching is disabled.
 http::Serve serve_pages(Pages pages);
 
-/// A whole answer, with the headers that every page has: not cached, not sniffed, not for pages of other origins.
+/// Sends a complete answer with the common headers: no caching, no sniffing, not readable by other origins.
 void send(http::Response& response, Answer answer);
-/// The head of one that is sent piece by piece. answer.body is not looked at.
+/// Sends the head of an answer in pieces. Ignores answer.body.
 void begin(http::Response& response, const Answer& answer);
 
-/// The value of a query's item ("device=0000%3A3b"), decoded; "" where there is none. '+' is a space, and of
-/// several items of that name the first counts. Bytes are as they come: whoever shows or compares them checks them.
+/// Returns the decoded value of a query's item ("device=0000%3A3b"); "" if missing. '+' is a space; the first
+/// of several items counts. The bytes are unvalidated.
 std::string query_value(std::string_view query, std::string_view key);
 
 }  // namespace sliced::status

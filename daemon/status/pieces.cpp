@@ -34,7 +34,7 @@ class PieceCall final : public http::Call {
     job_ = executor_.run([next = next_, piece] { *piece = (*next)(); }, kPieceMax,
                          [this, piece](bool finished) {
                            const auto over = std::move(job_);
-                           finished ? send_on(std::move(*piece)) : give_up();  // its work may go on
+                           finished ? send_on(std::move(*piece)) : give_up();  // its worker may continue
                          });
   }
   void give_up() {

@@ -15,7 +15,7 @@ std::string problem_of(const Report::Source& source) {
   return source.state + (source.why.empty() ? "" : ": " + source.why);
 }
 
-// One that answers is enough; where nobody has answered, the first that says why.
+// One source with an answer is sufficient; otherwise the first reason counts.
 std::string api_problem(const Report& report) {
   std::string problem;
   for (const Report::Source& source : report.sources) {

@@ -1,6 +1,5 @@
 #pragma once
-// How a daemon stands, as a value: what `sliced status` shows and what the probes ask. Whoever knows the daemon
-// fills it in; nothing here asks anybody.
+// The state of a daemon as a value, for `sliced status` and the probes. The caller fills it in.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,16 +14,15 @@
 
 namespace sliced::status {
 
-/// Copies of what the daemon knows at one moment, made anew for each request: nothing of it is kept.
+/// Copies of the daemon's state at one moment, made for each request.
 struct Report {
-  // Who answers.
+  // Identity.
   std::string version, node, cluster, pod_uid;
   int64_t pid = 0;
   Millis up{0};
 
-  /// What is watched, and how it stands (watchers::SyncState); the host is one of them.
-  /// The states are the words of watchers::describe(); the host is "starting" until it was read once, then
-  /// "live".
+  /// The sources and their states (watchers::SyncState), including the host. The states are those of
+  /// watchers::describe(); the host is "starting" until it was read once, then "live".
   struct Source {
     std::string name;   // "own slices"
     std::string state;  // "live", "absent", "denied", "unreachable", "starting"
@@ -34,59 +32,59 @@ struct Report {
     bool is_waited_for = true;  // false: the daemon is ready without it
   };
   std::vector<Source> sources;
-  std::vector<std::string> waiting_for;         // of the first decision; empty once there is one
+  std::vector<std::string> waiting_for;         // before the first decision; empty afterwards
   std::optional<policy::Summary> summary = {};  // of the last decision
 
-  /// The interlock is held and nothing keeps from writing; else why not.
+  /// The interlock is held and writes are allowed; otherwise the reason.
   bool is_serving = false;
   std::string stands_by_for;
-  /// "on"; "off": pods with claims do not start on this node; "waiting": another program serves one of the drivers.
-  /// "": there is no kubelet, or it is not known.
+  /// "on"; "off": pods with claims do not start on this node; "waiting": another program serves one of the
+  /// drivers. "": there is no kubelet, or unknown.
   std::string kubelet_plugin = {};
-  std::string kubelet_plugin_waits_for = {};  // "waiting": which driver, and where it is served
+  std::string kubelet_plugin_waits_for = {};  // if "waiting": which driver, and where it is served
   std::vector<std::string> unknown_macs =
-      {};  // VFs whose MAC address of before is unknown, each with the remedy
+      {};  // VFs whose original MAC address is unknown, each with the remedy
   std::vector<std::string> settings_problems =
-      {};  // devices that do not have their settings of before a pod, or of which these are unknown
+      {};  // devices without their original settings, or whose original settings are unknown
   std::string connection_problem =
-      {};  // why pods that want an interface do not start: NRI is missing; "" they do
+      {};  // why pods with interfaces do not start: NRI is missing; "" if they do
   std::vector<std::string> not_returned =
-      {};  // devices that are held for claims that are gone, and so not offered, each with the reason
-  std::string dropped_fields = {};        // of policies, by the API server (daemon/schema_check.h); "" none
-  std::string awaits_configuration = {};  // what is waited for before anything new is offered; "" nothing
-  std::vector<std::string> waits =
-      {};  // what devices that are held back wait for, each reason once with its count
+      {};  // devices that are held for deleted claims, and so not offered, each with the reason
+  std::string dropped_fields = {};        // fields of policies that the API server drops
+                                          // (daemon/schema_check.h); "" if none
+  std::string awaits_configuration = {};  // what the node waits for before it offers anything new; "" if
+                                          // nothing
+  std::vector<std::string> waits = {};    // reasons of held-back devices, each once with its count
   std::optional<bool> is_node_state_in_sync = {};  // with its SriovNetworkNodeState; nullopt: it is not read
 
   struct Driver {
     std::string name;
     size_t entries = 0, slices = 0;          // desired; observed
-    bool is_settled = false;                 // nothing is left to be written
-    uint64_t writes = 0;                     // answered or not
-    std::string failure;                     // of the last write; "" it went well
-    std::optional<Millis> since_taken = {};  // since the last write that the API server took
+    bool is_settled = false;                 // nothing remains to be written
+    uint64_t writes = 0;                     // including those without an answer
+    std::string failure;                     // of the last write; "" if it succeeded
+    std::optional<Millis> since_taken = {};  // since the last successful write
   };
-  // Those of the options, also one that offers nothing.
-  /// That of SriovResourcePolicies first, then that of DeviceExposurePolicies.
+  // Those of the options, even without an offer. First that of SriovResourcePolicies, then that of
+  // DeviceExposurePolicies.
   std::vector<Driver> drivers;
 };
 
-/// /readyz: every source has synced once, the API server answers, there is a decision. Standing by is ready: a
-/// successor that is not would never be waited for, and its predecessor never end. The names are an interface.
-/// A check for each source; then "api", "decision", and two that always pass: "interlock", which says in its note for
-/// whom this stands by, and "configuration", what is waited for before anything new is offered. A node whose hardware
-/// nobody has configured yet must not hold up a rollout.
+/// Returns the checks of /readyz: every source has synced once, the API server answers, there is a decision.
+/// A standby daemon is ready: otherwise a rollout would never stop its predecessor. The names are an
+/// interface: one for each source; then "api", "decision", and two that always pass: "interlock", whose note
+/// names the holder, and "configuration", with what the node waits for. A node with unconfigured hardware
+/// must not block a rollout.
 std::vector<Check> readiness(const Report& report);
-/// A source's name as checks and metrics have it: "own-slices"; of the node, which has its own behind it, "node".
+/// Returns a source's name for checks and metrics: "own-slices"; for the node, whose name follows, "node".
 std::string source_name(const Report::Source& source);
 
-/// Members are an interface (docs/command-line.md).
-/// Times are whole seconds; texts that others wrote are made fit for a terminal and cut at 1 KiB; what is
-/// unknown is left out.
+/// Members are an interface (docs/command-line.md). Times are whole seconds; texts from outside are made
+/// printable and truncated at 1 KiB; unknown values are omitted.
 kube::Json json_of(const Report& report);
 
-/// Those of a service (probe.h), and /status: of a report that is made when one is asked for.
-/// Both are called once for a request, on the loop, and not otherwise.
+/// Returns the pages of a service (probe.h), and /status. Both functions are called once for each request, on
+/// the loop.
 ShortPages status_pages(std::function<Report()> report, std::function<std::string()> exposition);
 
 }  // namespace sliced::status

@@ -1,5 +1,5 @@
 #pragma once
-// What was decided of each device, as text for people and as data: for `run --show`, `explain`, `/verdicts` and the page. Pure.
+// The verdicts of devices, as text and as data: for `run --show`, `explain`, `/verdicts` and the page. Pure.
 #include <string>
 
 #include "hotplug/facts.h"
@@ -11,20 +11,23 @@ namespace sliced::status {
 
 /// Members are an interface (docs/command-line.md).
 kube::Json json_of(const policy::Explanation& explanation);
-/// One explanation in full, rule by rule.
+/// Returns one explanation in full, rule by rule.
 std::string explanation_text(const policy::Explanation& explanation);
 
-/// Every device with its verdict: DEVICE TYPE INTERFACE DRIVER OFFERED WHY. To explain them all takes time.
+/// All devices with their verdicts: DEVICE TYPE INTERFACE DRIVER OFFERED WHY. Explaining all devices takes
+/// long.
 struct VerdictsTable {
   std::string text;
-  size_t offered = 0;  // how many of them are
+  size_t offered = 0;  // number of offered ones
 };
 VerdictsTable verdicts_table(const policy::Decision& decision);
-/// The rows of the table `now` that the table `before` does not have, and a row "DEVICE gone" for each device that is in `before`
-/// alone. All of `now`, with its heading, where `before` is empty. Widths of columns do not count.
+/// Returns the rows of the table `now` that the table `before` lacks, and a row "DEVICE gone" for each device
+/// that is only in `before`. Returns all of `now`, with its heading, if `before` is empty. Ignores widths of
+/// columns.
 std::string changed_rows(const std::string& before, const std::string& now);
 
-/// The device's interface as tables have it: its name, with " (away)" where it has left the host; "" there is none.
+/// Returns the device's interface for tables: its name, with " (away)" if it has left the host; "" if there
+/// is none.
 std::string interface_text(const hotplug::HostDevice& device);
 
 }  // namespace sliced::status
