@@ -10,7 +10,7 @@ constexpr std::array<std::string_view, 3> kShells = {"bash", "zsh", "fish"};
 
 constexpr std::array<std::string_view, 4> kPages = {"livez", "readyz", "metrics", "verdicts"};
 
-// As kubectl names them; `why pod/NAME` is one word (check_arguments()).
+// kubectl's names; `why pod/NAME` is one argument (check_arguments()).
 constexpr std::array<std::string_view, 6> kWhyKinds = {"pod",    "claim",         "pods",
                                                        "claims", "resourceclaim", "resourceclaims"};
 

@@ -35,15 +35,14 @@ struct CommandLine {
   std::vector<Setting> settings;
   std::vector<std::string> words;  // the command and its arguments
   bool version = false;
-  bool is_kubectls_cluster =
-      false;  // --cluster without a value, which kubectl-sliced takes for kubectl's own cluster
+  bool is_kubectls_cluster = false;  // --cluster without a value is kubectl's own cluster for kubectl-sliced
   Problems problems;
 };
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates,
                          std::string_view prefix = "") {
   std::string near = nearest(word, candidates);
-  for (const std::string_view candidate : candidates)  // an abbreviation is far from its word
+  for (const std::string_view candidate : candidates)  // an abbreviation is not similar to its word
     if (near.empty() && word.size() >= 2 && candidate.substr(0, word.size()) == word) near = candidate;
   return near.empty() ? "" : "; did you mean " + std::string(prefix) + near + "?";
 }
@@ -98,8 +97,8 @@ struct GetoptTable {
   }
 };
 
-// getopt takes any unambiguous beginning of a long name. A script that relies on that breaks when an option
-// is added.
+// getopt accepts any unambiguous prefix of a long name. A script that relies on that breaks when an option is
+// added.
 bool is_abbreviated(std::string_view word, std::string_view name) {
   return word.substr(0, 2) == "--" && word.substr(2, word.find('=') - 2) != name;
 }
@@ -157,7 +156,7 @@ CommandLine read_command_line(Program program, const std::vector<std::string>& a
 
 // ---- the file
 
-// Text of a value in the file as an option's parser takes it; with no text, *problem says why.
+// Returns a value of the file as text for an option's parser; without a text, *problem is the reason.
 std::optional<std::string> scalar_text(const kube::Json& value) {
   if (const auto* text = value.string()) return *text;
   if (const auto* truth = value.boolean()) return *truth ? "true" : "false";
@@ -240,7 +239,7 @@ std::vector<Setting> read_config_file(const std::string& path, const Ports& port
   return settings;
 }
 
-// ---- all of them together
+// ---- all sources together
 
 const Setting* last_of(const std::vector<Setting>& settings, std::string_view name) {
   const Setting* last = nullptr;
@@ -249,8 +248,8 @@ const Setting* last_of(const std::vector<Setting>& settings, std::string_view na
   return last;
 }
 
-// The environment's settings for what the command takes and no flag overrides. An empty variable counts as
-// unset.
+// Returns the environment's settings that the command accepts and no flag overrides. An empty variable counts
+// as unset.
 std::vector<Setting> read_environment(const std::vector<Setting>& flags, const CommandInfo& command,
                                       const Ports& ports) {
   std::vector<Setting> settings;
@@ -287,7 +286,7 @@ void check_arguments(const CommandInfo& command, const Options& options, Problem
       command.id == Command::kWhy && !arguments.empty() ? arguments[0].find('/') : std::string::npos;
   const size_t joined = slash == std::string::npos ? 0 : 1;
   if (arguments.size() + joined < command.arguments_min) {
-    // Of `KIND NAME` with the kind there, the name alone is missing.
+    // For `KIND NAME` with a given kind, only the name is missing.
     std::string_view missing = command.arguments;
     for (size_t i = 0; i < arguments.size() && missing.find(' ') != std::string_view::npos; ++i)
       missing.remove_prefix(missing.find(' ') + 1);
@@ -311,7 +310,7 @@ bool is_fleet_table(Command command) {
          command == Command::kPolicies;
 }
 
-// has_sign: --for is given; it has been complained of where it is none.
+// has_sign: --for is given, even if invalid, which is reported elsewhere.
 void check_sign(const Options& options, bool has_sign, Problems& problems) {
   const bool waits = options.command == Command::kWaitForConfig;
   const ConfiguredBy::How sign = waits ? options.wait_for.how : options.until_configured.how;
@@ -327,7 +326,7 @@ void check_sign(const Options& options, bool has_sign, Problems& problems) {
         "--for: a node state is the SR-IOV network operator's to write; must be annotation or file:/PATH");
 }
 
-// What no single option's parser can see.
+// Checks across options.
 void check_together(const Options& options, Problems& problems) {
   const Millis sync_min = options.allow_short_sync ? kSyncIntervalShortMin : kSyncIntervalMin;
   if (options.sync_interval < sync_min || options.sync_interval > kSyncIntervalMax)
@@ -381,7 +380,7 @@ void default_node_name(const CommandInfo& command, const Ports& ports, Options& 
                        "; give --node-name or NODE_NAME");
 }
 
-// As kubectl finds its cluster, unless --cluster says where it is.
+// Finds the cluster as kubectl does, unless --cluster is given.
 void find_kubeconfig(const std::vector<Setting>& flags, const std::vector<Setting>& environment,
                      const Ports& ports, Options& options, Problems& problems) {
   const bool is_named = last_of(flags, "cluster") != nullptr;
@@ -409,7 +408,8 @@ void find_kubeconfig(const std::vector<Setting>& flags, const std::vector<Settin
   options.cluster = std::move(file);
 }
 
-// The cluster of a daemon's configuration file is not meant. Returns whether the cluster is that of kubectl.
+// A cluster of the daemon's configuration file does not count. Returns whether the cluster is that of
+// kubectl.
 bool check_validated(const std::vector<Setting>& flags, const Options& options, Problems& problems) {
   const Setting* named = last_of(flags, "cluster");
   const bool is_spec = named != nullptr;  // --cluster SPEC
@@ -435,7 +435,7 @@ void take_node(Options& options, Problems& problems) {
   if (!wrong.empty()) problems.push_back("devices: " + in_quotes(given, 64) + " " + wrong);
 }
 
-// Of the program alone; nullptr: no_command() says why.
+// Finds a command of the program; for nullptr, no_command() returns the reason.
 const CommandInfo* command_of(Program program, std::string_view name) {
   const CommandInfo* command = find_command(name);
   return command != nullptr && has_command(program, *command) ? command : nullptr;
@@ -480,7 +480,7 @@ Ports process_ports() {
   };
   ports.read_file = [](const std::string& path) -> Result<std::string> {
     struct stat is{};
-    // A pipe would hold whoever reads it: at a reload that is the loop.
+    // Reading a pipe would block, at a reload the loop.
     if (stat(path.c_str(), &is) == 0 && S_ISFIFO(is.st_mode))
       return Error{Errc::kInvalid, "is a pipe; must be a file"};
     errno = 0;

@@ -1,6 +1,5 @@
 #pragma once
-// What the tables of options are made of: how a row is written, and the sets of commands that several of them name. Of this
-// room alone.
+// Helpers for the tables of options, and shared sets of commands. Private to this folder.
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +13,7 @@ inline constexpr CommandSet kDeciding = bit(Command::kRun) | bit(Command::kPlan)
 inline constexpr CommandSet kAggregating = bit(Command::kAggregate);
 inline constexpr CommandSet kSigns = bit(Command::kWaitForConfig) | bit(Command::kConfigured);
 
-/// A row about that member of Options, read by that function of values.h.
+/// A row for that member of Options, parsed by that function of values.h.
 template <auto kMember, auto kParse>
 constexpr OptionInfo option(OptionInfo row) {
   row.parse = [](std::string_view text, Options& options) { return kParse(text, options.*kMember); };
@@ -22,9 +21,9 @@ constexpr OptionInfo option(OptionInfo row) {
   return row;
 }
 
-/// Of what goes on: what it serves, waits for, prepares and offers.
+/// Options of long-running commands: serving, waiting, preparing and offering.
 std::span<const OptionInfo> daemon_options();
-/// Of what answers once.
+/// Options of one-shot commands.
 std::span<const OptionInfo> asking_options();
 
 }  // namespace sliced::config

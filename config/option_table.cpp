@@ -23,7 +23,7 @@ constexpr CommandSet kEverywhere = ~CommandSet{0};
 
 constexpr std::array<std::string_view, 3> kClusters = {"in-cluster", "kubeconfig:", "dir:"};
 
-// Where cluster, node and host are. Limits between options are checked after all of them are known, in config/load.cpp.
+// Options of cluster, node and host. config/load.cpp checks limits between options after all are known.
 constexpr OptionInfo kPlaceOptions[] = {
     option<&Options::cluster, parse_cluster>(
         {.name = "cluster",

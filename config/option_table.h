@@ -1,6 +1,6 @@
 #pragma once
-// The one table of options. The parser, the help, the manual page and the shell completion are all made of it,
-// so none of them can know an option that another does not.
+// The table of options. Parser, help, manual page and shell completion are generated from it, so all of them
+// have the same options.
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,16 +11,16 @@
 
 namespace sliced::config {
 
-/// All of them, in order. Immutable, from any thread.
+/// All options, in order. Immutable, from any thread.
 std::span<const OptionInfo> option_table();
-/// nullptr where there is none. Abbreviations are none.
+/// Returns nullptr if there is no such option. Abbreviations are not accepted.
 const OptionInfo* find_option(std::string_view name);  // by its long form without dashes
-/// Whether the command knows the option; others refuse it by name.
+/// Returns whether the command accepts the option.
 bool takes(const CommandInfo& command, const OptionInfo& option);
-/// Whether a command of the program does.
+/// Returns whether a command of the program accepts it.
 bool takes(Program program, const OptionInfo& option);
-/// The commands that take the option: those of the program by their names, or, where the program has none, those of the other
-/// programs as a user types them ("kubectl sliced why").
+/// Returns the commands that accept the option: those of the program by their names or, if there are none,
+/// those of the other programs as a user types them ("kubectl sliced why").
 std::vector<std::string> takers(Program program, const OptionInfo& option);
 
 }  // namespace sliced::config

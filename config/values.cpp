@@ -72,7 +72,7 @@ bool are_all(std::string_view text, std::string_view others) {
 
 }  // namespace
 
-// With a number of four digits behind it the kernel takes it.
+// With a number of four digits appended it is a valid interface name.
 std::string parse_interface_prefix(std::string_view text, std::string& value) {
   if (text.empty() || text.size() > 11 || !are_all(text, "_.-"))
     return "must be 1 to 11 letters, digits and \"_.-\", such as vfnet";

@@ -1,9 +1,9 @@
 #pragma once
-// The values of options as text, and back. Pure.
+// Parses option values from text, and formats them. Pure.
 //
-// parse_*: sets `value` from its text; "" when that went well, else what is wrong and what would be right, to
-//          stand behind the value in quotes; `value` is then as it was.
-// print:   the text that parses to the value; "" when it is unset.
+// parse_*: sets `value` from its text. Returns "", or the error and the expected value, as a text to follow the
+//          quoted value; `value` is then unchanged.
+// print:   returns the text that parses to the value; "" if it is unset.
 #include <array>
 #include <cstdlib>
 #include <map>
@@ -17,14 +17,13 @@
 
 namespace sliced::config {
 
-/// A word that stands for a value: of those that have a short list of them.
-/// The text is a literal.
+/// A word of an enumerated option, with its value. The text is a literal.
 template <class T>
 struct Word {
   std::string_view text;
   T value;
 };
-/// None for any other type; each that has some stands below. The order is that of help and completion.
+/// Empty for types without words; specializations follow. The order is that of help and completion.
 template <class T>
 inline constexpr std::array<Word<T>, 0> kWords = {};
 template <>
@@ -59,8 +58,7 @@ template <>
 inline constexpr std::array kWords<ExclusionForm> = {
     Word{"counters", ExclusionForm::kCounters},
     Word{"compatibility-groups", ExclusionForm::kCompatibilityGroups}};
-/// Their texts alone.
-/// For help, completion and "must be one of".
+/// The texts, for help, completion and "must be one of".
 template <class T>
 inline constexpr auto kTexts = [] {
   std::array<std::string_view, kWords<T>.size()> texts{};
@@ -68,22 +66,21 @@ inline constexpr auto kTexts = [] {
   return texts;
 }();
 
-/// What --kinds-off takes.
-/// Spelled as the API has them; parse_kinds() takes any case.
+/// Values of --kinds-off, spelled as in the API; parse_kinds() ignores case.
 inline constexpr std::array<std::string_view, 3> kKinds = {"SriovResourcePolicy", "DeviceAttributes",
                                                            "DeviceExposurePolicy"};
 
-/// What --configure takes.
+/// Values of --configure.
 inline constexpr std::array<std::string_view, 1> kConfigurable = {kAdminMac};
 
-/// What --ignore-node-state takes.
+/// Values of --ignore-node-state.
 inline constexpr std::array<std::string_view, 2> kIgnorable = {kIgnoreFailed, kIgnoreEarlierBoot};
 
-/// "must be one of auto, text, json, journald; did you mean json?"
-/// A suggestion only where one word is near by what one mistypes.
+/// Returns "must be one of auto, text, json, journald; did you mean json?" with a suggestion only if a word
+/// is similar.
 std::string not_one_of(std::string_view text, std::span<const std::string_view> texts);
 
-/// By the letter: no abbreviation, no other case.
+/// Exact match: no abbreviation, no other case.
 template <class T>
 std::string parse_word(std::string_view text, T& value) {
   for (const Word<T>& word : kWords<T>)
@@ -93,50 +90,50 @@ std::string parse_word(std::string_view text, T& value) {
     }
   return not_one_of(text, kTexts<T>);
 }
-/// Not empty, and without NUL. Whether it is there is looked at by who opens it.
+/// Not empty, and without NUL. Existence is checked when it is opened.
 std::string parse_path(std::string_view text, std::string& value);
-/// Of a kubeconfig: any text but none.
+/// Name of a kubeconfig's context: any non-empty text.
 std::string parse_context(std::string_view text, std::string& value);
-/// Adds to those that are there.
+/// Appends to the list.
 std::string add_path(std::string_view text, std::vector<std::string>& value);
-/// "in-cluster", "kubeconfig:PATH" or "dir:PATH".
-/// PATH may not be empty; what it names is looked at by who opens it.
+/// "in-cluster", "kubeconfig:PATH" or "dir:PATH". PATH is not empty; its existence is checked when it is
+/// opened.
 std::string parse_cluster(std::string_view text, ClusterSpec& value);
-/// "annotation", "node-state", "node-state:allow-empty" or "file:PATH"; PATH is absolute. "" is nobody.
+/// "annotation", "node-state", "node-state:allow-empty" or "file:PATH"; PATH is absolute. "": no signal.
 std::string parse_sign(std::string_view text, ConfiguredBy& value);
-/// This pod's, as the downward API tells it; "" is none.
+/// This pod's, from the downward API; "" if none.
 std::string parse_pod_name(std::string_view text, std::string& value);
 std::string parse_pod_namespace(std::string_view text, std::string& value);
-/// A DNS subdomain, as the name of a Node is.
+/// A DNS subdomain, like the name of a Node.
 std::string parse_node_name(std::string_view text, std::string& value);
-/// "KEY=VALUE,..." by Kubernetes' rules of labels, at most 1,000, none twice; "" is none.
+/// "KEY=VALUE,..." by Kubernetes' rules of labels, at most 1,000, without duplicates; "" if none.
 std::string parse_node_labels(std::string_view text, std::map<std::string, std::string>& value);
 /// A DNS label.
 std::string parse_namespace(std::string_view text, std::string& value);
-/// 1 to 11 bytes: with a number of four digits behind it the kernel still takes it (IFNAMSIZ).
+/// 1 to 11 bytes: with a number of four digits appended it is a valid interface name (IFNAMSIZ).
 std::string parse_interface_prefix(std::string_view text, std::string& value);
 /// Both are sent to the container runtime, which calls plugins in the order of their indexes: two digits.
 std::string parse_nri_name(std::string_view text, std::string& value);
 std::string parse_nri_index(std::string_view text, std::string& value);
-/// It stands in the names of sockets; "" is none.
+/// Part of socket names; "" if none.
 std::string parse_pod_uid(std::string_view text, std::string& value);
-/// HOST:PORT, HOST an IP address; "" is none, and without HOST it is 127.0.0.1.
+/// HOST:PORT, HOST an IP address, by default 127.0.0.1; "" if none.
 std::string parse_listen_address(std::string_view text, std::string& value);
-/// By Kubernetes' rules; "" reads no annotation.
+/// By Kubernetes' rules; "": no annotation is read.
 std::string parse_annotation_key(std::string_view text, std::string& value);
 /// A DNS subdomain that is not one of Kubernetes' own.
 std::string parse_resource_prefix(std::string_view text, std::string& value);
-/// A DNS subdomain of at most 63 bytes, as DRA has it.
+/// A DNS subdomain of at most 63 bytes, as in DRA.
 std::string parse_driver_name(std::string_view text, std::string& value);
-/// "v1.36.3", as Kubernetes' programs say it; "" is that of the API server.
+/// "v1.36.3", as Kubernetes' programs print it; "": that of the API server.
 std::string parse_scheduler_version(std::string_view text, std::string& value);
-/// Of kKinds, separated by commas, in any case of letters; kept as kKinds has them.
+/// Elements of kKinds, separated by commas, ignoring case; stored as in kKinds.
 std::string parse_kinds(std::string_view text, std::set<std::string>& value);
-/// File names of CNI plugins, or PLUGIN.FEATURE, separated by commas, at most 32; "" is none.
+/// File names of CNI plugins, or PLUGIN.FEATURE, separated by commas, at most 32; "" if none.
 std::string parse_cni_plugins(std::string_view text, std::set<std::string>& value);
-/// Of kConfigurable, separated by commas; "" is nothing.
+/// Elements of kConfigurable, separated by commas; "" if none.
 std::string parse_configure(std::string_view text, std::set<std::string>& value);
-/// Words of kIgnorable.
+/// Elements of kIgnorable.
 std::string parse_ignored(std::string_view text, std::set<std::string>& value);
 /// A map in YAML or JSON, as spec.readiness of policies; {} and "" are none.
 std::string parse_readiness(std::string_view text, policy::Readiness& value);

@@ -38,7 +38,7 @@ class Client::Running final : public Receiver, public Waiter, public std::enable
       begin();
     });
   }
-  /// The owner went away, from any place, a handler of this exchange included.
+  /// The owner has dropped it, possibly from a handler of this exchange.
   void cancel() { release(); }
   void pause();
   void resume();
@@ -102,7 +102,7 @@ void Client::Running::connect() {
   attempt_ = pool->connect(target_, options_.connect_max, weak_from_this());
 }
 
-// However often it has to look for one.
+// The limit covers all attempts.
 void Client::Running::wait_for_connection() {
   if (!std::exchange(is_connecting_, true)) watch_the_clock(options_.connect_max, "no connection");
 }
@@ -115,7 +115,7 @@ void Client::Running::on_connection(const ConnectionPtr& connection) {
   const size_t others = connection->streams(), max = connection->streams_max();
   const bool is_reserved = is_lasting() && connection->is_multiplexed() && max > 1;
   if (others + (is_reserved ? 1 : 0) < max) return send(connection);
-  others == 0 ? try_later() : begin();  // somebody was first, or the server takes nothing
+  others == 0 ? try_later() : begin();  // another exchange was first, or the server accepts none
 }
 
 void Client::Running::on_no_connection(const Error& error) {

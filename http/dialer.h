@@ -1,5 +1,5 @@
 #pragma once
-// From a target to a stream to it: TCP, a proxy on the way, TLS.
+// Connects to a target: TCP, an optional proxy, TLS.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,26 +15,27 @@
 
 namespace sliced::http {
 
-/// Whom to connect to and as whom. Connections are shared between requests that hold the same Target; a new
-/// one (a changed certificate) gets new connections, and those of the old drain.
+/// A server and the client's credentials. Requests with the same Target object share connections; a new one
+/// (a changed certificate) gets new connections, and the old ones drain.
 struct Target {
   Url url;
-  std::shared_ptr<const reactor::net::TlsContext> tls;  // unused when url.tls is false
+  std::shared_ptr<const reactor::net::TlsContext> tls;  // unused if url.tls is false
   std::string tls_server_name;                          // "": url.host
-  std::optional<Proxy> proxy = {};                      // asked for a tunnel; not for a url without tls
-  bool speaks_http2 = false;  // known beforehand (RFC 9113 section 3.3); else TLS says so (ALPN "h2")
+  std::optional<Proxy> proxy = {};                      // used with CONNECT; not for a url without tls
+  bool speaks_http2 = false;  // known in advance (RFC 9113 section 3.3); otherwise negotiated by TLS (ALPN
+                              // "h2")
 };
 using TargetPtr = std::shared_ptr<const Target>;
 
-/// Opens a plain connection: reactor::net::connect_tcp, or a test's own.
-/// Names are looked up, addresses tried and the deadline kept by it; on_connected comes in a later turn.
+/// Opens a plain connection: reactor::net::connect_tcp, or a test's own. Looks up names, tries addresses and
+/// keeps the deadline; on_connected comes in a later turn.
 using Dial = std::function<std::unique_ptr<reactor::net::Connecting>(reactor::net::Endpoint, Millis deadline,
                                                                      reactor::net::OnConnected)>;
 
-/// A stream to the target: through its proxy, and with TLS, where it has them. Each of the steps (TCP, tunnel,
-/// handshake) has the deadline; errors are theirs, and name who did not answer. Dropping what is returned ends
-/// it, and on_connected is not called. What was negotiated is the stream's to say (ByteStream's protocol).
-/// Reentry: on_connected is called once, in a later turn, and may drop what was returned.
+/// Returns an attempt to open a stream to the target, through its proxy and with TLS if it has them. Each
+/// step (TCP, tunnel, handshake) has the deadline; its error names the peer. Dropping the result cancels
+/// without a call. The stream reports the negotiated protocol (ByteStream's protocol). Reentry: on_connected
+/// is called once, in a later turn, and may drop the result.
 std::unique_ptr<reactor::net::Connecting> dial_target(reactor::Scheduler& scheduler, const Dial& dial,
                                                       TargetPtr target, Millis deadline,
                                                       reactor::net::OnConnected on_connected);

@@ -18,7 +18,7 @@ std::string encode_http1(const OutgoingRequest& outgoing) {
   return out + "\r\n" + request.body;
 }
 
-// llhttp's callbacks see only this; none of them throws (out of memory ends the process).
+// llhttp's callbacks use only this state; none of them throws (out of memory ends the process).
 struct ResponseDecoder::State : HeadState {
   Limits limits;
   Handlers handlers;

@@ -1,6 +1,6 @@
 #pragma once
-// HTTP/1.1 (RFC 9112) as bytes. Nothing here knows a socket: bytes go in, heads and body pieces come out, the
-// same wherever the bytes are cut.
+// HTTP/1.1 (RFC 9112) encoding and decoding, without sockets: input may be split at any byte; the results are
+// the same.
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,15 +11,14 @@
 
 namespace sliced::http {
 
-/// The bytes of the request.
-/// Nothing is checked here: prepare_request() has done that.
+/// Returns the bytes of the request. Requires: prepare_request() has validated it.
 std::string encode_http1(const OutgoingRequest& request);
 
-/// Decodes one final response; interim ones (1xx) are skipped.
-/// Errors:    feed and finish say kIo for what is no HTTP response, an upgrade, bytes behind the response, or
-///            an end in the middle; kTooLarge beyond the limits. The decoder is of no use after an error.
-/// Reentry:   handlers must not destroy the decoder. on_body and on_head may return false: decoding stops
-///            and feed says kCanceled.
+/// Decodes one final response; skips interim ones (1xx).
+/// Errors: feed and finish return kIo for invalid data, an upgrade, bytes after the response, or an end
+/// within it; kTooLarge beyond the limits. The decoder is unusable after an error.
+/// Reentry: handlers must not destroy the decoder. If on_body or on_head returns false, decoding stops and
+/// feed returns kCanceled.
 class ResponseDecoder {
  public:
   struct Handlers {
@@ -32,12 +31,12 @@ class ResponseDecoder {
   ResponseDecoder& operator=(const ResponseDecoder&) = delete;
 
   Result<Unit> feed(std::string_view bytes);
-  /// The peer will send nothing more: ends a body that is delimited by the end of the connection.
+  /// The peer has closed its side: ends a body that is delimited by the end of the connection.
   Result<Unit> finish();
 
-  bool complete() const;  // the response is whole
-  /// Bytes behind a whole response cost the connection: keep_alive() is false from then on.
-  bool keep_alive() const;  // another request may follow on this connection; only once complete
+  bool complete() const;  // the response is complete
+  /// After extra bytes behind a complete response, keep_alive() is false.
+  bool keep_alive() const;  // another request may follow on this connection; only valid when complete
   bool has_head() const;
   const Headers& trailers() const;
 

@@ -37,7 +37,7 @@ class Http1Connection final : public Connection, public std::enable_shared_from_
   void lose(Error error);
   void close();
 
-  std::unique_ptr<ByteStream> wire_;  // none: closed
+  std::unique_ptr<ByteStream> wire_;  // null: closed
   std::unique_ptr<ResponseDecoder> decoder_;
   Exchange* current_ = nullptr;
   bool got_bytes_ = false, draining_ = false;
@@ -93,7 +93,7 @@ void Http1Connection::drain(bool at_once) {
 
 void Http1Connection::on_data(std::string_view bytes) {
   const auto self = shared_from_this();
-  if (current_ == nullptr) return close();  // nothing was asked
+  if (current_ == nullptr) return close();  // unsolicited data
   got_bytes_ = true;
   const auto fed = decoder_->feed(bytes);
   if (current_ == nullptr) return;
@@ -128,7 +128,7 @@ void Http1Connection::finish() {
     if (current_ == nullptr) return;  // dropped
   }
   Receiver& receiver = std::exchange(current_, nullptr)->receiver();
-  // A server that answers before it has read all of the request leaves the rest of it on the connection.
+  // A server that answers before it has read the whole request leaves the rest of it on the connection.
   if (!decoder_->keep_alive() || wire_->unsent_bytes() != 0 || draining_) {
     close();
   } else {

@@ -5,8 +5,8 @@
 
 namespace sliced::http {
 
-/// HTTP/1.1 over a stream that is connected and has no receivers yet: one exchange at a time, the next one
-/// only if the server keeps the connection. What a server says unasked ends it.
+/// Returns a connection over a connected stream without receivers: one exchange at a time, and another one
+/// only if the server keeps the connection. Unsolicited data closes it.
 ConnectionPtr make_http1_connection(std::unique_ptr<reactor::net::ByteStream> wire);
 
 }  // namespace sliced::http

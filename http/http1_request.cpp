@@ -19,7 +19,7 @@ void split_absolute(RequestHead& head) {
   const size_t start = scheme.starts_with("http://") ? 7 : scheme.starts_with("https://") ? 8 : 0;
   if (start == 0) return;
   const size_t end = std::min(head.target.find_first_of("/?", start), head.target.size());
-  if (end == start) return;  // no host: refused as what is no path
+  if (end == start) return;  // no host: refused later, because it is not a path
   head.authority = head.target.substr(start, end - start);
   head.target.erase(0, end);
   if (!head.target.starts_with('/')) head.target.insert(0, "/");
@@ -27,7 +27,7 @@ void split_absolute(RequestHead& head) {
 
 }  // namespace
 
-// llhttp's callbacks see only this; none of them throws (out of memory ends the process).
+// llhttp's callbacks use only this state; none of them throws (out of memory ends the process).
 struct RequestDecoder::State : HeadState {
   Limits limits;
   Handlers handlers;
@@ -54,9 +54,10 @@ struct RequestDecoder::State : HeadState {
     return stop(431, Errc::kTooLarge,
                 "the request's head is larger than " + std::to_string(limits.head_bytes_max) + " bytes");
   }
-  // A value that goes on in another line (RFC 9112 section 5.2) is read otherwise by whoever stands in between.
+  // Intermediaries interpret a value that continues in another line (RFC 9112 section 5.2) differently, so it
+  // is refused.
   int add_value(std::string_view part) {
-    if (part.empty()) return 0;  // an empty one is told behind its line
+    if (part.empty()) return 0;  // an empty one is reported after its line
     const std::string_view before = fed.substr(0, static_cast<size_t>(part.data() - fed.data()));
     const size_t at = before.find_last_not_of(" \t");
     if ((at == std::string_view::npos ? last_seen : before[at]) == '\n')
@@ -159,7 +160,7 @@ RequestDecoder::~RequestDecoder() = default;
 Result<size_t> RequestDecoder::feed(std::string_view bytes) {
   State& state = *state_;
   if (state.error) return *state.error;
-  // A line end between requests is nobody's (RFC 9112 section 2.2).
+  // A line end between requests is ignored (RFC 9112 section 2.2).
   size_t skipped = 0;
   while (!state.has_begun && skipped < bytes.size() && (bytes[skipped] == '\r' || bytes[skipped] == '\n'))
     ++skipped;

@@ -1,6 +1,6 @@
 #pragma once
-// Inside http/: requests of HTTP/1.1 (RFC 9112) taken apart, one after the other, and the framing of answers.
-// Bytes go in, heads and body pieces come out, the same wherever the bytes are cut.
+// Private to http/: decodes HTTP/1.1 requests (RFC 9112) one after the other, and encodes the framing of
+// answers. Input may be split at any byte; the results are the same.
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,13 +10,12 @@
 
 namespace sliced::http {
 
-/// Errors:    kTooLarge beyond the limits, kInvalid for what is no request; status() says how to answer. The
-///            decoder is of no use after an error.
-/// Reentry:   handlers must not destroy the decoder.
+/// Errors: kTooLarge beyond the limits, kInvalid for an invalid request; status() returns the status to
+/// answer. The decoder is unusable after an error.
+/// Reentry: handlers must not destroy the decoder.
 class RequestDecoder {
  public:
-  /// What a request's head says of its connection (RFC 9112 section 9.3, RFC 9110 section 10.1.1), beside the
-  /// head itself.
+  /// A request's head with its connection options (RFC 9112 section 9.3, RFC 9110 section 10.1.1).
   struct Head {
     RequestHead request;
     bool is_http10 = false, keeps_alive = false, expects_continue = false;
@@ -30,26 +29,26 @@ class RequestDecoder {
   RequestDecoder(const RequestDecoder&) = delete;
   RequestDecoder& operator=(const RequestDecoder&) = delete;
 
-  /// How many of the bytes belong to the present request: all, until it is complete.
+  /// Returns how many of the bytes belong to the current request: all, until it is complete.
   Result<size_t> feed(std::string_view bytes);
-  /// The next request.
-  /// Only once complete: what belonged to the one before is forgotten, and the counters begin at 0.
+  /// Starts the next request: clears the state and the counters. Requires: complete().
   void restart();
 
-  bool has_begun() const;  // a byte of a request is here
+  bool has_begun() const;  // a byte of a request was received
   bool has_head() const;
   bool complete() const;
   int status() const;       // for the error
-  Headers take_trailers();  // once complete
+  Headers take_trailers();  // when complete
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-/// A piece of a body in the chunked coding (RFC 9112 section 7.1); never an empty one, which would end it.
+/// Returns a chunk (RFC 9112 section 7.1). Requires: bytes is not empty, because an empty chunk ends the
+/// body.
 std::string encode_chunk(std::string_view bytes);
-/// The end of the body, with trailers where there are some. The caller has checked that they are writable.
+/// Returns the end of the body, with optional trailers. Requires: the trailers are writable.
 std::string encode_last_chunk(const Headers& trailers);
 
 }  // namespace sliced::http

@@ -32,7 +32,7 @@ class Http1ServerSession final : public ServerSession {
   // While an answer is made, too: the end of a client that goes is read like its bytes.
   bool wants_input() const override {
     if (is_closing_)
-      return true;  // what is read then is not looked at, but read: a reset would lose our answer
+      return true;  // reads and discards further data: unread data would cause a reset that loses the answer
     return ahead_.empty() && (!exchange_ || !exchange_->response.is_paused());
   }
   size_t calls() const override { return exchange_ ? 1 : 0; }
@@ -51,7 +51,7 @@ class Http1ServerSession final : public ServerSession {
     bool is_head_request = false, is_http10 = false, keeps_alive = false, expects_continue = false;
     bool is_request_whole = false, was_paused = false, is_chunked = false, has_head_sent = false,
          has_no_body = false;
-    std::optional<size_t> length_left;  // of the answer, where it was said
+    std::optional<size_t> length_left;  // of the answer, if it was announced
   };
 
   bool owes_a_head() const { return !exchange_ && (decoder_.has_begun() || is_fresh_); }
@@ -59,7 +59,7 @@ class Http1ServerSession final : public ServerSession {
     return exchange_ && !exchange_->is_request_whole && !exchange_->response.is_paused() &&
            context_.bounds.request_max.count() != 0;
   }
-  // It has said its last word, or so much ahead that its end would not be read.
+  // It has closed its sending side, or pipelined so much that its end would not be read.
   bool may_be_gone() const { return exchange_ && (has_input_ended_ || !ahead_.empty()); }
   void parse();
   void begin(RequestDecoder::Head head);
@@ -78,14 +78,14 @@ class Http1ServerSession final : public ServerSession {
   std::string ahead_;  // bytes behind the present request
   std::string out_;
   std::optional<Error> error_;
-  TimePoint since_, now_{}, ended_at_{};  // since_: the client owes us what it owes
+  TimePoint since_, now_{}, ended_at_{};  // since_: start of the wait for the client
   bool is_fresh_ = true;                  // no request yet
   bool is_closing_ = false, is_draining_ = false, has_input_ended_ = false;
 };
 
 Result<Unit> Http1ServerSession::feed(std::string_view from_client, TimePoint now) {
   now_ = now;
-  if (is_closing_) return Unit{};  // read, and not looked at
+  if (is_closing_) return Unit{};  // discarded
   if (!decoder_.has_begun() && !exchange_ && !is_fresh_) since_ = now;
   ahead_ += from_client;
   parse();
@@ -134,7 +134,7 @@ void Http1ServerSession::refuse(const Error& why) {
   refuse(decoder_.status(), why.what);
 }
 
-// The last word on this connection.
+// The last answer on this connection.
 void Http1ServerSession::refuse(int status, const std::string& why) {
   is_draining_ = true;
   if (!exchange_) exchange_ = std::make_unique<Exchange>(context_.wake);
@@ -151,7 +151,7 @@ void Http1ServerSession::end_of_input(TimePoint now) {
   has_input_ended_ = true;
   if (!exchange_ && !decoder_.has_begun()) is_closing_ = true;
   const bool is_cut = exchange_ ? !exchange_->is_request_whole : !is_closing_;
-  if (!is_cut) return;  // a client that says no more may still listen (half-close); check() doubts it
+  if (!is_cut) return;  // a client that has closed its sending side may still read; check() limits that
   lose_all({Errc::kIo, "the client closed the connection in the middle of its request"});
 }
 
@@ -221,7 +221,7 @@ void Http1ServerSession::finish() {
   const auto exchange = std::move(exchange_);
   const Headers trailers = exchange->response.take_trailers();
   if (exchange->is_chunked) out_ += encode_last_chunk(trailers);
-  // Less than was said, or a request that goes on: the connection's framing is lost.
+  // A short answer, or an incomplete request: the connection's framing is lost.
   const bool is_short = exchange->length_left.value_or(0) != 0;
   if (is_short || !exchange->keeps_alive || !exchange->is_request_whole || is_draining_ ||
       (has_input_ended_ && ahead_.empty()))

@@ -51,7 +51,7 @@ class Http2Connection final : public Connection, public std::enable_shared_from_
   void on_clock();
 
   reactor::Scheduler& scheduler_;
-  std::unique_ptr<ByteStream> wire_;  // none: closed
+  std::unique_ptr<ByteStream> wire_;  // null: closed
   Http2Session session_;
   TimePoint last_heard_;
   reactor::Ticket clock_, delivery_;
@@ -112,7 +112,7 @@ void Http2Connection::die(Error error) {
   notify_change();
 }
 
-// What the kernel does not take stays with its makers.
+// Data that the kernel does not accept stays in the session.
 void Http2Connection::flush() {
   while (wire_ && wire_->unsent_bytes() < kHttp2UnsentMax) {
     std::string outgoing = session_.take_outgoing();
@@ -137,7 +137,7 @@ void Http2Connection::watch_the_clock(Millis patience) {
   clock_ = scheduler_.after(patience, [this] { on_clock(); });
 }
 
-// What comes only moves a time stamp, so that a busy connection costs no timers.
+// Received bytes only change a time stamp, so that a busy connection sets no timers.
 void Http2Connection::on_clock() {
   const auto self = shared_from_this();
   const auto over = std::move(clock_);

@@ -1,5 +1,5 @@
 #pragma once
-// HTTP/2 (RFC 9113) as a Connection: http2_session.h turns the bytes, this moves them.
+// HTTP/2 (RFC 9113) as a Connection: http2_session.h processes the bytes, this transports them.
 #include "http/connection.h"
 #include "http/http2_session.h"
 #include "reactor/base/time.h"
@@ -9,11 +9,10 @@
 namespace sliced::http {
 
 constexpr Millis kPingAfter{30'000};      // of silence
-constexpr Millis kPingAnswerMax{15'000};  // then the server is dead: kTimeout
+constexpr Millis kPingAnswerMax{15'000};  // then the server counts as dead: kTimeout
 
-/// HTTP/2 over a stream that is connected and has no receivers yet: as many exchanges as the server takes. A
-/// server that is silent is asked by PING whether it lives. GOAWAY drains the connection. Dropping it says
-/// goodbye.
+/// Returns a connection over a connected stream without receivers: as many exchanges as the server accepts. A
+/// silent server is probed by PING. GOAWAY drains the connection. Its destruction sends GOAWAY.
 ConnectionPtr make_http2_connection(reactor::Scheduler& scheduler,
                                     std::unique_ptr<reactor::net::ByteStream> wire,
                                     size_t streams_assumed = kHttp2StreamsAssumed);

@@ -32,9 +32,9 @@ bool is_whole(const std::string& frame) {
 
 Http2Framing::~Http2Framing() { nghttp2_session_del(raw_); }
 
-// nghttp2 gets frames whole, except for DATA: what it says of one must not hang on where the bytes are cut.
-// (Debian 12's takes a CONTINUATION frame whose header is cut for several, and forgives a cut header block
-// what it would not forgive a whole one.)
+// nghttp2 gets complete frames, except for DATA, so that its result does not depend on how the bytes are
+// split. (Debian 12's version takes a CONTINUATION frame with a split header for several, and accepts a split
+// header block that it would refuse as a whole.)
 Result<Unit> Http2Framing::feed_frames(std::string_view bytes, TimePoint now) {
   now_ = now;
   if (preface_left_ > 0 && !error_) {

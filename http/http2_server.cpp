@@ -13,15 +13,15 @@ namespace sliced::http {
 namespace {
 
 constexpr size_t kPrefaceBytes = 24;
-// What is left of a request that is answered is taken and dropped for so long, as far as a body may go, before its
-// stream is reset (RFC 9113 section 8.1): curl 7.88 loses the answer that a reset follows at once, and reads none
-// while it has no credit.
+// The rest of an answered request is read and dropped for this time, up to the limit of a body, before its
+// stream is reset (RFC 9113 section 8.1). curl 7.88 loses an answer that is followed immediately by a reset,
+// and reads none while it has no credit.
 constexpr Millis kRestMax{10'000};
 constexpr uint8_t kLastCall[8] = {'l', 'a', 's', 't', 'c', 'a', 'l', 'l'};  // in the PING behind a GOAWAY
 
 }  // namespace
 
-// nghttp2 calls these; none throws (out of memory ends the process).
+// Callbacks of nghttp2; none throws (out of memory ends the process).
 struct Http2ServerSession::Callbacks {
   static Http2ServerSession& of(void* user) { return *static_cast<Http2ServerSession*>(user); }
 
@@ -42,7 +42,7 @@ struct Http2ServerSession::Callbacks {
                        const uint8_t* value, size_t value_size, uint8_t, void* user) noexcept {
     Stream* stream = of(user).find(frame->hd.stream_id);
     if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    // Far beyond the bound nothing more is looked at: blocks of HPACK may grow a thousandfold.
+    // Far above the bound nothing more is processed: HPACK blocks may expand a thousandfold.
     const size_t max = of(user).context_.bounds.request.head_bytes_max;
     if (stream->head_bytes > 2 * max || stream->headers > 2 * kHeadersMax)
       return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
@@ -165,7 +165,7 @@ void Http2ServerSession::submit_settings() {
 }
 
 Result<Unit> Http2ServerSession::feed(std::string_view from_client, TimePoint now) {
-  if (error_) return Unit{};  // said already; what is read then is not looked at
+  if (error_) return Unit{};  // already reported; later data is discarded
   (void)feed_frames(from_client, now);
   push_all();
   pump();
@@ -190,12 +190,12 @@ void Http2ServerSession::add_header(Stream& stream, std::string_view name, std::
   }
 }
 
-// The status of a head that nobody needs to see; 0: it is served.
+// Returns the status for a head that no handler gets; 0: it is served.
 int Http2ServerSession::refusal_of(const Stream& stream) const {
   const Limits& limits = context_.bounds.request;
   if (stream.head_bytes > limits.head_bytes_max || stream.headers > kHeadersMax) return 431;
   if (stream.head.method == "CONNECT") return 501;
-  // Whose word counts would be a guess (RFC 9113 section 8.3.1).
+  // Two different hosts are ambiguous (RFC 9113 section 8.3.1).
   for (const Header& header : stream.head.headers)
     if (header.name == "host" && lower(header.value) != lower(stream.head.authority)) return 400;
   const std::string* length = stream.head.header("content-length");
@@ -246,7 +246,7 @@ void Http2ServerSession::take_body(StreamId id, Stream& stream, std::string_view
   }
 }
 
-// With credit, so that the client goes on to where it hears the answer.
+// Returns credit, so that the client continues until it reads the answer.
 void Http2ServerSession::drop_rest(StreamId id, Stream& stream, size_t bytes) {
   nghttp2_session_consume(raw_, id, bytes);
   stream.rest_bytes += bytes;
@@ -274,7 +274,7 @@ void Http2ServerSession::turn(TimePoint now) {
   push_all();
 }
 
-// Only what is new: calls may make more, which has a turn of its own.
+// Processes the current set only: later changes have a turn of their own.
 void Http2ServerSession::push_all() {
   for (const StreamId id : std::exchange(ready_, {})) push(id);
 }
@@ -319,7 +319,7 @@ std::string Http2ServerSession::take_outgoing(TimePoint now) {
   return std::exchange(out_, {});
 }
 
-// Those who have room hear of it; those who have answered are not needed any more.
+// Calls on_room(), and destroys answered calls.
 void Http2ServerSession::settle() {
   for (const StreamId id : std::exchange(rooms_, {}))
     if (Stream* stream = find(id); stream != nullptr && stream->call) stream->call->on_room();
@@ -332,7 +332,7 @@ void Http2ServerSession::settle() {
   if (error_ && !is_lost_) lose_all(Error(*error_));
 }
 
-// With status: its answer, where none is begun. 0: the stream is reset already.
+// status: the answer, unless one has begun. 0: the stream is already reset.
 void Http2ServerSession::lose(StreamId id, const Error& why, int status) {
   Stream& stream = *find(id);
   if (status != 0 && stream.is_answered) {
@@ -347,7 +347,7 @@ void Http2ServerSession::lose(StreamId id, const Error& why, int status) {
     return;
   }
   if (status != 0) nghttp2_submit_rst_stream(raw_, NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
-  const auto lost = forget(id);  // whose answer lives as long as its call
+  const auto lost = forget(id);  // its answer lives as long as its call
   if (lost->call) lost->call->on_loss(why);
 }
 

@@ -1,13 +1,13 @@
 #pragma once
-// The server's side of HTTP/2 (RFC 9113) as bytes in, bytes out, over nghttp2.
+// The server side of HTTP/2 (RFC 9113), as bytes in and bytes out, over nghttp2.
 //
-// Credit:    of a request's body is returned when its call has it: what calls that are paused keep is bounded
-//            by their windows, and all together by the connection's.
-// Bounds:    streams at once, heads and bodies by ServerBounds (431, 413); frames by http2_framing.h, where
-//            streams that are reset, or that we have to reset, earn nothing (rapid reset); a head or a
-//            request that takes too long; an answer that is not taken; settings that nobody acknowledges.
-// Ends:      by GOAWAY: first one that names no stream, then, once the client has answered a PING, one that
-//            names the last that we act on (RFC 9113 section 6.8), so that none is lost on the way.
+// Credit: for a request's body is returned when its call has received it. Data of paused calls is limited by
+// their windows, and in total by the connection's.
+// Bounds: concurrent streams, heads and bodies by ServerBounds (431, 413); frames by http2_framing.h, where
+// reset streams earn nothing (rapid reset). Time limits apply to a head, a request, an answer that is not
+// read, and unacknowledged settings.
+// Ends: by GOAWAY. The first one names no stream. After the client has answered a PING, a second one names
+// the last processed stream (RFC 9113 section 6.8), so that no request is lost in transit.
 #include <cstdint>
 #include <memory>
 
@@ -15,11 +15,11 @@
 
 namespace sliced::http {
 
-constexpr uint32_t kHttp2ServerStreamWindow = 64u << 10;       // of a request's body on its way to us
+constexpr uint32_t kHttp2ServerStreamWindow = 64u << 10;       // of a request's received body
 constexpr uint32_t kHttp2ServerConnectionWindow = 256u << 10;  // of all of them
 
-/// The session outlives none of its context's references (server_connection.h holds them). Its preface is
-/// awaited as its first bytes are fed, and its own SETTINGS are outgoing at once.
+/// Requires: the context's references outlive the session (server_connection.h holds them). The session
+/// expects the preface as its first bytes, and its SETTINGS are outgoing immediately.
 std::unique_ptr<ServerSession> make_http2_server_session(SessionContext context, TimePoint now);
 
 }  // namespace sliced::http

@@ -1,5 +1,5 @@
 #pragma once
-// Inside http/http2_server.cpp: what it keeps of a client's connection and of each stream.
+// Private to http/http2_server.cpp: the state of a client's connection and of its streams.
 #include <nghttp2/nghttp2.h>
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace sliced::http {
 
-/// What it promises is ServerSession's; what it is bounded by stands in http/http2_server.h.
-/// Ownership: of each stream its call and its answer; the call goes first. Nothing of nghttp2's is kept but
-/// the session.
-/// Order:     feed() and check() only note what answers have become (ready_, rooms_, answered_); settle() and
-///            push_all() act on it once nghttp2 is left, because a handler that ran from within its callbacks
-///            could end the session under it.
-/// Errors:    one that ends the connection is in error_ and is returned once; then every call has heard
-///            on_loss().
+/// Implements ServerSession; http/http2_server.h describes its bounds.
+/// Ownership: each stream owns its call and its answer; the call is destroyed first. No nghttp2 object but
+/// the session is kept.
+/// Order: feed() and check() only record changes of answers (ready_, rooms_, answered_); settle() and
+/// push_all() process them outside nghttp2, because a handler called from its callbacks could end the
+/// session.
+/// Errors: an error that ends the connection is in error_ and is returned once, after every call got
+/// on_loss().
 class Http2ServerSession final : public ServerSession, private Http2Framing {
  public:
   using StreamId = int32_t;
@@ -43,33 +43,32 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
   void ping() override { nghttp2_submit_ping(raw_, NGHTTP2_FLAG_NONE, nullptr); }
 
  private:
-  // From the first byte of its head until the answer's end has been taken by nghttp2, or it is lost.
-  // head_bytes, headers and body_bytes count what came, also what was not kept: the bounds are of the wire
-  // and not of memory.
+  // From the first byte of its head until nghttp2 has taken the answer's end, or it is lost. head_bytes,
+  // headers and body_bytes count received data, including data that was not kept.
   struct Stream {
     explicit Stream(std::function<void()> on_progress) : response(std::move(on_progress)) {}
     QueuedResponse response;
-    std::unique_ptr<Call> call;  // goes before its response
+    std::unique_ptr<Call> call;  // destroyed before its response
     RequestHead head;            // until it is served
     Headers trailers;
     size_t head_bytes = 0, headers = 0, body_bytes = 0;
-    size_t rest_bytes = 0;  // of the body, that nobody needs
+    size_t rest_bytes = 0;  // of the body, after the answer
     std::string kept;       // of the body, while paused
-    TimePoint since{};      // the request is awaited
-    TimePoint moved_at{};   // the client took some of what there was for it
-    size_t moved = 0;       // taken since then
+    TimePoint since{};      // start of the wait for the request
+    TimePoint moved_at{};   // when the client last read some of the available data
+    size_t moved = 0;       // bytes read since then
     bool has_head = false, is_head_request = false, has_ended = false, is_request_whole = false;
     bool was_paused = false, is_watched = false;     // for moved_at
-    bool is_submitted = false, is_answered = false;  // the answer's end is on its way
+    bool is_submitted = false, is_answered = false;  // the answer's end is submitted
   };
-  // Made in the .cpp, with nghttp2's types: friends of nobody, but nested, so that they reach what is
-  // private.
+  // Defined in the .cpp, with nghttp2's types; nested, to access private members.
   struct Callbacks;
 
-  // grpc-go's clients go with a last stream of 2^31-1, which nghttp2 takes for a wrong one. We open no streams:
-  // whatever is said of them means nothing.
+  // grpc-go's clients send GOAWAY with a last stream of 2^31-1, which nghttp2 rejects. This side opens no
+  // streams, so the value is irrelevant.
   void adapt(const FrameHeader& frame, std::string& bytes) const override {
-    if (frame.type == NGHTTP2_GOAWAY && frame.size >= 4) bytes.replace(9, 4, 4, '\0');  // behind the header
+    // after the frame header
+    if (frame.type == NGHTTP2_GOAWAY && frame.size >= 4) bytes.replace(9, 4, 4, '\0');
   }
   bool is_wanted(const FrameHeader& frame) const override {
     const auto at = streams_.find(frame.stream);
@@ -79,46 +78,47 @@ class Http2ServerSession final : public ServerSession, private Http2Framing {
     const auto at = streams_.find(id);
     return at == streams_.end() ? nullptr : at->second.get();
   }
-  // Streams at once, a stream's window and the head's size, then the connection's window: what a client is
-  // held to.
+  // Limits for the client: concurrent streams, a stream's window, the head's size, and the connection's
+  // window.
   void submit_settings();
-  // Above the bounds it is counted and not kept; beyond twice of them the stream is reset (on_header).
+  // Above the bounds headers are counted and not kept; above twice the bounds the stream is reset
+  // (on_header).
   void add_header(Stream& stream, std::string_view name, std::string_view value);
-  // A head is here: refused (REFUSED_STREAM, or a status), or served. The stream may be gone when it returns.
+  // A head is complete: refuses it (REFUSED_STREAM, or a status), or serves it. The stream may be destroyed
+  // when it returns.
   void begin(StreamId id, Stream& stream);
-  // Of all answers, that their clients have not taken: what ServerBounds::answers_bytes_max bounds.
+  // Returns the unread bytes of all answers, which ServerBounds::answers_bytes_max limits.
   size_t unsent_bytes() const;
-  // The status with which a request is answered that no handler sees; 0: one does.
+  // Returns the status for a request that no handler gets; 0 if it is served.
   int refusal_of(const Stream& stream) const;
-  // Bytes of a request: to its call, kept while that is paused, or dropped where it is answered already.
+  // Passes bytes of a request to its call, keeps them while it is paused, or drops them after the answer.
   void take_body(StreamId id, Stream& stream, std::string_view bytes);
-  // With credit, so that a client that sends before it reads comes to where the answer is; as far as a body
-  // may go.
+  // Returns credit for dropped bytes, up to the limit of a body, so that a client that sends before it reads
+  // reaches the answer.
   void drop_rest(StreamId id, Stream& stream, size_t bytes);
-  // Returns the credit before the call hears of the bytes, which may end the stream.
+  // Returns the credit before the call gets the bytes, which may end the stream.
   void hand_over(StreamId id, Stream& stream, std::string_view bytes);
-  // Trailers, then on_end(): not while the call is paused, so that nothing overtakes what is kept.
+  // Delivers trailers and on_end(); not while the call is paused, so that kept bytes come first.
   void end_request(Stream& stream);
-  // What its call has done since: an answer is submitted or goes on, a pause has ended, or it was abandoned.
+  // Processes a call's changes: submits or continues an answer, ends a pause, or resets an abandoned one.
   void push(StreamId id);
   void push_all();
-  // The head as nghttp2 wants it, and where the body will be read from. Once a stream.
+  // Submits the head to nghttp2, and the source of the body. Once per stream.
   void submit(StreamId id, Stream& stream);
-  // Behind nghttp2: on_room() for those that have some, and calls go whose answers are on their way.
+  // Outside nghttp2: calls on_room(), and destroys calls whose answers are submitted.
   void settle();
   void lose(StreamId id, const Error& why, int status);
-  // Out of the list; its answer lives as long as what is returned, so that on_loss() may still call it.
+  // Removes the stream from the list; its answer lives as long as the result, because on_loss() may use it.
   std::unique_ptr<Stream> forget(StreamId id);
-  // The connection's credit for what a paused call has not had: lost bytes must not shrink the window of the
-  // others.
+  // Returns the connection's credit for undelivered bytes, which must not shrink the window of other streams.
   void drop_kept(Stream& stream);
-  // The client owes the rest of a request; it is held back by what it does not take.
+  // The client has to send the rest of a request; it is blocked by unread data.
   bool owes(const Stream& stream) const;
   bool is_blocked(const Stream& stream) const;
 
   const SessionContext context_;
   std::map<StreamId, std::unique_ptr<Stream>> streams_;
-  std::set<StreamId> answered_;       // whose answers are on their way
+  std::set<StreamId> answered_;       // whose answers are submitted
   std::set<StreamId> ready_, rooms_;  // whose answers have grown; whose have room
   const TimePoint began_;
   bool has_settings_ = false, has_ack_ = false, is_draining_ = false, has_said_last_ = false;

@@ -15,7 +15,7 @@ namespace sliced::http {
 namespace {
 
 constexpr size_t kFarewellShown = 128;
-constexpr size_t kOutgoingMax = 256u << 10;  // gathered at once
+constexpr size_t kOutgoingMax = 256u << 10;  // limit of collected bytes
 
 Headers fields_of(const OutgoingRequest& outgoing) {
   const Request& request = outgoing.request;
@@ -39,7 +39,7 @@ Loss loss_of(uint32_t code, bool has_head) {
 }  // namespace
 
 struct Http2Session::Stream {
-  OutgoingRequestPtr request;  // until all of it is sent
+  OutgoingRequestPtr request;  // until it is sent completely
   Receiver* receiver;
   Limits limits;
   size_t sent = 0;  // of the request's body
@@ -50,7 +50,7 @@ struct Http2Session::Stream {
   bool has_head = false, is_paused = false, has_ended = false;
 };
 
-// nghttp2 calls these; none throws (out of memory ends the process).
+// Callbacks of nghttp2; none throws (out of memory ends the process).
 struct Http2Session::Callbacks {
   static Http2Session& of(void* user) { return *static_cast<Http2Session*>(user); }
 
@@ -136,7 +136,7 @@ struct Http2Session::Callbacks {
     return 0;
   }
 
-  // A GOAWAY of ours with a reason is nghttp2's word that the server broke the protocol.
+  // nghttp2 sends a GOAWAY with a reason if the server violated the protocol.
   static int on_sent(nghttp2_session*, const nghttp2_frame* frame, void* user) noexcept {
     const nghttp2_goaway& ours = frame->goaway;
     if (frame->hd.type == NGHTTP2_GOAWAY)
@@ -261,7 +261,8 @@ void Http2Session::end(StreamId id, Stream& stream) {
   Receiver& receiver = *stream.receiver;
   const bool is_whole = stream.request == nullptr;
   streams_.erase(id);
-  // A server may answer before it has all of the request; then it needs no more of it (RFC 9113 section 8.1).
+  // A server may answer before it has the whole request, and then does not require the rest (RFC 9113 section
+  // 8.1).
   if (!is_whole && !error_) nghttp2_submit_rst_stream(raw_, NGHTTP2_FLAG_NONE, id, NGHTTP2_NO_ERROR);
   receiver.on_end();
 }

@@ -1,12 +1,12 @@
 #pragma once
-// The client's side of HTTP/2 (RFC 9113) as bytes in, bytes out, over nghttp2; knows no socket and no timer.
+// The client side of HTTP/2 (RFC 9113), as bytes in and bytes out, over nghttp2, without sockets and timers.
 //
-// Credit:    that of the connection is returned as bytes arrive, that of a stream when its receiver has
-//            them: a stream that is paused keeps what its own window lets through, and slows no other.
-// Bounds:    a response by its Limits; what a paused stream keeps by its window; frames by http2_framing.h.
-//            Servers open no streams (no push).
-// Reentry:   receivers are called from within feed(), deliver() and lose_all() only, and may call anything
-//            here but these three. The session outlives the call.
+// Credit: the connection's is returned as bytes arrive, a stream's when its receiver gets them: a paused
+// stream keeps at most its own window, and does not slow others.
+// Bounds: a response by its Limits; a paused stream by its window; frames by http2_framing.h. Servers open no
+// streams (no push).
+// Reentry: receivers are called from within feed(), deliver() and lose_all() only, and may call all functions
+// but these three. The session outlives the call.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -20,50 +20,51 @@
 
 namespace sliced::http {
 
-constexpr size_t kHttp2StreamWindow = 256u << 10;    // what a paused stream keeps at most
-constexpr size_t kHttp2ConnectionWindow = 1u << 20;  // on its way to us at once
-constexpr size_t kHttp2StreamsAssumed = 100;         // at once, before the server has said how many
+constexpr size_t kHttp2StreamWindow = 256u << 10;    // limit of a paused stream's data
+constexpr size_t kHttp2ConnectionWindow = 1u << 20;  // of received data
+constexpr size_t kHttp2StreamsAssumed = 100;         // concurrent streams before the server sends its limit
 
-/// Ownership: of nghttp2's session and of what paused streams keep; requests are shared, receivers the
-/// caller's, who cancels before one of them goes.
-/// Order:     of one stream's events as the server sent them; streams do not wait for each other.
+/// Ownership: owns nghttp2's session and data of paused streams; requests are shared; receivers are the
+/// caller's, which cancels before it destroys one. Order: events of one stream are in the server's order;
+/// streams are independent.
 class Http2Session final : private Http2Framing {
  public:
   using StreamId = int32_t;
 
-  /// streams_assumed: how many the server takes at once, until it says so itself.
+  /// streams_assumed: limit of concurrent streams until the server sends its own.
   explicit Http2Session(TimePoint now, size_t streams_assumed = kHttp2StreamsAssumed);
   ~Http2Session() override;
 
-  /// Bytes from the server, cut anywhere. Errors: kIo; the session is of no use then, and what is outgoing
-  /// is the last word.
+  /// Processes bytes from the server, split anywhere. Errors: kIo; the session is unusable then, after its
+  /// outgoing bytes are sent.
   Result<Unit> feed(std::string_view from_server, TimePoint now) { return feed_frames(from_server, now); }
-  /// To be sent, after every call of anything here. "" from within a receiver: it comes later then.
+  /// Returns bytes to send; call it after every other call. Returns "" from within a receiver, and the bytes
+  /// later.
   std::string take_outgoing();
 
-  /// streams() must be below streams_max().
+  /// Requires: streams() is below streams_max().
   StreamId send(OutgoingRequestPtr request, const Limits& limits, Receiver& receiver);
-  /// The receiver hears no more. A stream that has ended is passed over, here and below.
+  /// Ends the stream without further calls. This and the following functions ignore ended streams.
   void cancel(StreamId id);
   void pause(StreamId id);
-  /// What was kept comes with the next deliver().
+  /// Kept data is delivered by the next deliver().
   void resume(StreamId id);
   void deliver();
-  /// The transport is gone.
+  /// The transport has failed.
   void lose_all(const Error& error);
-  /// Receiver::on_drain() of each stream that goes on.
+  /// Calls Receiver::on_drain() of each stream in progress.
   void send_drain(bool at_once);
 
-  /// What answers it is a frame from the server like any other: whoever asked looks whether bytes have come.
+  /// The answer is a frame like any other: the caller checks whether bytes have arrived.
   void ping();
-  /// Tells the server that we open no more streams.
+  /// Notifies the server that no more streams will be opened.
   void send_goaway();
 
   size_t streams() const { return streams_.size(); }
-  /// 0 once one of the two goes away, or the numbers are used up.
+  /// Returns 0 after a GOAWAY of either side, or if the stream numbers are used up.
   size_t streams_max() const;
   bool is_going_away() const { return is_going_away_; }  // the server
-  /// Why, in its own words; "" without.
+  /// The reason in the server's words; "" without one.
   const std::string& farewell() const { return farewell_; }
 
  private:

@@ -49,7 +49,7 @@ class Pool::Attempt : public std::enable_shared_from_this<Attempt> {
     const auto connection =
         is_http2 ? make_http2_connection(scheduler_, std::move(wire), pool ? pool->streams_known_ : 1)
                  : make_http1_connection(std::move(wire));
-    if (!pool || pool->asked_ != target_) return connection;  // for those who wait, and nobody else
+    if (!pool || pool->asked_ != target_) return connection;  // only for the exchanges that wait
     pool->is_http1_ = !is_http2;
     pool->adopt(connection);
     return connection;
@@ -133,8 +133,7 @@ void Pool::on_change(const Connection* changed) {
   }
 }
 
-// One drains while another serves, and no third: a server that sends every connection away must not collect
-// them.
+// At most one drains while another serves: a server that closes every connection must not accumulate them.
 void Pool::hurry_others(const Connection* draining) {
   std::vector<ConnectionPtr> others;
   for (const Entry& entry : entries_)
@@ -150,7 +149,7 @@ void Pool::keep_for_later(Entries::iterator entry) {
                               [](const Entry& at) { return at.connection->streams() == 0; }));
 }
 
-// The list owns the ticket: the task does not come once the entry is gone.
+// The list owns the ticket, so the task does not run after the entry is removed.
 void Pool::expire(Entries::iterator entry) {
   entry->expiry = scheduler_.after(bounds_.idle_keep, [this, entry] {
     const auto over = std::move(entry->expiry);

@@ -86,7 +86,7 @@ bool has(std::string_view entry, const std::string& host, const std::optional<Ad
   if (name.empty()) return false;
   if (const auto wanted = decode_address(name)) return address == wanted;
   if (address) return false;
-  // "a.b" is a.b and all below it; ".a.b" and "*.a.b" only what is below.
+  // "a.b" matches a.b and its subdomains; ".a.b" and "*.a.b" only the subdomains.
   std::string suffix(name.starts_with("*.") ? name.substr(1) : name);
   const bool also_itself = suffix[0] != '.';
   if (also_itself) suffix.insert(0, 1, '.');

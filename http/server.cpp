@@ -50,7 +50,7 @@ bool Server::make_room() {
 }
 
 void Server::use(std::shared_ptr<const reactor::net::TlsContext> tls) {
-  assert(tls && tls_);  // nobody turns TLS off by mistake
+  assert(tls && tls_);  // TLS must not be turned off by mistake
   tls_ = std::move(tls);
 }
 
@@ -75,7 +75,7 @@ void Server::forget(ServerConnection& connection) {
 void Server::look_whether_done() {
   if (!on_done_ || !connections_.empty() || done_) return;
   grace_.reset();
-  done_ = scheduler_.after(Millis{0}, on_done_);  // nothing of the server is on the stack then
+  done_ = scheduler_.after(Millis{0}, on_done_);  // without any frame of the server on the stack
 }
 
 size_t Server::calls() const {

@@ -1,6 +1,6 @@
 #pragma once
-// A server: takes streams (of reactor::net::Listener, or any others), speaks HTTP/1.1 or HTTP/2 with each,
-// and calls a handler with each request.
+// A server: accepts streams (of reactor::net::Listener, or others), uses HTTP/1.1 or HTTP/2 on each, and
+// calls a handler for each request.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,20 +16,19 @@ namespace sliced::http {
 
 class ServerConnection;
 
-/// Optional ones are empty functions. clock is the only wall clock here: everything that waits does so by the
-/// scheduler.
+/// Optional members are empty functions. `clock` is the only wall clock; waits use the scheduler.
 struct ServerOptions {
   ServerBounds bounds = {};
-  std::shared_ptr<const reactor::net::TlsContext> tls = {};  // none: without TLS
+  std::shared_ptr<const reactor::net::TlsContext> tls = {};  // null: without TLS
   /// Optional: seconds since 1970, for the Date header.
   std::function<int64_t()> clock = {};
-  /// Optional. A client has broken a rule or a bound, or its connection has failed; for a log.
+  /// Optional, for a log: a client has violated the protocol or a bound, or its connection has failed.
   std::function<void(const reactor::net::Peer& who, const Error& why)> on_trouble = {};
 };
 
-/// The version is negotiated by TLS (ALPN); without it, the client's first bytes say it.
-/// Ownership: dropping it cuts all connections; calls hear of it (on_loss).
-/// Reentry:   no handler is called from within take() and shut_down(); the destructor calls on_loss().
+/// TLS negotiates the version (ALPN); without it, the client's first bytes determine it. Ownership: the
+/// destructor closes all connections; calls get on_loss(). Reentry: no handler is called from within take()
+/// and shut_down(); the destructor calls on_loss().
 class Server {
  public:
   Server(reactor::Scheduler& scheduler, Serve serve, ServerOptions options = {});
@@ -37,19 +36,20 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// A client. How many there are at once is the listener's to bound, which may ask here for room.
+  /// Adds a client. The listener limits their number, and may call make_room().
   void take(std::unique_ptr<reactor::net::ByteStream> stream, reactor::net::Peer peer);
-  /// For ListenOptions: cuts who has kept us waiting for longest, with a head that does not come, a body, or with bytes that
-  /// are not taken, or who has closed his half; false where there is none.
+  /// For ListenOptions: closes the connection that has made the server wait longest: for a head, a body,
+  /// unread bytes, or after a half-close. Returns false if there is none.
   bool make_room();
-  /// Another certificate, for clients from now on. Only of a server with TLS.
+  /// Sets another certificate for later clients. Requires: the server has TLS.
   void use(std::shared_ptr<const reactor::net::TlsContext> tls);
-  /// No more requests: idle connections end, the others with their last one, told by GOAWAY (RFC 9113 section
-  /// 6.8) or "Connection: close". What still goes on after `grace` is cut. Drop the listener first.
+  /// Accepts no more requests: idle connections are closed, others after their last request, with GOAWAY (RFC
+  /// 9113 section 6.8) or "Connection: close". After `grace` the remaining ones are closed. Requires: the
+  /// listener was dropped.
   void shut_down(Millis grace, std::function<void()> on_done);
 
   size_t connections() const { return connections_.size(); }
-  /// Of all connections: requests that are here, in part or whole, and not answered.
+  /// Returns the number of unanswered requests of all connections, complete or not.
   size_t calls() const;
 
  private:

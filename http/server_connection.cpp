@@ -75,7 +75,7 @@ void ServerConnection::on_data(std::string_view bytes) {
   flush();
 }
 
-// Without TLS a client says by its first bytes which version it speaks (RFC 9113 section 3.3).
+// Without TLS a client's first bytes determine the version (RFC 9113 section 3.3).
 bool ServerConnection::choose_version(std::string_view bytes) {
   const std::string_view known = kHttp2Preface.substr(0, bytes.size());
   const bool is_http2 = bytes.starts_with(known);
@@ -139,7 +139,7 @@ void ServerConnection::flush() {
   arm();
 }
 
-// Our half; the client's is read for a while, and not looked at.
+// Closes the sending side; received data is read and discarded for a while.
 void ServerConnection::close() {
   if (std::exchange(is_closing_, true)) return;
   closed_at_ = shared_->scheduler.now();
@@ -177,7 +177,7 @@ void ServerConnection::complain(const Error& error) {
   if (shared_->on_trouble) shared_->on_trouble(*peer_, error);
 }
 
-// What comes only moves time stamps, so that a busy connection costs no timers.
+// Received bytes only change time stamps, so that a busy connection sets no timers.
 void ServerConnection::arm() {
   if (is_over_) return;
   const TimePoint next = next_look();
@@ -201,7 +201,7 @@ TimePoint ServerConnection::next_look() const {
   return next;
 }
 
-// Who still sends what nobody needs is heard out: the kernel would answer its bytes with a reset.
+// Data of a client that still sends is read: for unread data the kernel would send a reset.
 TimePoint ServerConnection::lingers_until() const {
   const TimePoint said = std::max(closed_at_, moved_at_);
   return std::min(std::max(said, last_heard_) + kLingerSilentMax, said + kLingerMax);

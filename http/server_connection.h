@@ -1,12 +1,9 @@
 #pragma once
-// Inside http/server.cpp: one client: its handshake, which version it speaks, its bytes both ways, its time.
-//
-// What a client does not take is not made: above 64 KiB that the kernel does not take, nothing more is
-// encoded (so that handlers hear no on_room()) and nothing more is read. It is given stall_max for each KiB.
-//
-// Units:     bytes, and Millis of the scheduler's clock.
-// Ownership: the server's list owns it; on_over is its last word, and drops it. It holds itself while it calls.
-// Reentry:   handlers of calls may end the connection, also from within send and finish.
+// Private to http/server.cpp: one client: its handshake, version, bytes and time limits. Data that the client
+// does not read is not produced: above 64 KiB of unsent data nothing more is encoded (handlers get no
+// on_room()) and nothing more is read. The client has stall_max for each KiB. Units: bytes, and Millis of the
+// scheduler's clock. Ownership: the server's list owns it; on_over is its last call, and drops it. It holds
+// itself during calls. Reentry: handlers may end the connection, also from within send and finish.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,69 +17,71 @@
 
 namespace sliced::http {
 
-constexpr Millis kCheckEvery{1'000};        // while the client owes something
-constexpr Millis kClientPingAfter{30'000};  // of silence, where the version has PING
+constexpr Millis kCheckEvery{1'000};        // while the server waits for the client
+constexpr Millis kClientPingAfter{30'000};  // of silence, if the version has PING
 constexpr Millis kClientPingAnswerMax{15'000};
-// After our last byte: a reset would lose it on its way. So long without a byte, and at most so long.
+// After the last sent byte: an immediate close could reset the connection and lose it. Limits without a
+// received byte, and in total.
 constexpr Millis kLingerSilentMax{2'000};
 constexpr Millis kLingerMax{10'000};
 
 class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
  public:
-  struct Shared {  // by all connections of a server; outlives them
+  struct Shared {  // shared by all connections of a server; outlives them
     reactor::Scheduler& scheduler;
     const Serve serve;
     const ServerBounds bounds;
     std::function<int64_t()> clock;                                           // optional
     std::function<void(const reactor::net::Peer&, const Error&)> on_trouble;  // optional
-    std::function<void(ServerConnection&)> on_over;                           // last word; drops it
+    std::function<void(ServerConnection&)> on_over;                           // last call; drops it
   };
   ServerConnection(std::shared_ptr<const Shared> shared, reactor::net::Peer peer);
   ~ServerConnection();
 
-  /// Once: a plain stream, or one on which TLS is negotiated first, within handshake_max.
+  /// Called once: with a plain stream, or one on which TLS is negotiated first, within handshake_max.
   void begin(std::unique_ptr<reactor::net::ByteStream> wire);
   void begin_tls(std::unique_ptr<reactor::net::ByteStream> plain,
                  std::shared_ptr<const reactor::net::TlsContext> tls);
   /// Ends with its last request.
   void drain();
-  /// At once: calls under way hear on_loss().
+  /// Immediately: calls in progress get on_loss().
   void cut(const Error& why);
-  /// It has failed: said, and cut.
+  /// Reports the error, and closes.
   void fail(const Error& why);
   size_t calls() const { return session_ ? session_->calls() : 0; }
-  /// It is not for us to go on: no request is here, or part of one, its answer is not taken, or nobody may wait for it.
+  /// Returns whether the client must act: no complete request is here, the answer is unread, or the client
+  /// may have disconnected.
   bool waits_for_client() const;
   TimePoint last_heard() const { return last_heard_; }
 
  private:
-  // All clocks of a connection begin: once it is here, and again behind its handshake, which has a bound of
-  // its own.
+  // Starts all timers of a connection: at the beginning, and again after its handshake, which has its own
+  // limit.
   void begun_at(TimePoint now);
   void on_data(std::string_view bytes);
-  // False: too few to tell HTTP/2's preface from a request line. HTTP/1.1 shows itself at the first byte that
-  // is not the preface's.
+  // Returns false if there are too few bytes to distinguish HTTP/2's preface from a request line. HTTP/1.1 is
+  // recognized at the first byte that differs from the preface.
   bool choose_version(std::string_view bytes);
   void start_session(bool is_http2);
   void on_wire_end();
-  // turn() in a later turn of the loop, once however often it is asked for: handlers call this from anywhere.
+  // Schedules turn() in a later turn of the loop, once for any number of calls.
   void wake();
   void turn();
-  // Takes from the session what the wire has room for, closes where the session is over, and reads or does
-  // not. The end of everything that has called the session.
+  // Sends data of the session while the wire has room, closes if the session is over, and starts or stops
+  // reading. Called after every call of the session.
   void flush();
-  // Says the end; what the client still sends is read and not looked at, until lingers_until().
+  // Closes the sending side; received data is discarded until lingers_until().
   void close();
-  // Nothing more of it: the list lets go, and whoever called holds it until he returns.
+  // Removes it from the server's list; the caller holds it until it returns.
   void die();
   void complain(const Error& error);
-  // One timer, for the next time at which something could be too late; bytes that come only move time stamps.
+  // One timer, for the next time limit. Received bytes only change time stamps.
   void arm();
   TimePoint next_look() const;
   void on_clock();
-  // The kernel took less than kProgressBytes of what waits within stall_max.
+  // The kernel accepted less than kProgressBytes of the waiting data within stall_max.
   bool is_stalled(TimePoint now);
-  // Sends the PING that asks, where the version has one.
+  // Sends a PING first, if the version has one.
   bool is_dead(TimePoint now);
   TimePoint lingers_until() const;
 
@@ -91,11 +90,11 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   std::unique_ptr<reactor::net::Connecting> handshake_;
   std::unique_ptr<reactor::net::ByteStream> wire_;
   std::unique_ptr<ServerSession> session_;
-  std::string prefix_;  // too little to tell the version by
+  std::string prefix_;  // too few bytes to determine the version
   reactor::Ticket clock_, soon_;
   TimePoint looks_at_ = TimePoint::max();
   TimePoint began_, last_heard_, idle_since_, moved_at_, closed_at_{};
-  uint64_t written_ = 0, moved_ = 0;  // bytes given to the wire; taken by the kernel at moved_at_
+  uint64_t written_ = 0, moved_ = 0;  // bytes given to the wire; accepted by the kernel at moved_at_
   bool has_input_ended_ = false, is_deaf_ = false, is_closing_ = false, has_pinged_ = false,
        is_draining_ = false, is_over_ = false;
 };

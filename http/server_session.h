@@ -1,6 +1,6 @@
 #pragma once
-// Inside http/: a server's connection as bytes in, bytes out, whatever version it speaks; knows no socket and
-// no timer. http1_server.h and http2_server.h are such.
+// Private to http/: a server's connection as bytes in and bytes out, for any version, without sockets and
+// timers. Implemented in http1_server.h and http2_server.h.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,57 +15,57 @@
 
 namespace sliced::http {
 
-constexpr size_t kOutgoingPiece = 64u << 10;  // about as much at once
-constexpr size_t kProgressBytes = 1024;       // which a client takes within ServerBounds::stall_max
-// Of HTTP/1.1: who closes his half may still listen, but most (browsers, curl) are gone. What an answer of theirs costs goes
-// on for so long. One that is begun is sent: the kernel says whether anybody takes it.
+constexpr size_t kOutgoingPiece = 64u << 10;  // approximate limit per call
+constexpr size_t kProgressBytes = 1024;       // that a client must read within ServerBounds::stall_max
+// HTTP/1.1: a client that closes its sending side may still read, but most (browsers, curl) have
+// disconnected. Work on its answer is limited to this time. A started answer is sent; the kernel reports
+// whether the client reads it.
 constexpr Millis kHalfClosedMax{5'000};
 
-/// Reentry:   calls hear from within feed(), turn(), check() and lose_all() only. The session outlives each.
+/// Reentry: calls are notified from within feed(), turn(), check() and lose_all() only. The session outlives
+/// each.
 class ServerSession {
  public:
   virtual ~ServerSession() = default;
-  /// Bytes from the client, cut anywhere. Errors: it has broken a rule or a bound; what is outgoing is the
-  /// last word.
-  /// After an error it may be fed on, and looks at nothing.
+  /// Processes bytes from the client, split anywhere. Errors: a violation of the protocol or a bound; send
+  /// the outgoing bytes and close. After an error further bytes are ignored.
   virtual Result<Unit> feed(std::string_view from_client, TimePoint now) = 0;
-  /// The client sends no more.
+  /// The client has closed its sending side.
   virtual void end_of_input(TimePoint now) = 0;
-  /// What waits for a turn of its own: answers made meanwhile, requests that were paused.
+  /// Processes deferred work: answers made meanwhile, paused requests.
   virtual void turn(TimePoint now) = 0;
-  /// A piece of what is to be sent; "" when there is no more now.
+  /// Returns a piece to send; "" if there is none now.
   virtual std::string take_outgoing(TimePoint now) = 0;
-  /// Loses what takes too long. Errors: the connection is not worth keeping.
+  /// Ends exchanges that exceed a time limit. Errors: the connection is to be closed.
   virtual Result<Unit> check(TimePoint now) = 0;
-  /// Something is to be checked: a client that owes us bytes, takes none, or may be gone.
+  /// Returns whether a time limit applies: the client must send or read, or may have disconnected.
   virtual bool is_waiting() const = 0;
-  /// More bytes are of use now.
+  /// Returns whether more bytes can be processed now.
   virtual bool wants_input() const = 0;
   virtual size_t calls() const = 0;
-  /// No more requests than are here or on their way; ends with the last one.
+  /// Accepts no more requests than those in progress or in transit; ends with the last one.
   virtual void drain() = 0;
-  /// Nothing comes any more: once everything outgoing is sent, the connection may be closed.
+  /// After all outgoing bytes are sent, the connection may be closed.
   virtual bool is_over() const = 0;
   virtual void lose_all(const Error& why) = 0;
-  /// Asks whether the client lives, where the version can.
+  /// Probes the client, if the version can.
   virtual bool has_ping() const { return false; }
   virtual void ping() {}
 };
 
-/// What a session is given; the references outlive it (ServerConnection::Shared).
+/// The environment of a session; the references outlive it (ServerConnection::Shared).
 struct SessionContext {
   const ServerBounds& bounds;
   const Serve& serve;
   const std::function<int64_t()>& clock;  // optional
   std::shared_ptr<const reactor::net::Peer> peer;
-  std::function<void()> wake;  // turn() is wanted, soon
+  std::function<void()> wake;  // requests a call of turn() soon
 };
 
-/// An answer as far as it is made and not taken yet.
-/// Bounds:  body_ holds what the handler gave and nobody took: handlers that watch unsent_bytes() keep it
-///          near kResponseRoom, and those that do not are bounded by answers_bytes_max at their client's next
-///          request.
-/// Reentry: on_progress is called in each call that changes something, and only notes it.
+/// An answer between the handler and the session.
+/// Bounds: body_ contains the handler's unsent bytes. Handlers that check unsent_bytes() keep it near
+/// kResponseRoom; for others answers_bytes_max applies at the client's next request.
+/// Reentry: on_progress is called for each change, and only records it.
 class QueuedResponse final : public Response {
  public:
   explicit QueuedResponse(std::function<void()> on_progress) : on_progress_(std::move(on_progress)) {}
@@ -84,16 +84,16 @@ class QueuedResponse final : public Response {
   bool is_abandoned() const { return is_abandoned_; }
   bool is_paused() const { return is_paused_; }
   bool has_body() const { return unsent_bytes() != 0; }
-  /// With Content-Length, where everything is there, and Date, where there is a clock (RFC 9110 section 6.6.1).
+  /// Adds Content-Length if the body is complete, and Date if there is a clock (RFC 9110 section 6.6.1).
   /// of_head: the request was a HEAD.
   Head take_head(bool of_head, const std::function<int64_t()>& clock);
-  /// Valid until the next call of anything here.
+  /// Valid until the next call of this object.
   std::string_view take_body(size_t max);
   Headers take_trailers() { return std::exchange(trailers_, {}); }
   bool has_trailers() const { return !trailers_.empty(); }
-  /// Once behind each time that there was too much: on_room() is due.
+  /// Returns true once after each time that there was too much data: on_room() is due.
   bool take_room();
-  /// What waits is dropped, and this is the answer, if nothing was sent of another.
+  /// Drops waiting data and answers with this, if nothing was sent before.
   void replace(int status, std::string text);
 
  private:
@@ -105,7 +105,7 @@ class QueuedResponse final : public Response {
   bool is_begun_ = false, is_whole_ = false, is_abandoned_ = false, is_paused_ = false, was_full_ = false;
 };
 
-/// "Not Found"; "Unknown" for a status without a name.
+/// Returns "Not Found"; "Unknown" for a status without a name.
 std::string_view reason_of(int status);
 
 }  // namespace sliced::http

@@ -49,11 +49,11 @@ class Tunnel final : public Connecting {
     const auto words = split(line, ' ');
     if (words.size() < 2 || words[1] != "200")
       return finish(Error{Errc::kIo, "the proxy refuses: " + in_quotes(line.substr(0, 256))});
-    // The API server sends nothing before it is asked.
+    // An API server sends nothing before the first request.
     if (end + kHeadEnd.size() != head_.size())
       return finish(Error{Errc::kIo, "the proxy sends something of its own into the tunnel"});
     stream_->receive({});
-    stream_->pause();  // until somebody receives, and resumes
+    stream_->pause();  // until a receiver is set and resumes
     finish(std::move(stream_));
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The way through a proxy.
+// A tunnel through a proxy.
 #include <memory>
 
 #include "http/proxy.h"
@@ -9,10 +9,10 @@
 
 namespace sliced::http {
 
-/// Asks a proxy, over a connection to it, for a way to the target (CONNECT, RFC 9110 section 9.3.6); what
-/// comes back is a stream to the target, paused. The answer's head has at most 16 KiB. Errors: kIo for a
-/// refusal (with status and reason: "407 Proxy Authentication Required"), an end, and what is
-///         no answer; kTooLarge. No deadline of its own: dropping it gives up.
+/// Sends CONNECT (RFC 9110 section 9.3.6) to a connected proxy. Yields a paused stream to the target. The
+/// answer's head has at most 16 KiB. Errors: kIo for a refusal (with status and reason: "407 Proxy
+/// Authentication Required"), a closed connection, and an invalid answer; kTooLarge. It has no deadline:
+/// dropping the result cancels.
 std::unique_ptr<reactor::net::Connecting> open_tunnel(reactor::Scheduler& scheduler,
                                                       std::unique_ptr<reactor::net::ByteStream> to_proxy,
                                                       const Proxy& proxy,

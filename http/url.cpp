@@ -19,9 +19,9 @@ bool is_path_char(char c) {
   return is_unreserved(c) || c == '/' || c == '%' || c == ':' || c == '@' || c == '+';
 }
 
-// What stands before an '@' may be a password: it is not shown, wherever the text is broken.
+// The part before an '@' may be a password, so it is omitted, wherever the error is.
 Error bad_url(std::string_view text, std::string_view why) {
-  const std::string_view shown = text.substr(text.rfind('@') + 1);  // all of it, where there is none
+  const std::string_view shown = text.substr(text.rfind('@') + 1);  // the whole text without '@'
   return {Errc::kInvalid, "address " + in_quotes(shown) + ": " + std::string(why)};
 }
 
@@ -31,7 +31,7 @@ std::string bracketed(const std::string& host) {
   return host.find(':') == std::string::npos ? host : '[' + host + ']';
 }
 
-// "host", "host:port", "[v6]", "[v6]:port" -> url; false when it is none of them.
+// Decodes "host", "host:port", "[v6]" or "[v6]:port"; returns false for other forms.
 bool decode_authority(std::string_view authority, Url& url) {
   std::string_view port;
   if (!authority.empty() && authority[0] == '[') {

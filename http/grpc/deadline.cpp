@@ -7,7 +7,7 @@
 namespace sliced::grpc {
 namespace {
 
-// Nanoseconds of a unit; 0: there is no such unit.
+// Returns the nanoseconds of a unit; 0 for an unknown unit.
 int64_t nanoseconds_of(char unit) {
   switch (unit) {
     case 'H':
@@ -29,7 +29,7 @@ int64_t nanoseconds_of(char unit) {
 
 constexpr size_t kDigitsMax = 8;
 constexpr int64_t kAMillisecond = 1'000'000;
-constexpr int64_t kHoursMax = 2'000'000;  // two centuries: what is longer would not fit
+constexpr int64_t kHoursMax = 2'000'000;  // two centuries: longer times would overflow
 
 }  // namespace
 

@@ -7,9 +7,8 @@
 
 namespace sliced::grpc {
 
-/// Rounded up to milliseconds, so that nobody's time is over early. nullopt: not one to eight digits and a unit
-/// of H, M, S, m, u, n.
-/// More than 2,000,000 hours are that many, since what is longer does not fit into a number of nanoseconds.
+/// Returns the timeout rounded up to milliseconds; nullopt unless it is one to eight digits and a unit of H,
+/// M, S, m, u, n. Limited to 2,000,000 hours, because a number of nanoseconds cannot hold more.
 std::optional<Millis> decode_timeout(std::string_view text);
 
 }  // namespace sliced::grpc

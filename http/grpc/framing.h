@@ -1,6 +1,6 @@
 #pragma once
-// Messages in a body of HTTP: five octets before each, a flag and its length (grpc/doc/PROTOCOL-HTTP2.md,
-// "Length-Prefixed-Message").
+// Messages in an HTTP body: each has a prefix of five octets, a flag and its length
+// (grpc/doc/PROTOCOL-HTTP2.md, "Length-Prefixed-Message").
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -12,33 +12,32 @@
 namespace sliced::grpc {
 
 constexpr size_t kPrefixBytes = 5;
-constexpr size_t kMessageMax = 1u << 20;  // of a request; the kubelet says some 100 bytes a claim
+constexpr size_t kMessageMax = 1u << 20;  // of a request; the kubelet sends about 100 bytes per claim
 
-/// A message as it stands in a body: not compressed.
+/// Returns a message with its prefix, uncompressed.
 std::string frame(std::string_view message);
 
-/// Cuts a body into its messages, wherever it is cut itself. Room for a message is made as it comes, not as it
-/// is announced.
+/// Splits a body into its messages. Memory for a message grows with received bytes, not with the announced
+/// length.
 class Deframer {
  public:
-  /// encoding: what grpc-encoding says ("" where it says nothing); a compressed message is refused with it.
+  /// encoding: the value of grpc-encoding ("" if missing); named in the refusal of a compressed message.
   explicit Deframer(std::string encoding, size_t message_max = kMessageMax)
       : encoding_(std::move(encoding)), max_(message_max) {}
 
-  /// on_message: valid during the call; may not feed. Not kOk: this body is not worth reading on
-  /// (kResourceExhausted: announces more than there may be; kUnimplemented: compressed; kInternal: breaks the
-  /// framing), and nothing more is taken.
+  /// on_message: its argument is valid during the call; it must not call feed(). Returns an error if the body
+  /// is unusable: kResourceExhausted (a message is too large), kUnimplemented (compressed), kInternal
+  /// (invalid framing). Later bytes are ignored.
   Status feed(std::string_view bytes, const std::function<void(std::string_view)>& on_message);
-  /// Behind the last byte: not kOk in the middle of a message.
-  /// After an error of feed() this says the same again.
+  /// Returns an error if the body ends within a message. Repeats an error of feed().
   Status end() const;
 
  private:
   Status look_at_prefix();
   const std::string encoding_;
   const size_t max_;
-  std::string pending_;           // of a prefix, or of a message behind its prefix
-  std::optional<size_t> wanted_;  // bytes of the message that comes
+  std::string pending_;           // part of a prefix, or of a message after its prefix
+  std::optional<size_t> wanted_;  // length of the current message
   Status broken_;
 };
 

@@ -26,7 +26,7 @@ class Exchange {
     response_->finish(encode_status(status));
     response_ = nullptr;
   }
-  /// Nobody waits any more; with a status the client is told.
+  /// The client is lost; with a status it is notified.
   void lose(const Status& status) {
     if (is_over()) return;
     finish(status);
@@ -87,7 +87,7 @@ class ServedCall final : public http::Call {
         deframer_(value_of(head, "grpc-encoding")) {}
   ~ServedCall() override { exchange_->lose({Code::kCancelled, "the client is gone"}); }
 
-  // Before anything of the request is looked at.
+  // Applied before the request is processed.
   void limit(reactor::Scheduler& scheduler, const http::RequestHead& head, Millis longest) {
     const std::string* said = head.header("grpc-timeout");
     const auto timeout = said == nullptr ? std::nullopt : decode_timeout(*said);
@@ -165,7 +165,7 @@ http::Serve serve_methods(reactor::Scheduler& scheduler, Methods methods) {
 http::ServerBounds patient_bounds() {
   http::ServerBounds bounds;
   bounds.request.body_bytes_max =
-      kMessageMax + 64 * kPrefixBytes;  // one that is too large is refused by its prefix
+      kMessageMax + 64 * kPrefixBytes;  // a message that is too large is refused by its prefix
   bounds.idle_max = Millis{0};
   return bounds;
 }

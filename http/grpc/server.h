@@ -1,6 +1,6 @@
 #pragma once
-// gRPC's server side over HTTP's (grpc/doc/PROTOCOL-HTTP2.md): calls with one message each way, and calls that
-// are answered by many. What the messages mean is the handlers' business.
+// gRPC's server side over HTTP (grpc/doc/PROTOCOL-HTTP2.md): unary calls, and server streaming. Messages are
+// opaque bytes.
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,14 +14,12 @@
 
 namespace sliced::grpc {
 
-/// What a call and whoever answers it share.
+/// Shared by a call and its Answer.
 class Exchange;
 
-/// The answer to a call; belongs to whoever will give it, at once or later, on the loop's thread.
-/// Dropped without one, it answers kInternal. What comes once the call is over is passed over.
-/// Reentry: nobody is called from within.
-/// Each message goes into the client's queue at once: nothing is kept here, so that a stream's author decides
-/// what is dropped when unsent_bytes() grows.
+/// The answer to a call. Its owner gives it immediately or later, on the loop's thread. Dropped without an
+/// answer, it sends kInternal. Calls after the end are ignored. Reentry: calls nothing back. Each message is
+/// queued immediately, so the author of a stream decides which messages to drop when unsent_bytes() grows.
 class Answer {
  public:
   explicit Answer(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
@@ -29,16 +27,16 @@ class Answer {
   Answer& operator=(Answer&&) = delete;
   ~Answer();
 
-  /// Of a unary call: the whole answer. Of a stream: one message more.
+  /// Unary call: the whole answer. Stream: one more message.
   void send(std::string_view message);
-  /// The end. kOk ends a stream only; a unary call has its end with send().
+  /// Ends the call. kOk is for streams only; send() ends a unary call.
   void finish(const Status& status);
-  /// Somebody waits for it: the client is there, its time is not over, and the end is not said.
+  /// Returns whether the client is connected, its timeout has not passed, and the call has not ended.
   bool is_wanted() const;
-  /// Once, when nobody waits any more although the end was not said: the client is gone or has broken a rule,
-  /// or its time is over.
+  /// Sets a callback for the loss of the client before the end: it has disconnected, violated the protocol,
+  /// or its timeout has passed. Called once.
   void on_loss(std::function<void()> told);
-  /// What the client has not taken yet; who streams much waits for on_room above http::kResponseRoom.
+  /// Bytes that the client has not read; a long stream waits for on_room above http::kResponseRoom.
   size_t unsent_bytes() const;
   void on_room(std::function<void()> told);
 
@@ -46,27 +44,26 @@ class Answer {
   std::shared_ptr<Exchange> exchange_;
 };
 
-/// Called with each whole request; the message is valid during the call.
+/// Called with each complete request; the message is valid during the call.
 using Handler = std::function<void(std::string_view message, Answer answer)>;
 
-/// handle is called on the loop's thread, once for each request that is whole, however late; it may keep the
-/// Answer as long as it likes.
+/// handle: called on the loop's thread, once for each complete request; it may keep the Answer for any time.
 struct Method {
   Handler handle;
-  bool is_stream = false;  // answered by many messages
-  /// The most that a call may take, and what it may where the client says nothing. 0: for ever.
+  bool is_stream = false;  // server streaming
+  /// Limit of a call's duration, and the default if the client sends none. 0: no limit.
   Millis longest{0};
 };
 /// By path: "/package.Service/Method".
 using Methods = std::map<std::string, Method, std::less<>>;
 
-/// Calls as requests of HTTP. Not POST: 405; not application/grpc: 415; no such path: kUnimplemented. The
-/// scheduler and what the handlers hold outlive every server that it is given to.
+/// Returns an HTTP handler for the methods. Answers 405 to methods other than POST, 415 to types other than
+/// application/grpc, kUnimplemented to unknown paths. The scheduler and the objects that handlers use outlive
+/// every server.
 http::Serve serve_methods(reactor::Scheduler& scheduler, Methods methods);
 
-/// For http::Server: of a client that keeps its connection for as long as both live (the kubelet).
-/// No end for being idle, and bodies of one message (kMessageMax) with its prefixes; all else as ServerBounds
-/// has it.
+/// Bounds for http::Server with a client that keeps its connection (the kubelet): no idle timeout, bodies of
+/// one message (kMessageMax) with its prefixes; otherwise the defaults of ServerBounds.
 http::ServerBounds patient_bounds();
 
 }  // namespace sliced::grpc

@@ -1,5 +1,5 @@
 #pragma once
-// How a call of gRPC ended (grpc/doc/statuscodes.md), and how that is written into trailers
+// The status of a gRPC call (grpc/doc/statuscodes.md), and its encoding in trailers
 // (grpc/doc/PROTOCOL-HTTP2.md, "Responses").
 #include <string>
 #include <string_view>
@@ -9,8 +9,7 @@
 
 namespace sliced::grpc {
 
-/// Those that we say or tell apart; numbers are gRPC's. What a kubelet does after one is the same for all: it
-/// asks again.
+/// The codes that are used here; numbers are gRPC's. The kubelet retries after any of them.
 enum class Code {
   kOk = 0,
   kCancelled = 1,
@@ -34,17 +33,17 @@ struct Status {
   bool operator==(const Status&) const = default;
 };
 
-constexpr size_t kStatusMessageMax = 2048;  // bytes, before they are encoded: clients bound their heads
+constexpr size_t kStatusMessageMax = 2048;  // bytes, before encoding: clients limit their heads
 
-/// The nearest code, and the same text: what somebody asked for wrongly is kInvalidArgument, what
-/// would be right later kUnavailable, a limit of ours kResourceExhausted, and what a disk or a socket did kInternal.
+/// Returns the nearest code, and the same text: kInvalidArgument for a wrong request, kUnavailable for a
+/// temporary condition, kResourceExhausted for a limit, kInternal for failures of a disk or a socket.
 Status status_of(const Error& error);
-/// grpc-status and, where there is a message, grpc-message: cut at kStatusMessageMax, percent-encoded.
-/// Never empty: also kOk is said, without a message.
+/// Returns grpc-status and, if there is a message, grpc-message: truncated at kStatusMessageMax,
+/// percent-encoded. Never empty: kOk is sent too.
 http::Headers encode_status(const Status& status);
-/// UTF-8 as printable ASCII without '%': every other byte is %HH.
+/// Returns UTF-8 as printable ASCII without '%': every other byte is %HH.
 std::string percent_encoded(std::string_view text);
-/// The bytes behind it; what is no %HH stays as it is.
+/// Decodes it; an invalid %HH stays unchanged.
 std::string percent_decoded(std::string_view text);
 
 }  // namespace sliced::grpc
