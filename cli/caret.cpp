@@ -11,7 +11,7 @@ constexpr size_t kBefore = 60, kAfter = 40;  // bytes that are shown around the 
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// Terminal cells, if every character takes one.
+// Returns the number of terminal cells, with one per character.
 size_t cells(std::string_view shown) {
   return shown.size() - static_cast<size_t>(std::count_if(shown.begin(), shown.end(), is_continuation));
 }
@@ -28,7 +28,7 @@ std::string pointed_at(std::string_view text, int32_t offset) {
   while (begin > line_begin && is_continuation(text[begin])) --begin;  // a character is not cut
   while (end < line_end && is_continuation(text[end])) ++end;
 
-  constexpr size_t kAll = 8 * (kBefore + kAfter);  // escapes are longer than what they stand for
+  constexpr size_t kAll = 8 * (kBefore + kAfter);  // escapes are longer than their bytes
   std::string before = begin > line_begin ? "..." : "";
   before += printable(text.substr(begin, place - begin), kAll);
   const std::string after = printable(text.substr(place, end - place), kAll) + (end < line_end ? "..." : "");

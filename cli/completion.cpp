@@ -39,7 +39,7 @@ std::vector<std::string> arguments_of(Program program, const CommandInfo& comman
   return command.id == Command::kHelp ? command_names(program) : words(command.choices);
 }
 
-// @PROGRAM@ and @FUNCTION@ in a script become the program's name and that of its shell function.
+// Replaces @PROGRAM@ and @FUNCTION@ in a script by the program's name and that of its shell function.
 std::string named(Program program, std::string script) {
   const std::string name(config::info_of(program).name);
   std::string function = "_" + name;
@@ -58,8 +58,7 @@ std::string single_quoted(std::string_view text) {
   return out + "'";
 }
 
-// Bash splits words at '=' and ':'. After --option= the option is one word further back; what follows dir: is
-// a file.
+// Bash splits words at '=' and ':'. After --option= the option is one word further back; a file follows dir:.
 constexpr std::string_view kBashHead = R"(# bash completion of @PROGRAM@
 @FUNCTION@() {
   local word previous command="" flags arguments="" i

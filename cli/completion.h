@@ -7,7 +7,8 @@
 
 namespace sliced::cli {
 
-/// The script for "bash", "zsh" or "fish" (config::load lets nothing else through); "" for another shell.
+/// Returns the script for "bash", "zsh" or "fish", the values that config::load accepts; "" for another
+/// shell.
 std::string completion_script(config::Program program, std::string_view shell);
 
 }  // namespace sliced::cli

@@ -7,8 +7,8 @@
 
 namespace sliced::cli {
 
-/// YAML in which every setting is a comment that shows its default: as it stands it changes nothing. Lines of at most 100
-/// characters; ends in a newline.
+/// Returns YAML in which every setting is a comment with its default, so that the file has no effect. Lines
+/// of at most 100 characters; ends with a newline.
 std::string config_file(config::Program program, std::string_view version);
 
 }  // namespace sliced::cli

@@ -1,5 +1,5 @@
 #pragma once
-// One decision for a command that prints it: the daemon without permission to write, stepped until it has
+// Makes one decision for a command that prints it: a daemon without permission to write runs until it has
 // decided.
 #include <memory>
 
@@ -7,12 +7,12 @@
 
 namespace sliced::cli {
 
-/// Waits at most this long for host, node, policies and slices, and not at all for what one look says is
-/// missing.
+/// Longest wait for host, node, policies and slices. It fails immediately for problems that do not change by
+/// waiting.
 inline constexpr Millis kDecideMax{30'000};
 
-/// nullptr when there is no decision; stderr then says which source has not synced. Policy problems go to
-/// stderr too.
+/// Returns nullptr without a decision, with the missing source on stderr. Problems of policies are on stderr
+/// too.
 std::unique_ptr<daemon::Daemon> decide_once(HostProcess& process, const config::Options& options);
 
 }  // namespace sliced::cli

@@ -10,7 +10,7 @@
 namespace sliced::cli {
 namespace {
 
-constexpr Millis kLookAtOutput{1'000};  // whether somebody still reads it
+constexpr Millis kLookAtOutput{1'000};  // interval of checks whether the output is closed
 
 std::string whole(const hotplug::Inventory& inventory, config::OutputFormat format) {
   if (format == config::OutputFormat::kTable) return devices_table(inventory);
@@ -19,7 +19,7 @@ std::string whole(const hotplug::Inventory& inventory, config::OutputFormat form
   return formatted(kube::list_of(std::move(items)), format);
 }
 
-// One line a change: {"change":"added","device":{...}}, or the device's name and what happened for people.
+// One line per change: {"change":"added","device":{...}}, or the device's name and the change as text.
 std::string changes(const hotplug::InventoryUpdate& update, config::OutputFormat format) {
   std::string out;
   const auto tell = [&](const char* what, const std::string& id) {
@@ -52,7 +52,7 @@ int discover(const config::Options& options) {
   bool stop = false, failed = false, first = true;
   hotplug::HostSource source(
       (*process)->host_ports(/*live_events=*/options.watch), [&](const hotplug::InventoryUpdate& update) {
-        // Watching as data, every line is a change; the first ones say what is there.
+        // With --watch and data, every line is a change; the first ones are the existing devices.
         const bool lines = options.watch && options.output != config::OutputFormat::kTable;
         std::string text =
             first && !lines ? whole(*update.now, options.output) : changes(update, options.output);

@@ -76,7 +76,7 @@ Result<kube::Json> node_state_of_files(const std::vector<std::string>& files, co
                                                      escaped(node) + ": give --node-name"};
 }
 
-// Why there is none, and what to do.
+// Returns why there is none, with the remedy.
 Error refused(const kube::Failure& failure, const config::Options& options) {
   if (failure.code == Errc::kNotFound)
     return {failure.code, "there is no " + named(options) +

@@ -1,5 +1,5 @@
 #pragma once
-// Help for people, generated from the table in config/option_table.h.
+// Help texts, generated from the table in config/option_table.h.
 #include <string>
 #include <string_view>
 
@@ -7,11 +7,11 @@
 
 namespace sliced::cli {
 
-/// Help about a command of the program, or about all of it for Command::kNone. Lines of at most 100 characters; ends
-/// in a newline.
+/// Returns the help of a command of the program, or of the program for Command::kNone. Lines of at most 100
+/// characters; ends with a newline.
 std::string help_text(config::Program program, config::Command command, std::string_view version);
 
-/// Paragraph text broken at spaces into lines of at most 100 characters, every one with that before it.
+/// Returns paragraph text wrapped into lines of at most 100 characters, each with `before` as its prefix.
 std::string wrapped(std::string_view text, const std::string& before);
 
 }  // namespace sliced::cli

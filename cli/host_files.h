@@ -1,6 +1,7 @@
 #pragma once
-// The host of --host as files: the running system's sysfs, the tree of another root, or a snapshot. Without the live sources of
-// the running system (daemon/host_process.h), so that kubectl-sliced needs neither libudev nor libnl.
+// The host of --host as files: the running system's sysfs, the tree of another root, or a snapshot. Uses no
+// event sources of the running system (daemon/host_process.h), so that kubectl-sliced requires neither
+// libudev nor libnl.
 #include <memory>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace sliced::cli {
 
 struct HostFiles {
   std::shared_ptr<const hotplug::HostView> view;
-  /// Where `view` is a snapshot: the same object, with what its PFs enforced; else nullptr.
+  /// If `view` is a snapshot: the same object, with the settings that its PFs enforced; otherwise nullptr.
   std::shared_ptr<const snapshot::RecordedHost> recorded;
   std::vector<kube::Json> objects;  // of a snapshot
 };
@@ -24,8 +25,8 @@ struct HostFiles {
 /// Errors: a root, or a snapshot, that cannot be opened; the text names it.
 Result<HostFiles> open_host_files(const config::Options& options);
 
-/// The ports of a HostSource that reads these files once. Configurations of VFs are those of the snapshot; of the running system
-/// they are unknown. process outlives what is made of them.
+/// Returns the ports of a HostSource that reads these files once. VF settings are those of the snapshot;
+/// those of the running system are unknown. process outlives the ports.
 hotplug::HostSource::Ports file_ports(Process& process, const HostFiles& files);
 
 }  // namespace sliced::cli

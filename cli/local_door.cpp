@@ -38,7 +38,7 @@ FoundSockets find_sockets(const config::Options& options) {
   if (!options.runtime_directory.empty()) directories = {options.runtime_directory};
   if (const std::string own = runtime_directory(options); !own.empty()) directories.insert(own);
   for (const std::string& directory : directories) look_in(directory, options.pod_uid, found);
-  // The first of the names, which is the shortest, is that of whoever came first.
+  // The first daemon has the shortest name.
   std::ranges::stable_sort(found.sockets, {}, [](const std::string& path) { return path.size(); });
   return found;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The sockets of daemons that run here (daemon/status/door.h), read by commands.
+// Reads the sockets of this node's daemons (daemon/status/door.h).
 #include <string>
 #include <vector>
 
@@ -8,25 +8,25 @@
 
 namespace sliced::cli {
 
-/// And what kept from looking for them.
+/// The sockets, and why a directory could not be read.
 struct FoundSockets {
-  std::vector<std::string> sockets, looked_in;  // the one of whoever came first before the others
+  std::vector<std::string> sockets, looked_in;  // the socket of the first daemon comes first
   std::string denied;
 };
-/// In --runtime-directory, or wherever a daemon has one; with a pod's UID that pod's alone.
-/// denied: a directory that may not be read, or has more than 4,096 entries; the others are looked through
-///         nevertheless.
+/// Searches --runtime-directory, or all possible directories of a daemon; with a pod's UID only that pod's
+/// socket. denied: a directory that cannot be read, or has more than 4,096 entries; the others are searched
+/// nevertheless.
 FoundSockets find_sockets(const config::Options& options);
 
 struct Fetched {
   int status = 0;
   std::string body;
 };
-/// One page, of at most 256 MiB. Waits: 5 s for the head of the answer, and then as long as something comes.
+/// Reads one page of at most 256 MiB. Waits 5 s for the head of the answer, and then as long as data comes.
 /// Blocks, in a loop of its own.
 Result<Fetched> fetch(const std::string& socket, const std::string& path);
 
-/// On stderr, of a command that found no socket: where there is none, and what to do about it.
+/// Reports on stderr that a command found no socket, with the searched directories and the remedy.
 void complain_of_none(const std::string& command, const FoundSockets& found);
 
 }  // namespace sliced::cli

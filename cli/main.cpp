@@ -1,5 +1,5 @@
-// sliced, the program of a node: it keeps the network devices that the API server offers of this node equal to those that the
-// policies allow. cli/commands.cpp lists its commands; daemon/run.cpp composes the daemon.
+// sliced, the program of a node: it keeps the network devices that the API server offers of this node equal
+// to those that the policies allow. cli/commands.cpp lists its commands; daemon/run.cpp composes the daemon.
 #include <string>
 #include <vector>
 

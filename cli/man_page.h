@@ -7,7 +7,7 @@
 
 namespace sliced::cli {
 
-/// sliced(8), sliced-controller(8) or kubectl-sliced(1): roff source with the man(7) macros.
+/// Returns sliced(8), sliced-controller(8) or kubectl-sliced(1): roff source with the man(7) macros.
 std::string man_page(config::Program program, std::string_view version);
 
 }  // namespace sliced::cli

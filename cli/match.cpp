@@ -24,7 +24,7 @@ Result<cel::Program> compile(const config::Options& options, cel::Mistake& mista
                            : policy::compile_selector(expression, options.exposure_driver_name, &mistake);
 }
 
-// is_whole: every device was asked. Without that "nothing" would be a guess.
+// is_whole: every device was evaluated. Otherwise "no match" would be unproven.
 int tell(const Matches& matches, bool is_whole, config::OutputFormat format) {
   const bool is_table = format == config::OutputFormat::kTable;
   if (!print(is_table ? matches_table(matches) : formatted(json_of(matches), format))) return kExitError;

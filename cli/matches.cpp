@@ -16,7 +16,7 @@ namespace {
 
 using Is = cel::Answer::Is;
 
-// One expression, asked of one device after the other as long as there is work left for it.
+// Evaluates one expression for one device after the other within the work budget.
 class Asking {
  public:
   Asking(const cel::Program& program, uint64_t steps_max, Matches& out)
@@ -33,7 +33,7 @@ class Asking {
                          {is, evaluator_.cost(), evaluator_.steps(),
                           is == Is::kError ? evaluator_.error_text(program_) : ""}});
   }
-  /// what: one of those that are asked.
+  /// what: singular of the evaluated objects.
   void finish(const std::string& what, const std::string& meaning) {
     if (left_out_ == 0) return;
     out_.left_out = std::to_string(left_out_) + " of " + std::to_string(out_.rows.size() + left_out_) + " " +

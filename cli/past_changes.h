@@ -1,5 +1,5 @@
 #pragma once
-// Changes of the offer for people and as data. Pure.
+// Changes of the offer, as text and as data. Pure.
 #include <string>
 #include <vector>
 
@@ -8,10 +8,10 @@
 
 namespace sliced::cli {
 
-/// TIME CHANGE DEVICES POLICY GENERATION MANAGER WHY, a row each. Of devices three names and how many more there are.
-/// Times are local.
+/// Returns TIME CHANGE DEVICES POLICY GENERATION MANAGER WHY, a row each. DEVICES contains three names and
+/// the number of further ones. Times are local.
 std::string past_changes_table(const std::vector<status::PastChange>& changes);
-/// {"kind":"List","apiVersion":"v1","items":[...]}: items as status::json_of() has them, an interface.
+/// Returns {"kind":"List","apiVersion":"v1","items":[...]}: items from status::json_of(), an interface.
 kube::Json past_changes_list(const std::vector<status::PastChange>& changes);
 
 }  // namespace sliced::cli

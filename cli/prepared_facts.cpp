@@ -27,7 +27,8 @@ constexpr const char* kUnknown =
 struct DaemonRecord {
   std::optional<kubelet::Checkpoint> record;
   policy::NotReturnedDevices unrestored;  // of a daemon's page
-  std::string why_not;                    // what kept from asking a daemon that may run here; "" none does
+  std::string why_not;                    // why a daemon that may run here could not be queried; "" if it
+                                          // answered or none runs
 };
 
 policy::NotReturnedDevices decode_unrestored(const kube::Json& page) {
@@ -64,7 +65,7 @@ Result<DaemonRecord> decode_page(const std::string& body, const std::string& boo
 policy::NotReturnedDevices read_unrestored(const kubelet::Checkpoint& record,
                                            const config::Options& options) {
   const auto found = kubelet::OriginalSettingsFiles(original_settings_path(options)).read();
-  kubelet::OriginalSettingsByDevice settings;  // read_unknown_settings() reports what cannot be read
+  kubelet::OriginalSettingsByDevice settings;  // read_unknown_settings() reports files that cannot be read
   for (const kubelet::OriginalSettings& one : found.value_or({}))
     if (one.boot_id == record.boot_id) settings.emplace(one.device, one);
   return kubelet::unrestored_of(settings, record.claims, {});

@@ -1,5 +1,5 @@
 #pragma once
-// From argv to a command, the same for the three programs; and the commands that all of them have.
+// From argv to a command, for the three programs; and their common commands.
 #include <span>
 #include <string>
 #include <vector>
@@ -9,8 +9,7 @@
 
 namespace sliced::cli {
 
-/// What a command is started with; both outlive its work.
-/// What is in options has passed config::load(): names, bounds and combinations are right.
+/// The input of a command; both references outlive its work. config::load() has validated the options.
 struct Invocation {
   const config::Options& options;
   const std::vector<std::string>& arguments;  // argv[1..], which a SIGHUP loads again
@@ -23,7 +22,7 @@ struct CommandWork {
   Work work;
 };
 
-/// A command that needs its options alone.
+/// A command that only uses its options.
 template <int (*kWork)(const config::Options&)>
 int by_options(const Invocation& invocation) {
   return kWork(invocation.options);
@@ -32,10 +31,9 @@ int by_options(const Invocation& invocation) {
 /// version, help, man, config and completion.
 std::span<const CommandWork> common_commands();
 
-/// Loads the options and runs the command that they name. Returns the exit code of the process.
-/// commands: those of config::commands_of(program) that are not common.
-/// Sets the process up for little memory: workers allocate little, so an arena each would only hold memory, and large buffers
-/// return to the system when freed.
+/// Loads the options and runs their command. Returns the exit code of the process. commands: those of
+/// config::commands_of(program) that are not common. Configures malloc for little memory: workers allocate
+/// little, so an arena each would waste memory, and large buffers are returned to the system when freed.
 int run_program(config::Program program, std::span<const CommandWork> commands,
                 const std::vector<std::string>& arguments);
 

@@ -39,13 +39,13 @@ int write_in_place(const fs::path& path, int flags, std::string_view bytes) {
   return file ? write_all(file.get(), bytes) : errno;
 }
 
-// /proc/PID/fd/N: what it leads to has been opened already, and may have no name any more.
+// /proc/PID/fd/N: its target is open already, and may have no name any more.
 bool is_descriptor(const fs::path& path) {
   const std::string folder = path.parent_path();
   return folder.starts_with("/proc/") && folder.ends_with("/fd");
 }
 
-// What the path leads to: a file, one that would be made, or an open descriptor.
+// Returns the target of the path: a file, a file to create, or an open descriptor.
 fs::path destination_of(fs::path path) {
   std::error_code failed;
   for (int links = 0; links < kLinksMax; ++links) {
@@ -60,7 +60,7 @@ fs::path destination_of(fs::path path) {
   return path;
 }
 
-// Our own is written on from where it stands, another process's at its end.
+// Continues an own descriptor at its position, another process's at its end.
 int write_on(const fs::path& path, std::string_view bytes) {
   struct stat is{};
   if (lstat(path.c_str(), &is) != 0) return errno;
@@ -70,7 +70,7 @@ int write_on(const fs::path& path, std::string_view bytes) {
   return file ? write_all(file.get(), bytes) : errno;
 }
 
-// A file of a name that nothing has: what one that was killed has left is in nobody's way.
+// Creates a file with an unused name. A file that a killed process left does not disturb.
 reactor::Descriptor make_scratch(const fs::path& folder, mode_t mode, fs::path& name) {
   std::random_device random;
   reactor::Descriptor out;
@@ -81,7 +81,7 @@ reactor::Descriptor make_scratch(const fs::path& folder, mode_t mode, fs::path& 
   return out;
 }
 
-// As the old one is: whose it is, and who may do what with it; it is another program, so none that runs as its owner.
+// Copies owner and mode of the old file, without set-user-ID and set-group-ID bits.
 int take_after(int file, const struct stat& old) {
   struct stat is{};
   if (fstat(file, &is) != 0) return errno;
@@ -90,7 +90,7 @@ int take_after(int file, const struct stat& old) {
   return fchmod(file, old.st_mode & 0777) == 0 ? 0 : errno;
 }
 
-// old: nullptr, there is none yet.
+// old: nullptr if the file does not exist.
 int replace(const fs::path& path, const struct stat* old, std::string_view bytes) {
   fs::path scratch;
   const reactor::Descriptor file = make_scratch(path.parent_path(), old != nullptr ? 0600 : 0666, scratch);
@@ -107,7 +107,7 @@ bool is_not_replaceable(int code) {
   return code == EACCES || code == EPERM || code == EROFS || code == EBUSY;
 }
 
-// O_CREAT: what another user has put into a directory for all is not written (fs.protected_regular).
+// O_CREAT: refuses another user's file in a shared directory (fs.protected_regular).
 int write_regular(const fs::path& path, const struct stat& old, std::string_view bytes) {
   if (const reactor::Descriptor may(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT, 0666)); !may)
     return errno;

@@ -1,5 +1,5 @@
 #pragma once
-// The process of a one-shot command: with a live host, or with a snapshot in its place.
+// The process of a one-shot command, with a live host or a snapshot.
 #include <memory>
 
 #include "config/options.h"
@@ -8,10 +8,10 @@
 
 namespace sliced::cli {
 
-/// Where --host names a snapshot: with its host, and with its objects as the cluster where the options say so
+/// If --host names a snapshot, opens its host, and its objects as the cluster if the options say so
 /// (config::ClusterSnapshot). Otherwise HostProcess::open().
 Result<std::unique_ptr<HostProcess>> open_process(const config::Options& options);
-/// Without a cluster, as HostProcess::open_host_only().
+/// Opens no cluster, as HostProcess::open_host_only().
 Result<std::unique_ptr<HostProcess>> open_host_process(const config::Options& options);
 
 }  // namespace sliced::cli

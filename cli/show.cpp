@@ -17,7 +17,7 @@ using hotplug::HostDevice;
 using kube::Json;
 using kube::ResourceSlice;
 
-// Unknown facts are left out, as everywhere.
+// Unknown facts are omitted.
 void put(Json& map, std::string_view key, const std::string& text) {
   if (!text.empty()) map.set(key, is_utf8(text) ? Json(text) : Json(escaped(text)));
 }
@@ -69,7 +69,7 @@ Json json_of_netdev(const hotplug::Netdev& netdev) {
   return out;
 }
 
-// Slices of the plan by name, and what each of them does.
+// The planned slices by name, each with its change.
 struct PlannedChange {
   const char* what;
   const ResourceSlice* after;  // nullptr: deleted
@@ -88,7 +88,7 @@ std::string leaf_text(const Json& value) {
   return value.string() != nullptr ? *value.string() : kube::encode_json(value);
 }
 
-// Items of lists go by what tells them apart.
+// Items of lists are identified by their key.
 std::string path_of_item(const Json& item, size_t index) {
   for (const char* key : {"name", "counterSet", "key"})
     if (const std::string_view name = item.text(key); !name.empty()) return std::string(name);

@@ -1,5 +1,5 @@
 #pragma once
-// What was discovered and planned, as text for people and as data. Pure.
+// The discovered and planned state, as text and as data. Pure.
 #include <string>
 #include <vector>
 
@@ -11,23 +11,23 @@
 
 namespace sliced::cli {
 
-/// What is unknown is left out, and text that is no UTF-8 escaped. Members are an interface (docs/command-line.md).
+/// Unknown facts are omitted, and text that is not UTF-8 is escaped. Members are an interface
+/// (docs/command-line.md).
 kube::Json json_of(const hotplug::HostDevice& device);
 
-/// The inventory: DEVICE TYPE INTERFACE DRIVER NUMA PF STATE.
+/// Returns the inventory: DEVICE TYPE INTERFACE DRIVER NUMA PF STATE.
 std::string devices_table(const hotplug::Inventory& inventory);
 
-/// A value as yaml or json text with a final newline.
+/// Returns a value as yaml or json text with a final newline.
 std::string formatted(const kube::Json& value, config::OutputFormat format);
 
-/// The slices after the plan, without what belongs to the server (uid, resourceVersion): ready to apply
-/// elsewhere.
+/// Returns the slices after the plan, without the server's fields (uid, resourceVersion), to apply elsewhere.
 std::vector<kube::ResourceSlice> slices_after(const publishers::SliceChanges& plan,
                                               const publishers::ObservedSlices& observed);
-/// POOL SLICE GENERATION DEVICES CHANGE, one row a slice.
+/// Returns POOL SLICE GENERATION DEVICES CHANGE, one row per slice.
 std::string plan_table(const publishers::SliceChanges& plan, const publishers::ObservedSlices& observed);
-/// Line by line: "- device", "+ device", "~ device attribute: old -> new", "~ device PATH: old -> new" for
-/// what is no attribute, "~ sharedCounters.SET.counters.NAME.value: old -> new".
+/// Returns lines: "- device", "+ device", "~ device attribute: old -> new", "~ device PATH: old -> new" for
+/// other fields, "~ sharedCounters.SET.counters.NAME.value: old -> new".
 std::string plan_diff(const publishers::SliceChanges& plan, const publishers::ObservedSlices& observed);
 
 }  // namespace sliced::cli

@@ -16,7 +16,7 @@ using Item = watchers::SliceWatcher::Item;
 using State = watchers::SyncState::State;
 
 constexpr Millis kListMax{30'000};
-// What kubectl prints of a whole cluster.
+// Limits for kubectl's output of a whole cluster.
 constexpr kube::JsonLimits kFileLimits{.size_max = 64u << 20, .depth_max = 64, .nodes_max = 8'000'000};
 
 // driver: "" for all.

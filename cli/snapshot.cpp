@@ -22,10 +22,10 @@ using kube::Json;
 using snapshot::Snapshot;
 
 constexpr Millis kSnapshotListMax{30'000};
-// The host needs a few MB of what a snapshot may have, and there are five kinds.
+// The host uses a few MB of a snapshot's limit, and there are five kinds.
 constexpr size_t kOfAKindMax = snapshot::kObjectsMax / 5, kOfAKindBytesMax = snapshot::kUnpackedBytesMax / 8;
 
-// Without what belongs to the server, and is of no use elsewhere.
+// Removes the server's fields, which are useless elsewhere.
 Json plain(Json object) {
   const Json* old = object.find("metadata");
   if (old == nullptr || old->object() == nullptr) return object;
@@ -36,7 +36,7 @@ Json plain(Json object) {
   return object;
 }
 
-// The rest of a Node is large, and nobody here looks at it.
+// The rest of a Node is large and unused.
 Json plain_node(const Json& node) {
   Json meta = Json::Object{};
   for (const char* key : {"name", "uid", "labels"})
@@ -48,8 +48,8 @@ Json plain_node(const Json& node) {
   return out;
 }
 
-// What the cluster says, one kind after the other. What it does not serve is left out; what it does not let us see too, and
-// is said.
+// Lists the cluster's objects, one kind after the other. Omits kinds that are not served, and those that may
+// not be listed, with a message.
 class Objects {
  public:
   Objects(HostProcess& process, const config::Options& options, Snapshot& out)
@@ -69,8 +69,8 @@ class Objects {
   }
 
  private:
-  // Slices of other drivers tell what is nobody's business (serial numbers), and decide nothing here; those of other
-  // nodes come from who drops selectors.
+  // Slices of other drivers contain private data (serial numbers), and do not affect decisions here; those of
+  // other nodes come from a server that ignores selectors.
   bool is_own_slice(const Json& slice) const {
     const Json* spec = slice.find("spec");
     if (spec == nullptr || spec->text("nodeName") != options_.node_name) return false;
@@ -84,7 +84,7 @@ class Objects {
   void say(const kube::Failure& failure, const std::string& what) {
     if (failure.code != Errc::kNotFound) complain(what + " is left out: " + failure.what);
   }
-  // By a list, as the daemon reads it: it may list nodes, and get none (config/deploy/rbac.yaml).
+  // Reads by a list, as the daemon does: it may list nodes, but not get one (config/deploy/rbac.yaml).
   void read_node() {
     bool done = false, is_found = false, is_answered = false;
     const auto call = process_.cluster->list(
@@ -142,7 +142,7 @@ class Objects {
                std::to_string(kOfAKindMax) + ", and for " + std::to_string(kOfAKindBytesMax >> 20) +
                " MiB of them");
     if (unread > 0) complain(std::to_string(unread) + " " + what + " are left out: they cannot be read");
-    // Who reads it must not be told that what they may hide is offered.
+    // A reader must not take devices for offered that the omitted policies may exclude.
     if (left_out + unread > 0 && kind.kind == kube::kDeviceExposurePolicies.kind)
       out_.objects.push_back(
           kube::stand_in_of("the cluster's", "policies are left out of the snapshot").value);
@@ -154,8 +154,9 @@ class Objects {
   Snapshot& out_;
 };
 
-// Names of our slices are made of the node's name and the pool's: with an alias they have others. Those that other programs
-// made have what there was room for of the node's name (generateName keeps 58 bytes), which no alias knows: they get numbers.
+// Names of sliced's slices contain the node's name and the pool's, so they change with the alias. Slices of
+// other programs contain a truncated node name (generateName keeps 58 bytes), which no alias covers: they get
+// numbers.
 void rename_slices(Snapshot& out) {
   const auto aliased = [&](std::string pool) {
     return pool.starts_with(out.node) ? snapshot::kNodeAlias + pool.substr(out.node.size()) : pool;

@@ -1,5 +1,5 @@
 #pragma once
-// A file of `sliced snapshot` in place of a host (--host FILE).
+// A file of `sliced snapshot` as a host (--host FILE).
 #include <string>
 
 #include "cli/snapshot/snapshot.h"
@@ -8,14 +8,14 @@
 
 namespace sliced::cli {
 
-/// The whole file. Blocks. Errors: as snapshot::decode(), or it cannot be read.
+/// Reads the whole file. Blocks. Errors: as snapshot::decode(), or it cannot be read.
 Result<snapshot::Snapshot> read_snapshot(const std::string& path);
 
-/// A regular file; a directory is a host's root.
+/// Returns whether it is a regular file; a directory is a host's root.
 bool is_snapshot(const std::string& host_root);
 
-/// The file that --host names. Blocks.
-/// Errors: as read_snapshot(); kInvalid for a command that follows the host as it changes.
+/// Reads the file of --host. Blocks. Errors: as read_snapshot(); kInvalid for a command that watches the
+/// host.
 Result<snapshot::Snapshot> open_recorded(const config::Options& options);
 
 }  // namespace sliced::cli

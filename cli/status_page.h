@@ -1,5 +1,5 @@
 #pragma once
-// What a daemon says of itself (daemon/status/report.h, as JSON), for people. Pure.
+// A daemon's status (daemon/status/report.h, as JSON) as text. Pure.
 #include <string>
 #include <string_view>
 
@@ -7,10 +7,10 @@
 
 namespace sliced::cli {
 
-/// A few lines: who, what is offered, what is watched, what is wrong. Whatever is missing is left out.
+/// Returns a few lines: identity, offer, sources, problems. Missing members are omitted.
 std::string status_text(const kube::Json& report);
 
-/// The member is there and true.
+/// Returns whether the member exists and is true.
 bool is_so(const kube::Json& report, std::string_view key);
 
 }  // namespace sliced::cli

@@ -14,7 +14,7 @@
 namespace sliced::cli {
 namespace {
 
-// xterm's other screen, with the cursor hidden; what was there comes back.
+// xterm's alternate screen, with a hidden cursor; leaving it restores the content.
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?25l";
 constexpr std::string_view kLeave = "\x1b[?25h\x1b[?1049l";
 constexpr std::string_view kHome = "\x1b[H";
@@ -76,7 +76,7 @@ void Screen::show(std::string_view text) {
 void Screen::read_keys() {
   char keys[64];
   const ssize_t size = ::read(terminal_.get(), keys, sizeof keys);
-  if (size == 0) poll_->interest(false, false);  // the terminal is gone; SIGHUP says so too
+  if (size == 0) poll_->interest(false, false);  // the terminal is closed; SIGHUP follows
   for (ssize_t i = 0; i < size; ++i) on_key_(keys[i]);
 }
 

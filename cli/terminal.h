@@ -1,5 +1,5 @@
 #pragma once
-// Standard output as a terminal: whether it is one, and drawing it anew again and again.
+// Standard output as a terminal, and repeated drawing on it.
 #include <termios.h>
 
 #include <functional>
@@ -13,28 +13,28 @@
 
 namespace sliced::cli {
 
-/// Standard output is a terminal.
+/// Returns whether standard output is a terminal.
 bool is_terminal();
-/// It is one and takes colours: not with NO_COLOR (https://no-color.org) or TERM=dumb.
+/// Returns whether it is one that supports colors: not with NO_COLOR (https://no-color.org) or TERM=dumb.
 bool has_colours();
 
-/// The terminal while somebody draws on it: its other screen, and keys as they are pressed. Given back when this goes.
-/// Signals stay: Ctrl-C is SIGINT, and who ends by one destroys this first. It is the process' controlling
-/// terminal (/dev/tty), whatever standard input is; standard output is drawn on.
-/// Reentry: on_key may not destroy the Screen.
+/// The terminal in full-screen mode: the alternate screen, and unbuffered keys. The destructor restores it.
+/// Signals are unchanged: Ctrl-C is SIGINT, and a program that ends because of it destroys this object first.
+/// Keys are read from the controlling terminal (/dev/tty), independent of standard input; output is on
+/// standard output. Reentry: on_key must not destroy the Screen.
 class Screen {
  public:
   struct Size {
     size_t rows = 24, columns = 80;
   };
-  /// on_key: on the loop, each byte that is typed. Errors: there is no terminal to read from.
+  /// on_key: called on the loop for each typed byte. Errors: there is no terminal to read from.
   static Result<std::unique_ptr<Screen>> open(reactor::Loop& loop, std::function<void(char key)> on_key);
   ~Screen();
   Screen(const Screen&) = delete;
 
-  /// As it is now (TIOCGWINSZ); where the terminal does not say it, 24 rows of 80.
+  /// Returns the current size (TIOCGWINSZ); 24 rows of 80 if the terminal does not report it.
   Size size() const;
-  /// In place of what is there. text: whole lines that fit.
+  /// Replaces the screen's content. text: whole lines that fit.
   void show(std::string_view text);
 
  private:
@@ -42,7 +42,7 @@ class Screen {
       : terminal_(std::move(terminal)), on_key_(std::move(on_key)) {}
   void read_keys();
 
-  // A descriptor of its own: what is set of it is not the shell's.
+  // A separate descriptor, whose flags the shell does not share.
   const reactor::Descriptor terminal_;
   const std::function<void(char key)> on_key_;
   termios before_{};

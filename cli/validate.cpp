@@ -24,13 +24,13 @@ namespace {
 
 constexpr const char* kCluster = "cluster";  // in place of a file
 constexpr size_t kFileMax = kube::JsonLimits{}.size_max;
-// Of selectors, as decisions count it: ten thousand that people write take a tenth of it.
+// Work limit of selectors, counted as in decisions: ten thousand typical ones use a tenth of it.
 constexpr uint64_t kSelectorWorkMax = 200'000'000;
 
-// Objects whose name another one has, that are named each.
+// Limit of duplicate objects that are listed individually.
 constexpr size_t kTwiceMax = 20;
 
-// A definition that a claim may not name, and a DeviceClass in another file may.
+// A definition that a claim may not name, but a DeviceClass in another file may.
 struct DeferredNetwork {
   std::string file, namespace_, name;
   webhook::Judgement judged;
@@ -44,7 +44,7 @@ std::string counted(size_t n, const char* what) {
 }
 
 struct Report {
-  std::set<std::string> passed_over;                      // kinds of objects that are none of ours
+  std::set<std::string> passed_over;                      // kinds of ignored objects
   std::map<std::string, std::string> drivers_of_classes;  // DeviceClasses of one of our drivers: which
   struct IgnoredByClass {
     std::string file;
@@ -54,9 +54,9 @@ struct Report {
   std::string text;
   size_t errors = 0, warnings = 0, objects = 0;
   policy::MaxCost dearest;   // of all selectors
-  std::string dearest_name;  // its policy; "" none
+  std::string dearest_name;  // its policy; "" if none
   uint64_t selector_work = 0;
-  size_t unchecked = 0;  // selectors, for want of work
+  size_t unchecked = 0;  // selectors beyond the work limit
   struct Named {
     std::string place, json;
   };
@@ -64,11 +64,11 @@ struct Report {
   webhook::NetworkNames networks_of_classes;
   std::vector<DeferredNetwork> networks;
   size_t twice = 0;
-  std::string twice_last;  // the file that the last of them is in
+  std::string twice_last;  // the file of the last one
 
   void add(const std::string& file, int line, bool error, const std::string& what) {
     text += escaped(file) + ":";
-    if (line > 0) text += std::to_string(line) + ":";  // of a file that cannot be read there is none
+    if (line > 0) text += std::to_string(line) + ":";  // a file that cannot be read has no line
     text += std::string(error ? " error: " : " warning: ") + what + "\n";
     ++(error ? errors : warnings);
   }
@@ -92,8 +92,8 @@ struct Report {
     dearest_name = judged.who;
   }
 
-  // Of one kind and name a cluster keeps one object, whatever namespace one that belongs to none is given. The same object twice is
-  // applied twice. Names that the server makes (generateName) are its own.
+  // A cluster has one object per kind and name; the namespace of a cluster-scoped one is ignored. The same
+  // object twice is applied twice. Names from generateName are unique.
   void record_name_change(const std::string& file, const webhook::Judgement& judged,
                           const kube::Json& object) {
     const kube::Json* meta = object.find("metadata");
@@ -134,7 +134,7 @@ struct Report {
         add(one.file, problem.line > 0 ? problem.line : one.judged.line, false, text_of(one.judged, problem));
       }
   }
-  // A file that does not say the namespace may be for any.
+  // A file without a namespace may be applied to any.
   bool is_of_class(const DeferredNetwork& network) const {
     if (!network.namespace_.empty()) return networks_of_classes.contains({network.namespace_, network.name});
     return std::any_of(networks_of_classes.begin(), networks_of_classes.end(),
@@ -159,7 +159,7 @@ struct Report {
       add(last, 0, true,
           "the selectors of the last " + std::to_string(unchecked) +
               " objects were not checked: those before them use the whole budget of a run; check fewer at once, or simplify them");
-    // Above half of what it may take alone: below it nobody has to know.
+    // Reported only above half of the limit of a single selector.
     if (!dearest_name.empty() && dearest.is_near())
       text += "the most expensive selector, of " + dearest_name + ", costs " + dearest.text() + "\n";
     if (objects == 0 && !passed_over.empty())
@@ -171,7 +171,7 @@ struct Report {
   }
 };
 
-// A ConfigMap of the SR-IOV network device plugin, which becomes policies by migrate.
+// A ConfigMap of the SR-IOV network device plugin, which migrate converts to policies.
 bool is_plugin_config(const kube::Json& object) {
   const kube::Json* data = object.find("data");
   return object.text("kind") == "ConfigMap" && data != nullptr && data->object() != nullptr &&
@@ -223,7 +223,7 @@ void validate_file(const std::string& file, const webhook::Drivers& drivers, Rep
   for (const kube::Json& object : yaml.documents) validate_object(object, file, drivers, report);
 }
 
-// All namespaces, or that of the policies where no more may be listed.
+// Lists all namespaces, or that of the policies if the others are denied.
 Result<Unit> validate_kind(ClusterObjects& objects, const kube::Resource& kind,
                            const config::Options& options, const webhook::Drivers& drivers, Report& report) {
   const Report before = report;
@@ -251,7 +251,7 @@ Result<Unit> validate_kind(ClusterObjects& objects, const kube::Resource& kind,
   return Unit{};
 }
 
-// The cluster's objects have lost such fields already: that is visible in no object, and in the schema alone.
+// The API server may drop fields of the cluster's objects. The objects do not show that; the schema does.
 void validate_schema(ClusterObjects& objects, const kube::Resource& kind,
                      const std::vector<std::string>& fields, Report& report) {
   const auto schema = objects.schema(kind);

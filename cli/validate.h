@@ -4,7 +4,7 @@
 
 namespace sliced::cli {
 
-/// Files alone. kExitError: one of them, or of the objects in them, has an error; warnings are none.
+/// Checks files. kExitError: a file, or an object in one, has an error; warnings do not count.
 int validate(const config::Options& options);
 
 }  // namespace sliced::cli

@@ -18,10 +18,10 @@ constexpr Millis kLockMax{1'000};
 constexpr Millis kWithdrawMax{60'000}, kLeaseMax{5'000};
 constexpr int kRoundsMax = 3;
 
-// A publisher of which no pool is desired, and which is not shown what others made under our driver.
+// A publisher without desired pools, which does not see slices that others created under sliced's driver.
 class Withdrawal {
  public:
-  /// left_alone: names that have been said; outlives this.
+  /// left_alone: names that were reported; outlives this object.
   Withdrawal(Process& process, const config::Options& options, std::string driver,
              std::set<std::string>& left_alone)
       : driver_(std::move(driver)),
@@ -45,7 +45,7 @@ class Withdrawal {
   }
   size_t deleted() const { return deleted_; }
   std::string problem() const { return publisher_.last_failure().empty() ? why_ : publisher_.last_failure(); }
-  /// Deleted and empty, and kept by somebody's finalizer.
+  /// Deleted and empty, but kept by a finalizer.
   std::vector<std::string> terminating() const {
     std::vector<std::string> out;
     for (const auto& [name, slice] : publisher_.observed())
@@ -67,7 +67,7 @@ class Withdrawal {
                 }};
   }
 
-  /// Nothing of what others made.
+  /// Excludes slices of others.
   std::optional<kube::ResourceSlice> own(const Item& item) {
     if (!item.value) return publishers::unread_slice(item.id.name, item.uid, item.resource_version);
     if (publishers::is_ours(*item.value, driver_, node_)) return *item.value;
@@ -100,7 +100,7 @@ class Withdrawal {
   std::unique_ptr<watchers::SliceWatcher> watcher_;
 };
 
-// How many slices were deleted; nullopt, and what is wrong has been said, when some are left.
+// Returns the number of deleted slices; nullopt, after reporting the problem, if some remain.
 std::optional<size_t> delete_all(Process& process, const config::Options& options, Millis time,
                                  std::set<std::string>& left_alone) {
   Withdrawal sriov(process, options, options.sriov_driver_name, left_alone);
@@ -121,7 +121,7 @@ std::optional<size_t> delete_all(Process& process, const config::Options& option
   return 0;
 }
 
-// The node's Lease: without it a node whose slices are withdrawn is not reported as one whose daemon is silent.
+// Deletes the node's Lease; otherwise a node whose slices are withdrawn would be reported as silent.
 void delete_lease(Process& process, const config::Options& options) {
   const std::string name = reports::node_lease_name(options.node_name);
   if (name.empty() || !config::has_api_server(options.cluster)) return;
@@ -142,7 +142,7 @@ void delete_lease(Process& process, const config::Options& options) {
              " is left, and the node will be reported as silent: " + problem);
 }
 
-// Until a list shows none: whoever answers in the server's place may say that all is deleted.
+// Repeats until a list shows none, because a proxy may answer a delete in the server's place.
 bool withdraw_all(Process& process, const config::Options& options) {
   size_t withdrawn = 0;
   std::set<std::string> left_alone;

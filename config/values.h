@@ -135,21 +135,22 @@ std::string parse_cni_plugins(std::string_view text, std::set<std::string>& valu
 std::string parse_configure(std::string_view text, std::set<std::string>& value);
 /// Elements of kIgnorable.
 std::string parse_ignored(std::string_view text, std::set<std::string>& value);
-/// A map in YAML or JSON, as spec.readiness of policies; {} and "" are none.
+/// A map in YAML or JSON, as spec.readiness of policies; {} and "" are empty.
 std::string parse_readiness(std::string_view text, policy::Readiness& value);
-/// As reactor/base/duration.h. Bounds of single options are load()'s to look at: some depend on other options.
+/// Format: reactor/base/duration.h. load() checks the bounds of options, because some depend on other
+/// options.
 std::string parse_time(std::string_view text, Millis& value);
 
 template <class T>
   requires(kWords<T>.size() > 0)
-/// A value without a word ends the process: a row that somebody forgot.
+/// Aborts for a value without a word: its row is missing.
 std::string print(const T& value) {
   for (const Word<T>& word : kWords<T>)
     if (word.value == value) return std::string(word.text);
   std::abort();  // an enumerator without its word
 }
 std::string print(const std::string& value);
-/// Of maps and sets: their parts joined by commas, as parse_*() takes them apart; of paths by spaces, for people.
+/// Maps and sets: elements joined by commas, as for parse_*(); paths: joined by spaces, for people.
 std::string print(const std::vector<std::string>& value);
 std::string print(const ClusterSpec& value);
 std::string print(const ConfiguredBy& value);

@@ -14,19 +14,20 @@ bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') |
 
 bool is_all_hex(std::string_view text) { return std::all_of(text.begin(), text.end(), is_hex); }
 
-// Of an address alone; more than a vendor's three bytes is told by four.
+// For a partial address: four pairs are more than a vendor's three bytes.
 constexpr size_t kPairsMin = 4, kDashedPairsMin = 6;
 constexpr size_t kWholePairs = 6;  // of a MAC
 constexpr size_t kVendorDigits = 6;
 constexpr size_t kGuidDigits = 16, kInfiniBandDigits = 40;
 constexpr size_t kBareDigits[] = {kGuidDigits, 12};
-constexpr size_t kNumberMax = 5;  // digits of what may be a number
+constexpr size_t kNumberMax = 5;  // digits of a possible number
 
 struct Groups {
   size_t count = 0, length = 0;  // length: in bytes, without a separator at the end
 };
 
-// Groups of so many digits with that separator between them. None where the last has more: it is something else.
+// Returns groups of that width with that separator in between; none if the last one is longer, because it is
+// not an address.
 Groups groups_of(std::string_view text, size_t width, char separator) {
   Groups out;
   for (size_t at = 0;; ++at) {
@@ -36,11 +37,11 @@ Groups groups_of(std::string_view text, size_t width, char separator) {
     out = {out.count + 1, at};
     if (at + 1 >= text.size() || text[at] != separator || !is_hex(text[at + 1])) return out;
     const bool is_half = at + 2 == text.size() || !is_word(text[at + 2]);
-    if (width == 2 && is_half) return {out.count, at + 2};  // what an address begins with: "aa:bb:cc:dd:e"
+    if (width == 2 && is_half) return {out.count, at + 2};  // prefix of an address: "aa:bb:cc:dd:e"
   }
 }
 
-// The length of an address, or of what one begins with, at the beginning of a text; 0 for anything else.
+// Returns the length of an address, or of an address prefix, at the beginning of a text; 0 for other texts.
 size_t address_length(std::string_view text) {
   if (const Groups pairs = groups_of(text, 2, ':'); pairs.count >= kPairsMin) return pairs.length;
   if (const Groups pairs = groups_of(text, 2, '-'); pairs.count >= kDashedPairsMin) return pairs.length;
@@ -129,7 +130,7 @@ std::string Aliases::alias_of(std::string_view address) {
   return out;
 }
 
-// Letters and digits without anything between them, in which a known address may stand.
+// Letters and digits without separators, which may contain a known address.
 void Aliases::replace_run(std::string_view run, std::string& out) {
   const std::string small = lower(run);
   for (size_t at = 0; at < run.size();) {
@@ -171,7 +172,7 @@ std::string Aliases::replaced(std::string_view text, Place place) {
       out += means_nobody(digits_of(address)) ? std::string(address) : alias_of(address);
       at += length;
     } else {
-      // Behind a backslash a letter stands alone: what follows it may begin something.
+      // A letter after a backslash is an escape, so the text after it may begin a word.
       const bool is_escape = at > 0 && text[at - 1] == '\\';
       const size_t run = is_escape ? 1 : run_length(rest);
       replace_run(rest.substr(0, run), out);

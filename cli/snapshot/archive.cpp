@@ -73,7 +73,7 @@ Result<std::string> decompressed(std::string_view bytes) {
     if (out.size() > kUnpackedBytesMax)
       return Error{Errc::kTooLarge, "has more than 64 MiB when it is unpacked"};
   }
-  // What is left of a frame although the input is at its end: it was cut off, or there is more to come out.
+  // The input has ended within a frame: it was truncated, or more output follows.
   while (left > 0) {
     ZSTD_outBuffer next{piece.data(), piece.size(), 0};
     left = ZSTD_decompressStream(context.get(), &next, &in);

@@ -11,7 +11,7 @@ namespace {
 
 using kube::Json;
 
-// By Errc, in its order; those that a view of a host says have a meaning for its reader.
+// By Errc, in its order; readers distinguish the codes of a host view.
 constexpr std::array<std::pair<std::string_view, Errc>, 5> kCodes = {{{"not found", Errc::kNotFound},
                                                                       {"invalid", Errc::kInvalid},
                                                                       {"denied", Errc::kDenied},
@@ -54,7 +54,7 @@ bool decode_one(const Json& value, std::vector<std::string>& out) {
   return true;
 }
 
-// Pairs and not members: there are tens of thousands.
+// Pairs instead of members, because there are tens of thousands.
 template <class T>
 Json encode_all(const std::map<std::string, Result<T>>& answers) {
   Json::Array out;
@@ -86,7 +86,7 @@ std::optional<int> int_of(const Json& value) {
   return static_cast<int>(*value.integer());
 }
 
-// Absent in a snapshot: not asked for, as the others of one from before they counted.
+// Missing in snapshots of earlier releases, which did not read them.
 bool decode_routes(const Json* list, std::optional<hotplug::RouteLinks>& routes,
                    std::set<int> hotplug::RouteLinks::* links) {
   if (list == nullptr || list->is_null()) return true;
@@ -115,7 +115,7 @@ bool decode_macs(const Json* list, std::map<int, std::map<int, std::string>>& ou
   return true;
 }
 
-// [[ifindex, [name, ...]], ...]; absent in snapshots of releases that did not ask.
+// [[ifindex, [name, ...]], ...]; missing in snapshots of earlier releases.
 bool decode_alternative_names(const Json* list, std::map<int, hotplug::LinkProperties>& out) {
   if (list == nullptr || list->is_null()) return true;
   if (list->array() == nullptr) return false;
@@ -127,7 +127,7 @@ bool decode_alternative_names(const Json* list, std::map<int, hotplug::LinkPrope
   return true;
 }
 
-// Of interfaces whose kernel reports it: [[ifindex, true], ...].
+// [[ifindex, true], ...], for interfaces whose kernel reports it.
 bool decode_netns_immutable(const Json* list, std::map<int, hotplug::LinkProperties>& out) {
   if (list == nullptr || list->is_null()) return true;
   if (list->array() == nullptr) return false;

@@ -1,5 +1,5 @@
 #pragma once
-// What a host was asked and what it answered, as a value; a view that notes it, and one that says it again.
+// The reads of a host and their results, as a value; a view that records them, and one that replays them.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,8 +15,8 @@
 
 namespace sliced::snapshot {
 
-/// By path, as it was asked: relative to the host's root, as hotplug::HostView has them. Of one that was
-/// asked several times the last answer; an error is an answer, too.
+/// By path relative to the host's root, as in hotplug::HostView. The last result of each; errors are
+/// recorded, too.
 struct Recording {
   std::map<std::string, Result<std::string>> reads, links;
   std::map<std::string, Result<std::vector<std::string>>> lists;
@@ -25,20 +25,20 @@ struct Recording {
   std::map<int, hotplug::LinkProperties> properties = {};  // of the running kernel, by ifindex
 };
 
-/// Paths of one recording that are read; more is no host of today.
+/// Limit of decoded paths; no current host has more.
 inline constexpr size_t kAnswersMax = 500'000;
 
-/// {"reads":[[path,answer],...],"lists":..., "links":..., "defaultRouteLinks":[...], "otherRouteLinks":[...],
-/// "adminMacs":[[ifindex,vf,mac],...], "altNames":[[ifindex,[name,...]],...],
+/// Encodes {"reads":[[path,answer],...],"lists":..., "links":..., "defaultRouteLinks":[...],
+/// "otherRouteLinks":[...], "adminMacs":[[ifindex,vf,mac],...], "altNames":[[ifindex,[name,...]],...],
 /// "netnsImmutable":[[ifindex,true],...]}. An answer is the text, the list of names, or
-/// {"error":...,"what":...}; a code that has no word here becomes "io".
+/// {"error":...,"what":...}; a code without a word here becomes "io".
 kube::Json encode(const Recording& recording);
-/// kTooLarge for one with a list of more than kAnswersMax, kInvalid for what is none; the text does not say where.
+/// Errors: kTooLarge for a list of more than kAnswersMax, kInvalid; the text does not contain the place.
 Result<Recording> decode_recording(const kube::Json& value);
 
-/// Asks another view, and notes. Of udev's records (run/udev/data) only the time of initialisation is noted
-/// ("I:"): the rest has serial numbers and addresses in spellings that no alias finds.
-/// Threads: any, as that one's; recording() when nobody asks any more.
+/// Reads from another view, and records. Of udev's records (run/udev/data) only the time of initialization
+/// ("I:") is recorded: other lines contain serial numbers and addresses in spellings that no alias covers.
+/// Threads: as the other view; recording() after all reads.
 class RecordingHost final : public hotplug::HostView {
  public:
   explicit RecordingHost(std::shared_ptr<const hotplug::HostView> host) : host_(std::move(host)) {}
@@ -49,7 +49,7 @@ class RecordingHost final : public hotplug::HostView {
   Result<hotplug::LinkProperties> link_properties(int ifindex) const override;
   uint64_t shortages() const override { return host_->shortages(); }
   bool is_live() const override { return host_->is_live(); }
-  /// What the PF's interface said of its VFs.
+  /// Records the answer of a PF's interface about its VFs.
   void note_admin_macs(int ifindex, const std::map<int, std::string>& macs) const;
   Recording recording() const;
 
@@ -59,7 +59,8 @@ class RecordingHost final : public hotplug::HostView {
   mutable Recording noted_;
 };
 
-/// Says it again. What was not asked is not there (kNotFound, and that it is not in the snapshot). Threads: any.
+/// Replays a recording. Paths that were not read return kNotFound, with a text about the snapshot. Threads:
+/// any.
 class RecordedHost final : public hotplug::HostView {
  public:
   explicit RecordedHost(Recording recording) : said_(std::move(recording)) {}
@@ -69,7 +70,7 @@ class RecordedHost final : public hotplug::HostView {
   Result<std::optional<hotplug::RouteLinks>> route_links() const override { return said_.routes; }
   Result<hotplug::LinkProperties> link_properties(int ifindex) const override;
   bool is_live() const override { return false; }
-  /// Empty where the PF was not asked.
+  /// Returns an empty map if the PF was not queried.
   std::map<int, std::string> admin_macs(int ifindex) const;
 
  private:

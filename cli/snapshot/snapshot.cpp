@@ -17,7 +17,7 @@ constexpr const char *kAbout = "about.json", *kHost = "host.json", *kObjects = "
 constexpr kube::JsonLimits kLimits{.size_max = kUnpackedBytesMax, .nodes_max = 3'000'000};
 constexpr const char* kBootAlias = "00000000-0000-4000-8000-000000000001";
 
-// What the kernel says that is known by its file alone.
+// Ids that only the file's path identifies.
 void add_ids(const Recording& host, Aliases& aliases) {
   for (const auto& [path, answer] : host.reads) {
     if (!answer) continue;
@@ -28,14 +28,14 @@ void add_ids(const Recording& host, Aliases& aliases) {
 
 constexpr std::string_view kHostNameLabel = "kubernetes.io/hostname", kNameField = "metadata.name";
 
-// A machine's name, and its first part where it has several; that of an IP address is nobody's.
+// Adds a machine's name, and its first part if it has several; an IP address is not a name.
 void add_name(const std::string& name, const std::string& alias, Aliases& aliases) {
   aliases.add_word(name, alias);
   const std::string first = name.substr(0, name.find('.'));
   if (first.find_first_not_of("0123456789") != std::string::npos) aliases.add_word(first, alias);
 }
 
-// Names of nodes that a selector asks for, wherever it stands.
+// Finds names of nodes in selectors at any depth.
 void find_node_names(const Json& value, std::vector<std::string>& out) {
   if (const Json::Array* items = value.array())
     for (const Json& item : *items) find_node_names(item, out);
@@ -52,7 +52,7 @@ void find_node_names(const Json& value, std::vector<std::string>& out) {
   }
 }
 
-// Of a name that is there already the first alias counts: the node's own come first.
+// The first alias of a name counts, so the node's own names come first.
 void add_names(const Snapshot& snapshot, const std::vector<std::string>& words, Aliases& aliases) {
   add_name(snapshot.node, kNodeAlias, aliases);
   for (const std::string& word : words) add_name(word, kNodeAlias, aliases);
@@ -97,7 +97,7 @@ Json replaced_in(const Json& value, Aliases& aliases, Place place, Place keys = 
   Json::Object out;
   for (const auto& [key, member] : *members) {
     std::string its = aliases.replaced(key, keys);
-    // Two names of one machine are one; a member is named once.
+    // Two names of one machine become equal; a member's key is unique.
     if (std::any_of(out.begin(), out.end(), [&](const auto& one) { return one.first == its; })) continue;
     const bool is_type = key == "kind" || key == "apiVersion";
     out.emplace_back(std::move(its), is_type ? member
