@@ -19,15 +19,16 @@ constexpr size_t kSocketFilesMax = 4'096, kPageBytesMax = 256u << 20;
 
 void look_in(const std::string& directory, const std::string& pod_uid, FoundSockets& found) {
   found.looked_in.push_back(directory);
-  const auto names = reactor::list_names(directory, kSocketFilesMax);
+  const auto own = status::socket_names(pod_uid);
+  // The locks of other nodes' daemons and other files do not count.
+  const auto names = reactor::list_names(directory, kSocketFilesMax, [&](std::string_view name) {
+    return pod_uid.empty() ? status::is_socket_name(name) : name == own[0];
+  });
   if (!names) {
     found.denied = names.error().what;
     return;
   }
-  const auto own = status::socket_names(pod_uid);
-  for (const std::string& name : *names)
-    if (pod_uid.empty() ? status::is_socket_name(name) : name == own[0])
-      found.sockets.push_back(directory + "/" + name);
+  for (const std::string& name : *names) found.sockets.push_back(directory + "/" + name);
 }
 
 }  // namespace

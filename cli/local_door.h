@@ -14,7 +14,7 @@ struct FoundSockets {
   std::string denied;
 };
 /// Searches --runtime-directory, or all possible directories of a daemon; with a pod's UID only that pod's
-/// socket. denied: a directory that cannot be read, or has more than 4,096 entries; the others are searched
+/// socket. denied: a directory that cannot be read, or has more than 4,096 sockets; the others are searched
 /// nevertheless.
 FoundSockets find_sockets(const config::Options& options);
 

@@ -27,13 +27,12 @@ constexpr size_t kFilesMax = 4'096;  // per directory
 // Registration sockets come first: the kubelet finds plugins by them.
 Result<std::vector<std::string>> sockets_in(const std::string& directory, const std::string& start,
                                             std::string_view end) {
-  auto names = reactor::list_names(directory, kFilesMax);
+  auto names = reactor::list_names(directory, kFilesMax, [&](std::string_view name) {
+    return name == start + std::string(end) || (name.starts_with(start + "-") && name.ends_with(end));
+  });
   if (!names) return names;
-  std::vector<std::string> found;
-  for (const std::string& name : *names)
-    if (name == start + std::string(end) || (name.starts_with(start + "-") && name.ends_with(end)))
-      found.push_back(directory + "/" + name);
-  return found;
+  for (std::string& name : *names) name = directory + "/" + name;
+  return names;
 }
 
 }  // namespace

@@ -188,6 +188,11 @@ Result<std::string> read_whole(const std::string& path, size_t size_max) {
 }
 
 Result<std::vector<std::string>> list_names(const std::string& directory, size_t count_max) {
+  return list_names(directory, count_max, [](std::string_view) { return true; });
+}
+
+Result<std::vector<std::string>> list_names(const std::string& directory, size_t count_max,
+                                            const std::function<bool(std::string_view name)>& is_wanted) {
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), &::closedir);
   if (open == nullptr) {
     if (errno == ENOENT) return std::vector<std::string>{};
@@ -196,7 +201,7 @@ Result<std::vector<std::string>> list_names(const std::string& directory, size_t
   std::vector<std::string> names;
   errno = 0;
   while (const dirent* entry = ::readdir(open.get())) {
-    if (entry->d_name[0] == '.') continue;
+    if (entry->d_name[0] == '.' || !is_wanted(entry->d_name)) continue;
     if (names.size() == count_max)
       return Error{Errc::kTooLarge,
                    "list " + directory + ": it has more than " + std::to_string(count_max) + " entries"};

@@ -52,4 +52,9 @@ Result<std::string> read_whole(const std::string& path, size_t size_max);
 /// Errors: kTooLarge for more than count_max, kDenied, kIo.
 Result<std::vector<std::string>> list_names(const std::string& directory, size_t count_max);
 
+/// Only the names for which is_wanted(name) is true. Others do not count, however many there are: for a directory in which other
+/// programs have files, too.
+Result<std::vector<std::string>> list_names(const std::string& directory, size_t count_max,
+                                            const std::function<bool(std::string_view name)>& is_wanted);
+
 }  // namespace sliced::reactor

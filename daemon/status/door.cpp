@@ -113,10 +113,10 @@ bool Door::is_found() const {
 
 // Left by pods that were killed; no other pod uses their names.
 void Door::remove_silent_others() const {
-  const auto names = reactor::list_names(places_.directory, kFilesMax);
+  const auto names = reactor::list_names(places_.directory, kFilesMax, is_socket_name);
   if (!names) return;
   for (const std::string& name : *names)
-    if (is_socket_name(name)) (void)reactor::net::remove_unanswered(places_.directory + "/" + name);
+    (void)reactor::net::remove_unanswered(places_.directory + "/" + name);
 }
 
 reactor::net::OnAccept Door::taker() {

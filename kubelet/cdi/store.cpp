@@ -47,12 +47,12 @@ Result<Spec> Store::read(std::string_view kind, std::string_view id) const {
 }
 
 Result<std::vector<std::string>> Store::ids(std::string_view kind) const {
-  auto names = reactor::list_names(root_, kFilesMax);
+  // Other drivers have their specs in the same directory.
+  auto names = reactor::list_names(root_, kFilesMax,
+                                   [&](std::string_view name) { return !id_of(kind, name).empty(); });
   if (!names) return names;
-  std::vector<std::string> ids;
-  for (const std::string& name : *names)
-    if (std::string id = id_of(kind, name); !id.empty()) ids.push_back(std::move(id));
-  return ids;
+  for (std::string& name : *names) name = id_of(kind, name);
+  return names;
 }
 
 std::string Store::id_of(std::string_view kind, std::string_view file) const {

@@ -85,6 +85,14 @@ TEST_F(SilentOthers, AreRemovedAndNothingElse) {
   EXPECT_EQ(left, (std::set<std::string>{"other.example-reg.sock", "other.sock", "dra-file.sock"}));
 }
 
+TEST_F(SilentOthers, AreFoundBesideThousandsOfFilesOfOtherDrivers) {
+  for (int i = 0; i < 5'000; ++i) std::ofstream(at.registrar + "/other-" + std::to_string(i) + "-reg.sock");
+  socket_at(at.registrar + "/d.example-old-reg.sock");
+  const auto removed = remove_silent_others(at, "d.example", own);
+  EXPECT_TRUE(removed) << removed.error().what;
+  EXPECT_FALSE(std::filesystem::exists(at.registrar + "/d.example-old-reg.sock"));
+}
+
 TEST_F(SilentOthers, OneThatAnswersServesTheDriver) {
   const std::string path = at.registrar + "/d.example-old-reg.sock";
   const reactor::Descriptor other = socket_at(path);

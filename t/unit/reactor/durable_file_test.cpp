@@ -124,6 +124,9 @@ TEST_F(DurableFile, ReadingAndListingAreBounded) {
   EXPECT_EQ(list_names(root_, 2).value(), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(list_names(root_, 1).error().code, Errc::kTooLarge);
   EXPECT_TRUE(list_names(path("nowhere"), 1).value().empty());
+  const auto is_b = [](std::string_view name) { return name == "b"; };
+  EXPECT_EQ(list_names(root_, 1, is_b).value(), std::vector<std::string>{"b"}) << "others do not count";
+  EXPECT_EQ(list_names(root_, 0, is_b).error().code, Errc::kTooLarge);
 }
 
 }  // namespace

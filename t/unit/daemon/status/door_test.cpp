@@ -145,6 +145,18 @@ TEST_F(DoorTest, WhatADeadDaemonLeftIsRemovedAndALivingOnesStays) {
   EXPECT_TRUE(fs::exists(root + "/status-3.sock"));
 }
 
+// As in the directory of a machine on which daemons of thousands of nodes have run: nobody removes a lock.
+TEST_F(DoorTest, ThousandsOfLocksHideNoSocketOfADeadDaemon) {
+  for (int i = 0; i < 5'000; ++i) std::ofstream(root + "/d.example_node-" + std::to_string(i) + ".lock");
+  {
+    auto pod = open("uid-1");
+    fs::rename(root + "/status-uid-1.sock", root + "/kept");
+  }
+  fs::rename(root + "/kept", root + "/status-uid-1.sock");
+  auto door = open();
+  EXPECT_FALSE(fs::exists(root + "/status-uid-1.sock"));
+}
+
 TEST_F(DoorTest, AFileThatIsGoneComesBack) {
   auto door = open();
   fs::remove(root + "/status.sock");
