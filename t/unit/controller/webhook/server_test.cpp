@@ -49,8 +49,6 @@ struct WebhookServerTest : fixture::LoopTest {
   std::string curl(uint16_t port, const std::string& path, std::vector<std::string> more = {}) {
     std::vector<std::string> argv = {"curl",
                                      "-sS",
-                                     "--max-time",
-                                     "8",
                                      "--cacert",
                                      root + "/ca.crt",
                                      "--write-out",
