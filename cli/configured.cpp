@@ -15,7 +15,8 @@ using How = config::ConfiguredBy::How;
 // Of a list and a patch a pod.
 constexpr Millis kReleaseMax{60'000};
 
-// The daemon's locks may stand beside it, so others than its user are kept out of a directory that is made here.
+// The daemon's locks may be in the same directory, so a directory that is created here is closed to other
+// users.
 bool make_file(const config::Options& options, const std::string& path) {
   const auto process = open_host_process(options);
   if (!process) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kPastLineBytesMax = 1u << 20, kPastChangesMax = 100'000;
 
-// What is wanted of what is read.
+// Selects the requested changes.
 class PastChanges {
  public:
   PastChanges(std::string name, Millis since)

@@ -1,5 +1,6 @@
-// kubectl-sliced, the plugin of kubectl: why pods wait for devices, and what all nodes offer. It runs on a workstation, without root
-// and without the libraries that read hardware. kubectl/commands.cpp lists its commands.
+// kubectl-sliced, the plugin of kubectl: why pods wait for devices, and which devices all nodes offer. It
+// runs on a workstation, without root and without the libraries that read hardware. kubectl/commands.cpp
+// lists its commands.
 #include "kubectl/commands.h"
 
 using namespace sliced;

@@ -46,7 +46,7 @@ Result<Unit> ClusterObjects::list_once(const kube::Scope& scope, const ListTold&
              auto object = kube::decode_json(text, kube::kSliceLimits);
              if (!object)
                return told.on_bad("a " + resource.kind + " cannot be read: " + object.error().what);
-             // Items of a list need not say what they are.
+             // Items of a list may lack their kind.
              if (object->object() != nullptr) object->set("kind", resource.kind);
              told.on_object(*object);
            },

@@ -22,7 +22,7 @@ int64_t integer_at(const kube::Json& object, std::initializer_list<std::string_v
   return value != nullptr && value->integer() != nullptr ? *value->integer() : 0;
 }
 
-// Amounts of counters, of sets or of what a device consumes; what is no amount counts as none.
+// Adds amounts of counters, of sets or of a device's consumption; ignores invalid amounts.
 void add_counters(const kube::Json& of, std::string_view set, allocation::Amounts& out) {
   const kube::Json* counters = of.find("counters");
   if (counters == nullptr || counters->object() == nullptr) return;
@@ -197,7 +197,7 @@ std::string age_text(int64_t seconds) {
 
 namespace {
 
-// The beginning of a text, never a part of a word: "pool w-1: 2 allocated ...".
+// Returns the beginning of a text, without a partial word: "pool w-1: 2 allocated ...".
 std::string cut_at_word(const std::string& text, size_t size_max) {
   if (text.size() <= size_max) return text;
   constexpr std::string_view kDots = " ...";
@@ -406,7 +406,7 @@ std::vector<NodeRow> Fleet::rows() const {
     }
     for (const FleetSlice* slice : pool.slices)
       usage[slice->node].add(usage_of(*slice, held, counters, groups));
-    // What is held of a pool and not offered is told once, on the pool's first node.
+    // Allocated devices of a pool that are not offered are counted once, on the pool's first node.
     size_t offered_and_held = 0;
     for (const auto& [node, used] : usage) offered_and_held += used.allocated;
     if (held != nullptr && held->size() > offered_and_held)
@@ -443,12 +443,13 @@ std::vector<NodeRow> Fleet::rows() const {
   return out;
 }
 
-// Only what the report could say is missed: it names every policy that selects its node, unless there was no room.
+// A policy is missing only if the report could contain it: it names every policy that selects its node,
+// unless there was no room.
 void Fleet::find_lags(NodeRow& row) const {
   const auto node = nodes_.find(row.name);
   if (!row.report || node == nodes_.end()) return;
   std::map<std::pair<std::string_view, std::string_view>, int64_t> reported;
-  std::set<std::string_view> elsewhere;  // kinds of which the daemon follows another namespace
+  std::set<std::string_view> elsewhere;  // kinds for which the daemon uses another namespace
   for (const FleetPolicyUse& use : row.report->policies) {
     const auto known = known_kinds_.find(use.kind);
     if (known == known_kinds_.end()) continue;

@@ -1,6 +1,6 @@
 #pragma once
-// What a whole cluster offers and who has it, as counts: kept small, so that thousands of nodes fit, and kept current by
-// objects that come one by one. Pure.
+// Counts of a whole cluster's devices and their claims: small enough for thousands of nodes, and updated by
+// single objects. Pure.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -22,23 +22,22 @@
 
 namespace sliced::cli {
 
-/// Under which names the drivers publish.
+/// The drivers' names.
 struct FleetDrivers {
   std::string sriov, exposure;
 };
 
-/// An entry of a slice, as far as it is counted.
-/// consumesCounters of a device.
+/// The counted parts of a device entry's consumesCounters.
 struct FleetConsumption {
   allocation::Amounts amounts;
-  allocation::GroupsInUse::Consumptions groups;  // their counters are in `amounts` alone
+  allocation::GroupsInUse::Consumptions groups;  // without their counters, which are in `amounts`
   bool operator==(const FleetConsumption&) const = default;
 };
 
 struct FleetDevice {
   std::string name;
-  bool is_tainted = false;  // a taint keeps pods from it
-  /// nullptr: none. Devices of a slice that consume the same share it.
+  bool is_tainted = false;  // with a taint that keeps pods away
+  /// nullptr: none. Devices of a slice with equal consumption share it.
   std::shared_ptr<const FleetConsumption> counters = {};
   bool operator==(const FleetDevice& other) const {
     return name == other.name && is_tainted == other.is_tainted &&
@@ -46,20 +45,20 @@ struct FleetDevice {
   }
 };
 
-/// A ResourceSlice of which everything but that has been let go. node "": of several nodes, or of none.
-/// generation and slice_count are spec.pool's, 0 where they are missing.
+/// The counted parts of a ResourceSlice. node "": of several nodes, or of none. generation and slice_count:
+/// of spec.pool, 0 if missing.
 struct FleetSlice {
   std::string name = {}, driver = {}, pool = {}, node = {};
   int64_t generation = 0, slice_count = 0;
   std::vector<FleetDevice> devices = {};
-  allocation::Amounts shared_counters = {};  // what it supplies to its pool
+  allocation::Amounts shared_counters = {};  // supplied to its pool
   bool operator==(const FleetSlice&) const = default;
 };
-/// kInvalid without a name, a driver, a pool, or with devices that have no names; the text names the slice.
-/// What is not counted may be of any shape.
+/// Errors: kInvalid without a name, a driver, a pool, or with devices that have no names; the text names the
+/// slice. Fields that are not counted are not checked.
 Result<FleetSlice> decode_fleet_slice(const kube::Json& object);
 
-/// Devices that one claim has, without those that it has with admin access.
+/// The devices of one claim, without those with admin access.
 struct FleetClaim {
   std::string id = {};                  // "namespace/name"
   std::vector<std::string> users = {};  // pods, and other consumers as "plural/name"
@@ -70,53 +69,56 @@ struct FleetClaim {
 };
 FleetClaim fleet_claim(const allocation::Claim& claim);
 
-/// A policy on one node, as the node reports it: "namespace/name", or "name". A problem is cut at 200 bytes.
+/// A policy on one node, from the node's report: "namespace/name", or "name". A problem is truncated at 200
+/// bytes.
 struct FleetPolicyUse {
   std::string name;
   int64_t matched = 0, offered = 0;
-  std::string problem = {};  // why it is not used as it is written; "" it is
+  std::string problem = {};  // why it is not used as it is written; "" if it is
   std::string kind = {}, action = {};
-  int64_t generation = 0;  // that the node has decided by
-  int64_t hidden = 0;      // of matched, those that are not offered
+  int64_t generation = 0;  // of the node's decision
+  int64_t hidden = 0;      // matched devices that are not offered
   bool operator==(const FleetPolicyUse&) const = default;
 };
-/// What is kept of a policy of either kind: which nodes have to decide by which generation of it.
+/// A policy of either kind: the nodes that it selects, and its generation.
 struct FleetPolicy {
-  std::string kind = {}, name = {};  // as FleetPolicyUse has them
+  std::string kind = {}, name = {};  // as in FleetPolicyUse
   int64_t generation = 0;
   kube::NodeSelector nodes = {};
   int64_t edited = 0;  // kube::last_edited()
 };
-/// Errors: kInvalid where it has no name, or is of neither kind.
+/// Errors: kInvalid without a name, or for another kind.
 Result<FleetPolicy> decode_fleet_policy(const kube::Json& object);
-/// How long nodes may take to decide by an edit, and to report it, before they are said to be behind: reports are written at most
-/// every 10 s, and spread over 10 s more.
+/// Time for nodes to decide by an edit and report it, before they count as lagging: reports are written at
+/// most every 10 s, spread over 10 s more.
 inline constexpr int64_t kEditGrace = 60;  // seconds
-/// What is kept of a NodeDeviceReport.
+/// The used parts of a NodeDeviceReport.
 struct FleetReport {
   std::string node = {}, version = {}, waits_for = {};
   std::string kubelet_plugin = {};  // as NodeReport::kubelet_plugin
-  std::string changed = {};         // when the offer changed last: "2026-11-21T00:17:41.296Z"; "" not known
+  std::string changed = {};         // time of the offer's last change: "2026-11-21T00:17:41.296Z"; "" if
+                                    // unknown
   size_t hidden = 0, held_back = 0;
   std::vector<FleetPolicyUse> policies = {};
-  bool has_all_policies = true;            // else the report had no room for some
-  std::vector<std::string> problems = {};  // at most kReportProblemsMax, then how many more there are
+  bool has_all_policies = true;            // false: the report had no room for some
+  std::vector<std::string> problems = {};  // at most kReportProblemsMax, then the number of further ones
   bool operator==(const FleetReport&) const = default;
 };
 inline constexpr size_t kReportProblemsMax = 5;
 FleetReport fleet_report(const reports::NodeReport& report);
 
-/// Devices of one pool, or of several. allocated: of those that are offered; gone: of those that are not any more.
-/// free: kubectl/why/free.h: had by no claim, without a taint, in a complete pool, and the counters that it shares with
-/// others are enough. Of a shared device that a claim has it is not said how much is left: it is not free.
+/// Device counts of one or several pools. allocated: offered and allocated; gone: allocated and no longer
+/// offered. free (kubectl/why/free.h): not allocated, without a taint, in a complete pool, with sufficient
+/// shared counters. A shared device with a claim does not count as free, because its remaining capacity is
+/// unknown here.
 struct Usage {
   size_t devices = 0, allocated = 0, free = 0, tainted = 0, gone = 0;
   void add(const Usage& other);
   bool operator==(const Usage&) const = default;
 };
 
-/// What a node has of a pool: devices of its newest generation. Of one without slices claims have devices, and it is told on the
-/// node that its name is made of.
+/// A node's part of a pool: devices of its newest generation. A pool with allocated devices and without
+/// slices belongs to the node in its name.
 struct PoolRow {
   std::string driver = {}, name = {};
   int64_t generation = 0, slices = 0, slices_wanted = 0;  // slices of the newest generation, on all nodes
@@ -125,70 +127,71 @@ struct PoolRow {
   bool operator==(const PoolRow&) const = default;
 };
 
-/// A policy that a node has not decided by as it is now.
+/// A policy that the node has not decided by in its current form.
 struct PolicyLag {
   std::string kind = {}, name = {};
-  int64_t reported = 0;  // generation that the node has decided by; 0 none
-  int64_t current = 0;   // generation that it is of now; 0: it was deleted
+  int64_t reported = 0;  // generation of the node's decision; 0 if none
+  int64_t current = 0;   // current generation; 0: deleted
   bool operator==(const PolicyLag&) const = default;
 };
-/// "has not applied intel generation 4 and 2 more policies"; "" for none.
+/// Returns "has not applied intel generation 4 and 2 more policies"; "" for none.
 std::string describe(const std::vector<PolicyLag>& lags);
 
 struct NodeRow {
   std::string name = {};
-  bool is_there = true;  // false: there are slices for it, and no such Node
+  bool is_there = true;  // false: there are slices for it, but no such Node
   std::vector<PoolRow> pools = {};
   Usage usage = {};
   std::optional<FleetReport> report = {};
-  /// For how many seconds its daemon has not renewed its Lease, where that has expired. nullopt: it has not, or the node has none (the
-  /// daemon is of an older version, or may not write it), or nobody may read it.
+  /// Seconds since its daemon last renewed its expired Lease. nullopt: the Lease is valid, missing (an older
+  /// daemon, or one without permission), or not readable.
   std::optional<int64_t> silent_for = {};
   std::vector<PolicyLag> behind = {};
   bool knows_slices = true,
-       knows_claims = true;  // false: they could not be read, and what is counted of them is not known
-  /// What is not as it should be, in words; the worst first.
+       knows_claims = true;  // false: they could not be read, so their counts are unknown
+  /// Problems as texts; the worst first.
   std::vector<std::string> problems = {};
-  /// Nothing is given out of a part of it, or its slices are orphans.
+  /// A part of it cannot be allocated, or its slices are orphans.
   bool is_bad = false;
   bool has_slices() const;
   bool operator==(const NodeRow&) const = default;
 };
-/// "bad", "empty" (no slices), "warning", "ok": the worst of a node's. A node without slices that others are not expected to have
-/// either is "empty" and not "bad".
+/// Returns "bad", "empty" (no slices), "warning" or "ok": the worst that applies. A node without slices of
+/// which none are expected is "empty".
 std::string_view health_of(const NodeRow& row);
-/// Whether the node reports that pods with claims do not start on it, since its kubelet plugin is off or waits.
+/// Returns whether the node reports that pods with claims do not start on it, because its kubelet plugin is
+/// off or waits.
 bool is_without_plugin(const NodeRow& row);
-/// What is not as it should be: as many problems as kStateBytes have room for, one at least, which is cut there, and how many more
-/// there are: "daemon silent for 9m (+2 more)". Without any, what the node waits for, which is no problem; else "ok".
+/// Returns the problems that fit into kStateBytes, at least one (truncated), and the number of further ones:
+/// "daemon silent for 9m (+2 more)". Without any, the reason for which the node waits; otherwise "ok".
 std::string state_of(const NodeRow& row);
 inline constexpr size_t kStateBytes = 90;
-/// "45s", "12m", "3h", "5d".
+/// Returns "45s", "12m", "3h", "5d".
 std::string age_text(int64_t seconds);
 
-/// A row without a name counts with its devices, and is no node.
+/// A row without a name counts for devices, but not as a node.
 struct FleetTotals {
   size_t nodes = 0, without_slices = 0, bad = 0, warning = 0, silent = 0;
-  size_t without_plugin = 0;  // whose report says that the kubelet plugin is off, or waits
+  size_t without_plugin = 0;  // with a report that the kubelet plugin is off, or waits
   Usage usage;
 };
 FleetTotals totals_of(const std::vector<NodeRow>& rows);
 
-/// Objects by their names; put() replaces what was known by that name, also by nothing: a slice of another
-/// driver, or a claim that has none of our devices, is not kept.
-/// Memory: some 40 bytes a device, some KiB a report, and three times its names a device that is allocated.
-/// Threads: one. Nothing is looked up anywhere else: what nobody puts is not known.
+/// Objects by name; put() replaces an earlier object with the name. A slice of another driver, or a claim
+/// without devices of the drivers, is not kept. Memory: about 40 bytes per device, some KiB per report, and
+/// three times its names per allocated device. Threads: one.
 class Fleet {
  public:
-  /// Slices of other drivers than these are passed over.
+  /// Ignores slices of other drivers.
   explicit Fleet(std::set<std::string> drivers) : drivers_(std::move(drivers)) {}
 
-  /// Nodes cannot be listed: those that have slices are there.
+  /// Nodes cannot be listed: nodes with slices count as existing.
   void set_knows_nodes(bool knows) { knows_nodes_ = knows; }
-  /// Slices or claims cannot be listed: what is counted of them is not known.
+  /// Slices or claims cannot be listed: their counts are unknown.
   void set_knows_slices(bool knows) { knows_slices_ = knows; }
   void set_knows_claims(bool knows) { knows_claims_ = knows; }
-  /// Seconds since 1970, by the API server's clock where it is known. Before it is set no daemon is silent, and edits have no grace.
+  /// Seconds since 1970, by the API server's clock if it is known. Before it is set, no daemon counts as
+  /// silent, and edits have no grace period.
   void set_now(int64_t now) { now_ = now; }
   void put_node(const std::string& name) { put_node(kube::NodeView{name, {}}); }
   void put_node(kube::NodeView node);
@@ -199,39 +202,41 @@ class Fleet {
   void remove_claim(const std::string& id);
   void put_report(FleetReport report);
   void remove_report(const std::string& node) { reports_.erase(node); }
-  /// All policies of the kind are put, of that namespace ("" where the kind has none). A policy of it that a node reports and that was
-  /// not put is one that was deleted. Of nodes whose daemons follow another namespace nothing is concluded.
+  /// All policies of the kind were put, for that namespace ("" for a cluster-scoped kind). A reported policy
+  /// that was not put counts as deleted. Nodes whose daemons use another namespace are not judged.
   void set_knows_policies(const std::string& kind, const std::string& namespace_) {
     known_kinds_[kind] = namespace_;
   }
   void put_policy(FleetPolicy policy);
-  /// Deleted now. Its nodes have kEditGrace to report that; a policy that was never put was deleted at an unknown time and has none.
+  /// Deleted now. Its nodes have kEditGrace to report that; a policy that was never put has no grace period.
   void remove_policy(const std::string& kind, const std::string& name);
   void clear_policies(const std::string& kind);
   void put_lease(reports::NodeLease lease);
   void remove_lease(const std::string& node) { leases_.erase(node); }
   void clear_leases() { leases_.clear(); }
-  /// For how many seconds the node's daemon has not renewed its Lease, by set_now(); nullopt: that has not expired, or there is none.
+  /// Returns the seconds since the last renewal of the node's expired Lease, by set_now(); nullopt if it is
+  /// valid or missing.
   std::optional<int64_t> silent_for(const std::string& node) const;
   void clear_nodes() { nodes_.clear(); }
   void clear_slices() { slices_.clear(); }
   void clear_claims();
   void clear_reports() { reports_.clear(); }
 
-  /// One row a node, by name (natural_less()); of slices and claims that are no single node's, one row without a name. Counted
-  /// anew with each call: linear in devices, and in what claims have. What claims have of a pool and is not
-  /// offered is told once, on the pool's first node.
+  /// Returns one row per node, by name (natural_less()), and one row without a name for slices and claims of
+  /// no single node. Counts with each call: linear in devices and in allocated ones. Allocated devices of a
+  /// pool that are not offered appear once, on the pool's first node.
   std::vector<NodeRow> rows() const;
-  /// Claims that have the device, as "namespace/name (pod a, pod b)".
+  /// Returns the claims with the device, as "namespace/name (pod a, pod b)".
   std::vector<std::string> holders(const std::string& driver, const std::string& pool,
                                    const std::string& device) const;
-  /// Driver and name of pools that claims have devices of, and that are a node's by their names: "NODE" or
-  /// "NODE/...", as ours are called.
+  /// Returns driver and name of pools with allocated devices whose names contain the node: "NODE" or
+  /// "NODE/...", as sliced names them.
   std::vector<std::pair<std::string, std::string>> held_pools_of(const std::string& node) const;
-  /// Of all nodes at once, as holders() has them, by node (by the pool's name), then by driver and device.
+  /// The holders of all allocated devices, as holders(), by node (from the pool's name), then by driver and
+  /// device.
   using HeldEntries = std::map<std::pair<std::string, std::string>, std::vector<std::string>>;
   std::map<std::string, HeldEntries> held_entries() const;
-  /// Names of the pool's devices that claims have, offered or not; sorted.
+  /// Returns the names of the pool's allocated devices, offered or not; sorted.
   std::vector<std::string> held_of(const std::string& driver, const std::string& pool) const;
 
  private:
@@ -250,8 +255,9 @@ class Fleet {
   std::map<std::string, kube::NodeView> nodes_;
   std::map<std::string, reports::NodeLease> leases_;
   std::map<std::pair<std::string, std::string>, FleetPolicy> policies_;  // by kind and name
-  std::map<std::pair<std::string, std::string>, int64_t> deleted_;       // the same; when, for kEditGrace
-  std::map<std::string, std::string> known_kinds_;                       // to the namespace
+  // by kind and name; time of deletion, for kEditGrace
+  std::map<std::pair<std::string, std::string>, int64_t> deleted_;
+  std::map<std::string, std::string> known_kinds_;  // with the namespace
   std::map<std::string, FleetSlice> slices_;
   std::map<std::string, FleetReport> reports_;
   std::map<std::string, FleetClaim> claims_;

@@ -39,7 +39,7 @@ void write_problems(const std::string& name, const Policy& policy, std::vector<s
   if (policy.more() > 0) out.push_back(name + ": " + and_more(policy.more()));
 }
 
-// Without what the server adds.
+// Removes the server's fields.
 policy::SriovPolicy said_by(policy::SriovPolicy policy) {
   policy.uid.clear();
   policy.manager.clear();
@@ -54,7 +54,7 @@ policy::ExposurePolicy said_by(policy::ExposurePolicy policy) {
 }
 policy::DeviceAttributes said_by(policy::DeviceAttributes attributes) { return attributes; }
 
-// Where something stands in a file is nothing that it says.
+// The line in a file is not part of the content.
 void forget_lines(kube::Json& value) {
   value.set_line(0);
   if (value.array() != nullptr)
@@ -70,7 +70,7 @@ bool is_of_ours(const kube::ObjectKey& key) {
   return false;
 }
 
-// The gates of a moment have nothing to ask of facts from afar: a daemon of before has decided the same.
+// Gates that depend on time have no facts here: the node's daemon has already decided the same.
 std::shared_ptr<policy::Inputs> inputs_of(const reports::NodeReport& report, const kube::NodeView& node,
                                           const policy::PolicySetPtr& policies, const FleetDrivers& drivers) {
   auto inventory = std::make_shared<hotplug::Inventory>();
@@ -103,7 +103,7 @@ void add_entry(const policy::Decision& decision, JudgedEntry entry, JudgedNode& 
   }
 }
 
-// A word of an expression, not a part of one.
+// Returns whether the expression contains the word, not as a part of another one.
 bool names(std::string_view expression, std::string_view word) {
   const auto is_part = [](char c) {
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -116,7 +116,7 @@ bool names(std::string_view expression, std::string_view word) {
   return false;
 }
 
-// What selectors may ask for (docs/attributes.md) and a DeviceGroup has no place for.
+// Attributes for selectors (docs/attributes.md) that DeviceGroup does not contain.
 constexpr std::string_view kUnreported[] = {
     "iommuGroup",   "iommuGroupShared", "representor", "mac",        "operState",     "physPortName",
     "rdmaDevice",   "representorOf",    "bridgeName",  "bridgeType", "vlanFiltering", "vlanId",
@@ -126,7 +126,7 @@ bool is_wanted(policy::Disposition disposition) {
   return disposition == policy::Disposition::kOffered || disposition == policy::Disposition::kHeldBack;
 }
 
-// The report's own word for a device against what its facts give.
+// Compares the report's verdict on a device with that of its facts.
 std::string contradiction(const reports::NodeReport& report, const JudgedNode& now) {
   for (const reports::DeviceGroup& group : report.groups)
     for (const hotplug::HostDevice& device : reports::devices_of(group)) {
@@ -240,7 +240,7 @@ Result<FleetPolicies> edited_by(std::string_view text, const FleetPolicies& now)
   for (auto& [key, object] : manifest.objects) {
     const int line = object.line();
     if (!is_of_ours(key)) {
-      // A file for kubectl apply has a Namespace or a claim beside them; a kind of ours that is misspelt is none of these.
+      // A file for kubectl apply may contain a Namespace or a claim; a misspelled kind of sliced is an error.
       if (nearest(key.kind, {kube::kSriovResourcePolicies.kind, kube::kDeviceAttributes.kind,
                              kube::kDeviceExposurePolicies.kind})
               .empty()) {
@@ -279,7 +279,7 @@ std::vector<std::string> FleetPolicies::kinds_of(const std::string& name) const 
 
 namespace {
 
-// "" it is none.
+// Returns "" for another kind.
 std::string policy_kind_named(std::string_view word) {
   std::string lower(word);
   std::ranges::transform(lower, lower.begin(),
@@ -418,14 +418,14 @@ std::string cannot_be_judged(const reports::NodeReport& report, const kube::Node
 
 namespace {
 
-// Without labels what asks for any cannot be answered: nullopt.
+// Terms with labels cannot be evaluated without labels: nullopt.
 std::optional<bool> selects_by_name(const kube::NodeSelector& selector, const std::string& node) {
   for (const kube::NodeSelectorTerm& term : selector.terms)
     if (!selector.everything && !term.match_expressions.empty()) return std::nullopt;
   return selects(selector, {node, {}});
 }
 
-// One kind of policies: those that select the node, for all nodes.
+// For one kind of policies: those that select the node, for all nodes.
 template <class Policy>
 std::vector<Shared<Policy>> selecting(const std::vector<Shared<Policy>>& policies,
                                       const std::vector<Shared<Policy>>& before,

@@ -1,5 +1,5 @@
 #pragma once
-// What policies make of nodes, by what the nodes report of their devices: the real decision over facts from afar. Pure.
+// Evaluates policies for nodes from the devices in their reports, with the daemon's decision code. Pure.
 #include <map>
 #include <optional>
 #include <set>
@@ -19,33 +19,33 @@
 
 namespace sliced::cli {
 
-/// Policies of both kinds, and DeviceAttributes, by their names. A value: a copy is edited beside the one that
-/// is. What cannot be understood is kept, too, as a daemon keeps it: it offers nothing, and problems() says why.
+/// Policies of both kinds, and DeviceAttributes, by name. A value type, so that a copy can be edited. An
+/// invalid object is kept, as by a daemon: it offers nothing, and problems() has the reason.
 class FleetPolicies {
  public:
-  /// namespace_: whose SriovResourcePolicies and DeviceAttributes count, as the daemons' --namespace.
+  /// namespace_: of SriovResourcePolicies and DeviceAttributes, as the daemons' --namespace.
   FleetPolicies(FleetDrivers drivers, std::string namespace_)
       : drivers_(std::move(drivers)), namespace_(std::move(namespace_)) {}
 
-  /// Adds an object, or takes the place of the one of its name. Of a name without namespace it is ours.
-  /// False: it is of another kind, or in another namespace.
+  /// Adds or replaces an object. An object without a namespace is in namespace_. Returns false for another
+  /// kind or namespace.
   bool put(const kube::Json& object);
   bool empty() const { return sriov_.empty() && exposures_.empty(); }
-  /// In order of evaluation, made anew with each call. Without readiness: whether a device is ready is of its
-  /// node and of a moment.
+  /// Returns them in order of evaluation, built with each call. Without readiness, which depends on the node
+  /// and the time.
   policy::PolicySetPtr set() const;
   /// The same without excludes.
   policy::PolicySetPtr exposing() const;
   const FleetDrivers& drivers() const { return drivers_; }
-  /// What of our policies cannot be understood, "dra-driver-sriov/a spec.priority: ...".
+  /// Returns the problems of invalid policies: "dra-driver-sriov/a spec.priority: ...".
   std::vector<std::string> problems() const;
-  /// Takes one away; false: there is none of that name.
+  /// Removes a policy; returns false if there is none of that name.
   bool remove(const std::string& kind, const std::string& name);
-  /// Kinds that have one of that name.
+  /// Returns the kinds that have one of that name.
   std::vector<std::string> kinds_of(const std::string& name) const;
   const std::string& namespace_of_policies() const { return namespace_; }
-  /// Says something else than in `before`, was not there, or has gone. Who wrote it when does not matter. By name: "namespace/name", or
-  /// "name" of a DeviceExposurePolicy.
+  /// Returns the names of policies that were added, deleted or changed in content since `before`:
+  /// "namespace/name", or "name" of a DeviceExposurePolicy.
   std::set<std::string> changed_since(const FleetPolicies& before) const;
 
  private:
@@ -57,78 +57,79 @@ class FleetPolicies {
   std::map<std::string, policy::ExposurePolicy> exposures_;
 };
 
-/// As they would be with the objects of a YAML or JSON text in place of those of their names.
-/// Objects of other kinds are passed over.
-/// Errors: kInvalid, "LINE: what": it is broken, has no policy of ours, or an object whose kind is one of ours, or nearly, and which is none.
+/// Returns `now` with the objects of a YAML or JSON text, which replace those of their names. Ignores objects
+/// of other kinds. Errors: kInvalid, "LINE: what": the text is invalid, contains no policy, or an object
+/// whose kind is misspelled or invalid.
 Result<FleetPolicies> edited_by(std::string_view text, const FleetPolicies& now);
 
-/// As they would be without those of a list "KIND/NAME,...". KIND is a name that kubectl takes for one of the three kinds ("srp",
-/// "sriovresourcepolicies", "DeviceExposurePolicy"); without it only one kind may have the name.
-/// Errors: kInvalid, kNotFound: which of them is none, and what is possible.
+/// Returns `now` without the policies of a list "KIND/NAME,...". KIND is a name that kubectl accepts for one
+/// of the three kinds ("srp", "sriovresourcepolicies", "DeviceExposurePolicy"); without it the name must be
+/// unique across kinds. Errors: kInvalid, kNotFound: the wrong element, and the possible ones.
 Result<FleetPolicies> without(std::string_view list, const FleetPolicies& now);
 
-/// "SriovResourcePolicy namespace/name", "DeviceExposurePolicy name".
+/// Returns "SriovResourcePolicy namespace/name", "DeviceExposurePolicy name".
 std::string describe(const reports::PolicyRef& policy);
-/// Of the policies of a set, in order of evaluation, those that select the node.
+/// Returns the policies of a set that select the node, in order of evaluation.
 std::vector<reports::PolicyRef> policies_selecting(const policy::PolicySet& set, const kube::NodeView& node);
 
-/// One way in which a device would be offered.
+/// One entry as which a device would be offered.
 struct JudgedEntry {
   std::string driver, name;  // of the entry
   std::string device;        // host device
   reports::PolicyRef policy;
-  kube::DevicePtr entry;  // what would be published, as far as the facts go
+  kube::DevicePtr entry;  // as it would be published, from the known facts
 };
 
-/// What policies make of a node's devices. What holds back because of a moment (settling, readiness, quarantine) is not
-/// known from afar and takes no part: an entry here may be held back on its node.
+/// The result of policies for a node's devices. Gates that depend on time (settling, readiness, quarantine)
+/// are unknown here and ignored: an entry may be held back on its node.
 struct JudgedNode {
   std::map<std::pair<std::string, std::string>, JudgedEntry> entries;  // by driver and name
   std::map<std::string, policy::Disposition> dispositions;             // by host device
-  policy::SelectorAnswersPtr selectors;  // what they said, for who judges what is edited
-  std::set<std::string> problems;  // of policies that can be decoded and not used: an expression that is none
+  policy::SelectorAnswersPtr selectors;  // results of selectors, for evaluating an edit
+  std::set<std::string> problems;  // of policies that can be decoded but not used: an invalid expression
 };
-/// published: what the node offers now, nullptr nothing: what cannot be understood takes none of it away.
+/// published: the current entries of the node, nullptr if none: an invalid policy does not withdraw them.
 JudgedNode judge_node(const reports::NodeReport& report, const kube::NodeView& node,
                       const policy::PolicySetPtr& policies, const FleetDrivers& drivers,
                       const JudgedNode* published = nullptr);
 
-/// Why nothing may be concluded from what judging the node's report says: facts are left out, the report is of other
-/// policies than these, or what it says is offered would not be by its own facts. "": it may.
-/// now: the node judged by the policies as they are.
+/// Returns why a judgement from the node's report would be invalid: facts are missing, the report is based on
+/// other policies, or a device that it reports as offered would not be by its own facts. "" if it is valid.
+/// now: the node judged with the current policies.
 std::string cannot_be_judged(const reports::NodeReport& report, const kube::NodeView& node,
                              const policy::PolicySet& policies, const JudgedNode& now);
-/// The policies of an edit as they are for one node whose labels may not be read: by what its report says of each policy, and by
-/// node selectors that ask for no label.
+/// The policies of an edit for a node whose labels may not be read: from the policies in its report, and node
+/// selectors without labels.
 struct NodePolicies {
   policy::PolicySetPtr before, after;
-  std::string why_not;  // whether one of them selects the node is not known; "" it is
+  std::string why_not;  // why it is unknown whether one of them selects the node; "" if it is known
 };
 NodePolicies policies_without_labels(const policy::PolicySet& before, const policy::PolicySet& after,
                                      const reports::NodeReport& report);
 
-/// Why an edit cannot be judged on a node where policies of these kinds may not be read ("SriovResourcePolicy", ...): its report names
-/// one, or a policy of the edit takes attributes from objects that are not known. "": it can.
+/// Returns why an edit cannot be judged on a node if policies of these kinds may not be read
+/// ("SriovResourcePolicy", ...): its report names one, or a policy of the edit uses attributes of unknown
+/// objects. "" if it can.
 std::string missing_for_edit(const std::set<std::string>& unlisted, const reports::NodeReport& report,
                              const policy::PolicySet& before, const policy::PolicySet& after,
                              const kube::NodeView& node);
 
-/// Attributes that the selectors of these policies ask for and reports do not have: "policy x asks for mac". Told by
-/// the words of the expression, so that one in a comment counts, too. changed: by name, as changed_since() has it.
+/// Returns the attributes that selectors of these policies read and reports lack: "policy x asks for mac".
+/// Searches words of the expression, so comments count, too. changed: names from changed_since().
 std::vector<std::string> unreported_facts(const policy::PolicySet& policies,
                                           const std::set<std::string>& changed);
 
-/// The same of one node: the interfaces of VFs where its report does not name them.
+/// The same for one node: interfaces of VFs that its report does not name.
 std::string unreported_facts_of(const reports::NodeReport& report, const policy::PolicySet& policies,
                                 const std::set<std::string>& changed);
 
-/// An entry that would come, go or be another one.
+/// An entry that would be added, removed or changed.
 struct EntryChange {
   char what = '~';  // '+', '-', '~'
   std::string driver, name, device;
-  std::string before, after;             // policies, as describe() has them; "" none
-  std::vector<std::string> attributes;   // of '~': "key: old -> new"
-  std::vector<std::string> claims = {};  // of '-': that have it now, "namespace/name (pod a)"
+  std::string before, after;             // policies, from describe(); "" if none
+  std::vector<std::string> attributes;   // for '~': "key: old -> new"
+  std::vector<std::string> claims = {};  // for '-': the current holders, "namespace/name (pod a)"
   bool operator==(const EntryChange&) const = default;
 };
 std::vector<EntryChange> entry_changes(const JudgedNode& before, const JudgedNode& after);

@@ -19,7 +19,7 @@ void add_unread(std::vector<std::string>& unread, std::string what) {
     unread.emplace_back("and more objects cannot be read");
 }
 
-// forget: what was put of this list.
+// forget: removes the objects of this list.
 ListTold into(std::vector<std::string>& unread, std::function<void(const kube::Json&)> on_object,
               std::function<void()> forget) {
   return {.on_object = std::move(on_object),
@@ -44,7 +44,7 @@ Result<Unit> read_reports(ClusterObjects& objects,
     on_report(*std::move(report));
   };
   auto listed = objects.list(kube::kNodeDeviceReports, "", into(unread, on_object, on_anew));
-  // Reports may be off, or not for everybody: what slices say stands without them.
+  // Reports may be off, or not readable: the slices are still valid.
   if (!listed && listed.error().code == Errc::kDenied)
     add_unread(unread, std::string(lack_without(kube::kNodeDeviceReports)) + ": " + listed.error().what);
   return !listed && is_of_no_interest(listed.error().code) ? Result<Unit>(Unit{}) : std::move(listed);
@@ -52,7 +52,7 @@ Result<Unit> read_reports(ClusterObjects& objects,
 
 Result<Unit> read_claims(ClusterObjects& objects, Fleet& fleet, std::vector<std::string>& unread) {
   const auto on_object = [&](const kube::Json& object) {
-    // Most that wait have nothing that is counted.
+    // Most waiting claims have nothing to count.
     if (const kube::Json* allocation = object.find({"status", "allocation"});
         allocation == nullptr || allocation->is_null())
       return;
@@ -74,7 +74,7 @@ std::string_view lack_without(const kube::Resource& kind) {
 
 namespace {
 
-// True: listed. False: it may not be, which is said in `unread`.
+// Returns true if it was listed; false if that is denied, with an entry in `unread`.
 Result<bool> may_list(Result<Unit> listed, const kube::Resource& kind, std::vector<std::string>& unread) {
   if (listed) return true;
   if (listed.error().code != Errc::kDenied) return std::move(listed.error());
@@ -112,7 +112,7 @@ Result<bool> read_fleet_slices(ClusterObjects& objects, Fleet& fleet, std::vecto
   return slices;
 }
 
-// Kinds that are not installed have none.
+// A kind that is not installed has no objects.
 Result<Unit> read_fleet_policies(ClusterObjects& objects, const std::string& namespace_, Fleet& fleet,
                                  std::vector<std::string>& unread) {
   for (const auto* kind : {&kube::kSriovResourcePolicies, &kube::kDeviceExposurePolicies}) {
@@ -228,7 +228,7 @@ Result<Unit> visit_nodes(ClusterObjects& objects, const NodeViews* nodes, std::v
         const auto node = nodes->find(report.node);
         if (node != nodes->end() && reported.insert(report.node).second) visit(node->second, &report, "");
       },
-      [] {},  // what was visited stays so: each report stands by itself, and was so a moment ago
+      [] {},  // visited nodes stay: each report is independent, and was current a moment ago
       unread_reports);
   for (const std::string& what : unread_reports) add_unread(unread, what);
   if (!read || nodes == nullptr) return read;

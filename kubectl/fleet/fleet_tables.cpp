@@ -16,7 +16,7 @@ constexpr std::string_view kBad = "31", kWarning = "33", kGood = "32", kEmpty = 
 std::string count(size_t n) { return std::to_string(n); }
 std::string count_of(size_t n, const std::string& of) { return count(n) + " " + of + (n == 1 ? "" : "s"); }
 
-// -o wide has room for all of them.
+// -o wide has room for all problems.
 std::string whole_state_of(const NodeRow& row) {
   return row.problems.empty() ? state_of(row) : join(row.problems, "; ");
 }
@@ -34,7 +34,7 @@ std::string age_of(const std::string& time, int64_t now_ms) {
   return then == 0 ? "" : age_text((now_ms - then) / 1'000);
 }
 
-// What is not known is an empty cell.
+// An unknown value is an empty cell.
 std::string known(bool is_known, size_t n) { return is_known ? count(n) : ""; }
 bool knows_use(const NodeRow& row) { return row.knows_slices && row.knows_claims; }
 
@@ -91,7 +91,7 @@ kube::Json json_of(const Usage& usage, bool knows_claims) {
   return out;
 }
 
-// A name of others' need not be UTF-8; JSON has to be.
+// A name may not be UTF-8, which JSON requires.
 kube::Json json_text(const std::string& text) { return is_utf8(text) ? text : escaped(text); }
 kube::Json json_texts(const std::vector<std::string>& texts) {
   kube::Json::Array out;
@@ -160,7 +160,7 @@ std::string bar(size_t percent) {
   return std::string(full, '#') + std::string(kWidth - full, '.') + " " + count(percent) + " %";
 }
 
-// Terminals wrap what is too long, and a frame would no longer fit. Codes of colours take no columns.
+// Terminals wrap long lines, so that a frame would not fit. Color codes have no width.
 std::string cut_line(std::string_view line, size_t columns_max) {
   std::string out;
   size_t columns = 0;

@@ -70,7 +70,7 @@ struct FollowedFleet::How {
   std::function<void(Fleet&, T)> put;
   std::function<void(Fleet&, const Id&)> remove;
   std::function<void(Fleet&)> clear;
-  bool is_shown = true;  // false: nothing that is shown changes until judge() looks
+  bool is_shown = true;  // false: shown values change only in judge()
 };
 
 template <class T>
@@ -166,9 +166,9 @@ void FollowedFleet::judge() {
   judging_ = scheduler_.after(kJudgeEvery, [this] { judge(); });
 }
 
-// The clock by which daemons are judged stands still while Leases are not followed.
+// The clock for daemons stops while Leases are not watched.
 void FollowedFleet::update_clock() {
-  if (sources_.back().source == nullptr) return;  // not all of them are made
+  if (sources_.back().source == nullptr) return;  // construction is not finished
   const TimePoint now = scheduler_.now();
   if (sources_.back().source->sync_state().state != SyncState::State::kLive) {
     if (std::exchange(is_lease_live_, false)) judges_from_ = TimePoint::max();

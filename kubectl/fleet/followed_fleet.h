@@ -1,5 +1,5 @@
 #pragma once
-// A fleet that is followed as it changes, for what goes on for long.
+// A watched fleet, for long-running commands.
 #include <csignal>
 #include <cstdint>
 #include <functional>
@@ -17,31 +17,33 @@
 
 namespace sliced::cli {
 
-/// Nodes, slices, claims, reports, Leases of daemons and policies, kept equal to what the cluster has. What cannot be read of an object
-/// is as if it were not there. Kinds that may not be listed are left out, and gaps() names what is not known for want of them.
-/// Silence:   which daemons are silent is judged every kJudgeEvery, by the API server's clock, and not while Leases cannot be watched or
-///            have been watched again for less than kRenewAgain: after an outage of the API server daemons need a moment.
-/// Bounds:    of each kind 500,000 objects and 4 GiB of text of a list; what is kept is what Fleet keeps.
-/// Permissions: list and watch on resourceslices, resourceclaims, nodes (metadata), nodedevicereports and deviceexposurepolicies, and
-///              on leases and sriovresourcepolicies in namespace_, each as far as it may be had.
-/// Ownership: ports outlive it. Threads: the loop's.
+/// Nodes, slices, claims, reports, Leases of daemons and policies, updated by watches. Objects that cannot be
+/// decoded are ignored. Kinds that may not be listed are omitted, and gaps() returns the consequences.
+/// Silence: silent daemons are determined every kJudgeEvery, by the API server's clock, but not while Leases
+/// cannot be watched or for kRenewAgain after that: daemons require a moment after an outage of the API
+/// server.
+/// Bounds: per kind 500,000 objects and 4 GiB of text of a list; memory as Fleet.
+/// Permissions: list and watch on resourceslices, resourceclaims, nodes (metadata), nodedevicereports and
+/// deviceexposurepolicies, and on leases and sriovresourcepolicies in namespace_; each is optional.
+/// Ownership: ports outlive this object. Threads: the loop's.
 class FollowedFleet {
  public:
   static constexpr Millis kJudgeEvery{10'000}, kRenewAgain{60'000};
   FollowedFleet(const kube::Ports& ports, const std::set<std::string>& drivers,
                 const std::string& namespace_);
 
-  /// As it is in this turn of the loop. The constructor has begun to follow.
+  /// The current state. The constructor starts the watches.
   const Fleet& fleet() const { return fleet_; }
   /// Grows with each change.
   uint64_t moment() const { return moment_; }
-  /// Each has answered.
+  /// Returns whether each source has answered.
   bool is_whole() const;
-  /// Why what is shown may be old or is not all; "" it is neither.
+  /// Returns why the shown state may be old or incomplete; "" if it is neither.
   std::string note() const;
-  /// What is not known because a kind may not be listed: "ALLOCATED and FREE are unknown: list resourceclaims: ...".
+  /// Returns the information that is unknown because a kind may not be listed: "ALLOCATED and FREE are
+  /// unknown: list resourceclaims: ...".
   std::vector<std::string> gaps() const;
-  /// A refusal that ends it: neither nodes, slices nor reports may be read. "": there is none.
+  /// Returns a permanent refusal: neither nodes, slices nor reports may be read. "" if there is none.
   std::string refusal() const;
 
  private:
@@ -55,7 +57,7 @@ class FollowedFleet {
   void update_clock();
   void note_known();
   bool is_refused(const watchers::Source& source) const;
-  // It goes on without that kind, and misses nothing that it has shown.
+  // The source continues without that kind, and lacks nothing that was shown.
   bool is_without(const watchers::Source& source) const;
 
   kube::Cluster& cluster_;
@@ -69,13 +71,12 @@ class FollowedFleet {
   };
   std::vector<Followed> sources_;
   bool is_lease_live_ = false;
-  TimePoint judges_from_{};  // max(): Leases are not followed any more
+  TimePoint judges_from_{};  // max(): Leases are no longer watched
   reactor::Ticket judging_;
 };
 
-/// Opens the cluster, waits until it is read, two minutes at most, and goes on with `show` until SIGINT,
-/// SIGTERM or SIGHUP sets its flag or it returns.
-/// The exit status; what goes wrong is complained of.
+/// Opens the cluster, waits until it is read, at most two minutes, and calls `show` until SIGINT, SIGTERM or
+/// SIGHUP sets its flag or it returns. Returns the exit status; failures are reported on stderr.
 int follow_fleet(
     const config::Options& options,
     const std::function<Result<Unit>(Process& process, const FollowedFleet& followed, bool& is_over)>& show);

@@ -164,8 +164,8 @@ bool hides(const reports::Said& said) {
 
 namespace {
 
-// What a policy or a gate says of a device that it hides, in the words of `explain`. "its entry is held back: ..." and other outcomes that
-// have their reason in the report stay as they are there.
+// Returns the reason of a hidden device in the words of `explain`. "its entry is held back: ..." and other
+// outcomes with a reason in the report stay unchanged.
 std::string sentence_of(const reports::DeviceGroup& group, const reports::Said& said) {
   const auto is = [&](policy::Outcome outcome) { return said.outcome == name_of(outcome); };
   const std::string who = said.policy.kind.empty() ? "" : describe(said.policy);
@@ -225,7 +225,8 @@ std::string why_hidden(const reports::DeviceGroup& group) {
 }
 
 void add_hidden(const reports::NodeReport& report, std::vector<DeviceLine>& lines) {
-  // The report is written after the slices. What these offer is not hidden any more, whatever an older report says.
+  // The report is written after the slices. A device in the slices is not hidden, even if an older report
+  // says so.
   std::set<std::string> offered;
   for (const DeviceLine& line : lines)
     if (line.stands != DeviceStands::kGone) offered.insert(line.pci.empty() ? line.interface : line.pci);

@@ -1,5 +1,5 @@
 #pragma once
-// Each device of one node, as its slices and the cluster's claims have it. Pure.
+// The devices of one node, from its slices and the cluster's claims. Pure.
 #include <string>
 #include <vector>
 
@@ -10,47 +10,51 @@
 
 namespace sliced::cli {
 
-/// What becomes of a device.
+/// State of a device.
 enum class DeviceStands {
-  kFree,       // offered, had by no claim, without a taint
-  kTainted,    // offered, with a taint, had by no claim
-  kAllocated,  // offered, and a claim has it
-  kGone,       // a claim has it, and it is not offered any more
-  kHidden,     // the node has it and does not offer it
-  kUsedUp,  // offered, had by no claim; the counters that it shares with devices that claims have are used up
-  kUnknown,  // offered, without a taint; claims may not be read
+  kFree,       // offered, not allocated, without a taint
+  kTainted,    // offered, with a taint, not allocated
+  kAllocated,  // offered and allocated
+  kGone,       // allocated and no longer offered
+  kHidden,     // not offered
+  kUsedUp,     // offered, not allocated; allocated devices use up the counters that it shares
+  kUnknown,    // offered, without a taint; claims may not be read
 };
-/// "free", "tainted", "allocated", "gone", "hidden", "used-up", "unknown": an interface (docs/command-line.md).
+/// Returns "free", "tainted", "allocated", "gone", "hidden", "used-up", "unknown": an interface
+/// (docs/command-line.md).
 std::string_view name_of(DeviceStands stands);
 
-/// One device. What is not known is empty: who publishes says how much it says. pci is
-/// resource.kubernetes.io/pciBusID, else our own pciAddress; interface and kernel_driver are read of the
-/// exposure driver's attributes alone.
+/// One device. Unknown values are empty, because drivers publish different attributes. pci is
+/// resource.kubernetes.io/pciBusID, otherwise sliced's own pciAddress; interface and kernel_driver are from
+/// the exposure driver's attributes only.
 struct DeviceLine {
-  std::string entry = {}, pool = {}, driver = {};  // names in the pool, and under which DRA driver
-  std::string pci = {}, pf = {}, interface = {}, kernel_driver = {};  // of the hardware
+  std::string entry = {}, pool = {}, driver = {};                     // names of entry, pool and DRA driver
+  std::string pci = {}, pf = {}, interface = {}, kernel_driver = {};  // hardware
   DeviceStands stands = DeviceStands::kFree;
-  std::vector<std::string> claims = {};  // that have it: "namespace/name (pod a)"
+  std::vector<std::string> claims = {};  // holders: "namespace/name (pod a)"
   std::vector<std::string> taints = {};  // "key=value:effect"
-  std::string why = {};                  // of kHidden and kUsedUp
+  std::string why = {};                  // for kHidden and kUsedUp
   bool operator==(const DeviceLine&) const = default;
 };
 
-/// Who has it, its taints, who hides it: in words.
+/// Returns its holders, its taints, or the reason why it is hidden, as text.
 std::string detail_of(const DeviceLine& line);
 
-/// Of the newest generation of each pool of our drivers; in the order of PCI addresses and names.
-/// slices: of the node. fleet: knows the claims.
+/// Returns the devices of the newest generation of each pool of the drivers, sorted by PCI address and name.
+/// slices: of the node. fleet: contains the claims.
 std::vector<DeviceLine> device_lines(const std::string& node, const std::vector<kube::ResourceSlice>& slices,
                                      const Fleet& fleet, const FleetDrivers& drivers);
 
-/// Adds a line for each device that the report says a policy or a gate hides, and sorts anew. Of those that no policy speaks of
-/// there is none, nor of devices that `lines` has as offered: the report may be older than the slices.
+/// Adds a line for each device that the report shows as hidden by a policy or a gate, and sorts again. Omits
+/// devices without a policy, and devices that are offered in `lines`: the report may be older than the
+/// slices.
 void add_hidden(const reports::NodeReport& report, std::vector<DeviceLine>& lines);
-/// Who hides the devices of a group and why, in the words of `explain`: "DeviceExposurePolicy x excludes it".
+/// Returns the policy or gate that hides the devices of a group and the reason, in the words of `explain`:
+/// "DeviceExposurePolicy x excludes it".
 std::string why_hidden(const reports::DeviceGroup& group);
 bool is_hidden(const reports::DeviceGroup& group);
-/// A policy or a gate keeps devices from being offered. Devices that another policy offers nevertheless are not hidden.
+/// Returns whether a policy or a gate keeps devices from being offered. Devices that another policy offers
+/// anyway are not hidden.
 bool hides(const reports::Said& said);
 
 }  // namespace sliced::cli

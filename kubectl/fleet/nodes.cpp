@@ -31,7 +31,7 @@ Result<Told> write_devices(ClusterObjects& objects, const config::Options& optio
     slices = std::vector<kube::ResourceSlice>{};
   }
   if (slices->empty()) {
-    // A node that offers nothing is an answer, one that is not there is none.
+    // A node without devices is a valid answer; a missing node is an error.
     const auto node = objects.get(kube::kNodes, "", options.on_node);
     if (!node && node.error().code == Errc::kNotFound)
       return Error{Errc::kNotFound, "there is no node " + options.on_node};

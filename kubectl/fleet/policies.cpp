@@ -31,14 +31,14 @@ Result<FleetPolicies> edited_by_file(const std::string& file, const FleetPolicie
   return edited;
 }
 
-// As they would be with what the options say.
+// Applies the edit of the options.
 Result<FleetPolicies> edited_policies(const config::Options& options, const FleetPolicies& now) {
   if (options.diff_delete.empty()) return edited_by_file(options.diff_file, now);
   auto left = without(options.diff_delete, now);
   if (!left || options.diff_file.empty()) return left;
   auto edited = edited_by_file(options.diff_file, now);
   if (!edited) return edited;
-  // What is edited and deleted would be made anew, which nobody means.
+  // A policy that is both edited and deleted would be created again, which is not intended.
   const auto deleted = left->changed_since(now);
   for (const std::string& name : edited->changed_since(now))
     if (deleted.contains(name))
@@ -47,7 +47,7 @@ Result<FleetPolicies> edited_policies(const config::Options& options, const Flee
   return edited_by_file(options.diff_file, *left);
 }
 
-// Which nodes an edit can concern: those that a policy of it selects, before or after.
+// Returns whether an edit concerns the node: a policy of it selects the node, before or after.
 bool is_concerned(const kube::NodeView& node, const std::set<std::string>& changed,
                   const policy::PolicySet& before, const policy::PolicySet& after) {
   for (const auto& attributes : after.attributes)
@@ -71,8 +71,8 @@ size_t bytes_of(const EntryChange& change) {
 
 class Differing {
  public:
-  /// knows_nodes: their labels are known. unlisted: kinds of policies that may not be listed. bytes_max: of the texts of changes; what is
-  /// beyond is dropped.
+  /// knows_nodes: their labels are known. unlisted: kinds of policies that may not be listed. bytes_max: for
+  /// the texts of changes; further ones are dropped.
   Differing(const FleetPolicies& now, const FleetPolicies& edited, bool knows_nodes,
             std::set<std::string> unlisted, size_t bytes_max)
       : bytes_max_(bytes_max),
@@ -121,7 +121,7 @@ class Differing {
   }
   const FleetDiff& diff() const { return out_; }
   bool is_too_large() const { return bytes_ > bytes_max_; }
-  /// Who has what would disappear.
+  /// Adds the holders of devices that would disappear.
   void add_claims(const Fleet& claims) {
     const auto held = claims.held_entries();
     for (auto& [node, changes] : out_.changes) {
@@ -134,7 +134,7 @@ class Differing {
     }
   }
   void set_knows_claims(bool knows) { out_.knows_claims = knows; }
-  /// Of the edit, as nodes find them when they ask its selectors.
+  /// Problems of the edit, found by evaluating its selectors for nodes.
   const std::set<std::string>& problems() const { return problems_; }
 
  private:
@@ -150,7 +150,7 @@ class Differing {
   std::set<std::string> problems_;
 };
 
-// What `policies` may read.
+// The inputs of `policies`.
 struct PolicyReading {
   std::map<std::string, FleetPolicies> others =
       {};  // SriovResourcePolicies of other namespaces (-A), by namespace
@@ -181,7 +181,7 @@ Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, 
   differing.add_claims(claims);
   for (const std::string& problem : differing.problems()) complain(problem);
   const FleetDiff& diff = differing.diff();
-  // What cannot be read may be a policy, or a node that nobody has judged.
+  // An object that cannot be decoded may be a policy, or an unjudged node.
   const bool is_same = diff.changes.empty() && diff.unjudged.empty() && unread.empty();
   Told told{
       is_for_people(options) ? diff_text(diff, style_of(options)) : formatted(json_of(diff), options.output),
@@ -232,7 +232,7 @@ Result<Told> tell_policies(ClusterObjects& objects, const config::Options& optio
   return Told{std::move(text)};
 }
 
-// Those of the namespace that is asked are read as ever.
+// Reads policies of other namespaces; those of the requested one are read as usual.
 Result<Unit> read_others(ClusterObjects& objects, const config::Options& options, PolicyReading& reading,
                          std::vector<std::string>& unread) {
   auto listed = objects.list(

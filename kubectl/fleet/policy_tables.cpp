@@ -70,7 +70,7 @@ std::string nodes_with_counts(const std::map<std::string, size_t>& nodes) {
   return join(parts, ", ") + (left_out == 0 ? "" : " and " + std::to_string(left_out) + " more nodes");
 }
 
-// The policy alone, of its kind and without excludes.
+// Returns a set with only this policy, without excludes.
 policy::PolicySetPtr alone(const policy::PolicySet& set, const PolicyRef& policy) {
   std::vector<Shared<policy::SriovPolicy>> sriov;
   std::vector<Shared<policy::ExposurePolicy>> exposures;
@@ -177,7 +177,7 @@ void PolicyCounts::add(const kube::NodeView& node, const reports::NodeReport* re
   }
 }
 
-// By what is reported: the newest generation of it is the one that counts.
+// From reports: the newest reported generation counts as the current one.
 void PolicyCounts::add_unlisted(const reports::PolicyReport& policy) {
   const auto [at, is_new] = at_.emplace(policy.policy, rows_.size());
   if (is_new) rows_.push_back({.policy = policy.policy, .action = policy.action, .knows_selected = false});
@@ -298,7 +298,7 @@ std::string names_text(const NodeNames& nodes, bool is_wide) {
   return out;
 }
 
-// Texts, each with the nodes that it is of, in the order of the first of them.
+// Texts, each with its nodes, in the order of the first node.
 class Stanzas {
  public:
   void add(const std::string& node, const std::string& text) {
@@ -330,7 +330,7 @@ std::string stanza_text(const std::vector<EntryChange>& changes, bool has_colour
   return out;
 }
 
-// What would disappear and is allocated: who has it.
+// Returns the holders of allocated devices that would disappear.
 std::string allocated_text(const FleetDiff& diff, const NodeNames& nodes, bool is_wide) {
   constexpr size_t kAllocatedShown = 50;
   std::vector<std::vector<std::string>> cells;

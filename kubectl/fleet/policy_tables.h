@@ -1,5 +1,5 @@
 #pragma once
-// What each policy does on all nodes, by their reports; and what an edit of policies would change. Pure.
+// The effect of each policy on all nodes, from their reports; and the effect of an edit. Pure.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -27,43 +27,45 @@ struct PolicyRow {
   std::string action = {};  // "expose", "exclude"
   int64_t priority = 0, generation = 0;
   size_t selected = 0;  // nodes, by their labels
-  size_t reported = 0;  // of these, those whose report knows it as it is now
+  size_t reported = 0;  // of these, those whose report has its current generation
   int64_t matched = 0, offered = 0;
-  reports::Counts hidden = {};  // by outcome
-  std::map<std::string, size_t> problems =
-      {};  // what is wrong with it, on how many nodes; 0: as it is written
-  /// Devices that it would offer and another policy takes: by that policy, then by node. Without a kind: an
-  /// exclude, or a gate, takes them.
+  reports::Counts hidden = {};                  // by outcome
+  std::map<std::string, size_t> problems = {};  // its problems, with the number of nodes; 0: as it is written
+  /// Devices that it would offer and another policy matches first: by that policy, then by node. Without a
+  /// kind: an exclude or a gate.
   std::map<reports::PolicyRef, std::map<std::string, size_t>> behind = {};
-  /// Nodes that it selects and that have not reported its present generation, with what is known of them: "reports generation 2",
-  /// "daemon silent for 9m, reports generation 2", "no report". At most kLaggingMax; `selected` less `reported` counts all.
+  /// Selected nodes that have not reported its current generation, with their state: "reports generation 2",
+  /// "daemon silent for 9m, reports generation 2", "no report". At most kLaggingMax; `selected` minus
+  /// `reported` counts all.
   std::map<std::string, std::string, NaturalLess> lagging = {};
   bool is_read = true;         // false: no daemon reads its namespace, so it has no effect
   bool knows_selected = true;  // false: nodes, or policies of the kind, may not be listed
 };
 inline constexpr size_t kLaggingMax = 1'000;
 
-/// Filled node by node; of a report nothing is kept but counts. The policies outlive it.
-/// Bounds: 20 problems of a policy; one that comes later counts where the same was told before.
+/// Filled node by node; keeps only counts of reports. The policies outlive it. Bounds: 20 problems per
+/// policy; later reports count for known problems only.
 class PolicyCounts {
  public:
-  /// silent_for: seconds, of a node whose daemon is silent; empty: it is not known of any.
+  /// silent_for: seconds, for a node whose daemon is silent; empty function: unknown.
   explicit PolicyCounts(const FleetPolicies& policies,
                         std::function<std::optional<int64_t>(const std::string& node)> silent_for = {});
-  /// Before the first node. Nodes may not be listed: those that report are added, without labels.
+  /// Called before the first node. false: nodes may not be listed, so those with reports are added, without
+  /// labels.
   void set_knows_nodes(bool knows);
-  /// Before the first node. Policies of the kind may not be listed: they are those that nodes report.
+  /// Called before the first node. Policies of the kind may not be listed: those in reports are used.
   void set_unlisted(const std::string& kind) { unlisted_.insert(kind); }
-  /// report: nullptr, the node has none. What it says of another generation of a policy is not counted: the
-  ///         node has not decided by what is asked about.
+  /// report: nullptr if the node has none. Its counts for another generation of a policy are ignored: the
+  /// node has not decided by the current one.
   void add(const kube::NodeView& node, const reports::NodeReport* report);
-  /// Who takes precedence over the policy on the node: judged with and without the others, which are two
-  /// decisions. Once a node.
+  /// Finds the policies that precede this one on the node: compares two decisions, with and without the
+  /// others. Once per node.
   void add_precedence(const kube::NodeView& node, const reports::NodeReport& report,
                       const reports::PolicyRef& policy);
-  /// SriovResourcePolicies in order of evaluation, then the others in theirs.
+  /// Returns SriovResourcePolicies in order of evaluation, then the others in theirs.
   std::vector<PolicyRow> rows() const;
-  /// Of another namespace than is asked: which nodes follow it is not known, and it is read where a node reports one of it.
+  /// For policies of another namespace: which nodes use it is unknown; it counts as read if a node reports
+  /// one of it.
   std::vector<PolicyRow> rows_of_another_namespace() const;
 
  private:
@@ -80,24 +82,26 @@ class PolicyCounts {
   bool is_reported_ = false;  // a SriovResourcePolicy of the namespace, by any node
 };
 
-/// POLICY KIND ACTION PRIORITY NODES REPORTED MATCHED OFFERED HIDDEN PROBLEMS; wide: with generation, and
-/// hidden by outcome.
+/// Returns POLICY KIND ACTION PRIORITY NODES REPORTED MATCHED OFFERED HIDDEN PROBLEMS; wide: with generation,
+/// and hidden by outcome.
 std::string policies_text(const std::vector<PolicyRow>& rows, const TableStyle& style);
-/// Of one: the same, then its problems, which nodes have not applied it, and which policies take precedence over it where.
+/// For one policy: the same, then its problems, the nodes that have not applied it, and the policies that
+/// precede it on nodes.
 std::string policy_text(const PolicyRow& row, const TableStyle& style);
-/// {"policies":[...]}: an interface (docs/command-line.md), as json_of() of a FleetDiff is.
+/// Returns {"policies":[...]}: an interface (docs/command-line.md), as is json_of() of a FleetDiff.
 kube::Json json_of(const std::vector<PolicyRow>& rows);
 
-/// What an edit would change. A node is in one of the three: with changes, unjudged, or counted as the same.
+/// The effect of an edit. A node is in one of the three: with changes, unjudged, or counted as unchanged.
 struct FleetDiff {
-  std::map<std::string, std::vector<EntryChange>> changes;  // by node, those with some
+  std::map<std::string, std::vector<EntryChange>> changes;  // by node, only nodes with changes
   std::map<std::string, std::string> unjudged;              // by node: why it cannot be judged
-  size_t same = 0;                                          // nodes without any
-  bool knows_claims = true;  // false: claims may not be read, and what is allocated is not known
+  size_t same = 0;                                          // number of unchanged nodes
+  bool knows_claims = true;  // false: claims may not be read, so allocated devices are unknown
 };
-/// Nodes with the same changes are one stanza, unless it is wide; then who has what would disappear, and the sums.
+/// Nodes with equal changes share a stanza, unless it is wide; then follow the holders of devices that would
+/// disappear, and the sums.
 std::string diff_text(const FleetDiff& diff, const TableStyle& style);
-/// {"nodes":[{"name":...,"changes":[...]}], "unjudged":[{"name":...,"why":...}], "same":n}
+/// Returns {"nodes":[{"name":...,"changes":[...]}], "unjudged":[{"name":...,"why":...}], "same":n}
 kube::Json json_of(const FleetDiff& diff);
 
 }  // namespace sliced::cli

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Millis kDrawAtMostEvery{1'000};
 
-// Why what is shown may be old, and what is not known for want of permission.
+// Returns why the shown state may be old, and the unknown information.
 std::string note_of(const FollowedFleet& followed) {
   std::vector<std::string> parts = followed.gaps();
   if (!followed.note().empty()) parts.insert(parts.begin(), followed.note());
@@ -28,7 +28,7 @@ std::string once(const FollowedFleet& followed, const config::Options& options) 
   return top_text(rows, {.has_colours = has_colours(), .note = note_of(followed)});
 }
 
-// The head of a frame is the totals, perhaps a note, and the heading; its foot how many more there are.
+// Head of a frame: totals, an optional note, and the heading; foot: the number of further nodes.
 constexpr size_t kRowsAround = 4;
 
 Result<Unit> refresh(Process& process, const FollowedFleet& followed, bool& is_over) {
@@ -48,7 +48,7 @@ Result<Unit> refresh(Process& process, const FollowedFleet& followed, bool& is_o
                                 .has_colours = has_colours(),
                                 .note = note_of(followed)}));
     }
-    // What changes meanwhile is drawn together.
+    // Changes within the interval are drawn together.
     process.run_until([&] { return is_over || drawn == 0; }, kDrawAtMostEvery);
   }
   return Unit{};
@@ -59,7 +59,7 @@ Result<Unit> refresh(Process& process, const FollowedFleet& followed, bool& is_o
 int top(const config::Options& given) {
   config::Options options = given;
   const bool is_live = is_terminal() && !options.once && options.output == config::OutputFormat::kTable;
-  // The note of a frame says what the log would write across it.
+  // The note of a frame replaces log messages, which would disturb the screen.
   if (is_live && options.log_level == Level::kInfo) options.log_level = Level::kError;
   return follow_fleet(
       options, [&](Process& process, const FollowedFleet& followed, bool& is_over) -> Result<Unit> {

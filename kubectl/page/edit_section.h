@@ -1,5 +1,5 @@
 #pragma once
-// What the policies in a file would change on every node, as a part of the fleet's page. Pure.
+// The effect of a file of policies on every node, as a section of the fleet's page. Pure.
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace sliced::cli {
 
-/// As `policies --diff` has told it.
+/// The result of `policies --diff`.
 struct EditEffect {
   std::string file;
-  bool is_told = false;      // false: problem says why there is no answer, and there is nothing else
-  std::string problem = {};  // or what is said beside it, in lines
+  bool is_told = false;                        // false: there is no result, and `problem` has the reason
+  std::string problem = {};                    // or additional messages, in lines
   size_t changed = 0, unjudged = 0, same = 0;  // nodes
   struct Change {
     std::string kind;  // "added", "removed", "changed"
@@ -22,10 +22,10 @@ struct EditEffect {
   struct Node {
     std::string name;
     std::vector<Change> changes;
-    size_t more = 0;            // changes that are not told
-    std::string unjudged = {};  // why it cannot be judged; "" it is
+    size_t more = 0;            // number of omitted changes
+    std::string unjudged = {};  // why it cannot be judged; "" if it can
   };
-  std::vector<Node> nodes = {};  // first those that change; at most kEditNodesMax
+  std::vector<Node> nodes = {};  // changed nodes first; at most kEditNodesMax
 };
 inline constexpr size_t kEditNodesMax = 200, kEditChangesMax = 20;
 inline constexpr size_t kEditBytesMax = 16u << 20;  // of the answer
@@ -34,11 +34,13 @@ inline constexpr const char* kEditTooLarge =
 
 EditEffect edit_effect(const std::string& file, const CommandResult& result);
 
-/// "3 nodes would change, 96 nodes would not, 1 node cannot be judged; 100 nodes more than are told here"; "" it is not told.
+/// Returns "3 nodes would change, 96 nodes would not, 1 node cannot be judged; 100 nodes more than are told
+/// here"; "" without a result.
 std::string summary_of(const EditEffect& effect);
-/// A section of the page; every text through status::html().
+/// Returns a section of the page; status::html() escapes every text.
 std::string html_of(const EditEffect& effect);
-/// {"summary":..., "problem":..., "nodes":[{"name", "unjudged", "more", "changes":[{"kind","text"}]}]}
+/// Returns {"summary":..., "problem":..., "nodes":[{"name", "unjudged", "more",
+/// "changes":[{"kind","text"}]}]}
 kube::Json json_of(const EditEffect& effect);
 
 }  // namespace sliced::cli

@@ -18,13 +18,13 @@ std::string known_count(bool is_known, size_t count) { return is_known ? std::to
 std::string hidden_count(const NodeRow& row) {
   return known_count(row.report.has_value(), row.report ? row.report->hidden + row.report->held_back : 0);
 }
-// In percent; nullopt: nothing is offered, or it is not known what is allocated.
+// In percent; nullopt if nothing is offered, or the allocation is unknown.
 std::optional<size_t> used(const NodeRow& row) {
   if (!row.knows_slices || !row.knows_claims || row.usage.devices == 0) return std::nullopt;
   return 100 * row.usage.allocated / row.usage.devices;
 }
 
-// Nodes that need somebody come first; within a health they stay sorted by name.
+// Nodes with problems come first; within a health they stay sorted by name.
 std::vector<const NodeRow*> by_health(const std::vector<NodeRow>& rows) {
   std::vector<const NodeRow*> out;
   for (const std::string_view health : {"bad", "warning", "empty", "ok"})
@@ -43,7 +43,7 @@ const FleetPolicyUse* use_of(const NodeRow& row, const std::string& policy) {
   return found == all.end() ? nullptr : &*found;
 }
 
-// Of a policy that is asked for, what it does there comes first.
+// For a selected policy, its state on the node comes first.
 std::string shown_state(const NodeRow& row, const FleetFilter& filter) {
   const FleetPolicyUse* use = use_of(row, filter.policy);
   if (use == nullptr) return state_of(row);
@@ -82,7 +82,7 @@ std::string html_of(const NodeRow& row, const FleetFilter& filter) {
          html(state_title(row)) + "\">" + html(shown_state(row, filter)) + "</td></tr>\n";
 }
 
-// What a policy does, by what nodes report of it.
+// The effect of a policy, from nodes' reports.
 struct PolicyEffect {
   std::string kind, action;
   size_t nodes = 0, nodes_with_problems = 0, behind = 0;
@@ -123,12 +123,12 @@ std::string problem_of(const PolicyEffect& effect) {
   return effect.problem + " (on " + std::to_string(nodes) + (nodes == 1 ? " node)" : " nodes)");
 }
 
-// An exclude offers nothing, and is to.
+// An exclude offers nothing by definition.
 std::string offered_of(const PolicyEffect& effect) {
   return effect.is_exclude() ? kUnknown : std::to_string(effect.offered);
 }
 
-// What is counted at the top: a health, or something else, and in words.
+// The counts at the top: healths and others, with their titles.
 constexpr std::pair<std::string_view, std::string_view> kCounted[] = {
     {"all", "nodes"}, {"bad", "failing"},      {"warning", "with warnings"}, {"empty", "without slices"},
     {"ok", "ok"},     {"policies", "policies"}};
@@ -200,20 +200,21 @@ std::string devices_of_node(const FleetPageFacts& facts) {
   return out.append("</tbody>\n</table>\n").append(kDetailEnd);
 }
 
-// Where the columns of a heading begin, as table() makes one: words in capitals, two spaces and more apart. Empty: it is none.
+// Returns the columns' positions in a heading from table(): words in capitals, separated by at least two
+// spaces. Empty for other lines.
 std::vector<size_t> columns_in(std::string_view line) {
   std::vector<size_t> out;
   for (size_t at = 0; at < line.size(); ++at) {
     const char c = line[at];
     if (c != ' ' && c != '-' && (c < 'A' || c > 'Z')) return {};
     if (c == ' ' || (at > 0 && line[at - 1] != ' ')) continue;
-    if (at > 1 && line[at - 2] != ' ') return {};  // one space is no gap
+    if (at > 1 && line[at - 2] != ' ') return {};  // one space does not separate columns
     out.push_back(at);
   }
   return out.size() < 3 ? std::vector<size_t>{} : out;
 }
 
-// Whether the line is a row below those columns: before each there is a gap.
+// Returns whether the line is a row of that table: a gap precedes each column.
 bool is_row(std::string_view line, const std::vector<size_t>& columns) {
   if (line.empty() || line.front() == ' ') return false;
   return std::ranges::all_of(columns, [&](size_t at) {

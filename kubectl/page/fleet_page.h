@@ -1,5 +1,5 @@
 #pragma once
-// The fleet's page for a browser, complete without its script. Every text of others' goes through status::html(). Pure.
+// The fleet's HTML page, complete without its script. status::html() escapes every text from outside. Pure.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,43 +14,44 @@
 
 namespace sliced::cli {
 
-/// Which nodes are shown.
+/// Selects the shown nodes.
 struct FleetFilter {
   std::string health;  // "" all
-  std::string policy;  // only nodes that report to obey it, "ns/name" or "name"; "" all
+  std::string policy;  // only nodes that report this policy, "ns/name" or "name"; "" all
 };
 bool is_shown(const NodeRow& row, const FleetFilter& filter);
 
-/// One moment.
+/// A snapshot.
 struct FleetPageFacts {
   std::vector<NodeRow> rows;  // all of them
   FleetFilter filter;
   uint64_t moment = 0;
   std::string version, cluster;
-  std::string note;                  // why what is shown may be old; "" it is not
-  std::vector<std::string> gaps;     // what may not be read, and what is not known for want of it
-  std::string node;                  // whose devices are told; "" none
-  std::vector<DeviceLine> devices;   // its
-  std::string problem;               // why these are not all; "" they are
-  std::string pod, why;              // what was asked, and what `why` says; "" nothing was
-  const EditEffect* edit = nullptr;  // what edited policies would change; nullptr: none are edited
+  std::string note;                  // why it may be old; "" if it is current
+  std::vector<std::string> gaps;     // kinds that may not be read, with the unknown information
+  std::string node;                  // the node whose devices are shown; "" if none
+  std::vector<DeviceLine> devices;   // of that node
+  std::string problem;               // why the devices are incomplete; "" if they are complete
+  std::string pod, why;              // the requested pod, and the output of `why`; "" if none
+  const EditEffect* edit = nullptr;  // effect of edited policies; nullptr: none are edited
   uint64_t edit_moment = 0;
 };
-/// The whole page, in memory: a row a node, and the devices of one node at most.
+/// Returns the whole page, in memory: a row per node, and the devices of at most one node.
 std::string fleet_page(const FleetPageFacts& facts);
 
-/// {"counts":{"all":n,"bad":n,...,"policies":n},"policies":[{name, kind, action, nodes, matched, offered, hidden, behind, problem}],
-/// "nodes":[{name, health, usage, used, hidden, version, state, title}]}: what the script makes anew, of nodes those that are shown, with
-/// those first that need somebody. Numbers that may be unknown are texts; `used` is in percent.
+/// Returns {"counts":{"all":n,"bad":n,...,"policies":n},"policies":[{name, kind, action, nodes, matched,
+/// offered, hidden, behind, problem}], "nodes":[{name, health, usage, used, hidden, version, state, title}]}:
+/// the parts that the script updates, with the shown nodes, bad ones first. Numbers that may be unknown are
+/// texts; `used` is in percent.
 kube::Json page_rows(const std::vector<NodeRow>& rows, const FleetFilter& filter);
-/// {"moment":"7","state":...,"tone":"" "stale" or "bad"}, and "edit":"3" where policies are edited.
+/// Returns {"moment":"7","state":...,"tone":"" "stale" or "bad"}, and "edit":"3" if policies are edited.
 kube::Json page_moment(const std::vector<NodeRow>& rows, uint64_t moment, const std::string& note,
                        std::optional<uint64_t> edit_moment);
 
-/// As a node's page has them, but that its form may ask this server.
+/// As on a node's page, except that its form may send requests to this server.
 http::Headers fleet_page_headers();
 
-/// cli/fleet/page/, as the build has embedded them.
+/// cli/fleet/page/, embedded by the build.
 extern const std::string_view kFleetHtml, kFleetCss, kFleetJs;
 
 }  // namespace sliced::cli

@@ -24,7 +24,7 @@ namespace sliced::cli {
 namespace {
 
 constexpr size_t kConnectionsMax = 32, kNodesAskedMax = 8;
-// Workers of the process' executor that answer: one of four stays free for what its connections need.
+// Workers for answers; one of the executor's four stays free for the connections' work.
 constexpr size_t kWhysMax = 2, kEditsMax = 1;
 constexpr size_t kAnswerMax = 1u << 20;
 constexpr Millis kWhyMax{60'000};
@@ -35,7 +35,7 @@ bool is_pod(std::string_view text) {
          kube::is_dns_subdomain(text.substr(slash + 1));
 }
 
-// What the command would have printed.
+// Returns the output of the command.
 std::string text_of(const CommandResult& result, std::string_view pod) {
   if (result.timed_out) return "no answer after a minute";
   const std::string out = result.out + result.err;
@@ -74,7 +74,7 @@ class FleetPages {
     out["/nodes"] = [this](std::string_view query) { return json(page_rows(rows(), filter_of(query))); };
     out["/moment"] = [this](std::string_view query) {
       const std::vector<NodeRow>& now = rows();
-      // Whoever shows it has the file followed.
+      // A client that shows the edit keeps the file watched.
       if (edit_ && !status::query_value(query, "edit").empty()) edit_->look();
       return json(
           page_moment(now, shown_, fleet_.note(), edit_ ? std::optional(edit_->moment()) : std::nullopt));
@@ -95,12 +95,12 @@ class FleetPages {
   }
 
  private:
-  // A question goes on as long as somebody may wait for its answer (http::kHalfClosedMax).
+  // A question continues while its client may still read the answer (http::kHalfClosedMax).
   struct Question final : http::Call {
     std::unique_ptr<Questions::Question> asked;
   };
 
-  // One node's slices and report, read when somebody asks: of a fleet counts are kept.
+  // One node's slices and report, read on request, because the fleet only has counts.
   struct NodeQuestion final : http::Call {
     explicit NodeQuestion(size_t& open) : open(open) { ++open; }
     ~NodeQuestion() override { --open; }
@@ -115,8 +115,8 @@ class FleetPages {
   static FleetFilter filter_of(std::string_view query) {
     return {status::query_value(query, "health"), status::query_value(query, "policy")};
   }
-  // Made once a moment: counting a large fleet takes some 100 ms. Most of what changes (nodes say that they live) is nothing
-  // that is shown, and no browser has to draw it.
+  // Computed once per moment: counting a large fleet takes about 100 ms. Most changes (node heartbeats)
+  // affect nothing that is shown.
   const std::vector<NodeRow>& rows() {
     if (std::exchange(counted_, fleet_.moment()) == fleet_.moment()) return rows_;
     auto now = fleet_.fleet().rows();
@@ -140,7 +140,7 @@ class FleetPages {
                           .pod = {},
                           .why = {}};
   }
-  // The pages of a node and of a pod are of what was asked for alone, and wait for nothing else.
+  // The pages of a node and of a pod do not depend on anything else, and do not wait.
   FleetPageFacts with_edit(FleetPageFacts facts) {
     facts.edit = &edit_->look();
     facts.edit_moment = edit_->moment();

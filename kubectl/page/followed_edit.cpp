@@ -47,7 +47,7 @@ std::unique_ptr<http::Call> FollowedEdit::when_current(std::function<void()> the
     then();
     return nullptr;
   }
-  if (question_ == nullptr) return then(), nullptr;  // it cannot be asked, which is told
+  if (question_ == nullptr) return then(), nullptr;  // it cannot be started, which the result contains
   if (waiting_.size() >= kEditWaitingMax) {
     then();
     return nullptr;
@@ -88,7 +88,7 @@ FollowedEdit::World edit_world(reactor::Scheduler& scheduler, Questions& questio
           .scheduler = scheduler,
           .stamp = [&options] { return stamp_of(options.diff_file); },
           .start = [&questions, &options](Questions::Done done) -> Result<std::shared_ptr<void>> {
-            // A pipe would be waited for, and read once.
+            // Reading a pipe would block, and can be done once only.
             struct stat is{};
             if (stat(options.diff_file.c_str(), &is) == 0 && !S_ISREG(is.st_mode))
               return Error{Errc::kInvalid,

@@ -1,5 +1,5 @@
 #pragma once
-// A file of policies that somebody edits, and what it would change, made anew as the file changes.
+// Watches a file of policies, and computes its effect after each change.
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -16,29 +16,29 @@
 
 namespace sliced::cli {
 
-/// The cluster changes too: what is older than kEditOldAfter is made anew when somebody asks. While nobody asks nothing
-/// runs. One question at a time.
-/// Ownership: what World refers to outlives it; it outlives the calls that it has given.
-/// Reentry:   `then` may drop its call.
+/// The cluster changes too: a result older than kEditOldAfter is computed again at the next request. Nothing
+/// runs without requests. One computation at a time. Ownership: the objects in World outlive this object,
+/// which outlives its calls. Reentry: `then` may drop its call.
 class FollowedEdit {
  public:
   struct World {
     std::string file;
     reactor::Scheduler& scheduler;
-    /// What tells one state of the file from another; "" it cannot be looked at.
+    /// Identifies a state of the file; "" if it cannot be read.
     std::function<std::string()> stamp;
-    /// Asks; the question is given up when what is returned goes. done: never from within this call, and may drop it.
+    /// Starts a computation, which is cancelled when the result is dropped. done: never called from within
+    /// this call, and may drop the result.
     std::function<Result<std::shared_ptr<void>>(Questions::Done done)> start;
   };
   explicit FollowedEdit(World world)
       : world_(std::move(world)), told_{.file = world_.file, .problem = "it is being asked"} {}
 
-  /// As it was last told; a file that has changed, or an old answer, is asked about from now on.
+  /// Returns the last result, and starts a new computation if the file has changed or the result is old.
   const EditEffect& look();
-  /// Grows with each answer that is another one.
+  /// Grows with each different result.
   uint64_t moment() const { return moment_; }
-  /// Calls `then` once what is told is of the file as it is: at once (nullptr), or later, until the call is dropped. Where
-  /// kEditWaitingMax wait already, at once with what is told now: whoever else comes has to find a place.
+  /// Calls `then` when the result is that of the current file: immediately (returns nullptr), or later, until
+  /// the call is dropped. If kEditWaitingMax calls wait already, calls it immediately with the last result.
   std::unique_ptr<http::Call> when_current(std::function<void()> then);
 
  private:
@@ -48,7 +48,7 @@ class FollowedEdit {
 
   const World world_;
   EditEffect told_;
-  std::string stamp_, shown_stamp_;  // of the file that is asked about, and that was told of
+  std::string stamp_, shown_stamp_;  // of the file that is computed, and of the last result
   std::string said_;                 // told_, as it is shown
   bool is_known_ = false;
   TimePoint query_times_{};
@@ -59,9 +59,9 @@ class FollowedEdit {
 };
 inline constexpr Millis kEditOldAfter{30'000};
 inline constexpr size_t kEditWaitingMax = 16;
-inline constexpr int kEditedAgainMax = 3;  // for those who wait while somebody writes the file
+inline constexpr int kEditedAgainMax = 3;  // for waiting calls while the file is being written
 
-/// The file of options.diff_file, and answer_edit(). The references outlive it.
+/// The file of options.diff_file, and answer_edit(). The references outlive the result.
 FollowedEdit::World edit_world(reactor::Scheduler& scheduler, Questions& questions,
                                const config::Options& options);
 

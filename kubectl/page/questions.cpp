@@ -5,13 +5,13 @@
 namespace sliced::cli {
 namespace {
 
-// What worker and loop share. result belongs to the worker until the executor says that it has finished.
+// Shared by worker and loop. The worker owns `result` until the executor reports its end.
 struct QuestionState {
   std::atomic<bool> is_given_up = false;
   CommandResult result;
 };
 
-// Counts a question from its start until the worker lets go of it, or never takes it up.
+// Counts a question from its start until the worker has ended, or never starts.
 class Running {
  public:
   explicit Running(std::shared_ptr<std::atomic<size_t>> count) : count_(std::move(count)) { ++*count_; }

@@ -1,7 +1,7 @@
 #pragma once
-// Questions that the fleet's page has answered in its own process: why a pod waits, and what an edit would change. Each reads a
-// whole cluster and computes for up to a minute, so it runs on a worker thread, with a loop and a connection of its own, and
-// shares nothing with the page. docs/design/page-questions.md has the reasons and the bounds.
+// Computations of the fleet's page: why a pod waits, and the effect of an edit. Each reads a whole cluster
+// and computes for up to a minute, so it runs on a worker thread, with a loop and a connection of its own,
+// and shares nothing with the page. Reasons and bounds: docs/design/page-questions.md.
 #include <atomic>
 #include <cstddef>
 #include <functional>
@@ -16,22 +16,22 @@
 
 namespace sliced::cli {
 
-/// What `why pod` says of a pod, "ns/name", in the cluster of options, which are those of `page`. Runs on any thread.
+/// Runs `why pod` for a pod, "ns/name", in the cluster of options, which are those of `page`. Any thread.
 CommandResult answer_why(const config::Options& options, const std::string& pod,
                          const IsGivenUp& is_given_up);
-/// What `policies --diff FILE -o json` says of options.diff_file; kEditTooLarge and kExitError where that is longer than bytes_max. Runs
-/// on any thread.
+/// Runs `policies --diff FILE -o json` for options.diff_file; kEditTooLarge and kExitError if the output is
+/// longer than bytes_max. Any thread.
 CommandResult answer_edit(const config::Options& options, const IsGivenUp& is_given_up,
                           size_t bytes_max = kEditBytesMax);
 
-/// Runs answers on workers, a bounded number at a time.
-/// Ownership: executor outlives it; it may go before its questions, and before answers that were given up.
+/// Runs computations on workers, a limited number concurrently. Ownership: executor outlives this object; it
+/// may be destroyed before its questions and cancelled computations.
 class Questions {
  public:
-  /// Runs on a worker: touches only what it owns.
+  /// Runs on a worker: uses only its own data.
   using Answer = std::function<CommandResult(const IsGivenUp&)>;
   using Done = std::function<void(const CommandResult&)>;
-  /// Dropping it gives the question up: done is not called, and the answer ends at its next read.
+  /// Dropping it cancels: done is not called, and the computation ends at its next read.
   class Question {
    public:
     virtual ~Question() = default;
@@ -39,10 +39,9 @@ class Questions {
 
   Questions(reactor::Executor& executor, size_t running_max) : executor_(executor), max_(running_max) {}
 
-  /// nullptr: as many as may run do. Those that were given up, or are late, count until they have ended: each has the memory of a
-  /// whole cluster.
-  /// done: on the loop's thread, never from within this call, once; with timed_out when the deadline passes first. It may drop the
-  /// question.
+  /// Returns nullptr if the limit is reached. Cancelled and late computations count until they have ended,
+  /// because each uses the memory of a whole cluster. done: called once on the loop's thread, never from
+  /// within this call; with timed_out after the deadline. It may drop the question.
   std::unique_ptr<Question> ask(Answer answer, Millis deadline, Done done);
 
  private:

@@ -81,7 +81,7 @@ class Candidates {
       for (const kube::Device* one : pool.elsewhere)
         if (!one->consumes_counters.empty()) add({pool.id.first, pool.id.second, one->name});
     }
-    // What is left out first below is the last.
+    // The elements at the end are removed first below.
     std::stable_sort(
         out_.begin() + static_cast<std::ptrdiff_t>(first), out_.end(),
         [](const Change& a, const Change& b) { return harm_of(*a.holder) < harm_of(*b.holder); });
@@ -95,9 +95,10 @@ class Candidates {
       out_.push_back(std::move(change));
     };
     if (request.source.empty())
-      add_taints(request, add);  // nothing in a pod tolerates for an extended resource
+      add_taints(request, add);  // a pod cannot tolerate taints for an extended resource
     for (const auto& [key, amount] : request.capacity) {
-      // Without the key a device gives what it gives by default, which may be all: not where less would do.
+      // Without the key a device gives its default amount, which may be all. So it is not used where a
+      // smaller amount would be sufficient.
       add(has_capacity(key) ? Asks::kLessCapacity : Asks::kNoCapacity,
           [&name = key](Change& change) { change.key = name; });
     }
@@ -107,7 +108,7 @@ class Candidates {
         add(Asks::kFewer, [&](Change& change) { change.count = static_cast<int64_t>(view.free); });
     for (size_t i = 0; i < request.selectors.size(); ++i) {
       const auto misread = scene_.misread.find(request.selectors[i]);
-      // What it says with the right name is not known before it has that.
+      // Results with the right name are unknown before it is corrected.
       const bool is_misread = misread != scene_.misread.end();
       add(is_misread ? Asks::kCorrectSelector : Asks::kNoSelector, [&](Change& change) {
         change.index = i;
@@ -186,7 +187,7 @@ void change_requests(Scene& scene, const Change& change) {
       case Asks::kFewer:
         request.count = change.count;
         break;
-      // Others' indexes stay what they are: true selects everything.
+      // Indexes of other changes stay valid: `true` selects everything.
       case Asks::kNoSelector:
         request.selectors[change.index] = "true";
         break;
@@ -295,8 +296,8 @@ Changes find_changes(const Scene& scene, const std::vector<Pool>& whole_pools,
   if (found_with(out.all) != Found::kYes) return {.is_known = false};
   for (const Change& change : out.all)
     if (change.asks != Asks::kNoRequest && found_with({change}) == Found::kYes) out.alone.push_back(change);
-  // What asks for most is left out first, so that what stays asks for little. Again as long as that changes anything:
-  // with "all devices" what was needed for one that is left out later may be needed no more.
+  // Changes with the most effort are removed first, so that the remaining ones need little. Repeated while it
+  // has an effect: with "all devices", a removal may make an earlier change unnecessary.
   for (size_t before = 0; before != out.all.size();) {
     before = out.all.size();
     for (size_t i = out.all.size(); i-- > 0;) {

@@ -1,8 +1,7 @@
 #pragma once
-// What would have to be otherwise for claims to be allocated on a node: found by asking search() again with it changed,
-// so that what is named is what stands in the way, and all of it.
-//
-// Ownership: Change::holder points into the claims that Scene::held was made of; everything else is a copy.
+// Finds the changes with which claims could be allocated on a node, by repeating search() with each change.
+// So the named changes are the actual obstacles, and complete. Ownership: Change::holder points into the
+// claims of Scene::held; everything else is a copy.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,71 +15,72 @@ namespace sliced::allocation {
 
 /// In increasing order of the effort and harm of the change.
 enum class Asks : uint8_t {
-  kCompletePools,    // pools whose slices are not all there become complete
-  kCorrectSelector,  // a selector reads the name that devices have and not one that is nearly it
-  kRelease,          // another claim lets go of its devices
+  kCompletePools,    // incomplete pools become complete
+  kCorrectSelector,  // a selector reads the devices' name instead of a misspelled one
+  kRelease,          // another claim releases its devices
   kTolerate,         // the request tolerates a taint
-  kLessCapacity,     // the request asks for as little of a capacity as it can
+  kLessCapacity,     // the request asks for the minimum of a capacity
   kNoCapacity,       // the request does not ask for a capacity
   kNoConstraint,     // the claim does not have the constraint
   kFewer,            // the request asks for fewer devices
   kNoSelector,       // the request does not have the selector
   kNoClassSelector,  // the DeviceClass does not have the selector
-  kMakeClass,        // there is such a DeviceClass
-  kNoRequest,        // the claim does not have the request: nothing else would do
+  kMakeClass,        // the DeviceClass exists
+  kNoRequest,        // the claim does not have the request: no other change is sufficient
 };
 
 struct Change {
   Asks asks = Asks::kRelease;
   /// "namespace/name" (Claim::id()).
-  std::string claim;    // whose request it is about; of kRelease: who lets go
+  std::string claim;    // the claim of the request; for kRelease: the holder
   std::string request;  // "request" or "request/alternative"
   std::string
-      device_class;    // of kNoClassSelector, kMakeClass; of kCorrectSelector where the selector is a class's
+      device_class;    // for kNoClassSelector, kMakeClass; for kCorrectSelector if the selector is a class's
   size_t index = 0;    // of a selector or constraint
-  bool fails = false;  // of kNoSelector, kNoClassSelector: the selector is an error on a device
-  std::string expression;  // of kCorrectSelector: the corrected one
+  bool fails = false;  // for kNoSelector, kNoClassSelector: the selector fails on a device
+  std::string expression;  // for kCorrectSelector: the corrected one
   std::string key;         // of a capacity
-  int64_t count = 0;       // of kFewer
-  kube::Taint taint;       // of kTolerate
-  /// Of kTolerate: the DeviceTaintRules that give it, with commas, else the driver that does.
+  int64_t count = 0;       // for kFewer
+  kube::Taint taint;       // for kTolerate
+  /// For kTolerate: the DeviceTaintRules with the taint, separated by commas, otherwise its driver.
   std::string taint_rules, taint_driver;
-  /// Of kLessCapacity: the most that is little enough; nullopt: it is not known, only that less would do.
+  /// For kLessCapacity: the largest sufficient amount; nullopt: unknown, only that less would be sufficient.
   std::optional<Amount> most;
-  std::vector<PoolId> pools;      // of kCompletePools
-  const Claim* holder = nullptr;  // of kRelease
+  std::vector<PoolId> pools;      // for kCompletePools
+  const Claim* holder = nullptr;  // for kRelease
 };
-/// "release claim default/a (pod p)", "let request vf tolerate the taint x:NoSchedule".
-/// scene: the one in which the change was found, unchanged: what the change is about is looked up there.
+/// Returns "release claim default/a (pod p)", "let request vf tolerate the taint x:NoSchedule". scene: the
+/// unchanged one in which the change was found, for look-ups.
 std::string describe(const Change& change, const Scene& scene);
-/// What ends a claim's hold on its devices: "delete pod default/p, which has claim default/a". Without a pod the claim itself has to
-/// go: the controller deallocates a claim when the last of its pods is gone, and no other one. Pods that do not run have their state in it,
-/// and one that is being deleted is waited for.
+/// Returns how a claim can be released: "delete pod default/p, which has claim default/a". Without a pod the
+/// claim itself must be deleted: the controller deallocates a claim only when its last pod is deleted. The
+/// text includes the state of pods that do not run; one that is being deleted is waited for.
 std::string release_text(const Claim& claim);
-/// The pods that lose the device when the claim is deleted: users_state, or kEnding if no pod uses the claim.
+/// Returns the state of the pods that lose the device if the claim is deleted: users_state, or kEnding
+/// without users.
 UsersState harm_of(const Claim& claim);
-/// A word for scripts: "release", "tolerate". An interface: `kubectl sliced why -o json` has it.
+/// Returns a word for scripts: "release", "tolerate". An interface: `kubectl sliced why -o json` contains it.
 std::string_view name_of(Asks asks);
 
-/// The same scene with that otherwise. whole_pools: as the scene's, with all of them complete.
-/// Indexes of other changes stay what they are: a selector becomes `true`, a constraint one of no request.
-/// With kCompletePools the result points to whole_pools.
+/// Returns the scene with that change. whole_pools: the scene's, with all of them complete. Indexes of other
+/// changes stay valid: a removed selector becomes `true`, a removed constraint one of no request. With
+/// kCompletePools the result points to whole_pools.
 Scene with_change(Scene scene, const Change& change, const std::vector<Pool>& whole_pools);
 
 struct Changes {
-  /// Also where all changes together would not help, or the search with them is broken off.
-  bool is_known = true;  // false: too much to be tried
-  /// As few as can be: with all of them the claims are allocated, and leaving any out they are not. The least asked
-  /// for first.
+  /// Also valid if all changes together are not sufficient, or their search is aborted.
+  bool is_known = true;  // false: too many to be tried
+  /// A minimal set: with all of them the claims can be allocated, and without any one they cannot. The least
+  /// effort first.
   std::vector<Change> all;
-  std::vector<Change> alone;  // each of these is enough by itself; the least asked for first
+  std::vector<Change> alone;  // each of these is sufficient alone; the least effort first
 };
-/// Of a scene for which search() gives kNo or kError. Work: two search() for each change that might help, each of at
+/// For a scene with search() result kNo or kError. Work: two search() for each possible change, each of at
 /// most tries_max.
-/// Bounds: beyond 512 changes nothing is tried. Each search takes from scene.selectors: once those are spent
-///         no change seems to help, and whoever asks drops what is returned.
-/// views:  view_requests() of the scene, for how many devices are free.
-/// kNoRequest is in `all` only, never in `alone`.
+/// Bounds: beyond 512 changes nothing is tried. Each search uses scene.selectors: when their budget is used
+/// up, no change seems sufficient, and the caller drops the result.
+/// views: view_requests() of the scene, for the number of free devices. kNoRequest is only in `all`, never in
+/// `alone`.
 Changes find_changes(const Scene& scene, const std::vector<Pool>& whole_pools,
                      const std::vector<RequestView>& views, uint64_t tries_max = kTriesMax / 5);
 

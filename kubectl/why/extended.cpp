@@ -6,7 +6,8 @@
 namespace sliced::allocation {
 namespace {
 
-// What is left to be asked for by a container, once it has used what others have that do not run beside it.
+// Returns the remaining request of a container, after it uses the devices of containers that do not run at
+// the same time.
 std::optional<Request> request_of_container(const Pod& pod, size_t index, const std::string& resource,
                                             const DeviceClass& of,
                                             const std::vector<std::optional<Request>>& reusable) {

@@ -1,8 +1,7 @@
 #pragma once
-// Extended resources that a DeviceClass provides (KEP-5004): a container asks for "example.com/vf: 2" without a claim, and the
-// scheduler makes one ResourceClaim of all such requests of the pod.
-//
-// Source: pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go of Kubernetes 1.37.
+// Extended resources of a DeviceClass (KEP-5004): a container requests "example.com/vf: 2" without a claim,
+// and the scheduler creates one ResourceClaim for all such requests of the pod. Source:
+// pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go of Kubernetes 1.37.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -17,26 +16,26 @@ namespace sliced::allocation {
 /// Every DeviceClass provides "deviceclass.resource.kubernetes.io/<its name>".
 inline constexpr std::string_view kClassResourcePrefix = "deviceclass.resource.kubernetes.io/";
 
-/// Which class provides an extended resource. Points into the classes, which outlive it.
+/// The class that provides an extended resource. Points into the classes, which outlive it.
 class ResourceClasses {
  public:
   explicit ResourceClasses(const std::vector<DeviceClass>& classes);
-  /// Of several classes with one spec.extendedResourceName the newest; of equally old ones the first by name.
-  /// nullptr: none.
+  /// Returns the newest of several classes with one spec.extendedResourceName, of equally old ones the first
+  /// by name; nullptr if there is none.
   const DeviceClass* find(const std::string& resource) const;
 
  private:
   std::map<std::string, const DeviceClass*> by_resource_;
 };
 
-/// Resource -> count that the pod needs at one moment, as the scheduler adds it up: containers and sidecars together,
-/// or an init container with the sidecars before it where that is more. Without native resources (cpu,
-/// hugepages-2Mi, what has kubernetes.io/ in its name), and without counts of zero.
+/// Returns the counts that the pod requires at one time, by resource, as the scheduler computes them: the sum
+/// of containers and sidecars, or an init container with the sidecars before it if that is larger. Without
+/// native resources (cpu, hugepages-2Mi, names with kubernetes.io/), and without zero counts.
 std::map<std::string, int64_t> extended_requests(const Pod& pod);
 
-/// The claim that the scheduler makes of these resources of the pod, "<pod>-extended-resources": one request for each
-/// container and resource, in the order of their names. Init containers that end use the devices of later containers
-/// first. Without any request where no class provides any of the resources.
+/// Returns the claim that the scheduler creates for these resources of the pod, "<pod>-extended-resources":
+/// one request for each container and resource, sorted by name. Init containers that end use the devices of
+/// later containers first. Has no requests if no class provides any of the resources.
 Claim extended_claim(const Pod& pod, const std::set<std::string>& resources, const ResourceClasses& classes);
 
 }  // namespace sliced::allocation

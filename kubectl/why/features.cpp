@@ -13,7 +13,7 @@ std::optional<Features> features_of(std::string_view version) {
   const auto minor = parse_int(digits);
   if (!minor) return std::nullopt;
   Features out;
-  const bool is_beta = *minor >= 36;  // k8s.io/kubernetes pkg/features: what 1.36 turned on
+  const bool is_beta = *minor >= 36;  // k8s.io/kubernetes pkg/features: enabled by 1.36
   out.partitionable_devices = out.device_taints = out.binding_conditions = out.consumable_capacity = is_beta;
   out.extended_resources = is_beta;
   out.taint_rules = *minor >= 37;

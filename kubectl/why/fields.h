@@ -1,8 +1,8 @@
 #pragma once
-// Reading the fields of an API object one by one; the first of a wrong shape is kept.
+// Reads the fields of an API object one by one; keeps the first type error.
 //
-// Errors: no accessor fails. What is of a wrong shape reads as if it were absent, and goes to the error that
-//         all views of one object share; whoever began looks at that once, when everything is read.
+// Errors: no accessor fails. A field of the wrong type reads as missing, and sets the error that all views of
+// one object share; the caller checks it at the end.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -13,9 +13,8 @@
 
 namespace sliced::allocation {
 
-/// A view of a value with the path that leads to it; the value and the error outlive it.
-/// null counts as absent.
-/// path: "" for the object itself; then "spec.devices.requests[0].name", and in maps with free keys "requests[key]".
+/// A view of a value with its path; the value and the error outlive it. null counts as missing. path: "" for
+/// the object itself; then "spec.devices.requests[0].name", and in maps with free keys "requests[key]".
 class Fields {
  public:
   Fields(const kube::Json* value, std::string path, Error& error)
@@ -26,19 +25,19 @@ class Fields {
   bool is_there() const { return value_ != nullptr; }
   const kube::Json* value() const { return value_; }
   const std::string& path() const { return path_; }
-  /// A member; absent where this is absent. Of what is no map it is an error.
+  /// Returns a member; missing if this is missing. A member of a value that is not a map is an error.
   Fields operator[](std::string_view key) const;
 
-  std::string text() const;  // "" when absent
+  std::string text() const;  // "" if missing
   bool flag() const;
   int64_t integer(int64_t when_absent) const;
   std::vector<std::string> texts() const;
-  /// Both in the order of the text; nothing is visited where this is absent, or of another kind, which is an
-  /// error. Keys are given as they stand there, and escaped in paths.
+  /// Both visit in the order of the text; nothing is visited if this is missing, or of another type, which is
+  /// an error. Keys are unescaped, and escaped in paths.
   void each(const std::function<void(const Fields& item)>& visit) const;  // of a list
   void each_member(const std::function<void(const std::string& key, const Fields& value)>& visit) const;
 
-  /// kInvalid with the path in front; kept only where nothing was wrong before.
+  /// Sets kInvalid with the path as prefix, unless there is an earlier error.
   void wrong(std::string what) const;
 
  private:

@@ -1,8 +1,7 @@
 #pragma once
-// Which devices the scheduler can still give: the computation behind FREE.
-//
-// A device is free while no claim has it, no taint keeps pods from it, its pool is complete, and what is left of the pool's
-// counters (KEP-4815) is enough for it. Each is judged alone: a claim that takes one may leave nothing for the others.
+// Computes which devices the scheduler can still allocate: the column FREE. A device is free if it is not
+// allocated, has no taint that keeps pods away, its pool is complete, and the pool's remaining counters
+// (KEP-4815) are sufficient. Each is judged alone: allocating one may leave none for others.
 #include <map>
 #include <memory>
 #include <string>
@@ -17,17 +16,17 @@ namespace sliced::allocation {
 Amounts counter_amounts(const kube::CounterConsumption& of);
 Amounts counter_amounts(const std::vector<kube::CounterConsumption>& of);
 
-/// Whether a pod without tolerations is kept from a device with the taint: effects NoSchedule and NoExecute.
+/// Returns whether the taint keeps away pods without tolerations: effects NoSchedule and NoExecute.
 bool keeps_pods_away(const kube::Taint& taint);
 
-/// What is left of the counters of one pool.
+/// The remaining counters of one pool.
 class CountersLeft {
  public:
   void supply(const Amounts& amounts);
-  /// By a device that a claim has; once for each device, however many claims share it.
+  /// Subtracts the consumption of an allocated device; once per device, even if several claims share it.
   void draw(const Amounts& amounts);
-  /// The first counter of which less is left than asked for; nullptr: there is enough. A counter that is not supplied has
-  /// nothing left.
+  /// Returns the first counter with less left than requested; nullptr if there is enough. A counter that is
+  /// not supplied has zero left.
   const std::string* short_of(const Amounts& asked) const;
   Amount left(const std::string& counter) const;
 
@@ -35,17 +34,17 @@ class CountersLeft {
   Amounts left_;
 };
 
-/// Compatibility groups of the devices of one pool that are allocated, by counter set (KEP-5963): they and another device may be allocated
-/// together if one group is in the lists of all of them, or none has a group. Source: compatibility_groups.go of
-/// k8s.io/dynamic-resource-allocation 1.37.
+/// Compatibility groups of the allocated devices of one pool, by counter set (KEP-5963). These and another
+/// device may be allocated together if one group is in the lists of all of them, or none has a group. Source:
+/// compatibility_groups.go of k8s.io/dynamic-resource-allocation 1.37.
 class GroupsInUse {
  public:
-  using Consumptions = std::vector<kube::CounterConsumption>;  // of a device; counters are not looked at
-  /// Once for each device, however many claims share it.
+  using Consumptions = std::vector<kube::CounterConsumption>;  // of a device; counters are ignored
+  /// Once per device, even if several claims share it.
   void add(const Consumptions& device) { count(device, 1); }
-  /// Requires that it was added.
+  /// Requires: it was added.
   void remove(const Consumptions& device) { count(device, -1); }
-  /// The first consumption of the device that those which were added keep from being allocated; nullptr: none.
+  /// Returns the first consumption of the device that conflicts with the added ones; nullptr if none.
   const kube::CounterConsumption* conflict(const Consumptions& device) const;
 
  private:

@@ -1,8 +1,7 @@
 #pragma once
-// Which devices are allocated, by which claims, as the scheduler's allocateddevices.go counts them.
+// The allocated devices and their claims, as counted by the scheduler's allocateddevices.go.
 //
-// Ownership: keys and holds are views into the claims, which stay where they are, unchanged, as long as a
-//            Held is used.
+// Ownership: keys and holds are views into the claims, which must not move or change while a Held is used.
 #include <map>
 #include <set>
 #include <string>
@@ -22,19 +21,18 @@ struct Hold {
 };
 using Held = std::map<DeviceId, std::vector<Hold>>;
 
-/// What is held with admin access (KEP-5018) is held by nobody. Without consumable capacity a share is a
-/// whole device. The devices need not be published: a claim keeps what was withdrawn.
+/// Devices with admin access (KEP-5018) do not count as allocated. Without consumable capacity a share counts
+/// as a whole device. The devices may be withdrawn: a claim keeps them.
 Held held_by(const std::vector<Claim>& claims, const Features& features);
 
-/// What is held of one device.
+/// The allocation of one device.
 struct Use {
-  bool is_exclusive = false;  // somebody has it alone
-  bool is_shared = false;     // somebody has a share
-  Amounts amounts;            // that the shares consume
+  bool is_exclusive = false;  // a claim holds it exclusively
+  bool is_shared = false;     // a claim holds a share
+  Amounts amounts;            // consumed by the shares
   bool is_any() const { return is_exclusive || is_shared; }
 };
-/// released: claims that count as if they held nothing.
-/// Linear in the holds of that device.
+/// released: claims that count as holding nothing. Linear in the holds of that device.
 Use use_of(const DeviceId& id, const Held& held, const std::set<const Claim*>& released = {});
 
 }  // namespace sliced::allocation

@@ -14,7 +14,7 @@ namespace {
 
 using allocation::Says;
 
-// A request whose claim waits, with the selectors of its class.
+// A request of a waiting claim, with the selectors of its class.
 struct Asked {
   std::string id;
   std::vector<std::string> selectors;
@@ -52,7 +52,7 @@ bool is_kept_back(const reports::DeviceGroup& group) {
          });
 }
 
-// One kind of policies without the other one, which may be what is in the way.
+// One kind of policies without the other, which may be the obstacle.
 std::vector<policy::PolicySetPtr> sets_of(const policy::PolicySetPtr& all) {
   std::vector<policy::PolicySetPtr> out = {all};
   if (all->sriov.empty() || all->exposures.empty()) return out;
@@ -80,7 +80,7 @@ std::vector<HiddenMatch> hidden_matches(const allocation::Answer& answer, const 
   std::vector<HiddenMatch> out;
   for (const reports::DeviceGroup& group : report.groups) {
     if (!is_kept_back(group) || selectors.is_spent()) continue;
-    // Of a device that is offered, only what a policy that does not offer it would make of it.
+    // For an offered device, only entries of policies that do not offer it.
     const auto is_in_question = [&](const JudgedEntry& entry) {
       return is_hidden(group) || std::any_of(group.said.begin(), group.said.end(), [&](const auto& said) {
                return hides(said) && said.policy == entry.policy;

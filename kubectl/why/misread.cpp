@@ -12,7 +12,8 @@ bool is_name_byte(char c) {
          (c >= 'A' && c <= 'Z');
 }
 
-// The expression with each `.wrong`, `.?wrong` and "wrong" changed; another word that contains it is left as it is.
+// Returns the expression with each `.wrong`, `.?wrong` and "wrong" replaced; other words that contain it are
+// unchanged.
 std::string with_name(const std::string& expression, const std::string& wrong, const std::string& right,
                       bool is_domain) {
   std::string out;

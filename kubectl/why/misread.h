@@ -1,5 +1,5 @@
 #pragma once
-// Expressions that read a name which no device has, where another name is nearly the same.
+// Finds expressions that read a name which no device has, while a similar name exists.
 #include <map>
 #include <optional>
 #include <set>
@@ -11,22 +11,22 @@
 
 namespace sliced::allocation {
 
-/// One name in an expression.
+/// One misspelled name in an expression.
 struct Misread {
   std::string wrong, right;  // "pfName", "PFName"; or two domains
   bool is_domain = false;
   std::string corrected;  // the expression with the right name
-  /// "reads pfName, which no device has; did you mean PFName?"
+  /// Returns "reads pfName, which no device has; did you mean PFName?"
   std::string text() const;
 };
 
-/// The names of attributes and capacities of all devices. Where the same name is another one's by one letter, the caller
-/// knows more: a name of `publishable` is never taken for another one.
+/// The names of attributes and capacities of all devices. A name in `publishable` is never treated as
+/// misspelled, because a driver may publish it.
 class DeviceNames {
  public:
-  /// publishable: full keys ("driver/name") that drivers give a device that has such a thing.
+  /// publishable: full keys ("driver/name") that drivers publish for suitable devices.
   DeviceNames(const std::vector<SlicePtr>& slices, const std::set<std::string>& publishable);
-  /// Of the first such name that the expression reads. Its effort is that of compiling it.
+  /// Returns the first misspelled name that the expression reads. Costs the work of compiling it.
   std::optional<Misread> find(const std::string& expression, Selectors& selectors) const;
 
  private:

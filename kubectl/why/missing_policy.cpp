@@ -171,7 +171,7 @@ bool reads(const std::vector<std::string>& selectors, const std::string& attribu
   });
 }
 
-// Values that an attribute could have in the place of its own: the request that says yes to all of them does not ask for this one.
+// Returns other values of an attribute: a request that matches all of them does not test it.
 std::vector<kube::AttributeValue> other_values(const kube::AttributeValue& value) {
   if (std::holds_alternative<std::string>(value)) return {std::string("another value")};
   if (std::holds_alternative<int64_t>(value))
@@ -182,8 +182,8 @@ std::vector<kube::AttributeValue> other_values(const kube::AttributeValue& value
   return {};
 }
 
-// Which devices a request means. A label that a policy gives (resourceName) says nothing of that: each device may get it. Neither does
-// a value that the request rules out.
+// Determines which devices a request describes. A label from a policy (resourceName) does not count, because
+// any device may get it. Nor does a value that the request excludes.
 class Meant {
  public:
   explicit Meant(const Wanted& wanted) {
@@ -191,12 +191,12 @@ class Meant {
     for (const policy::KnownAttribute& known : policy::known_attributes())
       if (reads(wanted.selectors, std::string(known.id))) read_.insert(std::string(known.id));
   }
-  // entry: what would be published of a device of the group.
-  // is_needed: whether the request says yes to the entry because this attribute ("dra.networking/type") has its value.
+  // entry: the published form of a device of the group. is_needed: returns whether the request matches the
+  // entry because of this attribute's value ("dra.networking/type").
   template <class IsNeeded>
   bool is_meant(const reports::DeviceGroup& group, const kube::Device& entry, IsNeeded is_needed) const {
     bool describes = false, names = false, has_plugin_list = false;
-    std::set<std::string_view> plugins;  // the bools of those that are asked for
+    std::set<std::string_view> plugins;  // boolean attributes of requested plugins
     for (const auto& [key, value] : entry.attributes) {
       const std::string_view full = key;
       const std::string_view id = full.substr(full.find('/') + 1);
@@ -262,14 +262,14 @@ class Advising {
     }
   }
 
-  // Requests for which one policy is enough.
+  // Requests for which one policy is sufficient.
   const std::set<std::string>& enough() const { return enough_; }
 
   void advise(const Wanted& wanted, MissingPolicies& out) {
     if (!wanted.is_matched && advise_misplaced(wanted, out.causes)) return;
-    // Which one was meant is not known, so a new policy is named as well.
+    // The intended policy is unknown, so a new one is proposed as well.
     if (!wanted.is_matched) name_broken(wanted, out.causes);
-    std::vector<std::pair<size_t, std::string>> existing;  // by how much of it would be changed
+    std::vector<std::pair<size_t, std::string>> existing;  // by the size of the change
     std::set<std::string> exposures;                       // of no namespace: known with those of each
     for (const auto& [namespace_, policies] : policies_) {
       const policy::PolicySetPtr set = policies.exposing();
@@ -289,7 +289,7 @@ class Advising {
   }
 
  private:
-  // Policies that would offer the devices, and which no daemon reads. True: there are some.
+  // Adds policies that would offer the devices, and that no daemon reads. Returns whether there are any.
   bool advise_misplaced(const Wanted& wanted, std::vector<std::string>& out) {
     std::set<std::string> namespaces;
     for (const auto& shape : shapes_) namespaces.insert(shape.namespace_);
@@ -314,7 +314,7 @@ class Advising {
     }
     return is_any;
   }
-  // Policies that cannot be used as they are, of the kind whose driver the request names, else of both.
+  // Adds policies with errors, of the kind whose driver the request names, otherwise of both.
   void name_broken(const Wanted& wanted, std::vector<std::string>& into) const {
     const auto names = [&](const std::string& driver) {
       return std::any_of(wanted.selectors.begin(), wanted.selectors.end(),
@@ -382,7 +382,8 @@ class Advising {
     });
   }
 
-  // Adds what the set of policies would offer to the request, among the devices of the shape, on nodes for which `selected` is true.
+  // Adds the devices of the shape that the policies would offer to the request, on nodes for which `selected`
+  // is true.
   template <class Selected, class Takes>
   void add_found(const Wanted& wanted, size_t index, const policy::PolicySetPtr& set, Selected selected,
                  Takes takes, FoundDevices& out) {
@@ -432,7 +433,7 @@ class Advising {
 
   // ---- existing policies
 
-  // One field or part that a policy would have otherwise. key: without the device that is named as an example, which any other stands for.
+  // One changed field or part of a policy. key: without the example device.
   struct Edit {
     std::string text, key;
   };
@@ -447,7 +448,7 @@ class Advising {
     return out;
   }
 
-  // Nodes that the policy does not select are asked, too, with what its selector misses as one more change.
+  // Also evaluates nodes that the policy does not select, with the node selector as one more change.
   template <class Policy, class Change, class Takes>
   void change_policy(const Wanted& wanted, const Policy& policy, const std::string& name, Change change,
                      Takes takes, std::vector<std::pair<size_t, std::string>>& out,
@@ -457,7 +458,7 @@ class Advising {
         std::string text;
         FoundDevices found;
       };
-      std::map<std::pair<size_t, std::string>, Sum> sums;  // by what would be changed
+      std::map<std::pair<size_t, std::string>, Sum> sums;  // by the changed parts
       for (size_t i = 0; i < shapes_.size(); ++i) {
         if (!namespace_.empty() && shapes_[i].namespace_ != namespace_) continue;
         const auto selected = [&](const kube::NodeView& node) {
@@ -528,7 +529,7 @@ class Advising {
         },
         any_device, out, policy.id.namespace_);
   }
-  // Takes the fields out of the one filter that say no to the device.
+  // Removes the fields of one filter that do not match the device.
   static void open_filter(const hotplug::HostDevice& device, size_t config, size_t filter,
                           policy::SriovPolicy& edited, std::vector<Edit>& changes) {
     policy::ResourceFilter& open = edited.configs[0].filters[0];
@@ -653,7 +654,8 @@ class Advising {
     return out;
   }
 
-  // Values of the groups that were found, at most kNamesMax different ones; {} where one has none, or there are more.
+  // Returns the values of the found groups, at most kNamesMax different ones; {} if one has none, or there
+  // are more.
   template <class Get>
   std::vector<std::string> values_of(const FoundDevices& found, Get get) const {
     std::set<std::string> out;
@@ -674,8 +676,8 @@ class Advising {
     return out;
   }
 
-  // A VF of a PF of this name or address, with a number in the range, that no new policy may select.
-  // namespace_: of the policy; nullptr of none.
+  // Returns whether a VF of a PF with this name or address, in the range, must not be selected by a new
+  // policy. namespace_: of the policy; nullptr if none.
   bool is_taken(const std::string& pf, const std::string* namespace_, reports::VfRange range) const {
     return std::any_of(taken_.vfs.begin(), taken_.vfs.end(), [&](const auto& of) {
       if (namespace_ != nullptr && !of.first.empty() && of.first != *namespace_) return false;
@@ -686,7 +688,8 @@ class Advising {
     });
   }
   static constexpr reports::VfRange kAllVfs = {0, std::numeric_limits<int>::max()};
-  // "ens1f0", or "ens1f0#4-7" where other VFs of PFs of that name are taken; "" where these are taken on another node.
+  // Returns "ens1f0", or "ens1f0#4-7" if other VFs of PFs with that name must not be selected; "" if these
+  // must not be on another node.
   std::string vfs_text(const std::string& pf, const std::string& namespace_,
                        const reports::DeviceGroup& group) const {
     if (pf.empty() || !is_taken(pf, &namespace_, kAllVfs)) return pf;
@@ -695,8 +698,8 @@ class Advising {
     return pf + "#" + reports::text_of(group.vfs);
   }
 
-  // Filters that take them all, from the shortest to the narrowest: PFs by name or address, VFs by address; their kind where nothing is
-  // taken.
+  // Returns filters that match all of them, from the shortest to the narrowest: PFs by name or address, VFs
+  // by address; their kind if nothing is excluded.
   std::vector<Json::Object> filters_of(const FoundDevices& found, const std::string& namespace_) const {
     std::vector<Json::Object> out;
     if (auto names =
@@ -764,7 +767,8 @@ class Advising {
           const std::string called = object_name(wanted.device_class);
           const FoundDevices any = found_with(sriov_object(namespace_, called, config(name, {})));
           if (any.devices == 0) continue;
-          // If the request names no resource, the config gets a name of its own, by which its devices are recognised.
+          // If the request names no resource, the config gets a name of its own, which identifies its
+          // devices.
           for (const std::string& resource : {name, name.empty() ? called : name})
             for (const Json::Object& filter : filters_of(any, namespace_)) {
               const Json object = sriov_object(namespace_, called, config(resource, filter));
@@ -776,8 +780,8 @@ class Advising {
     return "";
   }
 
-  // `device.attributes["dra.networking"].ifName in [...]`: what the devices that were found have in common. "": nothing that would not
-  // select devices that are taken, too.
+  // Returns `device.attributes["dra.networking"].ifName in [...]`: a common property of the found devices. ""
+  // if every one also selects excluded devices.
   std::string cel_of(const FoundDevices& found) const {
     const std::string of = "device.attributes[\"" + drivers_.exposure + "\"].";
     std::string out;
@@ -848,7 +852,7 @@ class Advising {
     return out;
   }
 
-  // A policy gives an attribute for which the request asks: which devices have it is that policy's to say.
+  // Returns whether a policy sets an attribute that the request reads: that policy determines its devices.
   bool is_given(const Wanted& wanted) const {
     const auto asked = compared_attributes(wanted.selectors, drivers_.exposure);
     for (const auto& [namespace_, policies] : policies_) {
@@ -902,7 +906,8 @@ class Advising {
   const UnmatchedDevices::Taken& taken_;
   const std::map<std::string, FleetPolicies>& elsewhere_;
   std::set<std::string> enough_;
-  std::deque<JudgedEntry> altered_;  // until selectors_ forgets them, which tells devices apart by address
+  std::deque<JudgedEntry> altered_;  // kept until selectors_ forgets them, because it identifies devices by
+                                     // address
   size_t tries_ = 0;
 };
 

@@ -1,8 +1,7 @@
 #pragma once
-// Finds the policy that would offer the devices a pod waits for, if nodes have devices that no policy selects. Pure.
-//
-// Each policy that is named was decided with, by the daemon's own code, over the devices of the nodes' reports, and its entries
-// were asked by the selectors of the request.
+// Finds the policy that would offer the devices a pod waits for, if nodes have devices that no policy
+// selects. Pure. Each named policy was evaluated by the daemon's own code, over the devices of the nodes'
+// reports, and its entries by the selectors of the request.
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -19,27 +18,29 @@
 
 namespace sliced::cli {
 
-/// Devices that no policy selects, of a whole fleet: nodes whose devices look alike to policies are kept once.
-/// Bounds: kShapesMax kinds of nodes; nodes beyond are counted. Interfaces of pods (type virtual) are not among them.
+/// Devices of a whole fleet that no policy selects; nodes with equal devices are kept once. Bounds:
+/// kShapesMax kinds of nodes; further nodes are counted. Interfaces of pods (type virtual) are omitted.
 class UnmatchedDevices {
  public:
   struct Shape {
-    reports::NodeReport report;  // of one of the nodes, with its unmatched groups alone
-    std::string namespace_;      // whose SriovResourcePolicies its daemon obeys; "" its report does not say
+    reports::NodeReport report;  // of one of the nodes, with only its unmatched groups
+    std::string namespace_;      // of the SriovResourcePolicies that its daemon uses; "" if its report does
+                                 // not contain it
     std::vector<std::string> nodes;
   };
   void add(const reports::NodeReport& report);
-  /// What the fleet's nodes have and a new policy must leave alone: devices that a policy speaks of already, and those that the host uses.
+  /// Devices of the fleet's nodes that a new policy must not select: those with a policy, and those that the
+  /// host uses.
   struct Taken {
-    /// By namespace whose SriovResourcePolicies the node's daemon obeys ("" not known), then by name and by address of the PF: numbers
-    /// of VFs.
+    /// By namespace of the SriovResourcePolicies that the node's daemon uses ("" if unknown), then by name
+    /// and by address of the PF: numbers of VFs.
     std::map<std::string, std::map<std::string, std::set<int>>> vfs;
     std::set<std::string> interfaces;  // of devices other than VFs
   };
   const Taken& taken() const { return taken_; }
   void clear() { *this = {}; }
   const std::vector<Shape>& shapes() const { return shapes_; }
-  /// Nodes with such devices by their count, also of those that are not kept.
+  /// Number of such devices by node, including nodes that are not kept.
   const std::map<std::string, int64_t>& counts() const { return counts_; }
 
  private:
@@ -50,31 +51,30 @@ class UnmatchedDevices {
 };
 inline constexpr size_t kShapesMax = 64;
 
-/// What missing_policies() finds. Requests are "claim, request".
+/// The result of missing_policies(). Requests are "claim, request".
 struct MissingPolicies {
   std::vector<std::string>
-      causes;  // policies that were probably meant, and why they offer nothing: before all other lines
+      causes;  // policies that were probably intended, and why they offer nothing: before all other lines
   std::vector<std::string> remedies;
   std::set<std::string>
-      enough;  // for which one of the named policies alone offers as many devices on a node as they ask for
+      enough;  // requests for which one of the named policies alone offers enough devices on a node
 };
 
-/// Lines for people: for each request that has too few devices on every node, the existing policies that would offer some if they
-/// were changed, with field, value found and value wanted; and where there is none, the smallest policy to write, as an object
-/// that `kubectl apply` takes.
-/// nodes: of the cluster, by name; one that is not there has no labels that are known. policies: by namespace. namespace_: of nodes
-///        that do not say theirs.
-/// selectors: bounds what expressions take; once it is spent nothing is found.
-/// hidden: requests ("net") for which nodes have devices that a policy selects and that are hidden. No policy is named for them: what
-///         hides the devices has to change.
-/// elsewhere: SriovResourcePolicies of namespaces that no daemon reads, by namespace. One that would offer the devices is a cause, and no
-/// new policy is proposed then. Policies that have a mistake are causes, too.
-/// A new policy selects only devices of the kind that the request means: VFs that it describes by a fact of the device; other types only
-/// where it names the type, the interface or the address, or shares of them for a plugin that makes links on them. What it rules out
-/// ("type != ...") is not asked for: the request says no to the device with another value of what it asks for. It never selects
-/// devices that
-/// the host uses, or that a policy speaks of on any node. In doubt there is none.
-/// Bounds: kPolicyTriesMax decisions, two existing policies a request.
+/// Returns lines for people: for each request with too few devices on every node, the existing policies that
+/// would offer some after a change, with field, found and expected value; if there are none, the smallest new
+/// policy, as an object for `kubectl apply`.
+///  - nodes: of the cluster, by name; a missing one has no known labels.
+///  - policies: by namespace. namespace_: for nodes whose report has none.
+///  - selectors: with the work budget for expressions; when it is used up nothing is found.
+///  - hidden: requests ("net") with devices that a policy selects and that are hidden. No policy is proposed
+///    for them: the reason of the hiding must change.
+///  - elsewhere: SriovResourcePolicies of namespaces that no daemon reads, by namespace. One that would offer
+///    the devices is a cause, and no new policy is proposed then. So are policies with an error.
+/// A new policy selects only devices of the kind that the request describes: VFs, by a fact of the device;
+/// other types only if the request names the type, the interface or the address, or shares of them for a
+/// plugin that creates links on them. An exclusion ("type != ...") is not a description. It never selects
+/// devices that the host uses, or that have a policy on any node. In doubt none is proposed.
+/// Bounds: kPolicyTriesMax decisions, two existing policies per request.
 MissingPolicies missing_policies(const allocation::Answer& answer, const UnmatchedDevices& devices,
                                  const std::map<std::string_view, const kube::NodeView*>& nodes,
                                  const std::map<std::string, FleetPolicies>& policies,
@@ -83,7 +83,8 @@ MissingPolicies missing_policies(const allocation::Answer& answer, const Unmatch
                                  const std::map<std::string, FleetPolicies>& elsewhere = {});
 inline constexpr size_t kPolicyTriesMax = 1'000;
 
-/// Requests of the answer that have too few free devices on each node to which the pod may go: "claim, request".
+/// Returns the requests of the answer with too few free devices on each node to which the pod may go: "claim,
+/// request".
 std::vector<std::string> short_requests(const allocation::Answer& answer);
 
 }  // namespace sliced::cli

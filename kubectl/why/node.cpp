@@ -14,7 +14,7 @@ constexpr std::string_view kUnschedulable = "node.kubernetes.io/unschedulable";
 
 constexpr __int128 kNanosOfOne = 1'000'000'000;
 
-// A whole number of them; 0 of what is none.
+// Returns a whole number; 0 for others.
 int64_t read_count(const Fields& amount) {
   const auto found = kube::Quantity::decode(*amount.value());
   if (!found) {
@@ -40,7 +40,7 @@ void read_claims(const Fields& root, Pod& out) {
     out.claims.push_back(
         {item["name"].text(), item["resourceClaimName"].text(), item["resourceClaimTemplateName"].text()});
   });
-  // What was made of a template has its name there; without one, none is needed.
+  // The claim that was created from a template has its name there; without one, none is required.
   root["status"]["resourceClaimStatuses"].each([&](const Fields& item) {
     for (PodClaim& one : out.claims)
       if (one.name == item["name"].text() && one.claim.empty()) {

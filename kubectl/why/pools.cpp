@@ -55,7 +55,7 @@ std::string check_consumption(const kube::Device& device, const Pool& pool) {
   return "";
 }
 
-// Why nothing of the pool is given away.
+// Returns why the pool cannot be allocated from.
 std::string find_invalid(const Pool& pool, const Features& features) {
   std::set<std::string_view> names;
   for (const Candidate& one : pool.devices)
@@ -152,7 +152,7 @@ std::vector<Pool> gather_pools(const SliceIndex& slices, const kube::NodeView& n
     pool.slices_here = static_cast<int64_t>(here.size());
     std::vector<SlicePtr> all;
     if (pool.slices_here != pool.slices_wanted) {
-      // What is not for this node may be what is missing, or newer.
+      // Slices for other nodes may be the missing ones, or newer.
       bool is_obsolete = false;
       for (const SlicePtr& slice : slices.of_pool(id)) {
         is_obsolete |= slice->common.pool.generation > pool.generation;

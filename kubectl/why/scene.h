@@ -1,5 +1,5 @@
 #pragma once
-// What allocating on one node starts from: copied to be changed, so that "what if" is the same question again.
+// The input of an allocation on one node; copied and changed for "what if" questions.
 #include <map>
 #include <set>
 #include <string>
@@ -15,18 +15,18 @@
 
 namespace sliced::allocation {
 
-/// What is pointed to outlives it. Copies share it, but for the pools of one with kCompletePools: their
-/// devices are those of the same slices, so that what `selectors` has answered is good for each copy.
+/// Pointers must outlive it. Copies share them, except for the pools after kCompletePools: these contain
+/// devices of the same slices, so results in `selectors` stay valid for each copy.
 struct Scene {
-  const std::vector<Pool>* pools = nullptr;  // that the node sees
+  const std::vector<Pool>* pools = nullptr;  // visible to the node
   const Held* held = nullptr;
   Selectors* selectors = nullptr;
-  const std::vector<TaintRule>* taint_rules = nullptr;  // that gave devices taints; nullptr: none did
+  const std::vector<TaintRule>* taint_rules = nullptr;  // rules that tainted devices; nullptr: none
   Features features;
-  std::map<std::string, DeviceClass> classes;  // those that the claims name, as far as they are there
-  std::map<std::string, Misread> misread;      // by expression, of those that read a name that no device has
+  std::map<std::string, DeviceClass> classes;  // existing classes that the claims name
+  std::map<std::string, Misread> misread;      // by expression: those that read a name that no device has
   std::vector<Claim> claims;                   // to be allocated, in the pod's order
-  std::set<const Claim*> released;             // that count as if they held nothing
+  std::set<const Claim*> released;             // claims that count as holding nothing
 };
 
 }  // namespace sliced::allocation

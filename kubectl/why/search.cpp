@@ -17,14 +17,14 @@ bool has_untolerated_taint(const kube::Device& device, const Request& request) {
   });
 }
 
-// A constraint, and what the devices picked so far have of its attribute.
+// A constraint, and the values of its attribute of the picked devices.
 struct Bound {
   const Constraint* constraint = nullptr;
   std::vector<const kube::AttributeValue*> values;
 
   bool add(const kube::AttributeValue* value) {
     if (value == nullptr) return false;
-    if (kube::is_list(*value) && !values.empty()) return false;  // compared with nothing
+    if (kube::is_list(*value) && !values.empty()) return false;  // a list is equal to nothing
     if (constraint->is_distinct) {
       for (const auto* other : values)
         if (*other == *value) return false;
@@ -36,7 +36,7 @@ struct Bound {
   }
 };
 
-// What of a pool's counters is left.
+// The remaining counters of a pool.
 struct Ledger {
   std::vector<Amount> available, taken;
   std::map<std::pair<std::string_view, std::string_view>, size_t> index;  // set, counter
@@ -49,13 +49,13 @@ struct Place {
   size_t pool = 0;
   Use use;
   std::vector<std::pair<size_t, Amount>> consumption;  // by index of its pool's ledger
-  std::vector<char> picked_by;                         // by claim: alone
-  size_t picked = 0;                                   // how many claims have picked it alone
+  std::vector<char> picked_by;                         // by claim: exclusively
+  size_t picked = 0;                                   // number of claims with an exclusive pick
   size_t shares = 0;                                   // that were picked
   Amounts share_amounts;
 };
 
-// A request or an alternative, looked at once.
+// A request or an alternative, analyzed once.
 struct Wanted {
   const Request* request = nullptr;
   const RequestGroup* group = nullptr;
@@ -71,7 +71,7 @@ class Search {
   Search(const Scene& scene, uint64_t tries_max)
       : scene_(scene), tries_max_(tries_max), tries_left_(tries_max) {}
 
-  /// What run() took beside expressions, of 100 ns.
+  /// Work of run() without expressions, in steps of 100 ns.
   uint64_t steps() const {
     return (tries_max_ - tries_left_) * kTrySteps + places_.size() * kPlaceSteps + kSearchSteps;
   }
@@ -105,7 +105,7 @@ class Search {
   }
 
  private:
-  /// kTooMany: more devices than a claim may have, whatever is picked before.
+  /// kTooMany: more devices than a claim may have, regardless of earlier picks.
   enum class Step : uint8_t { kDone, kNo, kTooMany, kError, kUnsure };
   struct At {
     size_t claim = 0, request = 0, alternative = 0, device = 0;
@@ -155,7 +155,7 @@ class Search {
           out.emplace_back(found->second, amount.nanos());
     return out;
   }
-  // What is allocated already.
+  // Subtracts allocated devices.
   static void draw(const std::vector<std::pair<size_t, Amount>>& consumption, Ledger& ledger) {
     for (const auto& [index, amount] : consumption) ledger.available[index] -= amount;
   }
@@ -165,7 +165,7 @@ class Search {
     return false;
   }
 
-  // What can be said before anything is picked.
+  // Checks that do not depend on picks.
   bool look_at_claims() {
     for (const Claim& claim : scene_.claims) {
       if (!claim.unknown.empty()) return fail(claim, "", claim.unknown.front() + " is not known here");
@@ -204,7 +204,7 @@ class Search {
     out.count = request.count < 0 ? 0 : static_cast<size_t>(request.count);
     return !request.all || find_all(claim, id, out);
   }
-  // Of all that match, whether they can be had is asked later.
+  // All matching devices; their availability is checked later.
   bool find_all(const Claim& claim, const std::string& id, Wanted& out) {
     size_t place = 0;
     for (size_t i = 0; i < scene_.pools->size(); ++i) {
@@ -230,7 +230,7 @@ class Search {
     return true;
   }
 
-  // selects(), with the error said.
+  // selects(), with a reported error.
   Says is_selected(const Claim& claim, const Request& request, const Candidate& candidate) {
     if (!scene_.features.binding_conditions && candidate.binds) return Says::kNo;
     const auto ask = [&](const std::vector<std::string>& selectors, const std::string& whose) {
@@ -272,7 +272,7 @@ class Search {
     return are_all_too_many ? Step::kTooMany : Step::kNo;
   }
 
-  // from: the first place that has not been tried; of one request's devices any order is as good.
+  // from: the first place that was not tried; the order of one request's devices does not matter.
   Step next_device(At at, size_t from) {
     const Wanted& wanted = wanted_[at.claim][at.request][at.alternative];
     if (wanted.request->all && wanted.all.empty()) return Step::kNo;
@@ -299,7 +299,7 @@ class Search {
     return with(at, wanted, places_[wanted.all[at.device]], 0, /*must=*/true);
   }
 
-  // False where what is left is too little, and nothing could be met in it that is an error.
+  // Returns false if too few devices remain, and none of them could cause an error.
   bool may_suffice(const At& at, const Wanted& wanted, size_t from) {
     const size_t missing = wanted.count - at.device;
     if (missing == 1) return true;
@@ -319,7 +319,7 @@ class Search {
     return place.use.is_exclusive || place.picked > 0;
   }
 
-  // Picks the place, and goes on. must: without it there is no solution.
+  // Picks the place, and continues. must: there is no solution without it.
   Step with(At at, const Wanted& wanted, Place& place, size_t next, bool must) {
     const Request& request = *wanted.request;
     const kube::Device& device = *place.candidate->device;
@@ -358,7 +358,7 @@ class Search {
         is_bound = bounds[added].add(find_attribute(*place.candidate, bounds[added].constraint->attribute));
     Step step = Step::kNo;
     if (!is_bound) {
-      --added;  // the last one took nothing
+      --added;  // the last one was not added
       if (must) {
         fail(scene_.claims[at.claim], request_id(*wanted.group, *wanted.request),
              "asks for all devices, and with " + describe(place.candidate->id()) +
@@ -407,7 +407,7 @@ class Search {
     return short_of(taking, *place.candidate->device, taken) == nullptr;
   }
 
-  // Counters: any that is overdrawn stands in the way, also where this device takes nothing of it.
+  // Any overdrawn counter is an obstacle, even if this device does not consume it.
   bool take(Place& place) {
     Ledger& ledger = ledgers_[place.pool];
     if (ledger.groups.conflict(place.candidate->device->consumes_counters) != nullptr) return false;

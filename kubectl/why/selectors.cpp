@@ -21,7 +21,7 @@ size_t end_of_literal(std::string_view text, size_t begin) {
   return text.size();
 }
 
-// "domain/id is "b"", of what stands in an entry.
+// Returns "domain/id is "b"" for the entry's value.
 std::string found_at(const cel::Path& path, const Candidate& candidate) {
   const kube::ResourceSlice& slice = candidate.slice->common;
   const std::string key = path.domain == slice.driver ? path.id : path.key;

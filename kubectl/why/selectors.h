@@ -1,7 +1,6 @@
 #pragma once
-// What the expressions of DeviceClasses and claims say of devices, each asked once.
-// The environment is that of Kubernetes' device selectors (cel/environment.h): `device`, as its driver has
-// published it.
+// Evaluates the expressions of DeviceClasses and claims for devices, each once. The environment is that of
+// Kubernetes' device selectors (cel/environment.h): `device`, as published by its driver.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -19,37 +18,37 @@ namespace sliced::allocation {
 /// kError: the expression does not compile, or fails on the device; the scheduler then ends its attempt.
 enum class Says : uint8_t { kYes, kNo, kError };
 
-/// What all of an answer may take, in steps of 100 ns at most (cel/arena.h): claims and classes are written by anybody who
-/// may, and a minute is waited for.
+/// Work budget of an answer, in steps of at most 100 ns (cel/arena.h). Any user may write claims, and an
+/// answer may take a minute.
 inline constexpr uint64_t kEffortMax = 600'000'000;
 
-/// Compiles each expression once, and keeps what was answered until forget(). Devices are told apart by their
-/// address: forget() before any of them goes.
-/// Bounds:  once effort_max is spent kNo is all that is said, and nothing that follows from it is known.
-/// Threads: one. Memory: an answer a device and expression until forget(); programs as cel/program.h says.
+/// Compiles each expression once, and caches results until forget(). Devices are identified by address: call
+/// forget() before any of them is destroyed. Bounds: when effort_max is used up, all results are kNo, and
+/// conclusions from them are invalid. Threads: one. Memory: a result per device and expression until
+/// forget(); programs as in cel/program.h.
 class Selectors {
  public:
   explicit Selectors(uint64_t effort_max = kEffortMax) : effort_max_(effort_max), effort_left_(effort_max) {}
-  /// Of what else is done for the answer.
+  /// Subtracts other work for the answer.
   void take(uint64_t steps) { effort_left_ -= std::min(steps, effort_left_); }
   bool is_spent() const { return effort_left_ == 0; }
-  /// The other half is for what has to be known of every node.
+  /// The other half is reserved for questions about every node.
   bool is_half_spent() const { return effort_left_ <= effort_max_ / 2; }
   Says ask(const std::string& expression, const Candidate& candidate);
-  /// Of what gave kError.
-  /// This and no_of() may evaluate again, and that is taken from the effort, too.
+  /// Returns the error of a kError result. This and no_of() may evaluate again, which counts against the
+  /// budget, too.
   std::string error_of(const std::string& expression, const Candidate& candidate);
-  /// Of what gave kNo: the first part of an && chain that says no, with what the device has of what is read there:
+  /// For a kNo result: returns the first false part of an && chain, with the device's value:
   /// `device.attributes["x"].y == "a"`, y is "b".
   std::string no_of(const std::string& expression, const Candidate& candidate);
-  /// The attributes and capacities that it reads; none of one that does not compile.
+  /// Returns the attributes and capacities that it reads; empty if it does not compile.
   const std::vector<cel::Path>& paths_of(const std::string& expression);
-  /// Programs stay compiled, and what was spent stays spent.
+  /// Clears results. Programs stay compiled, and the budget stays used.
   void forget() { answers_.clear(); }
 
  private:
   struct Compiled {
-    std::unique_ptr<cel::Program> program;  // nullptr: error says why
+    std::unique_ptr<cel::Program> program;  // nullptr: error has the reason
     std::string error;
     size_t index = 0;
   };
@@ -63,9 +62,8 @@ class Selectors {
   uint64_t effort_left_;
 };
 
-/// The parts of a chain of && outside of any parentheses; the whole where there is none.
-/// The whole also where it has a || or a ?: at that level, which bind weaker. Nothing is parsed: a part need
-/// not compile.
+/// Returns the parts of a chain of && outside parentheses; the whole text without one, or with || or ?: at
+/// that level, which bind weaker. Does not parse: a part may not compile.
 std::vector<std::string> conjuncts(std::string_view expression);
 
 }  // namespace sliced::allocation

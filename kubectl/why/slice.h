@@ -1,5 +1,6 @@
 #pragma once
-// A ResourceSlice of any driver as allocating sees it: kube/objects/resource_slice.h, and what only others than us write.
+// A ResourceSlice of any driver for allocation: kube/objects/resource_slice.h, with fields that sliced itself
+// does not write.
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,8 +13,8 @@
 
 namespace sliced::allocation {
 
-/// On which nodes: of a slice, or of one device. With nothing set, on none. The API server lets one of the
-/// three be set; of more the first counts.
+/// The nodes of a slice, or of one device; without any field, none. The API server permits one of the three;
+/// otherwise the first counts.
 struct Placement {
   std::string node_name;
   bool all_nodes = false;
@@ -22,23 +23,23 @@ struct Placement {
 };
 bool is_on(const Placement& placement, const kube::NodeView& node);
 
-/// Fields that are not known here are passed over: this is read, and never written back.
+/// Unknown fields are ignored, because it is never written back.
 struct Slice {
   /// unknown_fields is empty.
   kube::ResourceSlice common;
   Placement where;
   bool is_per_device = false;  // perDeviceNodeSelection
-  /// Both lists in the order of common.devices.
-  std::vector<Placement> device_where;  // of each device then; else empty
+  /// Both lists are in the order of common.devices.
+  std::vector<Placement> device_where;  // with is_per_device; otherwise empty
   bool has_binding_conditions = false;  // any device
-  std::vector<bool> binds;              // which devices have bindingConditions; empty: none
+  std::vector<bool> binds;              // devices with bindingConditions; empty: none
   bool has_compatibility_groups = false;
   bool operator==(const Slice&) const = default;
 };
 using SlicePtr = std::shared_ptr<const Slice>;
 
-/// kInvalid with the field's path when a known field has the wrong shape; the text begins with the slice's
-/// kind and name.
+/// Errors: kInvalid with the field's path if a known field has the wrong type; the text begins with the
+/// slice's kind and name.
 Result<Slice> decode_slice(const kube::Json& object);
 
 }  // namespace sliced::allocation

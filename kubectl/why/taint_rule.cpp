@@ -17,7 +17,7 @@ bool is_of(const TaintRule& rule, const Slice& slice) {
          rule.pool.value_or(slice.common.pool.name) == slice.common.pool.name;
 }
 
-// Each device is made anew once, however many rules are of it. left: taints that there is room for.
+// Copies each device at most once for all rules. left: remaining room for taints.
 void taint(const std::vector<const TaintRule*>& rules, Slice& slice, size_t& left, size_t& left_out) {
   for (kube::DevicePtr& device : slice.common.devices) {
     std::vector<const TaintRule*> of_it;

@@ -6,7 +6,7 @@
 namespace sliced::allocation {
 namespace {
 
-// Of a container that waits; "" of one that is being started as usual.
+// Returns the reason of a waiting container; "" if it is starting normally.
 std::string failing_reason(const kube::Json& pod) {
   for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
     const kube::Json* found = pod.find({"status", list});
@@ -52,7 +52,7 @@ PodState pod_state(const kube::Json& pod) {
   const kube::Json* status = pod.find({"status"});
   const std::string phase(status == nullptr ? "" : status->text("phase"));
   if (phase == "Succeeded" || phase == "Failed") return {UsersState::kEnding, "has ended (" + phase + ")"};
-  // A container that runs may use the device, whatever its neighbours do.
+  // A running container may use the device, regardless of the others.
   if (is_any_running(pod)) return {};
   if (const std::string reason = failing_reason(pod); !reason.empty())
     return {UsersState::kFailing, (phase == "Running" ? "fails (" : "cannot start (") + reason + ")"};

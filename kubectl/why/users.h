@@ -1,5 +1,5 @@
 #pragma once
-// How far the pods are that hold claims: whose devices can be had with the least harm.
+// The states of pods that hold claims, to find devices whose release does the least harm.
 #include <map>
 #include <set>
 #include <string>
@@ -15,13 +15,13 @@ inline constexpr std::string_view kBeingDeleted = "is being deleted", kPodIsGone
 
 struct PodState {
   UsersState state = UsersState::kRunning;
-  std::string note;  // "is being deleted", "cannot start (ImagePullBackOff)"; "" of one that runs
+  std::string note;  // "is being deleted", "cannot start (ImagePullBackOff)"; "" if it runs
 };
-/// Of a Pod object: deletionTimestamp, phase, and the containers that wait (containerStatuses[].state.waiting.reason).
+/// Reads a Pod's deletionTimestamp, phase, and waiting containers (containerStatuses[].state.waiting.reason).
 PodState pod_state(const kube::Json& pod);
 
-/// Fills in users_state and users_note of the claims of these namespaces, all of whose pods are in `pods`, by "namespace/name".
-/// Returns whether a claim has users that are not running.
+/// Sets users_state and users_note of the claims of these namespaces. Requires: `pods` contains all of their
+/// pods, by "namespace/name". Returns whether a claim has users that are not running.
 bool note_users(const std::map<std::string, PodState>& pods, const std::set<std::string>& namespaces,
                 std::vector<Claim>& claims);
 

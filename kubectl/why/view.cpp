@@ -11,7 +11,7 @@
 namespace sliced::allocation {
 namespace {
 
-constexpr size_t kNearestMax = 64;  // devices whose parts of an expression are counted
+constexpr size_t kNearestMax = 64;  // devices for which the true parts of an expression are counted
 
 std::string holder_of(const Hold& hold) {
   return hold.claim->id() + (hold.claim->users.empty() ? "" : " (pod " + join(hold.claim->users, ", ") + ")");
@@ -24,7 +24,7 @@ std::string with_near_name(std::string error, const std::string& expression, con
   return error + "; did you mean " + misread->second.right + "?";
 }
 
-// Counters of one pool, with what is left of each.
+// Counters of one pool, with their remaining amounts.
 class Counting {
  public:
   Counting(const Pool& pool, const Scene& scene) : pool_(pool), scene_(scene) {
@@ -33,7 +33,7 @@ class Counting {
     for (const Candidate& one : pool.devices) draw(*one.device);
     for (const kube::Device* one : pool.elsewhere) draw(*one);
   }
-  // "" when there is enough.
+  // Returns "" if there is enough.
   std::string missing(const kube::Device& device) const {
     for (const kube::CounterConsumption& one : device.consumes_counters)
       for (const auto& [name, amount] : one.counters) {
@@ -174,7 +174,7 @@ class Viewing {
     }
     return true;
   }
-  // How many parts of the expression hold, of the first devices: the nearest one is told.
+  // Returns the number of true parts of the expression, for the first devices: the closest one is reported.
   size_t passed(const std::string& expression, const Candidate& candidate) {
     if (++asked_ > kNearestMax) return 0;
     size_t out = 0;

@@ -17,13 +17,14 @@ namespace sliced::allocation {
 namespace {
 
 constexpr size_t kAdviceMax = 3, kHintsMax = 5;
-// Nodes of which it is worked out what would help; of nodes that the pod is kept away from in small clusters alone.
+// Limit of nodes for which sufficient changes are computed; nodes that keep the pod away are included in
+// small clusters only.
 constexpr size_t kDetailedMax = 500;
 constexpr size_t kUsersMax = 256;  // ResourceClaimReservedForMaxSize
 
 bool is_waiting(const Claim& claim) { return !claim.allocation; }
 
-// What the pod's claims are: of those that are not made yet, what they will be.
+// Collects the pod's claims, including those that will be created.
 class Gathering {
  public:
   Gathering(const Cluster& cluster, Answer& out) : cluster_(cluster), out_(out) {}
@@ -56,7 +57,7 @@ class Gathering {
     out_.claims.push_back(*found);
     out_.claims.back().name = pod.name + "-" + one.name;
   }
-  // What all of the pod's extended resources are, wherever a node leaves them to DeviceClasses.
+  // Adds the pod's extended resources that a node may leave to DeviceClasses.
   void add_extended(const Pod& pod) {
     const auto is_it = [&](const Claim& one) {
       return one.name == pod.extended_claim && one.namespace_ == pod.namespace_;
@@ -121,8 +122,8 @@ std::string values_text(const std::map<std::string, size_t>& values) {
          (values.size() > kShownMax ? " " + and_more(values.size() - kShownMax, "value") : "");
 }
 
-// Why the free devices of the requests that a constraint concerns cannot meet it; "" they may. Requests with alternatives
-// are not judged: which one would be taken is not known.
+// Returns why the free devices of a constraint's requests cannot meet it; "" if they may. Requests with
+// alternatives are skipped: the used alternative is unknown.
 std::string clash_of(const Claim& claim, size_t index, const std::vector<RequestView>& views) {
   struct Part {
     const RequestView* view;
@@ -229,10 +230,10 @@ class Asking {
     }
     return out;
   }
-  /// Of which it would have taken too long.
+  /// Nodes that were skipped for lack of budget.
   size_t not_looked_at() const { return not_looked_at_; }
 
-  /// Of requests that match nothing on the nodes to which the pod may go.
+  /// For requests without a match on the nodes to which the pod may go.
   std::vector<Answer::Slip> slips() const {
     std::vector<Answer::Slip> out;
     for (const Claim& claim : out_.claims) {
@@ -284,7 +285,7 @@ class Asking {
     std::erase(claim.users, out_.pod->name);
     return claim.users.empty() ? "" : "; to have it allocated again, " + release_text(claim);
   }
-  // Half an answer is none: with the rest of the effort expressions say no to everything.
+  // A partial answer is dropped: without budget all expressions return no.
   NodeAnswer not_looked_at(NodeAnswer half) {
     ++not_looked_at_;
     NodeAnswer out;
@@ -294,8 +295,8 @@ class Asking {
     out.changes.is_known = false;
     return out;
   }
-  // Extended resources on this node: those of which its device plugins provide none are a claim's, by a DeviceClass.
-  // Returns why it cannot be said whether device plugins have enough; "" they need not.
+  // Extended resources on this node: those without a device plugin are a claim's, by a DeviceClass. Returns
+  // why it is unknown whether device plugins have enough; "" if it does not matter.
   std::string ask_extended(const Node& node, Scene& scene, NodeAnswer& out) const {
     std::set<std::string> by_class;
     std::string by_plugin;
@@ -349,7 +350,7 @@ class Asking {
     for (const Change& change : out.changes.alone) out.alone_text.push_back(describe(change, scene));
   }
 
-  // What the constraints of a claim ask of its requests together, where each alone has enough.
+  // Finds constraints across requests that fail although each request alone has enough devices.
   static void find_clashes(const Scene& scene, NodeAnswer& out) {
     for (const Claim& claim : scene.claims)
       for (size_t i = 0; i < claim.constraints.size(); ++i)
@@ -357,7 +358,7 @@ class Asking {
           out.clashes.push_back(std::move(clash));
   }
 
-  // Of requests that match nothing here: which classes would.
+  // Counts the classes that match, for requests without a match here.
   void count_classes(const Scene& scene, const NodeAnswer& node) {
     for (const Claim& claim : scene.claims)
       for (const RequestGroup& group : claim.requests)
@@ -390,7 +391,7 @@ class Asking {
   }
 
  public:
-  /// Lines that name the classes that match devices for requests which match none on any node.
+  /// Returns lines with the classes that match devices, for requests without a match on any node.
   std::vector<std::string> hints() const {
     std::vector<std::string> out;
     for (const auto& [whose, classes] : fitting_) {
@@ -428,7 +429,7 @@ class Asking {
   Scene scene_;
 };
 
-// What may not be read, and what follows from it.
+// The kinds that may not be read, and the consequences.
 void judge_denied(const Cluster& cluster, Answer& out) {
   if (cluster.denied.empty()) return;
   std::vector<std::string> missing;
@@ -437,8 +438,8 @@ void judge_denied(const Cluster& cluster, Answer& out) {
                                             "; the ClusterRole sliced-viewer grants them");
   if (out.verdict == Verdict::kCan) out.verdict = Verdict::kUnsure;
   if (out.verdict != Verdict::kPending || !out.everywhere.empty()) return;
-  // Without the claims of others devices are taken for free: what is too little then is too little. Without Nodes, slices
-  // of node selectors are nowhere.
+  // Without other claims, allocated devices count as free, so too few free devices is still certain. Without
+  // Nodes, slices with node selectors match no node.
   const bool is_placed = std::none_of(out.slices.begin(), out.slices.end(), [](const SlicePtr& slice) {
     return slice->is_per_device || slice->where.selector.has_value();
   });
@@ -464,7 +465,7 @@ void judge(Answer& out) {
     out.verdict = Verdict::kUnsure;
 }
 
-// A device of some node matches the request: its selectors mean what they say.
+// Returns whether a device of some node matches the request, so that its selectors are intended.
 bool is_matched_anywhere(const Answer& out, const Change& change) {
   return std::any_of(out.nodes.begin(), out.nodes.end(), [&](const NodeAnswer& node) {
     return std::any_of(node.requests.begin(), node.requests.end(), [&](const RequestView& view) {
@@ -473,7 +474,8 @@ bool is_matched_anywhere(const Answer& out, const Change& change) {
   });
 }
 
-// "" where it is nothing to advise: a DeviceClass belongs to all who use it, and a selector that matches devices is right.
+// Returns "" if there is nothing to advise: a DeviceClass is shared, and a selector that matches devices is
+// right.
 std::string advice_of(const Answer& out, const NodeAnswer& node, size_t i) {
   const Change& change = node.changes.alone[i];
   if (change.asks == Asks::kNoClassSelector && !change.fails) return "";
@@ -488,8 +490,8 @@ struct Advice {
   std::vector<std::string> nodes;  // on which it is enough
 };
 
-// Changes that are enough alone, on the node where least is asked; what keeps the pod away from a node is no reason to
-// change a claim.
+// Uses changes that are sufficient alone, on the node with the least effort. Nodes that keep the pod away are
+// no reason to change a claim.
 void advise(Answer& out) {
   if (out.verdict != Verdict::kPending || !out.everywhere.empty()) return;
   for (const bool is_error_only : {true, false}) {
@@ -513,7 +515,7 @@ void advise(Answer& out) {
     std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
       return std::tuple(a.asks, a.harm) < std::tuple(b.asks, b.harm);
     });
-    // No pod that runs has to go while another one would do.
+    // A running pod is not suggested for deletion if another one is sufficient.
     const bool is_harmless_enough = std::any_of(found.begin(), found.end(), [](const Advice& one) {
       return one.asks == Asks::kRelease && one.harm != UsersState::kRunning;
     });
@@ -525,8 +527,8 @@ void advise(Answer& out) {
   }
 }
 
-// Requests whose DeviceClass is missing and has a name that is nearly another one's: what their selectors make of devices
-// is not known before the name is right.
+// Returns requests whose DeviceClass is missing and has a misspelled name: the results of their selectors are
+// unknown before it is corrected.
 std::set<std::string> misnamed_classes(const Answer& out) {
   std::set<std::string> requests;
   for (const Claim& claim : out.claims)
@@ -552,7 +554,7 @@ void ask_nodes(const Cluster& cluster, Answer& out) {
   Asking asking(cluster, out);
   std::vector<const Node*> nodes;
   for (const Node& node : cluster.nodes) nodes.push_back(&node);
-  // Where Nodes may not be read, those that have slices are known by name.
+  // If Nodes may not be read, those with slices are known by name.
   std::map<std::string, Node> named;
   if (cluster.denied.contains("nodes"))
     for (const SlicePtr& slice : out.slices)
@@ -607,7 +609,7 @@ void look_at_pod(const Pod& pod, Answer& out) {
 
 bool has_ended(const Pod& pod) { return pod.phase == "Failed" || pod.phase == "Succeeded"; }
 
-// Neither the scheduler nor the kubelet looks at it any more.
+// The scheduler and the kubelet ignore it now.
 void tell_of_end(const Pod& pod, Answer& out) {
   const bool has_failed = pod.phase == "Failed";
   out.verdict = has_failed ? Verdict::kPending : Verdict::kRuns;
@@ -621,7 +623,7 @@ void tell_of_end(const Pod& pod, Answer& out) {
       "it again where no controller does");
 }
 
-// A pod with a node is nothing that the scheduler looks at: a claim of it that is not allocated stays so.
+// The scheduler ignores a pod with a node, so an unallocated claim of it stays unallocated.
 void judge_bound(const Cluster& cluster, const Pod& pod, Answer& out) {
   out.everywhere.clear();
   out.verdict = Verdict::kRuns;
@@ -708,7 +710,7 @@ void drop_selector_changes(const std::set<std::string>& requests, Answer& answer
   };
   for (NodeAnswer& node : answer.nodes) {
     drop(node.changes.all, node.changes_text);
-    // The other remedy is enough for all that is missing here: nothing else has to change.
+    // The other remedy is sufficient for everything that is missing here.
     if (std::all_of(node.requests.begin(), node.requests.end(), [&](const RequestView& view) {
           const bool has_enough = !view.all && static_cast<int64_t>(view.free) >= view.wanted;
           return has_enough || requests.contains(view.claim + ", " + view.request);

@@ -1,11 +1,12 @@
 #pragma once
-// Why a pod or a claim waits: everything that was asked, node by node. Pure: the cluster's objects in, an answer out.
+// Determines why a pod or a claim waits, node by node. Pure: the cluster's objects are the input, an answer
+// is the output.
 //
-// Ownership: Change::holder points into the cluster's claims, which outlive the answer; everything else is
-//            the answer's own.
-// Bounds:    Cluster::effort_max, a minute by default; nodes for which nothing of it is left are kUnsure.
-//            What would help is worked out for 500 nodes at most, and until half of the effort is spent; 3
-//            pieces of advice are given.
+// Ownership: Change::holder points into the cluster's claims, which outlive the answer; the answer owns
+// everything else.
+// Bounds: Cluster::effort_max, a minute by default; nodes without remaining budget are kUnsure. Sufficient
+// changes are computed for at most 500 nodes, and until half of the budget is used; 3 pieces of advice are
+// given.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -27,98 +28,100 @@
 
 namespace sliced::allocation {
 
-/// What a cluster holds.
+/// The objects of a cluster.
 struct Cluster {
   std::vector<Node> nodes;
   std::vector<SlicePtr> slices;
   std::vector<TaintRule> taint_rules;
   std::vector<DeviceClass> classes;
   std::vector<Claim> claims;     // of all namespaces
-  std::vector<Claim> templates;  // is_made is false; of the pod's namespace at least
-  /// Names of templates in the pod's namespace, where one that it names is not there: one of them may be meant.
+  std::vector<Claim> templates;  // is_made is false; at least those of the pod's namespace
+  /// Names of templates in the pod's namespace, if a named one is missing: one of them may be intended.
   std::set<std::string> template_names;
   Features features;
-  /// Full keys ("driver/name") of attributes that drivers give devices that have such a thing: never taken for a slip.
+  /// Full keys ("driver/name") of attributes that drivers publish for suitable devices: never treated as
+  /// misspelled.
   std::set<std::string> publishable;
-  /// Kinds that may not be read, by their plural ("nodes"), with the permission that is missing in words ("list nodes").
-  /// Nothing is concluded from the absence of such an object: what depends on one is kUnsure.
+  /// Kinds that may not be read, by their plural ("nodes"), with the missing permission ("list nodes"). A
+  /// missing object of such a kind proves nothing: results that depend on one are kUnsure.
   std::map<std::string, std::string> denied;
-  /// Objects that could not be read, each in words: what is said is not sure then.
+  /// Objects that could not be decoded, as texts: the answer is uncertain then.
   FirstFew<std::string> unread;
   uint64_t effort_max = kEffortMax;  // kubectl/why/selectors.h
 };
 
-/// Adds an object of a kind that Cluster holds; others, Pods among them, are passed over. What cannot be read
-/// goes to `unread`, with kind and name; the rest of the cluster counts nevertheless.
-/// default_namespace: of claims that name none, as in files.
+/// Adds an object of a kind in Cluster; ignores others, including Pods. An object that cannot be decoded is
+/// added to `unread`, with kind and name; the others still count. default_namespace: for claims without one,
+/// as in files.
 void add_object(const kube::Json& object, const std::string& default_namespace, Cluster& cluster);
 
-/// One node. Of one for which no effort was left: name, kept_away and kUnsure, nothing else.
+/// One node. Without remaining budget: only name, kept_away and kUnsure.
 struct NodeAnswer {
   std::string name;
-  std::string kept_away;  // why the pod cannot go there whatever its claims; "" nothing of what is looked at
-  std::string unsure;     // of kUnsure: why it cannot be said; "" too much would have to be tried
+  std::string kept_away;  // why the pod cannot go there regardless of its claims; "" if no checked reason
+                          // applies
+  std::string unsure;     // for kUnsure: the reason; "": too many combinations
   Found found = Found::kNo;
-  std::string error;                  // of kError
-  std::vector<RequestView> requests;  // of claims that are still to be allocated
-  std::vector<std::string> pools;     // incomplete and invalid ones, each in words
-  /// Of kNo: constraints that the free devices cannot meet, each with the values that they have.
+  std::string error;                  // for kError
+  std::vector<RequestView> requests;  // of claims that are not allocated yet
+  std::vector<std::string> pools;     // incomplete and invalid ones, as texts
+  /// For kNo: constraints that the free devices cannot meet, with their values.
   std::vector<std::string> clashes;
-  /// is_known is false also where they were not looked for.
-  Changes changes;                        // of kNo and kError
-  std::vector<std::string> changes_text;  // the same in words; and of those that are enough alone
+  /// is_known is also false if they were not computed.
+  Changes changes;                        // for kNo and kError
+  std::vector<std::string> changes_text;  // as texts; and those that are sufficient alone
   std::vector<std::string> alone_text;
-  std::vector<Pick> picks;  // of kYes; views into the answer's slices
+  std::vector<Pick> picks;  // for kYes; views into the answer's slices
   bool can_run() const { return kept_away.empty() && found == Found::kYes; }
 };
 
 enum class Verdict : uint8_t {
-  kRuns,     // the pod is on a node; of a claim: it is allocated
-  kCan,      // it can be scheduled on the nodes that can_run()
+  kRuns,     // the pod is on a node; a claim: it is allocated
+  kCan,      // it can be scheduled on the nodes with can_run()
   kPending,  // it cannot, on any
-  kUnsure,   // on no node for sure, and of some it cannot be said
+  kUnsure,   // on no node for certain, and unknown for some
 };
 
 struct Answer {
   std::optional<Pod> pod;
   std::vector<Claim> claims;         // in the pod's order
-  std::vector<DeviceClass> classes;  // that they name, as far as they are there
+  std::vector<DeviceClass> classes;  // existing ones that they name
   Verdict verdict = Verdict::kPending;
-  std::vector<std::string> everywhere;  // what stands in the way on every node, in words
-  /// A node where allocating fails with an error: the scheduler gives the pod up for all nodes when it meets that.
+  std::vector<std::string> everywhere;  // obstacles on every node, as texts
+  /// A node where allocation fails with an error: the scheduler then aborts the pod's attempt for all nodes.
   std::string aborted_by;
   std::vector<SlicePtr> slices;   // as the scheduler sees them: with the taints of DeviceTaintRules
-  std::vector<NodeAnswer> nodes;  // by name, numbers in it as numbers (natural_less())
-  /// Of kPending alone, and only where nothing stands in the way everywhere. Of nodes that the pod is kept
-  /// away from there is none.
-  /// Never a change of a DeviceClass, which others use too, but for one that fails.
-  std::vector<std::string> advice;  // the one change that would help; each alone is enough
-  /// Of kPending, for requests ("claim, request") that match no device: a name that a selector reads and no device has, where another one
-  /// is nearly the same. It comes before all else but `everywhere`.
+  std::vector<NodeAnswer> nodes;  // by name, with numbers compared as numbers (natural_less())
+  /// Only for kPending without an entry in `everywhere`. Nodes that keep the pod away get none. Never a
+  /// change of a DeviceClass, which is shared, except of a failing one.
+  std::vector<std::string> advice;  // sufficient single changes; each is sufficient alone
+  /// For kPending, for requests ("claim, request") without a matching device: a misspelled name in a
+  /// selector. It precedes everything except `everywhere`.
   struct Slip {
     std::string request, name, text;
   };
   std::vector<Slip> slips;
-  /// Of kPending: why devices that would match are not offered, a sentence each, the nearest cause first. They come before all advice.
+  /// For kPending: why matching devices are not offered, a sentence each, the closest cause first. They
+  /// precede all advice.
   std::vector<std::string> causes;
-  /// Of a pod that is on a node and whose containers do not start: what its events and its node say, in words.
+  /// For a pod on a node whose containers do not start: texts from its events and its node.
   std::vector<std::string> notes;
-  /// Of kPending, for requests that match no device: which DeviceClasses match devices, in words.
+  /// For kPending, for requests without a matching device: DeviceClasses that match devices, as texts.
   std::vector<std::string> hints;
-  std::vector<std::string> unsure;  // what was not looked at, or is not known here
+  std::vector<std::string> unsure;  // parts that were not checked, or are unknown here
 };
 
-/// A line of advice: the text, and up to three of the nodes on which it is enough.
+/// Returns a line of advice: the text, and up to three of the nodes on which it is sufficient.
 std::string advice_text(const std::string& text, std::vector<std::string> nodes);
 
-/// For requests ("claim, request") that another remedy is enough for: takes what loosens or corrects their selectors, asks for another
-/// class or has more devices offered out of changes and advice, and their slips.
+/// For requests ("claim, request") with another sufficient remedy: removes changes and advice that loosen or
+/// correct their selectors, use another class or offer more devices, and their slips.
 void drop_selector_changes(const std::set<std::string>& requests, Answer& answer);
 
-/// Of a pod with claims. Of one that is bound to a node nothing is asked: kRuns. With anything in
-/// `everywhere` it is kPending, whatever the nodes say.
+/// For a pod with claims. A pod that is bound to a node is kRuns without further checks. With an entry in
+/// `everywhere` it is kPending, regardless of the nodes.
 Answer why_pod(const Cluster& cluster, const Pod& pod);
-/// Of a claim, as for a pod without any wishes. kRuns where it is allocated.
+/// For a claim, as for a pod without constraints. kRuns if it is allocated.
 Answer why_claim(const Cluster& cluster, const Claim& claim);
 
 }  // namespace sliced::allocation

@@ -24,7 +24,7 @@ struct Subject {
   std::string text() const { return (is_pod ? "pod " : "claim ") + namespace_ + "/" + name; }
 };
 
-// The namespace that is meant by who names none.
+// Returns the default namespace.
 std::string default_namespace(const config::Options& options) {
   if (!options.namespace_.empty()) return options.namespace_;
   if (const auto* file = std::get_if<config::KubeconfigFile>(&options.cluster)) {
@@ -64,7 +64,7 @@ void read_templates(ClusterObjects& objects, const allocation::Pod& pod, allocat
     } else if (object.error().code != Errc::kNotFound) {
       out.unread.push_back(object.error().what);
     } else if (out.template_names.empty()) {
-      // Without this list there is only no name to suggest.
+      // Without this list only the suggestion is missing.
       (void)objects.list(kube::kResourceClaimTemplates, pod.namespace_,
                          {.on_object =
                               [&](const kube::Json& one) {

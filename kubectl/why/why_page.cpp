@@ -21,7 +21,7 @@ using allocation::RequestView;
 using allocation::Verdict;
 using kube::Json;
 
-// Expressions have several lines: what others wrote never begins one.
+// Joins the lines of an expression, so that foreign text never begins a line.
 std::string in_one_line(std::string_view text) {
   std::string out;
   for (const std::string_view part : split(text, '\n')) {
@@ -92,14 +92,14 @@ std::string holders_text(const RequestView& view) {
   return join(parts, ", ");
 }
 
-// Why the request has not what it wants: what the nearest of the other devices lack.
+// Returns why the request lacks devices: the obstacles of the closest other ones.
 std::string why_of(const RequestView& view) {
   if (!view.all && static_cast<int64_t>(view.free) >= view.wanted) return "";
   if (view.all && view.free == view.matching && view.free > 0) return "";
   if (view.devices == 0) return "no device is published for the node";
   std::vector<std::string> parts;
   for (const auto& group : view.obstacles) {
-    // Where something matches, the others are not worth a word.
+    // If devices match, those that do not are omitted.
     if (view.matching > 0 && group.obstacle < allocation::Obstacle::kHeld) continue;
     if (group.obstacle == allocation::Obstacle::kHeld) {
       parts.push_back("allocated: " + holders_text(view));
@@ -120,7 +120,7 @@ std::string why_of_node(const NodeAnswer& node) {
   if (node.found == Found::kUnsure)
     return "not known: " + (node.unsure.empty() ? "too much would have to be tried" : node.unsure);
   if (node.found == Found::kError) {
-    // What is said of the request names the same failure, and what may have been meant.
+    // The request's line already names the failure and the suggestion.
     const bool is_said = std::any_of(node.requests.begin(), node.requests.end(), [](const RequestView& view) {
       return view.matching == 0 &&
              std::any_of(view.obstacles.begin(), view.obstacles.end(),
@@ -166,7 +166,7 @@ std::vector<const NodeAnswer*> in_order(const Answer& answer) {
   return out;
 }
 
-// Nodes of which the same is said, wherever their own names are in it.
+// Nodes with equal texts, apart from their own names.
 struct NodeGroup {
   std::vector<std::string> nodes;
   std::vector<std::vector<std::string>> rows;  // of the first
@@ -217,7 +217,7 @@ std::string nodes_text(const Answer& answer, size_t rows_max) {
   return out;
 }
 
-// All that stands in the way, by node; nodes with the same are told together.
+// Returns all obstacles by node; nodes with equal ones are grouped.
 std::string changes_text(const Answer& answer, size_t nodes_max) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
   for (const NodeAnswer* node : in_order(answer)) {
@@ -236,7 +236,8 @@ std::string changes_text(const Answer& answer, size_t nodes_max) {
   return out.empty() ? "" : "To run there, all of this would have to change:\n" + out;
 }
 
-// A request that asks for more of a capacity than any device gives one claim: on all nodes that have devices that match.
+// For a request that asks for more of a capacity than any device gives one claim, on all nodes with matching
+// devices.
 std::string over_most_text(const Answer& answer) {
   struct Sum {
     size_t matching = 0;
@@ -298,7 +299,7 @@ bool is_nothing_matched(const Answer& answer) {
   return std::any_of(matching.begin(), matching.end(), [](const auto& one) { return one.second == 0; });
 }
 
-// Why no node will do, where one reason holds for all of them.
+// Returns the common reason of all nodes.
 std::string pending_text(const Answer& answer) {
   if (!answer.everywhere.empty()) return answer.everywhere.front();
   if (!answer.slips.empty()) return answer.slips.front().text;
@@ -569,7 +570,7 @@ std::string why_text(const Answer& answer, const std::string& subject, const std
   for (const Claim& claim : answer.claims) tell_of_claim(answer, claim, claims);
   if (!claims.empty() && !answer.nodes.empty()) out += "\n";
   for (const std::string& line : claims) out += plain(line) + "\n";
-  // Of a pod without a claim that is known nothing is asked of the nodes.
+  // Without a known claim the nodes are not evaluated.
   const bool is_any_asked = std::any_of(answer.nodes.begin(), answer.nodes.end(),
                                         [](const NodeAnswer& node) { return !node.requests.empty(); });
   if (!answer.nodes.empty() && (is_any_asked || answer.everywhere.empty()))

@@ -1,5 +1,5 @@
 #pragma once
-// Why a pod or a claim waits, as text for people and as data. Pure.
+// The answer of `why`, as text and as data. Pure.
 #include <string>
 #include <vector>
 
@@ -8,16 +8,16 @@
 
 namespace sliced::cli {
 
-/// Whose pools there are, in words: own drivers are those that this program publishes under.
+/// Returns a text about the owners of the pools: own drivers are those of this program.
 std::string pools_text(const allocation::Cluster& cluster, const std::vector<std::string>& own_drivers);
 
 /// subject: "pod default/a". nodes_max: rows of the table; the others are counted.
 std::string why_text(const allocation::Answer& answer, const std::string& subject, const std::string& pools,
                      size_t nodes_max);
-/// An interface (docs/command-line.md). Empty lists are left out but `claims` and `nodes`, which are always there.
+/// An interface (docs/command-line.md). Empty lists are omitted, except `claims` and `nodes`.
 kube::Json json_of(const allocation::Answer& answer, const std::string& subject);
 
-/// "runs", "can be scheduled", "pending", "unsure".
+/// Returns "runs", "can be scheduled", "pending", "unsure".
 std::string_view name_of(allocation::Verdict verdict);
 
 }  // namespace sliced::cli

@@ -28,7 +28,7 @@ constexpr size_t kCapacityAdviceMax = 3;
 constexpr std::string_view kConfigOf = "ResourceClaim ";             // as the Event's note begins
 constexpr std::string_view kIgnoredReason = "ConfigurationIgnored";  // docs/reports.md#events
 
-// forget: what was added of this list.
+// forget: removes the objects of this list.
 ListTold list_handlers(allocation::Cluster& out, const std::string& namespace_,
                        std::function<void()> forget) {
   return {.on_object = [&out,
@@ -41,8 +41,8 @@ ListTold list_handlers(allocation::Cluster& out, const std::string& namespace_,
               }};
 }
 
-// Releases before 1.37 do not serve them, and their schedulers know of none.
-// A kind of all namespaces, or of one where that is all that may be read.
+// Releases before 1.37 do not serve them, and their schedulers ignore them. Reads all namespaces, or one if
+// only that may be read.
 Result<Unit> read_kind(ClusterObjects& objects, const kube::Resource& kind, const std::string& namespace_,
                        allocation::Cluster& out, const std::function<void()>& forget) {
   auto listed = objects.list(kind, "", list_handlers(out, namespace_, forget));
@@ -82,7 +82,7 @@ Result<Unit> read_allocation(ClusterObjects& objects, const std::string& namespa
 
 namespace {
 
-// A pod's Event, as far as it says what its kubelet does.
+// A pod's Event from its kubelet.
 struct PodEvent {
   int64_t at = 0;  // seconds since 1970 of the last time that it happened; 0 not known
   bool is_warning = false;
@@ -107,7 +107,7 @@ bool is_of_pod(const kube::Json& event, const allocation::Pod& pod) {
   return pod.uid.empty() || of->text("uid").empty() || of->text("uid") == pod.uid;
 }
 
-// What a kubelet reports when it has got further: what it warned of before is over.
+// Returns whether the kubelet has made progress, which supersedes earlier warnings.
 bool is_progress(const PodEvent& event) {
   constexpr std::string_view kReasons[] = {"Pulling", "Pulled", "Created", "Started"};
   return !event.is_warning && std::ranges::find(kReasons, event.reason) != std::end(kReasons);
@@ -122,8 +122,8 @@ std::string age_note(const PodEvent& event, int64_t now) {
   return " (" + age_text(age) + " ago" + (age > kHoldsFor ? "; it may be over" : "") + ")";
 }
 
-// The last warning that nothing has superseded since the pod was bound: scheduling is over, and so is what came before the last
-// progress. nullopt: none.
+// Returns the last warning since the pod was bound that no later progress supersedes; nullopt if there is
+// none.
 std::optional<PodEvent> last_warning(const std::vector<PodEvent>& events, const allocation::Pod& pod) {
   int64_t since = kube::decode_api_time(pod.scheduled_at).value_or(0);
   for (const PodEvent& event : events)
@@ -146,7 +146,7 @@ bool has_claims_of(const allocation::Answer& answer, const FleetDrivers& drivers
   });
 }
 
-// What the node reports of itself now, with the remedy.
+// Returns the node's reported problems, with the remedy.
 std::vector<std::string> node_notes(const kube::Json& report, const std::string& node) {
   std::vector<std::string> out;
   const auto status = [&](const char* key) {
@@ -250,7 +250,7 @@ void judge_configs(ClusterObjects& objects, const FleetDrivers& drivers, const a
   for (const allocation::Claim& claim : answer.claims) {
     if (claim.is_extended || (!claim.is_made && !claim.allocation)) continue;
     const auto object = objects.get(kube::kResourceClaims, claim.namespace_, claim.name);
-    if (!object) continue;  // of a claim that was listed: gone since
+    if (!object) continue;  // the claim was deleted after the list
     const std::string whose(std::string(kConfigOf) + claim.id() + ": ");
     if (claim.allocation) {
       const auto decoded = kubelet::decode_claim(kube::encode_json(*object));
@@ -330,7 +330,7 @@ bool is_any_unmatched(const allocation::Answer& answer) {
   return all.size() != matched.size() || all.empty();
 }
 
-// SriovResourcePolicies of namespaces that no node's daemon reads; none where they may not be listed.
+// Returns SriovResourcePolicies of namespaces that no daemon reads; none if they may not be listed.
 std::map<std::string, FleetPolicies> policies_elsewhere(ClusterObjects& objects, const FleetDrivers& drivers,
                                                         const std::set<std::string>& read) {
   constexpr size_t kNamespacesMax = 64;
@@ -343,13 +343,13 @@ std::map<std::string, FleetPolicies> policies_elsewhere(ClusterObjects& objects,
     out.try_emplace(name, drivers, name).first->second.put(object);
   };
   for (const auto* kind : {&kube::kDeviceAttributes, &kube::kSriovResourcePolicies})
-    // Without this list there is only less to suggest.
+    // Without this list only suggestions are missing.
     (void)objects.list(*kind, "",
                        {.on_object = add, .on_bad = [](std::string) {}, .on_anew = [&] { out.clear(); }});
   return out;
 }
 
-// Requests ("claim, request") that would have enough on a node if what it hides were offered.
+// Returns requests ("claim, request") that would have enough on a node with its hidden devices.
 std::set<std::string> hidden_enough(const std::vector<HiddenMatch>& hidden,
                                     const allocation::Answer& answer) {
   std::map<std::pair<std::string, std::string>, size_t> devices;  // by node and request
@@ -368,7 +368,7 @@ bool is_short(const allocation::RequestView& view) {
                   : static_cast<int64_t>(view.free) < view.wanted;
 }
 
-// A larger capacity alone would be enough there: all that a request is short of is a capacity that is used up.
+// Returns whether a larger capacity alone would be sufficient: every lack is a used-up capacity.
 bool is_only_used_up(const allocation::NodeAnswer& node) {
   if (!node.kept_away.empty() || node.found != allocation::Found::kNo || !node.clashes.empty()) return false;
   bool is_any = false;
@@ -388,7 +388,7 @@ std::set<std::string> nodes_with_used_up(const allocation::Answer& answer) {
   return out;
 }
 
-// The policies that say how much of a used-up capacity there is: before the end of other pods.
+// Names the policies that set a used-up capacity, before suggesting the end of other pods.
 void advise_capacity(const std::map<std::string, reports::NodeReport>& reports,
                      const std::map<std::string_view, const kube::NodeView*>& nodes,
                      const std::map<std::string, FleetPolicies>& policies, const FleetDrivers& drivers,
@@ -423,7 +423,7 @@ void advise_capacity(const std::map<std::string, reports::NodeReport>& reports,
   answer.advice.insert(answer.advice.begin(), lines.begin(), lines.end());
 }
 
-// An attribute that a policy gives is not misspelt: which devices have it is that policy's to say.
+// An attribute that a policy sets is not misspelled: that policy determines its devices.
 void drop_given_names(const std::map<std::string, FleetPolicies>& policies, allocation::Answer& answer) {
   if (answer.slips.empty()) return;
   std::set<std::string> names;
@@ -491,7 +491,7 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
   if (selectors.is_spent())
     answer.unsure.push_back("what nodes hide was not asked of all: what expressions take of time is bounded");
   answer.causes = hidden_causes(out);
-  // What a selector says yes to is not misspelt.
+  // A name in a selector that matches is not misspelled.
   std::erase_if(answer.slips, [&](const allocation::Answer::Slip& slip) {
     return std::ranges::any_of(
         out, [&](const HiddenMatch& match) { return slip.request.ends_with(", " + match.request); });
