@@ -215,7 +215,6 @@ func TestImageRunsAsThePodDoes(t *testing.T) {
 	lab.History.NeverEmpty(t, published)
 	lab.History.NeverBelow(t, published, offered[:2]...)
 	second.end(t)
-	harness.Settle()
 	for _, request := range plane.Server.Audit.Of(t, harness.User{Name: account}, since) {
 		if request.Answer.Code == 403 && strings.Contains(request.UserAgent, "sliced") {
 			t.Errorf("%s %s was refused: %s", request.Verb, request.URI, request.Answer.Message)

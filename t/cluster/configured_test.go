@@ -140,7 +140,6 @@ func TestTheInitContainerWaitsUntilItsAnnotationIsRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	ends(t, process, 0, starting)
-	harness.Settle()
 	for _, request := range lab.Server.Audit.Of(t, lab.User, since) {
 		if !strings.Contains(request.URI, "/pods/dp-1") && !strings.Contains(request.URI, "metadata.name%3Ddp-1") {
 			t.Errorf("it asks for %s %s", request.Verb, request.URI)

@@ -75,7 +75,9 @@ func TestGoaway(t *testing.T) {
 		open, _ := relay.Count()
 		return open <= 2
 	})
-	harness.Settle()
+	// What was sent twice was so before the consequence of one more edit.
+	rv := lab.Apply("p", harness.Config("last", harness.PFNames("ens1f0")))
+	plane.Server.Audit.AwaitSlices(t, all(lab, rv, promptly, attr+"resourceName", "last", vfs(pf0, 0, 4)...))
 	for _, write := range plane.Server.Audit.Writes(t, lab.User, daemon.Started) {
 		if write.Answer.Code == 409 {
 			t.Errorf("a write was sent twice: %+v", write)

@@ -274,7 +274,11 @@ func (s scenario) play(t *testing.T, plane *harness.Plane, args ...string) harne
 // storedAsSent fails when the API server refused a slice under strict validation, or dropped a field of it.
 func storedAsSent(t *testing.T, lab *harness.Lab, since time.Time) {
 	t.Helper()
-	harness.Settle()
+	for _, history := range []*harness.History{lab.History, lab.Exposed} {
+		if history != nil {
+			lab.Server.Audit.AwaitSlices(t, history.Now())
+		}
+	}
 	written := 0
 	for _, w := range lab.Server.Audit.Writes(t, lab.User, since) {
 		if w.Ref.Resource != "resourceslices" || w.Verb == "delete" {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,18 +35,20 @@ func TestAPIServerOutage(t *testing.T) {
 	lab := harness.NewLab(t, plane, pf0, pf1)
 	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0")))
 	lab.Apply("q", harness.Config("", harness.PFNames("ens2f0")))
-	lab.Run()
+	daemon := lab.Run()
 	lab.History.WaitOffers(t, 0, starting, join(vfs(pf0, 0, 4), vfs(pf1, 0, 2))...)
-	harness.Settle()
-	published := plane.Second.Revision(t)
+	// With the consequence of an edit everything is written that the start led to.
+	rv := lab.Apply("p", harness.Config("before", harness.PFNames("ens1f0")))
+	published := all(lab, rv, promptly, attr+"resourceName", "before", vfs(pf0, 0, 4)...).RV
 
 	plane.Server.Kill(t)
 	down := time.Now()
 	for i := range 9 { // ends with ens1f0 only, 5 VFs; the daemon sees the host change while nobody answers
+		said := daemon.Said("offer changed")
 		lab.Host.SetVFs(pf0.Address, 5+i%2)
 		lab.Host.Rename(pf1.Address, fmt.Sprintf("ens2f%d", i+1))
 		lab.Apply("p", harness.Config(fmt.Sprintf("n%d", i), harness.PFNames("ens1f0")))
-		time.Sleep(3 * time.Second)
+		daemon.WaitSaid(promptly, "offer changed", said+1)
 	}
 	plane.Second.Delete(t, harness.Policies, lab.Namespace, "q")
 	time.Sleep(time.Until(down.Add(30 * time.Second)))
@@ -59,9 +62,8 @@ func TestAPIServerOutage(t *testing.T) {
 		t.Errorf("after the outage %s", state)
 	}
 	// Whatever was still to be written is written before the next edit's consequence.
-	rv := lab.Apply("p", harness.Config("last", harness.PFNames("ens1f0")))
-	all(lab, rv, promptly, attr+"resourceName", "last", vfs(pf0, 0, 5)...)
-	harness.Settle()
+	rv = lab.Apply("p", harness.Config("last", harness.PFNames("ens1f0")))
+	plane.Server.Audit.AwaitSlices(t, all(lab, rv, promptly, attr+"resourceName", "last", vfs(pf0, 0, 5)...))
 	if writes := plane.Server.Audit.Writes(t, lab.User, down); len(writes) != 2 {
 		t.Errorf("after the outage these were written, want one difference, and that of the last edit:\n%s", describe(writes))
 	}
@@ -80,11 +82,20 @@ func TestLoadBalancerWithoutServers(t *testing.T) {
 	lab.Expose("none", harness.M{"action": "exclude", "priority": 100, "selector": harness.M{"cel": "device.attributes['dra.networking'].pfName == 'ens2f0'"}})
 	lab.Run()
 	published := lab.History.WaitOffers(t, 0, starting, vfs(pf0, 0, 4)...).RV
+	kinds := []string{harness.Policies.Resource, harness.Exposures.Resource}
 	for range 2 {
+		before := len(proxy.Lost())
 		proxy.Lose()
-		time.Sleep(3 * time.Second)
+		waitUntil(t, "two requests are answered with 404 by the load balancer", promptly, func() bool { return len(proxy.Lost()) >= before+2 })
+		since := time.Now()
 		proxy.Find()
-		time.Sleep(5 * time.Second)
+		for _, kind := range kinds {
+			waitUntil(t, "the daemon watches "+kind+" again", promptly, func() bool {
+				return slices.ContainsFunc(plane.Server.Audit.Of(t, lab.User, since), func(r harness.Request) bool {
+					return r.Verb == "watch" && r.Ref.Resource == kind && r.Answer.Code < 300
+				})
+			})
+		}
 	}
 	rv := lab.Apply("p", harness.Config("", harness.PFNames("ens1f0#0-1", "ens2f0")))
 	lab.History.WaitOffers(t, rv, reconnecting, vfs(pf0, 0, 2)...)
@@ -379,15 +390,13 @@ func TestPermissionsRemovedAndRestored(t *testing.T) {
 	permitted(t, lab.User, false)
 	refused := time.Now()
 	lab.Apply("p", harness.Config("", harness.PFNames("ens2f0")))
-	waitUntil(t, "the daemon has tried to write without permission", promptly,
-		func() bool { return len(shared.Server.Audit.Of(t, lab.User, refused)) > 0 })
-	time.Sleep(10 * time.Second)
+	// How soon it tries again is judged where time is stepped (t/unit/publishers/publisher_test.cpp).
+	waitUntil(t, "three writes have been refused", promptly, func() bool {
+		writes := slices.DeleteFunc(shared.Server.Audit.Writes(t, lab.User, refused), func(r harness.Request) bool { return r.Answer.Code != 403 })
+		return len(writes) >= 3
+	})
 	if now := lab.History.Now(); now.RV != state.RV {
 		t.Fatalf("somebody wrote: %s", now)
-	}
-	requests := shared.Server.Audit.Of(t, lab.User, refused)
-	if most := 4 * int(time.Since(refused)/time.Second); len(requests) > most {
-		t.Errorf("%d requests without permission, want at most 4 a second:\n%s", len(requests), describe(requests))
 	}
 	daemon.WaitLog(promptly, `cannot update resource \"resourceslices\"`) // as the server put it
 	before := shared.Server.Revision(t)
@@ -491,8 +500,7 @@ func TestOlderServer(t *testing.T) {
 	lab.History.WaitOffers(t, rv, promptly)
 	// A write too many after the third change comes before the consequence of the fourth.
 	rv = lab.Apply("p", harness.Config("intel", harness.PFNames("ens1f0")))
-	lab.History.WaitOffers(t, rv, promptly, vfs(pf0, 0, 4)...)
-	harness.Settle()
+	plane.Server.Audit.AwaitSlices(t, lab.History.WaitOffers(t, rv, promptly, vfs(pf0, 0, 4)...))
 	if writes := plane.Server.Audit.Writes(t, lab.User, daemon.Started); len(writes) != 4 {
 		t.Errorf("four changes wrote:\n%s", describe(writes))
 	}

@@ -144,7 +144,13 @@ func TestAfterARebootAStatusOfBeforeOpensNothingUntilTheOperatorHasConfigured(t 
 			for i := range 4 {
 				lab.Host.Rebind(harness.VFAddress(pf0.Address, i), "iavf")
 			}
-			harness.Settle()
+			// The event of the bridge follows those of the drivers: a decision that has it has been made with them.
+			lab.Host.AddBridge("after")
+			verdicts := ""
+			waitUntil(t, "the daemon has decided on a bridge that was made after the drivers were bound", promptly, func() bool {
+				verdicts, _, _ = lab.Program("status", "verdicts")
+				return strings.Contains(verdicts, "after")
+			})
 			lab.History.NeverOffered(t, withdrawn, all[0])
 			if len(root.Created()) != created {
 				t.Errorf("a container was made before the operator had configured the node: %v", root.Created()[created:])

@@ -162,19 +162,23 @@ func TestPolicyLifecycle(t *testing.T) {
 // hardware, or when it takes more than the one write.
 func TestNarrowingWithdrawsInOneWrite(t *testing.T) {
 	t.Parallel()
-	lab := harness.NewLab(t, shared, pf0, pf1)
+	other := harness.E810("05", "ens3f0", 1)
+	lab := harness.NewLab(t, shared, pf0, pf1, other)
+	lab.Apply("other", harness.Config("before", harness.PFNames("ens3f0")))
 	lab.Apply("p", harness.Config("", harness.PFNames("ens1f0", "ens2f0")))
 	lab.Run()
-	lab.History.WaitOffers(t, 0, starting, join(vfs(pf0, 0, 4), vfs(pf1, 0, 2))...)
+	lab.History.WaitOffers(t, 0, starting, join(vfs(pf0, 0, 4), vfs(pf1, 0, 2), vfs(other, 0, 1))...)
 	reaction := func(what string, edit func() int64, want ...string) {
 		t.Helper()
 		before := time.Now()
 		rv := edit()
-		lab.History.WaitOffers(t, rv, promptly, want...)
-		harness.Settle()
+		lab.History.WaitOffers(t, rv, promptly, append(vfs(other, 0, 1), want...)...)
+		// A second write comes before the consequence of a later edit, which is one write, too.
+		rv = lab.Apply("other", harness.Config(what, harness.PFNames("ens3f0")))
+		shared.Server.Audit.AwaitSlices(t, all(lab, rv, promptly, attr+"resourceName", what, vfs(other, 0, 1)...))
 		writes := shared.Server.Audit.Writes(t, lab.User, before)
-		if len(writes) != 1 {
-			t.Fatalf("%s wrote:\n%s", what, describe(writes))
+		if len(writes) != 2 {
+			t.Fatalf("%s, and an edit of another policy, wrote, want one write each:\n%s", what, describe(writes))
 		}
 	}
 	only1 := harness.Config("", harness.PFNames("ens2f0"))

@@ -197,7 +197,6 @@ func (n *node) pidOfImage(t *testing.T) string {
 // refusedNothing fails for each request of the daemon's that its token has no right to.
 func (n *node) refusedNothing(t *testing.T, since time.Time) {
 	t.Helper()
-	harness.Settle()
 	said := 0
 	for _, request := range n.Server.Audit.Of(t, harness.User{Name: account}, since) {
 		said++

@@ -125,6 +125,12 @@ func (w *world) offers(rv int64, names ...[]string) harness.PoolState {
 	return w.History.WaitOffers(w.t, rv, patience, all...)
 }
 
+// fewer waits for the first state after rv with fewer devices than n.
+func (w *world) fewer(rv int64, n int) harness.PoolState {
+	w.t.Helper()
+	return w.History.Wait(w.t, fmt.Sprintf("fewer than %d devices", n), rv, patience, func(s harness.PoolState) bool { return len(s.Names()) < n })
+}
+
 // vf is the address of a VF: igb's begin 128 routing ids after the PF and lie two apart.
 func vf(pf string, i int) string {
 	id := 0x80 + 2*i
@@ -152,13 +158,19 @@ func setVFs(t testing.TB, pf string, n int) time.Duration {
 	return time.Duration((b - a) * float64(time.Second))
 }
 
-// writesAtMost counts what the daemon wrote since then, once nothing more comes.
-func (w *world) writesAtMost(since time.Time, most int, what string) {
+// writesAtMost counts what the daemon wrote since then and before the write that led to next, the consequence of a later change: the
+// daemon does one thing after the other, so that all of it is in the log.
+func (w *world) writesAtMost(since time.Time, next harness.PoolState, most int, what string) {
 	w.t.Helper()
-	time.Sleep(1500 * time.Millisecond) // longer than the longest settling
-	// A node's report and its events have times of their own.
+	plane.Server.Audit.AwaitSlices(w.t, next)
 	writes := plane.Server.Audit.Writes(w.t, w.User, since)
+	// A node's report and its events have times of their own.
 	writes = slices.DeleteFunc(writes, func(r harness.Request) bool { return r.Ref.Resource != "resourceslices" })
+	if end := slices.IndexFunc(writes, func(r harness.Request) bool { return r.Revision() == next.RV }); end >= 0 {
+		writes = writes[:end]
+	} else {
+		w.t.Fatalf("%s: no write in the audit log led to %s", what, next)
+	}
 	if len(writes) > most {
 		w.t.Errorf("%s: %d writes, at most %d", what, len(writes), most)
 		for _, r := range writes {

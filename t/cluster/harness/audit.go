@@ -25,7 +25,7 @@ rules:
   users: ["system:apiserver", "system:kube-scheduler", "system:kube-controller-manager"]
 - level: RequestResponse
   verbs: [create, update, patch, delete, deletecollection]
-  resources: [{group: resource.k8s.io, resources: [resourceslices]}]
+  resources: [{group: resource.k8s.io, resources: [resourceslices]}, {group: networking.dra.io, resources: [nodedevicereports]}]
 - level: Metadata
 `
 
@@ -79,8 +79,17 @@ func (r Request) Slice(t testing.TB) *resource.ResourceSlice {
 	return slice
 }
 
-// Audit reads the log of one API server. A line is there before its answer is, but a watcher may see the
-// consequence of a write before either: count after Settle.
+// Revision is the resourceVersion of what a write stored; 0 for a deletion.
+func (r Request) Revision() int64 {
+	stored := metav1.PartialObjectMetadata{}
+	if json.Unmarshal(r.Stored, &stored) != nil {
+		return 0
+	}
+	return revision(&stored)
+}
+
+// Audit reads the log of one API server. A line is there before its answer is, so that the log has every request of a client that
+// has ended or says that it was answered. A watcher may see the consequence of a write before either: AwaitSlices.
 type Audit struct {
 	path   string
 	mu     sync.Mutex
@@ -88,9 +97,38 @@ type Audit struct {
 	all    []Request
 }
 
-// Settle waits until the requests whose consequences have been seen are in the log, and gives one too many
-// time to come.
-func Settle() { time.Sleep(500 * time.Millisecond) }
+// AwaitSlices returns when the log has the writes that made the slices of a state, and so all that the same writer has sent before
+// the last of them. A write too many is sought before the consequence of a later edit.
+func (a *Audit) AwaitSlices(t testing.TB, state PoolState) {
+	t.Helper()
+	var revisions []string
+	for _, slice := range state.Slices {
+		revisions = append(revisions, slice.ResourceVersion)
+	}
+	a.AwaitRevisions(t, "resourceslices", revisions...)
+}
+
+// AwaitRevisions returns when the log has the writes of a resource that made these revisions.
+func (a *Audit) AwaitRevisions(t testing.TB, resource string, revisions ...string) {
+	t.Helper()
+	for deadline := Limit(); ; time.Sleep(20 * time.Millisecond) {
+		missing := slices.Clone(revisions)
+		writes := a.Requests(t, func(r Request) bool {
+			return r.Stage == "ResponseComplete" && r.Ref.Resource == resource && r.IsWrite() && !r.DryRun()
+		})
+		for _, r := range writes {
+			made := fmt.Sprint(r.Revision())
+			missing = slices.DeleteFunc(missing, func(revision string) bool { return revision == made })
+		}
+		if len(missing) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("waited for the audit log to have the writes of %s that made revisions %v; it has %d writes of them in all",
+				resource, missing, len(writes))
+		}
+	}
+}
 
 // Requests are all events so far that match.
 func (a *Audit) Requests(t testing.TB, match func(Request) bool) []Request {

@@ -30,13 +30,13 @@ type Lab struct {
 	Exposed   *History   // of those of the other policies; nil before Expose
 	Watcher   *APIServer // what test code reads and writes through
 	Config    string     // kubeconfig of the daemon
+	Runtime   string     // runtime directory of the daemons and commands, which is not the machine's
 	Reports   bool       // daemons write their report, which those that count writes do not want
 	runs      int
 	canaries  int
 }
 
-// Names must not clash with another run of the suite on this machine: daemons of one node interlock
-// machine-wide.
+// Names must not clash with another run of the suite on this machine.
 var suite = fmt.Sprintf("%05x", os.Getpid()&0xfffff)
 
 var labs atomic.Int64
@@ -52,7 +52,7 @@ func NewLab(t testing.TB, plane *Plane, pfs ...PF) *Lab {
 // NewHostlessLab is for a daemon that runs elsewhere, on a host of its own.
 func NewHostlessLab(t testing.TB, plane *Plane) *Lab {
 	t.Helper()
-	l := &Lab{Plane: plane, T: t, User: plane.NewUser(), Watcher: plane.Server}
+	l := &Lab{Plane: plane, T: t, User: plane.NewUser(), Watcher: plane.Server, Runtime: newRoot(t)}
 	if plane.Second != nil {
 		l.Watcher = plane.Second
 	}
@@ -140,7 +140,7 @@ func (l *Lab) Run(extra ...string) *Daemon {
 		args = append(args, "--report=off", "--events=off")
 	}
 	var err error
-	if d.Process, err = StartProcess("sliced", log, Program(l.T), args...); err != nil {
+	if d.Process, err = startProcess("sliced", log, l.environment(), Program(l.T), args...); err != nil {
 		l.T.Fatal(err)
 	}
 	run := l.runs
@@ -219,13 +219,22 @@ func (l *Lab) Command(name string, extra ...string) (stdout, stderr string, code
 // Program runs the program to its end, with these arguments and no others.
 func (l *Lab) Program(args ...string) (stdout, stderr string, code int) {
 	l.T.Helper()
-	return Output(l.T, Program(l.T), args...)
+	return output(l.T, l.environment(), Program(l.T), args...)
 }
+
+// environment has locks, sockets and evidence of this lab beside those of no other.
+func (l *Lab) environment() []string { return []string{"SLICED_RUNTIME_DIRECTORY=" + l.Runtime} }
 
 // Output runs a program to its end.
 func Output(t testing.TB, program string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	return output(t, nil, program, args...)
+}
+
+func output(t testing.TB, environment []string, program string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
 	cmd := exec.Command(program, args...)
+	cmd.Env = append(os.Environ(), environment...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

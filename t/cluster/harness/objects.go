@@ -422,9 +422,13 @@ func (s *APIServer) EndPod(t testing.TB, namespace, name string) {
 // WaitReleased returns when the claim of a deleted pod is gone: what was allocated is free then.
 func (s *APIServer) WaitReleased(t testing.TB, namespace, pod string, within time.Duration) {
 	t.Helper()
-	for deadline := endOf(within); s.Claim(t, namespace, pod) != nil; time.Sleep(50 * time.Millisecond) {
+	for deadline := endOf(within); ; time.Sleep(50 * time.Millisecond) {
+		claim := s.Claim(t, namespace, pod)
+		if claim == nil {
+			return
+		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the claim of pod %s is still there %v after the pod was deleted", pod, within)
+			t.Fatalf("waited for the claim of the deleted pod %s to go; it is: %+v %+v", pod, claim.ObjectMeta, claim.Status)
 		}
 	}
 }

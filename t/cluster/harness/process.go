@@ -36,6 +36,11 @@ var forks = func() chan func() {
 
 // StartProcess runs path with args; both output streams are appended to logPath.
 func StartProcess(name, logPath, path string, args ...string) (*Process, error) {
+	return startProcess(name, logPath, nil, path, args...)
+}
+
+// startProcess has more variables in the environment ("NAME=value").
+func startProcess(name, logPath string, environment []string, path string, args ...string) (*Process, error) {
 	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
@@ -43,6 +48,7 @@ func StartProcess(name, logPath, path string, args ...string) (*Process, error) 
 	defer log.Close()
 	cmd := exec.Command(path, args...)
 	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), environment...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started := make(chan error)
 	forks <- func() { started <- cmd.Start() }

@@ -8,6 +8,8 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"path/filepath"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 )
@@ -18,6 +20,8 @@ type Proxy struct {
 	URL  string
 	lost atomic.Bool
 	hook atomic.Pointer[func(*http.Request, bool)]
+	mu   sync.Mutex
+	gone []string // Lost
 	own  *httptest.Server
 }
 
@@ -42,6 +46,9 @@ func (p *Plane) NewProxy(t testing.TB, server *APIServer) *Proxy {
 	proxy := &Proxy{}
 	proxy.own = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if proxy.lost.Load() {
+			proxy.mu.Lock()
+			proxy.gone = append(proxy.gone, r.URL.Path)
+			proxy.mu.Unlock()
 			http.Error(w, "default backend - 404", http.StatusNotFound)
 			return
 		}
@@ -71,3 +78,10 @@ func (p *Proxy) Lose() {
 }
 
 func (p *Proxy) Find() { p.lost.Store(false) }
+
+// Lost are the paths of the requests that it has answered itself, while it had no server.
+func (p *Proxy) Lost() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.gone)
+}
