@@ -1,6 +1,6 @@
 #pragma once
-// The values that one evaluation is given: the counterpart of what an Environment declares (environment.h). Who
-// evaluates keeps them alive until the answer has been read, since values may point into them.
+// The values of one evaluation: the counterpart of the declarations in Environment (environment.h). The
+// caller keeps them alive until the result has been read, because values may point into them.
 #include <optional>
 #include <vector>
 
@@ -9,10 +9,10 @@
 
 namespace sliced::cel {
 
-/// What the expression is asked about.
+/// The subject of the expression.
 struct Activation {
   const Device* device = nullptr;
-  /// Values of Environment::variables, in order; nullopt: not given.
+  /// Values of Environment::variables, in order; nullopt: not set.
   std::vector<std::optional<Value>> variables;
 };
 

@@ -1,12 +1,10 @@
 #pragma once
-// What one evaluation may make and do. Memory is handed out by moving a pointer and given back all at once;
-// work is counted in steps.
-//
-// A *step* is work that takes at most 100 ns of a processor, in a build without sanitizers: a node evaluated,
-// two values compared, a block of bytes copied or read, an allocation, a few instructions of a compiled
-// pattern. What is taken follows from the expression and its values alone, never from a clock: it is the same
-// on every node and in every replay. (cel-go's cost is kept beside it, evaluation.h: prices of another
-// machine that calculates otherwise.)
+// Memory and work of one evaluation. Memory is allocated by moving a pointer, and freed all together; work is
+// counted in steps. A *step* is work of at most 100 ns in a build without sanitizers: an evaluated node, a
+// comparison of two values, a copied or read block of bytes, an allocation, a few instructions of a compiled
+// pattern. The number of steps depends only on the expression and its values, never on a clock, so it is the
+// same on every node and in every replay. (cel-go's cost is counted separately, evaluation.h, because it is
+// not proportional to time here.)
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,26 +16,23 @@
 
 namespace sliced::cel {
 
-/// What a step pays for: bytes that the processor moves or compares in blocks, and bytes looked at one by
-/// one.
+/// Bytes per step: for block copies and comparisons, and for bytes that are read one by one.
 inline constexpr size_t kBlockBytes = 64, kReadBytes = 16;
-/// Of values within values. What goes deeper ends the evaluation: a stack has no more room than that for
-/// sure.
+/// Limit of nested values. Deeper ones end the evaluation, because the stack may not suffice.
 inline constexpr int kDepthMax = 250;
 
-/// Not thread-safe, and cheap to use again: reset() keeps the first block. Whoever makes values in it
-/// checks what it gives; who counts steps looks at the answer where a loop can be long, and otherwise at
-/// is_worn_out() in the end.
+/// Not thread-safe, and cheap to reuse: reset() keeps the first block. Callers check allocations for nullptr.
+/// They check the result of step() in loops that can be long, and otherwise is_worn_out() at the end.
 class Arena {
  public:
-  /// bytes_max: of all that is made between two resets. first_block: what is taken for a start.
+  /// bytes_max: for everything between two resets. first_block: initial allocation.
   explicit Arena(size_t bytes_max, size_t first_block = 4096)
       : bytes_max_(bytes_max), first_block_(first_block) {}
   ~Arena() { reset(); }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  /// Aligned for anything; nullptr when the bound is reached, and is_exhausted() from then on.
+  /// Aligned for any type. Returns nullptr at the limit, and is_exhausted() stays true.
   void* allocate(size_t bytes);
   template <class T>
   T* array(size_t count) {
@@ -57,30 +52,30 @@ class Arena {
       owned_.push_back({made, [](void* it) { static_cast<T*>(it)->~T(); }});
     return made;
   }
-  /// A copy; "" when the bound is reached.
+  /// Returns a copy; "" at the limit.
   std::string_view copy(std::string_view text);
 
-  /// Counts bytes that live elsewhere but belong to this evaluation; false when the bound is reached.
+  /// Counts bytes that are allocated elsewhere for this evaluation; returns false at the limit.
   bool charge(size_t bytes);
   bool is_exhausted() const { return is_exhausted_; }
-  /// Bytes that are left; for what is about to be made elsewhere first.
+  /// Returns the remaining bytes, to check before an allocation elsewhere.
   size_t room() const { return is_exhausted_ ? 0 : bytes_max_ - used_; }
   size_t used() const { return used_; }
-  /// Bytes of memory that it has taken, with what is not handed out yet.
+  /// Returns the allocated bytes, including unused ones.
   size_t held() const;
 
-  /// Counts work. false once it is above the limit; loops end then, whatever they answer. A single n is below
-  /// 2^40.
+  /// Counts work. Returns false above the limit; loops must end then, and their results are ignored.
+  /// Requires: n is below 2^40.
   bool step(uint64_t n = 1) {
     steps_ += n;
     return steps_ <= steps_max_;
   }
-  /// The steps of work on so many bytes.
+  /// Counts the steps for so many bytes.
   bool step_for(size_t bytes, size_t bytes_a_step) { return step(1 + bytes / bytes_a_step); }
   uint64_t steps() const { return steps_; }
   uint64_t steps_max() const { return steps_max_; }
   bool is_worn_out() const { return steps_ > steps_max_; }
-  /// What has been counted stays.
+  /// Keeps the count.
   void limit_steps(uint64_t steps_max) { steps_max_ = steps_max; }
   /// For values that are nested deeper than kDepthMax.
   bool exceed_depth() {
@@ -89,16 +84,15 @@ class Arena {
   }
   bool is_too_deep() const { return is_too_deep_; }
 
-  /// Everything handed out becomes invalid, steps begin anew. The first block is kept for the next time.
+  /// Invalidates all allocations, and restarts the count of steps. Keeps the first block.
   void reset();
 
-  /// A moment to which release() goes back: what was handed out since becomes invalid, steps stay counted.
+  /// A position for release(), which invalidates later allocations; steps stay counted.
   struct Mark {
     size_t blocks, at, used, owned;
   };
   Mark mark() const { return {blocks_.size(), at_, used_, owned_.size()}; }
-  /// What was made since is destroyed, and its memory is there again; what was exhausted or too deep stays
-  /// so.
+  /// Destroys later objects, and frees their memory; is_exhausted() and is_too_deep() stay.
   void release(const Mark& mark);
 
  private:

@@ -1,4 +1,4 @@
-// Operators and functions: which overload of which function it is.
+// Operators and functions: selects the overload.
 #include <algorithm>
 
 #include "cel/checking.h"
@@ -7,8 +7,7 @@
 namespace sliced::cel {
 namespace {
 
-// Upstream has one of these for each type of element that has an order, so where that is a dyn it knows
-// nothing.
+// Upstream has one of these for each ordered type of element, so for dyn it does not select one.
 bool wants_order(const Node& node) {
   const bool is_one =
       node.name == "min" || node.name == "max" || node.name == "sort" || node.name == "isSorted";
@@ -102,7 +101,7 @@ bool Checker::call(Node& node) {
     ++candidates;
   }
   if (candidates == 0) return no_overload(node);
-  // [].sum() is whatever it has to be.
+  // [].sum() has any type.
   const auto may_be_any = [](const Node* arg) { return has_any(*arg->type); };
   if (!is_one && std::any_of(node.args().begin(), node.args().end(), may_be_any)) result = any_type();
   const bool is_sure = std::all_of(node.args().begin(), node.args().end(),

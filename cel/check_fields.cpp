@@ -1,4 +1,4 @@
-// Fields and keys: operand.name, operand[key], has(); attributes of the device, which become one lookup.
+// Fields and keys: operand.name, operand[key], has(); attributes of the device, which become one look-up.
 #include <algorithm>
 
 #include "cel/checking.h"
@@ -87,13 +87,13 @@ bool Checker::index(Node& node) {
     return wrong(node, "a " + text_of(*type) + " has no index");
   }
   if (is_text(key) && !fold_path(node, key.value.text(), result)) return false;
-  // Upstream has several of these for what it does not know, and lists and maps behind an optional are two.
+  // Upstream has several of these for unknown types, and two for lists and maps in an optional.
   const bool may_be_several = !is_optional || key.type->is(Kind::kInt) || key.type->is_dyn();
   if (environment_.has_device && type->is_dyn() && may_be_several) return is(node, dyn_type());
   return is(node, is_optional || node.is_optional ? optional_of(or_dyn(result), arena_) : result);
 }
 
-// device.attributes["domain"].id -> one lookup. result becomes the type of a known attribute.
+// device.attributes["domain"].id -> one look-up. result becomes the type of a known attribute.
 bool Checker::fold_path(Node& node, std::string_view id, const Type*& result) {
   const Node& domain = *node.arg_list[0];
   std::string_view name;

@@ -39,7 +39,7 @@ bool Checker::visit_format(Node& node) {
   ++formats_;
   const bool is_good = visit_args(node);
   --formats_;
-  if (!is_good || !environment_.has_device) return is_good;  // what is behind a mistake has no type
+  if (!is_good || !environment_.has_device) return is_good;  // nodes after a mistake have no type
   const Node &text = *node.arg_list[0], &list = *node.arg_list[1];
   const bool is_list = list.op == Op::kList || (list.op == Op::kLiteral && list.type->is(Kind::kList));
   if (!is_text(text) || !is_list) return true;

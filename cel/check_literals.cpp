@@ -1,4 +1,4 @@
-// Literals of lists and maps: the one type of what is in them.
+// Literals of lists and maps: the common type of their elements.
 #include <algorithm>
 
 #include "cel/checking.h"
@@ -36,7 +36,7 @@ bool Checker::list(Node& node) {
   return is(node, list_of(or_dyn(item), arena_));
 }
 
-// Of the element, or of what is in the optional that was written with ?.
+// Returns the type of the element, or of the content of an optional with ?.
 const Type* Checker::element_type(Node& node, size_t arg, size_t mark) {
   const Type* type = node.arg_list[arg]->type;
   if (node.optional_args == nullptr || !node.optional_args[mark]) return type;

@@ -1,4 +1,4 @@
-// Comprehensions and bindings: what their variables are, and what comes of them.
+// Comprehensions and bindings: types of their variables and results.
 #include "cel/checking.h"
 
 namespace sliced::cel {

@@ -1,4 +1,4 @@
-// Names: variables, what macros declare, types.
+// Names: variables, macros' variables, types.
 #include <algorithm>
 
 #include "cel/checking.h"
@@ -112,7 +112,8 @@ std::optional<std::string> Checker::qualified(const Node& node, bool& is_absolut
 }
 
 int Checker::declare(std::string_view name, const Type* type) {
-  const int slot = static_cast<int>(out_.locals++);  // each has one of its own: what is bound is read late
+  const int slot = static_cast<int>(out_.locals++);  // each has its own, because bound expressions are
+                                                     // evaluated late
   scopes_.push_back({name, or_dyn(type), slot});
   return slot;
 }

@@ -1,6 +1,5 @@
 #pragma once
-// Resolves the names of a parsed expression, checks its types and notes on each node what the evaluator
-// needs.
+// Resolves the names of a parsed expression, checks its types and annotates each node for the evaluator.
 #include <deque>
 #include <memory>
 #include <string>
@@ -13,17 +12,16 @@
 
 namespace sliced::cel {
 
-/// What a Program keeps beside its tree: paths by index (Node::slot), how many variables an evaluation needs
-/// room for, and patterns, to which nodes point.
+/// Parts of a Program besides its tree: paths by index (Node::slot), the number of variables of an
+/// evaluation, and patterns, to which nodes point.
 struct Checked {
   std::vector<Path> paths;
   size_t locals = 0;
   std::vector<std::pair<std::string_view, std::unique_ptr<const Regex>>> patterns;  // by text
 };
 
-/// false and the mistake when the expression is refused. Nodes are changed in place.
-/// Takes six steps a node and the size of each type that is held against another; a program that takes too
-/// many is refused.
+/// Returns false with the mistake if the expression is refused. Changes nodes in place. Counts six steps per
+/// node and the size of each type that is compared with another; a program with too many steps is refused.
 bool check(Node& root, const Environment& environment, Arena& arena, Checked& out, Mistake& mistake);
 
 }  // namespace sliced::cel

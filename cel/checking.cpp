@@ -33,7 +33,7 @@ bool Checker::wrong(const Node& node, std::string what) {
   return false;
 }
 
-// Without checks, what is wrong is wrong when it is met.
+// Without checks, a mistake is an error at evaluation.
 bool Checker::late(Node& node, Failure failure, std::string_view about, std::string what) {
   if (environment_.check) return wrong(node, std::move(what));
   node.op = Op::kLiteral;

@@ -26,7 +26,7 @@ Value size_of_map(Evaluation& in, const Value* args) {
 
 // Lists.
 
-// Where it stands, -1 nowhere.
+// Returns the position, -1 if missing.
 int64_t find(Evaluation& in, const List& list, const Value& wanted) {
   for (size_t i = 0; i < list.size && !in.is_beyond(); ++i)
     if (equal(list.items[i], wanted, in.arena).value_or(false)) return static_cast<int64_t>(i);
@@ -41,7 +41,7 @@ Value last_index_of_item(Evaluation& in, const Value* args) {
   return Value::of(int64_t{-1});
 }
 
-// Whether values of the kind have an order among each other. Of two kinds upstream says that neither is greater.
+// Returns whether values of the kind are ordered. For two kinds upstream reports that neither is greater.
 bool has_order(Kind kind) {
   return (kind >= Kind::kBool && kind <= Kind::kBytes) || kind == Kind::kTimestamp || kind == Kind::kDuration;
 }
@@ -51,7 +51,7 @@ Value is_sorted(Evaluation& in, const Value* args) {
   for (size_t i = 0; i < list.size && !in.is_beyond(); ++i) {
     if (!has_order(list.items[i].kind)) return in.no_overload("isSorted");
     const int order = i == 0 ? 0 : compare(list.items[i - 1], list.items[i], in.arena);
-    if (order == 1) return Value::of(false);  // of a NaN nobody says that it is greater
+    if (order == 1) return Value::of(false);  // NaN is not greater than anything
   }
   return Value::of(true);
 }
@@ -69,7 +69,7 @@ Value extreme(Evaluation& in, const Value* args) {
   return best;
 }
 
-// Of nothing, the zero that the type of the list says.
+// For an empty list, returns the zero of the list's type.
 template <class Zero>
 Value sum(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
@@ -157,7 +157,7 @@ Value reverse_list(Evaluation& in, const Value* args) {
 Value range(Evaluation& in, const Value* args) {
   if (args[0].i < 0) return in.invalid("lists.range wants a number that is not negative");
   const auto size = static_cast<uint64_t>(args[0].i);
-  if (size > kCostMax) return in.fail(Failure::kCost);  // its price, which is of what would be made
+  if (size > kCostMax) return in.fail(Failure::kCost);  // its price depends on the size of the result
   if (size > in.arena.room() / sizeof(Value)) return in.fail(Failure::kNoMemory);
   if (!in.step_for(size, 4)) return in.fail(Failure::kSteps);
   Value* items = in.arena.array<Value>(std::max<uint64_t>(size, 1));
@@ -206,7 +206,7 @@ Value set_intersects(Evaluation& in, const Value* args) {
 
 Value some(Evaluation& in, const Value* args) { return in.some(args[0]); }
 Value none(Evaluation& in, const Value*) { return in.none(); }
-// As Go has it: the first moment of the year 1. An optional is never one, none neither.
+// As in Go: the first moment of the year 1. False for an optional, including an empty one.
 constexpr int64_t kYearOne = -62'135'596'800;
 bool is_zero(Evaluation& in, const Value& value) {
   switch (value.kind) {

@@ -9,11 +9,11 @@ namespace {
 Value same(Evaluation&, const Value* args) { return args[0]; }
 Value type_of_value(Evaluation&, const Value* args) { return Value::type(name_of(args[0].kind)); }
 
-// Steps of reading a number, of writing one, and of refusing what is none, with the text about it.
+// Steps of decoding a number, of encoding one, and of refusing an invalid one, with the error text.
 constexpr uint64_t kNoNumberSteps = 64;
 constexpr size_t kNumberBytesAStep = 8;
 
-// The number that a text says.
+// Decodes a number.
 template <auto Read>
 Value number_of_text(Evaluation& in, const Value* args) {
   if (!in.step_for(args[0].s.size, kNumberBytesAStep)) return in.fail(Failure::kSteps);

@@ -1,6 +1,6 @@
 #pragma once
-// What an expression sees of a device: the variable `device` with its fields driver,
-// allowMultipleAllocations, attributes[domain].id and capacity[domain].id.
+// An expression's view of a device: the variable `device` with its fields driver, allowMultipleAllocations,
+// attributes[domain].id and capacity[domain].id.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,8 +11,8 @@
 
 namespace sliced::cel {
 
-/// device.attributes["domain"].id with both parts known when the expression is compiled.
-/// Found once by compiling; asked of each device. domain and id are as the expression writes them.
+/// device.attributes["domain"].id with constant parts: found once at compilation, and read for each device.
+/// domain and id are as written in the expression.
 struct Path {
   bool is_capacity = false;
   std::string domain, id;
@@ -20,8 +20,8 @@ struct Path {
   int known = -1;   // index of KnownAttributes, -1 without them
 };
 
-/// Attributes that are known beforehand, with their types; any other is a mistake in the expression.
-/// Used while compiling only, on whichever thread compiles; must answer alike each time.
+/// Known attributes with their types; any other is a mistake in the expression. Used during compilation only,
+/// on the compiling thread; results must be constant.
 class KnownAttributes {
  public:
   virtual ~KnownAttributes() = default;
@@ -29,33 +29,34 @@ class KnownAttributes {
     int index;
     Kind kind;
   };
-  /// domain as the expression writes it. nullopt: a mistake, which compiling reports with what there is
-  /// instead.
+  /// domain: as written in the expression. nullopt: a mistake, which the compiler reports with the existing
+  /// names.
   virtual std::optional<Attribute> find(std::string_view domain, std::string_view id) const = 0;
-  /// For messages: what there is instead.
+  /// For messages: the existing names.
   virtual std::vector<std::string_view> domains() const = 0;
   virtual std::vector<std::string_view> ids(std::string_view domain) const = 0;
 };
 
-/// One device during an evaluation. Texts and maps live as long as the evaluation.
-/// Threads: const, and asked by one evaluation at a time. The object outlives the evaluation, and so does
-/// what it gives but for what it makes in the arena.
+/// One device during an evaluation. Texts and maps are valid during the evaluation. Threads: const, used by
+/// one evaluation at a time. The object outlives the evaluation, and so do its results, except those in the
+/// arena.
 class Device {
  public:
   virtual ~Device() = default;
-  /// The name of the driver whose device it is.
+  /// The name of the device's driver.
   virtual std::string_view driver() const = 0;
   virtual bool allow_multiple_allocations() const = 0;
-  /// What reading the path gives; nullopt: no such key.
+  /// Returns the value of the path; nullopt if there is no such key.
   virtual std::optional<Value> read(const Path& path, Arena& arena) const = 0;
-  /// What has() and the optional syntax see.
+  /// For has() and the optional syntax.
   virtual bool has(const Path& path, Arena& arena) const { return read(path, arena).has_value(); }
-  /// Whether nobody can say what the path gives: then read() gives nullopt and the has() macro fails too.
+  /// Returns whether the value of the path is unknown: then read() returns nullopt and the has() macro fails
+  /// too.
   virtual bool is_unknown(const Path& path) const {
     (void)path;
     return false;
   }
-  /// domain -> id -> value; for what cannot be resolved beforehand.
+  /// domain -> id -> value; for paths that are not constant.
   virtual const Map* attributes(Arena& arena) const = 0;
   virtual const Map* capacity(Arena& arena) const = 0;
 };

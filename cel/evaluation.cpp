@@ -5,7 +5,7 @@
 namespace sliced::cel {
 namespace {
 
-constexpr size_t kAboutMax = 512;  // bytes of what an error says
+constexpr size_t kAboutMax = 512;  // bytes of an error's text
 
 }  // namespace
 
@@ -17,7 +17,7 @@ Failure Evaluation::limit() const {
 
 Value Evaluation::fail(Failure failure, std::string_view about, int32_t offset) {
   if (ends_evaluation(failure) && is_beyond()) failure = limit();
-  // An error that has no room is still an error: this one needs none.
+  // Without memory for an error object, returns this constant.
   static constexpr EvalError kNoRoom{Failure::kNoMemory, -1, {}};
   if (arena.is_exhausted()) return Value::of(&kNoRoom);
   const std::string_view kept = arena.copy(about.substr(0, kAboutMax));
@@ -26,7 +26,7 @@ Value Evaluation::fail(Failure failure, std::string_view about, int32_t offset) 
   return Value::of(error == nullptr ? &kNoRoom : error);
 }
 
-// The text has been put together by whoever calls.
+// The caller has built the text.
 Value Evaluation::invalid(std::string_view why) {
   step(1 + std::min(why.size(), kAboutMax) / 2);
   return fail(Failure::kInvalidArgument, why);

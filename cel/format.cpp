@@ -9,10 +9,10 @@ namespace {
 
 constexpr FormatStyle kStyle = FormatStyle::kKubernetes;
 
-// What %s shows of a value; the text of lists, maps and times is made here and kept in the arena.
+// Returns the argument for %s; texts of lists, maps and times are built here and stored in the arena.
 Result<FormatArgument> argument_of(Evaluation& in, const Value& value, int depth);
 
-// Of values within values; each level takes some of the stack.
+// For nested values; each level uses the stack.
 constexpr int kShownDepthMax = 100;
 
 // Steps of showing a number; of a text, for each byte.

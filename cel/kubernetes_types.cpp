@@ -14,7 +14,7 @@
 namespace sliced::cel {
 namespace {
 
-// Steps of reading a text as one of the types, and of saying why it is none.
+// Steps of decoding a text as one of the types, and of building the error text.
 constexpr uint64_t kRefusedSteps = 96;
 constexpr uint64_t kReadSteps = 8, kWriteSteps = 16;
 constexpr uint64_t kQuantitySteps = 96;  // of calculating with 1,100 digits
@@ -212,7 +212,7 @@ Value format_named(Evaluation& in, const Value* args) {
   const NamedFormat* found = named_format(args[0].text());
   return found == nullptr ? in.none() : in.some(Value::opaque_of(Kind::kFormat, found));
 }
-// format.uuid() and its like: the function's own name is the format's.
+// format.uuid() and similar functions: the function's own name is the format's.
 Value format_called(Evaluation& in, const Value*) {
   const std::string_view name = in.call->function->name;
   const NamedFormat* found = named_format(name.substr(name.find('.') + 1));

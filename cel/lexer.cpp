@@ -83,7 +83,7 @@ void Lexer::next() {
   }
   size_t length = 1;
   while (at_ + length < text_.size() && (text_[at_ + length] & 0xC0) == 0x80) ++length;
-  const bool is_assignment = text_[at_] == '=';  // alone: == is an operator of its own
+  const bool is_assignment = text_[at_] == '=';  // a single one: == is an operator of its own
   wrong("unexpected " + in_quotes(text_.substr(at_, length), 16) +
         (is_assignment ? "; did you mean ==?" : ""));
 }
@@ -133,7 +133,7 @@ void Lexer::number() {
     wrong("unexpected " + in_quotes(text_.substr(at_, 1)) + " in a number");
 }
 
-// Takes a string or bytes literal with its prefixes; false when none begins here.
+// Reads a string or bytes literal with its prefixes; returns false if none begins here.
 bool Lexer::quoted() {
   size_t at = at_;
   const auto takes = [&](char lower, char upper) {

@@ -1,34 +1,31 @@
 #pragma once
-// Text -> tokens.
+// Converts text to tokens.
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace sliced::cel {
 
-/// kSign: operators, brackets, and the words that are some. kWrong: what begins no token; nothing follows
-/// it.
+/// kSign: operators, brackets, and words that are operators. kWrong: an invalid token; none follows it.
 enum class Token : uint8_t { kEnd, kName, kReserved, kInt, kUint, kDouble, kString, kBytes, kSign, kWrong };
 
-/// One token after the other. `in`, `true`, `false` and `null` are kSign; other words that cannot be names
-/// are kReserved.
-/// The text outlives it. Comments and white space are passed over; nothing is allocated but for content().
+/// Returns one token after the other. `in`, `true`, `false` and `null` are kSign; other words that cannot be
+/// names are kReserved. The text outlives it. Skips comments and white space; only content() allocates.
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) { next(); }
 
   Token token() const { return token_; }
-  /// As written: a name, a number without its suffix, a sign.
+  /// The source text: a name, a number without its suffix, a sign.
   std::string_view spelled() const { return spelled_; }
-  /// What a string or bytes literal means; what is wrong of kWrong.
-  /// Valid until next().
+  /// The value of a string or bytes literal; the error of kWrong. Valid until next().
   const std::string& content() const { return content_; }
-  /// Of its first byte in the text.
+  /// Offset of its first byte in the text.
   int32_t offset() const { return static_cast<int32_t>(start_); }
-  /// Byte of the text behind its last one.
+  /// Offset after its last byte.
   int32_t end() const { return static_cast<int32_t>(at_); }
   bool is(std::string_view sign) const { return token_ == Token::kSign && spelled_ == sign; }
-  /// The next token; kEnd for ever at the end.
+  /// Reads the next token; kEnd repeatedly at the end.
   void next();
 
  private:

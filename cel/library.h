@@ -1,6 +1,5 @@
 #pragma once
-// The functions that expressions may call, by name and signature: the table that the checker and the
-// evaluator share.
+// The functions for expressions, by name and signature: a table that the checker and the evaluator share.
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,12 +11,11 @@
 
 namespace sliced::cel {
 
-/// args are as many as the signature says, none of them an error, each of a kind that fits its type.
-/// Returns a value or an error as one; takes work steps of `in` for what it does, and answers anything once
-/// in.is_beyond().
+/// args: as many as in the signature, none of them an error, each of a kind that matches its type. Returns a
+/// value or an error value; counts work steps in `in`, and may return anything if in.is_beyond().
 using Implementation = Value (*)(Evaluation& in, const Value* args);
 
-/// One signature of a function. Of several that fit the first one is taken, as upstream does.
+/// One signature of a function. The first matching one is used, as upstream does.
 struct Overload {
   bool is_member = false;
   std::vector<const Type*> args;  // the receiver first
@@ -25,12 +23,11 @@ struct Overload {
   Implementation run = nullptr;
   PriceTag price;
 
-  /// Whether values of these kinds may stand where its arguments do.
+  /// Returns whether values of these kinds match its arguments.
   bool accepts(const Value* given, size_t count) const;
 };
 
-/// All overloads of one name, in the order in which they were declared.
-/// Lasts as long as the process, as its overloads do.
+/// All overloads of one name, in the order of declaration. Valid during the whole process, as its overloads.
 struct Function {
   std::string name;
   std::vector<Overload> overloads;
@@ -43,12 +40,12 @@ struct Declaration {
   Implementation run;
 };
 
-/// Immutable, and made once: whoever points into it may keep the pointer.
+/// Immutable, and created once: pointers into it stay valid.
 class Library {
  public:
-  /// What Kubernetes 1.36 gives to device selectors.
+  /// The library of Kubernetes 1.36 for device selectors.
   static const Library& kubernetes();
-  /// nullptr when there is none of that name.
+  /// Returns nullptr if there is no such function.
   const Function* find(std::string_view name) const;
   std::vector<std::string_view> names() const;
 
@@ -59,8 +56,8 @@ class Library {
   std::vector<Function> functions_;  // by name
 };
 
-// What the room's libraries declare, each in its own file.
-// Each lasts as long as the process; signatures are in types.h's form.
+// The declarations of this folder's libraries, each in its own file. Valid during the whole process;
+// signatures are in types.h's form.
 std::span<const Declaration> operators();
 std::span<const Declaration> conversions();
 std::span<const Declaration> texts();
@@ -69,7 +66,7 @@ std::span<const Declaration> times();
 std::span<const Declaration> kubernetes_types();
 std::span<const Declaration> formats();
 
-/// A timestamp or duration as string() spells it.
+/// Returns a timestamp or duration as string() does.
 std::string time_text(const Value& value);
 
 }  // namespace sliced::cel

@@ -17,7 +17,7 @@ struct MacroForm {
   Macro macro;
   int variables;
 };
-// With the number of arguments that makes them macros; otherwise the names are functions like others.
+// With the number of arguments of the macro; otherwise the names are ordinary functions.
 constexpr MacroForm kMacros[] = {
     {"all", 2, Macro::kAll, 1},
     {"all", 3, Macro::kAll, 2},
@@ -40,7 +40,7 @@ constexpr MacroForm kMacros[] = {
     {"sortBy", 2, Macro::kSortBy, 1},
 };
 
-// Upstream refuses it as a variable of what goes over lists and maps.
+// Upstream refuses it as a variable over lists and maps.
 constexpr std::string_view kGathered = "__result__";
 
 class Parser {
@@ -55,7 +55,7 @@ class Parser {
   }
 
  private:
-  // Each returns nullptr once something is wrong, which is noted once.
+  // Each returns nullptr after a mistake, which is recorded once.
   Node* wrong(int32_t offset, std::string what) {
     if (mistake_.what.empty()) mistake_ = {offset, std::move(what)};
     return nullptr;
@@ -221,7 +221,7 @@ class Parser {
     return is_not ? call("!_", offset, {out}) : out;
   }
 
-  // minus: the offset of a sign that belongs to the number that follows; -1 none.
+  // minus: the offset of a sign that belongs to the following number; -1 if none.
   Node* member(int32_t minus) {
     Node* out = primary(minus);
     while (out != nullptr) {
@@ -247,7 +247,7 @@ class Parser {
 
   Node* after_dot(Node* target, bool is_optional, int32_t offset) {
     const Token token = lexer_.token();
-    // Reserved words may stand here, the literals and `in` may not.
+    // Reserved words are permitted here, except the literals and `in`.
     if (token != Token::kName && token != Token::kReserved) return unexpected("a name");
     const std::string_view name = lexer_.spelled();
     lexer_.next();
@@ -288,7 +288,7 @@ class Parser {
     return with(made, args);
   }
 
-  // args: the variables, then what is evaluated.
+  // args: the variables, then the evaluated expressions.
   Node* macro(Macro kind, int variables, Node* range, const std::vector<Node*>& args, std::string_view name,
               int32_t offset) {
     Node* made = node(Op::kMacro, offset);

@@ -1,5 +1,5 @@
 #pragma once
-// Text -> nodes, by the grammar of cel-go (looser than the one of the specification in places).
+// Converts text to nodes, by the grammar of cel-go (less strict than the specification in places).
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,27 +10,27 @@
 namespace sliced::cel {
 
 inline constexpr size_t kExpressionBytesMax = 10'240;  // resource/v1: CELSelectorExpressionMaxLength
-/// cel-go's bound on recursion, which it holds against two things: how deep one rule of the grammar stands in
-/// itself (brackets, arguments, elements; the right side of an operator once more), and how high the tree is,
-/// where selections, indexes, receivers, binary operators and ?: count: a.b.c is one higher with each part.
+/// cel-go's limit of recursion, for two quantities: the nesting of one rule of the grammar (brackets,
+/// arguments, elements; the right side of an operator once more), and the height of the tree, in which
+/// selections, indexes, receivers, binary operators and ?: count: each part of a.b.c adds one.
 inline constexpr int kRecursionMax = 250;
 
-/// The first thing that is wrong with an expression, for people: where, and what.
-/// Of several the first that was met, and not the first in the text. Foreign text in `what` is escaped.
+/// The first mistake of an expression, for people: place and reason. The first that was found, which may not
+/// be the first in the text. Foreign text in `what` is escaped.
 struct Mistake {
   int32_t offset = 0;  // byte of the text
   std::string what;
-  uint64_t steps = 0;  // of compiling up to it (Program::compile)
+  uint64_t steps = 0;  // of compilation up to it (Program::compile)
 };
 
-/// Without macros all() and its like are calls of functions that do not exist.
+/// Without macros all() and similar names are calls of functions that do not exist.
 struct ParseOptions {
   bool macros = true;
 };
 
-/// The root, or nullptr and what is wrong. text must outlive the nodes, which belong to the arena.
-/// Errors: more than kExpressionBytesMax, what the grammar does not have, recursion beyond kRecursionMax, an
-/// arena without room.
+/// Returns the root, or nullptr with the mistake. text must outlive the nodes, which belong to the arena.
+/// Errors: more than kExpressionBytesMax, a syntax error, recursion beyond kRecursionMax, an arena without
+/// room.
 Node* parse(std::string_view text, const ParseOptions& options, Arena& arena, Mistake& mistake);
 
 }  // namespace sliced::cel

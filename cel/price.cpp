@@ -65,7 +65,7 @@ constexpr Named kByName[] = {
     {"sets.equivalent", {Pricing::kPairsTwice, false}},
 };
 
-// Counting takes steps of its own, which upstream's prices do not say.
+// Counting requires steps, which upstream's prices ignore.
 uint64_t size_of(const Value& value, Arena& arena) {
   switch (value.kind) {
     case Kind::kString:
@@ -92,7 +92,8 @@ uint64_t rounded_up(uint64_t size, double factor) {
 }
 uint64_t tenth(uint64_t size) { return rounded_up(size, kTenth); }
 
-// Of all that is in a value. Lists may share their parts: nobody looks at more of them than can be paid for.
+// The size of all nested parts. Lists may share parts, so the visited number is limited by the remaining
+// budget.
 uint64_t traversal(const Value& value, uint64_t& looks, Arena& arena, int depth = 0) {
   if (depth > kDepthMax) arena.exceed_depth();
   if (++looks > kCostMax || !arena.step() || arena.is_too_deep()) return kCostMax;
@@ -184,7 +185,7 @@ std::optional<uint64_t> price_of_call(const Node& call, PriceTag tag, const Valu
     case Pricing::kFlatten:
       if (call.arg_count < 2) return new_list(1, size_of(args[0], arena));
       if (args[1].kind != Kind::kInt) return std::nullopt;
-      if (args[1].i < 0) return new_list(0, 0);  // an error: what it would be is beyond reckoning
+      if (args[1].i < 0) return new_list(0, 0);  // an error: the result's size is undefined
       return new_list(static_cast<double>(args[1].i), size_of(args[0], arena));
     case Pricing::kSelfCompare:
       if (args[0].kind != Kind::kList) return std::nullopt;

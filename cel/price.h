@@ -1,6 +1,6 @@
 #pragma once
-// What Kubernetes charges, to the unit: cel-go's interpreter/runtimecost.go, ext/lists.go, ext/sets.go, and
-// k8s.io/apiserver pkg/cel/library/cost.go. Its scheduler ends an expression above kCostMax of them.
+// Kubernetes' exact cost model: cel-go's interpreter/runtimecost.go, ext/lists.go, ext/sets.go, and
+// k8s.io/apiserver pkg/cel/library/cost.go. Its scheduler ends an expression above kCostMax.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,10 +11,10 @@
 
 namespace sliced::cel {
 
-/// How a call is charged for. Sizes are code points, bytes, elements; 1 of what has none.
+/// The formula of a call. Sizes are code points, bytes, elements; 1 for values without a size.
 enum class Pricing : uint8_t {
   kOne,
-  kTraversal,    // all that is in the first argument
+  kTraversal,    // all parts of the first argument
   kText,         // a tenth of the first argument
   kSecond,       // a tenth of the second argument
   kTextTwice,    // the same, twice
@@ -34,23 +34,22 @@ enum class Pricing : uint8_t {
   kContainsCidr
 };
 
-/// How a function is charged for, found once when the library is made.
+/// The formula of a function, determined once when the library is created.
 struct PriceTag {
   Pricing pricing = Pricing::kOne;
-  /// Whichever overload it is. Otherwise only where the types leave one; where they do not, upstream
-  /// charges 1.
+  /// Applies to every overload. Otherwise only if the types determine one; if they do not, upstream charges
+  /// 1.
   bool is_by_name = false;
 };
-/// Of an overload: the function by its name as library.h has it, and what it takes.
+/// For an overload: the function's name in library.h, and its parameters.
 PriceTag price_tag(std::string_view function, bool is_member, std::span<const Type* const> args);
 
-/// args and the result may be errors. nullopt where upstream stumbles over one, which ends the evaluation.
-/// Takes the arena's steps for what it has to walk through to know a size.
+/// args and the result may be errors. Returns nullopt if upstream's computation fails for one, which ends the
+/// evaluation. Counts the arena's steps for values whose size must be computed.
 std::optional<uint64_t> price_of_call(const Node& call, PriceTag tag, const Value* args, const Value& result,
                                       Arena& arena);
 
-/// sortBy(), of its keys.
-/// What ext/lists.go charges for sorting that many.
+/// sortBy(): ext/lists.go's charge for sorting that many keys.
 uint64_t price_of_order(const List& keys);
 
 /// == and !=. is_equal: ==, for which values of Kubernetes' own types have one price.

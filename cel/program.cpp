@@ -12,7 +12,7 @@ namespace sliced::cel {
 namespace {
 
 constexpr size_t kProgramBytesMax = size_t{2} << 20, kFirstBlock = 1024;
-// Of a call with constants, and of all that become constants: what takes more is done when it is met.
+// Limit of folding: more expensive calls with constants are evaluated at run time.
 constexpr uint64_t kFoldStepsMax = 20'000;
 constexpr size_t kFoldBytesMax = size_t{256} << 10;
 constexpr size_t kPatternMemoryMax = size_t{2} << 20;  // of all patterns of an expression
@@ -43,7 +43,7 @@ struct Program::State {
   bool refuses_failing = false;  // conversions of constants, as Kubernetes does
   size_t folded_bytes = 0, pattern_memory = 0;
 
-  // The pattern, compiled once however often it stands there; nullptr when it is none, or one too many.
+  // Returns the pattern, compiled once for all occurrences; nullptr if it is invalid, or there are too many.
   const Regex* pattern(std::string_view text, std::string& why) {
     for (const auto& [known, regex] : checked.patterns)
       if (known == text) return regex.get();
@@ -61,8 +61,8 @@ struct Program::State {
     return checked.patterns.back().second.get();
   }
 
-  // Patterns that are literals, or dyn() and the like of them once constants are known, are compiled with the
-  // expression; false when one is no pattern, as upstream's compiler says.
+  // Compiles constant patterns, including those of dyn() and similar calls, with the expression; returns
+  // false if one is invalid, as upstream's compiler does.
   bool compile_patterns(Node& node, Mistake& mistake, bool is_folded = false) {
     for (Node* arg : node.args())
       if (!compile_patterns(*arg, mistake, is_folded)) return false;
@@ -78,8 +78,8 @@ struct Program::State {
   }
 
   // Upstream's compiler knows the values of literals, of lists and maps of them, and of their conversions,
-  // and refuses a conversion that can only fail. Ours calculates what else follows from constants; what
-  // upstream charges for that is charged where it stands. false when the expression is refused.
+  // and refuses a conversion that can only fail. This one also folds other constant expressions; upstream's
+  // charge for them is kept in the node. Returns false if the expression is refused.
   bool fold(Node& node, Mistake& mistake) {
     for (Node* arg : node.args())
       if (!fold(*arg, mistake)) return false;
@@ -96,7 +96,7 @@ struct Program::State {
     return !is_foldable || evaluate(node, mistake);
   }
 
-  // What upstream knows of it.
+  // Marks nodes that upstream treats as constants.
   void mark(Node& node) {
     const auto is_constant = [](const Node* arg) { return arg->is_constant; };
     const bool are_constant = std::all_of(node.args().begin(), node.args().end(), is_constant);
@@ -125,7 +125,8 @@ struct Program::State {
     return !key.is_number() && key.kind != Kind::kString && key.kind != Kind::kBool;
   }
 
-  // The value of what follows from constants, which stays; an error when it has none, or is too dear for now.
+  // Returns the permanent value of a constant expression; an error if it has none, or is too expensive to
+  // fold.
   Value calculated(const Node& node) {
     Arena& arena = constants.arena;
     const Arena::Mark mark = arena.mark();

@@ -41,7 +41,7 @@ auto find_entry(const Entries& entries, const Path& path, std::string_view drive
   return at;
 }
 
-// Steps of reading what an entry has as text.
+// Steps of decoding texts of an entry.
 constexpr uint64_t kVersionSteps = 12, kCapacitySteps = 6;
 constexpr uint64_t kEntrySteps = 8;  // of an attribute that is put into a map
 

@@ -1,6 +1,6 @@
 #pragma once
-// A device entry as expressions of DeviceClasses and claims see it: with upstream's semantics
-// (k8s.io/dynamic-resource-allocation/cel), where an absent attribute is an error.
+// A device entry for expressions of DeviceClasses and claims, with upstream's semantics
+// (k8s.io/dynamic-resource-allocation/cel), in which a missing attribute is an error.
 #include <string_view>
 
 #include "cel/device.h"
@@ -8,8 +8,8 @@
 
 namespace sliced::cel {
 
-/// domain -> map. Reading a domain that is not there gives an empty map, has() and the optional syntax find
-/// that too, and `in` asks what is there. entries: the arena's.
+/// domain -> map. A missing domain reads as an empty map, also for has() and the optional syntax; `in` tests
+/// the existing ones. entries: in the arena.
 const Map* make_domain_map(const std::vector<std::pair<std::string_view, const Map*>>& entries, Arena& arena);
 
 /// Views into the entry, which must outlive it.
@@ -19,8 +19,7 @@ class PublishedDevice final : public Device {
 
   std::string_view driver() const override { return driver_; }
   bool allow_multiple_allocations() const override { return entry_.allow_multiple_allocations; }
-  /// Attributes of another domain than the driver's are named "domain/id" in an entry, the driver's own also
-  /// "id" alone.
+  /// An entry names attributes of another domain than the driver's "domain/id", the driver's own also "id".
   std::optional<Value> read(const Path& path, Arena& arena) const override;
   const Map* attributes(Arena& arena) const override;
   const Map* capacity(Arena& arena) const override;
@@ -32,7 +31,7 @@ class PublishedDevice final : public Device {
   const kube::Device& entry_;
 };
 
-/// nullopt where the value cannot be represented (a version that is none), or without memory.
+/// Returns nullopt if the value cannot be represented (an invalid version), or without memory.
 std::optional<Value> to_value(const kube::AttributeValue& value, Arena& arena);
 
 }  // namespace sliced::cel

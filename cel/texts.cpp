@@ -7,12 +7,12 @@
 namespace sliced::cel {
 namespace {
 
-// Whether there are steps for searching in a text of so many bytes: at each place the part may be the same
-// but for its last byte.
+// Returns whether there are steps for a search in so many bytes: in the worst case all but the last byte of
+// the part match at each place.
 bool step_for_search(Evaluation& in, size_t text, size_t part) {
   return in.step(1 + text / kReadBytes + text * std::min(part, text) / 1024);
 }
-// For calls that look at each character of a text, and copy it.
+// For calls that read each character of a text, and copy it.
 bool step_for_text(Evaluation& in, const Value& text) { return in.step_for(text.s.size, kReadBytes / 2); }
 
 Value starts_with(Evaluation& in, const Value* args) {

@@ -1,5 +1,5 @@
 #pragma once
-// Static types, as far as device selectors need them: what is not known is dyn, and dyn fits everywhere.
+// Static types as far as device selectors require them: an unknown type is dyn, which matches everywhere.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -8,70 +8,70 @@
 
 namespace sliced::cel {
 
-/// Immutable, and compared by what it says: the same type may be there several times.
+/// Immutable, and compared by content: a type may exist several times.
 struct Type {
   enum class Tag : uint8_t { kDyn, kAny, kPlain, kParameter };
   Tag tag = Tag::kDyn;
-  Kind kind = Kind::kNull;      // kPlain
-  uint8_t parameter = 0;        // kParameter: 0 for A, 1 for B, 2 for C
-  uint16_t depth = 1;           // types within types, this one counted
-  uint16_t size = 1;            // of all that is written when it is written out, however much of it is shared
-  const Type* first = nullptr;  // of a list, a map's keys, an optional
+  Kind kind = Kind::kNull;       // kPlain
+  uint8_t parameter = 0;         // kParameter: 0 for A, 1 for B, 2 for C
+  uint16_t depth = 1;            // nested types, including this one
+  uint16_t size = 1;             // number of parts if written out, regardless of sharing
+  const Type* first = nullptr;   // of a list, a map's keys, an optional
   const Type* second = nullptr;  // a map's values
 
-  /// Nothing is known of it: the values decide (kDyn), or there is none that would (kAny: what is in []).
+  /// Unknown: the values decide (kDyn), or there are none (kAny: the elements of []).
   bool is_dyn() const { return tag == Tag::kDyn || tag == Tag::kAny; }
   bool is(Kind of) const { return tag == Tag::kPlain && kind == of; }
 };
 
-/// Of which nothing is known until it is evaluated.
-/// This, any_type() and plain types last as long as the process; all others are the arena's that is given.
+/// Unknown until evaluation. This, any_type() and plain types exist during the whole process; others belong
+/// to the given arena.
 const Type* dyn_type();
-/// Of what there is none: the elements of [].
+/// The type of the elements of [].
 const Type* any_type();
-/// Lists, maps and optionals are of dyn.
+/// Lists, maps and optionals have elements of dyn.
 const Type* plain_type(Kind kind);
 const Type* parameter_type(int index);
 
-/// Types nested deeper than this, or of more parts, are nobody's; what walks through types has an end. Parts count as
-/// often as they are met: of map(x, x) both, so that a few lines make a type that nobody can walk through.
+/// Types with deeper nesting or more parts are refused, so that algorithms over types end. Shared parts count
+/// repeatedly: both in map(x, x), because a few lines could otherwise define a type of exponential size.
 inline constexpr int kTypeDepthMax = 250, kTypeSizeMax = 1'000;
 
-/// "map(string, list(int))"; beyond some depth "...".
+/// Returns "map(string, list(int))"; "..." beyond some depth.
 std::string text_of(const Type& type);
 
-/// Reads text_of()'s form and A, B, C; new types go to the arena. nullptr when it is none.
+/// Decodes text_of()'s form and A, B, C; new types belong to the arena. nullptr if invalid.
 const Type* parse_type(std::string_view text, Arena& arena);
-/// nullptr for nullptr, here and below; without memory the plain type. Depth is one more than that of what is
-/// inside, size one more than those of what is inside together; both end a little above their bounds.
+/// These return nullptr for nullptr, and the plain type without memory. Depth is one more than that of the
+/// parts, size one more than their sum; both end a little above their limits.
 const Type* list_of(const Type* item, Arena& arena);
 const Type* map_of(const Type* key, const Type* value, Arena& arena);
 const Type* optional_of(const Type* item, Arena& arena);
-/// The type of a type: what type() gives.
+/// The type of a type: the result of type().
 const Type* type_of(const Type* type, Arena& arena);
 
-/// What A, B and C stand for in one call.
+/// The types of A, B and C in one call.
 struct Bindings {
   const Type* of[3] = {nullptr, nullptr, nullptr};
 };
-/// Whether null may stand for one, as upstream's checker has it: times, optionals and all that is no type of
-/// CEL.
+/// Returns whether null is a valid value, as in upstream's checker: times, optionals and all types that are
+/// not CEL's own.
 bool is_nullable(const Type& type);
-/// Whether a value of type `given` may stand where `wanted` is asked for; binds wanted's parameters.
-/// bindings are good only where it is true.
+/// Returns whether a value of type `given` matches `wanted`; binds wanted's parameters. bindings are valid
+/// only for true.
 bool fits(const Type* given, const Type* wanted, Bindings& bindings);
-/// wanted with its parameters replaced; unbound ones are any.
+/// Returns wanted with its parameters replaced; unbound ones are any.
 const Type* bound(const Type* wanted, const Bindings& bindings, Arena& arena);
 
-/// The one type that both are, any being whatever the other is; nullptr when there is none.
+/// Returns the common type, where any matches the other; nullptr if there is none.
 const Type* unified(const Type* a, const Type* b, Arena& arena);
-/// Whether a is b or says less of it.
+/// Returns whether a equals b or is more general.
 bool is_general(const Type* a, const Type* b);
-/// The type of what is either; dyn when they differ.
+/// Returns the type of a value of either type; dyn if they differ.
 const Type* joined(const Type* a, const Type* b, Arena& arena);
-/// Whether kAny is in it, at any depth.
+/// Returns whether it contains kAny, at any depth.
 bool has_any(const Type& type);
-/// Whether sort() and min() take values of it; of what is dyn nobody knows.
+/// Returns whether sort() and min() accept its values; unknown for dyn.
 bool is_ordered(const Type& type);
 
 }  // namespace sliced::cel

@@ -16,7 +16,7 @@
 namespace sliced::cel {
 namespace {
 
-constexpr size_t kScannedMax = 8;  // entries of a map that are looked through one by one
+constexpr size_t kScannedMax = 8;  // entries of a map that are scanned one by one
 
 template <class T>
 int three_way(T a, T b) {
@@ -43,15 +43,14 @@ int compare_numbers(const Value& a, const Value& b) {
   return turned == kUnordered ? kUnordered : -turned;
 }
 
-// Values may share their parts, so that there is no end to what a short expression makes one compare: each
-// pair takes a step.
+// Values may share parts, so a short expression can compare exponentially many: each pair counts a step.
 std::optional<bool> equal(const Value& a, const Value& b, Arena& arena, int depth);
 
 std::optional<bool> equal_lists(const List& a, const List& b, Arena& arena, int depth) {
   if (a.size != b.size) return false;
   for (size_t i = 0; i < a.size; ++i) {
     const auto same = equal(a.items[i], b.items[i], arena, depth);
-    if (same && !*same) return false;  // upstream goes on where two refuse each other
+    if (same && !*same) return false;  // upstream continues after a refused comparison
     if (arena.is_worn_out()) return false;
   }
   return true;
@@ -66,7 +65,7 @@ std::optional<bool> equal_maps(const Map& a, const Map& b, Arena& arena, int dep
     const auto other = b.get(key, arena);
     if (!other) return false;
     const auto same = equal(value, *other, arena, depth);
-    if (same && !*same) return false;  // upstream goes on where two refuse each other
+    if (same && !*same) return false;  // upstream continues after a refused comparison
     if (arena.is_worn_out()) return false;
   }
   return true;
@@ -75,7 +74,7 @@ std::optional<bool> equal_maps(const Map& a, const Map& b, Arena& arena, int dep
 // Texts, which are compared in blocks.
 void step_for_both(Text a, Text b, Arena& arena) { arena.step_for(std::min(a.size, b.size), kBlockBytes); }
 
-// == of two values of one kind that is a library's own; nullopt where it refuses.
+// == of two values of one library kind; nullopt if it refuses.
 std::optional<bool> equal_opaque(const Value& a, const Value& b, Arena& arena) {
   switch (a.kind) {
     case Kind::kQuantity:
@@ -118,17 +117,17 @@ size_t hash_of(const Value& key) {
       mix(key.d == 0 ? 0 : std::bit_cast<uint64_t>(key.d));
       break;
     default:
-      mix(static_cast<uint64_t>(key.kind));  // nobody has many of these
+      mix(static_cast<uint64_t>(key.kind));  // few such keys exist
   }
   return hash ^ (hash >> 29);
 }
 
-// Of hashing a key, and of comparing it with what is found.
+// Steps of hashing a key, and of comparing it.
 void step_for_key(const Value& key, Arena& arena) {
   arena.step_for(key.kind == Kind::kString ? key.s.size : 0, kReadBytes);
 }
 
-// As Go compares what is in an interface: of one kind, and those that upstream points to by where they are.
+// As Go compares interface values: of one kind; types that upstream uses by pointer are compared by address.
 bool same_key(const Value& a, const Value& b, Arena& arena) {
   if (a.kind != b.kind) return false;
   switch (a.kind) {
@@ -263,7 +262,7 @@ EntryMap* EntryMap::make(Entry* entries, size_t size, Arena& arena) {
     std::memset(map->buckets_, 0, buckets * sizeof *map->buckets_);
     map->mask_ = buckets - 1;
   }
-  // Never beyond those that were read. Where the steps end, nobody reads it any more.
+  // Never beyond the read entries. After the steps end, the map is not read any more.
   for (size_t i = 0; i < size && arena.step(); ++i) map->add(entries[i], arena);
   size_t kept = 0;
   for (size_t i = 0; i < map->size_; ++i)
@@ -288,7 +287,7 @@ void EntryMap::add(const Entry& entry, Arena& arena) {
   buckets_[at] = static_cast<uint32_t>(size_);
 }
 
-// Keys of one hash are as many as somebody finds: each that is looked at takes a step.
+// Keys may be chosen to collide: each visited one counts a step.
 EntryMap::Entry* EntryMap::find(const Value& key, Arena& arena) const {
   step_for_key(key, arena);
   if (buckets_ == nullptr) {

@@ -1,6 +1,6 @@
 #pragma once
-// Evaluating the tree of a compiled program. Nothing of the tree changes, so that one program may be asked by
-// several evaluators; what is made belongs to the Evaluation.
+// Evaluates the tree of a compiled program. The tree is not changed, so several evaluators may use one
+// program; new values belong to the Evaluation.
 #include <vector>
 
 #include "cel/activation.h"
@@ -9,8 +9,9 @@
 
 namespace sliced::cel {
 
-/// The value of a checked node. paths: of its program. in.locals has room for its variables. Errors are values;
-/// above a limit of the evaluation (cost, steps, memory, depth) the value is one that nothing absorbs.
+/// Returns the value of a checked node. paths: of its program. Requires: in.locals has room for its
+/// variables. Errors are values; above a limit of the evaluation (cost, steps, memory, depth) the result is
+/// an error that nothing absorbs.
 Value walk(const Node& node, Evaluation& in, const std::vector<Path>& paths, const Activation& activation);
 
 }  // namespace sliced::cel

@@ -25,7 +25,7 @@ Value Walk::equality(const Node& node) {
   return Value::of(same.value_or(false) == is_equality);
 }
 
-// An operand that decides does so whatever the others are; without one the first that is no bool fails all.
+// A deciding operand decides regardless of the others; without one the first that is not a bool fails.
 Value Walk::logic(const Node& node) {
   const bool decides = node.op == Op::kOr;
   Value pending;
@@ -67,8 +67,8 @@ Value Walk::call(const Node& node) {
   }
   const Value* failed = nullptr;
   uint32_t given = 0;
-  // Of two arguments both are evaluated, but for a pattern that upstream compiles beforehand, and where it
-  // does not know the overload of what is no operator.
+  // With two arguments both are evaluated, except for a pattern that upstream compiles, and for a function
+  // (not an operator) with an unknown overload.
   const bool is_known = node.is_only_overload || node.name[0] == '_' || node.name[0] == '@';
   const bool has_both = node.arg_count == 2 && node.regex == nullptr && is_known;
   for (; given < node.arg_count && (failed == nullptr || has_both); ++given) {
@@ -81,8 +81,7 @@ Value Walk::call(const Node& node) {
     return given < node.arg_count || node.is_lookup ? *failed : charge_for(node, nullptr, args, *failed);
   if (Value out; is_over(out, node)) return out;
   if (node.is_lookup && !is_hashable(args[0])) return fail(node, Failure::kBreaksOff, "in");
-  const Overload* overload =
-      node.overload;  // what a condition gives may be an optional where none is expected
+  const Overload* overload = node.overload;  // a condition may yield an optional where none is expected
   if (overload == nullptr || !overload->accepts(args, node.arg_count)) overload = overload_for(node, args);
   if (overload == nullptr)
     return charge_for(node, nullptr, args, fail(node, Failure::kNoSuchOverload, node.name));

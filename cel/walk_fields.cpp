@@ -1,4 +1,4 @@
-// Fields and keys: what cel-go calls an attribute, read with one unit of cost for the whole.
+// Fields and keys: cel-go's attributes, with one unit of cost for the whole chain.
 #include <cmath>
 #include <utility>
 
@@ -9,7 +9,8 @@ namespace {
 
 constexpr uint64_t kAttributeSteps = 4;  // reading a device
 
-// What cel-go reads as one with the selections and indexes that follow it. It charges a unit for the whole...
+// Returns whether cel-go evaluates the node together with the following selections and indexes as one
+// attribute. It charges a unit for the whole...
 bool is_attribute(const Node& node) {
   switch (node.op) {
     case Op::kLocal:
@@ -57,8 +58,7 @@ Value Walk::attribute(const Node& node) {
   return node.is_optional ? in_.some(*found) : *found;
 }
 
-// Whether what is read further on, of an attribute or a value, is read through an optional; which is
-// opened.
+// Returns whether the next part of an attribute or a value is read through an optional, which is opened.
 bool Walk::is_opened(const Node& on, Value& operand) {
   const bool is_chain = on.op == Op::kSelect || on.op == Op::kIndex || on.op == Op::kAttribute;
   if (operand.kind != Kind::kOptional || (is_chain && !is_chain_optional_)) return false;
@@ -67,8 +67,8 @@ bool Walk::is_opened(const Node& on, Value& operand) {
   return true;
 }
 
-// A presence test costs what it tests: a unit less than reading. Through an optional, the side of a
-// condition is what is there and no bool.
+// A presence test costs as much as its operand: a unit less than reading. Through an optional, the side of a
+// condition is the value and not a bool.
 Value Walk::has(const Node& node, bool is_side) {
   if (node.slot >= 0) {
     in_.charge(3);
@@ -111,7 +111,7 @@ Value Walk::device_field(const Node& node, const Device& device) {
   }
 }
 
-// The value of what is part of an attribute, whose unit pays for it.
+// Returns the value of a part of an attribute, whose unit pays for it.
 Value Walk::part(const Node& node) {
   const Value out = node.op == Op::kHas ? has(node, true) : value(node);
   if (has_unit(node)) in_.recharge(in_.cost() - 1);
@@ -144,7 +144,7 @@ Value Walk::select(const Node& node) {
   return in_.some(found);
 }
 
-// What the optional syntax asks. Of a list, what is no index of lists is an error, and so it is present.
+// For the optional syntax. An invalid index of a list is an error, and so it is present.
 bool Walk::is_present(const Value& operand, const Value& key) {
   if (operand.kind == Kind::kMap) return operand.map->has(key, in_.arena);
   if (operand.kind != Kind::kList) return operand.kind == Kind::kDevice;

@@ -25,7 +25,7 @@ Value Walk::list(const Node& node) {
   return in_.list(items, size);
 }
 
-// What an element written with ? stands for: absent ones become an error value that is not seen.
+// Returns the content of an element with ?: empty ones become an error value that is skipped.
 bool Walk::unwrap(const Node& node, size_t mark, Value& item) {
   if (node.optional_args == nullptr || !node.optional_args[mark]) return true;
   if (item.kind != Kind::kOptional) return false;
@@ -34,7 +34,7 @@ bool Walk::unwrap(const Node& node, size_t mark, Value& item) {
   return true;
 }
 
-// A key that stands again replaces what was there, or with an absent optional takes it away.
+// A repeated key replaces the earlier one, or removes it with an empty optional.
 Value Walk::map(const Node& node) {
   if (!node.is_constant) in_.charge(kMapCost);
   auto* entries = in_.arena.array<EntryMap::Entry>(std::max<size_t>(node.arg_count / 2, 1));

@@ -1,4 +1,4 @@
-// Comprehensions and bindings. cel-go expands them, and charges for what they become.
+// Comprehensions and bindings. cel-go expands them, and charges for the expansion.
 #include <algorithm>
 
 #include "cel/price.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kElementSteps = 2;  // of an element: its variables, its conditions
 
-// A list of it is a constant.
+// A list of such nodes is a constant.
 bool is_free(const Node* node) { return node != nullptr && node->is_constant; }
 
 }  // namespace
@@ -79,8 +79,8 @@ void Walk::bind(const Node& node, const Value& range, size_t at) {
   }
 }
 
-// all() is a chain of &&, exists() of ||. An element costs the condition, which is asked once more before
-// what is left out, and the result so far.
+// all() is a chain of &&, exists() of ||. An element costs the condition, which is tested once more before
+// the remaining ones are skipped, and the result so far.
 Value Walk::quantifier(const Node& node, const Value& range) {
   const bool decides = node.macro == Macro::kExists;
   const uint64_t condition_price = decides ? 3 : 2;
@@ -160,7 +160,7 @@ Value Walk::transform_list(const Node& node, const Value& range) {
   return state.error.is_error() ? state.error : in_.list(items, made);
 }
 
-// The result so far and what is inserted, which no key may be twice in.
+// The result so far and the inserted entry, whose key must be new.
 Value Walk::transform_map(const Node& node, const Value& range) {
   const Node* filter = node.arg_count == 3 ? node.arg_list[1] : nullptr;
   const Node& transform = *node.arg_list[node.arg_count - 1];
@@ -193,7 +193,7 @@ Value Walk::transform_map(const Node& node, const Value& range) {
   return state.error.is_error() ? state.error : inserted(node, entries);
 }
 
-// One after the other, each for its memory: maps may be many times what was made of them.
+// One after the other, each with its memory: maps may be much larger than their source.
 void Walk::append(std::vector<EntryMap::Entry>& entries, const Map& map) {
   in_.step(kMapSizeSteps);
   const size_t size = map.size();
@@ -210,7 +210,7 @@ Value Walk::inserted(const Node& node, const std::vector<EntryMap::Entry>& entri
   return finish_map(node, EntryMap::make(kept, entries.size(), in_.arena), true);
 }
 
-// The list is bound to a variable, of which map() makes the keys.
+// The list is bound to a variable, from which map() computes the keys.
 Value Walk::sort_by(const Node& node, const Value& range) {
   if (range.kind != Kind::kList) return fail(node, Failure::kNoSuchOverload, "sortBy");
   struct Keyed {

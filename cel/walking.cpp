@@ -5,7 +5,7 @@
 namespace sliced::cel {
 namespace {
 
-// A node takes one of our steps, literals and variables are part of those around them; these take more.
+// A node counts one step, including its literals and variables; these count more.
 constexpr uint64_t kArgumentsAStep = 8;
 
 }  // namespace
@@ -68,7 +68,7 @@ Value Walk::fail(const Node& node, Failure failure, std::string_view about) {
   return in_.fail(failure, about, node.offset);
 }
 
-// Over the limits nothing counts any more.
+// Above the limits results are ignored.
 bool Walk::is_over(Value& out, const Node& node) {
   if (!in_.is_beyond()) return false;
   out = fail(node, in_.limit());

@@ -1,9 +1,9 @@
 #pragma once
-// Characters of ASCII, without locale.
+// ASCII characters, without locale.
 
 namespace sliced::cel {
 
-/// Bytes of UTF-8 beyond ASCII are neither.
+/// False for bytes of UTF-8 beyond ASCII.
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 

@@ -14,7 +14,7 @@ namespace {
 using Suffix = kube::QuantitySuffix;
 
 constexpr int kNano = -9;
-constexpr int kSmallDigitsMax = 18;  // what upstream reads as an int64
+constexpr int kSmallDigitsMax = 18;  // upstream decodes these as int64
 constexpr std::string_view kBinaryMax = "9223372036854775807";
 
 // Numbers as decimal digits, without leading zeros; "" is 0.
@@ -120,7 +120,7 @@ std::optional<Parts> decode_parts(std::string_view text) {
   return parts;
 }
 
-// Upstream's own estimate of what an int64 has room for.
+// Upstream's own estimate of the range of an int64.
 bool is_small(const Parts& parts) {
   const int whole = std::max<int>(1, static_cast<int>(std::min<size_t>(parts.whole.size(), 100)));
   const int fraction = static_cast<int>(std::min<size_t>(parts.fraction.size(), 100));

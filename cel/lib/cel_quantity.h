@@ -1,7 +1,6 @@
 #pragma once
-// Quantities as CEL in Kubernetes calculates with them (quantity(), isQuantity()): k8s.io/apimachinery
-// pkg/api/resource with all that can be observed of it, down to which whole numbers it does not call
-// integers.
+// Quantities of Kubernetes' CEL library (quantity(), isQuantity()): all observable behavior of
+// k8s.io/apimachinery pkg/api/resource, including the whole numbers that it does not treat as integers.
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -12,9 +11,9 @@
 
 namespace sliced::cel {
 
-/// A decimal number of at most kDigitsMax digits and nothing finer than nano. Upstream keeps small numbers as
-/// int64 and scale, others as big decimals, and converts the former alone to int; so the two forms are told
-/// apart here too.
+/// A decimal number of at most kDigitsMax digits with a resolution of nano. Upstream stores small numbers as
+/// int64 and scale, others as big decimals, and converts only the former to int; so both forms are
+/// distinguished here too.
 class CelQuantity {
  public:
   static constexpr size_t kDigitsMax = 1100;
@@ -22,27 +21,26 @@ class CelQuantity {
   CelQuantity() = default;
   explicit CelQuantity(int64_t value);
 
-  /// Digits may be missing ("m" is zero); finer than nano rounds away from zero; binary suffixes are capped
-  /// at 2^63-1. kInvalid for anything but the grammar and for exponents beyond 1000, kTooLarge beyond
-  /// kDigitsMax.
+  /// Digits may be missing ("m" is zero); values finer than nano are rounded away from zero; binary suffixes
+  /// are limited to 2^63-1. Errors: kInvalid outside the grammar and for exponents beyond 1000, kTooLarge
+  /// beyond kDigitsMax.
   static Result<CelQuantity> decode(std::string_view text);
 
-  /// Exact; kTooLarge beyond kDigitsMax.
+  /// Exact. Errors: kTooLarge beyond kDigitsMax.
   Result<CelQuantity> add(const CelQuantity& other) const;
   Result<CelQuantity> sub(const CelQuantity& other) const;
 
-  /// asInteger() and isInteger(). Nothing for fractions, and also for "500m" plus "500m", "1.0" and "1Ei"
-  /// (upstream's).
+  /// asInteger() and isInteger(). nullopt for fractions, and as upstream for "500m" plus "500m", "1.0" and
+  /// "1Ei".
   std::optional<int64_t> as_integer() const;
-  /// asApproximateFloat(), with upstream's rounding; infinite when too large, and NaN for "0e309".
+  /// asApproximateFloat(), with upstream's rounding; infinite if too large, and NaN for "0e309".
   double as_approximate_float() const;
-  /// Whether it was calculated. Upstream refuses to compare with such a one, where it stands on the right of
-  /// ==.
+  /// Returns whether it is a computed result. Upstream refuses to compare with one on the right of ==.
   bool is_sum() const { return is_sum_; }
   size_t digits() const { return digits_.size(); }
   int sign() const { return digits_.empty() ? 0 : is_negative_ ? -1 : 1; }
 
-  /// By value, whatever the form: 1Ki is 1024.
+  /// By value, independent of the form: 1Ki is 1024.
   std::strong_ordering operator<=>(const CelQuantity& other) const;
   bool operator==(const CelQuantity& other) const { return (*this <=> other) == 0; }
 
@@ -56,8 +54,8 @@ class CelQuantity {
   CelQuantity opposite() const;
 
   bool is_negative_ = false;
-  std::string digits_;  // of the number times 10^-scale_, without leading zeros; none of 0
-  int scale_ = 0;       // not normalised: it decides on as_integer()
+  std::string digits_;  // of the number times 10^-scale_, without leading zeros; empty for 0
+  int scale_ = 0;       // not normalized: as_integer() depends on it
   bool is_small_ = true;
   bool is_sum_ = false;
 };

@@ -20,7 +20,7 @@ Error bad_clause(const std::string& why) {
   return {Errc::kInvalid, "could not parse formatting clause: " + why};
 }
 
-// ".12" at the start of text, if there is one.
+// Removes ".12" from the start of text, if present.
 Result<std::optional<int>> take_precision(std::string_view& text) {
   if (!text.starts_with('.')) return std::optional<int>();
   text.remove_prefix(1);
@@ -99,7 +99,7 @@ std::string scientific(double value, std::optional<int> precision, FormatStyle s
     return std::isfinite(value) ? digits_of(value, std::chars_format::scientific, digits)
                                 : not_finite(value, style);
   }
-  // Kubernetes' formatter takes the precision for a width, and always writes six digits.
+  // Kubernetes' formatter uses the precision as a width, and always writes six digits.
   std::string text =
       std::isfinite(value)
           ? typeset(digits_of(value == 0 ? 0.0 : value, std::chars_format::scientific, kPrecision))
@@ -166,7 +166,7 @@ Result<std::string> text_of(FormatBytes bytes, FormatStyle style) {
   return std::string(bytes.octets);
 }
 
-// ---- clauses: each takes what it takes and refuses the rest
+// ---- clauses: each accepts its kinds and refuses others
 
 std::string_view type_name(const FormatArgument& argument) {
   static constexpr std::string_view kNames[] = {"bool", "int", "uint", "double", "string", "bytes"};
@@ -197,7 +197,7 @@ Result<std::string> render_decimal(const FormatArgument& argument, FormatStyle s
   return refused("decimal clause can only be used on integers", argument);
 }
 
-// What %f and %e take for a number.
+// Returns the number for %f and %e.
 std::optional<double> number_of(const FormatArgument& argument, FormatStyle style) {
   if (const auto* value = std::get_if<double>(&argument)) return *value;
   if (style == FormatStyle::kKubernetes) {

@@ -1,7 +1,6 @@
 #pragma once
-// "...".format([...]) of CEL's strings extension, below its arguments: the template taken apart, and one
-// clause filled. The evaluator knows what lists and maps hold; it renders their elements here and puts them
-// together here.
+// "...".format([...]) of CEL's strings extension: splits the template, and renders one clause. The evaluator
+// renders the elements of lists and maps here and joins them here.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,11 +14,11 @@
 namespace sliced::cel {
 
 /// Kubernetes has the older formatter: "1,234.500000" and "1.500000×10⁰³" in English typography, elements of
-/// lists and maps as CEL's literals ("[\"a\", 1.500000]"), no int for %f and %e. The specification's has
-/// neither.
+/// lists and maps as CEL's literals ("[\"a\", 1.500000]"), no int for %f and %e. The specification differs in
+/// all of these.
 enum class FormatStyle { kKubernetes, kSpecification };
 
-/// A stretch of literal text and the clause behind it; the last piece may have none.
+/// Literal text and the clause after it; the last piece may have none.
 struct FormatPiece {
   std::string literal;
   char clause = 0;  // one of "sdfexXob"; 0 for none
@@ -28,31 +27,31 @@ struct FormatPiece {
   bool operator==(const FormatPiece&) const = default;
 };
 
-/// kInvalid for a clause that is unknown or cut off, kTooLarge for a precision beyond 255.
+/// Errors: kInvalid for an unknown or truncated clause, kTooLarge for a precision beyond 255.
 Result<std::vector<FormatPiece>> decode_format(std::string_view text);
 
-/// Bytes, told apart from text: %x shows them as hexadecimal, %s as what they spell.
+/// Bytes, distinguished from text: %x renders them as hexadecimal, %s as text.
 struct FormatBytes {
   std::string_view octets;
 };
-/// A value that only %s can show: null, types, times, lists and maps, with the text it has there.
+/// A value for %s only: null, types, times, lists and maps, with its text.
 struct FormatOther {
   std::string_view type;  // CEL's name: "null_type", "google.protobuf.Duration", "list"
   std::string_view text;
 };
-/// What the views show must outlive the call.
+/// Views must outlive the call.
 using FormatArgument =
     std::variant<bool, int64_t, uint64_t, double, std::string_view, FormatBytes, FormatOther>;
 
-/// The argument by the clause's rules, without the piece's literal. kInvalid for an argument of a kind that
-/// the clause does not take.
+/// Renders the argument by the clause's rules, without the piece's literal. Errors: kInvalid for a kind of
+/// argument that the clause does not accept.
 Result<std::string> render_clause(const FormatPiece& piece, const FormatArgument& argument,
                                   FormatStyle style);
-/// The argument as element of a list or map. kInvalid for bytes that are no UTF-8.
+/// Renders the argument as an element of a list or map. Errors: kInvalid for bytes that are not UTF-8.
 Result<std::string> render_element(const FormatArgument& argument, FormatStyle style);
-/// "[a, b]" of rendered elements.
+/// Returns "[a, b]" of rendered elements.
 std::string render_list(const std::vector<std::string>& elements);
-/// Of rendered keys and values, in the order of the keys' texts.
+/// Joins rendered keys and values, in the order of the keys' texts.
 std::string render_map(std::vector<std::pair<std::string, std::string>> entries, FormatStyle style);
 
 }  // namespace sliced::cel

@@ -53,7 +53,7 @@ Problems label_1035(std::string_view text) {
   return problems;
 }
 
-// A prefix may end in '-', and what stands before that is not looked at (upstream's).
+// A prefix may end in '-', and the part before that is not checked (as upstream).
 template <Problems (*kRule)(std::string_view)>
 Problems prefix_of(std::string_view text) {
   if (text.size() < 2 || !text.ends_with('-')) return kRule(text);
@@ -120,7 +120,7 @@ Problems date(std::string_view text) {
   return {"must be a date such as 2006-01-02"};
 }
 
-// Upstream's check takes any character before the fraction, and does not read on behind a second 'T'.
+// Upstream's check accepts any character before the fraction, and stops at a second 'T'.
 Problems datetime(std::string_view text) {
   static const auto time =
       Regex::compile("^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](.[0-9]+)?([zZ]|[+-][0-9]{2}:[0-9]{2})$");

@@ -1,5 +1,6 @@
 #pragma once
-// The named formats of CEL in Kubernetes: format.named("dns1123Label"), format.dns1123Label(), validate().
+// The named formats of Kubernetes' CEL library: format.named("dns1123Label"), format.dns1123Label(),
+// validate().
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -7,18 +8,18 @@
 
 namespace sliced::cel {
 
-/// Two are equal when their names are.
+/// Two are equal if their names are.
 struct NamedFormat {
   std::string_view name;
-  /// What is wrong with the text, one entry a rule as Kubernetes counts them, in words of our own; empty for
-  /// valid text.
+  /// Returns the errors of the text, one entry per rule of Kubernetes, in sliced's words; empty for valid
+  /// text.
   std::vector<std::string> (*validate)(std::string_view text);
-  /// The length of a pattern that upstream takes for the work of checking (MaxRegexSize).
+  /// The length of a pattern that upstream charges for a check (MaxRegexSize).
   uint32_t pattern_size;
 };
 
-/// dns1123Label dns1123Subdomain dns1035Label, each also with Prefix (what generateName takes), qualifiedName
-/// labelValue uri uuid byte date datetime. nullptr for other names; lives for ever.
+/// dns1123Label dns1123Subdomain dns1035Label, each also with Prefix (for generateName), qualifiedName
+/// labelValue uri uuid byte date datetime. Returns nullptr for other names; valid during the whole process.
 const NamedFormat* named_format(std::string_view name);
 
 }  // namespace sliced::cel

@@ -60,7 +60,7 @@ bool is_tiny(std::string_view text, bool hexadecimal) {
   return point - first + (negative ? -*size : *size) < 0;
 }
 
-// from_chars does without, and takes two signs.
+// from_chars accepts numbers without it, and two signs.
 bool has_binary_exponent(std::string_view text) {
   size_t at = text.find_first_of("pP");
   if (at == std::string_view::npos) return false;
@@ -219,7 +219,7 @@ std::strong_ordering compare(int64_t a, uint64_t b) {
 }
 
 std::partial_ordering compare(int64_t a, double b) {
-  // Rounding is monotonic, so that what is beyond the range stays beyond.
+  // Rounding is monotonic, so values beyond the range stay beyond it.
   return static_cast<double>(a) <=> b;
 }
 

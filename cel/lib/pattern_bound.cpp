@@ -1,4 +1,4 @@
-// What a pattern may take, by a reading of it that is coarser than RE2's and never below it.
+// Upper bounds of a pattern's costs: a coarser parser than RE2's, whose result is never below RE2's.
 #include <algorithm>
 #include <vector>
 
@@ -13,12 +13,12 @@ constexpr uint64_t kAnyCharacter = 14;         // ., \W, [^a]
 constexpr uint64_t kCharacter = 2, kWord = 5;  // \w, \x{7f}
 constexpr uint64_t kRange = 12;                // of characters beyond ASCII
 constexpr uint64_t kUnicodeClass = 1'500;      // \pL
-constexpr uint64_t kFolded = 6;                // a letter with all that (?i) takes for it
+constexpr uint64_t kFolded = 6;                // a letter with all characters that (?i) adds
 constexpr uint64_t kBase = 8, kInstructionsMax = 24'000;
 // Steps:
 constexpr uint64_t kBaseSteps = 100, kPatternByteSteps = 8, kInstructionSteps = 6, kRepetitionSteps = 12;
 constexpr uint64_t kUnicodeClassSteps = 1'600, kFoldedClassSteps = 3'000;
-// Bytes: RE2 wants 48 for an instruction, and some for states.
+// Bytes: RE2 uses 48 for an instruction, and some for states.
 constexpr size_t kMemoryBase = 16 << 10, kInstructionMemory = 96, kMemoryMax = 256 << 10;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -44,7 +44,7 @@ class Reading {
  private:
   static uint64_t capped(uint64_t instructions) { return std::min(instructions, kInstructionsMax); }
 
-  // Whether (?i) stands somewhere; then it is taken to hold everywhere.
+  // Returns whether the pattern contains (?i); then it is assumed to apply everywhere.
   static bool may_fold(std::string_view pattern) {
     for (size_t at = pattern.find("(?"); at < pattern.size(); at = pattern.find("(?", at + 2))
       if (const auto flags = pattern.substr(at, pattern.find_first_of(":)", at) - at);
@@ -53,7 +53,7 @@ class Reading {
     return false;
   }
 
-  // What may be repeated now; what stood before it no longer can be.
+  // The last repeatable part; earlier ones can no longer be repeated.
   void atom(uint64_t instructions) {
     groups_.back() = capped(groups_.back() + last_);
     last_ = instructions;
@@ -79,7 +79,7 @@ class Reading {
     } else if (c == '*' || c == '+' || c == '?') {
       last_ += 2;
     } else {
-      atom(letter());  // with | and the like
+      atom(letter());  // includes | and similar characters
     }
   }
 
@@ -100,7 +100,7 @@ class Reading {
     atom(is_one_of(c, "DSW") ? all_but() : is_one_of(c, "dswx") ? kWord + letter() : letter());
   }
 
-  // \Q...\E, in which nothing has a meaning.
+  // \Q...\E, in which all characters are literal.
   void quoted() {
     while (!rest_.empty() && !rest_.starts_with("\\E")) {
       take();
@@ -109,7 +109,7 @@ class Reading {
     rest_.remove_prefix(std::min<size_t>(rest_.size(), 2));
   }
 
-  // All characters but some; (?i) cuts more out of them.
+  // All characters except some; (?i) excludes more.
   uint64_t all_but() const { return is_folding_ ? 3 * kAnyCharacter : kAnyCharacter; }
 
   // \pL, \p{Greek}, \x7f, \x{10ffff}
@@ -124,7 +124,7 @@ class Reading {
     atom(kUnicodeClass);
   }
 
-  // Whatever stands in it, one after the other. A ] may be the first of them.
+  // All elements, one after the other. A ] may be the first of them.
   void character_class() {
     uint64_t all = kCharacter;
     bool is_first = true;
@@ -145,7 +145,7 @@ class Reading {
     atom(capped(all));
   }
 
-  // {n}, {n,}, {n,m}: as often as the larger of both says. RE2 takes up to 1000.
+  // {n}, {n,}, {n,m}: counts the larger number. RE2 accepts up to 1000.
   void repetition() {
     uint64_t most = 0, number = 0;
     while (!rest_.empty() && (is_digit(rest_[0]) || rest_[0] == ',')) {

@@ -78,7 +78,7 @@ Result<std::vector<std::string_view>> Regex::find_all(std::string_view text, int
       all.push_back(*found);
     }
     last_end = end;
-    // After an empty match the search goes on behind the next character.
+    // After an empty match the search continues after the next character.
     from = found->empty() ? end + std::max<size_t>(1, char_at(text.substr(end), 0).value_or("").size()) : end;
   }
   return all;

@@ -22,8 +22,7 @@ std::optional<uint64_t> decode_number(std::string_view digits) {
   return value;
 }
 
-// Up to the next dot, which is taken as well. Prereleases may be as long as any text: no list is made of
-// them.
+// Removes the part up to the next dot, including the dot. Prereleases may be long, so no list is built.
 std::string_view take_identifier(std::string_view& rest) {
   const size_t dot = std::min(rest.find('.'), rest.size());
   const std::string_view identifier = rest.substr(0, dot);
@@ -37,7 +36,7 @@ std::optional<Semver> decode(std::string_view text) {
   const size_t dash = std::min(text.find('-'), text.size());
   Semver version;
   version.prerelease = text.substr(std::min(dash + 1, text.size()));
-  // What is numeric has to fit as well: it is compared as a number.
+  // A numeric identifier must fit too, because it is compared as a number.
   for (std::string_view rest = version.prerelease; !rest.empty();) {
     const std::string_view identifier = take_identifier(rest);
     if (!identifier.empty() && is_numeric(identifier) && !decode_number(identifier)) return std::nullopt;
@@ -52,7 +51,7 @@ std::optional<Semver> decode(std::string_view text) {
   return version;
 }
 
-// The strict form of what is loosely written; other text stays wrong.
+// Converts the loose form to the strict one; other text stays invalid.
 std::string tightened(std::string_view text) {
   if (text.starts_with('v')) text.remove_prefix(1);
   const size_t suffix = std::min(text.find_first_of("-+"), text.size());

@@ -1,5 +1,5 @@
 #pragma once
-// Versions by semver.org 2.0.0, as CEL in Kubernetes compares them (semver(), isSemver()).
+// Versions by semver.org 2.0.0 of Kubernetes' CEL library (semver(), isSemver()).
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace sliced::cel {
 
-/// Build metadata is checked when it is read, and then dropped: nothing that CEL can ask depends on it.
+/// Build metadata is validated, and then dropped: CEL cannot read it.
 struct Semver {
   uint64_t major = 0;
   uint64_t minor = 0;
@@ -21,11 +21,11 @@ struct Semver {
   bool operator==(const Semver& other) const = default;
 };
 
-/// "1.2.3-alpha.1+build", nothing else. kInvalid also for numbers beyond 64 bits. What major() and its like
-/// return to CEL is the number's bits read as an int.
+/// Decodes "1.2.3-alpha.1+build". Errors: kInvalid for other texts and for numbers beyond 64 bits. CEL's
+/// major() and similar functions return the number's bits as an int.
 Result<Semver> decode_semver(std::string_view text);
-/// Accepts in addition a leading "v", leading zeros of the three numbers, and no patch or minor ("v1.2"
-/// is 1.2.0) where no prerelease or build follows.
+/// Also accepts a leading "v", leading zeros of the three numbers, and a missing patch or minor ("v1.2" is
+/// 1.2.0) without a prerelease or build.
 Result<Semver> decode_loose_semver(std::string_view text);
 
 }  // namespace sliced::cel

@@ -25,7 +25,7 @@ Result<Timestamp> checked(const Timestamp& time) {
   return time;
 }
 
-// Takes text apart from the left; `ok` is lost with the first thing that is not there.
+// Reads text from the left; `ok` becomes false at the first missing part.
 struct Reader {
   std::string_view rest;
   bool ok = true;
@@ -103,7 +103,7 @@ constexpr std::pair<std::string_view, uint64_t> kUnits[] = {
 
 constexpr uint64_t kNanosEnd = uint64_t{1} << 63;
 
-// "1.5h" at the start of rest, in nanos; nullopt where there is none or it exceeds 2^63.
+// Removes "1.5h" from the start of rest, in nanos; nullopt if it is missing or exceeds 2^63.
 std::optional<uint64_t> take_span(std::string_view& rest) {
   uint64_t whole = 0, fraction = 0;
   double scale = 1;

@@ -1,6 +1,6 @@
 #pragma once
-// CEL's points and spans of time, with the ranges and texts of Kubernetes (Go's time package). No clock, and
-// no table of time zones: offsets from UTC alone.
+// CEL's timestamps and durations, with the ranges and texts of Kubernetes (Go's time package). Uses no clock
+// and no time zone database: only offsets from UTC.
 #include <chrono>
 #include <compare>
 #include <cstdint>
@@ -16,33 +16,33 @@ namespace sliced::cel {
 struct Timestamp {
   int64_t seconds = 0;       // since 1970
   int32_t nanos = 0;         // [0, 10^9), counted forward also before 1970
-  int16_t zone_minutes = 0;  // east of UTC, as it was written; counts for the text alone
+  int16_t zone_minutes = 0;  // east of UTC, as it was written; affects only the text
 
   std::strong_ordering operator<=>(const Timestamp& other) const;
   bool operator==(const Timestamp& other) const { return (*this <=> other) == 0; }
 };
 
-/// Up to 292 years either way, as Go has it; the specification of CEL has room for 10,000.
+/// Up to 292 years in both directions, as in Go; the specification of CEL permits 10,000.
 struct Duration {
   int64_t nanos = 0;
   auto operator<=>(const Duration& other) const = default;
 };
 
-/// RFC 3339: "2009-02-13T23:31:30.5+01:00". kInvalid for anything else and outside of the range; digits finer
-/// than nano are cut.
+/// RFC 3339: "2009-02-13T23:31:30.5+01:00". Digits finer than nano are truncated. Errors: kInvalid for other
+/// texts and outside the range.
 Result<Timestamp> decode_timestamp(std::string_view text);
 /// timestamp(int): seconds since 1970.
 Result<Timestamp> timestamp_of(int64_t seconds);
-/// RFC 3339 in the zone it was written in, without zeros at a fraction's end.
+/// Returns RFC 3339 in the original zone, without zeros at a fraction's end.
 std::string encode_timestamp(const Timestamp& time);
 
-/// Go's "1h30m", "-1.5s", "100us" (h m s ms us ns; "0" needs no unit). kInvalid for anything else and beyond
-/// the range.
+/// Decodes Go's "1h30m", "-1.5s", "100us" (h m s ms us ns; "0" requires no unit). Errors: kInvalid for other
+/// texts and outside the range.
 Result<Duration> decode_duration(std::string_view text);
-/// Seconds as the nearest double in plain digits: "5400s", "-0.0015s".
+/// Returns seconds as the nearest double without exponent: "5400s", "-0.0015s".
 std::string encode_duration(const Duration& span);
 
-/// kInvalid outside of the result's range.
+/// Errors: kInvalid outside the result's range.
 Result<Timestamp> add(const Timestamp& time, const Duration& span);
 Result<Timestamp> subtract(const Timestamp& time, const Duration& span);
 Result<Duration> subtract(const Timestamp& a, const Timestamp& b);
@@ -61,12 +61,13 @@ enum class TimePart {
   kSeconds,
   kMilliseconds,
 };
-/// In UTC, whatever zone the timestamp was written in, or at an offset east of it.
+/// In UTC, independent of the timestamp's zone, or at an offset east of it.
 int64_t time_part(const Timestamp& time, TimePart part, std::chrono::minutes offset = {});
-/// "+05:30", "-02:00", "05:30", "UTC", "GMT" or "". kInvalid for names of zones and anything else.
+/// Decodes "+05:30", "-02:00", "05:30", "UTC", "GMT" or "". Errors: kInvalid for names of zones and other
+/// texts.
 Result<std::chrono::minutes> decode_zone(std::string_view text);
 
-/// Whole units of the whole span, towards zero.
+/// Return the whole span in units, truncated towards zero.
 int64_t whole_hours(const Duration& span);
 int64_t whole_minutes(const Duration& span);
 int64_t whole_seconds(const Duration& span);

@@ -20,7 +20,7 @@ bool is_host_char(char c) {
 }
 bool is_user_char(char c) { return is_unreserved(c) || is_one_of(c, ":!$&'()*+,;=%@"); }
 
-// Where escapes stand decides which may.
+// The permitted escapes depend on the part.
 enum class In { kHost, kZone, kQuery, kElsewhere };
 
 // "%HH" at the start of text.
@@ -29,8 +29,8 @@ std::optional<unsigned char> escape_at(std::string_view text) {
   return value ? std::optional(static_cast<unsigned char>(*value)) : std::nullopt;
 }
 
-// A host may escape bytes beyond ASCII alone, a zone what of ASCII it could have written plainly; both '%'
-// itself.
+// A host may only escape bytes beyond ASCII, a zone only ASCII characters that it could contain unescaped;
+// both '%' itself.
 bool may_be_escaped(unsigned char c, In where) {
   if (where == In::kHost) return c >= 0x80 || c == '%';
   return where != In::kZone || c == '%' || c == ' ' || (c < 0x80 && is_host_char(static_cast<char>(c)));
@@ -62,7 +62,7 @@ void append_escaped(std::string& out, char c) {
   out += kDigits[byte & 15];
 }
 
-// The text as it is where nothing in it needs an escape; else with every escape that is needed, and no other.
+// Returns the text unchanged if it requires no escape; otherwise with exactly the required ones.
 std::optional<std::string> escaped_part(std::string_view text, std::string_view fine, std::string_view kept) {
   const auto plain = unescaped(text, In::kElsewhere);
   if (!plain) return std::nullopt;
@@ -78,7 +78,7 @@ std::optional<std::string> escaped_part(std::string_view text, std::string_view 
   return out;
 }
 
-// Bytes that are no UTF-8 become U+FFFD, one each.
+// Each byte of invalid UTF-8 becomes U+FFFD.
 std::string as_utf8(const std::string& bytes) {
   if (is_utf8(bytes)) return bytes;
   std::string text;
@@ -91,7 +91,7 @@ std::string as_utf8(const std::string& bytes) {
   return text;
 }
 
-// ":8080", ":" or nothing
+// ":8080", ":" or ""
 bool is_optional_port(std::string_view text) {
   return text.empty() || (text[0] == ':' && std::all_of(text.begin() + 1, text.end(), is_digit));
 }
@@ -147,7 +147,7 @@ bool take_scheme(std::string_view& text, std::string& scheme) {
   return true;
 }
 
-// Go has two parsers. The one of requests takes no relative paths and no host without scheme.
+// Go has two parsers. The one of requests accepts no relative paths and no host without scheme.
 std::optional<UrlText> read_url(std::string_view text, bool of_request) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; };
   if (text.empty() || std::any_of(text.begin(), text.end(), is_control)) return std::nullopt;

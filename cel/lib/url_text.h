@@ -1,5 +1,5 @@
 #pragma once
-// URLs as CEL in Kubernetes reads them (url(), isURL()), which is as Go's net/url does.
+// URLs of Kubernetes' CEL library (url(), isURL()), which follows Go's net/url.
 #include <map>
 #include <string>
 #include <string_view>
@@ -9,13 +9,13 @@
 
 namespace sliced::cel {
 
-/// The parts of a URL. What the getters of CEL return is UTF-8: where an escape makes other bytes, U+FFFD
-/// stands for each.
+/// The parts of a URL. CEL's getters return UTF-8: each invalid byte of an escape becomes U+FFFD.
 struct UrlText {
   std::string scheme;          // getScheme(), lower case
-  std::string opaque;          // of "mailto:a@b" what follows the scheme; such a URL has no host and no path
+  std::string opaque;          // for "mailto:a@b" the part after the scheme; such a URL has no host and no
+                               // path
   bool has_authority = false;  // "http:///p" has an empty one, "http:/p" has none
-  std::string user;            // unescaped, with the password and the '@' behind it
+  std::string user;            // unescaped, with the password and the '@' after it
   std::string host;            // getHost(), with the port, unescaped
   std::string escaped_path;    // getEscapedPath()
   std::string query;           // without '?', escaped
@@ -23,17 +23,17 @@ struct UrlText {
   std::string fragment;        // escaped
 
   std::string hostname() const;  // without port and brackets
-  std::string port() const;      // "" when there is none
-  /// By key the values in their order. Parts with a broken escape or a ';' are left out, and all of more than
-  /// 10,000.
+  std::string port() const;      // "" if there is none
+  /// Returns the values by key, in order. Omits parts with an invalid escape or a ';', and everything if
+  /// there are more than 10,000.
   std::map<std::string, std::vector<std::string>> query_values() const;
-  /// Equal are URLs that are written alike: the scheme's case and needless escapes of the path apart.
+  /// URLs with equal texts are equal, ignoring the scheme's case and unnecessary escapes of the path.
   bool operator==(const UrlText&) const = default;
 };
 
-/// Absolute, or a path from '/'. A '#' is part of the path or the query here.
+/// Accepts an absolute URL, or a path from '/'. A '#' is part of the path or the query here.
 bool is_url(std::string_view text);
-/// kInvalid when it is no URL by is_url, or its fragment has a broken escape.
+/// Errors: kInvalid if is_url() is false, or the fragment has an invalid escape.
 Result<UrlText> decode_url_text(std::string_view text);
 
 }  // namespace sliced::cel

@@ -1,10 +1,10 @@
 #pragma once
-// CEL's strings: sequences of code points, kept as UTF-8. The strings extension in version 2, as Kubernetes
-// has it.
-// Shapes: every text given is valid UTF-8; positions and lengths count code points; views that come back
-//         lie in the text that was given.
-// Errors: kInvalid for a position outside of the text, kTooLarge for a result beyond bytes_max.
-// Time:   linear, but for searching, which takes the product of both lengths at worst.
+// CEL's strings: sequences of code points, stored as UTF-8. Version 2 of the strings extension, as in
+// Kubernetes.
+// Requires: every argument is valid UTF-8. Positions and lengths count code points; returned views refer to
+// the argument.
+// Errors: kInvalid for a position outside the text, kTooLarge for a result beyond bytes_max.
+// Time: linear, except for searching, whose worst case is the product of both lengths.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,42 +15,42 @@
 
 namespace sliced::cel {
 
-/// The room for one made string.
+/// Limit of one created string.
 constexpr size_t kTextBytesMax = size_t{1} << 20;
 
 /// size(text).
 int64_t code_points(std::string_view text);
-/// One character; "" exactly at the end.
+/// Returns one character; "" exactly at the end.
 Result<std::string_view> char_at(std::string_view text, int64_t at);
-/// From `begin` to the end, or up to before `end`.
+/// Returns the text from `begin` to the end, or to before `end`.
 Result<std::string_view> substring(std::string_view text, int64_t begin,
                                    std::optional<int64_t> end = std::nullopt);
 
-/// Where `part` is first found, not before `from`; -1 when nowhere, also for a `from` past the end. An empty
-/// part is found at `from`, wherever that is (upstream's).
+/// Returns the first position of `part` from `from` on; -1 if there is none, also for a `from` beyond the
+/// end. An empty part is found at `from`, wherever that is (as upstream).
 Result<int64_t> index_of(std::string_view text, std::string_view part, int64_t from = 0);
-/// Where `part` is last found, not after `from`; otherwise as index_of.
+/// Returns the last position of `part`, at most `from`; otherwise as index_of.
 Result<int64_t> last_index_of(std::string_view text, std::string_view part,
                               std::optional<int64_t> from = std::nullopt);
 
-/// At most `limit` parts, the last of them uncut; all for a negative limit, none for 0. An empty separator
-/// cuts between all characters.
+/// Returns at most `limit` parts, the last of them unsplit; all for a negative limit, none for 0. An empty
+/// separator splits between all characters.
 std::vector<std::string_view> split_text(std::string_view text, std::string_view separator,
                                          int64_t limit = -1);
-/// At most `limit` replacements, all for a negative limit. An empty `old` is found before every character and
-/// at the end.
+/// Makes at most `limit` replacements, all for a negative limit. An empty `old` is found before every
+/// character and at the end.
 Result<std::string> replace_text(std::string_view text, std::string_view old, std::string_view with,
                                  int64_t limit = -1, size_t bytes_max = kTextBytesMax);
 Result<std::string> join_texts(const std::vector<std::string_view>& parts, std::string_view separator,
                                size_t bytes_max = kTextBytesMax);
 
-/// Without Unicode's White_Space at both ends.
+/// Removes Unicode's White_Space at both ends.
 std::string_view trim_text(std::string_view text);
-/// Letters of ASCII alone change.
+/// Change ASCII letters only.
 std::string lower_ascii(std::string_view text);
 std::string upper_ascii(std::string_view text);
-/// strings.quote: between double quotes, with CEL's escapes for \a \b \f \n \r \t \v \ and ". Other control
-/// characters stay as they are.
+/// strings.quote: in double quotes, with CEL's escapes for \a \b \f \n \r \t \v \ and ". Other control
+/// characters are unchanged.
 std::string quote_text(std::string_view text);
 
 }  // namespace sliced::cel
