@@ -130,7 +130,7 @@ func TestReadersMayRead(t *testing.T) {
 	// The role `view` has them once the controller of aggregated roles has seen sliced-view, which install.yaml has brought.
 	for deadline := harness.Limit(); !may("list", "resource.k8s.io", "resourceclaims", "developers"); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("who may view the namespace may not list its claims")
+			t.Fatal("waited until the limit of the test program for the role view to list claims, which the API server still refuses")
 		}
 	}
 	for _, one := range []struct {

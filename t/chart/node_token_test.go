@@ -42,7 +42,7 @@ func enableNodeTokens(t *testing.T, node *core.Node) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the admission policy judges nothing after 30 s: %v", err)
+			t.Fatalf("waited until the limit of the test program for the admission policy to refuse a token; the last answer: %v", err)
 		}
 	}
 }

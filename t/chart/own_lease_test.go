@@ -3,7 +3,6 @@ package chart
 import (
 	"context"
 	"testing"
-	"time"
 
 	coordination "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,12 +36,11 @@ func TestAPodRenewsTheLeaseOfItsOwnNodeOnly(t *testing.T) {
 	words := "metadata.name: must be sliced-node-lease-a"
 	for name, token := range map[string]string{"pod": podToken(t, a.Name), "node": nodeToken(t, a)} {
 		client := leasesAs(t, token)
-		for deadline := harness.Limit(); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-			// Until the admission policy is obeyed.
-			if _, err := client.Create(ctx, lease("nowhere"), metav1.CreateOptions{DryRun: []string{"All"}}); err != nil {
-				break
-			}
-		}
+		// Until the admission policy is obeyed.
+		judged(t, func() error {
+			_, err := client.Create(ctx, lease("nowhere"), metav1.CreateOptions{DryRun: []string{"All"}})
+			return err
+		})
 		made, err := client.Create(ctx, lease("sliced-node-"+a.Name), now)
 		allowed(t, name+" creates", err)
 		if err == nil {

@@ -101,7 +101,7 @@ func judging(t *testing.T, node string) {
 				return
 			}
 			if time.Now().After(deadline) {
-				t.Fatal("the admission policy judges nothing after 30 s")
+				t.Fatal("waited until the limit of the test program for the admission policy to refuse a slice of another node, which it still lets pass")
 			}
 		}
 	})
@@ -147,7 +147,7 @@ func TestTheInstalledDaemonOffersSharedDevices(t *testing.T) {
 			}
 		}
 		if time.Now().After(deadline) || process.Exited() {
-			t.Fatalf("no shared device is offered: %v", err)
+			t.Fatalf("waited for a shared device (the daemon has ended: %v); the slices are %v %+v; the daemon said:\n%s", process.Exited(), err, all, process.LogTail(20))
 		}
 	}
 }
@@ -252,7 +252,7 @@ func TestGarbageCollectionPasses(t *testing.T) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the slice is there a minute after its Node is gone: %v", err)
+			t.Fatalf("waited until the limit of the test program for the slice of a deleted Node to go; the last answer: %v", err)
 		}
 	}
 }

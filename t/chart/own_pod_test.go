@@ -89,7 +89,7 @@ func judged(t *testing.T, try func() error) {
 	t.Helper()
 	for deadline := harness.Limit(); try() == nil; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the admission policy judges nothing after 30 s")
+			t.Fatal("waited until the limit of the test program for the admission policy to refuse what it still lets pass")
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestAPodChangesItsOwnAnnotationsOnly(t *testing.T) {
 	process := program(t, token, "wait-for-config", "--pod-name", own.Name, "--pod-namespace", home)
 	for deadline := harness.Limit(); !annotated(t, own.Name); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) || process.Exited() {
-			t.Fatal("the annotation is not set")
+			t.Fatalf("waited for the annotation to be set (the program has ended: %v); it said:\n%s", process.Exited(), process.LogTail(20))
 		}
 	}
 	allowed(t, "an administrator lets it go", patch(plane.Server.Client, own.Name, `{"metadata":{"annotations":{"`+waitAnnotation+`":null}}}`))

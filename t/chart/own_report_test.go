@@ -3,7 +3,6 @@ package chart
 import (
 	"context"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -33,12 +32,11 @@ func TestAPodReportsItsOwnNodeOnly(t *testing.T) {
 	words := "metadata.name: the report of the node report-a is wanted"
 	for name, token := range map[string]string{"pod": podToken(t, a.Name), "node": nodeToken(t, a)} {
 		client := reportsAs(t, token)
-		for deadline := harness.Limit(); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-			// Until the admission policy is obeyed.
-			if _, err := client.Create(ctx, report("nowhere", 1), metav1.CreateOptions{DryRun: []string{"All"}}); err != nil {
-				break
-			}
-		}
+		// Until the admission policy is obeyed.
+		judged(t, func() error {
+			_, err := client.Create(ctx, report("nowhere", 1), metav1.CreateOptions{DryRun: []string{"All"}})
+			return err
+		})
 		made, err := client.Create(ctx, report(a.Name, 1), now)
 		if err == nil {
 			made.Object["status"] = M{"counts": M{"offered": int64(2)}}

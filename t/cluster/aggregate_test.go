@@ -121,7 +121,7 @@ func waitStatus(t *testing.T, lab *harness.Lab, gvr schema.GroupVersionResource,
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: no status with %s within %v: %v\n%s", name, what, summing, status, conditions)
+			t.Fatalf("%s: waited until the limit of the test program for a status with %s; the last is %v\n%s", name, what, status, conditions)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func awake(t *testing.T, server *harness.APIServer, u harness.User, since time.T
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("watches open after %v: %v", starting, open)
+			t.Fatalf("waited until the limit of the test program for the watches of a daemon; open are %v", open)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func written(t *testing.T, lab *harness.Lab, since time.Time, writes int) []harn
 		if got := shared.Server.Audit.Writes(t, lab.User, since); len(got) >= writes {
 			return shared.Server.Audit.Of(t, lab.User, since)
 		} else if time.Now().After(deadline) {
-			t.Fatalf("%d writes after %v, %d were waited for:\n%s", len(got), starting, writes, describe(got))
+			t.Fatalf("waited until the limit of the test program for %d writes; there are %d:\n%s", writes, len(got), describe(got))
 		}
 	}
 }

@@ -74,7 +74,7 @@ func waitReport(t *testing.T, lab *harness.Lab, what string, holds func(*nodeRep
 			return last
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("no report with %s within %v: %+v", what, reportingBy, last)
+			t.Fatalf("waited until the limit of the test program for a report with %s; the last is %+v", what, last)
 		}
 	}
 }

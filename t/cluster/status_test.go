@@ -71,7 +71,7 @@ func readyWithin(t *testing.T, address string, wanted int, within time.Duration)
 			return body
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("/readyz is not %d within %v: %d %s", wanted, within, code, body)
+			t.Fatalf("waited until the limit of the test program for /readyz to answer with %d; it answers with %d %s", wanted, code, body)
 		}
 	}
 }

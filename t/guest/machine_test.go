@@ -30,7 +30,7 @@ func (m *machine) until(what, script string) {
 	said, status := "", 1
 	for deadline := harness.Limit(); status != 0; time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			m.Fatalf("not within %v: %s: %s\n%s", patience, what, said, m.journal())
+			m.Fatalf("waited until the limit of the test program for: %s; the last answer: %s\n%s", what, said, m.journal())
 		}
 		if said, status = m.guest.Try(script, harness.Patience); status < 0 {
 			m.Fatalf("%s: the guest does not answer: %s", what, said)

@@ -193,7 +193,8 @@ func (n *node) wait(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := harness.Limit(); !ok(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", patience, what)
+			said, _ := n.guest.Try("tail -n 20 /host/"+n.log(), harness.Patience)
+			t.Fatalf("waited until the limit of the test program for: %s; the daemon said last:\n%s", what, said)
 		}
 	}
 }

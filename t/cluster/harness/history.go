@@ -273,8 +273,8 @@ func (h *History) Wait(t testing.TB, want string, after int64, within time.Durat
 			if len(seen) > 12 {
 				seen = seen[len(seen)-12:]
 			}
-			t.Fatalf("%s: no write after revision %d led to: %s (waited %v). Seen since (%d states in all):\n%s",
-				h.node, after, want, within, len(states), strings.Join(seen, "\n"))
+			t.Fatalf("%s: waited for a write after revision %d that leads to: %s. Seen since (%d states in all):\n%s",
+				h.node, after, want, len(states), strings.Join(seen, "\n"))
 		}
 	}
 }

@@ -492,7 +492,7 @@ func (s *APIServer) WaitScheduled(t testing.TB, namespace, pod string,
 			return claim.Status.Allocation.Devices.Results
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("pod %s has not been scheduled after %v: %+v", pod, within, p.Status.Conditions)
+			t.Fatalf("waited for pod %s to be scheduled; its conditions are %+v", pod, p.Status.Conditions)
 		}
 	}
 }
@@ -518,7 +518,7 @@ func (s *APIServer) Unschedulable(t testing.TB, namespace, pod string, within ti
 			}
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the scheduler has not refused pod %s for want of devices after %v; it said: %s", pod, within, said)
+			t.Fatalf("waited for the scheduler to refuse pod %s for want of devices; it said: %s", pod, said)
 		}
 	}
 }

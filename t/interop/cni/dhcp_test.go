@@ -20,7 +20,7 @@ func waitFor(t *testing.T, path string, log *strings.Builder) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s does not exist\n%s", path, log)
+			t.Fatalf("waited until the limit of the test program for %s; the program said:\n%s", path, log)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (l *lab) waitUp(names ...string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			l.t.Fatalf("%v are not all up in time", names)
+			l.t.Fatalf("waited until the limit of the test program for %v to be up:\n%s", names, run(l.t, "ip", "-n", l.host, "-br", "link"))
 		}
 	}
 }

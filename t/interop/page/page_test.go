@@ -82,7 +82,7 @@ func startNode(t *testing.T) *node {
 		if status, _ := n.get("/readyz", nil); status == http.StatusOK {
 			return n
 		} else if time.Now().After(deadline) {
-			t.Fatalf("the daemon is not ready: %d", status)
+			t.Fatalf("waited until the limit of the test program for the daemon to be ready; /readyz answers with %d", status)
 		}
 	}
 }
