@@ -1,4 +1,9 @@
-// Withholds a device whose identity is uncertain (HostDevice::broken).
+// Gate broken-identity: withholds a device whose identity is uncertain. Its entry would carry the address or
+// name of one device and could hand another device to the pod.
+// Evidence: HostDevice::broken, the reason that the inventory noted: partly removed, an invalid name, no
+// answer from sysfs.
+// Until: a later inventory reads the device without that reason.
+// Example: sysfs still lists a function that is being unplugged, and its vendor file cannot be read.
 #include "policy/gates/gate.h"
 #include "reactor/base/text.h"
 

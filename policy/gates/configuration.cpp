@@ -1,5 +1,10 @@
-// Withholds new entries until the hardware of this node is configured. Entries offered in this boot stay. Entries in slices of an earlier
-// boot are withdrawn, because the hardware lost its settings at the reboot.
+// Gate configuration: withholds entries until this node's hardware is configured, because a VF that is
+// offered too early reaches a pod without its MTU, MAC address or driver.
+// Evidence: Inputs::unconfigured, the signal of --until-configured.
+// Until: the signal arrives.
+// Passes: entries in slices of this boot. Entries in slices of an earlier boot are withdrawn, because the
+// hardware lost its settings at the reboot.
+// Example: the node has booted, and the SR-IOV operator has not yet reported syncStatus Succeeded.
 #include "policy/gates/gate.h"
 
 namespace sliced::policy::gates {

@@ -9,7 +9,8 @@ bool is_taken_for_granted(const Inputs& in, const Track& known, const Demand& de
   return (known.taken & demand.conditions()).any() || known.taken_at > in.now - demand.stable_for;
 }
 
-// The time since which a fact of the first answer holds is unknown; published entries have kept it meanwhile.
+// Returns `known` with conditions that are first met in the answer to the first query dated back to kEver.
+// The time since which such a fact holds is unknown, and published entries have kept it meanwhile.
 Track as_first_told(const Track& known, TimePoint asked, const ConditionSet& of_pf) {
   Track out = known;
   for (size_t i = 0; i < kConditionCount; ++i)
@@ -53,7 +54,7 @@ void Findings::count(Waiting waiting) {
   found_.lost |= untold_.conditions;
 }
 
-// The results may be older than the move of its interface to a pod.
+// The track may differ from the present facts: its results may be from before the interface moved to a pod.
 Finding Findings::of(Condition condition) const {
   if (has(untold_.conditions, condition))
     return {Finding::Is::kNotMet, "PF " + device_.pf->text() + " has not been asked since that is wanted"};

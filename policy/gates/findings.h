@@ -1,6 +1,6 @@
 #pragma once
-// Evaluates the readiness conditions of a policy for one device. The gate, publishing, prepare and explain share this result, so that they
-// agree.
+// Evaluates the readiness conditions of a policy for one device. The gate readiness, publishing, prepare and
+// explain use the same result.
 #include <functional>
 #include <string>
 
@@ -11,32 +11,39 @@
 
 namespace sliced::policy {
 
-/// How conditions count whose VF settings have not been read from the PF since they are required.
+/// How a condition counts if the VF settings that it requires were last read from the PF before a policy
+/// began to require them.
 enum class Waiting {
-  kMissing,  // for additions
-  kPassed,   // for published entries, which stay unchanged
-  kAsKnown,  // if no query is pending: by the known values
+  kMissing,  // as missing: for new entries
+  kPassed,   // as met: for published entries, which stay unchanged
+  kAsKnown,  // by its known value: if no query is pending
 };
 
 class Findings {
  public:
-  /// waiting: called at most once, only if the result depends on it. Conditions assumed at the start (Track::taken) count as met, except with
-  /// kMissing.
+  /// waiting: returns the mode for the entry; called at most once, and only if the result depends on it.
+  /// Conditions that were assumed at the start (Track::taken) count as met, except with kMissing.
+  /// Requires: inputs and device outlive this object.
   Findings(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
            const std::function<Waiting()>& waiting);
   Findings(const Findings&) = delete;
 
   const Demand& demand() const { return demand_; }
-  /// Conditions that are not met, including those that count as such; and since when, without those that count as met.
+  /// Returns the conditions that are not met, including those that count as missing, and the time since which
+  /// the others hold. That time ignores conditions that are only assumed to be met.
   const Readied& found() const { return found_; }
   const Untold& untold() const { return untold_; }
-  /// Since when the device has its present identity.
+  /// Returns the time at which the device appeared or was replaced by another one.
+  /// Returns the result for one condition. Requires: the demand contains it. A condition that waits for its
+  /// PF is kNotMet, with the reason.
   TimePoint born() const { return known_ == nullptr ? kEver : known_->born; }
   /// Requires: condition is in the demand. A waiting condition is kNotMet, with the reason.
   Finding of(Condition condition) const;
-  /// "adminMac: VF 3 of ens1f0 has admin MAC 00:00:00:00:00:00; mtuAtLeast: ..."
+  /// Returns each condition with its reason, "adminMac: VF 3 of ens1f0 has admin MAC 00:00:00:00:00:00;
+  /// mtuAtLeast: ...".
   std::string text_of(const ConditionSet& conditions) const;
-  /// The same without device-specific parts: "adminMac; mtuAtLeast". The reason of a node state is that of the PF or node.
+  /// The same without the parts that differ between devices: "adminMac; mtuAtLeast". nodeState keeps its
+  /// reason, which is the same for the PF or the node.
   std::string reason_of(const ConditionSet& conditions) const;
 
  private:
@@ -46,7 +53,7 @@ class Findings {
   const hotplug::HostDevice& device_;
   const Demand demand_;
   const Track* known_;
-  Track adjusted_;  // target of known_ if it differs from the tracks
+  Track adjusted_;  // known_ points here if it differs from the tracks
   Readied found_;
   Untold untold_;
 };

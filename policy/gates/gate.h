@@ -1,9 +1,12 @@
 #pragma once
-// A *gate* is a rule that withholds devices that a policy offers. Policies of both kinds check all gates in the order of gates.cpp; the
-// first gate that rejects a device decides, and explain() takes its text from that gate.
+// A *gate* is a rule that withholds a device that a policy offers. Example: the policy matches ens1f0, but
+// the host has its default route there, so the gate host-use withholds it.
 //
-// To add a gate: one file here, one line in gates.cpp, and an Outcome in verdict.h if none of the present ones fits. docs/concepts.md
-// lists the outcomes.
+// All gates are checked in the order of gates.cpp, for both kinds of policies. The first gate that rejects an
+// offer decides its verdict, and explain() takes its text from that gate. gates.h lists all gates.
+//
+// To add a gate: one file here, one line in gates.cpp, and an Outcome in verdict.h if none of the present
+// ones fits. docs/concepts.md lists the outcomes.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -26,41 +29,44 @@ namespace sliced::policy {
 
 enum class PolicyKind : uint8_t { kSriov, kExposure };
 
-/// A device entry that a policy offers, before the gates have checked it.
+/// A device entry that a policy offers, before the gates have checked it. References are valid for one call.
 struct Offer {
   PolicyKind kind;
   const hotplug::HostDevice& device;
-  const std::string& entry;  // its name; "" if the pool has no free name
+  const std::string& entry;  // name of the device entry; "" if the pool has no free name
   const std::string& pool;
   bool is_exclusive;
-  HostUseAllowance host_use;            // of its policy
-  std::function<const Draft&()> draft;  // created on first use
-  Readiness readiness = {};             // of its policy
-  std::string_view group = {};          // exclusionGroup; "" none
+  HostUseAllowance host_use;            // of the policy
+  std::function<const Draft&()> draft;  // the entry as it would be sent; created on first use
+  Readiness readiness = {};             // of the policy
+  std::string_view group = {};          // spec.exposure.exclusionGroup; "" if none
   bool is_moved = false;                // a CNI plugin of the entry moves the interface into the pod
-  std::string_view base = {};           // as Holding::base; "" for a function of a SriovResourcePolicy
+  std::string_view base = {};           // Holding::base; "" for a function of a SriovResourcePolicy
 };
 
-/// The result of a gate that withholds an offer.
+/// The answer of a gate that withholds an offer.
 struct Rejection {
   Outcome outcome;
-  std::string why = {};  // details, if the outcome alone does not explain it
-  /// For kNotReady: a text that is equal for all devices that wait for the same condition, so that it is logged once. "": use `why`.
+  std::string why = {};  // details if the outcome alone does not explain it
+  /// For kNotReady: equal for all devices that wait for the same condition, so that the log reports them
+  /// together. "": use `why`.
   std::string reason = {};
 };
 
-/// Inputs and results that gates share during one decision.
+/// Inputs of all gates in one decision, and the results that they add.
 struct DecisionContext {
   const Inputs& in;
   PoolNames& pools;
-  /// Index of the first invalid exclude that may select this node; -1 if there is none.
+  /// Index into PolicySet::exposures of the first invalid exclude that may select this node; -1 if there is
+  /// none.
   int32_t unreadable_exclude = -1;
   /// Unverified pools from which DeviceExposurePolicies offer devices.
   std::set<std::string> unverified_pools = {};
-  /// Host devices that SriovResourcePolicies offer, offer after a gate passes, or may offer once unknown facts are known.
+  /// Host devices that a SriovResourcePolicy offers, will offer once a gate passes, or may offer depending on
+  /// unknown facts.
   std::set<std::string_view> taken_by_sriov = {};
-  std::set<std::string_view> perhaps_sriovs = {};  // those that depend on unknown facts
-  // Results of gates, which become fields of Decision.
+  std::set<std::string_view> perhaps_sriovs = {};  // the subset that depends on unknown facts
+  // Results, which become the fields of Decision with the same names.
   std::set<std::string> wanted = {};
   bool awaits_pods = false;
   std::optional<TimePoint> due = {};
@@ -71,30 +77,30 @@ struct DecisionContext {
   std::set<hotplug::PciAddress> untold_pfs = {};
 };
 
-/// The state of a gate during one decision.
+/// One gate during one decision. It may index the inputs once in its constructor.
 class Gate {
  public:
   virtual ~Gate() = default;
-  /// Returns the reason to withhold the offer; nullopt if it passes.
+  /// Returns the reason to withhold the offer; nullopt if the offer passes. May add results to the context.
   virtual std::optional<Rejection> ask(const Offer& offer) = 0;
 };
 
-/// Arguments for the text of a withheld offer.
+/// Arguments of the text for a withheld offer. References are valid for one call.
 struct GateExplanation {
   const Decision& decision;
   const hotplug::HostDevice& device;
   PolicyKind kind;
   Outcome outcome;
-  const std::string& why;  // as Rejection::why
+  const std::string& why;  // Rejection::why
   const std::string&
-      by;  // of a SriovResourcePolicy: "policy ns/name, spec.configs[0]"; "" for a DeviceExposurePolicy
+      by;  // the SriovResourcePolicy: "policy ns/name, spec.configs[0]"; "" for a DeviceExposurePolicy
 };
 
 struct GateKind {
-  std::string_view name;              // "host-use"
-  std::span<const Outcome> outcomes;  // its results; no other gate has them
+  std::string_view name;              // "host-use", as in docs/concepts.md
+  std::span<const Outcome> outcomes;  // outcomes of this gate; no other gate returns them
   std::unique_ptr<Gate> (*make)(DecisionContext& context);
-  std::string (*say)(const GateExplanation& explanation);  // one sentence
+  std::string (*say)(const GateExplanation& explanation);  // returns one sentence for explain()
 };
 
 template <class OneGate>

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-// In order of evaluation: first facts of the device, then other claims and policies for it, last conditions that end by themselves or
-// by an edit.
+// In order of evaluation: first facts of the device, then claims and policies that conflict with the offer,
+// last conditions that end without an edit of the policy. So the verdict names the most lasting reason.
 #define SLICED_GATES(GATE) \
   GATE(broken_identity)    \
   GATE(not_returned)       \

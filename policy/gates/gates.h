@@ -1,5 +1,31 @@
 #pragma once
-// All gates, in order of evaluation.
+// All gates, in order of evaluation. Each gate's file states its evidence and its end in detail.
+//
+// gate              withholds                              until                     evidence
+// broken-identity   a device that is partly removed        it can be read            HostDevice::broken
+//                   or unreadable
+// not-returned      a device still held for a deleted      it is restored            Inputs::not_returned
+//                   claim, and entries that exclude it
+// host-use          an exclusive offer of an interface     the use ends, or the      HostDevice::host_use
+//                   that the host uses (default route)     policy allows it
+// immovable         an interface that a plugin would move  the plugins leave it      immovable_kind()
+//                   and the kernel refuses to move         on the host               (hotplug/facts.h)
+// sharing           a shared entry in a cluster that       the API server stores     Settings::
+//                   cannot count shares                    shares                    shared_devices
+// unknown-exclude   a new entry while an invalid exclude   the exclude is corrected  DecisionContext::
+//                   may select the device                  or deleted                unreadable_exclude
+// other-driver      a function that the other kind of      that offer ends and its   taken_by_sriov,
+//                   policy offers or may have allocated    claims are gone           Inputs::holdings
+// may-be-allocated  an entry whose former version may be   ResourceClaims show it    Inputs::holdings
+//                   allocated in a conflicting way         free
+// configuration     a new entry before the hardware is     the signal arrives        Inputs::unconfigured
+//                   configured (--until-configured)
+// settling          a new entry of a device that just      its PF is quiet           Inputs::settling
+//                   appeared or changed
+// readiness         a device that lacks a condition that   it holds for stableFor    Inputs::tracks
+//                   its policy requires
+// quarantine        an entry that the API server refuses   its content changes       Draft::refusal,
+//                   or has refused                                                   Inputs::quarantine
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,13 +36,13 @@
 namespace sliced::policy {
 
 std::span<const GateKind> all_gates();
-/// The gate with that outcome; nullptr if there is none.
+/// Returns the gate that has this outcome; nullptr if the outcome is not a gate's.
 const GateKind* gate_of(Outcome outcome);
 
-/// The gates of one decision.
+/// The gates of one decision, in order of evaluation.
 class Gates {
  public:
-  /// REQUIRES: context outlives this object. Gates read it in each check().
+  /// Requires: context outlives this object. Gates read and extend it in each ask().
   explicit Gates(DecisionContext& context);
   /// Returns the rejection of the first gate that withholds the offer; nullopt if all pass it.
   std::optional<Rejection> ask(const Offer& offer) const;

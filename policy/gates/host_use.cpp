@@ -1,4 +1,10 @@
-// Withholds an exclusive device that the host uses.
+// Gate host-use: withholds an exclusive offer of a device that the host uses. A pod would take over the
+// interface and could cut the node off from the network.
+// Evidence: HostDevice::host_use and host_use_kind: the interface is enslaved to a bridge or bond, or carries
+// a default route or a route beyond its own subnet.
+// Until: the use ends, or the policy sets allowHostUse or a sufficient allowDefaultRoutes.
+// Passes: shared entries (macvlan, ipvlan), which leave the interface on the host.
+// Example: the policy matches ens1f0, and `ip route` shows "default via 10.0.0.1 dev ens1f0".
 #include "policy/gates/host_use.h"
 
 #include "policy/gates/gate.h"

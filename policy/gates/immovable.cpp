@@ -1,4 +1,9 @@
-// Withholds a device whose interface a plugin of the entry would move, while the kernel refuses to move it.
+// Gate immovable: withholds a device whose interface a plugin of the entry would move into the pod, while the
+// kernel refuses to move it. Each pod with the device would fail to start.
+// Evidence: hotplug::immovable_kind(): the interface is netns-immutable (Linux 6.15), or a bond, a bridge or
+// the uplink of a switch in switchdev mode.
+// Until: the policy lists only plugins that leave the interface on the host (macvlan, ipvlan, vlan, bridge).
+// Example: a policy offers bond0 with the plugin host-device.
 #include "policy/gates/gate.h"
 
 namespace sliced::policy::gates {

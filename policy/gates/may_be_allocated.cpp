@@ -1,6 +1,13 @@
-// Withholds an entry while a former entry of the same device may be allocated and the scheduler cannot see the conflict: a former entry that
-// changed between shared and exclusive, one in another pool, or one with the same name and another device. An unchanged entry that is offered
-// again is no conflict.
+// Gate may-be-allocated: withholds an entry while a former entry of the same device may still be allocated
+// and the scheduler cannot see the conflict. Two pods would get the device.
+// Evidence: Inputs::holdings, the entries that are offered, or withdrawn and not shown free since. An entry
+// conflicts if the former one
+// - changed between shared and exclusive,
+// - is in another pool, where counters do not apply, or
+// - has the same name and belongs to another device.
+// Until: the ResourceClaims show the former entry free.
+// Passes: an unchanged entry that is offered again; entries of SriovResourcePolicies.
+// Example: an edit turns the shared macvlan persona of ens1f0 into an exclusive one while a pod has a share.
 #include <map>
 #include <unordered_map>
 #include <vector>
@@ -23,7 +30,7 @@ class MayBeAllocated final : public Gate {
       }
   }
 
-  // Entries of a SriovResourcePolicy are exclusive, in one pool, and have the name of their function.
+  // Entries of SriovResourcePolicies pass: they are exclusive, in one pool, and named after their function.
   std::optional<Rejection> ask(const Offer& offer) override {
     if (offer.kind == PolicyKind::kSriov || offer.entry.empty()) return std::nullopt;
     now_.wanted.insert(offer.pool);
@@ -39,11 +46,12 @@ class MayBeAllocated final : public Gate {
  private:
   struct Where {
     std::string_view pool;
-    bool is_several = false;  // and in others
+    bool is_several = false;  // the device has holdings in other pools, too
   };
   using Former = InOrder<std::vector<Holding>, std::string Holding::*>;
 
-  // While a VF is created again it is briefly a function without a PF. Counters do not apply across pools.
+  // Returns true if the device has a holding in another pool: while a VF is created again it is briefly a
+  // function without a PF, and so of another pool. Counters do not apply across pools.
   bool is_elsewhere(const Offer& offer) const {
     const auto pools = pools_of_.find(offer.device.id.text);
     return pools != pools_of_.end() && (pools->second.is_several || pools->second.pool != offer.pool);

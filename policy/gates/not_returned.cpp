@@ -1,5 +1,10 @@
-// Withholds entries whose prepare would fail because this node still holds a device of a deleted claim. Prepare applies the same rule,
-// conflict() in policy/holding.h.
+// Gate not-returned: withholds entries whose prepare would fail, because this node still holds the device, or
+// one that excludes it, for a ResourceClaim that no longer exists.
+// Evidence: Inputs::not_returned, which the kubelet plugin reports. Prepare applies the same rule, conflict()
+// in policy/holding.h.
+// Until: the plugin has restored the device and its original settings.
+// Example: the claim of a VF with vfio-pci was deleted while a process keeps /dev/vfio/42 open, so that the
+// VF cannot be bound to its network driver again.
 #include "policy/not_returned.h"
 
 #include <algorithm>
@@ -63,7 +68,7 @@ class NotReturnedGate final : public Gate {
   }
 
   Index by_device_;
-  Index by_pf_;  // VFs by their PF
+  Index by_pf_;  // a VF's record, by its PF
   std::vector<const NotReturned*> of_unknown_devices_;
 };
 

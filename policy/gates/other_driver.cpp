@@ -1,5 +1,11 @@
-// Withholds a function that the other driver offers, or whose former entry may still be allocated there. A function is offered by one
-// driver only.
+// Gate other-driver: withholds a function that the other kind of policy offers, or whose former entry there
+// may still be allocated. Each kind of policy publishes under its own driver, and the scheduler does not see
+// conflicts between drivers. So one driver offers a function.
+// Evidence: DecisionContext::taken_by_sriov (kConflict); Inputs::holdings, sriov_holdings and unverified
+// pools (kHeldByOther).
+// Until: the other policy no longer offers the function, and the ResourceClaims show its entry free.
+// Example: a SriovResourcePolicy offers VF 3 of ens1f0; a DeviceExposurePolicy that exposes ens1f0
+// exclusively gets kConflict.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -64,8 +70,10 @@ class OtherDriver final : public Gate {
     return Rejection{Outcome::kHeldByOther};
   }
 
-  // In any pool: a function that briefly lacks its physfn link looks like one of another pool. If the record is lost, VFs wait if a
-  // DeviceExposurePolicy also offers their PF or one of its VFs. A PF that no DeviceExposurePolicy offers belongs to this driver.
+  // Returns true if the other driver may have allocated the VF or its PF as a whole. Holdings of any pool
+  // count, because a function that briefly lacks its physfn link looks like one of another pool. If a record
+  // is lost, VFs wait only if a DeviceExposurePolicy offers their PF or a VF of it; other PFs belong to this
+  // driver.
   bool may_be_exposed(const Offer& offer) const {
     const HostDevice& vf = offer.device;
     if (exposed_.contains(vf.id.text)) return true;
@@ -76,7 +84,8 @@ class OtherDriver final : public Gate {
     return pf != exposed_.end() && pf->second;
   }
 
-  // The record is missing or invalid: an earlier decision may have reserved the whole device.
+  // Returns true if the record of the VF's pool is missing or invalid: an earlier decision may have reserved
+  // the whole device.
   bool is_in_doubt(const HostDevice& vf) const {
     if (now_.unverified_pools.empty() && unknown_pools_.empty()) return false;
     const std::string& pool = now_.pools.of(vf);
@@ -104,8 +113,8 @@ class OtherDriver final : public Gate {
            in_.sriov_holdings.contains(function_name(*device.pci));
   }
 
-  // It is unknown whether the other driver has it or one of its VFs. If the whole pool is reserved because it is unverified, the device cannot
-  // be allocated anyway.
+  // Returns true if it is unknown whether the other driver has allocated the device or one of its VFs. If the
+  // whole pool is reserved because it is unverified, the device cannot be allocated anyway.
   bool is_sriov_unverified(const Offer& offer) {
     const HostDevice& device = offer.device;
     if (!in_.is_sriov_unverified || in_.published.exposure.contains(offer.entry)) return false;
@@ -124,7 +133,8 @@ class OtherDriver final : public Gate {
     return now_.perhaps_sriovs.contains(vf) ? "may offer" : "offers";
   }
 
-  // A published whole device is compatible with VFs that the other driver may select and does not offer.
+  // Returns the first VF that blocks an exclusive offer of the PF; "" if none. A published whole device is
+  // compatible with VFs that the other driver may select and does not offer.
   std::string vf_taken_of(const HostDevice& pf, bool stands) const {
     for (const HostDevice* vf : vfs_of(pf))
       if (now_.taken_by_sriov.contains(vf->id.text) && !(stands && now_.perhaps_sriovs.contains(vf->id.text)))
@@ -141,9 +151,10 @@ class OtherDriver final : public Gate {
   DecisionContext& now_;
   const Inputs& in_;
   std::unordered_map<std::string_view, bool>
-      exposed_;  // host devices that may be allocated, and whether as a whole device
-  std::set<std::string_view> unknown_pools_;  // reserved as a whole
-  bool is_orphan_sriovs_ = false;  // of the other driver, with an unreadable PF: any PF is possible
+      exposed_;                               // host devices that may be allocated; true: as a whole device
+  std::set<std::string_view> unknown_pools_;  // pools that are reserved as a whole
+  bool is_orphan_sriovs_ = false;  // the other driver has an entry of a VF whose PF is unreadable: it may
+                                   // belong to any PF
   std::map<hotplug::PciAddress, std::vector<const HostDevice*>> vfs_;  // by PF
 };
 

@@ -1,10 +1,12 @@
 #pragma once
-// Decides whether the VF settings read from a PF are recent enough: they must have been queried after a policy began to require them
+// Decides whether the VF settings that were read from a PF are recent enough. A PF sends no notification when
+// a VF's settings change, so they must be queried after a policy began to require them
 // (docs/design/word-of-pfs.md).
 //
-// Additions:  wait until the PF has answered one query.
-// Published:  entries stay unchanged until then, at most for kWordMax; then the known values count.
-// New device: (and all devices in the first decision) a value that is at most kYoungWord old counts.
+// New entries:       wait until the PF has answered one query.
+// Published entries: stay unchanged until then, for at most kWordMax; then the known values count.
+// New devices:       a value that is at most kYoungWord old counts. The same holds for all devices in the
+// first decision.
 #include "policy/inputs.h"
 
 namespace sliced::policy {
@@ -12,21 +14,26 @@ namespace sliced::policy {
 inline constexpr Millis kWordMax{2'000};
 inline constexpr Millis kYoungWord{2'000};
 
-/// Whether the PF has, or may have, an interface to query. True for an unknown PF.
+/// Returns true if the PF has, or may have, an interface to query; also for a PF that is not in the
+/// inventory.
 bool can_be_asked(const Inputs& in, const hotplug::PciAddress& pf);
-/// Returns the conditions that need a query of the PF. Empty if there are none, if the PF cannot be queried and no condition depends on it, or
-/// if every known value counts (Inputs::query_times).
+/// Returns the required conditions that need a query of the device's PF. Empty if no condition needs one, if
+/// the PF cannot be queried and no condition depends on it, or if every known value counts
+/// (Inputs::query_times is nullopt).
 ConditionSet asked_of_pf(const Inputs& in, const hotplug::HostDevice& device, const Demand& demand);
-/// Requires: asked is not empty, and a result of asked_of_pf().
+/// Returns the time since which an answer counts: a query that began then or later is recent enough.
+/// Requires: `asked` is a result of asked_of_pf() and not empty.
 TimePoint asked_since(const Inputs& in, const hotplug::HostDevice& device, const ConditionSet& asked);
 
-/// Conditions whose known values do not count yet, and until when (for published entries).
+/// Conditions whose known values are too old to count, and the time until which a published entry waits for
+/// the query.
 struct Untold {
   ConditionSet conditions;
   TimePoint until{};
   bool is_any() const { return conditions.any(); }
 };
-/// asked: a result of asked_of_pf(). stands: for a published entry of the device; otherwise for an addition.
+/// Returns the conditions that still wait for a query. asked: a result of asked_of_pf(). stands: the entry is
+/// published for this device; false for a new entry.
 Untold untold(const Inputs& in, const hotplug::HostDevice& device, const ConditionSet& asked, bool stands);
 
 }  // namespace sliced::policy

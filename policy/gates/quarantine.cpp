@@ -1,4 +1,9 @@
-// Withholds an entry that the API server would refuse, or whose present content it has refused or changed.
+// Gate quarantine: withholds an entry that the API server would refuse, or whose present content it has
+// refused or changed on write. One refused entry would make the write of its whole slice fail.
+// Evidence: Draft::refusal, the API server's rules applied to the entry; Inputs::quarantine, by hash of the
+// content.
+// Until: the content of the entry changes, or the quarantine is lifted at the next sync.
+// Example: the API server refused the slice because of an attribute of this entry (422 Invalid).
 #include "policy/entry_validation.h"
 #include "policy/gates/gate.h"
 

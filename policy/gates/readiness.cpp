@@ -1,4 +1,10 @@
-// Withholds a device until the readiness conditions of its policy are met for stableFor.
+// Gate readiness: withholds a device until the readiness conditions of its policy are met for stableFor. A
+// loss follows onLoss: withdraw, taint or keep.
+// Evidence: Inputs::tracks, the times since which each condition holds; for VF settings also a recent query
+// of the PF (pf_word.h).
+// Until: all conditions hold for stableFor, and the damping of a condition that was lost repeatedly has
+// ended.
+// Example: the policy requires adminMac, and VF 3 of ens1f0 has admin MAC 00:00:00:00:00:00.
 #include "policy/gates/readiness.h"
 
 #include <algorithm>
@@ -16,13 +22,14 @@ using hotplug::HostDevice;
 
 constexpr std::string_view kTaintId = "/not-ready";
 
-// A node state may require these of a PF, too.
+// Returns true if a query of the PF may show a missing condition as met. A PF that is out of sync counts,
+// because its node state may depend on VF settings.
 bool is_asked_of_pf(const Inputs& in, const hotplug::PciAddress& pf, const ConditionSet& missing) {
   return (missing & conditions_of_pfs(/*perhaps=*/false)).any() ||
          (has(missing, Condition::kNodeState) && in.node_state.out_of_sync.contains(pf.text()));
 }
 
-// The waiting conditions for the entry that is evaluated.
+// Returns how pending conditions count for the entry: published entries wait, new ones lack the condition.
 Waiting waiting_of(const Inputs& in, const HostDevice& device, const EntryPlace& place) {
   return stands(in, device, place) ? Waiting::kPassed : Waiting::kMissing;
 }
@@ -31,7 +38,7 @@ const std::string& driver_of(const Inputs& in, PolicyKind kind) {
   return kind == PolicyKind::kSriov ? in.settings.sriov_driver : in.settings.exposure_driver;
 }
 
-// Requires: lost is not empty.
+// Returns the taint for the first lost condition. Requires: lost is not empty.
 kube::Taint taint_of(const ConditionSet& lost, const std::string& driver, TaintEffect effect) {
   size_t first = 0;
   while (!lost.test(first)) ++first;
@@ -39,7 +46,7 @@ kube::Taint taint_of(const ConditionSet& lost, const std::string& driver, TaintE
           std::string(name_of(effect))};
 }
 
-// Conditions that keep a taint: lost ones, and ones that are met again and damped.
+// Returns the conditions that cause a taint: lost ones, or one that is met again and still damped.
 ConditionSet tainting(const Findings& findings, TimePoint now) {
   const Readied& found = findings.found();
   ConditionSet out = findings.demand().with(OnLoss::kTaint, found.lost);
@@ -51,7 +58,7 @@ ConditionSet tainting(const Findings& findings, TimePoint now) {
 
 bool may_taint(const Demand& demand) { return demand.with(OnLoss::kTaint, demand.conditions()).any(); }
 
-// The field with the action for a loss.
+// Returns the field that decides the action for this loss.
 const char* field_of(const Demand& demand, const ConditionSet& lost) {
   const bool is_link_alone = lost == (ConditionSet{1} << static_cast<size_t>(Condition::kCarrier));
   return is_link_alone && demand.on_link_down ? "onLinkDown" : "onLoss";
@@ -74,7 +81,8 @@ std::string flapping_text(const Readied& found) {
          " times in a short time, and has to hold for " + format_duration(damping(found.losses));
 }
 
-// Without an earlier taint.
+// Returns the entry with the taint that applies now; a taint of this driver from before is replaced.
+// Unchanged if no condition causes one.
 kube::DevicePtr as_tainted(kube::DevicePtr entry, const Findings& findings, TimePoint now,
                            const std::string& driver) {
   const ConditionSet lost = tainting(findings, now);
@@ -87,7 +95,8 @@ kube::DevicePtr as_tainted(kube::DevicePtr entry, const Findings& findings, Time
   return entry;
 }
 
-// Without its counters, which are recomputed.
+// Returns the entry with its published attributes and taints. Counters are not restored, because they are
+// recomputed.
 kube::DevicePtr as_it_stood(const kube::Device& before, kube::DevicePtr entry) {
   if (before.attributes != entry->attributes || before.taints != entry->taints)
     entry.edit([&](kube::Device& kept) {
@@ -121,7 +130,7 @@ kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const O
   if (before != nullptr) return as_tainted(as_it_stood(*before, std::move(entry)), findings, in.now, driver);
   entry = settling.as_it_was(offer.device, offer.pool, std::move(entry));
   if (!findings.untold().is_any()) return as_tainted(std::move(entry), findings, in.now, driver);
-  // The published form is unknown, so that a taint is not removed.
+  // The published form is unknown. The known values decide, so that a taint is not removed.
   const Findings known(in, offer.device, offer.readiness, [] { return Waiting::kAsKnown; });
   return as_tainted(std::move(entry), known, in.now, driver);
 }
@@ -225,11 +234,12 @@ class ReadinessGate final : public Gate {
  private:
   void wake_at(TimePoint due) { now_.due = std::min(now_.due.value_or(due), due); }
 
-  // True: it is published, and stays unchanged until its PF has answered.
+  // Requests a query of the PF if one is pending. Returns true if the entry is published and stays unchanged
+  // until the PF has answered.
   bool want_word(const Offer& offer, const Findings& findings) {
     const Untold& untold = findings.untold();
     if (!untold.is_any()) return false;
-    now_.awaited_pfs.insert(*offer.device.pf);  // it may not answer
+    now_.awaited_pfs.insert(*offer.device.pf);  // retried, because the PF may not answer
     if ((findings.found().missing & untold.conditions).any()) return false;
     wake_at(untold.until);
     return true;
@@ -249,7 +259,8 @@ class ReadinessGate final : public Gate {
     return held_back(offer, found.since, why + "; and it cannot stay with a taint: " + refused);
   }
 
-  // A server without taints drops them.
+  // Returns why the API server would refuse the tainted entry; "" if it would not. A server without taints
+  // drops them.
   std::string refused_taint(const Offer& offer, const Findings& findings) const {
     if (findings.demand().with(OnLoss::kTaint, findings.found().lost).none() || offer.entry.empty())
       return "";
@@ -263,8 +274,8 @@ class ReadinessGate final : public Gate {
     return {Outcome::kNotReady, std::move(why), std::move(reason)};
   }
 
-  // It was published, and no later change is a reason to withdraw it. An entry that stays after any loss does not wait when all conditions
-  // are met; for other entries no condition was lost meanwhile.
+  // Returns true if the entry was published, and no later change is a reason to withdraw it. If no loss
+  // withdraws the entry, it only has to be of the same device. Otherwise no condition was lost since.
   bool has_stood(const Offer& offer, const Findings& findings) const {
     const Readied& found = findings.found();
     const Demand& demand = findings.demand();

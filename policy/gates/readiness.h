@@ -1,6 +1,7 @@
 #pragma once
-// The gate readiness: a device is offered after its conditions are met, and a loss follows onLoss. Also the published form of such an entry,
-// the refusal of a prepare, and the text for explain.
+// The gate readiness: a device is offered after its policy's conditions are met, and a loss follows onLoss
+// (withdraw, taint, keep). This header also has the published form of such an entry, the check in prepare,
+// and the text for explain. Example: VF 3 waits for adminMac.
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,26 +14,30 @@
 
 namespace sliced::policy {
 
-/// Called before the gates: requests a query of the PF if the policy requires VF settings, whichever gate withholds the offer.
+/// Requests a query of the PF if the policy requires VF settings. Called before the gates, so that the query
+/// starts even if another gate withholds the offer.
 void require_pf_query(DecisionContext& now, const hotplug::HostDevice& device, const Readiness& readiness);
 
-/// Returns the published form of an offer that passes: unchanged while the device settles or its PF is queried (pf_word.h), with a taint if the
-/// device is not ready (onLoss or onLinkDown: taint). entry: its present form.
+/// Returns the published form of an offer that passed all gates.
+/// - It keeps its published attributes while the device settles or its PF is queried (pf_word.h).
+/// - It has a taint if the device is not ready and onLoss or onLinkDown is taint.
+/// entry: its present form.
 kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const Offer& offer,
                              kube::DevicePtr entry);
 
-/// Text for an entry that stays published although its device is not ready (onLoss: taint or keep): ", with taint ...: ..."; "" if it is
-/// ready. place: of the entry.
+/// Returns a text for an entry that stays published although its device is not ready (onLoss: taint or keep):
+/// ", with taint ...: ..."; "" if the device is ready or its entry is withdrawn. place: of the entry.
 std::string offered_unready(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
                             const EntryPlace& place);
 
-/// Returns why a prepare is refused: the missing conditions, and pending queries of its PF. "" if none, or if its policy keeps it (onLoss or
-/// onLinkDown: keep; taint with taintEffect None).
+/// Returns why prepare refuses the device: missing conditions, and pending queries of its PF. "" if nothing
+/// is missing, or if the policy tolerates the loss (onLoss or onLinkDown: keep; taint with taintEffect None).
+/// is_offered: the entry is published.
 std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
                         bool is_offered);
 
-/// Returns a rule for each required condition, if the policy sets readiness or the device is not ready; empty otherwise. place: of the entry
-/// that it offers or would offer; nullptr if none.
+/// Returns one rule for each required condition. Empty if the device is ready and the policy sets no
+/// readiness. place: of the entry that is or would be offered; nullptr if none.
 std::vector<Rule> readiness_rules(const Inputs& in, const hotplug::HostDevice& device,
                                   const Readiness& readiness, const std::string& policy,
                                   const EntryPlace* place);

@@ -1,4 +1,9 @@
-// Withholds a new entry of a device that has just appeared or changed, because further changes may follow.
+// Gate settling: withholds a new entry of a device that has just appeared or changed, because further changes
+// may follow.
+// Evidence: Inputs::settling, the devices whose PF had an event within the quiet period.
+// Until: the PF is quiet.
+// Passes: entries that were published before; they keep their attributes meanwhile.
+// Example: `echo 64 > sriov_numvfs` creates 64 VFs within seconds.
 #include "policy/gates/settling.h"
 
 #include "policy/gates/gate.h"

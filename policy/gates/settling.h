@@ -1,6 +1,6 @@
 #pragma once
-// Debounces additions: removals are published immediately; additions and changes wait for a quiet period of their PF, so that
-// `echo 64 > sriov_numvfs` results in a few writes and not in 64.
+// Debounces additions. Removals are published immediately; new entries and changes wait for a quiet period of
+// their PF. So `echo 64 > sriov_numvfs` causes a few writes of slices instead of 64.
 #include <string_view>
 
 #include "hotplug/facts.h"
@@ -8,14 +8,16 @@
 
 namespace sliced::policy {
 
-/// Entries of settling devices that stay unchanged, during one decision.
+/// The settling devices of one decision, and the published form of their entries.
 class Settling {
  public:
-  explicit Settling(const Inputs& inputs);  // must outlive this object
+  explicit Settling(const Inputs& inputs);  // inputs must outlive this object
   bool is_in_motion(const hotplug::HostDevice& device) const;
-  /// Whether an entry of a settling device was published before. If not, it waits.
+  /// Returns true if the entry was published in this pool by the previous decision. Otherwise the gate
+  /// withholds it.
   bool was_there(std::string_view pool, std::string_view entry) const;
-  /// A published entry keeps its attributes while its device settles. Its counters are recomputed.
+  /// Returns the entry; while its device settles, with the attributes that were published. Counters are not
+  /// kept, because they are recomputed.
   kube::DevicePtr as_it_was(const hotplug::HostDevice& device, std::string_view pool,
                             kube::DevicePtr entry) const;
 

@@ -1,4 +1,9 @@
-// Withholds a shared entry if the cluster cannot account for multiple allocations.
+// Gate sharing: withholds a shared entry if the cluster cannot account for multiple allocations. An API
+// server without the feature drops the field, and the entry would look exclusive.
+// Evidence: Settings::shared_devices: the API server stores allowMultipleAllocations (feature gate
+// DRAConsumableCapacity).
+// Until: the cluster gets that feature, or the policy offers the device exclusively.
+// Example: a macvlan persona on an API server without DRAConsumableCapacity.
 #include "policy/gates/gate.h"
 
 namespace sliced::policy::gates {

@@ -4,7 +4,7 @@
 
 namespace sliced::policy {
 
-// There are few pools, and each has its devices by name.
+// A linear search for the pool suffices: there are few pools. A pool's devices are sorted by name.
 const kube::Device* stood_as(const Inputs& in, std::string_view pool, std::string_view entry) {
   if (in.before == nullptr) return nullptr;
   for (const auto& [driver, pools] : *in.before)

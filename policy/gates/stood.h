@@ -1,5 +1,6 @@
 #pragma once
-// Entries published before a decision: by the previous decision, or at the start of the daemon by slices of this boot.
+// Entries that were published before a decision: by the previous decision of this process, or by the slices
+// of this boot at the start of the daemon.
 #include <string>
 #include <string_view>
 
@@ -9,7 +10,7 @@
 
 namespace sliced::policy {
 
-/// The place of an entry. References are valid for one call.
+/// The pool and name of an entry. References are valid for one call.
 struct EntryPlace {
   PolicyKind kind;
   const std::string& pool;
@@ -17,11 +18,13 @@ struct EntryPlace {
 };
 inline EntryPlace place_of(const Offer& offer) { return {offer.kind, offer.pool, offer.entry}; }
 
-/// The entry in the previous decision; nullptr if that had none of this name in this pool, or there was none.
+/// Returns the entry as the previous decision published it; nullptr if it had no entry of this name in this
+/// pool, or if there was no previous decision.
 const kube::Device* stood_as(const Inputs& in, std::string_view pool, std::string_view entry);
-/// Whether it was published. For slices of the previous process only the name counts.
+/// Returns true if the entry was published. In the first decision only the name is compared, with slices of
+/// the previous process.
 bool has_stood(const Inputs& in, const EntryPlace& place);
-/// Whether it was published for the same device.
+/// Returns true if the entry was published for the same device: the device was not replaced since.
 bool stands(const Inputs& in, const hotplug::HostDevice& device, const EntryPlace& place);
 
 }  // namespace sliced::policy

@@ -1,5 +1,12 @@
-// Withholds new entries while an invalid exclude may select the device. A valid exclude, also one that depends on unknown facts, is no gate: it
-// is the decision of a policy.
+// Gate unknown-exclude: withholds new entries while an invalid exclude may select the device. Offering the
+// device could override the administrator's exclude.
+// Evidence: DecisionContext::unreadable_exclude, the first exclude for this node that cannot be understood or
+// whose selector does not compile.
+// Until: the exclude is corrected or deleted.
+// Passes: published entries. A valid exclude is no gate, even if it depends on unknown facts: it is the
+// decision of a policy.
+// Example: an exclude has the selector "device.ifName ==", which does not compile, so that no new device is
+// offered.
 #include "policy/gates/gate.h"
 
 namespace sliced::policy::gates {
@@ -19,7 +26,7 @@ class UnknownExclude final : public Gate {
     return Rejection{Outcome::kExcludeUnreadable};
   }
 
-  // The same text for both kinds of policies; it names the object to correct.
+  // The text is the same for both kinds of policies. It names the object to correct.
   static std::string say(const GateExplanation& explained) {
     const int32_t exclude = first_unreadable_exclude(explained.decision);
     const ExposurePolicy& policy =
