@@ -1,5 +1,6 @@
 #pragma once
-// The field allowDefaultRoutes of policies: default routes of the host that are no reason to withhold a device.
+// The field allowDefaultRoutes of policies: default routes of the host that do not prevent an exclusive
+// offer.
 #include <cstdint>
 #include <string_view>
 
@@ -10,20 +11,20 @@ namespace sliced::policy {
 
 enum class AllowedRoutes : uint8_t {
   kNone,
-  kLearned,  // those that DHCP and router advertisements set
+  kLearned,  // routes from DHCP and router advertisements
   kAll,
 };
 std::string_view name_of(AllowedRoutes value);  // none learned all
-/// kNone where the field is absent or wrong; a wrong one is a problem of the reader's.
+/// Returns kNone if the field is absent or invalid. An invalid one is added to the reader's problems.
 AllowedRoutes decode_allowed_routes(FieldReader& reader);
 
-/// What a policy gives away of devices that the host uses.
+/// The uses by the host that a policy permits for devices that it offers exclusively.
 struct HostUseAllowance {
   bool is_any = false;  // allowHostUse
   AllowedRoutes routes = AllowedRoutes::kNone;
   bool operator==(const HostUseAllowance&) const = default;
 };
-/// Whether it covers the use of this kind.
+/// Returns true if the allowance covers this kind of use.
 bool allows(const HostUseAllowance& allowance, hotplug::HostUseKind kind);
 
 }  // namespace sliced::policy

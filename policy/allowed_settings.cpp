@@ -9,7 +9,8 @@
 namespace sliced::policy {
 namespace {
 
-// A policy that matches is stricter by what it allows; one without the field leaves the decision to the option.
+// Several policies permit only their common settings. A policy without the field leaves the limit to the
+// option.
 void limit(const std::optional<VfSettings>& allow, const std::string& policy, AllowedSettings& out) {
   out.has_policy = true;
   if (!allow) {
@@ -20,7 +21,7 @@ void limit(const std::optional<VfSettings>& allow, const std::string& policy, Al
   out.listed = out.listed ? *out.listed & *allow : *allow;
 }
 
-// A config that cannot be understood offers nothing and has no effect on others, so it allows and forbids nothing either.
+// An invalid config offers nothing and has no effect on others, so it does not match.
 bool may_match(const SriovPolicy& policy, const hotplug::HostDevice& vf, const UnknownFacts& unknown) {
   return std::any_of(policy.configs.begin(), policy.configs.end(), [&](const ResourceConfig& config) {
     return config.problems.empty() &&

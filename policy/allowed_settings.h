@@ -1,5 +1,6 @@
 #pragma once
-// What the policies that match a device allow the authors of network definitions, and of claims with `network`, to set through its PF. Pure.
+// The VF settings that policies permit the authors of network definitions, and of claims with `network`, to
+// set through the PF of a device. Pure.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,23 +11,29 @@
 
 namespace sliced::policy {
 
-/// What the policies that match a device allow together.
+/// The combined permission of all policies that match a device.
 struct AllowedSettings {
-  bool has_policy = false;  // a policy matches the device, or may: facts that it asks for are unknown
-  /// Those in `allow` of each policy that matches and has the field; nullopt: none has it.
+  bool has_policy = false;  // a policy matches the device, or may match it depending on unknown facts
+  /// Settings that `allow` of each matching policy with the field contains; nullopt if no policy has the
+  /// field.
   std::optional<VfSettings> listed = std::nullopt;
   bool is_default_too =
-      false;                  // a policy that matches does not have the field: --vf-settings limits them, too
-  std::string policies = {};  // that have the field: "SriovResourcePolicy ns/a and SriovResourcePolicy ns/b"
+      false;                  // a matching policy lacks the field, so that --vf-settings limits the settings
+                              // too
+  std::string policies = {};  // policies with the field: "SriovResourcePolicy ns/a and SriovResourcePolicy
+                              // ns/b"
 };
 
-/// SriovResourcePolicies that select the node and match the VF, also those behind the one that decides.
+/// Returns the permission by SriovResourcePolicies that select the node and match the VF, including those
+/// after the policy that decides.
 AllowedSettings sriov_settings(const Decision& decision, const hotplug::HostDevice& vf);
-/// DeviceExposurePolicies that expose the device under this deviceNameSuffix, also those behind the one that decides.
+/// Returns the permission by DeviceExposurePolicies that expose the device under this deviceNameSuffix,
+/// including those after the policy that decides.
 AllowedSettings exposure_settings(const Decision& decision, const hotplug::HostDevice& device,
                                   std::string_view suffix);
 
-/// For people: "; network definitions and claims may set vlan, trust through the PF (spec.allow of ...)"; "" where no policy has `allow`.
+/// Returns a text for people: "; network definitions and claims may set vlan, trust through the PF
+/// (spec.allow of ...)"; "" if no policy has `allow`.
 std::string text_of(const AllowedSettings& settings);
 
 }  // namespace sliced::policy

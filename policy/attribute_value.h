@@ -1,6 +1,6 @@
 #pragma once
-// What single attributes of a published entry say, where they have the type that is expected. Entries that are
-// read back may have been edited by others: any attribute may be absent or of another type.
+// Reads single attributes of published entries. Others may have edited an entry: any attribute may be absent
+// or of another type.
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -10,15 +10,16 @@
 
 namespace sliced::policy {
 
-/// nullptr where it is absent or of another type. Points into `attributes`.
+/// Returns nullptr if the attribute is absent or of another type. Points into `attributes`.
 template <class T>
 const T* attribute_as(const kube::Attributes& attributes, const std::string& key) {
   const auto at = attributes.find(key);
   return at == attributes.end() ? nullptr : std::get_if<T>(&at->second);
 }
 
-/// The device of a published entry of DeviceExposurePolicies that is not a function's, by its id: an interface or a scalable function; "" for
-/// functions. For entries of this boot; whether such a device is there is for the caller to see.
+/// Returns the host device id of a published entry that is not a PCI function's: an interface name or a
+/// scalable function. "" for functions. Requires: an entry of this boot. The caller checks that the device
+/// exists.
 inline std::string id_of_link(const kube::Attributes& attributes, const std::string& driver) {
   if (attributes.contains(driver + "/pciAddress")) return "";
   const auto* number = attribute_as<int64_t>(attributes, driver + "/sfNumber");

@@ -20,14 +20,15 @@ class Dealing {
   }
 
  private:
-  // Half of it: if all of it went this way, those who need the same would all come to nothing together. At
-  // the end, who is left would take more than half with half as much again as the cap; so all who are here
-  // take more than a third with the cap, and the fair share of a third is below it.
+  // Deals half of the budget equally, in steps of half as much again. If all of it went this way, consumers
+  // with equal needs would all fail together. At the end the remaining consumers would exceed this half with
+  // a cap that is half as large again. So all together would use more than a third with the present cap,
+  // which is therefore at least the fair share of a third.
   void deal_equally() {
-    uint64_t rest = budget_.all / 2;  // without what those have used that are done
+    uint64_t rest = budget_.all / 2;  // the half, less the usage of finished consumers
     for (bool is_first = true; !left_.empty(); is_first = false) {
       const uint64_t share = std::min(budget_.each, rest / left_.size());
-      // Small steps forward would have much work begun again.
+      // Small increments would repeat much work.
       if (!is_first && share < cap_ + std::max<uint64_t>(cap_ / 2, 1)) return;
       cap_ = share;
       rest -= std::min(rest, spend(left_, cap_));
@@ -35,7 +36,7 @@ class Dealing {
     }
   }
 
-  // What is left, in order.
+  // Gives the remaining budget to the others, in order.
   void deal_the_rest() {
     uint64_t spare = budget_.all - std::min(budget_.all, used_by_done_ + cap_ * left_.size());
     for (const size_t one : std::vector<size_t>(left_)) {
@@ -46,7 +47,7 @@ class Dealing {
     }
   }
 
-  // Returns what those have used that are done now.
+  // Returns the usage of those that are done now.
   uint64_t spend(const std::vector<size_t>& some, uint64_t cap) {
     work_on_(some, cap, used_);
     uint64_t used = 0;
@@ -60,7 +61,7 @@ class Dealing {
 
   const Budget budget_;
   const WorkOn& work_on_;
-  uint64_t cap_ = 0;  // what each of those left has been given
+  uint64_t cap_ = 0;  // the cap of each remaining consumer
   uint64_t used_by_done_ = 0;
   std::vector<size_t> left_;
   std::vector<Usage> used_;

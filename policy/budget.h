@@ -1,11 +1,12 @@
 #pragma once
-// Work of others, bounded: how much of it a decision does, and who gets how much of that.
+// Bounds on the work and memory that policies may cost in one decision, and their distribution among
+// policies.
 //
-// Everything is counted in work steps (cel/arena.h): they follow from policies and devices alone, so
-// that every node and every replay decides alike. No clock is asked.
+// Costs are counted in work steps (cel/arena.h), which depend only on policies and devices. So every node and
+// every replay decides alike; no clock is read.
 //
-// A *fair share* of something is the most that each may take without more than all of it being taken, where
-// who needs less takes what it needs (max-min fairness). It does not depend on any order.
+// A *fair share* is the largest cap such that the sum of min(need, cap) stays within the budget (max-min
+// fairness). It does not depend on any order.
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -13,27 +14,26 @@
 namespace sliced::policy {
 
 struct Budget {
-  uint64_t all = 0;   // of everybody together
+  uint64_t all = 0;   // of all together
   uint64_t each = 0;  // of one
 };
 
-/// What decisions are allowed. A step takes at most 100 ns; those of selectors that people write take a tenth
-/// of that.
+/// Budgets of a decision. A step takes at most 100 ns; a step of a typical selector takes a tenth of that.
 struct WorkBudgets {
-  /// Selectors of a node, each over all its devices. An evaluation counts with its steps or its cost,
+  /// Selectors of a node, each over all its devices. An evaluation counts with its steps or its CEL cost,
   /// whichever is more.
   Budget selectors{40'000'000, 10'000'000};
-  /// Compiling them, and keeping what comes of it: each counts with its steps, or with half the bytes of
-  /// memory that it holds, whichever is more. What is already compiled counts as if it were compiled now.
+  /// Compiling selectors and storing the programs: each counts with its steps, or with half the bytes of its
+  /// program, whichever is more. Already compiled ones count the same.
   Budget compiling{5'000'000, 1'000'000};
-  /// Entries of filters of SriovResourcePolicies that are looked at, of a few ns each.
+  /// Entries of filters of SriovResourcePolicies that are compared, a few ns each.
   Budget filters{200'000'000, 100'000'000};
-  /// Of their selectors of DeviceAttributes: selectors times objects, and the attributes that are joined.
+  /// Selectors of DeviceAttributes: selectors times objects, plus the attributes that are joined.
   Budget attributes{10'000'000, 5'000'000};
-  /// Device entries of DeviceExposurePolicies: of memory more than of time. One whose policy gives it more
-  /// than 1 KiB of attributes and capacities counts for several.
+  /// Device entries of DeviceExposurePolicies; bounds memory more than time. An entry counts once more for
+  /// each full KiB of attributes and capacities that its policy adds.
   Budget entries{10'000, 10'000};
-  /// Answers that are kept: selectors times devices. The selectors that come first are asked.
+  /// Stored answers: selectors times devices. Selectors beyond the limit are not evaluated.
   uint64_t answers = 3'000'000;
 };
 
@@ -42,20 +42,19 @@ struct Usage {
   bool is_done = false;
 };
 
-/// Goes on with the work of those in `left` (indices, ascending) until each is done or would have used more
-/// than cap in all; writes down how far each is. What shows to be too much for the cap ends there.
+/// Continues the work of those in `left` (indices, ascending) until each is done or would exceed `cap` in
+/// total. Sets their usage in `used`. Work that would exceed the cap stops there.
 using WorkOn = std::function<void(const std::vector<size_t>& left, uint64_t cap, std::vector<Usage>& used)>;
 
-/// Deals a budget out to `count` whose needs show only as they work. Who needs no more than the fair share of
-/// a third of it is done, whatever others need and in whatever order they stand: half of it is dealt out
-/// equally, and what some leave over of that again among the others, in steps of half as much again. The
-/// other half goes to those who need more, in order, as far as it goes. In all no more than budget.all is
-/// used, beside what is begun again after a pause, which is at most three times that. Who is not done at the
-/// end needs more than there was for it.
+/// Distributes a budget among `count` consumers whose needs are only known by working. Returns the usage of
+/// each; is_done is false for a consumer that needs more than it got.
+/// Each consumer that needs at most the fair share of a third of the budget is done, in whatever order they
+/// are. The rest goes to the others in order. The total is at most budget.all, plus repeated work of at most
+/// three times that.
 std::vector<Usage> deal_out(size_t count, Budget budget, const WorkOn& work_on);
 
-/// The same where needs are known beforehand: who gets what it needs. Who gets nothing spends nothing, so
-/// that the fair share is that of the whole budget; what is left over goes to the others, in order.
+/// The same for known needs. Returns true for each consumer that gets its need. A consumer that gets nothing
+/// spends nothing, so the fair share is that of the whole budget. The rest goes to the others, in order.
 std::vector<bool> who_fits(const std::vector<uint64_t>& needs, Budget budget);
 
 }  // namespace sliced::policy

@@ -8,8 +8,8 @@
 namespace sliced::policy {
 namespace {
 
-// The other driver's VFs wait where one of these policies offers the PF or a VF of it too; a PF that none of
-// them offers is that driver's alone.
+// Returns the unverified pools from which a DeviceExposurePolicy offers the PF or a VF. The other driver's
+// VFs in them wait. Other PFs belong to that driver alone.
 std::set<std::string> pools_in_doubt(const Inputs& in, const Resolutions& resolutions, PoolNames& names) {
   std::set<std::string> out;
   if (!in.unverified.is_any) return out;
@@ -27,14 +27,14 @@ std::set<std::string> pools_in_doubt(const Inputs& in, const Resolutions& resolu
 Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& stop) {
   Decision out;
   const Inputs& in = *inputs;
-  // What the policies say of each device: excludes first, which hold for both kinds.
+  // The policies' answers for each device: excludes first, which apply to both kinds.
   out.selectors = ask_selectors(in.policies->exposures, in.node, in.settings.exposure_driver, in.inventory,
                                 in.selectors, in.settings.budgets, stop, in.published);
   if (stop.stop_requested()) return out;
   const Resolutions resolutions{resolve(in.policies->exposures, *out.selectors, *in.inventory,
                                         in.settings.budgets.entries, out.exposure_problems),
                                 out.selectors->exclude_record};
-  // What holds back of what they offer: gates.cpp lists it.
+  // The gates, in the order of gates.cpp.
   PoolNames names(in.node.name);
   const auto& unreadable = out.selectors->node.unreadable;
   DecisionContext context{.in = in,
@@ -42,7 +42,7 @@ Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& sto
                           .unreadable_exclude = unreadable.empty() ? -1 : unreadable.front(),
                           .unverified_pools = pools_in_doubt(in, resolutions, names)};
   const Gates gates(context);
-  // What is left, by driver. Of a function that both kinds offer the first has it.
+  // The offers that remain, by driver. If both kinds offer a function, the SriovResourcePolicy has it.
   const SameFacts same(*in.inventory, in.entries == nullptr ? nullptr : in.entries->inventory.get());
   auto memory = std::make_shared<EntryMemory>(EntryMemory{in.inventory, in.policies, {}, {}});
   Deciding deciding{in, resolutions, same, gates, context, out, *memory};

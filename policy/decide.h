@@ -1,5 +1,5 @@
 #pragma once
-// (inventory, policies, node) -> verdicts and desired pools. Pure, deterministic, fail closed.
+// The decision: (inventory, policies, node) -> verdicts and desired pools. Pure, deterministic, fail closed.
 #include <memory>
 #include <stop_token>
 
@@ -7,9 +7,9 @@
 
 namespace sliced::policy {
 
-/// What takes it long is broken off once stop is requested; what is returned then is of no use.
-/// Threads: any, one call at a time an Inputs; what takes long is bounded by Settings::budgets in work and
-/// memory, not in time.
+/// Returns the decision for these inputs. After a stop request it returns early, and the result must not be
+/// used.
+/// Threads: any thread, one call at a time for an Inputs. Settings::budgets bounds work and memory.
 Decision decide(std::shared_ptr<const Inputs> inputs, const std::stop_token& stop = {});
 
 }  // namespace sliced::policy

@@ -1,6 +1,6 @@
 #pragma once
-// One decision while it is made: what both kinds of policies get, and where they put what comes of it. Made by
-// decide() for one call, on the thread that it runs on; nothing of it outlives the decision.
+// The state of one decision, shared by both kinds of policies. decide() creates it for one call; it does not
+// outlive the decision.
 #include "policy/decision.h"
 #include "policy/entry_memory.h"
 #include "policy/gates/gates.h"
@@ -9,15 +9,15 @@
 
 namespace sliced::policy {
 
-/// References to what decide() holds. The SriovResourcePolicies come first: what they take is noted in `now`,
-/// before the others are asked.
+/// References to values that decide() owns. SriovResourcePolicies are evaluated first and record their
+/// functions in `now`, before DeviceExposurePolicies are evaluated.
 struct Deciding {
   const Inputs& in;
-  /// What selectors of DeviceExposurePolicies say, of every device of the inventory.
+  /// Answers of DeviceExposurePolicies, for every device of the inventory.
   const Resolutions& resolutions;
-  const SameFacts& same;  // as when in.entries was made
+  const SameFacts& same;  // relative to in.entries
   const Gates& gates;
-  DecisionContext& now;  // the gates'; what a kind of policies takes is noted there
+  DecisionContext& now;  // shared with the gates
   Decision& out;
   EntryMemory& memory;  // for the next decision
 };

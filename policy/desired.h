@@ -1,6 +1,6 @@
 #pragma once
-// What should be published: the result of a decision, before anybody looks at what is there. Slices, their names
-// and generations are made of it by publishers/.
+// The pools to publish, as a decision results in them, independent of the existing slices. publishers/
+// derives slices, their names and generations.
 #include <map>
 #include <memory>
 #include <string>
@@ -11,24 +11,24 @@
 
 namespace sliced::policy {
 
-/// What must be published together: consumers wait until all slices of a pool's highest generation are there
-/// (ResourcePool.resourceSliceCount).
-/// Compared as a value, devices by pointer first: what has not changed is found the same without being looked
-/// through.
+/// One pool. Consumers use a pool only when all slices of its highest generation exist
+/// (ResourcePool.resourceSliceCount), so it is published as a whole.
+/// Compared as a value, devices by pointer first, so that comparing unchanged pools is cheap.
 struct DesiredPool {
   std::string driver, name;
   std::vector<kube::DevicePtr> devices;  // by name
   std::vector<kube::CounterSet> counters;
-  bool can_count = false;              // it has counters, or could get them
-  bool skips_node_operations = false;  // the kubelet starts pods without asking a plugin
-  std::string excludes;  // that entries of functions stand under, for each slice with some (exclude_record.h)
-  // The ledger's, not the decision's (charged/ledger.h):
-  Record record;  // of what was withdrawn of it, on its first slice
-  Groups groups;  // of its entries, where can_count
+  bool can_count = false;              // it has counters, or may get them
+  bool skips_node_operations = false;  // pods start without a call of a plugin on the node
+  std::string excludes;                // record of the excludes, for each slice with entries of functions
+                                       // (exclude_record.h)
+  // Set by the ledger (reserved/ledger.h):
+  Record record;  // record of withdrawn entries, for the first slice
+  Groups groups;  // exclusionGroups of its entries, if can_count
   bool operator==(const DesiredPool&) const = default;
 };
 
-/// By driver. Both drivers are there, also one of which nothing is to be published.
+/// By driver. Contains both drivers, also one without pools.
 using DesiredPools = std::map<std::string, std::vector<DesiredPool>>;
 using DesiredPoolsPtr = std::shared_ptr<const DesiredPools>;
 

@@ -1,6 +1,7 @@
 #pragma once
-// Device entries as the decision before made them. It is an argument and a result of decisions, and never
-// changes what they are: an entry of a device whose facts, policy and settings are the same would be made the
+// Device entries of the previous decision. A decision reuses the entry of a device whose facts, policy and
+// settings are unchanged, so that comparing it with the published one is a comparison of pointers. The memory
+// never changes a result.
 // same, so it is not made anew, and whoever compares it with what is published finds one and the same object.
 #include <cstdint>
 #include <deque>
@@ -16,39 +17,37 @@
 
 namespace sliced::policy {
 
-/// A device entry as it would be sent, and why the API server would refuse it; "" it would not. What it takes
-/// of counters is not of now.
-/// A refused one has an entry all the same, so that whoever explains can show what would have been sent.
+/// A device entry as it would be sent, without its counters, and the reason that the API server would refuse
+/// it; "" if it would accept it. A refused one has an entry too, for explain().
 struct Draft {
   kube::DevicePtr entry;
   std::string refusal;
 };
 
-/// Of one kind of policies, and for what they were made: under another driver's name, or for a server that takes
-/// list attributes where the one before did not, nothing of it is used.
-/// Memory: one pointer and a name for each entry that was made; the entries are those of the pools.
+/// Entries of one kind of policies. Valid only for the same driver name and the same support of list
+/// attributes.
+/// Memory: one pointer and a name for each entry; the pools share the entries.
 struct KeptEntries {
   struct Kept {
     std::string name;
     Draft draft;
-    int32_t policy = -1, config = -1;  // indices into the policies of then
-    bool is_plain = false;             // making it left nothing to say
+    int32_t policy = -1, config = -1;  // indices into the policies of that decision
+    bool is_plain = false;             // created without notes
   };
-  std::deque<Kept> all;  // as they were made: in much the same order each time. References last
+  std::deque<Kept> all;  // in order of creation, which is similar in each decision. References remain valid
   std::string driver;
   bool takes_lists = false, lists_numa_nodes = false;
 };
 
-/// What is looked up in it. before: nullptr none; outlives what is returned.
+/// Returns an index of the entries by name. before: nullptr for none; must outlive the result.
 inline auto former_entries(const KeptEntries* before) {
   static const KeptEntries kNone;
   return InOrder((before == nullptr ? kNone : *before).all, &KeptEntries::Kept::name);
 }
 using FormerEntries = decltype(former_entries(nullptr));
 
-/// Of a whole decision. Entries are compared by the inventory and the policies that they were made of, which it
-/// therefore holds.
-/// Immutable once the decision is done; the next one reads it on whichever thread it runs.
+/// The memory of one decision. Holds the inventory and policies with which the entries are compared.
+/// Immutable once the decision is done, and readable on any thread.
 struct EntryMemory {
   hotplug::InventoryPtr inventory;
   PolicySetPtr policies;

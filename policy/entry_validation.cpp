@@ -7,7 +7,7 @@ namespace sliced::policy {
 uint64_t content_hash(const kube::Device& device) {
   kube::ResourceSlice carrier;
   kube::Device content = device;
-  content.consumes_counters.clear();  // they are of the pool
+  content.consumes_counters.clear();  // they depend on the pool
   carrier.devices.push_back(std::move(content));
   return stable_hash(kube::encode_json(kube::encode_resource_slice(carrier)));
 }

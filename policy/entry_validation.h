@@ -1,5 +1,5 @@
 #pragma once
-// Whether the API server takes a device entry: by its rules, and by what it said of this very content before.
+// Checks whether the API server accepts a device entry: by its rules, and by its answers to the same content.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -10,20 +10,20 @@
 
 namespace sliced::policy {
 
-/// Drops attributes that the API server would refuse alone (a note each). What is left to refuse; "" when the
-/// entry is good. is_vital: an attribute that may not be dropped.
+/// Drops attributes that the API server would refuse (a note each). Returns the remaining reason to refuse
+/// the entry; "" if it is valid. is_vital: returns true for an attribute that must not be dropped.
 std::string drop_refused(kube::Device& entry, const std::function<bool(const std::string&)>& is_vital,
                          std::vector<std::string>& notes);
 
-/// Nothing of it can be refused but what its policy adds, which is checked once: a text of the kernel's may
-/// be wrong. False when it is worth a whole check.
+/// Returns true if only the parts that the policy adds can be invalid, which are checked once. False if the
+/// entry needs a whole check, because a text from the kernel may be invalid.
 bool is_trivially_valid(const kube::Device& entry);
 
-/// Why the server refused this very content before; "" when it did not.
+/// Returns why the server refused this content before; "" if it did not.
 std::string refused_before(const kube::Device& entry, const QuarantinedEntries& quarantine);
 
-/// A stable fingerprint of an entry's content, for Quarantine: of all but what it takes of counters, which
-/// follows from what else is offered.
+/// Returns a stable hash of the entry's content for Quarantine, without its counters, which depend on other
+/// entries.
 uint64_t content_hash(const kube::Device& device);
 
 }  // namespace sliced::policy

@@ -1,5 +1,5 @@
 #pragma once
-// Why a host device is offered or is not, from the same functions and gates that decided.
+// Explains why a host device is or is not offered, with the functions and gates of the decision.
 #include <cstddef>
 #include <string>
 
@@ -8,9 +8,8 @@
 
 namespace sliced::policy {
 
-/// Rules are as many as policies and filters: at most rules_max of those that say no are shown, and policies
-/// beyond that are not looked at. The one that decides is always there.
-/// What is wrong with a device for VFIO: it shares its IOMMU group with other functions. "" it has a group of its own, or none.
+/// Returns the problem of a device for VFIO: it shares its IOMMU group with other functions. "" if it has a
+/// group of its own, or none.
 std::string iommu_problem(const hotplug::HostDevice& device);
 
 inline constexpr size_t kRulesMax = 1'000;

@@ -7,8 +7,8 @@
 namespace sliced::policy {
 namespace {
 
-constexpr size_t kBlock = 16;             // the allocator's part of a block
-constexpr size_t kMapNode = kBlock + 32;  // and the tree's
+constexpr size_t kBlock = 16;             // allocator overhead of a block
+constexpr size_t kMapNode = kBlock + 32;  // plus that of a tree node
 
 size_t owned(const std::string& text) {
   // NOLINTNEXTLINE(bugprone-sizeof-container): a short text is within the object, in the half behind pointer and size
@@ -87,7 +87,7 @@ size_t owned(const ResourceConfig& one) {
 }
 size_t owned(const CniPlugin& one) { return owned(one.name) + owned(one.consume_per_allocation); }
 
-// Of the maps and counts that hold it, wherever it is kept.
+// Memory of the maps and counts that contain the object.
 constexpr size_t kPlaces = 3;
 size_t places(const std::string& namespace_, const std::string& name) {
   return kPlaces * (kMapNode + 2 * sizeof(std::string) + owned(namespace_) + owned(name)) + 2 * kBlock;

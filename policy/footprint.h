@@ -1,5 +1,5 @@
 #pragma once
-// What policies take of memory while they are kept, near enough to bound them all together.
+// Estimates of the memory of stored policies, accurate enough to bound their sum.
 #include <cstddef>
 
 #include "policy/exposure/policy.h"
@@ -7,12 +7,12 @@
 
 namespace sliced::policy {
 
-/// Bytes of the value and of what it owns, blocks of the allocator included. What selectors take once they
-/// are compiled is counted where that is done (exposure/programs.h).
+/// Returns the bytes of the value and the memory that it owns, including allocator overhead. Compiled
+/// selectors are counted in exposure/programs.h.
 size_t footprint(const SriovPolicy& policy);
 size_t footprint(const DeviceAttributes& object);
 size_t footprint(const ExposurePolicy& policy);
-/// What each entry takes of it.
+/// Returns the bytes that each entry of the policy copies.
 size_t footprint(const Exposure& exposure);
 
 }  // namespace sliced::policy

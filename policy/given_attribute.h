@@ -1,5 +1,5 @@
 #pragma once
-// Attributes that administrators give to device entries, beside those that the daemon makes of what it sees.
+// Attributes of device entries that administrators set in policies.
 #include <string>
 #include <string_view>
 
@@ -8,13 +8,13 @@
 
 namespace sliced::policy {
 
-inline constexpr std::string_view kStandardDomain = "resource.kubernetes.io";  // all of it is reserved
+inline constexpr std::string_view kStandardDomain = "resource.kubernetes.io";  // reserved completely
 
-/// "DOMAIN/IDENTIFIER" as it is, "IDENTIFIER" below the driver's domain.
+/// Returns "DOMAIN/IDENTIFIER" unchanged, and "IDENTIFIER" with the driver's domain.
 std::string full_key(const std::string& key, const std::string& driver);
 
-/// value: {string: x}, {int: 5} and so on. reserved: the key is one that only the daemon may publish.
-/// Errors: kInvalid, with the remedy, for whatever the API server would refuse, too.
+/// value: {string: x}, {int: 5} and so on. reserved: only the daemon may publish the key.
+/// Errors: kInvalid, with the remedy, for every value that the API server would refuse.
 Result<kube::AttributeValue> decode_given_attribute(const std::string& key, const kube::Json& value,
                                                     bool reserved);
 

@@ -12,7 +12,7 @@ bool exclude_each_other(const Holding& a, const Holding& b, const std::string& p
     return a.is_exclusive || b.is_exclusive || is_any || (!a.group.empty() && a.group == b.group);
   }
   if (pf.empty()) return false;
-  // A PF as a whole is not there for its VFs while somebody has it.
+  // A PF that is allocated as a whole excludes its VFs.
   return (a.device == pf && a.is_exclusive) || (b.device == pf && b.is_exclusive);
 }
 
@@ -25,14 +25,14 @@ bool may_be_of_device_of(const Holding& unknown, const Holding& other) {
 
 }  // namespace
 
-// A function's device is its PCI address, which is no entry's name.
+// The device of a function is its PCI address, which differs from every entry name.
 bool is_device_unknown(const Holding& holding) {
   return holding.group == kAnyGroup && holding.device == holding.entry;
 }
 
 bool conflict(const Holding& a, const Holding& b, const std::string& pf) {
   const bool may_be_same = may_be_of_device_of(a, b) || may_be_of_device_of(b, a);
-  // The same entry, or that of the other driver on the same function.
+  // The same entry, or the other driver's entry of the same function.
   if ((a.device == b.device || may_be_same) && a.entry == b.entry) return a.is_exclusive || b.is_exclusive;
   if (may_be_same) return a.is_exclusive || b.is_exclusive || !(a.group.empty() || b.group.empty());
   return exclude_each_other(a, b, pf);

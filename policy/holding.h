@@ -1,6 +1,6 @@
 #pragma once
-// What an entry has while it is allocated: its device as a whole or a share of it, in its exclusion group. Which
-// of them exclude each other.
+// The part of a device that an allocated entry takes: the whole device or a share, in its exclusionGroup.
+// Decides which entries exclude each other.
 #include <cstddef>
 #include <map>
 #include <string>
@@ -9,26 +9,25 @@
 
 namespace sliced::policy {
 
-/// exclusionGroup of a withdrawn entry whose group is not known any more: each that its device has.
+/// exclusionGroup of a withdrawn entry whose group is unknown: it counts as in each group of its device.
 inline constexpr std::string_view kAnyGroup = "*";
 
-/// The device of one that may be on any device of its pool.
-inline constexpr std::string_view kAnyDevice = "any device";  // no interface's name
-/// The entry of one that stands for all that is not known.
-inline constexpr std::string_view kUnknownEntry = "unreadable record";  // no entry has such a name
+/// Holding::device of an entry that may be on any device of its pool.
+inline constexpr std::string_view kAnyDevice = "any device";  // not an interface name
+/// Holding::entry of a holding that represents all unknown entries.
+inline constexpr std::string_view kUnknownEntry = "unreadable record";  // not an entry name
 
-/// One entry of a pool: a device in one of the ways in which it is offered.
-/// A value; two are one and the same entry when `entry` is, whatever else has changed.
+/// One entry of a pool: a device in one of the ways in which it is offered. `entry` is its identity.
 struct Holding {
   std::string entry;   // name of the device entry
   std::string device;  // host device id
-  std::string base;    // the device's name without suffix: a DNS label
+  std::string base;    // name of the device without suffix: a DNS label
   bool is_exclusive = true;
-  std::string group;          // exclusionGroup, "" none
-  bool is_withdrawn = false;  // no longer offered, and may still be allocated
-  /// Withdrawn before this process began, and its device has not been seen yet: it may come still.
+  std::string group;          // exclusionGroup; "" if none
+  bool is_withdrawn = false;  // no longer offered, but may still be allocated
+  /// Withdrawn before this process started, and its device has not been seen yet. It may still appear.
   bool is_awaited = false;
-  /// Withdrawn, and it may be allocated beside another contested one that excludes it: an edit has put both into one
+  /// Withdrawn, and possibly allocated beside a contested entry that excludes it: an edit put both into one
   /// group, or claims show both allocated.
   bool is_contested = false;
   bool operator==(const Holding&) const = default;
@@ -36,26 +35,27 @@ struct Holding {
 
 using HoldingsByPool = std::map<std::string, std::vector<Holding>>;
 
-/// Whether two entries of a pool must never be allocated at the same time. pf: host device id of the pool's PF, "" where
-/// it has none.
+/// Returns true if two entries of a pool must never be allocated at the same time. pf: host device id of the
+/// pool's PF; "" if it has none.
 bool exclude_each_other(const Holding& a, const Holding& b, const std::string& pf);
 
-/// A link's holding that was restored from a CDI spec alone: `device` is the entry's name, since the spec has no interface name. It may be of
-/// each link whose base the entry's name starts with.
+/// Returns true for a link's holding that was restored from a CDI spec alone. Its `device` is the entry's
+/// name, because the spec has no interface name. It may belong to each link whose base is a prefix of that
+/// name.
 bool is_device_unknown(const Holding& holding);
 
-/// Whether a claim that has one keeps the other from other claims: exclude_each_other(), or both are the same exclusive entry. A holding with
-/// is_device_unknown() counts as one of each link that it may be of.
+/// Returns true if an allocation of one forbids an allocation of the other: exclude_each_other(), or both are
+/// the same exclusive entry. A holding with is_device_unknown() counts for each link to which it may belong.
 bool conflict(const Holding& a, const Holding& b, const std::string& pf);
 
 /// Entries of one pool, to be asked whether another can stand beside them. An answer costs what there is of
 /// its device, however many others there are.
 class PoolHoldings {
  public:
-  /// pf: as for exclude_each_other(); must outlive this, and so must what is added.
+  /// pf: as for exclude_each_other(). Requires: pf and added holdings outlive this object.
   explicit PoolHoldings(const std::string& pf) : pf_(pf) {}
   void add(const Holding& holding) { by_device_[holding.device].push_back(&holding), ++count_; }
-  /// Whether it and one of them exclude each other.
+  /// Returns true if it and one of the entries exclude each other.
   bool exclude(const Holding& holding) const;
 
  private:

@@ -13,7 +13,7 @@ std::string with_hash(const std::string& label, const std::string& interface) {
   return label + "-" + hex(stable_hash(interface), 6);
 }
 
-// The label, and whether the name can be told from it.
+// Returns the label, and whether it identifies the name.
 std::pair<std::string, bool> plain_label(const std::string& interface) {
   std::string label;
   bool is_lossy = false;
@@ -29,7 +29,7 @@ std::pair<std::string, bool> plain_label(const std::string& interface) {
   return {label.substr(first, last - first + 1), is_lossy};
 }
 
-// Gives each link a name that no other device has.
+// Gives each link a unique name.
 class LinkNames {
  public:
   LinkNames(const hotplug::Inventory& inventory, const std::map<std::string, std::string>& published) {
@@ -52,14 +52,14 @@ class LinkNames {
   }
 
  private:
-  // An entry of this name, with whatever suffix, tells that the link has it.
+  // Returns true if a published entry of the link begins with this name.
   bool has_entry(const std::string& id, const std::string& name, const std::string& but = "-") const {
     const auto at = entries_.find(id);
     return at != entries_.end() && std::any_of(at->second.begin(), at->second.end(), [&](const auto& entry) {
              return entry.starts_with(name) && !entry.starts_with(but);
            });
   }
-  // The first that is free, unless it has one already; of several none may be.
+  // Takes the first free name, unless the link has one.
   void take(const std::string& id, const std::vector<std::string>& in_order) {
     if (names_.contains(id)) return;
     for (const std::string& name : in_order)
@@ -78,7 +78,7 @@ class LinkNames {
 
 constexpr size_t kHashDigits = 16;
 
-// The node's part of a name that would be too long is cut, and tells nodes apart by a hash.
+// Returns the pool name. A long one is cut, and its hash identifies the node.
 std::string pool_name(const std::string& node, const std::string& rest) {
   std::string name = node + "/" + rest;
   if (name.size() <= kPoolNameMax) return name;
@@ -87,7 +87,7 @@ std::string pool_name(const std::string& node, const std::string& rest) {
   return name + "-" + hex(stable_hash(node), kHashDigits) + "/" + rest;
 }
 
-// Whose pool it stands in; nullopt: that of what belongs to none.
+// Returns the PF of the device's pool; nullopt for the pool of links.
 std::optional<hotplug::PciAddress> pf_of(const hotplug::HostDevice& device) {
   if (device.type == hotplug::DeviceType::kPf) return device.pci;
   const bool has_pf = device.type == hotplug::DeviceType::kVf || device.type == hotplug::DeviceType::kSf;
@@ -127,7 +127,7 @@ bool EntryNames::is_anothers(const std::string& name, const std::string& base,
   return reads_as_anothers(name, base);
 }
 
-// As unknown_holding() reads it (policy/reserved/record.h): the longest label that it begins with.
+// Reads the name like unknown_holding() (policy/reserved/record.h): the longest label that is a prefix of it.
 bool EntryNames::reads_as_anothers(const std::string& name, const std::string& base) {
   if (!labels_) {
     labels_.emplace();
@@ -152,7 +152,7 @@ std::string EntryNames::name(const hotplug::HostDevice& device, const std::strin
   }
   if (!kube::is_dns_label(name)) return "";
   const size_t taken = taken_.size();
-  taken_.insert(taken_.end(), name);  // they come in order, most of the time
+  taken_.insert(taken_.end(), name);  // names mostly come in order
   return taken_.size() > taken ? name : "";
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Finding by name in a list that is asked in about the order in which it stands, as what one decision has made
-// is by the next: most of the time the next one is the right one.
+// Looks up list elements by name, for callers that ask in about the order of the list, as one decision reads
+// the results of the previous one.
 #include <cstddef>
 #include <functional>
 #include <string_view>
@@ -9,18 +9,18 @@
 
 namespace sliced::policy {
 
-/// name_of: the member or function that is an element's name, which lasts as long as the list; no two are of one
-/// name.
-/// Cost: constant where the question comes in the list's order; the first one that does not makes a table of
-/// all names. Equal answers either way: the order decides nothing.
+/// name_of: the member or function that returns an element's name. Requires: names are unique and live as
+/// long as the list.
+/// Cost: constant if queries follow the order of the list; the first query out of order builds a table of all
+/// names. The results do not depend on the order.
 template <class List, class NameOf>
 class InOrder {
  public:
-  /// list: outlives this, and does not change meanwhile.
+  /// Requires: list outlives this object and does not change.
   InOrder(const List& list, NameOf name_of) : list_(list), name_of_(std::move(name_of)) {}
 
-  /// nullptr where there is none of that name.
-  /// Points into the list. Remembers where it was, so it is not const, and not for two threads.
+  /// Returns nullptr if no element has the name. Points into the list. Not thread-safe, because it stores its
+  /// position.
   const typename List::value_type* find(std::string_view name) {
     if (next_ < list_.size() && std::invoke(name_of_, list_[next_]) == name) return &list_[next_++];
     if (places_.empty())
@@ -35,7 +35,7 @@ class InOrder {
   const List& list_;
   const NameOf name_of_;
   size_t next_ = 0;
-  std::unordered_map<std::string_view, size_t> places_;  // made when one is out of order; only looked up
+  std::unordered_map<std::string_view, size_t> places_;  // built at the first query out of order
 };
 
 }  // namespace sliced::policy

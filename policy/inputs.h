@@ -1,6 +1,6 @@
 #pragma once
-// Everything that a decision is made from: immutable values, gathered on the loop (daemon/inputs.h) and read on
-// whichever thread decides. Nothing else is asked: no clock (the time is a value here), no server, no file. So the same inputs give the same
+// All inputs of a decision: immutable values, gathered on the loop thread (daemon/inputs.h) and read on the
+// thread that decides. A decision reads no clock, server or file, so that the same inputs give the same
 // decision on every node and in every replay.
 #include <cstdint>
 #include <map>
@@ -28,53 +28,51 @@ namespace sliced::policy {
 struct SelectorAnswers;  // exposure/resolve.h
 using SelectorAnswersPtr = std::shared_ptr<const SelectorAnswers>;
 
-/// What options and probes of the server say (publishers/server_features.h). What is not known of a server is taken for
-/// no; the defaults here are those of a server that can.
-/// Compared as a value: another one makes entries of the decision before useless where they were made under
-/// it.
+/// Options, and features of the API server (publishers/server_features.h). Unknown features count as absent;
+/// the defaults here are those of a server with all features except list attributes and groups. A change
+/// invalidates entries of the previous decision that depend on it.
 struct Settings {
   std::string sriov_driver = "sriovnetwork.k8snetworkplumbingwg.io";
   std::string exposure_driver = std::string(kExposureDriver);
-  bool list_attributes = false;   // the server takes list attributes (gate DRAListTypeAttributes)
-  bool lists_numa_nodes = false;  // --numa-node-attribute list, and the server takes list attributes
-  /// The server stores counters and the scheduler adds them up (gate DRAPartitionableDevices, 1.36.2).
+  bool list_attributes = false;   // the server stores list attributes (gate DRAListTypeAttributes)
+  bool lists_numa_nodes = false;  // --numa-node-attribute list, and the server stores list attributes
+  /// The server stores counters and the scheduler uses them (gate DRAPartitionableDevices, 1.36.2).
   bool counters = true;
-  /// --exclusion compatibility-groups, and the server stores them (gate DRADeviceCompatibilityGroups). Only with `counters`.
+  /// --exclusion compatibility-groups, and the server stores them (gate DRADeviceCompatibilityGroups).
+  /// Requires `counters`.
   bool compatibility_groups = false;
-  /// The server stores what is allocated several times (gate DRAConsumableCapacity).
+  /// The server stores multiple allocations of a device (gate DRAConsumableCapacity).
   bool shared_devices = true;
-  /// Claims need no plugin on the node: --skip-node-operations, and the server stores it (gate DRAOptionalNodeOperations).
+  /// Claims need no plugin on the node: --skip-node-operations, and the server stores it (gate
+  /// DRAOptionalNodeOperations).
   bool skip_node_operations = false;
-  Readiness readiness;  // the daemon's, of what policies leave out
+  Readiness readiness;  // the daemon's default for fields that policies omit
   WorkBudgets budgets;
 };
 
-/// A desired device entry that the server refused or mutilated: held back as long as its content stays the
-/// same.
-/// content_hash is of the entry as it was sent: an edit that changes it lets it be tried again at once.
+/// An entry that the server refused or changed on write. It is withheld while its content stays the same.
+/// content_hash: of the entry as sent, so that an edit that changes it causes a new attempt immediately.
 struct Quarantine {
   uint64_t content_hash = 0;
   std::string why;
 };
 
 using QuarantinedEntries = std::map<std::string, Quarantine>;  // by name
-/// By kind of policy: both may have an entry of one name.
+/// By kind of policy, because both may have an entry of the same name.
 struct Quarantines {
   QuarantinedEntries sriov, exposure;
   bool empty() const { return sriov.empty() && exposure.empty(); }
 };
 
-/// Somebody else configures this node's hardware and has not said yet that it is done (--until-configured).
+/// The state of the signal that this node's hardware is configured (--until-configured).
 struct Unconfigured {
-  std::string why;  // what is waited for, in words; "": it is configured, or nobody is asked
-  /// Names of entries that stand in slices which say that they are of this boot, by kind of policy: they stay.
+  std::string why;  // the missing signal, for people; "" if the node is configured or no signal is required
+  /// Names of entries in slices of this boot, by kind of policy. They stay published.
   std::set<std::string> sriov = {}, exposure = {};
   bool holds() const { return !why.empty(); }
 };
 
-/// Shared by whoever decides, explains or compares; the decision holds its own (Decision::inputs).
-/// Never changed once a decision has it: whoever wants another decision makes another one, which shares what
-/// has not changed.
+/// Immutable once a decision has it. A new decision gets a new Inputs, which shares the unchanged parts.
 struct Inputs {
   hotplug::InventoryPtr inventory;
   PolicySetPtr policies;
@@ -84,30 +82,30 @@ struct Inputs {
   Published published;
   Unconfigured unconfigured = {};
   NotReturnedDevices not_returned = {};
-  /// Host devices in motion: what policies say of those that are not offered yet waits, and what is published
-  /// of the others stays as it was.
+  /// Settling host devices. New entries of them wait, and published entries of them stay unchanged.
   std::set<std::string> settling;
-  DesiredPoolsPtr before;  // what was decided last to be published; nullptr nothing, or nobody asks
-  /// When that was; nullopt: nothing was, and what stands in slices (published) is of the process before.
+  DesiredPoolsPtr before;  // pools of the previous decision; nullptr if there is none or it is not needed
+  /// Time of the previous decision; nullopt if there is none, and `published` is of the previous process.
   std::optional<TimePoint> before_at;
-  /// Where facts of some VF are unknown (sriov/match.h): the policies that were asked then, in order.
+  /// If facts of a VF are unknown (sriov/match.h): the policies of the previous decision, in order.
   std::vector<Shared<SriovPolicy>> asked_before;
-  /// When this is gathered, and since when conditions of readiness have held then.
+  /// The time of gathering, and the readiness conditions with the times since which they hold.
   TimePoint now{};
   Tracks tracks;
   NodeState node_state;
-  /// Of PFs' word (gates/pf_word.h): nullopt, whatever is known counts, since it was read to decide this once; and what
-  /// the decision before found to be asked, nullptr nothing.
+  /// Ages of VF settings (gates/pf_word.h). nullopt: all known values count, because they were read for this
+  /// decision. asked_of_pfs: required queries of the previous decision; nullptr if none.
   std::optional<QueryTimes> query_times;
   AskedOfPfsPtr asked_of_pfs;
-  /// Entries that may be allocated, whatever the policies say now: offered, or withdrawn and not shown free
-  /// since. Of the exposure driver by pool; of the other driver by name of the entry (its function's).
+  /// Entries that may be allocated, independent of the policies: offered, or withdrawn and not shown free
+  /// since. Of the exposure driver by pool; of the SR-IOV driver by entry name (its function's).
   HoldingsByPool holdings;
   std::set<std::string> sriov_holdings;
-  bool is_sriov_unverified = false;  // any VF may be allocated through the other driver
-  UnverifiedPools unverified;        // beside `holdings`
-  bool awaits_pods = false;          // what pods of this node have of unverified pools has not been looked at
-  // Of the decision before; nullptr none. entries: without it, only more is made anew.
+  bool is_sriov_unverified = false;  // any VF may be allocated through the SR-IOV driver
+  UnverifiedPools unverified;        // in addition to `holdings`
+  bool awaits_pods = false;          // the allocations of this node's pods from unverified pools have not
+                                     // been read
+  // Memory of the previous decision; nullptr if none. Without `entries` all entries are created again.
   SelectorAnswersPtr selectors;
   EntryMemoryPtr entries;
 };

@@ -1,10 +1,11 @@
 #pragma once
-// How often a VF's administrative MAC address is tried to be set: once, and again only where it has been lost since. Pure:
-// time is an argument.
+// Limits the attempts to set the admin MAC of a VF: once, and again only if the address was lost since. Pure:
+// time is a parameter.
 //
-// Restart:  nothing is written down. An address that is set is the kernel's to remember, and is not missing then; one that
-//           could not be set is tried once more.
-// Two who disagree: where somebody takes the address away each time, it is set again kAgainAfter later at the earliest.
+// Restart:  nothing is stored. An address that is set is in the kernel and not missing; a failed attempt is
+// repeated once.
+// Conflict: if another program removes the address each time, it is set again after kAgainAfter at the
+// earliest.
 #include <map>
 #include <optional>
 #include <string>
@@ -20,22 +21,23 @@ class MacAttempts {
  public:
   static constexpr Millis kAgainAfter{10'000};
 
-  /// Which of them are due; forgets VFs that are gone, and notes those that have an address now.
+  /// Returns those that are due. Forgets VFs that no longer exist, and records VFs that have an address now.
   std::vector<MissingMac> due(std::vector<MissingMac> missing, const hotplug::Inventory& host, TimePoint now);
-  /// When another one of those is, that were missing at the last call; nullopt: none will be by itself.
+  /// Returns the time at which one of the addresses that were missing in the last due() becomes due; nullopt
+  /// if none becomes due by waiting.
   std::optional<TimePoint> next() const { return next_; }
 
-  /// It is tried now.
+  /// Records the start of an attempt.
   void begin(const std::string& vf, TimePoint now) { tried_[vf] = {now, false}; }
-  /// It has the address: by us, or somebody was quicker.
+  /// Records that the VF has the address, set by this daemon or another program.
   void has(const std::string& vf);
-  /// Nothing was written: what was to be done was not so any more. It does not count.
+  /// Forgets an attempt that wrote nothing because its preconditions no longer held. It does not count.
   void forget(const std::string& vf) { tried_.erase(vf); }
 
  private:
   struct Tried {
     TimePoint at;
-    bool was_set = false;  // since
+    bool was_set = false;  // since the attempt
   };
   std::map<std::string, Tried> tried_;
   std::optional<TimePoint> next_;

@@ -19,7 +19,7 @@ const Netdev* netdev_on_host(const HostDevice& device) {
   return device.netdev && !device.netdev->stale && device.netdev->ifindex > 0 ? &*device.netdev : nullptr;
 }
 
-// One that an interface may keep: of one station, and not all zeros.
+// Returns true for a unicast address that is not all zeros.
 bool is_stations(const std::string& mac) {
   const auto first = mac.size() == 17 ? parse_hex(std::string_view(mac).substr(0, 2)) : std::nullopt;
   return first && (*first & 1) == 0 && hotplug::is_address_set(mac);
@@ -39,13 +39,13 @@ bool is_at_rest(const HostDevice& vf, const Inputs& in) {
   return vf.broken.empty() && !in.settling.contains(vf.id.text);
 }
 
-// ---- who asks
+// ---- requests
 
 bool sets_admin_mac(const Readiness& readiness, const Inputs& in) {
   return demand_of(readiness, in.settings.readiness).set_admin_mac;
 }
 
-// Its policy would have it as it is, but for what readiness wants.
+// The policy offers it, or would offer it if it were ready.
 bool is_wanted(Outcome outcome) { return outcome == Outcome::kOffered || outcome == Outcome::kNotReady; }
 
 std::string policy_that_asks(const std::string& id, const Decision& decision) {
@@ -68,13 +68,13 @@ std::string policy_that_asks(const std::string& id, const Decision& decision) {
 
 bool is_excluded(const std::string& id, const Decision& decision) {
   const auto verdict = decision.verdicts.find(id);
-  if (verdict == decision.verdicts.end()) return true;  // nobody has decided of it yet
+  if (verdict == decision.verdicts.end()) return true;  // not decided yet
   const Outcome outcome = verdict->second.outcome;
   return outcome == Outcome::kExcluded || outcome == Outcome::kExcludeUnreadable ||
          outcome == Outcome::kExcludeUnknown;
 }
 
-// The operator that is at it sets what it wants by itself.
+// While the operator synchronizes it sets the addresses itself.
 std::string node_state_that_asks(const HostDevice& vf, const MissingMacRequest& request) {
   const SriovNodeState* state = request.node_state.object.get();
   if (state == nullptr || state->is_spec_unknown || state->sync_status == kSyncInProgress) return "";

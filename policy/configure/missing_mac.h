@@ -1,13 +1,14 @@
 #pragma once
-// Which VFs lack the administrative MAC address that somebody asks to be set (--configure=admin-mac), and which address
-// that would be: the one that the VF's interface has anyway. Pure; who does it is daemon/admin_macs.h.
+// Finds VFs without the admin MAC that a policy requests (--configure=admin-mac), and the address to set: the
+// present one of the VF's interface. Pure; daemon/admin_macs.h sets it.
 //
-// Asked by:  a SriovNetworkNodeState, for VFs of PFs that it calls externally managed and groups as network devices; or
-//            a policy with readiness.setAdminMac, for VFs that it offers or would offer if they were ready.
-// Missing:   the PF tells that it enforces no address. One that it does not tell is not missing.
-// Untouched: a VF whose interface is not in this network namespace, or not Ethernet, or that udevd has not finished with
-//            (it may still give it another address); that somebody has, or that the host uses, or that is in motion, or
-//            that a policy excludes; and everything before this node is configured (--until-configured).
+// Requested by: a SriovNetworkNodeState, for VFs of its externally managed PFs in groups of network devices;
+// or a policy with readiness.setAdminMac, for VFs that it offers or would offer if they were ready.
+// Missing:      the PF reports that it enforces no address. An address that the PF does not report is not
+// missing.
+// Not changed:  a VF whose interface is in another network namespace, is not Ethernet, or is not initialized
+// by udevd, which may still change the address; a VF that a pod has, that the host uses, that settles, or
+// that a policy excludes; all VFs before this node is configured (--until-configured).
 #include <functional>
 #include <string>
 #include <vector>
@@ -18,35 +19,36 @@
 
 namespace sliced::policy {
 
-/// "Set the MAC address of VF `index` of `pf` to `mac`", with what has to be so still when it is done.
+/// One change, "set the admin MAC of VF `index` of `pf` to `mac`", with the facts that must still hold at
+/// that time.
 struct MissingMac {
   std::string vf;  // host device id: its PCI address
   hotplug::PciAddress pf;
-  std::string pf_name;  // of its interface
+  std::string pf_name;  // name of the PF's interface
   int pf_ifindex = 0;
   int index = -1;         // of the VF
-  std::string interface;  // the VF's, as the kernel calls it
-  int ifindex = 0;        // the same
-  std::string mac;        // of that interface
+  std::string interface;  // the VF's interface, its name in the kernel
+  int ifindex = 0;        // of `interface`
+  std::string mac;        // present address of `interface`
   std::string asked_by;   // for people: "policy ns/name"
   bool operator==(const MissingMac&) const = default;
 };
 
-/// What came of it.
+/// The result of one change.
 enum class MacOutcome {
-  kSet,     // and read back
-  kHadOne,  // somebody was quicker
-  kNotSo,   // something of it is not so any more: nothing was written
+  kSet,     // set, and verified by a read
+  kHadOne,  // another program had set one before
+  kNotSo,   // a fact no longer holds; nothing was written
 };
 
 struct MissingMacRequest {
   const Decision& decision;
-  const hotplug::Inventory& host;  // as it is, which need not be what was decided over
+  const hotplug::Inventory& host;  // the present host; it may be newer than the decision
   const NodeStateWord& node_state;
-  /// Of a host device's id: a pod has it, or a claim is known to.
+  /// Returns true if a pod has the host device with this id, or a claim is known to have it.
   std::function<bool(const std::string& id)> is_taken;
 };
-/// In the order of their addresses.
+/// Returns the missing addresses, in the order of the VFs' PCI addresses.
 std::vector<MissingMac> missing_macs(const MissingMacRequest& request);
 
 }  // namespace sliced::policy
