@@ -124,8 +124,8 @@ std::unique_ptr<kubelet::Interfaces> KubeletPlugin::interfaces(HostProcess& proc
                     on_run(std::move(outcome));
                   };
                 if (cni::is_native(network))
-                  return kubelet::run_native(loop, attach_helper_program(), network, command, attachment,
-                                             deadline, std::move(on_run));
+                  return kubelet::run_native(loop, attach_helper_program(), place, network, command,
+                                             attachment, deadline, std::move(on_run));
                 return cni::run_chain(loop, place, std::move(network), command, std::move(attachment),
                                       std::move(previous), deadline, std::move(on_run));
               },

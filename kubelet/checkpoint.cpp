@@ -62,7 +62,7 @@ void visit(Visitor& v, NativeNetwork& value) {
   v("minTxRate", value.vf.min_rate_mbps), v("maxTxRate", value.vf.max_rate_mbps);
   v("rules", value.rules), v("neighbors", value.neighbors), v("sysctls", value.sysctls);
   v("duplicateAddressDetection", value.dad), v("type", value.type), v("mode", value.mode),
-      v("rdma", value.rdma);
+      v("rdma", value.rdma), v("ipam", value.ipam);
 }
 template <class Visitor>
 void visit(Visitor& v, NativeRoute& value) {

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "kubelet/cni/definition.h"
+#include "kubelet/cni/names.h"
 #include "kubelet/mac_requests.h"
 #include "kubelet/native_vf.h"
 #include "reactor/base/ip_address.h"
@@ -21,7 +23,7 @@ constexpr int64_t kNativeMtuMin = 68, kNativeMtuMax = 65'535, kIpv6MtuMin = 1'28
 constexpr int64_t kRulePriorityMax = 32'765;  // before the rule for the table main
 const std::vector<std::string_view> kNetworkFields = {
     "mtu",  "mac",  "addresses", "routes", "rules", "neighbors", "sysctls", "duplicateAddressDetection",
-    "type", "mode", "rdma"};
+    "type", "mode", "rdma",      "ipam"};
 const std::vector<std::string_view> kRouteFields = {"destination", "gateway", "priority", "table"};
 const std::vector<std::string_view> kRuleFields = {"source", "destination", "table", "priority"};
 const std::vector<std::string_view> kNeighborFields = {"address", "mac"};
@@ -131,19 +133,26 @@ Result<int> table_in(const Json& value, const std::string& path) {
   return static_cast<int>(table->value_or(0));
 }
 
-Result<NativeRoute> route_in(const Json& value, const std::string& path) {
-  if (auto good = only_fields(value, kRouteFields, path); !good) return std::move(good.error());
-  const auto destination = string_in(value, "destination", path), gateway = string_in(value, "gateway", path);
+// The fields as `routes` calls them, or as CNI does.
+struct RouteKeys {
+  std::string destination = "destination", gateway = "gateway";
+};
+
+Result<NativeRoute> route_of(const Json& value, const std::string& path, const RouteKeys& keys) {
+  const auto destination = string_in(value, keys.destination, path),
+             gateway = string_in(value, keys.gateway, path);
   if (!destination) return destination.error();
   if (!gateway) return gateway.error();
-  const auto network = network_in(*destination, path + ".destination", "198.51.100.0/24 or 0.0.0.0/0");
+  const auto network =
+      network_in(*destination, path + "." + keys.destination, "198.51.100.0/24 or 0.0.0.0/0");
   if (!network) return network.error();
   NativeRoute out{.destination = network->text()};
   if (!gateway->empty()) {
     const auto address = IpAddress::decode(*gateway);
     if (!address || address->is_ipv6() != network->address.is_ipv6() || !is_unicast(*address))
-      return wrong_field(path + ".gateway", "is " + in_quotes(*gateway, 64) + ", expected a unicast " +
-                                                (network->address.is_ipv6() ? "IPv6" : "IPv4") + " address");
+      return wrong_field(path + "." + keys.gateway,
+                         "is " + in_quotes(*gateway, 64) + ", expected a unicast " +
+                             (network->address.is_ipv6() ? "IPv6" : "IPv4") + " address");
     out.gateway = address->text();
   }
   const auto priority = number_in(value, "priority", 1, 0x7fffffff, path);
@@ -153,6 +162,41 @@ Result<NativeRoute> route_in(const Json& value, const std::string& path) {
   if (!table) return table.error();
   out.table = *table;
   return out;
+}
+
+Result<NativeRoute> route_in(const Json& value, const std::string& path) {
+  if (auto good = only_fields(value, kRouteFields, path); !good) return std::move(good.error());
+  return route_of(value, path, {});
+}
+
+// One of an IPAM plugin's configuration or result. `scope` follows from the gateway.
+Result<NativeRoute> ipam_route_in(const Json& value, const std::string& path) {
+  for (const char* field : {"mtu", "advmss", "scope"})
+    if (const Json* at = value.find(field); at != nullptr && !at->is_null() && *at != Json(0))
+      return wrong_field(path + "." + field,
+                         "is set, and network sets no such value of a route: leave it out");
+  return route_of(value, path, {.destination = "dst", .gateway = "gw"});
+}
+
+Result<std::string> ipam_in(const Json& value, const std::string& path, cni::Author author) {
+  const Json* at = value.find("ipam");
+  if (at == nullptr || at->is_null()) return std::string();
+  const std::string here = path + ".ipam";
+  if (at->object() == nullptr)
+    return wrong_field(here, "is a " + std::string(at->kind_name()) + ", expected a map");
+  auto ipam = cni::canonical_ipam(*at, {.author = author, .by_administrator = "set it in the DeviceClass"});
+  if (!ipam) return Error{ipam.error().code, here + "." + ipam.error().what};
+  if (ipam->text("type") == "dhcp")
+    return wrong_field(
+        here + ".type",
+        "is \"dhcp\", whose daemon needs the interface in the pod before it has an address: set "
+        "netAttachDefName, of a definition with ipam dhcp, in the place of network");
+  if (const Json* routes = ipam->find("routes"); routes != nullptr && routes->array() != nullptr)
+    for (size_t i = 0; i < routes->array()->size(); ++i)
+      if (auto good = ipam_route_in((*routes->array())[i], here + ".routes[" + std::to_string(i) + "]");
+          !good)
+        return std::move(good.error());
+  return kube::encode_json(*ipam);
 }
 
 Result<NativeRule> rule_in(const Json& value, const std::string& path) {
@@ -249,6 +293,7 @@ Result<Unit> check_routes(const NativeNetwork& network, const std::string& path)
           "is " + in_quotes(route.destination, 64) +
               ", which another route with the same table and priority has: leave one out, or set priority");
     const bool is_ipv6 = is_ipv6_text(route.destination);
+    if (network.runs_ipam()) continue;
     if (!has_family(network, is_ipv6))
       return no_address_of_family(at + ".destination", route.destination, is_ipv6);
     const auto gateway = IpAddress::decode(route.gateway);
@@ -257,11 +302,19 @@ Result<Unit> check_routes(const NativeNetwork& network, const std::string& path)
       const auto prefix = IpPrefix::decode(address);
       return prefix && prefix->contains(*gateway);
     });
-    if (!is_on_link)
+    // The kernel looks for the gateway in the table of the route, and then in the main one (fib_check_nh_v4_gw(), ip6_route_check_nh()).
+    const auto leads_to_it = [&](const NativeRoute& one) {
+      const auto prefix = IpPrefix::decode(one.destination);
+      return one.gateway.empty() && (one.table == route.table || one.table == 0) && prefix &&
+             prefix->contains(*gateway);
+    };
+    if (!is_on_link && std::ranges::none_of(network.routes, leads_to_it))
       return wrong_field(
           at + ".gateway",
           "is " + in_quotes(route.gateway, 64) +
-              ", which is on the subnet of none of the addresses: the kernel would refuse the route");
+              ", which is on the subnet of none of the addresses and behind no route without a gateway: the "
+              "kernel would refuse the route; add a route to " +
+              in_quotes(route.gateway + (is_ipv6 ? "/128" : "/32"), 64));
   }
   return Unit{};
 }
@@ -282,7 +335,7 @@ Result<Unit> check_neighbors(const NativeNetwork& network, const std::string& pa
     const std::string at = path + ".neighbors[" + std::to_string(i) + "].address";
     if (!seen.insert(address).second)
       return wrong_field(at, "is " + in_quotes(address, 64) + ", which the list has already: leave it out");
-    if (!has_family(network, is_ipv6_text(address)))
+    if (!network.runs_ipam() && !has_family(network, is_ipv6_text(address)))
       return no_address_of_family(at, address, is_ipv6_text(address));
     if (std::ranges::any_of(network.addresses,
                             [&](const std::string& own) { return own.substr(0, own.find('/')) == address; }))
@@ -360,7 +413,7 @@ Result<Unit> check_sysctls(const NativeNetwork& network, const std::string& path
     return wrong_field(path + ".sysctls." + std::string(kDisable),
                        "is \"1\", and addresses has an IPv6 address: leave one of them out");
   if (!network.waits_for_dad()) return Unit{};
-  if (!has_family(network, true))
+  if (!network.runs_ipam() && !has_family(network, true))
     return wrong_field(path + ".duplicateAddressDetection",
                        "is \"wait\", and addresses has no IPv6 address: leave it out, or add one");
   if (has(kTransmits, "0"))
@@ -372,7 +425,7 @@ Result<Unit> check_sysctls(const NativeNetwork& network, const std::string& path
 
 }  // namespace
 
-Result<NativeNetwork> decode_native_network(const Json& value, const std::string& path) {
+Result<NativeNetwork> decode_native_network(const Json& value, const std::string& path, cni::Author author) {
   std::vector<std::string_view> fields = kNetworkFields;
   for (const std::string_view field : native_vf_fields()) fields.push_back(field);
   if (auto good = only_fields(value, fields, path); !good) return std::move(good.error());
@@ -415,6 +468,9 @@ Result<NativeNetwork> decode_native_network(const Json& value, const std::string
     return wrong_field(path + ".duplicateAddressDetection",
                        "is " + in_quotes(*dad, 64) + ", expected off or wait");
   out.dad = *std::move(dad);
+  auto ipam = ipam_in(value, path, author);
+  if (!ipam) return std::move(ipam.error());
+  out.ipam = *std::move(ipam);
   return out;
 }
 
@@ -450,6 +506,7 @@ Json encode_native_network(const NativeNetwork& network) {
   if (!network.mode.empty()) out.set("mode", Json(network.mode));
   if (!network.rdma.empty()) out.set("rdma", Json(network.rdma));
   if (!network.dad.empty()) out.set("duplicateAddressDetection", Json(network.dad));
+  if (const auto ipam = kube::decode_json(network.ipam); network.runs_ipam() && ipam) out.set("ipam", *ipam);
   encode_native_vf(network.vf, out);
   return out;
 }
@@ -466,6 +523,7 @@ NativeNetwork overlay_native_networks(NativeNetwork network, const NativeNetwork
   if (!later.type.empty()) network.type = later.type;
   if (!later.mode.empty()) network.mode = later.mode;
   if (!later.rdma.empty()) network.rdma = later.rdma;
+  if (!later.ipam.empty()) network.ipam = later.ipam;
   overlay_native_vf(later.vf, network.vf);
   return network;
 }
@@ -497,6 +555,7 @@ Result<NativeNetwork> merge_native_networks(const NativeNetwork& by_class, const
         merge("sysctls", by_class.sysctls, by_claim.sysctls, out.sysctls, std::vector<NativeSysctl>()),
         merge("type", by_class.type, by_claim.type, out.type, std::string()),
         merge("rdma", by_class.rdma, by_claim.rdma, out.rdma, std::string()),
+        merge("ipam", by_class.ipam, by_claim.ipam, out.ipam, std::string()),
         merge("mode", by_class.mode, by_claim.mode, out.mode, std::string()),
         merge("duplicateAddressDetection", by_class.dad, by_claim.dad, out.dad, std::string())})
     if (!merged) return std::move(merged.error());
@@ -505,6 +564,9 @@ Result<NativeNetwork> merge_native_networks(const NativeNetwork& by_class, const
 
 Result<Unit> check_native_network(const NativeNetwork& network, const std::string& path) {
   if (auto good = check_native_vf(network.vf, path); !good) return good;
+  if (network.runs_ipam() && !network.addresses.empty())
+    return wrong_field(path + ".addresses",
+                       "is set, and ipam too, whose plugin gives the addresses: leave one of them out");
   if (has_family(network, true) && network.mtu != 0 && network.mtu < kIpv6MtuMin)
     return wrong_field(path + ".mtu", "is " + std::to_string(network.mtu) +
                                           ", expected at least 1280 for an interface with an IPv6 address");
@@ -525,6 +587,13 @@ std::string native_config(const NativeNetwork& network, const std::string& inter
   if (!rdma_device.empty()) config.set("rdmaDevice", Json(rdma_device));
   if (!network.mac.empty()) config.set("mac", Json(network.mac));  // readers look for it in every config
   NativeNetwork rest = network;
+  rest.ipam.clear();
+  if (const auto ipam = kube::decode_json(network.ipam); network.runs_ipam() && ipam) {
+    config.set("ipamPlugin", Json(ipam->text("type")));
+    config.set("ipam", *ipam);
+    config.set("network", encode_native_network(rest));
+    return kube::encode_json(config);
+  }
   rest.addresses.clear();
   rest.routes.clear();
   config.set("network", encode_native_network(rest));
@@ -558,10 +627,64 @@ std::string_view made_by_plugin(const Json& plugin) {
   return by.empty() ? type : by;
 }
 
+// The oldest whose plugins tell no families apart in a result, which all releases since 2019 speak.
+constexpr std::string_view kIpamCniVersion = "0.4.0";
+
+std::optional<cni::Network> ipam_network_of(const cni::Network& network) {
+  const Json& config = network.plugins.front().config;
+  const std::string type(config.text("ipamPlugin"));
+  const Json* ipam = config.find("ipam");
+  if (type.empty() || ipam == nullptr || !cni::is_plugin_type(type)) return std::nullopt;
+  return cni::Network{.name = network.name,
+                      .cni_version = std::string(kIpamCniVersion),
+                      .plugins = {{type, Json(Json::Object{{"type", type}, {"ipam", *ipam}})}}};
+}
+
+Result<NativeNetwork> with_ipam_result(NativeNetwork network, const cni::Attached& result) {
+  network.ipam.clear();
+  Json given{Json::Object{}};
+  Json::Array addresses;
+  for (const cni::Ip& one : result.ips) addresses.emplace_back(one.address);
+  if (addresses.empty()) return Error{Errc::kInvalid, "its result has no address"};
+  given.set("addresses", Json(std::move(addresses)));
+  auto decoded = decode_native_network(given, "its result");
+  if (!decoded) return decoded;
+  network.addresses = std::move(decoded->addresses);
+  if (result.routes.size() + network.routes.size() > kNativeRoutesMax)
+    return Error{Errc::kTooLarge, "its result has " + std::to_string(result.routes.size()) +
+                                      " routes, and network " + std::to_string(network.routes.size()) +
+                                      ": expected at most " + std::to_string(kNativeRoutesMax) + " together"};
+  for (size_t i = 0; i < result.routes.size(); ++i) {
+    const cni::Route& one = result.routes[i];
+    Json route(Json::Object{{"dst", one.destination}});
+    const auto gateway = std::ranges::find_if(result.ips, [&](const cni::Ip& ip) {
+      return !ip.gateway.empty() && is_ipv6_text(ip.gateway) == is_ipv6_text(one.destination);
+    });
+    if (!one.gateway.empty())
+      route.set("gw", Json(one.gateway));
+    else if (gateway != result.ips.end())
+      route.set("gw", Json(gateway->gateway));
+    for (const auto& [key, number] :
+         {std::pair("mtu", one.mtu), std::pair("advmss", one.advertised_mss),
+          std::pair("priority", one.priority), std::pair("table", one.table.value_or(0)),
+          std::pair("scope", one.scope.value_or(0))})
+      if (number != 0) route.set(key, Json(number));
+    auto read = ipam_route_in(route, "its result.routes[" + std::to_string(i) + "]");
+    if (!read) return std::move(read.error());
+    network.routes.push_back(*std::move(read));
+  }
+  if (auto good = check_native_network(network, "network"); !good) return std::move(good.error());
+  return network;
+}
+
 Result<NativeNetwork> network_of_config(const Json& config) {
   const Json* rest = config.find("network");
   auto out = decode_native_network(rest == nullptr ? Json(Json::Object{}) : *rest, "network");
   if (!out) return out;
+  if (const Json* ipam = config.find("ipam"); ipam != nullptr && !config.text("ipamPlugin").empty()) {
+    out->ipam = kube::encode_json(*ipam);
+    return out;
+  }
   const auto number_of = [](const Json& value, std::string_view key) {
     const Json* at = value.find(key);
     return at != nullptr && at->integer() != nullptr ? static_cast<int>(*at->integer()) : 0;

@@ -1,12 +1,15 @@
 #pragma once
 // `network` of a VfConfig: the interface that sliced itself sets up in a pod by netlink, without a CNI
 // plugin. Decoding is strict, and is the same for a prepare, `validate` and the webhook. Pure.
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hotplug/facts.h"
 #include "kube/objects/json.h"
+#include "kubelet/cni/network.h"
+#include "kubelet/cni/plugin_fields.h"
 #include "kubelet/native_sysctls.h"
 #include "reactor/base/result.h"
 
@@ -53,17 +56,22 @@ struct NativeNetwork {
   std::string type = {};
   std::string mode = {};  // macvlan: "bridge", "private", "vepa"; "": bridge
   std::string rdma = {};  // "move": the RDMA device moves with the interface; "": it stays
+  /// Canonical JSON of `ipam`, whose plugin assigns the addresses; "": none. Excludes addresses.
+  std::string ipam = {};
   bool makes_link() const { return !type.empty() && type != "passthrough"; }
   bool waits_for_dad() const { return dad == "wait"; }
+  /// Returns whether the addresses are unknown until the IPAM plugin has run.
+  bool runs_ipam() const { return !ipam.empty(); }
   bool operator==(const NativeNetwork&) const = default;
 };
 
 inline constexpr size_t kNativeAddressesMax = 16;  // limit of resource/v1 NetworkDeviceData
 inline constexpr size_t kNativeRoutesMax = 64, kNativeRulesMax = 32, kNativeNeighborsMax = 32;
 
-/// path: of the value, for error texts. Errors: kInvalid, kTooLarge; each names field, value, expected value
-/// and remedy.
-Result<NativeNetwork> decode_native_network(const kube::Json& value, const std::string& path);
+/// path: of the value, for error texts. author: of its `ipam`, which the tables for definitions check. Errors:
+/// kInvalid, kTooLarge; each names field, value, expected value and remedy.
+Result<NativeNetwork> decode_native_network(const kube::Json& value, const std::string& path,
+                                            cni::Author author = cni::Author::kAdministrator);
 /// Encodes a value that decode_native_network() accepts.
 kube::Json encode_native_network(const NativeNetwork& network);
 
@@ -76,10 +84,16 @@ Result<NativeNetwork> merge_native_networks(const NativeNetwork& by_class, const
 /// Checks rules between fields, including those of check_native_vf(): a gateway outside the subnets of all
 /// addresses, two routes with the same destination, table and priority. Errors: kInvalid.
 Result<Unit> check_native_network(const NativeNetwork& network, const std::string& path);
+/// Returns the network with the addresses and routes of an IPAM plugin's result instead of ipam, checked as if
+/// the VfConfig had them. A route without a gateway gets that of the first address of its family, as in the
+/// plugins of the CNI project. Errors: those of decode_native_network() and check_native_network(); kInvalid
+/// if the result has no address.
+Result<NativeNetwork> with_ipam_result(NativeNetwork network, const cni::Attached& result);
 
 /// Returns the config of plugin cni::kNativePlugin for a record: addresses and routes as in the plugin
-/// `static`, all other fields in `network`. interface: the device's on the host. pci: its PCI address if an
-/// interface is created on it; "" for a link. rdma_device: moves with the interface.
+/// `static`, all other fields in `network`. With an IPAM plugin, which `ipamPlugin` names: its own `ipam`, and
+/// all other fields in `network`. interface: the device's on the host. pci: its PCI address if an interface is
+/// created on it; "" for a link. rdma_device: moves with the interface.
 std::string native_config(const NativeNetwork& network, const std::string& interface,
                           const std::string& pci = "", const std::string& rdma_device = "");
 /// Returns the CNI plugin that creates such an interface, as policies and --cni-plugins-shared name it:
@@ -88,6 +102,9 @@ std::string_view plugin_of_type(std::string_view type);
 /// The same for a plugin in a record's config: plugin_of_type() for a network that creates an interface,
 /// otherwise the plugin's type.
 std::string_view made_by_plugin(const kube::Json& plugin);
+/// Returns the network of the IPAM plugin that runs for such a config, as a chain of one plugin; nullopt if
+/// none does. No value is checked: DEL must not depend on today's rules.
+std::optional<cni::Network> ipam_network_of(const cni::Network& network);
 /// Returns the network in such a config. Errors: as decode_native_network().
 Result<NativeNetwork> network_of_config(const kube::Json& config);
 

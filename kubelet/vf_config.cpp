@@ -146,7 +146,9 @@ Result<VfConfigs::One> VfConfigs::decode_one(const AllocatedConfig& config,
     out.adds_vhost = *vhost->boolean();
   }
   if (const Json* network = value.find("network"); network != nullptr && !network->is_null()) {
-    auto decoded = decode_native_network(*network, path + ".network");
+    auto decoded =
+        decode_native_network(*network, path + ".network",
+                              out.is_claims ? cni::Author::kNamespaceUser : cni::Author::kAdministrator);
     if (!decoded) return std::move(decoded.error());
     out.network = *std::move(decoded);
     if (!out.nad_name.empty() || out.driver == kVfioDriver) return why_not_network(path, out.nad_name);
@@ -224,6 +226,7 @@ Result<VfConfig> VfConfigs::of(const std::string& request) const {
                        : hotplug::VfConfig{};
   const bool is_mac_claims = by_claim.network && !by_claim.network->mac.empty() &&
                              (!by_class.network || by_class.network->mac.empty());
+  const bool is_ipam_claims = !by_class.network || !by_class.network->runs_ipam();
   merge(by_claim, by_class);
   if (network && (!by_class.nad_name.empty() || by_class.driver == kVfioDriver))
     return why_not_network(by_class.path, by_class.nad_name);
@@ -237,6 +240,7 @@ Result<VfConfig> VfConfigs::of(const std::string& request) const {
   out.network = std::move(network);
   out.vf_of_claim = vf_of_claim;
   out.is_mac_claims = is_mac_claims;
+  out.is_ipam_claims = is_ipam_claims;
   // Users of the claim's namespace can write the definitions that are there.
   out.is_nad_administrators = is_by_class && out.nad_namespace != namespace_;
   return out;

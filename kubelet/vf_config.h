@@ -31,6 +31,8 @@ struct VfConfig {
   hotplug::VfConfig vf_of_claim = {};
   bool is_mac_claims =
       false;  // network->mac is from the claim, not from the DeviceClass. Not in the checkpoint
+  /// No DeviceClass sets network->ipam, so its author may be a namespace user. Not in the checkpoint.
+  bool is_ipam_claims = true;
   bool wants_vfio() const { return driver == kVfioDriver; }
   /// Returns whether sliced attaches an interface of the device, or runs its definition.
   bool wants_interface() const { return !nad_name.empty() || network; }

@@ -86,6 +86,36 @@ class DefinitionReader {
     return out;
   }
 
+  Result<Json> ipam(const Json& value, const std::string& plugin) const {
+    if (value.object() == nullptr) return wrong_value("ipam", value, "a map");
+    if (value.object()->empty()) return value;
+    const Json* type = value.find("type");
+    if (type == nullptr || type->string() == nullptr || !is_plugin_type(*type->string()))
+      return wrong_value("type", type == nullptr ? Json("") : *type,
+                         "static, host-local, whereabouts or dhcp");
+    const PluginFields* known = ipam_fields(*type->string());
+    const bool is_listed = rules_.lists(*type->string()) && plugin_fields(*type->string()) == nullptr;
+    if (known == nullptr && !is_listed)
+      return wrong_value(
+          "type", *type,
+          "static, host-local, whereabouts or dhcp, or one that is listed (" + rules_.plugins_source + ")");
+    Json rest{Json::Object{}};
+    for (const auto& [key, member] : *value.object())
+      if (key != "type") rest.set(key, member);
+    auto fields = known != nullptr
+                      ? read_fields(rest, known->fields, "", context_of("IPAM " + *type->string()))
+                      : read_free(rest, "", context_of(plugin));
+    if (!fields) return fields;
+    if (known != nullptr && known->type == "whereabouts")
+      if (auto few = check_excluded(*fields); !few) return std::move(few.error());
+    Json out(Json::Object{{"type", *type}});
+    for (auto& [key, member] : *fields->object()) out.set(key, std::move(member));
+    if (known != nullptr && known->type == "host-local" && rules_.author == Author::kNamespaceUser &&
+        !rules_.address_directory.empty())
+      out.set("dataDir", Json(rules_.address_directory));
+    return out;
+  }
+
  private:
   FieldContext context_of(std::string_view plugin) const {
     return {.rules = rules_, .is_shared = device_ && !device_->is_exclusive, .plugin = plugin};
@@ -165,36 +195,6 @@ class DefinitionReader {
             text_or_json(&member.second).empty()))
         out.push_back(member);
     return Json(std::move(out));
-  }
-
-  Result<Json> ipam(const Json& value, const std::string& plugin) const {
-    if (value.object() == nullptr) return wrong_value("ipam", value, "a map");
-    if (value.object()->empty()) return value;
-    const Json* type = value.find("type");
-    if (type == nullptr || type->string() == nullptr || !is_plugin_type(*type->string()))
-      return wrong_value("type", type == nullptr ? Json("") : *type,
-                         "static, host-local, whereabouts or dhcp");
-    const PluginFields* known = ipam_fields(*type->string());
-    const bool is_listed = rules_.lists(*type->string()) && plugin_fields(*type->string()) == nullptr;
-    if (known == nullptr && !is_listed)
-      return wrong_value(
-          "type", *type,
-          "static, host-local, whereabouts or dhcp, or one that is listed (" + rules_.plugins_source + ")");
-    Json rest{Json::Object{}};
-    for (const auto& [key, member] : *value.object())
-      if (key != "type") rest.set(key, member);
-    auto fields = known != nullptr
-                      ? read_fields(rest, known->fields, "", context_of("IPAM " + *type->string()))
-                      : read_free(rest, "", context_of(plugin));
-    if (!fields) return fields;
-    if (known != nullptr && known->type == "whereabouts")
-      if (auto few = check_excluded(*fields); !few) return std::move(few.error());
-    Json out(Json::Object{{"type", *type}});
-    for (auto& [key, member] : *fields->object()) out.set(key, std::move(member));
-    if (known != nullptr && known->type == "host-local" && rules_.author == Author::kNamespaceUser &&
-        !rules_.address_directory.empty())
-      out.set("dataDir", Json(rules_.address_directory));
-    return out;
   }
 
   Result<Unit> set_host_interface(const Json& config, const PluginFields* known, Json& out) const {
@@ -344,6 +344,15 @@ Result<std::string> canonical_definition(std::string_view config, std::string_vi
   }
   out.set("plugins", Json(std::move(plugins)));
   return kube::encode_json(out);
+}
+
+Result<Json> canonical_ipam(const Json& ipam, const DefinitionRules& rules) {
+  if (auto good = check_keys(ipam, ""); !good) return std::move(good.error());
+  const Json* type = ipam.find("type");
+  if (type == nullptr || type->string() == nullptr || ipam_fields(*type->string()) == nullptr)
+    return wrong_value("type", type == nullptr ? Json("") : *type, "static, host-local or whereabouts");
+  const std::optional<DefinitionDevice> device;
+  return DefinitionReader(rules, device).ipam(ipam, std::string(kNativePlugin));
 }
 
 Result<std::string> reduced_definition(std::string_view config, std::string_view name) {

@@ -34,6 +34,11 @@ Result<std::string> canonical_definition(std::string_view config, std::string_vi
                                          const DefinitionRules& rules,
                                          const std::optional<DefinitionDevice>& device);
 
+/// Returns `ipam` of a VfConfig's network in canonical form, by the table for `ipam` in a definition.
+/// Requires: a map. Errors: kInvalid: a key that a plugin reads differently, a type without a table, a field
+/// that its author may not set, a bad value.
+Result<kube::Json> canonical_ipam(const kube::Json& ipam, const DefinitionRules& rules);
+
 /// Returns config for the DEL of an attachment of another driver with other rules: in canonical form, without
 /// the members that are refused even in an administrator's definition. The name of a parent interface on the
 /// host is kept, since DEL only removes the pod's interface; host-device gets the device's address. Errors:

@@ -714,7 +714,7 @@ Result<Unit> may_write(const Field& field, const Json& value, const std::string&
       if (rules.author == Author::kAdministrator) break;
       return Error{Errc::kInvalid, path + " is " + said(value) +
                                        ", and only an administrator sets it: leave it out, or " +
-                                       std::string(kNamedByClass)};
+                                       std::string(rules.by_administrator)};
   }
   return Unit{};
 }

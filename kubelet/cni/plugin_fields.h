@@ -30,6 +30,8 @@ struct DefinitionRules {
   std::optional<std::vector<std::string>> settings = std::nullopt;
   VlanIds vlans = VlanIds::all();  // permitted values of the setting `vlan`
   std::string settings_source = {};
+  /// How an administrator sets a field that no other author may set, for error texts.
+  std::string_view by_administrator = "have a DeviceClass name a definition of another namespace";
   /// Directory of host-local's addresses for a namespace user; "": the plugin's default.
   std::string address_directory = {};
   bool lists(std::string_view name) const;

@@ -45,6 +45,13 @@ std::set<RouteKey> default_routes_of(const WantedInterface& wanted) {
       if (const auto destination = route.text("dst"); is_default(destination))
         out.emplace(destination.find(':') != std::string_view::npos, number_of(route, "table"),
                     number_of(route, "priority"));
+  // Those of a VfConfig beside its ipam.
+  routes = plugin.find({"network", "routes"});
+  if (routes != nullptr && routes->array() != nullptr)
+    for (const Json& route : *routes->array())
+      if (const auto destination = route.text("destination"); is_default(destination))
+        out.emplace(destination.find(':') != std::string_view::npos, number_of(route, "table"),
+                    number_of(route, "priority"));
   const Json* gateway = plugin.find("isDefaultGateway");
   if (gateway != nullptr && gateway->boolean() != nullptr && *gateway->boolean()) {
     std::set<bool> families;

@@ -192,8 +192,11 @@ class NativeAttaching {
     if (auto up = change(pods_, ifindex, {.up = true}, "up"); !up)
       return std::move(up.error()).in("set the interface up");
     if (auto added = add_addresses(ifindex); !added) return added;
-    for (const NativeRoute& route : network_.routes)
-      if (auto added = add_one_route(ifindex, route); !added) return added;
+    // By a route without a gateway the kernel finds the gateways of others.
+    for (const bool has_gateway : {false, true})
+      for (const NativeRoute& route : network_.routes)
+        if (route.gateway.empty() != has_gateway)
+          if (auto added = add_one_route(ifindex, route); !added) return added;
     for (const NativeRule& rule : network_.rules)
       if (auto added = add_one_rule(rule_of(rule)); !added) return added;
     for (const NativeNeighbor& one : network_.neighbors) {
@@ -471,49 +474,112 @@ cni::Attached result_of(const NativeOrder& order, const HostLink& link) {
 
 class NativeRun final : public cni::Run {
  public:
-  NativeRun(reactor::Loop& loop, std::vector<std::string> program, const Result<NativeOrder>& order,
-            bool is_add, Millis deadline, cni::OnRun on_run)
-      : deadline_(deadline), on_run_(std::move(on_run)) {
-    if (!is_add || !order) {
-      end(loop, is_add ? Result<cni::Attached>(order.error()) : cni::Attached{});
-      return;
+  NativeRun(reactor::Loop& loop, std::vector<std::string> program, const cni::Place& place,
+            const cni::Network& network, cni::Command command, const cni::Attachment& attachment,
+            Millis deadline, cni::OnRun on_run)
+      : loop_(loop),
+        program_(std::move(program)),
+        deadline_(deadline),
+        ends_(loop.now() + deadline),
+        on_run_(std::move(on_run)) {
+    const bool is_add = command == cni::Command::kAdd;
+    const auto ipam = command == cni::Command::kCheck ? std::nullopt : ipam_network_of(network);
+    if (is_add) {
+      auto order = native_order(network, attachment, deadline);
+      if (!order) {
+        end(std::move(order.error()));
+        return;
+      }
+      order_ = *std::move(order);
     }
-    auto child = reactor::Child::start(loop,
-                                       {.argv = std::move(program),
+    if (ipam)
+      ipam_ = cni::run_chain(loop, place, *ipam, command, attachment, std::nullopt, deadline,
+                             [this, is_add](Result<cni::Attached> outcome) {
+                               is_add ? take_addresses(std::move(outcome)) : finish(std::move(outcome));
+                             });
+    else if (is_add)
+      attach();
+    else
+      end(cni::Attached{});
+  }
+
+ private:
+  // An error of these codes says that nothing is to be undone (cni::run_chain()).
+  Error failed(Error error) const {
+    if (has_lease_ && (error.code == Errc::kDenied || error.code == Errc::kNotFound)) error.code = Errc::kIo;
+    return error;
+  }
+
+  void take_addresses(Result<cni::Attached> outcome) {
+    if (!outcome) return finish(std::move(outcome));
+    has_lease_ = true;
+    given_ = *std::move(outcome);
+    auto network = with_ipam_result(order_.network, given_);
+    if (!network)
+      return finish(std::move(network.error()).in("network.ipam: the plugin gave what cannot be set"));
+    order_.network = *std::move(network);
+    attach();
+  }
+
+  void attach() {
+    const Millis left = std::chrono::duration_cast<Millis>(ends_ - loop_.now());
+    if (left <= Millis{0}) return end(late());
+    order_.time_ms = static_cast<int>(left.count());
+    auto child = reactor::Child::start(loop_,
+                                       {.argv = program_,
                                         .env = std::nullopt,
-                                        .input = encode_native_order(*order),
-                                        .deadline = deadline,
+                                        .input = encode_native_order(order_),
+                                        .deadline = left,
                                         .kill_after = Millis{200},
                                         .output_bytes_max = cni::kResultBytesMax},
                                        [this](const reactor::ChildResult& ended) { take(ended); });
     if (child)
       child_ = *std::move(child);
     else
-      end(loop, Error{Errc::kDenied,
-                      "network: the program that attaches cannot be started: " + child.error().what});
+      end(failed(
+          {Errc::kDenied, "network: the program that attaches cannot be started: " + child.error().what}));
   }
 
- private:
   void take(const reactor::ChildResult& ended) {
-    const auto call = std::exchange(on_run_, nullptr);
-    if (ended.timed_out)
-      return call(
-          Error{Errc::kTimeout, "network: not done within " + std::to_string(deadline_.count()) + " ms"});
+    if (ended.timed_out) return finish(late());
     if (!ended.ok())
-      return call(
+      return finish(
           Error{Errc::kIo,
                 "network: " + (ended.err.empty() ? std::string("the program that attaches has ended early")
                                                  : printable(trim(ended.err), 1'024))});
-    call(cni::decode_result(ended.out, "1.1.0"));  // last statement: *this may be destroyed
+    auto made = cni::decode_result(ended.out, "1.1.0");
+    if (made) {
+      made->dns = given_.dns;
+      for (cni::Ip& ip : made->ips)
+        for (const cni::Ip& one : given_.ips)
+          if (one.address == ip.address) ip.gateway = one.gateway;
+    }
+    finish(std::move(made));
   }
 
-  void end(reactor::Loop& loop, Result<cni::Attached> outcome) {
-    next_ = loop.scheduler().after(
-        Millis{0}, [call = std::exchange(on_run_, nullptr), outcome = std::move(outcome)] { call(outcome); });
+  Error late() const {
+    return {Errc::kTimeout, "network: not done within " + std::to_string(deadline_.count()) + " ms"};
   }
 
+  void finish(Result<cni::Attached> outcome) {
+    const auto call = std::exchange(on_run_, nullptr);
+    call(std::move(outcome));  // last statement: *this may be destroyed
+  }
+
+  void end(Result<cni::Attached> outcome) {
+    next_ = loop_.scheduler().after(
+        Millis{0}, [this, outcome = std::move(outcome)]() mutable { finish(std::move(outcome)); });
+  }
+
+  reactor::Loop& loop_;
+  const std::vector<std::string> program_;
   const Millis deadline_;
+  const TimePoint ends_;
   cni::OnRun on_run_;
+  NativeOrder order_;       // of ADD
+  cni::Attached given_;     // by the IPAM plugin
+  bool has_lease_ = false;  // its ADD has ended well
+  std::unique_ptr<cni::Run> ipam_;
   std::unique_ptr<reactor::Child> child_;
   reactor::Ticket next_;
 };
@@ -624,10 +690,11 @@ Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel
 }
 
 std::unique_ptr<cni::Run> run_native(reactor::Loop& loop, std::vector<std::string> program,
-                                     const cni::Network& network, cni::Command command,
-                                     const cni::Attachment& attachment, Millis deadline, cni::OnRun on_run) {
-  return std::make_unique<NativeRun>(loop, std::move(program), native_order(network, attachment, deadline),
-                                     command == cni::Command::kAdd, deadline, std::move(on_run));
+                                     const cni::Place& place, const cni::Network& network,
+                                     cni::Command command, const cni::Attachment& attachment, Millis deadline,
+                                     cni::OnRun on_run) {
+  return std::make_unique<NativeRun>(loop, std::move(program), place, network, command, attachment, deadline,
+                                     std::move(on_run));
 }
 
 namespace {

@@ -50,10 +50,19 @@ cni::DefinitionRules rules_for(const PreparedDevice& device, const KnownEntry& k
 
 // A MAC address of the interface is one of the VF: its driver passes it on to the PF.
 Result<std::string> native_network_for(const PreparedDevice& device, const KnownEntry& known,
-                                       const NetworkSettings& settings) {
+                                       const NetworkSettings& settings, const std::string& name_space) {
   const std::string who = "device " + escaped(device.pool + "/" + device.device);
   NativeNetwork network = *device.config.network;
   network.mac = device.mac;
+  if (network.runs_ipam()) {
+    const bool is_users = device.config.is_ipam_claims;
+    auto ipam =
+        cni::canonical_ipam(kube::decode_json(network.ipam).value_or(kube::Json()),
+                            {.author = is_users ? cni::Author::kNamespaceUser : cni::Author::kAdministrator,
+                             .address_directory = std::string(kAddressDirectory) + "/" + name_space});
+    if (!ipam) return std::move(ipam.error()).in(who + ": network.ipam");
+    network.ipam = kube::encode_json(*ipam);
+  }
   const cni::DefinitionRules rules = rules_for(device, known, settings, !network.makes_link());
   if (const std::string plugin(plugin_of_type(network.type)); !plugin.empty() && !rules.lists(plugin))
     return Error{Errc::kInvalid, who + ": network.type is " + network.type + ", and " + rules.plugins_source +
@@ -111,7 +120,7 @@ class Reading final : public kube::Call {
       PreparedDevice& device = claim_.devices[next_];
       if (device.is_admin || !device.config.wants_interface()) continue;
       if (device.config.network) {
-        auto native = native_network_for(device, known_[next_], settings_);
+        auto native = native_network_for(device, known_[next_], settings_, claim_.namespace_);
         if (!native) return end(std::move(native.error()));
         device.network = *std::move(native);
         continue;

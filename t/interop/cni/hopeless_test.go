@@ -23,17 +23,24 @@ type attachmentsProgram struct {
 	input    io.Writer
 	output   *bufio.Reader
 	log      *strings.Builder
+	killed   bool // by the test
 }
 
 func (l *lab) startAttachments() *attachmentsProgram {
 	l.t.Helper()
-	functions := l.t.TempDir()
-	p := &attachmentsProgram{lab: l, function: filepath.Join(functions, ownPCI), records: l.t.TempDir(), log: &strings.Builder{}}
-	p.bind(true)
 	program, err := filepath.Abs("../../../build/sliced")
 	if err != nil {
 		l.t.Fatal(err)
 	}
+	return l.startAttachmentsWith(l.t.TempDir(), program)
+}
+
+// startAttachmentsWith starts it beside the records of one before, with another program that attaches by netlink.
+func (l *lab) startAttachmentsWith(records, program string) *attachmentsProgram {
+	l.t.Helper()
+	functions := l.t.TempDir()
+	p := &attachmentsProgram{lab: l, function: filepath.Join(functions, ownPCI), records: records, log: &strings.Builder{}}
+	p.bind(true)
 	script := "mount --bind " + functions + " /sys/bus/pci/devices && exec " + interop.Program("cni_attachments") + " " + l.plugins + " " + p.records + " " + program
 	command := exec.Command("ip", "netns", "exec", l.host, "sh", "-c", script)
 	command.Stderr = p.log
@@ -51,7 +58,7 @@ func (l *lab) startAttachments() *attachmentsProgram {
 	p.input, p.output = in, bufio.NewReader(out)
 	l.t.Cleanup(func() {
 		in.Close()
-		if err := command.Wait(); err != nil {
+		if err := command.Wait(); err != nil && !p.killed {
 			l.t.Errorf("cni_attachments: %v\n%s", err, p.log)
 		}
 	})

@@ -239,6 +239,136 @@ TEST(NativeNetworkTest, WhatTheKernelWouldRefuseIsRefusedBefore) {
   EXPECT_TRUE(check_native_network(link_local.value(), "network").ok());
 }
 
+TEST(NativeNetworkTest, AGatewayBehindARouteOfTheLinkIsReached) {
+  const auto check = [](const std::string& routes) {
+    return check_native_network(
+        decoded(R"({"addresses":["10.0.0.5/32","fd00::5/128"],"routes":[)" + routes + "]}").value(),
+        "network");
+  };
+  const std::string by_gateway = R"({"destination":"0.0.0.0/0","gateway":"10.0.0.1"})";
+  EXPECT_TRUE(check(R"({"destination":"10.0.0.1/32"},)" + by_gateway).ok());
+  EXPECT_TRUE(check(by_gateway + R"(,{"destination":"10.0.0.0/24"})").ok()) << "in any order";
+  EXPECT_TRUE(check(R"({"destination":"fd00::1/128"},{"destination":"::/0","gateway":"fd00::1"})").ok());
+  EXPECT_TRUE(
+      check(R"({"destination":"10.0.0.1/32"},{"destination":"0.0.0.0/0","gateway":"10.0.0.1","table":5})")
+          .ok());
+  for (const char* others :
+       {R"({"destination":"10.0.0.2/32"})", R"({"destination":"10.0.0.1/32","table":5})",
+        R"({"destination":"10.0.0.5/32"},{"destination":"10.0.0.1/32","gateway":"10.0.0.5"})"}) {
+    const auto refused = check(by_gateway + "," + others);
+    ASSERT_FALSE(refused.ok()) << others;
+    EXPECT_NE(refused.error().what.find("network.routes[0].gateway is \"10.0.0.1\""), std::string::npos);
+    EXPECT_NE(refused.error().what.find("add a route to \"10.0.0.1/32\""), std::string::npos);
+  }
+}
+
+TEST(NativeNetworkTest, IpamIsReadByTheTablesOfDefinitions) {
+  const struct {
+    const char *ipam, *field;
+  } kCases[] = {
+      {"[]", "network.ipam "},
+      {"{}", "network.ipam.type "},
+      {R"({"type":7})", "network.ipam.type "},
+      {R"({"type":"other"})", "network.ipam.type "},
+      {R"({"type":"../static"})", "network.ipam.type "},
+      {R"({"type":"dhcp"})", "network.ipam.type "},
+      {R"({"Type":"static"})", "network.ipam.Type "},
+      {R"({"type":"host-local","Subnet":"10.0.0.0/24"})", "network.ipam.Subnet "},
+      {R"({"type":"host-local","range":"10.0.0.0/24"})", "network.ipam.range "},
+      {R"({"type":"host-local","subnet":"10.0.0.0"})", "network.ipam.subnet "},
+      {R"({"type":"host-local","dataDir":"/etc"})", "network.ipam.dataDir "},
+      {R"({"type":"host-local","ranges":[[{"subnet":"10.0.0.0/24","dataDir":"/etc"}]]})",
+       "network.ipam.ranges[0][0].dataDir "},
+      {R"({"type":"whereabouts","kubernetes":{"kubeconfig":"/etc/k"}})", "network.ipam.kubernetes "},
+      {R"({"type":"static","addresses":[{"address":"10.0.0.5/24"}],"routes":[{"dst":"10.1.0.1/16"}]})",
+       "network.ipam.routes[0].dst "},
+      {R"({"type":"static","routes":[{"dst":"10.1.0.0/16","gw":"224.0.0.1"}]})",
+       "network.ipam.routes[0].gw "},
+      {R"({"type":"static","routes":[{"dst":"10.1.0.0/16","table":254}]})", "network.ipam.routes[0].table "},
+      {R"({"type":"static","routes":[{"dst":"10.1.0.0/16","mtu":1400}]})", "network.ipam.routes[0].mtu "},
+  };
+  for (const auto& [ipam, field] : kCases) {
+    const auto read =
+        decode_native_network(kube::decode_json(std::string(R"({"ipam":)") + ipam + "}").value(), "network",
+                              cni::Author::kNamespaceUser);
+    ASSERT_FALSE(read.ok()) << ipam;
+    EXPECT_TRUE(read.error().what.starts_with(field)) << ipam << ": " << read.error().what;
+  }
+  const std::string administrators = R"({"ipam":{"type":"host-local","dataDir":"/var/lib/leases"}})";
+  EXPECT_TRUE(decoded(administrators).ok());
+  EXPECT_NE(
+      decode_native_network(kube::decode_json(administrators).value(), "network", cni::Author::kNamespaceUser)
+          .error()
+          .what.find("leave it out, or set it in the DeviceClass"),
+      std::string::npos);
+}
+
+TEST(NativeNetworkTest, TheConfigOfANetworkWithIpamHasItsPlugin) {
+  const auto network = decoded(
+      R"({"mtu":1400,"routes":[{"destination":"10.9.0.0/16","gateway":"10.0.0.1"}],"neighbors":[{"address":"10.0.0.1","mac":"02:00:00:00:00:01"}],)"
+      R"("ipam":{"type":"host-local","subnet":"10.0.0.0/24","routes":[{"dst":"0.0.0.0/0"}]}})");
+  ASSERT_TRUE(network.ok()) << network.error().what;
+  EXPECT_TRUE(check_native_network(*network, "network").ok()) << "the addresses are not known yet";
+  EXPECT_EQ(*decode_native_network(encode_native_network(*network), "network"), *network);
+  const auto config = cni::decode_network(native_config(*network, "ens1v0"), "x");
+  ASSERT_TRUE(config.ok()) << config.error().what;
+  EXPECT_EQ(*network_of_config(config->plugins.front().config), *network);
+  const auto ipam = ipam_network_of(*config);
+  ASSERT_TRUE(ipam.has_value());
+  EXPECT_EQ(ipam->plugins.size(), 1u);
+  EXPECT_EQ(
+      cni::input_for(*ipam, 0, {}, std::nullopt),
+      R"({"type":"host-local","ipam":{"type":"host-local","subnet":"10.0.0.0/24","routes":[{"dst":"0.0.0.0/0"}]},)"
+      R"("name":"network","cniVersion":"0.4.0"})");
+  for (const char* none : {R"({"addresses":["10.0.0.5/24"]})", "{}"})
+    EXPECT_FALSE(
+        ipam_network_of(*cni::decode_network(native_config(*decoded(none), "ens1v0"), "x")).has_value());
+  EXPECT_FALSE(
+      check_native_network(*decoded(R"({"addresses":["10.0.0.5/24"],"ipam":{"type":"static"}})"), "network")
+          .ok());
+}
+
+TEST(NativeNetworkTest, WhatAnIpamPluginGivesIsCheckedAsAUsersValues) {
+  const NativeNetwork own =
+      decoded(R"({"routes":[{"destination":"10.9.0.0/16","gateway":"10.0.0.1"}],"ipam":{"type":"static"}})")
+          .value();
+  const auto with = [&](const std::string& result) {
+    return with_ipam_result(own, cni::decode_result(R"({"cniVersion":"0.4.0",)" + result + "}", "").value());
+  };
+  const auto good = with(
+      R"("ips":[{"version":"4","address":"10.0.0.5/24","gateway":"10.0.0.1"},{"version":"6","address":"fd00::5/64"}],)"
+      R"("routes":[{"dst":"0.0.0.0/0"},{"dst":"10.1.0.0/16","gw":"10.0.0.2","priority":7,"table":9},{"dst":"fd01::/64"}])");
+  ASSERT_TRUE(good.ok()) << good.error().what;
+  EXPECT_EQ(good->addresses, (std::vector<std::string>{"10.0.0.5/24", "fd00::5/64"}));
+  EXPECT_EQ(good->routes, (std::vector<NativeRoute>{{"10.9.0.0/16", "10.0.0.1"},
+                                                    {"0.0.0.0/0", "10.0.0.1"},
+                                                    {"10.1.0.0/16", "10.0.0.2", 7, 9},
+                                                    {"fd01::/64", ""}}));
+  EXPECT_FALSE(good->runs_ipam());
+  const std::string address = R"("ips":[{"version":"4","address":"10.0.0.5/24"}])";
+  const struct {
+    std::string result;
+    const char* why;
+  } kCases[] = {
+      {R"("ips":[])", "its result has no address"},
+      {R"("ips":[{"version":"4","address":"127.0.0.1/8"}])", "its result.addresses[0] is \"127.0.0.1/8\""},
+      {R"("ips":[{"version":"4","address":"10.0.0.5/24"},{"version":"4","address":"10.0.0.5/16"}])",
+       "its result.addresses[1]"},
+      {R"("ips":[{"version":"4","address":"10.3.0.5/24"}])", "network.routes[0].gateway is \"10.0.0.1\""},
+      {R"("ips":[{"version":"6","address":"fd00::5/64"}])", "the interface has no IPv4 address"},
+      {address + R"(,"routes":[{"dst":"10.1.0.1/16"}])", "its result.routes[0].dst"},
+      {address + R"(,"routes":[{"dst":"10.1.0.0/16","gw":"10.0.9.1"}])", "network.routes[1].gateway"},
+      {address + R"(,"routes":[{"dst":"10.1.0.0/16","table":255}])", "its result.routes[0].table"},
+      {address + R"(,"routes":[{"dst":"10.1.0.0/16","mtu":1400}])", "its result.routes[0].mtu"},
+      {address + R"(,"routes":[{"dst":"10.9.0.0/16"}])", "network.routes[1].destination"},
+  };
+  for (const auto& [result, why] : kCases) {
+    const auto refused = with(result);
+    ASSERT_FALSE(refused.ok()) << result;
+    EXPECT_NE(refused.error().what.find(why), std::string::npos) << refused.error().what;
+  }
+}
+
 Result<VfConfig> merged(Json::Array configs) {
   sample::ClaimText text;
   text.configs = std::move(configs);
@@ -265,6 +395,24 @@ TEST(NativeNetworkTest, AClaimAddsToItsClassAndChangesNothingOfIt) {
     EXPECT_NE(changed.error().what.find("which a claim cannot change"), std::string::npos)
         << changed.error().what;
   }
+}
+
+TEST(NativeNetworkTest, IpamIsOfItsAuthor) {
+  const auto by = [](const char* text, const char* source) {
+    return config({{"network", network(text)}}, {}, source);
+  };
+  constexpr const char* kOfClass =
+      R"({"ipam":{"type":"host-local","subnet":"10.0.0.0/24","dataDir":"/var/leases"}})";
+  constexpr const char* kOfClaim = R"({"ipam":{"type":"host-local","subnet":"10.0.0.0/24"}})";
+  const auto of_class = merged({by(kOfClass, "FromClass"), by(R"({"mtu":1400})", "FromClaim")});
+  ASSERT_TRUE(of_class.ok()) << of_class.error().what;
+  EXPECT_FALSE(of_class->is_ipam_claims);
+  EXPECT_TRUE(of_class->network->runs_ipam());
+  EXPECT_TRUE(merged({by(kOfClaim, "FromClaim")})->is_ipam_claims);
+  EXPECT_TRUE(merged({by("{}", "FromClass"), by(kOfClaim, "FromClaim")})->is_ipam_claims);
+  EXPECT_FALSE(merged({by(kOfClass, "FromClaim")}).ok()) << "a directory of the host";
+  EXPECT_FALSE(merged({by(kOfClass, "FromClass"), by(kOfClaim, "FromClaim")}).ok());
+  EXPECT_FALSE(merged({by(kOfClass, "FromClass"), by(R"({"addresses":["10.0.0.5/24"]})", "FromClaim")}).ok());
 }
 
 // Red when the second configuration of a DeviceClass drops the VLAN of its first one, and the claim chooses another.

@@ -129,6 +129,38 @@ TEST_F(NetnsNative, ThePodHasItsInterfaceAndTheHostGetsItBack) {
   EXPECT_TRUE(bring_interface_back(kept, pod.fd()).ok()) << "nothing is left to do";
 }
 
+// As clouds assign addresses: the gateway is on no subnet of the interface. Red when what check_native_network() accepts is refused by the kernel.
+TEST_F(NetnsNative, AGatewayIsReachedByARouteOfTheLink) {
+  NativeOrder cloud = order();
+  cloud.network.addresses = {"192.0.2.5/32", "2001:db8::5/128"};
+  cloud.network.routes = {{"0.0.0.0/0", "192.0.2.1", 200},
+                          {"192.0.2.1/32", ""},
+                          {"::/0", "2001:db8::1"},
+                          {"2001:db8::1/128", ""},
+                          {"198.51.100.0/24", "192.0.2.1", 0, 100},
+                          {"203.0.113.1/32", "", 0, 100},
+                          {"0.0.0.0/0", "203.0.113.1", 0, 100}};
+  ASSERT_TRUE(check_native_network(cloud.network, "network").ok());
+  const cni::Record kept = record_of(cloud);
+  const auto made = attach_native(cloud);
+  ASSERT_TRUE(made.ok()) << made.error().what;
+  const auto link = find(pod.fd(), "net1");
+  const auto routes = read_routes(pod.fd());
+  for (const LinkRoute& route : {LinkRoute{link->ifindex, "0.0.0.0/0", "192.0.2.1", 200},
+                                 LinkRoute{link->ifindex, "192.0.2.1/32", "", 0},
+                                 LinkRoute{link->ifindex, "::/0", "2001:db8::1", 1024},
+                                 LinkRoute{link->ifindex, "0.0.0.0/0", "203.0.113.1", 0, 100}})
+    EXPECT_EQ(std::count(routes->begin(), routes->end(), route), 1)
+        << route.destination << " via " << route.gateway;
+  ASSERT_TRUE(bring_interface_back(kept, pod.fd()).ok());
+
+  // The kernel does not look into another table.
+  cloud.network.routes = {{"203.0.113.1/32", "", 0, 100}, {"0.0.0.0/0", "203.0.113.1"}};
+  EXPECT_FALSE(check_native_network(cloud.network, "network").ok());
+  EXPECT_FALSE(attach_native(cloud).ok());
+  ASSERT_TRUE(bring_interface_back(kept, pod.fd()).ok());
+}
+
 // The host's own namespace, or a file that is none: nothing is touched.
 TEST_F(NetnsNative, NothingIsDoneInTheHostsNamespace) {
   const HostLink before = *find(kOwnNamespace, "ens1v0");

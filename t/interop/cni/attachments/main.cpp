@@ -2,8 +2,8 @@
 // prints what came of it: {} or {"error": ...}. Its log goes to stderr. Commands of one array run at once and have one answer.
 //   cni_attachments PLUGINS RECORDS [SLICED]
 //   {"command": "attach" | "detach", "config": ... | "network": ..., "containerID": ..., "netns": ..., "interface": "net1",
-//    "deviceID": ..., "hostInterface": ..., "usersDefinition": ...}
-// network: as in a VfConfig; SLICED, a program, attaches it.
+//    "deviceID": ..., "hostInterface": ... | "parent": ..., "usersDefinition": ...}
+// network: as in a VfConfig; SLICED, a program, attaches it. parent: of an interface that is made on it.
 #include <unistd.h>
 
 #include <cstdio>
@@ -47,7 +47,8 @@ std::string config_of(const kube::Json& from) {
     std::fprintf(stderr, "%s\n", decoded.error().what.c_str());
     std::exit(1);
   }
-  return kubelet::native_config(*decoded, std::string(from.text("hostInterface")));
+  const std::string_view own = from.text("hostInterface");
+  return kubelet::native_config(*decoded, std::string(own.empty() ? from.text("parent") : own));
 }
 
 cni::Record record_of(const kube::Json& from) {
@@ -86,8 +87,8 @@ int main(int argc, char** argv) {
                std::optional<cni::Attached> previous, Millis deadline, cni::OnRun on_run) {
              if (cni::is_native(network))
                return kubelet::run_native(
-                   loop, {argc == 4 ? argv[3] : "", "attach-helper", std::to_string(::getpid())}, network,
-                   command, attachment, deadline, std::move(on_run));
+                   loop, {argc == 4 ? argv[3] : "", "attach-helper", std::to_string(::getpid())}, place,
+                   network, command, attachment, deadline, std::move(on_run));
              return cni::run_chain(loop, place, std::move(network), command, std::move(attachment),
                                    std::move(previous), deadline, std::move(on_run));
            },

@@ -35,6 +35,8 @@ TEST(DefaultRoutesTest, OneForEachFamilyTableAndPriority) {
        true},
       {"a bridge's IPv6 gateway",
        R"("type":"bridge","isDefaultGateway":true,"ipam":{"type":"host-local","subnet":"fd00::/64"})", false},
+      {"beside ipam of a VfConfig",
+       R"("type":"sliced-native","network":{"routes":[{"destination":"0.0.0.0/0"}]})", true},
       {"a table of its own", R"("plugins":[{)" + ipv4 + R"(},{"type":"sbr"}])", false},
   };
   for (const auto& one : kCases) {

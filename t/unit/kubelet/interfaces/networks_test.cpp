@@ -4,6 +4,7 @@
 
 #include "kube/objects/kinds.h"
 #include "kubelet/cni/plugin_fields.h"
+#include "kubelet/safety.h"
 #include "policy/vf_settings.h"
 #include "t/fake/fake_cluster.h"
 #include "t/fake/fake_scheduler.h"
@@ -49,8 +50,8 @@ Result<PreparedClaim> native_claim(const PreparedDevice& device, const KnownEntr
   fake::FakeScheduler scheduler;
   fake::FakeCluster cluster(scheduler);
   std::optional<Result<PreparedClaim>> read;
-  const auto call = read_networks(cluster, scheduler, {.devices = {device}}, {known}, settings,
-                                  [&](Result<PreparedClaim> done) { read = std::move(done); });
+  const auto call = read_networks(cluster, scheduler, {.namespace_ = "ns", .devices = {device}}, {known},
+                                  settings, [&](Result<PreparedClaim> done) { read = std::move(done); });
   scheduler.advance(Millis{1});
   return *read;
 }
@@ -88,6 +89,24 @@ TEST(NetworkFor, ANetworkOfAVfConfigIsForADeviceThatTheKernelMoves) {
     ASSERT_FALSE(refused.ok()) << kind;
     EXPECT_NE(refused.error().what.find(kind), std::string::npos) << refused.error().what;
   }
+}
+
+// Red when users of two namespaces share the files of host-local, or a user's claim names them.
+TEST(NetworkFor, IpamOfAClaimHasItsFilesByNamespace) {
+  PreparedDevice own = device("0000:03:00.2", "eth2", "");
+  own.config = {};
+  own.config.network = NativeNetwork{.ipam = R"({"type":"host-local","subnet":"10.0.0.0/24"})"};
+  const auto directory = [&] {
+    const auto claim = native_claim(own, {}, {});
+    EXPECT_TRUE(claim.ok()) << claim.error().what;
+    const std::string config = claim ? claim->devices.at(0).network.str() : "{}";
+    const auto json = kube::decode_json(config);
+    const Json* ipam = json->find("ipam");
+    return ipam == nullptr ? "" : std::string(ipam->text("dataDir"));
+  };
+  EXPECT_EQ(directory(), std::string(kAddressDirectory) + "/ns");
+  own.config.is_ipam_claims = false;
+  EXPECT_EQ(directory(), "") << "the plugin's own, as for an administrator's definition";
 }
 
 TEST(NetworkFor, ATypeIsOneThatTheDeviceLists) {
