@@ -1,11 +1,14 @@
 package cluster
 
 import (
+	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
 	core "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"sliced.test/cluster/harness"
 )
@@ -20,9 +23,11 @@ type pageExample struct {
 	exposing bool     // its policy is a DeviceExposurePolicy
 	suffix   string   // of the names of its devices: of that policy and no other
 	rdma     bool     // the PF has an RDMA device
+	refused  string   // what an Event of its pod says: the sandboxes here have no network namespace, so sliced cannot attach by itself
 }
 
 var pageExamples = map[string]pageExample{
+	"native":  {devices: 1, refused: "the pod's network namespace is another kind of file"},
 	"sriov":   {plugin: "sriov", devices: 1},
 	"vfio":    {devices: 1, nodes: []string{"/dev/vfio/"}},
 	"macvlan": {plugin: "macvlan", devices: 1, exposing: true, suffix: "-macvlan"},
@@ -86,6 +91,11 @@ func (e pageExample) play(t *testing.T, name string) {
 		manifest.DeletePods()
 		return
 	}
+	if e.refused != "" {
+		e.judgeRefused(t, lab, manifest)
+		endPods(t, lab, root, manifest)
+		return
+	}
 	pod := waitAllRun(t, manifest, map[string]podRow{name: {pods: 1}})[0]
 	e.judge(t, lab, root, pod)
 	endPods(t, lab, root, manifest)
@@ -101,6 +111,7 @@ func TestTheExamplesOfThePodsPageRunTogether(t *testing.T) {
 	if !abilitiesOf(t, plane.Server).shares { // then TestExamplesOfThePodsPage judges that these are refused
 		names = slices.DeleteFunc(names, func(name string) bool { return pageExamples[name].exposing })
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return pageExamples[name].refused != "" })
 	lab := harness.NewLab(t, plane, near, far)
 	lab.Exposed = harness.NewHistory(t, lab.Watcher, harness.ExposureDriver, lab.Node)
 	lab.RunAsDeployed()
@@ -137,6 +148,31 @@ func endPods(t *testing.T, lab *harness.Lab, root *harness.KubeletRoot, manifest
 	waitUntil(t, "all pods are gone", promptly, func() bool { return len(manifest.Pods()) == 0 })
 	waitUntil(t, "no CDI spec is left", promptly, func() bool { return len(root.SpecFiles()) == 0 })
 	lab.Server.WaitDeallocated(t, manifest.Namespace, promptly)
+}
+
+// judgeRefused judges all before the attachment: the claim is allocated and prepared, with what its class and itself set, and the runtime is refused the
+// sandbox for the expected reason alone.
+func (e pageExample) judgeRefused(t *testing.T, lab *harness.Lab, manifest *harness.Manifest) {
+	t.Helper()
+	waitUntil(t, "the sandbox is refused: "+e.refused, scheduling, func() bool {
+		list, err := manifest.Server().Client.CoreV1().Events(manifest.Namespace).List(context.Background(), metav1.ListOptions{})
+		must(t, err)
+		return slices.ContainsFunc(list.Items, func(event core.Event) bool { return strings.Contains(event.Message, e.refused) })
+	})
+	pod := manifest.Pods()[0]
+	e.judgeDevices(t, lab, pod)
+	var data struct {
+		VFConfig struct{ Network map[string]any }
+	}
+	waitUntil(t, "the claim's status has the device", promptly, func() bool {
+		claim := claimsOf(pod, lab.Server.Claims(t, pod.Namespace))["net"]
+		return len(claim.Status.Devices) == 1 && claim.Status.Devices[0].Data != nil && json.Unmarshal(claim.Status.Devices[0].Data.Raw, &data) == nil
+	})
+	for _, field := range []string{"mtu", "addresses", "routes"} { // of the class, of the claim
+		if data.VFConfig.Network[field] == nil {
+			t.Errorf("network has no %s: %v", field, data.VFConfig.Network)
+		}
+	}
 }
 
 func (e pageExample) judge(t *testing.T, lab *harness.Lab, root *harness.KubeletRoot, pod core.Pod) {

@@ -19,6 +19,7 @@ func (n *node) nameOfPF(t *testing.T) string {
 
 // pageExamples are what the container of each example of docs/pods.md writes.
 var pageExamples = map[string][]string{
+	"native":  {": net1: ", "inet 192.0.2.6/24", "198.51.100.0/24 via 192.0.2.1 dev net1"},
 	"sriov":   {": net1: ", "inet 192.0.2.7/24"},
 	"vfio":    {"SRIOVNETWORK_PCI_ADDRESSES=0000:", "\nvfio"},
 	"macvlan": {": net1@", "inet 192.0.2.8/24"},
@@ -42,8 +43,8 @@ func (n *node) testPodsPage(t *testing.T) {
 		t.Run(name, func(t *testing.T) { n.playExamples(t, name) })
 	}
 	t.Run("together", func(t *testing.T) {
-		// The examples use four VFs.
-		n.guest.Run(t, "cd /sys/bus/pci/devices/"+pf+" && echo 0 >sriov_numvfs && echo 4 >sriov_numvfs && udevadm settle --timeout=100000")
+		// The examples use five VFs.
+		n.guest.Run(t, "cd /sys/bus/pci/devices/"+pf+" && echo 0 >sriov_numvfs && echo 5 >sriov_numvfs && udevadm settle --timeout=100000")
 		n.playExamples(t, names...)
 		rv := n.Server.Revision(t)
 		n.guest.Run(t, "echo 0 >/sys/bus/pci/devices/"+pf+"/sriov_numvfs")

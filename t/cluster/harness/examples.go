@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+var classOfExample = regexp.MustCompile("(?m)^kind: DeviceClass\nmetadata:\n  name: (\\S+)$")
 var fencedExample = regexp.MustCompile("(?ms)^```yaml\n# example: ([a-z-]+)\n(.*?)^```$")
 
 // Examples returns the names of a page's complete examples: YAML blocks whose first line is "# example: NAME".
@@ -30,7 +31,8 @@ func Examples(page string) ([]string, error) {
 }
 
 // ReadExample reads one example of a page for this lab. It does for the reader what the page asks of them: replace the names of the
-// namespaces, of the interface (ens1f0) and of the image. Policies get a name of their own and are for the lab's node alone.
+// namespaces, of the interface (ens1f0) and of the image. Policies and DeviceClasses get a name of their own, and policies are for the lab's node
+// alone.
 func (l *Lab) ReadExample(page, name, interfaceName, image string, pull core.PullPolicy) *Manifest {
 	l.T.Helper()
 	return l.ReadExamples(page, []string{name}, name+"-"+l.Node, interfaceName, image, pull)
@@ -53,6 +55,10 @@ func (l *Lab) ReadExamples(page string, names []string, namespace, interfaceName
 			}
 			found = true
 			filled := strings.NewReplacer("ens1f0", interfaceName, "example.com/toolbox:1", image).Replace(match[2])
+			for _, class := range classOfExample.FindAllStringSubmatch(filled, -1) {
+				of := "deviceClassName: " + class[1]
+				filled = strings.ReplaceAll(filled, of+"\n", of+"-"+l.Node+"\n")
+			}
 			objects, err := Decode(filled)
 			if err != nil {
 				l.T.Fatalf("%s: example %s: %v", page, name, err)
@@ -98,6 +104,8 @@ func (l *Lab) adopt(object *unstructured.Unstructured, namespace string, pull co
 	case "SriovResourcePolicy":
 		object.SetNamespace(l.Namespace)
 		set(node, "spec", "nodeSelector")
+	case "DeviceClass":
+		object.SetName(object.GetName() + "-" + l.Node)
 	case "DeviceExposurePolicy":
 		object.SetName(object.GetName() + "-" + l.Node)
 		set(M{"matchLabels": node}, "spec", "nodeSelector")
