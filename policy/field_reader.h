@@ -22,7 +22,7 @@ class FieldReader {
   /// value: null or nullptr is an empty map.
   FieldReader(const kube::Json* value, std::string path, Problems& problems);
 
-  /// The members this map may have; all others become problems, with the nearest known name.
+  /// Declares the known members. Adds a problem for each other member, with the nearest known name.
   void only(std::span<const std::string_view> known);
   void only(std::initializer_list<std::string_view> known) { only(std::span(known.begin(), known.size())); }
 

@@ -48,8 +48,8 @@ bool is_device_unknown(const Holding& holding);
 /// the same exclusive entry. A holding with is_device_unknown() counts for each link to which it may belong.
 bool conflict(const Holding& a, const Holding& b, const std::string& pf);
 
-/// Entries of one pool, to be asked whether another can stand beside them. An answer costs what there is of
-/// its device, however many others there are.
+/// Entries of one pool, for fast checks of exclusion. The cost of a check depends on the entries of its
+/// device only.
 class PoolHoldings {
  public:
   /// pf: as for exclude_each_other(). Requires: pf and added holdings outlive this object.

@@ -26,8 +26,8 @@ Result<std::string> find_device(const hotplug::Inventory& inventory, std::string
 /// if none is.
 std::optional<hotplug::PciAddress> function_named_by(std::string_view name);
 
-/// A link's interface name made a DNS label: "eth0.100" becomes "eth0-100". Where anything else is lost, or
-/// the label begins with what looks like a PCI address, a short hash of the name is appended.
+/// Returns the DNS label of a link's interface name: "eth0.100" becomes "eth0-100". A short hash of the name
+/// is appended if other characters are lost, or if the label begins like a PCI address.
 std::string link_label(const std::string& interface);
 
 /// Returns the present label and the one without a hash: possible prefixes of this link's entry names.
@@ -42,8 +42,8 @@ std::map<std::string, std::string> link_names(const hotplug::Inventory& inventor
 /// Allocates unique entry names "<base><suffix>". Functions must be named before links, whose names yield.
 class EntryNames {
  public:
-  /// published: as for link_names(). A name that stands in our slices for a link that is still there stays
-  /// that link's. Both must outlive this.
+  /// published: as for link_names(). A name that is published for an existing link stays that link's.
+  /// Requires: both arguments outlive this object.
   EntryNames(const hotplug::Inventory& inventory, const std::map<std::string, std::string>& published)
       : inventory_(inventory), published_(published) {}
   /// Returns "" if the name is no DNS label or is another entry's. A name that reads as another link's with

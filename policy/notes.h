@@ -1,6 +1,6 @@
 #pragma once
-// What a decision drops or holds back, and why: as much of it as somebody reads. Devices times attributes are
-// more than memory or a log has room for.
+// The reasons for which a decision drops or withholds something, limited in number: devices times attributes
+// exceed the memory and a log.
 #include <cstddef>
 #include <set>
 #include <string>
@@ -11,17 +11,15 @@
 
 namespace sliced::policy {
 
-/// The first ones that were added, each once, in the order of their text; the others are counted, as often as
-/// they were added. A note is cut to the length of a message (reactor/base/first_few.h), so that all of them
-/// together are bounded.
-/// Two decisions that drop the same few things have equal notes, whatever the order in which they found them:
-/// the log says them once while they stay.
-/// Threads: a value; made by one decision, read by others once it is done.
+/// Stores the first kKeptMax distinct notes in byte order, and counts the others. Each note is cut to the
+/// length of a message (reactor/base/first_few.h), so that the size is bounded. Equal sets of a few notes are
+/// equal values in any order of addition, so that the log reports them once while they last.
+/// Threads: a value. One decision writes it; others read it afterwards.
 class Notes {
  public:
   static constexpr size_t kKeptMax = 100;
 
-  /// One that is kept already is not counted again; one that is not kept is, each time.
+  /// A duplicate of a stored note is ignored; other notes beyond the limit are counted each time.
   void add(std::string note) {
     sliced::cut_message(note);
     if (kept_.contains(note)) return;
@@ -33,7 +31,7 @@ class Notes {
   void add(const std::vector<std::string>& notes) {
     for (const std::string& note : notes) add(note);
   }
-  /// As if all that `other` was given had been added here, those that it did not keep as a count.
+  /// Adds the notes of `other`, and its count.
   void add(const Notes& other) {
     for (const std::string& note : other) add(note);
     more_ += other.more_;
@@ -43,12 +41,12 @@ class Notes {
   using const_iterator = std::set<std::string>::const_iterator;
   const_iterator begin() const { return kept_.begin(); }
   const_iterator end() const { return kept_.end(); }
-  /// Those that are not kept may be the same ones several times.
+  /// May count duplicates among the notes that are not stored.
   size_t size() const { return kept_.size() + more_; }
-  size_t more() const { return more_; }  // that are not kept
+  size_t more() const { return more_; }  // notes that are not stored
 
  private:
-  // In byte order, which is the order of the log; at most kKeptMax of kMessageBytesMax each.
+  // In byte order, the order of the log; at most kKeptMax of kMessageBytesMax each.
   std::set<std::string> kept_;
   size_t more_ = 0;
 };

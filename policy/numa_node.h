@@ -8,11 +8,13 @@
 
 namespace sliced::policy {
 
-/// Nodes of a list: the device's own and its neighbors. Today's processors present themselves as at most four; an entry holds 48 values.
+/// Limit of a list: the device's own node and its neighbors. Present processors show at most four; an entry
+/// holds 48 values.
 inline constexpr size_t kNumaNodesMax = 8;
 
-/// Returns the device's NUMA node: a number, or with as_list a list of it and then its neighbors (HostDevice::numa_neighbors), so that a
-/// claim's matchAttribute accepts a device on a neighbor. nullopt: not known, which is not node 0.
+/// Returns the device's NUMA node: a number, or with as_list a list of it and its neighbors
+/// (HostDevice::numa_neighbors), so that a claim's matchAttribute accepts a device on a neighbor. nullopt if
+/// unknown, which differs from node 0.
 std::optional<kube::AttributeValue> numa_node_attribute(const hotplug::HostDevice& device, bool as_list);
 
 }  // namespace sliced::policy

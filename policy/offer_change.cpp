@@ -29,7 +29,7 @@ Author author_of(const PolicySet& set, bool is_sriov, int32_t index) {
                   : author_of(*set.exposures[at], "DeviceExposurePolicy");
 }
 
-// The same policy as it stands now; as it was where it is gone.
+// Returns the present version of the policy, or the former one if it was deleted.
 template <class Policies>
 const auto& as_it_stands(const Policies& now, const typename Policies::value_type& before) {
   const auto at = std::ranges::find_if(now, [&](const auto& one) { return one->id == before->id; });
@@ -43,7 +43,7 @@ Author former_author(const Decision& before, const Decision& now, bool is_sriov,
                   : author_of(as_it_stands(is.exposures, was.exposures[at]), "DeviceExposurePolicy");
 }
 
-// Which policy offers an entry, and of which device.
+// The policy that offers an entry, and its device.
 struct Source {
   std::string device;  // host device id
   int32_t policy = -1;
@@ -58,7 +58,7 @@ void find_in_personas(const Decision& decision, const std::vector<std::string>& 
         out[*at] = {id, persona.policy};
 }
 
-// names: sorted, and outlive what is returned.
+// Requires: names are sorted and outlive the result.
 Sources sources_of(const Decision& decision, bool is_sriov, const std::vector<std::string>& names) {
   Sources out;
   if (!is_sriov && !names.empty()) find_in_personas(decision, names, out);
@@ -73,7 +73,7 @@ Sources sources_of(const Decision& decision, bool is_sriov, const std::vector<st
   return out;
 }
 
-// What keeps a device from being offered now; policy "" where it is none that still speaks of it.
+// Returns the reason that the device is not offered now; policy is "" if none applies to it.
 Author who_withdrew(const Decision& now, bool is_sriov, const std::string& device) {
   const auto verdict = now.verdicts.find(device);
   if (verdict == now.verdicts.end()) return {.outcome = "gone"};
@@ -160,7 +160,7 @@ std::vector<OfferChange> offer_changes_of(const Decision* before, const Decision
   add_present(Kind::kChanged, difference.changed);
   if (before == nullptr) return teller.all();
   const Sources sources = sources_of(*before, is_sriov, difference.removed);
-  // Once a policy: each is looked for among all, and one policy may offer thousands of devices.
+  // Each policy is looked up once, because a policy may offer thousands of devices.
   std::map<int32_t, Author> former;
   const auto former_of = [&](int32_t policy) -> const Author& {
     const auto [at, fresh] = former.try_emplace(policy);

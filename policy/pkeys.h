@@ -6,8 +6,8 @@
 
 namespace sliced::policy {
 
-/// ",0x7fff,0x8001,": a comma before and after each partition key, so that contains(",0x8001,") finds a whole one. "" without keys. May have
-/// more bytes than an attribute takes.
+/// Returns ",0x7fff,0x8001,": each partition key between commas, so that contains(",0x8001,") finds a whole
+/// key. "" without keys. May be longer than an attribute value may be.
 inline std::string pkeys_text(const hotplug::HostDevice& device) {
   std::string out;
   for (const std::string& key : device.pkeys) out += (out.empty() ? "," : "") + key + ",";

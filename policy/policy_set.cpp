@@ -31,12 +31,12 @@ uint64_t entries_of(const SriovPolicy& policy) {
   return out;
 }
 
-// Of the DeviceAttributes that a policy may look at.
+// Size of the DeviceAttributes that a policy can select.
 struct AttributeCounts {
   uint64_t objects = 0, attributes = 0;
 };
 
-// Each selector is asked about each object, and all may match.
+// Each selector is evaluated for each object, and all may match.
 uint64_t attribute_entries_of(const SriovPolicy& policy, AttributeCounts there, uint64_t all_objects) {
   uint64_t out = 0;
   for (const ResourceConfig& config : policy.configs) {

@@ -1,7 +1,6 @@
 #pragma once
-// The policies of all kinds as one value: what is decided from, beside host and Node. Immutable once it is made;
-// decisions on a worker hold it while the next one is put together. Policies are shared between sets, so that an
-// edit of one copies one.
+// The policies of all kinds as one immutable value. Decisions on a worker hold it while the next one is
+// built. Sets share policies, so that an edit of one policy copies one.
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -13,30 +12,30 @@
 
 namespace sliced::policy {
 
-/// Everything that is decided from, beside the host: immutable and shared.
+/// The complete policies of a decision.
 struct PolicySet {
   std::vector<Shared<SriovPolicy>> sriov;            // highest priority first, then name, then namespace
   std::vector<Shared<DeviceAttributes>> attributes;  // by name, then namespace
   std::vector<Shared<ExposurePolicy>> exposures;     // highest priority first, then name
-  /// By SriovResourcePolicy: what of it is looked at for a VF at most.
+  /// By SriovResourcePolicy: maximum number of filter entries that are compared for a VF.
   std::vector<uint64_t> filter_entries;
-  /// By SriovResourcePolicy: what of DeviceAttributes its configs look at, at most.
+  /// By SriovResourcePolicy: maximum number of DeviceAttributes entries that its configs compare.
   std::vector<uint64_t> attribute_entries;
-  /// The readiness of some of them asks what was published before (stableFor, onLoss other than withdraw).
+  /// A policy's readiness depends on published entries (stableFor, onLoss other than withdraw).
   bool looks_back = false;
-  /// The readiness of some of them requires nodeState.
+  /// A policy's readiness requires nodeState.
   bool asks_node_state = false;
-  /// Of all SriovResourcePolicies: values of node selectors to look at.
+  /// Values in node selectors of all SriovResourcePolicies.
   uint64_t node_selector_entries = 0;
 };
 using PolicySetPtr = std::shared_ptr<const PolicySet>;
-/// Puts them into the order of evaluation, and counts what they may ask for at most: budgets of work are dealt
-/// out by these numbers (budget.h). Pure; takes a sort of each kind.
+/// Sorts the policies in the order of evaluation, and counts their maximum work, by which budgets are
+/// distributed (budget.h). Pure; costs a sort of each kind.
 PolicySet make_policy_set(std::vector<Shared<SriovPolicy>> sriov,
                           std::vector<Shared<DeviceAttributes>> attributes,
                           std::vector<Shared<ExposurePolicy>> exposures = {});
 
-/// For tests and commands, which have values; watchers make each Shared as its object comes.
+/// For tests and commands. Watchers create each Shared when its object arrives.
 template <class T>
 std::vector<Shared<T>> share(std::vector<T> all) {
   return {std::make_move_iterator(all.begin()), std::make_move_iterator(all.end())};

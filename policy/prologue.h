@@ -1,6 +1,5 @@
 #pragma once
-// What an object of every policy kind begins with: who it is, and its spec. What is wrong with them are the first
-// of its problems.
+// The common start of every policy kind: metadata and spec. Their problems come first.
 #include "kube/objects/json.h"
 #include "kube/objects/object_meta.h"
 #include "policy/problem.h"
@@ -8,18 +7,18 @@
 
 namespace sliced::policy {
 
-/// Names that no API server takes: a file may have them. Of an object of any kind; a name that is missing is none.
+/// Adds problems for names that an API server refuses, which a file may contain. A missing name is one.
 void check_names(const kube::Json& object, Problems& problems);
 
-/// meta: of the object (kube::decode_object_meta), decoded once by whoever has the object first. Empty where it
-/// cannot be read: the policy then offers nothing, and is told of under the line of the object.
-/// A copy: the object goes when it is decoded.
+/// Returns a copy of the metadata. meta: the result of kube::decode_object_meta(). If it is an error, returns
+/// empty metadata and adds a problem with the line of the object; the policy then offers nothing.
 kube::ObjectMeta meta_of(const Result<kube::ObjectMeta>& meta, const kube::Json& object, Problems& problems);
 
-/// False, and a problem, where a member may have been meant as spec ("Spec"): a server drops it, a file keeps it.
+/// Returns false, and adds a problem, if a member may have been meant as spec ("Spec"): a server drops it, a
+/// file keeps it.
 bool check_members(const kube::Json& object, Problems& problems);
 
-/// nullptr where there is none, which is a problem: a policy without spec is not one that selects everything.
+/// Returns nullptr, and adds a problem, if there is none: a policy without spec does not select everything.
 const kube::Json* spec_of(const kube::Json& object, Problems& problems);
 
 }  // namespace sliced::policy

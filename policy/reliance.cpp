@@ -31,7 +31,7 @@ bool relies_on(const Decision& decision, const std::set<ExposurePolicy::Id>& pol
   const auto is_one = [&](int32_t index) {
     return index >= 0 && policies.contains(all[static_cast<size_t>(index)]->id);
   };
-  // Of devices that it says nothing of, too: the one that it is about may come in a moment.
+  // Also an exclude that matches no device now: its device may appear soon.
   const NodeExposures& of_node = decision.selectors->node;
   for (const auto* excludes : {&of_node.excludes, &of_node.unreadable})
     if (std::any_of(excludes->begin(), excludes->end(), is_one)) return true;

@@ -1,18 +1,18 @@
 #pragma once
-// How much of what is offered stands on some of the policies. Pure.
+// Measures how much of the offer depends on given policies. Pure.
 #include <set>
 
 #include "policy/decision.h"
 
 namespace sliced::policy {
 
-/// Whether losing these policies by mistake would matter: more than half of what their kind offers stands on
-/// them, and more than 8 entries; or one of them is an exclude for this node, or may be: then losing it would add,
-/// if not now then with the next device. Entries count that another policy would offer in their place.
+/// Returns true if losing these policies by mistake would matter: they offer more than half of their kind's
+/// entries and more than 8, or one of them is or may be an exclude for this node, whose loss would offer more
+/// devices. Entries count even if another policy would offer them instead.
 bool relies_on(const Decision& decision, const std::set<SriovPolicy::Id>& policies);
 bool relies_on(const Decision& decision, const std::set<ExposurePolicy::Id>& policies);
-/// The same of the entries that these say something of, since without them other claims would be given them;
-/// or one of them is for a device whose entry is refused, and may be why.
+/// The same for entries with attributes of these objects, because other claims would get them without the
+/// attributes. Also true if one of them applies to a device whose entry is refused, and may be the cause.
 bool relies_on(const Decision& decision, const std::set<DeviceAttributes::Id>& objects);
 
 }  // namespace sliced::policy

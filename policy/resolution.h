@@ -1,27 +1,27 @@
 #pragma once
-// What DeviceExposurePolicies say of the devices of a node, before anything is held back: made by
-// exposure/resolve of the answers of selectors, read by the deciding of both kinds, since excludes are for both.
+// The DeviceExposurePolicies that apply to each device, before gates. exposure/resolve computes them from the
+// answers of selectors; both kinds of policies read them, because excludes apply to both.
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace sliced::policy {
 
-/// The winner of a suffix.
+/// The first matching policy of a suffix.
 struct Winner {
   int32_t policy = -1;
-  /// One of its suffix that comes before it, and may mean the device and offer it in another way: its selector
-  /// asks for what is not known. -1: none.
+  /// A policy of the same suffix that precedes it and may match the device: its selector depends on unknown
+  /// facts, and it would offer the device differently. -1 if none.
   int32_t waits_for = -1;
   bool operator==(const Winner&) const = default;
 };
 
-/// Of one device. An exclude is stronger than any expose, whatever their priorities; one whose selector errs on
-/// the device hides it too, since nobody can say that it would not.
+/// The policies of one device. An exclude overrides every expose, independent of priorities. An exclude whose
+/// selector fails on the device excludes it, too, because it might select it.
 struct Resolution {
   int32_t excluded_by = -1;           // the first exclude that selects the device
-  bool is_excluded_by_error = false;  // its selector erred there, which hides the device too
-  bool is_unknown = false;            // no exclude is known to select it, but that one may
+  bool is_excluded_by_error = false;  // its selector failed on the device, which is excluded, too
+  bool is_unknown = false;            // no exclude is known to select it, and one may
   std::vector<Winner> personas;       // by suffix
   bool operator==(const Resolution&) const = default;
 };
@@ -29,7 +29,7 @@ struct Resolution {
 /// Of all devices of one inventory.
 struct Resolutions {
   std::vector<Resolution> devices;  // in the inventory's order
-  /// The excludes that entries of functions stand under, for DesiredPool::excludes; of both kinds.
+  /// The record of the excludes for entries of functions, for DesiredPool::excludes; for both kinds.
   std::string exclude_record;
 };
 

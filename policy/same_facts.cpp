@@ -12,7 +12,7 @@ namespace {
 using hotplug::DeviceType;
 using hotplug::HostDevice;
 
-// What entries and selectors read of a VF's PF.
+// Compares the facts of a VF's PF that entries and selectors read.
 bool shows_the_same(const HostDevice* now, const HostDevice* before) {
   if (now == nullptr || before == nullptr) return now == before;
   return now->eswitch_mode == before->eswitch_mode && now->vendor == before->vendor &&
@@ -20,14 +20,14 @@ bool shows_the_same(const HostDevice* now, const HostDevice* before) {
          hotplug::is_netdev_elsewhere(*now) == hotplug::is_netdev_elsewhere(*before);
 }
 
-// And of what an interface is enslaved to.
+// The type of the master is read, too.
 bool is_bond(const HostDevice* master) { return master != nullptr && master->type == DeviceType::kBond; }
 
 std::vector<std::string> copied_names_of(const HostDevice* device) {
   return device != nullptr && device->netdev ? device->netdev->alternative_names : std::vector<std::string>{};
 }
 
-// Alternative names by name, of interfaces that have any.
+// Alternative names by interface name, of interfaces with any.
 std::map<std::string, std::vector<std::string>> alternative_names(const hotplug::Inventory& inventory) {
   std::map<std::string, std::vector<std::string>> out;
   for (const auto& [id, device] : inventory.devices)
@@ -78,7 +78,8 @@ void SameFacts::note_dependants(const hotplug::Inventory& now, const hotplug::In
   note_other_names(now, before);
 }
 
-// Selectors compare alternative names of other devices' interfaces, and a name counts or not by what others are called.
+// Selectors compare alternative names of other devices' interfaces, and other names decide whether a name is
+// contested.
 void SameFacts::note_other_names(const hotplug::Inventory& now, const hotplug::Inventory& before) {
   const bool are_contested_same = now.contested_names == before.contested_names;
   if (are_contested_same && changed_.empty() && !is_any_gone_) return;

@@ -1,22 +1,22 @@
 #pragma once
-// Which host devices are what they were for the decision before: of those, what was made of them then is made
-// of them now.
+// Finds the host devices whose facts are those of the previous decision, whose entries can be reused.
 #include <set>
 
 #include "hotplug/facts.h"
 
 namespace sliced::policy {
 
-/// Cost: linear in the inventories, and almost nothing for devices that both share in memory.
+/// Cost: linear in the inventories, and close to nothing for devices that both share in memory.
 class SameFacts {
  public:
-  /// before: nullptr when there was none; then nothing is the same. Both outlive this.
+  /// before: nullptr if there is none; then no device is the same. Requires: both outlive this object.
   SameFacts(const hotplug::Inventory& now, const hotplug::Inventory* before);
-  /// Its own facts, those of its PF that it shows, and the kind of what it is enslaved to. device: of `now`.
+  /// Returns true if its own facts, the facts of its PF that it shows, and the type of its master are
+  /// unchanged. Requires: device is in `now`.
   bool has(const hotplug::HostDevice& device) const {
     return is_any_ && (changed_.empty() || !changed_.contains(&device));
   }
-  /// Every device, and no other.
+  /// Returns true if all devices are the same and none disappeared.
   bool are_all() const { return is_any_ && changed_.empty() && !is_any_gone_; }
 
  private:

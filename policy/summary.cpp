@@ -5,7 +5,7 @@
 namespace sliced::policy {
 namespace {
 
-// Nothing of its kind speaks of the device.
+// No policy of its kind applies to the device.
 bool is_unwanted(Outcome outcome) {
   return outcome == Outcome::kNotAVf || outcome == Outcome::kNoPolicy || outcome == Outcome::kNoMatch;
 }

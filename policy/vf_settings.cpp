@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, kVfSettingCount> kVfSettingNames = {
     "vlan",       "vlanQoS",     "vlanProto",   "trust", "spoofchk",
     "link_state", "min_tx_rate", "max_tx_rate", "mac",   "pkey"};
 constexpr size_t kAllowEntriesMax = 64, kSettingBytesMax = 64;
-constexpr size_t kVlan = 0;  // in kVfSettingNames
+constexpr size_t kVlan = 0;  // index into kVfSettingNames
 constexpr std::string_view kVlanIds = "vlan=";
 
 std::string expected_settings(std::string_view text) {
@@ -23,7 +23,7 @@ std::string expected_settings(std::string_view text) {
          ", vlan=ID, vlan=FIRST-LAST";
 }
 
-// Adds one value of `allow`. Returns what is wrong with it; "" nothing.
+// Adds one value of `allow`. Returns the error; "" if valid.
 std::string add_setting(const std::string& text, VfSettings& out) {
   const std::string has = "has " + in_quotes(text, kSettingBytesMax);
   if (text.starts_with(kVlanIds)) {

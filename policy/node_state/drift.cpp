@@ -15,7 +15,7 @@ using hotplug::Netdev;
 
 constexpr std::string_view kNone = "none";
 
-// What a rule is asked about. group and vf: of a VF's rules alone; vf may lack its function.
+// The subject of a rule. group and vf: for rules of VFs only; vf is nullptr if the function does not exist.
 struct Subject {
   const hotplug::Inventory& host;
   const SriovNodeState::Wanted& wanted;
@@ -45,7 +45,7 @@ Answer by_word(Answer answer) {
 
 std::string or_none(const std::string& text) { return text.empty() ? std::string(kNone) : escaped(text); }
 
-// ": EIO" where the host says why a fact is missing.
+// Returns the host's reason for a missing fact, " (settings: EIO)"; "" if it has none.
 std::string note_of(const HostDevice& device, std::string_view fact) {
   for (const std::string& note : device.unreadable)
     if (note.starts_with(std::string(fact) + ":")) return " (" + escaped(note) + ")";
@@ -53,7 +53,7 @@ std::string note_of(const HostDevice& device, std::string_view fact) {
 }
 bool is_unreadable(const HostDevice& device, std::string_view fact) { return !note_of(device, fact).empty(); }
 
-// The interface that is on the host now: of one in a pod the last facts are kept, and say nothing of today.
+// Returns the interface if it is on the host; the facts of one in a pod are not current.
 const Netdev* netdev_here(const HostDevice& device) {
   return device.netdev && !device.netdev->stale ? &*device.netdev : nullptr;
 }
@@ -62,7 +62,7 @@ Answer without_pf_netdev(const HostDevice& pf) {
   return unknown("the PF has no interface on the host" + note_of(pf, "net"));
 }
 
-// ---- of a PF
+// ---- rules of a PF
 
 Answer ask_pf_mtu(const Subject& s) {
   if (s.wanted.mtu == 0) return same();
@@ -83,8 +83,7 @@ Answer ask_link_type(const Subject& s) {
                  found.empty() ? "ARPHRD " + std::to_string(*netdev->link_type) : std::string(found));
 }
 
-// Told by representors, so that without VFs there is nothing that could tell; how many there should be is numVfs'
-// to say.
+// Representors show the mode, so it is unknown without VFs. The rule of numVfs checks that there are VFs.
 Answer ask_eswitch_mode(const Subject& s) {
   if (s.pf.num_vfs == 0) return exempt("without VFs the mode is not to be seen");
   if (s.pf.eswitch_mode.empty()) return unknown("the mode is not known yet");
@@ -110,7 +109,7 @@ Answer ask_link_admin_state(const Subject& s) {
   return compare(*netdev->is_up, "up", "down");
 }
 
-// ---- of a VF
+// ---- rules of a VF
 
 bool wants_network_driver(const SriovNodeState::VfGroup& group) {
   return group.device_type.empty() || group.device_type == "netdevice";
@@ -124,7 +123,7 @@ Answer ask_driver(const Subject& s) {
   return compare(!driver.empty() && !hotplug::is_handed_over(*s.vf), "a network driver", or_none(driver));
 }
 
-// Of what a network driver has; where another one is bound that it should not be, ask_driver says so.
+// Exempts fields that require a network driver. ask_driver reports a wrong driver.
 std::optional<Answer> beside_network_drivers(const Subject& s) {
   if (!wants_network_driver(*s.group)) return same();
   if (s.vf->driver.empty() || hotplug::is_handed_over(*s.vf)) return exempt("no network driver is bound");
@@ -144,13 +143,13 @@ bool is_zeros(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0:") == std::string_view::npos;
 }
 
-// What the PF's link speaks, or else what it should.
+// Returns the required link type, or else the present one of the PF.
 std::optional<int> subject_link_type(const Subject& s) {
   if (s.wanted.link_type) return s.wanted.link_type;
   return s.pf.netdev ? s.pf.netdev->link_type : std::nullopt;
 }
 
-// What a PF enforces is asked of the running kernel.
+// VF settings of a PF come from the running kernel, not from files.
 std::optional<Answer> without_word_of_pf(const Subject& s) {
   if (!s.host.asks_pfs) return exempt("VF settings of a PF cannot be read from files");
   if (!s.vf->enforced)
@@ -199,7 +198,7 @@ Answer ask_vdpa(const Subject& s) {
                  or_none(s.vf->vdpa.driver));
 }
 
-// ---- what the object's status says of the same
+// ---- fields of the object's status
 
 std::string number_or_nothing(int value) { return value == 0 ? "" : std::to_string(value); }
 
@@ -225,7 +224,7 @@ constexpr Row kRows[] = {
     {{"driver", true}, ask_driver, nullptr, [](const auto& seen) { return or_none(seen.driver); }},
     {{"mtu", true}, ask_vf_mtu, nullptr, [](const auto& seen) { return number_or_nothing(seen.mtu); }},
     {{"guid", true}, ask_guid, nullptr, [](const auto& seen) { return seen.guid; }},
-    // The kind has no field for it.
+    // The kind has no such field.
     {{"adminMac", true}, ask_admin_mac, nullptr, nullptr},
     {{"vdpaType", true}, ask_vdpa, nullptr, [](const auto& seen) { return or_none(seen.vdpa_type); }},
 };
@@ -267,7 +266,7 @@ void judge_vf(const Subject& subject, const SriovNodeState::Seen* seen, Interfac
   }
 }
 
-// By index, as the PF's links have them.
+// VFs by their index in the PF's links.
 std::map<int, const HostDevice*> vfs_of(const hotplug::Inventory& host, const HostDevice& pf) {
   std::map<int, const HostDevice*> out;
   for (const auto& [id, device] : host.devices)

@@ -1,13 +1,12 @@
 #pragma once
-// Whether the host is as a SriovNetworkNodeState wants it, by our own reading of the host: a table of rules, one a
-// field, each with what it does not ask.
+// Compares the host with a SriovNetworkNodeState, by this daemon's own reading of the host: a table of rules,
+// one for each field, with its exemptions.
 //
-// The meaning of each field is the operator's (NeedToUpdateSriov of api/v1/helper.go, and what its daemon sets), with
-// two differences. An externally managed PF is judged by the same rules as another one, where the operator has to
-// reconfigure it whatever it finds; and it may have more VFs than are wanted, as its webhook allows. Nothing differs
-// without a field that differs, and its values.
+// The fields have the operator's meaning (NeedToUpdateSriov of api/v1/helper.go, and the settings of its
+// daemon), with two differences. An externally managed PF has the same rules as another one, although the
+// operator always reconfigures it. And it may have more VFs than required, as the operator's webhook allows.
 //
-// Pure: the same object and inventory give the same answer.
+// Pure: the same object and inventory give the same result.
 #include <functional>
 #include <optional>
 #include <span>
@@ -20,52 +19,52 @@
 
 namespace sliced::policy {
 
-/// kExempt: the field does not apply, or nobody can tell and nothing is wrong with that (an interface in a pod).
-/// kUnknown: it applies, and could not be read.
+/// kExempt: the field does not apply, or is legitimately unreadable (an interface in a pod). kUnknown: it
+/// applies, and could not be read.
 enum class DriftIs { kSame, kExempt, kDiffers, kUnknown };
 
-/// The result of comparing one field: everything but kSame.
+/// The result of comparing one field, unless it is kSame.
 struct DriftFinding {
   DriftIs is = DriftIs::kSame;
   std::string_view field;     // "numVfs": a literal of the table
-  std::optional<int> vf;      // nullopt: of the PF itself
-  std::string device;         // the function's address
-  std::string wanted, found;  // kDiffers alone
-  std::string why;            // of the others; foreign text in it is escaped
-  std::string reported;       // kDiffers: what the object's own status says, where it says anything
-  bool is_by_word = false;    // of what the PF enforces of a VF
+  std::optional<int> vf;      // nullopt: a field of the PF
+  std::string device;         // PCI address of the function
+  std::string wanted, found;  // of kDiffers only
+  std::string why;            // of the other results; foreign text is escaped
+  std::string reported;       // kDiffers: the value in the object's status; "" if it has none
+  bool is_by_word = false;    // read from the PF's VF settings
   bool operator==(const DriftFinding&) const = default;
 };
 
-/// "adminMac of VF 2 is 00:00:00:00:00:00, wanted a MAC"
+/// Returns "adminMac of VF 2 is 00:00:00:00:00:00, wanted a MAC".
 std::string text_of(const DriftFinding& finding);
 
 /// One of spec.interfaces. Its VFs are those that some group speaks of.
 struct InterfaceDrift {
-  std::string pci, name;  // name: the interface's now, or else the one in the object
+  std::string pci, name;  // name: the present one of the interface; if unknown, the one in the object
   bool externally_managed = false;
-  size_t vfs = 0;                      // that were judged
-  std::vector<DriftFinding> findings;  // the PF's, then by VF; in the order of the table
-  bool asks_word = false;              // some rule reads what the PF enforces of a VF
-  Problems problems;                   // of the object; not empty: not judged
+  size_t vfs = 0;                      // number of compared VFs
+  std::vector<DriftFinding> findings;  // of the PF, then by VF; in the order of the table
+  bool asks_word = false;              // a rule reads VF settings of the PF
+  Problems problems;                   // of the object; if not empty, nothing is compared
   bool operator==(const InterfaceDrift&) const = default;
 
   bool differs() const;
-  /// Everything that applies was read, and is as it is wanted.
+  /// Returns true if all applicable fields were read and are as required.
   bool is_in_sync() const;
-  /// That is the PF's own word: some rule asks it, and nothing but what it tells is missing.
+  /// Returns true if only VF settings of the PF, which some rule reads, are unknown or differ.
   bool is_by_word() const;
 };
 
 struct DriftRequest {
   const SriovNodeState& state;
   const hotplug::Inventory& host;
-  /// Whether a pod has the function: its own MAC is then the pod's affair. Optional.
+  /// Returns true if a pod has the function. Its MAC address then depends on the pod. Optional.
   std::function<bool(const hotplug::HostDevice&)> is_prepared = {};
 };
-/// In the order of spec.interfaces.
+/// Returns the comparisons in the order of spec.interfaces.
 std::vector<InterfaceDrift> judge_drift(const DriftRequest& request);
-/// One of them.
+/// Compares one element.
 InterfaceDrift judge_interface(const DriftRequest& request, const SriovNodeState::Wanted& wanted);
 
 }  // namespace sliced::policy

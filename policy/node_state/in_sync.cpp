@@ -14,7 +14,7 @@ std::string first_of(const Problems& problems) {
   return problems.front().field + " " + problems.front().what;
 }
 
-// What differs before what is not known; the first of it, and how much more there is.
+// Returns the first difference, or else the first unknown field, and the number of others.
 std::string why_not(const InterfaceDrift& drift) {
   if (!drift.problems.empty()) return first_of(drift.problems);
   std::string first_unknown, first_differing;
@@ -29,7 +29,7 @@ std::string why_not(const InterfaceDrift& drift) {
   return count == 1 ? first : first + "; " + and_more(count - 1, "field");
 }
 
-// Nobody can say of which PF that is.
+// Such a problem may concern any PF.
 const SriovNodeState::Wanted* without_address(const SriovNodeState& state) {
   for (const SriovNodeState::Wanted& wanted : state.wanted)
     if (!wanted.pci) return &wanted;
@@ -46,7 +46,7 @@ std::string status_of(const SriovNodeState& state) {
   return out;
 }
 
-// The operator's daemon begins by configuring whenever it starts.
+// The operator's daemon configures whenever it starts.
 std::string restart_of_operator(const SriovNodeState& state) {
   return "kubectl -n " + escaped(state.namespace_) +
          " delete pod -l app=sriov-network-config-daemon --field-selector spec.nodeName=" +

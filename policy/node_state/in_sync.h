@@ -1,8 +1,7 @@
 #pragma once
-// From the node's SriovNetworkNodeState, as far as the cluster has told it, to the value that readiness asks
-// (condition nodeState). Pure.
+// Derives the value of the readiness condition nodeState from the node's SriovNetworkNodeState. Pure.
 //
-// Deny by default: as long as nobody has told how the PFs should be, no PF is known to be so.
+// Deny by default: without the object no PF counts as in sync.
 #include <memory>
 #include <string>
 
@@ -12,43 +11,45 @@
 
 namespace sliced::policy {
 
-/// What of a status is passed over (--ignore-node-state).
+/// Parts of the status that are ignored (--ignore-node-state).
 struct IgnoredStatus {
   bool failed = false;        // syncStatus Failed
-  bool earlier_boot = false;  // a status without evidence of this boot, also none at all
+  bool earlier_boot = false;  // a missing status, or one without evidence of this boot
   bool operator==(const IgnoredStatus&) const = default;
 };
 
-/// object: nullptr where there is none, or none is known; why then says which of the two, and what to do.
+/// The object as last read. object: nullptr if it does not exist or is unknown; `why` then says which, with
+/// the remedy.
 struct NodeStateWord {
   std::shared_ptr<const SriovNodeState> object;
   std::string why = "no SriovNetworkNodeState is read";
   bool is_absent =
       false;  // the cluster has none, or not even its kind: nobody wants anything of this node's PFs
-  /// Why there is no evidence that the operator wrote the object's status since this boot; "" there is.
+  /// Why it is not known that the operator wrote the status in this boot; "" if it is known.
   std::string no_evidence = {};
   IgnoredStatus ignored = {};
 };
 
-/// Why the operator is not known to have configured the PFs in this boot, with the remedy; "" it has: syncStatus is
-/// Succeeded, and there is evidence of this boot.
+/// Returns why the operator is not known to have configured the PFs in this boot, with the remedy. "" if
+/// syncStatus is Succeeded and there is evidence of this boot.
 /// Source: at each start the operator's daemon writes InProgress, configures, and then writes Succeeded
-/// (pkg/daemon/daemon.go of k8snetworkplumbingwg/sriov-network-operator, Reconcile and apply). It configures externally
-/// managed PFs with VFs for network drivers whatever it finds (NeedToUpdateSriov). So what was written before a reboot says
-/// nothing of the hardware now, also where the host looks as it is wanted.
+/// (pkg/daemon/daemon.go of k8snetworkplumbingwg/sriov-network-operator, Reconcile and apply). It always
+/// configures externally managed PFs with VFs for network drivers (NeedToUpdateSriov). So a status from
+/// before a reboot proves nothing, even if the host is as required.
 std::string unsettled_by(const NodeStateWord& word);
 
-/// A PF is out of sync when the object speaks of it and the host is not as it says by the rules of drift.h, or
-/// unsettled_by() has a reason. host: as it is decided over, so that a device that a pod has is judged with its
-/// facts of before.
+/// Returns the state of the PFs. A PF is out of sync if the object contains it and the host differs by the
+/// rules of drift.h, or if unsettled_by() has a reason. host: the inventory of the decision, so that a device
+/// in a pod counts with its pinned facts.
 NodeState in_sync(const NodeStateWord& word, const hotplug::Inventory& host);
 
-/// Why the node is not configured by it (--until-configured node-state); "" it is: the object wants something, and each PF
-/// that it speaks of is in sync. One that is not there, or wants nothing, may still be filled in by the operator; with
-/// allows_empty it is a sign too. now: in_sync() of that word.
+/// Returns why the node is not configured (--until-configured node-state); "" if the object contains
+/// interfaces and each of their PFs is in sync. The operator may still create or fill a missing or empty
+/// object; with allows_empty one without interfaces counts as configured, too. now: in_sync() of the same
+/// object.
 std::string unconfigured_by(const NodeStateWord& word, const NodeState& now, bool allows_empty);
 
-/// "SriovNetworkNodeState ns/name: syncStatus Failed, lastSyncError: ..."
+/// Returns "SriovNetworkNodeState ns/name: syncStatus Failed, lastSyncError: ...".
 std::string describe_status(const SriovNodeState& state);
 
 }  // namespace sliced::policy

@@ -21,7 +21,7 @@ constexpr int64_t kVfsMax = 65535;
 constexpr int64_t kMtuMax = 1 << 20;
 constexpr const char* kCurrentState = "sriovnetwork.openshift.io/current-state";
 
-// A text of the operator's is short; one that is not is a problem, and not kept.
+// Returns a text of limited length. A longer one is a problem and left out.
 std::string short_text(FieldReader& reader, std::string_view key) {
   std::string text = reader.text(key);
   if (text.size() <= kTextBytesMax) return text;
@@ -34,7 +34,7 @@ int number(FieldReader& reader, std::string_view key, int64_t max) {
   return static_cast<int>(reader.integer(key, 0, max, 0));
 }
 
-// As FieldReader::items(), whose remedy is for whoever wrote the object: here that is a program.
+// Like FieldReader::items(), with a remedy for an object that a program wrote.
 std::vector<const Json*> list(FieldReader& reader, std::string_view key, size_t count_max) {
   const Json* value = reader.member(key);
   if (value == nullptr || value->array() == nullptr || value->array()->size() <= count_max)
@@ -62,7 +62,7 @@ std::string one_of(FieldReader& reader, std::string_view key, std::string_view a
   return "";
 }
 
-// "ETH" and "IB", in any case of letters: people write both.
+// "ETH" and "IB" in any case: both spellings occur.
 std::optional<int> link_type(FieldReader& reader) {
   const std::string text = reader.text("linkType");
   if (text.empty()) return std::nullopt;
@@ -72,8 +72,8 @@ std::optional<int> link_type(FieldReader& reader) {
   return std::nullopt;
 }
 
-// "0-7". What is no range takes in no VF at all, as the operator reads it: which would say that nothing is wrong
-// with any.
+// "0-7". An invalid range would contain no VF, as in the operator, so that no VF could differ. So it is a
+// problem.
 void read_range(FieldReader& reader, SriovNodeState::VfGroup& group) {
   const std::string text = reader.text("vfRange");
   const size_t dash = text.find('-');

@@ -1,9 +1,9 @@
 #pragma once
-// SriovNetworkNodeState (sriovnetwork.openshift.io/v1) as a value: what the SR-IOV network operator wants of this
-// node's PFs, and what its daemon last said of them. Read only.
+// SriovNetworkNodeState (sriovnetwork.openshift.io/v1) as a value: the PF configuration that the SR-IOV
+// network operator requires, and its last status. Read only.
 //
-// The kind is another project's: fields that are not named here are passed over, for the next release may have more.
-// What is named and cannot be understood is a problem of the interface that has it, which then is judged by nobody.
+// The kind belongs to another project, so that unnamed fields are ignored; later releases may add some. A
+// named field that is invalid is a problem of its interface, which then is not compared.
 // Source: api/v1/sriovnetworknodestate_types.go of k8snetworkplumbingwg/sriov-network-operator.
 #include <cstdint>
 #include <optional>
@@ -17,37 +17,37 @@
 
 namespace sliced::policy {
 
-/// Values. Numbers that are not there are 0, texts "".
+/// Absent numbers are 0, absent texts "".
 struct SriovNodeState {
-  /// Which VFs of an interface are of one sort. The first group with a VF's index speaks of it, as the operator has
-  /// it.
+  /// VFs of an interface with the same configuration. The first group that contains a VF's index applies to
+  /// it, as in the operator.
   struct VfGroup {
     std::string resource_name, policy_name;
-    std::string device_type;   // "netdevice" and "" a network driver; else the driver's name ("vfio-pci")
-    std::string vdpa_type;     // "virtio", "vhost"; "" none may be there
-    int first = 0, last = -1;  // VF indices, both included; last before first: none
+    std::string device_type;   // "netdevice" or "": a network driver; otherwise a driver name ("vfio-pci")
+    std::string vdpa_type;     // "virtio", "vhost"; "": no vDPA device may exist
+    int first = 0, last = -1;  // VF indices, both included; last < first: none
     int mtu = 0;               // 0: any
     bool is_rdma = false;
     bool covers(int vf_index) const { return first <= vf_index && vf_index <= last; }
     bool operator==(const VfGroup&) const = default;
   };
-  /// One of spec.interfaces: a PF, and how it should be.
+  /// One element of spec.interfaces: the required configuration of a PF.
   struct Wanted {
-    std::optional<hotplug::PciAddress> pci;  // nullopt: a problem
-    std::string name;                        // of the interface, as the operator knew it
+    std::optional<hotplug::PciAddress> pci;  // nullopt: invalid, with a problem
+    std::string name;                        // interface name in the object
     int num_vfs = 0;
-    int mtu = 0;                   // at least; 0: any
-    std::optional<int> link_type;  // ARPHRD_*; of "ETH" and "IB" in any case of letters; nullopt: any
+    int mtu = 0;                   // minimum; 0: any
+    std::optional<int> link_type;  // ARPHRD_* of "ETH" and "IB" in any case; nullopt: any
     std::string eswitch_mode;      // "legacy", "switchdev"; never ""
     bool externally_managed = false;
     std::vector<VfGroup> groups;
-    Problems problems;  // not empty: it cannot be said how the PF should be
+    Problems problems;  // not empty: the required configuration is unknown
     bool operator==(const Wanted&) const = default;
 
-    const VfGroup* group_of(int vf_index) const;  // nullptr: nobody speaks of that VF
+    const VfGroup* group_of(int vf_index) const;  // nullptr if no group contains the VF
   };
-  /// One of status.interfaces, and one of its Vfs: what the operator's daemon saw when it last wrote. It does not
-  /// write because a VF changed, so that this is told beside what is found, and never believed.
+  /// One element of status.interfaces, and one of its Vfs. The operator does not write when a VF changes, so
+  /// this is shown in texts and never used as a fact.
   struct SeenVf {
     int index = -1;
     int mtu = 0;
@@ -61,7 +61,7 @@ struct SriovNodeState {
     std::vector<SeenVf> vfs;
     bool operator==(const Seen&) const = default;
 
-    const SeenVf* vf(int index) const;  // nullptr: it does not tell
+    const SeenVf* vf(int index) const;  // nullptr if the status lacks it
   };
 
   std::string namespace_, name, uid;
@@ -70,19 +70,19 @@ struct SriovNodeState {
   std::vector<Seen> seen;
   std::string sync_status;      // "Succeeded", "Failed", "InProgress"
   std::string last_sync_error;  // at most 1 KiB
-  /// When syncStatus was written, in seconds since 1970 by the API server's clock (kube::status_written_at).
+  /// Time at which syncStatus was written, in seconds since 1970 by the API server's clock
+  /// (kube::status_written_at).
   std::optional<int64_t> sync_status_at;
   /// Annotation sriovnetwork.openshift.io/current-state: "Idle", "Draining", "DrainComplete" ...
   std::string current_state;
-  Problems
-      problems;  // beside the interfaces of the spec; of the spec itself they mean that nobody knows what it wants
-  bool is_spec_unknown = false;  // with a problem: spec, or its list of interfaces, cannot be read at all
+  Problems problems;             // outside of the interfaces; they make the whole spec unknown
+  bool is_spec_unknown = false;  // with a problem: spec or its list of interfaces is unreadable
   bool operator==(const SriovNodeState&) const = default;
 
-  const Seen* seen_of(const hotplug::PciAddress& pf) const;  // nullptr: it does not tell
+  const Seen* seen_of(const hotplug::PciAddress& pf) const;  // nullptr if the status lacks it
 };
 
-/// Never fails: what is wrong becomes problems.
+/// Never fails: errors become problems.
 /// Bounds: 1,024 interfaces in spec and in status, 256 groups and 4,096 VFs of one, 256 bytes of a text.
 SriovNodeState decode_node_state(const kube::Json& object, const Result<kube::ObjectMeta>& meta);
 inline SriovNodeState decode_node_state(const kube::Json& object) {

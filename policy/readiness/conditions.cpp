@@ -45,13 +45,13 @@ Finding netdev(const Subject& subject) {
   return not_met("driver " + escaped(device.driver) + " of " + named(device) + " has made none here");
 }
 
-// The kernel's reason, where there is one.
+// Returns the kernel's error; "" if there is none.
 std::string why_unread(const HostDevice& device) {
   const std::string note(hotplug::find_unreadable(device.unreadable, "settings"));
   return note.empty() ? "" : " (" + escaped(note) + ")";
 }
 
-// What a PF says of its VFs' MAC addresses means something for them.
+// Returns the result for a VF to which admin MACs do not apply; nullopt if they apply.
 std::optional<Finding> without_admin_mac(const Subject& subject) {
   const HostDevice& device = subject.device;
   if (device.type != DeviceType::kVf) return does_not_apply("it is no VF");
@@ -94,7 +94,7 @@ Finding guid(const Subject& subject) {
   return met();
 }
 
-// Of what was recovered it is not known, and it was known when it left.
+// The property is unknown for a restored interface; it was initialized when it left.
 Finding udev_initialized(const Subject& subject) {
   if (!subject.host.has_udevd) return does_not_apply("udevd does not run");
   const auto& netdev = subject.device.netdev;
@@ -112,7 +112,7 @@ Finding node_state(const Subject& subject) {
   const std::string pf = device.pf ? device.pf->text() : device.id.text;
   const auto at = out_of_sync.find(pf);
   if (at == out_of_sync.end()) return {Finding::Is::kMet, subject.node_state.status};
-  // One reason for all PFs is one text, so that people see it once.
+  // A reason that all PFs share has one text, so that it is reported once.
   return not_met(at->second == subject.node_state.unsettled ? at->second
                                                             : "PF " + pf + " is not in sync: " + at->second);
 }

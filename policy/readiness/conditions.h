@@ -1,5 +1,5 @@
 #pragma once
-// The conditions of readiness as one table: what each reads of a host device, and what it says. Pure.
+// The readiness conditions as one table: the fact of a host device that each reads, and its texts. Pure.
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,37 +10,38 @@
 
 namespace sliced::policy {
 
-/// What is looked at. References: for one call.
+/// The subject of a condition. References are valid for one call.
 struct Subject {
   const hotplug::HostDevice& device;
   const hotplug::Inventory& host;
   const NodeState& node_state;
 };
 
-/// What a condition finds. What cannot apply to a device counts as met; what cannot be read counts as not met.
+/// The result of a condition. A condition that does not apply counts as met; one that cannot be read counts
+/// as not met.
 struct Finding {
   enum class Is { kMet, kDoesNotApply, kNotMet } is = Is::kMet;
-  std::string
-      why;  // of the last two, and of a node state whose operator reports an error: "VF 3 of ens1f0 has admin MAC 00:00:00:00:00:00"
+  std::string why;  // of the last two, and of a node state with an error: "VF 3 of ens1f0 has admin MAC
+                    // 00:00:00:00:00:00"
   bool counts_as_met() const { return is != Is::kNotMet; }
   bool operator==(const Finding&) const = default;
 };
 
-/// A row for each Condition, in their order.
+/// One row for each Condition, in their order.
 struct ConditionKind {
   Condition condition;
-  std::string_view reads;  // for people: "the PF's word of the VF's MAC address (IFLA_VF_MAC)"
-  /// The kernel may keep it to itself that this has changed, so that who waits for it asks again and again. kPerhaps: where
-  /// NodeState::by_word has the PF.
+  std::string_view reads;  // for people: the source of the fact, IFLA_VF_MAC of the PF
+  /// kYes: the kernel may not notify about a change, so that the PF is queried while an entry waits.
+  /// kPerhaps: only for PFs in NodeState::by_word.
   enum class AskedOfPf { kNo, kYes, kPerhaps } of_pf;
   Finding (*find)(const Subject& subject);
 };
-/// All but mtuAtLeast, which wants to know how much.
+/// Without mtuAtLeast, which has a parameter.
 std::span<const ConditionKind> condition_table();
 
-/// What PFs have to be asked for: they need not tell that it has changed. perhaps: with what is so of some PFs alone.
+/// Returns the conditions that require queries of PFs. perhaps: with those of kPerhaps.
 ConditionSet conditions_of_pfs(bool perhaps);
-/// What was published before is asked for by it.
+/// Returns true if it depends on entries that were published before.
 inline bool looks_back(const Readiness& one) {
   return one.stable_for.value_or(Millis{0}) > Millis{0} ||
          one.on_loss.value_or(OnLoss::kWithdraw) != OnLoss::kWithdraw ||
@@ -48,13 +49,14 @@ inline bool looks_back(const Readiness& one) {
          (one.require && (*one.require & conditions_of_pfs(/*perhaps=*/true)).any());
 }
 
-/// The device whose physical link `carrier` judges: the PF of a VF, else the device itself. A VF that waits for a pod is set down, so
-/// that its own interface reports no carrier. nullptr: the PF is not in the inventory.
+/// Returns the device whose physical link `carrier` reads: the PF of a VF, otherwise the device itself. The
+/// interface of a VF that waits for a pod is down and reports no carrier. nullptr if the PF is not in the
+/// inventory.
 const hotplug::HostDevice* link_owner(const Subject& subject);
 
 Finding find_condition(Condition condition, const Subject& subject, int mtu_at_least);
 
-/// Of the interface that stands for the function, or of the link.
+/// Reads the MTU of the function's interface, or of the link.
 Finding find_mtu(const Subject& subject, int mtu_at_least);
 
 }  // namespace sliced::policy

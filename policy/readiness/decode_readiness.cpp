@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kWordBytesMax = 64;
 constexpr std::array<std::string_view, 7> kReadinessFields = {
     "require", "mtuAtLeast", "stableFor", "onLoss", "onLinkDown", "taintEffect", "setAdminMac"};
-// mtuAtLeast comes last and is a field of its own.
+// mtuAtLeast is last and has a field of its own.
 constexpr size_t kRequirable = kConditionCount - 1;
 
 std::vector<std::string_view> requirable_names() {
@@ -57,7 +57,7 @@ std::optional<Millis> read_stable_for(FieldReader& reader, const Problems& probl
   return std::nullopt;
 }
 
-// One of the words; expected is them for people.
+// Reads one of the values. expected: the values as text for people.
 template <class Word>
 std::optional<Word> read_word(FieldReader& reader, const Problems& problems, const char* field,
                               std::initializer_list<Word> words, const char* expected) {

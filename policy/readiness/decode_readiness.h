@@ -1,5 +1,5 @@
 #pragma once
-// From YAML or JSON to Readiness, for policies and for --readiness alike.
+// Decodes Readiness from YAML or JSON, for policies and for --readiness.
 #include <string>
 #include <vector>
 
@@ -9,11 +9,12 @@
 
 namespace sliced::policy {
 
-/// value: nullptr where there is none. path: "spec.readiness", as problems name it. What is wrong is a problem, and
-/// the field is as if it were left out.
+/// value: nullptr if absent. path: "spec.readiness", as in problems. An invalid field becomes a problem and
+/// counts as absent.
 Readiness decode_readiness(const kube::Json* value, const std::string& path, Problems& problems);
 
-/// Below the object of a policy, for the comparison with the served schema: "spec.readiness.require", ...
+/// Returns paths below the policy object, for the comparison with the served schema:
+/// "spec.readiness.require", ...
 std::vector<std::string> readiness_fields();
 
 }  // namespace sliced::policy

@@ -1,6 +1,6 @@
 #pragma once
-// spec.readiness of both kinds of policies, and the daemon's default of the same form: what must hold of a device
-// before it is offered, for how long, and what follows when it holds no longer. Values.
+// spec.readiness of both kinds of policies, and the daemon's default: the conditions of a device before it is
+// offered, their minimum duration, and the reaction to a loss. Values.
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace sliced::policy {
 
-/// In the order in which they are told. The names are an interface: policies, `explain` and the log have them.
+/// In the order of reports. The names are an interface of policies, `explain` and the log.
 enum class Condition : uint8_t {
   kDriverBound,
   kNetdev,
@@ -22,7 +22,7 @@ enum class Condition : uint8_t {
   kUdevInitialized,
   kNodeState,
   kCarrier,
-  kMtuAtLeast,  // not of `require`: it has a value, and a field of its own
+  kMtuAtLeast,  // not part of `require`: a field with a value
 };
 inline constexpr size_t kConditionCount = 9;
 std::string_view name_of(Condition condition);  // "driverBound", ..., "mtuAtLeast"
@@ -33,34 +33,34 @@ inline bool has(const ConditionSet& set, Condition condition) {
   return set.test(static_cast<size_t>(condition));
 }
 
-/// Of an entry that stands when its device is no longer ready.
+/// The reaction if the device of a published entry is no longer ready.
 enum class OnLoss : uint8_t {
   kWithdraw,
-  kTaint,  // it stays, with a taint: who tolerates that may have it still
+  kTaint,  // the entry stays with a taint; claims that tolerate it may still use the device
   kKeep,
 };
 std::string_view name_of(OnLoss on_loss);  // "withdraw", "taint", "keep"
 
 /// DeviceTaint.effect of resource/v1.
 enum class TaintEffect : uint8_t {
-  kNoSchedule,  // new claims need a toleration
-  kNoExecute,   // and pods without one are evicted
+  kNoSchedule,  // and pods without a toleration are evicted
+  kNoExecute,   // no effect
   kNone,        // it is shown, and has no effect
 };
 std::string_view name_of(TaintEffect effect);  // "NoSchedule", "NoExecute", "None"
 
-/// As it is written. What is left out is the daemon's, and what that leaves out is Demand's.
+/// As written in a policy. Omitted fields come from the daemon's default, then from Demand.
 struct Readiness {
   std::optional<ConditionSet> require;
-  std::optional<int> mtu_at_least;  // 0: any will do
+  std::optional<int> mtu_at_least;  // 0: any MTU
   std::optional<Millis> stable_for;
   std::optional<OnLoss> on_loss;
-  std::optional<OnLoss> on_link_down;  // of kCarrier, which it requires
+  std::optional<OnLoss> on_link_down;  // reaction to a loss of kCarrier, which it requires
   std::optional<TaintEffect> taint_effect;
-  std::optional<bool> set_admin_mac;  // of VFs that have none (policy/configure/); no condition
+  std::optional<bool> set_admin_mac;  // of VFs without one (policy/configure/); not a condition
   bool operator==(const Readiness&) const = default;
 };
-/// Bounds of what is written.
+/// Limits of the fields.
 inline constexpr int kMtuMax = 65'536;
 inline constexpr Millis kStableForMax{3'600'000};
 
@@ -76,20 +76,20 @@ struct Demand {
   OnLoss on_loss_of(Condition condition) const {
     return condition == Condition::kCarrier ? on_link_down.value_or(on_loss) : on_loss;
   }
-  /// Of these conditions, those for which that follows.
+  /// Returns the subset of the conditions whose loss has this reaction.
   ConditionSet with(OnLoss follows, const ConditionSet& conditions) const;
-  /// With mtuAtLeast, where one is asked for.
+  /// Returns all required conditions, including mtuAtLeast.
   ConditionSet conditions() const;
   bool operator==(const Demand&) const = default;
 };
 Demand demand_of(const Readiness& policys, const Readiness& daemons);
 
-/// The node's SriovNetworkNodeState is asked for by it.
+/// Returns true if it requires the node's SriovNetworkNodeState.
 inline bool asks_node_state(const Readiness& one) {
   return one.require && has(*one.require, Condition::kNodeState);
 }
 
-/// "{require: [adminMac], stableFor: 2s}": as YAML, what is written of it; "" nothing is.
+/// Returns the set fields as YAML, "{require: [adminMac], stableFor: 2s}"; "" if none is set.
 std::string text_of(const Readiness& readiness);
 
 }  // namespace sliced::policy

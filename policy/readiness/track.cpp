@@ -11,7 +11,7 @@ namespace {
 using hotplug::HostDevice;
 
 constexpr int kLossesMax = 100;
-constexpr size_t kLowsMax = 8;  // of more the smallest two count as one
+constexpr size_t kLowsMax = 8;  // beyond that, the two smallest become one
 
 void find_all(const Subject& subject, Track& out) {
   for (const ConditionKind& kind : condition_table()) {
@@ -55,28 +55,28 @@ void count_losses(const Track& before, TimePoint now, Track& track) {
 int ifindex_of(const HostDevice& device) { return device.netdev ? device.netdev->ifindex : 0; }
 bool has_left(const HostDevice& device) { return device.netdev && device.netdev->stale; }
 
-// The PF's interface may be elsewhere, so that nobody can ask.
+// The VF settings are unknown, because the PF's interface may be in another network namespace.
 bool is_untold(const Subject& subject) {
   return subject.device.pf && subject.host.asks_pfs && !subject.device.enforced;
 }
-// Its interface is elsewhere, or its driver does not answer.
+// The interface is in another network namespace, or its driver does not report the link state.
 bool is_link_unknown(const Subject& subject) {
   const HostDevice* owner = link_owner(subject);
   return owner != nullptr && owner->netdev && owner->netdev->oper_state.empty();
 }
-// Conditions whose sources do not answer now.
+// Returns the conditions whose facts cannot be read now.
 ConditionSet untold_of(const Subject& subject) {
   ConditionSet out;
   if (is_untold(subject)) out = conditions_of_pfs(/*perhaps=*/false);
   out.set(static_cast<size_t>(Condition::kCarrier), is_link_unknown(subject));
   return out;
 }
-// What is found of it now without being told, as that it is for others, is so.
+// Keeps earlier results of unreadable conditions, unless the condition did not apply then.
 void keep_told(const Track& before, const ConditionSet& untold, Track& one) {
   one.met |= before.met & ~before.not_for_it & untold;
 }
 
-// What a VF's carrier depends on.
+// The facts of the PF on which a VF's carrier depends.
 auto link_of(const HostDevice* pf) {
   const bool is_there = pf != nullptr && pf->netdev;
   return std::tuple(pf != nullptr, is_there, pf != nullptr && hotplug::is_handed_over(*pf),
@@ -170,7 +170,8 @@ void ReadinessBook::begin(const hotplug::InventoryPtr& host, const NodeState& no
     if (stands || all) set_since(one, kEver);
     if (stands && !all) one.taken_at = now;
     if (stands) keep_told({.met = ConditionSet().set()}, untold_of({device, *host, node_state}), one);
-    // Who has it may have changed what it was judged by. Of one that does not stand the driver may be making it yet.
+    // The pod may have changed the facts. If the entry is not published, the driver may still be creating the
+    // interface.
     one.is_away = (stands || all) && hotplug::is_netdev_elsewhere(device);
     if (stands && one.is_away) {
       one.met.set();
@@ -206,7 +207,7 @@ void ReadinessBook::look(const hotplug::InventoryPtr& host, const NodeState& nod
   if (!is_all && !relinked.empty()) look_at_vfs(relinked, now);
 }
 
-// Their own facts are the same, and the link that they share is not.
+// The VFs' own facts are unchanged, and the shared link of the PF changed.
 void ReadinessBook::look_at_vfs(const std::set<hotplug::PciAddress>& pfs, TimePoint now) {
   for (const auto& [id, device] : host_->devices)
     if (device.pf && pfs.contains(*device.pf)) look_at(id, device, now);
@@ -222,7 +223,7 @@ bool ReadinessBook::is_any_taken() const {
                      [](const auto& entry) { return entry.second.taken.any(); });
 }
 
-// One that comes back is not there before udevd has finished with it.
+// An interface that returns counts as absent until udevd has initialized it.
 bool ReadinessBook::is_elsewhere(const std::string& id, const Track& known,
                                  const hotplug::HostDevice& device) const {
   if (has_left(device)) return true;
@@ -231,8 +232,8 @@ bool ReadinessBook::is_elsewhere(const std::string& id, const Track& known,
   return host_->has_udevd && device.netdev->is_initialized == false;
 }
 
-// What it was judged by stays, but for udevd's word: that is of the interface which left, and this may be another
-// function's at the same address.
+// Keeps the results except udevInitialized, which is of the interface that left: the present one may belong
+// to another function at the same address.
 void ReadinessBook::stay_away(const std::string& id, const Track& known, const hotplug::HostDevice& device,
                               TimePoint now) {
   constexpr auto kUdev = static_cast<size_t>(Condition::kUdevInitialized);

@@ -1,19 +1,18 @@
 #pragma once
-// Since when each condition of readiness has held, device by device. Time is an argument, and the same calls give
-// the same answers: the daemon looks at every inventory (daemon/daemon.h), a decision reads what came of it.
+// Records since when each readiness condition has held, for each device. Time is a parameter, and equal calls
+// give equal results: the daemon passes every inventory (daemon/daemon.h), and decisions read the tracks.
 //
-// New:      a device that appears, or comes back, has been ready since that moment at the earliest; so has one whose
-//           interface was replaced by another one unseen.
-// Away:     while a function's interface is in another network namespace, or a pod has the function, its results stay
-//           what they were; of an interface that comes back until udevd has finished with it. That udevd has finished is
-//           not known of one that is not known to be the same (ifindex): events may have been lost, and the function be
-//           another one at its address.
-// Untold:   what a PF does not tell any more (its interface is elsewhere) stays as it was told, where it was told and
-//           concerns the device still. So does carrier while the link state cannot be read.
-// Flapping: losses of a condition are counted, and each makes it wait for longer before it counts (damping()). The count outlives
-//           a replaced interface, and is forgotten with the device or the daemon.
-// Start:    what stands in slices of this boot and is ready when the daemon begins has been ready ever since; what
-//           nobody can tell of it then counts as met. That is so for the entries that stand, and for no others of it.
+// New:       the times of a device that appears, comes back, or gets another interface start at that moment.
+// Away:      while a function's interface is in another network namespace, or a pod has the function, its
+// results stay; after a return until udevd has initialized the interface. The result of udevInitialized is
+// not kept for an interface that may be another one (ifindex): events may be lost, and another function may
+// have the address.
+// Unknown:   a fact that a PF no longer reports (its interface is in another namespace) keeps its value. So
+// does carrier while the link state cannot be read.
+// Flapping:  each loss of a condition delays when it counts again (damping()). The count survives a replaced
+// interface, and ends with the device or the daemon.
+// Start:     an entry in slices of this boot whose device is ready counts as ready ever since. Conditions
+// that cannot be read then count as met, for the published entries only.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -30,86 +29,88 @@
 
 namespace sliced::policy {
 
-/// Damping of conditions that come and go: what was lost n times has to hold for damping(n) before its device is offered again, or
-/// loses its taint. 0 for one loss, then 1 s, 2 s, 4 s, 8 s, 16 s, and at most kDampingMax. A condition that has held for kCalmAfter
-/// counts from 0 again. So a device that flaps changes at most 14 times in the first minute and 4 times in each later one.
+/// Damping of conditions that flap: a condition that was lost n times must hold for damping(n) before its
+/// device is offered again or loses its taint. 0 for one loss, then 1 s, 2 s, 4 s, 8 s, 16 s, and at most
+/// kDampingMax. The count restarts after the condition has held for kCalmAfter. So a flapping device changes
+/// at most 14 times in the first minute and 4 times in each later one.
 inline constexpr Millis kDampingMax{30'000};
 inline constexpr Millis kCalmAfter{60'000};
 Millis damping(int losses);
 
-/// What has been so ever since.
+/// The time of a state without a known start.
 inline constexpr TimePoint kEver = TimePoint::min();
 
-/// Of one device.
+/// The track of one device.
 struct Track {
-  TimePoint born = kEver;  // when it appeared, or was replaced
-  /// By Condition; of mtuAtLeast nothing is here.
+  TimePoint born = kEver;  // when it appeared or was replaced
+  /// By Condition, without mtuAtLeast.
   ConditionSet met;
-  ConditionSet not_for_it;                         // of what is met: that does not apply to it
-  std::array<TimePoint, kConditionCount> since{};  // that it is met, or that it is not
-  // What mtuAtLeast is told by, whatever it asks for.
+  ConditionSet not_for_it;                         // the part of `met` that does not apply to the device
+  std::array<TimePoint, kConditionCount> since{};  // start of being met, or not met
+  // The facts of mtuAtLeast, for any required value.
   Finding::Is mtu_is = Finding::Is::kNotMet;
   int mtu = 0;
   TimePoint mtu_since = kEver;
-  /// What the MTU was before, and until when: each smaller than all that came later.
+  /// Earlier smaller MTUs and their ends, each smaller than all later ones.
   struct Low {
     int mtu = 0;
     TimePoint until = kEver;
     bool operator==(const Low&) const = default;
   };
   std::vector<Low> lows;
-  /// By Condition: how often it was lost with less than kCalmAfter between being met again and the next loss.
+  /// By Condition: number of losses, each within kCalmAfter of being met again.
   std::array<uint8_t, kConditionCount> losses{};
-  int ifindex = 0;       // of its interface, 0 none
-  bool is_away = false;  // its interface is elsewhere, as far as is known
-  // What is taken for granted since entries of it stood when the daemon began: that these are met, which nobody has
-  // seen yet, and what has been so ever since, though it was seen at this time first. kEver: nothing.
+  int ifindex = 0;       // of its interface; 0 if none
+  bool is_away = false;  // its interface is known to be in another network namespace
+  // Assumptions for entries that were published when the daemon started: conditions that count as met without
+  // having been read, and the time of the first read, before which the state counts as unchanged. kEver:
+  // none.
   ConditionSet taken;
   TimePoint taken_at = kEver;
 
   bool is_met(Condition condition, int mtu_at_least) const;
-  /// Since when that is so.
+  /// Returns the start of that state.
   TimePoint since_of(Condition condition, int mtu_at_least) const;
-  /// Without what is taken for granted.
+  /// Returns the track without the assumptions.
   Track as_seen() const;
   bool operator==(const Track&) const = default;
 };
 using Tracks = SharedMap<Track>;  // by host device id
 
-/// What a demand finds at a device. What udevd has not finished with is not offered, and is not lost either: an
-/// interface that comes later to a device, or comes back, takes away nothing that stands.
+/// The result of a demand for a device. An interface that udevd has not initialized prevents an offer and is
+/// no loss: an interface that appears late, or comes back, withdraws nothing.
 struct Readied {
   ConditionSet missing;
-  TimePoint since = kEver;        // that all of it holds; with something missing: that the first of it is
-  ConditionSet lost;              // of what is missing, what an entry that stands is not to lack
-  TimePoint whole_since = kEver;  // that nothing is lost whose loss withdraws it, while nothing is
-  /// When the last damping of a condition ends that holds again; kEver none is damped.
+  TimePoint since = kEver;        // start of all conditions being met; if one is missing, of the first one
+                                  // missing
+  ConditionSet lost;              // the part of `missing` that a published entry must have
+  TimePoint whole_since = kEver;  // start of no withdrawing loss, while nothing is lost
+  /// End of the last damping of a condition that is met again; kEver if none is damped.
   TimePoint calm_at = kEver;
   std::optional<Condition> flapping;  // the condition of calm_at
-  int losses = 0;                     // of it
+  int losses = 0;                     // its losses
 };
 Readied readied(const Track& track, const Demand& demand);
 
-/// Of a device of which nothing was seen before.
+/// Returns the track of a device that is seen for the first time.
 Track track_of(const Subject& subject, TimePoint now);
 
-/// The memory. Not thread-safe; each call is a pure function of its arguments and the calls before. Times never go
-/// back.
+/// The tracks of all devices. Not thread-safe. Deterministic. Requires: times do not decrease.
 class ReadinessBook {
  public:
-  /// Once, before the first look(). published: host devices with an entry in slices of this boot; all: commands
-  /// that look once take what is ready as ready ever since.
+  /// Called once, before the first look(). published: host devices with an entry in slices of this boot. all:
+  /// for commands that read the host once, ready devices count as ready ever since.
   void begin(const hotplug::InventoryPtr& host, const NodeState& node_state,
              const std::set<std::string>& published, bool all, TimePoint now);
   bool has_begun() const { return host_ != nullptr; }
-  /// Costs little where both inventories share their devices and the node state is the same.
+  /// Cheap if both inventories share their devices and the node state is unchanged.
   void look(const hotplug::InventoryPtr& host, const NodeState& node_state, TimePoint now);
-  /// A pod has the device, or is about to: its interface may come back as another one.
+  /// A pod has the device or will get it: its interface may return as another one.
   void hold(const std::string& id) { held_.insert(id); }
   const Tracks& now() const { return tracks_; }
-  /// udevd has not finished with some device's interface.
+  /// Returns true if udevd has not initialized the interface of some device.
   bool is_any_unfinished() const;
-  /// What stands counts as ready somewhere though nobody has seen that: what was published before is asked for.
+  /// Returns true if an assumption about a published entry is in effect.
   bool is_any_taken() const;
   const NodeState& node_state() const { return node_state_; }
 
@@ -122,7 +123,7 @@ class ReadinessBook {
   hotplug::InventoryPtr host_;
   NodeState node_state_;
   Tracks tracks_;
-  std::set<std::string> held_;  // until their interface has come back
+  std::set<std::string> held_;  // until their interface returns
 };
 
 }  // namespace sliced::policy

@@ -1,5 +1,5 @@
 #pragma once
-// What of PFs' word policies ask, and when it was told: for gates/pf_word.h.
+// The VF settings of PFs that policies require, and the times of the queries: for gates/pf_word.h.
 #include <map>
 #include <memory>
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace sliced::policy {
 
-/// What of PFs' word policies require of a device, and since when all of it.
+/// Conditions of a device that depend on VF settings of its PF, and the time since which a policy requires
+/// all of them.
 struct AskedOfPf {
   ConditionSet conditions;
   TimePoint since{};
@@ -19,7 +20,7 @@ struct AskedOfPf {
 };
 using AskedOfPfs = FlatMap<std::string, AskedOfPf>;  // by host device id
 using AskedOfPfsPtr = std::shared_ptr<const AskedOfPfs>;
-/// When the last question to each PF began that it has answered.
+/// Start of the last answered query of each PF.
 using QueryTimes = std::map<hotplug::PciAddress, TimePoint>;
 
 }  // namespace sliced::policy
