@@ -31,9 +31,9 @@ constexpr CommandWork kCommands[] = {
 // A daemon follows a host as it changes, which a snapshot does not.
 int run(const Invocation& invocation) {
   const config::Options& options = invocation.options;
-  if (!is_snapshot(options.host_root)) return run(options, invocation.arguments);
-  complain("--host " + options.host_root + ": " + open_recorded(options).error().what);
-  return kExitError;
+  if (!is_snapshot(options.host_root)) return daemon::run(options, invocation.arguments);
+  daemon::complain("--host " + options.host_root + ": " + open_recorded(options).error().what);
+  return daemon::kExitError;
 }
 
 std::span<const CommandWork> node_commands() { return kCommands; }

@@ -20,37 +20,38 @@ constexpr Millis kReleaseMax{60'000};
 bool make_file(const config::Options& options, const std::string& path) {
   const auto process = open_host_process(options);
   if (!process) {
-    complain("configured: " + process.error().what);
+    daemon::complain("configured: " + process.error().what);
     return false;
   }
   // A device that is replaced is missed by everybody.
   struct stat there{};
   if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
-    return complain("configured: " + path + " is there and no regular file, and stays; name another one"),
+    return daemon::complain("configured: " + path +
+                            " is there and no regular file, and stays; name another one"),
            false;
-  const std::string boot_id = boot_id_of(**process);
+  const std::string boot_id = daemon::boot_id_of(**process);
   ::mkdir(path.substr(0, path.rfind('/')).c_str(), 0750);
   const auto written = reactor::write_durably(path, boot_id.empty() ? "" : boot_id + "\n");
   if (!written) {
-    complain("configured: " + written.error().what);
+    daemon::complain("configured: " + written.error().what);
     return false;
   }
-  return print(path + " is made\n");
+  return daemon::print(path + " is made\n");
 }
 
-bool let_go(HostProcess& process, const config::Options& options) {
+bool let_go(daemon::HostProcess& process, const config::Options& options) {
   std::optional<configured::Released> released;
   configured::Release release(*process.cluster,
                               {options.pod_namespace.empty() ? options.namespace_ : options.pod_namespace,
                                options.node_name, options.let_go},
                               [&](configured::Released done) { released = std::move(done); });
   if (!process.run_until([&] { return released.has_value(); }, kReleaseMax)) {
-    complain("configured: the API server does not answer in time; run it again");
+    daemon::complain("configured: the API server does not answer in time; run it again");
     return false;
   }
   for (const std::string& pod : released->pods)
-    if (!print("pod " + pod + " is let go\n")) return false;
-  for (const std::string& problem : released->problems) complain("configured: " + problem);
+    if (!daemon::print("pod " + pod + " is let go\n")) return false;
+  for (const std::string& problem : released->problems) daemon::complain("configured: " + problem);
   return released->problems.empty();
 }
 
@@ -59,17 +60,17 @@ bool let_go(HostProcess& process, const config::Options& options) {
 int configured(const config::Options& options) {
   bool is_done = true;
   if (options.wait_for.how != How::kAnnotation)
-    is_done =
-        make_file(options, options.wait_for.how == How::kFile ? options.wait_for.path : kConfiguredFile);
-  if (options.wait_for.how == How::kFile) return is_done ? kExitSame : kExitError;
+    is_done = make_file(options,
+                        options.wait_for.how == How::kFile ? options.wait_for.path : daemon::kConfiguredFile);
+  if (options.wait_for.how == How::kFile) return is_done ? daemon::kExitSame : daemon::kExitError;
   auto process = open_process(options);
   if (!process) {
-    complain("configured: no pod is released: " + process.error().what +
-             "; for the file only, use --for file:" + kConfiguredFile);
-    return kExitError;
+    daemon::complain("configured: no pod is released: " + process.error().what +
+                     "; for the file only, use --for file:" + daemon::kConfiguredFile);
+    return daemon::kExitError;
   }
   is_done &= let_go(**process, options);
-  return (*process)->leave(is_done ? kExitSame : kExitError);
+  return (*process)->leave(is_done ? daemon::kExitSame : daemon::kExitError);
 }
 
 }  // namespace sliced::cli

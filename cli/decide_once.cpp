@@ -8,12 +8,12 @@
 
 namespace sliced::cli {
 
-std::unique_ptr<daemon::Daemon> decide_once(HostProcess& process, const config::Options& options) {
+std::unique_ptr<daemon::Daemon> decide_once(daemon::HostProcess& process, const config::Options& options) {
   daemon::Ports ports = process.daemon_ports(/*live_events=*/false);
-  ports.boot = boot_of(process, options);
+  ports.boot = daemon::boot_of(process, options);
   auto daemon = std::make_unique<daemon::Daemon>(std::move(ports), options);
   daemon->allow_polling();
-  if (const std::string awaited = awaited_now(process, options); !awaited.empty())
+  if (const std::string awaited = daemon::awaited_now(process, options); !awaited.empty())
     daemon->await_configuration(awaited);
   // The daemon that runs here decides over the facts from before a device was bound or moved for a pod.
   const std::string boot_id = process.host->read("proc/sys/kernel/random/boot_id").value_or("");
@@ -26,12 +26,13 @@ std::unique_ptr<daemon::Daemon> decide_once(HostProcess& process, const config::
   process.run_until([&] { return is_decided() || !(missing = daemon->missing()).empty(); }, kDecideMax);
   if (daemon->decision() != nullptr) return daemon;
   if (missing.empty()) {
-    complain("no decision after " + std::to_string(kDecideMax.count() / 1000) + " s; still waited for:");
+    daemon::complain("no decision after " + std::to_string(kDecideMax.count() / 1000) +
+                     " s; still waited for:");
     missing = daemon->waiting_for();
   } else {
-    complain("no decision:");
+    daemon::complain("no decision:");
   }
-  for (const std::string& who : missing) complain("  " + who);
+  for (const std::string& who : missing) daemon::complain("  " + who);
   return nullptr;
 }
 

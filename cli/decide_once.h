@@ -13,6 +13,6 @@ inline constexpr Millis kDecideMax{30'000};
 
 /// Returns nullptr without a decision, with the missing source on stderr. Problems of policies are on stderr
 /// too.
-std::unique_ptr<daemon::Daemon> decide_once(HostProcess& process, const config::Options& options);
+std::unique_ptr<daemon::Daemon> decide_once(daemon::HostProcess& process, const config::Options& options);
 
 }  // namespace sliced::cli

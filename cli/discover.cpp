@@ -46,8 +46,8 @@ std::string changes(const hotplug::InventoryUpdate& update, config::OutputFormat
 int discover(const config::Options& options) {
   auto process = open_host_process(options);
   if (!process) {
-    complain(process.error().what);
-    return kExitError;
+    daemon::complain(process.error().what);
+    return daemon::kExitError;
   }
   bool stop = false, failed = false, first = true;
   hotplug::HostSource source(
@@ -59,7 +59,7 @@ int discover(const config::Options& options) {
         if (options.watch)
           (*process)->out.put(std::move(text));
         else
-          failed |= !print(text);
+          failed |= !daemon::print(text);
         first = false;
       });
   source.start();
@@ -72,7 +72,7 @@ int discover(const config::Options& options) {
   if (options.watch && in_time)
     while (!stop && !(*process)->out.is_refused()) (*process)->loop.turn(kLookAtOutput);
   failed |= (*process)->out.is_refused();
-  return (*process)->leave(in_time && !failed ? kExitSame : kExitError);
+  return (*process)->leave(in_time && !failed ? daemon::kExitSame : daemon::kExitError);
 }
 
 }  // namespace sliced::cli

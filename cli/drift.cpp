@@ -65,8 +65,8 @@ Result<kube::Json> node_state_of_files(const std::vector<std::string>& files, co
   if (own != nullptr) return own->object;
   const std::string where = files.size() == 1 ? escaped(files.front()) : "the files";
   if (states.size() == 1) {
-    complain(states.front().at() + ": the SriovNetworkNodeState is of " + in_quotes(name_of(states.front())) +
-             ", and compared with this host, " + escaped(node));
+    daemon::complain(states.front().at() + ": the SriovNetworkNodeState is of " +
+                     in_quotes(name_of(states.front())) + ", and compared with this host, " + escaped(node));
     return states.front().object;
   }
   return Error{Errc::kNotFound, states.empty() ? where + ": no SriovNetworkNodeState of " +
@@ -89,7 +89,7 @@ Error refused(const kube::Failure& failure, const config::Options& options) {
   return {failure.code, named(options) + ": " + failure.what};
 }
 
-Result<kube::Json> node_state_of_cluster(HostProcess& process, const config::Options& options) {
+Result<kube::Json> node_state_of_cluster(daemon::HostProcess& process, const config::Options& options) {
   std::optional<Result<kube::Json>> answer;
   const kube::CallPtr call =
       process.cluster->get({kube::kSriovNetworkNodeStates, options.node_state_namespace, options.node_name},
@@ -107,9 +107,10 @@ int tell(const kube::Json& object, const HostWithPrepared& host, const config::O
                                              return host.prepared.contains(device.id.text);
                                            }});
   for (const policy::Problem& problem : report.state.problems)
-    complain(escaped(report.state.name) + ": " + problem.field + " " + problem.what);
+    daemon::complain(escaped(report.state.name) + ": " + problem.field + " " + problem.what);
   const bool is_table = options.output == config::OutputFormat::kTable;
-  if (!print(is_table ? drift_table(report) : formatted(json_of(report), options.output))) return kExitError;
+  if (!daemon::print(is_table ? drift_table(report) : formatted(json_of(report), options.output)))
+    return daemon::kExitError;
   return report.exit_code();
 }
 
@@ -121,18 +122,18 @@ int drift(const config::Options& options) {
   const bool is_of_cluster = files.empty();
   auto opened = is_of_cluster ? open_process(options) : open_host_process(options);
   if (!opened) {
-    complain(opened.error().what);
-    return kExitError;
+    daemon::complain(opened.error().what);
+    return daemon::kExitError;
   }
-  HostProcess& process = **opened;
+  daemon::HostProcess& process = **opened;
   auto object =
       is_of_cluster ? node_state_of_cluster(process, options) : node_state_of_files(files, options.node_name);
   if (!object) {
-    complain(object.error().what);
-    return process.leave(kExitError);
+    daemon::complain(object.error().what);
+    return process.leave(daemon::kExitError);
   }
   const hotplug::InventoryPtr inventory = read_host_once(process, process.host_ports(/*live_events=*/false));
-  if (inventory == nullptr) return process.leave(kExitError);
+  if (inventory == nullptr) return process.leave(daemon::kExitError);
   return process.leave(tell(*object, with_prepared(inventory, options), options));
 }
 

@@ -107,10 +107,10 @@ kube::Json json_of(const InterfaceDrift& drift) {
 
 int DriftReport::exit_code() const {
   const auto differs = [](const policy::InterfaceDrift& drift) { return drift.differs(); };
-  if (std::any_of(interfaces.begin(), interfaces.end(), differs)) return kExitDrift;
+  if (std::any_of(interfaces.begin(), interfaces.end(), differs)) return daemon::kExitDrift;
   const bool is_told = std::all_of(interfaces.begin(), interfaces.end(),
                                    [](const policy::InterfaceDrift& drift) { return drift.is_in_sync(); });
-  return is_told && !state.is_spec_unknown ? kExitSame : kExitError;
+  return is_told && !state.is_spec_unknown ? daemon::kExitSame : daemon::kExitError;
 }
 
 std::string drift_table(const DriftReport& report) {
@@ -136,7 +136,7 @@ kube::Json json_of(const DriftReport& report) {
   put(out, "syncStatus", state.sync_status);
   put(out, "lastSyncError", state.last_sync_error);
   put(out, "currentState", state.current_state);
-  out.set("inSync", report.exit_code() == kExitSame);
+  out.set("inSync", report.exit_code() == daemon::kExitSame);
   kube::Json::Array interfaces;
   for (const policy::InterfaceDrift& drift : report.interfaces) interfaces.push_back(json_of(drift));
   out.set("interfaces", kube::Json(std::move(interfaces)));

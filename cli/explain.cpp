@@ -29,39 +29,43 @@ int explain_one(const daemon::Daemon& daemon, const config::Options& options) {
   const policy::Decision& decision = *daemon.decision();
   const auto device = policy::find_device(*decision.inputs->inventory, name);
   if (!device) {
-    complain(device.error().what);
-    return kExitError;
+    daemon::complain(device.error().what);
+    return daemon::kExitError;
   }
   const std::string& id = *device;
-  policy::Explanation explanation = explain_as_published(snapshot_of(daemon), id);
+  policy::Explanation explanation = daemon::explain_as_published(daemon::snapshot_of(daemon), id);
   const auto unknown = read_unknown_macs(*decision.inputs->inventory, options);
   if (const auto found = unknown.find(id); found != unknown.end()) explanation.mac_problem = found->second;
   const auto settings = read_unknown_settings(*decision.inputs->inventory, options);
   if (const auto found = settings.find(id); found != settings.end())
     explanation.settings_problem = found->second;
   for (const std::string& note : decision.notes)
-    if (is_of(explanation, note)) complain(note);
+    if (is_of(explanation, note)) daemon::complain(note);
   const bool table = format == config::OutputFormat::kTable;
-  return print(table ? status::explanation_text(explanation)
-                     : formatted(status::json_of(explanation), format))
-             ? kExitSame
-             : kExitError;
+  return daemon::print(table ? status::explanation_text(explanation)
+                             : formatted(status::json_of(explanation), format))
+             ? daemon::kExitSame
+             : daemon::kExitError;
 }
 
 int explain_all(const daemon::Daemon& daemon, config::OutputFormat format) {
   const policy::Decision& decision = *daemon.decision();
   if (format == config::OutputFormat::kTable)
-    return print(status::verdicts_table(decision).text + text_of(unreadable_policies(decision))) ? kExitSame
-                                                                                                 : kExitError;
-  const VerdictSnapshot snapshot = snapshot_of(daemon);
-  const size_t rules_max = rules_max_of_all(decision);
+    return daemon::print(status::verdicts_table(decision).text +
+                         daemon::text_of(daemon::unreadable_policies(decision)))
+               ? daemon::kExitSame
+               : daemon::kExitError;
+  const daemon::VerdictSnapshot snapshot = daemon::snapshot_of(daemon);
+  const size_t rules_max = daemon::rules_max_of_all(decision);
   std::vector<kube::Json> items;
   for (const auto& [id, verdict] : decision.verdicts) {
-    policy::Explanation explanation = explain_as_published(snapshot, id, rules_max);
-    leave_out_unreadable(explanation);
+    policy::Explanation explanation = daemon::explain_as_published(snapshot, id, rules_max);
+    daemon::leave_out_unreadable(explanation);
     items.push_back(status::json_of(explanation));
   }
-  return print(formatted(explanations_list(std::move(items), decision), format)) ? kExitSame : kExitError;
+  return daemon::print(formatted(daemon::explanations_list(std::move(items), decision), format))
+             ? daemon::kExitSame
+             : daemon::kExitError;
 }
 
 }  // namespace
@@ -69,11 +73,11 @@ int explain_all(const daemon::Daemon& daemon, config::OutputFormat format) {
 int explain(const config::Options& options) {
   auto process = open_process(options);
   if (!process) {
-    complain(process.error().what);
-    return kExitError;
+    daemon::complain(process.error().what);
+    return daemon::kExitError;
   }
   auto daemon = decide_once(**process, options);
-  if (!daemon) return (*process)->leave(kExitError);
+  if (!daemon) return (*process)->leave(daemon::kExitError);
   const int status =
       options.arguments.empty() ? explain_all(*daemon, options.output) : explain_one(*daemon, options);
   daemon.reset();

@@ -39,17 +39,18 @@ class PastChanges {
 
   int tell(config::OutputFormat format) {
     if (dropped_ > 0)
-      complain("history: " + std::to_string(dropped_) + " older changes omitted; use --since");
+      daemon::complain("history: " + std::to_string(dropped_) + " older changes omitted; use --since");
     if (unsure_ > 0)
-      complain("history: " + std::to_string(unsure_) +
-               " more changes are of more devices than their lines name; " + in_quotes(name_) +
-               " may be among those");
+      daemon::complain("history: " + std::to_string(unsure_) +
+                       " more changes are of more devices than their lines name; " + in_quotes(name_) +
+                       " may be among those");
     std::vector<status::PastChange> all(std::make_move_iterator(kept_.begin()),
                                         std::make_move_iterator(kept_.end()));
     std::ranges::stable_sort(all, {}, &status::PastChange::at_ms);
     const bool is_table = format == config::OutputFormat::kTable;
-    return print(is_table ? past_changes_table(all) : formatted(past_changes_list(all), format)) ? kExitSame
-                                                                                                 : kExitError;
+    return daemon::print(is_table ? past_changes_table(all) : formatted(past_changes_list(all), format))
+               ? daemon::kExitSame
+               : daemon::kExitError;
   }
 
  private:
@@ -68,12 +69,12 @@ bool read_journal(const std::vector<std::string>& files, PastChanges& into) {
       if (auto past = status::past_change_of_journal(line)) into.take(std::move(*past));
     });
     if (!read) {
-      complain("history: --file " + file + ": " + read.error().what);
+      daemon::complain("history: --file " + file + ": " + read.error().what);
       return false;
     }
     if (is_any && !is_json)
-      return complain("history: --file " + file +
-                      ": has no line of JSON; expected the output of journalctl -u sliced -o json"),
+      return daemon::complain("history: --file " + file +
+                              ": has no line of JSON; expected the output of journalctl -u sliced -o json"),
              false;
   }
   return true;
@@ -87,8 +88,8 @@ bool read_daemons(const FoundSockets& found, PastChanges& into) {
     const auto page = fetched ? kube::decode_json(fetched->body) : Result<kube::Json>(fetched.error());
     const kube::Json* items = page ? page->find("items") : nullptr;
     if (items == nullptr || items->array() == nullptr) {
-      complain("history: " +
-               (page ? socket + ": no such page: it is of another version" : page.error().what));
+      daemon::complain("history: " +
+                       (page ? socket + ": no such page: it is of another version" : page.error().what));
       continue;
     }
     is_any = true;
@@ -103,13 +104,13 @@ bool read_daemons(const FoundSockets& found, PastChanges& into) {
 int history(const config::Options& options) {
   PastChanges changes(options.arguments.empty() ? "" : options.arguments[0], options.since);
   if (!options.files.empty())
-    return read_journal(options.files, changes) ? changes.tell(options.output) : kExitError;
+    return read_journal(options.files, changes) ? changes.tell(options.output) : daemon::kExitError;
   const FoundSockets found = find_sockets(options);
   if (found.sockets.empty()) {
     complain_of_none("history", found);
-    return kExitError;
+    return daemon::kExitError;
   }
-  return read_daemons(found, changes) ? changes.tell(options.output) : kExitError;
+  return read_daemons(found, changes) ? changes.tell(options.output) : daemon::kExitError;
 }
 
 }  // namespace sliced::cli

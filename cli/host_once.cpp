@@ -5,10 +5,10 @@
 namespace sliced::cli {
 
 void complain_of_slow_host() {
-  complain("the host could not be read within " + std::to_string(kReadHostMax.count() / 1000) + " s");
+  daemon::complain("the host could not be read within " + std::to_string(kReadHostMax.count() / 1000) + " s");
 }
 
-hotplug::InventoryPtr read_host_once(Process& process, hotplug::HostSource::Ports ports) {
+hotplug::InventoryPtr read_host_once(daemon::Process& process, hotplug::HostSource::Ports ports) {
   hotplug::InventoryPtr inventory;
   hotplug::HostSource source(std::move(ports),
                              [&](const hotplug::InventoryUpdate& update) { inventory = update.now; });

@@ -35,9 +35,9 @@ void look_in(const std::string& directory, const std::string& pod_uid, FoundSock
 
 FoundSockets find_sockets(const config::Options& options) {
   FoundSockets found;
-  std::set<std::string> directories = {kSystemDirectory};
+  std::set<std::string> directories = {daemon::kSystemDirectory};
   if (!options.runtime_directory.empty()) directories = {options.runtime_directory};
-  if (const std::string own = runtime_directory(options); !own.empty()) directories.insert(own);
+  if (const std::string own = daemon::runtime_directory(options); !own.empty()) directories.insert(own);
   for (const std::string& directory : directories) look_in(directory, options.pod_uid, found);
   // The first daemon has the shortest name.
   std::ranges::stable_sort(found.sockets, {}, [](const std::string& path) { return path.size(); });
@@ -73,11 +73,11 @@ void complain_of_none(const std::string& command, const FoundSockets& found) {
   std::string places;
   for (const std::string& directory : found.looked_in) places += (places.empty() ? "" : " or ") + directory;
   if (!found.denied.empty())
-    complain(command + ": " + found.denied + "; root and the daemon's own user may read it: sudo sliced " +
-             command);
+    daemon::complain(command + ": " + found.denied +
+                     "; root and the daemon's own user may read it: sudo sliced " + command);
   else
-    complain(command + ": no daemon has its socket in " + places +
-             "; start one (sliced run, or systemctl start sliced), or name its --runtime-directory");
+    daemon::complain(command + ": no daemon has its socket in " + places +
+                     "; start one (sliced run, or systemctl start sliced), or name its --runtime-directory");
 }
 
 }  // namespace sliced::cli

@@ -12,13 +12,13 @@ using namespace sliced;
 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  if (!arguments.empty() && arguments[0] == cli::kBindHelper) {
-    cli::open_standard_files();
-    return cli::bind_helper({arguments.begin() + 1, arguments.end()});
+  if (!arguments.empty() && arguments[0] == daemon::kBindHelper) {
+    daemon::open_standard_files();
+    return daemon::bind_helper({arguments.begin() + 1, arguments.end()});
   }
-  if (!arguments.empty() && arguments[0] == cli::kAttachHelper) {
-    cli::open_standard_files();
-    return cli::attach_helper({arguments.begin() + 1, arguments.end()});
+  if (!arguments.empty() && arguments[0] == daemon::kAttachHelper) {
+    daemon::open_standard_files();
+    return daemon::attach_helper({arguments.begin() + 1, arguments.end()});
   }
   return cli::run_program(config::Program::kNode, cli::node_commands(), arguments);
 }

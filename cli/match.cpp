@@ -15,7 +15,7 @@ namespace {
 
 // The mistake, the expression, and a caret below the place.
 void complain_of(const Error& error, const std::string& expression, const cel::Mistake& mistake) {
-  complain(error.what + "\n" + pointed_at(expression, mistake.offset));
+  daemon::complain(error.what + "\n" + pointed_at(expression, mistake.offset));
 }
 
 Result<cel::Program> compile(const config::Options& options, cel::Mistake& mistake) {
@@ -27,34 +27,35 @@ Result<cel::Program> compile(const config::Options& options, cel::Mistake& mista
 // is_whole: every device was evaluated. Otherwise "no match" would be unproven.
 int tell(const Matches& matches, bool is_whole, config::OutputFormat format) {
   const bool is_table = format == config::OutputFormat::kTable;
-  if (!print(is_table ? matches_table(matches) : formatted(json_of(matches), format))) return kExitError;
-  if (!matches.left_out.empty()) complain(matches.left_out);
-  if (matches.count(cel::Answer::Is::kTrue) > 0) return kExitSame;
-  return is_whole && matches.left_out.empty() ? kExitNone : kExitError;
+  if (!daemon::print(is_table ? matches_table(matches) : formatted(json_of(matches), format)))
+    return daemon::kExitError;
+  if (!matches.left_out.empty()) daemon::complain(matches.left_out);
+  if (matches.count(cel::Answer::Is::kTrue) > 0) return daemon::kExitSame;
+  return is_whole && matches.left_out.empty() ? daemon::kExitNone : daemon::kExitError;
 }
 
 int print_slice_matches(const cel::Program& program, FoundSlices found, config::OutputFormat format) {
   keep_newest(found);
-  for (const std::string& line : found.lines) complain(line);
-  if (const size_t more = found.lines.more(); more > 0) complain(and_more(more, "line"));
-  if (found.slices.empty() && !found.is_whole) return kExitError;
+  for (const std::string& line : found.lines) daemon::complain(line);
+  if (const size_t more = found.lines.more(); more > 0) daemon::complain(and_more(more, "line"));
+  if (found.slices.empty() && !found.is_whole) return daemon::kExitError;
   return tell(match_entries(program, found.slices), found.is_whole, format);
 }
 
 int match_cluster(const cel::Program& program, const config::Options& options) {
   auto opened = open_process(options);
   if (!opened) {
-    complain(opened.error().what);
-    return kExitError;
+    daemon::complain(opened.error().what);
+    return daemon::kExitError;
   }
-  HostProcess& process = **opened;
+  daemon::HostProcess& process = **opened;
   auto found =
       slices_of_cluster({*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()},
                         [&](const auto& done, Millis longest) { process.run_until(done, longest); },
                         options.node_name, {options.sriov_driver_name, options.exposure_driver_name});
   if (!found) {
-    complain(found.error().what);
-    return process.leave(kExitError);
+    daemon::complain(found.error().what);
+    return process.leave(daemon::kExitError);
   }
   return process.leave(print_slice_matches(program, std::move(*found), options.output));
 }
@@ -62,13 +63,13 @@ int match_cluster(const cel::Program& program, const config::Options& options) {
 int match_this_host(const cel::Program& program, const config::Options& options) {
   auto process = open_host_process(options);
   if (!process) {
-    complain(process.error().what);
-    return kExitError;
+    daemon::complain(process.error().what);
+    return daemon::kExitError;
   }
   const hotplug::InventoryPtr inventory =
       read_host_once(**process, (*process)->host_ports(/*live_events=*/false));
   const int status = inventory == nullptr
-                         ? kExitError
+                         ? daemon::kExitError
                          : tell(match_host(program, *with_prepared(inventory, options).inventory,
                                            options.exposure_driver_name),
                                 true, options.output);
@@ -82,7 +83,7 @@ int match(const config::Options& options) {
   const auto program = compile(options, mistake);
   if (!program) {
     complain_of(program.error(), options.arguments[0], mistake);
-    return kExitError;
+    return daemon::kExitError;
   }
   if (!options.published) return match_this_host(*program, options);
   if (options.files.empty()) return match_cluster(*program, options);

@@ -28,9 +28,10 @@ void warn_of_shared_groups(const policy::Decision& decision) {
   for (const auto& [id, device] : decision.inputs->inventory->devices) {
     const std::string problem = policy::iommu_problem(device);
     if (problem.empty() || policy::explain(decision, id, /*rules_max=*/0).entry.empty()) continue;
-    if (++found <= kWarningsMax) complain("device " + id + " " + problem);
+    if (++found <= kWarningsMax) daemon::complain("device " + id + " " + problem);
   }
-  if (found > kWarningsMax) complain(and_more(found - kWarningsMax, "device") + " with a shared IOMMU group");
+  if (found > kWarningsMax)
+    daemon::complain(and_more(found - kWarningsMax, "device") + " with a shared IOMMU group");
 }
 
 }  // namespace
@@ -38,11 +39,11 @@ void warn_of_shared_groups(const policy::Decision& decision) {
 int plan(const config::Options& options) {
   auto process = open_process(options);
   if (!process) {
-    complain(process.error().what);
-    return kExitError;
+    daemon::complain(process.error().what);
+    return daemon::kExitError;
   }
   auto daemon = decide_once(**process, options);
-  if (!daemon) return (*process)->leave(kExitError);
+  if (!daemon) return (*process)->leave(daemon::kExitError);
   publishers::SliceChanges plan;
   publishers::ObservedSlices observed;
   const auto append = [](auto& to, auto& from) {
@@ -56,9 +57,11 @@ int plan(const config::Options& options) {
     observed.insert(offer.publisher().observed().begin(), offer.publisher().observed().end());
   }
   warn_of_shared_groups(*daemon->decision());
-  const bool printed = print(rendered(plan, observed, options.output));
+  const bool printed = daemon::print(rendered(plan, observed, options.output));
   daemon.reset();
-  return (*process)->leave(!printed ? kExitError : plan.empty() ? kExitSame : kExitChanges);
+  return (*process)->leave(!printed       ? daemon::kExitError
+                           : plan.empty() ? daemon::kExitSame
+                                          : daemon::kExitChanges);
 }
 
 }  // namespace sliced::cli

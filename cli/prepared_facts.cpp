@@ -64,7 +64,7 @@ Result<DaemonRecord> decode_page(const std::string& body, const std::string& boo
 // Without a daemon: the files of devices that no claim of the record has.
 policy::NotReturnedDevices read_unrestored(const kubelet::Checkpoint& record,
                                            const config::Options& options) {
-  const auto found = kubelet::OriginalSettingsFiles(original_settings_path(options)).read();
+  const auto found = kubelet::OriginalSettingsFiles(daemon::original_settings_path(options)).read();
   kubelet::OriginalSettingsByDevice settings;  // read_unknown_settings() reports files that cannot be read
   for (const kubelet::OriginalSettings& one : found.value_or({}))
     if (one.boot_id == record.boot_id) settings.emplace(one.device, one);
@@ -104,13 +104,13 @@ const char* remedy(bool is_denied) { return is_denied ? "; run as root or as the
 
 std::map<std::string, std::string> read_unknown_settings(const hotplug::Inventory& inventory,
                                                          const config::Options& options) {
-  const std::string path = original_settings_path(options);
+  const std::string path = daemon::original_settings_path(options);
   const auto found = kubelet::OriginalSettingsFiles(path).read();
   std::map<std::string, std::string> out;
   if (!found)
-    complain("settings of devices before their pods are unknown: " + escaped(path) + ": " +
-             found.error().what +
-             (found.error().code == Errc::kDenied ? "; run as root, or use `sliced status`" : ""));
+    daemon::complain("settings of devices before their pods are unknown: " + escaped(path) + ": " +
+                     found.error().what +
+                     (found.error().code == Errc::kDenied ? "; run as root, or use `sliced status`" : ""));
   for (const kubelet::OriginalSettings& one : found.value_or({})) {
     const bool is_of_boot = one.boot_id.empty() ? options.host_root == "/" : one.boot_id == inventory.boot_id;
     if (!one.is_known && is_of_boot && !inventory.boot_id.empty())
@@ -121,11 +121,11 @@ std::map<std::string, std::string> read_unknown_settings(const hotplug::Inventor
 
 std::map<std::string, std::string> read_unknown_macs(const hotplug::Inventory& inventory,
                                                      const config::Options& options) {
-  const std::string path = original_macs_path(options);
+  const std::string path = daemon::original_macs_path(options);
   const auto found = kubelet::OriginalMacFiles(path).read();
   if (!found) {
-    complain("original MAC addresses are unknown: " + escaped(path) + ": " + found.error().what +
-             (found.error().code == Errc::kDenied ? "; run as root, or use `sliced status`" : ""));
+    daemon::complain("original MAC addresses are unknown: " + escaped(path) + ": " + found.error().what +
+                     (found.error().code == Errc::kDenied ? "; run as root, or use `sliced status`" : ""));
     return {};
   }
   kubelet::OriginalMacs of_boot;
@@ -145,21 +145,22 @@ PreparedFacts read_prepared(const std::string& boot_id, const config::Options& o
   if (boot_id.empty()) return out;  // no record can be of this boot
   DaemonRecord asked = ask_daemon(boot_id, options);
   if (!asked.record) {
-    const std::string path = checkpoint_path(options);
+    const std::string path = daemon::checkpoint_path(options);
     const auto text = reactor::read_whole(path, kubelet::kCheckpointBytesMax);
     const bool is_there = text || text.error().code != Errc::kNotFound;
     auto found = text ? kubelet::decode_checkpoint(*text) : Result<kubelet::Checkpoint>(text.error());
     const bool is_denied = !found && found.error().code == Errc::kDenied;
     if (!is_there && !asked.why_not.empty())
-      complain("prepared devices are unknown: " + escaped(asked.why_not) + ", and there is no record " +
-               escaped(path) + kUnknown + remedy(true));
+      daemon::complain("prepared devices are unknown: " + escaped(asked.why_not) +
+                       ", and there is no record " + escaped(path) + kUnknown + remedy(true));
     else if (is_there && !found)
-      complain(
+      daemon::complain(
           "prepared devices are unknown: " + (asked.why_not.empty() ? "" : escaped(asked.why_not) + "; ") +
           escaped(path) + ": " + found.error().what + kUnknown + remedy(is_denied));
     else if (is_there && !asked.why_not.empty())
-      complain("the prepared devices cannot be read from the daemon: " + escaped(asked.why_not) +
-               "; its record " + escaped(path) + " counts, unless it keeps another one" + remedy(true));
+      daemon::complain("the prepared devices cannot be read from the daemon: " + escaped(asked.why_not) +
+                       "; its record " + escaped(path) + " counts, unless it keeps another one" +
+                       remedy(true));
     if (!found || found->boot_id != boot_id) return out;
     asked.record = *std::move(found);
     asked.unrestored = read_unrestored(*asked.record, options);

@@ -15,7 +15,7 @@ namespace {
 using config::Command;
 using config::Options;
 
-int printed(const std::string& text) { return print(text) ? kExitSame : kExitError; }
+int printed(const std::string& text) { return daemon::print(text) ? daemon::kExitSame : daemon::kExitError; }
 
 int version(const Options& options) {
   return printed(std::string(config::info_of(options.program).name) + " " SLICED_VERSION "\n");
@@ -45,17 +45,17 @@ int run_program(config::Program program, std::span<const CommandWork> commands,
                 const std::vector<std::string>& arguments) {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, 64 * 1024);
-  speak_as(program);
-  open_standard_files();
+  daemon::speak_as(program);
+  daemon::open_standard_files();
   const config::Loaded loaded = config::load(program, arguments, config::process_ports());
-  for (const std::string& problem : loaded.problems) complain(problem);
-  if (!loaded.problems.empty()) return kExitError;
+  for (const std::string& problem : loaded.problems) daemon::complain(problem);
+  if (!loaded.problems.empty()) return daemon::kExitError;
   if (loaded.wants_help) return help(loaded.options);
   for (const std::span<const CommandWork> some : {commands, common_commands()})
     for (const CommandWork& one : some)
       if (one.command == loaded.options.command) return one.work({loaded.options, arguments});
-  complain("the command has no work: a defect of this program");
-  return kExitError;
+  daemon::complain("the command has no work: a defect of this program");
+  return daemon::kExitError;
 }
 
 }  // namespace sliced::cli

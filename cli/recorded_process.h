@@ -10,8 +10,8 @@ namespace sliced::cli {
 
 /// If --host names a snapshot, opens its host, and its objects as the cluster if the options say so
 /// (config::ClusterSnapshot). Otherwise HostProcess::open().
-Result<std::unique_ptr<HostProcess>> open_process(const config::Options& options);
+Result<std::unique_ptr<daemon::HostProcess>> open_process(const config::Options& options);
 /// Opens no cluster, as HostProcess::open_host_only().
-Result<std::unique_ptr<HostProcess>> open_host_process(const config::Options& options);
+Result<std::unique_ptr<daemon::HostProcess>> open_host_process(const config::Options& options);
 
 }  // namespace sliced::cli

@@ -52,7 +52,7 @@ Json plain_node(const Json& node) {
 // not be listed, with a message.
 class Objects {
  public:
-  Objects(HostProcess& process, const config::Options& options, Snapshot& out)
+  Objects(daemon::HostProcess& process, const config::Options& options, Snapshot& out)
       : process_(process), options_(options), out_(out) {}
 
   void read() {
@@ -79,10 +79,10 @@ class Objects {
   }
   void wait(const bool& done, const std::string& what) {
     if (!process_.run_until([&] { return done; }, kSnapshotListMax))
-      complain(what + " is left out: no answer in time");
+      daemon::complain(what + " is left out: no answer in time");
   }
   void say(const kube::Failure& failure, const std::string& what) {
-    if (failure.code != Errc::kNotFound) complain(what + " is left out: " + failure.what);
+    if (failure.code != Errc::kNotFound) daemon::complain(what + " is left out: " + failure.what);
   }
   // Reads by a list, as the daemon does: it may list nodes, but not get one (config/deploy/rbac.yaml).
   void read_node() {
@@ -102,8 +102,8 @@ class Objects {
          .on_failure = [&](const kube::Failure& failure) { say(failure, "the Node"), done = true; }});
     wait(done, "the Node");
     if (is_answered && !is_found && config::has_api_server(options_.cluster))
-      complain("the Node is left out: there is none of the name " + in_quotes(options_.node_name) +
-               " (--node-name)");
+      daemon::complain("the Node is left out: there is none of the name " + in_quotes(options_.node_name) +
+                       " (--node-name)");
   }
   void list(kube::Scope scope) {
     const std::string what = scope.resource.plural;
@@ -138,10 +138,11 @@ class Objects {
     wait(done, what);
     if (!done) return;
     if (left_out > 0)
-      complain(std::to_string(left_out) + " " + what + " are left out: a snapshot has room for " +
-               std::to_string(kOfAKindMax) + ", and for " + std::to_string(kOfAKindBytesMax >> 20) +
-               " MiB of them");
-    if (unread > 0) complain(std::to_string(unread) + " " + what + " are left out: they cannot be read");
+      daemon::complain(std::to_string(left_out) + " " + what + " are left out: a snapshot has room for " +
+                       std::to_string(kOfAKindMax) + ", and for " + std::to_string(kOfAKindBytesMax >> 20) +
+                       " MiB of them");
+    if (unread > 0)
+      daemon::complain(std::to_string(unread) + " " + what + " are left out: they cannot be read");
     // A reader must not take devices for offered that the omitted policies may exclude.
     if (left_out + unread > 0 && kind.kind == kube::kDeviceExposurePolicies.kind)
       out_.objects.push_back(
@@ -149,7 +150,7 @@ class Objects {
     for (Json& object : found) out_.objects.push_back(std::move(object));
   }
 
-  HostProcess& process_;
+  daemon::HostProcess& process_;
   const config::Options& options_;
   Snapshot& out_;
 };
@@ -191,7 +192,7 @@ std::string host_name() {
 }
 
 // False where the host could not be read in time.
-bool record_host(HostProcess& process, Snapshot& out) {
+bool record_host(daemon::HostProcess& process, Snapshot& out) {
   const auto recorder = std::make_shared<snapshot::RecordingHost>(process.host);
   auto ports = process.host_ports(/*live_events=*/false);
   ports.host = recorder;
@@ -219,39 +220,40 @@ bool record_host(HostProcess& process, Snapshot& out) {
 
 int snapshot(const config::Options& options) {
   if (options.arguments[0] == "-" && ::isatty(STDOUT_FILENO) != 0) {
-    complain("a snapshot is no text for a terminal: name a file");
-    return kExitError;
+    daemon::complain("a snapshot is no text for a terminal: name a file");
+    return daemon::kExitError;
   }
   auto process = open_process(options);
   if (!process) {
-    complain("of the host alone, without policies and slices: " + process.error().what);
+    daemon::complain("of the host alone, without policies and slices: " + process.error().what);
     process = open_host_process(options);
   }
   if (!process) {
-    complain(process.error().what);
-    return kExitError;
+    daemon::complain(process.error().what);
+    return daemon::kExitError;
   }
   Snapshot out{.version = SLICED_VERSION, .node = options.node_name, .is_raw = options.raw};
-  if (!record_host(**process, out)) return (*process)->leave(kExitError);
+  if (!record_host(**process, out)) return (*process)->leave(daemon::kExitError);
   if ((*process)->cluster != nullptr) Objects(**process, options, out).read();
   if (!options.raw) rename_slices(out);
   std::string bytes = encode(out, {host_name()});
   auto read = snapshot::decode(bytes);
   if (!read && !out.objects.empty()) {
-    complain("of the host alone: with policies and slices it could not be read again: " + read.error().what);
+    daemon::complain("of the host alone: with policies and slices it could not be read again: " +
+                     read.error().what);
     out.objects.clear();
     bytes = encode(out, {host_name()});
     read = snapshot::decode(bytes);
   }
   if (!read) {
-    complain("it could not be read again: " + read.error().what + (options.raw ? "" : "; say --raw"));
-    return (*process)->leave(kExitError);
+    daemon::complain("it could not be read again: " + read.error().what + (options.raw ? "" : "; say --raw"));
+    return (*process)->leave(daemon::kExitError);
   }
   const std::string& to = options.arguments[0];
-  if (to == "-") return (*process)->leave(print(bytes) ? kExitSame : kExitError);
+  if (to == "-") return (*process)->leave(daemon::print(bytes) ? daemon::kExitSame : daemon::kExitError);
   const auto written = write_whole(to, bytes);
-  if (!written) complain(escaped(to) + " cannot be written: " + written.error().what);
-  return (*process)->leave(written ? kExitSame : kExitError);
+  if (!written) daemon::complain(escaped(to) + " cannot be written: " + written.error().what);
+  return (*process)->leave(written ? daemon::kExitSame : daemon::kExitError);
 }
 
 }  // namespace sliced::cli

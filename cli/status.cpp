@@ -16,11 +16,11 @@ constexpr int kExitNotReady = 2;
 int show_page(const FoundSockets& found, const std::string& page) {
   const auto fetched = fetch(found.sockets[0], "/" + page);
   if (!fetched) {
-    complain("status: " + fetched.error().what);
-    return kExitError;
+    daemon::complain("status: " + fetched.error().what);
+    return daemon::kExitError;
   }
-  if (!print(fetched->body)) return kExitError;
-  return fetched->status == 200 ? kExitSame : kExitNotReady;
+  if (!daemon::print(fetched->body)) return daemon::kExitError;
+  return fetched->status == 200 ? daemon::kExitSame : kExitNotReady;
 }
 
 }  // namespace
@@ -29,10 +29,10 @@ int status(const config::Options& options) {
   const FoundSockets found = find_sockets(options);
   if (found.sockets.empty()) {
     complain_of_none("status", found);
-    return kExitError;
+    return daemon::kExitError;
   }
   if (!options.arguments.empty()) return show_page(found, options.arguments[0]);
-  int exit = kExitSame;
+  int exit = daemon::kExitSame;
   std::vector<kube::Json> reports;
   for (const std::string& socket : found.sockets) {
     const auto fetched = fetch(socket, "/status");
@@ -41,19 +41,20 @@ int status(const config::Options& options) {
       if (!is_so(*report, "ready")) exit = std::max(exit, kExitNotReady);
       reports.push_back(*report);
     } else if (found.sockets.size() == 1) {
-      complain("status: " + report.error().what + "; does the daemon still run, and does it answer at all?");
+      daemon::complain("status: " + report.error().what +
+                       "; does the daemon still run, and does it answer at all?");
     } else {
-      complain("status: " + report.error().what);
+      daemon::complain("status: " + report.error().what);
     }
   }
-  if (reports.empty()) return kExitError;
+  if (reports.empty()) return daemon::kExitError;
   std::stable_partition(reports.begin(), reports.end(),
                         [](const auto& one) { return is_so(one, "serving"); });
   std::string out;
   for (const kube::Json& report : reports) out += (out.empty() ? "" : "\n") + status_text(report);
   if (options.output != config::OutputFormat::kTable)
     out = formatted(kube::list_of(std::move(reports)), options.output);
-  return print(out) ? exit : kExitError;
+  return daemon::print(out) ? exit : daemon::kExitError;
 }
 
 }  // namespace sliced::cli

@@ -46,13 +46,13 @@ Result<std::unique_ptr<Screen>> Screen::open(reactor::Loop& loop, std::function<
   termios raw = out->before_;
   raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
   ::tcsetattr(out->terminal_.get(), TCSANOW, &raw);
-  print(kEnter);
+  daemon::print(kEnter);
   return out;
 }
 
 Screen::~Screen() {
   if (!poll_) return;
-  print(kLeave);
+  daemon::print(kLeave);
   ::tcsetattr(terminal_.get(), TCSANOW, &before_);
 }
 
@@ -70,7 +70,7 @@ void Screen::show(std::string_view text) {
     if (c == '\n') out += kClearLine;
     out += c;
   }
-  print(out += kClearBelow);
+  daemon::print(out += kClearBelow);
 }
 
 void Screen::read_keys() {

@@ -151,7 +151,7 @@ struct Report {
     errors += twice - kTwiceMax - 1;
   }
   // last: the file in which the last object is.
-  Told told(const std::string& last) {
+  kubectl::Told told(const std::string& last) {
     add_networks();
     add_ignored();
     add_more_twice();
@@ -167,7 +167,7 @@ struct Report {
           "no object of a checked kind: " + join({passed_over.begin(), passed_over.end()}, ", "));
     text += counted(objects, "object") + " checked, " + counted(errors, "error") + ", " +
             counted(warnings, "warning") + "\n";
-    return {std::move(text), errors == 0 ? kExitSame : kExitError};
+    return {std::move(text), errors == 0 ? daemon::kExitSame : daemon::kExitError};
   }
 };
 
@@ -224,16 +224,17 @@ void validate_file(const std::string& file, const webhook::Drivers& drivers, Rep
 }
 
 // Lists all namespaces, or that of the policies if the others are denied.
-Result<Unit> validate_kind(ClusterObjects& objects, const kube::Resource& kind,
+Result<Unit> validate_kind(kubectl::ClusterObjects& objects, const kube::Resource& kind,
                            const config::Options& options, const webhook::Drivers& drivers, Report& report) {
   const Report before = report;
-  const ListTold told{.on_object =
-                          [&](kube::Json object) {
-                            object.set("apiVersion", kube::api_version(kind));
-                            validate_object(object, kCluster, drivers, report);
-                          },
-                      .on_bad = [&](const std::string& what) { report.add(kCluster, 0, true, what); },
-                      .on_anew = [&] { report = before; }};
+  const kubectl::ListTold told{
+      .on_object =
+          [&](kube::Json object) {
+            object.set("apiVersion", kube::api_version(kind));
+            validate_object(object, kCluster, drivers, report);
+          },
+      .on_bad = [&](const std::string& what) { report.add(kCluster, 0, true, what); },
+      .on_anew = [&] { report = before; }};
   auto listed = objects.list(kind, "", told);
   if (!listed && listed.error().code == Errc::kDenied && kind.namespaced) {
     report = before;
@@ -252,7 +253,7 @@ Result<Unit> validate_kind(ClusterObjects& objects, const kube::Resource& kind,
 }
 
 // The API server may drop fields of the cluster's objects. The objects do not show that; the schema does.
-void validate_schema(ClusterObjects& objects, const kube::Resource& kind,
+void validate_schema(kubectl::ClusterObjects& objects, const kube::Resource& kind,
                      const std::vector<std::string>& fields, Report& report) {
   const auto schema = objects.schema(kind);
   if (!schema) {
@@ -273,8 +274,8 @@ void validate_schema(ClusterObjects& objects, const kube::Resource& kind,
           watchers::remedy_for_dropped(*dropped));
 }
 
-Result<Told> validate_cluster(ClusterObjects& objects, const config::Options& options,
-                              const webhook::Drivers& drivers) {
+Result<kubectl::Told> validate_cluster(kubectl::ClusterObjects& objects, const config::Options& options,
+                                       const webhook::Drivers& drivers) {
   Report report;
   for (const kube::Resource* kind :
        {&kube::kDeviceClasses, &kube::kSriovResourcePolicies, &kube::kDeviceAttributes,
@@ -292,12 +293,13 @@ Result<Told> validate_cluster(ClusterObjects& objects, const config::Options& op
 int validate(const config::Options& options) {
   const webhook::Drivers drivers{options.sriov_driver_name, options.exposure_driver_name, options.namespace_};
   if (options.arguments.empty())
-    return ask_cluster(options,
-                       [&](ClusterObjects& objects) { return validate_cluster(objects, options, drivers); });
+    return kubectl::ask_cluster(options, [&](kubectl::ClusterObjects& objects) {
+      return validate_cluster(objects, options, drivers);
+    });
   Report report;
   for (const std::string& file : options.arguments) validate_file(file, drivers, report);
-  const Told told = report.told(options.arguments.back());
-  return print(told.text) ? told.exit : kExitError;
+  const kubectl::Told told = report.told(options.arguments.back());
+  return daemon::print(told.text) ? told.exit : daemon::kExitError;
 }
 
 }  // namespace sliced::cli

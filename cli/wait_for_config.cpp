@@ -23,10 +23,10 @@ int wait_for_config(const config::Options& options) {
   if (by.how == How::kNothing) by.how = How::kAnnotation;
   auto opened = by.how == How::kFile ? open_host_process(options) : open_process(options);
   if (!opened) {
-    complain(opened.error().what);
-    return kExitError;
+    daemon::complain(opened.error().what);
+    return daemon::kExitError;
   }
-  HostProcess& process = **opened;
+  daemon::HostProcess& process = **opened;
   std::optional<int> exit;
   const auto end = [&](int code) {
     exit = exit.value_or(code);
@@ -34,11 +34,11 @@ int wait_for_config(const config::Options& options) {
   };
   {
     std::unique_ptr<configured::Sign> sign;
-    sign = make_sign(process, options, by, /*is_daemon=*/false, [&] {
-      if (sign->is_seen()) return end(kExitSame);
+    sign = daemon::make_sign(process, options, by, /*is_daemon=*/false, [&] {
+      if (sign->is_seen()) return end(daemon::kExitSame);
       if (!sign->given_up().empty()) {
-        complain("wait-for-config: " + sign->given_up());
-        end(kExitError);
+        daemon::complain("wait-for-config: " + sign->given_up());
+        end(daemon::kExitError);
       }
     });
     std::vector<std::unique_ptr<reactor::Signal>> signals;
@@ -50,8 +50,8 @@ int wait_for_config(const config::Options& options) {
     reactor::Ticket late;
     if (options.wait_timeout > Millis{0})
       late = process.loop.scheduler().after(options.wait_timeout, [&] {
-        complain("wait-for-config: not configured within " + format_duration(options.wait_timeout) + ": " +
-                 sign->awaited());
+        daemon::complain("wait-for-config: not configured within " + format_duration(options.wait_timeout) +
+                         ": " + sign->awaited());
         end(kExitTimeout);
       });
     sign->start();

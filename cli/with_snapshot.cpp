@@ -26,8 +26,8 @@ int with_snapshot(const config::Options& options, int (*work)(const config::Opti
     return work(options);
   auto read = read_snapshot(options.host_root);
   if (!read) {
-    complain("--host " + options.host_root + ": " + read.error().what);
-    return kExitError;
+    daemon::complain("--host " + options.host_root + ": " + read.error().what);
+    return daemon::kExitError;
   }
   config::Options its = options;
   its.cluster = config::ClusterSnapshot{};

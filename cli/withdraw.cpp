@@ -22,7 +22,7 @@ constexpr int kRoundsMax = 3;
 class Withdrawal {
  public:
   /// left_alone: names that were reported; outlives this object.
-  Withdrawal(Process& process, const config::Options& options, std::string driver,
+  Withdrawal(daemon::Process& process, const config::Options& options, std::string driver,
              std::set<std::string>& left_alone)
       : driver_(std::move(driver)),
         node_(options.node_name),
@@ -62,7 +62,7 @@ class Withdrawal {
             .on_lost = [](auto) {},
             .on_deleted =
                 [this](const std::string& name) {
-                  print("deleted " + name + "\n");
+                  daemon::print("deleted " + name + "\n");
                   ++deleted_;
                 }};
   }
@@ -72,7 +72,7 @@ class Withdrawal {
     if (!item.value) return publishers::unread_slice(item.id.name, item.uid, item.resource_version);
     if (publishers::is_ours(*item.value, driver_, node_)) return *item.value;
     if (left_alone_.insert(item.id.name).second)
-      complain("not deleted, created by another program: " + item.id.name);
+      daemon::complain("not deleted, created by another program: " + item.id.name);
     return std::nullopt;
   }
 
@@ -101,7 +101,7 @@ class Withdrawal {
 };
 
 // Returns the number of deleted slices; nullopt, after reporting the problem, if some remain.
-std::optional<size_t> delete_all(Process& process, const config::Options& options, Millis time,
+std::optional<size_t> delete_all(daemon::Process& process, const config::Options& options, Millis time,
                                  std::set<std::string>& left_alone) {
   Withdrawal sriov(process, options, options.sriov_driver_name, left_alone);
   Withdrawal exposure(process, options, options.exposure_driver_name, left_alone);
@@ -110,19 +110,20 @@ std::optional<size_t> delete_all(Process& process, const config::Options& option
   };
   if (!process.run_until(is_over, time) || sriov.is_hopeless() || exposure.is_hopeless()) {
     const Withdrawal& left = sriov.done() ? exposure : sriov;
-    complain((left.listed() ? "slices are left: " : "own slices could not be listed: ") + left.problem());
+    daemon::complain((left.listed() ? "slices are left: " : "own slices could not be listed: ") +
+                     left.problem());
     return std::nullopt;
   }
   const size_t deleted = sriov.deleted() + exposure.deleted();
   if (deleted > 0) return deleted;
   for (const Withdrawal* withdrawal : {&sriov, &exposure})
     for (const std::string& slice : withdrawal->terminating())
-      complain("empty, and kept by a finalizer: " + slice);
+      daemon::complain("empty, and kept by a finalizer: " + slice);
   return 0;
 }
 
 // Deletes the node's Lease; otherwise a node whose slices are withdrawn would be reported as silent.
-void delete_lease(Process& process, const config::Options& options) {
+void delete_lease(daemon::Process& process, const config::Options& options) {
   const std::string name = reports::node_lease_name(options.node_name);
   if (name.empty() || !config::has_api_server(options.cluster)) return;
   bool is_answered = false;
@@ -138,12 +139,12 @@ void delete_lease(Process& process, const config::Options& options) {
                                             }});
   process.run_until([&] { return is_answered; }, kLeaseMax);
   if (!problem.empty())
-    complain("Lease " + options.namespace_ + "/" + name +
-             " is left, and the node will be reported as silent: " + problem);
+    daemon::complain("Lease " + options.namespace_ + "/" + name +
+                     " is left, and the node will be reported as silent: " + problem);
 }
 
 // Repeats until a list shows none, because a proxy may answer a delete in the server's place.
-bool withdraw_all(Process& process, const config::Options& options) {
+bool withdraw_all(daemon::Process& process, const config::Options& options) {
   size_t withdrawn = 0;
   std::set<std::string> left_alone;
   const reactor::Scheduler& clock = process.loop.scheduler();
@@ -152,39 +153,40 @@ bool withdraw_all(Process& process, const config::Options& options) {
     const auto deleted = delete_all(process, options, std::max(Millis{1}, end - clock.now()), left_alone);
     if (!deleted) return false;
     if (*deleted == 0)
-      return print(std::to_string(withdrawn) + (withdrawn == 1 ? " slice" : " slices") + " withdrawn\n"),
+      return daemon::print(std::to_string(withdrawn) + (withdrawn == 1 ? " slice" : " slices") +
+                           " withdrawn\n"),
              true;
     withdrawn = std::max(withdrawn, *deleted);
   }
-  complain("slices are left: the server reports them as deleted and still lists them");
+  daemon::complain("slices are left: the server reports them as deleted and still lists them");
   return false;
 }
 
 }  // namespace
 
 int withdraw(const config::Options& options) {
-  const auto lock_directory = NodeLocks::prepare(options);
+  const auto lock_directory = daemon::NodeLocks::prepare(options);
   if (!lock_directory) {
-    complain(lock_directory.error().what);
-    return kExitError;
+    daemon::complain(lock_directory.error().what);
+    return daemon::kExitError;
   }
-  auto opened = Process::open(options);
+  auto opened = daemon::Process::open(options);
   if (!opened) {
-    complain(opened.error().what);
-    return kExitError;
+    daemon::complain(opened.error().what);
+    return daemon::kExitError;
   }
-  Process& process = **opened;
+  daemon::Process& process = **opened;
   bool held = false;
-  NodeLocks locks(process, options, *lock_directory);
+  daemon::NodeLocks locks(process, options, *lock_directory);
   locks.acquire([&] { held = true; });
   if (!process.run_until([&] { return held; }, kLockMax)) {
-    complain("a daemon for node " + options.node_name +
-             " is running here and would publish again; stop it first");
-    return process.leave(kExitError);
+    daemon::complain("a daemon for node " + options.node_name +
+                     " is running here and would publish again; stop it first");
+    return process.leave(daemon::kExitError);
   }
-  if (!withdraw_all(process, options)) return process.leave(kExitError);
+  if (!withdraw_all(process, options)) return process.leave(daemon::kExitError);
   delete_lease(process, options);
-  return process.leave(kExitSame);
+  return process.leave(daemon::kExitSame);
 }
 
 }  // namespace sliced::cli

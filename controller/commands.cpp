@@ -1,15 +1,15 @@
 #include "controller/commands.h"
 
-namespace sliced::cli {
+namespace sliced::controller {
 namespace {
 
-constexpr CommandWork kControllerCommands[] = {
+constexpr cli::CommandWork kControllerCommands[] = {
     {config::Command::kWebhook, webhook},
-    {config::Command::kAggregate, by_options<aggregate>},
+    {config::Command::kAggregate, cli::by_options<aggregate>},
 };
 
 }  // namespace
 
-std::span<const CommandWork> controller_commands() { return kControllerCommands; }
+std::span<const cli::CommandWork> controller_commands() { return kControllerCommands; }
 
-}  // namespace sliced::cli
+}  // namespace sliced::controller

@@ -5,14 +5,14 @@
 #include "cli/program.h"
 #include "config/options.h"
 
-namespace sliced::cli {
+namespace sliced::controller {
 
 /// The commands of config::Program::kController.
-std::span<const CommandWork> controller_commands();
+std::span<const cli::CommandWork> controller_commands();
 
 /// Until a signal ends it: judges. Opens neither host nor cluster.
-int webhook(const Invocation& invocation);
+int webhook(const cli::Invocation& invocation);
 /// Until a signal ends it: writes the status of policies while it is elected.
 int aggregate(const config::Options& options);
 
-}  // namespace sliced::cli
+}  // namespace sliced::controller

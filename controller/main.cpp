@@ -5,5 +5,6 @@
 using namespace sliced;
 
 int main(int argc, char** argv) {
-  return cli::run_program(config::Program::kController, cli::controller_commands(), {argv + 1, argv + argc});
+  return cli::run_program(config::Program::kController, controller::controller_commands(),
+                          {argv + 1, argv + argc});
 }

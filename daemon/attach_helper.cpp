@@ -11,7 +11,7 @@
 #include "kubelet/cni/result.h"
 #include "kubelet/interfaces/native_interface.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 std::vector<std::string> attach_helper_program() {
   return {"/proc/self/exe", kAttachHelper, std::to_string(::getpid())};
@@ -34,4 +34,4 @@ int attach_helper(const std::vector<std::string>& arguments) {
   return print(kube::encode_json(cni::encode_result(*made)) + "\n") ? kExitSame : kExitError;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 inline constexpr const char* kAttachHelper = "attach-helper";
 
@@ -16,4 +16,4 @@ std::vector<std::string> attach_helper_program();
 /// interface is not attached; the reason is on standard error.
 int attach_helper(const std::vector<std::string>& arguments);
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

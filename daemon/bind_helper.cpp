@@ -11,7 +11,7 @@
 #include "kubelet/child_binder.h"
 #include "kubelet/node_host.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 // A helper must not continue beside those of the next daemon.
@@ -51,4 +51,4 @@ int bind_helper(const std::vector<std::string>& arguments) {
   return kExitSame;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

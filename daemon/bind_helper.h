@@ -7,7 +7,7 @@
 
 #include "config/options.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 inline constexpr const char* kBindHelper = "bind-helper";
 
@@ -21,4 +21,4 @@ std::vector<std::string> bind_helper_program(const config::Options& options);
 /// its line.
 int bind_helper(const std::vector<std::string>& arguments);
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -8,7 +8,7 @@
 #include "reactor/durable_file.h"
 #include "reactor/small_file.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 constexpr Millis kNoteMax{5'000};
@@ -16,8 +16,8 @@ constexpr Millis kNoteMax{5'000};
 }  // namespace
 
 // Only the daemon with the interlock writes it. A file that cannot be read is no evidence.
-daemon::NodeStateSource::Boot boot_of(HostProcess& process, const config::Options& options) {
-  daemon::NodeStateSource::Boot out{.uptime = daemon::uptime_of(process.host)};
+NodeStateSource::Boot boot_of(HostProcess& process, const config::Options& options) {
+  NodeStateSource::Boot out{.uptime = uptime_of(process.host)};
   const std::string directory = runtime_directory(options);
   const std::string boot_id = process.host->read("proc/sys/kernel/random/boot_id").value_or("");
   if (directory.empty() || boot_id.empty()) return out;
@@ -44,4 +44,4 @@ daemon::NodeStateSource::Boot boot_of(HostProcess& process, const config::Option
   return out;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -4,10 +4,10 @@
 #include "daemon/host_process.h"
 #include "daemon/node_state.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// The evidence is a file that names the boot and the object's UID. Only `run` writes it; other commands read
 /// it. Requires: the process outlives the result.
-daemon::NodeStateSource::Boot boot_of(HostProcess& process, const config::Options& options);
+NodeStateSource::Boot boot_of(HostProcess& process, const config::Options& options);
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -10,7 +10,7 @@
 #include "config/command_table.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 config::Program speaker = config::Program::kNode;
@@ -49,4 +49,4 @@ void complain(std::string_view text) {
 CapturedComplaints::CapturedComplaints() { captured = &text_; }
 CapturedComplaints::~CapturedComplaints() { captured = nullptr; }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

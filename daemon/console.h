@@ -5,7 +5,7 @@
 
 #include "config/options.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// Exit codes are an interface (docs/command-line.md). No command uses two of the constants with value 2.
 /// Other commands use 2 in a similar meaning: policies --diff and migrate --check (kExitChanges), why
@@ -45,4 +45,4 @@ class CapturedComplaints {
   std::string text_;
 };
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

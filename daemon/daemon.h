@@ -59,7 +59,7 @@ class Daemon final : private ClusterEvents {
  public:
   Daemon(Ports ports, config::Options options);
 
-  /// An observer subscribes with a member: `daemon::Subscription subscription_{daemon.observers(), *this};`
+  /// An observer subscribes with a member: `Subscription subscription_{daemon.observers(), *this};`
   Observers& observers() { return observers_; }
 
   /// Starts reading the host and all sources. Called once.

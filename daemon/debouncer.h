@@ -28,7 +28,10 @@ class Debouncer {
   std::optional<TimePoint> next_deadline() const;
   bool is_waiting(const std::string& device) const { return group_of_.contains(device); }
   /// Also applies to open windows (SIGHUP).
-  void set_windows(Millis quiet, Millis longest) { quiet_ = quiet, longest_ = longest; }
+  void set_windows(Millis quiet, Millis longest) {
+    quiet_ = quiet;
+    longest_ = longest;
+  }
 
  private:
   struct Window {

@@ -6,7 +6,7 @@
 #include "policy/summary.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 using hotplug::DeviceType;
@@ -81,4 +81,4 @@ std::vector<status::DeviceRow> device_rows(const VerdictSnapshot& snapshot, cons
   return out;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -9,7 +9,7 @@
 #include "daemon/verdicts.h"
 #include "kubelet/prepared.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// Claims ("ns/name", several joined by commas) by the PCI address or interface of the device that is
 /// prepared for them.
@@ -20,4 +20,4 @@ PreparedFor prepared_for(const kubelet::PreparedClaims& claims);
 /// Rows contain the summary of an explanation, without its rules.
 std::vector<status::DeviceRow> device_rows(const VerdictSnapshot& snapshot, const PreparedFor& prepared);
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

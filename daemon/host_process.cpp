@@ -8,7 +8,7 @@
 #include "kubelet/missing_mac.h"
 #include "reactor/backoff.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 HostProcess::HostProcess(const config::Options& options, std::shared_ptr<const hotplug::HostView> view)
     : Process(options), host(std::move(view)) {}
@@ -39,8 +39,8 @@ hotplug::HostSource::Ports HostProcess::host_ports(bool live_events) {
   return ports;
 }
 
-daemon::Ports HostProcess::daemon_ports(bool live_events) {
-  daemon::Ports ports{host_ports(live_events), *cluster, reactor::system_random()};
+Ports HostProcess::daemon_ports(bool live_events) {
+  Ports ports{host_ports(live_events), *cluster, reactor::system_random()};
   if (host->is_live())
     ports.set_missing_mac = [its = host](const policy::MissingMac& what) {
       return kubelet::set_missing_mac(*its, kubelet::write_missing_vf_mac, what);
@@ -48,4 +48,4 @@ daemon::Ports HostProcess::daemon_ports(bool live_events) {
   return ports;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

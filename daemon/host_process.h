@@ -7,7 +7,7 @@
 #include "daemon/process.h"
 #include "hotplug/host_view.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 class HostProcess : public Process {
  public:
@@ -18,7 +18,7 @@ class HostProcess : public Process {
 
   /// Without live events (one-shot commands) the host is read once. Each call creates new sources, which the
   /// receiver opens.
-  daemon::Ports daemon_ports(bool live_events);
+  Ports daemon_ports(bool live_events);
   virtual hotplug::HostSource::Ports host_ports(bool live_events);
 
   const std::shared_ptr<const hotplug::HostView> host;
@@ -27,4 +27,4 @@ class HostProcess : public Process {
   HostProcess(const config::Options& options, std::shared_ptr<const hotplug::HostView> view);
 };
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

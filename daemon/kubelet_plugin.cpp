@@ -19,7 +19,7 @@
 #include "reactor/net/unix_stream.h"
 #include "reactor/open_files.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 // Multus' directory (NAD's utilities, for device plugins).
@@ -227,7 +227,7 @@ kubelet::ClaimPreparer::Knowledge KubeletPlugin::knowledge(HostProcess& process,
           .boot_id = [id = process.host->read("proc/sys/kernel/random/boot_id").value_or("")] { return id; }};
 }
 
-KubeletPlugin::KubeletPlugin(HostProcess& process, const config::Options& options, daemon::Daemon& daemon)
+KubeletPlugin::KubeletPlugin(HostProcess& process, const config::Options& options, Daemon& daemon)
     : daemon_(daemon),
       status_(*process.cluster, process.loop.scheduler(), *process.log,
               [this]() -> const kubelet::PreparedClaims& { return preparer_.prepared(); }),
@@ -298,10 +298,10 @@ PluginState state_of(const KubeletPlugin* plugin) {
 }
 
 std::unique_ptr<KubeletPlugin> open_kubelet_plugin(HostProcess& process, const config::Options& options,
-                                                   daemon::Daemon& daemon) {
+                                                   Daemon& daemon) {
   if (options.kubelet_plugin == config::Switch::kOff) return nullptr;
   raise_limits(*process.log);
   return std::make_unique<KubeletPlugin>(process, options, daemon);
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -18,7 +18,7 @@
 #include "kubelet/plugin.h"
 #include "kubelet/preparer.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// Serves both drivers. Combines the parts of kubelet/: sockets and registration (Plugin), claims
 /// (ClaimPreparer), interfaces (Interfaces; in mode MULTUS those that were prepared in the other mode) and
@@ -30,10 +30,10 @@ namespace sliced::cli {
 /// and retries.
 /// Health: a device's own problem takes precedence over that of its interface.
 /// Threads: the loop's. CNI plugins and the bind helper are separate processes.
-class KubeletPlugin final : public daemon::Observer {
+class KubeletPlugin final : public Observer {
  public:
   /// Copies the options that it uses.
-  KubeletPlugin(HostProcess& process, const config::Options& options, daemon::Daemon& daemon);
+  KubeletPlugin(HostProcess& process, const config::Options& options, Daemon& daemon);
 
   /// Requires: the interlock is held. on_change: the result of is_known() or other_programs() has changed.
   /// Called once. Opens the sockets that can be opened. Reads the prepared claims once no other program
@@ -75,7 +75,7 @@ class KubeletPlugin final : public daemon::Observer {
   kubelet::ClaimPreparer::Ports ports(HostProcess& process, const config::Options& options);
   kubelet::ClaimPreparer::Knowledge knowledge(HostProcess& process, const config::Options& options);
 
-  daemon::Daemon& daemon_;
+  Daemon& daemon_;
   std::function<void()> on_change_;
   bool is_known_ = false;
   const std::shared_ptr<DurationHistogram> attaches_ =
@@ -85,7 +85,7 @@ class KubeletPlugin final : public daemon::Observer {
   kubelet::ClaimPreparer preparer_;
   kubelet::CountedPreparer counted_{preparer_};
   kubelet::Plugin plugin_;
-  daemon::Subscription subscription_{daemon_.observers(), *this};
+  Subscription subscription_{daemon_.observers(), *this};
 };
 
 /// plugin: null if it is off.
@@ -93,6 +93,6 @@ PluginState state_of(const KubeletPlugin* plugin);
 
 /// Returns null if options.kubelet_plugin is off. Opens nothing; see start().
 std::unique_ptr<KubeletPlugin> open_kubelet_plugin(HostProcess& process, const config::Options& options,
-                                                   daemon::Daemon& daemon);
+                                                   Daemon& daemon);
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

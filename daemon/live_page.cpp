@@ -9,7 +9,7 @@
 #include "policy/explain.h"
 #include "policy/identity.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 constexpr Millis kTellAtMostEvery{200}, kLookEvery{1'000}, kRowsWithin{10'000};
@@ -182,4 +182,4 @@ void LivePage::take_rows(RowsPtr rows, const status::RowsDelta& delta) {
   if (rows_->moment != node_.moment()) look_soon();
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

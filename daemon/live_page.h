@@ -18,7 +18,7 @@
 #include "reactor/executor.h"
 #include "reactor/scheduler.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// Functions that return the current state, called on the loop.
 struct NodeView {
@@ -72,4 +72,4 @@ class LivePage {
   Millis rest_{0};  // pause before the next rows, so that the worker is available for others
 };
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -11,7 +11,7 @@
 #include "policy/offer_change.h"
 #include "policy/summary.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 constexpr Millis kEventsEvery{60'000}, kFirst{5'000}, kSpread{55'000}, kLookingMax{10'000};
@@ -206,4 +206,4 @@ std::string NodeEvents::object_uid(const reports::PolicyRef& policy) const {
   return uid_in(set.exposures, policy::ExposurePolicy::Id{policy.name});
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

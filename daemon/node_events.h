@@ -15,7 +15,7 @@
 #include "kubelet/preparer.h"
 #include "reactor/executor.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// The claim and the pods that have a device.
 struct DeviceHolder {
@@ -49,7 +49,7 @@ class NodeEvents {
   struct Surroundings {
     kube::Ports ports;
     reactor::Executor& executor;
-    daemon::Daemon& daemon;
+    Daemon& daemon;
     std::string node;
     std::function<std::string()> now;  // EventWriter::Settings::now
     std::function<AllocatedDevices()> allocated;
@@ -84,4 +84,4 @@ class NodeEvents {
 reports::WithdrawnInUse withdrawn_in_use(const policy::Decision& decision, const AllocatedDevices& allocated,
                                          const std::vector<status::PastChangePtr>& past);
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

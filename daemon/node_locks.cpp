@@ -8,7 +8,7 @@
 
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 constexpr const char* kOfWhat = "this driver and node";
@@ -100,4 +100,4 @@ std::string NodeLocks::holder() const {
   return first_ ? first_->holder() : "";
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -10,7 +10,7 @@
 #include "daemon/process.h"
 #include "reactor/file_lock.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 constexpr const char* kSystemDirectory = "/run/sliced";
 
@@ -60,4 +60,4 @@ class NodeLocks {
   std::optional<reactor::FileLock> first_;
 };
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

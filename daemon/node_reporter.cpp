@@ -5,7 +5,7 @@
 #include <string>
 #include <variant>
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 reports::LastChange last_change_in(const status::History& history) {
@@ -42,7 +42,7 @@ AllocatedDevices allocated(const KubeletPlugin* plugin, const policy::Ledger& le
 
 }  // namespace
 
-NodeReporter::NodeReporter(Process& process, const config::Options& options, daemon::Daemon& daemon,
+NodeReporter::NodeReporter(Process& process, const config::Options& options, Daemon& daemon,
                            const status::History& history, const KubeletPlugin* plugin)
     : subscription_(daemon.observers(), *this) {
   if (!config::has_api_server(options.cluster)) return;
@@ -112,4 +112,4 @@ void NodeReporter::add_to(status::Metrics& metrics) const {
   }
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -13,15 +13,15 @@
 #include "daemon/status/history.h"
 #include "daemon/status/metrics.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// Ownership: all arguments outlive this object. Nothing waits for reports; failures are counted. Pace: that
 /// of reports::ReportWriter and reports::EventWriter; nothing is written before permit(). Threads: the
 /// loop's; long work runs on the process' executor.
-class NodeReporter final : public daemon::Observer {
+class NodeReporter final : public Observer {
  public:
   /// plugin: null if it is off.
-  NodeReporter(Process& process, const config::Options& options, daemon::Daemon& daemon,
+  NodeReporter(Process& process, const config::Options& options, Daemon& daemon,
                const status::History& history, const KubeletPlugin* plugin);
 
   /// Called once.
@@ -38,7 +38,7 @@ class NodeReporter final : public daemon::Observer {
   std::unique_ptr<NodeReports> reports_;             // nullptr: off
   std::unique_ptr<reports::NodeLeaseWriter> lease_;  // nullptr: off; on with reports
   std::unique_ptr<NodeEvents> events_;               // nullptr: off
-  daemon::Subscription subscription_;
+  Subscription subscription_;
 };
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -8,15 +8,15 @@
 #include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 constexpr Millis kReportEvery{60'000}, kMakingMax{10'000};
 constexpr size_t kProblemsTold = 64;
 
-std::vector<reports::PoolReport> pools_of(const daemon::Daemon& daemon) {
+std::vector<reports::PoolReport> pools_of(const Daemon& daemon) {
   std::map<std::pair<std::string, std::string>, reports::PoolReport> pools;
-  for (const daemon::Offer& offer : daemon.offers())
+  for (const Offer& offer : daemon.offers())
     for (const auto& [name, slice] : offer.publisher().observed()) {
       reports::PoolReport& pool = pools[{slice.driver, slice.pool.name}];
       pool.driver = slice.driver;
@@ -30,7 +30,7 @@ std::vector<reports::PoolReport> pools_of(const daemon::Daemon& daemon) {
   return out;
 }
 
-void write_problems(const daemon::Daemon& daemon, const PluginState& plugin, reports::NodeReport& out) {
+void write_problems(const Daemon& daemon, const PluginState& plugin, reports::NodeReport& out) {
   const auto say = [&](const std::string& problem) {
     if (out.problems.size() < kProblemsTold)
       out.problems.push_back(problem);
@@ -48,7 +48,7 @@ void write_problems(const daemon::Daemon& daemon, const PluginState& plugin, rep
 
 // Order: another program, beside which nothing is written; the hardware's configuration; each reason of the
 // decision.
-std::string waits_of(const daemon::Daemon& daemon, const PluginState& plugin) {
+std::string waits_of(const Daemon& daemon, const PluginState& plugin) {
   std::vector<std::string> out;
   if (!plugin.other.empty()) out.push_back("the end of another program that serves " + plugin.other);
   if (!daemon.awaits_configuration().empty())
@@ -63,14 +63,13 @@ std::string waits_of(const daemon::Daemon& daemon, const PluginState& plugin) {
 
 }  // namespace
 
-std::string plugin_word(const daemon::Daemon& daemon, const PluginState& plugin) {
+std::string plugin_word(const Daemon& daemon, const PluginState& plugin) {
   const policy::Decision* decision = daemon.decision();
   const bool is_skipped = decision != nullptr && decision->inputs->settings.skip_node_operations;
   return plugin.word == "off" && is_skipped ? "skipped" : plugin.word;
 }
 
-reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::string& node,
-                                   const PluginState& plugin) {
+reports::NodeReport report_head_of(const Daemon& daemon, const std::string& node, const PluginState& plugin) {
   reports::NodeReport out{.node = node,
                           .node_uid = daemon.owner_uid(),
                           .daemon_version = SLICED_VERSION,
@@ -110,7 +109,7 @@ void NodeReports::look_now_and_then() {
 
 bool NodeReports::is_busy() const {
   return !std::ranges::all_of(around_.daemon.offers(),
-                              [](const daemon::Offer& offer) { return offer.publisher().converged(); });
+                              [](const Offer& offer) { return offer.publisher().converged(); });
 }
 
 void NodeReports::make(reports::ReportWriter::OnMade on_made) {
@@ -133,4 +132,4 @@ void NodeReports::make(reports::ReportWriter::OnMade on_made) {
       });
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

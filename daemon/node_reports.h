@@ -12,7 +12,7 @@
 #include "kube/client/ports.h"
 #include "reactor/executor.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// Ownership: all arguments outlive this object.
 /// Threads: the loop's, except building reports.
@@ -24,7 +24,7 @@ class NodeReports {
   struct Surroundings {
     kube::Ports ports;
     reactor::Executor& executor;
-    daemon::Daemon& daemon;
+    Daemon& daemon;
     std::string node;
     /// The last change of the offer that this process knows; without a time: none.
     std::function<reports::LastChange()> last_change = {};
@@ -58,12 +58,12 @@ class NodeReports {
 
 /// Returns PluginState::word, or "skipped": the plugin is off, and the slices allow kubelets to start pods
 /// without one (--skip-node-operations).
-std::string plugin_word(const daemon::Daemon& daemon, const PluginState& plugin);
+std::string plugin_word(const Daemon& daemon, const PluginState& plugin);
 
 /// Returns the parts of the report that do not depend on devices: everything except counts, policies and
 /// groups. Cheap. Requires: the daemon has decided. Contains the first 64 problems, and the number of further
 /// ones.
-reports::NodeReport report_head_of(const daemon::Daemon& daemon, const std::string& node,
+reports::NodeReport report_head_of(const Daemon& daemon, const std::string& node,
                                    const PluginState& plugin = {});
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -5,11 +5,11 @@
 
 #include "policy/node_state/in_sync.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 NodeStateSign::NodeStateSign(kube::Ports cluster, hotplug::HostSource::Ports host,
-                             daemon::NodeStateSource::Place place, daemon::NodeStateSource::Boot boot,
-                             bool allows_empty, configured::OnChange on_change)
+                             NodeStateSource::Place place, NodeStateSource::Boot boot, bool allows_empty,
+                             configured::OnChange on_change)
     : scheduler_(cluster.scheduler),
       log_(cluster.log),
       allows_empty_(allows_empty),
@@ -46,4 +46,4 @@ void NodeStateSign::look() {
   if (on_change_) on_change_();
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -9,15 +9,15 @@
 #include "kube/client/ports.h"
 #include "watchers/configured/sign.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// Implements configured::Sign. given_up() stays "", because a missing object may still be created. Nothing
 /// is watched after the signal.
 class NodeStateSign final : public configured::Sign {
  public:
   /// Permissions: get, list and watch on sriovnetworknodestates in that namespace.
-  NodeStateSign(kube::Ports cluster, hotplug::HostSource::Ports host, daemon::NodeStateSource::Place place,
-                daemon::NodeStateSource::Boot boot, bool allows_empty, configured::OnChange on_change);
+  NodeStateSign(kube::Ports cluster, hotplug::HostSource::Ports host, NodeStateSource::Place place,
+                NodeStateSource::Boot boot, bool allows_empty, configured::OnChange on_change);
 
   void start() override;
   bool is_seen() const override { return is_seen_; }
@@ -37,8 +37,8 @@ class NodeStateSign final : public configured::Sign {
   std::string awaited_ = "the node's SriovNetworkNodeState has not been read yet";
   const std::string given_up_;
   reactor::Ticket soon_;
-  daemon::NodeStateSource state_;
+  NodeStateSource state_;
   hotplug::HostSource host_;
 };
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -15,7 +15,7 @@
 #include "reactor/descriptor.h"
 #include "reactor/durable_file.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 constexpr timeval kAnswerMax{.tv_sec = 10, .tv_usec = 0};
@@ -95,4 +95,4 @@ kubelet::NodeHost::Kernel played_kernel(const std::string& root) {
               }};
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

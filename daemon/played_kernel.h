@@ -5,7 +5,7 @@
 
 #include "kubelet/node_host.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// Connects to the unix socket ROOT/run/sliced/kernel for each write: "PATH\nTEXT", then shutdown; the answer
 /// is an errno as a decimal number, 0 for success. Nodes are looked up below ROOT. Without a listener every
@@ -13,4 +13,4 @@ namespace sliced::cli {
 /// at most.
 kubelet::NodeHost::Kernel played_kernel(const std::string& root);
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

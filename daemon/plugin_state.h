@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// For people and for the node's report.
 struct PluginState {
@@ -18,4 +18,4 @@ struct PluginState {
       {};  // a sentence with the reason for each device that is held for a deleted claim
   std::string connection_problem = {};  // kubelet::Interfaces::connection_problem()
 };
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

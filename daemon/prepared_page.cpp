@@ -3,7 +3,7 @@
 #include "kube/objects/json.h"
 #include "kubelet/checkpoint.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 std::string checkpoint_path(const config::Options& options) {
   return options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/sliced-checkpoint.json";
@@ -53,4 +53,4 @@ std::string original_settings_path(const config::Options& options) {
   return options.kubelet_plugins_directory + "/" + options.sriov_driver_name + "/sliced-original-settings";
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

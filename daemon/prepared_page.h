@@ -6,7 +6,7 @@
 #include "config/options.h"
 #include "kubelet/prepared.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// Returns the path of the record for these options.
 std::string checkpoint_path(const config::Options& options);
@@ -22,4 +22,4 @@ std::string original_settings_path(const config::Options& options);
 std::string prepared_page(const std::string& boot_id, const kubelet::PreparedClaims& claims,
                           const config::Options& options, const policy::NotReturnedDevices& unrestored);
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -13,7 +13,7 @@
 #include "reactor/backoff.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 constexpr Millis kFlushMax{1'000};  // of log and output together, at the end
@@ -127,4 +127,4 @@ std::optional<reactor::net::Endpoint> endpoint_of(const std::string& address) {
                                 static_cast<uint16_t>(parse_int(address.substr(colon + 1)).value_or(0))};
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

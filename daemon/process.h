@@ -16,7 +16,7 @@
 #include "reactor/net/tcp_stream.h"
 #include "reactor/thread_executor.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// Ownership: objects that use its ports are destroyed before it. Members are in the order of their
 /// dependencies: the loop is destroyed last. Threads: the loop's, except the executor's workers and the log's
@@ -65,4 +65,4 @@ bool reload(Process& process, config::Options& running, const std::vector<std::s
 /// Returns the endpoint of a listen address (config::parse_listen_address); nullopt for "".
 std::optional<reactor::net::Endpoint> endpoint_of(const std::string& address);
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

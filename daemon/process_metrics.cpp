@@ -6,7 +6,7 @@
 
 #include "reactor/durable_file.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 status::ProcessMetrics process_metrics(const Process& process) {
   status::ProcessMetrics out;
@@ -24,4 +24,4 @@ status::ProcessMetrics process_metrics(const Process& process) {
   return out;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

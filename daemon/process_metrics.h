@@ -3,9 +3,9 @@
 #include "daemon/process.h"
 #include "daemon/status/process_metrics.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// Values that the kernel does not report are 0.
 status::ProcessMetrics process_metrics(const Process& process);
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -24,7 +24,7 @@
 #include "reactor/signal.h"
 #include "reactor/turn_watch.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 // A write in progress is completed: after an abort its result would be unknown.
@@ -35,9 +35,9 @@ constexpr Millis kPluginDrainMax{4'000};
 constexpr Millis kTrimAfter{2'000};
 
 // --show: the device table, and later its rows that differ from the last one.
-class Display final : public daemon::Observer {
+class Display final : public Observer {
  public:
-  Display(LineWriter& out, daemon::Daemon& daemon) : out_(out), subscription_(daemon.observers(), *this) {}
+  Display(LineWriter& out, Daemon& daemon) : out_(out), subscription_(daemon.observers(), *this) {}
   void on_decided(const policy::Decision& decision) override {
     status::VerdictsTable now = status::verdicts_table(decision);
     if (now.text == last_) return;
@@ -57,14 +57,14 @@ class Display final : public daemon::Observer {
  private:
   LineWriter& out_;
   std::string last_;
-  daemon::Subscription subscription_;
+  Subscription subscription_;
 };
 
 // A list or a large write leaves free memory behind. It is returned to the kernel once no decision follows
 // for a while.
-class MemoryTrimmer final : public daemon::Observer {
+class MemoryTrimmer final : public Observer {
  public:
-  MemoryTrimmer(reactor::Scheduler& scheduler, daemon::Daemon& daemon)
+  MemoryTrimmer(reactor::Scheduler& scheduler, Daemon& daemon)
       : scheduler_(scheduler), subscription_(daemon.observers(), *this) {}
   void on_decided(const policy::Decision&) override {
     timer_ = scheduler_.after(kTrimAfter, [] { malloc_trim(0); });
@@ -73,7 +73,7 @@ class MemoryTrimmer final : public daemon::Observer {
  private:
   reactor::Scheduler& scheduler_;
   reactor::Ticket timer_;
-  daemon::Subscription subscription_;
+  Subscription subscription_;
 };
 
 // Logs callbacks that block the event loop for long.
@@ -117,7 +117,7 @@ void drain(HostProcess& process, KubeletPlugin& plugin) {
 // --until-configured: the daemon adds nothing to the published slices until the signal.
 class ConfigurationWait {
  public:
-  ConfigurationWait(HostProcess& process, const config::Options& options, daemon::Daemon& daemon)
+  ConfigurationWait(HostProcess& process, const config::Options& options, Daemon& daemon)
       : daemon_(daemon),
         sign_(make_sign(process, options, options.until_configured, /*is_daemon=*/true,
                         [this] { daemon_.await_configuration(sign_->awaited()); })) {
@@ -132,12 +132,12 @@ class ConfigurationWait {
   void start() { sign_->start(); }
 
  private:
-  daemon::Daemon& daemon_;
+  Daemon& daemon_;
   const std::unique_ptr<configured::Sign> sign_;
 };
 
-daemon::Ports daemon_ports(HostProcess& process, const config::Options& options) {
-  daemon::Ports ports = process.daemon_ports(/*live_events=*/true);
+Ports daemon_ports(HostProcess& process, const config::Options& options) {
+  Ports ports = process.daemon_ports(/*live_events=*/true);
   ports.boot = boot_of(process, options);
   return ports;
 }
@@ -151,7 +151,7 @@ void warn_without_plugin(HostProcess& process, const config::Options& options) {
 
 // Serves the node until a signal ends it. When it returns, nothing is prepared, and no new write begins.
 void serve(HostProcess& process, const std::vector<std::string>& arguments, const std::string& lock_directory,
-           reactor::ServiceAddress service_address, config::Options& running, daemon::Daemon& daemon,
+           reactor::ServiceAddress service_address, config::Options& running, Daemon& daemon,
            NodeLocks& locks) {
   std::optional<Display> display;
   if (running.show) display.emplace(process.out, daemon);
@@ -227,7 +227,7 @@ int run(const config::Options& options, const std::vector<std::string>& argument
                                      {"namespace", options.namespace_},
                                      {"host", options.host_root}});
   config::Options running = options;
-  daemon::Daemon daemon(daemon_ports(**process, running), running);
+  Daemon daemon(daemon_ports(**process, running), running);
   // Other processes of this node wait until no worker of this one writes any more.
   NodeLocks locks(**process, running, *lock_directory);
   // Until the end: another signal while the last writes are awaited does not kill the process.
@@ -241,4 +241,4 @@ int run(const config::Options& options, const std::vector<std::string>& argument
   return (*process)->leave(kExitSame);
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

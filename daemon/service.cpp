@@ -5,14 +5,14 @@
 #include "policy/summary.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 constexpr Millis kLookAgain{200};  // until the first decision
 
 }  // namespace
 
-Service::Service(Process& process, reactor::ServiceAddress address, daemon::Daemon& daemon)
+Service::Service(Process& process, reactor::ServiceAddress address, Daemon& daemon)
     : scheduler_(process.loop.scheduler()),
       daemon_(daemon),
       manager_(scheduler_, *process.log, std::move(address)) {}
@@ -39,7 +39,7 @@ void Service::look() {
     next_look_.reset();
 }
 
-std::string how_it_stands(const daemon::Daemon& daemon, bool is_writer) {
+std::string how_it_stands(const Daemon& daemon, bool is_writer) {
   const policy::Decision* decision = daemon.decision();
   if (decision == nullptr) {
     const std::vector<std::string> awaited = daemon.waiting_for();
@@ -51,4 +51,4 @@ std::string how_it_stands(const daemon::Daemon& daemon, bool is_writer) {
          (is_writer ? "" : "; another process writes for this node");
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

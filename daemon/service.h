@@ -7,14 +7,14 @@
 #include "daemon/process.h"
 #include "reactor/service_manager.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// The service is ready after the host was read, because neither an unreachable API server nor another daemon
 /// with the interlock justifies a restart. Process and daemon outlive this object. Does nothing without
 /// NOTIFY_SOCKET. Protocol: sd_notify(3).
-class Service final : public daemon::Observer {
+class Service final : public Observer {
  public:
-  Service(Process& process, reactor::ServiceAddress address, daemon::Daemon& daemon);
+  Service(Process& process, reactor::ServiceAddress address, Daemon& daemon);
 
   /// The daemon was started. Polls every 200 ms until the first decision, because there is no callback before
   /// that.
@@ -33,14 +33,14 @@ class Service final : public daemon::Observer {
   void look();
 
   reactor::Scheduler& scheduler_;
-  daemon::Daemon& daemon_;
+  Daemon& daemon_;
   reactor::ServiceManager manager_;
   bool is_writer_ = false;
   reactor::Ticket next_look_;
-  daemon::Subscription subscription_{daemon_.observers(), *this};
+  Subscription subscription_{daemon_.observers(), *this};
 };
 
 /// Returns one line: "12 devices offered, 3 hidden, 1 held back", or what the daemon waits for.
-std::string how_it_stands(const daemon::Daemon& daemon, bool is_writer);
+std::string how_it_stands(const Daemon& daemon, bool is_writer);
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

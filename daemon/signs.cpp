@@ -11,7 +11,7 @@
 #include "watchers/configured/file_sign.h"
 #include "watchers/configured/pod_sign.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 std::string boot_id_of(const HostProcess& process) {
   return process.host->read("proc/sys/kernel/random/boot_id").value_or("");
@@ -29,8 +29,7 @@ std::unique_ptr<configured::Sign> make_sign(HostProcess& process, const config::
     return std::make_unique<NodeStateSign>(
         kube::Ports{*process.cluster, scheduler, *process.log, reactor::system_random()},
         process.host_ports(/*live_events=*/true),
-        daemon::NodeStateSource::Place{options.node_state_namespace, options.node_name,
-                                       daemon::ignored_of(options)},
+        NodeStateSource::Place{options.node_state_namespace, options.node_name, ignored_of(options)},
         boot_of(process, options), by.allows_empty, std::move(on_change));
   configured::PodSign::Settings settings{
       .namespace_ = options.pod_namespace, .pod = options.pod_name, .uid = options.pod_uid};
@@ -78,4 +77,4 @@ std::string awaited_now(HostProcess& process, const config::Options& options) {
   return awaited;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

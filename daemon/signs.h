@@ -7,7 +7,7 @@
 #include "daemon/host_process.h"
 #include "watchers/configured/sign.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// File of `sliced configured`, as documented. It does not survive a reboot.
 constexpr const char* kConfiguredFile = "/run/sliced/configured";
@@ -26,4 +26,4 @@ std::unique_ptr<configured::Sign> make_sign(HostProcess& process, const config::
 /// as waiting.
 std::string awaited_now(HostProcess& process, const config::Options& options);
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

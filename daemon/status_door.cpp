@@ -15,13 +15,13 @@
 #include "policy/identity.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 constexpr size_t kHistoryPieceBytes = 32u << 10;
 constexpr size_t kVerdictsAtOnce = 2;  // of the executor's workers, which others need too
 
-status::Report::Driver driver_of(const daemon::Offer& offer, TimePoint now) {
+status::Report::Driver driver_of(const Offer& offer, TimePoint now) {
   const publishers::Publisher& publisher = offer.publisher();
   status::Report::Driver out{.name = offer.driver(),
                              .slices = publisher.observed().size(),
@@ -52,7 +52,7 @@ std::string name_of(publishers::Publisher::Answered answered) {
   return "failed";
 }
 
-status::Metrics::Driver counts_of(const daemon::Offer& offer) {
+status::Metrics::Driver counts_of(const Offer& offer) {
   const publishers::Publisher::Counters& counters = offer.publisher().counters();
   status::Metrics::Driver out{
       .name = offer.driver(), .took = counters.took, .failed_syncs = counters.failed_syncs};
@@ -68,8 +68,7 @@ status::Metrics::Driver counts_of(const daemon::Offer& offer) {
 
 }  // namespace
 
-std::variant<status::Answer, status::Pieces> verdicts_page(const daemon::Daemon& daemon,
-                                                           std::string_view query) {
+std::variant<status::Answer, status::Pieces> verdicts_page(const Daemon& daemon, std::string_view query) {
   if (daemon.decision() == nullptr)
     return status::Answer{.status = 503,
                           .body = "no decision yet; waits for " + join(daemon.waiting_for(), "; ") + "\n"};
@@ -109,7 +108,7 @@ status::Pieces history_page(const status::History& history, std::string_view que
           }};
 }
 
-status::Metrics::Problems problems_in(const daemon::Daemon& daemon) {
+status::Metrics::Problems problems_in(const Daemon& daemon) {
   status::Metrics::Problems out;
   const policy::Decision* decision = daemon.decision();
   if (decision == nullptr) return out;
@@ -144,16 +143,16 @@ std::string nri_state(kubelet::Interfaces::Connection connection, bool is_proble
   return "";
 }
 
-status::Metrics metrics_of(const daemon::Daemon& daemon) {
+status::Metrics metrics_of(const Daemon& daemon) {
   status::Metrics out;
   out.problems = problems_in(daemon);
-  const daemon::Decider::Counters& decisions = daemon.decisions();
+  const Decider::Counters& decisions = daemon.decisions();
   out.decided = decisions.decided;
   out.overtaken = decisions.overtaken;
   out.late = decisions.late;
   out.coalesced = decisions.coalesced;
   out.decisions = decisions.took;
-  for (const daemon::Offer& offer : daemon.offers()) out.drivers.push_back(counts_of(offer));
+  for (const Offer& offer : daemon.offers()) out.drivers.push_back(counts_of(offer));
   daemon.for_each_source([&](const std::string& name, const watchers::Source& source) {
     const watchers::WatchEnds& ends = source.watch_ends();
     const std::string by = status::source_name({.name = name});
@@ -173,7 +172,7 @@ status::Metrics metrics_of(const daemon::Daemon& daemon) {
   return out;
 }
 
-status::Report report_of(const daemon::Daemon& daemon) {
+status::Report report_of(const Daemon& daemon) {
   status::Report out;
   const bool is_read = daemon.host_inventory()->version != 0;
   out.sources.push_back({.name = "host",
@@ -209,12 +208,12 @@ status::Report report_of(const daemon::Daemon& daemon) {
   if (daemon.decision() == nullptr) out.waiting_for = daemon.waiting_for();
   out.is_serving = daemon.is_permitted();
   out.awaits_configuration = daemon.awaits_configuration();
-  for (const daemon::Offer& offer : daemon.offers()) out.drivers.push_back(driver_of(offer, daemon.now()));
+  for (const Offer& offer : daemon.offers()) out.drivers.push_back(driver_of(offer, daemon.now()));
   return out;
 }
 
 StatusDoor::StatusDoor(Process& process, const config::Options& options, const std::string& directory,
-                       daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin,
+                       Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin,
                        const NodeReporter& reporter, status::History& history)
     : process_(process),
       options_(options),
@@ -253,7 +252,7 @@ NodeView StatusDoor::node_view() {
 // Starts at the wall clock, so that a page from before a restart detects the other process.
 uint64_t StatusDoor::moment() const {
   uint64_t out = static_cast<uint64_t>(began_ms_) + daemon_.decisions().decided;
-  for (const daemon::Offer& offer : daemon_.offers()) {
+  for (const Offer& offer : daemon_.offers()) {
     for (const auto& [key, count] : offer.publisher().counters().writes) out += count;
   }
   if (plugin_ != nullptr)
@@ -299,7 +298,7 @@ std::string StatusDoor::exposition() const {
     std::map<std::string, uint64_t> prepared;
     for (const auto& [key, claim] : plugin_->prepared()) ++prepared[key.first];
     kubelet::CountedPreparer::ByDriver calls = plugin_->counts();
-    for (const daemon::Offer& offer : daemon_.offers()) calls[offer.driver()];  // also before the first call
+    for (const Offer& offer : daemon_.offers()) calls[offer.driver()];  // also before the first call
     for (const auto& [driver, counts] : calls)
       metrics.claims.push_back({driver,
                                 {{"prepare", "succeeded", counts.prepared},
@@ -339,4 +338,4 @@ status::Report StatusDoor::report() const {
   return out;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

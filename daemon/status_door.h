@@ -20,19 +20,19 @@
 #include "daemon/status/pieces.h"
 #include "daemon/status/report.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// Ownership: all arguments outlive this object. It adds each change of the offer to `history`. Each page is
 /// built for its request, in that turn of the loop, and not stored. Long ones (/verdicts) are built on
 /// workers, from a snapshot. Failure: a listener that cannot be opened stops nothing; status::Door logs it
 /// and retries. Threads: the loop's.
-class StatusDoor final : public daemon::Observer {
+class StatusDoor final : public Observer {
  public:
   /// directory: the runtime directory, already private. With options.health_address the pages are served at
   /// that address too.
-  StatusDoor(Process& process, const config::Options& options, const std::string& directory,
-             daemon::Daemon& daemon, const NodeLocks& locks, const KubeletPlugin* plugin,
-             const NodeReporter& reporter, status::History& history);
+  StatusDoor(Process& process, const config::Options& options, const std::string& directory, Daemon& daemon,
+             const NodeLocks& locks, const KubeletPlugin* plugin, const NodeReporter& reporter,
+             status::History& history);
   void on_decided(const policy::Decision&) override { page_.on_decided(); }
   void on_offer_change(const policy::OfferChange& change) override;
 
@@ -48,7 +48,7 @@ class StatusDoor final : public daemon::Observer {
 
   Process& process_;
   const config::Options& options_;
-  daemon::Daemon& daemon_;
+  Daemon& daemon_;
   const NodeLocks& locks_;
   const KubeletPlugin* const plugin_;  // null: off
   const NodeReporter& reporter_;
@@ -58,23 +58,22 @@ class StatusDoor final : public daemon::Observer {
   const TimePoint began_;
   const int64_t began_ms_ = status::wall_ms();
   status::Door door_;
-  daemon::Subscription subscription_{daemon_.observers(), *this};
+  Subscription subscription_{daemon_.observers(), *this};
 };
 
 /// Returns the daemon's part of the report: sources, verdicts, drivers, whether it writes. A copy. Without a
 /// decision it contains what the daemon waits for instead of the summary.
-status::Report report_of(const daemon::Daemon& daemon);
+status::Report report_of(const Daemon& daemon);
 
 /// /verdicts: the output of `explain -o json` for all devices, or for ?device=NAME. 503 before there is a
 /// decision, 404 for an unknown device. The content is of the time of the request, however long reading
 /// takes.
-std::variant<status::Answer, status::Pieces> verdicts_page(const daemon::Daemon& daemon,
-                                                           std::string_view query);
+std::variant<status::Answer, status::Pieces> verdicts_page(const Daemon& daemon, std::string_view query);
 
 /// /history: {"items":[...]}, the oldest first; ?name=NAME selects changes about it (status::is_about).
 status::Pieces history_page(const status::History& history, std::string_view query);
 
 /// Returns the daemon's counters since the start, without those of the process (memory, processor time).
-status::Metrics metrics_of(const daemon::Daemon& daemon);
+status::Metrics metrics_of(const Daemon& daemon);
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

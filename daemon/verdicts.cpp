@@ -9,7 +9,7 @@
 #include "policy/exposure/resolve.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 constexpr size_t kRulesOfAllMax = 50'000, kRulesOfOneMin = 10;
@@ -31,9 +31,9 @@ kube::Json unreadable_as_json(const std::vector<UnreadablePolicy>& policies) {
 
 }  // namespace
 
-VerdictSnapshot snapshot_of(const daemon::Daemon& daemon) {
+VerdictSnapshot snapshot_of(const Daemon& daemon) {
   std::vector<std::string> names;
-  for (const daemon::Offer& offer : daemon.offers())
+  for (const Offer& offer : daemon.offers())
     for (const auto& [name, slice] : offer.publisher().observed())
       for (const kube::Device& device : slice.devices) names.push_back(device.name);
   std::ranges::sort(names);
@@ -135,4 +135,4 @@ std::string VerdictList::next() {
          "}\n";
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

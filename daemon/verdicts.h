@@ -13,7 +13,7 @@
 #include "policy/explain.h"
 #include "policy/explanation.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 
 /// A snapshot of a daemon: immutable, so that workers may read it. Copies are cheap.
 struct VerdictSnapshot {
@@ -21,7 +21,7 @@ struct VerdictSnapshot {
   std::shared_ptr<const std::vector<std::string>> published{};  // names of entries in own slices, sorted
 };
 /// Requires: the daemon has decided (Daemon::decision()). Copies the names.
-VerdictSnapshot snapshot_of(const daemon::Daemon& daemon);
+VerdictSnapshot snapshot_of(const Daemon& daemon);
 
 /// id: of one of the decision's verdicts. An entry that the policies allow may be missing at the API server:
 /// no daemon runs, or the server refused the entry.
@@ -61,4 +61,4 @@ class VerdictList {
   bool is_begun_ = false, is_over_ = false;
 };
 
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -6,10 +6,10 @@
 #include "cli/validate.h"
 #include "config/options.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 /// The commands of config::Program::kKubectl.
-std::span<const CommandWork> kubectl_commands();
+std::span<const cli::CommandWork> kubectl_commands();
 
 /// Reads the whole cluster once. kExitNone: the pod or the claim waits. kExitUnsure: the answer is uncertain.
 int why(const config::Options& options);
@@ -26,4 +26,4 @@ int page(const config::Options& options);
 /// with this host.
 int migrate(const config::Options& options);
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

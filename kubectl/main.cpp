@@ -6,5 +6,5 @@
 using namespace sliced;
 
 int main(int argc, char** argv) {
-  return cli::run_program(config::Program::kKubectl, cli::kubectl_commands(), {argv + 1, argv + argc});
+  return cli::run_program(config::Program::kKubectl, kubectl::kubectl_commands(), {argv + 1, argv + argc});
 }

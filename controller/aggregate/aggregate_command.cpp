@@ -18,7 +18,7 @@
 #include "daemon/status/service_metrics.h"
 #include "reactor/signal.h"
 
-namespace sliced::cli {
+namespace sliced::controller {
 namespace {
 
 constexpr const char* kLease = "sliced-aggregate";
@@ -49,15 +49,15 @@ std::string identity_of(const config::Options& options) {
 
 // Who is elected, and what it then is.
 struct AggregateState {
-  const reports::Election& election;
-  const std::unique_ptr<reports::Aggregator>& aggregator;
+  const aggregate::Election& election;
+  const std::unique_ptr<aggregate::Aggregator>& aggregator;
   /// Of those that ended with their election.
-  const reports::Aggregator::Counters& before;
+  const aggregate::Aggregator::Counters& before;
 };
 
 // Whether the Lease is followed, and whether who is elected has heard all that it sums up.
 std::vector<status::Check> aggregate_readiness(const AggregateState& state) {
-  const reports::Election& election = state.election;
+  const aggregate::Election& election = state.election;
   const std::string lease = !election.last_failure().empty() ? election.last_failure()
                             : election.holder().empty()      ? "it has not been read yet"
                                                              : "";
@@ -66,21 +66,21 @@ std::vector<status::Check> aggregate_readiness(const AggregateState& state) {
            state.aggregator ? "" : "another one sums them up"}};
 }
 
-reports::Aggregator::Counters sum_of_counters(reports::Aggregator::Counters all,
-                                              const reports::Aggregator::Counters& more) {
+aggregate::Aggregator::Counters sum_of_counters(aggregate::Aggregator::Counters all,
+                                                const aggregate::Aggregator::Counters& more) {
   all.sums += more.sums;
   all.written += more.written;
   all.failed += more.failed;
   return all;
 }
 
-status::AggregateMetrics aggregate_metrics(const Process& process, const AggregateState& state) {
+status::AggregateMetrics aggregate_metrics(const daemon::Process& process, const AggregateState& state) {
   status::AggregateMetrics out{.version = SLICED_VERSION,
-                               .process = process_metrics(process),
+                               .process = daemon::process_metrics(process),
                                .is_ready = status::are_passed(aggregate_readiness(state)),
                                .is_elected = state.election.is_elected()};
-  reports::Aggregator::Counters counters = state.before;
-  if (const reports::Aggregator* now = state.aggregator.get()) {
+  aggregate::Aggregator::Counters counters = state.before;
+  if (const aggregate::Aggregator* now = state.aggregator.get()) {
     counters = sum_of_counters(counters, now->counters());
     out.reports = now->nodes();
     for (const auto& [kind, count] : now->policies()) out.policies[kind] = count;
@@ -98,33 +98,33 @@ status::AggregateMetrics aggregate_metrics(const Process& process, const Aggrega
   return out;
 }
 
-status::Pages aggregate_pages(const Process& process, const AggregateState& state) {
+status::Pages aggregate_pages(const daemon::Process& process, const AggregateState& state) {
   const status::ShortPages pages =
       status::service_pages([state] { return aggregate_readiness(state); },
                             [&process, state] { return exposition_of(aggregate_metrics(process, state)); });
   return {pages.begin(), pages.end()};
 }
 
-void serve(Process& process, const config::Options& options) {
+void serve(daemon::Process& process, const config::Options& options) {
   const kube::Ports ports{*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()};
-  std::unique_ptr<reports::Aggregator> aggregator;
-  reports::Aggregator::Counters before;
+  std::unique_ptr<aggregate::Aggregator> aggregator;
+  aggregate::Aggregator::Counters before;
   // Who is not elected asks for the Lease and for nothing else.
-  reports::Election election(
+  aggregate::Election election(
       ports, {options.namespace_, kLease, identity_of(options), [] { return utc_now(true); }},
       [&](bool elected) {
         if (aggregator) before = sum_of_counters(before, aggregator->counters());
         aggregator.reset();
         if (!elected) return;
-        aggregator = std::make_unique<reports::Aggregator>(
-            ports, reports::Aggregator::Settings{.namespace_ = options.namespace_,
-                                                 .now = [] { return utc_now(false); },
-                                                 .event_time = [] { return utc_now(true); },
-                                                 .version = SLICED_VERSION});
+        aggregator = std::make_unique<aggregate::Aggregator>(
+            ports, aggregate::Aggregator::Settings{.namespace_ = options.namespace_,
+                                                   .now = [] { return utc_now(false); },
+                                                   .event_time = [] { return utc_now(true); },
+                                                   .version = SLICED_VERSION});
         aggregator->start();
       });
   std::optional<status::Door> door;
-  if (const auto address = endpoint_of(options.health_address))
+  if (const auto address = daemon::endpoint_of(options.health_address))
     door.emplace(status::Door::Ports{process.loop, *process.log,
                                      [] { return static_cast<int64_t>(std::time(nullptr)); }},
                  status::Door::Places{.directory = "", .pod_uid = "", .address = address},
@@ -144,16 +144,16 @@ void serve(Process& process, const config::Options& options) {
 }  // namespace
 
 int aggregate(const config::Options& options) {
-  auto opened = Process::open(options);
+  auto opened = daemon::Process::open(options);
   if (!opened) {
-    complain(opened.error().what);
-    return kExitError;
+    daemon::complain(opened.error().what);
+    return daemon::kExitError;
   }
   (*opened)->log->info("starting", {{"version", SLICED_VERSION},
                                     {"cluster", (*opened)->cluster->describe()},
                                     {"namespace", options.namespace_}});
   serve(**opened, options);
-  return (*opened)->leave(kExitSame);
+  return (*opened)->leave(daemon::kExitSame);
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::controller

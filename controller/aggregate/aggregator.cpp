@@ -10,7 +10,7 @@
 #include "reactor/base/text.h"
 #include "watchers/policy_watcher.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 namespace {
 
 constexpr kube::JsonLimits kReportLimits{.size_max = 256u << 10, .nodes_max = 50'000};
@@ -43,7 +43,7 @@ JudgedPolicy judge_exposure(const kube::Json& object) {
   return {policy.generation, first_of(policy.problems)};
 }
 
-std::string text_of(const PolicyRef& policy) {
+std::string text_of(const reports::PolicyRef& policy) {
   return policy.kind + " " + (policy.namespace_.empty() ? "" : policy.namespace_ + "/") + policy.name;
 }
 
@@ -70,7 +70,7 @@ Aggregator::Aggregator(kube::Ports ports, Settings settings)
           [this](std::string_view object) -> Result<ReadReport> {
             auto json = kube::decode_json(object, kReportLimits);
             if (!json) return std::move(json.error());
-            const auto report = decode_node_report(*json);
+            const auto report = reports::decode_node_report(*json);
             if (!report) return report.error();
             return ReadReport{shared_words(*report), !report->silent_since.empty(), report->kubelet_plugin};
           },
@@ -106,7 +106,7 @@ void Aggregator::start() {
 }
 
 // What a list says anew of a node that says the same takes no memory of its own.
-NodeWordsPtr Aggregator::shared_words(const NodeReport& report) {
+NodeWordsPtr Aggregator::shared_words(const reports::NodeReport& report) {
   NodeWords words = words_of(report, shared_);
   const auto known = nodes_.find(report.node);
   if (known != nodes_.end() && *known->second == words) return known->second;
@@ -150,7 +150,7 @@ void Aggregator::on_reports(const SourceEvent<ReportWatcher::Item>& event) {
 }
 
 void Aggregator::put(const kube::Resource& kind, const PolicyWatcher::Item& item) {
-  const PolicyRef ref{kind.kind, item.id.namespace_, item.id.name};
+  const reports::PolicyRef ref{kind.kind, item.id.namespace_, item.id.name};
   if (!item.value) {
     policies_.erase(ref);  // too large to be judged: without a status
     return;
@@ -252,7 +252,7 @@ void Aggregator::look() {
 
 std::set<std::string> Aggregator::reported_namespaces() const {
   std::set<std::string> out;
-  shared_.policies.each_in_use([&](const PolicyRef& policy) {
+  shared_.policies.each_in_use([&](const reports::PolicyRef& policy) {
     if (policy.kind == kube::kSriovResourcePolicies.kind) out.insert(policy.namespace_);
   });
   return out;
@@ -273,7 +273,7 @@ bool Aggregator::sum_portion() {
   return false;
 }
 
-void Aggregator::compare(const PolicyRef& policy, Kept& kept, Round& round) {
+void Aggregator::compare(const reports::PolicyRef& policy, Kept& kept, Round& round) {
   const PolicyStatus& held = kept.policy.held;
   PolicyStatus status = status_of(kept.policy.judged, round.sum.of(policy), held, round.time);
   round.outdated += static_cast<size_t>(std::max<int64_t>(0, status.nodes_selected - status.nodes_current));
@@ -316,7 +316,7 @@ bool Aggregator::write_next() {
   return call_ != nullptr;
 }
 
-void Aggregator::write(const PolicyRef& policy, const PolicyStatus& status) {
+void Aggregator::write(const reports::PolicyRef& policy, const PolicyStatus& status) {
   const kube::Resource& resource = policy.kind == kube::kSriovResourcePolicies.kind
                                        ? kube::kSriovResourcePolicies
                                        : kube::kDeviceExposurePolicies;
@@ -341,14 +341,15 @@ void Aggregator::write(const PolicyRef& policy, const PolicyStatus& status) {
                            [this, policy](const kube::Failure& failure) { on_failure(policy, failure); }});
 }
 
-void Aggregator::report_takeover(const PolicyRef& policy, const Writer& from) const {
+void Aggregator::report_takeover(const reports::PolicyRef& policy, const Writer& from) const {
   ports_.log.info("policy status taken over from a writer that stopped",
                   {{"policy", text_of(policy)},
                    {"version", printable(from.version, 64)},
                    {"namespace", printable(from.namespace_, 253)}});
 }
 
-void Aggregator::on_written(const PolicyRef& policy, const PolicyStatus& status, const PolicyStatus& before) {
+void Aggregator::on_written(const reports::PolicyRef& policy, const PolicyStatus& status,
+                            const PolicyStatus& before) {
   const auto call = std::move(call_);
   ++counters_.written;
   backoff_.reset();
@@ -363,7 +364,7 @@ void Aggregator::on_written(const PolicyRef& policy, const PolicyStatus& status,
   mark(Millis{0});
 }
 
-void Aggregator::on_failure(const PolicyRef& policy, const kube::Failure& failure) {
+void Aggregator::on_failure(const reports::PolicyRef& policy, const kube::Failure& failure) {
   const auto call = std::move(call_);
   const TimePoint now = ports_.scheduler.now();
   ++counters_.failed;
@@ -379,4 +380,4 @@ void Aggregator::on_failure(const PolicyRef& policy, const kube::Failure& failur
   mark(wait);
 }
 
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

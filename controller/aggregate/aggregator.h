@@ -39,7 +39,7 @@
 #include "reactor/base/rate_limited_log.h"
 #include "watchers/watched_source.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 
 class Aggregator {
  public:
@@ -113,14 +113,14 @@ class Aggregator {
     Millis patience = kYieldFor;
     bool has_overwritten = false;
   };
-  using Policies = std::map<PolicyRef, Kept>;
+  using Policies = std::map<reports::PolicyRef, Kept>;
   /// A look at everything: first the nodes, then the policies, in portions.
   struct Round {
     Summing sum;
     std::string time;
     bool is_summed = false;
-    std::optional<PolicyRef> next = std::nullopt;   // policy
-    std::optional<TimePoint> later = std::nullopt;  // when something that differs may be written
+    std::optional<reports::PolicyRef> next = std::nullopt;  // policy
+    std::optional<TimePoint> later = std::nullopt;          // when something that differs may be written
     size_t yielded = 0, outdated = 0;
   };
 
@@ -129,23 +129,23 @@ class Aggregator {
   void on_policies(const kube::Resource& kind, const SourceEvent<PolicyWatcher::Item>& event);
   void put(const kube::Resource& kind, const PolicyWatcher::Item& item);
   void on_reports(const SourceEvent<ReportWatcher::Item>& event);
-  NodeWordsPtr shared_words(const NodeReport& report);
+  NodeWordsPtr shared_words(const reports::NodeReport& report);
   void on_change();
   void mark(Millis delay);
   void look();
   bool sum_portion();
   std::set<std::string> reported_namespaces() const;
-  void compare(const PolicyRef& policy, Kept& kept, Round& round);
+  void compare(const reports::PolicyRef& policy, Kept& kept, Round& round);
   Writer own_writer() const { return {settings_.version, settings_.namespace_}; }
   // Somebody who precedes us has written it: a while begins in which it is theirs.
   void count_dispute(Kept& kept);
   TimePoint may_write_from(const Kept& kept) const;
   bool write_next();
-  void write(const PolicyRef& policy, const PolicyStatus& status);
-  void report_takeover(const PolicyRef& policy, const Writer& from) const;
+  void write(const reports::PolicyRef& policy, const PolicyStatus& status);
+  void report_takeover(const reports::PolicyRef& policy, const Writer& from) const;
   // before: as it was held when the write began.
-  void on_written(const PolicyRef& policy, const PolicyStatus& status, const PolicyStatus& before);
-  void on_failure(const PolicyRef& policy, const kube::Failure& failure);
+  void on_written(const reports::PolicyRef& policy, const PolicyStatus& status, const PolicyStatus& before);
+  void on_failure(const reports::PolicyRef& policy, const kube::Failure& failure);
 
   kube::Ports ports_;
   const Settings settings_;
@@ -153,7 +153,7 @@ class Aggregator {
   SharedWords shared_;
   NodesWords nodes_;
   Policies policies_;
-  std::vector<std::pair<PolicyRef, PolicyStatus>> to_write_;  // the last first
+  std::vector<std::pair<reports::PolicyRef, PolicyStatus>> to_write_;  // the last first
   TimePoint not_before_{}, sum_not_before_{};
   std::optional<TimePoint> due_;
   std::unique_ptr<Round> round_;  // that goes on
@@ -162,7 +162,7 @@ class Aggregator {
   Counters counters_;
   reactor::Backoff backoff_;  // of the server
   LastMessage failure_;
-  PolicyRef failed_;  // whose that is
+  reports::PolicyRef failed_;  // whose that is
   kube::CallPtr call_;
   reactor::Ticket timer_;
   SilentNodes silent_nodes_;
@@ -171,4 +171,4 @@ class Aggregator {
   std::unique_ptr<PolicyWatcher> sriov_, exposures_;
 };
 
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

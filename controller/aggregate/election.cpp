@@ -7,7 +7,7 @@
 #include "kube/objects/kinds.h"
 #include "kube/objects/object_meta.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 namespace {
 
 constexpr int64_t kTransitionsMax = INT32_MAX - 1;  // before one more; an int32 of the API
@@ -157,4 +157,4 @@ void Election::resign(std::function<void()> done) {
       std::move(request), {[done](std::string_view) { done(); }, [done](const kube::Failure&) { done(); }});
 }
 
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

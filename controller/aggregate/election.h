@@ -19,7 +19,7 @@
 #include "reactor/backoff.h"
 #include "reactor/base/rate_limited_log.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 
 class Election {
  public:
@@ -71,4 +71,4 @@ class Election {
   reactor::Ticket timer_, deadline_;
 };
 
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

@@ -6,7 +6,7 @@
 #include "policy/verdict.h"
 #include "reactor/base/text.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 namespace {
 
 using kube::Json;
@@ -44,7 +44,7 @@ void set(Condition& condition, bool is_true, std::string reason, std::string mes
                is_as_before ? held.since : now};
 }
 
-Trouble trouble_of(const PolicyReport& policy) {
+Trouble trouble_of(const reports::PolicyReport& policy) {
   const auto conflicts = policy.hidden.find(std::string(name_of(policy::Outcome::kConflict)));
   return {.problem = cut(policy.problem, kProblemBytesMax),
           .overruled_by = policy.overruled == 0 ? "" : cut(policy.overruled_by, kProblemBytesMax),
@@ -106,10 +106,10 @@ bool PolicyStatus::says_the_same(const PolicyStatus& other) const {
          });
 }
 
-NodeWords words_of(const NodeReport& report, SharedWords& shared) {
+NodeWords words_of(const reports::NodeReport& report, SharedWords& shared) {
   NodeWords out;
-  std::set<PolicyRef> said;
-  for (const PolicyReport& policy : report.policies) {
+  std::set<reports::PolicyRef> said;
+  for (const reports::PolicyReport& policy : report.policies) {
     if (!said.insert(policy.policy).second) continue;
     out.push_back({.policy = shared.policies.of(policy.policy),
                    .generation = policy.generation,
@@ -209,4 +209,4 @@ PolicyStatus decode_policy_status(const kube::Json& policy) {
   return out;
 }
 
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

@@ -21,7 +21,7 @@
 #include "daemon/reports/node_report.h"
 #include "kube/objects/json.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 
 /// What thousands of reports say alike, each kept once.
 /// Memory:  what nobody has any more is forgotten before there is twice as much as was in use when it last was, so that names
@@ -74,20 +74,20 @@ struct Trouble {
   auto operator<=>(const Trouble&) const = default;
 };
 struct SharedWords {
-  SharedValues<PolicyRef> policies;
+  SharedValues<reports::PolicyRef> policies;
   SharedValues<Trouble> troubles;
 };
 
 /// What one node says of one policy, as much of it as is summed up.
 struct PolicyWord {
-  std::shared_ptr<const PolicyRef> policy;
+  std::shared_ptr<const reports::PolicyRef> policy;
   std::shared_ptr<const Trouble> trouble;  // nullptr: none
   int64_t generation = 0, matched = 0, offered = 0;
   bool operator==(const PolicyWord&) const = default;  // of one SharedWords
 };
 using NodeWords = std::vector<PolicyWord>;
 /// One word a policy: who names one twice is heard once. Texts are cut before they are shared (160 bytes).
-NodeWords words_of(const NodeReport& report, SharedWords& shared);
+NodeWords words_of(const reports::NodeReport& report, SharedWords& shared);
 
 /// Of one policy, over all nodes. Sums of what reports say, each at most 10^12 (decode_node_report()), so
 /// that those of a fleet fit.
@@ -153,4 +153,4 @@ kube::Json json_of(const PolicyStatus& status);
 /// Of a policy; what is missing or of another type is empty.
 PolicyStatus decode_policy_status(const kube::Json& policy);
 
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

@@ -6,17 +6,17 @@
 #include "kube/objects/api_time.h"
 #include "kube/objects/kinds.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 namespace {
 
 constexpr reactor::BackoffPolicy kLeaseListPace{
     .initial = Millis{10'000}, .cap = Millis{300'000}, .jitter = 0.5, .reset_after = Millis{900'000}};
 
 // Another Lease is one of no node.
-Result<NodeLease> decode(std::string_view object) {
+Result<reports::NodeLease> decode(std::string_view object) {
   const auto json = kube::decode_json(object);
   if (!json) return json.error();
-  return decode_node_lease(*json).value_or(NodeLease{});
+  return reports::decode_node_lease(*json).value_or(reports::NodeLease{});
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ void SilentNodes::start() {
 
 void SilentNodes::put(const Watcher::Item& item, std::map<std::string, Heard>& into) const {
   if (!item.value || item.value->node.empty()) return;
-  const NodeLease& lease = *item.value;
+  const reports::NodeLease& lease = *item.value;
   const auto known = leases_.find(lease.node);
   if (known != leases_.end() && known->second.lease.renewed == lease.renewed) {
     into[lease.node] = {lease, known->second.at};
@@ -57,7 +57,7 @@ void SilentNodes::on_leases(const SourceEvent<Watcher::Item>& event) {
   } else if (const auto* changed = std::get_if<Changed<Watcher::Item>>(&event)) {
     put(changed->now, leases_);
   } else if (const auto* removed = std::get_if<Removed<Watcher::Item>>(&event)) {
-    leases_.erase(node_of_lease(removed->id.name));
+    leases_.erase(reports::node_of_lease(removed->id.name));
   }
 }
 
@@ -140,4 +140,4 @@ void SilentNodes::write(const std::string& node, bool is_silent) {
                            }});
 }
 
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

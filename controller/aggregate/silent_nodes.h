@@ -22,7 +22,7 @@
 #include "reactor/base/rate_limited_log.h"
 #include "watchers/watched_source.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 
 class SilentNodes {
  public:
@@ -45,10 +45,10 @@ class SilentNodes {
 
  private:
   struct Heard {
-    NodeLease lease;
+    reports::NodeLease lease;
     TimePoint at{};  // when it was renewed, by our clock
   };
-  using Watcher = watchers::WatchedSource<NodeLease>;
+  using Watcher = watchers::WatchedSource<reports::NodeLease>;
 
   void on_leases(const SourceEvent<Watcher::Item>& event);
   void put(const Watcher::Item& item, std::map<std::string, Heard>& into) const;
@@ -72,4 +72,4 @@ class SilentNodes {
   Watcher watcher_;
 };
 
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

@@ -1,6 +1,6 @@
 #include "controller/aggregate/summing.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 
 bool Summing::step(const NodesWords& nodes, size_t words_max) {
   auto at = last_ ? nodes.upper_bound(*last_) : nodes.begin();
@@ -17,10 +17,10 @@ bool Summing::step(const NodesWords& nodes, size_t words_max) {
   return at == nodes.end();
 }
 
-const FleetWord& Summing::of(const PolicyRef& policy) const {
+const FleetWord& Summing::of(const reports::PolicyRef& policy) const {
   static const FleetWord kNone;
   const auto found = sums_.find(shared_.policies.find(policy));
   return found == sums_.end() ? kNone : found->second.word;
 }
 
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

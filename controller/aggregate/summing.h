@@ -10,7 +10,7 @@
 
 #include "controller/aggregate/policy_status.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 
 /// Shared, so that a list that says what is known already copies nothing.
 using NodeWordsPtr = std::shared_ptr<const NodeWords>;
@@ -28,16 +28,16 @@ class Summing {
   /// Nodes that come and go between two steps do no harm: it goes on behind the name of the last one.
   bool step(const NodesWords& nodes, size_t words_max);
   /// Of one policy, as far as it has come; zeros where nobody speaks of it.
-  const FleetWord& of(const PolicyRef& policy) const;
+  const FleetWord& of(const reports::PolicyRef& policy) const;
 
  private:
   struct Sum {
-    std::shared_ptr<const PolicyRef> policy;  // so that no other one has its address meanwhile
+    std::shared_ptr<const reports::PolicyRef> policy;  // so that no other one has its address meanwhile
     FleetWord word;
   };
   const SharedWords& shared_;
   std::optional<std::string> last_;  // the node that had its turn last
-  std::unordered_map<const PolicyRef*, Sum> sums_;
+  std::unordered_map<const reports::PolicyRef*, Sum> sums_;
 };
 
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

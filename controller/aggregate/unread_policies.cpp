@@ -9,7 +9,7 @@
 #include "kube/objects/object_meta.h"
 #include "reactor/base/text.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 namespace {
 
 constexpr const char* kReason = "PolicyNamespaceNotRead";
@@ -23,7 +23,7 @@ UnreadPolicies::UnreadPolicies(kube::Ports ports, Settings settings, std::functi
       events_(ports_, {.node = "aggregate",
                        .node_uid = [] { return std::string(); },
                        .object_uid =
-                           [this](const PolicyRef& policy) {
+                           [this](const reports::PolicyRef& policy) {
                              const auto at = policies_.find({policy.namespace_, policy.name});
                              return at == policies_.end() ? std::string() : at->second.uid;
                            },
@@ -81,7 +81,7 @@ void UnreadPolicies::look(const std::set<std::string>& read) {
   const TimePoint now = ports_.scheduler.now();
   std::optional<TimePoint> later;
   std::set<Watcher::Item::Id> reported;
-  ReportedEvents events;
+  reports::ReportedEvents events;
   for (auto& [id, policy] : policies_) {
     if (read.contains(id.namespace_)) {
       policy.is_unread = false;
@@ -114,4 +114,4 @@ void UnreadPolicies::look(const std::set<std::string>& read) {
         ports_.scheduler.after(std::chrono::duration_cast<Millis>(*later - now), [this] { on_change_(); });
 }
 
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

@@ -20,7 +20,7 @@
 #include "reactor/base/rate_limited_log.h"
 #include "watchers/watched_source.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 
 class UnreadPolicies {
  public:
@@ -62,9 +62,9 @@ class UnreadPolicies {
   std::map<Watcher::Item::Id, Unread> policies_;  // of other namespaces
   std::set<Watcher::Item::Id> reported_;
   LastMessage denied_;
-  EventWriter events_;
+  reports::EventWriter events_;
   reactor::Ticket timer_;
   Watcher watcher_;
 };
 
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

@@ -15,17 +15,17 @@
 #include "reactor/signal.h"
 #include "reactor/thread_executor.h"
 
-namespace sliced::cli {
+namespace sliced::controller {
 namespace {
 
 constexpr Millis kAnswersMax{2'000};  // for who is here when it ends
 constexpr size_t kSelectorWorkers = 2;
 
-status::WebhookMetrics webhook_metrics(const Process& process, const webhook::Server& server) {
+status::WebhookMetrics webhook_metrics(const daemon::Process& process, const webhook::Server& server) {
   const webhook::Admission& admission = server.admission();
   const webhook::Admission::Counters& counters = admission.counters();
   return {.version = SLICED_VERSION,
-          .process = process_metrics(process),
+          .process = daemon::process_metrics(process),
           .is_ready = status::are_passed(server.readiness()),
           .certificate_ends = server.certificate_ends(),
           .reviews = {{"admitted", counters.admitted},
@@ -39,22 +39,22 @@ status::WebhookMetrics webhook_metrics(const Process& process, const webhook::Se
 }
 
 // Not where the API server asks: what stands here is not in anybody's question.
-status::Pages webhook_pages(const Process& process, const webhook::Server& server) {
+status::Pages webhook_pages(const daemon::Process& process, const webhook::Server& server) {
   const status::ShortPages pages =
       status::service_pages([&server] { return server.readiness(); },
                             [&process, &server] { return exposition_of(webhook_metrics(process, server)); });
   return {pages.begin(), pages.end()};
 }
 
-void serve(Process& process, reactor::Executor& selectors, const Invocation& invocation) {
+void serve(daemon::Process& process, reactor::Executor& selectors, const cli::Invocation& invocation) {
   config::Options running = invocation.options;
-  webhook::Server server(
-      {process.loop, *process.executor, selectors, *process.log,
-       [] { return static_cast<int64_t>(std::time(nullptr)); }},
-      {*endpoint_of(running.webhook_address), {running.tls_cert_file, running.tls_private_key_file, ""}},
-      {running.sriov_driver_name, running.exposure_driver_name, running.namespace_});
+  webhook::Server server({process.loop, *process.executor, selectors, *process.log,
+                          [] { return static_cast<int64_t>(std::time(nullptr)); }},
+                         {*daemon::endpoint_of(running.webhook_address),
+                          {running.tls_cert_file, running.tls_private_key_file, ""}},
+                         {running.sriov_driver_name, running.exposure_driver_name, running.namespace_});
   std::optional<status::Door> door;
-  if (const auto address = endpoint_of(running.health_address))
+  if (const auto address = daemon::endpoint_of(running.health_address))
     door.emplace(status::Door::Ports{process.loop, *process.log,
                                      [] { return static_cast<int64_t>(std::time(nullptr)); }},
                  status::Door::Places{.directory = "", .pod_uid = "", .address = address},
@@ -74,14 +74,14 @@ void serve(Process& process, reactor::Executor& selectors, const Invocation& inv
 
 }  // namespace
 
-int webhook(const Invocation& invocation) {
-  const auto process = Process::open_bare(invocation.options);
+int webhook(const cli::Invocation& invocation) {
+  const auto process = daemon::Process::open_bare(invocation.options);
   process->log->info("starting", {{"version", SLICED_VERSION},
                                   {"address", invocation.options.webhook_address},
                                   {"certificate", invocation.options.tls_cert_file}});
   reactor::ThreadExecutor selectors(process->loop, {.workers = kSelectorWorkers});
   serve(*process, selectors, invocation);
-  return process->leave(kExitSame, selectors.busy());
+  return process->leave(daemon::kExitSame, selectors.busy());
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::controller

@@ -5,12 +5,12 @@
 #include "cli/terminal.h"
 #include "kube/client/credentials.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 constexpr Millis kGivenUpEvery{100};
 
-ClusterObjects::Wait wait_in(Process& process, const IsGivenUp& is_given_up) {
+ClusterObjects::Wait wait_in(daemon::Process& process, const IsGivenUp& is_given_up) {
   return [&process, &is_given_up](const std::function<bool()>& done, Millis longest) {
     const TimePoint until = process.loop.now() + longest;
     while (!done()) {
@@ -27,35 +27,35 @@ ClusterObjects::Wait wait_in(Process& process, const IsGivenUp& is_given_up) {
 CommandResult answer_of_cluster(const config::Options& options, const IsGivenUp& is_given_up,
                                 const std::function<Result<Told>(ClusterObjects&)>& ask) {
   CommandResult out;
-  const CapturedComplaints complaints;
+  const daemon::CapturedComplaints complaints;
   const auto told = [&]() -> Result<Told> {
-    auto process = Process::open(options);
+    auto process = daemon::Process::open(options);
     if (!process) return std::move(process.error());
     ClusterObjects objects(*(*process)->cluster, wait_in(**process, is_given_up));
     return ask(objects);
   }();
-  if (!told) complain(told.error().what);
-  out.exit_status = told ? told->exit : kExitError;
+  if (!told) daemon::complain(told.error().what);
+  out.exit_status = told ? told->exit : daemon::kExitError;
   if (told) out.out = told->text;
   out.err = complaints.text();
   return out;
 }
 
 int ask_cluster(const config::Options& options, const std::function<Result<Told>(ClusterObjects&)>& ask) {
-  auto opened = Process::open(options);
+  auto opened = daemon::Process::open(options);
   if (!opened) {
-    complain(opened.error().what);
-    return kExitError;
+    daemon::complain(opened.error().what);
+    return daemon::kExitError;
   }
-  Process& process = **opened;
+  daemon::Process& process = **opened;
   ClusterObjects objects(*process.cluster,
                          [&](const auto& done, Millis longest) { return process.run_until(done, longest); });
   const auto told = ask(objects);
   if (!told) {
-    complain(told.error().what);
-    return process.leave(kExitError);
+    daemon::complain(told.error().what);
+    return process.leave(daemon::kExitError);
   }
-  return process.leave(print(told->text) ? told->exit : kExitError);
+  return process.leave(daemon::print(told->text) ? told->exit : daemon::kExitError);
 }
 
 bool is_for_people(const config::Options& options) {
@@ -63,11 +63,12 @@ bool is_for_people(const config::Options& options) {
 }
 
 TableStyle style_of(const config::Options& options) {
-  return {options.output == config::OutputFormat::kWide, has_colours(), kube::system_wall_clock() * 1'000};
+  return {options.output == config::OutputFormat::kWide, cli::has_colours(),
+          kube::system_wall_clock() * 1'000};
 }
 
 void complain_of_unread(const std::vector<std::string>& unread) {
-  for (const std::string& what : unread) complain(what);
+  for (const std::string& what : unread) daemon::complain(what);
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -10,17 +10,17 @@
 #include "reactor/base/result.h"
 #include "reactor/base/table.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 /// A command's standard output, and its exit status.
 struct Told {
   std::string text;
-  int exit = kExitSame;
+  int exit = daemon::kExitSame;
 };
 
 /// A command that ran within this process: its output, and its exit status.
 struct CommandResult {
-  int exit_status = kExitSame;
+  int exit_status = daemon::kExitSame;
   bool timed_out = false;
   std::string out, err;
 };
@@ -44,4 +44,4 @@ TableStyle style_of(const config::Options& options);
 /// Prints one line on stderr for each.
 void complain_of_unread(const std::vector<std::string>& unread);
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -5,7 +5,7 @@
 #include "kube/client/credentials.h"
 #include "kube/objects/kinds.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 constexpr Millis kReadMax{120'000};
@@ -86,4 +86,4 @@ std::string ClusterObjects::version() {
   return result.value_or("");
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

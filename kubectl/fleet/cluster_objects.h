@@ -10,7 +10,7 @@
 #include "reactor/base/result.h"
 #include "reactor/base/time.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 /// Callbacks of a list.
 struct ListTold {
@@ -53,4 +53,4 @@ class ClusterObjects {
   Wait wait_;
 };
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -9,7 +9,7 @@
 #include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 const kube::Json* required(const kube::Json& object, std::initializer_list<std::string_view> path) {
@@ -23,7 +23,7 @@ int64_t integer_at(const kube::Json& object, std::initializer_list<std::string_v
 }
 
 // Adds amounts of counters, of sets or of a device's consumption; ignores invalid amounts.
-void add_counters(const kube::Json& of, std::string_view set, allocation::Amounts& out) {
+void add_counters(const kube::Json& of, std::string_view set, why::Amounts& out) {
   const kube::Json* counters = of.find("counters");
   if (counters == nullptr || counters->object() == nullptr) return;
   for (const auto& [name, counter] : *counters->object()) {
@@ -34,15 +34,15 @@ void add_counters(const kube::Json& of, std::string_view set, allocation::Amount
   }
 }
 
-allocation::Amounts decode_counters(const kube::Json* list, std::string_view set_key) {
-  allocation::Amounts out;
+why::Amounts decode_counters(const kube::Json* list, std::string_view set_key) {
+  why::Amounts out;
   if (list == nullptr || list->array() == nullptr) return out;
   for (const kube::Json& one : *list->array()) add_counters(one, one.text(set_key), out);
   return out;
 }
 
-allocation::GroupsInUse::Consumptions decode_groups(const kube::Json* list) {
-  allocation::GroupsInUse::Consumptions out;
+why::GroupsInUse::Consumptions decode_groups(const kube::Json* list) {
+  why::GroupsInUse::Consumptions out;
   if (list == nullptr || list->array() == nullptr) return out;
   for (const kube::Json& one : *list->array()) {
     kube::CounterConsumption& to = out.emplace_back();
@@ -59,7 +59,7 @@ bool has_taint(const kube::Json& device) {
   const kube::Json* taints = device.find("taints");
   if (taints == nullptr || taints->array() == nullptr) return false;
   return std::any_of(taints->array()->begin(), taints->array()->end(), [](const kube::Json& taint) {
-    return allocation::keeps_pods_away({"", "", std::string(taint.text("effect"))});
+    return why::keeps_pods_away({"", "", std::string(taint.text("effect"))});
   });
 }
 
@@ -107,7 +107,7 @@ Result<FleetSlice> decode_fleet_slice(const kube::Json& object) {
                     .shared_counters = decode_counters(object.find({"spec", "sharedCounters"}), "name")};
 }
 
-FleetClaim fleet_claim(const allocation::Claim& claim) {
+FleetClaim fleet_claim(const why::Claim& claim) {
   FleetClaim out{.id = claim.id(), .users = claim.users, .devices = {}};
   if (!claim.allocation) return out;
   for (const auto& one : claim.allocation->devices)
@@ -338,8 +338,8 @@ std::map<Fleet::PoolId, Fleet::Newest> Fleet::newest() const {
   return out;
 }
 
-Usage Fleet::usage_of(const FleetSlice& slice, const Held* held, const allocation::CountersLeft& counters,
-                      const allocation::GroupsInUse& groups) {
+Usage Fleet::usage_of(const FleetSlice& slice, const Held* held, const why::CountersLeft& counters,
+                      const why::GroupsInUse& groups) {
   Usage out{.devices = slice.devices.size()};
   for (const FleetDevice& device : slice.devices) {
     const bool is_held = held != nullptr && held->contains(device.name);
@@ -394,8 +394,8 @@ std::vector<NodeRow> Fleet::rows() const {
     const auto found = held_.find(id);
     const Held* held = found == held_.end() ? nullptr : &found->second;
     std::map<std::string, Usage> usage;  // by node
-    allocation::CountersLeft counters;
-    allocation::GroupsInUse groups;
+    why::CountersLeft counters;
+    why::GroupsInUse groups;
     for (const FleetSlice* slice : pool.slices) {
       counters.supply(slice->shared_counters);
       for (const FleetDevice& device : slice->devices)
@@ -513,4 +513,4 @@ std::vector<std::string> Fleet::held_of(const std::string& driver, const std::st
   return out;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

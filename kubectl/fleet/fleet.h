@@ -20,7 +20,7 @@
 #include "kubectl/why/free.h"
 #include "reactor/base/result.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 /// The drivers' names.
 struct FleetDrivers {
@@ -29,8 +29,8 @@ struct FleetDrivers {
 
 /// The counted parts of a device entry's consumesCounters.
 struct FleetConsumption {
-  allocation::Amounts amounts;
-  allocation::GroupsInUse::Consumptions groups;  // without their counters, which are in `amounts`
+  why::Amounts amounts;
+  why::GroupsInUse::Consumptions groups;  // without their counters, which are in `amounts`
   bool operator==(const FleetConsumption&) const = default;
 };
 
@@ -51,7 +51,7 @@ struct FleetSlice {
   std::string name = {}, driver = {}, pool = {}, node = {};
   int64_t generation = 0, slice_count = 0;
   std::vector<FleetDevice> devices = {};
-  allocation::Amounts shared_counters = {};  // supplied to its pool
+  why::Amounts shared_counters = {};  // supplied to its pool
   bool operator==(const FleetSlice&) const = default;
 };
 /// Errors: kInvalid without a name, a driver, a pool, or with devices that have no names; the text names the
@@ -67,7 +67,7 @@ struct FleetClaim {
   };
   std::vector<Device> devices = {};
 };
-FleetClaim fleet_claim(const allocation::Claim& claim);
+FleetClaim fleet_claim(const why::Claim& claim);
 
 /// A policy on one node, from the node's report: "namespace/name", or "name". A problem is truncated at 200
 /// bytes.
@@ -245,8 +245,8 @@ class Fleet {
   using Held = std::unordered_map<std::string, Claims>;  // by device
   struct Newest;
   std::map<PoolId, Newest> newest() const;
-  static Usage usage_of(const FleetSlice& slice, const Held* held, const allocation::CountersLeft& counters,
-                        const allocation::GroupsInUse& groups);
+  static Usage usage_of(const FleetSlice& slice, const Held* held, const why::CountersLeft& counters,
+                        const why::GroupsInUse& groups);
   void find_lags(NodeRow& row) const;
 
   const std::set<std::string> drivers_;
@@ -264,4 +264,4 @@ class Fleet {
   std::map<PoolId, Held> held_;  // points into claims_
 };
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

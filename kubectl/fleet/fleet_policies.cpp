@@ -11,7 +11,7 @@
 #include "policy/identity.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 using policy::Outcome;
@@ -523,4 +523,4 @@ std::vector<EntryChange> entry_changes(const JudgedNode& before, const JudgedNod
   return out;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

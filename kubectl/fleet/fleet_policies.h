@@ -17,7 +17,7 @@
 #include "policy/summary.h"
 #include "reactor/base/result.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 /// Policies of both kinds, and DeviceAttributes, by name. A value type, so that a copy can be edited. An
 /// invalid object is kept, as by a daemon: it offers nothing, and problems() has the reason.
@@ -134,4 +134,4 @@ struct EntryChange {
 };
 std::vector<EntryChange> entry_changes(const JudgedNode& before, const JudgedNode& after);
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -5,7 +5,7 @@
 #include "kubectl/why/claim.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 kube::Scope node_names() {
@@ -56,7 +56,7 @@ Result<Unit> read_claims(ClusterObjects& objects, Fleet& fleet, std::vector<std:
     if (const kube::Json* allocation = object.find({"status", "allocation"});
         allocation == nullptr || allocation->is_null())
       return;
-    auto claim = allocation::decode_claim(object);
+    auto claim = why::decode_claim(object);
     if (!claim) return add_unread(unread, kube::describe_object(object) + ": " + claim.error().what);
     fleet.put_claim(fleet_claim(*claim));
   };
@@ -239,4 +239,4 @@ Result<Unit> visit_nodes(ClusterObjects& objects, const NodeViews* nodes, std::v
   return Unit{};
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

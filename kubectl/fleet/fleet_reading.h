@@ -14,7 +14,7 @@
 #include "kubectl/fleet/fleet_policies.h"
 #include "reactor/base/result.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 /// Reads nodes, slices, reports, claims, Leases of daemons and policies. Objects that cannot be decoded are
 /// added to `unread` as texts, at most kUnreadMax, and so is each kind that may not be listed, with the
@@ -63,4 +63,4 @@ Result<Unit> visit_nodes(ClusterObjects& objects, const NodeViews* nodes, std::v
 
 inline constexpr size_t kUnreadMax = 20;
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -8,7 +8,7 @@
 #include "reactor/base/table.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 constexpr std::string_view kBad = "31", kWarning = "33", kGood = "32", kEmpty = "35";
@@ -301,4 +301,4 @@ std::string top_text(std::vector<NodeRow> rows, const Frame& frame) {
   return cut_lines(out, frame.columns_max);
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -8,7 +8,7 @@
 #include "kubectl/fleet/node_devices.h"
 #include "reactor/base/table.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 /// Returns NODE POOLS DEVICES ALLOCATED FREE TAINTED HIDDEN VERSION CHANGED STATE, a row per node; wide: a
 /// row per pool, with driver, generation and slices. HIDDEN, VERSION and CHANGED are from the node's report.
@@ -33,4 +33,4 @@ struct Frame {
 };
 std::string top_text(std::vector<NodeRow> rows, const Frame& frame);
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

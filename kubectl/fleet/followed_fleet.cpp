@@ -11,7 +11,7 @@
 #include "reactor/signal.h"
 #include "watchers/watched_source.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 using watchers::SyncState;
@@ -36,7 +36,7 @@ Result<reports::NodeLease> followed_lease(const kube::Json& object) {
   return lease ? *std::move(lease) : reports::NodeLease{};  // another Lease
 }
 Result<FleetClaim> followed_claim(const kube::Json& object) {
-  auto claim = allocation::decode_claim(object);
+  auto claim = why::decode_claim(object);
   return claim ? Result<FleetClaim>(fleet_claim(*claim)) : Result<FleetClaim>(std::move(claim.error()));
 }
 Result<FleetReport> followed_report(const kube::Json& object) {
@@ -236,13 +236,13 @@ std::string FollowedFleet::refusal() const {
 }
 
 int follow_fleet(const config::Options& options,
-                 const std::function<Result<Unit>(Process&, const FollowedFleet&, bool&)>& show) {
-  auto opened = Process::open(options);
+                 const std::function<Result<Unit>(daemon::Process&, const FollowedFleet&, bool&)>& show) {
+  auto opened = daemon::Process::open(options);
   if (!opened) {
-    complain(opened.error().what);
-    return kExitError;
+    daemon::complain(opened.error().what);
+    return daemon::kExitError;
   }
-  Process& process = **opened;
+  daemon::Process& process = **opened;
   bool is_over = false;
   Result<Unit> shown = Unit{};
   {
@@ -264,10 +264,10 @@ int follow_fleet(const config::Options& options,
       shown = show(process, followed, is_over);
   }
   if (!shown) {
-    complain(shown.error().what);
-    return process.leave(kExitError);
+    daemon::complain(shown.error().what);
+    return process.leave(daemon::kExitError);
   }
-  return process.leave(kExitSame);
+  return process.leave(daemon::kExitSame);
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

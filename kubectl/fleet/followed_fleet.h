@@ -15,7 +15,7 @@
 #include "reactor/base/result.h"
 #include "watchers/list_watch.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 /// Nodes, slices, claims, reports, Leases of daemons and policies, updated by watches. Objects that cannot be
 /// decoded are ignored. Kinds that may not be listed are omitted, and gaps() returns the consequences.
@@ -77,8 +77,8 @@ class FollowedFleet {
 
 /// Opens the cluster, waits until it is read, at most two minutes, and calls `show` until SIGINT, SIGTERM or
 /// SIGHUP sets its flag or it returns. Returns the exit status; failures are reported on stderr.
-int follow_fleet(
-    const config::Options& options,
-    const std::function<Result<Unit>(Process& process, const FollowedFleet& followed, bool& is_over)>& show);
+int follow_fleet(const config::Options& options,
+                 const std::function<Result<Unit>(daemon::Process& process, const FollowedFleet& followed,
+                                                  bool& is_over)>& show);
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -9,7 +9,7 @@
 #include "kubectl/why/free.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 // The first of these attributes that is a text, or a number.
@@ -47,7 +47,7 @@ DeviceLine line_of(const kube::ResourceSlice& slice, const kube::Device& device,
   for (const kube::Taint& taint : device.taints) out.taints.push_back(text_of(taint));
   if (!out.claims.empty())
     out.stands = DeviceStands::kAllocated;
-  else if (std::any_of(device.taints.begin(), device.taints.end(), allocation::keeps_pods_away))
+  else if (std::any_of(device.taints.begin(), device.taints.end(), why::keeps_pods_away))
     out.stands = DeviceStands::kTainted;
   return out;
 }
@@ -85,10 +85,9 @@ namespace {
 
 // Free devices that the pool's counters are not enough for.
 void mark_used_up(const kube::ResourceSlice& slice, const kube::Device& device,
-                  const allocation::CountersLeft& counters, const allocation::GroupsInUse& groups,
-                  DeviceLine& line) {
+                  const why::CountersLeft& counters, const why::GroupsInUse& groups, DeviceLine& line) {
   if (line.stands != DeviceStands::kFree || device.consumes_counters.empty()) return;
-  const allocation::Amounts asked = allocation::counter_amounts(device.consumes_counters);
+  const why::Amounts asked = why::counter_amounts(device.consumes_counters);
   const std::string* counter = counters.short_of(asked);
   if (const kube::CounterConsumption* one =
           counter == nullptr ? groups.conflict(device.consumes_counters) : nullptr) {
@@ -98,8 +97,8 @@ void mark_used_up(const kube::ResourceSlice& slice, const kube::Device& device,
   }
   if (counter == nullptr) return;
   line.stands = DeviceStands::kUsedUp;
-  line.why = "takes " + allocation::describe(asked.at(*counter)) + " of counter " + *counter + " of pool " +
-             slice.pool.name + ", and " + allocation::describe(counters.left(*counter)) + " is left";
+  line.why = "takes " + why::describe(asked.at(*counter)) + " of counter " + *counter + " of pool " +
+             slice.pool.name + ", and " + why::describe(counters.left(*counter)) + " is left";
 }
 
 }  // namespace
@@ -111,16 +110,16 @@ std::vector<DeviceLine> device_lines(const std::string& node, const std::vector<
     auto& generation = newest[{slice.driver, slice.pool.name}];
     generation = std::max(generation, slice.pool.generation);
   }
-  std::map<std::pair<std::string, std::string>, allocation::CountersLeft> counters;
-  std::map<std::pair<std::string, std::string>, allocation::GroupsInUse> groups;
+  std::map<std::pair<std::string, std::string>, why::CountersLeft> counters;
+  std::map<std::pair<std::string, std::string>, why::GroupsInUse> groups;
   for (const auto& slice : slices) {
     if (slice.pool.generation != newest[{slice.driver, slice.pool.name}]) continue;
     auto& left = counters[{slice.driver, slice.pool.name}];
     for (const kube::CounterSet& set : slice.shared_counters)
-      left.supply(allocation::counter_amounts({set.name, set.counters}));
+      left.supply(why::counter_amounts({set.name, set.counters}));
     for (const kube::DevicePtr& device : slice.devices)
       if (!fleet.holders(slice.driver, slice.pool.name, device->name).empty()) {
-        left.draw(allocation::counter_amounts(device->consumes_counters));
+        left.draw(why::counter_amounts(device->consumes_counters));
         groups[{slice.driver, slice.pool.name}].add(device->consumes_counters);
       }
   }
@@ -247,4 +246,4 @@ void add_hidden(const reports::NodeReport& report, std::vector<DeviceLine>& line
   sort_lines(lines);
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

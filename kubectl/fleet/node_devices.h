@@ -8,7 +8,7 @@
 #include "kube/objects/resource_slice.h"
 #include "kubectl/fleet/fleet.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 /// State of a device.
 enum class DeviceStands {
@@ -57,4 +57,4 @@ bool is_hidden(const reports::DeviceGroup& group);
 /// anyway are not hidden.
 bool hides(const reports::Said& said);
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

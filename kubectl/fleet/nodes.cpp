@@ -6,7 +6,7 @@
 #include "kubectl/fleet/fleet_reading.h"
 #include "kubectl/fleet/fleet_tables.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 Result<Told> tell_nodes(ClusterObjects& objects, const config::Options& options) {
@@ -16,7 +16,7 @@ Result<Told> tell_nodes(ClusterObjects& objects, const config::Options& options)
   complain_of_unread(unread);
   const auto rows = fleet.rows();
   return Told{is_for_people(options) ? nodes_text(rows, style_of(options))
-                                     : formatted(json_of(rows), options.output)};
+                                     : cli::formatted(json_of(rows), options.output)};
 }
 
 Result<Told> write_devices(ClusterObjects& objects, const config::Options& options) {
@@ -54,7 +54,7 @@ Result<Told> write_devices(ClusterObjects& objects, const config::Options& optio
     return Error{Errc::kDenied, "nothing of node " + options.on_node + " may be read: " + join(unread, "; ")};
   complain_of_unread(unread);
   return Told{is_for_people(options) ? devices_text(lines, style_of(options))
-                                     : formatted(json_of(lines, options.on_node), options.output)};
+                                     : cli::formatted(json_of(lines, options.on_node), options.output)};
 }
 
 }  // namespace
@@ -67,4 +67,4 @@ int devices(const config::Options& options) {
   return ask_cluster(options, [&](ClusterObjects& objects) { return write_devices(objects, options); });
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

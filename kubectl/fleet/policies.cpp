@@ -14,7 +14,7 @@
 #include "kubectl/page/questions.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 // "ns/name" and "name" are the same policy's.
@@ -23,11 +23,11 @@ bool is_named(const reports::PolicyRef& policy, const std::string& name) {
 }
 
 Result<FleetPolicies> edited_by_file(const std::string& file, const FleetPolicies& now) {
-  const auto text = read_whole(file, kube::JsonLimits{}.size_max);
+  const auto text = cli::read_whole(file, kube::JsonLimits{}.size_max);
   if (!text) return Error{text.error().code, file + ": " + text.error().what};
   auto edited = edited_by(*text, now);
   if (!edited) return Error{edited.error().code, file + ":" + edited.error().what};
-  if (edited->changed_since(now).empty()) complain(file + ": says what the cluster has already");
+  if (edited->changed_since(now).empty()) daemon::complain(file + ": says what the cluster has already");
   return edited;
 }
 
@@ -165,7 +165,7 @@ Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, 
                        size_t bytes_max) {
   const auto edited = edited_policies(options, policies);
   if (!edited) return edited.error();
-  for (const std::string& problem : edited->problems()) complain(problem);
+  for (const std::string& problem : edited->problems()) daemon::complain(problem);
   Differing differing(policies, *edited, reading.knows_nodes, reading.unlisted, bytes_max);
   auto visited = visit_nodes(objects, reading.knows_nodes ? &nodes : nullptr, unread,
                              [&](const auto& node, const auto* report, std::string_view why_none) {
@@ -179,13 +179,13 @@ Result<Told> tell_diff(ClusterObjects& objects, const config::Options& options, 
   if (!read) unread.push_back("which of the devices are allocated is unknown: " + read.error().what);
   differing.set_knows_claims(read.ok());
   differing.add_claims(claims);
-  for (const std::string& problem : differing.problems()) complain(problem);
+  for (const std::string& problem : differing.problems()) daemon::complain(problem);
   const FleetDiff& diff = differing.diff();
   // An object that cannot be decoded may be a policy, or an unjudged node.
   const bool is_same = diff.changes.empty() && diff.unjudged.empty() && unread.empty();
-  Told told{
-      is_for_people(options) ? diff_text(diff, style_of(options)) : formatted(json_of(diff), options.output),
-      is_same ? kExitSame : kExitChanges};
+  Told told{is_for_people(options) ? diff_text(diff, style_of(options))
+                                   : cli::formatted(json_of(diff), options.output),
+            is_same ? daemon::kExitSame : daemon::kExitChanges};
   if (told.text.size() > bytes_max) return too_large_for_page();
   return told;
 }
@@ -225,7 +225,7 @@ Result<Told> tell_policies(ClusterObjects& objects, const config::Options& optio
                      (options.all_namespaces ? std::string()
                                              : "; SriovResourcePolicies are those of namespace " +
                                                    options.namespace_ + " (-A: of every one)")};
-  if (!is_for_people(options)) return Told{formatted(json_of(rows), options.output)};
+  if (!is_for_people(options)) return Told{cli::formatted(json_of(rows), options.output)};
   if (name.empty()) return Told{policies_text(rows, style_of(options))};
   std::string text;
   for (const PolicyRow& row : rows) text += policy_text(row, style_of(options));
@@ -305,4 +305,4 @@ CommandResult answer_edit(const config::Options& given, const IsGivenUp& is_give
                            [&](ClusterObjects& objects) { return tell(objects, options, bytes_max); });
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -7,7 +7,7 @@
 #include "reactor/base/table.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 using reports::PolicyRef;
@@ -419,4 +419,4 @@ kube::Json json_of(const FleetDiff& diff) {
   return out;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -14,7 +14,7 @@
 #include "kubectl/fleet/fleet_tables.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 /// natural_less() as the order of a map.
 struct NaturalLess {
@@ -104,4 +104,4 @@ std::string diff_text(const FleetDiff& diff, const TableStyle& style);
 /// Returns {"nodes":[{"name":...,"changes":[...]}], "unjudged":[{"name":...,"why":...}], "same":n}
 kube::Json json_of(const FleetDiff& diff);
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

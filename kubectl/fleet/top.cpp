@@ -9,7 +9,7 @@
 #include "reactor/base/text.h"
 #include "reactor/signal.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 constexpr Millis kDrawAtMostEvery{1'000};
@@ -24,16 +24,16 @@ std::string note_of(const FollowedFleet& followed) {
 std::string once(const FollowedFleet& followed, const config::Options& options) {
   const auto rows = followed.fleet().rows();
   if (!is_for_people(options)) complain_of_unread(followed.gaps());
-  if (!is_for_people(options)) return formatted(json_of(rows), options.output);
-  return top_text(rows, {.has_colours = has_colours(), .note = note_of(followed)});
+  if (!is_for_people(options)) return cli::formatted(json_of(rows), options.output);
+  return top_text(rows, {.has_colours = cli::has_colours(), .note = note_of(followed)});
 }
 
 // Head of a frame: totals, an optional note, and the heading; foot: the number of further nodes.
 constexpr size_t kRowsAround = 4;
 
-Result<Unit> refresh(Process& process, const FollowedFleet& followed, bool& is_over) {
+Result<Unit> refresh(daemon::Process& process, const FollowedFleet& followed, bool& is_over) {
   uint64_t drawn = 0;
-  auto screen = Screen::open(process.loop, [&](char key) {
+  auto screen = cli::Screen::open(process.loop, [&](char key) {
     if (key == 'q' || key == 'Q') is_over = true;
   });
   if (!screen) return std::move(screen.error());
@@ -41,11 +41,11 @@ Result<Unit> refresh(Process& process, const FollowedFleet& followed, bool& is_o
   while (!is_over) {
     if (drawn != followed.moment()) {
       drawn = followed.moment();
-      const Screen::Size size = (*screen)->size();
+      const cli::Screen::Size size = (*screen)->size();
       (*screen)->show(top_text(followed.fleet().rows(),
                                {.rows_max = size.rows > kRowsAround + 1 ? size.rows - kRowsAround : 1,
                                 .columns_max = size.columns,
-                                .has_colours = has_colours(),
+                                .has_colours = cli::has_colours(),
                                 .note = note_of(followed)}));
     }
     // Changes within the interval are drawn together.
@@ -58,14 +58,14 @@ Result<Unit> refresh(Process& process, const FollowedFleet& followed, bool& is_o
 
 int top(const config::Options& given) {
   config::Options options = given;
-  const bool is_live = is_terminal() && !options.once && options.output == config::OutputFormat::kTable;
+  const bool is_live = cli::is_terminal() && !options.once && options.output == config::OutputFormat::kTable;
   // The note of a frame replaces log messages, which would disturb the screen.
   if (is_live && options.log_level == Level::kInfo) options.log_level = Level::kError;
   return follow_fleet(
-      options, [&](Process& process, const FollowedFleet& followed, bool& is_over) -> Result<Unit> {
+      options, [&](daemon::Process& process, const FollowedFleet& followed, bool& is_over) -> Result<Unit> {
         if (is_live) return refresh(process, followed, is_over);
-        return print(once(followed, options)) ? Result<Unit>(Unit{}) : Error{Errc::kIo, "top ends"};
+        return daemon::print(once(followed, options)) ? Result<Unit>(Unit{}) : Error{Errc::kIo, "top ends"};
       });
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -19,7 +19,7 @@
 #include "reactor/base/table.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 using migrate::Compared;
@@ -59,7 +59,7 @@ class Reader {
   }
 
   void read_file(const std::string& file) {
-    const auto text = read_whole(file, kube::JsonLimits{}.size_max);
+    const auto text = cli::read_whole(file, kube::JsonLimits{}.size_max);
     if (!text) return out_.complaints.error({file, 0}, "cannot be read: " + text.error().what);
     const kube::YamlDocuments yaml = kube::decode_yaml(*text);
     for (const auto& problem : yaml.problems) out_.complaints.error({file, problem.line}, problem.what);
@@ -287,7 +287,7 @@ std::string text_of(const std::vector<Made>& objects, config::OutputFormat forma
   if (format == config::OutputFormat::kJson) {
     std::vector<kube::Json> all;
     for (const Made& made : objects) all.push_back(made.object);
-    return formatted(kube::list_of(std::move(all)), format);
+    return cli::formatted(kube::list_of(std::move(all)), format);
   }
   std::string out;
   for (const Made& made : objects) {
@@ -319,7 +319,7 @@ std::string text_of(const std::vector<Compared>& rows, config::OutputFormat form
     if (!row.is_same()) item.set("why", row.why);
     items.push_back(std::move(item));
   }
-  return formatted(kube::list_of(std::move(items)), format);
+  return cli::formatted(kube::list_of(std::move(items)), format);
 }
 
 // Under which resource whatever was read has the node's devices offered.
@@ -403,46 +403,48 @@ std::vector<std::string> resources_without_device(const Sources& sources, const 
 
 int check_host(const config::Options& options, const Sources& sources, const std::vector<Made>& objects) {
   if (sources.kinds() > 1)
-    return complain(
+    return daemon::complain(
                "--check compares with one way of offering devices, and the files are of several: check them one "
                "after the other"),
-           kExitError;
+           daemon::kExitError;
   kube::NodeView node{options.node_name, options.node_labels};
   node.labels.try_emplace(kHostnameLabel, node.name);  // as the kubelet sets it, unless it is overridden
   const migrate::Target target = target_of(options);
   if (const std::string wrong = wrong_with_node(sources, node, !options.node_labels.empty(), target);
       !wrong.empty()) {
-    complain(wrong);
-    return kExitError;
+    daemon::complain(wrong);
+    return daemon::kExitError;
   }
-  const auto files = open_host_files(options);
+  const auto files = cli::open_host_files(options);
   if (!files) {
-    complain(files.error().what);
-    return kExitError;
+    daemon::complain(files.error().what);
+    return daemon::kExitError;
   }
-  const auto process = Process::open_bare(options);
-  const hotplug::InventoryPtr inventory = read_host_once(*process, file_ports(*process, *files));
-  if (inventory == nullptr) return process->leave(kExitError);
+  const auto process = daemon::Process::open_bare(options);
+  const hotplug::InventoryPtr inventory = cli::read_host_once(*process, cli::file_ports(*process, *files));
+  if (inventory == nullptr) return process->leave(daemon::kExitError);
   auto rows = compare(before_of(sources, inventory, node, target), objects, inventory, node, target);
   if (sources.of_dra_driver.empty()) migrate::mark_lost_uio_nodes(rows, *inventory);
   if (rows.empty())
-    complain(
+    daemon::complain(
         "no device of this host is offered before or after: nothing was compared. Run it on a node with the "
         "devices, or give a snapshot of the node as --host");
   const bool is_same =
       std::all_of(rows.begin(), rows.end(), [](const Compared& row) { return row.is_same(); });
-  const bool is_printed = print(text_of(rows, options.output));
+  const bool is_printed = daemon::print(text_of(rows, options.output));
   if (const auto none = resources_without_device(sources, rows, node); !none.empty() && !rows.empty())
-    complain("no device of this host is or was offered as " + join(none, ", "));
+    daemon::complain("no device of this host is or was offered as " + join(none, ", "));
   const bool has_lost_nics = std::any_of(rows.begin(), rows.end(), [&](const Compared& row) {
     const hotplug::HostDevice* device = inventory->devices.find(row.device);
     return row.after.empty() && device != nullptr && device->type != hotplug::DeviceType::kVf;
   });
   if (has_lost_nics && options.form != config::PolicyForm::kExposure)
-    complain(
+    daemon::complain(
         "functions without a PF, as in a VM, and PFs are not offered by SriovResourcePolicies: --as exposure offers "
         "them");
-  return process->leave(!is_printed ? kExitError : is_same ? kExitSame : kExitChanges);
+  return process->leave(!is_printed ? daemon::kExitError
+                        : is_same   ? daemon::kExitSame
+                                    : daemon::kExitChanges);
 }
 
 // Of each way by itself: what they offer is told apart by resources, which they may both have.
@@ -522,10 +524,10 @@ int migrate(const config::Options& options) {
         "has nothing to carry over: give a ConfigMap of the SR-IOV network device plugin or its JSON, "
         "SriovNetworkNodePolicies, objects of dra-driver-sriov, or DeviceClasses and claims for dranet");
   complain_of_all(sources.complaints);
-  if (sources.complaints.has_errors()) return kExitError;
+  if (sources.complaints.has_errors()) return daemon::kExitError;
   if (options.check) return check_host(options, sources, objects);
-  if (!print(text_of(objects, options.output))) return kExitError;
-  return lost == 0 ? kExitSame : kExitChanges;
+  if (!daemon::print(text_of(objects, options.output))) return daemon::kExitError;
+  return lost == 0 ? daemon::kExitSame : daemon::kExitChanges;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -7,7 +7,7 @@
 #include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 using status::html;
@@ -76,7 +76,8 @@ EditEffect edit_effect(const std::string& file, const CommandResult& result) {
     out.problem = "no answer in time";
   } else if (!object && object.error().code == Errc::kTooLarge) {
     out.problem = kEditTooLarge;
-  } else if (!object || (result.exit_status != kExitSame && result.exit_status != kExitChanges)) {
+  } else if (!object ||
+             (result.exit_status != daemon::kExitSame && result.exit_status != daemon::kExitChanges)) {
     out.problem = said.empty() ? "there is no answer" : said;
   } else {
     out.is_told = true;
@@ -132,4 +133,4 @@ kube::Json json_of(const EditEffect& effect) {
                             {"nodes", std::move(nodes)}};
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

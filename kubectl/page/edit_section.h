@@ -7,7 +7,7 @@
 #include "kube/objects/json.h"
 #include "kubectl/fleet/ask_cluster.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 /// The result of `policies --diff`.
 struct EditEffect {
@@ -43,4 +43,4 @@ std::string html_of(const EditEffect& effect);
 /// "changes":[{"kind","text"}]}]}
 kube::Json json_of(const EditEffect& effect);
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

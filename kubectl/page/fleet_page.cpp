@@ -7,7 +7,7 @@
 #include "http/url.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 using status::html;
@@ -395,4 +395,4 @@ http::Headers fleet_page_headers() {
   return out;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

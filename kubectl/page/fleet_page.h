@@ -12,7 +12,7 @@
 #include "kubectl/fleet/node_devices.h"
 #include "kubectl/page/edit_section.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 /// Selects the shown nodes.
 struct FleetFilter {
@@ -54,4 +54,4 @@ http::Headers fleet_page_headers();
 /// cli/fleet/page/, embedded by the build.
 extern const std::string_view kFleetHtml, kFleetCss, kFleetJs;
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

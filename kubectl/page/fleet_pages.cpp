@@ -20,7 +20,7 @@
 #include "reactor/net/listener.h"
 #include "reactor/signal.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 constexpr size_t kConnectionsMax = 32, kNodesAskedMax = 8;
@@ -45,7 +45,7 @@ std::string text_of(const CommandResult& result, std::string_view pod) {
 
 class FleetPages {
  public:
-  FleetPages(Process& process, const config::Options& options, const FollowedFleet& fleet)
+  FleetPages(daemon::Process& process, const config::Options& options, const FollowedFleet& fleet)
       : process_(process),
         options_(options),
         fleet_(fleet),
@@ -239,7 +239,7 @@ class FleetPages {
     return question;
   }
 
-  Process& process_;
+  daemon::Process& process_;
   const config::Options& options_;
   const FollowedFleet& fleet_;
   Questions whys_, edits_;
@@ -250,20 +250,20 @@ class FleetPages {
   size_t nodes_asked_ = 0;
 };
 
-Result<Unit> serve_fleet(Process& process, const config::Options& options, const FollowedFleet& followed,
-                         const bool& is_over) {
+Result<Unit> serve_fleet(daemon::Process& process, const config::Options& options,
+                         const FollowedFleet& followed, const bool& is_over) {
   FleetPages pages(process, options, followed);
   http::Server server(
       process.loop.scheduler(), status::guarded(status::serve_pages(pages.pages()), {}, {}),
       {.bounds = {.request = {.head_bytes_max = 8u << 10, .body_bytes_max = 1u << 10}, .streams_max = 8},
        .clock = [] { return static_cast<int64_t>(std::time(nullptr)); }});
   auto listener = reactor::net::listen_tcp(
-      process.loop, *endpoint_of(options.page_address),
+      process.loop, *daemon::endpoint_of(options.page_address),
       {.connections_max = kConnectionsMax, .make_room = [&] { return server.make_room(); }},
       [&](auto stream, auto peer) { server.take(std::move(stream), std::move(peer)); });
   if (!listener) return std::move(listener.error()).in("--page-address " + options.page_address);
   const std::string host = options.page_address.substr(0, options.page_address.rfind(':'));
-  if (!print("http://" + host + ":" + std::to_string((*listener)->port()) + "/\n"))
+  if (!daemon::print("http://" + host + ":" + std::to_string((*listener)->port()) + "/\n"))
     return Error{Errc::kIo, "page ends"};
   while (!is_over) process.run_until([&] { return is_over; }, Millis{60'000});
   return Unit{};
@@ -272,9 +272,10 @@ Result<Unit> serve_fleet(Process& process, const config::Options& options, const
 }  // namespace
 
 int page(const config::Options& options) {
-  return follow_fleet(options, [&](Process& process, const FollowedFleet& followed, const bool& is_over) {
-    return serve_fleet(process, options, followed, is_over);
-  });
+  return follow_fleet(options,
+                      [&](daemon::Process& process, const FollowedFleet& followed, const bool& is_over) {
+                        return serve_fleet(process, options, followed, is_over);
+                      });
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

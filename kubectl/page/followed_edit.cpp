@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 constexpr Millis kEditMax{120'000};
@@ -61,7 +61,7 @@ void FollowedEdit::ask() {
   if (question)
     question_ = std::move(*question);
   else
-    take({.exit_status = kExitError, .out = {}, .err = question.error().what});
+    take({.exit_status = daemon::kExitError, .out = {}, .err = question.error().what});
 }
 
 void FollowedEdit::take(const CommandResult& result) {
@@ -102,4 +102,4 @@ FollowedEdit::World edit_world(reactor::Scheduler& scheduler, Questions& questio
           }};
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

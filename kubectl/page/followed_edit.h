@@ -14,7 +14,7 @@
 #include "reactor/base/time.h"
 #include "reactor/scheduler.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 /// The cluster changes too: a result older than kEditOldAfter is computed again at the next request. Nothing
 /// runs without requests. One computation at a time. Ownership: the objects in World outlive this object,
@@ -65,4 +65,4 @@ inline constexpr int kEditedAgainMax = 3;  // for waiting calls while the file i
 FollowedEdit::World edit_world(reactor::Scheduler& scheduler, Questions& questions,
                                const config::Options& options);
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 // Shared by worker and loop. The worker owns `result` until the executor reports its end.
@@ -43,9 +43,9 @@ std::unique_ptr<Questions::Question> Questions::ask(Answer answer, Millis deadli
       [shared, done = std::move(done)](bool finished) {
         if (finished) return done(shared->result);
         shared->is_given_up = true;
-        done({.exit_status = kExitError, .timed_out = true, .out = {}, .err = {}});
+        done({.exit_status = daemon::kExitError, .timed_out = true, .out = {}, .err = {}});
       });
   return question;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -14,7 +14,7 @@
 #include "reactor/base/time.h"
 #include "reactor/executor.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 /// Runs `why pod` for a pod, "ns/name", in the cluster of options, which are those of `page`. Any thread.
 CommandResult answer_why(const config::Options& options, const std::string& pod,
@@ -50,4 +50,4 @@ class Questions {
   std::shared_ptr<std::atomic<size_t>> running_ = std::make_shared<std::atomic<size_t>>(0);
 };
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 constexpr Amount kOne = 1'000'000'000;  // nanos
@@ -171,4 +171,4 @@ const std::string* short_of(const Taking& taking, const kube::Device& device, co
   return nullptr;
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -9,7 +9,7 @@
 #include "kube/objects/resource_slice.h"
 #include "reactor/base/result.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 /// In units of 10^-9, as kube::Quantity::nanos().
 using Amount = __int128;
@@ -42,4 +42,4 @@ Result<Taking> taking_of(const std::map<std::string, kube::Quantity>& wanted, co
 /// checked the whole value. The pointer is into the device.
 const std::string* short_of(const Taking& taking, const kube::Device& device, const Amounts& taken);
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

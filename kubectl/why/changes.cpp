@@ -8,7 +8,7 @@
 #include "kubectl/why/users.h"
 #include "reactor/base/text.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 constexpr size_t kChangesMax = 512;  // that are tried; more is not known
@@ -451,4 +451,4 @@ std::string describe(const Change& change, const Scene& scene) {
   return "";
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -11,7 +11,7 @@
 #include "kubectl/why/search.h"
 #include "kubectl/why/view.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 /// In increasing order of the effort and harm of the change.
 enum class Asks : uint8_t {
@@ -84,4 +84,4 @@ struct Changes {
 Changes find_changes(const Scene& scene, const std::vector<Pool>& whole_pools,
                      const std::vector<RequestView>& views, uint64_t tries_max = kTriesMax / 5);
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -3,7 +3,7 @@
 #include "kube/objects/object_meta.h"
 #include "kubectl/why/fields.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 kube::Quantity read_quantity(const Fields& at) {
@@ -163,4 +163,4 @@ std::string describe_count(const Request& request) {
   return std::to_string(request.count) + (request.count == 1 ? " device" : " devices");
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -16,7 +16,7 @@
 #include "kube/objects/selector.h"
 #include "reactor/base/result.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 /// Of a request or of a pod; operator "Equal" (also if empty) or "Exists".
 struct Toleration {
@@ -135,4 +135,4 @@ std::string request_id(const RequestGroup& group, const Request& request);
 /// Returns "all devices", "2 devices", "1 device", for people.
 std::string describe_count(const Request& request);
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 // Returns the remaining request of a container, after it uses the devices of containers that do not run at
@@ -102,4 +102,4 @@ Claim extended_claim(const Pod& pod, const std::set<std::string>& resources, con
   return out;
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

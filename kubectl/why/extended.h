@@ -11,7 +11,7 @@
 #include "kubectl/why/claim.h"
 #include "kubectl/why/node.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 /// Every DeviceClass provides "deviceclass.resource.kubernetes.io/<its name>".
 inline constexpr std::string_view kClassResourcePrefix = "deviceclass.resource.kubernetes.io/";
@@ -38,4 +38,4 @@ std::map<std::string, int64_t> extended_requests(const Pod& pod);
 /// later containers first. Has no requests if no class provides any of the resources.
 Claim extended_claim(const Pod& pod, const std::set<std::string>& resources, const ResourceClasses& classes);
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

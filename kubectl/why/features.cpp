@@ -2,7 +2,7 @@
 
 #include "reactor/base/text.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 std::optional<Features> features_of(std::string_view version) {
   if (version.starts_with('v')) version.remove_prefix(1);
@@ -21,4 +21,4 @@ std::optional<Features> features_of(std::string_view version) {
   return out;
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

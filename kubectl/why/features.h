@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 /// k8s.io/dynamic-resource-allocation/structured Features, without other alpha features, which are off. KEPs:
 /// 5018 (admin access), 4816 (prioritized list), 4815 (partitionable devices), 5055 (taints and their rules),
@@ -34,4 +34,4 @@ struct Features {
 /// release by default: from 1.38 on.
 std::optional<Features> features_of(std::string_view version);
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -2,7 +2,7 @@
 
 #include "reactor/base/text.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 void Fields::wrong(std::string what) const {
   if (error_.what.empty()) error_ = {Errc::kInvalid, path_ + ": " + std::move(what)};
@@ -59,4 +59,4 @@ void Fields::each_member(const std::function<void(const std::string&, const Fiel
     visit(key, Fields(&member, path_ + "[" + escaped(key) + "]", error_));
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

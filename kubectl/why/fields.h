@@ -11,7 +11,7 @@
 #include "kube/objects/json.h"
 #include "reactor/base/result.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 /// A view of a value with its path; the value and the error outlive it. null counts as missing. path: "" for
 /// the object itself; then "spec.devices.requests[0].name", and in maps with free keys "requests[key]".
@@ -46,4 +46,4 @@ class Fields {
   Error& error_;
 };
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 Amounts counter_amounts(const kube::CounterConsumption& of) {
   Amounts out;
@@ -66,4 +66,4 @@ void GroupsInUse::count(const Consumptions& device, int by) {
   }
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

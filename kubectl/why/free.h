@@ -10,7 +10,7 @@
 #include "kube/objects/resource_slice.h"
 #include "kubectl/why/capacity.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 /// Amounts by "counter set/counter".
 Amounts counter_amounts(const kube::CounterConsumption& of);
@@ -56,4 +56,4 @@ class GroupsInUse {
   std::map<std::string, Members> sets_;
 };
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

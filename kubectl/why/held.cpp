@@ -1,6 +1,6 @@
 #include "kubectl/why/held.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 Held held_by(const std::vector<Claim>& claims, const Features& features) {
   Held out;
@@ -29,4 +29,4 @@ Use use_of(const DeviceId& id, const Held& held, const std::set<const Claim*>& r
   return out;
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

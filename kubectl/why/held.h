@@ -11,7 +11,7 @@
 #include "kubectl/why/claim.h"
 #include "kubectl/why/pools.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 /// One device in one claim's allocation. Points into the claim, which outlives it.
 struct Hold {
@@ -35,4 +35,4 @@ struct Use {
 /// released: claims that count as holding nothing. Linear in the holds of that device.
 Use use_of(const DeviceId& id, const Held& held, const std::set<const Claim*>& released = {});
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

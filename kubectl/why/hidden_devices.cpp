@@ -9,10 +9,10 @@
 #include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
-using allocation::Says;
+using why::Says;
 
 // A request of a waiting claim, with the selectors of its class.
 struct Asked {
@@ -20,16 +20,16 @@ struct Asked {
   std::vector<std::string> selectors;
 };
 
-std::vector<Asked> asked_by(const allocation::Answer& answer) {
+std::vector<Asked> asked_by(const why::Answer& answer) {
   std::vector<Asked> out;
-  for (const allocation::Claim& claim : answer.claims) {
+  for (const why::Claim& claim : answer.claims) {
     if (claim.allocation) continue;
     for (const auto& group : claim.requests)
       for (const auto& request : group.alternatives) {
         const auto its = std::find_if(answer.classes.begin(), answer.classes.end(),
                                       [&](const auto& one) { return one.name == request.device_class; });
         if (its == answer.classes.end()) continue;
-        Asked one{allocation::request_id(group, request), its->selectors};
+        Asked one{why::request_id(group, request), its->selectors};
         one.selectors.insert(one.selectors.end(), request.selectors.begin(), request.selectors.end());
         out.push_back(std::move(one));
       }
@@ -37,10 +37,10 @@ std::vector<Asked> asked_by(const allocation::Answer& answer) {
   return out;
 }
 
-bool matches(const Asked& asked, const JudgedEntry& entry, allocation::Selectors& selectors) {
-  allocation::Slice slice;
+bool matches(const Asked& asked, const JudgedEntry& entry, why::Selectors& selectors) {
+  why::Slice slice;
   slice.common.driver = entry.driver;
-  const allocation::Candidate candidate{.device = &*entry.entry, .slice = &slice};
+  const why::Candidate candidate{.device = &*entry.entry, .slice = &slice};
   return std::all_of(asked.selectors.begin(), asked.selectors.end(), [&](const std::string& expression) {
     return selectors.ask(expression, candidate) == Says::kYes;
   });
@@ -71,9 +71,9 @@ void keep_hidden(reports::NodeReport& report) {
   report.pools.clear();
 }
 
-std::vector<HiddenMatch> hidden_matches(const allocation::Answer& answer, const reports::NodeReport& report,
+std::vector<HiddenMatch> hidden_matches(const why::Answer& answer, const reports::NodeReport& report,
                                         const kube::NodeView& node, const FleetPolicies& policies,
-                                        allocation::Selectors& selectors) {
+                                        why::Selectors& selectors) {
   const std::vector<Asked> asked = asked_by(answer);
   if (asked.empty()) return {};
   const std::vector<policy::PolicySetPtr> sets = sets_of(policies.exposing());
@@ -166,4 +166,4 @@ kube::Json json_of(const std::vector<HiddenMatch>& matches) {
   return out;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

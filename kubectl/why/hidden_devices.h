@@ -10,7 +10,7 @@
 #include "kubectl/why/selectors.h"
 #include "kubectl/why/why.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 /// Devices of one node with the same reason.
 struct HiddenMatch {
@@ -30,9 +30,9 @@ void keep_hidden(reports::NodeReport& report);
 /// one hides (a conflict). policies: the current ones. Devices without a policy are skipped: their published
 /// form is unknown. selectors: one for all nodes, with a common work budget; when it is used up nothing
 /// matches.
-std::vector<HiddenMatch> hidden_matches(const allocation::Answer& answer, const reports::NodeReport& report,
+std::vector<HiddenMatch> hidden_matches(const why::Answer& answer, const reports::NodeReport& report,
                                         const kube::NodeView& node, const FleetPolicies& policies,
-                                        allocation::Selectors& selectors);
+                                        why::Selectors& selectors);
 
 /// The same for all nodes, a sentence for each request and reason: "4 devices on worker-1 that request net
 /// could have are not offered: ...".
@@ -45,4 +45,4 @@ std::string namespace_of(const reports::NodeReport& report, const std::string& o
 std::string hidden_text(const std::vector<HiddenMatch>& matches, size_t lines_max);
 kube::Json json_of(const std::vector<HiddenMatch>& matches);
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

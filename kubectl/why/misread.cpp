@@ -4,7 +4,7 @@
 
 #include "reactor/base/text.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 bool is_name_byte(char c) {
@@ -84,4 +84,4 @@ std::optional<Misread> DeviceNames::find(const std::string& expression, Selector
   return std::nullopt;
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -9,7 +9,7 @@
 #include "kubectl/why/selectors.h"
 #include "kubectl/why/slice.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 /// One misspelled name in an expression.
 struct Misread {
@@ -33,4 +33,4 @@ class DeviceNames {
   std::map<std::string, std::set<std::string>> attributes_, capacities_;  // by domain
 };
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

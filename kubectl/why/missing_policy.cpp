@@ -15,11 +15,11 @@
 #include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
-using allocation::Says;
 using kube::Json;
+using why::Says;
 
 constexpr size_t kExistingMax = 2, kNamesMax = 8, kLiteralsMax = 16, kChangesMax = 2;
 constexpr size_t kNameBytesMax = 60;
@@ -34,26 +34,25 @@ struct Wanted {
   std::string text() const { return "request " + request + " of claim " + claim; }
 };
 
-std::vector<Wanted> wanted_by(const allocation::Answer& answer) {
+std::vector<Wanted> wanted_by(const why::Answer& answer) {
   const auto too_short = short_requests(answer);
   std::vector<Wanted> out;
-  for (const allocation::Claim& claim : answer.claims) {
+  for (const why::Claim& claim : answer.claims) {
     if (claim.allocation) continue;
     for (const auto& group : claim.requests)
       for (const auto& request : group.alternatives) {
-        Wanted one{
-            claim.id(), allocation::request_id(group, request), request.device_class, {}, request.capacity};
+        Wanted one{claim.id(), why::request_id(group, request), request.device_class, {}, request.capacity};
         const auto its = std::find_if(answer.classes.begin(), answer.classes.end(),
                                       [&](const auto& of) { return of.name == request.device_class; });
         if (its == answer.classes.end() ||
             std::find(too_short.begin(), too_short.end(), one.claim + ", " + one.request) == too_short.end())
           continue;
-        for (const allocation::NodeAnswer& node : answer.nodes)
-          for (const allocation::RequestView& view : node.requests)
+        for (const why::NodeAnswer& node : answer.nodes)
+          for (const why::RequestView& view : node.requests)
             if (view.claim == one.claim && view.request == one.request && !view.all)
               one.count = static_cast<size_t>(std::max<int64_t>(view.wanted, 1));
-        for (const allocation::NodeAnswer& node : answer.nodes)
-          for (const allocation::RequestView& view : node.requests)
+        for (const why::NodeAnswer& node : answer.nodes)
+          for (const why::RequestView& view : node.requests)
             one.is_matched |= view.claim == one.claim && view.request == one.request && view.matching > 0;
         one.selectors = its->selectors;
         one.selectors.insert(one.selectors.end(), request.selectors.begin(), request.selectors.end());
@@ -240,10 +239,10 @@ std::string object_name(std::string_view text) {
 
 class Advising {
  public:
-  Advising(const allocation::Answer& answer, const UnmatchedDevices& devices,
+  Advising(const why::Answer& answer, const UnmatchedDevices& devices,
            const std::map<std::string_view, const kube::NodeView*>& nodes,
            const std::map<std::string, FleetPolicies>& policies, const FleetDrivers& drivers,
-           const std::string& namespace_, allocation::Selectors& selectors,
+           const std::string& namespace_, why::Selectors& selectors,
            const std::map<std::string, FleetPolicies>& elsewhere)
       : nodes_(nodes),
         policies_(policies),
@@ -252,7 +251,7 @@ class Advising {
         taken_(devices.taken()),
         elsewhere_(elsewhere) {
     std::set<std::string_view> kept_away;
-    for (const allocation::NodeAnswer& node : answer.nodes)
+    for (const why::NodeAnswer& node : answer.nodes)
       if (!node.kept_away.empty()) kept_away.insert(node.name);
     for (const UnmatchedDevices::Shape& shape : devices.shapes()) {
       UnmatchedDevices::Shape& one = shapes_.emplace_back(shape);
@@ -349,22 +348,22 @@ class Advising {
   bool is_spent() const { return selectors_.is_spent() || tries_ >= kPolicyTriesMax; }
 
   bool says_no(const Wanted& wanted, const JudgedEntry& entry) {
-    allocation::Slice slice;
+    why::Slice slice;
     slice.common.driver = entry.driver;
-    const allocation::Candidate candidate{.device = &*entry.entry, .slice = &slice};
+    const why::Candidate candidate{.device = &*entry.entry, .slice = &slice};
     return std::any_of(wanted.selectors.begin(), wanted.selectors.end(), [&](const std::string& expression) {
       return selectors_.ask(expression, candidate) == Says::kNo && !is_spent();
     });
   }
   bool matches(const Wanted& wanted, const JudgedEntry& entry) {
-    allocation::Slice slice;
+    why::Slice slice;
     slice.common.driver = entry.driver;
-    const allocation::Candidate candidate{.device = &*entry.entry, .slice = &slice};
+    const why::Candidate candidate{.device = &*entry.entry, .slice = &slice};
     if (!std::all_of(wanted.selectors.begin(), wanted.selectors.end(), [&](const std::string& expression) {
           return selectors_.ask(expression, candidate) == Says::kYes;
         }))
       return false;
-    const auto taking = allocation::taking_of(wanted.capacity, *entry.entry, /*fractional_range=*/true);
+    const auto taking = why::taking_of(wanted.capacity, *entry.entry, /*fractional_range=*/true);
     return taking && taking->misfit.empty();
   }
 
@@ -577,7 +576,7 @@ class Advising {
         wanted, policy, "DeviceExposurePolicy " + policy.id.name,
         [&](const hotplug::HostDevice& device, const std::vector<Edit>& before) {
           std::vector<Edit> changes = before;
-          const auto parts = allocation::conjuncts(policy.selector.cel);
+          const auto parts = why::conjuncts(policy.selector.cel);
           std::string no = no_of(parts, device);
           if (no == kSeveral || reads({no}, "type")) return Changed{};
           if (!no.empty())
@@ -902,7 +901,7 @@ class Advising {
   const std::map<std::string_view, const kube::NodeView*>& nodes_;
   const std::map<std::string, FleetPolicies>& policies_;
   const FleetDrivers& drivers_;
-  allocation::Selectors& selectors_;
+  why::Selectors& selectors_;
   const UnmatchedDevices::Taken& taken_;
   const std::map<std::string, FleetPolicies>& elsewhere_;
   std::set<std::string> enough_;
@@ -943,12 +942,12 @@ void UnmatchedDevices::add(const reports::NodeReport& report) {
   shapes_.push_back(std::move(shape));
 }
 
-std::vector<std::string> short_requests(const allocation::Answer& answer) {
+std::vector<std::string> short_requests(const why::Answer& answer) {
   std::vector<std::string> order;
   std::set<std::string> enough;
-  for (const allocation::NodeAnswer& node : answer.nodes) {
+  for (const why::NodeAnswer& node : answer.nodes) {
     if (!node.kept_away.empty()) continue;
-    for (const allocation::RequestView& view : node.requests) {
+    for (const why::RequestView& view : node.requests) {
       const std::string id = view.claim + ", " + view.request;
       if (std::find(order.begin(), order.end(), id) == order.end()) order.push_back(id);
       if (view.all ? view.free > 0 && view.free == view.matching
@@ -960,11 +959,11 @@ std::vector<std::string> short_requests(const allocation::Answer& answer) {
   return order;
 }
 
-MissingPolicies missing_policies(const allocation::Answer& answer, const UnmatchedDevices& devices,
+MissingPolicies missing_policies(const why::Answer& answer, const UnmatchedDevices& devices,
                                  const std::map<std::string_view, const kube::NodeView*>& nodes,
                                  const std::map<std::string, FleetPolicies>& policies,
                                  const FleetDrivers& drivers, const std::string& namespace_,
-                                 allocation::Selectors& selectors, const std::set<std::string>& hidden,
+                                 why::Selectors& selectors, const std::set<std::string>& hidden,
                                  const std::map<std::string, FleetPolicies>& elsewhere) {
   Advising advising(answer, devices, nodes, policies, drivers, namespace_, selectors, elsewhere);
   MissingPolicies out;
@@ -974,4 +973,4 @@ MissingPolicies missing_policies(const allocation::Answer& answer, const Unmatch
   return out;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -16,7 +16,7 @@
 #include "kubectl/why/selectors.h"
 #include "kubectl/why/why.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 /// Devices of a whole fleet that no policy selects; nodes with equal devices are kept once. Bounds:
 /// kShapesMax kinds of nodes; further nodes are counted. Interfaces of pods (type virtual) are omitted.
@@ -75,16 +75,16 @@ struct MissingPolicies {
 /// plugin that creates links on them. An exclusion ("type != ...") is not a description. It never selects
 /// devices that the host uses, or that have a policy on any node. In doubt none is proposed.
 /// Bounds: kPolicyTriesMax decisions, two existing policies per request.
-MissingPolicies missing_policies(const allocation::Answer& answer, const UnmatchedDevices& devices,
+MissingPolicies missing_policies(const why::Answer& answer, const UnmatchedDevices& devices,
                                  const std::map<std::string_view, const kube::NodeView*>& nodes,
                                  const std::map<std::string, FleetPolicies>& policies,
                                  const FleetDrivers& drivers, const std::string& namespace_,
-                                 allocation::Selectors& selectors, const std::set<std::string>& hidden = {},
+                                 why::Selectors& selectors, const std::set<std::string>& hidden = {},
                                  const std::map<std::string, FleetPolicies>& elsewhere = {});
 inline constexpr size_t kPolicyTriesMax = 1'000;
 
 /// Returns the requests of the answer with too few free devices on each node to which the pod may go: "claim,
 /// request".
-std::vector<std::string> short_requests(const allocation::Answer& answer);
+std::vector<std::string> short_requests(const why::Answer& answer);
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -7,7 +7,7 @@
 #include "kubectl/why/fields.h"
 #include "reactor/base/text.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 constexpr std::string_view kUnschedulable = "node.kubernetes.io/unschedulable";
@@ -146,4 +146,4 @@ std::string keeps_away(const Pod& pod, const Node& node) {
          (match.found.empty() ? "; the node has none" : "; the node has " + match.found);
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -11,7 +11,7 @@
 #include "kubectl/why/claim.h"
 #include "reactor/base/result.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 /// Conditions and resources (cpu, memory) are not read: other plugins of the scheduler use them.
 struct Node {
@@ -73,4 +73,4 @@ Result<Pod> decode_pod(const kube::Json& object);
 /// the order taints, nodeSelector, affinity.
 std::string keeps_away(const Pod& pod, const Node& node);
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

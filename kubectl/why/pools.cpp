@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 const std::vector<SlicePtr> kNone;
@@ -174,4 +174,4 @@ std::vector<Pool> gather_pools(const SliceIndex& slices, const kube::NodeView& n
   return out;
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -12,7 +12,7 @@
 #include "kubectl/why/features.h"
 #include "kubectl/why/slice.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 /// Identity of a device.
 struct DeviceId {
@@ -72,4 +72,4 @@ struct Pool {
 std::vector<Pool> gather_pools(const SliceIndex& slices, const kube::NodeView& node, const Features& features,
                                bool as_if_complete = false);
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -13,7 +13,7 @@
 #include "kubectl/why/selectors.h"
 #include "kubectl/why/taint_rule.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 /// Pointers must outlive it. Copies share them, except for the pools after kCompletePools: these contain
 /// devices of the same slices, so results in `selectors` stay valid for each copy.
@@ -29,4 +29,4 @@ struct Scene {
   std::set<const Claim*> released;             // claims that count as holding nothing
 };
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -6,7 +6,7 @@
 #include "kubectl/why/free.h"
 #include "reactor/base/text.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 bool has_untolerated_taint(const kube::Device& device, const Request& request) {
@@ -475,4 +475,4 @@ bool concerns(const Constraint& constraint, const RequestGroup& group, const Req
   });
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -8,7 +8,7 @@
 
 #include "kubectl/why/scene.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 enum class Found : uint8_t {
   kYes,
@@ -53,4 +53,4 @@ const kube::AttributeValue* find_attribute(const Candidate& candidate, const std
 /// names the list.
 bool concerns(const Constraint& constraint, const RequestGroup& group, const Request& request);
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -4,7 +4,7 @@
 #include "kube/objects/resource_slice.h"
 #include "reactor/base/text.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 constexpr uint64_t kAskSteps = 10;  // of looking a device up
@@ -126,4 +126,4 @@ std::string Selectors::no_of(const std::string& expression, const Candidate& can
   return out;
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -13,7 +13,7 @@
 #include "cel/program.h"
 #include "kubectl/why/pools.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 /// kError: the expression does not compile, or fails on the device; the scheduler then ends its attempt.
 enum class Says : uint8_t { kYes, kNo, kError };
@@ -66,4 +66,4 @@ class Selectors {
 /// that level, which bind weaker. Does not parse: a part may not compile.
 std::vector<std::string> conjuncts(std::string_view expression);
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

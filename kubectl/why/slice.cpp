@@ -2,7 +2,7 @@
 
 #include "kubectl/why/fields.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 Placement read_placement(const Fields& at) {
@@ -56,4 +56,4 @@ Result<Slice> decode_slice(const kube::Json& object) {
   return out;
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

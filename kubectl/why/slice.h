@@ -11,7 +11,7 @@
 #include "kube/objects/selector.h"
 #include "reactor/base/result.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 /// The nodes of a slice, or of one device; without any field, none. The API server permits one of the three;
 /// otherwise the first counts.
@@ -42,4 +42,4 @@ using SlicePtr = std::shared_ptr<const Slice>;
 /// slice's kind and name.
 Result<Slice> decode_slice(const kube::Json& object);
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -4,7 +4,7 @@
 
 #include "kubectl/why/fields.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 std::optional<std::string> wanted(const Fields& field) {
@@ -74,4 +74,4 @@ Tainted with_taints(const std::vector<SlicePtr>& slices, const std::vector<Taint
   return out;
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

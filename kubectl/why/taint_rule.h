@@ -12,7 +12,7 @@
 #include "kubectl/why/slice.h"
 #include "reactor/base/result.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 struct TaintRule {
   std::string name;
@@ -44,4 +44,4 @@ struct Tainted {
 Tainted with_taints(const std::vector<SlicePtr>& slices, const std::vector<TaintRule>& rules,
                     size_t taints_max = kRuleTaintsMax);
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 // Returns the reason of a waiting container; "" if it is starting normally.
@@ -82,4 +82,4 @@ bool note_users(const std::map<std::string, PodState>& pods, const std::set<std:
   return is_any;
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

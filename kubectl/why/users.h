@@ -9,7 +9,7 @@
 #include "kube/objects/json.h"
 #include "kubectl/why/claim.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 inline constexpr std::string_view kBeingDeleted = "is being deleted", kPodIsGone = "does not exist any more";
 
@@ -25,4 +25,4 @@ PodState pod_state(const kube::Json& pod);
 bool note_users(const std::map<std::string, PodState>& pods, const std::set<std::string>& namespaces,
                 std::vector<Claim>& claims);
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -8,7 +8,7 @@
 #include "kubectl/why/search.h"
 #include "reactor/base/text.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 constexpr size_t kNearestMax = 64;  // devices for which the true parts of an expression are counted
@@ -305,4 +305,4 @@ std::vector<RequestView> view_requests(const Scene& scene) {
   return out;
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

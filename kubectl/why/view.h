@@ -10,7 +10,7 @@
 #include "kubectl/why/capacity.h"
 #include "kubectl/why/scene.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 /// An obstacle between a device and a request, in the order of checks. Each device is checked alone: only
 /// search() considers devices that exclude each other (constraints, counters).
@@ -74,4 +74,4 @@ struct RequestView {
 /// after their budget is used up, because all results are kNo then.
 std::vector<RequestView> view_requests(const Scene& scene);
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

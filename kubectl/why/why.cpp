@@ -13,7 +13,7 @@
 #include "reactor/base/first_few.h"
 #include "reactor/base/text.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 constexpr size_t kAdviceMax = 3, kHintsMax = 5;
@@ -765,4 +765,4 @@ Answer why_claim(const Cluster& cluster, const Claim& claim) {
   return out;
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -26,7 +26,7 @@
 #include "kubectl/why/view.h"
 #include "reactor/base/first_few.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 /// The objects of a cluster.
 struct Cluster {
@@ -124,4 +124,4 @@ Answer why_pod(const Cluster& cluster, const Pod& pod);
 /// For a claim, as for a pod without constraints. kRuns if it is allocated.
 Answer why_claim(const Cluster& cluster, const Claim& claim);
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -13,7 +13,7 @@
 #include "kubectl/why/why_reading.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 constexpr size_t kLinesMax = 30;
@@ -51,13 +51,13 @@ Subject subject_of(const config::Options& options) {
 }
 
 // The templates of claims that are not made yet.
-void read_templates(ClusterObjects& objects, const allocation::Pod& pod, allocation::Cluster& out) {
+void read_templates(ClusterObjects& objects, const why::Pod& pod, why::Cluster& out) {
   for (const auto& one : pod.claims) {
     if (!one.claim.empty()) continue;
     auto object = objects.get(kube::kResourceClaimTemplates, pod.namespace_, one.template_);
     if (object) {
       object->set("kind", kube::kResourceClaimTemplates.kind);
-      allocation::add_object(*object, pod.namespace_, out);
+      why::add_object(*object, pod.namespace_, out);
     } else if (object.error().code == Errc::kDenied) {
       out.denied[kube::kResourceClaimTemplates.plural] =
           "get resourceclaimtemplates in namespace " + pod.namespace_;
@@ -77,27 +77,27 @@ void read_templates(ClusterObjects& objects, const allocation::Pod& pod, allocat
   }
 }
 
-Result<allocation::Features> features(ClusterObjects& objects, const config::Options& options,
-                                      FirstFew<std::string>& unsure) {
+Result<why::Features> features(ClusterObjects& objects, const config::Options& options,
+                               FirstFew<std::string>& unsure) {
   const std::string version =
       options.scheduler_version.empty() ? objects.version() : options.scheduler_version;
-  if (version.empty()) return allocation::Features{};
-  const auto found = allocation::features_of(version);
+  if (version.empty()) return why::Features{};
+  const auto found = why::features_of(version);
   if (found) return *found;
   unsure.push_back("the scheduler is of version " + version + ", which is not known here");
-  return allocation::Features{};
+  return why::Features{};
 }
 
 // Again where pods that hold devices do not run: these are to go first.
 template <class Why>
-allocation::Answer with_users(ClusterObjects& objects, allocation::Cluster& cluster, Why why) {
-  allocation::Answer out = why();
+why::Answer with_users(ClusterObjects& objects, why::Cluster& cluster, Why why) {
+  why::Answer out = why();
   const size_t unread = cluster.unread.size();
   return read_users(objects, out, cluster) || cluster.unread.size() != unread ? why() : out;
 }
 
-Result<allocation::Answer> answer(ClusterObjects& objects, const config::Options& options,
-                                  const Subject& subject, allocation::Cluster& cluster) {
+Result<why::Answer> answer(ClusterObjects& objects, const config::Options& options, const Subject& subject,
+                           why::Cluster& cluster) {
   const auto object =
       objects.get(subject.is_pod ? kube::kPods : kube::kResourceClaims, subject.namespace_, subject.name);
   if (!object && object.error().code != Errc::kDenied) return object.error();
@@ -114,25 +114,24 @@ Result<allocation::Answer> answer(ClusterObjects& objects, const config::Options
                                     subject.namespace_ + missing + " (" + object.error().what + ")"};
   }
   if (!subject.is_pod) {
-    auto claim = allocation::decode_claim(*object);
+    auto claim = why::decode_claim(*object);
     if (!claim) return claim.error();
     claim->namespace_ = subject.namespace_;
-    return with_users(objects, cluster, [&] { return allocation::why_claim(cluster, *claim); });
+    return with_users(objects, cluster, [&] { return why::why_claim(cluster, *claim); });
   }
-  auto pod = allocation::decode_pod(*object);
+  auto pod = why::decode_pod(*object);
   if (!pod) return pod.error();
   pod->namespace_ = subject.namespace_;
   read_templates(objects, *pod, cluster);
-  return with_users(objects, cluster, [&] { return allocation::why_pod(cluster, *pod); });
+  return with_users(objects, cluster, [&] { return why::why_pod(cluster, *pod); });
 }
 
-std::string text_of(const allocation::Answer& answer, const Subject& subject,
-                    const allocation::Cluster& cluster, const std::vector<HiddenMatch>& hidden,
-                    const config::Options& options) {
+std::string text_of(const why::Answer& answer, const Subject& subject, const why::Cluster& cluster,
+                    const std::vector<HiddenMatch>& hidden, const config::Options& options) {
   if (options.output != config::OutputFormat::kTable) {
-    kube::Json out = cli::json_of(answer, subject.text());
-    if (!hidden.empty()) out.set("hidden", cli::json_of(hidden));
-    return formatted(out, options.output);
+    kube::Json out = kubectl::json_of(answer, subject.text());
+    if (!hidden.empty()) out.set("hidden", kubectl::json_of(hidden));
+    return cli::formatted(out, options.output);
   }
   std::string out =
       why_text(answer, subject.text(),
@@ -141,22 +140,22 @@ std::string text_of(const allocation::Answer& answer, const Subject& subject,
   return out;
 }
 
-int exit_of(allocation::Verdict verdict) {
+int exit_of(why::Verdict verdict) {
   switch (verdict) {
-    case allocation::Verdict::kRuns:
-    case allocation::Verdict::kCan:
-      return kExitSame;
-    case allocation::Verdict::kPending:
-      return kExitNone;
-    case allocation::Verdict::kUnsure:
-      return kExitUnsure;
+    case why::Verdict::kRuns:
+    case why::Verdict::kCan:
+      return daemon::kExitSame;
+    case why::Verdict::kPending:
+      return daemon::kExitNone;
+    case why::Verdict::kUnsure:
+      return daemon::kExitUnsure;
   }
-  return kExitError;
+  return daemon::kExitError;
 }
 
 Result<Told> print_why(ClusterObjects& objects, const config::Options& options) {
   const Subject subject = subject_of(options);
-  allocation::Cluster cluster;
+  why::Cluster cluster;
   auto found = answer(objects, options, subject, cluster);
   if (!found) return std::move(found.error()).in(subject.text());
   const auto hidden =
@@ -182,4 +181,4 @@ CommandResult answer_why(const config::Options& given, const std::string& pod, c
                            [&](ClusterObjects& objects) { return print_why(objects, options); });
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -7,19 +7,19 @@
 #include "reactor/base/table.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
-using allocation::Answer;
-using allocation::Change;
-using allocation::Claim;
-using allocation::Found;
-using allocation::NodeAnswer;
-using allocation::Request;
-using allocation::RequestGroup;
-using allocation::RequestView;
-using allocation::Verdict;
 using kube::Json;
+using why::Answer;
+using why::Change;
+using why::Claim;
+using why::Found;
+using why::NodeAnswer;
+using why::Request;
+using why::RequestGroup;
+using why::RequestView;
+using why::Verdict;
 
 // Joins the lines of an expression, so that foreign text never begins a line.
 std::string in_one_line(std::string_view text) {
@@ -45,9 +45,8 @@ std::string wanted_of(const RequestView& view) { return view.all ? "all" : std::
 // A line each.
 void tell_of_request(const Answer& answer, const RequestGroup& group, const Request& request,
                      std::vector<std::string>& out) {
-  out.push_back("  request " + allocation::request_id(group, request) + ": " +
-                allocation::describe_count(request) + " of class " + request.device_class +
-                (request.admin_access ? ", with admin access" : "") +
+  out.push_back("  request " + why::request_id(group, request) + ": " + why::describe_count(request) +
+                " of class " + request.device_class + (request.admin_access ? ", with admin access" : "") +
                 (request.source.empty() ? "" : " (" + request.source + ")"));
   for (const auto& one : answer.classes)
     if (one.name == request.device_class)
@@ -100,8 +99,8 @@ std::string why_of(const RequestView& view) {
   std::vector<std::string> parts;
   for (const auto& group : view.obstacles) {
     // If devices match, those that do not are omitted.
-    if (view.matching > 0 && group.obstacle < allocation::Obstacle::kHeld) continue;
-    if (group.obstacle == allocation::Obstacle::kHeld) {
+    if (view.matching > 0 && group.obstacle < why::Obstacle::kHeld) continue;
+    if (group.obstacle == why::Obstacle::kHeld) {
       parts.push_back("allocated: " + holders_text(view));
       continue;
     }
@@ -124,7 +123,7 @@ std::string why_of_node(const NodeAnswer& node) {
     const bool is_said = std::any_of(node.requests.begin(), node.requests.end(), [](const RequestView& view) {
       return view.matching == 0 &&
              std::any_of(view.obstacles.begin(), view.obstacles.end(),
-                         [](const auto& one) { return one.obstacle == allocation::Obstacle::kError; });
+                         [](const auto& one) { return one.obstacle == why::Obstacle::kError; });
     });
     return is_said ? "an error" : "an error: " + node.error;
   }
@@ -258,14 +257,14 @@ std::string over_most_text(const Answer& answer) {
     for (const RequestGroup& group : claim.requests)
       for (const Request& request : group.alternatives) {
         if (group.is_list) continue;
-        const auto sum = sums.find({claim.id(), allocation::request_id(group, request)});
+        const auto sum = sums.find({claim.id(), why::request_id(group, request)});
         if (sum == sums.end()) continue;
         for (const auto& [key, over] : sum->second.over) {
           const auto amount = request.capacity.find(key);
           if (over.devices == 0 || over.devices != sum->second.matching || amount == request.capacity.end())
             continue;
           return "request " + request.name + " asks for " + amount->second.text() + " of capacity " + key +
-                 ", and no device gives one claim more than " + allocation::describe(over.most);
+                 ", and no device gives one claim more than " + why::describe(over.most);
         }
       }
   return "";
@@ -417,7 +416,7 @@ constexpr const char* kNotLookedAt =
 // ---- data
 
 Json json_of(const Change& change, const std::string& text) {
-  Json out = Json::Object{{"asks", allocation::name_of(change.asks)}, {"text", text}};
+  Json out = Json::Object{{"asks", why::name_of(change.asks)}, {"text", text}};
   if (!change.claim.empty()) out.set("claim", change.claim);
   if (!change.request.empty()) out.set("request", change.request);
   if (!change.device_class.empty()) out.set("deviceClass", change.device_class);
@@ -431,14 +430,14 @@ Json json_of(const Change& change, const std::string& text) {
   for (const auto& [driver, pool] : change.pools)
     pools.push_back(Json::Object{{"driver", driver}, {"pool", pool}});
   if (!pools.empty()) out.set("pools", std::move(pools));
-  const bool has_index =
-      change.asks == allocation::Asks::kNoConstraint || change.asks == allocation::Asks::kNoSelector ||
-      change.asks == allocation::Asks::kCorrectSelector || change.asks == allocation::Asks::kNoClassSelector;
+  const bool has_index = change.asks == why::Asks::kNoConstraint || change.asks == why::Asks::kNoSelector ||
+                         change.asks == why::Asks::kCorrectSelector ||
+                         change.asks == why::Asks::kNoClassSelector;
   if (!change.expression.empty()) out.set("expression", change.expression);
-  if (change.holder != nullptr) out.set("users", allocation::name_of(allocation::harm_of(*change.holder)));
+  if (change.holder != nullptr) out.set("users", why::name_of(why::harm_of(*change.holder)));
   if (has_index) out.set("index", static_cast<int64_t>(change.index));
   if (!change.taint_rules.empty()) out.set("deviceTaintRules", change.taint_rules);
-  if (change.most) out.set("atMost", allocation::describe(*change.most));
+  if (change.most) out.set("atMost", why::describe(*change.most));
   return out;
 }
 
@@ -457,7 +456,7 @@ Json json_of(const RequestView& view) {
   for (const auto& [claim, devices] : view.holders) holders.set(claim, static_cast<int64_t>(devices));
   if (!view.holders.empty()) out.set("holders", std::move(holders));
   Json over = Json::Object{};
-  for (const auto& [key, one] : view.over_most) over.set(key, allocation::describe(one.most));
+  for (const auto& [key, one] : view.over_most) over.set(key, why::describe(one.most));
   if (!view.over_most.empty()) out.set("capacityAtMost", std::move(over));
   Json::Array obstacles;
   for (const auto& one : view.obstacles)
@@ -530,7 +529,7 @@ std::string_view name_of(Verdict verdict) {
   return "";
 }
 
-std::string pools_text(const allocation::Cluster& cluster, const std::vector<std::string>& own_drivers) {
+std::string pools_text(const why::Cluster& cluster, const std::vector<std::string>& own_drivers) {
   std::map<std::string, std::set<std::string>> pools;
   for (const auto& slice : cluster.slices) pools[slice->common.driver].insert(slice->common.pool.name);
   std::vector<std::string> parts;
@@ -603,4 +602,4 @@ Json json_of(const Answer& answer, const std::string& subject) {
   return out;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

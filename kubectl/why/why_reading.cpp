@@ -21,7 +21,7 @@
 #include "policy/sriov/attributes.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace {
 
 constexpr size_t kCapacityAdviceMax = 3;
@@ -29,10 +29,8 @@ constexpr std::string_view kConfigOf = "ResourceClaim ";             // as the E
 constexpr std::string_view kIgnoredReason = "ConfigurationIgnored";  // docs/reports.md#events
 
 // forget: removes the objects of this list.
-ListTold list_handlers(allocation::Cluster& out, const std::string& namespace_,
-                       std::function<void()> forget) {
-  return {.on_object = [&out,
-                        namespace_](const kube::Json& one) { allocation::add_object(one, namespace_, out); },
+ListTold list_handlers(why::Cluster& out, const std::string& namespace_, std::function<void()> forget) {
+  return {.on_object = [&out, namespace_](const kube::Json& one) { why::add_object(one, namespace_, out); },
           .on_bad = [&out](std::string what) { out.unread.push_back(std::move(what)); },
           .on_anew =
               [&out, before = out.unread, forget = std::move(forget)] {
@@ -44,7 +42,7 @@ ListTold list_handlers(allocation::Cluster& out, const std::string& namespace_,
 // Releases before 1.37 do not serve them, and their schedulers ignore them. Reads all namespaces, or one if
 // only that may be read.
 Result<Unit> read_kind(ClusterObjects& objects, const kube::Resource& kind, const std::string& namespace_,
-                       allocation::Cluster& out, const std::function<void()>& forget) {
+                       why::Cluster& out, const std::function<void()>& forget) {
   auto listed = objects.list(kind, "", list_handlers(out, namespace_, forget));
   if (listed || listed.error().code != Errc::kDenied) return listed;
   const bool is_namespaced = kind.plural == kube::kResourceClaims.plural;
@@ -56,7 +54,7 @@ Result<Unit> read_kind(ClusterObjects& objects, const kube::Resource& kind, cons
   return Unit{};
 }
 
-void read_taint_rules(ClusterObjects& objects, allocation::Cluster& out) {
+void read_taint_rules(ClusterObjects& objects, why::Cluster& out) {
   const auto listed =
       objects.list(kube::kDeviceTaintRules, "", list_handlers(out, "", [&] { out.taint_rules.clear(); }));
   if (!listed && listed.error().code == Errc::kDenied) {
@@ -67,8 +65,7 @@ void read_taint_rules(ClusterObjects& objects, allocation::Cluster& out) {
 
 }  // namespace
 
-Result<Unit> read_allocation(ClusterObjects& objects, const std::string& namespace_,
-                             allocation::Cluster& out) {
+Result<Unit> read_allocation(ClusterObjects& objects, const std::string& namespace_, why::Cluster& out) {
   const std::initializer_list<std::pair<const kube::Resource&, std::function<void()>>> kinds = {
       {kube::kNodes, [&] { out.nodes.clear(); }},
       {kube::kDeviceClasses, [&] { out.classes.clear(); }},
@@ -100,7 +97,7 @@ PodEvent pod_event_of(const kube::Json& event) {
   return out;
 }
 
-bool is_of_pod(const kube::Json& event, const allocation::Pod& pod) {
+bool is_of_pod(const kube::Json& event, const why::Pod& pod) {
   const kube::Json* of = event.find("regarding");
   if (of == nullptr || of->text("kind") != "Pod" || of->text("name") != pod.name) return false;
   // A pod of before may have had the name.
@@ -124,7 +121,7 @@ std::string age_note(const PodEvent& event, int64_t now) {
 
 // Returns the last warning since the pod was bound that no later progress supersedes; nullopt if there is
 // none.
-std::optional<PodEvent> last_warning(const std::vector<PodEvent>& events, const allocation::Pod& pod) {
+std::optional<PodEvent> last_warning(const std::vector<PodEvent>& events, const why::Pod& pod) {
   int64_t since = kube::decode_api_time(pod.scheduled_at).value_or(0);
   for (const PodEvent& event : events)
     if (is_progress(event)) since = std::max(since, event.at);
@@ -137,10 +134,10 @@ std::optional<PodEvent> last_warning(const std::vector<PodEvent>& events, const 
   return last;
 }
 
-bool has_claims_of(const allocation::Answer& answer, const FleetDrivers& drivers) {
-  return std::ranges::any_of(answer.claims, [&](const allocation::Claim& claim) {
+bool has_claims_of(const why::Answer& answer, const FleetDrivers& drivers) {
+  return std::ranges::any_of(answer.claims, [&](const why::Claim& claim) {
     return !claim.allocation ||
-           std::ranges::any_of(claim.allocation->devices, [&](const allocation::AllocatedDevice& device) {
+           std::ranges::any_of(claim.allocation->devices, [&](const why::AllocatedDevice& device) {
              return device.driver == drivers.sriov || device.driver == drivers.exposure;
            });
   });
@@ -172,23 +169,23 @@ std::vector<std::string> node_notes(const kube::Json& report, const std::string&
 
 }  // namespace
 
-bool read_users(ClusterObjects& objects, const allocation::Answer& answer, allocation::Cluster& cluster) {
-  if (answer.verdict != allocation::Verdict::kPending) return false;
+bool read_users(ClusterObjects& objects, const why::Answer& answer, why::Cluster& cluster) {
+  if (answer.verdict != why::Verdict::kPending) return false;
   std::set<std::string> namespaces;
   bool is_release = false;
-  for (const allocation::NodeAnswer& node : answer.nodes) {
+  for (const why::NodeAnswer& node : answer.nodes) {
     for (const auto* changes : {&node.changes.all, &node.changes.alone})
-      for (const allocation::Change& change : *changes) {
+      for (const why::Change& change : *changes) {
         if (change.holder == nullptr || change.holder->users.empty()) continue;
         is_release = true;
         namespaces.insert(change.holder->namespace_);
       }
-    for (const allocation::RequestView& view : node.requests)
+    for (const why::RequestView& view : node.requests)
       for (const auto& [holder, devices] : view.holders)
         namespaces.insert(holder.substr(0, holder.find('/')));
   }
   if (!is_release) return false;
-  std::map<std::string, allocation::PodState> pods;
+  std::map<std::string, why::PodState> pods;
   std::set<std::string> read;
   for (const std::string& namespace_ : namespaces) {
     if (read.size() >= kUsersNamespacesMax) break;
@@ -198,7 +195,7 @@ bool read_users(ClusterObjects& objects, const allocation::Answer& answer, alloc
              [&](const kube::Json& pod) {
                const kube::Json* metadata = pod.find("metadata");
                if (metadata != nullptr)
-                 pods[namespace_ + "/" + std::string(metadata->text("name"))] = allocation::pod_state(pod);
+                 pods[namespace_ + "/" + std::string(metadata->text("name"))] = why::pod_state(pod);
              },
          .on_bad = [](std::string) {},
          .on_anew =
@@ -211,7 +208,7 @@ bool read_users(ClusterObjects& objects, const allocation::Answer& answer, alloc
       cluster.unread.push_back("how far the pods of namespace " + namespace_ +
                                " are is not known: " + listed.error().what);
   }
-  return allocation::note_users(pods, read, cluster.claims);
+  return why::note_users(pods, read, cluster.claims);
 }
 
 std::set<std::string> publishable_attributes(const FleetDrivers& drivers) {
@@ -232,11 +229,11 @@ std::set<std::string> publishable_attributes(const FleetDrivers& drivers) {
   return out;
 }
 
-void judge_configs(ClusterObjects& objects, const FleetDrivers& drivers, const allocation::Cluster& cluster,
-                   allocation::Answer& answer) {
+void judge_configs(ClusterObjects& objects, const FleetDrivers& drivers, const why::Cluster& cluster,
+                   why::Answer& answer) {
   if (answer.pod && (answer.pod->phase == "Failed" || answer.pod->phase == "Succeeded")) return;
   webhook::Drivers known{.sriov = drivers.sriov, .exposure = drivers.exposure};
-  for (const allocation::DeviceClass& one : cluster.classes) {
+  for (const why::DeviceClass& one : cluster.classes) {
     kube::Json::Array selectors;
     for (const std::string& selector : one.selectors)
       selectors.push_back(kube::Json::Object{{"cel", kube::Json::Object{{"expression", selector}}}});
@@ -247,7 +244,7 @@ void judge_configs(ClusterObjects& objects, const FleetDrivers& drivers, const a
     if (const std::string driver = webhook::driver_of_class(object, known); !driver.empty())
       known.classes.emplace(one.name, driver);
   }
-  for (const allocation::Claim& claim : answer.claims) {
+  for (const why::Claim& claim : answer.claims) {
     if (claim.is_extended || (!claim.is_made && !claim.allocation)) continue;
     const auto object = objects.get(kube::kResourceClaims, claim.namespace_, claim.name);
     if (!object) continue;  // the claim was deleted after the list
@@ -271,9 +268,9 @@ void judge_configs(ClusterObjects& objects, const FleetDrivers& drivers, const a
   }
 }
 
-void read_start(ClusterObjects& objects, const FleetDrivers& drivers, allocation::Answer& answer) {
+void read_start(ClusterObjects& objects, const FleetDrivers& drivers, why::Answer& answer) {
   if (!answer.pod || answer.pod->node_name.empty()) return;
-  const allocation::Pod& pod = *answer.pod;
+  const why::Pod& pod = *answer.pod;
   const bool is_starting = pod.phase == "Pending";
   if (!is_starting && pod.phase != "Running") return;
   std::vector<PodEvent> events;
@@ -310,7 +307,7 @@ void read_start(ClusterObjects& objects, const FleetDrivers& drivers, allocation
 namespace {
 
 // Devices that could be offered, where no policy was found that would.
-void hint_at_unmatched(const std::map<std::string, int64_t>& unmatched, allocation::Answer& answer) {
+void hint_at_unmatched(const std::map<std::string, int64_t>& unmatched, why::Answer& answer) {
   if (unmatched.empty()) return;
   std::vector<std::string> parts;
   for (const auto& [node, devices] : unmatched)
@@ -320,10 +317,10 @@ void hint_at_unmatched(const std::map<std::string, int64_t>& unmatched, allocati
                          "; no policy over what they report was found that would offer what is asked for");
 }
 
-bool is_any_unmatched(const allocation::Answer& answer) {
+bool is_any_unmatched(const why::Answer& answer) {
   std::set<std::pair<std::string, std::string>> all, matched;
-  for (const allocation::NodeAnswer& node : answer.nodes)
-    for (const allocation::RequestView& view : node.requests) {
+  for (const why::NodeAnswer& node : answer.nodes)
+    for (const why::RequestView& view : node.requests) {
       all.emplace(view.claim, view.request);
       if (view.matching > 0) matched.emplace(view.claim, view.request);
     }
@@ -350,29 +347,28 @@ std::map<std::string, FleetPolicies> policies_elsewhere(ClusterObjects& objects,
 }
 
 // Returns requests ("claim, request") that would have enough on a node with its hidden devices.
-std::set<std::string> hidden_enough(const std::vector<HiddenMatch>& hidden,
-                                    const allocation::Answer& answer) {
+std::set<std::string> hidden_enough(const std::vector<HiddenMatch>& hidden, const why::Answer& answer) {
   std::map<std::pair<std::string, std::string>, size_t> devices;  // by node and request
   for (const HiddenMatch& match : hidden) devices[{match.node, match.request}] += match.devices;
   std::set<std::string> out;
-  for (const allocation::NodeAnswer& node : answer.nodes)
-    for (const allocation::RequestView& view : node.requests)
+  for (const why::NodeAnswer& node : answer.nodes)
+    for (const why::RequestView& view : node.requests)
       if (const auto at = devices.find({node.name, view.request});
           at != devices.end() && (view.all || static_cast<int64_t>(at->second + view.free) >= view.wanted))
         out.insert(view.claim + ", " + view.request);
   return out;
 }
 
-bool is_short(const allocation::RequestView& view) {
+bool is_short(const why::RequestView& view) {
   return view.all ? view.free == 0 || view.free < view.matching
                   : static_cast<int64_t>(view.free) < view.wanted;
 }
 
 // Returns whether a larger capacity alone would be sufficient: every lack is a used-up capacity.
-bool is_only_used_up(const allocation::NodeAnswer& node) {
-  if (!node.kept_away.empty() || node.found != allocation::Found::kNo || !node.clashes.empty()) return false;
+bool is_only_used_up(const why::NodeAnswer& node) {
+  if (!node.kept_away.empty() || node.found != why::Found::kNo || !node.clashes.empty()) return false;
   bool is_any = false;
-  for (const allocation::RequestView& view : node.requests) {
+  for (const why::RequestView& view : node.requests) {
     if (!is_short(view)) continue;
     if (view.used_up.empty()) return false;
     is_any = true;
@@ -380,10 +376,10 @@ bool is_only_used_up(const allocation::NodeAnswer& node) {
   return is_any;
 }
 
-std::set<std::string> nodes_with_used_up(const allocation::Answer& answer) {
+std::set<std::string> nodes_with_used_up(const why::Answer& answer) {
   constexpr size_t kNodesMax = 64;
   std::set<std::string> out;
-  for (const allocation::NodeAnswer& node : answer.nodes)
+  for (const why::NodeAnswer& node : answer.nodes)
     if (out.size() < kNodesMax && is_only_used_up(node)) out.insert(node.name);
   return out;
 }
@@ -392,17 +388,17 @@ std::set<std::string> nodes_with_used_up(const allocation::Answer& answer) {
 void advise_capacity(const std::map<std::string, reports::NodeReport>& reports,
                      const std::map<std::string_view, const kube::NodeView*>& nodes,
                      const std::map<std::string, FleetPolicies>& policies, const FleetDrivers& drivers,
-                     const std::string& otherwise, allocation::Answer& answer) {
+                     const std::string& otherwise, why::Answer& answer) {
   std::map<std::string, std::vector<std::string>> advice;  // to nodes
-  for (const allocation::NodeAnswer& node : answer.nodes) {
+  for (const why::NodeAnswer& node : answer.nodes) {
     const auto report = reports.find(node.name);
     const auto view = nodes.find(node.name);
     if (report == reports.end() || view == nodes.end()) continue;
     const policy::PolicySetPtr set = policies.at(namespace_of(report->second, otherwise)).exposing();
     const JudgedNode judged = judge_node(report->second, *view->second, set, drivers);
-    for (const allocation::RequestView& request : node.requests)
+    for (const why::RequestView& request : node.requests)
       for (const auto& [key, devices] : request.used_up)
-        for (const allocation::DeviceId& id : devices) {
+        for (const why::DeviceId& id : devices) {
           const auto entry = judged.entries.find({std::string(id.driver), std::string(id.device)});
           if (!is_short(request) || entry == judged.entries.end()) continue;
           for (const auto& one : set->exposures) {
@@ -419,12 +415,12 @@ void advise_capacity(const std::map<std::string, reports::NodeReport>& reports,
   }
   std::vector<std::string> lines;
   for (auto& [text, names] : advice)
-    if (lines.size() < kCapacityAdviceMax) lines.push_back(allocation::advice_text(text, std::move(names)));
+    if (lines.size() < kCapacityAdviceMax) lines.push_back(why::advice_text(text, std::move(names)));
   answer.advice.insert(answer.advice.begin(), lines.begin(), lines.end());
 }
 
 // An attribute that a policy sets is not misspelled: that policy determines its devices.
-void drop_given_names(const std::map<std::string, FleetPolicies>& policies, allocation::Answer& answer) {
+void drop_given_names(const std::map<std::string, FleetPolicies>& policies, why::Answer& answer) {
   if (answer.slips.empty()) return;
   std::set<std::string> names;
   for (const auto& [namespace_, of] : policies) {
@@ -441,17 +437,17 @@ void drop_given_names(const std::map<std::string, FleetPolicies>& policies, allo
       }
   }
   std::set<std::string> requests;
-  for (const allocation::Answer::Slip& slip : answer.slips)
+  for (const why::Answer::Slip& slip : answer.slips)
     if (names.contains(slip.name)) requests.insert(slip.request);
-  allocation::drop_selector_changes(requests, answer);
+  why::drop_selector_changes(requests, answer);
 }
 
 }  // namespace
 
 std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers& drivers,
-                                     const allocation::Cluster& cluster, allocation::Answer& answer) {
+                                     const why::Cluster& cluster, why::Answer& answer) {
   std::vector<HiddenMatch> out;
-  if (answer.verdict != allocation::Verdict::kPending) return out;
+  if (answer.verdict != why::Verdict::kPending) return out;
   std::vector<reports::NodeReport> reports;
   std::map<std::string, reports::NodeReport> full;  // of nodes with a capacity that is used up
   const std::set<std::string> used_up = nodes_with_used_up(answer);
@@ -470,7 +466,7 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
       [&] { reports.clear(), unmatched.clear(), full.clear(); }, answer.unsure);
   if (!read) answer.unsure.push_back("what nodes hide is not known: " + read.error().what);
   std::map<std::string_view, const kube::NodeView*> nodes;
-  for (const allocation::Node& node : cluster.nodes) nodes[node.view.name] = &node.view;
+  for (const why::Node& node : cluster.nodes) nodes[node.view.name] = &node.view;
   std::map<std::string, FleetPolicies> policies;  // by the namespace that the node's daemon obeys
   std::set<std::string> unlisted;
   const auto policies_of = [&](const std::string& namespace_) -> const FleetPolicies& {
@@ -480,7 +476,7 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
         answer.unsure.push_back("what nodes hide is not known: " + listed.error().what);
     return at->second;
   };
-  allocation::Selectors selectors;
+  why::Selectors selectors;
   for (const reports::NodeReport& report : reports) {
     const auto node = nodes.find(report.node);
     if (node == nodes.end() || out.size() >= kHiddenMatchesMax || selectors.is_spent()) continue;
@@ -492,20 +488,20 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
     answer.unsure.push_back("what nodes hide was not asked of all: what expressions take of time is bounded");
   answer.causes = hidden_causes(out);
   // A name in a selector that matches is not misspelled.
-  std::erase_if(answer.slips, [&](const allocation::Answer::Slip& slip) {
+  std::erase_if(answer.slips, [&](const why::Answer::Slip& slip) {
     return std::ranges::any_of(
         out, [&](const HiddenMatch& match) { return slip.request.ends_with(", " + match.request); });
   });
-  allocation::drop_selector_changes(hidden_enough(out, answer), answer);
+  why::drop_selector_changes(hidden_enough(out, answer), answer);
   if (!short_requests(answer).empty() && !unmatched.counts().empty()) {
     for (const auto& shape : unmatched.shapes())
       policies_of(shape.namespace_.empty() ? otherwise : shape.namespace_);
     std::set<std::string> hidden;
     for (const HiddenMatch& match : out) hidden.insert(match.request);
-    allocation::Selectors effort;
+    why::Selectors effort;
     const auto found = missing_policies(answer, unmatched, nodes, policies, drivers, otherwise, effort,
                                         hidden, policies_elsewhere(objects, drivers, namespaces));
-    allocation::drop_selector_changes(found.enough, answer);
+    why::drop_selector_changes(found.enough, answer);
     answer.causes.insert(answer.causes.end(), found.causes.begin(), found.causes.end());
     answer.hints.insert(answer.hints.end(), found.remedies.begin(), found.remedies.end());
     if (found.causes.empty() && found.remedies.empty() && hidden.empty() && is_any_unmatched(answer))
@@ -517,4 +513,4 @@ std::vector<HiddenMatch> find_hidden(ClusterObjects& objects, const FleetDrivers
   return out;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -15,11 +15,12 @@ int main(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, 64 * 1024);
   const config::Loaded loaded =
       config::load(config::Program::kNode, {argv + 1, argv + argc}, config::process_ports());
-  auto process = cli::Process::open(loaded.options);
-  if (!loaded.problems.empty() || !process) return cli::complain("idle: wants the options of sliced run"), 1;
+  auto process = daemon::Process::open(loaded.options);
+  if (!loaded.problems.empty() || !process)
+    return daemon::complain("idle: wants the options of sliced run"), 1;
   kube::CallPtr call =
-      (*process)->cluster->server_info([](kube::ServerInfo info) { cli::print(info.git_version + "\n"); },
-                                       [](const kube::Failure& failure) { cli::complain(failure.what); });
+      (*process)->cluster->server_info([](kube::ServerInfo info) { daemon::print(info.git_version + "\n"); },
+                                       [](const kube::Failure& failure) { daemon::complain(failure.what); });
   auto stop = reactor::Signal::open((*process)->loop, SIGTERM, [&] { (*process)->loop.stop(); });
   (*process)->run();
   return 0;

@@ -44,24 +44,24 @@ void look_at_texts(const reports::NodeReport& report) {
 
 // Of two nodes that say the same.
 void sum_up(const reports::NodeReport& report) {
-  reports::SharedWords shared;
-  const auto words = std::make_shared<const reports::NodeWords>(reports::words_of(report, shared));
-  const reports::NodesWords nodes = {{"a", words}, {"b", words}};
-  reports::Summing sum(shared);
+  aggregate::SharedWords shared;
+  const auto words = std::make_shared<const aggregate::NodeWords>(aggregate::words_of(report, shared));
+  const aggregate::NodesWords nodes = {{"a", words}, {"b", words}};
+  aggregate::Summing sum(shared);
   while (!sum.step(nodes, 1)) {
   }
-  for (const reports::PolicyWord& one : *words) {
+  for (const aggregate::PolicyWord& one : *words) {
     const reports::PolicyRef& policy = *one.policy;
-    const reports::FleetWord& word = sum.of(policy);
+    const aggregate::FleetWord& word = sum.of(policy);
     fuzz::must(word.selected == 2, "a node is counted once", policy.name);
     fuzz::must(word.matched >= 0 && word.offered >= 0 && word.conflicts >= 0 && word.overruled >= 0,
                "sums are no less than nothing");
-    const auto status = reports::status_of({.generation = 1}, word, {}, "2026-11-24T00:00:00Z");
+    const auto status = aggregate::status_of({.generation = 1}, word, {}, "2026-11-24T00:00:00Z");
     const auto body = kube::encode_json(reports::json_of(status));
     fuzz::must(is_utf8(body), "a status is UTF-8", body);
-    fuzz::must(reports::decode_policy_status(*kube::decode_json(body)) == status, "a status comes back",
+    fuzz::must(aggregate::decode_policy_status(*kube::decode_json(body)) == status, "a status comes back",
                body);
-    fuzz::must(reports::status_of({.generation = 1}, word, status, "later") == status,
+    fuzz::must(aggregate::status_of({.generation = 1}, word, status, "later") == status,
                "what has not changed is not written");
   }
 }

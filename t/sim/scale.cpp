@@ -242,7 +242,7 @@ class Fleet {
   void report() {
     cluster.install(kube::kNodeDeviceReports);
     for (auto& node : nodes) {
-      node->reports = std::make_unique<cli::NodeReports>(cli::NodeReports::Surroundings{
+      node->reports = std::make_unique<daemon::NodeReports>(daemon::NodeReports::Surroundings{
           .ports = {cluster, scheduler, log, [dice = &node->dice] { return dice->real(); }},
           .executor = executor,
           .daemon = *node->daemon,
@@ -283,7 +283,7 @@ class Fleet {
     Dice dice{0};
     std::string name;
     std::unique_ptr<sliced::daemon::Daemon> daemon;
-    std::unique_ptr<cli::NodeReports> reports;
+    std::unique_ptr<daemon::NodeReports> reports;
     std::unique_ptr<reports::NodeLeaseWriter> lease;
     std::optional<sliced::daemon::Subscription> subscription;
   };

@@ -19,21 +19,21 @@ Json failed(const std::string& what) { return Json::Object{{"error", what}}; }
 Json answer(const std::string& line) {
   const auto world = kube::decode_json(line, kLimits);
   if (!world) return failed(world.error().what);
-  allocation::Cluster cluster;
+  why::Cluster cluster;
   const Json* objects = world->find("objects");
   const Json* pod = world->find("pod");
   if (objects == nullptr || objects->array() == nullptr || pod == nullptr)
     return failed("no objects or no pod");
-  for (const Json& object : *objects->array()) allocation::add_object(object, "default", cluster);
+  for (const Json& object : *objects->array()) why::add_object(object, "default", cluster);
   if (!cluster.unread.empty()) return failed(cluster.unread.front());
-  const auto decoded = allocation::decode_pod(*pod);
+  const auto decoded = why::decode_pod(*pod);
   if (!decoded) return failed(decoded.error().what);
   if (const std::string version(world->text("version")); !version.empty()) {
-    const auto features = allocation::features_of(version);
+    const auto features = why::features_of(version);
     if (!features) return failed("no version: " + version);
     cluster.features = *features;
   }
-  return cli::json_of(allocation::why_pod(cluster, *decoded), "pod " + decoded->id());
+  return kubectl::json_of(why::why_pod(cluster, *decoded), "pod " + decoded->id());
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ TEST(Commands, EachThatIsDescribedHasItsWorkInItsPrograms) {
     config::Program program;
     std::span<const CommandWork> commands;
   } rows[] = {{config::Program::kNode, node_commands()},
-              {config::Program::kController, controller_commands()},
-              {config::Program::kKubectl, kubectl_commands()}};
+              {config::Program::kController, controller::controller_commands()},
+              {config::Program::kKubectl, kubectl::kubectl_commands()}};
   for (const auto& row : rows) {
     std::vector<config::Command> listed;
     for (const auto& some : {row.commands, common_commands()})
@@ -51,7 +51,7 @@ TEST(Commands, WhatCannotBeReadIsNoEditWithoutEffect) {
   const auto asked = [&] {
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
-    const int status = policies(options);
+    const int status = kubectl::policies(options);
     return std::to_string(status) + " " + testing::internal::GetCapturedStdout() +
            testing::internal::GetCapturedStderr();
   };

@@ -23,11 +23,11 @@ TEST(Configured, WhatIsNoFileStays) {
   options.wait_for.how = config::ConfiguredBy::How::kFile;
   options.wait_for.path = host.root() + "/configured";
   ASSERT_EQ(::mkfifo(options.wait_for.path.c_str(), 0600), 0);
-  EXPECT_EQ(configured(options), kExitError);
+  EXPECT_EQ(configured(options), daemon::kExitError);
   EXPECT_TRUE(std::filesystem::is_fifo(options.wait_for.path));
   std::filesystem::remove(options.wait_for.path);
-  EXPECT_EQ(configured(options), kExitSame);
-  EXPECT_EQ(configured(options), kExitSame) << "it may be run again";
+  EXPECT_EQ(configured(options), daemon::kExitSame);
+  EXPECT_EQ(configured(options), daemon::kExitSame) << "it may be run again";
   EXPECT_TRUE(std::filesystem::is_regular_file(options.wait_for.path));
 }
 
@@ -55,7 +55,7 @@ TEST(WaitForConfig, EndsWithItsOwnStatusAfterTheTimeout) {
   EXPECT_NE(said.find(path + ": there is no such file"), std::string::npos) << said;
   std::ofstream(path) << "";
   options.wait_timeout = Millis{0};
-  EXPECT_EQ(wait_for_config(options), kExitSame);
+  EXPECT_EQ(wait_for_config(options), daemon::kExitSame);
 }
 
 }  // namespace

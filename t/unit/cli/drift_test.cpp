@@ -56,7 +56,7 @@ struct DriftOf : testing::Test {
 };
 
 TEST_F(DriftOf, ItsOwnAmongOthers) {
-  EXPECT_EQ(asked(state_of("there") + state_of("here")), kExitSame);
+  EXPECT_EQ(asked(state_of("there") + state_of("here")), daemon::kExitSame);
   EXPECT_EQ(said, "");
 }
 
@@ -72,14 +72,14 @@ TEST_F(DriftOf, BeginsWithTheStatusThatTheOperatorWrote) {
   for (const auto& [status, line] : rows) {
     std::string state = state_of("here");
     state.insert(state.find("---"), std::string("status: ") + status + "\n");
-    EXPECT_EQ(asked(state), kExitSame) << "the status does not decide";
+    EXPECT_EQ(asked(state), daemon::kExitSame) << "the status does not decide";
     EXPECT_TRUE(out.substr(0, out.find('\n') + 1).ends_with(line)) << out;
   }
 }
 
 // Red when "in sync" is said of a host by another one's state, and nobody hears of it.
 TEST_F(DriftOf, AnothersThatStandsAloneIsSaid) {
-  EXPECT_EQ(asked(state_of("there")), kExitSame);
+  EXPECT_EQ(asked(state_of("there")), daemon::kExitSame);
   EXPECT_NE(said.find("the SriovNetworkNodeState is of \"there\", and compared with this host, here"),
             std::string::npos)
       << said;
@@ -89,20 +89,20 @@ TEST_F(DriftOf, AnothersThatStandsAloneIsSaid) {
 TEST_F(DriftOf, ItsOwnAmongFiles) {
   EXPECT_EQ(asked_of_files({state_of("there"), state_of("here"),
                             "kind: ConfigMap\napiVersion: v1\nmetadata: {name: x}\n"}),
-            kExitSame);
+            daemon::kExitSame);
   EXPECT_EQ(said, "");
-  EXPECT_EQ(asked_of_files({state_of("there"), state_of("elsewhere")}), kExitError);
+  EXPECT_EQ(asked_of_files({state_of("there"), state_of("elsewhere")}), daemon::kExitError);
   EXPECT_NE(said.find("the files: 2 SriovNetworkNodeStates, and none is of node here"), std::string::npos)
       << said;
-  EXPECT_EQ(asked_of_files({state_of("here"), state_of("here")}), kExitError);
+  EXPECT_EQ(asked_of_files({state_of("here"), state_of("here")}), daemon::kExitError);
   EXPECT_NE(said.find("0.yaml:1 and "), std::string::npos) << said;
-  EXPECT_EQ(asked_of_files({state_of("here"), "a: [\n"}), kExitError);
+  EXPECT_EQ(asked_of_files({state_of("here"), "a: [\n"}), daemon::kExitError);
   EXPECT_NE(said.find("1.yaml:"), std::string::npos) << said;
 }
 
 // Red when the first of two counts and the other one's drift is not seen.
 TEST_F(DriftOf, TwoOfOneNameAreNoAnswer) {
-  EXPECT_EQ(asked(state_of("here") + state_of("here")), kExitError);
+  EXPECT_EQ(asked(state_of("here") + state_of("here")), daemon::kExitError);
   EXPECT_NE(said.find("two SriovNetworkNodeStates of here, "), std::string::npos) << said;
   EXPECT_NE(said.find("states.yaml:1 and "), std::string::npos) << said;
   EXPECT_NE(said.find("states.yaml:6: delete the one that the cluster does not have"), std::string::npos)

@@ -40,7 +40,7 @@ struct ExplainTest : testing::Test {
     options.arguments = {device};
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
-    EXPECT_EQ(explain(options), kExitSame);
+    EXPECT_EQ(explain(options), daemon::kExitSame);
     return testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
   }
   static size_t lines_of(const std::string& text) {

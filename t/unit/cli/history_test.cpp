@@ -26,10 +26,11 @@ int told(const std::string& text, std::string& said) {
 // Red when the journal as text is an empty table, as if nothing had changed.
 TEST(History, AJournalThatIsNoJsonIsAnErrorThatSaysSo) {
   std::string said;
-  EXPECT_EQ(told("Nov 24 23:01:20 node sliced[7]: entries changed change=offered\n", said), kExitError);
+  EXPECT_EQ(told("Nov 24 23:01:20 node sliced[7]: entries changed change=offered\n", said),
+            daemon::kExitError);
   EXPECT_NE(said.find("journalctl -u sliced -o json"), std::string::npos) << said;
-  EXPECT_EQ(told("", said), kExitSame) << "nothing has changed";
-  EXPECT_EQ(told("-- No entries --\n{\"MESSAGE\":\"x\"}\n", said), kExitSame);
+  EXPECT_EQ(told("", said), daemon::kExitSame) << "nothing has changed";
+  EXPECT_EQ(told("-- No entries --\n{\"MESSAGE\":\"x\"}\n", said), daemon::kExitSame);
 }
 
 }  // namespace

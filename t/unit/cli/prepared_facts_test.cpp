@@ -72,12 +72,13 @@ struct PreparedFactsTest : testing::Test {
     return {inventory->boot_id, {{key_of(claim), claim}}};
   }
   void write(const kubelet::Checkpoint& record) {
-    std::filesystem::create_directories(std::filesystem::path(checkpoint_path(options)).parent_path());
-    std::ofstream(checkpoint_path(options)) << kubelet::encode_checkpoint(record);
+    std::filesystem::create_directories(
+        std::filesystem::path(daemon::checkpoint_path(options)).parent_path());
+    std::ofstream(daemon::checkpoint_path(options)) << kubelet::encode_checkpoint(record);
   }
   void record() { write(prepare()); }
   bool sees_the_driver_of_before() {
-    EXPECT_EQ(run(explain, config::Command::kExplain, {kVf}), kExitSame) << err;
+    EXPECT_EQ(run(explain, config::Command::kExplain, {kVf}), daemon::kExitSame) << err;
     return out.find("offered as") != std::string::npos;
   }
   // Exit status; stdout and stderr are in `out` and `err`.
@@ -134,10 +135,10 @@ TEST_F(PreparedFactsTest, ADeviceThatCouldNotBeGivenBackIsExplainedAsTheDaemonHa
   EXPECT_FALSE(sees_the_driver_of_before());
   EXPECT_NE(out.find("it could not be restored: somebody holds /dev/vfio/7"), std::string::npos) << out;
   Daemon daemon(options.runtime_directory,
-                [&, body = prepared_page(known.boot_id, known.claims, options, {})] {
+                [&, body = daemon::prepared_page(known.boot_id, known.claims, options, {})] {
                   return status::Answer{.body = body};
                 });
-  std::filesystem::remove(checkpoint_path(options));
+  std::filesystem::remove(daemon::checkpoint_path(options));
   EXPECT_FALSE(sees_the_driver_of_before()) << "by the daemon that runs";
   EXPECT_NE(out.find("it could not be restored"), std::string::npos) << out;
 }
@@ -153,15 +154,16 @@ TEST_F(PreparedFactsTest, ADeviceWithoutItsOriginalSettingsIsExplainedAsTheDaemo
   kubelet::OriginalSettings kept{
       .device = "0000:03:00.0", .boot_id = known.boot_id, .vf = {}, .interface = {}};
   kept.vfs[0] = {};
-  ASSERT_TRUE(kubelet::OriginalSettingsFiles(original_settings_path(options)).write(kept).ok());
+  ASSERT_TRUE(kubelet::OriginalSettingsFiles(daemon::original_settings_path(options)).write(kept).ok());
   EXPECT_FALSE(sees_the_driver_of_before());
   EXPECT_NE(out.find("0000:03:00.0: it does not have its original settings back"), std::string::npos) << out;
-  Daemon daemon(options.runtime_directory,
-                [&, body = prepared_page(known.boot_id, known.claims, options,
-                                         kubelet::unrestored_of({{kept.device, kept}}, known.claims,
-                                                                {{kept.device, "from the daemon"}}))] {
-                  return status::Answer{.body = body};
-                });
+  Daemon daemon(
+      options.runtime_directory,
+      [&, body = daemon::prepared_page(known.boot_id, known.claims, options,
+                                       kubelet::unrestored_of({{kept.device, kept}}, known.claims,
+                                                              {{kept.device, "from the daemon"}}))] {
+        return status::Answer{.body = body};
+      });
   EXPECT_FALSE(sees_the_driver_of_before());
   EXPECT_NE(out.find("settings back: from the daemon"), std::string::npos) << out;
   // A claim has the PF: its settings are its own affair.
@@ -175,17 +177,17 @@ TEST_F(PreparedFactsTest, TheDaemonIsAskedWhereItsRecordIsElsewhere) {
   const kubelet::Checkpoint known = prepare();
   options.command = config::Command::kRun;
   Daemon daemon(options.runtime_directory,
-                [&, body = prepared_page(known.boot_id, known.claims, options, {})] {
+                [&, body = daemon::prepared_page(known.boot_id, known.claims, options, {})] {
                   return status::Answer{.body = body};
                 });
   EXPECT_TRUE(sees_the_driver_of_before()) << out;
   EXPECT_EQ(err, "");
   EXPECT_EQ(run(match, config::Command::kMatch,
                 {R"(device.attributes["dra.networking"].?driver.orValue("") == "vfio-pci")"}),
-            kExitNone)
+            daemon::kExitNone)
       << out << err;
   options.output = config::OutputFormat::kDiff;
-  EXPECT_EQ(run(plan, config::Command::kPlan, {}), kExitChanges) << err;
+  EXPECT_EQ(run(plan, config::Command::kPlan, {}), daemon::kExitChanges) << err;
   EXPECT_NE(out.find("+ 0000-03-00-2\n"), std::string::npos) << out;
 }
 
@@ -193,7 +195,7 @@ TEST_F(PreparedFactsTest, TheDaemonIsAskedWhereItsRecordIsElsewhere) {
 TEST_F(PreparedFactsTest, TheDaemonsAnswerCountsBeforeARecord) {
   const kubelet::Checkpoint known = prepare();
   write(known);
-  Daemon daemon(options.runtime_directory, [&, body = prepared_page(known.boot_id, {}, options, {})] {
+  Daemon daemon(options.runtime_directory, [&, body = daemon::prepared_page(known.boot_id, {}, options, {})] {
     return status::Answer{.body = body};
   });
   EXPECT_FALSE(sees_the_driver_of_before()) << out;
@@ -207,12 +209,12 @@ TEST_F(PreparedFactsTest, DaemonsOfOtherNodesDriversAndBootsDoNotCount) {
   std::string body;
   Daemon daemon(options.runtime_directory, [&] { return status::Answer{.body = body}; });
   other.node_name = "another";
-  body = prepared_page(known.boot_id, {}, other, {});
+  body = daemon::prepared_page(known.boot_id, {}, other, {});
   EXPECT_TRUE(sees_the_driver_of_before()) << out;
   other = options, other.sriov_driver_name = "another.example";
-  body = prepared_page(known.boot_id, {}, other, {});
+  body = daemon::prepared_page(known.boot_id, {}, other, {});
   EXPECT_TRUE(sees_the_driver_of_before()) << out;
-  body = prepared_page("00000000-0000-0000-0000-000000000001", {}, options, {});
+  body = daemon::prepared_page("00000000-0000-0000-0000-000000000001", {}, options, {});
   EXPECT_TRUE(sees_the_driver_of_before()) << out;
   EXPECT_EQ(err, "") << "the record is this node's";
 }
@@ -224,7 +226,7 @@ TEST_F(PreparedFactsTest, ADaemonThatDoesNotKnowYetIsNamed) {
   EXPECT_TRUE(sees_the_driver_of_before()) << out;
   EXPECT_NE(err.find("the prepared devices cannot be read from the daemon: "), std::string::npos) << err;
   EXPECT_NE(err.find("not known yet"), std::string::npos) << err;
-  std::filesystem::remove(checkpoint_path(options));
+  std::filesystem::remove(daemon::checkpoint_path(options));
   EXPECT_FALSE(sees_the_driver_of_before()) << out;
   EXPECT_NE(err.find("prepared devices are unknown: "), std::string::npos) << err;
   EXPECT_NE(err.find("and there is no record "), std::string::npos) << err;
@@ -300,11 +302,11 @@ TEST_F(PreparedFactsOfAUser, ASocketThatMayNotBeReachedLeavesItUnknownWithoutARe
 
 TEST_F(PreparedFactsOfAUser, ARecordThatMayNotBeReadIsNamed) {
   write(known);
-  forbid(checkpoint_path(options));
+  forbid(daemon::checkpoint_path(options));
   const std::string said = told();
   EXPECT_TRUE(facts.prepared.empty());
   EXPECT_NE(said.find("prepared devices are unknown: "), std::string::npos) << said;
-  EXPECT_NE(said.find(checkpoint_path(options)), std::string::npos) << said;
+  EXPECT_NE(said.find(daemon::checkpoint_path(options)), std::string::npos) << said;
   EXPECT_NE(said.find("run as root or as the daemon's user"), std::string::npos) << said;
 }
 
@@ -312,15 +314,15 @@ TEST_F(PreparedFactsOfAUser, ARecordThatMayNotBeReadIsNamed) {
 TEST_F(PreparedFactsOfAUser, BothAreNamedWhereNeitherMayBeRead) {
   write(known);
   forbid(options.runtime_directory);
-  forbid(checkpoint_path(options));
+  forbid(daemon::checkpoint_path(options));
   const std::string said = told();
   EXPECT_NE(said.find(options.runtime_directory), std::string::npos) << said;
-  EXPECT_NE(said.find(checkpoint_path(options)), std::string::npos) << said;
+  EXPECT_NE(said.find(daemon::checkpoint_path(options)), std::string::npos) << said;
 }
 
 TEST_F(PreparedFactsTest, ExplainSeesTheDriverOfBefore) {
   record();
-  EXPECT_EQ(run(explain, config::Command::kExplain, {kVf}), kExitSame) << err;
+  EXPECT_EQ(run(explain, config::Command::kExplain, {kVf}), daemon::kExitSame) << err;
   EXPECT_NE(out.find("offered as"), std::string::npos) << out;
 }
 
@@ -328,8 +330,8 @@ TEST_F(PreparedFactsTest, ExplainSeesTheDriverOfBefore) {
 TEST_F(PreparedFactsTest, ExplainSaysThatTheOriginalMacIsUnknown) {
   record();
   const auto keep = [&](kubelet::OriginalMac one) {
-    std::filesystem::create_directories(original_macs_path(options));
-    ASSERT_TRUE(kubelet::OriginalMacFiles(original_macs_path(options)).write(one).ok());
+    std::filesystem::create_directories(daemon::original_macs_path(options));
+    ASSERT_TRUE(kubelet::OriginalMacFiles(daemon::original_macs_path(options)).write(one).ok());
   };
   auto process = open_host_process(options);
   ASSERT_TRUE(process);
@@ -337,12 +339,12 @@ TEST_F(PreparedFactsTest, ExplainSaysThatTheOriginalMacIsUnknown) {
   (*process)->leave(0);
   kubelet::OriginalMac one{.pci = kVf, .pf = "0000:03:00.0", .boot_id = boot, .mac = "02:00:00:00:00:01"};
   keep(one);
-  ASSERT_EQ(run(explain, config::Command::kExplain, {kVf}), kExitSame) << err;
+  ASSERT_EQ(run(explain, config::Command::kExplain, {kVf}), daemon::kExitSame) << err;
   EXPECT_EQ(out.find("MAC"), std::string::npos) << out;
 
   one.mac.clear();
   keep(one);
-  ASSERT_EQ(run(explain, config::Command::kExplain, {kVf}), kExitSame) << err;
+  ASSERT_EQ(run(explain, config::Command::kExplain, {kVf}), daemon::kExitSame) << err;
   EXPECT_NE(
       out.find(
           "VF 0000:03:00.2: original MAC address unknown: the VF keeps its pod's address when the pod ends."),
@@ -350,21 +352,21 @@ TEST_F(PreparedFactsTest, ExplainSaysThatTheOriginalMacIsUnknown) {
       << out;
   EXPECT_NE(out.find("ip link set PF vf NUMBER mac ADDRESS (PF: 0000:03:00.0)"), std::string::npos) << out;
   options.output = config::OutputFormat::kJson;
-  ASSERT_EQ(run(explain, config::Command::kExplain, {kVf}), kExitSame) << err;
+  ASSERT_EQ(run(explain, config::Command::kExplain, {kVf}), daemon::kExitSame) << err;
   EXPECT_NE(out.find("\"originalMAC\": \"unknown\""), std::string::npos) << out;
-  ASSERT_EQ(run(explain, config::Command::kExplain, {"0000:03:00.3"}), kExitSame) << err;
+  ASSERT_EQ(run(explain, config::Command::kExplain, {"0000:03:00.3"}), daemon::kExitSame) << err;
   EXPECT_EQ(out.find("originalMAC"), std::string::npos) << out;
 
   one.boot_id = "another";  // VFs are made anew by each boot
   keep(one);
-  ASSERT_EQ(run(explain, config::Command::kExplain, {kVf}), kExitSame) << err;
+  ASSERT_EQ(run(explain, config::Command::kExplain, {kVf}), daemon::kExitSame) << err;
   EXPECT_EQ(out.find("originalMAC"), std::string::npos) << out;
 }
 
 TEST_F(PreparedFactsTest, PlanKeepsTheEntry) {
   record();
   options.output = config::OutputFormat::kDiff;
-  EXPECT_EQ(run(plan, config::Command::kPlan, {}), kExitChanges) << err;
+  EXPECT_EQ(run(plan, config::Command::kPlan, {}), daemon::kExitChanges) << err;
   EXPECT_NE(out.find("+ 0000-03-00-2\n"), std::string::npos) << out;
 }
 
@@ -372,23 +374,23 @@ TEST_F(PreparedFactsTest, MatchSeesTheDriverOfBefore) {
   record();
   EXPECT_EQ(run(match, config::Command::kMatch,
                 {R"(device.attributes["dra.networking"].?driver.orValue("") == "vfio-pci")"}),
-            kExitNone)
+            daemon::kExitNone)
       << out << err;
 }
 
 TEST_F(PreparedFactsTest, ARecordOfAnotherBootCountsAsNone) {
   record();
   host.boot_id("00000000-0000-0000-0000-000000000001");
-  EXPECT_EQ(run(explain, config::Command::kExplain, {kVf}), kExitSame) << err;
+  EXPECT_EQ(run(explain, config::Command::kExplain, {kVf}), daemon::kExitSame) << err;
   EXPECT_NE(out.find("drivers is vfio-pci, expected mlx5_core"), std::string::npos) << out;
 }
 
 TEST_F(PreparedFactsTest, ARecordThatCannotBeReadIsNamed) {
   record();
-  std::ofstream(checkpoint_path(options)) << "{";
-  EXPECT_EQ(run(explain, config::Command::kExplain, {kVf}), kExitSame) << err;
+  std::ofstream(daemon::checkpoint_path(options)) << "{";
+  EXPECT_EQ(run(explain, config::Command::kExplain, {kVf}), daemon::kExitSame) << err;
   EXPECT_NE(err.find("prepared devices are unknown: "), std::string::npos) << err;
-  EXPECT_NE(err.find(checkpoint_path(options)), std::string::npos) << err;
+  EXPECT_NE(err.find(daemon::checkpoint_path(options)), std::string::npos) << err;
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ struct ReferenceNode : testing::Test {
     testing::internal::CaptureStdout();
     const int status = plan(options);
     std::string out = testing::internal::GetCapturedStdout();
-    EXPECT_EQ(status, kExitChanges);
+    EXPECT_EQ(status, daemon::kExitChanges);
     return out;
   }
   kube::Json explained(const std::string& device) {
@@ -49,7 +49,7 @@ struct ReferenceNode : testing::Test {
     testing::internal::CaptureStdout();
     const int status = explain(options);
     const std::string out = testing::internal::GetCapturedStdout();
-    EXPECT_EQ(status, kExitSame) << device;
+    EXPECT_EQ(status, daemon::kExitSame) << device;
     const auto json = kube::decode_json(out);
     EXPECT_TRUE(json) << out;
     return json ? *json : kube::Json();

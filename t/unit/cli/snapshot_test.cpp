@@ -63,7 +63,7 @@ struct SnapshotOfNode : testing::Test {
     options.command = config::Command::kSnapshot;
     options.raw = raw;
     options.arguments = {host.root() + "/report.tar.zst"};
-    EXPECT_EQ(snapshot(options), kExitSame);
+    EXPECT_EQ(snapshot(options), daemon::kExitSame);
     config::Options elsewhere;
     elsewhere.host_root = options.arguments[0];
     elsewhere.node_name = "another-machine";
@@ -74,14 +74,14 @@ struct SnapshotOfNode : testing::Test {
   // What was planned becomes what is published.
   void publish() {
     const Answer slices = planned(there);
-    ASSERT_EQ(slices.status, kExitChanges);
+    ASSERT_EQ(slices.status, daemon::kExitChanges);
     const auto list = kube::decode_json(slices.text);
     ASSERT_TRUE(list);
     int number = 0;
     for (const kube::Json& slice : *list->find("items")->array())
       host.write("cluster/resourceslices/" + std::to_string(++number) + ".json", kube::encode_json(slice));
     ASSERT_GE(number, 3);
-    ASSERT_EQ(planned(there).status, kExitSame);
+    ASSERT_EQ(planned(there).status, daemon::kExitSame);
   }
 
   fixture::SysfsTree host;
@@ -108,7 +108,7 @@ TEST_F(SnapshotOfNode, WithAliasesNothingIsPlannedThatWasNotThere) {
   publish();
   const config::Options elsewhere = taken(/*raw=*/false);
   const Answer of_it = planned(elsewhere);
-  EXPECT_EQ(of_it.status, kExitSame)
+  EXPECT_EQ(of_it.status, daemon::kExitSame)
       << asked(elsewhere, config::Command::kPlan, plan, config::OutputFormat::kDiff).text;
   EXPECT_EQ(of_it.text.find("reference-node"), std::string::npos);
   EXPECT_EQ(of_it.text.find("00:00:5e:00:53"), std::string::npos);

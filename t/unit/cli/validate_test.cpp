@@ -26,7 +26,7 @@ struct ValidateTest : testing::Test {
     options.arguments.push_back(path);
   }
   // Lines without the directory; the last counts.
-  std::string said(int exit = kExitError) {
+  std::string said(int exit = daemon::kExitError) {
     testing::internal::CaptureStdout();
     EXPECT_EQ(validate(options), exit);
     std::string out = testing::internal::GetCapturedStdout();
@@ -79,7 +79,7 @@ TEST_F(ValidateTest, OfKindsWithoutNamespacesTheNameAloneCounts) {
 TEST_F(ValidateTest, TheSameObjectTwiceIsNoError) {
   file("a.yaml", policy("name: p"));
   file("b.yaml", policy("name: p"));
-  EXPECT_EQ(said(kExitSame), "2 objects checked, 0 errors, 0 warnings\n");
+  EXPECT_EQ(said(daemon::kExitSame), "2 objects checked, 0 errors, 0 warnings\n");
 }
 
 TEST_F(ValidateTest, ThousandsOfThemAreTwentyLinesAndACount) {
@@ -101,7 +101,7 @@ TEST_F(ValidateTest, NamesThatTheServerMakesAreItsOwn) {
       "parameters: {apiVersion: sriovnetwork.k8snetworkplumbingwg.io/v1alpha1, kind: VfConfig, driver: vfio-pci}}}]}}\n";
   options.sriov_driver_name = "sriovnetwork.k8snetworkplumbingwg.io";
   file("a.yaml", claim + claim);
-  EXPECT_EQ(said(kExitSame), "2 objects checked, 0 errors, 0 warnings\n");
+  EXPECT_EQ(said(daemon::kExitSame), "2 objects checked, 0 errors, 0 warnings\n");
 }
 
 std::string network(const std::string& meta, const std::string& config) {
@@ -169,12 +169,12 @@ TEST_F(ValidateTest, AConfigurationThatNodesIgnoreIsFoundByTheClassOfAnotherFile
            close + "\n";
   };
   file("a.yaml", of_kind("ResourceClaim", "", "") + of_kind("ResourceClaimTemplate", "{spec: ", "}"));
-  EXPECT_EQ(said(kExitSame), "2 objects checked, 0 errors, 0 warnings\n");
+  EXPECT_EQ(said(daemon::kExitSame), "2 objects checked, 0 errors, 0 warnings\n");
   file(
       "b.yaml",
       "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: fast}\nspec: {selectors: [{cel: {expression: "
       "\"device.driver == 'dra.networking'\"}}]}\n");
-  fixture::expect_golden(said(kExitSame));
+  fixture::expect_golden(said(daemon::kExitSame));
 }
 
 TEST_F(ValidateTest, TemplatesOfAClusterAreChecked) {
@@ -187,7 +187,7 @@ TEST_F(ValidateTest, TemplatesOfAClusterAreChecked) {
       "\"device.attributes['dra.networking'].ifname == 'a'\"}}]}}]}}}\n");
   options.arguments.clear();
   options.cluster = config::ClusterDirectory{directory};
-  fixture::expect_golden(said(kExitSame));
+  fixture::expect_golden(said(daemon::kExitSame));
 }
 
 TEST_F(ValidateTest, ObjectsOfAClusterAreChecked) {
@@ -207,13 +207,13 @@ TEST_F(ValidateTest, AFileOfOtherKindsIsSaidToBeNotChecked) {
       "plugin.yaml",
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {config.json: '{\"resourceList\": []}'}\n");
   EXPECT_EQ(
-      said(kExitSame),
+      said(daemon::kExitSame),
       "plugin.yaml:1: warning: ConfigMap: it configures the SR-IOV network device plugin, which is not checked here; "
       "kubectl sliced migrate FILE turns it into policies, or names its mistakes\n"
       "0 objects checked, 0 errors, 1 warning\n");
   options.arguments.clear();
   file("space.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: c}\n");
-  EXPECT_EQ(said(kExitSame),
+  EXPECT_EQ(said(daemon::kExitSame),
             "space.yaml: warning: no object of a checked kind: Namespace\n"
             "0 objects checked, 0 errors, 1 warning\n");
 }
@@ -228,7 +228,7 @@ TEST_F(ValidateTest, ANameThatIsNearlyOneOfOursIsAWarning) {
       "'device.driver == \"sriovnetworks.k8snetworkplumbingwg.io\"'}}]}\n"
       "---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpu}\nspec: {selectors: [{cel: {expression: "
       "'device.driver == \"gpu.example.com\"'}}]}\n");
-  const std::string out = said(kExitSame);
+  const std::string out = said(daemon::kExitSame);
   EXPECT_NE(out.find("ResourceClaim c: spec.devices.requests[0].exactly.deviceClassName is "
                      "\"sriovnetworks.k8snetworkplumbingwg.io\"; did you mean DeviceClass "
                      "sriovnetwork.k8snetworkplumbingwg.io?"),

@@ -6,7 +6,7 @@
 #include "t/fixture/daemon_world.h"
 #include "t/unit/http/server_world.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace live_page_test {
 
 using namespace std::chrono_literals;
@@ -115,4 +115,4 @@ TEST(DeviceTable, ClaimsOfOneDeviceStandTogether) {
 }
 
 }  // namespace live_page_test
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

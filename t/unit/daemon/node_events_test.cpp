@@ -9,7 +9,7 @@
 #include "policy/exposure/decode_policy.h"
 #include "t/fixture/vf_host.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace node_events_test {
 
 using fixture::VfHost;
@@ -102,4 +102,4 @@ TEST(NodeEvents, TheCauseIsThePolicyOrTheGateInItsWay) {
 }
 
 }  // namespace node_events_test
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

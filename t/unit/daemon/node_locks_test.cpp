@@ -4,7 +4,7 @@
 
 #include <map>
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 // Red when it is in /tmp: any local user may have made it before.
@@ -63,4 +63,4 @@ TEST(LockFileName, FitsAFileSystemAndStaysDistinct) {
 }
 
 }  // namespace
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -10,7 +10,7 @@
 #include "daemon/host_process.h"
 #include "reactor/signal.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 // `| head`: the reader has what it asked for.
@@ -127,4 +127,4 @@ TEST(Complain, WhatOthersWroteSteersNoTerminal) {
 }
 
 }  // namespace
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

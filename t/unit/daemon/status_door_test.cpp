@@ -7,7 +7,7 @@
 #include "t/fixture/daemon_world.h"
 #include "t/fixture/golden.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 using namespace std::chrono_literals;
@@ -148,7 +148,7 @@ TEST(StatusText, SaysWhatIsOfferedAndWhatIsWrong) {
                      .writes = 2,
                      .failure = "update: 409",
                      .since_taken = 61s}};
-  EXPECT_EQ(status_text(status::json_of(report)),
+  EXPECT_EQ(cli::status_text(status::json_of(report)),
             "sliced 1.2.3, pid 12, up 10 min: NOT READY, standing by\n"
             "node a, cluster https://k:6443\n"
             "3 devices offered, 0 hidden, 1 held back\n"
@@ -167,7 +167,7 @@ TEST(StatusText, SaysWhatIsOfferedAndWhatIsWrong) {
 TEST(StatusText, ADaemonWithoutADecisionIsStarting) {
   status::Report report{.version = "1.2.3", .node = "a", .cluster = "https://k:6443"};
   report.waiting_for = {"policies"};
-  const std::string text = status_text(status::json_of(report));
+  const std::string text = cli::status_text(status::json_of(report));
   EXPECT_NE(text.find("\nstarting: no decision yet; published devices are unchanged\n"), std::string::npos)
       << text;
   EXPECT_NE(text.find("\nnot ready: decision: waits for policies\n"), std::string::npos) << text;
@@ -177,14 +177,14 @@ TEST(StatusText, ADaemonWithoutADecisionIsStarting) {
 // Red when a daemon that only publishes looks as if pods could start with its devices.
 TEST(StatusText, SaysThatPodsWithClaimsDoNotStart) {
   status::Report report{.version = "1.2.3", .node = "a"};
-  EXPECT_EQ(status_text(status::json_of(report)).find("kubelet plugin"), std::string::npos);
+  EXPECT_EQ(cli::status_text(status::json_of(report)).find("kubelet plugin"), std::string::npos);
   report.kubelet_plugin = "on";
-  EXPECT_EQ(status_text(status::json_of(report)).find("kubelet plugin"), std::string::npos);
+  EXPECT_EQ(cli::status_text(status::json_of(report)).find("kubelet plugin"), std::string::npos);
   report.kubelet_plugin = "off";
-  fixture::expect_golden(status_text(status::json_of(report)));
+  fixture::expect_golden(cli::status_text(status::json_of(report)));
   report.kubelet_plugin = "waiting";
   report.kubelet_plugin_waits_for = "driver d: /x: another process listens on it";
-  const std::string text = status_text(status::json_of(report));
+  const std::string text = cli::status_text(status::json_of(report));
   fixture::expect_golden(text);
 }
 
@@ -202,7 +202,8 @@ TEST_F(StatusOfDaemon, AnOriginalMacThatIsUnknownIsAProblem) {
   const kube::Json json = status::json_of(status);
   ASSERT_NE(json.find("unknownOriginalMACs"), nullptr);
   EXPECT_EQ(status::json_of(status::Report{}).find("unknownOriginalMACs"), nullptr);
-  EXPECT_NE(status_text(json).find("VF " + text + "\\x1b\n"), std::string::npos) << status_text(json);
+  EXPECT_NE(cli::status_text(json).find("VF " + text + "\\x1b\n"), std::string::npos)
+      << cli::status_text(json);
 }
 
 // Red when status, report or `nodes` are silent about a device that could not be given back, or about a missing runtime.
@@ -221,14 +222,14 @@ TEST_F(StatusOfDaemon, DevicesThatAreNotReturnedAndAMissingRuntimeAreProblems) {
       status::Report{.connection_problem = plugin.connection_problem, .not_returned = plugin.not_returned});
   EXPECT_EQ(json.text("nriProblem"), plugin.connection_problem);
   for (const std::string& line : {plugin.connection_problem, plugin.not_returned[0]})
-    EXPECT_NE(status_text(json).find(line + "\n"), std::string::npos) << status_text(json);
+    EXPECT_NE(cli::status_text(json).find(line + "\n"), std::string::npos) << cli::status_text(json);
   EXPECT_EQ(status::json_of(status::Report{}).find("devicesNotReturned"), nullptr);
 }
 
 // Red when status says that pods do not start where their kubelets need no plugin.
 TEST(StatusText, APluginThatKubeletsSkipIsNoReasonThatPodsDoNotStart) {
-  const std::string off = status_text(kube::Json::Object{{"kubeletPlugin", "off"}});
-  const std::string skipped = status_text(kube::Json::Object{{"kubeletPlugin", "skipped"}});
+  const std::string off = cli::status_text(kube::Json::Object{{"kubeletPlugin", "off"}});
+  const std::string skipped = cli::status_text(kube::Json::Object{{"kubeletPlugin", "skipped"}});
   EXPECT_NE(off.find("pods with claims do not start"), std::string::npos) << off;
   EXPECT_EQ(skipped.find("do not start"), std::string::npos) << skipped;
   EXPECT_NE(skipped.find("kubelets start pods without one"), std::string::npos) << skipped;
@@ -236,8 +237,8 @@ TEST(StatusText, APluginThatKubeletsSkipIsNoReasonThatPodsDoNotStart) {
 
 // Of a daemon of another version.
 TEST(StatusText, OfWhatIsMissingNothingIsMadeUp) {
-  EXPECT_EQ(status_text(kube::Json::Object{}).substr(0, 40), "sliced , pid ?, up 0 s: NOT READY, stand");
+  EXPECT_EQ(cli::status_text(kube::Json::Object{}).substr(0, 40), "sliced , pid ?, up 0 s: NOT READY, stand");
 }
 
 }  // namespace
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -8,7 +8,7 @@
 #include "t/fixture/daemon_world.h"
 #include "t/fixture/golden.h"
 
-namespace sliced::cli {
+namespace sliced::daemon {
 namespace {
 
 using namespace std::chrono_literals;
@@ -141,4 +141,4 @@ TEST_F(Verdicts, SayWhatNoSliceHolds) {
 }
 
 }  // namespace
-}  // namespace sliced::cli
+}  // namespace sliced::daemon

@@ -7,7 +7,7 @@
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/late_pages.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 struct LateObjects {
   fake::FakeScheduler scheduler;
@@ -19,4 +19,4 @@ struct LateObjects {
                          }};
 };
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

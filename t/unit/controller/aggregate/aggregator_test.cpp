@@ -12,7 +12,7 @@
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 namespace aggregator_test {
 
 using namespace std::chrono_literals;
@@ -33,7 +33,7 @@ struct AggregatorTest : testing::Test {
                     .documents.at(0));
   }
   void put_report(int node, int64_t offered, const std::vector<std::string>& policies = {"p"}) {
-    NodeReport report{.node = "n" + std::to_string(node)};
+    reports::NodeReport report{.node = "n" + std::to_string(node)};
     for (const std::string& name : policies)
       report.policies.push_back({{"SriovResourcePolicy", "ns", name}, 1, "expose", 4, offered, {}, "", 0});
     cluster.put(kube::kNodeDeviceReports, json_of(report));
@@ -252,7 +252,7 @@ TEST_F(AggregatorTest, WhatChangesMeanwhileIsToldToo) {
     on_round = {};
     put_report(0, 1);  // heard of between the first portion and the second
   };
-  NodeReport same{.node = "n1", .daemon_version = "0.3.0"};
+  reports::NodeReport same{.node = "n1", .daemon_version = "0.3.0"};
   same.policies.push_back({{"SriovResourcePolicy", "ns", "p"}, 1, "expose", 4, 4, {}, "", 0});
   cluster.put(kube::kNodeDeviceReports, json_of(same));
   scheduler.advance(15s);
@@ -355,4 +355,4 @@ TEST_F(AggregatorTest, ANodeThatIsGoneCountsNoMore) {
 }
 
 }  // namespace aggregator_test
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

@@ -10,7 +10,7 @@
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 namespace election_test {
 
 using namespace std::chrono_literals;
@@ -169,4 +169,4 @@ TEST_F(ElectionTest, ALeaseThatIsDeletedIsMadeAnew) {
 }
 
 }  // namespace election_test
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

@@ -4,25 +4,25 @@
 
 #include "t/fixture/golden.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 namespace policy_status_test {
 
-const PolicyRef kPolicy{"SriovResourcePolicy", "ns", "p"}, kOther{"DeviceExposurePolicy", "", "e"};
+const reports::PolicyRef kPolicy{"SriovResourcePolicy", "ns", "p"}, kOther{"DeviceExposurePolicy", "", "e"};
 
-NodeReport report(const std::string& node, std::vector<PolicyReport> policies) {
-  NodeReport out{.node = node};
+reports::NodeReport report(const std::string& node, std::vector<reports::PolicyReport> policies) {
+  reports::NodeReport out{.node = node};
   out.policies = std::move(policies);
   return out;
 }
-PolicyReport says(const PolicyRef& policy, int64_t generation, int64_t matched, int64_t offered,
-                  const std::string& problem = "", Counts hidden = {}) {
+reports::PolicyReport says(const reports::PolicyRef& policy, int64_t generation, int64_t matched,
+                           int64_t offered, const std::string& problem = "", reports::Counts hidden = {}) {
   return {policy, generation, "expose", matched, offered, std::move(hidden), problem, 0};
 }
-std::map<PolicyRef, FleetWord> summed(const std::vector<NodeReport>& reports) {
+std::map<reports::PolicyRef, FleetWord> summed(const std::vector<reports::NodeReport>& reports) {
   static SharedWords shared;
   std::map<std::string, NodeWords> nodes;
-  for (const NodeReport& one : reports) nodes[one.node] = words_of(one, shared);
-  std::map<PolicyRef, FleetWord> out;
+  for (const reports::NodeReport& one : reports) nodes[one.node] = words_of(one, shared);
+  std::map<reports::PolicyRef, FleetWord> out;
   for (const auto& [node, words] : nodes)
     for (const PolicyWord& word : words) add(node, word, out[*word.policy]);
   return out;
@@ -73,8 +73,8 @@ TEST(PolicyStatus, AConflictIsSaidWithDevicesAndNodes) {
   EXPECT_EQ(conflict.message.find("4 devices on 2 nodes"), 0u) << conflict.message;
 }
 
-PolicyReport overruled(const PolicyRef& policy, int64_t devices, const std::string& by) {
-  PolicyReport out = says(policy, 1, 2, 2);
+reports::PolicyReport overruled(const reports::PolicyRef& policy, int64_t devices, const std::string& by) {
+  reports::PolicyReport out = says(policy, 1, 2, 2);
   out.overruled = devices;
   out.overruled_by = by;
   return out;
@@ -94,7 +94,7 @@ TEST(PolicyStatus, AConflictWithinOneKindNamesWhoWinsAndWhere) {
 }
 
 TEST(PolicyStatus, BothConflictsAreSaid) {
-  PolicyReport both = overruled(kOther, 1, "e1");
+  reports::PolicyReport both = overruled(kOther, 1, "e1");
   both.hidden = {{"conflict", 2}};
   const Condition conflict =
       condition(status_of({.generation = 1}, summed({report("a", {both})}).at(kOther), {}, "t"), "Conflict");
@@ -105,7 +105,7 @@ TEST(PolicyStatus, BothConflictsAreSaid) {
 
 // Red when a fleet whose nodes each name another winner takes memory without bound, or a message.
 TEST(PolicyStatus, OfManyWinnersSomeAreCounted) {
-  std::vector<NodeReport> reports;
+  std::vector<reports::NodeReport> reports;
   for (int i = 100; i < 300; ++i)
     reports.push_back(
         report("n" + std::to_string(i), {overruled(kPolicy, 1, std::string(400, 'x') + std::to_string(i))}));
@@ -180,13 +180,13 @@ TEST(PolicyStatus, WhatIsSaidNoMoreIsForgotten) {
   SharedWords shared;
   std::map<std::string, NodeWords> nodes;
   for (int round = 0; round < 100; ++round) {
-    std::vector<PolicyReport> policies;
+    std::vector<reports::PolicyReport> policies;
     for (int i = 0; i < 100; ++i)
       policies.push_back(says({"SriovResourcePolicy", "ns", std::to_string(round * 100 + i)}, 1, 1, 1,
                               std::to_string(round * 100 + i)));
     nodes["a"] = words_of(report("a", policies), shared);
-    EXPECT_LE(shared.policies.size(), SharedValues<PolicyRef>::kForgetMin);
-    EXPECT_LE(shared.troubles.size(), SharedValues<PolicyRef>::kForgetMin);
+    EXPECT_LE(shared.policies.size(), SharedValues<reports::PolicyRef>::kForgetMin);
+    EXPECT_LE(shared.troubles.size(), SharedValues<reports::PolicyRef>::kForgetMin);
   }
   for (int i = 0; i < 100; ++i)
     nodes[std::to_string(i)] = words_of(report("", {says(kPolicy, 1, 1, 1, "spec.x: bad")}), shared);
@@ -195,4 +195,4 @@ TEST(PolicyStatus, WhatIsSaidNoMoreIsForgotten) {
 }
 
 }  // namespace policy_status_test
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

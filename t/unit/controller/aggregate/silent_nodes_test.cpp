@@ -11,7 +11,7 @@
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 namespace silent_nodes_test {
 
 using namespace std::chrono_literals;
@@ -23,7 +23,7 @@ struct SilentNodesTest : testing::Test {
     cluster.clock = [this] { return now(); };
     for (const char* node : {"a", "b"}) {
       renew(node);
-      cluster.put(kube::kNodeDeviceReports, json_of(NodeReport{.node = node}));
+      cluster.put(kube::kNodeDeviceReports, json_of(reports::NodeReport{.node = node}));
     }
     renew("without-report");
     cluster.put_text(
@@ -52,7 +52,7 @@ struct SilentNodesTest : testing::Test {
   }
   std::string mark(const std::string& node) const {
     const auto object = cluster.object(kube::kNodeDeviceReports, node);
-    return object ? decode_node_report(*object)->silent_since : "none";
+    return object ? reports::decode_node_report(*object)->silent_since : "none";
   }
 
   fake::FakeScheduler scheduler;
@@ -141,4 +141,4 @@ TEST_F(SilentNodesTest, ANodeThatIsDeletedIsNotSilent) {
 }
 
 }  // namespace silent_nodes_test
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

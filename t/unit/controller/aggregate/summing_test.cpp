@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 namespace summing_test {
 
-const PolicyRef kFirst{"SriovResourcePolicy", "ns", "p"}, kSecond{"DeviceExposurePolicy", "", "e"};
+const reports::PolicyRef kFirst{"SriovResourcePolicy", "ns", "p"}, kSecond{"DeviceExposurePolicy", "", "e"};
 
 struct SummingTest : testing::Test {
-  void put(const std::string& node, const std::vector<std::pair<PolicyRef, int64_t>>& offered) {
-    NodeReport report{.node = node};
+  void put(const std::string& node, const std::vector<std::pair<reports::PolicyRef, int64_t>>& offered) {
+    reports::NodeReport report{.node = node};
     for (const auto& [policy, count] : offered)
       report.policies.push_back(
           {.policy = policy, .generation = 1, .matched = count, .offered = count, .problem = "spec.x: bad"});
@@ -80,4 +80,4 @@ TEST_F(SummingTest, NodesComeAndGoMeanwhile) {
 }
 
 }  // namespace summing_test
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

@@ -11,7 +11,7 @@
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"
 
-namespace sliced::reports {
+namespace sliced::aggregate {
 namespace unread_policies_test {
 
 using namespace std::chrono_literals;
@@ -31,7 +31,7 @@ struct UnreadPoliciesTest : testing::Test {
                                                   .documents.at(0));
   }
   void put_report(const std::string& node, const std::vector<std::string>& namespaces) {
-    NodeReport report{.node = node};
+    reports::NodeReport report{.node = node};
     for (const std::string& one : namespaces)
       report.policies.push_back({{"SriovResourcePolicy", one, "p"}, 1, "expose", 4, 4, {}, "", 0});
     cluster.put(kube::kNodeDeviceReports, json_of(report));
@@ -123,4 +123,4 @@ TEST_F(UnreadPoliciesTest, ManyAreBounded) {
 }
 
 }  // namespace unread_policies_test
-}  // namespace sliced::reports
+}  // namespace sliced::aggregate

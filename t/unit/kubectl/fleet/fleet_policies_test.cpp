@@ -5,7 +5,7 @@
 #include "kube/objects/yaml.h"
 #include "kubectl/fleet/policy_tables.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace fleet_policies_test {
 namespace {
 
@@ -449,4 +449,4 @@ TEST(FleetPolicies, PoliciesThatMayNotBeReadLeaveTheirNodesUnjudged) {
 
 }  // namespace
 }  // namespace fleet_policies_test
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

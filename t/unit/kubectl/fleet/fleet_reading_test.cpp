@@ -7,7 +7,7 @@
 #include "kube/objects/kinds.h"
 #include "t/unit/kubectl/late_objects.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace fleet_reading_test {
 namespace {
 
@@ -231,4 +231,4 @@ TEST_F(FleetForgottenTest, AReportThatCannotBeReadIsSaid) {
 
 }  // namespace
 }  // namespace fleet_reading_test
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

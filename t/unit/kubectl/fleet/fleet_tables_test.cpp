@@ -6,7 +6,7 @@
 #include "reactor/base/table.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace fleet_tables_test {
 namespace {
 
@@ -133,4 +133,4 @@ TEST(FleetTables, AFrameFitsIntoTheTerminal) {
 
 }  // namespace
 }  // namespace fleet_tables_test
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

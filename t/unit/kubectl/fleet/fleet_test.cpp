@@ -5,7 +5,7 @@
 #include "kube/objects/yaml.h"
 #include "kubectl/fleet/fleet_tables.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace fleet_test {
 namespace {
 
@@ -402,4 +402,4 @@ TEST(Fleet, ASliceThatCannotBeCountedIsNamed) {
 
 }  // namespace
 }  // namespace fleet_test
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -8,7 +8,7 @@
 #include "t/fake/fake_scheduler.h"
 #include "t/fake/memory_log.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace followed_fleet_test {
 namespace {
 
@@ -149,4 +149,4 @@ TEST_F(FollowedFleetTest, WithoutReportsThereAreNone) {
 
 }  // namespace
 }  // namespace followed_fleet_test
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

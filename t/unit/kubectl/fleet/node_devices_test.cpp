@@ -4,7 +4,7 @@
 
 #include "kubectl/fleet/fleet_tables.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace node_devices_test {
 namespace {
 
@@ -101,4 +101,4 @@ TEST(NodeDevices, WhatIsHeldOfAPoolThatIsGoneIsTold) {
 
 }  // namespace
 }  // namespace node_devices_test
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -6,7 +6,7 @@
 
 #include "config/options.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 
 struct Answer {
   int status = 0;
@@ -24,4 +24,4 @@ inline Answer captured(int (*command)(const config::Options&), const config::Opt
   return answer;
 }
 
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -8,7 +8,7 @@
 #include "t/fixture/sysfs_tree.h"
 #include "t/unit/kubectl/migrate/captured.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace dranet_files_test {
 namespace {
 
@@ -27,9 +27,9 @@ struct DranetFiles : testing::Test {
   // Migrated, and validated where something is printed.
   Answer moved(const std::vector<std::string>& texts) {
     Answer answer = run(texts);
-    if (answer.status == kExitError) return answer;
-    const Answer judged = run({answer.out}, &validate);
-    EXPECT_EQ(judged.status, kExitSame) << judged.out << answer.out;
+    if (answer.status == daemon::kExitError) return answer;
+    const Answer judged = run({answer.out}, &cli::validate);
+    EXPECT_EQ(judged.status, daemon::kExitSame) << judged.out << answer.out;
     return answer;
   }
 
@@ -75,7 +75,7 @@ TEST_F(DranetFiles, AClassAClaimAndThePolicy) {
       {kDaemon, kClass,
        claim("{requests: [" + request("nic", R"(device.attributes["dra.net"].ifName == "rail0")") + "]}",
              "ResourceClaimTemplate")});
-  EXPECT_EQ(all.status, kExitSame) << all.err;
+  EXPECT_EQ(all.status, daemon::kExitSame) << all.err;
   for (const char* text :
        {"kind: DeviceExposurePolicy\nmetadata:\n  name: rail-driver\n", "nodeSelector:\n    pool: rails\n",
         "&& (device.attributes[\\\"dra.networking\\\"].rdma)", "allow: []\n",
@@ -90,7 +90,7 @@ TEST_F(DranetFiles, WhatIsLostIsNamedWithFieldValueReasonAndRemedy) {
   const Answer lost = moved({kDaemon, kClass,
                              claim("{requests: [" + request("nic") + "], config: [" +
                                    config("{interface: {gsoMaxSize: 65536, mtu: 1400}}") + "]}")});
-  EXPECT_EQ(lost.status, kExitChanges);
+  EXPECT_EQ(lost.status, daemon::kExitChanges);
   EXPECT_TRUE(lost.says(
       "file2.yaml:5: warning: ResourceClaim apps/c: spec.devices.config[0].opaque.parameters.interface.gsoMaxSize is 65536, which has no "
       "counterpart: "))
@@ -106,7 +106,7 @@ TEST_F(DranetFiles, ASelectorIsNeverWidened) {
       moved({kDaemon, kClass,
              claim("{requests: [" +
                    request("nic", R"(device.attributes["dra.net"].ipv6 == "2001:db8::1/64")") + "]}")});
-  EXPECT_EQ(kept.status, kExitChanges);
+  EXPECT_EQ(kept.status, daemon::kExitChanges);
   EXPECT_TRUE(kept.says(R"(device.attributes[\"dra.net\"].ipv6 == \"2001:db8::1/64\")")) << kept.out;
   EXPECT_TRUE(kept.says(
       "has device.attributes['dra.net'].ipv6, which has no counterpart and is kept, so that no device matches"))
@@ -161,7 +161,7 @@ TEST_F(DranetFiles, ConstraintsAndAlternatives) {
        claim(
            R"({requests: [{name: n, firstAvailable: [{name: x, deviceClassName: rails, selectors: [{cel: {expression: 'device.attributes["dra.net"].mtu >= 9000'}}]}]}],)"
            R"( constraints: [{requests: [n], matchAttribute: dra.net/numaNode}, {distinctAttribute: dra.net/alias}]})")});
-  EXPECT_EQ(all.status, kExitChanges);
+  EXPECT_EQ(all.status, daemon::kExitChanges);
   for (const char* text : {"matchAttribute: dra.networking/numaNode", "distinctAttribute: dra.net/alias",
                            ".mtu >= 9000", "constraints[1].distinctAttribute is \"dra.net/alias\""})
     EXPECT_TRUE(all.says(text)) << text << all.out << all.err;
@@ -208,7 +208,7 @@ TEST_F(DranetFiles, ErrorsPrintNothing) {
            {{kClass, claim("{requests: [" + request("nic", "device.driver = 1") + "]}")},
             "did you mean ==?"}}) {
     const Answer wrong = run(files);
-    EXPECT_EQ(wrong.status, kExitError) << text;
+    EXPECT_EQ(wrong.status, daemon::kExitError) << text;
     EXPECT_EQ(wrong.out, "");
     EXPECT_TRUE(wrong.says(text)) << wrong.err;
   }
@@ -244,4 +244,4 @@ TEST_F(DranetFiles, NodesOfTheDaemonSetAndTheChartsValues) {
 
 }  // namespace
 }  // namespace dranet_files_test
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

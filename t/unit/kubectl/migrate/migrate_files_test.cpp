@@ -9,7 +9,7 @@
 #include "t/fixture/sysfs_tree.h"
 #include "t/unit/kubectl/migrate/captured.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace migrate_files_test {
 namespace {
 
@@ -74,7 +74,7 @@ const std::string k01 = "01-check-no-matching-node/";
 
 TEST_F(MigrateFiles, ACheckForANodeThatNothingSelectsIsAnError) {
   const Answer labels = check(k01 + "policies.yaml", "host.txt", "worker-1");
-  EXPECT_EQ(labels.status, kExitError);
+  EXPECT_EQ(labels.status, daemon::kExitError);
   for (const char* text :
        {"no configuration is for node worker-1", "labels: kubernetes.io/hostname=worker-1",
         "requires label feature.node.kubernetes.io/network-sriov.capable=true", "--node-labels"})
@@ -82,43 +82,43 @@ TEST_F(MigrateFiles, ACheckForANodeThatNothingSelectsIsAnError) {
   EXPECT_EQ(check(k01 + "policies.yaml", "host.txt", "worker-1",
                   {{"feature.node.kubernetes.io/network-sriov.capable", "true"}})
                 .status,
-            kExitSame);
+            daemon::kExitSame);
   const Answer name = check(k01 + "by-node.yaml", "host.txt", "worker-2");
-  EXPECT_EQ(name.status, kExitError);
+  EXPECT_EQ(name.status, daemon::kExitError);
   EXPECT_TRUE(name.says("key worker-1 is for node worker-1")) << name.err;
-  EXPECT_EQ(check(k01 + "by-node.yaml", "host.txt", "worker-1").status, kExitSame);
+  EXPECT_EQ(check(k01 + "by-node.yaml", "host.txt", "worker-1").status, daemon::kExitSame);
 }
 
 TEST_F(MigrateFiles, TheHostnameLabelIsTheNodesName) {
   const Answer same = check(k01 + "dra-policy.yaml", "host.txt", "worker-1");
-  EXPECT_EQ(same.status, kExitSame);
+  EXPECT_EQ(same.status, daemon::kExitSame);
   EXPECT_TRUE(same.says("4 devices, 0 differ")) << same.out;
-  EXPECT_EQ(check(k01 + "dra-policy.yaml", "host.txt", "worker-2").status, kExitError);
+  EXPECT_EQ(check(k01 + "dra-policy.yaml", "host.txt", "worker-2").status, daemon::kExitError);
 }
 
 TEST_F(MigrateFiles, ACheckWithoutLabelsThatAPolicyRequiresIsAnError) {
   const Answer unknown = check(k01 + "some.yaml");
-  EXPECT_EQ(unknown.status, kExitError);
+  EXPECT_EQ(unknown.status, daemon::kExitError);
   EXPECT_TRUE(unknown.says("1 of 2 configurations are for labels that are not given")) << unknown.err;
-  EXPECT_EQ(check(k01 + "some.yaml", "host.txt", "n", {{"zone", "b"}}).status, kExitSame);
+  EXPECT_EQ(check(k01 + "some.yaml", "host.txt", "n", {{"zone", "b"}}).status, daemon::kExitSame);
 }
 
 // The driver at allocation decides (kubelet/plan.h): no class may ask for vfio-pci where some devices are not on it.
 TEST_F(MigrateFiles, VfioNodesFollowTheDriver) {
   const Answer same = check("02-vfio-without-driver/config.json");
-  EXPECT_EQ(same.status, kExitSame) << same.out << same.err;
+  EXPECT_EQ(same.status, daemon::kExitSame) << same.out << same.err;
   EXPECT_EQ(row(same, "0000:3b:02.2"), "intel.com/dpdk>intel.com/dpdk");
   EXPECT_EQ(row(same, "0000:3b:02.0"), "intel.com/any>intel.com/any");
   options.check = false;
   const Answer printed = run("02-vfio-without-driver/config.json");
-  EXPECT_EQ(printed.status, kExitSame);
+  EXPECT_EQ(printed.status, daemon::kExitSame);
   EXPECT_FALSE(printed.says("driver: vfio-pci")) << printed.out;
 }
 
 TEST_F(MigrateFiles, SeveralPoliciesOfOneResourceAreObjectsOfTheirOwn) {
   const std::string file = "03-one-resource-several-policies/policies.yaml";
   const Answer rdma = run(file);
-  EXPECT_EQ(rdma.status, kExitSame) << rdma.err;
+  EXPECT_EQ(rdma.status, daemon::kExitSame) << rdma.err;
   EXPECT_EQ(count(rdma.out, "kind: DeviceExposurePolicy"), 2u);
   EXPECT_EQ(count(rdma.out, "kind: DeviceClass\n"), 1u);
   EXPECT_TRUE(rdma.says("name: openshift.io-rdma-vf-shape-a\n"));
@@ -127,29 +127,29 @@ TEST_F(MigrateFiles, SeveralPoliciesOfOneResourceAreObjectsOfTheirOwn) {
 
 TEST_F(MigrateFiles, TheOnlyKeyOfAConfigMapIsTheFile) {
   const Answer same = check("04-key-is-a-file/only-key.yaml");
-  EXPECT_EQ(same.status, kExitSame);
+  EXPECT_EQ(same.status, daemon::kExitSame);
   EXPECT_TRUE(same.says("6 devices, 0 differ")) << same.out;
   EXPECT_TRUE(same.says("data[sriovdp-config] is the only key")) << same.err;
   const Answer files = run("04-key-is-a-file/two-files.yaml");
-  EXPECT_EQ(files.status, kExitError);
+  EXPECT_EQ(files.status, daemon::kExitError);
   EXPECT_TRUE(files.says("data[intel.json] is named as a file")) << files.err;
 }
 
 TEST_F(MigrateFiles, WhatIsLostToADefaultRouteIsShown) {
   const Answer v6 = check("05-default-route-not-shown/config.json", "default-route-v6.txt");
-  EXPECT_EQ(v6.status, kExitChanges);
+  EXPECT_EQ(v6.status, daemon::kExitChanges);
   EXPECT_EQ(row(v6, "0000:3b:02.1"), "intel.com/net_a>-") << v6.out;
   const Answer v4 = check("05-default-route-not-shown/config.json", "default-route-v4.txt");
-  EXPECT_EQ(v4.status, kExitChanges);
+  EXPECT_EQ(v4.status, daemon::kExitChanges);
   EXPECT_EQ(row(v4, "0000:3b:0a.0"), "intel.com/net_a>-") << v4.out;
 }
 
 TEST_F(MigrateFiles, TheRemedyForNetFilterWorks) {
   const Answer error = run("06-net-filter/policy.yaml");
-  EXPECT_EQ(error.status, kExitError);
+  EXPECT_EQ(error.status, daemon::kExitError);
   EXPECT_TRUE(error.says("give the ConfigMap device-plugin-config")) << error.err;
   const Answer followed = check("06-net-filter/device-plugin-config.yaml", "vm.txt", "vm-1");
-  EXPECT_EQ(followed.status, kExitSame) << followed.err;
+  EXPECT_EQ(followed.status, daemon::kExitSame) << followed.err;
   EXPECT_EQ(row(followed, "0000:00:06.0"), "openshift.io/radio>openshift.io/radio") << followed.out;
 }
 
@@ -159,7 +159,7 @@ const std::string kStates = "06-net-filter/states.yaml";
 TEST_F(MigrateFiles, ANodeStateSaysWhichFunctionsANetFilterSelects) {
   more_files = {kStates};
   const Answer printed = run("06-net-filter/by-network.yaml");
-  EXPECT_EQ(printed.status, kExitSame) << printed.err;
+  EXPECT_EQ(printed.status, daemon::kExitSame) << printed.err;
   EXPECT_EQ(count(printed.out, "kind: DeviceExposurePolicy"), 1u) << printed.out;
   EXPECT_TRUE(printed.says(R"(pciAddress == \"0000:00:06.0\")")) << printed.out;
   EXPECT_TRUE(printed.says("- vm-1\n")) << printed.out;
@@ -167,20 +167,21 @@ TEST_F(MigrateFiles, ANodeStateSaysWhichFunctionsANetFilterSelects) {
   EXPECT_TRUE(printed.says("no interface of SriovNetworkNodeState vm-2 has its netFilter")) << printed.err;
   EXPECT_TRUE(printed.says("printed for 2 nodes, whose SriovNetworkNodeState was given")) << printed.err;
   const Answer same = check("06-net-filter/by-network.yaml", "vm.txt", "vm-1", {{"zone", "a"}});
-  EXPECT_EQ(same.status, kExitSame) << same.err;
+  EXPECT_EQ(same.status, daemon::kExitSame) << same.err;
   EXPECT_EQ(row(same, "0000:00:06.0"), "openshift.io/radio>openshift.io/radio") << same.out;
   EXPECT_TRUE(same.says("1 devices, 0 differ")) << same.out;
-  EXPECT_EQ(check("06-net-filter/by-network.yaml", "vm.txt", "vm-1", {{"zone", "b"}}).status, kExitError);
+  EXPECT_EQ(check("06-net-filter/by-network.yaml", "vm.txt", "vm-1", {{"zone", "b"}}).status,
+            daemon::kExitError);
 }
 
 TEST_F(MigrateFiles, ANodeStateResolvesAlternativeNames) {
   const std::string long_name = written(policy("nicSelector: {pfNames: ['enp59s0f0-uplink-a#1-2']}"));
   const Answer error = run(long_name);
-  EXPECT_EQ(error.status, kExitError);
+  EXPECT_EQ(error.status, daemon::kExitError);
   EXPECT_TRUE(error.says("if it is an alternative name, give the SriovNetworkNodeStates")) << error.err;
   more_files = {kStates};
   const Answer same = check(long_name, "host.txt", "vm-1");
-  EXPECT_EQ(same.status, kExitSame) << same.err;
+  EXPECT_EQ(same.status, daemon::kExitSame) << same.err;
   EXPECT_TRUE(same.says("2 devices, 0 differ")) << same.out;
   EXPECT_EQ(row(same, "0000:3b:02.1"), "openshift.io/a>openshift.io/a");
   EXPECT_TRUE(same.says("printed for 1 node, whose SriovNetworkNodeState was given")) << same.err;
@@ -188,29 +189,29 @@ TEST_F(MigrateFiles, ANodeStateResolvesAlternativeNames) {
   // Two names, of which one is of no node: an error, and no policy without it.
   const Answer half =
       run(written(policy("nicSelector: {pfNames: [enp59s0f0-uplink-a, enp59s0f0-uplink-b]}")));
-  EXPECT_EQ(half.status, kExitError);
+  EXPECT_EQ(half.status, daemon::kExitError);
   EXPECT_TRUE(half.says("\"enp59s0f0-uplink-b\", longer than")) << half.err;
 }
 
 TEST_F(MigrateFiles, NodeStatesReportTheIdsOfVfs) {
   more_files = {kStates};
   const Answer same = check(written(policy("nicSelector: {vendor: '8086', deviceID: '1572'}")));
-  EXPECT_EQ(same.status, kExitSame) << same.err;
+  EXPECT_EQ(same.status, daemon::kExitSame) << same.err;
   EXPECT_TRUE(same.says("its VFs have the device id 154c according to the SriovNetworkNodeStates"))
       << same.err;
   EXPECT_TRUE(same.says("6 devices, 0 differ")) << same.out;
   options.check = false;
   const Answer in_vm = run(written(policy("nicSelector: {vendor: '1d0f', deviceID: ec20}")));
-  EXPECT_EQ(in_vm.status, kExitSame) << in_vm.err;
+  EXPECT_EQ(in_vm.status, daemon::kExitSame) << in_vm.err;
   EXPECT_FALSE(in_vm.says("product ==")) << in_vm.out;
   const Answer other = run(written(policy("nicSelector: {vendor: '8086', deviceID: '1592'}")));
-  EXPECT_EQ(other.status, kExitError);
+  EXPECT_EQ(other.status, daemon::kExitError);
   EXPECT_TRUE(other.says("no SriovNetworkNodeState has VFs of a PF with this id")) << other.err;
 }
 
 TEST_F(MigrateFiles, ANodeStateWithoutPoliciesSaysWhatIsMissing) {
   const Answer alone = run(kStates);
-  EXPECT_EQ(alone.status, kExitError);
+  EXPECT_EQ(alone.status, daemon::kExitError);
   EXPECT_TRUE(alone.says("serves to read SriovNetworkNodePolicies, and none is given")) << alone.err;
   more_files = {kStates};
   const Answer twice = run(kStates);
@@ -220,7 +221,7 @@ TEST_F(MigrateFiles, ANodeStateWithoutPoliciesSaysWhatIsMissing) {
 TEST_F(MigrateFiles, PoliciesForDifferentNodesAreNotComparedAsOneNodes) {
   for (const char* file : {"other-fields.yaml", "rdma-on-one.yaml"}) {
     const Answer printed = run("07-disjoint-nodes/" + std::string(file));
-    EXPECT_EQ(printed.status, kExitSame) << printed.err;
+    EXPECT_EQ(printed.status, daemon::kExitSame) << printed.err;
     EXPECT_EQ(count(printed.out, "kind: DeviceClass\n"), 1u);
     EXPECT_TRUE(printed.says("shape.a")) << printed.out;
     EXPECT_TRUE(printed.says("shape.b")) << printed.out;
@@ -229,18 +230,18 @@ TEST_F(MigrateFiles, PoliciesForDifferentNodesAreNotComparedAsOneNodes) {
 
 TEST_F(MigrateFiles, FunctionsWithoutAPfAreOffered) {
   const Answer same = check("08-in-a-vm/config.json", "vm.txt");
-  EXPECT_EQ(same.status, kExitSame);
+  EXPECT_EQ(same.status, daemon::kExitSame);
   EXPECT_EQ(row(same, "0000:00:06.0"), "intel.com/ena>intel.com/ena") << same.out;
   options.form = config::PolicyForm::kSriov;
   const Answer lost = check("08-in-a-vm/config.json", "vm.txt");
-  EXPECT_EQ(lost.status, kExitChanges);
+  EXPECT_EQ(lost.status, daemon::kExitChanges);
   EXPECT_TRUE(lost.says("--as exposure")) << lost.err;
 }
 
 // 08: ids and drivers are the same for a function in a VM and a VF of a host.
 TEST_F(MigrateFiles, WhatMayBeWithoutAPfIsWarnedOf) {
   const Answer ids = run_resource(R"("selectors": {"vendors": ["8086"], "devices": ["154c"]})");
-  EXPECT_EQ(ids.status, kExitSame);
+  EXPECT_EQ(ids.status, daemon::kExitSame);
   EXPECT_TRUE(ids.says("kind: SriovResourcePolicy")) << ids.out;
   EXPECT_TRUE(ids.says("warning: intel.com/a selects by neither pfNames nor rootDevices")) << ids.err;
   EXPECT_TRUE(run_resource(R"("selectors": [{"pfNames": ["ens1f0"]}, {"drivers": ["iavf"]}])")
@@ -268,7 +269,7 @@ TEST_F(MigrateFiles, WhatMayBeWithoutAPfIsWarnedOf) {
 TEST_F(MigrateFiles, AHostWithoutAnyOfTheDevicesComparesNothing) {
   const Answer none =
       check(written(R"({"resourceList": [{"resourceName": "a", "selectors": {"vendors": ["15b3"]}}]})"));
-  EXPECT_EQ(none.status, kExitSame);
+  EXPECT_EQ(none.status, daemon::kExitSame);
   EXPECT_TRUE(none.says("nothing was compared")) << none.err;
 }
 
@@ -282,7 +283,7 @@ TEST_F(MigrateFiles, PodsThatLoseUioNodesAreNotTheSame) {
   options.node_name = "n";
   const Answer lost =
       run(written(R"({"resourceList": [{"resourceName": "a", "selectors": {"pfNames": ["ens1f0"]}}]})"));
-  EXPECT_EQ(lost.status, kExitChanges) << lost.out;
+  EXPECT_EQ(lost.status, daemon::kExitChanges) << lost.out;
   EXPECT_TRUE(lost.says("4 devices, 1 differ")) << lost.out;
   EXPECT_TRUE(lost.says("the plugin gives pods its /dev/uio node (driver igb_uio)")) << lost.out;
 }
@@ -319,7 +320,7 @@ TEST_F(MigrateFiles, ValuesAndFieldsThatThePluginReadsOtherwiseAreErrors) {
            {R"("selectors": {"vdpaType": "virtio"})", "If no other resource selects its devices"},
            {R"("selectors": {"resourcePrefix": "x.io"})", "is a field of the resource, beside selectors"}}) {
     const Answer answer = run_resource(resource);
-    EXPECT_EQ(answer.status, kExitError) << resource;
+    EXPECT_EQ(answer.status, daemon::kExitError) << resource;
     EXPECT_TRUE(answer.says(error)) << resource << answer.err;
   }
   const std::string list = R"("resourceList": [{"resourceName": "a", )" + fields + "}]";
@@ -332,7 +333,7 @@ TEST_F(MigrateFiles, ValuesAndFieldsThatThePluginReadsOtherwiseAreErrors) {
            {R"({"resourceList": [null]})", "an entry without a resourceName"},
            {R"({"resourceList": {"resourceName": "a"}})", "resourceList is a map, expected a list"}}) {
     const Answer answer = run(written(json));
-    EXPECT_EQ(answer.status, kExitError) << json;
+    EXPECT_EQ(answer.status, daemon::kExitError) << json;
     EXPECT_TRUE(answer.says(error)) << json << answer.err;
   }
 }
@@ -359,7 +360,7 @@ TEST_F(MigrateFiles, LayoutOfTheTextDoesNotMatter) {
        "\"data\": {\"config.json\": " +
            quoted + "}}]}"}) {
     const Answer same = check(written(text));
-    EXPECT_EQ(same.status, kExitSame) << text << same.err;
+    EXPECT_EQ(same.status, daemon::kExitSame) << text << same.err;
     EXPECT_TRUE(same.says("2 devices, 0 differ")) << text << same.out;
     EXPECT_EQ(row(same, "0000:3b:02.1"), "intel.com/a>intel.com/a") << same.out;
   }
@@ -372,7 +373,7 @@ TEST_F(MigrateFiles, NamesThatDifferInCaseOrPrefixStayApart) {
           {"resourceName": "net_a", "selectors": {"pfNames": ["ens1f0#2"]}},
           {"resourceName": "net-a", "selectors": {"rootDevices": ["0000:3B:00.0#3"]}},
           {"resourceName": "net", "resourcePrefix": "x.io", "selectors": {"pfNames": ["ens1f1"]}}]})"));
-  EXPECT_EQ(same.status, kExitSame) << same.out;
+  EXPECT_EQ(same.status, daemon::kExitSame) << same.out;
   EXPECT_TRUE(same.says("6 devices, 0 differ")) << same.out;
   for (const auto& [device, name] : {std::pair("2.0", "intel.com/Net"), std::pair("2.1", "intel.com/net"),
                                      std::pair("2.2", "intel.com/net_a"), std::pair("2.3", "intel.com/net-a"),
@@ -386,10 +387,10 @@ TEST_F(MigrateFiles, KeysThatMayBeFilesOrNodesAreWarnedOf) {
       R"('{"resourceList": [{"resourceName": "a", "selectors": {"pfNames": ["ens1f0"]}}]}')";
   const std::string head = "kind: ConfigMap\nmetadata: {name: m}\ndata:\n";
   const Answer nodes = run(written(head + "  intel: " + json + "\n  mellanox: " + json + "\n"));
-  EXPECT_EQ(nodes.status, kExitSame);
+  EXPECT_EQ(nodes.status, daemon::kExitSame);
   EXPECT_EQ(count(nodes.err, "are taken for names of nodes"), 1u) << nodes.err;
   const Answer notes = run(written(head + "  config.cfg: " + json + "\n  notes: read me\n"));
-  EXPECT_EQ(notes.status, kExitError);
+  EXPECT_EQ(notes.status, daemon::kExitError);
   EXPECT_TRUE(notes.says("data[notes] is no configuration of the device plugin")) << notes.err;
   const Answer map = run(written(head + "  config.json: {resourceList: []}\n"));
   EXPECT_TRUE(map.says("data[config.json] is a map, expected a string with JSON")) << map.err;
@@ -406,10 +407,10 @@ TEST_F(MigrateFiles, ANodeWithoutResourcesIsCompared) {
       "  worker-2: '{\"resourceList\": []}'\n  worker-3: '{\"resourceList\": null}'\n";
   for (const char* node : {"worker-2", "worker-3"}) {
     const Answer empty = check(written(text), "host.txt", node);
-    EXPECT_EQ(empty.status, kExitSame) << empty.err;
+    EXPECT_EQ(empty.status, daemon::kExitSame) << empty.err;
     EXPECT_TRUE(empty.says("0 devices, 0 differ")) << empty.out;
   }
-  EXPECT_EQ(check(written(text), "host.txt", "worker-4").status, kExitError);
+  EXPECT_EQ(check(written(text), "host.txt", "worker-4").status, daemon::kExitError);
   EXPECT_EQ(
       count(check(written(text), "host.txt", "worker-1").err, "is written by the SR-IOV network operator"),
       1u)
@@ -429,7 +430,7 @@ TEST_F(MigrateFiles, EmptyAndWronglyTypedSelectorsOfAPolicyAreErrors) {
            {"{rootDevices: ['0000:3b:00.*']}", "expected the PCI address of a PF"},
            {"[{vendor: '8086'}]", "spec.nicSelector is a list, expected a map"}}) {
     const Answer answer = run_policy("nicSelector: " + nics);
-    EXPECT_EQ(answer.status, kExitError) << nics;
+    EXPECT_EQ(answer.status, daemon::kExitError) << nics;
     EXPECT_TRUE(answer.says(error)) << nics << answer.err;
   }
 }
@@ -439,7 +440,7 @@ TEST_F(MigrateFiles, ItemsOfATypedListHaveItsKind) {
   const Answer same = check(written(
       R"({"kind": "SriovNetworkNodePolicyList", "apiVersion": "sriovnetwork.openshift.io/v1", "items": [
           {"metadata": {"name": "p"}, "spec": {"resourceName": "a", "numVfs": 1, "nicSelector": {"pfNames": ["ens1f0"]}}}]})"));
-  EXPECT_EQ(same.status, kExitSame) << same.err;
+  EXPECT_EQ(same.status, daemon::kExitSame) << same.err;
   EXPECT_TRUE(same.says("4 devices, 0 differ")) << same.out;
   options.check = false;
   const Answer nodes = run(written(
@@ -453,7 +454,7 @@ TEST_F(MigrateFiles, TheRdmaSharedPluginsConfigurationIsNamed) {
       R"('{"configList": [{"resourceName": "r", "rdmaHcaMax": 63, "selectors": {"vendors": ["15b3"]}}]}')";
   const Answer map =
       run(written("kind: ConfigMap\nmetadata: {name: rdma-devices}\ndata: {config.json: " + shared + "}\n"));
-  EXPECT_EQ(map.status, kExitError);
+  EXPECT_EQ(map.status, daemon::kExitError);
   EXPECT_TRUE(map.says("configuration of the RDMA shared device plugin")) << map.err;
   const Answer both = run(written(
       "apiVersion: mellanox.com/v1alpha1\nkind: NicClusterPolicy\nmetadata: {name: p}\nspec:\n"
@@ -461,7 +462,7 @@ TEST_F(MigrateFiles, TheRdmaSharedPluginsConfigurationIsNamed) {
       shared +
       "}\n"
       "  sriovDevicePlugin: {config: '{\"resourceList\": [{\"resourceName\": \"a\", \"selectors\": {\"pfNames\": [\"x\"]}}]}'}\n"));
-  EXPECT_EQ(both.status, kExitSame) << both.err;
+  EXPECT_EQ(both.status, daemon::kExitSame) << both.err;
   EXPECT_TRUE(both.says("configuration of the RDMA shared device plugin")) << both.err;
 }
 
@@ -476,7 +477,7 @@ TEST_F(MigrateFiles, FieldsThatDraDriverSriovDoesNotKnowAreWarnedOf) {
     const Answer differs = check(written(head + config + "}]}\n"));
     EXPECT_TRUE(differs.says(std::string(field) + " is no field of dra-driver-sriov, which ignores it"))
         << differs.err;
-    EXPECT_EQ(differs.status, kExitChanges) << differs.out;
+    EXPECT_EQ(differs.status, daemon::kExitChanges) << differs.out;
     EXPECT_EQ(row(differs, "0000:3b:02.0").substr(0, 3), "(no")
         << "that driver offers it without a name: " << differs.out;
   }
@@ -485,13 +486,13 @@ TEST_F(MigrateFiles, FieldsThatDraDriverSriovDoesNotKnowAreWarnedOf) {
 TEST_F(MigrateFiles, FieldsThatTheOperatorDoesNotReadAreErrors) {
   const std::string k09 = "09-unknown-policy-fields/";
   const Answer name = run(k09 + "pfName.yaml");
-  EXPECT_EQ(name.status, kExitError);
+  EXPECT_EQ(name.status, daemon::kExitError);
   EXPECT_TRUE(
       name.says("pfName.yaml:9: error: SriovNetworkNodePolicy a: spec.nicSelector.pfName is no field"))
       << name.err;
   EXPECT_TRUE(name.says("write pfNames")) << name.err;
   const Answer types = run(k09 + "wrong-types.yaml");
-  EXPECT_EQ(types.status, kExitError);
+  EXPECT_EQ(types.status, daemon::kExitError);
   for (const char* text : {"vendor is a number, expected a string: put it in quotes", "deviceID is a number",
                            "pfNames is a string, expected a list of strings"})
     EXPECT_TRUE(types.says(text)) << types.err;
@@ -509,7 +510,7 @@ TEST_F(MigrateFiles, AnErrorIsNotHiddenBehindWarnings) {
   const Answer answer =
       run(written(text + "apiVersion: sriovnetwork.openshift.io/v1\nkind: SriovNetworkNodePolicy\n"
                          "metadata: {name: bad}\nspec: {resourceName: a, nicSelector: {pfName: [x]}}\n"));
-  EXPECT_EQ(answer.status, kExitError);
+  EXPECT_EQ(answer.status, daemon::kExitError);
   EXPECT_LT(answer.err.find("error: SriovNetworkNodePolicy bad"), answer.err.find("warning: Service s0 "))
       << answer.err;
   EXPECT_TRUE(answer.says("and 150 more warnings")) << answer.err;
@@ -519,18 +520,18 @@ const std::string k11 = "11-unrecognized-kinds/";
 
 TEST_F(MigrateFiles, KindsThatContainAConfigurationAreRead) {
   const Answer cluster = run(k11 + "nic-cluster-policy.yaml");
-  EXPECT_EQ(cluster.status, kExitSame);
+  EXPECT_EQ(cluster.status, daemon::kExitSame);
   EXPECT_TRUE(cluster.says("extendedResourceName: nvidia.com/hostdev")) << cluster.err;
   const Answer node = run(k11 + "nic-node-policy.yaml");
-  EXPECT_EQ(node.status, kExitSame);
+  EXPECT_EQ(node.status, daemon::kExitSame);
   EXPECT_TRUE(node.says("nodeSelector:\n    pool: a\n")) << node.out;
   const Answer affinity = run(k11 + "affinity.yaml");
-  EXPECT_EQ(affinity.status, kExitSame);
+  EXPECT_EQ(affinity.status, daemon::kExitSame);
   EXPECT_TRUE(affinity.says("pci-15b3.present")) << affinity.out;
-  EXPECT_EQ(check(k11 + "affinity.yaml").status, kExitError) << "the node lacks the label";
+  EXPECT_EQ(check(k11 + "affinity.yaml").status, daemon::kExitError) << "the node lacks the label";
   options.check = false;
   const Answer values = run(k11 + "chart-values.yaml");
-  EXPECT_EQ(values.status, kExitSame);
+  EXPECT_EQ(values.status, daemon::kExitSame);
   EXPECT_TRUE(values.says("extendedResourceName: intel.com/net_a")) << values.err;
 }
 
@@ -541,7 +542,7 @@ TEST_F(MigrateFiles, OfKindsThatAreNotReadItSaysWhatToGive) {
                   "object-templates[0].objectDefinition contains a SriovNetworkNodePolicy"),
         std::pair("nvidia-values.yaml", "give the output of helm template")}) {
     const Answer answer = run(k11 + file);
-    EXPECT_EQ(answer.status, kExitError);
+    EXPECT_EQ(answer.status, daemon::kExitError);
     EXPECT_TRUE(answer.says(text)) << answer.err;
   }
 }
@@ -560,7 +561,7 @@ TEST_F(MigrateFiles, NetworkAttachmentDefinitionsAreNamedByTheClassesOfTheirReso
                            {"resourceName": "v", "selectors": {"pfNames": ["ens3f0"], "drivers": ["vfio-pci"]}}]})",
       "config.json");
   const Answer without = run(config);
-  EXPECT_EQ(without.status, kExitSame) << without.err;
+  EXPECT_EQ(without.status, daemon::kExitSame) << without.err;
   EXPECT_EQ(count(without.err, "pods with these extended resources run without an interface"), 1u)
       << without.err;
   EXPECT_EQ(count(without.out, "# Without Multus they get no interface before spec.config has a VfConfig"),
@@ -572,7 +573,7 @@ TEST_F(MigrateFiles, NetworkAttachmentDefinitionsAreNamedByTheClassesOfTheirReso
                   definition("apps", "other-c", "intel.com/c") + definition("apps", "net-d", "intel.com/d"),
               "definitions.yaml")};
   const Answer with = run(config);
-  EXPECT_EQ(with.status, kExitSame) << with.err;
+  EXPECT_EQ(with.status, daemon::kExitSame) << with.err;
   EXPECT_TRUE(with.says("netAttachDefName: net-a\n          netAttachDefNamespace: apps\n") ||
               with.says("netAttachDefName: net-a\n        netAttachDefNamespace: apps\n"))
       << with.out;
@@ -589,7 +590,7 @@ TEST_F(MigrateFiles, NetworkAttachmentDefinitionsAreNamedByTheClassesOfTheirReso
       << with.err;
   EXPECT_FALSE(with.says("pods with these extended resources run without an interface")) << with.err;
   more_files.clear();
-  const Answer judged = run(written(with.out), &validate);
+  const Answer judged = run(written(with.out), &cli::validate);
   EXPECT_TRUE(judged.says(" 0 errors, 0 warnings")) << judged.out;
 }
 
@@ -608,9 +609,9 @@ TEST_F(MigrateFiles, ValidateHasNoWarningsForWhatMigratePrints) {
         "08-in-a-vm/config.json", "11-unrecognized-kinds/nic-cluster-policy.yaml",
         "02-vfio-without-driver/config.json"}) {
     const Answer printed = run(file);
-    ASSERT_EQ(printed.status, kExitSame) << file;
-    const Answer judged = run(written(printed.out), &validate);
-    EXPECT_EQ(judged.status, kExitSame);
+    ASSERT_EQ(printed.status, daemon::kExitSame) << file;
+    const Answer judged = run(written(printed.out), &cli::validate);
+    EXPECT_EQ(judged.status, daemon::kExitSame);
     EXPECT_TRUE(judged.says(" 0 errors, 0 warnings")) << file << judged.out;
   }
 }
@@ -627,11 +628,11 @@ TEST_F(MigrateFiles, ObjectsGoToTheNamespaceWhereTheDaemonLooks) {
   for (const auto& [file, from] :
        {std::pair("filter.yaml", "dra-sriov-driver"), std::pair("policy.yaml", "elsewhere")}) {
     const Answer printed = run("14-old-namespace/" + std::string(file));
-    EXPECT_EQ(printed.status, kExitSame);
+    EXPECT_EQ(printed.status, daemon::kExitSame);
     EXPECT_TRUE(printed.out.find("namespace: dra-driver-sriov\n") != std::string::npos) << printed.out;
     EXPECT_TRUE(printed.err.find("is in namespace " + std::string(from)) != std::string::npos) << printed.err;
   }
-  const Answer judged = run("14-old-namespace/filter.yaml", &validate);
+  const Answer judged = run("14-old-namespace/filter.yaml", &cli::validate);
   EXPECT_TRUE(judged.says("sliced migrate FILE")) << judged.out;
   options.namespace_ = "elsewhere";
   EXPECT_EQ(run("14-old-namespace/policy.yaml").err, "");
@@ -639,24 +640,24 @@ TEST_F(MigrateFiles, ObjectsGoToTheNamespaceWhereTheDaemonLooks) {
 
 TEST_F(MigrateFiles, AResourceIsAskedWhereItsFirstPolicyIs) {
   const Answer same = check("15-interleaved-priorities/policies.yaml");
-  EXPECT_EQ(same.status, kExitSame) << same.out;
+  EXPECT_EQ(same.status, daemon::kExitSame) << same.out;
   EXPECT_EQ(row(same, "0000:3b:0a.0"), "openshift.io/res_a>openshift.io/res_a");
   options.check = false;
   const Answer by_node = run("15-interleaved-priorities/by-node.yaml");
-  EXPECT_EQ(by_node.status, kExitError) << "in zone a the order is another than elsewhere";
+  EXPECT_EQ(by_node.status, daemon::kExitError) << "in zone a the order is another than elsewhere";
   EXPECT_TRUE(by_node.says("SriovNetworkNodePolicy b1 comes between them by priority")) << by_node.err;
 }
 
 TEST_F(MigrateFiles, AFieldAtTheWrongPlaceIsMovedNotDeleted) {
   const Answer answer = run("16-fields-at-the-wrong-place/config.json");
-  EXPECT_EQ(answer.status, kExitError);
+  EXPECT_EQ(answer.status, daemon::kExitError);
   EXPECT_TRUE(answer.says("isRdma belongs into selectors")) << answer.err;
   EXPECT_TRUE(answer.says("write netDevice")) << answer.err;
 }
 
 TEST_F(MigrateFiles, AnErrorInJsonHasLineAndColumn) {
   const Answer comma = run("17-json-error-position/trailing-comma.yaml");
-  EXPECT_EQ(comma.status, kExitError);
+  EXPECT_EQ(comma.status, daemon::kExitError);
   EXPECT_TRUE(comma.says("trailing-comma.yaml:11: error: ")) << comma.err;
   EXPECT_TRUE(comma.says("column 32, ")) << comma.err;
   EXPECT_TRUE(comma.says("a comma before a closing bracket")) << comma.err;
@@ -668,7 +669,7 @@ TEST_F(MigrateFiles, AnErrorInJsonHasLineAndColumn) {
 
 TEST_F(MigrateFiles, SupportedNicIdsThatAreGivenAreNotAskedFor) {
   const Answer answer = run("18-supported-nic-ids/policy.yaml");
-  EXPECT_EQ(answer.status, kExitError);
+  EXPECT_EQ(answer.status, daemon::kExitError);
   EXPECT_TRUE(answer.says("supported-nic-ids has no PF with this id, but VFs with it, of PF 1592"))
       << answer.err;
   EXPECT_FALSE(answer.says("as another FILE")) << answer.err;
@@ -676,11 +677,11 @@ TEST_F(MigrateFiles, SupportedNicIdsThatAreGivenAreNotAskedFor) {
 
 TEST_F(MigrateFiles, RootDevicesOfAFilterAreNotThePfs) {
   const Answer answer = check("19-filter-rootdevices/filter.yaml");
-  EXPECT_EQ(answer.status, kExitError);
+  EXPECT_EQ(answer.status, daemon::kExitError);
   EXPECT_TRUE(answer.says("rootDevices of a SriovResourceFilter is the PCI bridge above the PF"))
       << answer.err;
 }
 
 }  // namespace
 }  // namespace migrate_files_test
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

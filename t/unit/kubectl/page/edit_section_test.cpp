@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace edit_section_test {
 namespace {
 
@@ -96,4 +96,4 @@ TEST(EditSection, NamesAreText) {
 
 }  // namespace
 }  // namespace edit_section_test
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -6,7 +6,7 @@
 
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace fleet_page_test {
 namespace {
 
@@ -205,4 +205,4 @@ TEST(FleetPage, OnlyItsOwnServerIsAskedByItsForm) {
 
 }  // namespace
 }  // namespace fleet_page_test
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -4,7 +4,7 @@
 
 #include "t/fake/fake_scheduler.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace followed_edit_test {
 namespace {
 
@@ -172,4 +172,4 @@ TEST_F(FollowedEditTest, AFileThatIsNotThereIsAskedAboutToo) {
 
 }  // namespace
 }  // namespace followed_edit_test
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -14,7 +14,7 @@
 #include "t/fake/fake_scheduler.h"
 #include "t/fixture/sysfs_tree.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace questions_test {
 namespace {
 
@@ -135,8 +135,8 @@ TEST(Questions, TheAnswersAreThoseOfTheCommands) {
   asked.arguments.clear();
   asked.output = config::OutputFormat::kJson;
   const CommandResult edit_printed = printed_by(policies, asked);
-  EXPECT_EQ(why_printed.exit_status, kExitNone) << why_printed.out << why_printed.err;
-  EXPECT_EQ(edit_printed.exit_status, kExitError) << edit_printed.out;
+  EXPECT_EQ(why_printed.exit_status, daemon::kExitNone) << why_printed.out << why_printed.err;
+  EXPECT_EQ(edit_printed.exit_status, daemon::kExitError) << edit_printed.out;
 
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
@@ -171,8 +171,8 @@ TEST(Questions, AnAnswerThatIsTooLongIsRefusedWhereItIsMade) {
     whole = answer_edit(options, goes_on);
     refused = answer_edit(options, goes_on, whole.out.size() - 1);
   }).join();
-  EXPECT_EQ(whole.exit_status, kExitChanges) << whole.out << whole.err;
-  EXPECT_EQ(refused.exit_status, kExitError);
+  EXPECT_EQ(whole.exit_status, daemon::kExitChanges) << whole.out << whole.err;
+  EXPECT_EQ(refused.exit_status, daemon::kExitError);
   EXPECT_EQ(refused.out, "");
   EXPECT_EQ(refused.err, whole.err + kEditTooLarge + "\n");
   EXPECT_EQ(edit_effect("edit.yaml", refused).problem, whole.err + kEditTooLarge);
@@ -209,11 +209,11 @@ TEST(Questions, AServerThatDoesNotAnswerHoldsNoQuestionThatIsGivenUp) {
   options.log_level = Level::kError;
   int asked = 0;
   const CommandResult result = answer_why(options, "ns/p", [&] { return ++asked > 2; });
-  EXPECT_EQ(result.exit_status, kExitError);
+  EXPECT_EQ(result.exit_status, daemon::kExitError);
   EXPECT_EQ(asked, 3) << "it ended for another reason";
   EXPECT_NE(result.err.find("pod ns/p: "), std::string::npos) << result.err;
 }
 
 }  // namespace
 }  // namespace questions_test
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 kube::Quantity quantity(const char* text) { return *kube::Quantity::decode(text); }
@@ -52,4 +52,4 @@ TEST(Taking, WhatCannotBeRoundedUpIsAnError) {
 }
 
 }  // namespace
-}  // namespace sliced::allocation
+}  // namespace sliced::why

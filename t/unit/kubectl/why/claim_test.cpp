@@ -3,7 +3,7 @@
 #include "t/fixture/golden.h"
 #include "t/unit/kubectl/why/objects.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 TEST(Claim, IsReadWithItsRequestsAndWhatItHolds) {
@@ -70,4 +70,4 @@ TEST(Toleration, IsReadAsKubernetesDoes) {
 }
 
 }  // namespace
-}  // namespace sliced::allocation
+}  // namespace sliced::why

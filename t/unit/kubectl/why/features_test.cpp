@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 TEST(Features, AreThoseOfTheRelease) {
@@ -17,4 +17,4 @@ TEST(Features, AreThoseOfTheRelease) {
 }
 
 }  // namespace
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -5,7 +5,7 @@
 #include "kube/objects/yaml.h"
 #include "kubectl/fleet/node_devices.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace hidden_devices_test {
 namespace {
 
@@ -43,13 +43,13 @@ reports::DeviceGroup vfs(const std::string& pf_name, const std::string& disposit
 }
 
 // A pod that waits for one device of a class with this selector.
-allocation::Answer waiting(const std::string& selector) {
-  allocation::Answer out;
+why::Answer waiting(const std::string& selector) {
+  why::Answer out;
   out.classes = {{.name = "c", .selectors = {selector}, .extended_resource = "", .unknown = {}}};
-  allocation::Claim claim;
+  why::Claim claim;
   claim.namespace_ = "ns";
   claim.name = "claim";
-  allocation::Request request;
+  why::Request request;
   request.name = "uplink";
   request.device_class = "c";
   claim.requests = {{.name = "uplink", .is_list = false, .alternatives = {request}}};
@@ -61,7 +61,7 @@ std::vector<HiddenMatch> found(const std::string& selector, const reports::Devic
   reports::NodeReport report;
   report.node = kNode.name;
   report.groups = {group};
-  allocation::Selectors selectors;
+  why::Selectors selectors;
   return hidden_matches(waiting(selector), report, kNode, policies(), selectors);
 }
 
@@ -104,7 +104,7 @@ TEST(HiddenDevices, AConflictIsNamedWithBothPolicies) {
                            {{"DeviceExposurePolicy", "", "moved"}, "conflict", ""}};
   keep_hidden(report);
   const auto asked = waiting("device.attributes[\"dra.example\"].resourceName == \"fast\"");
-  allocation::Selectors selectors;
+  why::Selectors selectors;
   const auto matches = hidden_matches(asked, report, kNode, both, selectors);
   ASSERT_EQ(matches.size(), 1u);
   EXPECT_EQ(matches[0].devices, 4u);
@@ -143,7 +143,7 @@ TEST(HiddenDevices, WhatExpressionsTakeIsBoundedForAllNodesTogether) {
   reports::NodeReport report;
   report.node = kNode.name;
   report.groups = {vfs("ens1f0", "hidden")};
-  allocation::Selectors selectors(/*effort_max=*/50);
+  why::Selectors selectors(/*effort_max=*/50);
   size_t matching = 0;
   for (int node = 0; node < 100; ++node)
     matching += hidden_matches(waiting(kStorage), report, kNode, policies(), selectors).size();
@@ -165,4 +165,4 @@ TEST(HiddenDevices, ANodesHiddenDevicesStandBesideWhatItOffers) {
 
 }  // namespace
 }  // namespace hidden_devices_test
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

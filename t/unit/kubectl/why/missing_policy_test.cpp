@@ -7,7 +7,7 @@
 #include "kube/objects/yaml.h"
 #include "reactor/base/text.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace missing_policy_test {
 namespace {
 
@@ -54,24 +54,24 @@ struct MissingPolicyTest : testing::Test {
   }
   // Of one request of class vf-fast that has nothing on both nodes.
   std::string advice(const std::string& selector, std::map<std::string, kube::Quantity> capacity = {}) {
-    allocation::Answer answer;
-    answer.verdict = allocation::Verdict::kPending;
+    why::Answer answer;
+    answer.verdict = why::Verdict::kPending;
     answer.classes = {{.name = "vf-fast", .selectors = {selector}, .extended_resource = "", .unknown = {}}};
-    allocation::Request request;
+    why::Request request;
     request.name = "net", request.device_class = "vf-fast", request.capacity = std::move(capacity);
-    allocation::Claim claim;
+    why::Claim claim;
     claim.namespace_ = "apps", claim.name = "c";
     claim.requests = {{.name = "net", .is_list = false, .alternatives = {request}}};
     answer.claims = {claim};
     for (const char* name : {"worker-1", "worker-2"}) {
-      allocation::NodeAnswer& node = answer.nodes.emplace_back();
+      why::NodeAnswer& node = answer.nodes.emplace_back();
       node.name = name;
       if (kept_away == name) node.kept_away = "a taint";
-      allocation::RequestView& view = node.requests.emplace_back();
+      why::RequestView& view = node.requests.emplace_back();
       view.claim = "apps/c", view.request = "net", view.wanted = 1, view.free = free;
       view.matching = matching;
     }
-    allocation::Selectors selectors;
+    why::Selectors selectors;
     const MissingPolicies found =
         missing_policies(answer, devices, nodes, policies, kDrivers, "ours", selectors, hidden, elsewhere);
     enough = found.enough, causes = found.causes;
@@ -385,4 +385,4 @@ TEST_F(MissingPolicyTest, NodesThatLookAlikeAreJudgedOnce) {
 
 }  // namespace
 }  // namespace missing_policy_test
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -3,7 +3,7 @@
 #include "kubectl/why/extended.h"
 #include "t/unit/kubectl/why/objects.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 TEST(KeepsAway, SaysWhatThePodWantsAndWhatTheNodeHas) {
@@ -48,4 +48,4 @@ status: {resourceClaimStatuses: [{name: made, resourceClaimName: p-made-x1}, {na
 }
 
 }  // namespace
-}  // namespace sliced::allocation
+}  // namespace sliced::why

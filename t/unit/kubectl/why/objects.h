@@ -7,7 +7,7 @@
 #include "kube/objects/yaml.h"
 #include "kubectl/why/why.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 
 inline kube::Json object_of(const std::string& yaml) {
   const auto read = kube::decode_yaml(yaml);
@@ -28,4 +28,4 @@ inline Pod pod_of(const std::string& spec) {
   return pod ? *pod : Pod{};
 }
 
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -2,7 +2,7 @@
 
 #include "t/unit/kubectl/why/objects.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 std::string slice(const std::string& name, int generation, int count, const std::string& rest) {
@@ -77,4 +77,4 @@ TEST(GatherPools, EachWayToSayWhichNodes) {
 }
 
 }  // namespace
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -3,7 +3,7 @@
 #include "t/fixture/golden.h"
 #include "t/unit/kubectl/why/objects.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 TEST(Conjuncts, AreCutOutsideOfParenthesesAndTexts) {
@@ -68,4 +68,4 @@ TEST_F(SelectorsTest, AnErrorIsNoNo) {
 }
 
 }  // namespace
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -2,7 +2,7 @@
 
 #include "t/unit/kubectl/why/objects.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 constexpr const char* kSlices = R"(
@@ -88,4 +88,4 @@ TEST(TaintRule, AWrongShapeIsNamed) {
 }
 
 }  // namespace
-}  // namespace sliced::allocation
+}  // namespace sliced::why

@@ -4,14 +4,13 @@
 
 #include "kube/objects/yaml.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace why_page_test {
 namespace {
 
-allocation::Cluster cluster_of(const std::string& yaml) {
-  allocation::Cluster out;
-  for (const kube::Json& object : kube::decode_yaml(yaml).documents)
-    allocation::add_object(object, "ns", out);
+why::Cluster cluster_of(const std::string& yaml) {
+  why::Cluster out;
+  for (const kube::Json& object : kube::decode_yaml(yaml).documents) why::add_object(object, "ns", out);
   return out;
 }
 
@@ -34,7 +33,7 @@ constexpr const char* kCluster =
 
 // Red when what somebody wrote into a selector looks like a line of the answer, or steers the terminal.
 TEST(WhyPage, AnExpressionOfSeveralLinesIsOne) {
-  const allocation::Cluster cluster = cluster_of(kCluster);
+  const why::Cluster cluster = cluster_of(kCluster);
   ASSERT_EQ(cluster.claims.size(), 1u);
   EXPECT_TRUE(cluster.unread.empty()) << cluster.unread.front();
   const std::string text = why_text(why_claim(cluster, cluster.claims[0]), "claim ns/claim", "Pools: 1.", 10);
@@ -48,8 +47,8 @@ TEST(WhyPage, AnExpressionOfSeveralLinesIsOne) {
 
 // Red when the cause comes below advice, or only at the end.
 TEST(WhyPage, WhatHidesDevicesIsTheFirstLine) {
-  const allocation::Cluster cluster = cluster_of(kCluster);
-  allocation::Answer answer = why_claim(cluster, cluster.claims.at(0));
+  const why::Cluster cluster = cluster_of(kCluster);
+  why::Answer answer = why_claim(cluster, cluster.claims.at(0));
   answer.causes = {
       "4 devices on w that request r could have are not offered: DeviceExposurePolicy x excludes it",
       "another cause"};
@@ -64,7 +63,7 @@ TEST(WhyPage, WhatHidesDevicesIsTheFirstLine) {
 
 // Red when a slip in the name of an attribute is told in the last column of the table alone.
 TEST(WhyPage, AnAttributeThatNoDeviceHasIsTheFirstLine) {
-  const allocation::Cluster cluster = cluster_of(
+  const why::Cluster cluster = cluster_of(
       "kind: Node\nmetadata: {name: w}\n"
       "---\nkind: ResourceSlice\nmetadata: {name: s}\n"
       "spec: {driver: d, nodeName: w, pool: {name: w, generation: 1, resourceSliceCount: 1}, devices: [{name: one, "
@@ -83,8 +82,8 @@ TEST(WhyPage, AnAttributeThatNoDeviceHasIsTheFirstLine) {
       << text;
 }
 
-std::string text_of_pod(const allocation::Cluster& cluster, const std::string& spec) {
-  const auto pod = allocation::decode_pod(
+std::string text_of_pod(const why::Cluster& cluster, const std::string& spec) {
+  const auto pod = why::decode_pod(
       kube::decode_yaml("metadata: {name: p, namespace: ns}\nspec: " + spec).documents.front());
   EXPECT_TRUE(pod);
   return why_text(why_pod(cluster, *pod), "pod ns/p", "Pools: 1.", 10);
@@ -120,7 +119,7 @@ TEST(WhyPage, ACountAboveTheSupplyIsTheHeadline) {
 
 // Red when nodes can allocate what no template says.
 TEST(WhyPage, AMissingTemplateSaysNothingOfNodes) {
-  allocation::Cluster cluster = cluster_of(fleet_of(2, 1));
+  why::Cluster cluster = cluster_of(fleet_of(2, 1));
   cluster.template_names = {"one-vf", "two-vfs"};
   const std::string text =
       text_of_pod(cluster, "{resourceClaims: [{name: c, resourceClaimTemplateName: one-vff}]}");
@@ -136,14 +135,14 @@ TEST(WhyPage, AMissingTemplateSaysNothingOfNodes) {
 }
 
 TEST(WhyPage, WhatKeepsThePodFromItsNodesIsTheHeadline) {
-  const allocation::Cluster cluster = cluster_of(fleet_of(2, 1));
+  const why::Cluster cluster = cluster_of(fleet_of(2, 1));
   const std::string text = text_of_pod(
       cluster, "{nodeSelector: {disk: ssd}, resourceClaims: [{name: c, resourceClaimName: claim}]}");
   EXPECT_TRUE(text.starts_with(
       "pod ns/p is pending: 2 nodes have what its claims ask for, but the pod is kept away from them: "
       "the pod's nodeSelector wants label disk=ssd; the node has none\n"))
       << text;
-  allocation::Cluster cordoned = cluster_of(fleet_of(1, 5));
+  why::Cluster cordoned = cluster_of(fleet_of(1, 5));
   cordoned.nodes[0].taints.push_back({"node.kubernetes.io/unschedulable", "", "NoSchedule"});
   EXPECT_TRUE(
       text_of_pod(cordoned, kOwnClaim)
@@ -169,7 +168,7 @@ TEST(WhyPage, TheAnswerComesBeforeItsEvidence) {
 }
 
 TEST(WhyPage, AnUnsureAnswerSaysWhyInItsHeadline) {
-  allocation::Cluster cluster = cluster_of(fleet_of(1, 1));
+  why::Cluster cluster = cluster_of(fleet_of(1, 1));
   cluster.denied["nodes"] = "list nodes";
   const std::string text = text_of_pod(cluster, kOwnClaim);
   EXPECT_TRUE(text.starts_with(
@@ -180,7 +179,7 @@ TEST(WhyPage, AnUnsureAnswerSaysWhyInItsHeadline) {
 
 // Red when a pod whose extended resource a DeviceClass provides is said to ask for no device.
 TEST(WhyPage, ExtendedResourcesAreShownAsAClaim) {
-  allocation::Cluster cluster = cluster_of(fleet_of(1, 1));
+  why::Cluster cluster = cluster_of(fleet_of(1, 1));
   cluster.classes[0].extended_resource = "example.com/vf";
   const std::string text =
       text_of_pod(cluster, "{containers: [{name: app, resources: {limits: {example.com/vf: 2}}}]}");
@@ -195,14 +194,14 @@ TEST(WhyPage, ExtendedResourcesAreShownAsAClaim) {
 
 // Red when a cluster full of what cannot be read is told object by object.
 TEST(WhyPage, WhatCannotBeReadIsToldWithinBounds) {
-  allocation::Cluster cluster = cluster_of(kCluster);
+  why::Cluster cluster = cluster_of(kCluster);
   for (int i = 0; i < 1'000; ++i)
-    allocation::add_object(kube::Json::Object{{"kind", "ResourceSlice"}}, "ns", cluster);
-  const allocation::Answer answer = why_claim(cluster, cluster.claims[0]);
+    why::add_object(kube::Json::Object{{"kind", "ResourceSlice"}}, "ns", cluster);
+  const why::Answer answer = why_claim(cluster, cluster.claims[0]);
   ASSERT_EQ(answer.unsure.size(), kProblemsMax + 1);
   EXPECT_EQ(answer.unsure.back(), "and 980 more objects cannot be read");
 }
 
 }  // namespace
 }  // namespace why_page_test
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -8,7 +8,7 @@
 #include "kubectl/why/why_page.h"
 #include "t/unit/kubectl/late_objects.h"
 
-namespace sliced::cli {
+namespace sliced::kubectl {
 namespace why_reading_test {
 namespace {
 
@@ -53,7 +53,7 @@ TEST_F(WhyReadingTest, AListThatBeginsAnewCountsOnce) {
     for (const auto& row : rows)
       if (row.kind.plural == plural) cluster.remove(row.kind, "b", row.namespace_);
   };
-  allocation::Cluster once, read;
+  why::Cluster once, read;
   ASSERT_TRUE(read_allocation(objects, "ns", read));
   ASSERT_TRUE(read_allocation(objects, "ns", once));
   EXPECT_EQ(once.nodes.size(), read.nodes.size());
@@ -73,13 +73,13 @@ TEST_F(WhyReadingTest, AListThatBeginsAnewCountsOnce) {
 struct StartTest : WhyReadingTest {
   StartTest() {
     cluster.install(kube::kEvents);
-    answer.verdict = allocation::Verdict::kRuns;
+    answer.verdict = why::Verdict::kRuns;
     answer.pod.emplace();
     answer.pod->namespace_ = "ns", answer.pod->name = "p", answer.pod->node_name = "w",
     answer.pod->uid = "uid-p";
     answer.pod->phase = "Pending";
     answer.pod->scheduled_at = "2026-01-01T12:00:00Z";
-    allocation::Claim claim;
+    why::Claim claim;
     claim.allocation.emplace().devices.push_back({.driver = kDriver, .pool = "w", .device = "d"});
     answer.claims.push_back(claim);
   }
@@ -100,7 +100,7 @@ struct StartTest : WhyReadingTest {
     return answer.notes;
   }
   int events = 0;
-  allocation::Answer answer;
+  why::Answer answer;
 };
 
 // Red when nothing is said of a pod that is on a node and hangs there.
@@ -155,7 +155,7 @@ TEST_F(StartTest, ARunningPodHasOnlyTheConfigurationsThatWereIgnored) {
 // Red when a pod for which only a policy is missing hears nothing of it.
 TEST_F(WhyReadingTest, DevicesThatNoPolicySelectsAreNamedWhereNothingMatches) {
   put(kube::kNodeDeviceReports, "metadata: {name: w}\nstatus: {counts: {devices: 12, unmatched: 12}}\n");
-  allocation::Answer answer;
+  why::Answer answer;
   answer.nodes.resize(1);
   answer.nodes[0].name = "w";
   answer.nodes[0].requests.resize(1);
@@ -175,7 +175,7 @@ TEST_F(WhyReadingTest, AMissingPermissionIsNamedWithTheOthers) {
   put(kube::kDeviceClasses, "metadata: {name: c}\nspec: {}\n");
   for (const auto* kind : {&kube::kNodes, &kube::kResourceSlices, &kube::kDeviceTaintRules})
     cluster.deny(kind->plural);
-  allocation::Cluster all;
+  why::Cluster all;
   ASSERT_TRUE(read_allocation(objects, "ns", all)) << "what may be read is an answer";
   EXPECT_EQ(all.denied, (std::map<std::string, std::string>{{"devicetaintrules", "list devicetaintrules"},
                                                             {"nodes", "list nodes"},
@@ -194,16 +194,16 @@ TEST_F(WhyReadingTest, WhoHidesWhatWouldMatchIsNamedOnce) {
       "status: {groups: [{type: vf, pf: '0000:3b:00.0', pfName: ens1f0, vfs: '0-3', pciAddress: '0000:3b:01.0', vendor: '8086', "
       "driver: iavf, linkType: ethernet, disposition: hidden, verdicts: [{kind: DeviceExposurePolicy, name: no-vfs, outcome: excluded}]}], "
       "policies: [{kind: SriovResourcePolicy, namespace: ours, name: a, action: expose, generation: 1, matched: 4, offered: 0}]}\n");
-  allocation::Cluster all;
+  why::Cluster all;
   all.nodes.resize(1);
   all.nodes[0].view.name = "worker-1";
-  allocation::Request request;
+  why::Request request;
   request.name = "uplink";
   request.device_class = "c";
-  allocation::Claim claim;
+  why::Claim claim;
   claim.requests = {{.name = "uplink", .is_list = false, .alternatives = {request}}};
-  allocation::Answer answer;
-  answer.verdict = allocation::Verdict::kPending;
+  why::Answer answer;
+  answer.verdict = why::Verdict::kPending;
   answer.claims = {claim};
   answer.classes = {{.name = "c",
                      .selectors = {"device.driver == \"sriov.example\""},
@@ -214,7 +214,7 @@ TEST_F(WhyReadingTest, WhoHidesWhatWouldMatchIsNamedOnce) {
   EXPECT_EQ(hidden, (std::vector<HiddenMatch>{{"worker-1", "uplink", "0000:3b:01.0", 4,
                                                "DeviceExposurePolicy no-vfs excludes it"}}));
   EXPECT_EQ(answer.unsure, std::vector<std::string>{});
-  answer.verdict = allocation::Verdict::kCan;
+  answer.verdict = why::Verdict::kCan;
   EXPECT_TRUE(find_hidden(objects, {kDriver, "dra.example"}, all, answer).empty()) << "it has enough";
 }
 
@@ -238,13 +238,13 @@ struct SharesTest : WhyReadingTest {
         "macvlan}}]}}\n");
     EXPECT_TRUE(read_allocation(objects, "apps", all));
   }
-  allocation::Answer ask() {
-    for (const allocation::Claim& claim : all.claims)
-      if (claim.name == "waits") return allocation::why_claim(all, claim);
+  why::Answer ask() {
+    for (const why::Claim& claim : all.claims)
+      if (claim.name == "waits") return why::why_claim(all, claim);
     ADD_FAILURE() << "there is no such claim";
     return {};
   }
-  allocation::Cluster all;
+  why::Cluster all;
 };
 
 // Red when the end of other pods is all that is said to help where a policy limits the shares.
@@ -257,8 +257,8 @@ TEST_F(SharesTest, ALargerCapacityIsTheFirstRemedyWhereSharesAreUsedUp) {
       "metadata: {name: w}\n"
       "status: {groups: [{type: pf, pciAddress: '0000:01:00.0', interface: enp1s0, vendor: '8086', driver: ice, linkType: ethernet, "
       "disposition: offered, verdicts: [{kind: DeviceExposurePolicy, name: shares, outcome: matched}]}]}\n");
-  allocation::Answer answer = ask();
-  ASSERT_EQ(answer.verdict, allocation::Verdict::kPending);
+  why::Answer answer = ask();
+  ASSERT_EQ(answer.verdict, why::Verdict::kPending);
   find_hidden(objects, {kDriver, "dra.example"}, all, answer);
   ASSERT_EQ(answer.advice.size(), 2u);
   EXPECT_EQ(
@@ -287,7 +287,7 @@ TEST_F(SharesTest, PodsThatHoldDevicesAreReadWhereTheirEndWouldHelp) {
       std::vector<std::string>{
           "delete pod apps/a, which has claim apps/holds and has ended (Failed) (then it can run on w)"});
   cluster.deny(kube::kPods.plural);
-  allocation::Cluster again;
+  why::Cluster again;
   ASSERT_TRUE(read_allocation(objects, "apps", again));
   all = again;
   EXPECT_FALSE(read_users(objects, ask(), all));
@@ -310,10 +310,10 @@ TEST_F(WhyReadingTest, AConfigurationThatIsIgnoredIsSaidBeforeTheNodeSaysIt) {
       "metadata: {name: d, namespace: apps, uid: u}\nspec: {}\nstatus: {allocation: {devices: {results: "
       "[{request: vf, driver: sriov.example, pool: w, device: a}], " +
           config + ", source: FromClaim}]}}, reservedFor: [{resource: pods, name: p, uid: p}]}\n");
-  allocation::Cluster all;
+  why::Cluster all;
   ASSERT_TRUE(read_allocation(objects, "apps", all));
-  for (const allocation::Claim& claim : all.claims) {
-    allocation::Answer answer;
+  for (const why::Claim& claim : all.claims) {
+    why::Answer answer;
     answer.claims = {claim};
     judge_configs(objects, {kDriver, "dra.example"}, all, answer);
     ASSERT_EQ(answer.notes.size(), 1u) << claim.name;
@@ -328,4 +328,4 @@ TEST_F(WhyReadingTest, AConfigurationThatIsIgnoredIsSaidBeforeTheNodeSaysIt) {
 
 }  // namespace
 }  // namespace why_reading_test
-}  // namespace sliced::cli
+}  // namespace sliced::kubectl

@@ -9,7 +9,7 @@
 #include "t/fixture/golden.h"
 #include "t/unit/kubectl/why/objects.h"
 
-namespace sliced::allocation {
+namespace sliced::why {
 namespace {
 
 constexpr const char* kWorld = R"(
@@ -777,4 +777,4 @@ TEST(Why, WhoeverHasAClaimThatIsAllocatedElsewhereIsNamed) {
 }
 
 }  // namespace
-}  // namespace sliced::allocation
+}  // namespace sliced::why
