@@ -11,7 +11,7 @@ namespace sliced::policy {
 
 /// One such device.
 struct NotReturned {
-  Holding holding;  // what the claim had of the device
+  Holding holding;  // the part of the device that the claim had
   std::string pf;   // host device id of the PF of its pool, for exclude_each_other(); "" if none
   std::string
       why;  // a clause whose subject is the device: "it could not be restored: ...; the daemon tries again"

@@ -20,7 +20,7 @@ int32_t index_in(const std::vector<std::string>& sorted, const std::string& text
   return at == sorted.end() || *at != text ? -1 : static_cast<int32_t>(at - sorted.begin());
 }
 
-// Which functions stand in slices. Asked in the order of their names, as they are, each costs a step or two.
+// Finds functions in slices. Cheap if queries come in the order of names.
 class InSlices {
  public:
   explicit InSlices(const Published& published)
@@ -54,14 +54,14 @@ class InSlices {
   std::string last_;
 };
 
-// The function as if the port were its only one.
+// Returns the function as if the port were its only one.
 hotplug::HostDevice with_port(const hotplug::HostDevice& function, std::optional<hotplug::Netdev> port) {
   hotplug::HostDevice out = function;
   out.netdev = std::move(port);
   return out;
 }
 
-// Of two answers of an exclude the graver one is the function's.
+// The more restrictive answer of an exclude's ports is that of the function.
 bool is_graver(cel::Answer::Is a, cel::Answer::Is b) {
   using Is = cel::Answer::Is;
   constexpr Is kOrder[] = {Is::kFalse, Is::kUnknown, Is::kError, Is::kTrue};
@@ -134,7 +134,7 @@ class Surveying {
     return memory_.answers[device * memory_.selectors.size() + column];
   }
 
-  // What is not asked this time stands too.
+  // Columns that are not evaluated this time are kept, too.
   void keep_what_stands() {
     if (before_ == nullptr) return;
     for (size_t c = 0; c < memory_.selectors.size(); ++c) former_.push_back(former_column(c));
@@ -152,7 +152,7 @@ class Surveying {
     }
   }
 
-  // Of what is asked now: the rest is of no use unless it cannot be asked again.
+  // Only columns that are evaluated now; other answers matter only if they cannot be evaluated again.
   void note_runs() {
     for (size_t c = 0; c < former_.size(); ++c) {
       if (former_[c] < 0 || !is_asked_[c]) continue;
@@ -165,7 +165,7 @@ class Surveying {
     }
   }
 
-  // Most rows are copied as they are.
+  // Most rows are copied as a whole.
   void keep_row(size_t d, size_t row) {
     const bool is_virtual = devices_[d]->type == hotplug::DeviceType::kVirtual;
     if (is_virtual || has_unknown(row)) return keep_one_by_one(d, row, is_virtual);
@@ -189,7 +189,7 @@ class Surveying {
       const size_t to = d * memory_.selectors.size() + c;
       if (!before_->answers[from].is_known()) continue;
       if (before_->is_unknown(from)) {
-        // What an exclude may say of what is published, slices may tell meanwhile.
+        // Slices may contain the answer of an exclude for a published device meanwhile.
         if (memory_.of_excludes[c] && memory_.is_published[d]) {
           is_all_kept_ = false;
           continue;
@@ -200,7 +200,8 @@ class Surveying {
     }
   }
 
-  // Of a device whose interface is away. Who asks of a VF what its PF tells can ask again.
+  // For a device whose interface is in another namespace. Selectors of a VF that read only facts of its PF
+  // are evaluated again.
   void keep_known(size_t d, size_t row) {
     const bool is_told_by_pf = has_pf_with_interface(*devices_[d]);
     for (size_t c = 0; c < former_.size(); ++c) {
@@ -216,7 +217,7 @@ class Surveying {
     return pf != nullptr && pf->netdev && !pf->netdev->stale;
   }
 
-  // What asking about every device takes, when nothing has to be asked; kNotAll otherwise.
+  // Returns the cost of all answers if none must be evaluated again; otherwise kNotAll.
   uint64_t kept_steps(const Question& question, size_t column) const {
     const int32_t former = is_all_kept_ ? former_[column] : -1;
     if (former < 0 || before_->is_about_virtual[static_cast<size_t>(former)] != question.is_about_virtual)
@@ -224,7 +225,7 @@ class Surveying {
     return before_->steps[static_cast<size_t>(former)];
   }
 
-  // -1: none whose answers can stand.
+  // Returns -1 if no earlier answers are valid.
   int32_t former_column(size_t column) {
     const int32_t at = before_->index_of(memory_.selectors[column]);
     if (at < 0) return at;
@@ -244,7 +245,7 @@ class Surveying {
     if (!left.empty()) ask_each(left, cap, used);
   }
 
-  // Device by device, since what was read of one serves all questions.
+  // By device, because the facts that were read of it serve all questions.
   void ask_each(const std::vector<size_t>& left, uint64_t cap, std::vector<Usage>& used) {
     size_t first = devices_.size();
     for (const size_t q : left) first = std::min(first, next_[q]);
@@ -273,7 +274,7 @@ class Surveying {
     ++next_[q];
   }
 
-  // Beyond its share it ends, counts for nothing, and is begun again when there is more for it.
+  // Beyond its share the evaluation stops, and is repeated when more budget is available.
   KeptAnswer evaluate(size_t q, size_t d, uint64_t room) {
     using Is = cel::Answer::Is;
     const Question& question = questions_[q];
@@ -294,7 +295,7 @@ class Surveying {
     return {Is::kError, asked.steps};
   }
 
-  // What is read of it serves all questions.
+  // The facts that are read of it serve all questions.
   void look_at(const hotplug::HostDevice& device) {
     if (std::exchange(looked_at_, &device) == &device) return;
     DeviceFacts facts{.device = device, .inventory = &inventory_};
@@ -317,11 +318,11 @@ class Surveying {
   struct Asked {
     cel::Answer::Is is;
     uint64_t steps;
-    const KnownAttribute* fact;  // that is not known; nullptr none
+    const KnownAttribute* fact;  // the unknown fact that was read; nullptr if none
   };
 
-  // Of the device that the view looks at. An error that comes from what is not known is none of the
-  // expression's. Without room for it, it takes more than that.
+  // Evaluates for the device of the view. An error because of an unknown fact is not the expression's. Beyond
+  // `room` the cost is reported as more than that.
   Asked select(const Question& question, HostDeviceView::Unknown as, uint64_t room) {
     view_.read_unknown(as);
     Asked out{evaluator_.select(*question.program, view_, std::min(cel::kCostMax, room),
@@ -335,7 +336,7 @@ class Surveying {
     return out;
   }
 
-  // What an exclude says of the ports that exposes do not see.
+  // Combines the answers of an exclude for the other ports, which exposes do not see.
   void ask_ports(const Question& question, const hotplug::HostDevice& device, uint64_t room, Asked& worst) {
     if (device.other_netdevs.empty() && !device.misses_ports) return;
     const auto ask = [&](std::optional<hotplug::Netdev> port) {
@@ -369,7 +370,7 @@ class Surveying {
                        [&](const std::string& record) { return is_recorded(record, record_, question.cel); });
   }
 
-  // Half an answer is none. What stands of what is away is not its fault.
+  // Removes partial answers. Answers about interfaces in other namespaces remain.
   void forget(size_t q) {
     for (size_t d = 0; d < devices_.size(); ++d)
       if (!is_away(*devices_[d])) answer(d, columns_[q]) = {};
@@ -385,12 +386,12 @@ class Surveying {
   const hotplug::Inventory& inventory_;
   const SameFacts same_;
   std::vector<const hotplug::HostDevice*> devices_;
-  struct Run {  // of columns beside each other
+  struct Run {  // of adjacent columns
     size_t from, to, count;
   };
-  std::vector<Run> runs_;        // that stand: from where in before_
-  std::vector<int32_t> former_;  // by selector: its column of before_; -1 none whose answers can stand
-  bool is_all_kept_ = false;     // of each device that each selector of before_ was asked about
+  std::vector<Run> runs_;        // valid ones, from their column of before_
+  std::vector<int32_t> former_;  // by selector: its column of before_; -1 without valid answers
+  bool is_all_kept_ = false;     // all devices and selectors of before_
   const hotplug::HostDevice* looked_at_ = nullptr;
   std::optional<hotplug::PciAddress> last_pf_;
   const hotplug::HostDevice* last_pf_device_ = nullptr;

@@ -1,7 +1,6 @@
 #pragma once
-// What selectors say of host devices, and what it takes to ask them. Selectors are evaluated here and nowhere
-// else; each is asked about every device, whatever others say, so that what a policy spends is its own
-// affair.
+// Evaluates selectors over host devices and stores their answers. Each selector is evaluated for every
+// device, independent of other selectors, so that its cost depends on its own policy only.
 #include <cstddef>
 #include <cstdint>
 #include <stop_token>
@@ -16,11 +15,11 @@
 
 namespace sliced::policy {
 
-/// What a selector says of a device and how many steps that takes, in two bytes: there are as many as
-/// policies times devices. Steps above 1,023 are rounded up by a thousandth at most.
+/// An answer and the work steps that it cost, in two bytes, because there are policies times devices of them.
+/// Steps above 1,023 are rounded up by at most a thousandth.
 class KeptAnswer {
  public:
-  KeptAnswer() = default;  // nothing is known
+  KeptAnswer() = default;  // unknown
   KeptAnswer(cel::Answer::Is is, uint64_t steps);
   bool is_known() const { return (bits_ & 3) != 0; }
   cel::Answer::Is is() const { return static_cast<cel::Answer::Is>((bits_ & 3) - 1); }
@@ -32,75 +31,76 @@ class KeptAnswer {
   uint16_t bits_ = 0;  // 10 bits of steps, 4 of their exponent, 2 of the answer
 };
 
-/// What selectors said of the devices of a node. It stands while the facts stay the same: asking again would
-/// say the same. And while a function's interface is away, what they read of it may be gone, and what those that
-/// may ask for it said before stands. By their text: no edit of anything else in a policy changes it.
+/// Stored answers for the devices of a node. An answer is valid while the facts of the device are unchanged.
+/// While a function's interface is in another namespace, answers that depend on it remain valid. Identified
+/// by the selector's text, so that other edits of a policy do not invalidate them.
 struct SelectorMemory {
-  std::vector<std::string> selectors;  // sorted, none twice
-  /// By selector: it was asked as an exclude's, about each port and with nothing taken for absent. What the
-  /// others said is no answer of an exclude.
+  std::vector<std::string> selectors;  // sorted, unique
+  /// By selector: evaluated as an exclude: for each port, without reading unknown facts as absent. Other
+  /// answers are not valid for an exclude.
   std::vector<bool> of_excludes;
   std::vector<std::string> devices;  // host device ids, sorted
-  std::vector<KeptAnswer> answers;   // for each device one of each selector
-  hotplug::InventoryPtr inventory;   // whose facts they are of; nullptr: only what is away stands
-  std::vector<bool> is_published;    // by device: it stood in our slices, which decides what is not known
-  /// By selector: of all its answers together, when it had been asked about each device (other virtual links
-  /// too, where is_about_virtual); kNotAll.
+  std::vector<KeptAnswer> answers;   // for each device, one for each selector
+  hotplug::InventoryPtr inventory;   // facts of the answers; nullptr: only answers about interfaces in other
+                                     // namespaces are valid
+  std::vector<bool> is_published;    // by device: it was in our slices, which decides how unknown facts are
+                                     // read
+  /// By selector: steps of all answers together, if it was evaluated for each device (for other virtual links
+  /// only if is_about_virtual); otherwise kNotAll.
   static constexpr uint64_t kNotAll = ~uint64_t{0};
   std::vector<uint64_t> steps;
   std::vector<bool> is_about_virtual;
-  /// Beside answers: the fact that was asked for and that nobody can tell now, as an index of
-  /// known_attributes() plus 1; 0 none. The answer is kError then, or, with kReadAsAbsent added, what an expose
-  /// says without that fact of a function that stands in our slices: no word about what is new. Empty: all is
-  /// known.
+  /// By answer: the unknown fact that the selector read, as an index of known_attributes() plus 1; 0 if none.
+  /// Its answer is kError or, with kReadAsAbsent added, the answer of an expose without that fact for a
+  /// published function, which is not valid for a new entry. Empty: all facts are known.
   static constexpr uint8_t kReadAsAbsent = 128;
   std::vector<uint8_t> unknown;
-  /// "": it is known.
+  /// Returns the unknown fact; "" if known.
   std::string_view unknown_fact(const std::string& device, const std::string& selector) const;
   KeptAnswer of(const std::string& device, const std::string& selector) const;
-  /// Index in selectors; -1 none.
+  /// Returns the index in selectors; -1 if absent.
   int32_t index_of(const std::string& selector) const;
-  /// Where what is kept of a device begins in answers and unknown; -1 nothing is.
+  /// Returns the start of the device's row in answers and unknown; -1 if absent.
   ptrdiff_t row_of(const std::string& device) const;
   bool is_unknown(size_t place) const {
     return !unknown.empty() && unknown[place] != 0 && unknown[place] < kReadAsAbsent;
   }
-  /// Whether an answer stands when the interface leaves, or what is published changes.
+  /// Returns true if the answer remains valid when the interface leaves or the published entries change.
   bool is_of_facts(size_t place) const { return unknown.empty() || unknown[place] == 0; }
 };
 
-/// A selector that is asked.
+/// A selector to evaluate.
 struct Question {
   std::string cel;
   const cel::Program* program = nullptr;
-  bool is_about_virtual = true;  // false: other virtual links are passed over
+  bool is_about_virtual = true;  // false: other virtual links are skipped
   bool is_exclude = false;
-  bool is_of_own_interface = true;  // it may ask for facts that leave with the device's own interface
+  bool is_of_own_interface = true;  // it may read facts that leave with the device's own interface
 };
 
 struct Survey {
-  /// Columns: of the questions, and of kept that were not asked.
+  /// Columns: the questions, and those of `kept` that were not evaluated.
   SelectorMemory memory;
-  std::vector<bool> is_answered;  // by question; false: it takes more than there was for it
-  uint64_t worked = 0;            // as counted for the budget, with what was begun again
+  std::vector<bool> is_answered;  // by question; false: its budget did not suffice
+  uint64_t worked = 0;            // steps as counted for the budget, including repeated ones
 };
 
-/// Asks each question about each device, within the budget; those to whom the rest goes first come first.
-/// driver: the domain of our attributes. before: of the decision before, or nullptr. kept: texts whose former
-/// answers about what is away are kept although they are not asked. When stop is requested, what is returned
-/// is of no use.
+/// Evaluates each question for each device, within the budget; earlier questions get the rest first.
+/// driver: the domain of our attributes. before: of the previous decision, or nullptr. kept: texts whose
+/// answers about interfaces in other namespaces are kept without an evaluation. After a stop request the
+/// result must not be used.
 ///
-/// An exclude means a function when it means any of its ports. One whose answer is not known (is_unknown() of
-/// attributes.h) means it too, unless the function is published and the exclude is known not to have meant it
-/// before: by the decision before, or by the record of the slice that it stands in (exclude_record.h; record:
-/// of today). An expose whose answer is not known takes nothing that is not published, and reads the rest as
-/// absent.
+/// An exclude selects a function if it selects any of its ports. If its answer is unknown (is_unknown() of
+/// attributes.h), it selects the function, unless the function is published and the exclude is known not to
+/// have selected it: by the previous decision, or by the record of the function's slice (exclude_record.h;
+/// record: the present one). An expose with an unknown answer selects nothing that is not published, and
+/// reads unknown facts of published functions as absent.
 Survey survey(const hotplug::Inventory& inventory, const std::vector<Question>& questions,
               const std::string& driver, const SelectorMemory* before, const std::vector<std::string>& kept,
               Budget budget, const std::stop_token& stop, const Published& published = {},
               const std::string& record = "");
 
-/// Whether the interface of a device is away: then what was said of it before stands.
+/// Returns true if the device's interface is in another namespace: earlier answers remain valid.
 bool is_away(const hotplug::HostDevice& device);
 
 }  // namespace sliced::policy

@@ -39,7 +39,7 @@ Value flag(std::optional<bool> value) { return value ? Value(AttributeValue(*val
 Value of_netdev(const DeviceFacts& f, std::string Netdev::* member) {
   return f.device.netdev ? text((*f.device.netdev).*member) : std::nullopt;
 }
-// The standard attributes are defined for domains of four digits only (upstream's pattern for pciBusID).
+// The standard attributes exist for four-digit domains only (upstream's pattern for pciBusID).
 bool has_standard_address(const HostDevice& device) { return device.pci && device.pci->domain <= 0xffff; }
 
 Value numa_node(const DeviceFacts& f) { return numa_node_attribute(f.device, /*as_list=*/false); }
@@ -58,18 +58,18 @@ Value eswitch_mode(const DeviceFacts& f) {
   const bool is_pf = f.device.type == DeviceType::kPf;
   return text(is_pf ? f.device.eswitch_mode : f.pf != nullptr ? f.pf->eswitch_mode : "");
 }
-// A master that is not known to be a bond counts as a bridge: masterBridge == "" and bondMaster == ""
-// together say that the device is free.
+// A master that is not known to be a bond counts as a bridge, so that masterBridge == "" and bondMaster == ""
+// together mean that the device is free.
 Value master(const DeviceFacts& f, bool wants_bond) {
   const bool is_bond = f.master != nullptr && f.master->type == DeviceType::kBond;
   return is_bond == wants_bond ? of_netdev(f, &Netdev::master) : std::nullopt;
 }
 
-// Facts that an interface elsewhere may have. What is remembered of one that left is known; where it is
-// enslaved and whether it is up is not.
+// Facts of an interface in another namespace. Facts that were remembered when it left are known; master and
+// link state are not.
 bool is_elsewhere(const DeviceFacts& f) { return hotplug::is_netdev_elsewhere(f.device); }
 bool has_unknown_name(const DeviceFacts& f) { return is_elsewhere(f) && !of_netdev(f, &Netdev::name); }
-bool has_unknown_mac(const DeviceFacts& f) {  // what the PF enforces is not what it had
+bool has_unknown_mac(const DeviceFacts& f) {  // the MAC that the PF enforces may differ from its own
   return is_elsewhere(f) && !of_netdev(f, &Netdev::mac);
 }
 bool has_unknown_mtu(const DeviceFacts& f) {
@@ -78,7 +78,7 @@ bool has_unknown_mtu(const DeviceFacts& f) {
 bool has_unknown_speed(const DeviceFacts& f) {
   return is_elsewhere(f) && !(f.device.netdev && f.device.netdev->speed_mbps);
 }
-// Of what left while we watched, all that lasts is known: also that it had no such thing.
+// Lasting facts of an interface that left while the daemon watched are known, including absent ones.
 bool is_elsewhere_unseen(const DeviceFacts& f) {
   return is_elsewhere(f) && (!f.device.netdev || f.device.netdev->is_partial);
 }
@@ -95,12 +95,12 @@ bool has_unknown_link_type(const DeviceFacts& f) {
   return is_elsewhere(f) || (!f.device.pf_link_type && (is_pf_elsewhere(f) || has_unreadable(f.pf, "type")));
 }
 bool has_unknown_pf_name(const DeviceFacts& f) { return f.device.pf_name.empty() && is_pf_elsewhere(f); }
-bool has_unknown_eswitch_mode(const DeviceFacts& f) {  // its uplink and representors tell it
+bool has_unknown_eswitch_mode(const DeviceFacts& f) {  // derived from its uplink and representors
   const HostDevice* pf = f.device.type == DeviceType::kPf ? &f.device : f.pf;
   return pf != nullptr && pf->eswitch_mode != "switchdev" &&
          (hotplug::is_netdev_elsewhere(*pf) || has_unreadable(pf, "phys_switch_id phys_port_name"));
 }
-// In exclusive mode an RDMA device goes with its interface (rdma-system(8)).
+// In exclusive mode an RDMA device moves with its interface (rdma-system(8)).
 bool has_unknown_rdma(const DeviceFacts& f) { return is_elsewhere_unseen(f) && f.device.rdma_device.empty(); }
 bool has_unknown_rdma_name(const DeviceFacts& f) {
   return has_unknown_rdma(f) || f.device.rdma_device == hotplug::kUnknownRdmaDevice;
@@ -118,7 +118,7 @@ Names other_names_of_netdev(const HostDevice* device) {
 Names own_names(const DeviceFacts& f) { return other_names_of_netdev(&f.device); }
 Names pf_names(const DeviceFacts& f) { return &f.device.pf_alternative_names; }
 Names master_names(const DeviceFacts& f) { return other_names_of_netdev(f.master); }
-// A VLAN stands on a link, which is found by its name, or on a function's interface.
+// The parent of a VLAN is a link, found by name, or a function's interface.
 Names parent_names(const DeviceFacts& f) {
   if (f.inventory == nullptr) return nullptr;
   if (const HostDevice* link = f.inventory->find(f.device.parent_name)) return other_names_of_netdev(link);
@@ -263,7 +263,7 @@ std::string_view unreadable_note(const KnownAttribute& attribute, const HostDevi
 }
 
 bool is_unknown(const KnownAttribute& attribute, const DeviceFacts& facts) {
-  // First: its type may be what cannot be read.
+  // Checked first, because the device type may be the unreadable fact.
   if (!unreadable_note(attribute, facts.device).empty()) return true;
   return can_have(facts.device.type, attribute) && attribute.is_unknown != nullptr &&
          attribute.is_unknown(facts);
@@ -358,7 +358,7 @@ PersonaAttributes EntryAttributes::persona_of(const Exposure& exposure, DeviceTy
   if (!joined.empty()) out.attributes[driver_ + "/" + std::string(kSupportedCnisId)] = joined + ",";
   out.room.take(exposure.capacity.size(), 0);  // capacities count like attributes
   out.room.take(out.attributes.size(), out.attributes.size());
-  Room left = out.room;  // beside everything that a device of the type can have
+  Room left = out.room;  // room beside all attributes of the device type
   left.take_up_to(published_count_max(type));
   if (lists_numa_nodes_) left.values -= std::min(left.values, kNumaNodesMax - 1);
   for (const auto& [key, value] : exposure.additional_attributes) {
@@ -404,7 +404,7 @@ kube::Attributes EntryAttributes::of(const DeviceFacts& facts, const PersonaAttr
                       " left out: the policy's plugins and capacities need its room");
     values[i].reset();
   }
-  // In the order of keys, so that each goes to the end.
+  // In order of keys, so that each is appended.
   kube::Attributes out;
   out.reserve(persona.attributes.size() + count);
   auto given = persona.attributes.begin();

@@ -1,8 +1,10 @@
 #pragma once
-// What selectors see of a host device, and what is published of it under DeviceExposurePolicies: one table.
+// The table of attributes of host devices: those that selectors read, and those that are published under
+// DeviceExposurePolicies.
 //
-// Names are those of docs/attributes.md, below the driver's name; the standard ones below
-// resource.kubernetes.io/. Unknown is absent, never "". What changes by itself (operState, linkSpeed) is for
+// Names are those of docs/attributes.md, with the driver's domain or resource.kubernetes.io/. An unknown
+// attribute is absent, never "". Volatile ones (operState, linkSpeed) are for selectors only, so that a
+// flapping link causes no writes to the API server.
 // selectors only, so that a link that flaps writes nothing to the API server.
 #include <cstdint>
 #include <optional>
@@ -17,11 +19,11 @@
 
 namespace sliced::policy {
 
-/// A host device with those that its facts refer to.
+/// A host device with related devices.
 struct DeviceFacts {
   const hotplug::HostDevice& device;
-  const hotplug::HostDevice* pf = nullptr;      // of a VF; nullptr when it is not in the inventory
-  const hotplug::HostDevice* master = nullptr;  // the bridge or bond that its interface is enslaved to
+  const hotplug::HostDevice* pf = nullptr;      // PF of a VF; nullptr if it is not in the inventory
+  const hotplug::HostDevice* master = nullptr;  // bridge or bond to which its interface is enslaved
   const hotplug::Inventory* inventory = nullptr;
 };
 /// Valid as long as the inventory and the device.
@@ -31,93 +33,100 @@ enum class AttributeType : uint8_t { kString, kInt, kBool };
 
 struct KnownAttribute {
   std::string_view id;   // "ifName"
-  bool is_standard;      // below resource.kubernetes.io/, else below the driver's name
+  bool is_standard;      // domain resource.kubernetes.io/; otherwise that of the driver
   AttributeType type;    // of every value that get() returns
   bool is_published;     // false: for selectors only
-  uint8_t device_types;  // a bit (1 << DeviceType) for each type that can have it
-  /// Of a device of one of these types; see value_of().
+  uint8_t device_types;  // a bit (1 << DeviceType) for each type with the attribute
+  /// Requires a device of one of these types; see value_of().
   std::optional<kube::AttributeValue> (*get)(const DeviceFacts& facts);
-  /// Of those that an interface tells, which may be elsewhere; nullptr: what is absent is known to be so.
+  /// For attributes that the interface has, which may be in another namespace; nullptr: an absent value is
+  /// known to be absent.
   bool (*is_unknown)(const DeviceFacts& facts) = nullptr;
-  /// Names of the files that tell it, as HostDevice::unreadable has them; a space between them.
+  /// Names of the source files, as in HostDevice::unreadable, separated by spaces.
   std::string_view files = {};
-  /// Of the name of an interface: the alternative names of that interface, which selectors compare, too. nullptr: none.
+  /// For the name of an interface: its alternative names, which selectors compare, too. nullptr: none.
   const std::vector<std::string>* (*other_names)(const DeviceFacts& facts) = nullptr;
-  /// Published where plugins, capacities and additional attributes of the policy leave room for all of these.
+  /// Published only if plugins, capacities and additional attributes of the policy leave room for all of
+  /// these.
   bool yields = false;
 };
 
-/// Absent when unknown or when the device has no such thing. Text is UTF-8 and not empty.
+/// nullopt if unknown, or if the device lacks it. Text is UTF-8 and not empty.
 std::optional<kube::AttributeValue> value_of(const KnownAttribute& attribute, const DeviceFacts& facts);
 
-/// Alternative names of the interface that the attribute names, without contested ones (hotplug::Inventory::contested_names).
+/// Returns the alternative names of the named interface, without contested ones
+/// (hotplug::Inventory::contested_names).
 std::vector<std::string_view> other_names_of(const KnownAttribute& attribute, const DeviceFacts& facts);
 
-/// Which of what could not be read of the device tells the attribute; "" nothing.
+/// Returns the read error that concerns the attribute; "" if there is none.
 std::string_view unreadable_note(const KnownAttribute& attribute, const hotplug::HostDevice& device);
 
-/// Whether the device may have the attribute with any value: an interface that is not here would tell it
-/// (hotplug::is_netdev_elsewhere), or the file that tells it has given an error or junk.
+/// Returns true if the device may have the attribute with any value: its interface is in another namespace
+/// (hotplug::is_netdev_elsewhere), or its file could not be read.
 bool is_unknown(const KnownAttribute& attribute, const DeviceFacts& facts);
 
-/// In the order of importance: where an entry is full, the last ones are left out.
+/// In order of importance: if an entry is full, the last ones are left out.
 std::span<const KnownAttribute> known_attributes();
-/// nullptr when there is no such attribute. domain: as a selector writes it.
+/// Returns nullptr if there is no such attribute. domain: as in the selector.
 const KnownAttribute* find_known_attribute(std::string_view domain, std::string_view id,
                                            const std::string& driver);
-/// What a selector reads where the device lacks the attribute: "", 0 or false; -1 for numaNode, vfIndex, sfNumber and iommuGroup.
+/// Returns the value that a selector reads for an absent attribute: "", 0 or false; -1 for numaNode, vfIndex,
+/// sfNumber and iommuGroup.
 kube::AttributeValue zero_of(const KnownAttribute& attribute);
-/// How many attributes a device of the type can have published, without those that yield; this much of an entry is kept free for them.
+/// Returns the maximum number of published attributes of a device type, without yielding ones; this much room
+/// of an entry is reserved for them.
 size_t published_count_max(hotplug::DeviceType type);
 
-/// What a published entry of a function tells of its interface.
+/// The facts of a function's interface in a published entry.
 struct PublishedFunction {
-  std::string address;     // "0000:3b:00.0"; "" when it is no function's
-  std::string driver;      // under which it had the interface
-  hotplug::Netdev netdev;  // name, mac, mtu, link_type, phys_port_name; without a name it had none
+  std::string address;     // "0000:3b:00.0"; "" if the entry is not a function's
+  std::string driver;      // driver that had the interface
+  hotplug::Netdev netdev;  // name, mac, mtu, link_type, phys_port_name; without a name it had no interface
   std::string rdma_device;
   std::string pf_address, pf_name;  // of a VF's PF
 };
 PublishedFunction read_function(const kube::Attributes& attributes, const std::string& driver);
 
 inline constexpr std::string_view kSupportedCnisId = "supportedCNIs";
-/// The identifier of the bool that says that a plugin is supported: "cni_host_device".
+/// Returns the identifier of the bool for a supported plugin: "cni_host_device".
 std::string cni_attribute_id(std::string_view plugin);
 
-/// Keys that the daemon publishes itself, those that only selectors see, and all of resource.kubernetes.io/.
+/// Returns true for keys that the daemon publishes, keys for selectors only, and all of
+/// resource.kubernetes.io/.
 bool is_reserved_exposure_attribute(const std::string& full_key, const std::string& driver);
 
-/// How many attributes the API server allows, counted as it counts them.
+/// Remaining room of an entry, counted like the API server does.
 struct Room {
   size_t entries = kube::kAttributesAndCapacitiesMax;
   size_t values = kube::kAttributeValuesMax;
-  /// False, and nothing is taken, where there is not so much.
+  /// Returns false, and takes nothing, if there is not enough room.
   bool take(size_t entry_count, size_t value_count);
   void take_up_to(size_t entry_count);
 };
 
-/// What a policy adds to each of its entries of one device type; made once for all of them.
+/// The attributes that a policy adds to its entries of one device type; computed once.
 struct PersonaAttributes {
-  /// Its additional ones that there is room for; supportedCNIs as ",sriov,host-device,", for
-  /// contains(",sriov,"), and one bool for each plugin. The latter need no list attributes and are never left
+  /// Additional attributes, as far as they fit; supportedCNIs as ",sriov,host-device,", for
+  /// contains(",sriov,"), and one bool for each plugin. The bools need no list attributes and are never left
   /// out.
   kube::Attributes attributes;
-  Room room;                           // that is left beside them and the capacities
-  std::vector<std::string> notes;      // what was left out and why
-  bool has_room_for_yielding = false;  // KnownAttribute::yields; the same for all devices of the type
+  Room room;                           // remaining beside them and the capacities
+  std::vector<std::string> notes;      // attributes that were left out, with reasons
+  bool has_room_for_yielding = false;  // KnownAttribute::yields; equal for all devices of the type
 };
 
-/// The attributes of device entries under one driver's name; made once and used for every entry.
+/// The attributes of entries under one driver name.
 class EntryAttributes {
  public:
-  /// lists_numa_nodes: the standard attribute numaNode is a list (policy/numa_node.h); selectors read the number all the same.
+  /// lists_numa_nodes: the standard attribute numaNode is a list (policy/numa_node.h); selectors read the
+  /// number.
   explicit EntryAttributes(const std::string& driver, bool lists_numa_nodes = false);
-  /// An entry holds 32 attributes and capacities. Room is kept for everything that a device of the type can
-  /// have, so what is added does not depend on what is known just now: of the additional attributes the last
-  /// by name are left out. takes_lists: the API server takes list attributes.
+  /// An entry holds 32 attributes and capacities. Room is reserved for all attributes of the device type, so
+  /// that the result does not depend on the facts that are known now. The last additional attributes by name
+  /// are left out. takes_lists: the API server accepts list attributes.
   PersonaAttributes persona_of(const Exposure& exposure, hotplug::DeviceType type, bool takes_lists) const;
-  /// Where capacities and plugins alone are too many, the last of known_attributes() are left out; each is a
-  /// note. persona: of the device's type.
+  /// If capacities and plugins alone are too many, the last of known_attributes() are left out, with a note
+  /// each. Requires: persona is of the device's type.
   kube::Attributes of(const DeviceFacts& facts, const PersonaAttributes& persona,
                       std::vector<std::string>& notes) const;
 
@@ -125,7 +134,7 @@ class EntryAttributes {
   std::string driver_;
   bool lists_numa_nodes_;
   std::vector<SharedText> keys_;  // of known_attributes(), in their order
-  std::vector<size_t> by_key_;    // those that are published
+  std::vector<size_t> by_key_;    // the published ones, in order of their keys
 };
 
 }  // namespace sliced::policy

@@ -104,7 +104,7 @@ class ExposureDecision {
   CandidatesByPool pools_;
 };
 
-// Once for each policy: explain names the devices.
+// One note for each policy; explain names the devices.
 void set_unknown(const Inputs& in, const Resolutions& resolutions, Notes& notes) {
   std::set<int32_t> excludes;
   for (const Resolution& one : resolutions.devices)
@@ -124,7 +124,7 @@ void decide_exposures(Deciding& deciding) {
   if (in.policies->exposures.empty() && in.holdings.empty()) return;
   set_unknown(in, deciding.resolutions, deciding.out.notes);
   ExposureDecision decision(deciding);
-  // Functions are named before links: theirs are never another's.
+  // Functions are named before links, whose names yield.
   for (const bool are_functions : {true, false}) {
     auto resolution = deciding.resolutions.devices.begin();
     for (const auto& [id, device] : in.inventory->devices) {

@@ -16,17 +16,17 @@ namespace {
 using kube::Json;
 using kube::Quantity;
 
-// Bounds of the kind; config/crd states the same.
-constexpr size_t kSuffixBytesMax = 32;  // behind the longest name of a device it still makes a DNS label
-constexpr size_t kGroupBytesMax = 57;   // "group-" and this make the name of a counter
+// Limits of the kind, equal to config/crd.
+constexpr size_t kSuffixBytesMax = 32;  // after the longest device name it still makes a DNS label
+constexpr size_t kGroupBytesMax = 57;   // "group-" and this are the name of a counter
 constexpr size_t kCapacitiesMax = 8;
 constexpr size_t kPluginsMax = 8;
-constexpr size_t kPluginBytesMax = 28;  // "cni_" and this make an identifier
+constexpr size_t kPluginBytesMax = 28;  // "cni_" and this are an identifier
 constexpr size_t kAdditionalMax = 16;
 constexpr size_t kValidValuesMax = 10;
 constexpr size_t kQuantityBytesMax = 64;
 
-// What a shared persona has when its policy names no capacity: shares enough, one for each allocation.
+// The capacity of a shared persona without capacities in its policy: enough shares, one for each allocation.
 constexpr const char* kSharesId = "shares";
 constexpr int64_t kSharesDefault = 1000;
 
@@ -39,7 +39,7 @@ bool is_plugin_name(std::string_view text) {
                      [&](char c) { return is_alnum(c) || c == '-' || c == '_' || c == '.'; });
 }
 
-// The line of ".requestPolicy.validRange.min" below value, or of the nearest that is there.
+// Returns the line of ".requestPolicy.validRange.min" below value, or of the nearest existing parent.
 int line_below(const Json& value, std::string_view path) {
   const Json* at = &value;
   for (const std::string_view part : split(path, '.')) {
@@ -82,12 +82,12 @@ class ExposureDecoder {
   }
 
  private:
-  struct Written {  // a capacity as its author wrote it
+  struct Written {  // a capacity as written in the policy
     std::string path;
     const Json* value = nullptr;
     bool is_good = true;
   };
-  struct PluginAt {  // beside out_.plugins
+  struct PluginAt {  // parallel to out_.plugins
     std::string path;
     int line = 0;
     std::optional<bool> exclusive;
@@ -273,7 +273,7 @@ class ExposureDecoder {
     }
   }
 
-  // allowMultipleAllocations alone decides; what the plugins say must agree with it and with each other.
+  // allowMultipleAllocations decides; the plugins must agree with it and with each other.
   void check_sharing() {
     std::vector<std::string> exclusive, shared;
     for (size_t i = 0; i < plugins_at_.size(); ++i)
@@ -302,7 +302,7 @@ class ExposureDecoder {
                 plugins_at_[i].line);
   }
 
-  // Both forms are always published: ",sriov,host-device," in one attribute, and one bool for each plugin.
+  // Both forms are published: ",sriov,host-device," in one attribute, and one bool for each plugin.
   void check_published_plugins() {
     size_t bytes = 1;
     for (const CniPlugin& plugin : out_.plugins) bytes += plugin.name.size() + 1;
@@ -335,8 +335,8 @@ class ExposureDecoder {
     }
   }
 
-  // The default is the given one, else that of consumePerAllocation, else 1; origin says which, for messages.
-  // False when there is a problem with it.
+  // Sets the default: the given one, else that of consumePerAllocation, else 1. origin: its source, for
+  // messages. Returns false if it is a problem.
   bool choose_default(const std::string& full, kube::Capacity& capacity, const Written& written,
                       std::string& origin) {
     if (!capacity.request_policy) capacity.request_policy.emplace();

@@ -1,5 +1,5 @@
 #pragma once
-// Reading spec.exposure of a DeviceExposurePolicy, and judging it as the API server will judge the entries.
+// Decodes spec.exposure of a DeviceExposurePolicy, and validates it by the API server's rules for entries.
 #include <string>
 #include <vector>
 
@@ -7,8 +7,8 @@
 
 namespace sliced::policy {
 
-/// value: of spec.exposure, nullptr when absent. policy_name: for remedies. What is wrong is added to
-/// problems; the result is to be used only if there are none.
+/// value: spec.exposure; nullptr if absent. policy_name: for remedies. Errors are added to problems; the
+/// result must be used only if there are none.
 Exposure decode_exposure(const kube::Json* value, const std::string& policy_name, const std::string& driver,
                          Problems& problems);
 

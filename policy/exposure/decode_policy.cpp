@@ -14,7 +14,7 @@ namespace {
 
 using kube::Json;
 
-// Bounds of the kind; config/crd states the same.
+// Limits of the kind, equal to config/crd.
 constexpr int64_t kExposurePriorityMax = 1000, kExposurePriorityDefault = 100;
 constexpr size_t kCelBytesMax = 10 << 10;
 
@@ -22,13 +22,13 @@ const std::initializer_list<std::string_view> kSpecFields = {
     "nodeSelector", "priority",           "selector",       "action", "exposure",
     "allowHostUse", "allowDefaultRoutes", "includeVirtual", "allow",  "readiness"};
 
-// Whether a field that is not known may have been meant as the action: the policy may then be an exclude,
-// whatever the action's default says.
+// Returns true if an unknown field may have been meant as the action: the policy may then be an exclude,
+// independent of the default action.
 bool may_be_action(const Json::Member& member) {
   if (std::find(kSpecFields.begin(), kSpecFields.end(), member.first) != kSpecFields.end()) return false;
   const std::string* text = member.second.string();
   const std::string name = lower(member.first);
-  // The first question answers for all but a few of a hundred thousand.
+  // The first comparison decides for nearly all fields.
   return (!nearest(name, {"action"}).empty() && nearest(name, kSpecFields) == "action") ||
          (text != nullptr && !nearest(lower(*text), {name_of(ExposureAction::kExclude)}).empty());
 }
@@ -77,7 +77,7 @@ ExposurePolicy decode_exposure_policy(const Json& object, const std::string& dri
   policy.uid = meta.uid;
   policy.generation = meta.generation;
   policy.manager = kube::last_manager(object);
-  const bool is_whole = check_members(object, policy.problems);  // else an action may stand beside spec
+  const bool is_whole = check_members(object, policy.problems);  // otherwise an action may be beside spec
   const Json* spec = spec_of(object, policy.problems);
   if (spec == nullptr) return policy;
   FieldReader reader(spec, "spec", policy.problems);
@@ -102,7 +102,7 @@ ExposurePolicy decode_exposure_policy(const Json& object, const std::string& dri
 
 Problems warnings_of(const ExposurePolicy& policy) {
   Problems out;
-  if (!policy.problems.empty()) return out;  // it offers nothing, whatever else it says
+  if (!policy.problems.empty()) return out;  // it offers nothing
   for (const KnownAttribute& known : known_attributes())
     if (!known.is_published && policy.selector.cel.find(known.id) != std::string::npos)
       out.push_back({"spec.selector.cel",
@@ -141,7 +141,7 @@ Problems warnings_of(const ExposurePolicy& policy) {
     out.push_back({"spec.exposure.deviceNameSuffix",
                    "does not begin with -: the names of devices run into it, as in \"0000-03-00-0" +
                        exposure.name_suffix + "\""});
-  // Attributes of the policy's own are for classes that select by these.
+  // Additional attributes of the policy may serve classes that select by them.
   if (exposure.plugins.empty() && exposure.additional_attributes.empty())
     out.push_back({"spec.exposure.supportedCNIPlugins",
                    "is empty: a DeviceClass that selects by plugin does not match these devices"});

@@ -1,5 +1,5 @@
 #pragma once
-// Reading a DeviceExposurePolicy, and what is to be said of one that is read.
+// Decodes a DeviceExposurePolicy, and returns warnings about it.
 #include <string>
 #include <vector>
 
@@ -10,9 +10,8 @@
 
 namespace sliced::policy {
 
-/// Never fails: what is wrong becomes problems, and problems offer nothing. status is not read.
-/// driver: the domain of keys without one.
-/// meta: the object's, where somebody has decoded it already.
+/// Never fails: errors become problems, and a policy with problems offers nothing. Ignores status. driver:
+/// the domain of keys without one. meta: the decoded metadata of the object.
 ExposurePolicy decode_exposure_policy(const kube::Json& object, const std::string& driver,
                                       const Result<kube::ObjectMeta>& meta);
 inline ExposurePolicy decode_exposure_policy(const kube::Json& object,
@@ -20,10 +19,11 @@ inline ExposurePolicy decode_exposure_policy(const kube::Json& object,
   return decode_exposure_policy(object, driver, kube::decode_object_meta(object));
 }
 
-/// What `validate` says beyond errors: legal, and probably not meant.
+/// Returns the warnings of `validate`: valid fields that are probably mistakes.
 Problems warnings_of(const ExposurePolicy& policy);
 
-/// Paths of our fields below the object, for the comparison with the served schema ("spec.priority", ...).
+/// Returns the paths of our fields below the object, for the comparison with the served schema
+/// ("spec.priority", ...).
 std::vector<std::string> exposure_policy_fields();
 
 }  // namespace sliced::policy

@@ -5,7 +5,7 @@
 namespace sliced::policy {
 namespace {
 
-// nullptr: nothing of it stands.
+// Returns nullptr if the entries were created for other settings.
 const KeptEntries* former_exposures(const Inputs& in) {
   if (in.entries == nullptr) return nullptr;
   const KeptEntries& before = in.entries->exposure;
@@ -41,7 +41,7 @@ const KeptEntries::Kept* ExposedEntries::former(const hotplug::HostDevice& devic
 }
 
 Draft& ExposedEntries::of(const hotplug::HostDevice& device, int32_t policy, const std::string& name) {
-  persona_of(device.type, policy);  // says what it leaves out
+  persona_of(device.type, policy);  // adds the notes of the persona
   const KeptEntries::Kept* before = former(device, policy, name);
   KeptEntries::Kept& kept = before == nullptr ? kept_.all.emplace_back() : kept_.all.emplace_back(*before);
   if (before == nullptr) {
@@ -52,7 +52,7 @@ Draft& ExposedEntries::of(const hotplug::HostDevice& device, int32_t policy, con
   return kept.draft;
 }
 
-// False when there was something to say.
+// Returns false if it left a note.
 bool ExposedEntries::make(const hotplug::HostDevice& device, int32_t policy, const std::string& name,
                           Draft& out) {
   const ExposurePolicy& of = policy_of(policy);

@@ -1,6 +1,6 @@
 #pragma once
-// Device entries as DeviceExposurePolicies offer them, before what they take of counters is known. An attribute that
-// the API server would refuse is left out with a note, where the entry can do without it.
+// Device entries of DeviceExposurePolicies, before their counters are known. An attribute that the API server
+// would refuse is left out with a note, unless the entry requires it.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -15,31 +15,31 @@
 
 namespace sliced::policy {
 
-/// Makes the entries of one decision, each when it is asked for; those of devices and policies that are as they were
-/// are taken from the decision before (entry_memory.h).
+/// Creates the entries of one decision on demand. Entries of unchanged devices and policies come from the
+/// previous decision (entry_memory.h).
 class ExposedEntries {
  public:
-  /// notes: what is left out, and why. All outlive this.
+  /// notes: attributes that are left out, with reasons. Requires: all arguments outlive this object.
   ExposedEntries(const Inputs& inputs, const SameFacts& same, Notes& notes);
-  /// policy: index into PolicySet::exposures. Valid as long as this; what is published in its place, with its
-  /// counters, may be put there.
+  /// policy: index into PolicySet::exposures. The reference is valid as long as this object. The caller may
+  /// replace its entry by the published one with counters.
   Draft& of(const hotplug::HostDevice& device, int32_t policy, const std::string& name);
-  /// What the next decision need not make again.
+  /// Returns the memory for the next decision.
   KeptEntries kept() { return std::move(kept_); }
 
  private:
-  // What the entries of a policy have in common.
+  // The common part of a policy's entries.
   struct Persona {
     PersonaAttributes adds;
-    bool is_valid = false;  // one with them has been checked as a whole, and nothing was wrong
+    bool is_valid = false;  // an entry with it passed the whole validation
   };
-  // nullptr where facts, policy or settings have changed, or making it left something to say.
+  // Returns nullptr if facts, policy or settings changed, or if creating the entry left a note.
   const KeptEntries::Kept* former(const hotplug::HostDevice& device, int32_t policy, const std::string& name);
-  // False when something was left out.
+  // Returns false if an attribute was left out.
   bool make(const hotplug::HostDevice& device, int32_t policy, const std::string& name, Draft& out);
-  // By type of device, since what a policy adds depends on it; made when it is first asked for.
+  // By device type, on which the added attributes depend; computed on first use.
   Persona& persona_of(hotplug::DeviceType type, int32_t policy);
-  // Each with the policy's name in front.
+  // Adds notes with the name of the policy.
   void note_all(const ExposurePolicy& policy, const std::vector<std::string>& notes);
   const ExposurePolicy& policy_of(int32_t index) const;
 

@@ -14,30 +14,30 @@ using kube::Quantity;
 constexpr size_t kCountersPerSetMax = 32;  // resource/v1: ResourceSliceMaxCountersPerCounterSet
 constexpr const char* kPfSet = "pf";
 constexpr const char* kSlots = "exclusion-slots";
-// With compatibility groups, each the name of a counter and of a group.
+// With compatibility groups: names of counters and groups.
 constexpr const char* kWhole = "whole";
 constexpr const char* kParts = "parts";
-constexpr int64_t kPartsMax = 1'000'000;  // more than a PF has: never the limit
+constexpr int64_t kPartsMax = 1'000'000;  // more than a PF can have, so that it never limits
 
 Quantity quantity(int64_t value) { return Quantity(value); }
 
 std::string group_counter(const std::string& group) { return "group-" + group; }
-// In sets that several devices share; the group's own name might not fit behind the device's.
+// For sets that several devices share. Base and group name together might be too long.
 std::string group_counter_of(const std::string& base, const std::string& group) {
   return base + "-g-" + hex(stable_hash(group), 8);
 }
 
 using Personas = std::vector<const Holding*>;
 
-// Tokens that all of one device can take together: one for each that shares it.
+// Returns the maximum number of tokens of a device's entries: one for each shared entry.
 int64_t tokens_of_all(const Personas& personas) {
   const auto shared =
       std::count_if(personas.begin(), personas.end(), [](const Holding* one) { return !one->is_exclusive; });
   return std::max<int64_t>(1, shared);
 }
 
-// Of those that are withdrawn. One that has its device for itself is not allocated beside others of it, whichever
-// it is.
+// Returns the tokens of withdrawn entries. An exclusive entry is not allocated beside others of its device,
+// so only the larger of both counts.
 int64_t charge_of(const Personas& personas, int64_t tokens_of_exclusive) {
   int64_t shared = 0, exclusive = 0;
   for (const Holding* one : personas) {
@@ -50,7 +50,7 @@ int64_t charge_of(const Personas& personas, int64_t tokens_of_exclusive) {
   return std::max(shared, exclusive);
 }
 
-// Groups that keep personas of one device apart: those with more than one of them.
+// Returns groups with several personas of one device, which must exclude each other.
 std::set<std::string> groups_of(const Personas& personas) {
   std::map<std::string, int> counts;
   int any = 0;
@@ -77,8 +77,8 @@ bool has_exclusive_beside_others(const Personas& personas) {
          std::any_of(personas.begin(), personas.end(), [](const Holding* one) { return one->is_exclusive; });
 }
 
-// Of the VFs of a pool one persona each, and none of its PF: no two exclude each other. Told at a glance where
-// they come in order, as they do.
+// Returns true if each VF has at most one persona and the PF none, so that no two exclude each other. Fast
+// for members in order.
 bool is_one_for_each(const PoolMembers& members) {
   const Holding* last = nullptr;
   for (const Holding& one : members.personas) {
@@ -104,8 +104,8 @@ class Counting {
   }
 
  private:
-  // Takes tokens for what is offered; what is withdrawn has taken them from the total.
-  // group: its compatibility group in this set; "" none, or the one that it has already.
+  // Takes tokens for an offered entry; withdrawn ones reduced the total. group: its compatibility group in
+  // this set; "" if none or already set.
   void take(const Holding& persona, const std::string& set, const std::string& counter, int64_t tokens,
             const std::string& group = "") {
     if (persona.is_withdrawn) return;
@@ -152,7 +152,7 @@ class Counting {
       host_used += vf.is_host_used;
       full += vf.is_host_used && !personas.empty();
     }
-    // Also of one that is not among the VFs just now: what is charged of it takes nothing from the others.
+    // Also for devices that are not among the VFs now: their reserved tokens must not reduce those of others.
     for (const auto& [device, personas] : by_device_)
       if (device != members_.pf && !vfs_.contains(device)) full += tokens_of_all(personas);
     for (const auto& [device, personas] : by_device_)
@@ -163,7 +163,7 @@ class Counting {
         take(persona, kPfSet, kSlots, tokens_of(persona, full));
   }
 
-  // The groups keep the whole from the parts. Two exclusive personas of the PF have one group, and one token between them.
+  // The groups exclude whole and parts. Two exclusive personas of the PF share a group and one token.
   void group_whole(const Personas& pf, kube::CounterSet& set) {
     bool may_be_whole = std::none_of(members_.vfs.begin(), members_.vfs.end(),
                                      [](const PoolMembers::Vf& vf) { return vf.is_host_used; });
@@ -193,7 +193,7 @@ class Counting {
     }
   }
 
-  // Devices other than the PF: their counters share sets, a device's own all in one.
+  // Devices other than the PF share counter sets; all counters of one device are in one set.
   void count_device(const Personas& personas) {
     const std::string& base = personas.front()->base;
     Counters counters;

@@ -1,12 +1,12 @@
 #pragma once
-// The counters that make the scheduler see which entries of a pool exclude each other.
+// Counters by which the scheduler sees which entries of a pool exclude each other.
 //
-// A counter is a heap of tokens: an entry takes its tokens once while it is allocated at all, however many
-// shares of it are (KEP-4815 with KEP-5075; kube-scheduler from 1.36.2). Pure; checked by brute force.
+// A counter is a number of tokens: an allocated entry takes its tokens once, independent of its number of
+// shares (KEP-4815 with KEP-5075; kube-scheduler from 1.36.2). Pure; tested by brute force.
 //
-// With compatibility groups no entry's tokens depend on how many others there are, so a VF that comes or goes changes no other entry. An
-// entry that is withdrawn and may still be allocated has no groups for the scheduler to compare, so totals of zero keep the others from
-// what it excludes, with groups and without.
+// With compatibility groups an entry's tokens do not depend on the number of other entries, so that a VF that
+// appears or disappears changes no other entry. A withdrawn entry has no groups in the slices; totals of zero
+// exclude the entries that conflict with it, with groups and without.
 #include <cstddef>
 #include <map>
 #include <string>
@@ -20,15 +20,15 @@ namespace sliced::policy {
 
 /// The devices that share a pool.
 struct PoolMembers {
-  std::string pf;  // host device id of the pool's PF; "" in the pool of everything else
+  std::string pf;  // host device id of the pool's PF; "" in the pool of links
   struct Vf {
     std::string device;
     bool is_host_used = false;
   };
-  std::vector<Vf> vfs;  // all that are present, offered or not
+  std::vector<Vf> vfs;  // all present VFs, offered or not
   std::vector<Holding> personas;
-  /// A PF as a whole and its parts (its shared personas and VFs) are kept apart by compatibility groups (KEP-5963) in place of a count of
-  /// tokens.
+  /// Compatibility groups (KEP-5963), not a count of tokens, exclude a PF as a whole and its parts (shared
+  /// personas and VFs) from each other.
   bool uses_groups = false;
 };
 
@@ -43,14 +43,13 @@ std::vector<Holding> contested(const std::vector<Holding>& offers, const std::ve
 
 struct Exclusion {
   std::vector<kube::CounterSet> counters;  // empty: no two entries exclude each other
-  std::map<std::string, std::vector<kube::CounterConsumption>>
-      consumed;  // by entry; of those that are offered
-  /// Entries that no counter can be given for any more, and why.
+  std::map<std::string, std::vector<kube::CounterConsumption>> consumed;  // by entry; of offered ones
+  /// Entries that cannot get a counter, with the reason.
   std::map<std::string, std::string> refused;
 };
 Exclusion exclude(const PoolMembers& members);
 
-/// Entries that can stand beside each other without counters: those that come first keep their place.
+/// Returns entries that do not exclude each other, without counters; earlier ones have precedence.
 std::vector<std::string> without_conflict(const std::vector<Holding>& in_order, const std::string& pf);
 
 }  // namespace sliced::policy

@@ -13,12 +13,12 @@
 namespace sliced::policy {
 namespace {
 
-// Whether and why a selector takes a device, for people.
+// The answer of a selector for a device, for people.
 struct SelectorAnswer {
   cel::Answer::Is is = cel::Answer::Is::kError;
   std::string error;           // with its column
-  bool is_remembered = false;  // of when its interface was here; the error is not known then
-  std::string unknown;         // with kUnknown: the fact that it asks for
+  bool is_remembered = false;  // from before its interface left; the error is unknown then
+  std::string unknown;         // of kUnknown: the unknown fact
 };
 
 std::string shown(const SelectorAnswer& answer) {
@@ -41,8 +41,7 @@ std::string shown(const SelectorAnswer& answer) {
   return answer.error.empty() ? "not to be evaluated" : "an error: " + answer.error;
 }
 
-// What the decision knows; only the text of an error is asked for again, at the cost that the decision knows
-// too.
+// Returns the stored answer. The text of an error is computed again, at a cost that the decision has counted.
 SelectorAnswer answer_of(const Decision& decision, int32_t policy, const hotplug::HostDevice& device) {
   const SelectorAnswers& known = *decision.selectors;
   const std::string& cel = known.asked[static_cast<size_t>(policy)];
@@ -64,7 +63,7 @@ SelectorAnswer answer_of(const Decision& decision, int32_t policy, const hotplug
   return out;
 }
 
-// One sentence about a persona.
+// Returns one sentence about a persona.
 std::string said_of(const Decision& decision, const PersonaVerdict& verdict,
                     const hotplug::HostDevice& device) {
   if (verdict.outcome == Outcome::kOffered) {
@@ -87,7 +86,7 @@ std::string said_of(const Decision& decision, const PersonaVerdict& verdict,
              : gate->say({decision, device, PolicyKind::kExposure, verdict.outcome, verdict.why, ""});
 }
 
-// "" where it is known, or where an interface that is elsewhere would tell it.
+// Returns ""  if it is known, or unknown because its interface is in another namespace.
 std::string why_unreadable(const std::string& attribute, const hotplug::HostDevice& device) {
   for (const KnownAttribute& known : known_attributes())
     if (known.id == attribute) return std::string(unreadable_note(known, device));
@@ -156,7 +155,7 @@ void add_exposure_rules(const Decision& decision, const hotplug::HostDevice& dev
     const kube::NodeMatch node = kube::match_node(policy.node_selector, in.node);
     if (policy.problems.empty() && !node.matched)
       out.rules.push_back({policy.id.name, "spec.nodeSelector", "no", node.field, node.found, node.wanted});
-    const auto is_in = [&](const std::vector<int32_t>& list) {  // each is in the order of evaluation
+    const auto is_in = [&](const std::vector<int32_t>& list) {  // both lists are in order of evaluation
       return std::binary_search(list.begin(), list.end(), index);
     };
     if (!is_in(known.node.excludes) && !is_in(known.node.exposes)) continue;
@@ -183,7 +182,7 @@ void explain_exposures(const Decision& decision, const hotplug::HostDevice& devi
   if (policies.empty()) return;
   add_exposure_rules(decision, device, rules_max, out);
   const Verdict& verdict = decision.verdicts.at(device.id.text);
-  if (verdict.outcome == Outcome::kExcludeUnreadable) return;  // its gate has said it
+  if (verdict.outcome == Outcome::kExcludeUnreadable) return;  // its gate explains it
   if (verdict.exposure >= 0) return explain_excluded(decision, device, verdict, out);
   const auto found = decision.personas.find(device.id.text);
   if (found == decision.personas.end()) {

@@ -6,8 +6,8 @@
 
 namespace sliced::policy {
 
-/// Adds what DeviceExposurePolicies say of the device: their rules, its personas, and what comes of them for
-/// outcome and summary. rules_max: as explain() has it.
+/// Adds the results of DeviceExposurePolicies for the device: rules, personas, outcome and summary.
+/// rules_max: as for explain().
 void explain_exposures(const Decision& decision, const hotplug::HostDevice& device, size_t rules_max,
                        Explanation& out);
 

@@ -16,7 +16,7 @@ constexpr DeviceType kTypes[] = {DeviceType::kPf,      DeviceType::kVf,   Device
                                  DeviceType::kBridge,  DeviceType::kVlan, DeviceType::kBond,
                                  DeviceType::kVirtual, DeviceType::kSf};
 
-// Something of each kind of fact, so that none is absent that comes to be read of the host.
+// Sets each fact of any type, so that later facts of the host are covered.
 struct Something {
   void operator()(const char*, std::string& text) const { text = "ens1f0np0"; }
   void operator()(const char*, int& number) const { number = 8; }

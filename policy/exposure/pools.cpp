@@ -16,8 +16,8 @@ using hotplug::HostDevice;
 
 constexpr size_t kEntriesInNote = 16;
 
-// A pool without slices is unverified by that alone (publishers::find_unverified). So a record that says only that needs
-// no slice: every start would write it, and delete it after the list of claims.
+// A pool without slices is unverified anyway (publishers::find_unverified). A record that states only this
+// needs no slice: every start would write it and delete it after the list of claims.
 bool is_worth_a_record(const std::vector<Holding>& withdrawn) {
   return std::any_of(withdrawn.begin(), withdrawn.end(),
                      [](const Holding& one) { return one.entry != kUnknownEntry; });
@@ -28,7 +28,7 @@ bool drop_refused(std::vector<Candidate>& candidates) {
                        [](const Candidate& one) { return one.verdict->outcome != Outcome::kOffered; }) > 0;
 }
 
-// Of what may be allocated and is offered.
+// Returns true if an offered entry that may be allocated changed its group.
 bool is_any_regrouped(const std::vector<Candidate>& candidates, const std::vector<Holding>& holdings) {
   InOrder offered(candidates, &Candidate::name);
   return std::any_of(holdings.begin(), holdings.end(), [&](const Holding& one) {
@@ -37,7 +37,7 @@ bool is_any_regrouped(const std::vector<Candidate>& candidates, const std::vecto
   });
 }
 
-// With what it takes now. As long as that stays the same, so does the entry.
+// Returns the entry with its present counters; unchanged if they are the same.
 kube::DevicePtr published(Candidate& candidate) {
   const bool is_draft = is_same(candidate.entry, candidate.draft->entry);
   if (candidate.entry->consumes_counters != candidate.takes)
@@ -66,7 +66,7 @@ void ExposurePools::finish() {
                    " bytes; it is shortened there: " + in_quotes(net));
   pools_[net];
   for (const auto& [name, holdings] : in_.holdings) pools_[name];
-  // Also those of which only the other kind's VFs wait to be shown free.
+  // Also pools for which only VFs of the other kind wait.
   for (const std::string& name : now_.wanted)
     if (name != in_.node.name && in_.unverified.is_of(name)) pools_[name];
   note_functions();
@@ -75,7 +75,7 @@ void ExposurePools::finish() {
 }
 
 void ExposurePools::note_functions() {
-  auto last = vfs_.end();  // VFs of one PF stand together; scalable functions count as VFs
+  auto last = vfs_.end();  // VFs of one PF are adjacent; scalable functions count as VFs
   for (const auto& [id, device] : in_.inventory->devices) {
     if ((device.type == DeviceType::kVf || device.type == DeviceType::kSf) && device.pf) {
       if (last == vfs_.end() || last->first != *device.pf) last = vfs_.try_emplace(*device.pf).first;
@@ -120,7 +120,7 @@ void ExposurePools::finish_pool(const std::string& name, Pool& pool, bool is_alw
   const bool has_functions = std::any_of(pool.candidates.begin(), pool.candidates.end(),
                                          [](const Candidate& one) { return one.device->pci.has_value(); });
   if (has_functions) desired.excludes = exclude_record_;
-  // An empty slice of an unverified pool would look like a complete record to the next start.
+  // The next start would read an empty slice of an unverified pool as a complete record.
   const bool is_verified =
       withdrawn.empty() && !(in_.unverified.is_of(name) && !out_.unverified.contains(name));
   if ((is_always && is_verified) || !desired.devices.empty() || is_worth_a_record(withdrawn))
@@ -143,8 +143,8 @@ void ExposurePools::hold_back_contested(const std::string& name, Pool& pool, std
     if (const auto at = apart.find(holding.entry); at != apart.end()) holding = *at->second;
 }
 
-// A new entry is what an unknown allocation can exclude. A pool of which no entry is wanted gives nothing away, so
-// whether its slices were lost or never existed does not matter yet; its unverified is kept for the first entry.
+// Only a new entry can conflict with an unknown allocation. A pool without needed entries allocates nothing,
+// so it does not matter yet whether its slices were lost; it stays unverified until its first entry.
 std::vector<Holding> ExposurePools::holdings_of(const std::string& name) {
   const auto found = in_.holdings.find(name);
   std::vector<Holding> holdings = found == in_.holdings.end() ? std::vector<Holding>() : found->second;
@@ -155,7 +155,7 @@ std::vector<Holding> ExposurePools::holdings_of(const std::string& name) {
   return holdings;
 }
 
-// Of what may be allocated, what is not offered and whose device is still there, or may come still.
+// Possibly allocated entries that are not offered and whose device exists or may still appear.
 std::vector<Holding> ExposurePools::without_offered(const std::vector<Holding>& holdings,
                                                     const Pool& pool) const {
   if (holdings.empty()) return {};
@@ -192,7 +192,7 @@ void ExposurePools::note_withdrawn(const std::string& name, const std::vector<Ho
                  " that are no longer offered and may still be in use by a pod: " + join(entries, ", "));
 }
 
-// VFs that are just being made come and go in the counters with their entries.
+// VFs that are being created enter the counters together with their entries.
 bool ExposurePools::is_counted(const HostDevice& vf, const Pool& pool) const {
   return !settling_.is_in_motion(vf) || !vf.host_use.empty() ||
          std::any_of(pool.candidates.begin(), pool.candidates.end(),
@@ -209,7 +209,7 @@ PoolMembers ExposurePools::members_of(const Pool& pool) const {
   return members;
 }
 
-// Of a pool whose record is lost each device may be allocated as a whole.
+// If the record is lost, each device may be allocated as a whole.
 void ExposurePools::charge_all(const std::string& pool, PoolMembers& members) const {
   for (const auto& [id, device] : in_.inventory->devices)
     if (now_.pools.of(device) == pool)
@@ -220,8 +220,8 @@ void ExposurePools::charge_all(const std::string& pool, PoolMembers& members) co
                                   .is_withdrawn = true});
 }
 
-// What no counter can be given for is not offered, and what is not offered may be withdrawn: once more
-// then.
+// An entry without a possible counter is not offered, and may become a withdrawn one. Then the counters are
+// computed again.
 void ExposurePools::count(Pool& pool, const std::vector<Holding>& holdings, DesiredPool& desired) {
   do {
     PoolMembers members = members_of(pool);
@@ -244,8 +244,8 @@ void ExposurePools::count(Pool& pool, const std::vector<Holding>& holdings, Desi
   } while (drop_refused(pool.candidates));
 }
 
-// Who starts does not know of what groups the entries in slices are: where one goes on being offered its group is
-// today's. Any would let two that stand beside each other drive each other out.
+// A restarted daemon does not know the groups of entries in slices: offered ones count as in their present
+// group. With any group, two compatible entries would exclude each other.
 std::set<std::string_view> ExposurePools::offered_of_any_group(const Pool& pool,
                                                                const std::vector<Holding>& holdings) const {
   std::set<std::string_view> offered, out;
@@ -256,7 +256,7 @@ std::set<std::string_view> ExposurePools::offered_of_any_group(const Pool& pool,
   return out;
 }
 
-// Two entries of which one may be allocated cannot both be offered. Then priority, VFs before their PF,
+// If one of two conflicting entries may be allocated, it has precedence. Then priority, VFs before their PF,
 // names.
 void ExposurePools::keep_without_conflict(Pool& pool, const std::vector<Holding>& holdings) {
   std::set<std::string_view> former;
@@ -269,7 +269,8 @@ void ExposurePools::keep_without_conflict(Pool& pool, const std::vector<Holding>
       is_any_device_allocated = true;
     else if (is_here(one) && !standing.contains(one.entry))
       allocated.add(one);
-  // What is held back meanwhile is not seen to change its group, so it has the former and that of today.
+  // A change of its group while it is withheld would not be noticed, so it counts in its former and its
+  // present group.
   for (const Candidate& candidate : pool.candidates)
     if (former.contains(candidate.holding.entry)) allocated.add(candidate.holding);
   std::vector<const Candidate*> order;
@@ -292,7 +293,7 @@ void ExposurePools::keep_without_conflict(Pool& pool, const std::vector<Holding>
   out_.is_regrouped |= is_any_regrouped(pool.candidates, holdings);
 }
 
-// A PF as a whole.
+// A PF that is offered as a whole.
 bool ExposurePools::has_host_used_vf(const Candidate& candidate, const Pool& pool) const {
   if (candidate.holding.device != pool.pf || !candidate.holding.is_exclusive) return false;
   const auto& vfs = vfs_of(*candidate.device);

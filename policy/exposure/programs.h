@@ -1,6 +1,6 @@
 #pragma once
-// Selectors as programs. They are compiled where decisions are made, once per text, and handed on from one
-// decision to the next: a policy that does not select the node costs nothing but its decoding.
+// Compiled selectors. Each text is compiled once, in a decision, and passed on to later decisions. A policy
+// that does not select the node costs its decoding only.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -15,33 +15,32 @@
 
 namespace sliced::policy {
 
-/// steps: work steps of compiling, or half the bytes that it holds, whichever is more.
+/// steps: work steps of compiling, or half the bytes of the program, whichever is more.
 struct CompiledSelector {
-  std::shared_ptr<const cel::Program> program;  // nullptr: it cannot be used
-  std::string problem;                          // then why
-  uint64_t steps = 0;                           // as counted for the budget, with what it holds of memory
+  std::shared_ptr<const cel::Program> program;  // nullptr: the selector cannot be used
+  std::string problem;                          // the reason, if so
+  uint64_t steps = 0;                           // as counted for the budget, including memory
 };
 using SelectorPrograms = std::map<std::string, CompiledSelector>;  // by text
 using SelectorProgramsPtr = std::shared_ptr<const SelectorPrograms>;
 
-/// One selector, without a decision around it. steps_max: what compiling may take, and twice as many bytes
-/// what comes of it.
-/// A selector whose program is too large has none, like one that cannot be compiled.
+/// Compiles one selector outside of a decision. steps_max: limit of compiling; the program may have twice as
+/// many bytes. A larger program is an error.
 CompiledSelector compile_once(const std::string& cel, const std::string& driver,
                               uint64_t steps_max = WorkBudgets{}.compiling.each);
 
 /// Compiles for one decision.
 class SelectorCompiler {
  public:
-  /// driver: the domain of our attributes. before: of the decision before; nullptr nothing.
+  /// driver: the domain of our attributes. before: of the previous decision; nullptr if none.
   SelectorCompiler(std::string driver, SelectorProgramsPtr before, Budget budget, std::stop_token stop);
-  /// Texts beyond the budget are not compiled, and their problem says so. Each call has a whole budget, for what
-  /// no call before it has compiled.
+  /// Compiles the texts within the budget; each of the others gets a problem. Each call has a whole budget
+  /// for texts that no earlier call compiled.
   void compile(const std::set<std::string>& texts);
-  /// Of a text that was given to compile().
+  /// Requires: the text was passed to compile().
   const CompiledSelector& of(const std::string& text) const { return compiled_.at(text); }
-  /// What the next decision need not compile again.
-  /// Those of this decision; texts beyond the budget are not among them, so that the next one tries again.
+  /// Returns the programs for the next decision. Texts beyond the budget are missing, so that it tries them
+  /// again.
   SelectorProgramsPtr programs() const;
 
  private:
@@ -53,8 +52,8 @@ class SelectorCompiler {
   std::set<std::string> left_;  // beyond the budget
 };
 
-/// What `validate` does of a policy beside decoding it: adds a problem when the selector cannot be compiled.
-/// Without a program where there is one, or no selector that could be.
+/// For `validate`: compiles the selector and adds a problem on failure. Returns no program if the policy has
+/// no selector.
 CompiledSelector check_selector(ExposurePolicy& policy, const std::string& driver);
 
 }  // namespace sliced::policy

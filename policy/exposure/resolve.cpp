@@ -15,8 +15,8 @@ using hotplug::DeviceType;
 
 bool may_exclude(const ExposurePolicy& policy) { return policy.action != ExposureAction::kExpose; }
 
-// Whether an expression may ask for an attribute of that sort. Where it takes hold of the device as a whole, or of
-// a map of attributes, it is unknown what it asks for.
+// Returns true if the expression may read an attribute of that sort. An expression that uses the device or a
+// map of attributes as a whole may read any.
 using Sort = bool (*)(const KnownAttribute& attribute);
 bool may_ask_for(Sort is_one, const cel::Program& program, const cel::Node& node) {
   const bool is_path = (node.op == cel::Op::kAttribute || node.op == cel::Op::kHas) && node.slot >= 0;
@@ -30,15 +30,16 @@ bool may_ask_for(Sort is_one, const cel::Program& program, const cel::Node& node
                      [&](const cel::Node* arg) { return may_ask_for(is_one, program, *arg); });
 }
 
-// What an exclude record remembers: an interface tells it, which may be elsewhere.
+// Facts for the exclude record: facts of an interface, which may be in another namespace.
 bool is_of_interface(const KnownAttribute& attribute) { return attribute.is_unknown != nullptr; }
-// What a VF takes from its PF stays when its own interface leaves. Of a PF its own interface tells the mode.
+// The facts that a VF gets from its PF remain when its own interface leaves. The mode of a PF comes from its
+// own interface.
 bool is_of_own_interface(const KnownAttribute& attribute) {
   return is_of_interface(attribute) && attribute.id != "pfName" && attribute.id != "eswitchMode";
 }
 bool is_mac(const KnownAttribute& attribute) { return attribute.id == "mac"; }
 
-// From policies to the questions that are asked: which of them are about this node, and what of each goes on.
+// Selects the policies of this node and the version of each that is in effect, as questions.
 class Asking {
  public:
   Asking(const std::vector<Shared<ExposurePolicy>>& exposures, const kube::NodeView& node,
@@ -72,14 +73,14 @@ class Asking {
 
  private:
   struct Places {
-    bool now, last;  // whether it selects the node, and whether what was last understood of it did
+    bool now, last;  // whether the present and the last valid version select the node
   };
 
   bool is_wanted(size_t i) const {
     return exposures_[i]->problems.empty() && (places_[i].now || places_[i].last);
   }
 
-  // Of an exclude that cannot be understood, what it said before goes on.
+  // An invalid exclude stays in effect with its last valid selector.
   void compile() {
     std::set<std::string> own, last;
     for (size_t i = 0; i < exposures_.size(); ++i)
@@ -91,7 +92,7 @@ class Asking {
     compiler_.compile(last);
   }
 
-  // Also where it did not select this node, and so nobody has compiled it: it may never have been understood.
+  // Also if it did not select this node, so that no decision compiled it: it may never have been valid.
   bool is_last_asked_of(size_t i) const {
     const ExposurePolicy& policy = exposures_[i];
     return (places_[i].now || places_[i].last) && may_exclude(policy) && policy.last_understood != nullptr;
@@ -129,7 +130,7 @@ class Asking {
     out_.problems[policy] = {"spec.selector.cel", std::move(what), about.selector.line};
   }
 
-  // Excludes come first: one that is not asked holds back everything.
+  // Excludes come first, because one that is not evaluated withholds all new entries.
   void make_questions() {
     for (const auto* list : {&out_.node.excludes, &out_.node.exposes})
       for (const int32_t policy : *list) {
@@ -146,7 +147,7 @@ class Asking {
       }
   }
 
-  // Who has not been asked about all devices has not said of them that it does not mean them.
+  // An exclude that was not evaluated for all devices is not recorded.
   std::string record_of(const std::vector<bool>& is_answered) const {
     std::vector<std::string> recorded;
     for (size_t i = 0; i < questions_.size(); ++i) {
@@ -199,7 +200,7 @@ class Asking {
     std::sort(out_.asking_for_mac.begin(), out_.asking_for_mac.end());
   }
 
-  // The same as long as it lasts: it is logged when it changes.
+  // A constant text while the problem lasts, because a change is logged.
   std::string too_much() const {
     return "takes more than its share of work over the devices of this node, so it is not used: one selector "
            "may take " +
@@ -216,15 +217,15 @@ class Asking {
   const std::stop_token& stop_;
   std::vector<Places> places_;  // by policy
   SelectorCompiler compiler_;
-  std::vector<const ExposurePolicy*> asked_;  // by policy: what of it goes on; nullptr nothing
+  std::vector<const ExposurePolicy*> asked_;  // by policy: the version in effect; nullptr if none
   std::vector<Question> questions_;
   std::map<std::string, size_t> question_of_;  // by text
   SelectorAnswers out_;
 };
 
-constexpr size_t kEntryBytes = 1'024;  // of attributes and capacities; who has more counts twice
+constexpr size_t kEntryBytes = 1'024;  // of attributes and capacities; an entry counts once more for each
 
-// What resolve() knows of a policy that it asks about each device.
+// A policy that resolve() evaluates for each device.
 struct Column {
   int32_t policy;
   long at;        // in a row of answers
@@ -288,8 +289,8 @@ class Resolving {
   }
 
  private:
-  // Counted by the memory that each takes, before any is made: policies times devices are more than a daemon,
-  // its server and its scheduler can hold.
+  // Counted by memory before any entry is created: policies times devices can exceed the memory of daemon,
+  // API server and scheduler.
   std::vector<bool> limit_entries(Budget budget, std::map<int32_t, Problem>& problems) {
     for (size_t i = 0; i < exposes_.size(); ++i)
       entries_[i] *=
@@ -313,7 +314,7 @@ class Resolving {
     });
   }
 
-  // One that is known to mean the device says more than one that may.
+  // An exclude that selects the device has precedence over one that may.
   void note_exclude(const std::string& id, const KeptAnswer* row, Resolution& one) const {
     for (const Column& exclude : excludes_) {
       const auto is = row[exclude.at].is();
@@ -329,8 +330,8 @@ class Resolving {
     }
   }
 
-  // The first of each suffix, by suffix, as indices of exposes_ until all are known. Few selectors take a device, so it is looked
-  // for those that do, and not for each policy what it says.
+  // The first expose of each suffix, by suffix, as indices of exposes_. Few selectors match a device, so the
+  // matching ones are collected instead of checking each policy.
   void find_winners(const hotplug::HostDevice& device, const KeptAnswer* row, std::vector<Winner>& out) {
     hits_.clear();
     for (size_t c = 0; c < asked_by_.size(); ++c)
@@ -353,7 +354,8 @@ class Resolving {
     for (const Winner& winner : out) ++entries_[static_cast<size_t>(winner.policy)];
   }
 
-  // What nobody can tell of the device now does not let another policy offer it in its own way meanwhile.
+  // A policy whose answer is unknown now prevents a later policy from offering the device differently
+  // meanwhile.
   void note_waits(const KeptAnswer* row, std::vector<Winner>& winners) {
     for (Winner& winner : winners) waiting_[suffix_of(winner)] = &winner;
     const auto first = static_cast<size_t>(row - answers_.memory.answers.data());
@@ -369,7 +371,7 @@ class Resolving {
     for (const Winner& winner : winners) waiting_[suffix_of(winner)] = nullptr;
   }
 
-  // Both as indices of exposes_.
+  // Both are indices of exposes_.
   bool offer_alike(int32_t a, int32_t b) const {
     const auto policy_of = [this](int32_t expose) -> const ExposurePolicy& {
       return *exposures_[static_cast<size_t>(exposes_[static_cast<size_t>(expose)].policy)];
@@ -384,10 +386,10 @@ class Resolving {
   const hotplug::Inventory& inventory_;
   const std::vector<Column> excludes_, exposes_;
   std::vector<std::vector<int32_t>>
-      asked_by_;                         // by selector: the exposes that ask it, as indices of exposes_
+      asked_by_;                         // by selector: the exposes that use it, as indices of exposes_
   std::vector<int32_t> hits_, winners_;  // of one device; winners by suffix
-  std::vector<Winner*> waiting_;         // by suffix: the winner, while it is looked for whom it waits
-  std::vector<uint64_t> entries_;        // by index of exposes_: how many it offers
+  std::vector<Winner*> waiting_;         // by suffix: the winner, while waits are computed
+  std::vector<uint64_t> entries_;        // by index of exposes_: number of entries
 };
 
 }  // namespace

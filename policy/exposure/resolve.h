@@ -1,6 +1,6 @@
 #pragma once
-// Which policies of a node speak of a device, before conflicts between devices are resolved: excludes first,
-// then per name suffix the first expose in order, and whether it waits for one before it.
+// Finds the policies that apply to each device, before conflicts between devices: excludes first, then the
+// first expose of each name suffix, and whether it waits for a preceding one.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -20,46 +20,45 @@
 
 namespace sliced::policy {
 
-/// The policies of one node, as indices into the list that was given.
-/// A policy stands in one list at most; in none where it does not select the node, or offers nothing.
+/// The policies of one node, as indices into the given list. A policy is in one list at most; in none if it
+/// does not select the node or offers nothing.
 struct NodeExposures {
-  std::vector<int32_t> excludes;  // with a selector that can be used, or one that could be earlier
-  std::vector<int32_t> exposes;   // in order: higher priority first, then by name
-  /// Excludes, or policies that may be some, whose selector is not known: they may mean any device.
+  std::vector<int32_t> excludes;  // with a selector that is valid, or was earlier
+  std::vector<int32_t> exposes;   // by priority, highest first, then by name
+  /// Excludes, or possible ones, with an unknown selector: they may select any device.
   std::vector<int32_t> unreadable;
 };
 
-/// What the selectors of a node's policies say of its devices.
-/// Immutable once made, and held by the decision that it is of and by the next one.
+/// The answers of a node's selectors. Immutable; held by its decision and the next one.
 struct SelectorAnswers {
   NodeExposures node;
-  /// By policy: why its selector is not used. What is wrong beside the selector is in the policy itself.
+  /// By policy: why its selector is not used. Other problems are in the policy.
   std::map<int32_t, Problem> problems;
-  /// By policy: the text that is asked; of an exclude that can no longer be understood, the last that could.
+  /// By policy: the evaluated text; of an invalid exclude, the last valid one.
   std::vector<std::string> asked;
   SelectorMemory memory;
-  /// Policies whose selector may ask for the MAC address of a device, ascending: of a VF without an interface its PF tells
-  /// it, when it is asked.
+  /// Policies whose selector may read the MAC address, ascending: for a VF without an interface it comes from
+  /// a query of the PF.
   std::vector<int32_t> asking_for_mac;
-  std::string exclude_record;  // of the excludes that ask for facts of interfaces, for DesiredPool::excludes
+  std::string exclude_record;  // of the excludes that read facts of interfaces, for DesiredPool::excludes
   SelectorProgramsPtr programs;
-  /// Whether a selector was to be compiled, and could not be.
+  /// Returns true if the selector was to be compiled and could not be.
   bool refuses(const std::string& cel) const;
 };
 
-/// exposures: in order of evaluation. driver: the domain of our attributes. before: of the decision before,
-/// or nullptr. published: for what is not known of interfaces that are elsewhere (answers.h). When stop is
-/// requested, what is returned is of no use.
-/// Selectors are compiled here, once per text, and asked about each device that has changed; a selector that
-/// takes more than its share is in `problems`, and of an exclude that means that it may hold any device.
+/// Compiles each selector text once and evaluates it for each changed device. A selector beyond its share of
+/// the budget is in `problems`; such an exclude may select any device.
+/// exposures: in order of evaluation. driver: the domain of our attributes. before: of the previous decision,
+/// or nullptr. published: for unknown facts of interfaces in other namespaces (answers.h). After a stop
+/// request the result must not be used.
 SelectorAnswersPtr ask_selectors(const std::vector<Shared<ExposurePolicy>>& exposures,
                                  const kube::NodeView& node, const std::string& driver,
                                  const hotplug::InventoryPtr& inventory, const SelectorAnswersPtr& before,
                                  const WorkBudgets& budgets, const std::stop_token& stop = {},
                                  const Published& published = {});
 
-/// For each device, in the inventory's order. Who would offer more entries than there is room for offers
-/// none, and is added to problems, by policy.
+/// Returns one resolution for each device, in the inventory's order. A policy with more entries than the
+/// budget permits offers none, and is added to problems, by policy.
 std::vector<Resolution> resolve(const std::vector<Shared<ExposurePolicy>>& exposures,
                                 const SelectorAnswers& answers, const hotplug::Inventory& inventory,
                                 Budget entries, std::map<int32_t, Problem>& problems);

@@ -40,8 +40,8 @@ class Known final : public cel::KnownAttributes {
   const std::string& driver_;
 };
 
-// The known attributes of one domain, as a map: only those that the device has are in it, but all are read.
-// Each is looked for among all: kSearchSteps.
+// The known attributes of one domain as a map. It contains those that the device has. Finding one costs
+// kSearchSteps.
 constexpr uint64_t kSearchSteps = 8;
 
 class DomainView final : public cel::Map {
@@ -92,7 +92,7 @@ class DomainView final : public cel::Map {
 cel::Value to_value(const kube::AttributeValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return cel::Value::of(std::string_view(*text));
   if (const auto* number = std::get_if<int64_t>(&value)) return cel::Value::of(*number);
-  return cel::Value::of(std::get<bool>(value));  // known attributes are of these three types
+  return cel::Value::of(std::get<bool>(value));  // known attributes have one of these three types
 }
 
 }  // namespace
@@ -165,7 +165,7 @@ std::optional<cel::Value> HostDeviceView::read(const cel::Path& path, cel::Arena
 
 bool HostDeviceView::has(const cel::Path& path, cel::Arena&) const {
   if (path.is_capacity || path.known < 0) return false;
-  // What read() then fails on: it is unknown whether it is there.
+  // If read() fails, it is unknown whether the attribute exists.
   return is_unknown(path) || value(static_cast<size_t>(path.known)) != nullptr;
 }
 

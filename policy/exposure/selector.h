@@ -1,8 +1,8 @@
 #pragma once
-// Expressions over host devices: `device` as a DeviceExposurePolicy's selector sees it.
+// CEL expressions over host devices: `device` in the selector of a DeviceExposurePolicy.
 //
-// Unlike in a DeviceClass, a known attribute that the device lacks reads as its zero value (zero_of), has()
-// and the optional syntax see the absence, and a name that is not known is refused when the policy is read.
+// Unlike in a DeviceClass, a known attribute that the device lacks reads as its zero value (zero_of). has()
+// and the optional syntax see its absence. An unknown name is refused when the policy is decoded.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,27 +14,27 @@
 
 namespace sliced::policy {
 
-/// As cel::Program::compile. driver: the domain of our own attributes.
-/// Blocks for at most 50 ms (cel::kCompileStepsMax): for the worker that decides, and for commands.
+/// Like cel::Program::compile. driver: the domain of our attributes.
+/// Blocks for at most 50 ms (cel::kCompileStepsMax): for the deciding worker, and for commands.
 Result<cel::Program> compile_selector(const std::string& cel, const std::string& driver,
                                       cel::Mistake* mistake = nullptr,
                                       uint64_t steps_max = cel::kCompileStepsMax);
 
-/// One host device at a time; what was read of it is kept until the next one.
-/// Threads: one evaluation at a time; it keeps what it has read in members that are mutable.
+/// The view of one host device at a time; attributes are cached until the next look_at().
+/// Threads: one evaluation at a time, because the cache is mutable.
 class HostDeviceView final : public cel::Device {
  public:
   explicit HostDeviceView(std::string driver);
-  /// facts must last until the next call.
+  /// Requires: facts are valid until the next call.
   void look_at(const DeviceFacts& facts);
 
-  /// How facts that nobody can tell now (is_unknown() of attributes.h) are read: as if they were absent, or
-  /// as an error, which is absorbed as errors are ("true || unknown" is true). What was asked is forgotten.
+  /// How unknown facts (is_unknown() of attributes.h) are read: as absent, or as an error, which CEL may
+  /// absorb ("true || unknown" is true). Resets unknown_asked().
   enum class Unknown : uint8_t { kIsAbsent, kIsAnError };
   void read_unknown(Unknown as);
-  /// The first such fact that was asked for since; nullptr none, or not as an error.
+  /// Returns the first unknown fact that was read since; nullptr if none, or if they read as absent.
   const KnownAttribute* unknown_asked() const { return unknown_asked_; }
-  /// A map of attributes was asked what it holds: no answer can be relied on then.
+  /// Returns true if the expression enumerated a map with unknown attributes: its answer is unreliable.
   bool is_doubtful() const { return is_doubtful_; }
 
   std::string_view driver() const override { return driver_; }
@@ -45,13 +45,12 @@ class HostDeviceView final : public cel::Device {
   const cel::Map* attributes(cel::Arena& arena) const override;
   const cel::Map* capacity(cel::Arena& arena) const override;
 
-  /// The attribute at that index of known_attributes(); nullptr when the device lacks it.
-  /// Valid until the next look_at().
+  /// Returns the attribute at that index of known_attributes(); nullptr if the device lacks it. Valid until
+  /// the next look_at().
   const kube::AttributeValue* value(size_t known) const;
-  /// value(), or what a selector reads instead.
-  /// Texts of it point into the view: they last until the next look_at().
+  /// Returns value(), or the zero value. Texts are valid until the next look_at().
   cel::Value value_or_zero(size_t known) const;
-  /// Notes it.
+  /// Records the unknown fact.
   bool is_unknown(size_t known) const;
   void unverified(size_t known) const { is_doubtful_ |= is_unknown(known); }
 
@@ -61,8 +60,7 @@ class HostDeviceView final : public cel::Device {
   struct Known {
     bool is_read = false;
     std::optional<kube::AttributeValue> value;
-    std::string
-        names;  // a text with other names after it, as cel::Value::with_others() has them; "" it has none
+    std::string names;  // a text with alternative names, as in cel::Value::with_others(); "" if it has none
   };
   mutable std::vector<Known> known_;  // in the order of known_attributes()
   Unknown unknown_ = Unknown::kIsAbsent;

@@ -39,7 +39,7 @@ struct DriftFinding {
 /// Returns "adminMac of VF 2 is 00:00:00:00:00:00, wanted a MAC".
 std::string text_of(const DriftFinding& finding);
 
-/// One of spec.interfaces. Its VFs are those that some group speaks of.
+/// The comparison of one element of spec.interfaces, with the VFs that its groups cover.
 struct InterfaceDrift {
   std::string pci, name;  // name: the present one of the interface; if unknown, the one in the object
   bool externally_managed = false;

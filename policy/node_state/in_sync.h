@@ -23,8 +23,7 @@ struct IgnoredStatus {
 struct NodeStateWord {
   std::shared_ptr<const SriovNodeState> object;
   std::string why = "no SriovNetworkNodeState is read";
-  bool is_absent =
-      false;  // the cluster has none, or not even its kind: nobody wants anything of this node's PFs
+  bool is_absent = false;  // the cluster lacks the object or its CRD: no configuration is required
   /// Why it is not known that the operator wrote the status in this boot; "" if it is known.
   std::string no_evidence = {};
   IgnoredStatus ignored = {};

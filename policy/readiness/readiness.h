@@ -64,7 +64,7 @@ struct Readiness {
 inline constexpr int kMtuMax = 65'536;
 inline constexpr Millis kStableForMax{3'600'000};
 
-/// As it is in effect. The initial values are what holds where nobody says anything.
+/// In effect. The initial values apply if neither policy nor daemon sets a field.
 struct Demand {
   ConditionSet require{1u << static_cast<unsigned>(Condition::kUdevInitialized)};
   int mtu_at_least = 0;

@@ -20,7 +20,7 @@ void Ledger::set_writing(bool writes) {
   is_writing_ = writes;
 }
 
-// Whoever may write our slices could name pools without end.
+// Limits the pools, because others may write slices with any names.
 Ledger::Pool* Ledger::pool_of(const PoolKey& key) {
   const bool is_room = is_ours(key.first) && (pools_.size() < kPoolsMax || pools_.contains(key));
   return is_room ? &pools_[key] : nullptr;
@@ -28,7 +28,7 @@ Ledger::Pool* Ledger::pool_of(const PoolKey& key) {
 
 Ledger::Learned Ledger::learn(const kube::ResourceSlice& slice) {
   Learned out;
-  // The other driver has one pool, so a spoilt slice that does not tell its own is of that.
+  // The SR-IOV driver has one pool, so an invalid slice without a pool name belongs to it.
   const bool is_of_node = slice.pool.name.empty() && slice.driver == names_.sriov_driver;
   Pool* pool = pool_of({slice.driver, is_of_node ? names_.node : slice.pool.name});
   if (pool == nullptr) return out;
@@ -66,7 +66,7 @@ void Ledger::learn_record(const kube::ResourceSlice& slice, Pool& pool, Learned&
   }
   for (const Holding& holding : record->holdings()) {
     if (pool.released.contains(holding.entry)) continue;
-    // What we have abridged ourselves we know by name.
+    // Entries of a record that this process shortened itself are known by name.
     if (is_unknown(holding) && out.problem.empty() && is_writing_ && inventory_ != nullptr) continue;
     if (!pool.has_room(holding.entry)) {
       out.is_overfull |= reserve_whole(slice.pool.name, pool);
@@ -74,13 +74,13 @@ void Ledger::learn_record(const kube::ResourceSlice& slice, Pool& pool, Learned&
     }
     const auto [at, fresh] = pool.entries.try_emplace(holding.entry, learned(holding, pool));
     out.is_new |= fresh;
-    // The one before had found it, and may have read no claims since.
+    // The previous process had found the allocation, and may have read no claims since.
     if (fresh && holding.group == kAnyGroup && !is_unknown(holding))
       at->second.found = begun_.value_or(TimePoint{});
   }
 }
 
-// True when it was not yet.
+// Returns true if it was not reserved before.
 bool Ledger::reserve_whole(const std::string& name, Pool& pool) {
   return pool.entries.try_emplace(std::string(kUnknownEntry), Entry{whole_holding(name)}).second;
 }
@@ -99,7 +99,7 @@ void Ledger::find_awaited(const hotplug::Inventory& inventory, TimePoint now) {
     for (const auto& [name, here] : entries) learn_allocated(key, name, here.is_share, inventory, true, now);
 }
 
-// What names an entry tells its device; whether that is there is seen by the next decision.
+// The name determines the device. The next decision checks whether it exists.
 Ledger::Entry Ledger::learned(Holding holding, const Pool& pool) {
   const bool was_seen = pool.gone.contains(holding.entry);
   holding.is_awaited = !was_seen && !holding.device.empty() && holding.device != kAnyDevice;
@@ -165,7 +165,7 @@ void Ledger::decided(const Decided& now) {
   forget_gone(*inventory_);
 }
 
-// From now on it is an entry like others: recorded, and free when a list has said what it was.
+// From now on it is an entry like others: recorded, and released by a list.
 void Ledger::record_unverified(const Decided& now) {
   const auto charge = [&](const PoolKey& key) {
     pools_[key].entries.try_emplace(std::string(kUnknownEntry), Entry{whole_holding(key.second), begun_});
@@ -179,8 +179,8 @@ void Ledger::record_unverified(const Decided& now) {
     charge({names_.sriov_driver, names_.node});
 }
 
-// With its function goes whatever was allocated of it. One that has not been seen since this process began
-// may come still: after another boot they are made one by one.
+// An allocation ends with its function. A function that this process has not seen may still appear: after a
+// reboot they are created one by one.
 bool Ledger::forget_gone(const hotplug::Inventory& inventory) {
   bool was_recorded = false;
   for (auto& [key, pool] : pools_) {
@@ -192,7 +192,7 @@ bool Ledger::forget_gone(const hotplug::Inventory& inventory) {
     }
     std::erase_if(pool.entries, [&](const auto& one) {
       const Entry& entry = one.second;
-      if (!entry.holding.is_withdrawn) return false;  // as nearly all: nothing is looked up for them
+      if (!entry.holding.is_withdrawn) return false;  // nearly all entries; avoids lookups
       const std::string& device = entry.holding.device;
       const bool is_gone =
           entry.was_seen && inventory.find(device) == nullptr && !inventory.is_vanished(device);
@@ -213,7 +213,8 @@ bool Ledger::confirm_gone(const hotplug::InventoryPtr& inventory) {
 Record Ledger::record(const PoolKey& key) const {
   const auto pool = pools_.find(key);
   if (pool == pools_.end()) return {};
-  // Without the other kind's slices unverified of the other driver needs no record (publishers::find_unverified).
+  // Without slices of the other kind no record of an unverified SR-IOV pool is needed
+  // (publishers::find_unverified).
   const bool is_for_nobody = key.first == names_.sriov_driver && !has_exposures_;
   std::vector<Holding> withdrawn;
   for (const auto& [name, entry] : pool->second.entries)
@@ -368,7 +369,7 @@ std::map<std::string, std::set<std::string>> Ledger::known_claims() const {
   return out;
 }
 
-// ---- one claim's word
+// ---- reads of one claim
 
 std::optional<Ledger::Question> Ledger::question(const PoolKey& key, const Entry& entry) const {
   const Holding& holding = entry.holding;
@@ -414,7 +415,7 @@ Ledger::Change Ledger::take(const ClaimRead& seen) {
   return {.released = 1};
 }
 
-// What is allocated of functions that are not there yet, as after another boot.
+// Stores allocations of functions that do not exist yet, as after a reboot.
 void Ledger::await_functions(const PoolKey& key, const std::map<std::string, bool>& shared_by_name) {
   for (const auto& [name, is_shared] : shared_by_name) {
     const Holding holding = unknown_holding(name);
@@ -423,21 +424,21 @@ void Ledger::await_functions(const PoolKey& key, const std::map<std::string, boo
   }
 }
 
-// A record may have been lost with its slice. A link's name begins like that of another link, which may be
-// gone: its entry is looked for only where a record was lost.
+// A record may have been lost with its slice. The name of a link may be a prefix of another, removed link's
+// name, so links are considered only if a record was lost.
 size_t Ledger::learn_allocated(const PoolKey& key, const std::string& entry, bool is_share,
                                const hotplug::Inventory& inventory, bool is_lost, TimePoint now) {
   Pool& pool = pools_[key];
   if (const auto known = pool.entries.find(entry); known != pool.entries.end()) {
-    // What is offered, or was for a moment, as the one was given away as the other. Where it is offered the
-    // next decision withdraws it.
+    // The allocation corrects the kind of an offered or recently offered entry. The next decision withdraws
+    // an offered one.
     return std::exchange(known->second.holding.is_exclusive, !is_share) == is_share ? 1 : 0;
   }
   const bool is_of_links = is_lost && key.first == names_.exposure_driver;
   Holding holding = is_of_links ? unknown_holding(entry, inventory) : unknown_holding(entry);
   if (inventory.find(holding.device) == nullptr) return 0;
   holding.is_exclusive = !is_share;
-  holding.is_contested = true;  // it is allocated, beside whatever else is
+  holding.is_contested = true;  // it is allocated, whatever else is
   Entry found{std::move(holding), now, true};
   found.found = now;
   pool.entries.emplace(entry, std::move(found));
@@ -453,10 +454,11 @@ size_t Ledger::learn_allocated(const PoolKey& key, const std::map<std::string, b
   return found;
 }
 
-// What is allocated at the same time was given away beside each other: an edit may have come between while nobody knew the
-// record, what has any group takes the token of each, and a claim may be of the device that had the address before. All
-// of them take more of a counter than there is, which the scheduler does not see where one of them stands no more. What
-// is withdrawn and prepared takes its token also when its claim is gone.
+// Entries that are allocated at the same time were compatible then, but may exclude each other now: a policy
+// was edited while the record was unknown; an entry of any group takes a token of each; or a claim is for the
+// former device at the address. Together they take more than a counter has, which the scheduler does not see
+// once one of them is withdrawn. A withdrawn and prepared entry takes its token even after its claim is
+// deleted.
 size_t Ledger::contest(const PoolKey& key, const std::map<std::string, bool>& shared_by_name) {
   Pool& pool = pools_[key];
   const std::string pf = key.first == names_.exposure_driver ? whole_holding(key.second).device : "";

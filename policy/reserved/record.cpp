@@ -51,7 +51,7 @@ Result<Holding> decode_holding(const Json& json) {
   return holding;
 }
 
-// holdings: neither withdrawn nor awaited, as none of that is recorded.
+// Requires: holdings are neither withdrawn nor awaited, which is not recorded.
 std::string encode_record(const std::vector<Holding>& holdings) {
   Json::Array out;
   for (const Holding& holding : holdings) out.push_back(encode_holding(holding));
@@ -125,7 +125,7 @@ Holding unknown_holding(const std::string& entry, const hotplug::Inventory& inve
 }
 
 Holding whole_holding(const std::string& pool) {
-  const size_t slash = pool.rfind('/');  // none in the other driver's pool, which has the node's name
+  const size_t slash = pool.rfind('/');  // the SR-IOV driver's pool has the node's name, without a slash
   Holding holding = unknown_holding(slash == std::string::npos ? "" : pool.substr(slash + 1));
   if (holding.device.empty())
     holding = {.device = std::string(kAnyDevice), .base = "any", .group = holding.group};
@@ -136,14 +136,14 @@ Holding whole_holding(const std::string& pool) {
 
 namespace {
 
-// Who replaces entries and knows nothing of the annotation leaves it as it is.
+// A program that replaces entries without knowing the annotation keeps it, so that its fingerprint differs.
 std::string fingerprint_of(const std::vector<kube::DevicePtr>& entries) {
   std::string names;
   for (const kube::Device& entry : entries) names += entry.name + ",";
   return hex(stable_hash(names), kFingerprintDigits);
 }
 
-// nullopt: they are not told.
+// nullopt if unknown.
 std::optional<Groups> decode_groups(const kube::ResourceSlice& slice) {
   const auto text = slice.meta.annotations.find(std::string(kGroupsAnnotation));
   if (text == slice.meta.annotations.end()) return std::nullopt;
@@ -168,7 +168,7 @@ Holding holding_of_entry(const kube::Device& entry, const std::string& driver) {
   if (link.empty()) return holding;
   holding.device = link;
   holding.base = link_label(link);
-  // A label that another link had already has a hash behind it.
+  // If another link had the label, a hash follows it.
   if (!entry.name.starts_with(holding.base)) holding.base = entry.name;
   return holding;
 }

@@ -51,7 +51,8 @@ void ConfigAdditions::join_objects(const SriovPolicy& policy, const ResourceConf
   }
 }
 
-// The entry's own attributes come first; what no longer fits is dropped from the end of the alphabet.
+// The entry's own attributes have precedence. Others that do not fit are dropped from the end of the
+// alphabet.
 void ConfigAdditions::make_room(const SriovPolicy& policy, Additions& out) {
   const size_t room = kube::kAttributesAndCapacitiesMax - (own_.keys().size() - VfAttributes::kYielding);
   std::vector<std::string> droppable;

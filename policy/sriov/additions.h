@@ -1,6 +1,6 @@
 #pragma once
-// What a config of a SriovResourcePolicy adds to each of its entries: its resourceName, and what it selects of
-// DeviceAttributes.
+// The attributes that a config of a SriovResourcePolicy adds to its entries: its resourceName, and those of
+// the selected DeviceAttributes.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -13,14 +13,15 @@
 
 namespace sliced::policy {
 
-/// resourceName of the config goes before one of DeviceAttributes; of several objects that give one key the last by name.
+/// resourceName of the config overrides that of DeviceAttributes. If several objects set a key, the last by
+/// name has precedence.
 struct Additions {
   kube::Attributes attributes;
-  std::string refusal;    // not empty: the entries are held back, and why
-  bool is_valid = false;  // the API server takes each of the attributes
+  std::string refusal;    // not empty: the reason to withhold the entries
+  bool is_valid = false;  // the API server accepts each attribute
 };
 
-/// Those of one set of policies, each config's joined once.
+/// The additions of a set of policies, computed once for each config.
 class ConfigAdditions {
  public:
   /// Of the inputs: the policies, the driver, and whether the server takes list attributes. own: the VFs' own attributes,
@@ -28,18 +29,19 @@ class ConfigAdditions {
   ConfigAdditions(const Inputs& inputs, const VfAttributes& own, Notes& notes);
   /// verdict: which policy and config take a VF. Joined when it is first asked for; valid as long as this.
   const Additions& of(const Verdict& verdict);
-  /// published_resource() of what that config offers.
+  /// Returns published_resource() of the config.
   std::string resource_of(const Verdict& verdict) {
     return published_resource(of(verdict).attributes, in_.settings.sriov_driver);
   }
-  /// The attributes by which claims of dra-driver-sriov's users select: without them an entry would be another.
+  /// Returns true for the attributes by which users of dra-driver-sriov select: without them an entry would
+  /// be a different one.
   bool names_resource(const std::string& key) const;
 
  private:
   Additions join(const SriovPolicy& policy, const ResourceConfig& config);
-  // List attributes only where the server takes them, with a note.
+  // Adds list attributes only if the server accepts them; otherwise with a note.
   void join_objects(const SriovPolicy& policy, const ResourceConfig& config, Additions& out);
-  // From the end of the alphabet; never the VF's own attributes, nor resourceName.
+  // Drops attributes from the end of the alphabet; never the VF's own attributes or resourceName.
   void make_room(const SriovPolicy& policy, Additions& out);
 
   const Inputs& in_;

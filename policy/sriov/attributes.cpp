@@ -10,7 +10,7 @@ namespace sliced::policy {
 
 namespace {
 
-// Indices into keys(); the driver's own follow from kFirstOwn, in the order of kOwnIds.
+// Indices into keys(). Those of the driver's domain start at kFirstOwn, in the order of kOwnIds.
 enum Key {
   kDraNuma,
   kMultusDevice,
@@ -65,13 +65,13 @@ VfAttributes::VfAttributes(const std::string& driver, bool lists_numa_nodes)
 kube::Attributes VfAttributes::of(const hotplug::HostDevice& vf, const hotplug::HostDevice* pf,
                                   bool with_yielding) const {
   kube::Attributes out;
-  out.reserve(keys_.size() + 1);  // resourceName comes to them, and must not double the room
+  out.reserve(keys_.size() + 1);  // with room for resourceName, which would double the capacity
   const auto put = [&](size_t key, kube::AttributeValue value) { out.emplace(keys_[key], std::move(value)); };
   const auto text = [&](size_t key, std::string_view value) {
     if (!value.empty()) put(key, std::string(value));
   };
   const std::string address = vf.pci ? vf.pci->text() : "";
-  // The standard attributes are defined for domains of four digits only (upstream's pattern for pciBusID).
+  // The standard attributes exist for four-digit domains only (upstream's pattern for pciBusID).
   const bool is_standard = vf.pci && vf.pci->domain <= 0xffff;
   put(kDraNuma, int64_t{vf.pf_numa_node.value_or(-1)});
   text(kMultusDevice, address);

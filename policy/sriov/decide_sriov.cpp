@@ -14,7 +14,7 @@ namespace {
 
 using hotplug::HostDevice;
 
-// What a gate holds back and will let pass by itself is this driver's all the same.
+// A function that a gate withholds for a limited time belongs to this driver.
 bool is_taken(Outcome outcome) {
   return outcome == Outcome::kOffered || outcome == Outcome::kHeldByOther || outcome == Outcome::kSettling ||
          outcome == Outcome::kNotReady || outcome == Outcome::kUnconfigured ||
@@ -83,7 +83,7 @@ class SriovDecision {
     if (!in_.policies->exposures.empty() && is_taken(verdict.outcome)) now_.taken_by_sriov.insert(vf.id.text);
   }
 
-  // It may be this driver's, so the other one does not offer it anew meanwhile.
+  // The VF may be this driver's, so the other driver does not start to offer it meanwhile.
   void set_unknown(const HostDevice& vf, const Verdict& verdict) {
     out_.notes.add(
         "policy " + text_of(in_.policies->sriov[static_cast<size_t>(verdict.may_offer)]->id) +
@@ -132,7 +132,7 @@ void decide_sriov(Deciding& deciding) {
     verdicts.emplace(id, decision.decide(device, *resolution++));
   auto& pools = deciding.out.pools[in.settings.sriov_driver];
   pools.push_back(decision.pool(deciding.resolutions.exclude_record));
-  // What waits for a look at the pods comes in a moment, with the pool.
+  // The pool is published when the claims of the node's pods have been read, shortly after.
   if (deciding.now.awaits_pods && !in.published.is_sriov_pool_there)
     std::erase_if(pools, [](const DesiredPool& pool) { return pool.devices.empty(); });
   deciding.memory.sriov = decision.kept();

@@ -11,14 +11,14 @@ using hotplug::HostDevice;
 
 namespace {
 
-// DeviceAttributes are joined by what they are all together.
+// DeviceAttributes are joined, so that any change may affect any entry.
 bool are_same(const PolicySet& a, const PolicySet& b) {
   return &a == &b ||
          std::equal(a.attributes.begin(), a.attributes.end(), b.attributes.begin(), b.attributes.end(),
                     [](const auto& x, const auto& y) { return is_same(x, y); });
 }
 
-// nullptr: nothing of it stands.
+// Returns nullptr if the entries were created for other settings.
 const KeptEntries* former_sriov(const Inputs& in) {
   if (in.entries == nullptr) return nullptr;
   const KeptEntries& before = in.entries->sriov;
@@ -59,7 +59,7 @@ const KeptEntries::Kept* SriovEntries::former(const HostDevice& vf, const std::s
 }
 
 const Draft& SriovEntries::of(const HostDevice& vf, const std::string& name, const Verdict& verdict) {
-  additions_.of(verdict);  // says what it leaves out
+  additions_.of(verdict);  // adds its notes
   const KeptEntries::Kept* before = former(vf, name, verdict);
   KeptEntries::Kept& kept = before == nullptr ? kept_.all.emplace_back() : kept_.all.emplace_back(*before);
   if (before == nullptr) {
@@ -71,7 +71,7 @@ const Draft& SriovEntries::of(const HostDevice& vf, const std::string& name, con
   return kept.draft;
 }
 
-// False when there was something to say.
+// Returns false if it left a note.
 bool SriovEntries::make(const HostDevice& vf, const std::string& name, const Verdict& verdict, Draft& out) {
   const Additions& additions = additions_.of(verdict);
   const bool has_room = additions.attributes.size() + own_.keys().size() <= kube::kAttributesAndCapacitiesMax;

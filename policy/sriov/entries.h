@@ -1,7 +1,6 @@
 #pragma once
-// Device entries of VFs, as SriovResourcePolicies offer them: the attributes of the VF, and beside them those that
-// its config adds. An entry that the API server would refuse is made all the same, with the reason: the gate
-// quarantine holds it back.
+// Device entries of VFs for SriovResourcePolicies: the attributes of the VF, and those that its config adds.
+// An entry that the API server would refuse is created with the reason, and the gate quarantine withholds it.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -17,26 +16,26 @@
 
 namespace sliced::policy {
 
-/// Makes the entries of one decision, each when it is asked for: most devices of a large node are as they were, and
-/// their entries are taken from the decision before (entry_memory.h).
+/// Creates the entries of one decision on demand. Entries of unchanged devices come from the previous
+/// decision (entry_memory.h).
 class SriovEntries {
  public:
-  /// notes: what is left out, and why. All outlive this.
+  /// notes: attributes that are left out, with reasons. Requires: all arguments outlive this object.
   SriovEntries(const Inputs& inputs, const SameFacts& same, Notes& notes);
-  /// verdict: which policy and config take the VF. Valid as long as this.
+  /// verdict: the policy and config of the VF. The reference is valid as long as this object.
   const Draft& of(const hotplug::HostDevice& vf, const std::string& name, const Verdict& verdict);
-  /// published_resource() of what that config offers.
+  /// Returns published_resource() of the config.
   std::string resource_of(const Verdict& verdict) { return additions_.resource_of(verdict); }
-  /// What the next decision need not make again.
+  /// Returns the memory for the next decision.
   KeptEntries kept() { return std::move(kept_); }
 
  private:
-  // nullptr where the facts, the policy, or anything that entries are made under has changed, or making it
-  // left something to say: then it is said again.
+  // Returns nullptr if facts, policy or settings changed, or if creating the entry left a note, which is then
+  // added again.
   const KeptEntries::Kept* former(const hotplug::HostDevice& vf, const std::string& name,
                                   const Verdict& verdict);
-  // False when something was left out: an entry that is not plain is made anew each time, so that its notes
-  // are.
+  // Returns false if an attribute was left out: such an entry is created in each decision, so that its notes
+  // are added.
   bool make(const hotplug::HostDevice& vf, const std::string& name, const Verdict& verdict, Draft& out);
   const hotplug::HostDevice* pf_of(const hotplug::HostDevice& vf);
 

@@ -14,10 +14,10 @@ namespace {
 using hotplug::DeviceType;
 using hotplug::HostDevice;
 
-// -1: none takes it, nor may.
+// Returns the index of the policy that decides; -1 if none matches or may match.
 int32_t who_decides(const Verdict& verdict) { return std::max(verdict.policy, verdict.may_offer); }
 
-// What SriovResourcePolicies say of a VF, up to the one that decides.
+// Adds the rules of SriovResourcePolicies for a VF, up to the deciding one.
 void add_rules(const Decision& decision, const HostDevice& device, size_t rules_max, Explanation& out) {
   const Inputs& in = *decision.inputs;
   const auto& all = in.policies->sriov;
@@ -107,7 +107,7 @@ std::string summary_of(const Decision& decision, const HostDevice& device, const
       break;
   }
   const GateKind* gate = gate_of(verdict.outcome);
-  if (gate == nullptr) return "";  // explain_exposures() says it
+  if (gate == nullptr) return "";  // explain_exposures() explains it
   const auto why = decision.refusals.find(device.id.text);
   return gate->say({decision, device, PolicyKind::kSriov, verdict.outcome,
                     why == decision.refusals.end() ? "" : why->second, by});

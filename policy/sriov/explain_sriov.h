@@ -6,8 +6,7 @@
 
 namespace sliced::policy {
 
-/// Outcome, summary, entry and rules of what SriovResourcePolicies say of the device. rules_max: as explain()
-/// has it.
+/// Sets outcome, summary, entry and rules by SriovResourcePolicies. rules_max: as for explain().
 void explain_sriov(const Decision& decision, const hotplug::HostDevice& device, size_t rules_max,
                    Explanation& out);
 

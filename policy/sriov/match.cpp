@@ -24,7 +24,7 @@ bool any_covers(const std::vector<PfMatch<Key>>& wanted, const Key& pf, const st
   });
 }
 
-// Known is that a filter does not mean it whose indices are others.
+// A filter with other VF indices is known not to match.
 bool may_cover(const std::vector<PfMatch<std::string>>& wanted, const std::optional<int>& vf_index) {
   return std::any_of(wanted.begin(), wanted.end(), [&](const PfMatch<std::string>& match) {
     return match.ranges.empty() || (vf_index && match.covers(*vf_index));
@@ -104,7 +104,8 @@ std::optional<bool> says_of_pf_names(const std::vector<PfMatch<std::string>>& wa
   return says;
 }
 
-// What a field says of every VF that is alike; nullopt: that depends on more than are_alike() compares.
+// Returns the answer of a field for all VFs of a kind; nullopt if it depends on more than are_alike()
+// compares.
 std::optional<bool> says_of_kind(FilterField field, const ResourceFilter& filter, const HostDevice& vf,
                                  const UnknownFacts& unknown) {
   switch (field) {
@@ -127,14 +128,14 @@ std::optional<bool> says_of_kind(FilterField field, const ResourceFilter& filter
   return std::nullopt;
 }
 
-// In all that filters read but their own address and index.
+// Compares all facts that filters read, except address and index.
 bool are_alike(const HostDevice& a, const HostDevice& b) {
   return a.pf == b.pf && a.driver == b.driver && a.product == b.product && a.vendor == b.vendor &&
          a.pf_name == b.pf_name && a.pf_alternative_names == b.pf_alternative_names &&
          a.numa_node == b.numa_node && a.pf_link_type == b.pf_link_type;
 }
 
-// Which fields say anything.
+// Returns the fields with values.
 uint32_t fields_of(const ResourceFilter& filter) {
   uint32_t out = 0;
   const auto note = [&](FilterField field, bool says_anything) {
@@ -303,7 +304,7 @@ const VfMatcher::Kind& VfMatcher::kind_of(const HostDevice& vf) {
     }
     if (is_refused) continue;
     kind.left.push_back(left);
-    if (left.fields == 0) break;  // takes them all
+    if (left.fields == 0) break;  // it matches all
   }
   return kind;
 }

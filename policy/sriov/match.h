@@ -1,6 +1,6 @@
 #pragma once
-// Matching one VF against filters. One walk serves the decision (which records nothing) and the explanation, so
-// that what people are told is what was done. Pure; work is bounded beforehand, by PolicySet::filter_entries.
+// Matches a VF against filters. Decision and explanation use the same walk, so that they agree. Pure. The
+// work is bounded beforehand by PolicySet::filter_entries.
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -16,11 +16,12 @@
 
 namespace sliced::policy {
 
-/// Facts of a VF that nobody can tell: its PF's interface, which tells them, is in another network namespace, and
-/// nothing is remembered of it (docs/design/unknown-facts.md).
+/// Facts of a VF that cannot be read, because its PF's interface is in another network namespace and no
+/// earlier value is known (docs/design/unknown-facts.md).
 struct UnknownFacts {
   bool pf_name = false, link_type = false;
-  /// Alternative names that select nothing (Inventory::contested_names); nullptr none. They make no fact unknown. Outlive this.
+  /// Alternative names that match nothing (Inventory::contested_names); nullptr if none. They make no fact
+  /// unknown. Must outlive this object.
   const std::set<std::string>* contested = nullptr;
   bool is_any() const { return pf_name || link_type; }
 };
@@ -28,22 +29,21 @@ UnknownFacts unknown_facts(const hotplug::HostDevice& vf, const hotplug::Invento
 bool is_any_unknown(const hotplug::Inventory& inventory);
 
 enum class Says : uint8_t { kNo, kUnknown, kYes };
-/// What a filter says of a VF, and the first field, in the order of FilterField, for which it does not say yes: the
-/// first that says no where one does. A fact that the VF has not (no NUMA node) matches no value that is wanted of it;
-/// of one that is unknown it is unknown whether it does.
+/// The answer of a filter for a VF, and the first field, in the order of FilterField, that prevents a match.
+/// A field that does not match has precedence over an unknown one. A fact that the VF lacks (no NUMA node)
+/// matches no value.
 struct FilterAnswer {
   Says says = Says::kYes;
   std::optional<FilterField> field = {};
 };
-/// vf: a VF, with a PCI address. A field that the filter leaves empty refuses nobody.
+/// Requires: a VF with a PCI address. An empty field of the filter matches every VF.
 FilterAnswer ask_filter(const ResourceFilter& filter, const hotplug::HostDevice& vf,
                         const UnknownFacts& unknown);
 
-/// One config or filter that was asked. filter -1: the config itself (it has no filters, or cannot be
-/// understood).
-/// Indices as in Verdict. Of one that matched, refusal is nullopt and unreadable false; host_use says that
-/// the gate of that name will hold it back. is_unknown: `refusal` asks for what nobody can tell.
-/// An explanation keeps as many as there are configs and filters, so it is small and holds no text.
+/// One evaluated config or filter. filter -1: the config itself (without filters, or invalid).
+/// Indices as in Verdict. For a match, refusal is nullopt and unreadable false; host_use: the gate host-use
+/// will withhold it. is_unknown: `refusal` depends on an unknown fact.
+/// Small and without text, because an explanation stores one for each config and filter.
 struct Step {
   int32_t policy, config, filter;
   std::optional<FilterField> refusal;
@@ -51,42 +51,43 @@ struct Step {
   bool host_use = false;
   bool is_unknown = false;
 };
-/// The step as text: field, value found, value wanted.
-/// vf: the one that was asked; policies: those of that time. At most eight wanted values are named.
+/// Returns the step as text: field, found value, expected values (at most eight). Requires: the same vf and
+/// policies as in the step.
 Rule rule_of(const Step& step, const hotplug::HostDevice& vf, const PolicySet& policies,
              const UnknownFacts& unknown);
 
-/// Which policy and config take a device, before anything is held back of it: as walk() does, for many devices.
-/// selected: indices of the policies that are asked, in order.
+/// Finds the policy and config of a device before gates, with the results of walk(), for many devices.
+/// selected: indices of the policies to evaluate, in order.
 class VfMatcher {
  public:
-  /// policies and inventory outlive it.
+  /// Requires: policies and inventory outlive this object.
   VfMatcher(const PolicySet& policies, const std::vector<int32_t>& selected,
             const hotplug::Inventory& inventory);
-  /// kOffered with policy, config and filter, kMatchUnknown with may_offer in place of policy; or kBroken,
-  /// kNotAVf, kNoPolicy, kNoMatch. device: outlives this.
-  /// The same verdict as walk()'s, by fewer questions: which fields VFs of one kind answer alike is asked
-  /// once a kind.
-  /// Cost: policies times filters for the first VF of a kind; for the others only the filters that their own
-  /// address or index decides. Eight kinds are remembered.
+  /// Returns kOffered with policy, config and filter; kMatchUnknown with may_offer instead of policy; or
+  /// kBroken, kNotAVf, kNoPolicy, kNoMatch. Requires: device outlives this object.
+  /// The verdict is that of walk(), with fewer comparisons: fields that are equal for VFs of one kind are
+  /// compared once.
+  /// Cost: policies times filters for the first VF of a kind; for others only the filters by address or
+  /// index. Eight kinds are remembered.
   Verdict decide(const hotplug::HostDevice& device);
 
  private:
-  // Filters one after the other, and what of each is asked: there are policies times devices of them.
+  // Filters in order, with the fields of each that must be compared, because there are policies times devices
+  // of them.
   struct Asked {
-    const ResourceFilter* filter;  // nullptr: every VF
-    uint32_t fields;               // a bit for each that says anything
+    const ResourceFilter* filter;  // nullptr: matches every VF
+    uint32_t fields;               // one bit for each field with values
     Verdict verdict;
   };
-  // What is left to ask of VFs that differ in nothing but their own address and index: those of one PF with
-  // one driver, most of the time.
+  // The remaining filters for VFs that differ only in address and index, usually those of one PF with one
+  // driver.
   struct Kind {
-    const hotplug::HostDevice* like = nullptr;  // one of them
+    const hotplug::HostDevice* like = nullptr;  // one of the VFs
     UnknownFacts unknown;                       // of all of them
-    std::vector<Asked> left;                    // `fields`: those that such VFs answer differently
+    std::vector<Asked> left;                    // `fields`: those that differ between such VFs
   };
-  static constexpr size_t kKindsMax = 8;  // each may hold all that is asked
-  /// One that is not known takes the place of the oldest.
+  static constexpr size_t kKindsMax = 8;  // each may contain all filters
+  /// A new kind replaces the oldest one.
   const Kind& kind_of(const hotplug::HostDevice& vf);
 
   const hotplug::Inventory& inventory_;
@@ -107,14 +108,13 @@ inline Verdict may_be_offered_by(const Place& place) {
           .may_offer = place.policy};
 }
 
-/// Policies in order, configs in order; the first config that matches decides. Where it is unknown of one before that
-/// whether it matches, that one may have the VF: kMatchUnknown, by the first of them. Inside a config a filter that
-/// matches is enough. record(Step) hears of each, also of the last.
-/// Stops at the first that matches: what stands behind it is not heard of.
+/// Evaluates policies and configs in order. The first config that matches decides; inside a config any filter
+/// suffices. If a preceding config depends on unknown facts, it may have the VF: kMatchUnknown, by the first
+/// such config. Calls record(Step) for each step, and stops after the first match.
 template <class Record>
 Verdict walk(const hotplug::HostDevice& vf, const PolicySet& policies, const std::vector<int32_t>& selected,
              const UnknownFacts& unknown, Record record) {
-  Verdict waits{Outcome::kNoMatch};  // for the first of which it is unknown
+  Verdict waits{Outcome::kNoMatch};  // of the first config with an unknown answer
   const auto matched = [&](Step step) {
     step.host_use = is_held_for_host(vf, true, policies.sriov[step.policy]->host_use);
     record(step);

@@ -21,12 +21,12 @@ constexpr std::string_view kFilterFields[kFilterFieldCount] = {"vendors",      "
 using hotplug::PciAddress;
 using kube::Json;
 
-// Bounds of the kind; config/crd states the same.
+// Limits of the kind, equal to config/crd.
 constexpr size_t kConfigsMax = 64;
 constexpr size_t kFiltersMax = 64;
 constexpr size_t kEntriesMax = 256;
 constexpr size_t kEntryBytesMax = 256;
-constexpr size_t kGivenAttributesMax = 256;  // more than a device holds
+constexpr size_t kGivenAttributesMax = 256;  // more than a device can have
 constexpr int kVfIndexMax = 65535;
 constexpr int64_t kSriovPriorityMax = 1'000'000;
 
@@ -55,7 +55,7 @@ std::optional<std::vector<PfMatch<int>::Range>> decode_ranges(std::string_view t
   return ranges;
 }
 
-// "KEY" or "KEY#RANGES"; decode_key returns nullopt for what is no key.
+// "KEY" or "KEY#RANGES". decode_key returns nullopt for an invalid key.
 template <class Key, class DecodeKey>
 std::vector<PfMatch<Key>> read_pf_matches(FieldReader& reader, std::string_view key, std::string_view wanted,
                                           DecodeKey decode_key) {
@@ -148,7 +148,7 @@ ResourceFilter decode_filter(const Json& value, const std::string& path, Resourc
   return filter;
 }
 
-// problems_max: how many more are kept of the whole policy.
+// problems_max: remaining limit of the whole policy.
 ResourceConfig decode_config(const Json& value, const std::string& path, size_t problems_max) {
   ResourceConfig config{.problems = Problems(problems_max)};
   config.line = value.line();
@@ -279,7 +279,7 @@ bool is_reserved_attribute(const std::string& key, const std::string& driver) {
 
 Problems warnings_of(const SriovPolicy& policy) {
   Problems out;
-  if (!policy.problems.empty()) return out;  // it offers nothing, whatever else it says
+  if (!policy.problems.empty()) return out;  // it offers nothing
   if (policy.configs.empty()) out.push_back({"spec.configs", "is empty: the policy offers nothing"});
   for (size_t c = 0; c < policy.configs.size(); ++c) {
     const ResourceConfig& config = policy.configs[c];

@@ -24,7 +24,7 @@ Verdict PreviousVfs::keep_previous(const hotplug::HostDevice& vf, const std::str
   return unknown;
 }
 
-// By the decision before; when the daemon begins, in slices.
+// From the previous decision; in the first decision, from slices.
 std::optional<std::string> PreviousVfs::stands_as(const std::string& name) const {
   if (!in_.before_at) {
     const auto at = in_.published.resources.find(name);
@@ -35,8 +35,8 @@ std::optional<std::string> PreviousVfs::stands_as(const std::string& name) const
   return published_resource(before->attributes, in_.settings.sriov_driver);
 }
 
-// Whether the policies that come before it, and itself, say what they said in the decision before. Of the process before
-// nobody knows: what it had published under that name it goes on with.
+// Returns true if this policy and the preceding ones are unchanged since the previous decision. The policies
+// of the previous process are unknown, so its entries count as unchanged.
 bool PreviousVfs::are_same_up_to(int32_t policy) {
   if (!in_.before_at) return true;
   if (!same_) same_ = count_same();

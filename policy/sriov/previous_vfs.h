@@ -1,6 +1,6 @@
 #pragma once
-// Who goes on having a VF of which it is unknown which config takes it (docs/design/unknown-facts.md): what stands in a
-// slice of this boot keeps its verdict while the policies say the same. What does not stand is not offered.
+// Keeps the verdict of a VF while it is unknown which config matches it (docs/design/unknown-facts.md): an
+// entry in a slice of this boot stays while the policies are unchanged. Other VFs are not offered.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,26 +12,26 @@
 
 namespace sliced::policy {
 
-/// One decision's worth.
+/// For one decision.
 class PreviousVfs {
  public:
-  /// asked: indices of the policies that are asked, in order. All outlive this.
+  /// asked: indices of the evaluated policies, in order. Requires: all arguments outlive this object.
   PreviousVfs(const Inputs& inputs, const std::vector<int32_t>& asked, SriovEntries& entries);
-  /// unknown: of outcome kMatchUnknown. kOffered where an entry of the VF stands, and one of the configs that may have
-  /// it offers it under the resourceName under which it stands; else `unknown`.
+  /// unknown: a verdict kMatchUnknown. Returns kOffered if the VF is published, and a config that may match
+  /// it offers it under its published resourceName; otherwise `unknown`.
   Verdict keep_previous(const hotplug::HostDevice& vf, const std::string& name, const Verdict& unknown);
 
  private:
-  // nullopt: it does not stand.
+  // Returns the published resourceName; nullopt if it is not published.
   std::optional<std::string> stands_as(const std::string& name) const;
   bool are_same_up_to(int32_t policy);
-  // Of those that are asked, from the first on.
+  // Returns the number of evaluated policies that are unchanged, from the first one.
   size_t count_same() const;
 
   const Inputs& in_;
   const std::vector<int32_t>& asked_;
   SriovEntries& entries_;
-  std::optional<size_t> same_;  // count_same(), once somebody asks
+  std::optional<size_t> same_;  // count_same(), after the first use
 };
 
 }  // namespace sliced::policy

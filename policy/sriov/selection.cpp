@@ -9,10 +9,10 @@ namespace {
 
 using hotplug::DeviceType;
 
-// Of those that are left, the ones whose needs, which are known beforehand, are within the budget.
+// Keeps the policies whose known needs are within the budget.
 struct Share {
   const std::vector<uint64_t>& entries;  // by policy
-  uint64_t times;                        // that each is looked at
+  uint64_t times;                        // number of evaluations of each
   Budget budget;
   const char *what, *remedy;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Which SriovResourcePolicies are asked on a node.
+// Selects the SriovResourcePolicies of a node.
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -10,14 +10,14 @@
 
 namespace sliced::policy {
 
-/// Those that select the node and can be understood, in order of evaluation, as indices into the set.
+/// Returns the valid policies that select the node, in order of evaluation, as indices into the set.
 std::vector<int32_t> policies_for_node(const PolicySet& policies, const kube::NodeView& node);
 
-/// Of those, the ones whose work is within the budget; of the others a problem each.
+/// Returns those whose work is within the budget, and adds a problem for each other.
 std::vector<int32_t> policies_within_budget(const Inputs& inputs, std::map<int32_t, Problem>& problems);
 
-/// Of the set, those in the policy's namespace that the config selects, by name: of several that give one attribute the last
-/// counts. None where it selects none. Valid as long as the set.
+/// Returns the objects in the policy's namespace that the config selects, by name; the last one that sets an
+/// attribute has precedence. Empty without a selector. Valid as long as the set.
 std::vector<const DeviceAttributes*> attributes_for(const PolicySet& policies, const SriovPolicy& policy,
                                                     const ResourceConfig& config);
 
