@@ -336,7 +336,7 @@ TEST_F(DirectoryClusterTest, AnObjectThatMovesToAnotherFileNeverVanishes) {
 
 TEST_F(DirectoryClusterTest, AHalfWrittenFileKeepsItsLastContentUntilItIsWhole) {
   put("a.yaml", policy("one", 1) + "---\n" + policy("two", 1));
-  DirectoryCluster cluster(loop, log, directory, "here", {.broken_for = 300ms});
+  DirectoryCluster cluster(loop, log, directory, "here", {.broken_for = 1h});
   Heard heard;
   follow(cluster, heard, policies());
   put("a.yaml", "");  // truncated, then a broken half, then whole
@@ -347,9 +347,24 @@ TEST_F(DirectoryClusterTest, AHalfWrittenFileKeepsItsLastContentUntilItIsWhole) 
   EXPECT_EQ(listed(cluster), (Lines{"one", "two"}));
   put("a.yaml", policy("one", 2) + "---\n" + policy("two", 2));
   ASSERT_TRUE(run_until([&] { return heard.lines.size() == 2; }));
-  run_for(400ms);
   EXPECT_EQ(heard.lines, (Lines{"MODIFIED one 2", "MODIFIED two 2"}));
   EXPECT_EQ(log.count("cannot be read"), 0u) << log.all();
+}
+
+// Another file, broken later, loses its objects: by then the time of the first one is over.
+TEST_F(DirectoryClusterTest, AFileThatIsWholeAgainKeepsItsObjectsWhenItsTimeIsOver) {
+  put("a.yaml", policy("one", 1));
+  put("b.yaml", policy("two", 1));
+  DirectoryCluster cluster(loop, log, directory, "here", {.broken_for = 200ms});
+  Heard heard;
+  follow(cluster, heard, policies());
+  put("a.yaml", "spec: [1,\n");
+  run_for(20ms);
+  put("a.yaml", policy("one", 2));
+  ASSERT_TRUE(run_until([&] { return heard.has("MODIFIED one 2") || heard.has("ADDED one 2"); }));
+  put("b.yaml", "spec: [1,\n");
+  ASSERT_TRUE(run_until([&] { return heard.has("DELETED two 1"); }));
+  EXPECT_EQ(listed(cluster), Lines{"one"});
 }
 
 TEST_F(DirectoryClusterTest, AFileThatStaysBrokenLosesItsObjectsWithFileAndLine) {
