@@ -144,11 +144,12 @@ func BenchmarkAttach(b *testing.B) {
 	b.Logf("%-40s median %6.2f ms", "a start of the program that attaches", quantile(starts, 0.5).Seconds()*1e3)
 }
 
-// 50 pods with an interface each, at once, as after a restart of a node: the time until the last has its interface, against the runtime's limit for
-// each of them. A native interface on a shared device waits for the others on it.
+// 50 pods with an interface each, as after a restart of a node. containerd asks for one sandbox after the other (kubelet/interfaces/hook_time.h), and its
+// limit is for each: the longest of 50 counts. "at once" is the time until the last of 50 that are begun together has its interface, as for a
+// runtime that asks in parallel.
 func BenchmarkFiftyPods(b *testing.B) {
 	b.StopTimer()
-	const pods, rounds = 50, 10
+	const pods, rounds = 50, 5
 	l := newLab(b, buildPlugins(b))
 	p := l.startAttachments()
 	for i := range pods {
@@ -159,7 +160,8 @@ func BenchmarkFiftyPods(b *testing.B) {
 	rows := []struct {
 		name  string
 		order func(i int) command
-		times []time.Duration
+		times []time.Duration // at once
+		each  []time.Duration // one after the other
 	}{
 		{name: "native", order: native},
 		{name: "native, with host-local", order: func(i int) command {
@@ -186,30 +188,43 @@ func BenchmarkFiftyPods(b *testing.B) {
 				orders = append(orders, order)
 			}
 			run(b, "ip", "-batch", write(b, filepath.Join(b.TempDir(), "pods"), batch.String()))
+			detach := func() {
+				for _, order := range orders {
+					order["command"] = "detach"
+				}
+				if problem := p.tell(orders); problem != "" {
+					b.Fatalf("%s: DEL: %s", row.name, problem)
+				}
+			}
 			begun := time.Now()
 			if problem := p.tell(orders); problem != "" {
 				b.Fatalf("%s: %s", row.name, problem)
 			}
 			row.times = append(row.times, time.Since(begun))
+			detach()
 			for _, order := range orders {
-				order["command"] = "detach"
+				order["command"] = "attach"
+				begun := time.Now()
+				if problem := p.tell(order); problem != "" {
+					b.Fatalf("%s: %s", row.name, problem)
+				}
+				row.each = append(row.each, time.Since(begun))
 			}
-			if problem := p.tell(orders); problem != "" {
-				b.Fatalf("%s: DEL: %s", row.name, problem)
-			}
+			detach()
 			run(b, "ip", "-batch", write(b, filepath.Join(b.TempDir(), "gone"), strings.ReplaceAll(batch.String(), "netns add", "netns del")))
 		}
 	}
 	const limit = 1800 * time.Millisecond // of containerd's 2 s (kubelet/interfaces/hook_time.h)
 	for _, row := range rows {
 		slices.Sort(row.times)
+		slices.Sort(row.each)
 		late := 0
-		for _, one := range row.times {
+		for _, one := range row.each {
 			if one > limit {
 				late++
 			}
 		}
-		b.Logf("50 pods: %-36s median %7.1f ms  max %7.1f ms  rounds beyond the runtime's %v: %d of %d", row.name, quantile(row.times, 0.5).Seconds()*1e3,
-			row.times[len(row.times)-1].Seconds()*1e3, limit, late, rounds)
+		b.Logf("50 pods: %-36s each median %6.1f ms, max %7.1f ms, %d of %d beyond the runtime's %v; at once median %7.1f ms", row.name,
+			quantile(row.each, 0.5).Seconds()*1e3, row.each[len(row.each)-1].Seconds()*1e3, late, len(row.each), limit, quantile(row.times, 0.5).Seconds()*1e3)
 	}
 }
