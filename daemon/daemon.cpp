@@ -397,6 +397,8 @@ bool Daemon::are_abilities_known(const policy::PolicySet& policies) {
     abilities_.want(ServerFeature::kListAttributes);
   if (options_.skip_node_operations == config::Switch::kOn)
     abilities_.want(ServerFeature::kSkipNodeOperations);
+  if (policies.holds_binding || options_.readiness.hold_binding.value_or(false))
+    abilities_.want(ServerFeature::kBindingConditions);
   if (!policies.exposures.empty()) {
     abilities_.want(ServerFeature::kCounters);
     if (options_.exclusion == config::ExclusionForm::kCompatibilityGroups)

@@ -24,6 +24,8 @@ policy::Settings settings_of(const config::Options& options, const publishers::S
   settings.shared_devices = abilities.has(ServerFeature::kSharedDevices);
   settings.skip_node_operations = options.skip_node_operations == config::Switch::kOn &&
                                   abilities.has(ServerFeature::kSkipNodeOperations);
+  settings.binding_conditions =
+      options.kubelet_plugin == config::Switch::kOn && abilities.has(ServerFeature::kBindingConditions);
   settings.readiness = options.readiness;
   return settings;
 }

@@ -1,8 +1,10 @@
 #include "daemon/kubelet_plugin.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "daemon/attach_helper.h"
@@ -15,6 +17,7 @@
 #include "kubelet/interfaces/native_interface.h"
 #include "kubelet/known_entries.h"
 #include "kubelet/node_host.h"
+#include "policy/identity.h"
 #include "reactor/base/text.h"
 #include "reactor/net/unix_stream.h"
 #include "reactor/open_files.h"
@@ -206,33 +209,73 @@ std::string KubeletPlugin::connection_problem() const {
   return interfaces_->connection_problem(is_needed);
 }
 
-kubelet::ClaimPreparer::Knowledge KubeletPlugin::knowledge(HostProcess& process,
-                                                           const config::Options& options) {
+kubelet::ClaimPreparer::Knowledge KubeletPlugin::knowledge(HostProcess& process) {
   const auto waits_for = [this]() -> std::string {
     if (daemon_.decision() != nullptr) return "";
     const auto all = daemon_.waiting_for();
     return all.empty() ? "nothing is decided" : join(all, "; ");
   };
   return {.waits_for = waits_for,
-          .find = [this, exposure = options.exposure_driver_name](
-                      const std::string& driver, const std::string& pool,
-                      const std::string& entry) -> std::optional<kubelet::KnownEntry> {
-            const auto holding = [&](const std::string& one, const std::string& name) {
-              return daemon_.ledger().find({exposure, one}, name);
-            };
-            return kubelet::find_entry({*daemon_.decision(), *daemon_.inventory(), holding}, driver, pool,
-                                       entry);
-          },
+          .find = [this](const std::string& driver, const std::string& pool,
+                         const std::string& entry) { return find(driver, pool, entry); },
           .node = [this] { return daemon_.decision()->inputs->node; },
           .boot_id = [id = process.host->read("proc/sys/kernel/random/boot_id").value_or("")] { return id; }};
 }
 
+std::optional<kubelet::KnownEntry> KubeletPlugin::find(const std::string& driver, const std::string& pool,
+                                                       const std::string& entry) const {
+  const auto holding = [&](const std::string& one, const std::string& name) {
+    return daemon_.ledger().find({exposure_driver_, one}, name);
+  };
+  return kubelet::find_entry({*daemon_.decision(), *daemon_.inventory(), holding}, driver, pool, entry);
+}
+
+bool KubeletPlugin::is_own_pool(const std::string& driver, const std::string& pool) const {
+  const std::string& node = daemon_.decision()->inputs->node.name;
+  if (driver == sriov_driver_) return pool == node;
+  const policy::PoolNames names(node);
+  const std::string_view net = names.net();
+  return pool.starts_with(net.substr(0, net.rfind('/') + 1));
+}
+
+// A prepare would be refused for the same reasons, but for those of other claims, which the scheduler knows.
+std::optional<DeviceWord> KubeletPlugin::judge(const AllocatedDevice& device) const {
+  using Is = DeviceWord::Is;
+  if (!is_known_ || daemon_.decision() == nullptr || !plugin_.other_programs().empty() ||
+      !is_own_pool(device.driver, device.pool))
+    return std::nullopt;
+  const auto known = find(device.driver, device.pool, device.device);
+  if (!known) return DeviceWord{Is::kLost, "the device is not on the node any more"};
+  if (!known->entry)
+    return DeviceWord{Is::kLost,
+                      "the device is not offered any more" +
+                          (known->not_ready.empty() ? "" : ", since it is not ready: " + known->not_ready)};
+  if (!known->not_ready.empty()) return DeviceWord{Is::kWaiting, known->not_ready};
+  return DeviceWord{};
+}
+
+void KubeletPlugin::on_decided(const policy::Decision& decision) {
+  plugin_.look_at_health();
+  if (!conditions_.is_started() && decision.inputs->settings.binding_conditions) {
+    const auto has_any = [](const Offer& offer) {
+      return std::ranges::any_of(offer.desired_last(), [](const policy::DesiredPool& pool) {
+        return std::ranges::any_of(
+            pool.devices, [](const kube::DevicePtr& device) { return !device->binding_conditions.empty(); });
+      });
+    };
+    if (std::ranges::any_of(daemon_.offers(), has_any)) conditions_.start();
+  }
+  conditions_.look();
+}
+
 KubeletPlugin::KubeletPlugin(HostProcess& process, const config::Options& options, Daemon& daemon)
     : daemon_(daemon),
+      sriov_driver_(options.sriov_driver_name),
+      exposure_driver_(options.exposure_driver_name),
       status_(*process.cluster, process.loop.scheduler(), *process.log,
               [this]() -> const kubelet::PreparedClaims& { return preparer_.prepared(); }),
       interfaces_(interfaces(process, options)),
-      preparer_(ports(process, options), knowledge(process, options),
+      preparer_(ports(process, options), knowledge(process),
                 {.on_prepared = [this](const policy::Prepared& one) { daemon_.take(one); },
                  .on_unprepared = [this](const policy::Unprepared& one) { daemon_.take(one); },
                  .on_held = [this](const std::string& by,
@@ -263,7 +306,17 @@ KubeletPlugin::KubeletPlugin(HostProcess& process, const config::Options& option
               {.directories = {.plugins = options.kubelet_plugins_directory,
                                .registrar = options.kubelet_registrar_directory},
                .pod_uid = options.pod_uid},
-              {driver(options.sriov_driver_name), driver(options.exposure_driver_name)}) {}
+              {driver(options.sriov_driver_name), driver(options.exposure_driver_name)}),
+      conditions_({.ports = {.cluster = *process.cluster,
+                             .scheduler = process.loop.scheduler(),
+                             .log = *process.log,
+                             .random = reactor::system_random()},
+                   .drivers = {options.sriov_driver_name, options.exposure_driver_name},
+                   .judge = [this](const AllocatedDevice& device) { return judge(device); },
+                   .is_prepared =
+                       [this](const std::string& driver, const std::string& uid) {
+                         return preparer_.prepared().contains({driver, uid});
+                       }}) {}
 
 void KubeletPlugin::start(std::function<void()> on_change) {
   on_change_ = std::move(on_change);

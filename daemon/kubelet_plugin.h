@@ -3,10 +3,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "daemon/binding_conditions.h"
 #include "daemon/daemon.h"
 #include "daemon/host_process.h"
 #include "daemon/observer.h"
@@ -43,8 +45,8 @@ class KubeletPlugin final : public Observer {
   bool is_known() const { return is_known_; }
   /// kubelet::Plugin::other_programs(): those programs write the slices of these drivers.
   const std::map<std::string, std::string>& other_programs() const { return plugin_.other_programs(); }
-  /// A device's health depends on the desired pools and on the host's inventory.
-  void on_decided(const policy::Decision&) override { plugin_.look_at_health(); }
+  /// A device's health depends on the desired pools and on the host's inventory, a binding condition on both.
+  void on_decided(const policy::Decision& decision) override;
   const kubelet::CountedPreparer::ByDriver& counts() const { return counted_.counts(); }
   size_t failing(const std::string& driver) const { return counted_.failing(driver); }
   /// Duration of ADD for each interface, successful or not.
@@ -71,11 +73,17 @@ class KubeletPlugin final : public Observer {
 
  private:
   kubelet::Plugin::Driver driver(const std::string& name);
+  // Requires: the daemon has decided.
+  std::optional<kubelet::KnownEntry> find(const std::string& driver, const std::string& pool,
+                                          const std::string& entry) const;
+  std::optional<DeviceWord> judge(const AllocatedDevice& device) const;
+  bool is_own_pool(const std::string& driver, const std::string& pool) const;
   std::unique_ptr<kubelet::Interfaces> interfaces(HostProcess& process, const config::Options& options);
   kubelet::ClaimPreparer::Ports ports(HostProcess& process, const config::Options& options);
-  kubelet::ClaimPreparer::Knowledge knowledge(HostProcess& process, const config::Options& options);
+  kubelet::ClaimPreparer::Knowledge knowledge(HostProcess& process);
 
   Daemon& daemon_;
+  const std::string sriov_driver_, exposure_driver_;
   std::function<void()> on_change_;
   bool is_known_ = false;
   const std::shared_ptr<DurationHistogram> attaches_ =
@@ -85,6 +93,7 @@ class KubeletPlugin final : public Observer {
   kubelet::ClaimPreparer preparer_;
   kubelet::CountedPreparer counted_{preparer_};
   kubelet::Plugin plugin_;
+  BindingConditions conditions_;
   Subscription subscription_{daemon_.observers(), *this};
 };
 

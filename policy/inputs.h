@@ -46,7 +46,8 @@ struct Settings {
   /// Claims need no plugin on the node: --skip-node-operations, and the server stores it (gate
   /// DRAOptionalNodeOperations).
   bool skip_node_operations = false;
-  Readiness readiness;  // the daemon's default for fields that policies omit
+  bool binding_conditions = false;  // entries may have them
+  Readiness readiness;              // the daemon's default for fields that policies omit
   WorkBudgets budgets;
 };
 

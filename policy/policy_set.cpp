@@ -87,10 +87,12 @@ PolicySet make_policy_set(std::vector<Shared<SriovPolicy>> sriov,
         attribute_entries_of(policy, there[policy.id.namespace_], out.attributes.size()));
     out.node_selector_entries += entries_of(policy.node_selector);
     out.looks_back |= looks_back(policy.readiness);
+    out.holds_binding |= policy.readiness.hold_binding.value_or(false);
     out.asks_node_state |= asks_node_state(policy.readiness);
   }
   for (const ExposurePolicy& policy : out.exposures) {
     out.looks_back |= looks_back(policy.readiness);
+    out.holds_binding |= policy.readiness.hold_binding.value_or(false);
     out.asks_node_state |= asks_node_state(policy.readiness);
   }
   return out;

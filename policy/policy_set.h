@@ -23,6 +23,8 @@ struct PolicySet {
   std::vector<uint64_t> attribute_entries;
   /// A policy's readiness depends on published entries (stableFor, onLoss other than withdraw).
   bool looks_back = false;
+  /// A policy's readiness has holdBinding.
+  bool holds_binding = false;
   /// A policy's readiness requires nodeState.
   bool asks_node_state = false;
   /// Values in node selectors of all SriovResourcePolicies.

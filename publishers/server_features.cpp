@@ -46,6 +46,10 @@ std::vector<kube::ResourceSlice> probes_of(ServerFeature feature, const std::str
       device.capacity["dra.networking/probe"] = {one,
                                                  kube::RequestPolicy{.default_ = one, .valid_values = {one}}};
       break;
+    case ServerFeature::kBindingConditions:
+      device.binding_conditions = {"dra.networking/probe-ready"};
+      device.binding_failure_conditions = {"dra.networking/probe-lost"};
+      break;
     case ServerFeature::kSkipNodeOperations:
       slice.skip_node_operations = {std::string(kube::kAllNodeOperations)};
       break;
@@ -70,6 +74,8 @@ std::string_view name_of(ServerFeature feature) {
       return "skipped node operations";
     case ServerFeature::kCompatibilityGroups:
       return "compatibility groups";
+    case ServerFeature::kBindingConditions:
+      return "binding conditions";
     case ServerFeature::kSharedDevices:
       break;
   }
@@ -93,6 +99,9 @@ std::set<ServerFeature> dropped_features(const kube::ResourceSlice& sent, const 
       lost.insert(without_groups(device->consumes_counters) == kept.consumes_counters
                       ? ServerFeature::kCompatibilityGroups
                       : ServerFeature::kCounters);
+    if (device->binding_conditions != kept.binding_conditions ||
+        device->binding_failure_conditions != kept.binding_failure_conditions)
+      lost.insert(ServerFeature::kBindingConditions);
     if (device->allow_multiple_allocations && !kept.allow_multiple_allocations)
       lost.insert(ServerFeature::kSharedDevices);
     for (const auto& [key, value] : device->attributes)

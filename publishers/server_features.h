@@ -30,6 +30,9 @@ enum class ServerFeature {
   /// Of consumed counters, beside kCounters (gate DRADeviceCompatibilityGroups, 1.37 alpha). A kube-scheduler without the gate allocates
   /// nothing from a pool that has them.
   kCompatibilityGroups,
+  /// Of devices (gates DRADeviceBindingConditions, 1.36 beta, and DRAResourceClaimDeviceStatus). A kube-scheduler without them allocates no
+  /// device that has any.
+  kBindingConditions,
 };
 
 /// REQUIRES: `ports` must outlive this object. Destroying it cancels a running probe; a probe stores nothing.

@@ -178,6 +178,9 @@ class SliceDecoder {
       if (key == "consumesCounters")
         return list(member, at, out.consumes_counters, &SliceDecoder::consumption);
       if (key == "taints") return list(member, at, out.taints, &SliceDecoder::taint);
+      if (key == "bindingConditions") return list(member, at, out.binding_conditions, &SliceDecoder::text);
+      if (key == "bindingFailureConditions")
+        return list(member, at, out.binding_failure_conditions, &SliceDecoder::text);
       if (key == "allowMultipleAllocations") return boolean(member, at, out.allow_multiple_allocations);
       return unknown(at, member);
     });
@@ -381,6 +384,11 @@ Json encode_device(const Device& device) {
     out.set("consumesCounters", encode_list(device.consumes_counters, encode_consumption));
   }
   if (!device.taints.empty()) out.set("taints", encode_list(device.taints, encode_taint));
+  const auto as_json = [](const std::string& one) { return Json(one); };
+  if (!device.binding_conditions.empty())
+    out.set("bindingConditions", encode_list(device.binding_conditions, as_json));
+  if (!device.binding_failure_conditions.empty())
+    out.set("bindingFailureConditions", encode_list(device.binding_failure_conditions, as_json));
   if (device.allow_multiple_allocations) out.set("allowMultipleAllocations", true);
   return out;
 }

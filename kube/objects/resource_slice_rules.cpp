@@ -17,6 +17,7 @@ constexpr size_t kCountersMax = 32;
 constexpr size_t kConsumptionsMax = 2;
 constexpr size_t kCompatibilityGroupsMax = 2;
 constexpr size_t kTaintsMax = 16;
+constexpr size_t kBindingConditionsMax = 4;  // of each kind
 constexpr size_t kValidValuesMax = 10;
 constexpr size_t kDomainBytesMax = 63;
 constexpr size_t kIdBytesMax = 32;
@@ -43,6 +44,7 @@ class DeviceRules {
     check_sizes();
     check_consumptions();
     check_taints();
+    check_binding_conditions();
     return std::move(problems_);
   }
 
@@ -231,6 +233,24 @@ class DeviceRules {
       if (!is_label_value(taint.value)) held(field + ".value", in_quotes(taint.value) + " is no label value");
       if (taint.effect != "None" && taint.effect != "NoSchedule" && taint.effect != "NoExecute") {
         held(field + ".effect", in_quotes(taint.effect) + ": expected None, NoSchedule or NoExecute");
+      }
+    }
+  }
+
+  void check_binding_conditions() {
+    const std::vector<std::string>&ready = device_.binding_conditions,
+          &lost = device_.binding_failure_conditions;
+    if (ready.empty() != lost.empty())
+      held("bindingConditions", "and bindingFailureConditions must both be set, or neither");
+    std::set<std::string_view> named;
+    for (const auto& [field, all] :
+         {std::pair("bindingConditions", &ready), std::pair("bindingFailureConditions", &lost)}) {
+      if (all->size() > kBindingConditionsMax)
+        held(field, std::to_string(all->size()) + " conditions, at most " +
+                        std::to_string(kBindingConditionsMax) + " are allowed");
+      for (const std::string& one : *all) {
+        if (!is_label_key(one)) held(field, in_quotes(one) + " is no label key");
+        if (!named.insert(one).second) held(field, in_quotes(one) + " is named twice");
       }
     }
   }

@@ -1,5 +1,8 @@
 #include "kubectl/why/claim.h"
 
+#include <map>
+#include <utility>
+
 #include "kube/objects/object_meta.h"
 #include "kubectl/why/fields.h"
 
@@ -79,7 +82,35 @@ void read_spec(const Fields& spec, Claim& out) {
   });
 }
 
-Allocation read_allocation(const Fields& at) {
+// The scheduler's isClaimReadyForBinding (pkg/scheduler/framework/plugins/dynamicresources).
+std::string read_held(const Fields& result, const Fields& statuses) {
+  std::map<std::string, std::pair<bool, std::string>> conditions;  // by type: True, and what is said of it
+  statuses.each([&](const Fields& status) {
+    for (const char* key : {"driver", "pool", "device", "shareID"})
+      if (status[key].text() != result[key].text()) return;
+    status["conditions"].each([&](const Fields& one) {
+      conditions[one["type"].text()] = {one["status"].text() == "True", one["message"].text()};
+    });
+  });
+  const auto about = [&](const std::string& type, const char* is) {
+    const auto at = conditions.find(type);
+    return "condition " + type + is +
+           (at == conditions.end() || at->second.second.empty() ? "" : ": " + at->second.second);
+  };
+  const std::vector<std::string> wanted = result["bindingConditions"].texts();
+  if (wanted.empty()) return "";
+  for (const std::string& type : result["bindingFailureConditions"].texts())
+    if (const auto at = conditions.find(type); at != conditions.end() && at->second.first)
+      return about(type, " is True");
+  for (const std::string& type : wanted)
+    if (const auto at = conditions.find(type); at == conditions.end())
+      return about(type, " is not set by the driver yet");
+    else if (!at->second.first)
+      return about(type, " is not True");
+  return "";
+}
+
+Allocation read_allocation(const Fields& at, const Fields& statuses) {
   Allocation out;
   at["devices"]["results"].each([&](const Fields& item) {
     AllocatedDevice& one = out.devices.emplace_back();
@@ -89,6 +120,7 @@ Allocation read_allocation(const Fields& at) {
     one.device = item["device"].text();
     one.admin_access = item["adminAccess"].flag();
     one.is_share = item["shareID"].is_there();
+    one.held = read_held(item, statuses);
     if (const Fields consumed = item["consumedCapacity"]; consumed.is_there())
       one.consumed = read_quantities(consumed);
   });
@@ -102,7 +134,7 @@ Allocation read_allocation(const Fields& at) {
 
 void read_status(const Fields& status, Claim& out) {
   if (const Fields allocation = status["allocation"]; allocation.is_there())
-    out.allocation = read_allocation(allocation);
+    out.allocation = read_allocation(allocation, status["devices"]);
   status["reservedFor"].each([&](const Fields& item) {
     const std::string resource = item["resource"].text();
     out.users.push_back((resource == "pods" ? "" : resource + "/") + item["name"].text());

@@ -76,7 +76,9 @@ struct Constraint {
 struct AllocatedDevice {
   std::string request, driver, pool, device;
   bool admin_access = false;
-  bool is_share = false;                                          // has a shareID
+  bool is_share = false;  // has a shareID
+  /// Reason why the scheduler does not bind the pod yet, by binding conditions (KEP-5007): "condition d/Ready is not True: ..."; "" if none.
+  std::string held;
   std::optional<std::map<std::string, kube::Quantity>> consumed;  // consumedCapacity
   bool operator==(const AllocatedDevice&) const = default;
 };
@@ -99,7 +101,8 @@ enum class UsersState : uint8_t {
 /// it.
 std::string_view name_of(UsersState state);
 
-/// A ResourceClaim: spec, allocation and consumers. status.devices, which drivers write, is omitted.
+/// A ResourceClaim: spec, allocation and consumers. Of status.devices, which drivers write, only binding
+/// conditions are read.
 struct Claim {
   std::string namespace_, name;
   std::vector<RequestGroup> requests;

@@ -649,6 +649,18 @@ void judge_bound(const Cluster& cluster, const Pod& pod, Answer& out) {
   if (!out.everywhere.empty()) out.verdict = Verdict::kPending;
 }
 
+// The scheduler has allocated them, and waits before it binds the pod.
+void tell_of_held(const Cluster& cluster, Answer& out) {
+  if (!cluster.features.binding_conditions) return;
+  for (const Claim& claim : out.claims) {
+    if (!claim.allocation) continue;
+    for (const AllocatedDevice& one : claim.allocation->devices)
+      if (!one.held.empty())
+        out.everywhere.push_back("the scheduler waits with device " + one.driver + "/" + one.pool + "/" +
+                                 one.device + " of claim " + claim.id() + ": " + one.held);
+  }
+}
+
 template <class T>
 void keep(Result<T> decoded, std::vector<T>& into, Cluster& cluster) {
   if (decoded)
@@ -747,6 +759,7 @@ Answer why_pod(const Cluster& cluster, const Pod& pod) {
     judge_bound(cluster, pod, out);
     return out;
   }
+  tell_of_held(cluster, out);
   ask_nodes(cluster, out);
   return out;
 }

@@ -95,6 +95,32 @@ kube::DevicePtr as_tainted(kube::DevicePtr entry, const Findings& findings, Time
   return entry;
 }
 
+// Returns the entry with binding conditions, if its policy has them. They depend only on the policy, so that a slice does not change with its devices' readiness.
+kube::DevicePtr as_binding(const Inputs& in, const Offer& offer, kube::DevicePtr entry) {
+  const bool holds =
+      in.settings.binding_conditions && demand_of(offer.readiness, in.settings.readiness).hold_binding;
+  const std::string& driver = driver_of(in, offer.kind);
+  std::vector<std::string> ready, lost;
+  if (holds) {
+    ready.push_back(ready_condition(driver));
+    lost.push_back(lost_condition(driver));
+  }
+  if (entry->binding_conditions != ready || entry->binding_failure_conditions != lost)
+    entry.edit([&](kube::Device& device) {
+      device.binding_conditions = std::move(ready);
+      device.binding_failure_conditions = std::move(lost);
+    });
+  return entry;
+}
+
+std::string binding_text(const Inputs& in, const Demand& demand) {
+  if (!demand.hold_binding) return "";
+  return in.settings.binding_conditions
+             ? "; pods are bound to the node when it is confirmed to be ready (holdBinding)"
+             : "; without a binding condition (holdBinding), since the API server does not support them or the "
+               "kubelet plugin is off";
+}
+
 // Returns the entry with its published attributes and taints. Counters are not restored, because they are
 // recomputed.
 kube::DevicePtr as_it_stood(const kube::Device& before, kube::DevicePtr entry) {
@@ -106,20 +132,8 @@ kube::DevicePtr as_it_stood(const kube::Device& before, kube::DevicePtr entry) {
   return entry;
 }
 
-}  // namespace
-
-void require_pf_query(DecisionContext& now, const hotplug::HostDevice& device, const Readiness& readiness) {
-  const ConditionSet asked = asked_of_pf(now.in, device, demand_of(readiness, now.in.settings.readiness));
-  if (asked.none()) return;
-  const TimePoint since = asked_since(now.in, device, asked);
-  AskedOfPf& one = now.asked_of_pfs.try_emplace(device.id.text, AskedOfPf{asked, since}).first->second;
-  one.conditions |= asked;
-  one.since = std::max(one.since, since);
-  if (untold(now.in, device, asked, /*stands=*/false).is_any()) now.untold_pfs.insert(*device.pf);
-}
-
-kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const Offer& offer,
-                             kube::DevicePtr entry) {
+kube::DevicePtr as_readied(const Inputs& in, const Settling& settling, const Offer& offer,
+                           kube::DevicePtr entry) {
   const Demand demand = demand_of(offer.readiness, in.settings.readiness);
   const bool may_wait = asked_of_pf(in, offer.device, demand).any();
   if (!may_wait && !may_taint(demand)) return settling.as_it_was(offer.device, offer.pool, std::move(entry));
@@ -135,8 +149,8 @@ kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const O
   return as_tainted(std::move(entry), known, in.now, driver);
 }
 
-std::string offered_unready(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
-                            const EntryPlace& place) {
+std::string unready_text(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
+                         const EntryPlace& place) {
   const Findings findings(in, device, readiness, [&] { return waiting_of(in, device, place); });
   const Readied& found = findings.found();
   const Demand& demand = findings.demand();
@@ -150,6 +164,32 @@ std::string offered_unready(const Inputs& in, const hotplug::HostDevice& device,
   return ", with taint " + taint.key + "=" + taint.value + ":" + taint.effect + ", " +
          std::string(consequence_of(demand.taint_effect)) + " (" + field_of(demand, tainted) + ": taint): " +
          ((tainted & found.lost).any() ? findings.text_of(tainted | kept) : flapping_text(found));
+}
+
+}  // namespace
+
+void require_pf_query(DecisionContext& now, const hotplug::HostDevice& device, const Readiness& readiness) {
+  const ConditionSet asked = asked_of_pf(now.in, device, demand_of(readiness, now.in.settings.readiness));
+  if (asked.none()) return;
+  const TimePoint since = asked_since(now.in, device, asked);
+  AskedOfPf& one = now.asked_of_pfs.try_emplace(device.id.text, AskedOfPf{asked, since}).first->second;
+  one.conditions |= asked;
+  one.since = std::max(one.since, since);
+  if (untold(now.in, device, asked, /*stands=*/false).is_any()) now.untold_pfs.insert(*device.pf);
+}
+
+std::string ready_condition(const std::string& driver) { return driver + "/DeviceReady"; }
+std::string lost_condition(const std::string& driver) { return driver + "/DeviceLost"; }
+
+kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const Offer& offer,
+                             kube::DevicePtr entry) {
+  return as_binding(in, offer, as_readied(in, settling, offer, std::move(entry)));
+}
+
+std::string offered_unready(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,
+                            const EntryPlace& place) {
+  return unready_text(in, device, readiness, place) +
+         binding_text(in, demand_of(readiness, in.settings.readiness));
 }
 
 std::string unreadiness(const Inputs& in, const hotplug::HostDevice& device, const Readiness& readiness,

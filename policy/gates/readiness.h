@@ -18,9 +18,14 @@ namespace sliced::policy {
 /// starts even if another gate withholds the offer.
 void require_pf_query(DecisionContext& now, const hotplug::HostDevice& device, const Readiness& readiness);
 
+/// Types of the conditions of holdBinding in status.devices of a claim: the device is ready; the device is not offered any more.
+std::string ready_condition(const std::string& driver);
+std::string lost_condition(const std::string& driver);
+
 /// Returns the published form of an offer that passed all gates.
 /// - It keeps its published attributes while the device settles or its PF is queried (pf_word.h).
 /// - It has a taint if the device is not ready and onLoss or onLinkDown is taint.
+/// - It has binding conditions if its policy has holdBinding and the server supports them.
 /// entry: its present form.
 kube::DevicePtr as_published(const Inputs& in, const Settling& settling, const Offer& offer,
                              kube::DevicePtr entry);

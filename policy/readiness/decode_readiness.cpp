@@ -12,8 +12,9 @@ namespace sliced::policy {
 namespace {
 
 constexpr size_t kWordBytesMax = 64;
-constexpr std::array<std::string_view, 7> kReadinessFields = {
-    "require", "mtuAtLeast", "stableFor", "onLoss", "onLinkDown", "taintEffect", "setAdminMac"};
+constexpr std::array<std::string_view, 8> kReadinessFields = {"require",     "mtuAtLeast", "stableFor",
+                                                              "onLoss",      "onLinkDown", "taintEffect",
+                                                              "holdBinding", "setAdminMac"};
 // mtuAtLeast is last and has a field of its own.
 constexpr size_t kRequirable = kConditionCount - 1;
 
@@ -75,10 +76,10 @@ std::optional<OnLoss> read_on_loss(FieldReader& reader, const Problems& problems
                    "withdraw, taint or keep");
 }
 
-std::optional<bool> read_set_admin_mac(FieldReader& reader, const Problems& problems) {
+std::optional<bool> read_flag(FieldReader& reader, const Problems& problems, const char* field) {
   const size_t before = problems.size();
-  const bool value = reader.boolean("setAdminMac", false);
-  if (reader.member("setAdminMac") == nullptr || problems.size() > before) return std::nullopt;
+  const bool value = reader.boolean(field, false);
+  if (reader.member(field) == nullptr || problems.size() > before) return std::nullopt;
   return value;
 }
 
@@ -99,7 +100,8 @@ Readiness decode_readiness(const kube::Json* value, const std::string& path, Pro
   out.taint_effect = read_word(reader, problems, "taintEffect",
                                {TaintEffect::kNoSchedule, TaintEffect::kNoExecute, TaintEffect::kNone},
                                "NoSchedule, NoExecute or None");
-  out.set_admin_mac = read_set_admin_mac(reader, problems);
+  out.hold_binding = read_flag(reader, problems, "holdBinding");
+  out.set_admin_mac = read_flag(reader, problems, "setAdminMac");
   return out;
 }
 

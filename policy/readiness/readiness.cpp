@@ -77,6 +77,7 @@ Demand demand_of(const Readiness& policys, const Readiness& daemons) {
     out.on_loss = one->on_loss.value_or(out.on_loss);
     if (one->on_link_down) out.on_link_down = one->on_link_down;
     out.taint_effect = one->taint_effect.value_or(out.taint_effect);
+    out.hold_binding = one->hold_binding.value_or(out.hold_binding);
     out.set_admin_mac = one->set_admin_mac.value_or(out.set_admin_mac);
   }
   if (out.on_link_down) out.require.set(static_cast<size_t>(Condition::kCarrier));
@@ -95,6 +96,8 @@ std::string text_of(const Readiness& readiness) {
   if (readiness.on_link_down) parts.push_back("onLinkDown: " + std::string(name_of(*readiness.on_link_down)));
   if (readiness.taint_effect)
     parts.push_back("taintEffect: " + std::string(name_of(*readiness.taint_effect)));
+  if (readiness.hold_binding)
+    parts.push_back(std::string("holdBinding: ") + (*readiness.hold_binding ? "true" : "false"));
   if (readiness.set_admin_mac)
     parts.push_back(std::string("setAdminMac: ") + (*readiness.set_admin_mac ? "true" : "false"));
   return parts.empty() ? "" : "{" + join(parts, ", ") + "}";

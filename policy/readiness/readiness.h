@@ -57,6 +57,7 @@ struct Readiness {
   std::optional<OnLoss> on_loss;
   std::optional<OnLoss> on_link_down;  // reaction to a loss of kCarrier, which it requires
   std::optional<TaintEffect> taint_effect;
+  std::optional<bool> hold_binding;   // of pods, by a binding condition of the entry; not a condition
   std::optional<bool> set_admin_mac;  // of VFs without one (policy/configure/); not a condition
   bool operator==(const Readiness&) const = default;
 };
@@ -72,6 +73,7 @@ struct Demand {
   OnLoss on_loss = OnLoss::kWithdraw;
   std::optional<OnLoss> on_link_down;
   TaintEffect taint_effect = TaintEffect::kNoSchedule;
+  bool hold_binding = false;
   bool set_admin_mac = false;
   OnLoss on_loss_of(Condition condition) const {
     return condition == Condition::kCarrier ? on_link_down.value_or(on_loss) : on_loss;

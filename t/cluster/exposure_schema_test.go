@@ -36,7 +36,7 @@ func TestExposureSchemaTakesWhatIsRight(t *testing.T) {
 			"additionalAttributes": M{"a": "b", "i": M{"int": int64(5)}, "l": M{"strings": L{"a"}}}}),
 		"shares that are not spelled out": exposing(M{"allowMultipleAllocations": true,
 			"supportedCNIPlugins": L{M{"name": "macvlan", "consumePerAllocation": M{"shares": "1"}}}}),
-		"readiness":                         {"selector": M{"cel": "true"}, "readiness": M{"require": L{"guid"}, "stableFor": "500ms", "onLoss": "withdraw", "onLinkDown": "taint", "taintEffect": "None", "setAdminMac": true}},
+		"readiness":                         {"selector": M{"cel": "true"}, "readiness": M{"require": L{"guid"}, "stableFor": "500ms", "onLoss": "withdraw", "onLinkDown": "taint", "taintEffect": "None", "holdBinding": true, "setAdminMac": true}},
 		"a capacity of an exclusive device": exposing(M{"capacity": M{"bandwidth": M{"value": "100G"}}}),
 	} {
 		if _, err := createExposure(spec); err != nil {

@@ -39,8 +39,8 @@ Readiness decode(const std::string& text) {
 TEST(DecodeReadiness, EveryFieldAndBack) {
   const std::string text =
       "{require: [driverBound, netdev, adminMac, adminMacMatches, guid, udevInitialized, nodeState, carrier], "
-      "mtuAtLeast: 9000, stableFor: 1m2s, onLoss: taint, onLinkDown: keep, taintEffect: NoExecute, setAdminMac: "
-      "true}";
+      "mtuAtLeast: 9000, stableFor: 1m2s, onLoss: taint, onLinkDown: keep, taintEffect: NoExecute, holdBinding: "
+      "true, setAdminMac: true}";
   const Readiness all = decode(text);
   EXPECT_EQ(all.require->count(), 8u);
   EXPECT_EQ(all.mtu_at_least, 9000);
@@ -48,6 +48,7 @@ TEST(DecodeReadiness, EveryFieldAndBack) {
   EXPECT_EQ(all.on_loss, OnLoss::kTaint);
   EXPECT_EQ(all.on_link_down, OnLoss::kKeep);
   EXPECT_EQ(all.taint_effect, TaintEffect::kNoExecute);
+  EXPECT_EQ(all.hold_binding, true);
   EXPECT_EQ(all.set_admin_mac, true);
   EXPECT_EQ(text_of(all), text);
   EXPECT_EQ(text_of(decode("{require: []}")), "{require: []}");
@@ -75,6 +76,7 @@ TEST(DecodeReadiness, WhatIsWrongIsNamedAndAsIfLeftOut) {
       {"{onLoss: [keep]}", "spec.readiness.onLoss", "expected a string"},
       {"{onLinkDown: NoSchedule}", "spec.readiness.onLinkDown", "expected withdraw, taint or keep"},
       {"{taintEffect: noSchedule}", "spec.readiness.taintEffect", "expected NoSchedule, NoExecute or None"},
+      {"{holdBinding: 1}", "spec.readiness.holdBinding", "expected true or false"},
       {"{setAdminMac: 'yes'}", "spec.readiness.setAdminMac", "expected true or false"},
       {"true", "spec.readiness", "expected a map"},
   };
@@ -563,6 +565,44 @@ TEST(Readiness, WhatFollowsALinkThatGoesDown) {
   EXPECT_TRUE(taints(kept).empty());
   EXPECT_NE(kept.said().find("although it is not ready (onLinkDown: keep): carrier: "), std::string::npos)
       << kept.said();
+}
+
+// Red when an entry has no binding conditions although its policy holds pods, when they change with its readiness, or when they are sent to
+// a server that drops them.
+TEST(Readiness, PodsAreHeldByConditionsOfTheEntry) {
+  const auto conditions = [](Offered& world) {
+    std::string out;
+    for (const auto& [driver, pools] : world.decide().pools)
+      for (const DesiredPool& pool : pools)
+        for (const kube::DevicePtr& device : pool.devices) {
+          for (const std::string& one : device->binding_conditions)
+            out += one == ready_condition(driver) ? "ready " : one;
+          for (const std::string& one : device->binding_failure_conditions)
+            out += one == lost_condition(driver) ? "lost " : one;
+        }
+    return out;
+  };
+  for (const PolicyKind kind : kBoth) {
+    const std::string readiness = "{require: [adminMac], onLoss: taint, holdBinding: true}";
+    Offered world(kind, readiness, TimePoint(90s), TimePoint(80s));
+    EXPECT_EQ(conditions(world), "");
+    EXPECT_NE(world.said().find("; without a binding condition (holdBinding), since "), std::string::npos)
+        << world.said();
+    world.in.settings.binding_conditions = true;
+    EXPECT_EQ(conditions(world), "ready lost ");
+    EXPECT_NE(
+        world.said().find("; pods are bound to the node when it is confirmed to be ready (holdBinding)"),
+        std::string::npos)
+        << world.said();
+    world.in.before = std::make_shared<const DesiredPools>(world.decide().pools);
+    world.lose(TimePoint(97s));
+    EXPECT_EQ(conditions(world), "ready lost ");
+    Offered other(kind, "{require: [adminMac]}", TimePoint(90s), TimePoint(80s));
+    other.in.settings.binding_conditions = true;
+    EXPECT_EQ(conditions(other), "");
+    other.in.settings.readiness = decode("{holdBinding: true}");
+    EXPECT_EQ(conditions(other), "ready lost ") << "the daemon's default";
+  }
 }
 
 // Red when stableFor withdraws what was kept while it lacked something, once it lacks nothing any more.

@@ -44,17 +44,17 @@ struct AbilitiesTest : testing::Test {
 };
 
 TEST_F(AbilitiesTest, WhatIsStoredAsItWasSentCanBeDone) {
-  for (const ServerFeature one :
-       {ServerFeature::kListAttributes, ServerFeature::kCounters, ServerFeature::kSharedDevices,
-        ServerFeature::kSkipNodeOperations, ServerFeature::kCompatibilityGroups}) {
+  for (const ServerFeature one : {ServerFeature::kListAttributes, ServerFeature::kCounters,
+                                  ServerFeature::kSharedDevices, ServerFeature::kSkipNodeOperations,
+                                  ServerFeature::kCompatibilityGroups, ServerFeature::kBindingConditions}) {
     abilities->want(one);
     EXPECT_FALSE(abilities->has(one)) << "unknown is no";
   }
   EXPECT_FALSE(abilities->settled());
   scheduler.advance(1s);
-  for (const ServerFeature one :
-       {ServerFeature::kListAttributes, ServerFeature::kCounters, ServerFeature::kSharedDevices,
-        ServerFeature::kSkipNodeOperations, ServerFeature::kCompatibilityGroups})
+  for (const ServerFeature one : {ServerFeature::kListAttributes, ServerFeature::kCounters,
+                                  ServerFeature::kSharedDevices, ServerFeature::kSkipNodeOperations,
+                                  ServerFeature::kCompatibilityGroups, ServerFeature::kBindingConditions})
     EXPECT_TRUE(abilities->has(one));
   EXPECT_TRUE(abilities->settled());
   EXPECT_EQ(cluster.objects(kube::kResourceSlices).size(), 0u) << "a dry run stores nothing";
@@ -70,6 +70,8 @@ TEST_F(AbilitiesTest, AFieldThatIsDroppedIsAnAbilityThatIsNotThere) {
               {ServerFeature::kSharedDevices, "devices", "allowMultipleAllocations"},
               {ServerFeature::kSharedDevices, "devices", "capacity"},
               {ServerFeature::kListAttributes, "devices", "attributes"},
+              {ServerFeature::kBindingConditions, "devices", "bindingConditions"},
+              {ServerFeature::kBindingConditions, "devices", "bindingFailureConditions"},
               {ServerFeature::kSkipNodeOperations, "", "skipNodeOperations"}};
   for (const auto& row : rows) {
     start("");

@@ -74,6 +74,7 @@ TEST(Crd, NamesEveryFieldOfBothGenerationsOfThePolicy) {
                                  "spec.readiness.setAdminMac",
                                  "spec.readiness.onLinkDown",
                                  "spec.readiness.taintEffect",
+                                 "spec.readiness.holdBinding",
                                  "spec.configs[].resourceName",
                                  "spec.configs[].deviceAttributesSelector"};
   for (const char* field : {"vendors", "devices", "pciAddresses", "pfNames", "pfPciAddresses", "rootDevices",

@@ -13,7 +13,7 @@
 {{- $_ := set $rule "resourceNames" $drivers -}}
 {{- end -}}
 {{- if and (eq $what "resourceclaims") (not $plugin.enabled) -}}
-{{- $_ := set $rule "verbs" (without $rule.verbs "get") -}}
+{{- $_ := set $rule "verbs" (without $rule.verbs "get" "watch") -}}
 {{- end -}}
 {{- if and (eq $what "pods") $plugin.enabled $plugin.macAnnotation -}}
 {{- $_ := set $rule "verbs" (prepend $rule.verbs "get") -}}

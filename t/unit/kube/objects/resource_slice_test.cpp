@@ -69,6 +69,16 @@ TEST(ResourceSlice, LeavesOutWhatIsEmpty) {
   slice.skip_node_operations = {"*"};
   EXPECT_EQ(decode_resource_slice(encode_resource_slice(slice)).value(), slice);
   slice.skip_node_operations.clear();
+  kube::Device holding = *slice.devices.front();
+  holding.binding_conditions = {"d.example/Ready"};
+  holding.binding_failure_conditions = {"d.example/Lost"};
+  slice.devices = {holding};
+  EXPECT_EQ(decode_resource_slice(encode_resource_slice(slice)).value(), slice);
+  EXPECT_TRUE(validate_device(holding).empty());
+  holding.binding_failure_conditions = {"d.example/Ready"};
+  EXPECT_EQ(validate_device(holding).at(0).what, "\"d.example/Ready\" is named twice");
+  holding.binding_failure_conditions.clear();
+  EXPECT_EQ(validate_device(holding).at(0).what, "and bindingFailureConditions must both be set, or neither");
   slice.devices.clear();
   EXPECT_EQ(encode_resource_slice(slice).find({"spec", "devices"}), nullptr);
   slice.shared_counters = {{"set", {{"slots", q("64")}}}};

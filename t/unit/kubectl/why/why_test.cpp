@@ -760,6 +760,30 @@ TEST(Why, AClaimThatGoesHoldsThePodUp) {
   EXPECT_NE(answer.everywhere[0].find("is being deleted"), std::string::npos);
 }
 
+// Red when a pod whose device waits for its driver's word is said to be schedulable.
+TEST(Why, APodThatWaitsForABindingConditionIsHeld) {
+  const auto why = [](const std::string& devices) {
+    Cluster cluster;
+    add(cluster, kWorld);
+    add(cluster,
+        "kind: ResourceClaim\nmetadata: {name: c}\nspec: {devices: {requests: [{name: r, exactly: {deviceClassName: "
+        "vf}}]}}\nstatus: {allocation: {devices: {results: [{request: r, driver: d.io, pool: v, device: a, "
+        "bindingConditions: [d.io/DeviceReady], bindingFailureConditions: [d.io/DeviceLost]}]}}, devices: [" +
+            devices + "], reservedFor: [{resource: pods, name: p}]}");
+    const Answer answer = why_pod(cluster, pod_of("{resourceClaims: [{name: net, resourceClaimName: c}]}"));
+    return answer.everywhere.empty() ? "" : answer.everywhere[0];
+  };
+  const auto conditions = [](const std::string& ready, const std::string& lost) {
+    return "{driver: d.io, pool: v, device: a, conditions: [{type: d.io/DeviceReady, status: '" + ready +
+           "', message: no link}, {type: d.io/DeviceLost, status: '" + lost + "', message: gone}]}";
+  };
+  const std::string waits = "the scheduler waits with device d.io/v/a of claim default/c: condition d.io/";
+  EXPECT_EQ(why(""), waits + "DeviceReady is not set by the driver yet");
+  EXPECT_EQ(why(conditions("False", "False")), waits + "DeviceReady is not True: no link");
+  EXPECT_EQ(why(conditions("False", "True")), waits + "DeviceLost is True: gone");
+  EXPECT_EQ(why(conditions("True", "False")), "");
+}
+
 // A claim that is allocated elsewhere is deallocated by the scheduler only where no other pod uses it.
 TEST(Why, WhoeverHasAClaimThatIsAllocatedElsewhereIsNamed) {
   Cluster cluster;
