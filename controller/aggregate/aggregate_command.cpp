@@ -22,9 +22,9 @@ namespace sliced::controller {
 namespace {
 
 constexpr const char* kLease = "sliced-aggregate";
-constexpr Millis kResignMax{1'500};  // for the word that others need not wait
+constexpr Millis kResignMax{1'500};  // time for releasing the Lease
 
-// "2026-11-21T00:17:41Z"; with_micros, as Leases have it: "2026-11-21T00:17:41.296000Z".
+// Returns "2026-11-21T00:17:41Z"; with_micros, as in Leases: "2026-11-21T00:17:41.296000Z".
 std::string utc_now(bool with_micros) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
@@ -39,7 +39,7 @@ std::string utc_now(bool with_micros) {
   return text;
 }
 
-// Of this process: a pod that is started again is another one.
+// Identity of this process. A restarted pod has another one.
 std::string identity_of(const config::Options& options) {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
@@ -47,15 +47,15 @@ std::string identity_of(const config::Options& options) {
          std::to_string(::getpid()) + "_" + std::to_string(::time(nullptr));
 }
 
-// Who is elected, and what it then is.
+// The election, and the aggregator while elected.
 struct AggregateState {
   const aggregate::Election& election;
   const std::unique_ptr<aggregate::Aggregator>& aggregator;
-  /// Of those that ended with their election.
+  /// Counts of aggregators of earlier elections.
   const aggregate::Aggregator::Counters& before;
 };
 
-// Whether the Lease is followed, and whether who is elected has heard all that it sums up.
+// Ready: the Lease is read, and an elected process has listed all sources.
 std::vector<status::Check> aggregate_readiness(const AggregateState& state) {
   const aggregate::Election& election = state.election;
   const std::string lease = !election.last_failure().empty() ? election.last_failure()
@@ -109,7 +109,7 @@ void serve(daemon::Process& process, const config::Options& options) {
   const kube::Ports ports{*process.cluster, process.loop.scheduler(), *process.log, reactor::system_random()};
   std::unique_ptr<aggregate::Aggregator> aggregator;
   aggregate::Aggregator::Counters before;
-  // Who is not elected asks for the Lease and for nothing else.
+  // A process that is not elected only reads the Lease.
   aggregate::Election election(
       ports, {options.namespace_, kLease, identity_of(options), [] { return utc_now(true); }},
       [&](bool elected) {

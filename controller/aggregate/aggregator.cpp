@@ -14,7 +14,7 @@ namespace sliced::aggregate {
 namespace {
 
 constexpr kube::JsonLimits kReportLimits{.size_max = 256u << 10, .nodes_max = 50'000};
-// Of 50,000 nodes with reports of usual size, or 8,000 with the largest.
+// Reports of 50,000 nodes of typical size, or of 8,000 of the largest.
 constexpr size_t kReportListBytesMax = 256u << 20;
 constexpr reactor::BackoffPolicy kPace{
     .initial = Millis{1'000}, .cap = Millis{300'000}, .jitter = 0.5, .reset_after = Millis{900'000}};
@@ -23,7 +23,7 @@ constexpr reactor::BackoffPolicy kPaceOfOne{.initial = Aggregator::kEvery,
                                             .jitter = kPace.jitter,
                                             .reset_after = kPace.reset_after};
 
-// Of the next policy it would say the same.
+// An unreachable server would fail for the next policy, too.
 bool is_of_server(const kube::Failure& failure) {
   return failure.code == Errc::kIo || failure.code == Errc::kTimeout || failure.code == Errc::kBusy;
 }
@@ -47,7 +47,7 @@ std::string text_of(const reports::PolicyRef& policy) {
   return policy.kind + " " + (policy.namespace_.empty() ? "" : policy.namespace_ + "/") + policy.name;
 }
 
-// A kind of policies that is not installed has no policies, which is an answer; nodes that cannot report give none.
+// A kind of policies that is not installed counts as empty. Without the kind of reports there are none.
 template <class Watcher>
 std::string lack_of(const Watcher& watcher, bool may_be_absent) {
   const watchers::SyncState& sync = watcher.sync_state();
@@ -105,7 +105,7 @@ void Aggregator::start() {
   exposures_->start();
 }
 
-// What a list says anew of a node that says the same takes no memory of its own.
+// An equal report in a new list shares the memory of the stored one.
 NodeWordsPtr Aggregator::shared_words(const reports::NodeReport& report) {
   NodeWords words = words_of(report, shared_);
   const auto known = nodes_.find(report.node);
@@ -152,7 +152,7 @@ void Aggregator::on_reports(const SourceEvent<ReportWatcher::Item>& event) {
 void Aggregator::put(const kube::Resource& kind, const PolicyWatcher::Item& item) {
   const reports::PolicyRef ref{kind.kind, item.id.namespace_, item.id.name};
   if (!item.value) {
-    policies_.erase(ref);  // too large to be judged: without a status
+    policies_.erase(ref);  // too large to be decoded: no status
     return;
   }
   const auto at = policies_.try_emplace(ref, Kept{{}, reactor::Backoff(ports_.random, kPaceOfOne)}).first;
@@ -221,11 +221,11 @@ void Aggregator::mark(Millis delay) {
   });
 }
 
-// Everything that differs is written before anything is summed up again: what changes all the time is not in the way of what
-// comes behind it.
+// All differing statuses are written before the next sum, so that constantly changing policies do not delay
+// others.
 void Aggregator::look() {
-  if (call_) return;           // its answer looks again
-  if (!waits_for().empty()) {  // likewise what is heard of a source
+  if (call_) return;           // its answer calls this again
+  if (!waits_for().empty()) {  // the event of the source calls this again
     round_.reset();
     return to_write_.clear();
   }
@@ -245,7 +245,7 @@ void Aggregator::look() {
   outdated_ = round->outdated;
   unread_.look(reported_namespaces());
   std::ranges::reverse(to_write_);
-  if (has_changed_) mark(kLookAfter);  // what has had its turn before it changed
+  if (has_changed_) mark(kLookAfter);  // for nodes that changed after their turn
   if (round->later) mark(std::chrono::duration_cast<Millis>(*round->later - now));
   write_next();
 }
@@ -289,7 +289,8 @@ void Aggregator::compare(const reports::PolicyRef& policy, Kept& kept, Round& ro
   round.yielded += from > kept.not_before ? 1 : 0;
 }
 
-// Who precedes us follows the nodes by itself, unless it is not there any more. Who was overwritten and is back was there.
+// A preceding writer follows the nodes itself, unless it no longer exists. One that returns after it was
+// overwritten exists.
 void Aggregator::count_dispute(Kept& kept) {
   const PolicyStatus& held = kept.policy.held;
   if (!precedes(held.writer, own_writer()) || kept.disputed == held) return;
@@ -303,7 +304,8 @@ TimePoint Aggregator::may_write_from(const Kept& kept) const {
                                                          : kept.not_before;
 }
 
-// What has been deleted or edited since is left to the next look, and so is what one that precedes us has written since.
+// Skips policies that were deleted or edited since, or whose status a preceding writer changed; the next
+// round handles them.
 bool Aggregator::write_next() {
   while (!to_write_.empty() && !call_) {
     const auto [policy, status] = std::move(to_write_.back());
@@ -331,7 +333,7 @@ void Aggregator::write(const reports::PolicyRef& policy, const PolicyStatus& sta
                              .body = kube::encode_json(body),
                              .subresource = "status",
                              .field_manager = "sliced-aggregate"};
-  // The watch may tell of it before its answer comes, and of what somebody has written behind it.
+  // The watch may report the write before its answer, and a later write of another process.
   PolicyStatus before = policies_.at(policy).policy.held;
   if (precedes(before.writer, own_writer())) report_takeover(policy, before.writer);
   call_ = ports_.cluster.write(

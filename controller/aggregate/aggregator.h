@@ -1,25 +1,26 @@
 #pragma once
-// `.status` of every policy kept as the reports of all nodes say it, by the one process that is elected:
+// Writes `.status` of every policy from the reports of all nodes, in the elected process:
 //
-//   NodeDeviceReports, policies of both kinds ─▶ Summing, status_of ─▶ of all that differs, one apply of /status at a time
+//   NodeDeviceReports, policies of both kinds ─▶ Summing, status_of ─▶ one apply of /status at a time
 //
-// Pace:      what changes is looked at a second later, and reports are summed up once a second at most, however much is to be
-//            written, and in portions, so that no turn of the loop takes long; a policy's status is written at most every 10 s. A
-//            policy that fails waits 10 s to 5 min and no other waits for it; a server that cannot be reached, or is busy, is asked
-//            again after 1 s to 5 min.
-// Others:    what others have written into a status stays: fields and conditions of other types (server-side apply, of ours alone).
-//            Several of these may look at one policy, as releases in two namespaces do at DeviceExposurePolicies: whose writing
-//            precedes ours (precedes()) is left alone as long as it follows what nodes report, and for 5 min where it does not; whoever
-//            then turns out to be there all the same is given twice as long each time, a day at most.
-// Nothing is written before all of it has been listed. Who decides is the nodes: without this there is no status, and
-// nothing else is different. A policy that is deleted and made anew while its status is being written has that of the one before until
-// the next round.
-// Memory:    of each report what it says of policies; of policies whether they can be understood.
-// Bounds:    a report of 256 KiB as the server stores it, a list of 256 MiB (50,000 nodes with reports of usual
-//            size); policies as watchers/policy_watcher.h. A report that is larger, or cannot be read, says nothing.
-// Permissions: list and watch on the three kinds, patch on the /status of both kinds of policies, as field
-//              manager sliced-aggregate; and those of controller/aggregate/silent_nodes.h and controller/aggregate/unread_policies.h, which it keeps beside.
-// Threads:   the loop's.
+// Pace:      changes are processed after a second, and reports are summed up at most once a second, in
+// portions, so that no turn of the loop takes long. A policy's status is written at most every 10 s. A write
+// that fails is retried after 10 s to 5 min, without delaying other policies. An unreachable or busy server
+// is retried after 1 s to 5 min.
+// Conflicts: fields and conditions of other writers stay (server-side apply of this controller's fields
+// only). Several controllers may write the status of a DeviceExposurePolicy, as releases in two namespaces
+// do. The status of one that precedes this one (precedes()) is not changed while it agrees with the reports,
+// and for 5 min if it disagrees. If that writer returns later, it gets twice as long each time, at most a
+// day.
+// Start:     nothing is written before all kinds have been listed. Nodes decide without this controller; only
+// the status is missing then. A policy that is deleted and created again during a write has the old status
+// until the next round.
+// Memory:    the parts of each report about policies; whether each policy is valid.
+// Bounds:    256 KiB for a report as stored by the server, 256 MiB for a list (50,000 nodes with typical
+// reports); policies as in watchers/policy_watcher.h. A larger or unreadable report is ignored.
+// Permissions: list and watch on the three kinds, patch on /status of both kinds of policies, as field
+// manager sliced-aggregate; and those of silent_nodes.h and unread_policies.h.
+// Threads:   the loop thread.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -45,53 +46,57 @@ class Aggregator {
  public:
   struct Settings {
     std::string namespace_;                        // of SriovResourcePolicies
-    std::function<std::string()> now;              // RFC 3339, in seconds
-    std::function<std::string()> event_time = {};  // with microseconds, of Events; empty: now
-    std::string version;                           // of this program: PolicyStatus::writer
-    // Of a turn of the loop: words of nodes (0.4 ms; some 8 ms where each node speaks of generations of its own), and policies
-    // that are compared.
+    std::function<std::string()> now;              // returns the time in RFC 3339, in seconds
+    std::function<std::string()> event_time = {};  // with microseconds, for Events; empty: `now`
+    std::string version;                           // of this program, for PolicyStatus::writer
+    // Limits of one turn of the loop: policy reports of nodes (0.4 ms; about 8 ms if each node has its own
+    // generations), and compared policies.
     size_t words_a_turn = 20'000, policies_a_turn = 500;
   };
-  /// kEvery: between two writes of one policy. kYieldFor, kYieldMax: how long one that precedes us is given,
-  ///         at first and at most.
+  /// kEvery: interval between writes of one policy. kYieldFor, kYieldMax: first and maximum time for which a
+  /// preceding writer's status is kept.
   static constexpr Millis kEvery{10'000}, kLookAfter{1'000};
   static constexpr Millis kYieldFor{300'000}, kYieldMax{86'400'000};
 
   struct Counters {
     uint64_t sums = 0;                 // of all reports
-    uint64_t written = 0, failed = 0;  // statuses that the server took, or did not
+    uint64_t written = 0, failed = 0;  // statuses that the server accepted or refused
   };
 
-  /// Ownership: ports outlive this. Dropping it ends everything; a write that is under way may still happen.
+  /// Requires: ports outlive this object. Destroying it cancels everything; a write in progress may still
+  /// take effect.
   Aggregator(kube::Ports ports, Settings settings);
   ~Aggregator();
-  /// Once. Nothing is watched, and nothing written, before.
+  /// Starts watching and writing. Called once.
   void start();
-  /// What has not been listed yet and why, or is not installed; "" nothing. A kind of policies that is not
-  /// installed is an answer: there are none.
+  /// Returns the sources that are not listed yet with the cause, or are not installed; "" if none. A kind of
+  /// policies that is not installed counts as empty.
   std::string waits_for() const;
   const Counters& counters() const { return counters_; }
-  /// Those of which a report could be read.
+  /// Returns the number of nodes with a readable report.
   size_t nodes() const { return nodes_.size(); }
-  /// By kind, both of them; those too large to be judged are none of it.
+  /// By kind, both kinds. Policies that are too large are not counted.
   std::map<std::string, size_t> policies() const;
-  /// By kind: of those, that have a problem of their own, or that a node does not use as they are written.
+  /// By kind: policies with a problem of their own, or that a node does not use as written.
   std::map<std::string, size_t> invalid_policies() const;
-  /// Statuses that differ and have not been written yet, of the last sum; those whose writer is given time are none of them.
+  /// Returns the number of statuses of the last sum that differ and are not written yet, without those left
+  /// to a preceding writer.
   size_t pending() const { return to_write_.size() + (call_ != nullptr ? 1 : 0); }
-  /// Those; of the last sum.
+  /// Returns the number of those left to a preceding writer, in the last sum.
   size_t yielded() const { return yielded_; }
-  /// Of the last sum, over all policies: nodes that report a policy and have not decided by its present generation.
+  /// Returns the number of pairs of node and policy in the last sum whose report is not of the policy's
+  /// present generation.
   size_t outdated() const { return outdated_; }
-  /// Nodes whose daemons are gone.
+  /// Nodes whose daemon does not renew its Lease.
   const SilentNodes& silent_nodes() const { return silent_nodes_; }
-  /// By state ("on", "off", "waiting"): nodes by what they report of their kubelet plugin. Reports of older daemons do not say.
+  /// Number of nodes by the reported state of their kubelet plugin ("on", "off", "waiting"). Reports of older
+  /// daemons lack it.
   std::map<std::string, size_t> kubelet_plugins() const;
-  /// Policies in namespaces that no daemon reads, as far as they were reported.
+  /// Returns the number of reported policies in namespaces that no daemon reads.
   size_t unread_policies() const { return unread_.count(); }
 
  private:
-  /// As the server has it.
+  /// A policy as stored in the server.
   struct Policy {
     JudgedPolicy judged;
     PolicyStatus held;
@@ -107,14 +112,14 @@ class Aggregator {
     Policy policy;
     reactor::Backoff backoff;
     TimePoint not_before{};
-    // What one that precedes us wrote and we would write otherwise: until when that is left alone, as long as it is the same.
+    // A differing status of a preceding writer, and the time until which it is kept while it is unchanged.
     std::optional<PolicyStatus> disputed = std::nullopt;
     TimePoint yields_until{};
     Millis patience = kYieldFor;
     bool has_overwritten = false;
   };
   using Policies = std::map<reports::PolicyRef, Kept>;
-  /// A look at everything: first the nodes, then the policies, in portions.
+  /// One pass in portions: first the nodes, then the policies.
   struct Round {
     Summing sum;
     std::string time;
@@ -137,30 +142,30 @@ class Aggregator {
   std::set<std::string> reported_namespaces() const;
   void compare(const reports::PolicyRef& policy, Kept& kept, Round& round);
   Writer own_writer() const { return {settings_.version, settings_.namespace_}; }
-  // Somebody who precedes us has written it: a while begins in which it is theirs.
+  // Records that a preceding writer wrote a differing status, which is kept for a while.
   void count_dispute(Kept& kept);
   TimePoint may_write_from(const Kept& kept) const;
   bool write_next();
   void write(const reports::PolicyRef& policy, const PolicyStatus& status);
   void report_takeover(const reports::PolicyRef& policy, const Writer& from) const;
-  // before: as it was held when the write began.
+  // before: the status in the server when the write began.
   void on_written(const reports::PolicyRef& policy, const PolicyStatus& status, const PolicyStatus& before);
   void on_failure(const reports::PolicyRef& policy, const kube::Failure& failure);
 
   kube::Ports ports_;
   const Settings settings_;
-  std::map<std::string, std::string> plugins_;  // by node
+  std::map<std::string, std::string> plugins_;  // state of the kubelet plugin by node
   SharedWords shared_;
   NodesWords nodes_;
   Policies policies_;
   std::vector<std::pair<reports::PolicyRef, PolicyStatus>> to_write_;  // the last first
   TimePoint not_before_{}, sum_not_before_{};
   std::optional<TimePoint> due_;
-  std::unique_ptr<Round> round_;  // that goes on
-  bool has_changed_ = false;      // since it began
+  std::unique_ptr<Round> round_;  // in progress
+  bool has_changed_ = false;      // since the round began
   size_t yielded_ = 0, outdated_ = 0;
   Counters counters_;
-  reactor::Backoff backoff_;  // of the server
+  reactor::Backoff backoff_;  // of requests to the server
   LastMessage failure_;
   reports::PolicyRef failed_;  // whose that is
   kube::CallPtr call_;

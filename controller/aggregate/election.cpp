@@ -10,7 +10,7 @@
 namespace sliced::aggregate {
 namespace {
 
-constexpr int64_t kTransitionsMax = INT32_MAX - 1;  // before one more; an int32 of the API
+constexpr int64_t kTransitionsMax = INT32_MAX - 1;  // before an increment; an int32 of the API
 
 }  // namespace
 
@@ -23,7 +23,7 @@ void Election::look_after(Millis delay) {
 
 void Election::look() {
   if (is_over_) return;
-  // Its version is known, and a write with it fails where somebody else was quicker.
+  // The write has the known resourceVersion and fails if another process wrote first.
   if (is_elected_) return write(kube::Verb::kUpdate);
   is_reading_ = true;
   call_ = ports_.cluster.get({kube::kLeases, settings_.namespace_, settings_.name},
@@ -42,7 +42,7 @@ void Election::on_lease(std::string_view object) {
   const TimePoint now = ports_.scheduler.now();
   resource_version_ = meta->resource_version;
   const kube::Json* spec = json->find("spec");
-  // Who edits its labels does not speak for its holder.
+  // An edit of labels only is no renewal by the holder.
   if (std::string said = spec == nullptr ? "" : kube::encode_json(*spec); said != said_) {
     said_ = std::move(said);
     seen_at_ = now;
@@ -112,7 +112,7 @@ void Election::on_failure(const kube::Failure& failure) {
     acquired_.clear();
     return write(kube::Verb::kCreate);
   }
-  // Somebody else holds it now, or nobody: the next look tells.
+  // Another process holds it now, or none. The next read decides.
   if (failure.code == Errc::kConflict || (failure.code == Errc::kNotFound && is_elected_)) {
     failure_.forget();
     set_elected(false);
@@ -123,7 +123,7 @@ void Election::on_failure(const kube::Failure& failure) {
   look_after(kLookEvery + Millis{static_cast<int64_t>(500 * ports_.random())});
 }
 
-// Others may take it kDuration after the last write that was taken; it is given up well before.
+// Other processes may take it kDuration after the last successful write, so it is given up earlier.
 void Election::check_deadline() {
   deadline_ = ports_.scheduler.after(renewed_at_ + kGiveUpAfter - ports_.scheduler.now(), [this] {
     call_.reset();

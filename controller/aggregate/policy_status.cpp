@@ -11,9 +11,9 @@ namespace {
 
 using kube::Json;
 
-constexpr size_t kProblemBytesMax = 160;  // kept of what a node says
-constexpr size_t kOverrulersMax = 16;     // of which devices are counted
-constexpr size_t kMessageMax = 1'024;     // of a condition
+constexpr size_t kProblemBytesMax = 160;  // limit of a text from a node
+constexpr size_t kOverrulersMax = 16;     // limit of counted names
+constexpr size_t kMessageMax = 1'024;     // limit of a message
 constexpr size_t kAccepted = 0, kConflict = 1, kNotUsed = 2;
 
 constexpr std::pair<std::string_view, int64_t PolicyStatus::*> kNumbers[] = {
@@ -57,7 +57,7 @@ std::string conflict_of(const FleetWord& word) {
          ": a SriovResourcePolicy offers the function, or one of its VFs";
 }
 
-// Who wins, and where this one loses; of several the one that has most.
+// Returns the overruling policy, and the node; of several the one with the most devices.
 std::string overruled_of(const FleetWord& word) {
   const auto most =
       std::ranges::max_element(word.overruled_by, {}, [](const auto& one) { return one.second; });
@@ -81,7 +81,8 @@ void set_conflict(const FleetWord& word, const Condition& held, const std::strin
       std::move(message), held, now);
 }
 
-// "1.2.3-rc.1" without what is behind a plus; kept as numbers and the rest. Nothing is older than a release of its number.
+// Splits "1.2.3-rc.1" into numbers and pre-release, without the build. An invalid version is older than any
+// release.
 std::array<int64_t, 4> order_of(std::string_view version) {
   std::array<int64_t, 4> out = {-1, -1, -1, -1};
   version = version.substr(0, version.find('+'));
@@ -154,7 +155,7 @@ PolicyStatus status_of(const JudgedPolicy& policy, const FleetWord& word, const 
   set(out.conditions[kAccepted], is_good, is_good ? "Understood" : "NotUnderstood", policy.problem,
       was[kAccepted], now);
   set_conflict(word, was[kConflict], now, out.conditions[kConflict]);
-  // What nodes said of another generation is not of this one.
+  // Reports of other generations do not count.
   const int64_t nodes = value_or_none(word.problem_nodes, policy.generation);
   const std::string first = value_or_none(word.first_problem, policy.generation);
   const bool is_unused = nodes > 0 || !is_good;

@@ -1,13 +1,14 @@
 #pragma once
-// What a fleet of reports makes of each policy: `.status` of both kinds of policies, as a value. Pure.
+// Computes `.status` of both kinds of policies from the reports of all nodes. Pure.
 //
-// Conditions: Accepted         it can be understood, by who sums up
-//             NotUsedAsWritten some of it is not used on some node, or by anybody
-//             Conflict         devices that it matches are another policy's: one of the other kind has them, or one of its
-//                              own kind is asked first and offers them in another way
-// Reasons:    Understood, NotUnderstood; Problems, AsWritten; OfferedByAnother, Overruled, None: an
-//             interface, as types are.
-// Bounds:     messages of 1,024 bytes, of what a node says 160; overruled_by counts the first 16 names.
+// Conditions: Accepted          the policy is valid, as decoded by this controller
+//             NotUsedAsWritten  a node, or every node, does not use a part of it
+//             Conflict          devices that it matches are offered by a policy of the other kind, or in
+//                               another way by a preceding policy of its kind
+// Reasons:    Understood, NotUnderstood; Problems, AsWritten; OfferedByAnother, Overruled, None. Types and
+// reasons are an interface.
+// Bounds:     messages of 1,024 bytes, with 160 bytes of a node's text; overruled_by counts the first 16
+// names.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -23,10 +24,9 @@
 
 namespace sliced::aggregate {
 
-/// What thousands of reports say alike, each kept once.
-/// Memory:  what nobody has any more is forgotten before there is twice as much as was in use when it last was, so that names
-///          that come and go take nothing.
-/// Threads: one, and it is the one that drops what it was given.
+/// Stores equal values of thousands of reports once.
+/// Memory:  unused values are removed before their number exceeds that of the used ones at the last removal.
+/// Threads: one, which must also release the returned values.
 template <class T>
 class SharedValues {
  public:
@@ -39,13 +39,13 @@ class SharedValues {
     return *all_.insert(std::make_shared<const T>(value)).first;
   }
   size_t size() const { return all_.size(); }
-  /// Those that anybody else has.
+  /// Calls f for each value that is in use elsewhere.
   template <class F>
   void each_in_use(F f) const {
     for (const auto& one : all_)
       if (one.use_count() > 1) f(*one);
   }
-  /// nullptr: nobody has it.
+  /// Returns nullptr if the value is not stored.
   const T* find(const T& value) const {
     const auto known = all_.find(value);
     return known == all_.end() ? nullptr : known->get();
@@ -64,13 +64,13 @@ class SharedValues {
   std::set<std::shared_ptr<const T>, ByValue> all_;
   size_t forget_at_ = kForgetMin;
 };
-/// What of a policy is not as whoever wrote it may have meant it, on one node. Equal ones are one object
-/// (SharedWords), so that a fleet that agrees costs as much as one node.
+/// The parts of a policy that one node does not use as written. Equal ones share one object (SharedWords), so
+/// that a uniform fleet costs as much as one node.
 struct Trouble {
-  std::string problem;       // "" none
-  std::string overruled_by;  // of its kind, as PolicyReport has it
-  int64_t overruled = 0;     // devices that those have
-  int64_t conflicts = 0;     // devices that the other kind has
+  std::string problem;       // "" if none
+  std::string overruled_by;  // policies of its kind, as in PolicyReport
+  int64_t overruled = 0;     // number of devices of those policies
+  int64_t conflicts = 0;     // number of devices of the other kind
   auto operator<=>(const Trouble&) const = default;
 };
 struct SharedWords {
@@ -78,33 +78,35 @@ struct SharedWords {
   SharedValues<Trouble> troubles;
 };
 
-/// What one node says of one policy, as much of it as is summed up.
+/// The part of one node's report about one policy that is summed up.
 struct PolicyWord {
   std::shared_ptr<const reports::PolicyRef> policy;
-  std::shared_ptr<const Trouble> trouble;  // nullptr: none
+  std::shared_ptr<const Trouble> trouble;  // nullptr if none
   int64_t generation = 0, matched = 0, offered = 0;
-  bool operator==(const PolicyWord&) const = default;  // of one SharedWords
+  bool operator==(const PolicyWord&) const = default;  // requires the same SharedWords
 };
 using NodeWords = std::vector<PolicyWord>;
-/// One word a policy: who names one twice is heard once. Texts are cut before they are shared (160 bytes).
+/// Returns one element for each policy; duplicates are ignored. Texts are cut to 160 bytes before they are
+/// shared.
 NodeWords words_of(const reports::NodeReport& report, SharedWords& shared);
 
-/// Of one policy, over all nodes. Sums of what reports say, each at most 10^12 (decode_node_report()), so
-/// that those of a fleet fit.
+/// The sums for one policy over all nodes. Each value of a report is at most 10^12 (decode_node_report()), so
+/// that sums do not overflow.
 struct FleetWord {
-  int64_t selected = 0;  // nodes
+  int64_t selected = 0;  // number of nodes
   int64_t matched = 0, offered = 0, conflicts = 0, overruled = 0;
   int64_t conflict_nodes = 0, overruled_nodes = 0;
-  std::string first_overruled;                  // the first of those nodes
-  std::map<std::string, int64_t> overruled_by;  // by whom, devices; of some names
+  std::string first_overruled;                  // name of the first such node
+  std::map<std::string, int64_t> overruled_by;  // number of devices by policy; of a limited number of names
   /// By generation: nodes with a problem, and the first of them.
   std::map<int64_t, int64_t> nodes_by_generation, problem_nodes;
   std::map<int64_t, std::string> first_problem;  // "node: problem"
 };
-/// One more node. In order of their names, so that the same reports give the same words.
+/// Adds one node. Requires: nodes are added by name, so that equal reports give equal texts.
 void add(const std::string& node, const PolicyWord& word, FleetWord& to);
 
-/// As metav1.Condition; its observedGeneration is the status'. message: fit for people, at most 1,024 bytes.
+/// A metav1.Condition; its observedGeneration is that of the status. message: for people, at most 1,024
+/// bytes.
 struct Condition {
   bool is_true = false;
   std::string reason, message, since;  // since: lastTransitionTime
@@ -113,44 +115,45 @@ struct Condition {
 inline constexpr std::array<std::string_view, 3> kConditionTypes = {"Accepted", "Conflict",
                                                                     "NotUsedAsWritten"};
 
-/// Who has summed up, of several that may.
+/// The writer of a status; several controllers may write.
 struct Writer {
-  std::string version;     // of the program, by semver.org
-  std::string namespace_;  // whose SriovResourcePolicies it sums up, too
+  std::string version;     // of the program (semver.org)
+  std::string namespace_;  // namespace of its SriovResourcePolicies
   bool operator==(const Writer&) const = default;
 };
-/// Whether what `one` has written is left alone by `other`: it is of a newer version, or of the same one and its namespace comes first
-/// by name. Of what is no version anybody's is newer.
-/// A pre-release is older than the release of its numbers; two of them, and two builds, count as the same version.
+/// Returns true if `other` must not change a status of `one`: `one` has a newer version, or the same version
+/// and the first namespace by name. An invalid version is older than any other. A pre-release is older than
+/// its release; two pre-releases, and two builds, count as equal.
 bool precedes(const Writer& one, const Writer& other);
 
 struct PolicyStatus {
   Writer writer;
   int64_t observed_generation = 0;
-  /// Nodes that report it; of those, how many have decided by this generation.
+  /// Nodes that report the policy, and those of them that have decided by this generation.
   int64_t nodes_selected = 0, nodes_current = 0;
   int64_t devices_matched = 0, devices_offered = 0;
   std::array<Condition, 3> conditions = {};  // in the order of kConditionTypes
   bool operator==(const PolicyStatus&) const = default;
-  /// Whoever says it: the writer is not compared, times of conditions are.
+  /// Compares without the writer, but with times of conditions.
   bool says_the_same(const PolicyStatus& other) const;
 };
 
-/// A policy as whoever sums up reads it.
+/// A policy as decoded by this controller.
 struct JudgedPolicy {
   int64_t generation = 0;
-  std::string problem;  // the first that its decoding finds; "" none
+  std::string problem;  // the first problem of decoding; "" if none
 };
-/// held: what stands there. Times change only with what they are of. now: RFC 3339. The writer is left out.
-/// NotUsedAsWritten is by the policy's own problem, and by what nodes say of this generation alone; Conflict
-/// and the counts of devices by what each says last.
+/// held: the present status. The time of a condition changes only with the condition. now: RFC 3339. The
+/// result has no writer.
+/// NotUsedAsWritten considers the policy's own problem and reports of this generation; Conflict and device
+/// counts consider the last report of each node.
 PolicyStatus status_of(const JudgedPolicy& policy, const FleetWord& word, const PolicyStatus& held,
                        const std::string& now);
 
-/// {"status":{...}}: what is ours of it. Conditions of other types may stand beside ours.
-/// Each condition has the generation that the whole status is of.
+/// Returns {"status":{...}} with the fields of this controller. Conditions of other types may exist beside
+/// them. Each condition has the generation of the status.
 kube::Json json_of(const PolicyStatus& status);
-/// Of a policy; what is missing or of another type is empty.
+/// Missing fields, and those of another type, are empty.
 PolicyStatus decode_policy_status(const kube::Json& policy);
 
 }  // namespace sliced::aggregate

@@ -12,7 +12,7 @@ namespace {
 constexpr reactor::BackoffPolicy kLeaseListPace{
     .initial = Millis{10'000}, .cap = Millis{300'000}, .jitter = 0.5, .reset_after = Millis{900'000}};
 
-// Another Lease is one of no node.
+// Other Leases belong to no node.
 Result<reports::NodeLease> decode(std::string_view object) {
   const auto json = kube::decode_json(object);
   if (!json) return json.error();
@@ -42,7 +42,7 @@ void SilentNodes::put(const Watcher::Item& item, std::map<std::string, Heard>& i
     into[lease.node] = {lease, known->second.at};
     return;
   }
-  // The first that is heard of it may be old.
+  // The first renewal that is read may be old.
   int64_t age = 0;
   if (const auto now = ports_.cluster.server_time(); known == leases_.end() && now)
     age = std::max<int64_t>(0, *now - lease.renewed);
@@ -102,7 +102,7 @@ void SilentNodes::write_next() {
       return write(node, is_silent);
 }
 
-// A merge: an apply would make a report of a node that has none.
+// A merge patch: an apply would create a missing report.
 void SilentNodes::write(const std::string& node, bool is_silent) {
   kube::Json status = kube::Json::Object{};
   status.set("silentSince", is_silent ? kube::Json(kube::encode_api_time(leases_.at(node).lease.renewed))

@@ -1,16 +1,17 @@
 #pragma once
-// Which nodes' daemons do not renew their Lease any more (daemon/reports/node_lease.h), and that noted in their NodeDeviceReports, by the one
-// process that is elected:
+// Finds nodes whose daemon no longer renews its Lease (daemon/reports/node_lease.h), and marks their
+// NodeDeviceReports, in the elected process:
 //
-//   Leases of nodes ─▶ expired? ─▶ status.silentSince of the node's report is set, and taken away once the daemon renews again
+//   Leases of nodes ─▶ expired ─▶ status.silentSince of the report is set; removed after a renewal
 //
-// Clocks:    a renewal is dated by this process' own clock when it is heard of. What is listed is as old as the API server's clock says
-//            (kube::Cluster::server_time(), renewed_at()). So clocks of nodes do not matter.
-// Outages:   while Leases cannot be watched nobody becomes silent, and for kGrace after they can be again: daemons could not renew
-//            either.
-// Pace:      looked at every kLookEvery; one report is written at a time. A write that fails is tried again after 10 s to 5 min.
-// Permissions: list and watch on leases in the namespace; patch on nodedevicereports. Without the first nobody is silent.
-// Threads:   the loop's.
+// Clocks:    a renewal gets the time of this process' clock at its arrival. A listed Lease gets its age by
+// the API server's clock (kube::Cluster::server_time(), renewed_at()). Clocks of nodes have no effect.
+// Outages:   while Leases cannot be watched, and for kGrace after, no node becomes silent: daemons could not
+// renew either.
+// Pace:      checked every kLookEvery, one write at a time. A failed write is retried after 10 s to 5 min.
+// Permissions: list and watch on leases in the namespace; patch on nodedevicereports. Without the first no
+// node becomes silent.
+// Threads:   the loop thread.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -28,14 +29,14 @@ class SilentNodes {
  public:
   static constexpr Millis kLookEvery{5'000}, kGrace{60'000};
   struct Counters {
-    uint64_t written = 0, failed = 0;  // marks set or taken away
+    uint64_t written = 0, failed = 0;  // marks set or removed
   };
 
-  /// Ownership: ports outlive this.
+  /// Requires: ports outlive this object.
   SilentNodes(kube::Ports ports, std::string namespace_);
-  /// Once.
+  /// Called once.
   void start();
-  /// A report was read: whether it is marked. Of one that is gone nothing is written.
+  /// Records a read report. Nothing is written for a node without a report.
   void on_report(const std::string& node, bool is_marked) { reports_[node] = is_marked; }
   void on_report_gone(const std::string& node) { reports_.erase(node); }
   void clear_reports() { reports_.clear(); }
@@ -46,7 +47,7 @@ class SilentNodes {
  private:
   struct Heard {
     reports::NodeLease lease;
-    TimePoint at{};  // when it was renewed, by our clock
+    TimePoint at{};  // time of the renewal, by this process' clock
   };
   using Watcher = watchers::WatchedSource<reports::NodeLease>;
 

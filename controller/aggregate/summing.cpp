@@ -6,7 +6,7 @@ bool Summing::step(const NodesWords& nodes, size_t words_max) {
   auto at = last_ ? nodes.upper_bound(*last_) : nodes.begin();
   size_t words = 0;
   for (; at != nodes.end() && (words == 0 || words + at->second->size() <= words_max); ++at) {
-    words += at->second->size() + 1;  // who has nothing to say is looked at, too
+    words += at->second->size() + 1;  // a node without policies counts, too
     for (const PolicyWord& word : *at->second) {
       Sum& sum = sums_[word.policy.get()];
       if (sum.policy == nullptr) sum.policy = word.policy;

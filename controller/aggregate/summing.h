@@ -1,6 +1,6 @@
 #pragma once
-// What the nodes of a fleet say, summed up in portions: 5,000 nodes that each speak of 150 policies are more than one turn of a
-// loop has time for.
+// Sums up the reports of a fleet in portions: 5,000 nodes with 150 policies each take longer than a turn of
+// the loop may.
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -12,22 +12,22 @@
 
 namespace sliced::aggregate {
 
-/// Shared, so that a list that says what is known already copies nothing.
+/// Shared, so that a list with unchanged reports copies nothing.
 using NodeWordsPtr = std::shared_ptr<const NodeWords>;
 using NodesWords = std::map<std::string, NodeWordsPtr>;  // by node
 
-/// One sum, made once. What changes between two steps counts as it is when its turn comes, as if it had been heard of then; of a
-/// node that has had its turn the next sum tells.
+/// One sum. A change between two steps counts if the node's turn is still to come; otherwise the next sum
+/// includes it.
 class Summing {
  public:
-  /// shared: of whom the words are; outlives this.
+  /// Requires: shared is the owner of the values, and outlives this object.
   explicit Summing(const SharedWords& shared) : shared_(shared) {}
 
-  /// The nodes that come next, in order of their names: at least one, and then as long as it is no more than words_max words together.
-  /// True once all of them are in.
-  /// Nodes that come and go between two steps do no harm: it goes on behind the name of the last one.
+  /// Adds the next nodes by name: at least one, and as many as have at most words_max elements together.
+  /// Returns true after the last node. Nodes may be added and removed between steps: it continues after the
+  /// name of the last one.
   bool step(const NodesWords& nodes, size_t words_max);
-  /// Of one policy, as far as it has come; zeros where nobody speaks of it.
+  /// Returns the sums for the policy so far; zeros if no node reports it.
   const FleetWord& of(const reports::PolicyRef& policy) const;
 
  private:
@@ -36,7 +36,7 @@ class Summing {
     FleetWord word;
   };
   const SharedWords& shared_;
-  std::optional<std::string> last_;  // the node that had its turn last
+  std::optional<std::string> last_;  // last added node
   std::unordered_map<const reports::PolicyRef*, Sum> sums_;
 };
 

@@ -1,15 +1,16 @@
 #pragma once
-// SriovResourcePolicies in namespaces that no daemon reads: they have no effect, and nothing else says so. Reported in the log and as an
-// Event of the policy, by the one process that is elected:
+// Reports SriovResourcePolicies in namespaces that no daemon reads, which have no effect, in the log and as
+// an Event of the policy. Runs in the elected process:
 //
-//   SriovResourcePolicies of all namespaces (metadata) and namespaces that nodes report ─▶ unread for kAfter ─▶ one log line, one Event
+//   SriovResourcePolicies (metadata), namespaces in node reports ─▶ unread for kAfter ─▶ log line, Event
 //
-// Evidence:  a namespace is read when it is this release's own, or when the report of any node names a policy in it: other releases,
-//            with daemons of their own, may use other namespaces.
-// Limits:    at most kReportedMax policies are reported at one time, in order of namespace and name. Events keep the pace of EventWriter.
-// Permissions: list and watch on sriovresourcepolicies in all namespaces; get, create and patch on events in all namespaces. Without
-//            the first there is one warning in the log, and policies of other namespaces are not seen.
-// Threads:   the loop's.
+// Evidence:  a namespace is read if it is this release's own, or if the report of any node contains a policy
+// of it: other releases with their own daemons may use other namespaces.
+// Limits:    at most kReportedMax policies are reported at a time, by namespace and name. Events are limited
+// by EventWriter.
+// Permissions: list and watch on sriovresourcepolicies in all namespaces; get, create and patch on events in
+// all namespaces. Without the first there is one warning, and policies of other namespaces are not found.
+// Threads:   the loop thread.
 #include <functional>
 #include <map>
 #include <set>
@@ -25,18 +26,18 @@ namespace sliced::aggregate {
 class UnreadPolicies {
  public:
   struct Settings {
-    std::string namespace_;            // whose policies this release's daemons use
+    std::string namespace_;            // namespace of this release's policies
     std::function<std::string()> now;  // RFC 3339, with microseconds
   };
-  /// A daemon that starts, or a release that is being installed, reports within that time.
+  /// A starting daemon, or a release that is being installed, reports within this time.
   static constexpr Millis kAfter{60'000};
   static constexpr size_t kReportedMax = 25;
 
-  /// on_change: look() may find something else. Ownership: ports outlive this.
+  /// on_change: called when look() may have another result. Requires: ports outlive this object.
   UnreadPolicies(kube::Ports ports, Settings settings, std::function<void()> on_change);
-  /// Once.
+  /// Called once.
   void start() { watcher_.start(); }
-  /// read: namespaces of the SriovResourcePolicies that nodes report, once all reports have been listed.
+  /// read: namespaces of the SriovResourcePolicies in node reports. Requires: all reports have been listed.
   void look(const std::set<std::string>& read);
   /// Reported by the last look().
   size_t count() const { return reported_.size(); }

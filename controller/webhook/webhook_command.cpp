@@ -38,7 +38,7 @@ status::WebhookMetrics webhook_metrics(const daemon::Process& process, const web
           .body_bytes = admission.bytes()};
 }
 
-// Not where the API server asks: what stands here is not in anybody's question.
+// Served at another address than reviews, because the pages contain data that no request contains.
 status::Pages webhook_pages(const daemon::Process& process, const webhook::Server& server) {
   const status::ShortPages pages =
       status::service_pages([&server] { return server.readiness(); },

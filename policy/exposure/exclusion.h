@@ -32,12 +32,12 @@ struct PoolMembers {
   bool uses_groups = false;
 };
 
-/// Holdings that may be allocated at the same time although they exclude each other today: an edit has put what may
-/// be allocated into one exclusionGroup, or claims show both. What both consume would be more than their counter
-/// has: then a scheduler gives away nothing of the pool that consumes any, but more shares of what is allocated. So
-/// none of them can be offered until at most one of them may be allocated. holdings: what may be allocated, of one
-/// pool; offers: what policies offer of it today; pf: as for exclude_each_other(). Returned with their groups of
-/// today, as withdrawn and contested.
+/// Returns holdings that may be allocated at the same time although they exclude each other now: an edit put
+/// possibly allocated ones into one exclusionGroup, or claims show both. Both together would take more than
+/// their counter has, and a scheduler then allocates no other entry of the pool that takes tokens. So none of
+/// them is offered until at most one may be allocated.
+/// holdings: possibly allocated entries of one pool. offers: the present offers of it. pf: as for
+/// exclude_each_other(). The result has the present groups, and is marked as withdrawn and contested.
 std::vector<Holding> contested(const std::vector<Holding>& offers, const std::vector<Holding>& holdings,
                                const std::string& pf);
 

@@ -63,10 +63,10 @@ class ExposurePools {
   // Adds one line of Decision::waits for each reason, with at most 16 names. An unverified pool without a
   // needed entry waits for nothing.
   void note_withdrawn(const std::string& name, const std::vector<Holding>& withdrawn);
-  // Counters for all that excludes each other (exclusion.h). What cannot be counted is refused, and the rest
-  // counted once more.
+  // Computes counters for all exclusions (exclusion.h). An entry without a possible counter is refused, and
+  // the others are counted again.
   void count(Pool& pool, const std::vector<Holding>& holdings, DesiredPool& desired);
-  // Not VFs that are just being made and that nothing is said of yet.
+  // Returns false for VFs that are being created and have no entry.
   bool is_counted(const hotplug::HostDevice& vf, const Pool& pool) const;
   PoolMembers members_of(const Pool& pool) const;
   // Reserves each device of a pool whose record is lost, as a whole and in any group.
@@ -74,7 +74,7 @@ class ExposurePools {
   // For a server without counters: of entries that exclude each other, allocated ones have precedence, then
   // priority, VFs before their PF, names.
   void keep_without_conflict(Pool& pool, const std::vector<Holding>& holdings);
-  // Entries whose group was lost with the process before and that go on being offered: they are of today's
+  // Returns offered entries whose group the previous process did not record: they count as in their present
   // group.
   std::set<std::string_view> offered_of_any_group(const Pool& pool,
                                                   const std::vector<Holding>& holdings) const;

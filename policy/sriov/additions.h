@@ -24,10 +24,11 @@ struct Additions {
 /// The additions of a set of policies, computed once for each config.
 class ConfigAdditions {
  public:
-  /// Of the inputs: the policies, the driver, and whether the server takes list attributes. own: the VFs' own attributes,
-  /// for which room is kept. notes: what is left out, and why. All outlive this.
+  /// Reads policies, driver and support of list attributes from the inputs. own: the VFs' own attributes, for
+  /// which room is reserved. notes: attributes that are left out, with reasons. Requires: all arguments
+  /// outlive this object.
   ConfigAdditions(const Inputs& inputs, const VfAttributes& own, Notes& notes);
-  /// verdict: which policy and config take a VF. Joined when it is first asked for; valid as long as this.
+  /// verdict: the policy and config of a VF. Computed on first use; valid as long as this object.
   const Additions& of(const Verdict& verdict);
   /// Returns published_resource() of the config.
   std::string resource_of(const Verdict& verdict) {

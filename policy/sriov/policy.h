@@ -144,9 +144,8 @@ inline DeviceAttributes decode_device_attributes(const kube::Json& object, const
 /// Returns the problems of the policy and of its configs.
 Problems problems_of(const SriovPolicy& policy);
 
-/// A policy that is known to exist but not readable at all (a broken object): offers nothing, and says why.
-/// As nobody knows what it says, it takes nothing from other policies either: those after it offer what they
-/// would.
+/// Returns a policy for an existing but unreadable object: it offers nothing, with the reason, and takes
+/// nothing from later policies.
 SriovPolicy unreadable_sriov_policy(SriovPolicy::Id id, std::string why);
 
 /// Returns the warnings of `validate`: valid fields that are probably mistakes. None for a policy whose
