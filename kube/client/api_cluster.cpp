@@ -27,7 +27,7 @@ std::string text_of(std::string_view raw) {
   return json && json->string() ? *json->string() : "";
 }
 
-// "" where there is none.
+// Returns "" if there is none.
 std::string text_at(std::string_view object, std::initializer_list<std::string_view> path) {
   const auto raw = find_raw(object, path);
   return raw && !raw->empty() ? text_of(*raw) : "";
@@ -90,7 +90,7 @@ class ListOperation final : public ApiOperation {
       return fail_content({Errc::kIo, "it is no " + list_.scope.resource.kind +
                                           "List with a metadata.resourceVersion" +
                                           (kind_.empty() ? "" : ", but of kind " + in_quotes(kind_, 64))});
-    // Of two moments nobody knows what is missing between them.
+    // Pages of two versions may miss objects.
     if (version_.empty()) version_ = resource_version_;
     if (version_ != resource_version_)
       return fail_content({Errc::kIo, "its pages are of two moments, resourceVersion " +
@@ -114,13 +114,13 @@ class ListOperation final : public ApiOperation {
 
   void on_failed(const Failure& failure) override { handlers_.on_failure(failure); }
 
-  // One of another kind answers another request, and lacks all of ours.
+  // An object of another kind is the answer to another request.
   bool is_of_kind() const {
     return kind_ == list_.scope.resource.kind + "List" ||
            (list_.scope.metadata_only && kind_ == "PartialObjectMetadataList");
   }
 
-  // Servers fill their pages; one that does not would be asked a thousand times without a pause.
+  // Servers fill their pages; one that does not would get a thousand requests without a pause.
   bool are_pages_short() const {
     const size_t limit = list_.limit > 0 ? static_cast<size_t>(list_.limit) : static_cast<size_t>(kPageItems);
     return pages_ > kShortPagesMax + 2 * items_ / limit + bytes_ / kPageBytes;
@@ -175,7 +175,7 @@ class WatchOperation final : public ApiOperation {
     handlers_.on_event({*frame->type, frame->object});
   }
 
-  // What the object says that it is, where that is not what was asked for: the events are another watch's.
+  // Returns the object's kind if it is not the requested one: the events are of another watch.
   std::string other_kind(std::string_view object) const {
     const std::string kind = text_at(object, {"kind"});
     const bool is_ours = kind.empty() || kind == watch_.scope.resource.kind ||
@@ -196,7 +196,7 @@ class WatchOperation final : public ApiOperation {
   void on_failed(const Failure& failure) override { handlers_.on_failure(failure); }
 
   bool is_lasting() const override { return true; }
-  // What was half an event comes again with the next watch, which goes on from the last whole one.
+  // A truncated event comes again with the next watch, which continues after the last complete one.
   void on_moved() override {
     end();
     handlers_.on_end();
@@ -207,7 +207,7 @@ class WatchOperation final : public ApiOperation {
   LineAssembler lines_;
 };
 
-// --- everything with one answer
+// --- calls with a single answer
 
 class ReadOperation final : public ApiOperation {
  public:
@@ -231,7 +231,7 @@ class ReadOperation final : public ApiOperation {
   void on_content(std::string_view bytes) override { body_ += bytes; }
   void on_complete() override {
     end();
-    const std::string body = std::move(body_);  // its call may be kept for longer
+    const std::string body = std::move(body_);  // the caller may keep the call for longer
     on_body_(body);
   }
   void on_failed(const Failure& failure) override { on_failure_(failure); }
@@ -250,7 +250,7 @@ CallPtr start(Args&&... args) {
   return std::make_unique<ApiHandle>(std::move(operation));
 }
 
-// A Status or the object: neither is promised. Whatever else it is was said by somebody else, or of another.
+// Accepts a Status or the object; either is possible. Any other answer is of another program or object.
 bool is_answer_to_delete(std::string_view body, const std::string& kind, const std::string& name) {
   const std::string said = text_at(body, {"kind"});
   if (said != "Status") return said == kind && text_at(body, {"metadata", "name"}) == name;
@@ -279,7 +279,7 @@ Result<std::vector<std::string>> decode_plurals(std::string_view body, const std
   return plurals;
 }
 
-// meta/v1 APIGroupList: whether it names the group-version. A server always has groups.
+// Returns true if the meta/v1 APIGroupList contains the group-version. A server always has groups.
 Result<bool> names_group_version(std::string_view body, const std::string& group_version) {
   const auto json = decode_json(body);
   if (!json) return json.error();
@@ -297,8 +297,8 @@ Result<bool> names_group_version(std::string_view body, const std::string& group
   return named;
 }
 
-/// What a group-version serves. The server answers a plain 404 when it does not know the group-version, as a
-/// load balancer does without a server; the list of all groups tells which it was.
+/// The resources of a group-version. For an unknown group-version the server answers a plain 404, as a load
+/// balancer does without a server; the list of all groups distinguishes both.
 class Discovery final : public Call {
  public:
   using OnPlurals = std::function<void(std::vector<std::string> plurals)>;
@@ -345,7 +345,7 @@ class Discovery final : public Call {
     else
       succeed({});
   }
-  // What is called may drop this call.
+  // The callback may destroy this call.
   void succeed(std::vector<std::string> plurals) {
     const OnPlurals told = on_plurals_;
     told(std::move(plurals));

@@ -11,22 +11,20 @@ namespace sliced::kube {
 
 class ApiCore;
 
-/// Texts:       items of lists are what stands in the server's list: items of built-in kinds have no kind
-///              and apiVersion of their own, those of custom resources and PartialObjectMetadata have.
-///              Watch events have them always.
-/// Lists:       from the most recent version in pages of 500, 64 MiB in all; an expired continue is kGone.
-///              An item above item_bytes_max lacks its end. Pages that are all but empty end it with kIo.
-/// Requests:    a call makes one or two of each page and step, whatever is answered. Items reach on_item as
-///              they arrive, so some may have come before on_failure.
-/// Watches:     an event above 2 MiB lacks its end; silence of 330 s (bookmarks come every two minutes) is
-///              kTimeout. Broken framing is kIo. "Too large resource version" is kGone. One whose
-///              connection is to be left (GOAWAY, changed certificates) ends cleanly, within 30 s.
-/// Writes:      a kept connection that proves dead is replaced and the request repeated, unless it is a
-///              create; what the server says that it has not acted on is sent again.
-/// Connections: one, where the server speaks HTTP/2; else one for each request under way.
-/// 401:         credentials are loaded again and the request repeated once; then kDenied.
-/// Failures:    without an answer only kIo, kTimeout, kTooLarge and kBusy occur, never the codes of the
-///              server's words.
+/// Texts:       items of lists are the text of the server's list: items of built-in kinds lack kind and
+/// apiVersion, those of custom resources and PartialObjectMetadata have them. Watch events always have them.
+/// Lists:       from the most recent version in pages of 500, at most 64 MiB; an expired continue token is
+/// kGone. An item above item_bytes_max is truncated. A sequence of nearly empty pages is kIo.
+/// Requests:    a call sends one or two for each page and step, whatever the answers are. Items are passed to
+/// on_item as they arrive, possibly before on_failure.
+/// Watches:     an event above 2 MiB is truncated; silence of 330 s is kTimeout (bookmarks come every two
+/// minutes). Invalid framing is kIo. "Too large resource version" is kGone. If its connection must be closed
+/// (GOAWAY, changed certificates) a watch ends cleanly within 30 s.
+/// Writes:      if a kept connection proves dead the request is repeated, except a create. Requests that the
+/// server reports as not processed are sent again.
+/// Connections: one with HTTP/2; otherwise one for each concurrent request.
+/// 401:         credentials are loaded again and the request is repeated once; then kDenied.
+/// Failures:    without an answer only kIo, kTimeout, kTooLarge and kBusy occur, never codes of a Status.
 /// Warnings:    of the server are logged, each text once.
 class ApiCluster final : public Cluster {
  public:
@@ -46,11 +44,11 @@ class ApiCluster final : public Cluster {
   CallPtr server_info(std::function<void(ServerInfo)> on_done,
                       std::function<void(const Failure&)> on_failure) override;
   std::optional<int64_t> server_time() const override;
-  /// The server's address once it is known, before that the place of the credentials.
+  /// Returns the server's address; before it is known, the source of the credentials.
   std::string describe() const override;
 
  private:
-  // Shared with calls under way, which may outlive this and are dropped by whoever made them.
+  // Shared with running calls, which may outlive this object and belong to their callers.
   std::shared_ptr<ApiCore> core_;
 };
 

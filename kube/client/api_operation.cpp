@@ -128,7 +128,7 @@ void ApiOperation::on_head(const http::Head& head) {
   if (is_success(head)) on_accepted();
 }
 
-// A token may have been rotated since it was read: once, not more.
+// The token may have been rotated since it was read. Repeated once.
 bool ApiOperation::reload_credentials(int status) {
   if (status != 401 || std::exchange(reloaded_, true)) return false;
   core_->credentials->invalidate(used_);
@@ -151,7 +151,7 @@ void ApiOperation::on_http_done() {
 
 void ApiOperation::on_http_failure(const Error& error) {
   const auto self = shared_from_this();
-  if (head_.status != 0 && !is_success(head_)) return refuse();  // half of a refusal is a refusal
+  if (head_.status != 0 && !is_success(head_)) return refuse();  // a truncated refusal still is a refusal
   fail(no_answer(request_.action, error));
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What an ApiCluster is made of.
+// Dependencies of an ApiCluster.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,9 +13,8 @@
 
 namespace sliced::kube {
 
-/// Scheduler and log outlive the cluster; the rest becomes its own.
-/// dial and random are ports too: tests dial pipes and know the jitter. The user agent is how a server's
-/// audit log names us.
+/// Requires: scheduler and log outlive the cluster, which owns the rest. Tests inject dial (pipes) and random
+/// (a known jitter). The server's audit log shows the user agent.
 struct ApiPorts {
   reactor::Scheduler& scheduler;
   Log& log;

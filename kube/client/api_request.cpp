@@ -84,13 +84,13 @@ ApiRequest encode_delete(const WriteRequest& request) {
   return out;
 }
 
-// Of an apply and of a merge.
+// For applies and merges.
 ApiRequest encode_patch(const WriteRequest& request) {
   const bool is_apply = request.verb == Verb::kApply;
   std::string path = object_path(request.resource, request.namespace_, request.name);
   if (!request.subresource.empty()) path += '/' + http::percent_encode(request.subresource);
   ApiRequest out = make("PATCH", is_apply ? "apply" : "patch", request.resource, std::move(path));
-  out.repeatable = true;  // the second changes nothing
+  out.repeatable = true;  // a repetition changes nothing
   http::QueryItems& query = out.message.query;
   if (!request.field_manager.empty()) query.emplace_back("fieldManager", request.field_manager);
   if (is_apply) query.emplace_back("force", "true");

@@ -125,15 +125,14 @@ Failure decode_error_event(std::string_view action, std::string_view object) {
         {}};
   Failure failure =
       failure_of(action, static_cast<int>(std::clamp<int64_t>(status->code, 0, 999)), status, "");
-  // The watch itself was answered with 200; a code that is none means a broken server or proxy.
+  // The watch was answered with 200; an invalid code means a broken server or proxy.
   if (status->code < 400 && failure.code != Errc::kGone) failure.code = Errc::kBusy;
   if (status->reason == "Expired" || status->reason == "Gone") failure.code = Errc::kGone;
   return failure;
 }
 
 Failure no_answer(std::string_view action, const Error& error) {
-  // What callers read as the server's word (kNotFound, kGone, kDenied ...) must not come from a missing file
-  // or name.
+  // Codes of a Status (kNotFound, kGone, kDenied ...) must not result from a missing file or name.
   const bool keep =
       error.code == Errc::kTimeout || error.code == Errc::kTooLarge || error.code == Errc::kBusy;
   return {keep ? error.code : Errc::kIo, 0, "", std::string(action) + ": " + error.what, {}};

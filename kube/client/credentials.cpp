@@ -98,10 +98,10 @@ class LoadingCredentials::State : public std::enable_shared_from_this<State> {
   const CredentialTimes times_;
 
   std::optional<Credentials> current_;
-  bool refused_ = false;  // the server does not want current_
+  bool refused_ = false;  // the server refused current_
   TimePoint reread_at_{};
 
-  std::optional<LoadedCredentials> exec_asked_for_;  // what the plugin was run with last
+  std::optional<LoadedCredentials> exec_asked_for_;  // input of the last run of the plugin
   std::optional<Error> plugin_error_;                // of that run
   reactor::Backoff plugin_backoff_{[] { return 0.0; }, kPluginBackoff};
   TimePoint plugin_not_before_{};
@@ -141,7 +141,7 @@ void LoadingCredentials::State::start_loading() {
                              [this, slot](bool finished) {
                                const auto self = shared_from_this();
                                const auto over = std::move(job_);
-                               // An unfinished job may still write to the slot: it is not looked at.
+                               // An unfinished job may still write to the slot, which is not read.
                                if (finished) return on_loaded(std::move(**slot));
                                fail({Errc::kTimeout, "reading its files takes too long"});
                              });
@@ -153,7 +153,7 @@ void LoadingCredentials::State::on_loaded(Result<LoadedCredentials> loaded) {
   if (!loaded->exec) return adopt(std::move(loaded->credentials));
   const bool expired = exec_expires_ && ports_.scheduler.now() >= *exec_expires_;
   if (exec_ && !refused_ && !expired && exec_asked_for_ == *loaded) return adopt_exec(*std::move(loaded));
-  // A server that refuses everything must not have a plugin run for each request.
+  // If a server refuses everything, a plugin must not run for each request.
   if (exec_asked_for_ == *loaded && ports_.scheduler.now() < plugin_not_before_) {
     if (plugin_error_) return fail(Error(*plugin_error_));
     if (exec_ && refused_) return adopt_exec(*std::move(loaded));
@@ -193,7 +193,7 @@ void LoadingCredentials::State::on_plugin(LoadedCredentials loaded, const reacto
   if (refused_) hold_plugin();
   exec_expires_.reset();
   if (exec_->expires) {
-    // At least a second, so that a plugin that hands out stale credentials is not run for every request.
+    // At least a second, so that a plugin that returns expired credentials does not run for every request.
     const int64_t left = *exec_->expires - ports_.wall_clock() - times_.expiry_leeway_s;
     exec_expires_ = ports_.scheduler.now() + std::chrono::seconds{std::clamp<int64_t>(left, 1, 30 * 86'400)};
   }

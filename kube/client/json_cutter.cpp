@@ -41,7 +41,7 @@ void JsonCutter::fail(Errc code, std::string what) {
   error_ = Error{code, std::move(what) + " (byte " + std::to_string(offset_) + ")"};
 }
 
-// A member is known by what its name says, however that is spelled.
+// Compares the decoded key.
 void JsonCutter::unescape_key() {
   const auto name = decode_json("\"" + key_ + "\"");
   if (name && name->string() != nullptr)
@@ -137,7 +137,7 @@ void JsonCutter::begin_value(char c) {
   in_string_ = escaped_ = false;
 }
 
-// Takes what of `rest` belongs to the piece; at least one byte unless the piece ends before it.
+// Consumes the bytes of `rest` that belong to the piece; at least one byte unless the piece ends before it.
 size_t JsonCutter::inside(std::string_view rest) {
   size_t taken = 0;
   bool ended = false;

@@ -1,8 +1,7 @@
 #pragma once
-// Cuts one JSON object into the raw text of its members while its bytes arrive, and one list member into the
-// raw text of its items: an answer of 50 MB costs the memory of its largest item. What lies inside a value is
-// looked at only for strings and brackets; whoever decodes the piece finds what else is wrong with it, and
-// the other pieces are not harmed.
+// Splits one JSON object into the raw text of its members while its bytes arrive, and one list member into
+// the raw text of its items: an answer of 50 MB costs the memory of its largest item. Inside a value only
+// strings and brackets are parsed; decoding a piece finds other errors, without effect on other pieces.
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -13,11 +12,11 @@
 
 namespace sliced::kube {
 
-/// Errors:  feed and finish say kInvalid for text that is no such object, kTooLarge for a member beyond
-///          piece_bytes_max or a key beyond kKeyBytesMax (both as written), kCanceled when a callback
-///          returned false. The cutter is of no use after an error.
-/// Items:   one beyond piece_bytes_max is given too, without its end: its first piece_bytes_max bytes. It
-///          harms no other, and its name may be read from them.
+/// Errors:  feed() and finish() return kInvalid if the text is no such object, kTooLarge for a member beyond
+/// piece_bytes_max or a key beyond kKeyBytesMax (both as written), kCanceled if a callback returned false.
+/// The cutter must not be used after an error.
+/// Items:   one beyond piece_bytes_max is passed truncated to piece_bytes_max bytes. It does not affect
+/// others, and its name may be read from the beginning.
 /// Reentry: callbacks must not destroy the cutter; they return false to stop.
 class JsonCutter {
  public:
@@ -27,13 +26,12 @@ class JsonCutter {
     std::function<bool(std::string_view key, std::string_view raw)> on_member;
     std::function<bool(std::string_view raw)> on_item;
   };
-  /// The member named list_key is cut into items when it is a list ("" for none); null counts as an empty
-  /// list.
+  /// The member list_key is split into items if it is a list ("": no member); null counts as an empty list.
   JsonCutter(std::string list_key, size_t piece_bytes_max, Handlers handlers);
 
-  /// Cut anywhere, also within a character or an escape.
+  /// The bytes may be split anywhere, also within a character or an escape.
   Result<Unit> feed(std::string_view bytes);
-  /// kInvalid unless exactly one object, and nothing but white space behind it, has been fed.
+  /// Returns kInvalid unless the bytes are exactly one object, followed by white space only.
   Result<Unit> finish();
 
  private:
@@ -50,24 +48,24 @@ class JsonCutter {
     kDone
   };
   enum class In { kNothing, kKey, kString, kScalar, kBrackets };
-  // How many bytes were taken: at least one, so that feed() ends.
+  // Returns the number of consumed bytes, at least one.
   size_t step(std::string_view rest);
-  // A character between pieces: what may stand there is what at_ says.
+  // Handles a character between pieces; at_ determines the valid ones.
   void between(char c);
   void begin_value(char c);
-  // Up to the piece's end, or all there is.
+  // Consumes bytes to the end of the piece or of the input.
   size_t inside(std::string_view rest);
-  // The piece is whole: a key is kept, a member or an item handed out.
+  // Ends a piece: stores a key, or passes a member or item to its callback.
   void end_piece();
-  // Only so far that list_key is found however it is written.
+  // Decodes escapes as far as the comparison with list_key requires.
   void unescape_key();
   void fail(Errc code, std::string what);
 
   const std::string list_key_;
   const size_t piece_bytes_max_;
   const Handlers handlers_;
-  At at_ = At::kStart;    // between pieces: what comes next
-  In in_ = In::kNothing;  // inside a piece: what ends it
+  At at_ = At::kStart;    // between pieces: the expected token
+  In in_ = In::kNothing;  // inside a piece: the token that ends it
   bool in_list_ = false, list_seen_ = false;
   bool in_string_ = false, escaped_ = false;  // of a string inside the piece
   size_t depth_ = 0;                          // of brackets inside the piece

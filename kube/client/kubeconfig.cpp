@@ -14,7 +14,7 @@ Error bad(std::string_view field, std::string_view what) {
   return {Errc::kInvalid, std::string(field) + ": " + std::string(what)};
 }
 
-/// Reads the members of one map; the first trouble is kept and later reads answer empty.
+/// Reads the members of one map; stores the first error, after which reads return empty values.
 class FieldReader {
  public:
   FieldReader(const Json& map, std::string where) : map_(map), where_(std::move(where)) {}
@@ -161,7 +161,7 @@ Result<Unit> read_user(const Json& map, const std::string& directory, Kubeconfig
     user.refuse(key, "impersonation is not supported: use credentials of the user itself");
   if (user.error()) return *user.error();
   const Json* exec = map.find("exec");
-  // A static token goes before a plugin, as in client-go.
+  // A static token has precedence over a plugin, as in client-go.
   if (exec == nullptr || exec->is_null() || !config.token.empty() || !config.token_file.empty())
     return Unit{};
   auto plugin = read_exec(*exec, user.where() + ".exec", directory);
@@ -170,7 +170,7 @@ Result<Unit> read_user(const Json& map, const std::string& directory, Kubeconfig
   return Unit{};
 }
 
-// What a plugin is told of its cluster beside what we use ourselves (client-go rest.ConfigToExecCluster).
+// Sets the cluster's values that only the plugin uses (client-go rest.ConfigToExecCluster).
 Result<Unit> read_cluster_info(const Json& map, Kubeconfig& config) {
   FieldReader cluster(map, "clusters[" + in_quotes(config.cluster) + "].cluster");
   config.exec->proxy_url = config.proxy_url;

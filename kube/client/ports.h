@@ -1,5 +1,5 @@
 #pragma once
-// What whoever talks to a cluster needs of its surroundings: the one set of ports of watchers/ and publishers/.
+// Dependencies of clients of a cluster, shared by watchers/ and publishers/.
 #include "kube/objects/cluster.h"
 #include "reactor/backoff.h"
 #include "reactor/base/log.h"
@@ -7,8 +7,8 @@
 
 namespace sliced::kube {
 
-/// All of it outlives whoever is given it; on one thread, the loop's. Tests and the simulation give stepped ones,
-/// so nothing behind these may ask a clock, a socket or a random device by itself.
+/// Requires: all members outlive their users. Loop thread only. Tests and the simulation inject fakes, so
+/// implementations must not use another clock, socket or random source.
 struct Ports {
   Cluster& cluster;
   reactor::Scheduler& scheduler;  // time and timers

@@ -6,7 +6,7 @@
 namespace sliced::kube {
 namespace {
 
-// The value of "type", with its quotes, as it stands in the text: ASCII letters that nobody escapes.
+// Returns the value of "type" with its quotes, without decoding escapes, which servers do not use in it.
 bool read_type(std::string_view raw, WatchFrame& frame) {
   if (raw == "\"ADDED\"") {
     frame.type = EventType::kAdded;

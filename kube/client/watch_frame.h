@@ -9,17 +9,16 @@
 
 namespace sliced::kube {
 
-/// What a line says, its object still as text.
+/// One decoded line, with the object as text.
 struct WatchFrame {
   std::optional<EventType> type;  // nullopt: ERROR, and object is a Status
   std::string object;             // raw text of one JSON object
   bool operator==(const WatchFrame&) const = default;
 };
-/// kInvalid for a line of another shape or an unknown type; the object's inside is not checked.
-/// The members may come in any order, and others may stand beside them.
+/// Errors: kInvalid for a line of another shape or an unknown type. The content of the object is not checked.
+/// Members may be in any order, with others beside them.
 Result<WatchFrame> decode_watch_frame(std::string_view line);
-/// Of a line whose end is missing: the object's text without its end. kTooLarge where not even its beginning
-/// is there.
+/// Decodes a truncated line: object is the truncated text. kTooLarge if the object has not started.
 Result<WatchFrame> decode_cut_watch_frame(std::string_view line);
 
 }  // namespace sliced::kube

@@ -1,6 +1,6 @@
 #pragma once
-// A directory of YAML files as a cluster: policies and nodes in, ResourceSlices out, no Kubernetes needed.
-// What is written goes to DIR/<plural>/NAME.yaml as objects that `kubectl apply -f` takes.
+// A directory of YAML files as a cluster without Kubernetes: reads policies and nodes, and writes
+// ResourceSlices to DIR/<plural>/NAME.yaml, as objects for `kubectl apply -f`.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,12 +10,12 @@
 
 namespace sliced::kube {
 
-/// Versions:  as StoreCluster has them; neither they nor uids are written into files, so that a restart with nothing
-///            changed finds what it would write.
-/// Errors:    while the directory cannot be read, every call is kIo and open watches end with kIo; it is
-///            looked for until it is back. Lost inotify events end every watch with kGone.
-/// Writing:   only in the files this class would write itself.
-/// Ownership: calls may outlive it; they are silent then.
+/// Versions:  as in StoreCluster. Files contain neither versions nor uids, so that a restart without changes
+/// finds its own output unchanged.
+/// Errors:    while the directory cannot be read, every call is kIo and open watches end with kIo; the
+/// directory is checked until it can be read. Lost inotify events end every watch with kGone.
+/// Writing:   only to files that this class would create.
+/// Ownership: calls may outlive it; their callbacks are not called then.
 class DirectoryCluster final : public StoreCluster {
  public:
   DirectoryCluster(reactor::Loop& loop, Log& log, std::string directory, std::string default_namespace,
@@ -25,10 +25,10 @@ class DirectoryCluster final : public StoreCluster {
 
  private:
   std::optional<Failure> trouble(std::string_view action) const override;
-  // A change wakes the watches; lost events end them with kGone, a directory that is away with kIo.
+  // A change wakes the watches. Lost events end them with kGone, an unreadable directory with kIo.
   void on_tree_event(DirectoryTree::Event event);
   std::string place_of(const ObjectKey& key) const override;
-  // Where the object stands in a file that this class would not write, or beside others in it.
+  // Returns a reason if the object is in a file that this class would not write, or beside others in it.
   std::string why_not_ours(const WriteRequest& request, const ObjectKey& key) const override;
   Result<Unit> keep(const WriteRequest& request, const ObjectKey& key, const Json& content) override;
   Result<Unit> forget(const ObjectKey& key) override;

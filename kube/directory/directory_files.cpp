@@ -36,7 +36,7 @@ Result<std::vector<std::string>> names_in(const std::string& folder) {
     names.emplace_back(entry->d_name);
     errno = 0;
   }
-  const int code = errno;  // what could not be listed is not gone
+  const int code = errno;  // an unreadable folder is not a missing one
   ::closedir(open);
   if (code != 0) return io_error("read directory", folder, code);
   std::sort(names.begin(), names.end());

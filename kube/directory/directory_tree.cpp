@@ -18,7 +18,7 @@ namespace {
 
 using reactor::FileEvent;
 
-// Of its name, wherever it is kept.
+// Memory of its name in all maps.
 constexpr size_t kObjectBytes = 1'024;
 
 }  // namespace
@@ -46,7 +46,7 @@ std::string DirectoryTree::full(const std::string& relative) const {
   return relative.empty() ? directory_ : directory_ + "/" + relative;
 }
 
-/// Opens the watch where there is none yet, and reads everything.
+/// Opens the watch if there is none, and reads everything.
 void DirectoryTree::start() {
   if (!inotify_) {
     auto opened = reactor::Inotify::open(loop_, [this](const FileEvent& event) { on_file_event(event); });
@@ -63,7 +63,7 @@ void DirectoryTree::start() {
   }
 }
 
-// What the kernel says.
+// Events of the kernel.
 // --------------------------------------------------------------------------------------------
 
 void DirectoryTree::on_file_event(const FileEvent& event) {
@@ -97,7 +97,7 @@ void DirectoryTree::turn() {
   settle();
   schedule();
   if (trouble_) {
-    // write() has its trouble, too, before this turn.
+    // write() may have set trouble before this turn.
     if (!std::exchange(is_told_lost_, true)) on_event_(Event::kLost);
     return;
   }
@@ -140,7 +140,7 @@ void DirectoryTree::schedule() {
   later_ = scheduler_.after(std::max(*due - scheduler_.now(), Millis{1}), [this] { turn_soon(); });
 }
 
-// Looking.
+// Reading.
 // ---------------------------------------------------------------------------------------------------------
 
 bool DirectoryTree::watch(const std::string& folder) {
@@ -221,7 +221,7 @@ void DirectoryTree::walk(const std::string& folder, int depth, Seen& seen) {
     if (!sort.ok()) return lose(std::move(sort.error()));
     if (*sort == Sort::kFolder && depth >= limits_.depth_max) return lose(too_deep(path));
     if (*sort == Sort::kFolder) walk(path, depth + 1, seen);
-    if (trouble_) return;  // one is enough: nothing of the directory is taken over
+    if (trouble_) return;  // the first error suffices: nothing of the directory is used
     if (*sort == Sort::kOther && !is_manifest_name(name) && S_ISDIR(status.st_mode) &&
         said_links_.note(full(path)))
       log_.warning("symbolic link to a directory ignored", {{"link", full(path)}});
@@ -231,7 +231,7 @@ void DirectoryTree::walk(const std::string& folder, int depth, Seen& seen) {
   }
 }
 
-// Any of those that are left out, or not seen, could be an exclude.
+// Any omitted object could be an exclude.
 Error DirectoryTree::too_many(size_t max, const std::string& of_what) const {
   return {Errc::kTooLarge, in_quotes(directory_) + " has room for " + std::to_string(max) + " " + of_what +
                                ", and for no more; remove some, or keep several objects in one"};
@@ -261,7 +261,7 @@ void DirectoryTree::look_at(const std::string& name) {
   Manifest manifest = decode_manifest(*text, default_namespace_);
   if (!manifest.problems.empty())
     return broken(name, file, manifest.problems.front(), mentions_exposure_policy(*text));
-  // An editor may have emptied the file a moment before it fills it.
+  // An editor may empty the file shortly before it writes it.
   if (trim(*text).empty() && !file.objects.empty() && !has_waited(file)) return;
   file.broken_since.reset();
   if (std::exchange(file.unreadable, false)) log_.info("file readable again", {{"file", full(name)}});
@@ -290,7 +290,7 @@ void DirectoryTree::missing(const std::string& name) {
 
 void DirectoryTree::broken(const std::string& name, File& file, const YamlProblem& problem,
                            bool holds_policies) {
-  // At the start there is no content to keep and nobody who could still be writing it.
+  // At the start there is no earlier content, and no writer to wait for.
   if (started_ && !file.unreadable && !has_waited(file)) return;
   file.broken_since.reset();
   file.unreadable = true;
@@ -307,7 +307,7 @@ std::vector<DirectoryTree::Object> DirectoryTree::what_may_exclude(const std::st
   std::vector<Object> out;
   for (const Object& object : file.objects)
     if (may_exclude(object.key, *object.content)) out.push_back(object);
-  if (!holds_policies) return out;  // what stands for some already goes on
+  if (!holds_policies) return out;  // existing placeholders remain
   Manifest::Object stand_in = stand_in_of(full(name), "the file cannot be read");
   std::erase_if(out, [&](const Object& object) { return object.key == stand_in.key; });
   out.push_back({std::move(stand_in.key), content_of(std::move(stand_in.value)), 0});
@@ -319,7 +319,7 @@ bool DirectoryTree::has_waited(File& file) {
   return scheduler_.now() - *file.broken_since >= limits_.broken_for;
 }
 
-/// Once while it lasts.
+/// Logged once while it lasts.
 void DirectoryTree::log_file(Level level, File& file, const std::string& name, std::string_view message,
                              const YamlProblem& problem) {
   const std::string place = full(name) + (problem.line > 0 ? ":" + std::to_string(problem.line) : "");

@@ -1,13 +1,13 @@
 #pragma once
-// A folder of manifests kept equal to an ObjectStore, by inotify. Files are read on the loop: they are few,
-// local and bounded.
+// Keeps an ObjectStore equal to a folder of manifests, by inotify. Files are read on the loop thread: they
+// are few, local and bounded.
 //
-//   a file is written, moved in ──▶ read ─▶ parses ─▶ its objects are put
-//                                     └─▶ does not ─▶ last content stays 2 s, read again ─▶ its objects go, but
-//                                         for excludes; where it may have others, one stands in for them that
-//                                         cannot be understood
-//   a file is deleted, moved out ──▶ 100 ms for a replacement (editors rename the old one away) ─▶ objects go
-//   folders come and go, events are lost ──▶ everything is looked at again
+//   a file is written, moved in ──▶ read ─▶ valid   ─▶ its objects are stored
+//                                      └─▶ invalid ─▶ last content stays 2 s, then read again ─▶ its objects
+//                                          are removed, except excludes; if it may contain others, an
+//                                          unreadable placeholder is stored
+//   a file is deleted, moved out ──▶ after 100 ms (editors rename the old file) its objects are removed
+//   folders change, events are lost ──▶ the whole tree is read again
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -34,62 +34,61 @@ class Loop;
 
 namespace sliced::kube {
 
-/// Patience and bounds; the defaults are for a folder that people edit.
+/// Delays and limits; the defaults are for a folder that people edit.
 struct DirectoryLimits {
-  Millis broken_for{2'000};  // a file that does not parse keeps its last content this long
-  Millis missing_for{100};   // a file that vanished may be on its way back
-  Millis look_again{1'000};  // while the directory is not there, or where it cannot be watched
+  Millis broken_for{2'000};  // an invalid file keeps its last content for this long
+  Millis missing_for{100};   // a vanished file may be replaced
+  Millis look_again{1'000};  // while the directory is missing, or cannot be watched
   Millis look_at_path{
       5'000};  // whether it leads to the same directory, and links in it to the same files: no event tells when
                // what a link leads to is changed, or a folder above renamed
   size_t files_max = 4'096;
-  size_t folders_max = 1'024;  // each is a watch, and is read whenever anything moves
+  size_t folders_max = 1'024;  // each is a watch, and is listed at each change
   int depth_max = 8;
   /// Of all ResourceSlices, and of all other objects, as JSON text and 1 KiB for each. Of more nothing but
   /// the names is kept; as much again of those, and the directory counts as one that cannot be read.
   size_t bytes_max = 16u << 20;
 };
 
-/// Log:     what is wrong with a file, once while it lasts; with an object that is there twice likewise.
-/// Memory:  the store's, and of each file where its objects are; no texts of files.
-/// Reentry: on_event runs from the loop, never from inside a call; it must not destroy the tree.
-/// Files:   *.yaml, *.yml, *.json at any depth; hidden files and folders, editors' backups and links to
-///          folders (which is said) are not looked at. A link that leads nowhere or to a folder, a pipe or a device of such a name is
-///          a file that cannot be read; a folder that cannot be or is nested too deeply, or more files or folders than
-///          there may be, make the directory one: any of them could be an exclude. An object that is in two files is taken from the first path in sort
-///          order, with a warning; of DeviceExposurePolicies that differ, and of which one may be an exclude, nobody
-///          knows which is meant: that one counts as unreadable.
+/// Log:     an error of a file, or a duplicate object, is logged once while it lasts.
+/// Memory:  the store, and for each file the places of its objects; no texts of files.
+/// Reentry: on_event runs from the loop, never from within a call; it must not destroy the tree.
+/// Files:   *.yaml, *.yml, *.json at any depth; hidden files and folders, backups of editors and links to
+/// folders (with a log line) are ignored. A broken link, a link to a folder, a pipe or a device with such a
+/// name is an unreadable file. An unreadable or too deep folder, or too many files or folders, make the
+/// directory unreadable, because any of them could contain an exclude. Of an object in two files the first
+/// path in sort order counts, with a warning. If DeviceExposurePolicies of one name differ and one may be an
+/// exclude, the policy counts as unreadable.
 class DirectoryTree {
  public:
   enum class Event {
     kChanged,   // the store has changes
-    kRelisted,  // events were lost; the store is right again, but not every step was seen
-    kLost,      // trouble() says why nothing can be read; the store keeps what it has
+    kRelisted,  // events were lost; the store is correct again, without some intermediate states
+    kLost,      // trouble() has the reason; the store keeps its content
   };
   using OnEvent = std::function<void(Event)>;
 
-  /// Reads the directory at once, so that the store is filled when the constructor returns (or trouble() is
-  /// set).
+  /// Reads the directory: the store is filled, or trouble() is set, when the constructor returns.
   DirectoryTree(reactor::Loop& loop, Log& log, std::string directory, std::string default_namespace,
                 ObjectStore& store, OnEvent on_event, DirectoryLimits limits = {});
   DirectoryTree(const DirectoryTree&) = delete;
   DirectoryTree& operator=(const DirectoryTree&) = delete;
 
-  /// Why the directory cannot be read at present; what is known of it stays meanwhile.
+  /// Returns why the directory cannot be read; the store keeps its content meanwhile.
   const std::optional<Error>& trouble() const { return trouble_; }
 
-  /// The file, relative to the directory, that an object is taken from; "" when there is none.
+  /// Returns the file of an object, relative to the directory; "" if there is none.
   std::string file_of(const ObjectKey& key) const;
-  /// How many objects a file has, those that another file shadows included.
+  /// Returns the number of objects in a file, including duplicates of another file.
   size_t objects_in(const std::string& file) const;
-  /// Replaces a file as a whole (scratch file, fsync, rename), makes its folder, and takes its objects over:
-  /// the store is right afterwards, and the kernel's echo changes nothing.
+  /// Replaces a whole file (temporary file, fsync, rename), creates its folder, and updates the store; the
+  /// following inotify event changes nothing.
   Result<Unit> write(const std::string& file, const std::string& text);
-  /// The file goes, and its objects with it. Errors: kNotFound, kDenied, kIo.
+  /// Removes the file and its objects. Errors: kNotFound, kDenied, kIo.
   Result<Unit> erase(const std::string& file);
 
  private:
-  /// Of objects as they are kept; slices and others have a bound each.
+  /// Of stored objects; slices and others have separate limits.
   struct Bytes {
     size_t slices = 0, others = 0;
     size_t& of(const ObjectKey& key) { return key.kind == "ResourceSlice" ? slices : others; }
@@ -101,80 +100,81 @@ class DirectoryTree {
   };
   struct File {
     std::vector<Object> objects;
-    std::optional<Bytes> wanted;  // where there was no room for all of them
-    size_t unnamed = 0;           // objects that are not even known by name
-    Signature signature;          // of what it leads to, if it is a link
-    bool is_link = false;         // no event tells when what it leads to changes
+    std::optional<Bytes> wanted;  // if the limit did not suffice for all
+    size_t unnamed = 0;           // objects whose names are not stored either
+    Signature signature;          // of the target of a link
+    bool is_link = false;         // no event reports changes of the target
     std::optional<TimePoint> broken_since, missing_since;
-    bool unreadable = false;  // it was broken for long enough: its objects are gone
+    bool unreadable = false;  // invalid for long enough: its objects were removed
     RateLimitedLog said;      // a look at it is a round
   };
   using Site = std::pair<std::string, size_t>;  // file, index into its objects
 
-  // What the kernel says.
+  // Events of the kernel.
   void start();
-  /// Marks what to look at; nothing is read before the turn that follows.
+  /// Marks files to read in the next turn.
   void on_file_event(const reactor::FileEvent& event);
   void turn_soon();
-  /// Everything that was marked since the last turn, then what has waited long enough. One event for all.
+  /// Handles all marks since the last turn, then elapsed waits. At most one event.
   void turn();
-  /// The next turn that nobody else will ask for: the end of a file's wait, or a look at what is not watched.
+  /// Schedules the next turn: the end of a file's wait, or a check of a part that is not watched.
   void schedule();
 
-  // Looking.
-  /// Walks the folders. read_all: also files whose signature is that of before.
+  // Reading.
+  /// Walks the folders. read_all: reads files with an unchanged signature, too.
   void look_at_everything(bool read_all);
   struct Seen {
     std::set<std::string> files;
     size_t folders = 0;
   };
-  /// Watches first, then reads: nothing that happens in between is missed.
+  /// Adds watches before reading, so that no change in between is missed.
   void walk(const std::string& folder, int depth, Seen& seen);
-  /// False when the folder is not there, or cannot be read: that is trouble. Where the kernel has no more watches (fs.inotify.max_user_watches) it is
-  /// looked at from time to time instead.
+  /// Returns false if the folder is missing or unreadable, which is an error. Without free watches
+  /// (fs.inotify.max_user_watches) the folder is checked from time to time instead.
   bool watch(const std::string& folder);
-  /// Whether another directory stands at the path than the one that is watched.
+  /// Returns true if the path leads to another directory than the watched one.
   bool leads_elsewhere() const;
-  /// Of a link: what it leads to is another file than the one that was read, or is gone.
+  /// Returns true if the target of a link is another file than the one that was read, or missing.
   bool leads_elsewhere(const std::string& name, const File& file) const;
   Error too_many(size_t max, const std::string& of_what) const;
   Error too_deep(const std::string& folder) const;
-  /// The directory cannot be read, or could not be relied on: kIo for all calls until it can.
+  /// The directory is unreadable or incomplete: all calls are kIo until that ends.
   void lose(Error trouble);
 
-  /// Reads one file and takes what it says over, or begins its wait.
+  /// Reads one file and stores its objects, or starts its wait.
   void look_at(const std::string& name);
   void missing(const std::string& name);
-  /// holds_policies: it has DeviceExposurePolicies, or nobody knows what it has.
+  /// holds_policies: the file has, or may have, DeviceExposurePolicies.
   void broken(const std::string& name, File& file, const YamlProblem& problem, bool holds_policies);
-  /// What holds on of a file that cannot be read.
+  /// Returns the objects of an unreadable file that remain.
   std::vector<Object> what_may_exclude(const std::string& name, const File& file, bool holds_policies);
-  /// Whether the file has been broken for long enough; the first call starts the wait.
+  /// Returns true if the file has been invalid for long enough; the first call starts the wait.
   bool has_waited(File& file);
   void look_at_marked();
 
-  // From files to objects.
+  // Objects of files.
   static Bytes bytes_of(const std::vector<Object>& objects);
   Bytes bytes_without(const File& file) const;
-  /// As text. What there is no room for is there, and cannot be understood: an exclude then holds back.
+  /// Returns the objects as text. Objects beyond the limit become unreadable placeholders: an exclude then
+  /// withholds devices.
   std::vector<Object> make_room(const std::string& name, File& file, std::vector<Manifest::Object> objects);
   // For what had none: another file may have become smaller since.
   bool has_room_for(const File& file) const;
-  /// A file with objects beyond even their names: any of them could be an exclude, so the directory counts as one
-  /// that cannot be read.
+  /// If even the names of a file's objects exceed the limit, the directory counts as unreadable, because any
+  /// of them could be an exclude.
   void refuse_what_is_unnamed();
-  // What the file says from now on. The store hears of it in settle().
+  // Sets the objects of a file. settle() updates the store.
   void take(const std::string& name, File& file, std::vector<Object> objects);
-  // The file is gone for good: its objects go, unless another file has them too.
+  // Removes a file and those of its objects that no other file has.
   void drop(const std::string& name);
-  /// Brings the store up to date with what the files say now, so that an object that moved between files never
-  /// vanishes.
+  /// Updates the store from the files, so that an object that moves between files never disappears.
   void settle();
   const ContentPtr& content_at(const Site& site) const;
   std::string place_of(const Site& site) const;  // "DIR/a.yaml:3"
-  // Once while it lasts, and whether it is so: files have the object that differ, and one may exclude devices.
+  // Returns true if several files have different versions of the object, and one may exclude devices. Logs it
+  // once.
   bool report_conflicting(const ObjectKey& key, const std::set<Site>& sites);
-  // Once while it lasts: an object that several files have, and which of them counts.
+  // Logs once that several files have the object, and which counts.
   void report_duplicates(const ObjectKey& key, const std::set<Site>& sites);
   void log_file(Level level, File& file, const std::string& name, std::string_view message,
                 const YamlProblem& problem);
@@ -189,7 +189,7 @@ class DirectoryTree {
   const DirectoryLimits limits_;
 
   std::unique_ptr<reactor::Inotify> inotify_;
-  bool unwatched_ = false;  // some folder cannot be watched: look from time to time
+  bool unwatched_ = false;  // some folder cannot be watched: check from time to time
   std::optional<Error> trouble_;
   LastMessage trouble_log_;
   size_t folders_ = 0;         // of the last walk
@@ -198,13 +198,13 @@ class DirectoryTree {
   std::map<std::string, File> files_;
   Bytes bytes_;  // of their objects
   std::map<ObjectKey, std::set<Site>> sites_;
-  // Whose files have changed since settle(); those that shadow and were told of; file names to look at.
+  // Objects whose files changed since settle(); reported duplicates; file names to read.
   std::set<ObjectKey> unsettled_;
   std::set<std::pair<ObjectKey, Site>> shadowed_;
   std::set<ObjectKey> doubtful_;
   std::set<std::string> marked_;
   bool rescan_ = false, overflow_ = false, started_ = false;
-  bool is_told_lost_ = false;  // of the trouble that there is; at the start there is nobody to be told
+  bool is_told_lost_ = false;  // the current trouble was reported; not at the start, before there are watches
   reactor::Ticket turn_, later_;
 };
 

@@ -1,4 +1,4 @@
-// What a directory cluster writes itself.
+// Writes of a directory cluster.
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -18,8 +18,8 @@ namespace {
 
 bool is_near_exposure_policy(const Json& object) { return mentions_exposure_policy(object.text("kind")); }
 
-/// Of what is left out: nobody knows what it was to be, or it is a list of such things. Files of kustomize have neither kind
-/// nor spec.
+/// Reports an item that was left out, because its kind is unknown or it is a list of such items. Files of
+/// kustomize have neither kind nor spec.
 bool may_hold_exposure_policy(const Json& object) {
   const std::string_view kind = object.text("kind");
   if (kind.empty()) return object.find("spec") != nullptr;

@@ -1,6 +1,5 @@
 #pragma once
-// A file of Kubernetes objects as people keep them: YAML or JSON, several documents, Lists. Pure but for
-// read_manifest().
+// Files of Kubernetes objects: YAML or JSON, several documents, Lists. Pure, except read_manifest().
 #include <compare>
 #include <cstddef>
 #include <optional>
@@ -14,49 +13,49 @@
 
 namespace sliced::kube {
 
-/// What an object is known by. The namespace is "" for the default one, too: a file need not name it.
+/// The identity of an object. The namespace is "" for the default one, too, because a file may omit it.
 struct ObjectKey {
   std::string api_version, kind, namespace_, name;
   auto operator<=>(const ObjectKey&) const = default;
 };
 std::string describe(const ObjectKey& key);  // "v1 Node worker-1"
 
-/// What a file says, in its order.
+/// The content of a file, in its order.
 struct Manifest {
-  // The value is the object as it stands in the file.
+  // value: the object as in the file.
   struct Object {
     ObjectKey key;
     Json value;
     bool operator==(const Object&) const = default;
   };
   std::vector<Object> objects;
-  FirstFew<YamlProblem> problems;  // the text is broken: nothing of the file can be relied on
-  FirstFew<YamlProblem> remarks;   // objects that were left out: no kind, no name ...
-  /// The first of those that may have been meant as a DeviceExposurePolicy, and so as an exclude.
+  FirstFew<YamlProblem> problems;  // the text is invalid: no part of the file is used
+  FirstFew<YamlProblem> remarks;   // objects that were left out: without kind, name ...
+  /// The first of those that may be meant as a DeviceExposurePolicy, and so as an exclude.
   std::optional<YamlProblem> lost_exclude;
 };
 
-/// Lists (kind "List", or "...List" with items) are taken apart.
-/// One document that is broken makes the whole file one; an object that is no object of Kubernetes is left
-/// out with a remark, and the others count. So is one whose kind or apiVersion is almost that of a DeviceExposurePolicy.
+/// Lists (kind "List", or "...List" with items) are split. An invalid document makes the whole file invalid.
+/// An item that is not a Kubernetes object, or whose kind or apiVersion resembles that of a
+/// DeviceExposurePolicy, is left out with a remark; the others count.
 Manifest decode_manifest(std::string_view text, std::string_view default_namespace,
                          const JsonLimits& limits = {});
 
-/// Of objects that are decoded already, each as a document of its own.
+/// Returns the manifest of decoded objects, each as a separate document.
 Manifest manifest_of(std::vector<Json> objects, std::string_view default_namespace);
 
-/// Whether a text, also one that is broken, may speak of DeviceExposurePolicies.
+/// Returns true if a text, also an invalid one, may contain DeviceExposurePolicies.
 bool mentions_exposure_policy(std::string_view text);
 
-/// A DeviceExposurePolicy that cannot be understood, in place of a file that cannot be read, or of an object in it: it may be
-/// an exclude. why: "the file cannot be read".
+/// Returns an unreadable DeviceExposurePolicy as a placeholder for an unreadable file or an object in it,
+/// which may be an exclude. why: "the file cannot be read".
 Manifest::Object stand_in_of(const std::string& file, std::string_view why);
 
-/// Whether a file of that name is one: *.yaml, *.yml, *.json, neither hidden nor an editor's backup or
-/// scratch file.
+/// Returns true for names of manifests: *.yaml, *.yml, *.json, without hidden files and backup or temporary
+/// files of editors.
 bool is_manifest_name(std::string_view name);
 
-/// The bytes of a regular file (through links). Never blocks on pipes.
+/// Returns the bytes of a regular file (through links). Never blocks on pipes.
 /// Errors: kNotFound, kDenied, kTooLarge (JsonLimits.size_max), kInvalid (no regular file), kIo.
 Result<std::string> read_manifest(const std::string& path);
 

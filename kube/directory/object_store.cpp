@@ -40,7 +40,7 @@ bool is_absent(const Json& metadata, std::string_view name) {
   return value == nullptr || value->is_null();
 }
 
-/// What was encoded here. What JSON cannot say (YAML's infinities) leaves an object that says nothing.
+/// Decodes stored text. Content that JSON cannot express (YAML's infinities) becomes an empty object.
 Json read_content(const std::string& content) {
   auto object = decode_json(content, {.size_max = SIZE_MAX, .depth_max = 128, .nodes_max = SIZE_MAX});
   return object && object->object() != nullptr ? std::move(*object) : Json(Json::Object{});

@@ -1,5 +1,5 @@
 #pragma once
-// Objects that somebody has recorded in the place of an API server: they stand as they are, and nothing is written.
+// A read-only cluster of recorded objects.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,11 +11,12 @@
 namespace sliced::kube {
 
 /// Errors:  each write is kDenied; dry runs are answered.
-/// Objects: of any size; whoever reads them has his bounds, as with a server. One that is none of Kubernetes is left out, and
-///          logged; of two of one name the first counts. Where an exclude may be left out nothing new is offered, as of a file.
+/// Objects: of any size; readers apply their own limits, as with a server. An item that is not a Kubernetes
+/// object is left out and logged; of two with one name the first counts. If an exclude may be left out, no
+/// new device is offered, as with a file.
 class RecordedCluster final : public StoreCluster {
  public:
-  /// from: what describe() says.
+  /// from: the text of describe().
   RecordedCluster(reactor::Scheduler& scheduler, Log& log, std::vector<Json> objects,
                   std::string default_namespace, std::string from);
   std::string describe() const override { return from_; }

@@ -31,7 +31,7 @@ Json with_version(const Json& object, uint64_t version) {
   return out;
 }
 
-constexpr uint64_t kBookmarkEvery = 256;  // changes of other kinds; well below what the store remembers
+constexpr uint64_t kBookmarkEvery = 256;  // changes of other kinds; well below the length of the history
 
 std::string bookmark(const Resource& resource, uint64_t version, bool initial_events_end) {
   Json metadata = Json::Object{{"resourceVersion", std::to_string(version)}};
@@ -40,7 +40,7 @@ std::string bookmark(const Resource& resource, uint64_t version, bool initial_ev
       {"apiVersion", api_version(resource)}, {"kind", resource.kind}, {"metadata", std::move(metadata)}});
 }
 
-/// The object without what the cluster adds to every answer.
+/// Returns the object without the fields that the cluster adds.
 Json without_servers_members(const Resource& resource, Json body) {
   Json metadata = *body.find("metadata");
   std::erase_if(*metadata.object(), [](const auto& member) {
@@ -56,7 +56,7 @@ Json without_servers_members(const Resource& resource, Json body) {
   return out;
 }
 
-/// What the API server would say of a slice; "" when it would take it.
+/// Returns the API server's error for a slice; "" if valid.
 std::string slice_problem(const Json& object, bool strict) {
   const auto slice = decode_resource_slice(object);
   if (!slice.ok()) return slice.error().what;
@@ -105,7 +105,7 @@ Failure gone(std::string what) { return {Errc::kGone, 410, "Expired", std::move(
 // Calls.
 // -----------------------------------------------------------------------------------------------------------
 
-/// A call that is answered once, in a later turn.
+/// A call with one answer, in a later turn.
 class StoreCluster::OnceCall final : public Call {
  public:
   OnceCall(reactor::Ticket ticket, std::shared_ptr<bool> dropped)
@@ -120,8 +120,8 @@ class StoreCluster::OnceCall final : public Call {
 struct StoreCluster::Watch {
   ObjectFilter filter;
   WatchHandlers handlers;
-  uint64_t cursor = 0;  // everything up to it was told or does not concern this watch
-  uint64_t told = 0;    // the last version that the other side heard of
+  uint64_t cursor = 0;  // all changes up to it were sent or are of other kinds
+  uint64_t told = 0;    // the last version that was sent
   bool initial = false, initial_bookmark = false, ended = false, opened = false;
   std::optional<Failure> refused;
   reactor::Ticket pump, timeout;
@@ -239,7 +239,7 @@ CallPtr StoreCluster::schema(std::string, std::string, std::function<void(std::s
 
 CallPtr StoreCluster::server_info(std::function<void(ServerInfo)> on_done,
                                   std::function<void(const Failure&)>) {
-  // Files keep every field; they stand for a server that does so too.
+  // Files keep every field, so the schema contains all.
   return once([on_done = std::move(on_done)](const bool&) { on_done({.git_version = "v1.36.3"}); });
 }
 
@@ -318,7 +318,7 @@ void StoreCluster::send_initial(const std::shared_ptr<Watch>& watch) {
   }
 }
 
-/// Tells everything the watch has not heard yet. Callbacks may drop the watch.
+/// Sends all new changes to the watch. Callbacks may destroy the watch.
 void StoreCluster::pump(const std::shared_ptr<Watch>& watch) {
   watch->pump.reset();
   if (watch->refused) {

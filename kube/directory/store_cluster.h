@@ -1,8 +1,7 @@
 #pragma once
-// An ObjectStore in the place of an API server. How objects get there, and where what is written goes, is for who derives
-// from it.
-// Every kind is served. But discover() names only those that the daemon has sources for, so that a store without a kind's
-// objects is one with none of them and not one without the kind.
+// A cluster on an ObjectStore. Subclasses fill the store and keep written objects. Every kind is served, but
+// discover() returns only the kinds of the daemon's sources, so that a store without objects of a kind has
+// none of them instead of lacking the kind.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,11 +16,11 @@
 
 namespace sliced::kube {
 
-/// Versions:  resourceVersions grow with every change of content and start anew with the process; uids are
-///            stable hashes.
-/// Writing:   only cluster-scoped objects, and whole ones. ResourceSlices are checked by the API server's rules. A dry run
-///            answers as what is written would be.
-/// Ownership: calls may outlive it; they are silent then.
+/// Versions:  resourceVersions increase with every change of content and restart with the process; uids are
+/// stable hashes.
+/// Writing:   only whole, cluster-scoped objects. ResourceSlices are validated by the API server's rules. A
+/// dry run has the answer of the write.
+/// Ownership: calls may outlive it; their callbacks are not called then.
 class StoreCluster : public Cluster {
  public:
   ~StoreCluster() override;
@@ -40,50 +39,49 @@ class StoreCluster : public Cluster {
 
  protected:
   StoreCluster(reactor::Scheduler& scheduler, std::string default_namespace);
-  // The store has changed.
+  // Called after a change of the store.
   void wake_watches();
   void end_watches(const Failure& failure);
   ObjectStore store_;
   const std::string default_namespace_;
 
  private:
-  // Why the store cannot be relied on at present; what it has stays meanwhile.
+  // Returns why the store is unreliable at present; it keeps its content meanwhile.
   virtual std::optional<Failure> trouble(std::string_view action) const = 0;
-  // Where an object that is there stands, in words.
+  // Returns the place of an existing object, for people.
   virtual std::string place_of(const ObjectKey& key) const = 0;
-  // Why an object that is there may not be written; "" it may.
+  // Returns why an existing object must not be written; "" if it may.
   virtual std::string why_not_ours(const WriteRequest& request, const ObjectKey& key) const = 0;
-  // The store has it, or lacks it, afterwards.
+  // Afterwards the store has the object, or lacks it.
   virtual Result<Unit> keep(const WriteRequest& request, const ObjectKey& key, const Json& content) = 0;
   virtual Result<Unit> forget(const ObjectKey& key) = 0;
 
-  using Answer = std::variant<std::string, Failure>;  // the stored object, or why not
+  using Answer = std::variant<std::string, Failure>;  // the stored object, or the reason of a failure
 
-  // answer runs in the next turn, unless the call or the cluster is gone; `dropped` turns true when the
-  // caller drops it meanwhile.
+  // Calls `answer` in the next turn, unless the call or the cluster was destroyed. `dropped` becomes true if
+  // the caller destroys the call meanwhile.
   CallPtr once(std::function<void(const bool& dropped)> answer);
-  // One open watch: its filter, its handlers and how far it has come. Its Call owns it; the list here holds
-  // it weakly.
+  // An open watch: filter, handlers and position. Owned by its Call; the list here holds it weakly.
   struct Watch;
   class WatchCall;
   class OnceCall;
 
-  // Tells a watch everything behind its cursor. A step in which an object leaves what the watch selects is a
-  // deletion, as from a server. Other kinds' steps are told as a bookmark, one in 256.
+  // Sends a watch all changes after its position. An object that leaves the selection is a deletion, as from
+  // a server. Changes of other kinds are sent as a bookmark, one in 256.
   void pump(const std::shared_ptr<Watch>& watch);
-  // What is there now as kAdded, at one version, then the bookmark that ends it where it was asked for.
+  // Sends the current objects as kAdded, at one version, then the bookmark of the initial events if
+  // requested.
   void send_initial(const std::shared_ptr<Watch>& watch);
   void schedule_pump(const std::shared_ptr<Watch>& watch);
-  // The default namespace is written as "", so that a file that names it and one that does not mean one
-  // object.
+  // The default namespace is stored as "", so that a file with and one without it identify one object.
   ObjectKey key_of(const Resource& resource, const std::string& namespace_, const std::string& name) const;
   ObjectFilter all_of(const Resource& resource) const;
 
-  // Errors: kInvalid, for a field selector that the store does not know.
+  // Errors: kInvalid for an unsupported field selector.
   Result<ObjectFilter> filter(const Scope& scope) const;
   Answer find(const GetRequest& request) const;
   Answer perform(const WriteRequest& request);
-  // Create and update. What would change nothing is not kept anew.
+  // Create and update. An unchanged object gets no new version.
   Answer put(const WriteRequest& request, const ObjectKey& key, const ObjectPtr& stored);
   Answer erase(const WriteRequest& request, const ObjectKey& key, const ObjectPtr& stored);
 
@@ -92,7 +90,7 @@ class StoreCluster : public Cluster {
   std::shared_ptr<Unit> alive_ = std::make_shared<Unit>();
 };
 
-/// 410: a watch has to begin anew.
+/// 410: the watch must restart.
 Failure gone(std::string what);
 
 }  // namespace sliced::kube

@@ -23,7 +23,7 @@ constexpr size_t kLinearKeySearchMax = 16;  // beyond it a hash set finds duplic
 // counting reads what is inside once more. Deeper ones give back what they have too much.
 constexpr int kCountedDepthMax = 8;
 
-// As for everybody who asks for memory that is not there.
+// Like any failed allocation: ends the process.
 [[noreturn]] void end_without_memory() {
   std::fputs("sliced: out of memory\n", stderr);
   std::abort();
@@ -222,7 +222,7 @@ class Reader {
     return " at byte " + std::to_string(at - padded_.data());
   }
   Error failure(simdjson::error_code code) {
-    // Says nothing of the text: who took it for unreadable would skip a good object for good.
+    // No error of the text: a caller that treats it as unreadable would skip a valid object forever.
     if (code == simdjson::MEMALLOC) end_without_memory();
     const Errc ours =
         code == simdjson::CAPACITY || code == simdjson::DEPTH_ERROR ? Errc::kTooLarge : Errc::kInvalid;

@@ -88,7 +88,7 @@ std::string last_manager(const Json& object) {
   std::string_view name, when;
   for (const Json& one : *all->array()) {
     if (one.object() == nullptr || !one.text("subresource").empty()) continue;
-    // As text, since all of them are UTC of one form.
+    // Compared as text, because all are UTC in one format.
     if (const std::string_view time = one.text("time"); name.empty() || time >= when)
       name = one.text("manager"), when = time;
   }

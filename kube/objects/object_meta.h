@@ -1,5 +1,5 @@
 #pragma once
-// metadata of an API object, as far as the daemon looks at it (k8s.io/apimachinery meta/v1 ObjectMeta).
+// metadata of an API object, the fields that the daemon reads (k8s.io/apimachinery meta/v1 ObjectMeta).
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace sliced::kube {
 
-/// Whose object this is: when the owner goes, the garbage collector takes it away.
+/// The owner of the object. When it is deleted, the garbage collector deletes the object.
 struct OwnerReference {
   std::string api_version, kind, name, uid;
   bool controller = false;
@@ -20,8 +20,8 @@ struct OwnerReference {
   bool operator==(const OwnerReference&) const = default;
 };
 
-/// What was not there is empty. namespace_ "" is a cluster-scoped object's; uid and resource_version are
-/// the server's, and empty in what has not been written yet.
+/// Absent fields are empty. namespace_ is "" for cluster-scoped objects; the server sets uid and
+/// resource_version, which are empty before the first write.
 struct ObjectMeta {
   std::string name, namespace_, uid, resource_version;
   int64_t generation = 0;
@@ -30,32 +30,32 @@ struct ObjectMeta {
   bool being_deleted = false;  // deletionTimestamp is set
   std::vector<std::string> finalizers = {};
   std::string generate_name = {};
-  int64_t created_at = 0;  // creationTimestamp as a number that grows with time: 20261122053352; 0 none
+  int64_t created_at = 0;  // creationTimestamp as an increasing number: 20261122053352; 0 if absent
   bool operator==(const ObjectMeta&) const = default;
 };
 
-/// From a whole object (reads its "metadata"). kInvalid when metadata or name is missing or of the wrong
-/// kind.
-/// Members of a wrong kind below it are kInvalid too, with their path: labels that are no text decide
-/// nothing.
+/// Reads "metadata" of a whole object. Errors: kInvalid, with the path, if metadata or name is missing, or a
+/// member has the wrong type.
 Result<ObjectMeta> decode_object_meta(const Json& object);
-/// The "metadata" value; empty fields are left out, and so is what belongs to the server (timestamps,
-/// managedFields), which an update that does not name it leaves as it is.
+/// Returns the "metadata" value without empty fields and without those of the server (timestamps,
+/// managedFields), which an update leaves unchanged if they are absent.
 Json encode_object_meta(const ObjectMeta& meta);
 
-/// Who wrote the object last, its subresources aside, as metadata.managedFields tell it; "" they do not, or not as they
-/// should: it is for people alone. At most 128 bytes, which is the API server's own bound.
+/// Returns the last writer of the object, without subresources, from metadata.managedFields; "" if absent or
+/// invalid. For people only. At most 128 bytes, the API server's limit.
 std::string last_manager(const Json& object);
 
-/// When that was, in seconds since 1970, by the API server's clock; 0 unknown. Writes of subresources do not count.
+/// Returns the time of that write in seconds since 1970, by the API server's clock; 0 if unknown. Ignores
+/// writes of subresources.
 int64_t last_edited(const Json& object);
 
-/// When status.FIELD was last changed, by the API server's clock, in seconds since 1970: the time of the managers of
-/// subresource status that own it (metadata.managedFields). The server sets that time when a write changes a field of the
-/// manager's, so the value may be older, and never newer. nullopt: no manager owns it, or the object has no managedFields.
+/// Returns the time of the last change of status.FIELD, by the API server's clock, in seconds since 1970:
+/// that of the managers of subresource status that own it (metadata.managedFields). The server sets it when a
+/// write changes a field of the manager, so the value may be later than the change of this field, and never
+/// earlier. nullopt: no manager owns it, or the object has no managedFields.
 std::optional<int64_t> status_written_at(const Json& object, std::string_view field);
 
-/// "group/version, kind, namespace/name" of any object, for error texts; tolerant of everything.
+/// Returns "group/version, kind, namespace/name" of any object, for error texts. Accepts invalid objects.
 std::string describe_object(const Json& object);
 
 }  // namespace sliced::kube

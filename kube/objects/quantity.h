@@ -12,32 +12,32 @@
 
 namespace sliced::kube {
 
-/// What follows a quantity's digits: the number is times 2^binary times 10^decimal.
+/// The suffix of a quantity: the number is multiplied by 2^binary and 10^decimal.
 struct QuantitySuffix {
   int binary = 0;
   int decimal = 0;
 };
-/// "", "n" to "E", "Ki" to "Ei", "e-3", "E+3" up to an exponent of 1000; nullopt for anything else.
-/// Decimal suffixes go in steps of 10^3 and binary ones of 2^10; "m", "u" and "n" are below one. "E" alone is
-/// exa, "E3" an exponent.
+/// Accepts "", "n" to "E", "Ki" to "Ei", "e-3", "E+3" up to an exponent of 1000; nullopt otherwise. Decimal
+/// suffixes have steps of 10^3 and binary ones of 2^10; "m", "u" and "n" are below one. "E" alone is exa,
+/// "E3" an exponent.
 std::optional<QuantitySuffix> decode_quantity_suffix(std::string_view text);
 
-/// Exact, in nano units. The text that was read is kept for output and takes no part in comparison.
+/// Exact, in nano units. The original text is kept for output and not compared.
 class Quantity {
  public:
   Quantity() = default;
   /// A whole number; its text is plain digits.
   explicit Quantity(int64_t value);
 
-  /// kInvalid for anything but the grammar; kTooLarge beyond 2^63-1 or finer than nano (the server caps and
-  /// rounds there; we refuse). Numbers are accepted where Kubernetes accepts them.
-  /// Of digits between leading and trailing zeros 28 are read; more is kTooLarge.
+  /// Errors: kInvalid for invalid text; kTooLarge beyond 2^63-1, finer than nano (the server caps and rounds
+  /// there), or with more than 28 digits between leading and trailing zeros. Accepts numbers as Kubernetes
+  /// does.
   static Result<Quantity> decode(std::string_view text);
   static Result<Quantity> decode(const std::string& text) { return decode(std::string_view(text)); }
   static Result<Quantity> decode(const char* text) { return decode(std::string_view(text)); }
   static Result<Quantity> decode(const Json& value);
 
-  /// As it was read.
+  /// Returns the original text.
   const std::string& text() const { return text_; }
   std::strong_ordering operator<=>(const Quantity& other) const;
   bool operator==(const Quantity& other) const { return (*this <=> other) == 0; }

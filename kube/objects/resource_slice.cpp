@@ -14,8 +14,8 @@ namespace {
 // ------------------------------------------------------------------------------------------------------------
 // reading
 
-// Where in an object a value stands. Only what is wrong or unknown is named, so text is made of it then; what is
-// above outlives what is below.
+// The place of a value in the object. Its text is created only for errors and unknown fields. Outer places
+// outlive inner ones.
 class FieldPath {
  public:
   enum Kind { kMember, kEntry };
@@ -39,7 +39,7 @@ class FieldPath {
   std::optional<size_t> index_;
 };
 
-/// Remembers the first field of a wrong shape and the fields that ResourceSlice has no place for.
+/// Stores the first field of a wrong type and the unknown fields.
 class SliceDecoder {
  public:
   Result<ResourceSlice> decode(const Json& object) {
@@ -78,7 +78,7 @@ class SliceDecoder {
   }
 
  private:
-  // What is wrong somewhere does not keep the rest from being read.
+  // An error does not prevent reading the rest.
   void read(const Json& object, const Json& spec, ResourceSlice& out) {
     for (const auto& [key, value] : *object.object()) {
       if (key != "apiVersion" && key != "kind" && key != "metadata" && key != "spec")
@@ -195,7 +195,7 @@ class SliceDecoder {
     });
   }
 
-  /// False when no known kind of value is there.
+  /// Returns false if no known type of value is present.
   bool attribute(const Json& value, const FieldPath& path, AttributeValue& out) {
     int found = 0;
     members(value, path, [&](const std::string& key, const Json& member, const FieldPath& at) {
@@ -298,7 +298,7 @@ class SliceDecoder {
       if (key == "key") return text(member, at, out.key);
       if (key == "value") return text(member, at, out.value);
       if (key == "effect") return text(member, at, out.effect);
-      if (key == "timeAdded") return;  // the server's
+      if (key == "timeAdded") return;  // set by the server
       return unknown(at, member);
     });
   }
@@ -413,7 +413,7 @@ Json encode_resource_slice(const ResourceSlice& slice) {
                                                  {"generation", slice.pool.generation},
                                                  {"resourceSliceCount", slice.pool.slice_count}}}};
   if (!slice.node_name.empty()) spec.set("nodeName", slice.node_name);
-  // Beside counters even an empty list of devices is refused: absent is the only spelling of "none".
+  // Beside counters even an empty list of devices is refused: it must be absent.
   if (!slice.devices.empty()) spec.set("devices", encode_list(slice.devices, encode_device));
   if (!slice.shared_counters.empty()) {
     spec.set("sharedCounters", encode_list(slice.shared_counters, encode_counter_set));

@@ -1,6 +1,6 @@
 #pragma once
-// ResourceSlice, resource.k8s.io/v1 (Kubernetes 1.34 and later), as a value. What the daemon never sends
-// (list attributes' gates, per-device node fields) is decoded far enough to be compared and printed.
+// ResourceSlice, resource.k8s.io/v1 (Kubernetes 1.34 and later), as a value. Fields that the daemon never
+// sends are decoded as far as comparing and printing require.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -24,7 +24,7 @@ struct Version {  // semver 2.0.0 text, no leading v
 };
 
 /// Exactly one of int | bool | string | version | ints | bools | strings | versions.
-/// A variant whose special members are not inline: they are much code, which each file that has a Device would compile.
+/// A variant without inline special members, which would be compiled in each file that uses a Device.
 class AttributeValue
     : public std::variant<int64_t, bool, std::string, Version, std::vector<int64_t>, std::vector<bool>,
                           std::vector<std::string>, std::vector<Version>> {
@@ -40,59 +40,60 @@ class AttributeValue
   bool operator==(const AttributeValue& other) const;
 };
 
-/// How many values the API server counts: those of a list each.
+/// Returns the number of values as the API server counts them: each value of a list.
 size_t value_count(const AttributeValue& value);
-/// The variant's order is fixed by this: lists stand behind.
+/// Lists are the last alternatives of the variant.
 inline bool is_list(const AttributeValue& value) { return value.index() >= 4; }  // gate DRAListTypeAttributes
 
-/// What a claim may ask for of a capacity: from min to max in steps. Without a step any amount between
-/// them.
+/// The amounts of a capacity that a claim may request: from min to max in steps, or any amount between them
+/// without a step.
 struct ValidRange {
   Quantity min;
   std::optional<Quantity> max, step;
   bool operator==(const ValidRange&) const = default;
 };
-/// How much of a capacity one claim gets: what it asks for, rounded up to what is valid here; default_
-/// where it asks for nothing (KEP-5075).
+/// The amount of a capacity that a claim gets: the requested one, rounded up to a valid one; default_ without
+/// a request (KEP-5075).
 struct RequestPolicy {
   std::optional<Quantity> default_;
   std::vector<Quantity> valid_values;
   std::optional<ValidRange> valid_range;
   bool operator==(const RequestPolicy&) const = default;
 };
-/// An amount of something that a device has; without a policy a claim takes all of it.
+/// An amount of a device's resource. Without a policy a claim takes all of it.
 struct Capacity {
   Quantity value;
   std::optional<RequestPolicy> request_policy;
   bool operator==(const Capacity&) const = default;
 };
-/// Name of a counter -> its amount.
+/// Amount by name of the counter.
 using Counters = std::map<std::string, Quantity>;
-/// What several devices of a pool draw on: the scheduler gives out no more than there is (KEP-4815).
+/// Counters that several devices of a pool share: the scheduler allocates at most their amounts (KEP-4815).
 struct CounterSet {
   std::string name;
   Counters counters;
   bool operator==(const CounterSet&) const = default;
 };
-/// What a device draws while it is allocated.
+/// The amounts that an allocated device takes.
 struct CounterConsumption {
   std::string counter_set;
   Counters counters;
-  /// Devices that draw on one counter set are allocated together only if one group is in the lists of all of them (KEP-5963, gate
-  /// DRADeviceCompatibilityGroups, 1.37 alpha). At most 2 DNS labels. Empty: only together with devices whose list is empty.
+  /// Devices of one counter set are allocated together only if their lists have a common group (KEP-5963,
+  /// gate DRADeviceCompatibilityGroups, 1.37 alpha). At most 2 DNS labels. Empty: only together with devices
+  /// whose list is empty.
   std::vector<std::string> compatibility_groups = {};
   bool operator==(const CounterConsumption&) const = default;
 };
-/// Keeps claims away that do not tolerate it; effect: "NoSchedule" or "NoExecute" (KEP-5055).
+/// Prevents allocation to claims without a toleration. effect: "NoSchedule" or "NoExecute" (KEP-5055).
 struct Taint {
-  std::string key, value, effect;  // timeAdded is the server's and takes no part
+  std::string key, value, effect;  // timeAdded is set by the server and not compared
   bool operator==(const Taint&) const = default;
 };
 
-/// Qualified name -> value. The same few names stand in every entry of a node, so the text of each is shared.
+/// By qualified name. All entries of a node have the same few names, so their text is shared.
 using Attributes = FlatMap<SharedText, AttributeValue, std::string_view>;
 
-/// Compared and hashed as a whole: what differs in any field is another entry to be written.
+/// Compared and hashed as a whole: any difference is a change to write.
 struct Device {
   std::string name;       // DNS label, unique in the pool
   Attributes attributes;  // by qualified name
@@ -106,12 +107,11 @@ struct Device {
   bool operator==(const Device&) const = default;
 };
 
-/// An entry as desired, as sent and as stored is one and the same most of the time: a node may have
-/// thousands.
+/// Usually the desired, sent and stored entry are the same object: a node may have thousands.
 using DevicePtr = Shared<Device>;
 
-/// A pool's slices belong together when they are of one generation and as many as slice_count says: the
-/// scheduler uses no others.
+/// The slices of a pool are complete if their generation is equal and their number is slice_count; otherwise
+/// the scheduler ignores them.
 struct Pool {
   std::string name;
   int64_t generation = 0;
@@ -121,7 +121,7 @@ struct Pool {
 
 inline constexpr std::string_view kAllNodeOperations = "*";
 
-/// What a driver offers of one node: up to 128 devices of a pool, or the counters that they share.
+/// A part of a node's pool: up to 128 devices, or the counters that they share.
 struct ResourceSlice {
   struct Id {  // a slice is known by its object name
     std::string name;
@@ -133,34 +133,33 @@ struct ResourceSlice {
   std::string node_name;
   std::vector<DevicePtr> devices;
   std::vector<CounterSet> shared_counters;
-  /// Calls that the kubelet leaves out for devices of this slice (gate DRAOptionalNodeOperations, 1.37 alpha); kAllNodeOperations: all.
+  /// Calls that the kubelet omits for devices of this slice (gate DRAOptionalNodeOperations, 1.37 alpha);
+  /// kAllNodeOperations: all.
   std::vector<std::string> skip_node_operations = {};
-  /// Fields of the object that this struct has no place for ("spec.allNodes", "spec.devices[3].bindsToNode"),
-  /// sorted. Somebody else wrote them; a slice of ours that has any is not what we want it to be.
+  /// Other fields of the object ("spec.allNodes", "spec.devices[3].bindsToNode"), sorted. Another program
+  /// wrote them; a slice of ours with any differs from the desired one.
   std::vector<std::string> unknown_fields;
   bool operator==(const ResourceSlice&) const = default;
 };
 
-/// kInvalid with the field's path when a known field has the wrong shape.
-/// What is of the right shape and against the server's rules is decoded: validate_device() and
-/// validate_slice() say so.
+/// Errors: kInvalid, with the path, if a known field has the wrong type. Does not check the server's rules:
+/// see validate_device() and validate_slice().
 Result<ResourceSlice> decode_resource_slice(const Json& object);
-/// What can be read of a slice that cannot be decoded: metadata, whose it is, names of entries.
-/// unknown_fields are kUnreadable and why. kInvalid without metadata.
+/// Reads as much as possible of a slice that cannot be decoded: metadata, driver and pool, names of entries.
+/// unknown_fields are kUnreadable and the reason. Errors: kInvalid without metadata.
 inline constexpr std::string_view kUnreadable = "unreadable";
-/// For slices of ours that others have spoilt: they must be deleted or replaced, and for that a name, a
-/// version and whose it is are enough.
+/// For slices of ours that others have changed: deleting or replacing them requires name, version and driver
+/// only.
 Result<ResourceSlice> salvage_resource_slice(const Json& object);
-/// A whole API object, ready to be sent or applied: empty optional fields are left out ("devices" is, beside
-/// counters).
+/// Returns a whole API object to send: without empty optional fields ("devices" is absent beside counters).
 Json encode_resource_slice(const ResourceSlice& slice);
 
 Result<AttributeValue> decode_attribute(const Json& value);  // {"string": "x"}
 Json encode_attribute(const AttributeValue& value);
 std::string describe_attribute(const AttributeValue& value);  // for people: 5, true, "x", ["a", "b"]
 
-/// A rule of the API server (pkg/apis/resource/validation) that a device would break. Descriptive: dropping
-/// the one attribute named here mends it; otherwise the whole entry must be held back.
+/// A violated rule of the API server (pkg/apis/resource/validation). descriptive: dropping the named
+/// attribute corrects it; otherwise the whole entry must be withheld.
 struct DeviceProblem {
   std::string field;      // "attributes[example.com/x].string"
   std::string what;       // value, rule and remedy
@@ -168,28 +167,27 @@ struct DeviceProblem {
   bool descriptive = false;
   bool operator==(const DeviceProblem&) const = default;
 };
-/// Every problem the server would refuse the slice for, device by device, before it is sent.
-/// In the order of the rules, the same for the same device. Empty: the server takes it, as far as its rules
-/// were of v1.37.
+/// Returns every problem for which the server would refuse the device, in a fixed order. Empty: valid by the
+/// rules of v1.37.
 std::vector<DeviceProblem> validate_device(const Device& device);
-/// Checks of the slice around its devices: name, driver, pool, counts, limits (128, or 64 with taints,
-/// counters, lists).
+/// Checks the rest of the slice: name, driver, pool, counts, limits (128, or 64 with taints, counters,
+/// lists).
 std::vector<std::string> validate_slice(const ResourceSlice& slice);
 
-/// The API's own bounds (k8s.io/api/resource/v1 types.go), checked again by validate_slice() and
-/// validate_device(); policy keeps to them when it makes entries.
+/// Limits of the API (k8s.io/api/resource/v1 types.go), checked by validate_slice() and validate_device().
+/// policy/ creates entries within them.
 inline constexpr size_t kDevicesPerSliceMax = 128;
-/// Where any device has taints, counters or a list attribute.
+/// If any device has taints, counters or a list attribute.
 inline constexpr size_t kDevicesPerSliceAdvancedMax = 64;
 inline constexpr size_t kAttributesAndCapacitiesMax = 32;
 inline constexpr size_t kAttributeValuesMax = 48;
 inline constexpr size_t kAttributeValueBytesMax = 64;
-/// Whether the smaller bound holds because of it.
+/// Returns true if the device causes the smaller limit.
 bool has_advanced_features(const Device& device);
 
 /// "domain/id" or "id": id is a C identifier of at most 32 bytes, domain a DNS subdomain of at most 63.
 bool is_qualified_name(std::string_view key);
-/// semver.org 2.0.0, as the API server takes it in an attribute.
+/// semver.org 2.0.0, as the API server accepts it in an attribute.
 bool is_semver(std::string_view text);
 
 }  // namespace sliced::kube

@@ -24,8 +24,8 @@ constexpr size_t kIdBytesMax = 32;
 
 std::string_view id_of(std::string_view key) { return key.substr(key.rfind('/') + 1); }
 
-/// Whether an attribute only describes: without it the entry still means the same to whoever hands devices
-/// out.
+/// Returns true if the attribute is descriptive: without it the entry still has the same meaning for the
+/// scheduler.
 bool is_descriptive(std::string_view key) { return id_of(key) != "resourceName"; }
 
 std::string too_long(size_t size, size_t size_max) {
@@ -94,7 +94,7 @@ class DeviceRules {
     }
   }
 
-  /// Names the attributes that are too many: the last ones in the order of keys, standard ones last of all.
+  /// Names the excess attributes: the last ones by key, standard ones at the very end.
   void check_sizes() {
     const size_t entries = device_.attributes.size() + device_.capacity.size();
     size_t values = 0;

@@ -13,11 +13,11 @@ namespace {
 constexpr std::string_view kOperatorNames[] = {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"};
 
 constexpr size_t kEntriesMax = 16'384;  // terms, requirements and values of one selector
-constexpr size_t kValuesShown = 8;      // of a requirement, where people read it
+constexpr size_t kValuesShown = 8;      // of a requirement, in texts
 
 enum class Form { kLabels, kNodeExpressions, kNodeFields };
 
-/// Collects problems with the path they belong to.
+/// Collects problems with their paths.
 class SelectorDecoder {
  public:
   explicit SelectorDecoder(FieldProblems& problems) : problems_(problems) {}
@@ -25,7 +25,7 @@ class SelectorDecoder {
   void problem(const Json& at, std::string field, std::string what) {
     problems_.push_back({std::move(field), std::move(what), at.line()});
   }
-  /// False, and a problem, when the selector has become too large.
+  /// Returns false, and adds a problem, if the selector is too large.
   bool has_room(const Json& at, const std::string& field) {
     if (++entries_ == kEntriesMax + 1)
       problem(at, field,
@@ -274,7 +274,7 @@ std::string wanted_of(const Requirement& requirement) {
   return out + " [" + join(shown, ", ") + "]";
 }
 
-/// The first requirement of the term that says no; matched when none does.
+/// Returns the first requirement of the term that fails; matched if none does.
 NodeMatch match_term(const NodeSelectorTerm& term, const NodeView& node) {
   if (term.match_expressions.empty() && term.match_fields.empty()) {
     return {false, "nodeSelectorTerms", "", "a term that is not empty (an empty term matches nothing)"};

@@ -15,11 +15,11 @@ namespace sliced::kube {
 
 using Labels = std::map<std::string, std::string>;
 
-/// kGt and kLt: of node selectors alone, over integers.
+/// kGt and kLt: for node selectors only, over integers.
 enum class Operator { kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt };
 
-/// One condition on one label. values: none for kExists and kDoesNotExist, one for kGt and kLt.
-/// Keys and values are valid by the API's rules after a decoding without problems.
+/// One condition on a label. values: none for kExists and kDoesNotExist, one for kGt and kLt. Keys and values
+/// are valid if decoding added no problem.
 struct Requirement {
   std::string key;
   Operator op = Operator::kIn;
@@ -38,22 +38,22 @@ struct LabelSelector {  // AND of all; an empty selector matches everything (met
   bool operator==(const LabelSelector&) const = default;
 };
 
-/// What a policy's nodeSelector means after decoding. Terms are ORed; no terms at all matches nothing.
-/// everything and terms: only one of them says anything; terms is empty while everything is true.
+/// A decoded nodeSelector. Terms are ORed; without terms nothing matches. terms is empty while everything is
+/// true.
 struct NodeSelector {
-  bool everything = true;  // the field is absent, or an empty map in one of the label forms
+  bool everything = true;  // the field is absent, or an empty map of a label form
   std::vector<NodeSelectorTerm> terms;
   bool operator==(const NodeSelector&) const = default;
 };
 
-/// What selectors see of a node.
+/// The node as selectors read it.
 struct NodeView {
   std::string name;
   Labels labels;
   bool operator==(const NodeView&) const = default;
 };
 
-/// A field that could not be understood: path below the value that was decoded, and why.
+/// An invalid field: path below the decoded value, and reason.
 struct FieldProblem {
   std::string field;  // "nodeSelectorTerms[0].matchExpressions[1].operator"
   std::string what;
@@ -64,29 +64,27 @@ inline void cut_message(FieldProblem& problem) {
   sliced::cut_message(problem.field);
   sliced::cut_message(problem.what);
 }
-/// As many as FirstFew keeps; the others are counted.
+/// At most as many as FirstFew keeps; others are counted.
 using FieldProblems = FirstFew<FieldProblem>;
 
-/// The first problems, not one alone. With problems the returned selector must not be used to offer anything.
-/// Which of the three forms it is, the keys say: nodeSelectorTerms, matchLabels or matchExpressions, else a
-/// plain map of labels.
-/// At most 16,384 terms, requirements and values of one selector are read; one more is a problem.
+/// Adds the first problems. With problems the selector must not be used to offer anything. The keys determine
+/// the form: nodeSelectorTerms, matchLabels or matchExpressions, otherwise a plain map of labels. At most
+/// 16,384 terms, requirements and values of one selector are read; more are a problem.
 NodeSelector decode_node_selector(const Json& value, FieldProblems& problems);
 LabelSelector decode_label_selector(const Json& value, FieldProblems& problems);
 
-/// As apimachinery has it: a requirement on a label that is absent holds for kNotIn and kDoesNotExist
-/// alone.
+/// As in apimachinery: for an absent label only kNotIn and kDoesNotExist hold.
 bool matches(const LabelSelector& selector, const Labels& labels);
 
-/// Why a node matched or not: the requirement that said no, with the value found ("" when absent) and wanted.
+/// Why a node matches or not: the requirement that failed, with the found ("" if absent) and the expected
+/// value.
 struct NodeMatch {
   bool matched = false;
   std::string field, found, wanted;  // of the last term that failed
   bool operator==(const NodeMatch&) const = default;
 };
-/// Terms in their order; the first that holds decides.
-/// Pure; nothing of a selector is compiled, for there is one node.
-/// A term without requirements matches nothing, as in core/v1; Gt and Lt of what is no integer are false.
+/// Evaluates terms in order; the first that holds decides. Pure. As in core/v1, a term without requirements
+/// matches nothing, and Gt and Lt of a non-integer are false.
 NodeMatch match_node(const NodeSelector& selector, const NodeView& node);
 
 /// "[prefix/]name": name of at most 63 bytes [A-Za-z0-9._-], prefix a DNS subdomain (labels, annotations,

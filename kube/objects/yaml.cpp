@@ -173,7 +173,7 @@ std::string_view view(const yaml_char_t* text) {
   return text == nullptr ? std::string_view() : reinterpret_cast<const char*>(text);
 }
 
-/// What a decoded subtree costs: copies of it by aliases are charged again.
+/// Cost of a decoded subtree: copies of it by aliases count again.
 struct Cost {
   size_t nodes = 0, bytes = 0;
   int depth = 0;
@@ -228,7 +228,7 @@ class Decoder {
     Cost cost;
   };
 
-  /// False when the stream cannot be followed any further.
+  /// Returns false if the stream cannot be continued.
   bool read_document() {
     anchors_.clear();
     Json root;
@@ -253,14 +253,14 @@ class Decoder {
     return false;
   }
 
-  /// A fault of the document, which is then not delivered; reading goes on. Only the first of a document is
-  /// told.
+  /// Reports an error of a document, which is left out; reading continues. Only the first error of a document
+  /// is reported.
   bool spoil(int line, std::string what) {
     if (!bad_) out_.problems.push_back({line, std::move(what)});
     bad_ = true;
     return true;
   }
-  /// A bound was exceeded: reading ends.
+  /// A limit was exceeded: reading ends.
   bool stop(std::string what) {
     out_.problems.push_back({event_.line(), std::move(what)});
     return false;
@@ -401,7 +401,7 @@ class Decoder {
     return true;
   }
 
-  /// `<<`: keys that stand in the map win, then earlier maps of the merge list.
+  /// `<<`: keys of the map have precedence, then earlier maps of the merge list.
   void merge(Json::Object& members, std::unordered_set<std::string>& keys, const std::vector<Json>& merges) {
     const auto take = [&](const Json& from) {
       if (from.object() == nullptr) {

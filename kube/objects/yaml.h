@@ -1,6 +1,6 @@
 #pragma once
-// YAML as Kubernetes reads it: YAML 1.1 scalars (yes/no/on/off are booleans), turned into JSON values. Lines
-// are kept.
+// YAML as Kubernetes reads it: YAML 1.1 scalars (yes/no/on/off are booleans), converted to JSON values with
+// line numbers.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace sliced::kube {
 
-/// A syntax error of one text; the documents before it are still good.
+/// A syntax error; documents before it are valid.
 struct YamlProblem {
   int line = 0;  // 1-based
   std::string what;
@@ -23,14 +23,13 @@ struct YamlDocuments {
   FirstFew<YamlProblem> problems;
 };
 
-/// Decodes a stream of documents. JSON is YAML, so this reads both. Bounded in size, depth, nodes and alias
-/// expansion (JsonLimits); duplicate keys, tags other than the core ones and complex keys are problems. Never
-/// fails as a whole.
-/// Behind a syntax error nothing more is read: libyaml does not find back.
+/// Decodes a stream of documents, also JSON. Limits: size, depth, nodes and alias expansion (JsonLimits).
+/// Duplicate keys, non-core tags and complex keys are problems. Never fails as a whole, but reads nothing
+/// after a syntax error, because libyaml cannot resume.
 YamlDocuments decode_yaml(std::string_view text, const JsonLimits& limits = {});
 
-/// One document in block style; strings are quoted wherever YAML 1.1 or 1.2 would read something else.
-/// What decode_yaml() makes of it is the value again, lines aside.
+/// Encodes one document in block style; strings are quoted wherever YAML 1.1 or 1.2 would read another type.
+/// decode_yaml() returns the same value, except line numbers.
 std::string encode_yaml(const Json& value);
 
 }  // namespace sliced::kube

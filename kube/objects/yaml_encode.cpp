@@ -1,4 +1,4 @@
-// The writing half of kube/objects/yaml.h.
+// The encoder of kube/objects/yaml.h.
 #include <algorithm>
 #include <iterator>
 
@@ -9,7 +9,7 @@ namespace sliced::kube {
 
 namespace {
 
-// What some reader of YAML 1.1 or 1.2 takes for a boolean, null or a number, in any case.
+// Texts that a reader of YAML 1.1 or 1.2 converts to a boolean, null or number, in any case.
 constexpr std::string_view kWords[] = {"y",    "n",     "yes",  "no",  "on",  "off",
                                        "true", "false", "null", "nan", "inf", "infinity"};
 
@@ -23,8 +23,8 @@ bool is_plain_byte(char c) {
          c == '^';
 }
 
-/// Only what every YAML reader takes as text: starts with a letter, '/' or '_', no indicator characters, no
-/// word that YAML 1.1 or 1.2 knows.
+/// Returns true if every YAML reader reads it as text: it starts with a letter, '/' or '_', and contains no
+/// indicator characters and no keyword of YAML 1.1 or 1.2.
 bool is_plain_text(std::string_view text) {
   if (text.empty() || text.size() > 256) return false;
   const char first = text[0];
