@@ -183,7 +183,11 @@ class Reader {
     } else if (number.is_uint64()) {
       assign(out, Json(static_cast<double>(number.get_uint64())));
     } else {
-      assign(out, Json(number.get_double()));
+      // simdjson writes a number with more than 19 digits to a copy: its own is 0.
+      constexpr size_t kDigitsMax = 19;
+      double value = number.get_double();
+      if (token.size() > kDigitsMax) (void)std::from_chars(token.data(), token.data() + token.size(), value);
+      assign(out, Json(value));
     }
     return true;
   }
