@@ -82,6 +82,7 @@ class DefinitionReader {
     if (!fields) return fields;
     for (auto& field : *fields->object()) envelope.push_back(std::move(field));
     Json out(std::move(envelope));
+    if (auto good = check_vlan(type, out); !good) return std::move(good.error());
     if (auto set = set_host_interface(config, known, out); !set) return std::move(set.error());
     return out;
   }
@@ -179,6 +180,16 @@ class DefinitionReader {
         if (const std::string said = text_or_json(config.find(field)); !said.empty())
           return names_another(field, said, "");
     return Unit{};
+  }
+
+  // The plugin takes VLAN 0 where none is written. The kernel gives an interface of VLAN 0 the frames that have a priority and no VLAN, and
+  // are for the device itself.
+  Result<Unit> check_vlan(const std::string& type, const Json& plugin) const {
+    if (type != "vlan" || rules_.author != Author::kNamespaceUser) return Unit{};
+    const Json* id = plugin.find("vlanId");
+    if (id != nullptr && *id != Json(0)) return Unit{};
+    return refused("vlanId is " + std::string(id == nullptr ? "missing" : "0") +
+                   ", which is no VLAN: expected 1 to 4094");
   }
 
   Result<Json> fields_of(const Json& rest, const std::string& type, const PluginFields* known) const {

@@ -30,6 +30,9 @@ std::string why_not(std::string_view config, const DefinitionRules& rules, const
 }
 
 std::string plugin_of(std::string_view type, std::string_view members) {
+  if (type == "vlan" && members.find("vlanId") == std::string_view::npos)
+    return R"({"type":"vlan","vlanId":5)" + std::string(members.empty() ? "" : ",") + std::string(members) +
+           "}";
   return R"({"type":")" + std::string(type) + '"' + (members.empty() ? "" : ",") + std::string(members) + "}";
 }
 
@@ -361,7 +364,8 @@ TEST(CanonicalDefinition, OnlyTheFirstPluginMakesOrMovesAnInterface) {
                 std::string::npos)
           << why;
     }
-  const std::string behind = R"({"plugins":[{"type":"host-device"},{"type":"tuning"},{"type":"vlan"}]})";
+  const std::string behind =
+      R"({"plugins":[{"type":"host-device"},{"type":"tuning"},{"type":"vlan","vlanId":5}]})";
   fixture::expect_golden(why_not(behind, rules({"host-device", "vlan"}), link));
 }
 
@@ -387,7 +391,7 @@ TEST(CanonicalDefinition, WhatPutsAddressesOfIpamOnTheHostIsAnAdministrators) {
 // By the plugin's own field, by tuning behind any plugin, and by the capability, whose value is the pod's user's.
 std::vector<std::string> definitions_with_an_address(const std::string& type) {
   const std::string mac = R"("mac":"02:00:00:00:00:fe")", capability = R"("capabilities":{"mac":true})";
-  const std::string first = R"({"plugins":[{"type":")" + type + R"("},{"type":"tuning",)";
+  const std::string first = R"({"plugins":[)" + plugin_of(type, "") + R"(,{"type":"tuning",)";
   std::vector<std::string> out = {first + mac + "}]}", first + capability + "}]}",
                                   plugin_of(type, capability)};
   if (type == "macvlan" || type == "sriov") out.push_back(plugin_of(type, mac));
@@ -448,7 +452,8 @@ TEST(CanonicalDefinition, ASharedDeviceIsNotReconfiguredThroughItsInterfaces) {
   for (const std::string type : {"macvlan", "ipvlan", "vlan", "bridge"})
     for (const std::string field : {"promisc", "allmulti"}) {
       const auto chain = [&](const std::string& value) {
-        return R"({"plugins":[{"type":")" + type + R"("},{"type":"tuning",")" + field + "\":" + value + "}]}";
+        return R"({"plugins":[)" + plugin_of(type, "") + R"(,{"type":"tuning",")" + field + "\":" + value +
+               "}]}";
       };
       EXPECT_NE(why_not(chain("true"), rules({type}), kParent).find(field + " is true: expected false"),
                 std::string::npos)
@@ -474,6 +479,22 @@ TEST(CanonicalDefinition, AnInterfaceStandsOnTheDeviceAndOnNoOtherOfThePod) {
       EXPECT_NE(why_not(config, rules({type}, author), kParent).find("linkInContainer is no field"),
                 std::string::npos);
     }
+}
+
+// Interfaces of VLAN 0 get the frames with a priority and no VLAN that are for the device. Red when a definition without vlanId makes one, also
+// where spec.allow has no VLAN.
+TEST(CanonicalDefinition, VlanZeroIsNoVlan) {
+  DefinitionRules none = rules({"vlan"});
+  none.settings.emplace();
+  for (const char* member : {R"("mtu":1400)", R"("vlanId":null)", R"("vlanId":0)"}) {
+    const std::string config = R"({"cniVersion":"1.0.0","type":"vlan",)" + std::string(member) + "}";
+    EXPECT_NE(why_not(config, rules({"vlan"}), kParent).find("which is no VLAN: expected 1 to 4094"),
+              std::string::npos)
+        << config;
+    EXPECT_FALSE(canonical_definition(config, "net", rules({"vlan"}), std::nullopt)) << config;
+    EXPECT_NE(why_not(config, none, kParent), "") << config;
+    EXPECT_EQ(why_not(config, rules({"vlan"}, Author::kAdministrator), kParent), "") << config;
+  }
 }
 
 TEST(CanonicalDefinition, SettingsThroughThePfAreThoseThatThePolicyAllows) {

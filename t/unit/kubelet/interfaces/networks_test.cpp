@@ -147,8 +147,8 @@ TEST(NetworkFor, PutsTheDevicesInterfaceWhereAPluginStandsOnOne) {
       {R"({"cniVersion":"1.0.0","type":"ipvlan","master":"ens1f0"})", ""},
       {R"({"cniVersion":"1.0.0","type":"bridge","bridge":""})",
        R"({"cniVersion":"1.0.0","type":"bridge","bridge":"ens1f0"})"},
-      {R"({"cniVersion":"1.0.0","plugins":[{"type":"vlan"},{"type":"tuning"}]})",
-       R"({"cniVersion":"1.0.0","plugins":[{"type":"vlan","master":"ens1f0"},{"type":"tuning"}]})"},
+      {R"({"cniVersion":"1.0.0","plugins":[{"type":"vlan","vlanId":5},{"type":"tuning"}]})",
+       R"({"cniVersion":"1.0.0","plugins":[{"type":"vlan","vlanId":5,"master":"ens1f0"},{"type":"tuning"}]})"},
   };
   for (const auto& [config, want] : cases) {
     const auto text = network_for(shared("ens1f0"), bridge(), config);
@@ -312,7 +312,8 @@ TEST(NetworkFor, WhatIsKeptIsAsBoundedAsWhatIsWritten) {
 TEST(NetworkFor, WithoutAListOfThePolicyTheOptionsDecideWhatRuns) {
   const PreparedDevice function = device("0000:03:00.2", "eth2");
   const auto runs = [](const PreparedDevice& device, const char* type, const NetworkSettings& settings = {}) {
-    return network_for(device, bridge(), R"({"type":")" + std::string(type) + "\"}", settings).ok();
+    const char* fields = std::string_view(type) == "vlan" ? R"(","vlanId":5})" : "\"}";
+    return network_for(device, bridge(), R"({"type":")" + std::string(type) + fields, settings).ok();
   };
   for (const char* type : {"sriov", "host-device", "ib-sriov"}) {
     EXPECT_TRUE(runs(function, type)) << type;
