@@ -20,6 +20,7 @@ namespace {
 using kube::Json;
 
 constexpr int64_t kNativeMtuMin = 68, kNativeMtuMax = 65'535, kIpv6MtuMin = 1'280;  // RFC 791, RFC 8200
+constexpr int kIpv6RoutePriority = 1'024;     // IP6_RT_PRIO_USER, where a route names none
 constexpr int64_t kRulePriorityMax = 32'765;  // before the rule for the table main
 const std::vector<std::string_view> kNetworkFields = {
     "mtu",  "mac",  "addresses", "routes", "rules", "neighbors", "sysctls", "duplicateAddressDetection",
@@ -287,12 +288,13 @@ Result<Unit> check_routes(const NativeNetwork& network, const std::string& path)
   for (size_t i = 0; i < network.routes.size(); ++i) {
     const NativeRoute& route = network.routes[i];
     const std::string at = path + ".routes[" + std::to_string(i) + "]";
-    if (!seen.emplace(route.destination, route.table, route.priority).second)
+    const bool is_ipv6 = is_ipv6_text(route.destination);
+    const int priority = is_ipv6 && route.priority == 0 ? kIpv6RoutePriority : route.priority;
+    if (!seen.emplace(route.destination, route.table, priority).second)
       return wrong_field(
           at + ".destination",
           "is " + in_quotes(route.destination, 64) +
               ", which another route with the same table and priority has: leave one out, or set priority");
-    const bool is_ipv6 = is_ipv6_text(route.destination);
     if (network.runs_ipam()) continue;
     if (!has_family(network, is_ipv6))
       return no_address_of_family(at + ".destination", route.destination, is_ipv6);

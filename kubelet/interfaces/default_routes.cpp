@@ -19,6 +19,12 @@ int64_t number_of(const Json& route, std::string_view key) {
   return value != nullptr && value->integer() != nullptr ? *value->integer() : 0;
 }
 
+// The kernel's own choice where none is said: IP6_RT_PRIO_USER, and table main.
+RouteKey key_of(bool is_ipv6, int64_t table, int64_t priority) {
+  constexpr int64_t kMain = 254, kIpv6Priority = 1'024;
+  return {is_ipv6, table == 0 ? kMain : table, is_ipv6 && priority == 0 ? kIpv6Priority : priority};
+}
+
 bool is_default(std::string_view destination) { return destination.ends_with("/0"); }
 
 // Families of the addresses that the IPAM plugin gives.
@@ -43,20 +49,20 @@ std::set<RouteKey> default_routes_of(const WantedInterface& wanted) {
   if (routes != nullptr && routes->array() != nullptr)
     for (const Json& route : *routes->array())
       if (const auto destination = route.text("dst"); is_default(destination))
-        out.emplace(destination.find(':') != std::string_view::npos, number_of(route, "table"),
-                    number_of(route, "priority"));
+        out.insert(key_of(destination.find(':') != std::string_view::npos, number_of(route, "table"),
+                          number_of(route, "priority")));
   // Those of a VfConfig beside its ipam.
   routes = plugin.find({"network", "routes"});
   if (routes != nullptr && routes->array() != nullptr)
     for (const Json& route : *routes->array())
       if (const auto destination = route.text("destination"); is_default(destination))
-        out.emplace(destination.find(':') != std::string_view::npos, number_of(route, "table"),
-                    number_of(route, "priority"));
+        out.insert(key_of(destination.find(':') != std::string_view::npos, number_of(route, "table"),
+                          number_of(route, "priority")));
   const Json* gateway = plugin.find("isDefaultGateway");
   if (gateway != nullptr && gateway->boolean() != nullptr && *gateway->boolean()) {
     std::set<bool> families;
     if (ipam != nullptr) add_families(*ipam, families);
-    for (const bool is_ipv6 : families) out.emplace(is_ipv6, 0, 0);
+    for (const bool is_ipv6 : families) out.insert(key_of(is_ipv6, 0, 0));
   }
   return out;
 }

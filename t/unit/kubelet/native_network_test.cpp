@@ -201,6 +201,8 @@ TEST(NativeNetworkTest, WhatTheKernelWouldRefuseIsRefusedBefore) {
       {R"({"routes":[{"destination":"0.0.0.0/0","gateway":"192.0.2.1"}]})", "network.routes[0].destination"},
       {R"({"addresses":["192.0.2.5/24"],"routes":[{"destination":"10.0.0.0/8"},{"destination":"10.0.0.0/8"}]})",
        "network.routes[1].destination"},
+      {R"({"addresses":["fd00::5/64"],"routes":[{"destination":"fd01::/64"},{"destination":"fd01::/64","priority":1024}]})",
+       "network.routes[1].destination"},
       {R"({"mtu":1279,"addresses":["fd00::5/64"]})", "network.mtu"},
       {R"({"rules":[{"source":"10.0.0.0/8","table":5,"priority":5},{"source":"10.0.0.0/8","table":5,"priority":5}]})",
        "network.rules[1]"},

@@ -27,6 +27,7 @@ TEST(DefaultRoutesTest, OneForEachFamilyTableAndPriority) {
       {"with a gateway", ipam(R"({"dst":"0.0.0.0/0","gw":"10.0.0.1"})"), true},
       {"another family", ipam(R"({"dst":"::/0"})"), false},
       {"another table", ipam(R"({"dst":"0.0.0.0/0","table":100})"), false},
+      {"the main table", ipam(R"({"dst":"0.0.0.0/0","table":254})"), true},
       {"another priority", ipam(R"({"dst":"0.0.0.0/0","priority":100})"), false},
       {"no default route", ipam(R"({"dst":"10.0.0.0/8"})"), false},
       {"none", R"("type":"vf")", false},
@@ -44,6 +45,12 @@ TEST(DefaultRoutesTest, OneForEachFamilyTableAndPriority) {
     EXPECT_EQ(!why.empty(), one.is_refused) << one.name << ": " << why;
     EXPECT_EQ(default_route_conflict({with("net2", one.other)}), "") << one.name;
   }
+}
+
+TEST(DefaultRoutesTest, TheKernelsPriorityOfIpv6IsOneThatIsWritten) {
+  const WantedInterface one = with("net1", ipam(R"({"dst":"::/0"})"));
+  EXPECT_NE(default_route_conflict({one, with("net2", ipam(R"({"dst":"::/0","priority":1024})"))}), "");
+  EXPECT_EQ(default_route_conflict({one, with("net2", ipam(R"({"dst":"::/0","priority":1025})"))}), "");
 }
 
 TEST(DefaultRoutesTest, BothInterfacesAreNamed) {
