@@ -4,8 +4,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
+#include "hotplug/facts.h"
 #include "kubelet/netlink.h"
 
 namespace sliced::kubelet {
@@ -129,7 +132,14 @@ RdmaKernel running_rdma_kernel() {
               [](int network_namespace, uint32_t index, const std::string& name) {
                 return set_rdma(network_namespace, "rename RDMA device " + std::to_string(index),
                                 encode_rdma_name(index, name));
-              }};
+              },
+          .function_of = [](const std::string& name) -> std::string {
+            std::error_code error;
+            const auto device =
+                std::filesystem::read_symlink("/sys/class/infiniband/" + name + "/device", error);
+            const std::string function = device.filename();
+            return !error && hotplug::PciAddress::decode(function) ? function : "";
+          }};
 }
 
 }  // namespace sliced::kubelet

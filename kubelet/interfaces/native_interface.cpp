@@ -109,11 +109,29 @@ Error not_as_set(const std::string& field, const std::string& is, const std::str
   return {Errc::kIo, field + " is " + in_quotes(is, 64) + " after it was set to " + in_quotes(expected, 64)};
 }
 
+// The kernel keeps times in its ticks, of 10 ms at most, and rounds them up.
+bool is_as_set(const NativeSysctl& sysctl, const std::string& now) {
+  constexpr int64_t kTickMax = 10;
+  if (now == sysctl.value) return true;
+  const auto is = parse_int(now), expected = parse_int(sysctl.value);
+  return sysctl.name.ends_with("_ms") && is && expected && *is > *expected && *is - *expected < kTickMax;
+}
+
 // One attachment in the pod's namespace, step by step.
 class NativeAttaching {
  public:
   NativeAttaching(int pods, const NativeOrder& order, const NativeKernel& kernel)
       : pods_(pods), order_(order), network_(order.network), kernel_(kernel) {}
+
+  /// The name is that of the prepare. A function that is made again, or is bound again, gets the next free one, and another one may have it.
+  Result<Unit> check_rdma() const {
+    if (network_.rdma.empty() || order_.pci.empty()) return Unit{};
+    const std::string function = kernel_.rdma.function_of(order_.rdma_device);
+    if (function.empty() || function == order_.pci) return Unit{};
+    return Error{Errc::kConflict, "RDMA device " + in_quotes(order_.rdma_device, 64) + " belongs to " +
+                                      function + " now, and the claim has " + order_.pci +
+                                      ": delete the pod and its claim, so that the device is prepared again"};
+  }
 
   /// Before the interface moves: an interface that cannot have its settings never reaches the pod's network.
   Result<Unit> set_vf() const {
@@ -222,7 +240,7 @@ class NativeAttaching {
     for (const NativeSysctl& one : network_.sysctls) {
       const auto now = read_sysctl(pods_, path_of_sysctl(one, order_.interface));
       if (!now) return Error(now.error()).in("network.sysctls");
-      if (*now != one.value) return not_as_set("network.sysctls." + one.name, *now, one.value);
+      if (!is_as_set(one, *now)) return not_as_set("network.sysctls." + one.name, *now, one.value);
     }
     return link;
   }
@@ -329,7 +347,7 @@ class NativeAttaching {
     const std::string path = path_of_sysctl(sysctl, order_.interface);
     const auto now = read_sysctl(pods_, path);
     if (!now) return now.error();
-    if (*now == sysctl.value) return Unit{};
+    if (is_as_set(sysctl, *now)) return Unit{};
     say("sysctl");
     return write_sysctl(pods_, path, sysctl.value);
   }
@@ -397,11 +415,12 @@ class NativeAttaching {
     if (has(*before, rule)) return Unit{};
     say("rule");
     auto added = add_rule(pods_, rule);
-    if (!added && added.error().code == Errc::kConflict)
-      return std::move(added.error())
-          .in("network.rules: the pod has this rule already; leave it out, or set another priority");
-    if (!added) return std::move(added.error()).in("network.rules");
-    return added;
+    if (added) return added;
+    if (added.error().code != Errc::kConflict) return std::move(added.error()).in("network.rules");
+    // Another network of the pod, which is attached at the same time, may have the same rule.
+    if (const auto now = read_rules(pods_); now && has(*now, rule)) return Unit{};
+    return std::move(added.error())
+        .in("network.rules: the pod has this rule already; leave it out, or set another priority");
   }
 
   Result<Unit> read_back_addresses(int ifindex) const {
@@ -652,6 +671,7 @@ Result<cni::Attached> attach_native(const NativeOrder& order, const NativeKernel
   const NativeAttaching attaching(pods, order, kernel);
   auto in_pod = read_links(pods);
   if (!in_pod) return std::move(in_pod.error());
+  if (auto good = attaching.check_rdma(); !good) return std::move(good.error()).in("network.rdma");
   if (auto set = attaching.set_vf(); !set)
     return std::move(set.error()).in("device " + order.pci + ": network");
   const bool is_made = order.network.makes_link();

@@ -95,6 +95,17 @@ struct NetnsNative : testing::Test {
   const fixture::OtherNamespace pod;
 };
 
+// With ticks of 4 ms the kernel shows 1004 for 1001. Red when such a pod never starts.
+TEST_F(NetnsNative, ATimeThatTheKernelRoundsIsAsSet) {
+  NativeOrder wanted = order();
+  for (const char* family : {"ipv4", "ipv6"})
+    for (const auto& [name, value] :
+         {std::pair("base_reachable_time_ms", "1001"), std::pair("retrans_time_ms", "11")})
+      wanted.network.sysctls.push_back({"net." + std::string(family) + ".neigh.IFNAME." + name, value});
+  const auto made = attach_native(wanted);
+  EXPECT_TRUE(made.ok()) << made.error().what;
+}
+
 TEST_F(NetnsNative, ThePodHasItsInterfaceAndTheHostGetsItBack) {
   cni::Record kept = record();
   const auto made = attach_native(order());
@@ -353,6 +364,7 @@ struct FakeRdma {
   struct Device {
     RdmaDevice device;
     bool is_pods = false;
+    std::string function = {};
   };
   std::vector<Device> devices;
   bool is_exclusive = true;
@@ -375,6 +387,11 @@ struct FakeRdma {
             .rename = [find](int, uint32_t index, const std::string& name) -> Result<Unit> {
               find(index).device.name = name;
               return Unit{};
+            },
+            .function_of = [this](const std::string& name) -> std::string {
+              for (const Device& one : devices)
+                if (one.device.name == name && !one.is_pods) return one.function;
+              return "";
             }};
   }
 };
@@ -409,6 +426,40 @@ TEST_F(NetnsNative, TheRdmaDeviceMovesAlongAndComesBackUnderItsName) {
   EXPECT_FALSE(rdma.devices[1].is_pods);
   EXPECT_EQ(rdma.devices[1].device.name, "mlx5_1");
   EXPECT_TRUE(undo_native(kept, pod.fd(), kernel.rdma).ok()) << "nothing is left to do";
+}
+
+// Networks of one pod are attached at the same time. Red when one that has a rule of another one refuses the pod.
+TEST_F(NetnsNative, TheSameRuleOfTwoNetworksOfAPodIsNoConflict) {
+  NativeOrder wanted = order();
+  wanted.network.rules = {{"192.0.2.5/32", "", 100, 200}};
+  NativeKernel kernel = running_native_kernel();
+  int rules = 0;
+  kernel.before_change = [&](std::string_view step) {
+    if (step != "rule") return;
+    ++rules;
+    const NetworkRule same{.source = "192.0.2.5/32", .destination = "", .table = 100, .priority = 200};
+    EXPECT_TRUE(add_rule(pod.fd(), same).ok());
+  };
+  const auto made = attach_native(wanted, kernel);
+  EXPECT_TRUE(made.ok()) << made.error().what;
+  EXPECT_EQ(rules, 1);
+}
+
+// VFs that were made again after the claim was prepared have the next free names. Red when a pod gets the RDMA device of another claim.
+TEST_F(NetnsNative, TheRdmaDeviceOfAnotherFunctionIsNotMoved) {
+  FakeRdma rdma{.devices = {{{3, "mlx5_1"}, false, "0000:03:00.3"}, {{4, "mlx5_2"}, false, "0000:03:00.2"}}};
+  NativeKernel kernel = running_native_kernel();
+  kernel.rdma = rdma.kernel();
+  NativeOrder with_rdma = order();
+  with_rdma.pci = "0000:03:00.2";
+  with_rdma.network.rdma = "move", with_rdma.rdma_device = "mlx5_1";
+  const auto refused = attach_native(with_rdma, kernel);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(
+      refused.error().what,
+      "network.rdma: RDMA device \"mlx5_1\" belongs to 0000:03:00.3 now, and the claim has 0000:03:00.2: "
+      "delete the pod and its claim, so that the device is prepared again");
+  for (const FakeRdma::Device& one : rdma.devices) EXPECT_FALSE(one.is_pods);
 }
 
 // What is made on an interface of the host, of a device that several pods use.
