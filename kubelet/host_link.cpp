@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/if.h>
+#include <linux/if_ether.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 
@@ -9,10 +10,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <system_error>
 
 #include "hotplug/facts.h"
 #include "hotplug/netlink_decode.h"
+#include "kubelet/made_link.h"
 #include "kubelet/netlink.h"
 #include "reactor/base/text.h"
 #include "reactor/descriptor.h"
@@ -33,15 +36,44 @@ using netlink::text_in;
 
 constexpr int kDownUp = IFF_UP, kPromisc = IFF_PROMISC, kAllmulti = IFF_ALLMULTI;
 
+constexpr int kGsoIpv4MaxSize = 63, kGroIpv4MaxSize = 64;  // IFLA_GSO_IPV4_MAX_SIZE, since Linux 6.3
 struct LinkNumber {
   std::string_view name;
   int attribute;
+  size_t size = sizeof(uint32_t);
 };
 constexpr LinkNumber kNumbers[] = {{"txqlen", IFLA_TXQLEN},
                                    {"group", IFLA_GROUP},
                                    {"gso_max_size", IFLA_GSO_MAX_SIZE},
+                                   {"gso_ipv4_max_size", kGsoIpv4MaxSize},
                                    {"gso_max_segs", IFLA_GSO_MAX_SEGS},
-                                   {"gro_max_size", IFLA_GRO_MAX_SIZE}};
+                                   {"gro_max_size", IFLA_GRO_MAX_SIZE},
+                                   {"gro_ipv4_max_size", kGroIpv4MaxSize},
+                                   {"mode", IFLA_LINKMODE, 1},
+                                   {"protodown", IFLA_PROTO_DOWN, 1}};
+// Flags that RTM_SETLINK changes (__dev_change_flags()), without IFF_UP, IFF_PROMISC and IFF_ALLMULTI. An interface keeps them in
+// another network namespace.
+struct LinkFlag {
+  std::string_view name;
+  unsigned flag;
+  bool is_negative = false;
+};
+constexpr LinkFlag kFlags[] = {{"arp", IFF_NOARP, true},
+                               {"multicast", IFF_MULTICAST},
+                               {"dynamic", IFF_DYNAMIC},
+                               {"trailers", IFF_NOTRAILERS, true},
+                               {"debug", IFF_DEBUG}};
+
+std::optional<uint32_t> number_of_size(std::string_view value, size_t size) {
+  if (value.size() != size) return std::nullopt;
+  return size == 1 ? static_cast<uint8_t>(value.front()) : number_in(value);
+}
+
+std::string mac_text(std::string_view bytes) {
+  std::string out;
+  for (const char byte : bytes) out += (out.empty() ? "" : ":") + hex(static_cast<unsigned char>(byte), 2);
+  return out;
+}
 
 bool decode_xdp(std::string_view list, XdpPrograms& programs) {
   return each_attribute(list, [&](int type, std::string_view value) {
@@ -69,6 +101,8 @@ bool decode_link(std::string_view payload, HostLink& link) {
   link.is_up = (info.ifi_flags & IFF_UP) != 0;
   link.is_promisc = (info.ifi_flags & IFF_PROMISC) != 0;
   link.is_allmulti = (info.ifi_flags & IFF_ALLMULTI) != 0;
+  for (const LinkFlag& one : kFlags)
+    link.numbers.emplace(one.name, ((info.ifi_flags & one.flag) != 0) != one.is_negative ? 1 : 0);
   const auto read_ipvlan = [&](std::string_view data) {
     (void)each_attribute(data, [&](int type, std::string_view value) {
       uint16_t number = 0;
@@ -98,16 +132,15 @@ bool decode_link(std::string_view payload, HostLink& link) {
         if (type == IFLA_PROP_LIST) is_whole = decode_names(value, link.alternative_names) && is_whole;
         if (type == IFLA_XDP) is_whole = decode_xdp(value, link.xdp) && is_whole;
         for (const LinkNumber& one : kNumbers)
-          if (const auto number = number_in(value); type == one.attribute && number)
+          if (const auto number = number_of_size(value, one.size); type == one.attribute && number)
             link.numbers.emplace(one.name, *number);
         if (type == IFLA_IFNAME) link.name = text_in(value);
         if (type == hotplug::kNetnsImmutable) link.is_netns_immutable = value.size() == 1 && value[0] != 0;
         if (type == IFLA_PARENT_DEV_NAME) link.parent = text_in(value);
         if (type == IFLA_MTU && value.size() == sizeof link.mtu)
           std::memcpy(&link.mtu, value.data(), sizeof link.mtu);
-        if (type == IFLA_ADDRESS)
-          for (const char byte : value)
-            link.mac += (link.mac.empty() ? "" : ":") + hex(static_cast<unsigned char>(byte), 2);
+        if (type == IFLA_ADDRESS) link.mac = mac_text(value);
+        if (type == IFLA_BROADCAST && value.size() == ETH_ALEN) link.broadcast = mac_text(value);
         if (type == IFLA_LINKINFO)
           (void)each_attribute(value, [&](int inner, std::string_view kind) {
             if (inner == IFLA_INFO_KIND) link.kind = text_in(kind);
@@ -143,15 +176,31 @@ std::string encode_link_change(int ifindex, const LinkChange& change) {
   set(change.up, kDownUp);
   set(change.promisc, kPromisc);
   set(change.allmulti, kAllmulti);
+  for (const LinkFlag& one : kFlags)
+    if (const auto at = change.numbers.find(one.name); at != change.numbers.end()) {
+      head.info.ifi_change |= one.flag;
+      if ((at->second != 0) != one.is_negative) head.info.ifi_flags |= one.flag;
+    }
   std::string attributes;
   if (change.to_namespace) put_attribute(attributes, IFLA_NET_NS_FD, bytes_of(*change.to_namespace));
   if (change.name) put_attribute(attributes, IFLA_IFNAME, *change.name + '\0');
   if (change.mtu) put_attribute(attributes, IFLA_MTU, bytes_of(*change.mtu));
   if (change.mac) put_attribute(attributes, IFLA_ADDRESS, netlink::mac_bytes(*change.mac));
+  if (change.broadcast) put_attribute(attributes, IFLA_BROADCAST, netlink::mac_bytes(*change.broadcast));
   if (change.alias) put_attribute(attributes, IFLA_IFALIAS, *change.alias);
   for (const LinkNumber& one : kNumbers)
-    if (const auto at = change.numbers.find(one.name); at != change.numbers.end())
-      put_attribute(attributes, one.attribute, bytes_of(at->second));
+    if (const auto at = change.numbers.find(one.name); at != change.numbers.end()) {
+      const auto byte = static_cast<uint8_t>(at->second);
+      put_attribute(attributes, one.attribute, one.size == 1 ? bytes_of(byte) : bytes_of(at->second));
+    }
+  // The kernel refuses to clear protodown while it has a reason, which the pod may have set.
+  if (const auto at = change.numbers.find("protodown"); at != change.numbers.end() && at->second == 0) {
+    constexpr uint32_t kAll = ~uint32_t{0}, kNone = 0;
+    std::string reasons;
+    put_attribute(reasons, IFLA_PROTO_DOWN_REASON_MASK, bytes_of(kAll));
+    put_attribute(reasons, IFLA_PROTO_DOWN_REASON_VALUE, bytes_of(kNone));
+    put_attribute(attributes, IFLA_PROTO_DOWN_REASON | NLA_F_NESTED, reasons);
+  }
   if (change.detached_xdp) {
     constexpr int32_t kNoProgram = -1;
     std::string xdp;
@@ -228,6 +277,37 @@ const HostLink* find_moved(const std::vector<HostLink>& links, const MovedLink& 
   return nullptr;
 }
 
+Result<Unit> remove_uppers(int network_namespace, const std::vector<HostLink>& links, const HostLink& lower) {
+  // IFLA_LINK of these is their peer. Without it the device would be deleted.
+  constexpr std::string_view kPairs[] = {"veth", "netkit"};
+  constexpr uint32_t kFirstGroup = 29'549;
+  std::vector<int> uppers;
+  std::set<uint32_t> groups;
+  for (const HostLink& link : links) {
+    if (const auto group = link.numbers.find("group"); group != link.numbers.end())
+      groups.insert(group->second);
+    if (link.lower != lower.ifindex || link.ifindex == lower.ifindex || link.kind.empty()) continue;
+    if (std::find(std::begin(kPairs), std::end(kPairs), link.kind) == std::end(kPairs))
+      uppers.push_back(link.ifindex);
+  }
+  if (uppers.empty()) return Unit{};
+  uint32_t group = kFirstGroup;
+  while (groups.contains(group)) ++group;
+  // A pod can make thousands. The kernel waits for a grace period of RCU at each request that removes an interface, so all are removed
+  // by one: as a group that no other interface of the namespace is in.
+  Result<Unit> removed = Unit{};
+  const int error = in_namespace(network_namespace, [&] {
+    for (const int ifindex : uppers) {
+      auto moved = change_link(network_namespace, ifindex, {.numbers = {{"group", group}}});
+      if (!moved && moved.error().code != Errc::kNotFound) removed = std::move(moved);
+    }
+    if (removed) removed = remove_link_group(network_namespace, group);
+  });
+  if (error != 0) return error_of("enter the pod's network namespace", error);
+  if (!removed) return std::move(removed.error()).in("interfaces on " + escaped(lower.name));
+  return removed;
+}
+
 Result<bool> move_link_back(int from_namespace, const MovedLink& moved) {
   const auto links = read_links(from_namespace);
   if (!links) return links.error();
@@ -241,6 +321,8 @@ Result<bool> move_link_back(int from_namespace, const MovedLink& moved) {
       return one.ifindex == link->ifindex && one.parent == link->parent && one.kind == link->kind;
     });
   };
+  if (auto removed = remove_uppers(from_namespace, *links, *link); !removed)
+    return std::move(removed.error());
   LinkChange change{.name = moved.name, .up = false, .to_namespace = own.get()};
   const auto& names = link->alternative_names;
   if (std::find(names.begin(), names.end(), moved.name) != names.end())

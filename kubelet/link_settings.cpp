@@ -44,6 +44,25 @@ std::string describe(const HostLink& link) {
   return "interface " + escaped(link.name) + " (ifindex " + std::to_string(link.ifindex) + what + ")";
 }
 
+constexpr std::string_view kOnOff[] = {"arp", "multicast", "dynamic", "trailers", "debug", "protodown"};
+
+// In the form of `ip link set`.
+std::string number_text(const std::string& name, uint32_t number) {
+  if (name == "mode") return number == 0 ? "default" : "dormant";
+  const bool is_switch = std::find(std::begin(kOnOff), std::end(kOnOff), name) != std::end(kOnOff);
+  return is_switch ? (number != 0 ? "on" : "off") : std::to_string(number);
+}
+
+// The kernel changes the IPv4 limits together with the general ones.
+LinkNumbers with_those_set_too(const OriginalInterface& original, const std::string& name, uint32_t number) {
+  LinkNumbers out{{name, number}};
+  const std::string of_ipv4 = name == "gso_max_size"   ? "gso_ipv4_max_size"
+                              : name == "gro_max_size" ? "gro_ipv4_max_size"
+                                                       : "";
+  if (const auto at = original.numbers.find(of_ipv4); at != original.numbers.end()) out.insert(*at);
+  return out;
+}
+
 std::string mode_text(uint32_t mode) {
   return mode == XDP_FLAGS_SKB_MODE ? "xdpgeneric" : mode == XDP_FLAGS_HW_MODE ? "xdpoffload" : "xdpdrv";
 }
@@ -79,6 +98,7 @@ OriginalInterface original_interface(const HostLink& link) {
                         .numbers = link.numbers,
                         .xdp = link.xdp};
   if (can_be_kept(link.alias)) out.alias = link.alias;
+  if (!link.broadcast.empty()) out.broadcast = link.broadcast;
   const auto& names = link.alternative_names;
   if (names.size() <= kKeptNamesMax && std::all_of(names.begin(), names.end(), can_be_kept))
     out.alternative_names = names;
@@ -150,8 +170,11 @@ Result<Unit> restore_link(const LinkKernel& kernel, const HostLink& link, const 
   compare("allmulticast", link.is_allmulti, original.is_allmulti, {.allmulti = original.is_allmulti});
   for (const auto& [name, before] : original.numbers)
     if (const auto now = link.numbers.find(name); now != link.numbers.end() && now->second != before)
-      write(name, std::to_string(now->second), std::to_string(before), name + " " + std::to_string(before),
-            {.numbers = {{name, before}}});
+      write(name, number_text(name, now->second), number_text(name, before),
+            name + " " + number_text(name, before), {.numbers = with_those_set_too(original, name, before)});
+  if (original.broadcast && link.broadcast != *original.broadcast)
+    write("broadcast", link.broadcast, *original.broadcast, "broadcast " + *original.broadcast,
+          {.broadcast = original.broadcast});
   if (original.alias && link.alias != *original.alias)
     write("alias", in_quotes(link.alias, 64), in_quotes(*original.alias, 64),
           "alias " + in_quotes(*original.alias, 64), {.alias = original.alias});

@@ -92,6 +92,15 @@ Result<Unit> remove_link(int network_namespace, int ifindex) {
   return error == ENODEV ? Unit{} : answer_of("remove interface " + std::to_string(ifindex), error);
 }
 
+Result<Unit> remove_link_group(int network_namespace, uint32_t group) {
+  std::string attributes;
+  put_attribute(attributes, IFLA_GROUP, bytes_of(group));
+  const int error =
+      send_link_request(network_namespace, encode_request(RTM_DELLINK, ifinfomsg{}, attributes, 0));
+  return error == ENODEV ? Unit{}
+                         : answer_of("remove the interfaces of group " + std::to_string(group), error);
+}
+
 Result<Unit> add_bridge_port(int port, int bridge) {
   ifinfomsg info{};
   info.ifi_index = port;

@@ -32,6 +32,8 @@ Result<Unit> make_link(const MadeLink& link);
 std::string encode_made_link(const MadeLink& link);
 /// RTM_DELLINK by ifindex. Ok if there is none. Errors: as make_link().
 Result<Unit> remove_link(int network_namespace, int ifindex);
+/// Removes all interfaces of a group in one request. Ok if there is none. Errors: as make_link().
+Result<Unit> remove_link_group(int network_namespace, uint32_t group);
 
 /// Adds an interface of this namespace to the bridge, without an IPv6 address of its own. Both arguments are
 /// ifindexes.

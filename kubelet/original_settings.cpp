@@ -89,6 +89,7 @@ Json json_of(const OriginalInterface& from) {
     out.set("alternativeNames", Json(std::move(names)));
   }
   if (from.alias) out.set("alias", Json(*from.alias));
+  if (from.broadcast) out.set("broadcast", Json(*from.broadcast));
   Json::Object numbers, programs;
   for (const auto& [name, number] : from.numbers)
     numbers.emplace_back(name, Json(static_cast<int64_t>(number)));
@@ -117,6 +118,8 @@ OriginalInterface interface_of(const Json& from) {
   }
   if (const Json* alias = from.find("alias"); alias != nullptr && alias->string() != nullptr)
     out.alias = *alias->string();
+  if (const std::string_view broadcast = from.text("broadcast"); !broadcast.empty())
+    out.broadcast = broadcast;
   if (const Json* numbers = from.find("numbers"); numbers != nullptr && numbers->object() != nullptr)
     for (const auto& [name, number] : *numbers->object())
       if (number.integer() != nullptr) out.numbers.emplace(name, static_cast<uint32_t>(*number.integer()));

@@ -30,6 +30,7 @@ struct OriginalInterface {
   std::optional<std::string> alias = {};
   LinkNumbers numbers = {};  // those that are known
   std::optional<XdpPrograms> xdp = {};
+  std::optional<std::string> broadcast = {};  // "ff:ff:.."
   bool operator==(const OriginalInterface&) const = default;
 };
 

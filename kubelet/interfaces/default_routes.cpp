@@ -19,7 +19,7 @@ int64_t number_of(const Json& route, std::string_view key) {
   return value != nullptr && value->integer() != nullptr ? *value->integer() : 0;
 }
 
-// The kernel's own choice where none is said: IP6_RT_PRIO_USER, and table main.
+// With the kernel's defaults: IP6_RT_PRIO_USER, and table main.
 RouteKey key_of(bool is_ipv6, int64_t table, int64_t priority) {
   constexpr int64_t kMain = 254, kIpv6Priority = 1'024;
   return {is_ipv6, table == 0 ? kMain : table, is_ipv6 && priority == 0 ? kIpv6Priority : priority};

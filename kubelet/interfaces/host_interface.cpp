@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <system_error>
 
 #include "kube/objects/json.h"
@@ -133,6 +134,9 @@ Result<Unit> keep_host_links(cni::Record& record) {
   if (std::none_of(plugins.begin(), plugins.end(),
                    [&](const Json& plugin) { return is_bridge(plugin) || is_ipvlan(plugin); }))
     return Unit{};
+  // pin() sets the MTU of a bridge twice. Another worker must not read the value in between.
+  static std::mutex alone;
+  const std::lock_guard held(alone);
   const auto links = read_links(kOwnNamespace);
   if (!links) return links.error();
   for (Json& plugin : plugins) {
@@ -200,6 +204,9 @@ Result<Unit> restore_names_in_sandbox(const cni::Record& record, int network_nam
     if (own->alias == moved.name) return Unit{};
     return change_link(network_namespace, own->ifindex, {.alias = moved.name});
   };
+  // A plugin moves the interface without its upper interfaces.
+  if (own != nullptr)
+    if (auto removed = remove_uppers(network_namespace, *links, *own); !removed) return removed;
   auto given = give_names();
   if (!given)
     return std::move(given.error())

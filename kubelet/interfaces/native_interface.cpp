@@ -123,7 +123,8 @@ class NativeAttaching {
   NativeAttaching(int pods, const NativeOrder& order, const NativeKernel& kernel)
       : pods_(pods), order_(order), network_(order.network), kernel_(kernel) {}
 
-  /// The name is that of the prepare. A function that is made again, or is bound again, gets the next free one, and another one may have it.
+  /// The name was read at prepare. A function that is created or bound again gets the next free name, and another function may
+  /// have the old one.
   Result<Unit> check_rdma() const {
     if (network_.rdma.empty() || order_.pci.empty()) return Unit{};
     const std::string function = kernel_.rdma.function_of(order_.rdma_device);

@@ -8,7 +8,10 @@
 #include <cstdlib>
 #include <iostream>
 #include <optional>
+#include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "hotplug/default_routes.h"
 #include "kubelet/host_link.h"
@@ -59,12 +62,20 @@ TEST(NetnsHostLink, AnInterfaceIsAsItWasBeforeWhateverAPodSetOfIt) {
   EXPECT_EQ(before.alternative_names, std::vector<std::string>{"lan"});
   EXPECT_EQ(before.alias, "for pods");
   EXPECT_EQ(before.numbers.at("txqlen"), 500u);
-  EXPECT_EQ(before.numbers.size(), 5u);
+  for (const char* name :
+       {"group", "gso_max_size", "gso_max_segs", "gro_max_size", "mode", "arp", "multicast"})
+    EXPECT_TRUE(before.numbers.contains(name)) << name;
   const OriginalInterface original = original_interface(before);
   ip("link set ens1v0 name net1");
   ip("link property add dev net1 altname ens1v0 altname eth9");
   ip("link property del dev net1 altname lan");
   ip("link set net1 alias x txqueuelen 1 mtu 1400 group 7 gso_max_size 1500 gso_max_segs 1 promisc on allmulticast on");
+  ip("link set net1 arp off multicast off dynamic on trailers off mode dormant broadcast 02:00:00:00:06:67");
+  if (before.numbers.contains("gso_ipv4_max_size")) {  // iproute2 6.1 has no word for it
+    const auto set = change_link(kOwnNamespace, ifindex,
+                                 {.numbers = {{"gso_ipv4_max_size", 3'000}, {"gro_ipv4_max_size", 4'000}}});
+    ASSERT_TRUE(set.ok()) << set.error().what;
+  }
   ip("link set net1 address 02:00:00:00:06:66 up");
   const LinkKernel kernel{
       [] { return read_links(kOwnNamespace); },
@@ -74,6 +85,87 @@ TEST(NetnsHostLink, AnInterfaceIsAsItWasBeforeWhateverAPodSetOfIt) {
   EXPECT_TRUE(restored.ok()) << restored.error().what;
   EXPECT_EQ(link_of(ifindex), before);
   ip("link del ens1v0");
+}
+
+// Pods that start at once, before the bridge has a port. Red when one takes for the bridge's MTU what another one has set for a moment.
+TEST(NetnsHostLink, ABridgeKeepsItsMtuWhileManyPodsStart) {
+  constexpr int kWorkers = 4, kPods = 200;
+  ip("link add br0 mtu 9000 type bridge");
+  ip("link set br0 up");
+  std::vector<std::thread> workers;
+  for (int i = 0; i < kWorkers; ++i)
+    workers.emplace_back([] {
+      for (int pod = 0; pod < kPods; ++pod) {
+        cni::Record record{.config = R"({"cniVersion":"1.0.0","name":"net","type":"bridge","bridge":"br0"})",
+                           .network = "net"};
+        const auto kept = keep_host_links(record);
+        EXPECT_TRUE(kept.ok()) << kept.error().what;
+        EXPECT_NE(record.config.find("9000"), std::string::npos) << record.config;
+      }
+    });
+  for (std::thread& worker : workers) worker.join();
+  EXPECT_EQ(link_of(static_cast<int>(::if_nametoindex("br0"))).mtu, 9'000);
+  ip("link del br0");
+}
+
+// Only some kinds of interfaces can be kept down by a program (change_proto_down), with a reason that has to end first.
+TEST(NetnsHostLink, AnInterfaceThatAPodKeepsDownComesUpAgain) {
+  ip("link add below type bridge");
+  ip("link add link below name ens1v0 type macvlan mode bridge");
+  const int ifindex = static_cast<int>(::if_nametoindex("ens1v0"));
+  const HostLink before = link_of(ifindex);
+  const OriginalInterface original = original_interface(before);
+  ip("link set ens1v0 protodown on protodown_reason 3 on");
+  ASSERT_NE(link_of(ifindex), before);
+  const LinkKernel kernel{
+      [] { return read_links(kOwnNamespace); },
+      [](int at, const LinkChange& change) { return change_link(kOwnNamespace, at, change); }};
+  const auto restored = restore_link(kernel, link_of(ifindex), original, false);
+  EXPECT_TRUE(restored.ok()) << restored.error().what;
+  EXPECT_EQ(link_of(ifindex), before);
+  ip("link del ens1v0");
+  ip("link del below");
+}
+
+// A pod with CAP_NET_ADMIN has made an interface on its own one, and another pod keeps its namespace open. Red when the former goes on receiving and
+// sending by a device that the next claim has, or when the device goes with the pod's end of a pair.
+TEST(NetnsHostLink, NothingThatAPodMadeOnItsInterfaceStaysOnIt) {
+  for (const bool is_before_del : {false, true}) {
+    const fixture::OtherNamespace pod;
+    const std::string process = std::to_string(pod.process());
+    ip("link add ens1v0 type veth peer name far");
+    cni::Record record{.config = R"({"cniVersion":"1.0.0","name":"net","type":"host-device"})",
+                       .network = "net",
+                       .attachment = {.interface = "net1"},
+                       .host_interface = cni::HostInterface{.name = "ens1v0"}};
+    note_host_interface(record);
+    ip("link set ens1v0 name net1 netns " + process);
+    ip("link set far netns " + process);
+    record_moved_interface(record, pod.fd());
+    const std::string in_pod = "nsenter -t " + process + " -n ip ";
+    ASSERT_EQ(std::system((in_pod + "link add link net1 name hidden type macvlan mode private").c_str()), 0);
+    ASSERT_EQ(std::system((in_pod + "link add link net1 name more type macvlan mode private").c_str()), 0);
+    ASSERT_EQ(std::system((in_pod + "link set far group 29549").c_str()), 0);  // the first that would be used
+    const auto names = [&](int network_namespace) {
+      std::vector<std::string> out;
+      const auto links = read_links(network_namespace);
+      for (const HostLink& link : links.value())
+        if (link.kind == "veth" || link.kind == "macvlan") out.push_back(link.name);
+      std::sort(out.begin(), out.end());
+      return out;
+    };
+    ASSERT_EQ(names(pod.fd()), (std::vector<std::string>{"far", "hidden", "more", "net1"}));
+    if (is_before_del) {
+      const auto named = restore_names_in_sandbox(record, pod.fd());
+      ASSERT_TRUE(named.ok()) << named.error().what;
+      EXPECT_EQ(names(pod.fd()), (std::vector<std::string>{"far", "net1"}));
+    }
+    const auto back = bring_interface_back(record, pod.fd());
+    ASSERT_TRUE(back.ok()) << back.error().what;
+    EXPECT_EQ(names(pod.fd()), std::vector<std::string>{"far"});
+    EXPECT_EQ(names(kOwnNamespace), std::vector<std::string>{"ens1v0"});
+    ip("link del ens1v0");
+  }
 }
 
 // A pod with CAP_NET_ADMIN has renamed its interface, and given that one's name, or an alternative one of it, to interfaces of its own.

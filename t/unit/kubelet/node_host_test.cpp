@@ -151,6 +151,7 @@ class NodeHostTest : public testing::Test {
       link.is_promisc = what.promisc.value_or(link.is_promisc);
       link.is_allmulti = what.allmulti.value_or(link.is_allmulti);
       link.alias = what.alias.value_or(link.alias);
+      link.broadcast = what.broadcast.value_or(link.broadcast);
       for (const auto& [name, number] : what.numbers) link.numbers[name] = number;
       if (what.detached_xdp) link.xdp.erase(*what.detached_xdp);
       if (what.removed_name) std::erase(link.alternative_names, *what.removed_name);
@@ -373,15 +374,20 @@ class ReturnedInterface : public NodeHostTest {
  protected:
   ReturnedInterface() {
     vf().netdev("eth2");
-    links_ = {
-        {.ifindex = 1, .name = "lo"},
-        {.ifindex = 7,
-         .name = "eth2",
-         .mac = "02:00:00:00:00:01",
-         .mtu = 9000,
-         .alternative_names = {"lan"},
-         .alias = "for pods",
-         .numbers = {{"txqlen", 1000}, {"group", 0}, {"gso_max_size", 65536}, {"gso_max_segs", 65535}}}};
+    links_ = {{.ifindex = 1, .name = "lo"},
+              {.ifindex = 7,
+               .name = "eth2",
+               .mac = "02:00:00:00:00:01",
+               .mtu = 9000,
+               .alternative_names = {"lan"},
+               .alias = "for pods",
+               .numbers = {{"txqlen", 1000},
+                           {"group", 0},
+                           {"gso_max_size", 65536},
+                           {"gso_max_segs", 65535},
+                           {"arp", 1},
+                           {"mode", 0}},
+               .broadcast = "ff:ff:ff:ff:ff:ff"}};
     before_ = links_;
     PreparedDevice device = NodeHostTest::device();
     device.vfio.reset();
@@ -397,8 +403,14 @@ class ReturnedInterface : public NodeHostTest {
                  .is_allmulti = true,
                  .alternative_names = {"cni-podman9", "eth2"},
                  .alias = "eth2",
-                 .numbers = {{"txqlen", 1}, {"group", 7}, {"gso_max_size", 1500}, {"gso_max_segs", 1}},
-                 .xdp = {{2, 5}}};
+                 .numbers = {{"txqlen", 1},
+                             {"group", 7},
+                             {"gso_max_size", 1500},
+                             {"gso_max_segs", 1},
+                             {"arp", 0},
+                             {"mode", 1}},
+                 .xdp = {{2, 5}},
+                 .broadcast = "02:00:00:00:06:67"};
     tree_.rename_netdev("eth2", "net1");
   }
   RestoredSettings restore() { return host().restore_settings(kept_).value(); }

@@ -57,7 +57,8 @@ TEST_F(OriginalSettingsFilesTest, WhatIsWrittenIsReadAndRemoved) {
                                                              .alternative_names = {{"enp1s0", "lan"}},
                                                              .alias = "uplink",
                                                              .numbers = {{"txqlen", 1000}, {"group", 7}},
-                                                             .xdp = {{{2, 5}}}}};
+                                                             .xdp = {{{2, 5}}},
+                                                             .broadcast = "ff:ff:ff:ff:ff:ff"}};
   OriginalSettings unknown{
       .device = "0000:03:00.3", .boot_id = "b", .is_known = false, .vf = {}, .interface = {}};
   unknown.left = VfConfig{.vlan = 666, .trust = true, .node_guid = "02:00:00:00:00:00:00:09"};
