@@ -37,8 +37,8 @@ Error dump_error(const char* call) {
 // Sends the request and passes each datagram of the answer to decode, until it returns true. The answer is
 // empty for features that the kernel lacks (IPv6, a table, rules, nexthop objects).
 template <class Decode>
-Result<Unit> dump_once(const std::string& request, Decode decode) {
-  const reactor::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+Result<Unit> dump_once(const std::string& request, Decode decode, int protocol = NETLINK_ROUTE) {
+  const reactor::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol));
   if (!socket) return dump_error("socket");
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kDumpTimeout, sizeof kDumpTimeout);
   const int strict = 1;
@@ -96,6 +96,42 @@ Result<LinkProperties> ask_link_properties(int ifindex) {
   });
   if (!asked) return asked.error();
   return properties;
+}
+
+namespace {
+
+// One answer; empty where the kernel has no such thing.
+template <class T, class Decode>
+Result<T> ask_once(const std::string& request, Decode decode, int protocol) {
+  T out{};
+  const auto asked = dump_once(
+      request,
+      [&](std::string_view datagram) -> Result<bool> {
+        auto decoded = decode(datagram);
+        if (!decoded) return decoded.error();
+        out = *std::move(decoded);
+        return true;
+      },
+      protocol);
+  if (!asked) return asked.error();
+  return out;
+}
+
+}  // namespace
+
+Result<std::string> ask_devlink_port(int ifindex) {
+  const auto port = ask_once<std::optional<DevlinkPort>>(encode_link_request(ifindex, 1),
+                                                         &decode_port_of_link, NETLINK_ROUTE);
+  if (!port) return port.error();
+  if (!*port) return std::string();
+  // Asked each time: the number is another one when the module was loaded again.
+  const auto family = ask_once<uint16_t>(encode_devlink_family_request(1), &decode_family, NETLINK_GENERIC);
+  if (!family) return family.error();
+  if (*family == 0) return std::string();
+  return ask_once<std::string>(
+      encode_devlink_port_request(*family, **port, 1),
+      [&](std::string_view datagram) { return decode_devlink_port_name(datagram, *family); },
+      NETLINK_GENERIC);
 }
 
 Result<RouteLinks> ask_route_links() {

@@ -1,5 +1,7 @@
 #pragma once
 // Interfaces that carry routes of the host, and link properties, from the running kernel.
+#include <string>
+
 #include "hotplug/link_properties.h"
 #include "hotplug/route_links.h"
 #include "reactor/base/result.h"
@@ -20,5 +22,9 @@ Result<RouteLinks> ask_route_links();
 /// Returns the properties of a link of this network namespace; empty if it no longer exists. Blocks for at
 /// most two seconds.
 Result<LinkProperties> ask_link_properties(int ifindex);
+
+/// The name of a link's devlink port, by its flavour (decode_devlink_port_name()); "" it has none, or the kernel does not tell. Blocks, at most
+/// two seconds per answer, and as long as the driver holds the lock of its devlink instance; no privilege needed.
+Result<std::string> ask_devlink_port(int ifindex);
 
 }  // namespace sliced::hotplug

@@ -205,6 +205,10 @@ class FileHostView final : public HostView {
     return is_live_ ? ask_link_properties(ifindex) : HostView::link_properties(ifindex);
   }
 
+  Result<std::string> devlink_port(int ifindex) const override {
+    return is_live_ ? ask_devlink_port(ifindex) : HostView::devlink_port(ifindex);
+  }
+
   uint64_t shortages() const override { return shortages_.count(); }
   bool is_live() const override { return is_live_; }
 

@@ -53,6 +53,11 @@ class HostView {
     (void)ifindex;
     return LinkProperties{};
   }
+  /// Returns the name of a link's devlink port (ask_devlink_port()); "" unless this is the running system.
+  virtual Result<std::string> devlink_port(int ifindex) const {
+    (void)ifindex;
+    return std::string();
+  }
   /// Returns how often a file could not be opened because this process or the system had no free descriptors.
   /// Entries that were reported as unreadable since may exist.
   virtual uint64_t shortages() const { return 0; }

@@ -9,6 +9,7 @@
 #include "hotplug/netlink_decode.h"
 #include "hotplug/pci_function.h"
 #include "hotplug/read_value.h"
+#include "hotplug/resolve.h"
 #include "reactor/base/text.h"
 
 namespace sliced::hotplug {
@@ -243,7 +244,16 @@ SlowFacts read_slow_facts_of_netdev(const HostView& host, std::string_view name)
   slow.phys_switch_id = lower(read_text(dir, "phys_switch_id", slow.unreadable));
   slow.phys_port_name = read_text(dir, "phys_port_name", slow.unreadable);
   std::vector<std::string> passed_over;
-  auto properties = host.link_properties(read_int(dir, "ifindex", passed_over).value_or(0));
+  const int ifindex = read_int(dir, "ifindex", passed_over).value_or(0);
+  // Asked of devlink only then, since the answer waits for the lock of its driver.
+  if (!slow.phys_switch_id.empty() && is_ambiguous(decode_port_name(slow.phys_port_name))) {
+    auto port = host.devlink_port(ifindex);
+    if (port)
+      slow.devlink_port = *std::move(port);
+    else
+      slow.unreadable.push_back("devlink port: " + port.error().what);
+  }
+  auto properties = host.link_properties(ifindex);
   if (properties) {
     slow.alternative_names = std::move(properties->alternative_names);
     slow.is_netns_immutable = properties->is_netns_immutable;

@@ -1,7 +1,9 @@
 #include "hotplug/netlink_decode.h"
 
 #include <arpa/inet.h>
+#include <linux/devlink.h>
 #include <linux/fib_rules.h>
+#include <linux/genetlink.h>
 #include <linux/if_ether.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
@@ -772,6 +774,149 @@ std::string encode_vf_request(int ifindex, uint32_t sequence) {
 
 std::string encode_link_request(int ifindex, uint32_t sequence) {
   return encode_get_link(ifindex, RTEXT_FILTER_SKIP_STATS, sequence);
+}
+
+namespace {
+
+std::string text_in(std::string_view value) { return std::string(value.substr(0, value.find('\0'))); }
+
+std::optional<DevlinkPort> decode_port_handle(std::string_view nest) {
+  DevlinkPort port;
+  std::optional<uint32_t> index;
+  each_attribute(nest, [&](uint16_t type, std::string_view value) {
+    if (type == DEVLINK_ATTR_BUS_NAME) port.bus = text_in(value);
+    if (type == DEVLINK_ATTR_DEV_NAME) port.device = text_in(value);
+    if (type == DEVLINK_ATTR_PORT_INDEX) index = peek<uint32_t>(value);
+  });
+  if (port.bus.empty() || port.device.empty() || !index) return std::nullopt;
+  port.index = *index;
+  return port;
+}
+
+void add_attribute(std::string& out, uint16_t type, std::string_view value) {
+  const nlattr header{.nla_len = static_cast<uint16_t>(sizeof(nlattr) + value.size()), .nla_type = type};
+  out.append(reinterpret_cast<const char*>(&header), sizeof header).append(value);
+  out.resize(aligned(out.size()));
+}
+
+// NUL-terminated.
+void add_text(std::string& out, uint16_t type, const std::string& text) {
+  add_attribute(out, type, std::string_view(text.c_str(), text.size() + 1));
+}
+
+std::string encode_generic(uint16_t family, uint8_t command, const std::string& attributes,
+                           uint32_t sequence) {
+  struct {
+    nlmsghdr header;
+    genlmsghdr generic;
+  } request{};
+  request.header.nlmsg_len = static_cast<uint32_t>(sizeof request + attributes.size());
+  request.header.nlmsg_type = family;
+  request.header.nlmsg_flags = NLM_F_REQUEST;
+  request.header.nlmsg_seq = sequence;
+  request.generic.cmd = command;
+  request.generic.version = DEVLINK_GENL_VERSION;  // 1, as that of the controller
+  return std::string(reinterpret_cast<const char*>(&request), sizeof request) + attributes;
+}
+
+template <class OnAttribute>
+Result<bool> each_generic_answer(std::string_view datagram, uint16_t family, const char* request,
+                                 OnAttribute on_attribute) {
+  return each_answer(datagram, family, request, [&](std::string_view payload) {
+    return payload.size() >= sizeof(genlmsghdr) &&
+           each_attribute(payload.substr(aligned(sizeof(genlmsghdr))), on_attribute);
+  });
+}
+
+struct PortAttributes {
+  std::optional<uint16_t> flavour, pf, vf;
+  std::optional<uint32_t> number, subport, controller, sf;
+  bool is_external = false;  // of a host that this one is the DPU of
+};
+
+// __devlink_port_phys_port_name_get() of net/devlink/port.c.
+std::string name_of(const PortAttributes& port) {
+  const auto text = [](const char* before, const auto& number) { return before + std::to_string(*number); };
+  if (!port.flavour) return "";
+  const std::string controller = port.is_external && port.controller ? text("c", port.controller) : "";
+  switch (*port.flavour) {
+    case DEVLINK_PORT_FLAVOUR_PHYSICAL:
+      if (!port.number) return "";
+      return text("p", port.number) + (port.subport ? text("s", port.subport) : "");
+    case DEVLINK_PORT_FLAVOUR_PCI_PF:
+      return port.pf ? controller + text("pf", port.pf) : "";
+    case DEVLINK_PORT_FLAVOUR_PCI_VF:
+      return port.pf && port.vf ? controller + text("pf", port.pf) + text("vf", port.vf) : "";
+    case DEVLINK_PORT_FLAVOUR_PCI_SF:
+      return port.pf && port.sf ? controller + text("pf", port.pf) + text("sf", port.sf) : "";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+Result<std::optional<DevlinkPort>> decode_port_of_link(std::string_view datagram) {
+  std::optional<DevlinkPort> port;
+  auto is_last = each_answer(datagram, RTM_NEWLINK, "RTM_GETLINK", [&](std::string_view payload) {
+    if (payload.size() < sizeof(ifinfomsg)) return false;
+    return each_attribute(payload.substr(aligned(sizeof(ifinfomsg))),
+                          [&](uint16_t type, std::string_view value) {
+                            if (type == kLinkDevlinkPort) port = decode_port_handle(value);
+                          });
+  });
+  if (!is_last) return is_last.error();
+  return port;
+}
+
+std::string encode_devlink_family_request(uint32_t sequence) {
+  std::string attributes;
+  add_text(attributes, CTRL_ATTR_FAMILY_NAME, DEVLINK_GENL_NAME);
+  return encode_generic(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, attributes, sequence);
+}
+
+Result<uint16_t> decode_family(std::string_view datagram) {
+  std::optional<uint16_t> family;
+  auto is_last = each_generic_answer(datagram, GENL_ID_CTRL, "CTRL_CMD_GETFAMILY",
+                                     [&](uint16_t type, std::string_view value) {
+                                       if (type == CTRL_ATTR_FAMILY_ID) family = peek<uint16_t>(value);
+                                     });
+  if (!is_last) return is_last.error();
+  if (!family) return invalid("a generic family without its number");
+  return *family;
+}
+
+std::string encode_devlink_port_request(uint16_t family, const DevlinkPort& port, uint32_t sequence) {
+  std::string attributes;
+  add_text(attributes, DEVLINK_ATTR_BUS_NAME, port.bus);
+  add_text(attributes, DEVLINK_ATTR_DEV_NAME, port.device);
+  add_attribute(attributes, DEVLINK_ATTR_PORT_INDEX,
+                std::string_view(reinterpret_cast<const char*>(&port.index), sizeof port.index));
+  return encode_generic(family, DEVLINK_CMD_PORT_GET, attributes, sequence);
+}
+
+Result<std::string> decode_devlink_port_name(std::string_view datagram, uint16_t family) {
+  PortAttributes port;
+  auto is_last = each_generic_answer(datagram, family, "DEVLINK_CMD_PORT_GET",
+                                     [&](uint16_t type, std::string_view value) {
+                                       const auto number = peek<uint32_t>(value);
+                                       if (type == DEVLINK_ATTR_PORT_FLAVOUR)
+                                         port.flavour = peek<uint16_t>(value);
+                                       if (type == DEVLINK_ATTR_PORT_NUMBER) port.number = number;
+                                       if (type == DEVLINK_ATTR_PORT_SPLIT_SUBPORT_NUMBER)
+                                         port.subport = number;
+                                       if (type == DEVLINK_ATTR_PORT_EXTERNAL)
+                                         port.is_external = peek<uint8_t>(value).value_or(0) != 0;
+                                       if (type == DEVLINK_ATTR_PORT_CONTROLLER_NUMBER)
+                                         port.controller = number;
+                                       if (type == DEVLINK_ATTR_PORT_PCI_PF_NUMBER)
+                                         port.pf = peek<uint16_t>(value);
+                                       if (type == DEVLINK_ATTR_PORT_PCI_VF_NUMBER)
+                                         port.vf = peek<uint16_t>(value);
+                                       if (type == DEVLINK_ATTR_PORT_PCI_SF_NUMBER) port.sf = number;
+                                     });
+  if (!is_last) return is_last.error();
+  return name_of(port);
 }
 
 }  // namespace sliced::hotplug

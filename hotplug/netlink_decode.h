@@ -3,6 +3,7 @@
 // checked.
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -114,6 +115,26 @@ inline constexpr int kNetnsImmutable = 67;
 /// Returns LinkProperties from the answer to encode_link_request(). Errors: as decode_vf_configs().
 Result<LinkProperties> decode_link_properties(std::string_view datagram);
 std::string encode_link_request(int ifindex, uint32_t sequence);
+
+/// A devlink port (linux/devlink.h) by what its driver's devlink instance is called: "pci", "0000:03:00.0", 65535.
+struct DevlinkPort {
+  std::string bus, device;
+  uint32_t index = 0;
+  bool operator==(const DevlinkPort&) const = default;
+};
+/// IFLA_DEVLINK_PORT of linux/if_link.h, with the three attributes of devlink; since Linux 6.2.
+inline constexpr int kLinkDevlinkPort = 62;
+/// The port of an interface, out of the answer to encode_link_request(); nullopt: it has none, or the kernel does not report it.
+Result<std::optional<DevlinkPort>> decode_port_of_link(std::string_view datagram);
+
+/// Generic netlink (linux/genetlink.h): the number of the family "devlink". Errors: kNotFound, the kernel has none.
+std::string encode_devlink_family_request(uint32_t sequence);
+Result<uint16_t> decode_family(std::string_view datagram);
+/// DEVLINK_CMD_PORT_GET, which needs no privilege.
+std::string encode_devlink_port_request(uint16_t family, const DevlinkPort& port, uint32_t sequence);
+/// The name of the port by its flavour, as phys_port_name has it where the driver leaves that to devlink (net/devlink/port.c): "p0", "pf0vf3",
+/// "c1pf0sf88". "": a flavour that has no such name.
+Result<std::string> decode_devlink_port_name(std::string_view datagram, uint16_t family);
 
 /// The request for decode_vf_configs().
 std::string encode_vf_request(int ifindex, uint32_t sequence);

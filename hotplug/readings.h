@@ -48,6 +48,9 @@ struct SlowFacts {
   // From the file speed; nullopt if the kernel refuses (the link is down) or reports 0 or less.
   std::optional<int64_t> speed_mbps;
   std::string phys_switch_id, phys_port_name;
+  /// Name of the devlink port by its flavour (HostView::devlink_port()). Read only if the interface has a switch id and phys_port_name is
+  /// ambiguous; takes precedence over phys_port_name. "" if there is none.
+  std::string devlink_port = {};
   std::vector<std::string> alternative_names;  // in the kernel's order; only valid UTF-8
   std::optional<bool> is_netns_immutable;      // see LinkProperties
   std::vector<std::string> unreadable;

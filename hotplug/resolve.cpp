@@ -30,7 +30,8 @@ bool take(std::string_view& text, std::string_view prefix) {
 }
 
 std::string_view port_name_of(const NetdevReading& netdev) {
-  return netdev.slow ? std::string_view(netdev.slow->phys_port_name) : std::string_view();
+  if (!netdev.slow) return {};
+  return netdev.slow->devlink_port.empty() ? netdev.slow->phys_port_name : netdev.slow->devlink_port;
 }
 std::string_view switch_id_of(const NetdevReading& netdev) {
   return netdev.slow ? std::string_view(netdev.slow->phys_switch_id) : std::string_view();

@@ -141,6 +141,20 @@ bool decode_netns_immutable(const Json* list, std::map<int, hotplug::LinkPropert
   return true;
 }
 
+// [[ifindex, name], ...]
+bool decode_devlink_ports(const Json* list, std::map<int, std::string>& out) {
+  if (list == nullptr || list->is_null()) return true;
+  if (list->array() == nullptr) return false;
+  for (const Json& item : *list->array()) {
+    if (item.array() == nullptr || item.array()->size() != 2) return false;
+    const auto index = int_of((*item.array())[0]);
+    const std::string* name = (*item.array())[1].string();
+    if (!index || name == nullptr || name->size() > 64) return false;
+    out[*index] = *name;
+  }
+  return true;
+}
+
 template <class T>
 Result<T> said(const std::map<std::string, Result<T>>& answers, std::string_view path) {
   const auto found = answers.find(std::string(path));
@@ -176,12 +190,15 @@ Json encode(const Recording& recording) {
   }
   out.set("altNames", std::move(names));
   out.set("netnsImmutable", std::move(immutable));
+  Json::Array ports;
+  for (const auto& [index, name] : recording.devlink_ports) ports.push_back(Json::Array{index, name});
+  if (!ports.empty()) out.set("devlinkPorts", std::move(ports));
   return out;
 }
 
 Result<Recording> decode_recording(const Json& value) {
   for (const char* list : {"reads", "lists", "links", "defaultRouteLinks", "otherRouteLinks",
-                           "learnedRouteLinks", "adminMacs", "altNames", "netnsImmutable"})
+                           "learnedRouteLinks", "adminMacs", "altNames", "netnsImmutable", "devlinkPorts"})
     if (const Json* all = value.find(list);
         all != nullptr && all->array() != nullptr && all->array()->size() > kAnswersMax)
       return Error{Errc::kTooLarge,
@@ -194,7 +211,8 @@ Result<Recording> decode_recording(const Json& value) {
       !decode_routes(value.find("learnedRouteLinks"), out.routes, &hotplug::RouteLinks::learned) ||
       !decode_macs(value.find("adminMacs"), out.admin_macs) ||
       !decode_alternative_names(value.find("altNames"), out.properties) ||
-      !decode_netns_immutable(value.find("netnsImmutable"), out.properties))
+      !decode_netns_immutable(value.find("netnsImmutable"), out.properties) ||
+      !decode_devlink_ports(value.find("devlinkPorts"), out.devlink_ports))
     return Error{Errc::kInvalid, "its host cannot be understood"};
   return out;
 }
@@ -248,6 +266,13 @@ Result<hotplug::LinkProperties> RecordingHost::link_properties(int ifindex) cons
   return answer;
 }
 
+Result<std::string> RecordingHost::devlink_port(int ifindex) const {
+  auto answer = host_->devlink_port(ifindex);
+  const std::lock_guard lock(mutex_);
+  if (answer && !answer->empty()) noted_.devlink_ports[ifindex] = *answer;
+  return answer;
+}
+
 void RecordingHost::note_admin_macs(int ifindex, const std::map<int, std::string>& macs) const {
   const std::lock_guard lock(mutex_);
   noted_.admin_macs[ifindex] = macs;
@@ -271,6 +296,11 @@ Result<std::string> RecordedHost::readlink(std::string_view path) const { return
 Result<hotplug::LinkProperties> RecordedHost::link_properties(int ifindex) const {
   const auto found = said_.properties.find(ifindex);
   return found == said_.properties.end() ? hotplug::LinkProperties{} : found->second;
+}
+
+Result<std::string> RecordedHost::devlink_port(int ifindex) const {
+  const auto found = said_.devlink_ports.find(ifindex);
+  return found == said_.devlink_ports.end() ? std::string() : found->second;
 }
 
 std::map<int, std::string> RecordedHost::admin_macs(int ifindex) const {

@@ -23,6 +23,7 @@ struct Recording {
   std::optional<hotplug::RouteLinks> routes;               // of the running kernel
   std::map<int, std::map<int, std::string>> admin_macs;    // by ifindex of the PF, by VF
   std::map<int, hotplug::LinkProperties> properties = {};  // of the running kernel, by ifindex
+  std::map<int, std::string> devlink_ports = {};           // names, by ifindex
 };
 
 /// Limit of decoded paths; no current host has more.
@@ -30,7 +31,7 @@ inline constexpr size_t kAnswersMax = 500'000;
 
 /// Encodes {"reads":[[path,answer],...],"lists":..., "links":..., "defaultRouteLinks":[...],
 /// "otherRouteLinks":[...], "adminMacs":[[ifindex,vf,mac],...], "altNames":[[ifindex,[name,...]],...],
-/// "netnsImmutable":[[ifindex,true],...]}. An answer is the text, the list of names, or
+/// "netnsImmutable":[[ifindex,true],...], "devlinkPorts":[[ifindex,name],...]}. An answer is the text, the list of names, or
 /// {"error":...,"what":...}; a code without a word here becomes "io".
 kube::Json encode(const Recording& recording);
 /// Errors: kTooLarge for a list of more than kAnswersMax, kInvalid; the text does not contain the place.
@@ -47,6 +48,7 @@ class RecordingHost final : public hotplug::HostView {
   Result<std::string> readlink(std::string_view path) const override;
   Result<std::optional<hotplug::RouteLinks>> route_links() const override;
   Result<hotplug::LinkProperties> link_properties(int ifindex) const override;
+  Result<std::string> devlink_port(int ifindex) const override;
   uint64_t shortages() const override { return host_->shortages(); }
   bool is_live() const override { return host_->is_live(); }
   /// Records the answer of a PF's interface about its VFs.
@@ -69,6 +71,7 @@ class RecordedHost final : public hotplug::HostView {
   Result<std::string> readlink(std::string_view path) const override;
   Result<std::optional<hotplug::RouteLinks>> route_links() const override { return said_.routes; }
   Result<hotplug::LinkProperties> link_properties(int ifindex) const override;
+  Result<std::string> devlink_port(int ifindex) const override;
   bool is_live() const override { return false; }
   /// Returns an empty map if the PF was not queried.
   std::map<int, std::string> admin_macs(int ifindex) const;

@@ -1,4 +1,4 @@
-// Datagrams of rtnetlink: whatever lengths they claim.
+// Datagrams of rtnetlink and devlink: whatever lengths they claim.
 #include "hotplug/netlink_decode.h"
 #include "t/fuzz/fuzz.h"
 
@@ -27,6 +27,10 @@ FUZZ_TARGET(netlink) {
     fuzz::check(last.error());
   fuzz::must(hotplug::links_of_best(routes).empty() == routes.empty(), "some route is the best", "");
   (void)hotplug::decode_route_of_address(datagram);
+  (void)hotplug::decode_port_of_link(datagram);
+  (void)hotplug::decode_family(datagram);
+  if (const auto name = hotplug::decode_devlink_port_name(datagram, 21))
+    fuzz::must(name->size() <= 64, "a port's name is short", *name);
   return 0;
 }
 

@@ -2,7 +2,9 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <linux/devlink.h>
 #include <linux/fib_rules.h>
+#include <linux/genetlink.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
 #include <linux/nexthop.h>
@@ -275,6 +277,77 @@ TEST(DecodeLinkProperties, AreThoseOfTheAnswer) {
   nlmsgerr error{};
   error.error = -ENODEV;
   EXPECT_EQ(decode_link_properties(message(NLMSG_ERROR, bytes_of(error))).error().code, Errc::kNotFound);
+}
+
+// Attributes as include/uapi/linux/devlink.h and devlink_nl_port_fill() of net/devlink/port.c have them; no recording of a NIC's.
+TEST(DecodeDevlinkPort, IsNamedByItsFlavour) {
+  constexpr uint16_t kFamily = 21;
+  const auto number = [](uint16_t type, uint32_t value) { return attribute(type, bytes_of(value)); };
+  const auto small = [](uint16_t type, uint16_t value) { return attribute(type, bytes_of(value)); };
+  const auto answer = [&](uint16_t flavour, const std::string& attributes) {
+    const genlmsghdr header{.cmd = DEVLINK_CMD_PORT_NEW, .version = DEVLINK_GENL_VERSION};
+    const std::string handle = attribute(DEVLINK_ATTR_BUS_NAME, std::string("pci") + '\0') +
+                               attribute(DEVLINK_ATTR_DEV_NAME, std::string("0000:03:00.0") + '\0') +
+                               number(DEVLINK_ATTR_PORT_INDEX, 65'535);
+    return message(kFamily,
+                   bytes_of(header) + handle + small(DEVLINK_ATTR_PORT_FLAVOUR, flavour) + attributes);
+  };
+  const std::string pf0 = small(DEVLINK_ATTR_PORT_PCI_PF_NUMBER, 0);
+  const std::string vf3 = pf0 + small(DEVLINK_ATTR_PORT_PCI_VF_NUMBER, 3);
+  const std::string sf88 = pf0 + number(DEVLINK_ATTR_PORT_PCI_SF_NUMBER, 88);
+  const std::string of_ours = number(DEVLINK_ATTR_PORT_CONTROLLER_NUMBER, 0) +
+                              attribute(DEVLINK_ATTR_PORT_EXTERNAL, std::string(1, '\0'));
+  const std::string of_another = number(DEVLINK_ATTR_PORT_CONTROLLER_NUMBER, 1) +
+                                 attribute(DEVLINK_ATTR_PORT_EXTERNAL, std::string(1, '\1'));
+  const struct {
+    uint16_t flavour;
+    std::string attributes;
+    const char* name;
+  } rows[] = {
+      {DEVLINK_PORT_FLAVOUR_PHYSICAL, number(DEVLINK_ATTR_PORT_NUMBER, 1), "p1"},
+      {DEVLINK_PORT_FLAVOUR_PHYSICAL,
+       number(DEVLINK_ATTR_PORT_NUMBER, 1) + number(DEVLINK_ATTR_PORT_SPLIT_SUBPORT_NUMBER, 2), "p1s2"},
+      {DEVLINK_PORT_FLAVOUR_PCI_PF, pf0 + of_ours, "pf0"},
+      {DEVLINK_PORT_FLAVOUR_PCI_VF, vf3, "pf0vf3"},
+      {DEVLINK_PORT_FLAVOUR_PCI_VF, vf3 + of_ours, "pf0vf3"},
+      {DEVLINK_PORT_FLAVOUR_PCI_VF, vf3 + of_another, "c1pf0vf3"},
+      {DEVLINK_PORT_FLAVOUR_PCI_SF, sf88 + of_ours, "pf0sf88"},
+      {DEVLINK_PORT_FLAVOUR_PCI_SF, sf88 + of_another, "c1pf0sf88"},
+      {DEVLINK_PORT_FLAVOUR_PCI_VF, pf0, ""},
+      {DEVLINK_PORT_FLAVOUR_VIRTUAL, "", ""},
+      {DEVLINK_PORT_FLAVOUR_CPU, number(DEVLINK_ATTR_PORT_NUMBER, 1), ""},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(*decode_devlink_port_name(answer(row.flavour, row.attributes), kFamily), row.name) << row.name;
+  nlmsgerr error{};
+  error.error = -ENODEV;
+  EXPECT_EQ(decode_devlink_port_name(message(NLMSG_ERROR, bytes_of(error)), kFamily).error().code,
+            Errc::kNotFound);
+  std::string cut = answer(DEVLINK_PORT_FLAVOUR_PCI_VF, vf3);
+  cut.resize(cut.size() - 4);
+  EXPECT_FALSE(decode_devlink_port_name(cut, kFamily));
+}
+
+TEST(DecodeDevlinkPort, IsAskedForByTheHandleOfTheLink) {
+  const DevlinkPort port{"pci", "0000:03:00.0", 65'535};
+  const uint32_t index = port.index;
+  const std::string handle = attribute(DEVLINK_ATTR_BUS_NAME, std::string("pci") + '\0') +
+                             attribute(DEVLINK_ATTR_DEV_NAME, std::string("0000:03:00.0") + '\0') +
+                             attribute(DEVLINK_ATTR_PORT_INDEX, bytes_of(index));
+  EXPECT_EQ(*decode_port_of_link(
+                link(RTM_NEWLINK, 7, name("eth7") + attribute(kLinkDevlinkPort | NLA_F_NESTED, handle))),
+            port);
+  EXPECT_EQ(*decode_port_of_link(link(RTM_NEWLINK, 7, name("eth7"))), std::nullopt);
+  EXPECT_EQ(*decode_port_of_link(link(RTM_NEWLINK, 7, attribute(kLinkDevlinkPort, "xx"))), std::nullopt);
+
+  const genlmsghdr request{.cmd = DEVLINK_CMD_PORT_GET, .version = DEVLINK_GENL_VERSION};
+  EXPECT_EQ(encode_devlink_port_request(21, port, 1).substr(sizeof(nlmsghdr)), bytes_of(request) + handle);
+  const genlmsghdr found{.cmd = CTRL_CMD_NEWFAMILY, .version = 2};
+  const uint16_t family = 21;
+  EXPECT_EQ(*decode_family(
+                message(GENL_ID_CTRL, bytes_of(found) + attribute(CTRL_ATTR_FAMILY_ID, bytes_of(family)))),
+            family);
+  EXPECT_FALSE(decode_family(message(GENL_ID_CTRL, bytes_of(found))));
 }
 
 TEST(DecodeVfConfigs, TheKernelsRefusal) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <tuple>
 
 #include "hotplug/resolve.h"
 #include "t/fixture/scan_host.h"
@@ -453,6 +454,66 @@ TEST_F(ScanTest, SwitchdevNamesThePfByItsUplink) {
   EXPECT_EQ(devices.at("0000:3b:02.1").representor, "aaa_rep1");
   EXPECT_EQ(devices.at("aaa_rep1").representor_of, "0000:3b:02.1");
   EXPECT_EQ(devices.at("aaa_rep1").type, DeviceType::kVirtual);
+}
+
+// A host whose drivers say in phys_port_name nothing, or a number alone.
+class DevlinkView final : public HostView {
+ public:
+  explicit DevlinkView(std::shared_ptr<const HostView> files) : files_(std::move(files)) {}
+  Result<std::string> read(std::string_view path, size_t size_max) const override {
+    return files_->read(path, size_max);
+  }
+  Result<std::vector<std::string>> list(std::string_view path) const override { return files_->list(path); }
+  Result<std::string> readlink(std::string_view path) const override { return files_->readlink(path); }
+  Result<std::string> devlink_port(int ifindex) const override {
+    ++asked;
+    const auto at = ports.find(ifindex);
+    return at == ports.end() ? std::string() : at->second;
+  }
+  bool is_live() const override { return true; }
+  std::map<int, std::string> ports;
+  mutable int asked = 0;
+
+ private:
+  std::shared_ptr<const HostView> files_;
+};
+
+// Red when a representor without a name is a port of its PF, when its VF has none, or when devlink is asked of an interface whose name says
+// what it is.
+TEST_F(ScanTest, PortsOfASwitchWithoutNamesAreThoseOfDevlink) {
+  tree.pci("0000:3b:00.0")
+      .sriov(8)
+      .netdev("aaa_pf")
+      .netdev("aaa_rep0")
+      .netdev("aaa_rep1")
+      .netdev("ens1f0np0")
+      .vfs(2);
+  const auto host = std::make_shared<DevlinkView>(tree.view());
+  for (const auto& [name, port, devlink] : {std::tuple{"aaa_rep0", "", "pf0vf0"},
+                                            {"aaa_rep1", "1", "pf0vf1"},
+                                            {"aaa_pf", "", "pf0"},
+                                            {"ens1f0np0", "p0", "not asked"}}) {
+    tree.netdev_attr(name, "phys_switch_id", "A088C2000300E0A0");
+    if (*port != '\0') tree.netdev_attr(name, "phys_port_name", port);
+    host->ports[std::stoi(*host->read(std::string("sys/class/net/") + name + "/ifindex", 16))] = devlink;
+  }
+  const auto scanned = [&] {
+    std::map<std::string, HostDevice> out;
+    for (const HostDevice& device : fixture::scan_host(*host, fixture::SlowReads::kRead).devices)
+      out.emplace(device.id.text, device);
+    return out;
+  };
+  const auto devices = scanned();
+  EXPECT_EQ(host->asked, 3);
+  EXPECT_EQ(devices.at("0000:3b:00.0").netdev->name, "ens1f0np0");
+  EXPECT_TRUE(devices.at("0000:3b:00.0").other_netdevs.empty());
+  EXPECT_EQ(devices.at("0000:3b:00.0").eswitch_mode, "switchdev");
+  EXPECT_EQ(devices.at("aaa_rep0").representor_of, "0000:3b:02.0");
+  EXPECT_EQ(devices.at("aaa_rep1").representor_of, "0000:3b:02.1");
+  EXPECT_EQ(devices.at("aaa_pf").representor_of, "");
+  EXPECT_EQ(devices.at("0000:3b:02.0").representor, "aaa_rep0");
+  host->ports.clear();
+  EXPECT_EQ(scanned().at("aaa_rep1").representor_of, "0000:3b:02.1") << "by its phys_port_name";
 }
 
 TEST_F(ScanTest, SwitchdevOfTwoPortsWithRepresentorsThatHangNowhere) {

@@ -78,6 +78,7 @@ TEST(Recording, ErrorsAreSaidAgainWithTheirMeaning) {
   recording.admin_macs[2][0] = "00:00:5e:00:53:01";
   recording.properties[2] = {{"ens7f0", "enp3s0f0"}, true};
   recording.properties[4] = {{}, false};
+  recording.devlink_ports[5] = "pf0vf3";
   const auto decoded = decode_recording(encode(recording));
   ASSERT_TRUE(decoded);
   const RecordedHost host(*decoded);
@@ -89,6 +90,8 @@ TEST(Recording, ErrorsAreSaidAgainWithTheirMeaning) {
   EXPECT_TRUE(host.admin_macs(3).empty());
   for (const int ifindex : {2, 3, 4})
     EXPECT_EQ(*host.link_properties(ifindex), recording.properties[ifindex]) << ifindex;
+  EXPECT_EQ(*host.devlink_port(5), "pf0vf3");
+  EXPECT_EQ(*host.devlink_port(6), "");
   EXPECT_EQ(host.read("sys/never", 10).error().code, Errc::kNotFound);
 }
 
@@ -115,7 +118,8 @@ TEST(Recording, WhatIsNoneIsRefused) {
         R"({"reads": [], "lists": [], "links": [], "defaultRouteLinks": [-1]})",
         R"({"reads": [], "lists": [], "links": [], "adminMacs": [[1, 2]]})",
         R"({"reads": [], "lists": [], "links": [], "altNames": [[1, "ens7f0"]]})",
-        R"({"reads": [], "lists": [], "links": [], "netnsImmutable": [[1, 1]]})"})
+        R"({"reads": [], "lists": [], "links": [], "netnsImmutable": [[1, 1]]})",
+        R"({"reads": [], "lists": [], "links": [], "devlinkPorts": [[1, 1]]})"})
     EXPECT_FALSE(decode_recording(*kube::decode_json(text))) << text;
 }
 
