@@ -561,6 +561,15 @@ Result<NativeNetwork> merge_native_networks(const NativeNetwork& by_class, const
         merge("mode", by_class.mode, by_claim.mode, out.mode, std::string()),
         merge("duplicateAddressDetection", by_class.dad, by_claim.dad, out.dad, std::string())})
     if (!merged) return std::move(merged.error());
+  // The routes of an IPAM plugin are added to `routes`.
+  if (!by_class.routes.empty() && by_class.ipam.empty() && !by_claim.ipam.empty()) {
+    const auto ipam = kube::decode_json(by_claim.ipam);
+    const Json* routes = ipam ? ipam->find("routes") : nullptr;
+    if (routes != nullptr && routes->array() != nullptr && !routes->array()->empty())
+      return wrong_field(
+          claim_path + ".ipam.routes",
+          "adds to routes, which the DeviceClass sets and a claim cannot change: leave it out");
+  }
   return out;
 }
 

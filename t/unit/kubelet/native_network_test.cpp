@@ -417,6 +417,24 @@ TEST(NativeNetworkTest, IpamIsOfItsAuthor) {
   EXPECT_FALSE(merged({by(kOfClass, "FromClass"), by(R"({"addresses":["10.0.0.5/24"]})", "FromClaim")}).ok());
 }
 
+TEST(NativeNetworkTest, IpamOfAClaimAddsNoRouteToThoseOfItsClass) {
+  const auto of_claim = [](const std::string& routes) {
+    const std::string text =
+        R"({"ipam":{"type":"host-local","subnet":"10.0.0.0/24","routes":)" + routes + "}}";
+    return config({{"network", network(text.c_str())}});
+  };
+  const Json of_class =
+      config({{"network", network(R"({"routes":[{"destination":"10.1.0.0/16","gateway":"10.0.0.1"}]})")}}, {},
+             "FromClass");
+  EXPECT_TRUE(merged({of_class, of_claim("[]")}).ok());
+  EXPECT_TRUE(merged({of_claim(R"([{"dst":"0.0.0.0/0"}])")}).ok());
+  const auto changed = merged({of_class, of_claim(R"([{"dst":"0.0.0.0/0"}])")});
+  ASSERT_FALSE(changed.ok());
+  EXPECT_NE(changed.error().what.find("network.ipam.routes adds to routes, which the DeviceClass sets"),
+            std::string::npos)
+      << changed.error().what;
+}
+
 // Red when the second configuration of a DeviceClass drops the VLAN of its first one, and the claim chooses another.
 TEST(NativeNetworkTest, OfSeveralConfigurationsEachFieldCounts) {
   const auto of_class = [](const char* text) {
