@@ -1,6 +1,8 @@
 // Real links in a network namespace of our own. Needs CAP_SYS_ADMIN, or user namespaces that an ordinary user may make.
 #include <gtest/gtest.h>
 #include <net/if.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,6 +92,10 @@ TEST(NetnsHostLink, AnInterfaceIsAsItWasBeforeWhateverAPodSetOfIt) {
 // Pods that start at once, before the bridge has a port. Red when one takes for the bridge's MTU what another one has set for a moment.
 TEST(NetnsHostLink, ABridgeKeepsItsMtuWhileManyPodsStart) {
   constexpr int kWorkers = 4, kPods = 200;
+  // /sys shows the interfaces of the namespace in which it was mounted.
+  ASSERT_EQ(::unshare(CLONE_NEWNS), 0);
+  ASSERT_EQ(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
+  ASSERT_EQ(::mount("none", "/sys", "sysfs", 0, nullptr), 0);
   ip("link add br0 mtu 9000 type bridge");
   ip("link set br0 up");
   std::vector<std::thread> workers;
@@ -106,6 +112,7 @@ TEST(NetnsHostLink, ABridgeKeepsItsMtuWhileManyPodsStart) {
   for (std::thread& worker : workers) worker.join();
   EXPECT_EQ(link_of(static_cast<int>(::if_nametoindex("br0"))).mtu, 9'000);
   ip("link del br0");
+  EXPECT_EQ(::umount2("/sys", MNT_DETACH), 0);
 }
 
 // Only some kinds of interfaces can be kept down by a program (change_proto_down), with a reason that has to end first.
