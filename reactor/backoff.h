@@ -1,19 +1,18 @@
 #pragma once
-// Waits that grow while something fails, and the chance that spreads them.
+// Delays that grow while an operation fails, with random jitter.
 #include <functional>
 
 #include "reactor/base/time.h"
 
 namespace sliced::reactor {
 
-/// In [0, 1). Injected, so that tests know the outcome.
+/// Returns a value in [0, 1). Injected, so that tests control it.
 using Random = std::function<double()>;
 /// A generator seeded by the system; copies share it. Loop thread only.
 Random system_random();
 
-/// As client-go's reflector waits (k8s.io/client-go/tools/cache: 0.8 s, factor 2, cap 30 s, jitter 1.0, reset
-/// 2 min).
-/// The figures keep a fleet that failed together from coming back together.
+/// Defaults of client-go's reflector (k8s.io/client-go/tools/cache: 0.8 s, factor 2, cap 30 s, jitter 1.0,
+/// reset 2 min). The jitter prevents nodes that failed together from retrying together.
 struct BackoffPolicy {
   Millis initial{800};
   double factor = 2.0;
@@ -22,19 +21,18 @@ struct BackoffPolicy {
   Millis reset_after{120'000};  // without use
 };
 
-/// Growing waits. A value: copy it, keep one per key.
+/// Growing delays. A value; use one for each key.
 class Backoff {
  public:
   explicit Backoff(Random random, BackoffPolicy policy = {});
-  /// The wait before the next attempt; grows with each call.
-  /// The first is `initial`, each one after it `factor` times the last up to `cap`, and then the jitter is
-  /// added: what is returned may be twice the cap. Without a call for reset_after it begins with `initial`
-  /// again.
+  /// Returns the delay before the next attempt: `initial` first, then `factor` times the previous one up to
+  /// `cap`, plus jitter, so at most twice the cap. Restarts with `initial` if it was not called for
+  /// reset_after.
   Millis next(TimePoint now);
-  /// After a success that is believed: the next failure counts as the first one. Whoever resets after each
-  /// answer, however short the success was, has no backoff at all.
+  /// Call this after a lasting success: the next failure counts as the first. A reset after every short
+  /// success would disable the backoff.
   void reset();
-  /// True when reset_after has passed since next(): forgetting this Backoff changes nothing.
+  /// Returns true if reset_after has passed since next(): the object can be discarded.
   bool stale(TimePoint now) const;
 
  private:

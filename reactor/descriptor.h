@@ -1,19 +1,19 @@
 #pragma once
-// A file descriptor and who closes it: the one owner of descriptors in this program. What libuv opened is
-// libuv's (handle.h). Knows neither loop nor libuv, so that every room may hold one.
+// The owner of file descriptors. libuv owns those that it opens (handle.h). Independent of loop and libuv.
 #include <unistd.h>
 
 #include <utility>
 
 namespace sliced::reactor {
 
-/// Closed when it goes, however that ends. Empty, or made of what open(2) or socket(2) refused (-1): false.
+/// Closes the descriptor in its destructor. Converts to false if empty, or created from a failed open(2) or
+/// socket(2) (-1).
 class Descriptor {
  public:
   Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}  // takes it over
+  explicit Descriptor(int fd) : fd_(fd) {}  // takes ownership
   Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-  /// Exchanges the two: what this one had is closed when `other` goes, which for a temporary is at once.
+  /// Swaps both; the former descriptor is closed when `other` is destroyed.
   Descriptor& operator=(Descriptor&& other) noexcept {
     std::swap(fd_, other.fd_);
     return *this;
@@ -21,11 +21,11 @@ class Descriptor {
   ~Descriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
-  /// Stays ours; -1 when there is none.
+  /// Returns the descriptor without releasing it; -1 if empty.
   int get() const { return fd_; }
-  /// The caller's from now on.
+  /// Passes ownership to the caller.
   int release() { return std::exchange(fd_, -1); }
-  /// Whether there is one; says nothing of whether the kernel still likes it.
+  /// Returns true if there is a descriptor, also one with a pending error.
   explicit operator bool() const { return fd_ >= 0; }
 
  private:

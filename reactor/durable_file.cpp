@@ -167,7 +167,7 @@ Result<size_t> remove_temporaries(const std::string& directory,
 }
 
 Result<std::string> read_whole(const std::string& path, size_t size_max) {
-  // A pipe would keep whoever opens it.
+  // Opening a pipe would block.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return failed("open", path);
   struct stat found{};

@@ -1,6 +1,6 @@
 #pragma once
-// Small files that are never seen half written, most of them also after a power cut. Knows neither loop nor libuv; every call blocks, so
-// workers make them.
+// Writes small files atomically, most of them durably. Independent of loop and libuv; every call blocks: for
+// workers.
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -11,49 +11,49 @@
 
 namespace sliced::reactor {
 
-/// Makes or replaces the file: whoever opens it, also after a power cut, finds the text of before or this one.
-/// A temporary file beside it (".<name>.tmp") is written, synced and renamed, then the directory is synced.
-/// The directory is made where it is missing (0755).
-/// Errors: kDenied, kIo; the text has the path and what the system said.
+/// Creates or replaces the file: readers find the old or the new text, also after a power failure. Writes,
+/// syncs and renames a temporary file beside it (".<name>.tmp"), then syncs the directory, which is created
+/// if missing (0755).
+/// Errors: kDenied, kIo; the text has the path and the system's error.
 Result<Unit> write_durably(const std::string& path, std::string_view text, unsigned mode = 0644);
 
-/// mode: as it will be, whatever the umask is (fchmod), since container runtimes and kubelets read some of
-/// these files under other users.
+/// mode: exact, independent of the umask (fchmod), because runtimes and kubelets read some of these files as
+/// other users.
 struct DurableFile {
   std::string path, text;
   unsigned mode = 0644;
 };
-/// Several, each as above, and faster than one after the other: what all of them ask of the disk is asked at
-/// once, and a directory is synced once for all of its files. They are named in their order, of several with
-/// one path the last. After an error some may be there. None has its name before all of them are written and
-/// synced, so that a full disk leaves everything as it was; a power cut between two renames may leave the
-/// first of them alone.
+/// The same for several files, faster: their syncs run concurrently, and each directory is synced once. Files
+/// are renamed in order; of several with one path the last counts. No file is renamed before all are written
+/// and synced, so that a full disk changes nothing; a power failure between renames may leave the first ones
+/// only.
 Result<Unit> write_durably(const std::vector<DurableFile>& files);
 
-/// Makes or replaces the file, as above but for the disk: whoever opens it while this kernel runs finds the text of before or this one, also after
-/// this process was killed. After a power cut the file may be missing, be empty, or have the text of before.
+/// Creates or replaces the file atomically without syncing: readers find the old or the new text, also after
+/// this process was killed. After a power failure the file may be missing, empty, or old.
 Result<Unit> write_whole(const std::string& path, std::string_view text, unsigned mode = 0644);
 
-/// Afterwards neither the file nor its temporary file exists, also after a power cut. One that is not there is no error.
+/// Afterwards neither the file nor its temporary file exists, also after a power failure. A missing file is
+/// no error.
 Result<Unit> remove_durably(const std::string& path);
 
-/// Removes the temporary files of writers that were killed: files ".<name>.tmp" in the directory for which is_ours(name) is
-/// true. Yields their number; 0 without a directory.
-/// Requires: no write_durably() into the directory runs meanwhile. Errors: kDenied, kIo.
+/// Removes temporary files of killed writers: ".<name>.tmp" in the directory if is_ours(name) is true.
+/// Returns their number; 0 without a directory. Requires: no concurrent write_durably() into the directory.
+/// Errors: kDenied, kIo.
 Result<size_t> remove_temporaries(const std::string& directory,
                                   const std::function<bool(std::string_view name)>& is_ours);
 
-/// Errors: kNotFound, kDenied, kTooLarge, kInvalid (no regular file), kIo.
-/// The file of a path that somebody writes meanwhile may be read half; one of write_durably() never is.
-/// Follows links, and waits for nobody: for files of our own.
+/// Reads a file of this program. Follows links and does not wait for writers: a concurrent write may be read
+/// in part, except one of write_durably().
+/// Errors: kNotFound, kDenied, kTooLarge, kInvalid (not a regular file), kIo.
 Result<std::string> read_whole(const std::string& path, size_t size_max);
 
-/// Names in a directory, sorted, without those that begin with a dot; none where there is no directory.
+/// Returns the names in a directory, sorted, without those that start with a dot; empty without a directory.
 /// Errors: kTooLarge for more than count_max, kDenied, kIo.
 Result<std::vector<std::string>> list_names(const std::string& directory, size_t count_max);
 
-/// Only the names for which is_wanted(name) is true. Others do not count, however many there are: for a directory in which other
-/// programs have files, too.
+/// The same with only the names for which is_wanted(name) is true; others do not count. For directories with
+/// files of other programs.
 Result<std::vector<std::string>> list_names(const std::string& directory, size_t count_max,
                                             const std::function<bool(std::string_view name)>& is_wanted);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Blocking work as a port: sysfs reads that may hang, file reads, name lookups. The real one has worker
-// threads; a test's runs jobs inline, late, or never.
+// Interface for blocking work: sysfs reads that may hang, file reads, name lookups. Implemented by worker
+// threads; tests run jobs inline, late, or never.
 #include <functional>
 #include <memory>
 
@@ -8,26 +8,24 @@
 
 namespace sliced::reactor {
 
-/// Owns a job's completion: dropping it means on_done will not be called (the work itself may still run to
-/// its end).
-/// May outlive the Executor, and then does nothing when it goes. Dropped before a worker took the work up,
-/// the work never runs; dropped later, it runs to its end for nobody. Loop thread.
+/// The handle of a job: destroying it prevents on_done. Work that has not started is then not run; running
+/// work continues to its end without effect. May outlive the Executor. Loop thread only.
 class Job {
  public:
   virtual ~Job() = default;
 };
 
-/// Threads:  work runs on a worker and must touch only what it captured by value or shared_ptr-to-const;
-///           on_done runs on the loop's thread, exactly once, unless the Job was dropped.
-/// Deadline: when it passes first, on_done(false) is called; the worker is given up and replaced (up to a
-///           bound), and what the work yields later is thrown away. 0 means no deadline.
+/// Threads:  work runs on a worker and must use only values that it captured by value or shared_ptr-to-const.
+/// on_done runs on the loop thread, exactly once, unless the Job was destroyed.
+/// Deadline: on_done(false) is called if it passes first; the worker is replaced (up to a limit), and the
+/// result of the work is discarded. 0: no deadline.
 /// Errors:   work must not throw.
 class Executor {
  public:
   virtual ~Executor() = default;
   using Work = std::function<void()>;
   using Done = std::function<void(bool finished)>;
-  /// The real one never calls on_done from within this call; a test's may.
+  /// The worker threads never call on_done from within this call; a test's executor may.
   [[nodiscard]] virtual std::unique_ptr<Job> run(Work work, Millis deadline, Done on_done) = 0;
 };
 

@@ -103,7 +103,7 @@ struct FileLock::State {
     ticket = scheduler.after(kRetry + jitter, [this] { attempt(); });
   }
 
-  // False while somebody else has it.
+  // Returns false while another process holds it.
   Result<bool> take() {
     const auto directory = open_private_directory(where.directory);
     if (!directory) return directory.error();

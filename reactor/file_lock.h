@@ -1,8 +1,8 @@
 #pragma once
-// One process at a time, by a locked file (flock(2)) in a directory that nobody else may open. The kernel
-// frees it when the process ends, however it ends; the lock reaches as far as the directory is mounted,
-// across network and pid namespaces. flock and not an open-file-description lock: both belong to the open
-// file and end with it, and what flock(2) holds can be seen and tried by flock(1) and lslocks(8).
+// Mutual exclusion of processes by a locked file (flock(2)) in a private directory. The kernel releases the
+// lock when the process ends. The lock works wherever the directory is mounted, across network and pid
+// namespaces. flock is used instead of an open-file-description lock, because flock(1) and lslocks(8) can try
+// and show it; both end with the open file.
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,35 +14,33 @@
 
 namespace sliced::reactor {
 
-/// Makes the directory (0700) where only its parent exists, and checks that it is ours (the effective uid's),
-/// that others can neither write to it nor open it (the group may read), and that it is no symbolic link. An
-/// empty one of ours that others may merely open (as a kubelet makes a hostPath) is closed to them.
+/// Creates the directory (0700) if only its parent exists, and checks that the effective uid owns it, that
+/// others can neither write to it nor open it (the group may read), and that it is no symbolic link. An empty
+/// own directory that others can only open (as a kubelet creates a hostPath) gets mode 0700.
 /// Errors: kDenied, kIo; the text names path, owner or mode, and the remedy.
 Result<Unit> prepare_private_directory(const std::string& path);
 
-/// Waits its turn from construction on; release by dropping.
-/// Waiting: tries twice a second, with jitter. That it waits, and for whom (the holder's pid and host as the
-///          holder wrote them into the file: for people, never believed), is logged at once and again every
-///          ten minutes. So is what keeps it from trying.
-/// Held:    only when the path still leads to the file that was locked.
-/// Reentry: on_acquired is called once, on a turn of its own.
+/// Waits for the lock from construction; its destructor releases it.
+/// Waiting: tries twice a second, with jitter. The wait and the holder's pid and host (as written in the
+/// file: for people, not trusted) are logged immediately and every ten minutes; so are errors.
+/// Held:    only if the path still leads to the locked file.
+/// Reentry: on_acquired is called once, in a turn of its own.
 class FileLock {
  public:
   struct Where {
-    std::string directory;  // prepare_private_directory() is asked about it before each attempt
+    std::string directory;  // checked by prepare_private_directory() before each attempt
     std::string file;
-    std::string of_what;  // what one process at a time is for, in the log: "this driver and node"
+    std::string of_what;  // the purpose of the lock, for the log: "this driver and node"
   };
-  /// on_acquired: once, in a turn of its own, at the earliest in the next one.
+  /// on_acquired: called once, in the next turn or later.
   FileLock(Scheduler& scheduler, Log& log, Random random, Where where, std::function<void()> on_acquired);
   ~FileLock();
   FileLock(FileLock&&) = delete;
 
-  /// Whether it is held now: from on_acquired until the FileLock goes.
+  /// Returns true from on_acquired until the destruction of the FileLock.
   bool acquired() const;
-  /// Who has it, while this waits for that one: for people. "" where nobody is known.
-  /// Escaped, as it stands in the file; "unknown" where that is empty. The reference lasts until the next
-  /// attempt.
+  /// Returns the escaped text of the holder while waiting, for people; "unknown" if the file is empty, "" if
+  /// there is none. The reference is valid until the next attempt.
   const std::string& holder() const;
 
  private:

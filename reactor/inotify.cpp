@@ -63,8 +63,7 @@ Inotify::~Inotify() = default;
 Result<Unit> Inotify::watch(const std::string& directory) {
   const int wd = inotify_add_watch(fd_.get(), directory.c_str(), kMask);
   if (wd < 0) return watch_error(errno, directory);
-  // The path may have been renamed away and made again since it was watched last: the old directory is not it
-  // any more.
+  // The path may lead to another directory now: the old one was renamed and created again.
   std::erase_if(directories_, [&](const auto& entry) {
     if (entry.second != directory || entry.first == wd) return false;
     inotify_rm_watch(fd_.get(), entry.first);
@@ -76,7 +75,7 @@ Result<Unit> Inotify::watch(const std::string& directory) {
 
 void Inotify::read_events() {
   alignas(inotify_event) char buffer[8192];
-  const ssize_t size = ::read(fd_.get(), buffer, sizeof buffer);  // more is told by the next turn's readiness
+  const ssize_t size = ::read(fd_.get(), buffer, sizeof buffer);  // the rest causes another readiness event
   for (ssize_t at = 0; at < size;) {
     inotify_event event;
     std::memcpy(&event, buffer + at, sizeof event);

@@ -1,6 +1,5 @@
 #pragma once
-// What happens in directories (inotify(7)). libuv's own watcher does not ask for CLOSE_WRITE and hides
-// overflow.
+// Watches directories (inotify(7)). libuv's watcher does not request CLOSE_WRITE and hides overflow.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,15 +15,14 @@ namespace sliced::reactor {
 class Loop;
 class Poll;
 
-/// Something happened to an entry of a directory that is watched, or to the directory itself.
+/// An event of an entry of a watched directory, or of the directory itself.
 struct FileEvent {
   enum class Kind {
-    kCreated,   // a directory, link or special file is there; a regular file will say kWritten when it is
-                // closed
+    kCreated,   // a directory, link or special file was created; a regular file causes kWritten when closed
     kWritten,   // a file open for writing was closed
     kMovedIn,   // renamed to `name` in this directory
-    kMovedOut,  // renamed away from `name`
-    kDeleted,   // `name` is gone
+    kMovedOut,  // renamed from `name`
+    kDeleted,   // `name` was deleted
     kDirectoryGone,  // the watched directory itself was deleted, renamed or unmounted: no longer watched;
                      // name is empty
     kOverflow,       // events were lost: list everything again; directory and name are empty
@@ -36,21 +34,20 @@ struct FileEvent {
   bool operator==(const FileEvent&) const = default;
 };
 
-/// Reentry: on_event may watch. It must not destroy the Inotify.
+/// Reentry: on_event may call watch(). It must not destroy the Inotify.
 /// Order:   as the kernel reports.
-/// Reading: 8 KiB of events a turn; what is left makes the next turn's. The kernel's queue is bounded
-/// (fs.inotify.max_queued_events), and what it drops is told as kOverflow, once.
+/// Reading: 8 KiB of events in a turn, the rest in later ones. The kernel's queue is bounded
+/// (fs.inotify.max_queued_events); lost events are reported as one kOverflow.
 class Inotify {
  public:
   using OnEvent = std::function<void(const FileEvent&)>;
-  /// Errors: the system's limit of inotify instances (the text says which one).
-  /// Both users go on without one, by a timer: nothing here is worth refusing to start for.
+  /// Errors: the system's limit of inotify instances, with its name. Both users then poll by a timer.
   static Result<std::unique_ptr<Inotify>> open(Loop& loop, OnEvent on_event);
   ~Inotify();
   Inotify(Inotify&&) = delete;
 
-  /// Not recursive. Watching a directory again is harmless. Two paths of one directory are one watch: the
-  /// last wins.
+  /// Not recursive. Watching a directory again has no effect. Two paths of one directory are one watch, with
+  /// the last path.
   /// Errors: kNotFound, kDenied, kInvalid (not a directory), kTooLarge (fs.inotify.max_user_watches).
   Result<Unit> watch(const std::string& directory);
 

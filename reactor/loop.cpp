@@ -166,8 +166,8 @@ class Mailbox {
   Handle<uv_async_t> async_;
 };
 
-// A process may be started without standard streams; the loop's descriptors must not take their numbers
-// (libuv aborts when it closes one of them, and what is printed would go into the loop).
+// A process may start without standard streams. The loop's descriptors must not get their numbers: libuv
+// aborts when it closes one of them, and printed text would be written into the loop.
 void occupy_standard_streams() {
   int fd = 0;
   while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);

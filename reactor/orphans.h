@@ -1,6 +1,6 @@
 #pragma once
-// What an init process owes: children that their parents left behind become those of process 1, and stay
-// zombies until it waits for them (wait(2)).
+// The duty of an init process: orphaned children become children of process 1 and stay zombies until it waits
+// for them (wait(2)).
 #include <memory>
 
 #include "reactor/base/result.h"
@@ -10,22 +10,20 @@ namespace sliced::reactor {
 
 class Loop;
 
-/// Waits for each child that has ended and that is no Child of the loop's: libuv waits for those itself.
-/// For process 1 of a container, and for a subreaper (prctl(2)).
-/// Exit statuses of orphans are thrown away: nobody asked for them. Dropping it leaves later ones to be
-/// zombies.
+/// Waits for each ended child that is no Child of the loop; libuv waits for those. For process 1 of a
+/// container, and for a subreaper (prctl(2)). Exit statuses of orphans are discarded. After its destruction
+/// orphans stay zombies.
 class OrphanReaper {
  public:
-  /// nullptr when this process is not process 1.
+  /// Returns nullptr if this process is not process 1.
   static Result<std::unique_ptr<OrphanReaper>> open_for_init(Loop& loop);
-  /// Whatever the process is. Errors: those of Signal::open (SIGCHLD).
+  /// For any process. Errors: those of Signal::open (SIGCHLD).
   static Result<std::unique_ptr<OrphanReaper>> open(Loop& loop);
   OrphanReaper(const OrphanReaper&) = delete;
 
  private:
   explicit OrphanReaper(Loop& loop) : loop_(loop) {}
-  /// Ours is looked at and left: it is waited for by libuv in the same signal's turn, and this looks again
-  /// after 10 ms.
+  /// Skips children of libuv, which waits for them in the same turn, and checks again after 10 ms.
   void reap();
 
   Loop& loop_;

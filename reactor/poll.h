@@ -1,5 +1,5 @@
 #pragma once
-// A descriptor that somebody else reads: the loop says when.
+// Readiness events of a descriptor that the caller reads.
 #include <functional>
 #include <memory>
 
@@ -12,14 +12,14 @@ namespace sliced::reactor {
 
 class Loop;
 
-/// Readiness of a file descriptor (level-triggered). The descriptor stays the caller's: it must stay open
-/// while the Poll lives and may be closed as soon as the Poll is gone. It is set to non-blocking. One Poll
-/// per descriptor.
+/// Level-triggered readiness of a file descriptor, which is set to non-blocking. The caller owns the
+/// descriptor: it must stay open while the Poll exists. One Poll for each descriptor.
 /// Reentry: the callback may change the interest. It must not destroy the Poll.
 class Poll {
  public:
-  /// `failed`: the descriptor has an error pending (a netlink socket after an overflow, a reset connection).
-  /// Read from it to learn and clear the error. Otherwise set the interest to (false, false), or the callback is called each turn.
+  /// `failed`: an error is pending (a netlink socket after an overflow, a reset connection). Read from the
+  /// descriptor to get and clear it, or set the interest to (false, false); otherwise the callback is called
+  /// in each turn.
   struct Ready {
     bool readable = false;
     bool writable = false;
@@ -28,14 +28,13 @@ class Poll {
   };
   using OnReady = std::function<void(Ready)>;
 
-  /// Watches for nothing until interest() is called.
-  /// Errors: the descriptor cannot be polled (a regular file).
+  /// Reports nothing before interest(). Errors: the descriptor cannot be polled (a regular file).
   static Result<std::unique_ptr<Poll>> open(Loop& loop, int fd, OnReady on_ready);
   ~Poll();
   Poll(Poll&&) = delete;
 
-  /// From now on, until it is said otherwise. on_ready is called in each turn in which one of them holds.
-  /// Interest in reading brings hung_up too; (false, false) watches for nothing.
+  /// Sets the reported events; on_ready is called in each turn with one of them. readable includes hung_up;
+  /// (false, false): none.
   void interest(bool readable, bool writable);
 
  private:

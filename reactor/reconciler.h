@@ -1,5 +1,5 @@
 #pragma once
-// Events mark, runs reconcile: a hundred marks are one run, a mark during a run means one more.
+// Events call mark(), runs reconcile: a hundred marks cause one run, a mark during a run causes another one.
 #include <functional>
 #include <memory>
 
@@ -8,12 +8,12 @@
 
 namespace sliced::reactor {
 
-/// Coalescing, with at most one run at a time.
-/// Due:     of two marks the earlier due time wins, whatever the order. A mark while a retry is waited for is
-///          such a mark: it may bring the run forward.
-/// Failure: done(false) marks again after a backoff; done(true) forgets the backoff.
-/// Done:    may be called at once or later, from the loop's thread, and after the Reconciler is gone; only the
-///          first call counts. Dropping every copy of it without a call counts as done(false).
+/// Coalesces marks, with at most one run at a time.
+/// Due:     the earlier due time of two marks counts. A pending retry is a mark, too, so that a mark may
+/// advance it.
+/// Failure: done(false) marks again after a backoff; done(true) resets the backoff.
+/// Done:    may be called immediately or later, on the loop thread, also after the destruction of the
+/// Reconciler; only the first call counts. Destroying every copy without a call is done(false).
 /// Reentry: start may mark. It must not destroy the Reconciler.
 class Reconciler {
  public:
@@ -24,11 +24,10 @@ class Reconciler {
   ~Reconciler();
   Reconciler(Reconciler&&) = delete;
 
-  /// Runs once delay has passed, never from within mark().
-  /// From then on; what is due while a run goes on is done as soon as that one has ended.
+  /// Schedules a run after the delay, never from within mark(). A run that is due during another one follows
+  /// it.
   void mark(Millis delay = Millis{0});
-  /// Nothing runs and nothing is marked.
-  /// A retry that is waited for is a mark.
+  /// Returns true if nothing runs and nothing is marked, including retries.
   bool idle() const;
 
  private:

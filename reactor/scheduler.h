@@ -1,5 +1,5 @@
 #pragma once
-// Time as a port. The loop implements it (reactor/loop.h); tests and the simulation step a fake one.
+// Time as an interface, implemented by the loop (reactor/loop.h); tests and the simulation use a fake one.
 #include <functional>
 #include <memory>
 
@@ -8,9 +8,8 @@
 namespace sliced::reactor {
 
 using Task = std::function<void()>;
-/// Owns a pending task: dropping or resetting it cancels.
-/// As a shared_ptr it may be held twice, and then the last holder cancels; who keeps a Ticket in a member
-/// needs nothing more to be safe when it goes.
+/// Owns a pending task: destroying or resetting the last copy cancels it. A Ticket member therefore cancels
+/// its task with its object.
 using Ticket = std::shared_ptr<Task>;
 
 /// Units:   monotonic milliseconds; now() is constant within one loop turn.
@@ -18,12 +17,12 @@ using Ticket = std::shared_ptr<Task>;
 class Scheduler {
  public:
   virtual ~Scheduler() = default;
-  /// Not to be compared with Clock::now(): within a turn it stands, and a fake one begins at zero.
+  /// Must not be compared with Clock::now(): constant within a turn, and a fake one starts at zero.
   virtual TimePoint now() const = 0;
-  /// Runs task once, not before delay has passed, on the loop's thread. A delay of 0 means "next turn".
+  /// Runs the task once, after the delay, on the loop thread. 0: in the next turn.
   [[nodiscard]] virtual Ticket after(Millis delay, Task task) = 0;
-  /// Destroys the object on the next turn, when none of its callbacks is on the stack, or with the scheduler. Its owner has
-  /// stopped its callbacks before.
+  /// Destroys the object in the next turn, when none of its callbacks is on the stack, or with the scheduler.
+  /// Requires: its callbacks are stopped.
   virtual void destroy_later(std::shared_ptr<void> object) = 0;
 };
 

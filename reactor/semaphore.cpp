@@ -47,7 +47,8 @@ Semaphore::Semaphore(Scheduler& scheduler, size_t at_once)
 
 Semaphore::~Semaphore() {
   state_->turn.reset();
-  // Their Permits find that they have not begun, and must not count as those that have. Some go with what waits for them.
+  // Permits of waiting requests must not count as granted ones. Some are destroyed with captured values of
+  // others.
   const auto waiting = std::exchange(state_->waiting, {});
   state_->taken += waiting.size();
 }

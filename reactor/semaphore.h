@@ -1,6 +1,6 @@
 #pragma once
-// A counting semaphore of the loop: so many at once, as of programs that take pipes, memory and locks of the kernel each. The
-// others wait in the order in which they came.
+// A counting semaphore on the loop, for limited resources such as concurrent programs. Waiting requests are
+// served in order.
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -9,12 +9,12 @@
 
 namespace sliced::reactor {
 
-/// Ownership: whoever asked holds a Permit from then on. Dropping it gives it to who waits longest, or the wait up.
-///            A Permit may outlive this; who still waits then never begins.
-/// Reentry:   begin is called once, in a later turn, never from within acquire() or the end of a Permit; it may do all of that,
-///            and drop its own Permit.
-/// Threads:   the loop's.
-/// There is no bound on how many wait, and none on how long; who asks has one.
+/// Ownership: a Permit holds a place or a position in the queue; destroying it releases either. A Permit may
+/// outlive the Semaphore; a waiting one then never begins.
+/// Reentry:   begin is called once, in a later turn, never from within acquire() or a Permit's destructor. It
+/// may call acquire() and destroy Permits, including its own.
+/// Threads:   the loop thread.
+/// The number and time of waiting requests are unlimited; callers limit them.
 class Semaphore {
  public:
   class Permit {
@@ -27,9 +27,9 @@ class Semaphore {
   ~Semaphore();
   Semaphore(const Semaphore&) = delete;
 
-  /// The next free one is its own, and begin says when that is.
+  /// Requests a place; begin is called when it is granted.
   [[nodiscard]] PermitPtr acquire(std::function<void()> begin);
-  /// Have begun and are not dropped; have not begun.
+  /// Numbers of granted and of waiting Permits.
   size_t taken() const;
   size_t waiting() const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Whoever started us and asks how we stand: systemd, by sd_notify(3)'s protocol. A datagram of NAME=VALUE
-// lines for each word, to the socket that $NOTIFY_SOCKET names.
+// Notifications to the service manager (systemd) by the protocol of sd_notify(3): datagrams of NAME=VALUE
+// lines to the socket in $NOTIFY_SOCKET.
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -15,27 +15,23 @@
 
 namespace sliced::reactor {
 
-/// What the environment says of it.
-/// From sd_notify(3) and sd_watchdog_enabled(3); values that are no numbers count as not said.
+/// The settings in the environment (sd_notify(3), sd_watchdog_enabled(3)). Invalid numbers count as absent.
 struct ServiceAddress {
-  std::string socket;                     // "/path", or "@name" of the abstract namespace; "": nobody asks
-  std::chrono::microseconds watchdog{0};  // within that a word is expected, again and again; 0: nobody waits
+  std::string socket;                     // "/path", or "@name" of the abstract namespace; "": none
+  std::chrono::microseconds watchdog{0};  // interval in which notifications are required; 0: none
   bool operator==(const ServiceAddress&) const = default;
 };
 using Environment = std::function<std::optional<std::string>(const char* name)>;
-/// pid: ours. $WATCHDOG_PID may name another process, which is then who is watched.
+/// pid: of this process. $WATCHDOG_PID may name another process, for which the watchdog then is.
 ServiceAddress read_service_address(const Environment& env, int pid);
-/// Of this process; takes the variables out of the environment, so that no program that we start speaks for us.
-/// To be called before there are threads.
+/// Reads the settings and removes them from the environment, so that started programs do not send
+/// notifications. Requires: no other threads exist yet.
 ServiceAddress take_service_address();
 
-/// Order:   words arrive in the order in which they are said; of several that say how it goes, of which none could be
-///          sent, the last.
-/// Errors:  none is fatal, and none waits. What cannot be sent now (nobody listens, or it reads too slowly)
-///          is said once in the log, kept (kKeptMax words at most) and tried again with the next one, and
-///          every kRetry while the socket is full.
-/// Watch:   from construction on the loop's timer speaks twice in the time of the watchdog: a loop that is
-///          stuck is silent.
+/// Order:    notifications arrive in order; of several unsent status texts only the last is kept.
+/// Errors:   not fatal and not blocking. A notification that cannot be sent (no receiver, full socket) is
+/// logged once, kept (at most kKeptMax) and sent with the next one, or every kRetry while the socket is full.
+/// Watchdog: a timer of the loop sends twice in its interval, so that a blocked loop is detected.
 class ServiceManager {
  public:
   static constexpr size_t kStatusBytesMax = 512;
@@ -44,17 +40,16 @@ class ServiceManager {
 
   ServiceManager(Scheduler& scheduler, Log& log, ServiceAddress address);
 
-  /// Whether there is a NOTIFY_SOCKET. Where there is none, each of the words below does nothing.
+  /// Returns true if there is a NOTIFY_SOCKET; otherwise the functions below have no effect.
   bool is_asked() const { return !address_.socket.empty(); }
-  /// We do our work, or do it again after reloading().
+  /// The service works, also after reloading().
   void ready();
   bool is_ready() const { return is_ready_; }
-  /// The configuration is being read again; ready() ends it. Before the first ready() it is nothing to tell.
+  /// The configuration is read again, until ready(). No effect before the first ready().
   void reloading();
-  /// Nothing but the end follows.
-  /// What is kept and not sent at the destructor is lost.
+  /// The service ends. Unsent notifications are lost at destruction.
   void stopping();
-  /// One line for people; what was told last is not told again.
+  /// A line for people; a repeated one is not sent.
   void status(std::string_view text);
 
  private:

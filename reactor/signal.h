@@ -13,13 +13,12 @@ namespace sliced::reactor {
 
 class Loop;
 
-/// A signal delivered as a callback on the loop, once per delivery (several in a row may be merged by the
-/// kernel). Dropping the last Signal of a number restores the default action.
-/// Several may be opened for one number; each is called.
+/// Calls back on the loop for each delivery of a signal (the kernel may merge several). Several objects may
+/// exist for one number, and each is called. Destroying the last one restores the default action.
 class Signal {
  public:
-  /// Errors: a number that cannot be caught.
-  /// on_signal runs on the loop thread, never in the signal handler. It must not destroy the Signal.
+  /// on_signal runs on the loop thread, never in the signal handler. It must not destroy the Signal. Errors:
+  /// the signal cannot be caught.
   static Result<std::unique_ptr<Signal>> open(Loop& loop, int number, Task on_signal);
   ~Signal();
   Signal(Signal&&) = delete;

@@ -1,5 +1,5 @@
 #pragma once
-// Whole files that are small: certificates, keys, tokens.
+// Reads whole small files: certificates, keys, tokens.
 #include <cstddef>
 #include <string>
 
@@ -9,8 +9,8 @@ namespace sliced::reactor {
 
 constexpr size_t kSmallFileBytesMax = 1u << 20;
 
-/// Blocks, as the file's system does; a pipe or a device is no file here, and holds nobody.
-/// Errors: kNotFound, kDenied, kIo, kInvalid (no regular file), kTooLarge (1 MiB); each names the file.
+/// Blocks like the file system, but not on pipes and devices. Errors: kNotFound, kDenied, kIo, kInvalid (not
+/// a regular file), kTooLarge (1 MiB); each names the file.
 Result<std::string> read_small_file(const std::string& path);
 
 }  // namespace sliced::reactor

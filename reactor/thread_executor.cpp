@@ -42,7 +42,7 @@ struct ThreadExecutor::Shared {
   std::condition_variable work_came;
   std::deque<Waiting> waiting;
   std::map<JobId, Running> running;
-  std::vector<JobId> finished;  // not yet told to the loop
+  std::vector<JobId> finished;  // not reported to the loop yet
   size_t workers = 0;           // without the lost ones
   bool closed = false;          // the executor is gone: async is not to be touched
   uv_async_t* async = nullptr;
@@ -66,7 +66,7 @@ void ThreadExecutor::Shared::work_on(Shared& shared) noexcept {
       if (!shared.take(lock, job)) return;
     }
     job.work();
-    job.work = nullptr;  // what it captured goes before the loop hears of the end
+    job.work = nullptr;  // captured values are destroyed before the loop is notified
     const std::lock_guard lock(shared.mutex);
     if (!shared.put_back(job.id)) return;
   }
@@ -103,7 +103,7 @@ std::deque<ThreadExecutor::Shared::Waiting> ThreadExecutor::Shared::withdraw(Job
   return withdrawn;
 }
 
-// The loop's half: who waits for what, and the watch over deadlines.
+// The loop's part: pending callbacks and deadlines.
 class ThreadExecutor::Loopside {
  public:
   Loopside(Loop& loop, Limits limits) : loop_(loop), limits_(limits), async_(open_async(loop)) {
@@ -145,7 +145,7 @@ class ThreadExecutor::Loopside {
       std::make_shared<std::map<JobId, Done>>();  // also: still alive
   Handle<uv_async_t> async_;
   Ticket watch_;
-  std::deque<Shared::Waiting> refused_;  // until the next turn tells
+  std::deque<Shared::Waiting> refused_;  // until the next turn
   Ticket refusal_;
   TimePoint watch_for_ = TimePoint::max();
   JobId last_id_ = 0;
@@ -236,7 +236,7 @@ void ThreadExecutor::Loopside::look_at_deadlines() {
   complete(late, false);
 }
 
-// Starts workers for what waits, or refuses it when too many are lost.
+// Starts workers for waiting jobs, or fails the jobs if too many workers are lost.
 void ThreadExecutor::Loopside::staff() {
   const std::lock_guard lock(shared_->mutex);
   const size_t lost = shared_->lost();

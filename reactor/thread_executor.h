@@ -1,6 +1,6 @@
 #pragma once
-// Blocking work on threads of our own. libuv's pool is not used: four reads that hang would stop it for good,
-// and the process could not end.
+// Blocking work on separate threads. libuv's pool is not used: four hanging reads would block it forever, and
+// the process could not exit.
 #include <cstddef>
 #include <memory>
 
@@ -10,35 +10,32 @@ namespace sliced::reactor {
 
 class Loop;
 
-/// Deadline: counts from the moment a worker takes the job up, so that a job does not pay for those ahead
-///           of it.
-/// Lost:     a worker whose job passed its deadline is replaced; when its work returns after all it
-///           retires. With lost_max workers lost, new and waiting jobs fail: on_done(false) in the next
-///           turn.
-/// End:      the destructor does not wait for work that runs. What is still running then touches only what
-///           it captured; a process in which hung() is true must leave by _exit, since exit() would tear
-///           down under it.
+/// Deadline: counts from the start of the job on a worker, without the time in the queue.
+/// Lost:     a worker beyond its deadline is replaced, and ends when its work returns. With lost_max lost
+/// workers, new and waiting jobs fail: on_done(false) in the next turn.
+/// End:      the destructor does not wait for running work, which then uses only captured values. While
+/// hung() is true a process must leave by _exit, because exit() would destroy globals that the work uses.
 class ThreadExecutor final : public Executor {
  public:
-  /// Of a worker's stack: as much as the first thread of a process has. What is not used is no memory.
+  /// Stack size of a worker, equal to that of a process' first thread. Unused stack takes no memory.
   static constexpr size_t kStackBytes = size_t{8} << 20;
   struct Limits {
     size_t workers = 4;  // started when first needed
     size_t lost_max = 32;
   };
-  /// The loop outlives the executor. No thread is started before the first job.
+  /// Requires: the loop outlives the executor. Threads start with the first job.
   explicit ThreadExecutor(Loop& loop) : ThreadExecutor(loop, Limits{}) {}
   ThreadExecutor(Loop& loop, Limits limits);
   ~ThreadExecutor() override;
 
   [[nodiscard]] std::unique_ptr<Job> run(Work work, Millis deadline, Done on_done) override;
 
-  /// Some work is past its deadline and still runs.
-  /// This and the two below take a lock that workers hold for moments: cheap, and from the loop's thread.
+  /// Returns true if some work is beyond its deadline and still runs. This and the two below take a lock
+  /// briefly.
   bool hung() const { return lost() > 0; }
-  /// Workers that were given up and have not come back.
+  /// Returns the number of lost workers that have not returned.
   size_t lost() const;
-  /// Some work runs or waits. Ask before leaving: `busy() ? _exit(status) : exit(status)`.
+  /// Returns true if work runs or waits. At exit: `busy() ? _exit(status) : exit(status)`.
   bool busy() const;
 
  private:

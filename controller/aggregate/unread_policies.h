@@ -2,7 +2,7 @@
 // Reports SriovResourcePolicies in namespaces that no daemon reads, which have no effect, in the log and as
 // an Event of the policy. Runs in the elected process:
 //
-//   SriovResourcePolicies (metadata), namespaces in node reports ─▶ unread for kAfter ─▶ log line, Event
+//   SriovResourcePolicies (metadata), namespaces in node reports ─▶ unread for kAfter ─▶ log, Event
 //
 // Evidence:  a namespace is read if it is this release's own, or if the report of any node contains a policy
 // of it: other releases with their own daemons may use other namespaces.

@@ -100,8 +100,9 @@ struct Device {
   std::map<std::string, Capacity> capacity;
   std::vector<CounterConsumption> consumes_counters;
   std::vector<Taint> taints;
-  /// Types of conditions in ResourceClaim.status.devices: the scheduler binds a pod only when all of the first are True, and allocates anew when
-  /// one of the second is (KEP-5007, gate DRADeviceBindingConditions). Both or neither.
+  /// Types of conditions in ResourceClaim.status.devices (KEP-5007, gate DRADeviceBindingConditions): the
+  /// scheduler binds a pod when all of the first are True, and allocates again when one of the second is. Both
+  /// or neither.
   std::vector<std::string> binding_conditions = {}, binding_failure_conditions = {};
   bool allow_multiple_allocations = false;
   bool operator==(const Device&) const = default;

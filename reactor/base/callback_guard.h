@@ -5,12 +5,12 @@
 
 namespace sliced {
 
-/// A member of a class that calls back. It ends the process when the object is destroyed while one of its callbacks is on the
-/// stack: the caller would continue in freed memory. An object whose last reference may be dropped in its own callback is given to
-/// reactor::Scheduler::destroy_later() instead.
+/// A member of a class that calls back. Ends the process if the object is destroyed by one of its own
+/// callbacks, because the caller would continue in freed memory. For an object whose last reference may be
+/// released by its own callback, use reactor::Scheduler::destroy_later() instead.
 class CallbackGuard {
  public:
-  /// owner: the class, for the message; a literal.
+  /// owner: name of the class for the message, a literal.
   explicit CallbackGuard(const char* owner) : owner_(owner) {}
   CallbackGuard(const CallbackGuard&) = delete;
   CallbackGuard& operator=(const CallbackGuard&) = delete;
@@ -27,7 +27,7 @@ class CallbackGuard {
     callback(std::forward<Arguments>(arguments)...);
   }
 
-  /// Lives as long as a callback is on the stack. Calls may nest.
+  /// Exists while a callback is on the stack. Calls may nest.
   class [[nodiscard]] Call {
    public:
     explicit Call(CallbackGuard& guard) : guard_(guard) { ++guard_.running_; }

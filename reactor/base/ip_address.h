@@ -1,5 +1,6 @@
 #pragma once
-// IP addresses and prefixes as values. Texts are read as inet_pton(3) reads them (no zone, no leading zeros) and written as inet_ntop(3) does.
+// IP addresses and prefixes as values. Texts are read like inet_pton(3) (no zone, no leading zeros) and
+// written like inet_ntop(3).
 #include <array>
 #include <compare>
 #include <optional>
@@ -8,10 +9,10 @@
 
 namespace sliced {
 
-/// An IPv4 or IPv6 address. Ordered by value, an IPv4 address as ::ffff:10.0.0.1, which is how Go orders net.IP.
+/// An IPv4 or IPv6 address. Ordered by value, with an IPv4 address as ::ffff:10.0.0.1, as Go orders net.IP.
 class IpAddress {
  public:
-  /// Returns nullopt for any other text than one address, also for one with a prefix length.
+  /// Returns nullopt unless the text is one address without prefix length.
   static std::optional<IpAddress> decode(std::string_view text);
   /// In network byte order. Returns nullopt unless there are 4 or 16.
   static std::optional<IpAddress> of_bytes(std::string_view bytes);
@@ -28,11 +29,11 @@ class IpAddress {
   bool is_ipv4_mapped() const;      // IPv6, in ::ffff:0:0/96
   IpAddress unmapped() const;       // the IPv4 address in a mapped one; others as they are
 
-  /// The next or previous address. From the last address of IPv4 to the first IPv6 address after ::ffff:0:0/96; from the last address of IPv6
-  /// to the first.
+  /// Return the next or previous address. After the last IPv4 address follows the first IPv6 address after
+  /// ::ffff:0:0/96; after the last IPv6 address the first.
   IpAddress next() const;
   IpAddress previous() const;
-  /// With all bits behind `length` set, or cleared. Requires: 0 <= length <= bits().
+  /// Returns the address with all bits after `length` set or cleared. Requires: 0 <= length <= bits().
   IpAddress with_host_bits(int length, bool are_set) const;
 
   auto operator<=>(const IpAddress&) const = default;
@@ -56,9 +57,9 @@ struct IpPrefix {
   std::string text() const;
   IpAddress first() const { return address.with_host_bits(length, false); }
   IpAddress last() const { return address.with_host_bits(length, true); }
-  /// Of one family: an IPv4 address is in no IPv6 prefix.
+  /// An IPv4 address is in no IPv6 prefix.
   bool contains(const IpAddress& other) const;
-  /// Whether no bit behind the prefix is set.
+  /// Returns true if no bit after the prefix is set.
   bool is_network() const { return first() == address; }
   auto operator<=>(const IpPrefix&) const = default;
 };

@@ -30,7 +30,7 @@ struct LineWriter::Shared {
 
   static void write_on(Shared& shared) noexcept;
   std::optional<Line> take();
-  // untold: of the losses before it; is_lost: the line itself.
+  // untold: number of unreported losses before the line. is_lost: the line itself was dropped.
   void finish(const Line& line, uint64_t untold, bool is_lost);
   bool is_idle() const { return lines.empty() && !is_writing && (lost == 0 || is_refused); }
 

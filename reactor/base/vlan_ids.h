@@ -34,7 +34,8 @@ class VlanIds {
   std::bitset<kMax + 1> ids_;
 };
 
-/// Names of VF settings with the ids that go with `vlan`: {"vlan", "trust"} becomes {"vlan=100", "vlan=200-299", "trust"}, and stays for all().
+/// Returns the names of VF settings with the ids of `vlan`: {"vlan", "trust"} becomes {"vlan=100",
+/// "vlan=200-299", "trust"}; unchanged for all().
 std::vector<std::string> with_vlan_ids(const std::vector<std::string>& settings, const VlanIds& ids);
 
 }  // namespace sliced

@@ -1,5 +1,5 @@
 #pragma once
-// A connection as a port: HTTP and TLS are written against this and do not know sockets.
+// A connection as an interface: HTTP and TLS use it independent of sockets.
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,59 +11,56 @@
 
 namespace sliced::reactor::net {
 
-/// Receivers of a stream's events.
-/// Any of them may be empty: that event is then passed over, bytes included. They are held by the stream, so
-/// one that captures the stream's owner by shared_ptr holds both for ever.
+/// Receivers of a stream's events. Events of an empty receiver are ignored, including their bytes. The stream
+/// owns the receivers, so that one that captures the stream's owner by shared_ptr is a cycle.
 struct StreamEvents {
   std::function<void(std::string_view bytes)> on_data;  // the view is valid during the call
-  std::function<void()> on_end;           // the peer will send no more; nothing follows but on_error
-  std::function<void(Error)> on_error;    // the stream is dead; the last event
-  std::function<void()> on_drained = {};  // all that was written is the kernel's now; may come more often
+  std::function<void()> on_end;                         // the peer sends no more; only on_error may follow
+  std::function<void(Error)> on_error;                  // the stream is closed; the last event
+  std::function<void()> on_drained = {};  // all written bytes are in the kernel; may be called more often
 };
 
 /// A connected, ordered, reliable stream of bytes.
-/// Ownership: dropping it, also in an event, closes the connection: unsent bytes are lost and no event follows
-///            (stream_owner.h). close() first where the bytes matter.
-/// Reentry:   no event is delivered from within write(), close(), pause(), resume() or receive().
-/// Errors:    come through on_error, once; after it writes are ignored.
+/// Ownership: destroying it, also in an event, closes the connection; unsent bytes are lost and no event
+/// follows (stream_owner.h). Call close() first to send them.
+/// Reentry:   write(), close(), pause(), resume() and receive() deliver no event.
+/// Errors:    reported by on_error, once; later writes are ignored.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
 
-  /// Sets the receivers and starts reading. A second call replaces the receivers (a connection that goes back
-  /// to a pool).
-  /// From within an event the new receivers get the next one: the running call ends in the old ones.
+  /// Sets the receivers and starts reading. A later call replaces them (for a pooled connection); within an
+  /// event, from the next event on.
   virtual void receive(StreamEvents events) = 0;
-  /// Queues; never blocks, never fails here. Callers with much to say watch unsent_bytes(), and wait for
+  /// Queues bytes; never blocks or fails. Callers with much data check unsent_bytes() and wait for
   /// on_drained.
   virtual void write(std::string bytes) = 0;
-  /// What was written and is not the kernel's yet.
+  /// Returns the number of written bytes that are not in the kernel yet.
   virtual size_t unsent_bytes() const = 0;
-  /// What TLS has agreed to speak (ALPN, RFC 7301): "h2"; "" where nobody was asked.
+  /// Returns the protocol that TLS negotiated (ALPN, RFC 7301): "h2"; "" if none.
   virtual std::string protocol() const { return ""; }
   /// The subject of the peer's verified certificate, on one line ("CN=x,O=y"); "" without one.
   virtual std::string peer_subject() const { return ""; }
-  /// Says the end to the peer once everything is sent; later writes are ignored. Reading goes on until
+  /// Ends the sending side after all bytes are sent; later writes are ignored. Reading continues until
   /// on_end.
   virtual void close() = 0;
-  /// Stops reading, so that the peer is slowed down by flow control. Bytes already on the way to the receiver
-  /// (decrypted ones, for instance) are kept and delivered after resume().
-  /// From within on_data nothing more is delivered after that call returns.
+  /// Stops reading, so that flow control slows down the peer. Bytes that were already received (such as
+  /// decrypted ones) are delivered after resume(). Within on_data, no event follows after it returns.
   virtual void pause() = 0;
   virtual void resume() = 0;
 };
 
-/// Owns an attempt to connect: dropping it cancels, and the callback is then not called.
+/// A running attempt to connect. Destroying it cancels; the callback is then not called.
 class Connecting {
  public:
   virtual ~Connecting() = default;
 };
 
-/// Called once, on a turn of its own, so its owner may drop the Connecting there.
-/// The stream comes without receivers: nothing is read before receive().
+/// Called once, in a turn of its own; the owner may destroy the Connecting there. The stream has no receivers
+/// yet: nothing is read before receive().
 using OnConnected = std::function<void(Result<std::unique_ptr<ByteStream>>)>;
 
-/// Calls on_connected on the next turn, unless the ticket is dropped. Nothing of the Connecting is on the stack then.
+/// Calls on_connected in the next turn, without the Connecting on the stack, unless the ticket is dropped.
 [[nodiscard]] inline Ticket complete(Scheduler& scheduler, OnConnected& on_connected,
                                      Result<std::unique_ptr<ByteStream>> outcome) {
   auto held = std::make_shared<Result<std::unique_ptr<ByteStream>>>(std::move(outcome));

@@ -8,9 +8,8 @@
 
 namespace sliced::reactor::net {
 
-/// A stream that its owner may drop in one of its events: the owner holds this object. The stream behind it is destroyed on the
-/// next turn, when none of its events is on the stack.
-/// Stream: a ByteStream with abandon(), which ends all events.
+/// A stream that may be destroyed in one of its own events. The actual stream is destroyed in the next turn,
+/// when none of its events is on the stack. Stream: a ByteStream with abandon(), which ends all events.
 template <class Stream>
 class StreamOwner final : public ByteStream {
  public:

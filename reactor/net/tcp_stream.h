@@ -1,5 +1,5 @@
 #pragma once
-// TCP, as client.
+// TCP clients.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@ class Loop;
 
 namespace sliced::reactor::net {
 
-/// Where to connect to, or to listen.
+/// An address to connect to or to listen on.
 struct Endpoint {
   std::string host;  // a name, or an IPv4 or IPv6 address without brackets
   uint16_t port = 0;

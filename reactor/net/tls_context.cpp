@@ -47,7 +47,7 @@ Result<std::vector<X509Ptr>> decode_certificates(const std::string& pem, std::st
 }
 
 Result<Unit> add_anchors(X509_STORE* store, const std::string& ca_pem) {
-  // Any certificate given is an anchor by itself, as in Go, whose clients read the same files.
+  // Each given certificate is a trust anchor, as in Go, whose clients read the same files.
   X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
   auto anchors = decode_certificates(ca_pem, "certificate authority");
   if (!anchors) return std::move(anchors.error());
@@ -189,7 +189,7 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make_server(const TlsServe
   // Of TLS 1.2 only what HTTP/2 does not forbid (RFC 9113 section 9.2.2).
   SSL_CTX_set_cipher_list(raw, "ECDHE+AESGCM:ECDHE+CHACHA20");
   SSL_CTX_set_options(raw, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_NO_TICKET);
-  SSL_CTX_set_num_tickets(raw, 0);  // nobody resumes: each client shows its certificate
+  SSL_CTX_set_num_tickets(raw, 0);  // without resumption each client sends its certificate
   const auto loaded = load_identity(raw, config.cert_pem, config.key_pem, "server");
   if (!loaded) return Error(loaded.error()).in("TLS");
   context->validity_ = *loaded;

@@ -26,7 +26,7 @@ std::string moment(int64_t seconds) {
 
 }  // namespace
 
-// What the files hold, made into what a server uses.
+// Converts the files' content into a context.
 struct TlsFiles::Reading {
   std::shared_ptr<const TlsContext> context;  // none: the texts are those of before
   std::string texts;
@@ -78,7 +78,7 @@ void TlsFiles::look_within(Millis delay) {
 void TlsFiles::look() {
   const auto over = std::move(soon_);
   is_stale_ = false;
-  // Before the reading, and anew each time: what was a folder may have been replaced by another.
+  // Before each read, because a folder may have been replaced.
   if (inotify_)
     for (const std::string& path : {paths_.cert, paths_.key, paths_.client_ca})
       if (!path.empty()) (void)inotify_->watch(folder_of(path));
@@ -110,7 +110,7 @@ void TlsFiles::take(const Result<Reading>& reading) {
   events_.on_context(context_);
 }
 
-// What is not of now takes nothing away; where there is nothing, it is all there is.
+// An invalid certificate does not replace a valid one, but is used if there is none.
 std::optional<Error> TlsFiles::why_not_now(const TlsContext& found) const {
   const int64_t now = needs_.clock();
   const auto [begins, ends] = found.validity();
@@ -121,7 +121,7 @@ std::optional<Error> TlsFiles::why_not_now(const TlsContext& found) const {
   return Error{Errc::kInvalid, "certificate " + in_quotes(paths_.cert) + ": " + when};
 }
 
-// Two files are not replaced at once: it is said when a second look finds the same.
+// Two files are not replaced atomically: an error is reported if a second read confirms it.
 void TlsFiles::refuse(Error why) {
   if (std::exchange(bad_, why.what) != why.what) return look_within(kTlsFilesLookAgain);
   why.what += context_ ? "; the previous one remains in use" : "; clients are not served until then";

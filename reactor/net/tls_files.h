@@ -1,6 +1,6 @@
 #pragma once
-// A server's certificate, its key and its clients' authorities as files that others replace while it runs:
-// cert-manager and the kubelet by links (`..data`), operators by hand.
+// A server's certificate, key and client authorities as files that are replaced at runtime: by cert-manager
+// and the kubelet through links (`..data`), by operators directly.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,35 +20,33 @@
 namespace sliced::reactor::net {
 
 struct TlsFilePaths {
-  std::string cert, key;  // PEM, as TlsServerConfig has them; may be one file
-  std::string client_ca;  // "": clients are not asked for a certificate
+  std::string cert, key;  // PEM, as in TlsServerConfig; may be one file
+  std::string client_ca;  // "": no client certificates are requested
 };
 
-/// A certificate and its key are two files and are not replaced at once: between the two writes they do not
-/// belong together, which must neither be served nor said.
-/// Times of looking. None is an option: they follow how cert-manager and the kubelet replace files.
-constexpr Millis kTlsFilesSettle{200};       // from an event to the look
-constexpr Millis kTlsFilesLookAgain{2'000};  // what is bad is said when it still is
+/// Certificate and key are two files: between two writes they do not match, which must neither be served nor
+/// reported. The times follow how cert-manager and the kubelet replace files, and are no options.
+constexpr Millis kTlsFilesSettle{200};       // from an event to the read
+constexpr Millis kTlsFilesLookAgain{2'000};  // an error is reported if it persists for this long
 constexpr Millis kTlsFilesLookEvery{
     60'000};  // for what no event tells: other file systems, a parent that moves
 constexpr Millis kTlsFilesReadMax{10'000};  // then it is tried again
 constexpr int64_t kTlsEndIsNear =
     7 * 86'400;  // seconds; or a fifth of a certificate's time, where that is less
 
-/// Looks at the files at once, whenever something happens in their folders, and once a minute.
-/// Never worse: files that are bad (missing, empty, not belonging together, of another time than now) change
-///            nothing: what was good before stays in use. An empty file of authorities is bad, and never
-///            means that nobody is asked.
-/// Files:     read on the executor, 1 MiB each at most. Their texts are kept.
-/// Reentry:   nothing is called from within the constructor. No callback may destroy the TlsFiles.
-/// Ownership: what Needs names outlives it. A reading under way ends on its worker, and is passed over.
-/// Failure: trouble is told after the second look in a row that finds the same, so never of files that are
-/// being replaced.
-/// Memory: the texts of all three files, to know whether anything changed; the context in use.
-/// Threads: the loop's, but for reading and for making a context, which are the executor's.
+/// Reads the files at the start, after events in their folders, and once a minute.
+/// Errors:    invalid files (missing, empty, not matching, outside of their validity) change nothing: the
+/// last valid ones stay in use. An empty authority file is invalid, and never disables client authentication.
+/// Files:     read on the executor, at most 1 MiB each; their texts are kept.
+/// Reentry:   the constructor calls nothing. Callbacks must not destroy the TlsFiles.
+/// Ownership: the members of Needs must outlive it. A running read ends on its worker without effect.
+/// Trouble:   reported after two consecutive reads with the same error, so never for files that are being
+/// replaced.
+/// Memory:    the texts of all three files, and the context in use.
+/// Threads:   the loop thread; the executor reads files and creates contexts.
 class TlsFiles {
  public:
-  /// clock: the wall's, since certificates are; waiting goes by the scheduler's own.
+  /// clock: wall time, for validity; delays use the scheduler.
   struct Needs {
     Loop& loop;
     Scheduler& scheduler;
@@ -56,29 +54,29 @@ class TlsFiles {
     std::function<int64_t()> clock;  // seconds since 1970
   };
   struct Events {
-    /// The files hold something good, for the first time or anew: for http::Server::use().
+    /// The files are valid, for the first time or after a change: for http::Server::use().
     std::function<void(std::shared_ptr<const TlsContext>)> on_context;
-    /// Said once while it lasts: why the files are of no use, naming the file and the remedy; that the
-    /// certificate in use ends soon, or has ended (once a day).
+    /// Reported once while it lasts: the error with file and remedy; once a day, that the certificate in use
+    /// expires soon or has expired.
     std::function<void(const Error&)> on_trouble;
   };
-  /// The first look is made in a turn after this.
+  /// The first read is in a later turn.
   TlsFiles(Needs needs, TlsFilePaths paths, std::vector<std::string> alpn, Events events);
   ~TlsFiles();
   TlsFiles(const TlsFiles&) = delete;
 
  private:
   struct Reading;
-  // The earlier of two looks that are asked for counts; while one is under way, another follows it.
+  // Schedules a read; the earlier of two due times counts. During a read, another one follows.
   void look_within(Millis delay);
   void look();
   void take(const Result<Reading>& reading);
-  // Why what was found is not used in the place of what is: it is not valid now, and the other is. Where
-  // neither is, the newer one is used.
+  // Returns why the new certificate is not used: it is not valid now, and the present one is. If neither is,
+  // the newer one is used.
   std::optional<Error> why_not_now(const TlsContext& found) const;
-  // Kept until the next look; said if that finds the same.
+  // Stores the error; reports it if the next read has the same.
   void refuse(Error why);
-  // That of the certificate in use.
+  // Reports the expiry of the certificate in use.
   void look_at_the_end();
 
   const Needs needs_;
@@ -86,15 +84,15 @@ class TlsFiles {
   const std::vector<std::string> alpn_;
   const Events events_;
   CallbackGuard callbacks_{"TlsFiles"};
-  std::unique_ptr<Inotify> inotify_;           // none: the system has none left, and the minute does
-  std::shared_ptr<const TlsContext> context_;  // in use; none: nothing was good yet
-  std::string texts_;                          // it was made of these
-  std::string bad_;                            // as the look before found it
+  std::unique_ptr<Inotify> inotify_;           // nullptr: no instance left; the timer suffices
+  std::shared_ptr<const TlsContext> context_;  // in use; nullptr: nothing was valid yet
+  std::string texts_;                          // the source of context_
+  std::string bad_;                            // error of the last read
   LastMessage said_bad_, said_end_;
   Ticket soon_;
   TimePoint soon_at_{};
   std::unique_ptr<Job> job_;
-  bool is_stale_ = false;  // something happened while the files were read
+  bool is_stale_ = false;  // an event occurred during a read
 };
 
 }  // namespace sliced::reactor::net

@@ -1,5 +1,6 @@
 #pragma once
-// TLS as bytes in, bytes out (OpenSSL over memory BIOs); knows no socket and no loop. TLS 1.2 and later.
+// TLS as a conversion of bytes (OpenSSL over memory BIOs), independent of sockets and loop. TLS 1.2 and
+// later.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,40 +12,35 @@ struct x509_store_ctx_st;
 
 namespace sliced::reactor::net {
 
-/// One connection. Feed what the peer sent; after every call send what take_outgoing() returns, and use
-/// take_plain(). Errors: any error is final. kDenied when a certificate is refused, by us or by the peer.
-/// Texts say what failed:
-///         "certificate of CN = x has expired on ...", "certificate is for a, 10.0.0.1; not for c".
+/// One connection. Feed the peer's bytes; after every call send take_outgoing(), and use take_plain().
+/// Errors: every error is final. kDenied if either side refuses a certificate. Texts name the cause:
+/// "certificate of CN = x has expired on ...", "certificate is for a, 10.0.0.1; not for c".
 class TlsSession {
  public:
-  /// server_name: a DNS name (sent as SNI) or an IP address; must be among the certificate's subject
-  /// alternative names (the common name does not count). The first outgoing bytes are ready at once.
+  /// server_name: a DNS name (sent as SNI) or an IP address, which must be among the certificate's subject
+  /// alternative names (the common name does not count). The first outgoing bytes are available immediately.
   static Result<std::unique_ptr<TlsSession>> open(std::shared_ptr<const TlsContext> context,
                                                   std::string server_name);
-  /// The server's side; the client speaks first.
-  /// Errors: kIo, that there is no memory for one; nothing of the peer is known yet.
+  /// The server's side; the client sends first. Errors: kIo without memory.
   static Result<std::unique_ptr<TlsSession>> accept(std::shared_ptr<const TlsContext> context);
   ~TlsSession();
   TlsSession(const TlsSession&) = delete;
 
-  /// Bytes from the peer, cut anywhere.
-  /// Decrypts all of them: what take_plain() then has is bounded by what was fed, so whoever reads a piece of
-  /// the socket at a time holds a piece.
+  /// Decrypts bytes from the peer, split anywhere. take_plain() then has at most as many bytes as were fed.
   Result<Unit> feed(std::string_view from_peer);
-  /// Before the handshake is done, plain bytes are kept and sent after it.
+  /// Plain bytes before the end of the handshake are sent after it.
   Result<Unit> write(std::string_view plain);
-  /// Sends close_notify. Reading goes on.
+  /// Sends close_notify. Reading continues.
   Result<Unit> close();
-  /// The transport ended. Errors: kIo "truncated" unless the peer said close_notify.
-  /// Whoever cut the connection may have cut the message, too (RFC 8446 section 6.1), so this is never the
-  /// end of a body.
+  /// Call at the end of the transport. Errors: kIo "truncated" without close_notify from the peer: an
+  /// attacker may have cut the message (RFC 8446 section 6.1), so this never ends a body.
   Result<Unit> end();
 
-  /// Both take it out of the session: what is not sent is lost.
+  /// Both remove the bytes from the session.
   std::string take_outgoing();
   std::string take_plain();
   bool established() const { return established_; }
-  bool peer_closed() const { return peer_closed_; }  // close_notify came
+  bool peer_closed() const { return peer_closed_; }  // close_notify was received
   std::string alpn() const;                          // chosen protocol; empty when none
   std::string peer_subject() const;                  // of the peer's verified certificate; "" without
 

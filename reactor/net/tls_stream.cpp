@@ -69,7 +69,7 @@ class TlsStream final : public ByteStream {
     paused_ = false;
     if (!receiving_) return;
     inner_->resume();
-    // What was decrypted while nobody listened.
+    // Bytes that were decrypted while there was no receiver.
     delivery_ = scheduler_.after(Millis{0}, [this] { deliver(); });
   }
 
@@ -171,14 +171,14 @@ class Handshake final : public Connecting {
     inner_->write(session_->take_outgoing());  // an alert, too
     if (!fed) return finish(fed.error());
     if (!session_->established()) return;
-    inner_->pause();  // until somebody receives
+    inner_->pause();  // until receive()
     std::unique_ptr<ByteStream> stream =
         owned(scheduler_, std::make_unique<TlsStream>(scheduler_, std::move(inner_), std::move(session_)));
     finish(std::move(stream));
   }
 
   void finish(Result<std::unique_ptr<ByteStream>> outcome) {
-    if (!on_connected_) return;  // told already
+    if (!on_connected_) return;  // already called
     step_.reset();
     deadline_.reset();
     if (!outcome) {

@@ -19,7 +19,7 @@
 namespace sliced::reactor::net {
 namespace {
 
-constexpr int kTries = 3;   // to be quicker than others who do the same
+constexpr int kTries = 3;   // attempts against concurrent processes
 constexpr int kNames = 64;  // to find a free one: there may be 16 in all
 
 Error from_errno() { return uv_error(-errno); }
@@ -48,7 +48,7 @@ Result<Descriptor> listening(const std::string& path, unsigned mode, int backlog
   return socket;
 }
 
-// Unit: nobody answers at the socket.
+// Unit: no process listens at the socket.
 Result<Unit> nobody_answers(const std::string& path) {
   const auto address = unix_address(path);
   const Descriptor probe = unix_socket();
@@ -60,8 +60,8 @@ Result<Unit> nobody_answers(const std::string& path) {
   return from_errno().in("is somebody there?");
 }
 
-// Takes a socket out of the way at which nobody answers. It is asked again under its new name: meanwhile
-// somebody may have put a living one there.
+// Removes a socket without a listening process. It is renamed and checked again, because another process may
+// have replaced it meanwhile.
 Result<Unit> remove_stale(const std::string& path) {
   struct stat found{};
   if (::lstat(path.c_str(), &found) != 0) return errno == ENOENT ? Result<Unit>(Unit{}) : from_errno();
@@ -103,7 +103,7 @@ Result<UnixFile::Bound> UnixFile::bind(const std::string& path, unsigned mode, i
   if (is_abstract) return Bound{std::move(*socket), nullptr};
   Error why{Errc::kBusy, "others put their sockets there"};
   struct stat found{};
-  // chmod(2) adds what the umask has kept back.
+  // chmod(2) adds the bits that the umask removed.
   if (::chmod(made.c_str(), mode) != 0 || ::lstat(made.c_str(), &found) != 0) {
     why = from_errno();
   } else {

@@ -1,5 +1,5 @@
 #pragma once
-// Private to reactor/net: the file of a unix socket that listens, from its appearance to its removal.
+// Private to reactor/net: the file of a listening unix socket, from its creation to its removal.
 #include <sys/types.h>
 
 #include <memory>
@@ -10,25 +10,23 @@
 
 namespace sliced::reactor::net {
 
-/// Exists as long as the file is ours to remove.
-/// The socket is bound under a hidden name beside the wanted one, listens there, and is renamed with
-/// RENAME_NOREPLACE: so it appears whole, and never over somebody else's.
+/// Owns the file. The socket is bound under a hidden name, listens, and is renamed with RENAME_NOREPLACE: so
+/// the file appears ready, and never replaces another one.
 class UnixFile {
  public:
-  /// A socket that listens at path, which appears when it does.
-  /// Errors: those of listen_unix(), without the path. Null: an abstract name, which has no file.
+  /// A listening socket. Errors: those of listen_unix(), without the path. file is nullptr for an abstract
+  /// name.
   struct Bound {
     Descriptor socket;
     std::unique_ptr<UnixFile> file;
   };
-  /// mode: of the file, from its first moment on. backlog: listen(2)'s. What is in the way is removed only
-  /// if it is a socket at which nobody answers.
+  /// mode: of the file from its creation. backlog: of listen(2). An existing file is removed only if it is a
+  /// socket without a listening process.
   static Result<Bound> bind(const std::string& path, unsigned mode, int backlog);
-  /// That alone.
+  /// Only removes such a socket.
   static Result<Unit> remove_unanswered(const std::string& path);
-  /// Removes it, unless somebody else's is there by now.
-  /// By device and inode (lstat). Between the look and the removal another one may come: the kernel has no
-  /// call for both.
+  /// Removes the file unless it was replaced, compared by device and inode (lstat). A replacement between
+  /// check and removal is possible, because the kernel has no call for both.
   ~UnixFile();
   UnixFile(const UnixFile&) = delete;
 

@@ -11,7 +11,7 @@ namespace sliced::reactor::net {
 
 constexpr size_t kUnixPathMax = 107;  // bytes: one less than there are, for the NUL
 
-/// As bind(2) and connect(2) want it.
+/// An address for bind(2) and connect(2).
 struct UnixAddress {
   sockaddr_un raw{};
   unsigned size = 0;
@@ -21,10 +21,10 @@ struct UnixAddress {
 /// Errors: kInvalid (empty, longer than 107 bytes, NUL inside a path).
 Result<UnixAddress> unix_address(const std::string& path);
 
-/// The path as text: an abstract name is shown with '@'.
+/// Returns the path as text; an abstract name starts with '@'.
 std::string unix_text(const std::string& path);
 
-/// A non-blocking, close-on-exec stream socket; not open when the system refuses (errno).
+/// A non-blocking, close-on-exec stream socket; empty after an error (errno).
 Descriptor unix_socket();
 
 }  // namespace sliced::reactor::net

@@ -1,5 +1,5 @@
 #pragma once
-// Unix sockets, as client (unix(7)).
+// Unix socket clients (unix(7)).
 #include <memory>
 #include <string>
 
@@ -13,9 +13,9 @@ class Loop;
 namespace sliced::reactor::net {
 
 /// Connects to a unix stream socket; a path that starts with NUL is an abstract name. At most 107 bytes
-/// (unix(7)). A full backlog of the listener is waited for until the deadline.
-/// Errors: kNotFound, kDenied, kTimeout, kInvalid (too long), kIo (nobody listens); the text names the
-///         path.
+/// (unix(7)). Waits for a full backlog until the deadline.
+/// Errors: kNotFound, kDenied, kTimeout, kInvalid (too long), kIo (no process listens); the text names the
+/// path.
 std::unique_ptr<Connecting> connect_unix(Loop& loop, std::string path, Millis deadline,
                                          OnConnected on_connected);
 

@@ -11,7 +11,7 @@ namespace sliced::reactor::net {
 namespace {
 
 constexpr size_t kReadBytes = 64 * 1024;
-// A peer that refuses what we write may have said why before it closed: reading gets this long to find it.
+// A peer may send the reason before it closes the connection: reading gets this long to find it.
 constexpr Millis kLastWords{20};
 
 constexpr unsigned kKeepAliveSeconds = 30;  // libuv adds ten probes a second apart

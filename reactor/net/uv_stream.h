@@ -16,14 +16,15 @@
 
 namespace sliced::reactor::net {
 
-/// A write is given to the kernel at once as far as it takes it; the rest is libuv's until it is sent or the
-/// stream goes. Loop thread only.
-/// Errors:  with the peer's name, once; nothing more is told after it.
-/// Reentry: events may replace themselves (receive()) and abandon the stream, but not destroy it (stream_owner.h).
+/// A write passes as many bytes as possible to the kernel; libuv owns the rest until it is sent or the stream
+/// is destroyed. Loop thread only.
+/// Errors:  reported once with the peer's name; no event follows.
+/// Reentry: events may replace themselves (receive()) and abandon the stream, but not destroy it
+/// (stream_owner.h).
 class UvStream final : public ByteStream {
  public:
   using AnyHandle = std::variant<Handle<uv_tcp_t>, Handle<uv_pipe_t>>;
-  /// name: the peer, for error texts. lease: goes with the stream.
+  /// name: the peer, for error texts. lease: destroyed with the stream.
   UvStream(Scheduler& scheduler, AnyHandle handle, std::string name, std::shared_ptr<void> lease = nullptr);
   ~UvStream() override;
 
@@ -52,7 +53,7 @@ class UvStream final : public ByteStream {
   std::shared_ptr<void> lease_;
   // Shared with the running call, which may replace them.
   std::shared_ptr<StreamEvents> events_;
-  // Write requests outlive us and ask it.
+  // Write requests outlive this object and check it.
   std::shared_ptr<UvStream*> alive_;
   CallbackGuard callbacks_{"UvStream"};
   Ticket failure_;
@@ -62,17 +63,14 @@ class UvStream final : public ByteStream {
   bool dead_ = false;
 };
 
-/// A connected socket as a stream; TCP with TCP_NODELAY and keep-alive.
-/// Errors: the loop's.
-/// `socket` is connected and becomes the stream's; after an error it is closed. lease goes with the stream,
-/// for whoever counts connections.
+/// Wraps a connected socket; TCP with TCP_NODELAY and keep-alive. Takes ownership of `socket`, and closes it
+/// after an error. lease: destroyed with the stream, for counting connections. Errors: those of the loop.
 Result<std::unique_ptr<ByteStream>> adopt_tcp(Loop& loop, Descriptor socket, const std::string& name,
                                               std::shared_ptr<void> lease = nullptr);
 Result<std::unique_ptr<ByteStream>> adopt_unix(Loop& loop, Descriptor socket, const std::string& name,
                                                std::shared_ptr<void> lease = nullptr);
-/// TCP_NODELAY, keep-alive (30 s), and what is unacknowledged for 40 s ends the connection.
-/// For both sides' connections. Failures are passed over: a connection without them works, it only notices
-/// later that the peer is gone.
+/// Sets TCP_NODELAY, keep-alive (30 s), and a limit of 40 s for unacknowledged data, for clients and servers.
+/// Errors are ignored: without the options a lost peer is only detected later.
 void set_tcp_options(uv_tcp_t* handle);
 
 }  // namespace sliced::reactor::net
