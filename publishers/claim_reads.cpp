@@ -9,11 +9,11 @@
 namespace sliced::publishers {
 namespace {
 
-// Behind a pod that has ended the claim is deallocated or deleted within a moment.
+// After the end of a pod the claim is deallocated or deleted shortly.
 constexpr reactor::BackoffPolicy kAgain{
     .initial = Millis{1'000}, .factor = 2.0, .cap = Millis{60'000}, .jitter = 0.5};
 
-// nullopt: what cannot be understood may have anything.
+// nullopt: a claim that cannot be decoded may have any device.
 std::optional<bool> has_entry(std::string_view claim, const policy::Ledger::Question& question) {
   const std::string_view uid = text_of_metadata(claim, "uid");
   if (uid.empty()) return std::nullopt;

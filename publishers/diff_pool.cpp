@@ -21,13 +21,13 @@ constexpr size_t kCounterSetsPerSliceMax = 8;
 constexpr size_t kIndexDigits = 5;
 // Keys and values of all of them (k8s.io/apimachinery/pkg/api/validation ValidateAnnotations).
 constexpr size_t kAnnotationBytesMax = size_t{256} << 10;
-// Of records that are read for a plan, which is made anew for each write.
+// Limit of records that are read for one plan, which is computed again for each write.
 constexpr size_t kRecordsBytesMax = 4 * policy::kRecordBytesMax;
 constexpr std::string_view kFull = "others' metadata leaves no room for ours";
 constexpr std::string_view kOwnAnnotations[] = {kBootIdAnnotation, policy::kWithdrawnAnnotation,
                                                 policy::kExcludesAnnotation, policy::kGroupsAnnotation};
 
-// The slices of a pool that stand under names of ours, by index.
+// The slices of a pool with names of this daemon, by index.
 using InPlace = std::map<size_t, const ResourceSlice*>;
 
 std::optional<size_t> index_in(std::string_view name) {
@@ -35,8 +35,8 @@ std::optional<size_t> index_in(std::string_view name) {
   return parse_hex(name.substr(0, kIndexDigits));
 }
 
-// The index of an observed slice when its name is one that we give in that pool; nullopt: somebody else made
-// it.
+// Returns the index of an observed slice if this daemon would give it that name in the pool; nullopt if
+// another program created it.
 std::optional<size_t> own_index(const ResourceSlice& slice, const std::string& driver,
                                 const std::string& node) {
   const auto index = index_in(slice.meta.name);
@@ -54,7 +54,7 @@ kube::ObjectMeta identity_meta(std::string name, const NodeIdentity& node) {
   return meta;
 }
 
-// The name of a new slice: past those that somebody else had, and those that stand there still (terminating).
+// Returns the name of a new slice: skips names of other objects, and of terminating slices.
 std::string free_name(size_t index, const policy::DesiredPool& pool, const NodeIdentity& node,
                       const ObservedSlices& observed, const std::map<std::string, int>& salts) {
   std::string name = slice_name(index, pool.driver, node.name, pool.name, 0);
@@ -71,8 +71,7 @@ void put_record(ResourceSlice& slice, const policy::Record& record) {
     slice.meta.annotations.insert_or_assign(std::string(policy::kWithdrawnAnnotation), record.text());
 }
 
-// The slices that should be, by index, with pool.generation left at 0. Counter slices come before device
-// slices.
+// Returns the desired slices by index, with pool.generation 0. Counter slices precede device slices.
 std::map<size_t, ResourceSlice> wanted_slices(const policy::DesiredPool& pool, const ObservedSlices& observed,
                                               const InPlace& in_place, const NodeIdentity& node,
                                               const std::map<std::string, int>& salts) {
@@ -86,7 +85,7 @@ std::map<size_t, ResourceSlice> wanted_slices(const policy::DesiredPool& pool, c
     out[i / kCounterSetsPerSliceMax].shared_counters.push_back(pool.counters[i]);
   for (auto& [index, devices] : pack_devices(pool.devices, assigned, slice_size_for(pool), counter_slices))
     out[index].devices = std::move(devices);
-  // The record of the pool stands on its first slice.
+  // The pool's record is in its first slice.
   for (auto& [index, slice] : out) {
     const auto at = in_place.find(index);
     slice.meta = identity_meta(
@@ -113,12 +112,14 @@ bool same_spec(const ResourceSlice& a, const ResourceSlice& b) {  // but for the
          a.unknown_fields == b.unknown_fields;
 }
 
-// Our reference, also one to a Node object of this name that is no more. Compared by what we write.
+// Finds this daemon's reference, also to a former Node object of the same name. Compared by the written
+// fields.
 bool is_own_reference(const kube::OwnerReference& reference, std::string_view node) {
   return reference.api_version == "v1" && reference.kind == "Node" && reference.name == node;
 }
 
-// Those of others as they are, and ours. An object has one controller at most: whoever came first.
+// Keeps references of others and adds this daemon's. An object has at most one controller: an existing one
+// stays.
 std::vector<kube::OwnerReference> owners_of(const ResourceSlice& observed, const ResourceSlice& wanted) {
   const auto is_own = [&](const auto& reference) { return is_own_reference(reference, wanted.node_name); };
   const auto& all = wanted.meta.owner_references;
@@ -144,7 +145,7 @@ std::vector<kube::OwnerReference> owners_of(const ResourceSlice& observed, const
   return out;
 }
 
-// What we say in metadata is there; what others add beside it is theirs.
+// Returns true if the written metadata is present; additions of others are kept.
 bool carries_identity(const ResourceSlice& observed, const ResourceSlice& wanted) {
   for (const auto& [key, value] : wanted.meta.annotations) {
     const auto at = observed.meta.annotations.find(key);
@@ -157,7 +158,8 @@ bool carries_identity(const ResourceSlice& observed, const ResourceSlice& wanted
   return observed.meta.owner_references == owners_of(observed, wanted);
 }
 
-// The update keeps what others wrote beside ours (labels, finalizers, owners), so that nobody fights over it.
+// The update keeps additions of others (labels, finalizers, owners), so that the writers do not undo each
+// other's changes.
 ResourceSlice update_of(const ResourceSlice& observed, ResourceSlice wanted) {
   std::vector<kube::OwnerReference> owners = owners_of(observed, wanted);
   const kube::ObjectMeta ours = std::move(wanted.meta);
@@ -168,8 +170,8 @@ ResourceSlice update_of(const ResourceSlice& observed, ResourceSlice wanted) {
   return wanted;
 }
 
-// Gone in all but name: while a finalizer holds it, it offers nothing and counts for no pool. What it records
-// stands in the pool's first slice by then, or is of no use any more.
+// Returns true for a slice that only a finalizer keeps: it offers nothing and belongs to no pool. Its record
+// is in the pool's first slice by then, or obsolete.
 ResourceSlice emptied(ResourceSlice slice) {
   slice.pool.generation = kEmptiedGeneration;
   slice.pool.slice_count = 1;
@@ -194,10 +196,10 @@ void remove(const ResourceSlice& slice, std::string why, const Memory& memory, S
                             .was_refused = was_refused});
 }
 
-// Of the slices that we hold, those of the highest generation decide. When all of them say what is wanted,
-// that generation is being completed (also after a restart in the middle); when one alone differs, it is
-// changed in place. A generation above the one we remember was written by somebody else and is no base of
-// ours. What is made anew beside a slice that is left (and goes last) would count with it in its generation.
+// Of this daemon's slices, those of the highest generation count. If all of them match the desired ones, that
+// generation is being completed (also after a restart); if a single one differs, it is updated with the same
+// generation. A generation above the remembered one was written by another program and is not continued. A
+// slice that is created beside a remaining one (which is deleted last) must not share its generation.
 int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted, const InPlace& in_place,
                        const std::vector<const ResourceSlice*>& left, int64_t remembered, int64_t attempted) {
   const int64_t trusted = remembered > 0 ? std::max(remembered, attempted) : kTrustedGenerationMax;
@@ -222,7 +224,7 @@ int64_t generation_for(const std::map<size_t, ResourceSlice>& wanted, const InPl
   return others + differing > 0 && chosen <= of_left ? of_left + 1 : chosen;
 }
 
-// Entries that the slice that is to have them does not hold yet.
+// Returns entries that are not in their desired slice yet.
 std::set<std::string> not_yet_placed(const InPlace& in_place, const std::map<size_t, ResourceSlice>& wanted) {
   std::set<std::string> out;
   for (const auto& [index, slice] : wanted) {
@@ -238,9 +240,9 @@ std::set<std::string> not_yet_placed(const InPlace& in_place, const std::map<siz
   return out;
 }
 
-// The slice that has an entry may be written or deleted before the one that is to have it. So that it stands
-// in a slice or in the record at any moment, whatever an observed slice shows or records stays recorded until
-// all that moves is placed. The first slice is written first; one more write of it ends the record.
+// Moves an entry between slices without losing it: the slice that has it may be written or deleted before the
+// new one. So observed and recorded entries stay in the record until all moves are complete. The first slice
+// is written first; one more write of it ends the record.
 void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observed, const InPlace& in_place,
                    std::map<size_t, ResourceSlice>& wanted) {
   const std::set<std::string> moving = not_yet_placed(in_place, wanted);
@@ -250,19 +252,19 @@ void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observ
   for (const kube::Device& device : first.devices) in_first.insert(device.name);
   std::map<std::string, policy::Holding> kept;
   bool is_any_moving = false;
-  std::optional<policy::Holding> unknown;  // stands for whatever moves
+  std::optional<policy::Holding> unknown;  // represents all moving entries
   const auto keep = [&](policy::Holding holding, const ResourceSlice& from) {
     if (is_unknown(holding)) {
       unknown = std::move(holding);
       is_any_moving = true;
       return;
     }
-    // From the first slice's record into its devices takes one write of one object.
+    // Moving an entry from the record of the first slice to its devices takes one write of one object.
     const bool is_one_write = from.meta.name == first.meta.name && in_first.contains(holding.entry);
     is_any_moving |= moving.contains(holding.entry) && !is_one_write;
     kept.emplace(holding.entry, std::move(holding));
   };
-  // There is one, and another while they move. What somebody has put beside them stands for whatever moves.
+  // The present record, and another one during moves. Names that others added count for all moving entries.
   size_t room = kRecordsBytesMax;
   for (const auto& [name, slice] : observed) {
     const auto text = slice.meta.annotations.find(std::string(policy::kWithdrawnAnnotation));
@@ -285,7 +287,7 @@ void keep_recorded(const policy::DesiredPool& pool, const ObservedSlices& observ
       if (moving.contains(device.name)) keep(policy::holding_of_function(device.name), slice);
   }
   if (!is_any_moving) return;
-  // What is not wanted is withdrawn and recorded by the decision, or free.
+  // Undesired entries are withdrawn and recorded by the decision, or free.
   std::vector<policy::Holding> recorded = pool.record.holdings();
   for (const auto& [index, slice] : wanted)
     for (const kube::Device& device : slice.devices)
@@ -310,8 +312,8 @@ size_t bytes_of_others(const ResourceSlice& slice) {
   return bytes;
 }
 
-// What has no room beside others' annotations: groups are left out, and records made short. Returns the first
-// of the slices that have no room then either.
+// Handles a lack of room beside annotations of others: leaves out groups, and shortens records. Returns the
+// first slice that still has no room.
 std::optional<size_t> fit_records(const policy::DesiredPool& pool, const InPlace& in_place,
                                   std::map<size_t, ResourceSlice>& wanted) {
   for (auto& [index, slice] : wanted) {
@@ -445,7 +447,7 @@ SliceChanges diff_pools(const std::vector<policy::DesiredPool>& desired, const O
   }
   SliceChanges plan;
   std::map<std::string, InPlace> in_place;  // by pool
-  std::vector<const ResourceSlice*> left;   // have no room for what is ours
+  std::vector<const ResourceSlice*> left;   // without room for this daemon's annotations
   for (const auto& [name, slice] : observed) {
     if (is_unread(slice)) {
       plan.deletes.push_back({name, slice.meta.uid, slice.meta.resource_version, "unreadable", true,
@@ -464,14 +466,14 @@ SliceChanges diff_pools(const std::vector<policy::DesiredPool>& desired, const O
     else if (memory.full.contains(name))
       left.push_back(&slice);
     else if (const auto [at, fresh] = in_place[slice.pool.name].emplace(*index, &slice); !fresh) {
-      // What others have filled is being made anew as the other.
+      // A slice that others filled is created again under the other name.
       const bool is_better = bytes_of_others(slice) < bytes_of_others(*at->second);
       remove(is_better ? *std::exchange(at->second, &slice) : slice, "twin", memory, plan);
     }
   }
   for (const policy::DesiredPool& pool : desired)
     diff_one(pool, observed, in_place[pool.name], node, memory, plan, left);
-  // Once all stands in other slices: those may be refused too.
+  // After all entries are in other slices, because the API server may refuse those.
   for (const ResourceSlice* slice : left)
     if (!writes_to(plan, slice->pool.name)) remove(*slice, std::string(kFull), memory, plan);
   const auto by_name = [](const auto& a, const auto& b) { return a.meta.name < b.meta.name; };

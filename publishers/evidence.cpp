@@ -13,23 +13,23 @@ namespace {
 
 using kube::Json;
 
-constexpr size_t kListBytesMax = size_t{1} << 30;  // a third of a million claims; looked at one by one
+constexpr size_t kListBytesMax = size_t{1} << 30;  // a third of a million claims; read one by one
 constexpr size_t kPodClaimsMax = 4'096;            // of one node
-// Than twice as many as were counted, since claims come meanwhile: so many are asked for as fast as the
-// others, and so many at all.
+// Factors of the counted number of claims, because some are created meanwhile: pages that are requested at
+// full speed, and pages in total.
 constexpr int64_t kPagesOnTime = 4, kPagesMore = 24;
-constexpr double kPodBytes = 512 << 10;     // of the pods of a node, more or less
-constexpr int64_t kNodesUncounted = 1'000;  // where they may not be counted
-// What a claim is taken for before all have been listed once, whatever the first one has: who made that one
-// does not set the pace of all nodes.
+constexpr double kPodBytes = 512 << 10;     // approximate size of a node's pods
+constexpr int64_t kNodesUncounted = 1'000;  // if the nodes cannot be counted
+// Size of a claim before a complete list: the size of the first claim, which any user controls, must not set
+// the pace of all nodes.
 constexpr size_t kClaimBytesMin = 256, kClaimBytesMax = 4'096;
 constexpr double kSpreadSecondsMax = 86'400;
 // 1.5 MiB in etcd may be several times that as JSON ("\\u003c" for a '<').
 constexpr size_t kItemBytesMax = 16u << 20;
-constexpr int64_t kCountMax = 10'000'000;  // more nodes or claims are not believed
+constexpr int64_t kCountMax = 10'000'000;  // larger counts are ignored
 constexpr Millis kPagePause{400}, kPagePauseMin{100};
-constexpr Millis kPausesMax{120'000};  // of a whole list: its snapshot is kept for five minutes
-// Before a page after one that brought nothing, or after more pages than were counted.
+constexpr Millis kPausesMax{120'000};  // of a whole list, whose snapshot is kept for five minutes
+// Delay before a page after an empty one, or beyond the counted number of pages.
 constexpr reactor::BackoffPolicy kPageBackoff{
     .initial = kPagePause, .factor = 2.0, .cap = Millis{30'000}, .jitter = 0.5};
 
@@ -52,14 +52,14 @@ std::string name_of_claim(std::string_view claim) {
   return out;
 }
 
-// "<node>", "<node>/..." or, where that is too long, one whose first part ends in the node's hash
+// "<node>", "<node>/..." or, if that is too long, a name whose first part ends in the node's hash
 // (policy::exposure_pool_name).
 bool is_pool_of(const std::string& node, std::string_view pool) {
   const std::string_view first = pool.substr(0, pool.rfind('/'));
   return first == node || first.ends_with("-" + hex(stable_hash(node), 16));
 }
 
-// core/v1 Pod: claims that it names, and those that were made for it.
+// core/v1 Pod: the claims that it names, and those that were created for it.
 std::set<std::string> claims_of_pod(const Json& pod) {
   std::set<std::string> out;
   const auto take = [&](const Json& one) {
@@ -222,7 +222,7 @@ void Evidence::next_pod_claim() {
                                   },
                               .on_failure =
                                   [this](const kube::Failure& failure) {
-                                    if (!kube::says_gone(failure)) {  // the others would fare no better
+                                    if (!kube::says_gone(failure)) {  // the other requests would fail, too
                                       pod_claims_.clear();
                                       miss(failure, "get on resourceclaims");
                                     }
@@ -230,7 +230,7 @@ void Evidence::next_pod_claim() {
                                   }});
 }
 
-// permission: which one it takes, "" when that is not the matter.
+// permission: the missing one; "" if the failure has another cause.
 void Evidence::miss(const kube::Failure& failure, std::string_view permission) {
   const bool is_first = look_ == Look::kWhole;
   if (is_first || failure.code != Errc::kDenied)
@@ -277,8 +277,8 @@ void Evidence::finish_page(std::string continue_token) {
   after(page_pause(), [this, token = std::move(continue_token)] { list_page(token); });
 }
 
-// A list of as many pages as were counted ends within its snapshot. One that goes on, or brings nothing, is
-// asked more and more slowly.
+// A list of as many pages as were counted ends before its snapshot expires. Further or empty pages are
+// requested with growing delays.
 Millis Evidence::page_pause() {
   const int64_t counted = claims_ / kPageItems;
   if (items_ == items_before_ || pages_ > 2 * counted + kPagesOnTime)

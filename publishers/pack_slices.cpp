@@ -28,7 +28,7 @@ Packing pack_devices(const std::vector<kube::DevicePtr>& devices, const Assigned
     }
     if (!kept.empty()) packing[index] = std::move(kept);
   }
-  // Many half-empty slices cost every consumer; packing anew costs each slice one write.
+  // Many half-empty slices cost every consumer; repacking costs one write for each slice.
   const size_t needed = (devices.size() + slice_size - 1) / slice_size;
   if (packing.size() > 2 * needed && packing.size() > 1)
     return pack_devices(devices, {}, slice_size, first_index);

@@ -424,8 +424,8 @@ void Publisher::check_deleted(const std::string& name) {
   });
 }
 
-// Deletes a slice of the watch that could not be decoded if its driver and nodeName are ours, of whatever
-// size. If the read fails, other writes continue.
+// Deletes a slice of the watch that could not be decoded, of any size, if its driver and nodeName are ours.
+// If the read fails, other writes continue.
 void Publisher::read_undecoded(const std::string& name) {
   memory_.undeletable.insert(name);
   read_object(name, [this, name](std::string_view object) {

@@ -20,7 +20,7 @@ void visit_entries(const ObservedSlices& slices, const std::string& boot_id, con
   }
 }
 
-// Facts are believed only where it is certain that we wrote them, in this boot.
+// Facts are used only if it is certain that this daemon wrote them in this boot.
 bool is_certain(const kube::ResourceSlice& slice, const std::string& driver, const std::string& node,
                 const std::string& boot_id) {
   const auto boot = slice.meta.annotations.find(std::string(kBootIdAnnotation));
@@ -41,14 +41,15 @@ bool lacks_facts(const hotplug::HostDevice& device, const hotplug::Inventory& in
   return pf != nullptr && hotplug::is_netdev_elsewhere(*pf);
 }
 
-// Of a function that has been bound to another driver since then, nothing that was said holds.
+// If the function is bound to another driver now, its published facts are obsolete.
 bool is_bound_as_published(const hotplug::HostDevice& device, const kube::Device& entry,
                            const std::string& driver) {
   const auto told = policy::read_function(entry.attributes, driver);
   return told.driver.empty() || told.driver == device.driver;
 }
 
-// Slices are written one after the other, so those of one device may differ. Each said what was so.
+// Slices are written one after the other, so those of one device may differ. Each was correct when it was
+// written.
 void note_excludes(const ObservedSlices& slices, const std::string& driver, const std::string& node,
                    const hotplug::Inventory& inventory,
                    std::map<std::string, std::set<std::string>>& stood_under) {
@@ -67,7 +68,7 @@ void note_excludes(const ObservedSlices& slices, const std::string& driver, cons
   }
 }
 
-// Names of pools of which every slice is there and was decoded.
+// Returns the names of pools with all slices present and decoded.
 std::set<std::string> whole_pools(const ObservedSlices& slices, const std::string& driver,
                                   const std::string& node) {
   struct Seen {
@@ -76,8 +77,8 @@ std::set<std::string> whole_pools(const ObservedSlices& slices, const std::strin
   };
   std::map<std::string, Seen> seen;
   for (const auto& [name, slice] : slices) {
-    if (slice.pool.name.empty()) return {};                    // of whichever pool
-    if (is_emptied(slice) && !is_unreadable(slice)) continue;  // somebody's finalizer holds it
+    if (slice.pool.name.empty()) return {};                    // may belong to any pool
+    if (is_emptied(slice) && !is_unreadable(slice)) continue;  // kept by a finalizer of another program
     Seen& pool = seen[slice.pool.name];
     pool.is_readable &= !is_unreadable(slice);
     if (!is_ours(slice, driver, node)) continue;
@@ -168,7 +169,7 @@ std::vector<hotplug::RecoveredNetdev> restore_netdevs(const OwnSlices& slices,
                     .name = told.pf_name, .link_type = told.netdev.link_type, .is_partial = true};
                 found.emplace(*pf->pci, hotplug::RecoveredNetdev{*pf->pci, std::move(netdev), ""});
               }
-              // Bound to another driver it has no interface that could be away.
+              // With another driver it has no interface that could be in another namespace.
               if (device == nullptr || !device->pci || device->netdev || told.netdev.name.empty() ||
                   device->driver != told.driver)
                 return;

@@ -79,8 +79,7 @@ bool SliceCache::on_event(const SourceEvent<ResourceSlice>& event, TimePoint now
   return different;
 }
 
-// In the order of versions: an event of ours is among those that came, and what is not there any more has
-// gone behind it.
+// In the order of versions: an own event is among the received ones, and absent slices were deleted after it.
 void SliceCache::on_written(ResourceSlice stored) {
   const bool was_told = version_of(stored) > 0 && version_of(stored) <= newest_;
   if (!was_told || slices_.contains(stored.meta.name)) on_stored(std::move(stored));

@@ -53,7 +53,7 @@ void ListWatch::list_again(std::string why) {
   });
 }
 
-// What to ask next.
+// Requests.
 // -------------------------------------------------------------------------------------------------
 
 void ListWatch::attempt() {
@@ -107,8 +107,8 @@ void ListWatch::start_watch(bool initial_events) {
        [this](const Failure& failure) { on_failure(failure); }, [this] { on_open(); }});
 }
 
-// A quiet watch that goes on says nothing for minutes. When it was accepted and not refused within a moment
-// (410 comes inside the stream), it is followed again.
+// A watch without changes may be silent for minutes. If it was accepted and is not refused shortly after (410
+// arrives in the stream), it is live again.
 void ListWatch::on_open() {
   heard();
   if (step_ != Step::kWatching) return;
@@ -123,8 +123,8 @@ void ListWatch::open_list() {
   kube::ListRequest request;
   request.scope = scope_;
   request.bytes_max = limits_.list_bytes_max;
-  // The first list is consistent: a replica that lags might not know of a new exclude. Later lists must not
-  // be older than what was told already.
+  // The first list is consistent, because an outdated replica may lack a new exclude. Later lists must not be
+  // older than the reported state.
   if (!version_unusable_) request.resource_version = resource_version_;
   heard();
   watch_silence();
@@ -143,7 +143,7 @@ void ListWatch::watch_silence() {
       return fail(Errc::kTimeout, "it does not become whole");
     if (ports_.scheduler.now() - last_word_ < bound) return watch_silence();
     if (listing) return fail(Errc::kTimeout, "no answer for " + std::to_string(bound.count() / 1000) + " s");
-    // A peer that died without a word. Asking again will show it, and costs one request if it did not.
+    // The peer may have died silently. A new request shows it, and is cheap otherwise.
     ports_.log.debug("watch silent: restarting it", {{"resource", resource_name()}});
     ++watch_ends_.silent;
     update_health();
@@ -151,7 +151,7 @@ void ListWatch::watch_silence() {
   });
 }
 
-// What the answer means.
+// Answers.
 // --------------------------------------------------------------------------------------------
 
 void ListWatch::on_event(const kube::WatchEvent& event) {
@@ -160,7 +160,7 @@ void ListWatch::on_event(const kube::WatchEvent& event) {
   const bool bookmark = event.type == EventType::kBookmark;
   if (!head.ok() || head->resource_version.empty() || (head->name.empty() && !bookmark)) {
     if (step_ == Step::kInitialEvents && !bookmark) return on_nameless(head);
-    // Something changed and nobody can say what: only a list can tell.
+    // An unknown object has changed: only a list shows which.
     relist("an event names no object");
     return fail(Errc::kInvalid,
                 "event: " + (head.ok() ? std::string("no name or resourceVersion") : head.error().what));
@@ -202,7 +202,7 @@ void ListWatch::on_live_event(EventType type, const ObjectHead& head, std::strin
   missed_at_.reset();
   stand(State::kLive, "");
   if (type == EventType::kBookmark) return;
-  // What was ours and is no longer has left, whatever the event is called.
+  // An object that left the scope is removed, whatever the type of the event.
   if (is_foreign(head, object)) {
     report_foreign(head.name);
     return sink_.knows(head) ? sink_.removed(head) : void();
@@ -219,7 +219,7 @@ void ListWatch::on_list_item(std::string_view object) {
   collect(*head, object);
 }
 
-// What is too large to be known by name is something all the same, and could be an exclude.
+// An object that is too large to read its name may be an exclude.
 void ListWatch::on_nameless(const Result<ObjectHead>& head) {
   if (!head.ok() && head.error().code == Errc::kTooLarge)
     return fail(Errc::kTooLarge, "an object is too large to be told by name: " + head.error().what);
@@ -249,8 +249,8 @@ void ListWatch::on_list_done(std::string resource_version) {
   if (step_ == Step::kWatching) open_watch();
 }
 
-// A replica that lags has not heard of the newest exclude yet. A server that was restored from a backup goes on from
-// the past: that is so when it says so again, a few seconds later.
+// An outdated replica may lack the newest exclude. A server that was restored from a backup has an older
+// state: this is accepted if a second list a few seconds later confirms it.
 bool ListWatch::is_of_the_past() {
   const auto version = parse_int(resource_version_);
   if (version && told_ && *version < *told_) {
@@ -264,7 +264,7 @@ bool ListWatch::is_of_the_past() {
 
 void ListWatch::finish_list() {
   if (is_of_the_past()) {
-    version_unusable_ = true;  // asks for the newest state
+    version_unusable_ = true;  // requests the newest state
     return fail(Errc::kBusy, "the list is older than the last received state");
   }
   step_ = Step::kWatching;
@@ -289,7 +289,7 @@ void ListWatch::finish_list() {
   if (is_confirming) kept_at_.reset();
   arm_confirmation(sink_.commit(why, is_confirming));
   stand(State::kLive, "");
-  if (call_) watch_silence();  // the watch goes on under its own bound
+  if (call_) watch_silence();  // the watch continues with its own limit
 }
 
 void ListWatch::arm_confirmation(size_t kept) {
@@ -301,7 +301,7 @@ void ListWatch::arm_confirmation(size_t kept) {
     ports_.log.warning("most objects missing from a list: keeping them until a second list confirms it",
                        {{"resource", resource_name()}, {"objects", kept}});
   }
-  // A server that answers otherwise each time is asked less often.
+  // A server with a different answer each time gets fewer requests.
   const Millis delay = out_of_turn_.take(now) ? limits_.confirm_after : limits_.confirm_after * 6;
   confirm_ = ports_.scheduler.after(delay, [this] { confirm_list(); });
 }
@@ -309,7 +309,7 @@ void ListWatch::arm_confirmation(size_t kept) {
 void ListWatch::confirm_list() {
   confirm_.reset();
   relist("whether objects are gone");
-  version_unusable_ = true;  // asks for the newest state
+  version_unusable_ = true;  // requests the newest state
   if (step_ == Step::kWatching) attempt();
 }
 
@@ -322,7 +322,7 @@ void ListWatch::on_watch_end() {
   if (lived < limits_.short_watch && events_ == 0) return fail(Errc::kIo, "the stream ended at once");
   if (lived < limits_.healthy_after && !out_of_turn_.take(ports_.scheduler.now()))
     return fail(Errc::kIo, "streams end early, again and again");
-  // Earlier than asked: a server stops, and all of its clients go elsewhere.
+  // Earlier than requested: a server stops, and its clients reconnect to others.
   if (lived + limits_.jitter < asked_timeout_) return wait_jitter();
   open_watch();
 }
@@ -372,8 +372,8 @@ void ListWatch::on_list_failure(const Failure& failure) {
   fail(failure);
 }
 
-// A 404 may be anybody's, such as a load balancer's without a server: only discovery can say "none", and of
-// what Kubernetes itself brings nobody can who goes on.
+// Any program may send a 404, such as a load balancer without a server. Only discovery can report that a kind
+// is missing; built-in kinds never are.
 void ListWatch::look_for_kind(Failure not_found) {
   const kube::Resource& kind = scope_.resource;
   const bool is_built_in = kube::is_built_in(kind);
@@ -408,7 +408,7 @@ void ListWatch::kind_is_served(const Failure& not_found) {
 
 void ListWatch::kind_is_absent(const Failure& not_found) {
   sync_state_.is_unserved = true;
-  if (kube::is_built_in(scope_.resource)) {  // an old server, or none at all: either is waited for
+  if (kube::is_built_in(scope_.resource)) {  // an old server, or none: wait for either
     sync_state_.why = not_found.what;
     return fail(not_found);
   }
@@ -436,7 +436,7 @@ bool ListWatch::is_absence_confirmed() {
   return now - *missed_at_ >= limits_.absent_after;
 }
 
-// Waiting, and how it stands.
+// Delays and state.
 // ---------------------------------------------------------------------------------------
 
 void ListWatch::fail(Errc code, std::string_view what) {

@@ -1,4 +1,4 @@
-// How a source stands, and what is said of it.
+// The sync state of a source and its reports.
 #include <string>
 #include <utility>
 
@@ -26,7 +26,7 @@ std::string_view describe(State state) {
 
 void ListWatch::stand(State state, std::string why) {
   const State before = sync_state_.state;
-  if (before == state) return;  // the first reason stands while it lasts
+  if (before == state) return;  // the first reason remains while the state lasts
   sync_state_.state = state;
   sync_state_.why = std::move(why);
   log_standing(before);

@@ -67,7 +67,7 @@ void MemoryBudget::erase(const Name& name) {
 
 void MemoryBudget::leave_out(const Name& name, const Footprint& footprint) {
   left_out_.insert(hash_of(name));
-  if (footprint.bytes > limit_of(footprint)) return;  // whatever else goes
+  if (footprint.bytes > limit_of(footprint)) return;  // does not fit, even alone
   Share& share = share_of(footprint);
   Key key = key_of(name, footprint);
   if (share.first_left_out && *share.first_left_out < key) return;

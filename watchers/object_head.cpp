@@ -48,13 +48,13 @@ bool read_metadata(JsonScanner& scanner, ObjectHead& head) {
         scanner = ahead;
         return true;
       }
-      return scanner.skip_value();  // null, or something else that is not ours to judge
+      return scanner.skip_value();  // null, or an unused type
     }
     return scanner.skip_value();
   });
 }
 
-/// The text at "spec.driver"; "" when there is none, nullopt when the object's text ends before that is known.
+/// Returns the text at "spec.driver"; "" if absent, nullopt if the object ends before it.
 std::optional<std::string> text_at(JsonScanner& scanner, std::string_view path) {
   const size_t dot = path.find('.');
   const std::string_view wanted = path.substr(0, dot);
@@ -67,7 +67,7 @@ std::optional<std::string> text_at(JsonScanner& scanner, std::string_view path) 
       out = text_at(scanner, path.substr(dot + 1));
     else if (!read_field(scanner, *out))
       out = scanner.is_at_end() ? std::nullopt : std::optional(std::string());
-    return false;  // the rest is not looked at
+    return false;  // the rest is not read
   });
   return is_found || is_whole || !scanner.is_at_end() ? out : std::nullopt;
 }
@@ -82,7 +82,7 @@ Result<ObjectHead> decode_object_head(std::string_view object) {
     if (key != "metadata") return scanner.skip_value();
     found = true;
     good = read_metadata(scanner, head);
-    return false;  // the rest is not looked at
+    return false;  // the rest is not read
   });
   if (found && (good || (scanner.is_at_end() && !head.name.empty() && !head.resource_version.empty())))
     return head;

@@ -11,7 +11,7 @@
 namespace sliced::watchers {
 namespace {
 
-// They are not kept as text.
+// Slices are not stored as text.
 constexpr size_t kListBytesMax = 512u << 20;
 
 Result<kube::ResourceSlice> decode_slice(std::string_view object) {
@@ -29,8 +29,8 @@ Result<kube::ResourceSlice> salvage_slice(std::string_view object) {
   return part.ok() && !part->driver.empty() && !part->node_name.empty() ? part : slice;
 }
 
-constexpr size_t kBlock = 16;             // the allocator's part of a block
-constexpr size_t kMapNode = kBlock + 32;  // and the tree's
+constexpr size_t kBlock = 16;             // allocator overhead of a block
+constexpr size_t kMapNode = kBlock + 32;  // plus that of a tree node
 
 size_t owned(const std::string& text) { return text.size() < 16 ? 0 : kBlock + text.capacity(); }
 size_t owned(const std::map<std::string, std::string>& all) {
@@ -52,7 +52,7 @@ size_t owned(const kube::Counters& all) {
 }
 size_t owned(const kube::AttributeValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return owned(*text);
-  // Texts of lists and versions end at 64 bytes wherever a server has looked at them.
+  // A server limits texts of lists and versions to 64 bytes.
   return value.index() < 3 ? 0 : kube::value_count(value) * (2 * sizeof(std::string) + kBlock);
 }
 size_t owned(const kube::ObjectMeta& meta) {
@@ -82,8 +82,8 @@ size_t owned(const kube::Device& device) {
 }  // namespace
 
 size_t footprint(const kube::ResourceSlice& slice) {
-  constexpr size_t kPlaces = 3;  // of the name, wherever it is known
-  constexpr size_t kCopies = 3;  // of the rest on its way to who keeps it; entries are shared
+  constexpr size_t kPlaces = 3;  // maps with the name
+  constexpr size_t kCopies = 3;  // of the rest, on its way to its owner; entries are shared
   size_t bytes = 2 * sizeof(slice) + kPlaces * (kMapNode + sizeof(std::string) + owned(slice.meta.name)) +
                  kCopies * owned(slice.meta) + owned(slice.unknown_fields);
   for (const kube::DevicePtr& device : slice.devices) bytes += sizeof(device) + owned(*device);

@@ -1,6 +1,6 @@
 #pragma once
-// A file as a sign: it is there, and says nothing or the id of this boot. One that names another boot was left by it
-// and counts for nothing, so that a path that outlives a reboot is safe; an empty one belongs below /run.
+// A file as the signal: it exists, and is empty or contains the id of this boot. A file with another boot's
+// id has no effect, so that its path may survive a reboot; an empty file belongs below /run.
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,23 +14,21 @@
 
 namespace sliced::configured {
 
-/// What is wrong with it as a sign, for people; "" it is one.
-/// text: the file's, white space at both ends counts for nothing; bytes of zero are what a crash leaves of a file that
-/// named another boot, and no sign. boot_id "" is not known: then only an empty file
-/// is a sign.
-/// A read that failed is no sign either, for whatever reason.
+/// Returns why the file is no signal, for people; "" if it is one. text: the content, or a failed read, which
+/// is no signal. White space at both ends is ignored; zero bytes are no signal: a crash may leave them in a
+/// file that contained another boot's id. boot_id: "" if unknown; then only an empty file is a signal.
 std::string fault_of_file(const Result<std::string>& text, std::string_view boot_id);
 
-/// Looked at once a second, on the executor: the file's directory need not be there, and may hang. A read
-/// that takes longer than 5 s is given up and begun again; it is never given up for good.
-/// Log: what is waited for, and that it is over.
+/// Reads the file once a second on the executor: its directory may be missing or hang. A read of more than 5
+/// s is abandoned and repeated, without a limit.
+/// Log: the missing signal, and its arrival.
 class FileSign final : public Sign {
  public:
   struct Ports {
     reactor::Scheduler& scheduler;
     reactor::Executor& executor;
     Log& log;
-    /// Blocks; on a worker. kNotFound: there is none.
+    /// Blocks; called on a worker. kNotFound if there is no file.
     std::function<Result<std::string>(const std::string& path)> read;
   };
   FileSign(Ports ports, std::string path, std::string boot_id, OnChange on_change);

@@ -184,7 +184,7 @@ void PodSign::on_looked(const Result<PodWait>& found) {
   look_after(std::exchange(looks_again_, false) ? Millis{0} : kLookEvery);
 }
 
-// Nobody is let go because nobody answers.
+// A failed read does not release the pod.
 void PodSign::on_look_failed(const kube::Failure& failure) {
   call_.reset();
   looks_again_ = false;

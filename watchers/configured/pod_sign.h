@@ -1,13 +1,13 @@
 #pragma once
-// The own pod's annotation as a sign: it is set, and once somebody has taken it away the node is configured. The
-// protocol of the SR-IOV network operator's device plugin (k8snetworkplumbingwg/sriov-network-operator,
-// cmd/sriov-network-config-daemon/waitforconfig.go): ten tries from 1 s to 30 s, a watch of that pod alone, and a look
-// every 30 s beside it.
+// The own pod's annotation as the signal: the daemon sets it, and the node is configured when another program
+// removes it. The protocol of the SR-IOV network operator's device plugin
+// (k8snetworkplumbingwg/sriov-network-operator, cmd/sriov-network-config-daemon/waitforconfig.go): ten
+// attempts with delays from 1 s to 30 s, a watch of that pod, and a read every 30 s.
 //
-//   start ─▶ [read: waited in this boot?] ─▶ set ─▶ watch, and read every 30 s ─▶ the key is gone: seen
+//   start ─▶ [read: waited in this boot?] ─▶ set ─▶ watch, and read every 30 s ─▶ the key is removed: signal
 //
-// Only a read of that very pod that the server answers from what is stored ends the wait: a watch may be of a time before the
-// annotation was set, and says only that it is time to look.
+// Only a consistent read of that pod ends the wait. A watch may show a state from before the annotation was
+// set, so it only causes a read.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,35 +22,35 @@ namespace sliced::configured {
 
 /// Its presence counts, not its value.
 inline constexpr std::string_view kWaitAnnotation = "sriovnetwork.openshift.io/device-plugin-wait-config";
-/// Beside it, by who goes on after the wait: the boot in which it waited, so that a container that is started again
-/// in the same pod and boot need not be let go a second time.
+/// Set beside it by the daemon: the boot in which it waited, so that a restarted container in the same pod
+/// and boot need not wait again.
 inline constexpr std::string_view kWaitBootAnnotation = "dra.networking/wait-config-boot-id";
 
-/// What a pod's metadata says of the wait.
+/// The state of the wait in a pod's metadata.
 struct PodWait {
-  bool waits = false;   // the annotation is there
-  std::string boot_id;  // of kWaitBootAnnotation; "" none
+  bool waits = false;   // the annotation exists
+  std::string boot_id;  // of kWaitBootAnnotation; "" if absent
   std::string name, namespace_, uid;
   bool operator==(const PodWait&) const = default;
 };
-/// object: a Pod, or its metadata alone (PartialObjectMetadata). Errors: kInvalid for what is no object with
-///         a name; kube/objects/json.h's.
+/// object: a Pod, or its metadata (PartialObjectMetadata). Errors: kInvalid if it is not an object with a
+/// name; those of kube/objects/json.h.
 Result<PodWait> decode_pod_wait(std::string_view object);
 
-/// Permissions: patch and get on the pod; list and watch make it quicker, and are not needed.
-/// Log:         each failed try, what is waited for, and that it is over.
-/// Steps:       with a boot_id the pod is read first, and not set again where it waited, or was let go, in
-///              this boot. A try waits 1 s, doubling up to 30 s, or as long as Retry-After says.
+/// Permissions: patch and get on the pod; list and watch accelerate it and are optional.
+/// Log:         each failed attempt, the missing signal, and its arrival.
+/// Steps:       with a boot_id the pod is read first. The annotation is not set again if it waited, or was
+/// released, in this boot. Delays between attempts are 1 s, doubling up to 30 s, or Retry-After.
 class PodSign final : public Sign {
  public:
   struct Settings {
     std::string namespace_, pod;
-    /// Tries to set it, and reads in a row that are refused for want of permission; 0: for ever.
+    /// Limit of attempts to set it, and of consecutive reads that are denied; 0: unlimited.
     int tries_max = 10;
-    /// Noted beside the annotation, and asked for before it is set; "": it is set whatever was before.
+    /// Stored beside the annotation, and read before it is set; "": always set.
     std::string boot_id = {};
-    /// Of this pod; "": that of the first answer. A pod of the same name with another UID is not this one: its annotation
-    /// says nothing of this wait, which is then given up.
+    /// UID of this pod; "": that of the first answer. A pod of the same name with another UID is a different
+    /// one: the wait then fails.
     std::string uid = {};
   };
 
@@ -65,16 +65,16 @@ class PodSign final : public Sign {
  private:
   using Watcher = watchers::WatchedSource<PodWait>;
 
-  // Whether it has waited in this boot already.
+  // Reads whether it has waited in this boot.
   void recall();
   void set();
-  // The next try of a step that failed, or the end of all tries.
+  // Schedules the next attempt of a failed step, or ends the attempts.
   void try_again(const kube::Failure& failure, std::string_view step, void (PodSign::*again)());
   void begin_wait();
   void on_event(const SourceEvent<Watcher::Item>& event);
-  // Now, or once the one that is under way is over.
+  // Reads now, or after the running read.
   void look();
-  // What a read or a write was answered with: an error where that is another object.
+  // Returns the pod of an answer; an error for another object.
   Result<PodWait> own(std::string_view object);
   void on_set(std::string_view object);
   void on_looked(const Result<PodWait>& found);
@@ -91,11 +91,11 @@ class PodSign final : public Sign {
   const OnChange on_change_;
   CallbackGuard callbacks_{"PodSign"};
   reactor::Backoff backoff_;
-  int failed_ = 0;  // in a row, of the step at hand
+  int failed_ = 0;  // consecutive failures of the present step
   bool is_seen_ = false, looks_again_ = false;
   std::string awaited_, given_up_;
-  std::string uid_;       // of this pod; "" not known yet
-  std::string replaced_;  // why the pod of this name is another one; "" it is not known to be
+  std::string uid_;       // of this pod; "" if unknown
+  std::string replaced_;  // why the pod of this name is a different one; "" if not known to be
   kube::CallPtr call_;
   reactor::Ticket timer_;
   std::unique_ptr<Watcher> watcher_;

@@ -1,6 +1,6 @@
 #pragma once
-// The other side of pod_sign.h: the pods of a node that wait are let go. Once a call; who wants it again calls again,
-// which changes nothing where nobody waits.
+// The counterpart of pod_sign.h: releases the waiting pods of a node. Runs once; repeating it has no effect
+// if no pod waits.
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -14,27 +14,26 @@
 
 namespace sliced::configured {
 
-/// Which pods: of that namespace, on that node, with all of these labels.
+/// Selects pods of that namespace and node with all of these labels.
 struct WaitingPods {
   std::string namespace_, node;
-  kube::Labels labels;  // none: every pod of the node
+  kube::Labels labels;  // empty: every pod of the node
 };
 
-/// What came of it. Both empty: nobody waits.
+/// The result. Both are empty if no pod waited.
 struct Released {
   std::vector<std::string> pods;        // names, in the server's order
-  FirstFew<std::string> problems = {};  // "pod ns/name: ...": the list, and what was not let go
+  FirstFew<std::string> problems = {};  // "pod ns/name: ...": failures of the list and of single pods
   bool operator==(const Released&) const = default;
 };
 
-/// A server or proxy that drops selectors lets go nobody else: each pod says itself on which node it is.
-/// Needs list and patch on pods. Only the annotations of pods that have the key are written; a pod that is gone
-/// meanwhile is no problem.
-/// Ownership: the cluster outlives it. Dropping it ends it; who was let go by then is.
-/// Reentry:   on_done, once, never from within the constructor. It must not destroy this.
-/// One pod at a time, in the order of the list. Of a pod whose patch fails the reason is told, and the next
-/// one has its turn.
-/// Source: a member that is null in a merge patch is removed, and one that is not there is no error (RFC 7386).
+/// Removes the annotation from each selected pod that has it, one after the other in the order of the list.
+/// The node is checked in each pod, so that a server or proxy that ignores selectors releases no others.
+/// After a failed patch it continues with the next pod; a deleted pod is no problem. Permissions: list and
+/// patch on pods.
+/// Ownership: the cluster must outlive it. Destroying it cancels the rest.
+/// Reentry:   on_done is called once, never from within the constructor. It must not destroy this object.
+/// Source: a merge patch removes members that are null, and accepts absent ones (RFC 7386).
 class Release {
  public:
   Release(kube::Cluster& cluster, WaitingPods which, std::function<void(Released)> on_done);
