@@ -1,5 +1,5 @@
 #pragma once
-// The commands of sliced-controller, and the functions that do their work.
+// The commands of sliced-controller.
 #include <span>
 
 #include "cli/program.h"
@@ -10,9 +10,9 @@ namespace sliced::controller {
 /// The commands of config::Program::kController.
 std::span<const cli::CommandWork> controller_commands();
 
-/// Until a signal ends it: judges. Opens neither host nor cluster.
+/// Serves admission reviews until a signal. Accesses neither host nor cluster.
 int webhook(const cli::Invocation& invocation);
-/// Until a signal ends it: writes the status of policies while it is elected.
+/// Writes the status of policies while elected, until a signal.
 int aggregate(const config::Options& options);
 
 }  // namespace sliced::controller

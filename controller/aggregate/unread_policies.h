@@ -39,7 +39,7 @@ class UnreadPolicies {
   void start() { watcher_.start(); }
   /// read: namespaces of the SriovResourcePolicies in node reports. Requires: all reports have been listed.
   void look(const std::set<std::string>& read);
-  /// Reported by the last look().
+  /// Returns the number of policies that the last look() reported.
   size_t count() const { return reported_.size(); }
 
  private:
@@ -60,7 +60,7 @@ class UnreadPolicies {
   kube::Ports ports_;
   const Settings settings_;
   const std::function<void()> on_change_;
-  std::map<Watcher::Item::Id, Unread> policies_;  // of other namespaces
+  std::map<Watcher::Item::Id, Unread> policies_;  // in other namespaces
   std::set<Watcher::Item::Id> reported_;
   LastMessage denied_;
   reports::EventWriter events_;

@@ -12,18 +12,18 @@ namespace sliced::webhook {
 
 namespace {
 
-// Of all requests. Bodies are let go of by workers, too.
+// Counts bytes of all requests. Workers release bodies, too.
 struct Counts {
   std::atomic<size_t> bytes = 0, reviews = 0;
 };
 
-// A body, counted as long as anybody has it.
+// A body, counted until it is released.
 class Body {
  public:
   explicit Body(std::shared_ptr<Counts> counts) : counts_(std::move(counts)) {}
   ~Body() { counts_->bytes -= text_.size(); }
   Body(const Body&) = delete;
-  // False: there is no room for it.
+  // Returns false if the limit is reached.
   bool add(std::string_view bytes) {
     if (counts_->bytes + bytes.size() > kBodiesBytesMax) return false;
     counts_->bytes += bytes.size();
@@ -37,7 +37,7 @@ class Body {
   std::string text_;
 };
 
-// What a worker is given; a review that waits or is being made, as long as it lives.
+// The state that workers share. A waiting or running review counts as long as it exists.
 struct Work {
   Work(std::shared_ptr<Counts> counts_in, std::shared_ptr<const Body> body_in)
       : counts(std::move(counts_in)), body(std::move(body_in)) {
@@ -154,7 +154,7 @@ class Admission::One final : public http::Call {
 
   const std::shared_ptr<Shared> shared_;
   http::Response& response_;
-  std::shared_ptr<Body> body_;  // none: let go of
+  std::shared_ptr<Body> body_;  // nullptr: released
   reactor::Ticket deadline_;
   std::unique_ptr<reactor::Job> job_;
   const TimePoint began_;

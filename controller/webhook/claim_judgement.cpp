@@ -23,7 +23,7 @@ struct Request {
   std::string name, main;  // "vf" and "vf", "vf/fast" and "vf"
   std::string class_name;
   std::vector<Expression> selectors;
-  std::string driver = {};  // of its devices; "" not known
+  std::string driver = {};  // of its devices; "" if unknown
   std::string path = {};
   int line = 0;
 };
@@ -41,7 +41,7 @@ void add_request(const Json& of, const std::string& name, const std::string& mai
   out.push_back(std::move(one));
 }
 
-// A class whose name is nearly that of the one that our installation makes for a driver.
+// Returns a warning for a class whose name resembles that of a class which our installation creates.
 void judge_class_names(const std::vector<Request>& requests, const Drivers& drivers, Judgement& out) {
   for (const Request& one : requests) {
     const std::string near =
@@ -86,7 +86,7 @@ std::vector<const Request*> requests_for(const Json& config, const std::vector<R
   return out;
 }
 
-// A configuration, and the requests that it is for.
+// A configuration, and the requests to which it applies.
 struct Config {
   const Json& json;
   std::vector<const Request*> requests;
@@ -101,7 +101,7 @@ std::vector<Config> configs_of(const Json& devices, const std::vector<Request>& 
   return out;
 }
 
-// For each request the drivers that have a configuration for it.
+// Drivers of the configurations by request.
 using ConfiguredDrivers = std::map<const Request*, std::set<std::string_view>>;
 
 ConfiguredDrivers configured_drivers(const std::vector<Config>& configs) {
@@ -135,7 +135,7 @@ void judge_ignored(const Config& config, const std::string& path, const Configur
   }
   if (const auto problem = problem_of_ignored_config(config.json, path, {}, drivers))
     return out.warnings.push_back(*problem);
-  // One class decides, and it may be among the objects that are checked.
+  // A single class determines the driver, and may be among the checked objects.
   if (!known.empty() || unknown_class.empty()) return;
   for (const std::string& driver : {drivers.sriov, drivers.exposure})
     if (const auto problem = problem_of_ignored_config(config.json, path, {driver}, drivers))

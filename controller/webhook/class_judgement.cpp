@@ -11,7 +11,7 @@
 namespace sliced::webhook {
 namespace {
 
-constexpr size_t kClassConfigsMax = 32;  // that a class may have
+constexpr size_t kClassConfigsMax = 32;  // limit of the API
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with a DeviceClass that speaks of our drivers: its selectors, and its configurations. Pure.
+// Checks a DeviceClass for this project's drivers: selectors and configurations. Pure.
 #include <optional>
 
 #include "controller/webhook/judged.h"
@@ -7,20 +7,20 @@
 
 namespace sliced::webhook {
 
-/// nullopt: neither a selector nor a configuration names one of our drivers, or nearly.
-/// Errors:   selectors that cannot be compiled, with their column, and configurations that no node would understand.
-/// Warnings: what selectors read and no device has (selector_judgement.h). A DeviceAttributes or a policy may give attributes, so that
-///           they are no mistakes; where none does, reading them is an error, which ends the scheduler's attempt. And configurations
-///           that nodes ignore, since they name another driver than that of the devices which the selectors select.
-///           Also names in a selector that are nearly one of our drivers', where it names neither.
-/// Work:     one that takes more than 500,000 steps to compile is refused by the API server, too; behind that many together no
-///           further one is looked at, and the Judgement says so.
-/// Bounds:   32 selectors and 32 configurations, which is what resource.k8s.io/v1 takes; those behind are not
-///           looked at.
-/// A selector speaks of our drivers where the name of one stands in its text, in a comment or a literal too.
+/// Returns nullopt if neither a selector nor a configuration has the name of one of our drivers, or a similar
+/// one.
+/// Errors:   selectors that do not compile, with the column; configurations that every node would refuse.
+/// Warnings: attributes in selectors that no device has (selector_judgement.h): a DeviceAttributes or policy
+/// may add them; otherwise reading them is an error, which ends the scheduler's attempt. Configurations that
+/// nodes ignore, because they name another driver than the selectors. Names in a selector that resemble one
+/// of our drivers', if it has neither.
+/// Work:     a selector of more than 500,000 steps to compile is refused by the API server, too. After that
+/// many steps in total no other one is checked, and the Judgement says so.
+/// Bounds:   32 selectors and 32 configurations, as in resource.k8s.io/v1; others are not checked.
+/// A selector is for our drivers if its text contains the name of one, also in a comment or a literal.
 std::optional<Judgement> judge_class(const kube::Json& object, const Drivers& drivers, bool may_work);
 
-/// The one of our drivers whose devices the class selects; "" another's, both or not known.
+/// Returns the driver whose devices the class selects; "" if another one, both, or unknown.
 std::string driver_of_class(const kube::Json& object, const Drivers& drivers);
 
 }  // namespace sliced::webhook

@@ -1,5 +1,5 @@
 #pragma once
-// What is said of an object that was judged, as a value.
+// The result of checking an object, as a value.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,37 +12,39 @@
 
 namespace sliced::webhook {
 
-/// Under which names devices are published (spec.driver of ResourceSlices); policies and claims of other
-/// drivers are nobody's here.
+/// Names of our drivers (spec.driver of ResourceSlices). Policies and claims of other drivers are not
+/// checked.
 struct Drivers {
   std::string sriov, exposure;
-  /// The namespace whose policies the daemons use: a policy in another one is a warning. "" it is not known.
+  /// Namespace of the daemons' policies: a policy in another one causes a warning. "" if unknown.
   std::string policies = {};
-  /// DeviceClasses whose selectors name one of our two drivers, which they select: to that driver.
+  /// Driver by name of the DeviceClass, for classes whose selectors name one of our drivers.
   std::map<std::string, std::string, std::less<>> classes = {};
 };
 
 struct Judgement {
-  std::string who;  // "DeviceExposurePolicy nics"; "" where the object does not say what it is
-  int line = 0;     // of the object, where it came from a file
-  /// False of a kind that was only meant to be one of ours: nothing more of the object was read.
+  std::string who;  // "DeviceExposurePolicy nics"; "" if the object has no kind or name
+  int line = 0;     // of the object in its file; 0 if unknown
+  /// False for a kind that resembles one of ours: the rest of the object was not read.
   bool is_read = true;
-  /// Not empty: it is refused. On a node such a policy offers nothing, such a claim is not prepared.
-  /// Each with its field, its words and, of a file, its line; the first 20 are kept (reactor/base/first_few.h).
+  /// Not empty: the object is refused. On a node such a policy offers nothing, and such a claim is not
+  /// prepared. Each has a field, a text and, in a file, a line; the first 20 are stored
+  /// (reactor/base/first_few.h).
   policy::Problems errors;
-  policy::Problems warnings;  // legal, and probably not meant
-  /// Of a NetworkAttachmentDefinition: errors when a claim names it, and none when a DeviceClass names it from another namespace.
+  policy::Problems warnings;  // valid, but probably a mistake
+  /// Of a NetworkAttachmentDefinition: errors if a claim names it, but not if a DeviceClass names it from
+  /// another namespace.
   policy::Problems user_errors;
-  /// Of a claim or a template: warnings that hold where the DeviceClass selects devices of that driver.
+  /// Of a claim or template: warnings that apply if the DeviceClass selects devices of that driver.
   struct IgnoredByClass {
     std::string class_name, driver;
     policy::Problem problem;
   };
   std::vector<IgnoredByClass> ignored_by_class = {};
-  /// Of a DeviceExposurePolicy's selector, where it can be compiled.
+  /// Of a DeviceExposurePolicy's selector, if it compiles.
   std::optional<policy::MaxCost> dearest;
-  uint64_t selector_work = 0;          // that it took, as decisions count it
-  bool is_selector_unchecked = false;  // for want of work
+  uint64_t selector_work = 0;          // its work steps, as decisions count them
+  bool is_selector_unchecked = false;  // the budget of work did not suffice
 };
 
 }  // namespace sliced::webhook

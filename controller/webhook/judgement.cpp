@@ -42,7 +42,7 @@ Judgement judge_attributes(const Json& object, const Drivers& drivers) {
   return out;
 }
 
-// What the selector costs, and whether that is near what it may.
+// Adds the cost of the selector, with a warning near the limit.
 void add_cost(const cel::Program& program, const policy::ExposurePolicy& policy, const Drivers& drivers,
               Judgement& out) {
   const policy::MaxCost its = policy::static_cost(program, drivers.exposure);
@@ -71,13 +71,13 @@ Judgement judge_exposure(const Json& object, const Drivers& drivers, bool may_wo
   return out;
 }
 
-// What an API server says of names anyway is told beforehand, too. Policies say it themselves (policy/prologue.h).
+// Adds the API server's own errors for names. Policies check theirs themselves (policy/prologue.h).
 std::optional<Judgement> with_name(std::optional<Judgement> judged, const Json& object) {
   if (judged) policy::check_names(object, judged->errors);
   return judged;
 }
 
-// The kinds that are policies, with their groups.
+// The policy kinds with their groups.
 const kube::Resource* resource_of(std::string_view kind) {
   for (const kube::Resource* one :
        {&kube::kSriovResourcePolicies, &kube::kDeviceAttributes, &kube::kDeviceExposurePolicies})
@@ -85,7 +85,7 @@ const kube::Resource* resource_of(std::string_view kind) {
   return nullptr;
 }
 
-// The API server stores it and says nothing, and no daemon looks there.
+// The API server stores such an object, and no daemon reads it.
 void check_namespace(const Json& object, const Drivers& drivers, const std::string& namespace_,
                      Judgement& out) {
   const Json* meta = object.find("metadata");

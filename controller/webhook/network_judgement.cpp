@@ -11,7 +11,7 @@ namespace {
 
 using kube::Json;
 
-// Nothing is known of the device, so what depends on it, on policies and on options of nodes is not judged.
+// The device, policies and options of nodes are unknown, so fields that depend on them are not checked.
 Result<std::string> canonical(const std::string& config, const std::string& name, cni::Author author) {
   return cni::canonical_definition(config, name, {.author = author}, std::nullopt);
 }

@@ -1,5 +1,6 @@
 #pragma once
-// NetworkAttachmentDefinitions, judged by the tables by which nodes read them when a claim names one (kubelet/cni/definition.h). Pure.
+// Checks NetworkAttachmentDefinitions by the tables by which nodes read them for a claim
+// (kubelet/cni/definition.h). Pure.
 #include <set>
 #include <string>
 #include <utility>
@@ -9,17 +10,19 @@
 
 namespace sliced::webhook {
 
-/// Label of a definition whose author wants the webhook to refuse what nodes would: `networking.dra.io/used-by: sliced`.
+/// Label by which an author requests that the webhook refuses a definition that nodes would refuse:
+/// `networking.dra.io/used-by: sliced`.
 inline constexpr const char* kUsedByLabel = "networking.dra.io/used-by";
 inline constexpr const char* kUsedBySliced = "sliced";
 
-/// errors: what nodes refuse whoever names the definition. user_errors: what nodes refuse when a claim names it, and not when a
-/// DeviceClass names it from another namespace. Which plugins may run, and which settings of a VF may be made, is said by policies
-/// and options of nodes, which nobody knows here: warnings name what has to be listed.
-/// namespace_: where it will be; "" not known. An object's own comes first.
+/// errors: reasons for which nodes always refuse the definition. user_errors: reasons for which nodes refuse
+/// it if a claim names it, but not if a DeviceClass names it from another namespace. Policies and options of
+/// nodes, which are unknown here, decide which plugins may run and which VF settings are permitted; warnings
+/// name the required permissions.
+/// namespace_: for an object without a namespace; "" if unknown.
 Judgement judge_network(const kube::Json& object, const std::string& namespace_ = "");
 
-/// Whether the definition has the label.
+/// Returns true if the definition has the label.
 bool is_used_by_sliced(const kube::Json& definition);
 
 /// Namespace and name of definitions.

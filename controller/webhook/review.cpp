@@ -17,10 +17,10 @@ using kube::Json;
 constexpr std::string_view kApiVersion = "admission.k8s.io/v1", kKind = "AdmissionReview";
 constexpr kube::JsonLimits kTextLimits{.size_max = 4'096, .depth_max = 1, .nodes_max = 1};
 constexpr size_t kUidBytesMax = 128;
-// Of a claim's selectors, which anybody may write: 5 ms. Those of people take a tenth of it.
+// Limit for the selectors of a claim, which any user may write: 5 ms. Typical ones take a tenth of it.
 constexpr uint64_t kClaimStepsMax = 50'000;
 
-// The members of a request that are looked at, as they were written.
+// Members of the request that are read, as bytes.
 struct ReviewRequest {
   std::string_view uid, operation, sub_resource, namespace_, user, object, old_object;
 };
@@ -56,7 +56,7 @@ bool read_request(std::string_view raw, ReviewRequest& out) {
 
 Review bad(std::string why) { return {.status = 400, .body = "no AdmissionReview: " + why + "\n"}; }
 
-// The request of a body, or why there is none that could be answered.
+// Returns the request of a body, or the error of an invalid body.
 Result<ReviewRequest> request_of(std::string_view body) {
   ReviewRequest out;
   if (!kube::find_raw(body, {"apiVersion"})) return Error{Errc::kInvalid, "the body is no JSON object"};
@@ -90,7 +90,7 @@ Json cause_of(const policy::Problem& problem) {
   return cause;
 }
 
-// For kubectl, which shows causes, and for everybody else, who shows the message.
+// kubectl shows the causes; other clients show the message.
 Json status_of(const Judgement& judged, std::string_view object) {
   Json::Array causes;
   std::string message;
@@ -120,7 +120,7 @@ void add_warnings(const Judgement& judged, Json& response) {
   if (!warnings.empty()) response.set("warnings", std::move(warnings));
 }
 
-// Whether the request brings something new to judge.
+// Returns true if the request contains changes to check.
 bool asks_of_spec(const ReviewRequest& request) {
   const std::string operation = text_at(request.operation);
   if (operation != "CREATE" && operation != "UPDATE") return false;
@@ -128,7 +128,7 @@ bool asks_of_spec(const ReviewRequest& request) {
   if (operation == "CREATE") return true;
   const auto spec = kube::find_raw(request.object, {"spec"}),
              before = kube::find_raw(request.old_object, {"spec"});
-  // The server writes both in the same way.
+  // One server writes both in the same form.
   return !spec || !before || *spec != *before;
 }
 
@@ -137,7 +137,7 @@ bool is_policy(std::string_view kind) {
          kind == kube::kDeviceExposurePolicies.kind;
 }
 
-// A server that is newer may know what we do not.
+// A newer server may use unknown fields.
 void leave_selectors_to_server(Judgement& judged) {
   policy::Problems errors, warnings;
   policy::Problems* last = &errors;
@@ -145,14 +145,15 @@ void leave_selectors_to_server(Judgement& judged) {
     last = problem.field.ends_with(".cel.expression") ? &warnings : &errors;
     last->push_back(problem);
   }
-  last->count_more(judged.errors);  // of the kind of the last that is kept: selectors come behind
+  last->count_more(judged.errors);  // counted with the last stored one, because selectors come last
   for (const policy::Problem& problem : judged.warnings) warnings.push_back(problem);
   warnings.count_more(judged.warnings);
   judged.errors = std::move(errors);
   judged.warnings = std::move(warnings);
 }
 
-// Multus runs definitions that nodes of ours refuse, and most of them are for nobody else. Only an author can say that one is for us.
+// Multus accepts definitions that our nodes refuse, and most definitions are not for our nodes. Only the
+// label identifies those that are.
 void leave_others_networks(const Json& object, Judgement& judged) {
   policy::Problems warnings;
   const auto add = [&](const policy::Problems& problems, const std::string& more) {
@@ -182,7 +183,7 @@ std::optional<Judgement> judge_text(const ReviewRequest& request, const Drivers&
     return judged;
   }
   Judgement out{.who = escaped(kind, 64)};
-  // A claim of which a server has taken what we cannot read is for its node to look at.
+  // A claim that the server accepted and that cannot be read here is left to its node.
   if (is_policy(kind))
     out.errors.push_back({"", "cannot be read, by no node either: " + object.error().what});
   else

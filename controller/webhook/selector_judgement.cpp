@@ -19,13 +19,13 @@ namespace {
 using kube::Json;
 using policy::AttributeType;
 
-constexpr size_t kItemsMax = 32;  // selectors that a class or a request may have
+constexpr size_t kItemsMax = 32;  // limit of the API for a class or a request
 constexpr std::string_view kStandardDomain = "resource.kubernetes.io";
 
-// What a device of one driver has by itself in one domain, with its type.
+// The attributes, with types, that devices of one driver have by themselves in one domain.
 using Known = std::map<std::string_view, AttributeType, std::less<>>;
 
-// Below the domain that has the driver's own name.
+// In the domain with the driver's own name.
 Known own_attributes(const std::string& driver, const Drivers& drivers) {
   Known out;
   if (driver == drivers.exposure) {
@@ -35,7 +35,7 @@ Known own_attributes(const std::string& driver, const Drivers& drivers) {
     return out;
   }
   static const policy::VfAttributes kOfVfs("d");
-  static const kube::Attributes kExample = [] {  // of a VF with numbers and flags: what is not in it is text
+  static const kube::Attributes kExample = [] {  // numbers and flags of a VF; other attributes are texts
     hotplug::HostDevice vf;
     vf.vf_index = 0;
     vf.iommu_group = 0;
@@ -95,7 +95,7 @@ bool is_literal_of_a_scalar(const cel::Node& node) {
           node.value.kind == cel::Kind::kString);
 }
 
-// One expression that has been compiled.
+// One compiled expression.
 class Selector {
  public:
   Selector(const cel::Program& program, const std::string& driver, const Drivers& drivers)
@@ -117,7 +117,8 @@ class Selector {
     for (const cel::Node* arg : node.args()) visit(*arg, about, out);
   }
 
-  // "domain/name" of has(...) and of `"name" in device.attributes["domain"]`; "" of any other condition.
+  // Returns "domain/name" of has(...) and of `"name" in device.attributes["domain"]`; "" of any other
+  // condition.
   std::string guarded_by(const cel::Node& node) const {
     if (node.op == cel::Op::kHas && node.slot >= 0)
       return program_.paths()[static_cast<size_t>(node.slot)].key;
@@ -165,7 +166,8 @@ class Selector {
     if (is_exposures && path.id.starts_with(policy::cni_attribute_id(""))) return;
     const std::string near = nearest(path.id, ids_of(own));
     const std::string elsewhere = near.empty() ? meant_elsewhere(path) : "";
-    // Where the attribute is absent the selector is false, and no error; a name that is almost another is a mistake still.
+    // If the attribute is absent the selector is false without an error. A misspelled name still is a
+    // mistake.
     if (guarded_.contains(path.key) && near.empty()) return;
     add(about, offset,
         "no device has the attribute " + escaped(path.key, 160) + " by itself" +
@@ -175,13 +177,13 @@ class Selector {
         out);
   }
 
-  // "; did you mean ..." of what devices of the driver have; "" nothing is near.
+  // Returns "; did you mean ..." with an attribute of the driver's devices; "" if none is similar.
   std::string meant(const std::string& driver, std::string_view id) const {
     const std::string near = nearest(id, ids_of(own_attributes(driver, drivers_)));
     return near.empty() ? "" : "; did you mean device.attributes[\"" + driver + "\"]." + near + "?";
   }
 
-  // The same id in another domain that devices of the path's driver have, or that the other driver has.
+  // Looks for the same id in another domain of the driver, or of the other driver.
   std::string meant_elsewhere(const cel::Path& path) const {
     const auto said = [&](const std::string& domain) {
       return "; did you mean device.attributes[\"" + domain + "\"]." + path.id + "?";
@@ -196,14 +198,14 @@ class Selector {
     const Known known = standard_attributes();
     if (known.contains(path.id)) return;
     const std::string near = nearest(path.id, ids_of(known));
-    if (near.empty()) return;  // Kubernetes may define more than our devices have
+    if (near.empty()) return;  // Kubernetes may define more attributes than our devices have
     add(about, offset,
         "no device has the attribute " + escaped(path.key, 160) + "; did you mean " + near +
             "?; reading it is an error, which ends the scheduler's attempt",
         out);
   }
 
-  // A domain that is almost one of ours. Other drivers' domains are theirs.
+  // Warns of a domain that resembles one of ours. Domains of other drivers are not checked.
   void look_at_domain(const cel::Path& path, const Expression& about, int32_t offset,
                       policy::Problems& out) const {
     const std::string near = nearest(path.domain, {drivers_.sriov, drivers_.exposure, kStandardDomain});
@@ -214,7 +216,7 @@ class Selector {
         out);
   }
 
-  // nullopt: no attribute of ours that has one type.
+  // nullopt: not an attribute of ours with one type.
   std::optional<std::pair<const cel::Path*, AttributeType>> typed(const cel::Node& node) const {
     if (node.op != cel::Op::kAttribute || node.slot < 0) return std::nullopt;
     const cel::Path& path = program_.paths()[static_cast<size_t>(node.slot)];
@@ -252,8 +254,8 @@ class Selector {
   const cel::Program& program_;
   const std::string& driver_;
   const Drivers& drivers_;
-  std::set<std::string> seen_;     // that have been looked at
-  std::set<std::string> guarded_;  // `"name" in device.attributes[...]` is a condition beside them
+  std::set<std::string> seen_;     // already checked
+  std::set<std::string> guarded_;  // `"name" in device.attributes[...]` guards them
 };
 
 void judge_expression(const Expression& one, const std::string& driver, const Drivers& drivers,
@@ -261,7 +263,7 @@ void judge_expression(const Expression& one, const std::string& driver, const Dr
   cel::Mistake mistake;
   const auto program = cel::Program::compile(one.text, cel::selector_environment(), &mistake, steps_max);
   out.selector_work += program ? program->compile_steps() : mistake.steps;
-  // One that takes more than any may is refused by the API server, too.
+  // The API server refuses a selector beyond the limit, too.
   if (!program && mistake.steps >= steps_max && steps_max < kSelectorStepsMax) {
     out.is_selector_unchecked = true;
     return;
@@ -270,7 +272,7 @@ void judge_expression(const Expression& one, const std::string& driver, const Dr
   Selector(*program, driver, drivers).warn(one, out.warnings);
 }
 
-// As a condition of the whole expression: not as one of several alternatives.
+// Guards count for the whole expression, not inside alternatives.
 bool has_comparison_with(std::string_view text, const std::string& driver) {
   if (text.find("||") != std::string_view::npos || text.find(" ? ") != std::string_view::npos) return false;
   for (const char quote : {'"', '\''}) {

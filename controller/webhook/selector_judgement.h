@@ -1,5 +1,5 @@
 #pragma once
-// Selectors of DeviceClasses, claims and their templates, as far as they speak of our drivers' devices. Pure.
+// Checks selectors of DeviceClasses, claims and their templates for devices of our drivers. Pure.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,31 +11,32 @@
 
 namespace sliced::webhook {
 
-/// What the selectors of one object may take to compile together; one that takes more the API server refuses, too.
+/// Limit of compiling all selectors of an object. The API server refuses a selector beyond it, too.
 inline constexpr uint64_t kSelectorStepsMax = cel::kCompileStepsMax;
 
-/// A CEL selector, with where it is.
+/// A CEL selector with its location.
 struct Expression {
   std::string field, text;  // "spec.selectors[0].cel.expression"
   int line = 0;
 };
-/// Of a list of DeviceSelectors, which nullptr is none of; in their order, at most 32, as resource.k8s.io/v1 has them.
+/// Returns the selectors of a list of DeviceSelectors (nullptr: none), in order, at most 32, as in
+/// resource.k8s.io/v1.
 std::vector<Expression> expressions_of(const kube::Json* selectors, const std::string& path);
 
-/// Whether the name of one of our drivers is anywhere in its text.
+/// Returns true if the text contains the name of one of our drivers.
 bool names_our_driver(const Expression& expression, const Drivers& drivers);
-/// The one of our two drivers whose devices the expressions select: `device.driver == "NAME"`, or the only one whose name is in their
-/// text. "" none, or both.
+/// Returns the driver whose devices the expressions select: by `device.driver == "NAME"`, or the only one
+/// whose name is in their text. "" if none or both.
 std::string selected_driver(const std::vector<Expression>& expressions, const Drivers& drivers);
 
-/// Texts in quotes of the expressions that are not the name of one of our drivers, and nearly one: a warning each.
+/// Returns a warning for each quoted text that resembles the name of one of our drivers without being one.
 policy::Problems nearly_our_drivers(const std::vector<Expression>& expressions, const Drivers& drivers);
-/// The driver whose name it nearly is; "" none, or it is one of them.
+/// Returns the driver whose name it resembles; "" if none, or if it is equal to one.
 std::string near_driver(std::string_view name, const Drivers& drivers);
 
-/// Adds to out.errors what does not compile, and to out.warnings attributes that no device has by itself, a domain that is nearly one of
-/// ours, and comparisons with a value of another type. driver: whose devices are selected; "" not known.
-/// Where out.selector_work has reached steps_max, or one takes more, out.is_selector_unchecked is set instead.
+/// Adds compile errors to out.errors. Adds to out.warnings attributes that no device has by itself, domains
+/// that resemble ours, and comparisons with another type. driver: of the selected devices; "" if unknown. If
+/// out.selector_work reaches steps_max, sets out.is_selector_unchecked instead.
 void judge_selectors(const std::vector<Expression>& expressions, const std::string& driver,
                      const Drivers& drivers, uint64_t steps_max, Judgement& out);
 

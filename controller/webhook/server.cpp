@@ -12,7 +12,7 @@ namespace {
 constexpr Millis kListenAgain{2'000};
 constexpr std::string_view kPath = "/validate";
 
-// The API server refuses a certificate that is not of now.
+// The API server refuses a certificate outside of its validity.
 std::string why_not_valid(const reactor::net::TlsContext& tls, int64_t now) {
   const auto [begins, ends] = tls.validity();
   return now < begins ? "it is not valid yet" : now >= ends ? "it has ended" : "";

@@ -18,7 +18,7 @@
 namespace sliced::controller {
 namespace {
 
-constexpr Millis kAnswersMax{2'000};  // for who is here when it ends
+constexpr Millis kAnswersMax{2'000};  // for connected clients at the end
 constexpr size_t kSelectorWorkers = 2;
 
 status::WebhookMetrics webhook_metrics(const daemon::Process& process, const webhook::Server& server) {

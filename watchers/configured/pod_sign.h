@@ -4,7 +4,7 @@
 // (k8snetworkplumbingwg/sriov-network-operator, cmd/sriov-network-config-daemon/waitforconfig.go): ten
 // attempts with delays from 1 s to 30 s, a watch of that pod, and a read every 30 s.
 //
-//   start ─▶ [read: waited in this boot?] ─▶ set ─▶ watch, and read every 30 s ─▶ the key is removed: signal
+//   start ─▶ [read: waited in this boot?] ─▶ set ─▶ watch, read every 30 s ─▶ key removed: signal
 //
 // Only a consistent read of that pod ends the wait. A watch may show a state from before the annotation was
 // set, so it only causes a read.
