@@ -271,9 +271,20 @@ void World::judge_stored(const fake::Request& request) {
     return last_view_.reset();
   const PoolView& now = at->second;
   for (const auto& [name, entry] : now.devices) tampered_out_.erase(name);
+  // An entry that the slices of before did not have is a new one, which settles while its PF changes: where they were gone, and the
+  // first decision withheld it for another reason.
+  const auto may_settle = [&](const std::string& name) {
+    const auto is_recent = [&](const auto& past) {
+      return past.second.back().first >= scheduler.now() - kHostBound;
+    };
+    const bool is_new = !last_view_ || !last_view_->devices.contains(name);
+    return is_new && (std::any_of(vf_past_.begin(), vf_past_.end(), is_recent) ||
+                      std::any_of(pf_past_.begin(), pf_past_.end(), is_recent));
+  };
   if (!may_hide_devices)
     for (const auto& [name, address] : address_of_)
-      if (!now.devices.contains(name) && !tampered_out_.contains(name) && !could_be(address, false)) {
+      if (!now.devices.contains(name) && !tampered_out_.contains(name) && !could_be(address, false) &&
+          !may_settle(name)) {
         fail("I10", "a whole pool without " + name + ", which everything offered all the time");
         break;
       }
