@@ -2,7 +2,6 @@
 // Device entries of the previous decision. A decision reuses the entry of a device whose facts, policy and
 // settings are unchanged, so that comparing it with the published one is a comparison of pointers. The memory
 // never changes a result.
-// same, so it is not made anew, and whoever compares it with what is published finds one and the same object.
 #include <cstdint>
 #include <deque>
 #include <memory>

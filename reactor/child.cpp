@@ -191,7 +191,7 @@ void Child::State::on_process_exit(uv_process_t* raw, int64_t status, int signal
   self->result.exit_status = static_cast<int>(status);
   self->result.signal = signal;
   self->timer = self->loop.scheduler().after(kOutputWaitMax, [self] {
-    self->kill_group(SIGKILL);  // an output is still open, so somebody of the group is probably left
+    self->kill_group(SIGKILL);  // an output is still open, probably in a process of the group
     self->finish();
   });
   self->finish_if_over();

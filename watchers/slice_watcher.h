@@ -9,8 +9,8 @@
 
 namespace sliced::watchers {
 
-/// Slices of a node, selected by the server with spec.driver and spec.nodeName (spec.nodeName is what its
-/// watch cache is indexed by: pkg/registry/resource/resourceslice TriggerFunc). A slice that cannot be
+/// Slices of a node, selected by the server with spec.driver and spec.nodeName (its watch cache is indexed
+/// by spec.nodeName: pkg/registry/resource/resourceslice TriggerFunc). A slice that cannot be
 /// decoded is present with an Error as Watched::value; it is replaced by its name.
 using SliceWatcher = WatchedSource<kube::ResourceSlice>;
 

@@ -124,8 +124,8 @@ class Aggregator {
     Summing sum;
     std::string time;
     bool is_summed = false;
-    std::optional<reports::PolicyRef> next = std::nullopt;  // policy
-    std::optional<TimePoint> later = std::nullopt;          // when something that differs may be written
+    std::optional<reports::PolicyRef> next = std::nullopt;  // next policy to compare
+    std::optional<TimePoint> later = std::nullopt;          // earliest write of a differing status
     size_t yielded = 0, outdated = 0;
   };
 
@@ -158,7 +158,7 @@ class Aggregator {
   SharedWords shared_;
   NodesWords nodes_;
   Policies policies_;
-  std::vector<std::pair<reports::PolicyRef, PolicyStatus>> to_write_;  // the last first
+  std::vector<std::pair<reports::PolicyRef, PolicyStatus>> to_write_;  // in reverse order
   TimePoint not_before_{}, sum_not_before_{};
   std::optional<TimePoint> due_;
   std::unique_ptr<Round> round_;  // in progress
@@ -167,7 +167,7 @@ class Aggregator {
   Counters counters_;
   reactor::Backoff backoff_;  // of requests to the server
   LastMessage failure_;
-  reports::PolicyRef failed_;  // whose that is
+  reports::PolicyRef failed_;  // the policy of failure_
   kube::CallPtr call_;
   reactor::Ticket timer_;
   SilentNodes silent_nodes_;

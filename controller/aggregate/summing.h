@@ -32,7 +32,7 @@ class Summing {
 
  private:
   struct Sum {
-    std::shared_ptr<const reports::PolicyRef> policy;  // so that no other one has its address meanwhile
+    std::shared_ptr<const reports::PolicyRef> policy;  // keeps the address in use
     FleetWord word;
   };
   const SharedWords& shared_;

@@ -171,7 +171,7 @@ std::optional<Judgement> judge_claim(const kube::Json& object, std::string_view 
     judge_ignored(configs[i], at, configured, drivers, out);
     if (!is_our_config(configs[i].json, drivers)) continue;
     concerns_us = true;
-    // Of a file that does not say its namespace nobody knows whether it is another's.
+    // A file without a namespace may be applied to any.
     if (const auto problem = problem_of_config(configs[i].json, at, !home.empty(), home))
       out.errors.push_back(*problem);
   }

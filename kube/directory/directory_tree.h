@@ -40,13 +40,13 @@ struct DirectoryLimits {
   Millis missing_for{100};   // a vanished file may be replaced
   Millis look_again{1'000};  // while the directory is missing, or cannot be watched
   Millis look_at_path{
-      5'000};  // whether it leads to the same directory, and links in it to the same files: no event tells when
-               // what a link leads to is changed, or a folder above renamed
+      5'000};  // checks that the path and links lead to the same directory and files: no event reports
+               // changes of a link's target, or a renamed parent folder
   size_t files_max = 4'096;
   size_t folders_max = 1'024;  // each is a watch, and is listed at each change
   int depth_max = 8;
-  /// Of all ResourceSlices, and of all other objects, as JSON text and 1 KiB for each. Of more nothing but
-  /// the names is kept; as much again of those, and the directory counts as one that cannot be read.
+  /// Of all ResourceSlices, and of all other objects, as JSON text plus 1 KiB for each. Beyond it only names
+  /// are stored, up to the same amount; beyond that the directory counts as unreadable.
   size_t bytes_max = 16u << 20;
 };
 
@@ -158,7 +158,7 @@ class DirectoryTree {
   /// Returns the objects as text. Objects beyond the limit become unreadable placeholders: an exclude then
   /// withholds devices.
   std::vector<Object> make_room(const std::string& name, File& file, std::vector<Manifest::Object> objects);
-  // For what had none: another file may have become smaller since.
+  // Returns true if there is room now, as another file may have become smaller.
   bool has_room_for(const File& file) const;
   /// If even the names of a file's objects exceed the limit, the directory counts as unreadable, because any
   /// of them could be an exclude.

@@ -20,7 +20,7 @@ namespace ondemand = simdjson::ondemand;
 
 constexpr size_t kLinearKeySearchMax = 16;  // beyond it a hash set finds duplicate keys
 // Containers down to here are counted before they are filled, so that each is one block of the right size;
-// counting reads what is inside once more. Deeper ones give back what they have too much.
+// counting reads their content once more. Deeper ones release excess memory afterwards.
 constexpr int kCountedDepthMax = 8;
 
 // Like any failed allocation: ends the process.

@@ -101,8 +101,8 @@ struct Device {
   std::vector<CounterConsumption> consumes_counters;
   std::vector<Taint> taints;
   /// Types of conditions in ResourceClaim.status.devices (KEP-5007, gate DRADeviceBindingConditions): the
-  /// scheduler binds a pod when all of the first are True, and allocates again when one of the second is. Both
-  /// or neither.
+  /// scheduler binds a pod when all of the first are True, and allocates again when one of the second is.
+  /// Both or neither.
   std::vector<std::string> binding_conditions = {}, binding_failure_conditions = {};
   bool allow_multiple_allocations = false;
   bool operator==(const Device&) const = default;

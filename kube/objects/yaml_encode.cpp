@@ -144,7 +144,7 @@ void append_members(std::string& out, const Json::Object& members, size_t indent
       out += '\n';
       continue;
     }
-    // Lists stand at the key's own indentation, as kubectl prints them.
+    // Lists have the indentation of their key, as in kubectl's output.
     const size_t inner = member.array() != nullptr && simple ? indent : indent + 2;
     out += '\n';
     append_indent(out, inner);

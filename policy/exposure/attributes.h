@@ -5,7 +5,6 @@
 // Names are those of docs/attributes.md, with the driver's domain or resource.kubernetes.io/. An unknown
 // attribute is absent, never "". Volatile ones (operState, linkSpeed) are for selectors only, so that a
 // flapping link causes no writes to the API server.
-// selectors only, so that a link that flaps writes nothing to the API server.
 #include <cstdint>
 #include <optional>
 #include <span>

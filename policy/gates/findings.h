@@ -34,10 +34,9 @@ class Findings {
   const Readied& found() const { return found_; }
   const Untold& untold() const { return untold_; }
   /// Returns the time at which the device appeared or was replaced by another one.
+  TimePoint born() const { return known_ == nullptr ? kEver : known_->born; }
   /// Returns the result for one condition. Requires: the demand contains it. A condition that waits for its
   /// PF is kNotMet, with the reason.
-  TimePoint born() const { return known_ == nullptr ? kEver : known_->born; }
-  /// Requires: condition is in the demand. A waiting condition is kNotMet, with the reason.
   Finding of(Condition condition) const;
   /// Returns each condition with its reason, "adminMac: VF 3 of ens1f0 has admin MAC 00:00:00:00:00:00;
   /// mtuAtLeast: ...".

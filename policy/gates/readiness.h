@@ -18,7 +18,8 @@ namespace sliced::policy {
 /// starts even if another gate withholds the offer.
 void require_pf_query(DecisionContext& now, const hotplug::HostDevice& device, const Readiness& readiness);
 
-/// Types of the conditions of holdBinding in status.devices of a claim: the device is ready; the device is not offered any more.
+/// Return the types of the conditions of holdBinding in status.devices of a claim: the device is ready; the
+/// device is no longer offered.
 std::string ready_condition(const std::string& driver);
 std::string lost_condition(const std::string& driver);
 

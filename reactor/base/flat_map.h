@@ -19,7 +19,7 @@ class FlatMap {
  public:
   using value_type = std::pair<Key, Value>;
   using const_iterator = typename std::vector<value_type>::const_iterator;
-  using iterator = const_iterator;  // keys are in order: what is there is changed through operator[] only
+  using iterator = const_iterator;  // keys are ordered: values change through operator[] only
 
   FlatMap() = default;
   /// If a key occurs several times, the last one is kept.

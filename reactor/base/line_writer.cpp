@@ -43,11 +43,11 @@ struct LineWriter::Shared {
   size_t bytes = 0;   // of the lines that wait and of the one that is being written
   uint64_t lost = 0;  // since the last of them
   uint64_t lost_in_all = 0;
-  bool is_refused = false;  // the descriptor takes nothing: the loss is told with the next line it takes
+  bool is_refused = false;  // the last write failed: the loss is reported with the next line that succeeds
   bool is_writing = false, has_thread = false, is_closed = false;
 };
 
-// The next line, or what is to be said of lost ones; nullopt at the end.
+// Returns the next line, or the report of lost ones; nullopt at the end.
 std::optional<LineWriter::Shared::Line> LineWriter::Shared::take() {
   std::unique_lock lock(mutex);
   work_came.wait(lock, [this] { return is_closed || !lines.empty() || (lost > 0 && !is_refused); });
@@ -66,7 +66,7 @@ void LineWriter::Shared::finish(const Line& line, uint64_t untold, bool is_lost)
   if (!line.text.empty()) bytes -= line.size();
   is_refused = refused > 0;
   lost_in_all += is_lost ? 1 : 0;
-  // In front of what has come meanwhile.
+  // Before the lines that were added meanwhile.
   (lines.empty() ? lost : lines.front().lost_before) += refused;
   work_done.notify_all();
 }
@@ -131,7 +131,7 @@ bool write_all(int fd, const char* bytes, size_t size) {
     if (written > 0) {
       bytes += written;
       size -= static_cast<size_t>(written);
-    } else if (written < 0 && errno == EAGAIN) {  // somebody who shares it wants it so
+    } else if (written < 0 && errno == EAGAIN) {  // another process that shares it set O_NONBLOCK
       pollfd room{fd, POLLOUT, 0};
       poll(&room, 1, -1);
     } else if (written >= 0 || errno != EINTR) {

@@ -46,7 +46,7 @@ std::string harmless(std::string_view bytes, std::string_view before_quote) {
   return cut ? out + "..." : out;
 }
 
-// A value that reads as one word stands as it is; any other is quoted.
+// A single word is printed unchanged; any other value is quoted.
 void append_value(std::string& out, std::string_view value) {
   const bool word = !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
     return c > ' ' && c < 0x7f && c != '"' && c != '\\' && c != '=';
@@ -184,7 +184,7 @@ class JournalLog final : public SinkLog {
     return sendmsg(socket_, &message, MSG_NOSIGNAL) < 0 ? errno : 0;
   }
 
-  // journald takes an entry of any size as a memory file that nobody can change any more.
+  // journald accepts an entry of any size as a sealed memory file.
   int send_in_memory_file(std::string_view entry) {
     const int file = memfd_create("sliced-journal-entry", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (file < 0) return errno;
@@ -196,7 +196,7 @@ class JournalLog final : public SinkLog {
   }
 
   LogTarget target_;
-  LineWriter writer_;  // for what the journal does not take
+  LineWriter writer_;  // for lines that the journal does not accept
   int socket_;         // -1: none was to be had, and every line goes to the stream
   uint64_t lost_ = 0, lost_in_all_ = 0;
 };

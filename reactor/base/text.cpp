@@ -29,7 +29,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// Of the distance, whatever the order of the characters: what one has and the other lacks must be replaced.
+// Returns a lower bound of the distance, independent of the order of the characters: those that only one text
+// has must be replaced.
 size_t distance_at_least(std::string_view a, std::string_view b) {
   std::array<int, 256> count{};
   const auto at = [&](char c) -> int& {
@@ -49,13 +50,12 @@ std::optional<T> parse_number(std::string_view text, int base) {
   return value;
 }
 
-// Returns true if the sequence starts a control or formatting character. C1 controls (U+0080 to U+009F)
-// control terminals like C0 controls.
-// marks without a width, of direction and of lines (U+200B to U+200F, U+2028 to U+202E, U+2060 to U+2069, U+061C, U+FEFF) make
-// a name look like another one.
+// Returns true if the sequence starts a character that changes how the text is displayed. C1 controls (U+0080 to
+// U+009F) control terminals like C0 controls; marks without a width, of direction and of lines (U+200B to
+// U+200F, U+2028 to U+202E, U+2060 to U+2069, U+061C, U+FEFF) make a name look like another one.
 bool steers(std::string_view sequence) {
   const auto is_within = [&](std::string_view first, std::string_view last) {
-    return first <= sequence && sequence <= last;  // bytes of UTF-8 are in the order of what they stand for
+    return first <= sequence && sequence <= last;  // UTF-8 bytes have the order of code points
   };
   if (sequence.size() == 2) return is_within("\xc2\x80", "\xc2\x9f") || sequence == "\xd8\x9c";
   return sequence.size() == 3 &&

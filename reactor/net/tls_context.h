@@ -35,8 +35,8 @@ struct TlsServerConfig {
   std::vector<std::string> alpn;  // {"h2", "http/1.1"}, most preferred first; empty: any
 };
 
-/// Changes when the system's store does (the files that OpenSSL reads by default, or those of SSL_CERT_FILE
-/// and SSL_CERT_DIR): name, inode, size and time of modification of each. Blocks: files are looked at.
+/// Returns a text that changes with the system's store (OpenSSL's default files, or SSL_CERT_FILE and
+/// SSL_CERT_DIR): name, inode, size and modification time of each. Blocks.
 std::string system_ca_stamp();
 
 /// The shared configuration of sessions. Immutable: create a new one when credentials change; open sessions

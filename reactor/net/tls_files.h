@@ -29,8 +29,8 @@ struct TlsFilePaths {
 constexpr Millis kTlsFilesSettle{200};       // from an event to the read
 constexpr Millis kTlsFilesLookAgain{2'000};  // an error is reported if it persists for this long
 constexpr Millis kTlsFilesLookEvery{
-    60'000};  // for what no event tells: other file systems, a parent that moves
-constexpr Millis kTlsFilesReadMax{10'000};  // then it is tried again
+    60'000};  // for changes without an event: other file systems, a moved parent
+constexpr Millis kTlsFilesReadMax{10'000};  // of one read; then it is repeated
 constexpr int64_t kTlsEndIsNear =
     7 * 86'400;  // seconds; or a fifth of a certificate's time, where that is less
 

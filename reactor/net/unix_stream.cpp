@@ -35,7 +35,7 @@ class UnixConnect final : public Connecting {
     if (!address) return fail(address.error().code, address.error().what);
     Descriptor socket = unix_socket();
     if (!socket) return fail(Errc::kIo, std::strerror(errno));
-    // A unix connect ends at once; EAGAIN means that the listener's backlog is full.
+    // A unix connect completes immediately; EAGAIN means that the listener's backlog is full.
     if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address->raw), address->size) == 0)
       return connected(std::move(socket));
     if (errno != EAGAIN) return fail(uv_error(-errno).code, uv_error(-errno).what);
