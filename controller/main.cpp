@@ -1,5 +1,5 @@
-// sliced-controller, the program that runs once per cluster: the admission webhook, and the controller that writes the status of
-// policies. controller/commands.cpp lists its commands.
+// sliced-controller, the program that runs once per cluster: the admission webhook, and the controller that
+// writes the status of policies. controller/commands.cpp lists its commands.
 #include "controller/commands.h"
 
 using namespace sliced;

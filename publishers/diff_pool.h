@@ -53,9 +53,9 @@ struct Removal {
   bool operator==(const Removal&) const = default;
 };
 
-/// What is to be written so that the API server holds the desired pools; values, sent by the publisher. Not a daemon::Plan.
-/// Deletes, then updates, then creates; each list in name order, deletes that were refused last.
-/// first_write() says where that differs.
+/// The writes after which the API server holds the desired pools; values, sent by the publisher. Not a
+/// daemon::Plan. Deletes, then updates, then creates; each list by name, deletes that were refused last.
+/// first_write() has the exceptions.
 struct SliceChanges {
   std::vector<Removal> deletes;
   std::vector<kube::ResourceSlice> updates;  // with the resourceVersion they replace

@@ -15,8 +15,8 @@ using kube::Json;
 
 constexpr size_t kListBytesMax = size_t{1} << 30;  // a third of a million claims; read one by one
 constexpr size_t kPodClaimsMax = 4'096;            // of one node
-// Factors of the counted number of claims, because some are created meanwhile: pages that are requested at
-// full speed, and pages in total.
+// Pages beyond twice the counted number, because claims are created meanwhile: those that are requested at
+// full speed, and those that are requested at all.
 constexpr int64_t kPagesOnTime = 4, kPagesMore = 24;
 constexpr double kPodBytes = 512 << 10;     // approximate size of a node's pods
 constexpr int64_t kNodesUncounted = 1'000;  // if the nodes cannot be counted

@@ -97,8 +97,8 @@ class Publisher {
   /// Returns the slices that the API server holds, by the watch and by answers to our writes that the watch
   /// has not shown yet. The content changes with each answer and event.
   const ObservedSlices& observed() const { return cache_.slices(); }
-  /// Returns the slice as the answer to our own write has it, if its uid and resourceVersion are these and the watch has not shown that
-  /// write yet; nullptr otherwise. Valid until the next call.
+  /// Returns the slice from the answer to our own write, if its uid and resourceVersion are these and the
+  /// watch has not shown that write yet; nullptr otherwise. Valid until the next call.
   const kube::ResourceSlice* find_written(const std::string& name, const std::string& uid,
                                           const std::string& resource_version) const {
     return cache_.find_written(name, uid, resource_version);

@@ -27,11 +27,11 @@ enum class ServerFeature {
   kCounters,
   kSharedDevices,       // allowMultipleAllocations and request policies (gate DRAConsumableCapacity)
   kSkipNodeOperations,  // gate DRAOptionalNodeOperations (1.37 alpha)
-  /// Of consumed counters, beside kCounters (gate DRADeviceCompatibilityGroups, 1.37 alpha). A kube-scheduler without the gate allocates
-  /// nothing from a pool that has them.
+  /// For consumed counters, with kCounters (gate DRADeviceCompatibilityGroups, 1.37 alpha). A kube-scheduler
+  /// without the gate allocates nothing from a pool that has them.
   kCompatibilityGroups,
-  /// Of devices (gates DRADeviceBindingConditions, 1.36 beta, and DRAResourceClaimDeviceStatus). A kube-scheduler without them allocates no
-  /// device that has any.
+  /// For devices (gates DRADeviceBindingConditions, 1.36 beta, and DRAResourceClaimDeviceStatus). A
+  /// kube-scheduler without them allocates no device that has any.
   kBindingConditions,
 };
 

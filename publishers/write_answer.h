@@ -27,8 +27,8 @@ Result<kube::ResourceSlice> decode_slice_text(std::string_view text);
 /// Returns the string at `path` of an object that may be too large to decode; "" if it cannot be read.
 std::string text_in(std::string_view object, std::initializer_list<std::string_view> path);
 
-/// Returns true if the text is of this object in this version: uid, resourceVersion, name, driver, node and pool are equal, and the
-/// object was decoded without loss. It need not be decoded then.
+/// Returns true if the text is this object in this version: uid, resourceVersion, name, driver, node and pool
+/// are equal, and the object was decoded without loss. It need not be decoded then.
 bool is_text_of(std::string_view object, const kube::ResourceSlice& slice);
 
 /// Returns "" if name, uid, driver, node and pool are equal and `stored` has a resourceVersion; otherwise the

@@ -95,7 +95,8 @@ Result<Unit> Child::State::spawn() {
   constexpr auto kChildReads = static_cast<uv_stdio_flags>(UV_CREATE_PIPE | UV_READABLE_PIPE);
   constexpr auto kChildWrites = static_cast<uv_stdio_flags>(UV_CREATE_PIPE | UV_WRITABLE_PIPE);
   uv_stdio_container_t stdio[3];
-  // Opened here: the program has a lower limit of open files (open_files.h), which is this process' until it runs.
+  // Opened here, because the program has a lower limit of open files (open_files.h), which is set in this
+  // process until it runs.
   const Descriptor nothing(spec.input ? -1 : ::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!spec.input && !nothing) return uv_error(uv_translate_sys_error(errno));
   stdio[0].flags = spec.input ? kChildReads : UV_INHERIT_FD;

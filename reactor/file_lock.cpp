@@ -113,7 +113,7 @@ struct FileLock::State {
     struct stat locked{}, there{};
     if (::fstat(opened.get(), &locked) != 0) return system_error("stat " + path);
     if (!S_ISREG(locked.st_mode)) return Error{Errc::kDenied, path + " is no regular file: remove it"};
-    // Whoever can open it can lock it, also for reading: those of the directory's group could.
+    // Opening the file, also for reading, suffices to lock it: members of the directory's group could.
     if (locked.st_uid != ::geteuid())
       return Error{Errc::kDenied, path + " belongs to uid " + std::to_string(locked.st_uid) + ": remove it"};
     if ((locked.st_mode & kNotOurs) != 0 && ::fchmod(opened.get(), 0600) != 0)
@@ -124,7 +124,7 @@ struct FileLock::State {
       read_holder(opened.get());
       return false;
     }
-    // Somebody may have removed or replaced file or directory since it was opened: then others lock another.
+    // If file or directory was replaced since the open, another process can lock the new file.
     if (::lstat(path.c_str(), &there) != 0 || there.st_ino != locked.st_ino || there.st_dev != locked.st_dev)
       return Error{Errc::kIo, path + " was replaced while it was locked"};
     file = std::move(opened);

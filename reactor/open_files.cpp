@@ -11,7 +11,7 @@
 namespace sliced::reactor {
 namespace {
 
-// Of the process that was started; 0: nothing was raised.
+// The soft limit at the start of the process; 0: it was not raised.
 std::atomic<uint64_t> original{0};
 
 // prlimit(2) rather than setrlimit(2): filters of system calls let it pass.

@@ -44,8 +44,8 @@ Result<std::unique_ptr<OrphanReaper>> OrphanReaper::open(Loop& loop) {
   return made;
 }
 
-// Who has ended is looked at before it is waited for: a status that is taken from libuv is one that a Child
-// never hears of.
+// Checks the id of an ended child before it waits for it: a status that is taken from libuv never reaches the
+// Child.
 void OrphanReaper::reap() {
   const std::set<pid_t> own = children_of(loop_);
   for (;;) {

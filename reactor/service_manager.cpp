@@ -119,7 +119,7 @@ int ServiceManager::send(std::string_view text) const {
   if (name.size() >= sizeof peer.sun_path) return ENAMETOOLONG;
   std::memcpy(peer.sun_path, name.data(), name.size());
   if (is_abstract) peer.sun_path[0] = '\0';
-  // Of an abstract name each byte counts, and no NUL ends it.
+  // Each byte of an abstract name counts; it has no final NUL.
   const socklen_t size =
       static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size() + (is_abstract ? 0 : 1));
   const ssize_t sent = ::sendto(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL,

@@ -24,7 +24,7 @@ using JobId = uint64_t;
 
 }  // namespace
 
-// What workers and the loop share. A worker holds a reference, so that one that hangs may outlive everything
+// Shared by workers and the loop. A worker holds a reference, so that a hanging one may outlive everything
 // else.
 struct ThreadExecutor::Shared {
   struct Running {

@@ -1,5 +1,5 @@
 #pragma once
-// Watches the objects of one policy kind in one namespace, decoded as they come into the type that policy/ has for the kind.
+// Watches the objects of one policy kind in one namespace, decoded on arrival into the type of policy/.
 // Memory is bounded for each object and for all objects of a kind.
 #include <cstdint>
 #include <functional>
@@ -61,8 +61,8 @@ struct PolicyText {
 Result<PolicyText> decode_policy_text(std::string_view object);
 
 /// One source for each kind (kube/objects/kinds.h). namespace_ "" watches all namespaces.
-/// Does not start. decoding.decode runs on the loop thread, once for each object and change; expressions are compiled later, on a
-/// worker (policy/).
+/// Returns a watcher that is not started. decoding.decode runs on the loop thread, once for each object and
+/// change; expressions are compiled later, on a worker (policy/).
 template <class Policy>
 std::unique_ptr<PolicyWatcher<Policy>> make_policy_watcher(
     kube::Ports ports, const kube::Resource& kind, std::string_view namespace_,

@@ -55,7 +55,7 @@ class Schemas {
   }
 
  private:
-  /// What the schema says in other words: the target of $ref, and the parts of allOf.
+  /// Returns the target of $ref, and the parts of allOf.
   std::vector<const Json*> alternatives(const Json& schema) const {
     std::vector<const Json*> found;
     constexpr std::string_view kPrefix = "#/components/schemas/";

@@ -68,8 +68,8 @@ class WatchedSource final : public Source, private ObjectSink {
   /// Called with the missing objects of a list. Returns true to keep them until a second list, some seconds
   /// later, confirms it: a list from a broken cache must not withdraw all devices.
   using KeepMissing = std::function<bool(const std::vector<Id>&)>;
-  /// Returns the owner's value of this version of the object (uid and resourceVersion), such as the answer to its own write; nullptr if
-  /// it has none. The value is copied, and the text is not decoded.
+  /// Returns the owner's value of this version of the object (uid and resourceVersion), such as the answer to
+  /// its own write; nullptr if it has none. The value is copied, and the text is not decoded.
   using Find = std::function<const T*(const ObjectHead&)>;
 
   /// REQUIRES: `ports` must outlive this object. start() starts it; destroying it cancels everything.

@@ -24,7 +24,7 @@ Result<Unit> DirectoryTree::write(const std::string& file, const std::string& te
       return too_many(limits_.folders_max, "folders");
     const bool made = ::mkdir(full(folder).c_str(), 0755) == 0;
     if (!made && errno != EEXIST) return io_error("make directory", full(folder), errno);
-    // What is written through it would never be read.
+    // Files below a linked folder would never be read.
     if (is_link(full(folder)))
       return Error{Errc::kInvalid,
                    in_quotes(full(folder)) + " is a link, which is not followed; make it a folder"};

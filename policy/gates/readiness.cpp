@@ -95,7 +95,8 @@ kube::DevicePtr as_tainted(kube::DevicePtr entry, const Findings& findings, Time
   return entry;
 }
 
-// Returns the entry with binding conditions, if its policy has them. They depend only on the policy, so that a slice does not change with its devices' readiness.
+// Returns the entry with binding conditions, if its policy has them. They depend only on the policy, so that
+// a change of readiness does not change the slice.
 kube::DevicePtr as_binding(const Inputs& in, const Offer& offer, kube::DevicePtr entry) {
   const bool holds =
       in.settings.binding_conditions && demand_of(offer.readiness, in.settings.readiness).hold_binding;

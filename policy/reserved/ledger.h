@@ -139,9 +139,10 @@ class Ledger {
     bool has_link_slice = false;
   };
   void decided(const Decided& now);
-  /// Functions that had vanished in the inventory of the last decision are gone (hotplug::is_confirmation). Releases their entries.
-  /// Returns true if a new decision is necessary: a record contains one of the entries, or there are DeviceExposurePolicies, whose
-  /// devices may wait for them.
+  /// Confirms that functions which had vanished in the inventory of the last decision are gone
+  /// (hotplug::is_confirmation), and releases their entries. Returns true if a new decision is necessary: a
+  /// record contains one of the entries, or there are DeviceExposurePolicies, whose devices may wait for
+  /// them.
   bool confirm_gone(const hotplug::InventoryPtr& inventory);
   /// Returns the record of a pool's withdrawn entries, for its first slice.
   Record record(const PoolKey& pool) const;
@@ -257,7 +258,8 @@ class Ledger {
   // Adds whole_holding() to unverified pools, which is recorded and released like other entries; also to the
   // SR-IOV driver's pool if a DeviceExposurePolicy needs its devices.
   void record_unverified(const Decided& now);
-  // Removes withdrawn entries whose device is gone, unless this process has never seen it. Returns true if a record contained one.
+  // Removes withdrawn entries whose device is gone, unless this process has never seen it. Returns true if a
+  // record contained one.
   bool forget_gone(const hotplug::Inventory& inventory);
   // Returns true if a list could release the entry or verify its pool.
   bool waits(const PoolKey& key, const Pool& pool, const Entry& entry) const;

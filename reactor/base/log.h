@@ -31,8 +31,8 @@ struct Field {
 class Log {
  public:
   virtual ~Log() = default;
-  /// message: a lower-case literal, the same for every occurrence; variable parts are in the fields. Never blocks
-  /// or fails: a line that cannot be written is counted by the sink (log_sinks.h).
+  /// message: a lower-case literal, the same for every occurrence; variable parts are in the fields. Never
+  /// blocks or fails: a line that cannot be written is counted by the sink (log_sinks.h).
   virtual void line(Level level, std::string_view message, std::initializer_list<Field> fields) = 0;
 
   void debug(std::string_view message, std::initializer_list<Field> fields = {}) {

@@ -28,7 +28,7 @@ bool has(const Range (&ranges)[kCount], char32_t point) {
                      [&](const Range& range) { return range.first <= point && point <= range.last; });
 }
 
-// Of a well-formed sequence.
+// Requires: a well-formed sequence.
 char32_t code_point(std::string_view sequence) {
   constexpr unsigned kLeadBits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
   char32_t point = static_cast<unsigned char>(sequence[0]) & kLeadBits[sequence.size()];

@@ -50,8 +50,8 @@ std::optional<T> parse_number(std::string_view text, int base) {
   return value;
 }
 
-// Returns true if the sequence starts a character that changes how the text is displayed. C1 controls (U+0080 to
-// U+009F) control terminals like C0 controls; marks without a width, of direction and of lines (U+200B to
+// Returns true if the sequence starts a character that changes how the text is displayed. C1 controls (U+0080
+// to U+009F) control terminals like C0 controls; marks without a width, of direction and of lines (U+200B to
 // U+200F, U+2028 to U+202E, U+2060 to U+2069, U+061C, U+FEFF) make a name look like another one.
 bool steers(std::string_view sequence) {
   const auto is_within = [&](std::string_view first, std::string_view last) {

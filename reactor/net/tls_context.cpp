@@ -149,7 +149,7 @@ std::string system_ca_stamp() {
   return hex(stable_hash(stamps), 16);
 }
 
-// What both sides have in common.
+// The common settings of clients and servers.
 SSL_CTX* TlsContext::open(const ssl_method_st* method) {
   ERR_clear_error();
   raw_ = SSL_CTX_new(method);

@@ -24,8 +24,8 @@ constexpr int kNames = 64;  // to find a free one: there may be 16 in all
 
 Error from_errno() { return uv_error(-errno); }
 
-// Beside the socket's file; watchers of such directories (the kubelet's) pass over hidden files. A short name's
-// may not be longer than a path may be.
+// Returns a hidden name beside the socket's file: watchers of such directories (the kubelet's) ignore hidden
+// files. The path must not exceed the limit of a socket's path.
 std::string hidden_beside(const std::string& path) {
   uint32_t number = 0;
   (void)::getrandom(&number, sizeof number, GRND_NONBLOCK);
