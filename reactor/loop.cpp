@@ -233,7 +233,7 @@ struct Loop::State {
   std::unique_ptr<LoopScheduler> scheduler;
   std::unique_ptr<Mailbox> mailbox;
   Handle<uv_timer_t> waker;     // bounds turn()
-  Handle<uv_check_t> turn_end;  // comes behind everything else of a turn
+  Handle<uv_check_t> turn_end;  // runs last in a turn
   std::vector<uv_handle_t*> own_handles;
   bool stop_asked = false;
 };

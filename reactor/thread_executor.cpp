@@ -44,7 +44,7 @@ struct ThreadExecutor::Shared {
   std::map<JobId, Running> running;
   std::vector<JobId> finished;  // not reported to the loop yet
   size_t workers = 0;           // without the lost ones
-  bool closed = false;          // the executor is gone: async is not to be touched
+  bool closed = false;          // the executor was destroyed: async must not be used
   uv_async_t* async = nullptr;
 
   static TimePoint clock() { return std::chrono::time_point_cast<Millis>(Clock::now()); }

@@ -20,7 +20,7 @@
 //                   allocated in a conflicting way         free
 // configuration     a new entry before the hardware is     the signal arrives        Inputs::unconfigured
 //                   configured (--until-configured)
-// settling          a new entry of a device that just      its PF is quiet           Inputs::settling
+// settling          a new entry of a device that just      the quiet period ends     Inputs::settling
 //                   appeared or changed
 // readiness         a device that lacks a condition that   it holds for stableFor    Inputs::tracks
 //                   its policy requires

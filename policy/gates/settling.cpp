@@ -1,7 +1,8 @@
 // Gate settling: withholds a new entry of a device that has just appeared or changed, because further changes
 // may follow.
-// Evidence: Inputs::settling, the devices whose PF had an event within the quiet period.
-// Until: the PF is quiet.
+// Evidence: Inputs::settling, the devices with an event within the quiet period (--settle). VFs settle with
+// their PF, other devices on their own.
+// Until: the quiet period ends, or --settle-max has passed.
 // Passes: entries that were published before; they keep their attributes meanwhile.
 // Example: `echo 64 > sriov_numvfs` creates 64 VFs within seconds.
 #include "policy/gates/settling.h"

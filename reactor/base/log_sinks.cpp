@@ -197,7 +197,7 @@ class JournalLog final : public SinkLog {
 
   LogTarget target_;
   LineWriter writer_;  // for lines that the journal does not accept
-  int socket_;         // -1: none was to be had, and every line goes to the stream
+  int socket_;         // -1: no socket; every line goes to the stream
   uint64_t lost_ = 0, lost_in_all_ = 0;
 };
 

@@ -23,7 +23,7 @@ namespace sliced::reactor::net {
 namespace {
 
 constexpr int kBacklog = 128;
-constexpr int kAcceptedATurn = 16;  // others have to do, too
+constexpr int kAcceptedATurn = 16;  // leaves time for other events
 constexpr Millis kRetry{100};
 
 bool is_shortage(int code) { return code == EMFILE || code == ENFILE || code == ENOBUFS || code == ENOMEM; }
@@ -165,7 +165,7 @@ class Accepting final : public Listener {
   std::string unix_name_;  // "": TCP
   std::unique_ptr<UnixFile> file_;
   Descriptor socket_;
-  std::unique_ptr<Poll> poll_;  // goes before its descriptor
+  std::unique_ptr<Poll> poll_;  // destroyed before its descriptor
   Ticket retry_;
 };
 

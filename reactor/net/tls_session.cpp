@@ -245,7 +245,7 @@ Result<Unit> TlsSession::write_now(std::string_view plain) {
   while (!plain.empty()) {
     ERR_clear_error();
     const int part = static_cast<int>(std::min<size_t>(plain.size(), 1 << 20));
-    const int size = SSL_write(raw_, plain.data(), part);  // the pipe takes everything: whole or an error
+    const int size = SSL_write(raw_, plain.data(), part);  // the pipe accepts all bytes, or it is an error
     if (size <= 0) return failure();
     plain.remove_prefix(static_cast<size_t>(size));
   }

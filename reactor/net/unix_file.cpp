@@ -40,7 +40,7 @@ Result<Descriptor> listening(const std::string& path, unsigned mode, int backlog
   if (!address) return Error(address.error());
   Descriptor socket = unix_socket();
   if (!socket) return from_errno();
-  // bind(2) makes the file with the mode of the socket less the umask: never with more than was asked for.
+  // bind(2) creates the file with the mode of the socket without the umask: never with more than requested.
   (void)::fchmod(socket.get(), mode);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address->raw), address->size) != 0)
     return errno == EADDRINUSE ? Error{Errc::kBusy, "another process listens on it"} : from_errno();

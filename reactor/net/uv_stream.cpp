@@ -126,7 +126,7 @@ size_t UvStream::unsent_bytes() const { return uv_stream_get_write_queue_size(ra
 void UvStream::close() {
   if (std::exchange(closed_, true) || dead_) return;
   auto* request = new uv_shutdown_t{};
-  // A peer that is gone already needs no end from us: the outcome is not looked at.
+  // The result is ignored: a closed peer needs no end of stream.
   const int code = uv_shutdown(request, raw(), [](uv_shutdown_t* done, int) noexcept { delete done; });
   if (code != 0) delete request;
 }
