@@ -1,10 +1,13 @@
 #include "kubectl/migrate/node_policies.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <map>
 #include <set>
 #include <span>
 #include <tuple>
+#include <vector>
 
 #include "kubectl/migrate/plugin_resource.h"
 #include "reactor/base/text.h"
@@ -19,11 +22,14 @@ constexpr std::string_view kKind = "SriovNetworkNodePolicy";
 constexpr std::string_view kDefaultPolicy = "default";
 constexpr size_t kPoliciesOfAResourceMax = 64;  // each is compared with each
 
-// Of api/v1 of the operator. What a policy says beside these the API server drops.
+// Of api/v1 of the operator. What a policy says beside these the API server drops. The bounds are those of its CRD.
 constexpr std::string_view kSpecFields[] = {
     "resourceName",      "nodeSelector", "priority",     "mtu",         "numVfs",   "nicSelector",
     "deviceType",        "isRdma",       "needVhostNet", "eSwitchMode", "vdpaType", "excludeTopology",
     "externallyManaged", "linkType",     "bridge"};
+constexpr int64_t kPriorityMax = 99;
+constexpr std::string_view kLinkTypes[] = {"eth", "ETH", "ib", "IB"};
+constexpr std::string_view kSwitchModes[] = {"legacy", "switchdev"};
 constexpr std::string_view kNicFields[] = {"vendor", "deviceID", "rootDevices", "pfNames", "netFilter"};
 
 bool is_one_of(std::string_view field, std::span<const std::string_view> fields) {
@@ -35,6 +41,9 @@ bool is_id(std::string_view text) { return text.size() == 4 && parse_hex(text) &
 constexpr std::string_view kGiveDevicePluginConfig =
     "give the ConfigMap device-plugin-config, which the operator makes of its policies, in place of them (kubectl -n "
     "sriov-network-operator get configmap device-plugin-config -o yaml)";
+
+constexpr const char* kCorrectIt =
+    ": the operator's CRD refuses the policy with it, correct it or leave it out";
 
 constexpr size_t kInterfaceNameMax = 15;  // IFNAMSIZ of the kernel, without the zero byte
 
@@ -75,7 +84,7 @@ class PolicyReader {
   Config read(const Json& spec, const std::string& prefix) {
     refuse_unknown(spec, "spec", kSpecFields, "spec.nicSelector", kNicFields);
     read_nodes(spec);
-    config_.priority = integer(spec, "priority");
+    config_.priority = integer(spec, "priority", 0, kPriorityMax);
     check_what_is_about_making_vfs(spec);
     Resource resource{.place = config_.place, .name = prefix + "/" + text(spec, "resourceName")};
     if (const std::string wrong = wrong_with_resource_name(resource.name);
@@ -86,7 +95,8 @@ class PolicyReader {
             "is no field of a SriovResourcePolicy: select by the attribute vdpa in a DeviceClass");
     const std::string type = text(spec, "deviceType");
     if (!type.empty() && type != "netdevice" && type != "vfio-pci")
-      error(spec, "deviceType", "is " + in_quotes(type, 64) + ", expected netdevice or vfio-pci");
+      error(spec, "deviceType",
+            "is " + in_quotes(type, 64) + ", expected netdevice or vfio-pci" + kCorrectIt);
     resource.gives_vfio = type == "vfio-pci";
     resource.gives_vhost = is_true(spec, "needVhostNet");
     Selector selector{.place = config_.place, .needs_rdma = is_true(spec, "isRdma")};
@@ -141,11 +151,27 @@ class PolicyReader {
     if (!is_text(spec, field)) error(spec, field, wrong_type(*spec.find(field), "a string"));
     return std::string(spec.text(field));
   }
-  int64_t integer(const Json& spec, std::string_view field) {
+  int64_t integer(const Json& spec, std::string_view field, int64_t min, int64_t max = INT64_MAX) {
     const Json* value = member(spec, field);
     if (value == nullptr) return 0;
-    if (value->integer() == nullptr) error(spec, field, wrong_type(*value, "an integer"));
-    return value->integer() != nullptr ? *value->integer() : 0;
+    if (value->integer() == nullptr) {
+      error(spec, field, wrong_type(*value, "an integer"));
+      return 0;
+    }
+    const int64_t number = *value->integer();
+    if (number >= min && number <= max) return number;
+    error(spec, field,
+          "is " + std::to_string(number) + ", expected " + std::to_string(min) +
+              (max == INT64_MAX ? " or more" : " to " + std::to_string(max)) + kCorrectIt);
+    return 0;
+  }
+  void check_word(const Json& spec, std::string_view field, std::span<const std::string_view> words) {
+    const std::string word = text(spec, field);
+    if (!word.empty() && !is_one_of(word, words))
+      error(spec, field,
+            "is " + in_quotes(word, 32) + ", expected " +
+                join(std::vector<std::string>(words.begin(), std::prev(words.end())), ", ") + " or " +
+                std::string(words.back()) + kCorrectIt);
   }
   bool is_true(const Json& spec, std::string_view field) {
     const Json* value = member(spec, field);
@@ -155,9 +181,10 @@ class PolicyReader {
   }
   // Nothing of these is carried over; a wrong type may still be a field that was meant as another one.
   void check_what_is_about_making_vfs(const Json& spec) {
-    for (const char* field : {"mtu", "numVfs"}) (void)integer(spec, field);
+    (void)integer(spec, "mtu", 1);
+    (void)integer(spec, "numVfs", 0);
     for (const char* field : {"excludeTopology", "externallyManaged"}) (void)is_true(spec, field);
-    (void)text(spec, "eSwitchMode");
+    check_word(spec, "eSwitchMode", kSwitchModes);
     if (const Json* bridge = member(spec, "bridge"); bridge != nullptr && bridge->object() == nullptr)
       error(spec, "bridge", wrong_type(*bridge, "a map"));
   }
@@ -175,12 +202,10 @@ class PolicyReader {
   }
   // Of what is bound to vfio-pci the operator asks for no type: the plugin could not tell it.
   void read_link_type(const Json& spec, bool is_vfio, Selector& out) {
-    const std::string type = lower(text(spec, "linkType"));
+    check_word(spec, "linkType", kLinkTypes);
+    const std::string type = lower(spec.text("linkType"));
     if (type.empty() || is_vfio) return;
-    if (type == "eth" || type == "ib")
-      out.link_types.push_back(type == "eth" ? "ethernet" : "infiniband");
-    else
-      error(spec, "linkType", "is " + in_quotes(type, 32) + ", expected eth or ib");
+    out.link_types.push_back(type == "ib" ? "infiniband" : "ethernet");
   }
   void read_nics(const Json& nics, const Json& spec, Selector& out) {
     refuse_unknown(nics, "spec.nicSelector", kNicFields, "spec", kSpecFields);

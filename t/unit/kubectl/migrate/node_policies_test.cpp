@@ -97,11 +97,11 @@ TEST(NodePolicies, WhetherANameIsAnAlternativeOneIsAnOpenQuestionWithoutAState) 
   EXPECT_EQ(read({"{resourceName: a, nicSelector: {rootDevices: ['0000:3b:00.0']}}"}).questions(), "");
 }
 
-// Red when the lowest priority that a file can say comes first.
+// Red when the lowest priority that the operator's CRD accepts comes first.
 TEST(NodePolicies, AnyPriorityHasItsPlace) {
-  const Read got = read({"{resourceName: a, priority: -9223372036854775808, nicSelector: {vendor: '15b3'}}",
-                         "{resourceName: b, nicSelector: {vendor: '15b3'}}",
-                         "{resourceName: c, priority: 9223372036854775807, nicSelector: {vendor: '15b3'}}"});
+  const Read got = read({"{resourceName: a, priority: 0, nicSelector: {vendor: '15b3'}}",
+                         "{resourceName: b, priority: 1, nicSelector: {vendor: '15b3'}}",
+                         "{resourceName: c, priority: 99, nicSelector: {vendor: '15b3'}}"});
   std::string names;
   for (const Config& config : got.configs) names += config.name + " ";
   EXPECT_EQ(names, "p3 p2 p1 ");
@@ -191,6 +191,50 @@ TEST(NodePolicies, WhatCannotBeCarriedOver) {
   read_node_policy(kube::decode_yaml("metadata: {name: default}\nspec: {}").documents.at(0), "p", "x", {},
                    none.configs, none.complaints);
   EXPECT_TRUE(none.configs.empty());
+}
+
+// config/crd/bases/sriovnetwork.openshift.io_sriovnetworknodepolicies.yaml of the operator. Red when a value that its API server refuses is
+// read as if a cluster had it.
+TEST(NodePolicies, ValuesOutsideTheBoundsOfTheCrdAreErrors) {
+  const struct {
+    const char *field, *value, *error;  // "" none
+  } rows[] = {
+      {"priority", "0", ""},
+      {"priority", "99", ""},
+      {"priority", "100", "is 100, expected 0 to 99"},
+      {"priority", "-1", "is -1, expected 0 to 99"},
+      {"priority", "9223372036854775807", "is 9223372036854775807, expected 0 to 99"},
+      {"priority", "'5'", "is a string, expected an integer"},
+      {"numVfs", "0", ""},
+      {"numVfs", "128", ""},
+      {"numVfs", "-1", "is -1, expected 0 or more"},
+      {"mtu", "1", ""},
+      {"mtu", "9000", ""},
+      {"mtu", "0", "is 0, expected 1 or more"},
+      {"mtu", "-1500", "is -1500, expected 1 or more"},
+      {"linkType", "ETH", ""},
+      {"linkType", "IB", ""},
+      {"linkType", "Eth", "is \"Eth\", expected eth, ETH, ib or IB"},
+      {"linkType", "roce", "is \"roce\", expected eth, ETH, ib or IB"},
+      {"eSwitchMode", "legacy", ""},
+      {"eSwitchMode", "switchdev", ""},
+      {"eSwitchMode", "Switchdev", "is \"Switchdev\", expected legacy or switchdev"},
+      {"deviceType", "netdevice", ""},
+      {"deviceType", "vfio", "is \"vfio\", expected netdevice or vfio-pci"},
+  };
+  for (const auto& row : rows) {
+    const std::string field = row.field, error = row.error;
+    const bool is_bound = error.find("a string") == std::string::npos;
+    EXPECT_EQ(
+        read({"{resourceName: a, " + field + ": " + row.value + ", nicSelector: {vendor: '15b3'}}"}).texts(),
+        error.empty()
+            ? ""
+            : "p.yaml:4: error: SriovNetworkNodePolicy p1: spec." + field + " " + error +
+                  (is_bound ? ": the operator's CRD refuses the policy with it, correct it or leave it out"
+                            : "") +
+                  "\n")
+        << field << " " << row.value;
+  }
 }
 
 TEST(NodePolicies, OfOneResourceAndOfOneListThereAreBoundedMany) {
