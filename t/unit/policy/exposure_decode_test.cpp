@@ -441,7 +441,7 @@ TEST(ExposurePolicy, WhatIsProbablyNotMeantIsWarnedOf) {
       {"  selector: {cel: 'true'}\n  action: exclude\n  allowHostUse: true\n  includeVirtual: true",
        {"spec.allowHostUse", "spec.includeVirtual"}},
       {"  selector: {cel: 'true'}\n  action: exclude\n  allow: []", {"spec.allow"}},
-      {"  selector: {cel: 'true'}", {"spec.exposure.supportedCNIPlugins"}},
+      {"  selector: {cel: 'true'}", {}},  // claims have `network`
       {"  selector: {cel: 'true'}\n  exposure: {additionalAttributes: {resourceName: a}}", {}},
       {"  selector: {cel: 'true'}\n  allowHostUse: true\n  exposure: {deviceNameSuffix: a, "
        "allowMultipleAllocations: true, supportedCNIPlugins: [{name: macvlan}]}",
