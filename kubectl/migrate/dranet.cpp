@@ -604,7 +604,8 @@ class DranetConverter {
         "has none of them. Write network.addresses and network.routes where pods need them");
     say(rdma_,
         "devices are selected by RDMA: of one without an interface (InfiniBand without IPoIB) a claim with network is not prepared; delete the VfConfig "
-        "there. The container gets the RDMA device's nodes without it");
+        "there. The container gets the RDMA device's nodes without it. On nodes whose RDMA devices are in exclusive mode (rdma system) dranet moves them with "
+        "the interface: add rdma: move to network there");
   }
 
   void read_arguments(const Json& container, Daemon& daemon) {
