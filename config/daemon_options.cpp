@@ -121,6 +121,17 @@ constexpr OptionInfo kDaemonOptions[] = {
              "list: that number and then those of the nearest nodes of the same processor package, where the cluster has the "
              "feature gate DRAListTypeAttributes (Kubernetes 1.36). CEL expressions that compare the attribute with a number "
              "do not match a list."}),
+    option<&Options::dranet_attributes, parse_word<Switch>>(
+        {.name = "dranet-attributes",
+         .env = "SLICED_DRANET_ATTRIBUTES",
+         .file_key = "dranetAttributes",
+         .placeholder = "SWITCH",
+         .commands = bit(Command::kRun),
+         .choices = kTexts<Switch>,
+         .help =
+             "on: devices of DeviceExposurePolicies also have dranet's attributes (dra.net/ifName, dra.net/rdma, ...), so that "
+             "selectors written for dranet match them. Slices grow by about a third. off: selectors use the attributes of this "
+             "driver."}),
     option<&Options::exclusion, parse_word<ExclusionForm>>(
         {.name = "exclusion",
          .env = "SLICED_EXCLUSION",

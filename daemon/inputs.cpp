@@ -17,6 +17,7 @@ policy::Settings settings_of(const config::Options& options, const publishers::S
   settings.list_attributes = abilities.has(ServerFeature::kListAttributes);
   settings.lists_numa_nodes =
       options.numa_node_attribute == config::NumaNodeAttribute::kList && settings.list_attributes;
+  settings.dranet_attributes = options.dranet_attributes == config::Switch::kOn;
   settings.counters = abilities.has(ServerFeature::kCounters);
   settings.compatibility_groups = options.exclusion == config::ExclusionForm::kCompatibilityGroups &&
                                   abilities.has(ServerFeature::kCounters) &&

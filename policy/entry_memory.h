@@ -35,7 +35,7 @@ struct KeptEntries {
   };
   std::deque<Kept> all;  // in order of creation, which is similar in each decision. References remain valid
   std::string driver;
-  bool takes_lists = false, lists_numa_nodes = false;
+  bool takes_lists = false, lists_numa_nodes = false, has_dranet = false;
 };
 
 /// Returns an index of the entries by name. before: nullptr for none; must outlive the result.

@@ -337,14 +337,34 @@ bool is_reserved_exposure_attribute(const std::string& full_key, const std::stri
          find_known_attribute(domain, id, driver) != nullptr;
 }
 
-EntryAttributes::EntryAttributes(const std::string& driver, bool lists_numa_nodes)
-    : driver_(driver), lists_numa_nodes_(lists_numa_nodes) {
+EntryAttributes::EntryAttributes(const std::string& driver, bool lists_numa_nodes,
+                                 std::span<const AddedAttribute> added)
+    : driver_(driver), lists_numa_nodes_(lists_numa_nodes), added_(added) {
   for (const KnownAttribute& known : kKnown) {
     keys_.push_back((known.is_standard ? std::string(kStandardDomain) : driver) + "/" +
                     std::string(known.id));
     if (known.is_published) by_key_.push_back(keys_.size() - 1);
   }
   std::sort(by_key_.begin(), by_key_.end(), [&](size_t a, size_t b) { return keys_[a] < keys_[b]; });
+  for (const AddedAttribute& one : added_) added_keys_.emplace_back(std::string(one.key));
+}
+
+bool EntryAttributes::yields(const KnownAttribute& known) const {
+  return known.yields || (!added_.empty() && known.id.starts_with("subsystem"));
+}
+
+void EntryAttributes::add_to(const DeviceFacts& facts, const PersonaAttributes& persona,
+                             kube::Attributes& out) const {
+  size_t left = persona.added_count;
+  for (size_t i = 0; i < added_.size() && left > 0; ++i) {
+    const AddedAttribute& one = added_[i];
+    if ((one.device_types & bit(facts.device.type)) == 0) continue;
+    --left;
+    auto value = one.get(facts);
+    const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
+    if (!value || (text != nullptr && text->size() > kube::kAttributeValueBytesMax)) continue;
+    out.emplace(added_keys_[i], *std::move(value));
+  }
 }
 
 PersonaAttributes EntryAttributes::persona_of(const Exposure& exposure, DeviceType type,
@@ -359,7 +379,11 @@ PersonaAttributes EntryAttributes::persona_of(const Exposure& exposure, DeviceTy
   out.room.take(exposure.capacity.size(), 0);  // capacities count like attributes
   out.room.take(out.attributes.size(), out.attributes.size());
   Room left = out.room;  // room beside all attributes of the device type
-  left.take_up_to(published_count_max(type));
+  auto own = static_cast<size_t>(std::count_if(std::begin(kKnown), std::end(kKnown), [&](const auto& known) {
+    return known.is_published && !yields(known) && can_have(type, known);
+  }));
+  if (!added_.empty()) --own;  // a device has masterBridge or bondMaster, not both
+  left.take_up_to(own);
   if (lists_numa_nodes_) left.values -= std::min(left.values, kNumaNodesMax - 1);
   for (const auto& [key, value] : exposure.additional_attributes) {
     const size_t values = kube::value_count(value);
@@ -373,9 +397,11 @@ PersonaAttributes EntryAttributes::persona_of(const Exposure& exposure, DeviceTy
       out.notes.push_back("attribute " + key.str() + " left out: an entry of a " +
                           std::string(name_of(type)) + " has no more room");
   }
+  for (const AddedAttribute& one : added_)
+    if ((one.device_types & bit(type)) != 0 && left.take(1, 1)) ++out.added_count;
   const auto yielding =
       static_cast<size_t>(std::count_if(std::begin(kKnown), std::end(kKnown), [&](const auto& known) {
-        return known.yields && can_have(type, known);
+        return yields(known) && can_have(type, known);
       }));
   out.has_room_for_yielding = left.take(yielding, yielding);
   return out;
@@ -387,7 +413,7 @@ kube::Attributes EntryAttributes::of(const DeviceFacts& facts, const PersonaAttr
   size_t count = 0;
   Room room = persona.room;
   for (size_t i = 0; i < std::size(kKnown); ++i) {
-    if (kKnown[i].is_published && (!kKnown[i].yields || persona.has_room_for_yielding))
+    if (kKnown[i].is_published && (!yields(kKnown[i]) || persona.has_room_for_yielding))
       values[i] = value_of(kKnown[i], facts);
     if (!values[i]) continue;
     if (lists_numa_nodes_ && kKnown[i].is_standard && kKnown[i].id == "numaNode")
@@ -415,6 +441,7 @@ kube::Attributes EntryAttributes::of(const DeviceFacts& facts, const PersonaAttr
     out.emplace(keys_[i], std::move(*values[i]));
   }
   out.insert(given, persona.attributes.end());
+  add_to(facts, persona, out);
   return out;
 }
 

@@ -112,6 +112,15 @@ struct PersonaAttributes {
   Room room;                           // remaining beside them and the capacities
   std::vector<std::string> notes;      // attributes that were left out, with reasons
   bool has_room_for_yielding = false;  // KnownAttribute::yields; equal for all devices of the type
+  size_t added_count = 0;              // added attributes that have room: the first ones of the type
+};
+
+/// An attribute of another domain that is published beside the driver's own.
+struct AddedAttribute {
+  std::string_view key;  // "dra.net/ifName"
+  uint8_t device_types;  // a bit (1 << DeviceType) for each type that can have it
+  /// Requires a device of one of these types. nullopt: unknown, or the device has no such attribute.
+  std::optional<kube::AttributeValue> (*get)(const DeviceFacts& facts);
 };
 
 /// The attributes of entries under one driver name.
@@ -119,7 +128,11 @@ class EntryAttributes {
  public:
   /// lists_numa_nodes: the standard attribute numaNode is a list (policy/numa_node.h); selectors read the
   /// number.
-  explicit EntryAttributes(const std::string& driver, bool lists_numa_nodes = false);
+  /// added: published in the room that plugins, capacities, the driver's own and additional attributes leave;
+  /// the last ones are left out first. subsystemVendor and subsystemProduct yield to them. They replace no
+  /// attribute of the policy or the driver. Must outlive this object.
+  explicit EntryAttributes(const std::string& driver, bool lists_numa_nodes = false,
+                           std::span<const AddedAttribute> added = {});
   /// An entry holds 32 attributes and capacities. Room is reserved for all attributes of the device type, so
   /// that the result does not depend on the facts that are known now. The last additional attributes by name
   /// are left out. takes_lists: the API server accepts list attributes.
@@ -130,10 +143,15 @@ class EntryAttributes {
                       std::vector<std::string>& notes) const;
 
  private:
+  bool yields(const KnownAttribute& known) const;
+  void add_to(const DeviceFacts& facts, const PersonaAttributes& persona, kube::Attributes& out) const;
+
   std::string driver_;
   bool lists_numa_nodes_;
-  std::vector<SharedText> keys_;  // of known_attributes(), in their order
-  std::vector<size_t> by_key_;    // the published ones, in order of their keys
+  std::span<const AddedAttribute> added_;
+  std::vector<SharedText> keys_;        // of known_attributes(), in their order
+  std::vector<size_t> by_key_;          // the published ones, in order of their keys
+  std::vector<SharedText> added_keys_;  // of added_, in their order
 };
 
 }  // namespace sliced::policy

@@ -1,6 +1,7 @@
 #include "policy/exposure/entries.h"
 
 #include "policy/entry_validation.h"
+#include "policy/exposure/dranet_attributes.h"
 
 namespace sliced::policy {
 namespace {
@@ -11,7 +12,8 @@ const KeptEntries* former_exposures(const Inputs& in) {
   const KeptEntries& before = in.entries->exposure;
   const bool stands = before.driver == in.settings.exposure_driver &&
                       before.takes_lists == in.settings.list_attributes &&
-                      before.lists_numa_nodes == in.settings.lists_numa_nodes;
+                      before.lists_numa_nodes == in.settings.lists_numa_nodes &&
+                      before.has_dranet == in.settings.dranet_attributes;
   return stands ? &before : nullptr;
 }
 
@@ -21,11 +23,14 @@ ExposedEntries::ExposedEntries(const Inputs& inputs, const SameFacts& same, Note
     : in_(inputs),
       same_(same),
       notes_(notes),
-      attributes_(inputs.settings.exposure_driver, inputs.settings.lists_numa_nodes),
+      attributes_(
+          inputs.settings.exposure_driver, inputs.settings.lists_numa_nodes,
+          inputs.settings.dranet_attributes ? dranet_attributes() : std::span<const AddedAttribute>()),
       before_(former_entries(former_exposures(inputs))) {
   kept_.driver = in_.settings.exposure_driver;
   kept_.takes_lists = in_.settings.list_attributes;
   kept_.lists_numa_nodes = in_.settings.lists_numa_nodes;
+  kept_.has_dranet = in_.settings.dranet_attributes;
 }
 
 const ExposurePolicy& ExposedEntries::policy_of(int32_t index) const {

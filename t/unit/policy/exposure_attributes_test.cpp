@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "policy/exposure/attributes.h"
+#include "policy/exposure/dranet_attributes.h"
 
 namespace sliced::policy {
 namespace exposure_attributes_test {
@@ -393,6 +394,98 @@ TEST(ExposureAttributes, ANumaNodeIsAListWhereThatIsWanted) {
   const auto full = of(nic, exposure);
   EXPECT_EQ(full.at(key), kube::AttributeValue(std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_TRUE(kube::validate_device({.name = "x", .attributes = full}).empty());
+}
+
+kube::Attributes with_dranet(const HostDevice& device, const Exposure& exposure = {},
+                             const std::string& driver = kDriver) {
+  const EntryAttributes entries(driver, /*lists_numa_nodes=*/false, dranet_attributes());
+  std::vector<std::string> notes;
+  return entries.of(facts_of(device, {}), entries.persona_of(exposure, device.type, /*takes_lists=*/true),
+                    notes);
+}
+
+// The ids below dra.net/ with their values, in the order of keys.
+Texts dranet_of(const HostDevice& device, const Exposure& exposure = {}) {
+  Texts out;
+  for (const auto& [key, value] : with_dranet(device, exposure))
+    if (key.str().starts_with("dra.net/"))
+      out[key.str().substr(sizeof "dra.net/" - 1)] = kube::describe_attribute(value);
+  return out;
+}
+
+// By dranet's pkg/inventory/db.go. Red when a value has another type or meaning there, or when the option adds anything while it is off.
+TEST(ExposureAttributes, DevicesHaveTheAttributesOfDranetWhereTheyAreWanted) {
+  const Texts any{{"ifName", "\"enp3s0f1\""},
+                  {"rdma", "true"},
+                  {"mac", "\"02:00:00:00:00:01\""},
+                  {"rdmaDevice", "\"mlx5_1\""}};
+  const Texts of_function{{"numaNode", "0"}, {"pciAddress", "\"0000:03:00.1\""}, {"virtual", "false"}};
+  const Texts rest{{"mtu", "9000"}, {"encapsulation", "\"ether\""}};
+  const Texts no_pf{{"sriov", "false"}};
+  const Texts device{{"type", "\"device\""}}, is_virtual{{"virtual", "true"}};
+  const auto with = [&](std::initializer_list<Texts> parts) {
+    Texts out = any;
+    for (const Texts& part : parts) out.insert(part.begin(), part.end());
+    return out;
+  };
+  const struct {
+    DeviceType type;
+    Texts wanted;
+  } rows[] = {
+      {DeviceType::kPf, with({of_function, device, {{"sriov", "true"}, {"sriovVfs", "8"}, {"mtu", "9000"}}})},
+      {DeviceType::kVf, with({of_function, device, no_pf, {{"isSriovVf", "true"}}})},
+      {DeviceType::kNic, with({of_function, device, no_pf, rest, {{"pciSubsystem", "\"0001\""}}})},
+      {DeviceType::kSf, with({device, no_pf, rest, {{"virtual", "false"}}})},
+      {DeviceType::kBridge, with({is_virtual, no_pf, rest, {{"type", "\"bridge\""}}})},
+      {DeviceType::kVlan, with({is_virtual, no_pf, rest, {{"type", "\"vlan\""}}})},
+      {DeviceType::kBond, with({is_virtual, no_pf, rest, {{"type", "\"bond\""}}})},
+      {DeviceType::kVirtual, with({is_virtual, no_pf, rest})},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(dranet_of(everything(row.type)), row.wanted) << static_cast<int>(row.type);
+    for (const auto& [key, value] : attributes_of(everything(row.type)))
+      EXPECT_FALSE(key.str().starts_with("dra.net/")) << key.str();
+  }
+
+  HostDevice port = everything(DeviceType::kNic);
+  port.netdev->link_type = 32;
+  EXPECT_EQ(dranet_of(port).at("type"), "\"ipoib\"");
+  EXPECT_EQ(dranet_of(port).at("encapsulation"), "\"infiniband\"");
+  port.netdev.reset();
+  EXPECT_EQ(dranet_of(port), (Texts{{"numaNode", "0"},
+                                    {"pciAddress", "\"0000:03:00.1\""},
+                                    {"rdma", "true"},
+                                    {"rdmaDevice", "\"mlx5_1\""},
+                                    {"pciSubsystem", "\"0001\""}}))
+      << "without an interface";
+}
+
+// Red when the option takes the room of what the policy gives or replaces an attribute, or when what is left out depends on what is known
+// just now.
+TEST(ExposureAttributes, AttributesOfDranetHaveTheRoomThatOthersLeave) {
+  const HostDevice vf = everything(DeviceType::kVf);
+  const size_t without = dranet_of(vf).size();
+  for (size_t additional = 0; additional < 16; ++additional) {
+    const Exposure exposure = exposure_with(1, 1, additional);
+    const kube::Attributes all = with_dranet(vf, exposure);
+    EXPECT_TRUE(
+        kube::validate_device({.name = "x", .attributes = all, .capacity = exposure.capacity}).empty());
+    const size_t own = attributes_of(vf, exposure_with(1, 1, 0)).size();
+    EXPECT_GE(own, 20u);
+    if (additional <= 7) EXPECT_EQ(dranet_of(vf, exposure).size(), without - 3 - additional) << additional;
+    if (additional <= 7)
+      for (const auto& [key, value] : exposure.additional_attributes) EXPECT_TRUE(all.contains(key));
+  }
+  EXPECT_TRUE(dranet_of(vf, exposure_with(1, 1, 6)).contains("ifName")) << "the last to be left out";
+  HostDevice bare = vf;
+  bare.rdma_device.clear();
+  bare.netdev->master.clear();
+  EXPECT_FALSE(dranet_of(bare).contains("mtu")) << "room is kept for what the device may have";
+
+  Exposure given;
+  given.additional_attributes["dra.net/ifName"] = std::string("mine");
+  EXPECT_EQ(dranet_of(vf, given).at("ifName"), "\"mine\"");
+  EXPECT_EQ(with_dranet(vf, {}, "dra.net").at("dra.net/type"), kube::AttributeValue(std::string("vf")));
 }
 
 TEST(ExposureAttributes, ATextThatIsTooLongIsLeftOutAlone) {

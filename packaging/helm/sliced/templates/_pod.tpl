@@ -42,6 +42,9 @@
 {{- if ne .Values.numaNodeAttribute "scalar" }}
 - --numa-node-attribute={{ .Values.numaNodeAttribute }}
 {{- end }}
+{{- if .Values.dranetAttributes }}
+- --dranet-attributes=on
+{{- end }}
 {{- if ne .Values.exclusion "counters" }}
 - --exclusion={{ .Values.exclusion }}
 {{- end }}
