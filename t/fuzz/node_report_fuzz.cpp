@@ -57,7 +57,7 @@ void sum_up(const reports::NodeReport& report) {
     fuzz::must(word.matched >= 0 && word.offered >= 0 && word.conflicts >= 0 && word.overruled >= 0,
                "sums are no less than nothing");
     const auto status = aggregate::status_of({.generation = 1}, word, {}, "2026-11-24T00:00:00Z");
-    const auto body = kube::encode_json(reports::json_of(status));
+    const auto body = kube::encode_json(aggregate::json_of(status));
     fuzz::must(is_utf8(body), "a status is UTF-8", body);
     fuzz::must(aggregate::decode_policy_status(*kube::decode_json(body)) == status, "a status comes back",
                body);
