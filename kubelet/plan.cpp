@@ -174,8 +174,9 @@ Result<Unit> check_vf_settings(const PreparedDevice& device, const KnownEntry& k
       return refused(one, escaped(device.device) + " is no VF, whose PF could set it: leave it out");
   const hotplug::VfConfig& of_claim = device.config.vf_of_claim;
   for (const NativeVfSetting& one : native_vf_settings(of_claim))
-    if (const std::string why = refusal_of_setting(known, std::string(one.setting),
-                                                   one.setting == "vlan" ? of_claim.vlan : std::nullopt);
+    if (const std::string why =
+            refusal_of_setting(known, std::string(one.setting),
+                               one.setting == "vlan" ? of_claim.vlan : std::nullopt, *device.config.network);
         !why.empty())
       return refused(one, why);
   return Unit{};
@@ -346,21 +347,27 @@ Result<PreparedClaim> plan(const Claim& claim, const std::string& driver, const 
   return out;
 }
 
-std::string refusal_of_setting(const KnownEntry& known, const std::string& setting, std::optional<int> vlan) {
+std::string refusal_of_setting(const KnownEntry& known, const std::string& setting, std::optional<int> vlan,
+                               const NativeNetwork& network) {
   const std::string value = vlan ? setting + "=" + std::to_string(*vlan) : setting;
+  // Of a device that others have, too, it is a VLAN of the new link, and no PF sets it.
+  const std::string nothing = network.makes_link() ? "no VLAN" : "nothing";
+  const std::string by = network.makes_link() ? "" : " through the PF";
+  const std::string leave_out =
+      network.type == "vlan" && setting == "vlan" ? "set type to macvlan or ipvlan" : "leave it out";
   if (!known.has_policy)
-    return "no policy matches the device now, which would allow " + value +
-           ": leave it out, or have a policy offer the device with " + value + " in spec.allow";
+    return "no policy matches the device now, which would allow " + value + ": " + leave_out +
+           ", or have a policy offer the device with " + value + " in spec.allow";
   const auto& allowed = known.vf_settings;
   const bool is_listed = allowed && std::find(allowed->begin(), allowed->end(), setting) != allowed->end() &&
                          (!vlan || known.vlans.contains(*vlan));
   if (is_listed && !known.is_default_too) return "";
   const std::string source =
-      !allowed    ? "no policy that matches the device has spec.allow, so that a claim may set nothing"
-      : is_listed ? "a policy without spec.allow matches the device, too, so that a claim may set nothing"
+      !allowed    ? "no policy that matches the device has spec.allow, so that a claim may set " + nothing
+      : is_listed ? "a policy without spec.allow matches the device, too, so that a claim may set " + nothing
                   : "spec.allow of " + known.allowing_policies + " lets a claim set " +
-                        (allowed->empty() ? "nothing" : join(with_vlan_ids(*allowed, known.vlans), ", "));
-  return source + " through the PF: leave it out, have " + value +
+                        (allowed->empty() ? nothing : join(with_vlan_ids(*allowed, known.vlans), ", "));
+  return source + by + ": " + leave_out + ", have " + value +
          " added to spec.allow of each policy that matches the device, or have the DeviceClass set it";
 }
 

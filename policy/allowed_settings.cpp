@@ -67,7 +67,7 @@ std::string text_of(const AllowedSettings& settings) {
   if (!settings.listed) return "";
   return "; network definitions and claims may set " +
          (settings.listed->names.none() ? "nothing" : join(entries_of(*settings.listed), ", ")) +
-         " through the PF (spec.allow of " + settings.policies +
+         " (spec.allow of " + settings.policies +
          (settings.is_default_too ? "; --vf-settings none: none)" : ")");
 }
 

@@ -32,8 +32,8 @@ AllowedSettings sriov_settings(const Decision& decision, const hotplug::HostDevi
 AllowedSettings exposure_settings(const Decision& decision, const hotplug::HostDevice& device,
                                   std::string_view suffix);
 
-/// Returns a text for people: "; network definitions and claims may set vlan, trust through the PF
-/// (spec.allow of ...)"; "" if no policy has `allow`.
+/// Returns a text for people: "; network definitions and claims may set vlan, trust (spec.allow of
+/// ...)"; "" if no policy has `allow`.
 std::string text_of(const AllowedSettings& settings);
 
 }  // namespace sliced::policy

@@ -653,26 +653,28 @@ VlanIds vlans_of(const Json& value) {
 }
 
 Result<Unit> may_set(std::string_view setting, const Json& value, const std::string& path,
-                     const DefinitionRules& rules) {
+                     const Context& context) {
+  const DefinitionRules& rules = context.rules;
   if (rules.author == Author::kAdministrator || !rules.settings) return Unit{};
   const bool is_listed =
       std::find(rules.settings->begin(), rules.settings->end(), setting) != rules.settings->end();
   const VlanIds vlans = is_listed && setting == "vlan" ? vlans_of(value) : VlanIds();
   if (is_listed && rules.vlans.contains_all(vlans)) return Unit{};
-  return Error{
-      Errc::kInvalid,
-      path + " is " + said(value) + ", and " + rules.settings_source + " allows a definition to set " +
-          (rules.settings->empty() ? "nothing" : join(with_vlan_ids(*rules.settings, rules.vlans), ", ")) +
-          " through the PF: leave it out, or have " +
-          (is_listed ? join(with_vlan_ids({"vlan"}, vlans), ", ") : std::string(setting)) +
-          " added to spec.allow of each policy that matches the device"};
+  return Error{Errc::kInvalid,
+               path + " is " + said(value) + ", and " + rules.settings_source +
+                   " allows a definition to set " +
+                   (rules.settings->empty() ? (context.is_shared ? "no VLAN" : "nothing")
+                                            : join(with_vlan_ids(*rules.settings, rules.vlans), ", ")) +
+                   (context.is_shared ? "" : " through the PF") + ": leave it out, or have " +
+                   (is_listed ? join(with_vlan_ids({"vlan"}, vlans), ", ") : std::string(setting)) +
+                   " added to spec.allow of each policy that matches the device"};
 }
 
 // A shared link delivers frames by address. With macvlan and bridge, a pod with the gateway's address would
 // receive the traffic to the gateway.
 Result<Unit> may_set_address(const Json& value, const std::string& path, const Context& context) {
   if (!context.is_shared || context.rules.author == Author::kAdministrator)
-    return may_set("mac", value, path, context.rules);
+    return may_set("mac", value, path, context);
   return Error{
       Errc::kInvalid,
       path + " is " + said(value) +
@@ -697,7 +699,7 @@ Result<Unit> may_write(const Field& field, const Json& value, const std::string&
     case Writer::kAuthor:
       break;
     case Writer::kSetting:
-      return may_set(field.condition, value, path, rules);
+      return may_set(field.condition, value, path, context);
     case Writer::kAddress:
       return may_set_address(value, path, context);
     case Writer::kListed:

@@ -89,7 +89,13 @@ TEST(Plan, ANetworkOnASharedDeviceHasATypeAndNoAddressOfTheClaims) {
   EXPECT_EQ(has(problem(R"({"rdma":"move"})", "FromClaim", false, kNic), "has no RDMA device"), "");
   for (const auto& [vlan, type] : {std::pair(R"({"type":"vlan","vlan":100})", kNic),
                                    std::pair(R"({"type":"bridgePort","vlan":100})", kBridge)}) {
-    EXPECT_EQ(has(problem(vlan, "FromClaim", true, type), "lets a claim set nothing"), "") << vlan;
+    EXPECT_EQ(
+        has(problem(vlan, "FromClaim", true, type),
+            type == kNic ? "lets a claim set no VLAN: set type to macvlan or ipvlan, have vlan=100 added"
+                         : "lets a claim set no VLAN: leave it out, have vlan=100 added"),
+        "")
+        << vlan;
+    EXPECT_EQ(has(problem(vlan, "FromClaim", true, type, {"trust"}), "lets a claim set trust: "), "") << vlan;
     EXPECT_EQ(problem(vlan, "FromClaim", true, type, {"vlan"}), "") << vlan;
     EXPECT_EQ(problem(vlan, "FromClass", true, type), "") << vlan;
   }

@@ -252,7 +252,7 @@ TEST(SriovUnknown, SettingsAreLimitedByWhatMayMatchToo) {
   EXPECT_EQ(
       explain(decision, kVf).summary,
       "offered as 0000-3b-00-1 by policy ns/by-address, spec.configs[0].resourceFilters[0]; network definitions and claims may set "
-      "vlan, trust through the PF (spec.allow of SriovResourcePolicy ns/by-address)");
+      "vlan, trust (spec.allow of SriovResourcePolicy ns/by-address)");
   world.lose_pf();
   decision = world.decide();
   EXPECT_EQ(names_of(*sriov_settings(decision, world.host.at(kVf)).listed), std::vector<std::string>{"vlan"});

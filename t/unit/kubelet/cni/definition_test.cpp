@@ -547,6 +547,11 @@ TEST(CanonicalDefinition, VlansAreThoseThatThePolicyAllows) {
       why_not(plugin_of("sriov", R"("vlan":5)"), some, kFunction),
       "spec.config: vlan is 5, and spec.allow of SriovResourcePolicy ns/p allows a definition to set vlan=100-199 through the PF: leave it out, or have vlan=5 added to spec.allow of each policy that "
       "matches the device");
+  EXPECT_EQ(
+      why_not(plugin_of("vlan", R"("vlanId":5)"), some, kParent),
+      "spec.config: vlanId is 5, and spec.allow of SriovResourcePolicy ns/p allows a definition to set "
+      "vlan=100-199: leave it out, or have vlan=5 added to spec.allow of each policy that matches the device")
+      << "no PF sets it";
   const struct {
     const char *plugin, *member;
   } kRefused[] = {{"sriov", R"("vlan":0)"},
