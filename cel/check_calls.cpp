@@ -40,7 +40,7 @@ bool Checker::logic(Node& node) {
   if (!visit_args(node)) return false;
   for (const Node* arg : node.args()) {
     if (!environment_.check || arg->type->is_dyn() || arg->type->is(Kind::kBool)) continue;
-    return wrong(*arg, std::string(node.op == Op::kAnd ? "&&" : "||") + " wants bools, this is a " +
+    return wrong(*arg, std::string(node.op == Op::kAnd ? "&&" : "||") + " requires bool operands; this is " +
                            text_of(*arg->type));
   }
   return is(node, plain_type(Kind::kBool));

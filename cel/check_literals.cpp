@@ -28,8 +28,7 @@ bool Checker::list(Node& node) {
     if (type == nullptr) return false;
     item = common(item, type);
     if (item == nullptr && environment_.check)
-      return wrong(*node.arg_list[i],
-                   "a list of one type wants elements of one type: this is a " + text_of(*type));
+      return wrong(*node.arg_list[i], "list elements must have one type; this one is " + text_of(*type));
   }
   const bool is_constant = node.optional_args == nullptr && are_literals(node);
   if (is_constant && !fold_list(node)) return wrong(node, "the expression is too large");
@@ -43,7 +42,7 @@ const Type* Checker::element_type(Node& node, size_t arg, size_t mark) {
   const bool must_be_known = environment_.is_homogeneous && environment_.check && formats_ == 0;
   if (type->is_dyn() && !must_be_known) return type;
   if (type->is(Kind::kOptional)) return type->first;
-  wrong(*node.arg_list[arg], "after ? an optional is wanted, this is a " + text_of(*type));
+  wrong(*node.arg_list[arg], "? requires an optional; this is " + text_of(*type));
   return nullptr;
 }
 
@@ -72,7 +71,7 @@ bool Checker::map(Node& node) {
     key = common(key, key_type);
     value = common(value, value_type);
     if ((key == nullptr || value == nullptr) && environment_.check)
-      return wrong(*node.arg_list[i], "a map wants keys of one type and values of one type");
+      return wrong(*node.arg_list[i], "map keys must have one type, and so must map values");
     key = or_dyn(key);
     value = or_dyn(value);
   }

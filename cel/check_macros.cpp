@@ -53,7 +53,7 @@ bool Checker::macro_result(Node& node) {
   const Type* last = node.arg_list[node.arg_count - 1]->type;
   const auto wants_bool = [&](const Node& body) {
     if (!environment_.check || body.type->is_dyn() || body.type->is(Kind::kBool)) return true;
-    return wrong(body, "a condition wants a bool, this is a " + text_of(*body.type));
+    return wrong(body, "a condition must be bool; this is " + text_of(*body.type));
   };
   const bool has_filter =
       (node.macro == Macro::kMap && node.arg_count == 3) ||
@@ -77,7 +77,7 @@ bool Checker::macro_result(Node& node) {
                              last, arena_));
     case Macro::kTransformMapEntry:
       if (environment_.check && !last->is_dyn() && !last->is(Kind::kMap))
-        return wrong(node, "transformMapEntry() wants a map of one entry, this is a " + text_of(*last));
+        return wrong(node, "transformMapEntry() requires a map with one entry; this is " + text_of(*last));
       return is(node, last);
     case Macro::kBind:
       return is(node, last);
@@ -85,11 +85,11 @@ bool Checker::macro_result(Node& node) {
       return is(node, optional_of(last, arena_));
     case Macro::kOptFlatMap:
       if (environment_.check && !last->is_dyn() && !last->is(Kind::kOptional))
-        return wrong(node, "optFlatMap() wants an optional, this is a " + text_of(*last));
+        return wrong(node, "optFlatMap() requires an optional; this is " + text_of(*last));
       return is(node, last);
     case Macro::kSortBy:
       if (environment_.check && !is_ordered(*last))
-        return wrong(node, "sortBy() wants keys that have an order, this is a " + text_of(*last));
+        return wrong(node, "sortBy() requires keys of an ordered type; this is " + text_of(*last));
       node.is_only_overload = last->tag != Type::Tag::kDyn;
       return is(node, range.is_dyn() && !last->is_dyn() ? list_of(any_type(), arena_) : &range);
     case Macro::kNone:

@@ -59,7 +59,7 @@ Value is_sorted(Evaluation& in, const Value* args) {
 template <int Wanted>
 Value extreme(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
-  if (list.size == 0) return in.invalid("min and max want a list that is not empty");
+  if (list.size == 0) return in.invalid("min and max require a non-empty list");
   Value best = list.items[0];
   for (size_t i = 0; i < list.size && !in.is_beyond(); ++i) {
     if (!has_order(list.items[i].kind)) return in.no_overload(Wanted < 0 ? "min" : "max");
@@ -93,7 +93,7 @@ Value slice(Evaluation& in, const Value* args) {
   const List& list = *args[0].list;
   const int64_t from = args[1].i, to = args[2].i;
   if (from < 0 || to < from || static_cast<uint64_t>(to) > list.size)
-    return in.invalid("slice wants 0 <= start <= end <= size");
+    return in.invalid("slice requires 0 <= start <= end <= size");
   return in.list(list.items + from, static_cast<size_t>(to - from));  // a view
 }
 
@@ -113,7 +113,7 @@ bool flatten_into(Evaluation& in, const List& list, int64_t depth, int level, st
   return true;
 }
 Value flatten_by(Evaluation& in, const Value& list, int64_t depth) {
-  if (depth < 0) return in.invalid("flatten wants a depth that is not negative");
+  if (depth < 0) return in.invalid("flatten requires a depth of at least 0");
   std::vector<Value> out;
   if (!flatten_into(in, *list.list, depth, 0, out)) return in.fail(in.limit());
   return in.list(out);
@@ -155,7 +155,7 @@ Value reverse_list(Evaluation& in, const Value* args) {
 }
 
 Value range(Evaluation& in, const Value* args) {
-  if (args[0].i < 0) return in.invalid("lists.range wants a number that is not negative");
+  if (args[0].i < 0) return in.invalid("lists.range requires a number of at least 0");
   const auto size = static_cast<uint64_t>(args[0].i);
   if (size > kCostMax) return in.fail(Failure::kCost);  // its price depends on the size of the result
   if (size > in.arena.room() / sizeof(Value)) return in.fail(Failure::kNoMemory);

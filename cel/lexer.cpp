@@ -107,7 +107,8 @@ void Lexer::number() {
   token_ = Token::kInt;
   if (starts("0x")) {
     at_ += 2;
-    if (!digits_while([](char c) { return digit_of(c) < 16; })) return wrong("0x wants hexadecimal digits");
+    if (!digits_while([](char c) { return digit_of(c) < 16; }))
+      return wrong("0x requires hexadecimal digits");
   } else {
     digits_while(is_digit);
     if (at_ + 1 < text_.size() && text_[at_] == '.' && is_digit(text_[at_ + 1])) {

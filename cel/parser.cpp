@@ -400,7 +400,7 @@ class Parser {
 
   Node* has(Node* what) {
     if (what->op != Op::kSelect || what->is_optional)
-      return wrong(what->offset, "has() wants the selection of a field, such as has(a.b)");
+      return wrong(what->offset, "has() requires a field selection, such as has(a.b)");
     what->op = Op::kHas;
     return what;
   }

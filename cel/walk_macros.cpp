@@ -244,7 +244,7 @@ Value Walk::sort_by(const Node& node, const Value& range) {
   if (Value out; is_over(out, node)) return out;
   for (size_t i = 0; i < size; ++i)
     if (keyed[0].key.kind != keyed[i].key.kind || compare(keyed[0].key, keyed[i].key, in_.arena) == kMismatch)
-      return fail(node, Failure::kNoSuchOverload, "sortBy wants keys of one type that has an order");
+      return fail(node, Failure::kNoSuchOverload, "sortBy requires keys of one ordered type");
   std::stable_sort(keyed, keyed + size,
                    [this](const Keyed& a, const Keyed& b) { return compare(a.key, b.key, in_.arena) == -1; });
   if (Value out; is_over(out, node)) return out;

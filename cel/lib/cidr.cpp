@@ -34,7 +34,7 @@ Cidr Cidr::masked() const { return {masked_to(ip, prefix_length), prefix_length}
 
 Result<Cidr> decode_cidr(std::string_view text) {
   const size_t slash = text.rfind('/');
-  if (slash == std::string_view::npos) return refused_cidr(text, "want ADDRESS/LENGTH");
+  if (slash == std::string_view::npos) return refused_cidr(text, "expected ADDRESS/LENGTH");
   const auto ip = decode_ip(text.substr(0, slash));
   if (!ip) return refused_cidr(text, ip.error().what);
   const std::string_view digits = text.substr(slash + 1);

@@ -389,7 +389,7 @@ std::string describe(const Change& change, const Scene& scene) {
     case Asks::kCompletePools: {
       std::vector<std::string> names;
       for (const PoolId& pool : change.pools) names.push_back(pool.first + "/" + pool.second);
-      return "complete the pools of which slices are missing: " + join(names, ", ");
+      return "complete the pools with missing slices: " + join(names, ", ");
     }
     case Asks::kCorrectSelector: {
       const std::string& expression = change.device_class.empty()

@@ -470,7 +470,7 @@ class Advising {
         std::vector<Edit> before;
         if (!is_selected) {
           const kube::NodeMatch match = kube::match_node(policy.node_selector, view_of(*node));
-          const std::string wants = "spec.nodeSelector wants " + match.field + " " + match.wanted;
+          const std::string wants = "spec.nodeSelector requires " + match.field + " " + match.wanted;
           before.push_back({wants + ", and " + *node +
                                 (match.found.empty() ? " has no such label" : " has " + match.found),
                             wants});
@@ -492,7 +492,7 @@ class Advising {
         if (one.found.devices > 0) {
           record_enough(wanted, one.found);
           out.emplace_back(key.first, name + " would offer " + count_text(one.found) + " for " +
-                                          wanted.text() + " if this were otherwise: " + one.text);
+                                          wanted.text() + " without this mismatch: " + one.text);
         }
     }
   }
@@ -580,7 +580,8 @@ class Advising {
           std::string no = no_of(parts, device);
           if (no == kSeveral || reads({no}, "type")) return Changed{};
           if (!no.empty())
-            changes.push_back({"spec.selector.cel says no to " + device.id.text + ": " + no, "cel " + no});
+            changes.push_back(
+                {"spec.selector.cel does not match " + device.id.text + ": " + no, "cel " + no});
           policy::ExposurePolicy edited = policy;
           edited.node_selector = kube::NodeSelector{};
           edited.readiness = {};

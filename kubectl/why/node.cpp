@@ -136,13 +136,13 @@ std::string keeps_away(const Pod& pod, const Node& node) {
   for (const auto& [key, value] : pod.node_selector) {
     const auto found = node.view.labels.find(key);
     if (found == node.view.labels.end() || found->second != value)
-      return "the pod's nodeSelector wants label " + key + "=" + value + "; the node has " +
+      return "the pod's nodeSelector requires label " + key + "=" + value + "; the node has " +
              (found == node.view.labels.end() ? "none" : key + "=" + found->second);
   }
   if (!pod.affinity) return "";
   const kube::NodeMatch match = kube::match_node(*pod.affinity, node.view);
   if (match.matched) return "";
-  return "the pod's node affinity wants " + match.field + (match.field.empty() ? "" : " ") + match.wanted +
+  return "the pod's node affinity requires " + match.field + (match.field.empty() ? "" : " ") + match.wanted +
          (match.found.empty() ? "; the node has none" : "; the node has " + match.found);
 }
 

@@ -168,7 +168,8 @@ class Search {
   // Checks that do not depend on picks.
   bool look_at_claims() {
     for (const Claim& claim : scene_.claims) {
-      if (!claim.unknown.empty()) return fail(claim, "", claim.unknown.front() + " is not known here");
+      if (!claim.unknown.empty())
+        return fail(claim, "", claim.unknown.front() + " is unknown to this version");
       auto& requests = wanted_.emplace_back();
       size_t least_of_claim = 0;
       for (const RequestGroup& group : claim.requests) {

@@ -142,7 +142,7 @@ class Viewing {
       if (concerns(constraint, group_, request_) &&
           find_attribute(candidate, constraint.attribute) == nullptr)
         return add(Obstacle::kNoAttribute, 0, candidate,
-                   [&] { return "has no " + constraint.attribute + ", of which a constraint speaks"; });
+                   [&] { return "has no " + constraint.attribute + ", which a constraint requires"; });
     ++out_.free;
     for (size_t i = 0; i < claim_.constraints.size(); ++i) {
       if (!concerns(claim_.constraints[i], group_, request_)) continue;
@@ -167,7 +167,7 @@ class Viewing {
         return false;
       }
       add(obstacle, i * 1000 + passed(selectors[i], candidate), candidate, [&] {
-        return whose + " says no, selectors[" + std::to_string(i) +
+        return whose + " does not match, selectors[" + std::to_string(i) +
                "]: " + scene_.selectors->no_of(selectors[i], candidate);
       });
       return false;

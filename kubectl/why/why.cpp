@@ -51,9 +51,9 @@ class Gathering {
                                        one.template_ + ", which the pod names" +
                                        (near.empty() ? "" : "; did you mean " + near + "?"));
     }
-    out_.everywhere.push_back("no ResourceClaim has been made of ResourceClaimTemplate " + pod.namespace_ +
-                              "/" + one.template_ +
-                              " yet: kube-controller-manager does that, and its log says why it did not");
+    out_.everywhere.push_back("no ResourceClaim has been created from ResourceClaimTemplate " +
+                              pod.namespace_ + "/" + one.template_ +
+                              " yet: see the log of kube-controller-manager, which creates it");
     out_.claims.push_back(*found);
     out_.claims.back().name = pod.name + "-" + one.name;
   }
@@ -93,7 +93,8 @@ class Gathering {
     const auto found = std::find_if(cluster_.classes.begin(), cluster_.classes.end(), is_it);
     if (found != cluster_.classes.end()) {
       for (const std::string& what : found->unknown)
-        out_.unsure.push_back("DeviceClass " + found->name + ": " + what + ", which is not known here");
+        out_.unsure.push_back("DeviceClass " + found->name + ": " + what +
+                              ", which this version does not know");
       return out_.classes.push_back(*found);
     }
     if (!is_waiting(claim) || cluster_.denied.contains("deviceclasses")) return;
@@ -161,14 +162,14 @@ std::string clash_of(const Claim& claim, size_t index, const std::vector<Request
   if (is_met) return "";
   std::vector<std::string> texts;
   for (const Part& part : parts)
-    texts.push_back("request " + part.view->request + " wants " + std::to_string(part.wanted) + " and has " +
-                    values_text(*part.values));
+    texts.push_back("request " + part.view->request + " asks for " + std::to_string(part.wanted) +
+                    " and has " + values_text(*part.values));
   return "constraints[" + std::to_string(index) + "] of claim " + claim.id() + ", " +
          (constraint.is_distinct ? "distinctAttribute " : "matchAttribute ") + constraint.attribute + ": " +
          join(texts, "; ") +
          (constraint.is_distinct ? "; that is " + std::to_string(all.size()) + " values for " +
                                        std::to_string(wanted) + " devices"
-                                 : "; no value is enough for all of them");
+                                 : "; no value has enough devices for all of them");
 }
 
 // One node after the other.
@@ -550,7 +551,7 @@ void ask_nodes(const Cluster& cluster, Answer& out) {
   out.slices = std::move(tainted.slices);
   if (tainted.left_out > 0)
     out.unsure.push_back("DeviceTaintRules give devices " + std::to_string(tainted.left_out) +
-                         " taints more than are looked at");
+                         " taints above the limit of this check");
   Asking asking(cluster, out);
   std::vector<const Node*> nodes;
   for (const Node& node : cluster.nodes) nodes.push_back(&node);
@@ -568,15 +569,16 @@ void ask_nodes(const Cluster& cluster, Answer& out) {
             [](const Node* a, const Node* b) { return natural_less(a->view.name, b->view.name); });
   for (const Node* node : nodes) out.nodes.push_back(asking.ask(*node));
   if (const size_t left = asking.not_looked_at(); left > 0)
-    out.unsure.push_back(std::to_string(left) + " of " + std::to_string(nodes.size()) +
-                         " nodes were not looked at: what the expressions and requests of this claim and its "
-                         "classes take of time is bounded");
+    out.unsure.push_back(
+        std::to_string(left) + " of " + std::to_string(nodes.size()) +
+        " nodes were not checked: the time for the expressions and requests of this claim and its "
+        "classes is limited");
   for (const std::string& what : cluster.unread) out.unsure.push_back(what);
   if (const size_t more = cluster.unread.more(); more > 0)
     out.unsure.push_back(and_more(more, "object") + " cannot be read");
   for (const Claim& claim : out.claims)
     for (const std::string& what : claim.unknown)
-      out.unsure.push_back("claim " + claim.id() + ": " + what + ", which is not known here");
+      out.unsure.push_back("claim " + claim.id() + ": " + what + ", which this version does not know");
   if (cluster.nodes.empty() && !cluster.denied.contains("nodes"))
     out.everywhere.push_back("there is no node");
   judge(out);
@@ -590,12 +592,12 @@ void ask_nodes(const Cluster& cluster, Answer& out) {
 void look_at_pod(const Pod& pod, Answer& out) {
   for (const std::string& gate : pod.gates)
     out.everywhere.push_back("the pod has the scheduling gate " + gate +
-                             ": it is not looked at before that is removed");
+                             ": the scheduler ignores the pod until it is removed");
   for (const Claim& claim : out.claims)
     if (claim.users.size() >= kUsersMax &&
         std::find(claim.users.begin(), claim.users.end(), pod.name) == claim.users.end())
       out.everywhere.push_back("claim " + claim.id() + " is used by " + std::to_string(claim.users.size()) +
-                               " pods already, and no more may");
+                               " pods, and cannot be used by more");
   for (const Claim& claim : out.claims)
     if (claim.is_deleted)
       out.everywhere.push_back("claim " + claim.id() +
@@ -634,7 +636,7 @@ void judge_bound(const Cluster& cluster, const Pod& pod, Answer& out) {
   for (const Claim& claim : out.claims) {
     if (!claim.allocation)
       out.everywhere.push_back("it is on node " + pod.node_name + ", and its claim " + claim.id() +
-                               (claim.is_made ? " is not allocated" : " is not there yet") +
+                               (claim.is_made ? " is not allocated" : " does not exist yet") +
                                "; the scheduler allocates nothing for a pod that has a node: " + remedy);
     else if (node != cluster.nodes.end() && claim.allocation->nodes &&
              !kube::match_node(*claim.allocation->nodes, node->view).matched)
@@ -644,7 +646,7 @@ void judge_bound(const Cluster& cluster, const Pod& pod, Answer& out) {
              std::find(claim.users.begin(), claim.users.end(), pod.name) == claim.users.end())
       out.everywhere.push_back("it is on node " + pod.node_name + ", and its claim " + claim.id() +
                                " is used by " + std::to_string(claim.users.size()) +
-                               " pods already, and no more may");
+                               " pods, and cannot be used by more");
   }
   if (!out.everywhere.empty()) out.verdict = Verdict::kPending;
 }

@@ -84,7 +84,7 @@ Result<why::Features> features(ClusterObjects& objects, const config::Options& o
   if (version.empty()) return why::Features{};
   const auto found = why::features_of(version);
   if (found) return *found;
-  unsure.push_back("the scheduler is of version " + version + ", which is not known here");
+  unsure.push_back("the scheduler is of version " + version + ", which this version does not know");
   return why::Features{};
 }
 

@@ -66,9 +66,9 @@ void tell_of_claim(const Answer& answer, const Claim& claim, std::vector<std::st
                   (claim.users.empty() ? "" : "; used by pod " + join(claim.users, ", ")));
     return;
   }
-  out.push_back(who + (claim.is_extended ? " is what the scheduler makes of the pod's extended resources"
+  out.push_back(who + (claim.is_extended ? " is created by the scheduler for the pod's extended resources"
                        : claim.is_made   ? " is not allocated"
-                                         : " is not there yet"));
+                                         : " does not exist yet"));
   for (const RequestGroup& group : claim.requests)
     for (const Request& request : group.alternatives) tell_of_request(answer, group, request, out);
   for (const auto& constraint : claim.constraints)
@@ -117,7 +117,7 @@ std::string why_of_node(const NodeAnswer& node) {
   if (!node.kept_away.empty()) return node.kept_away;
   if (node.found == Found::kYes) return "can be allocated";
   if (node.found == Found::kUnsure)
-    return "not known: " + (node.unsure.empty() ? "too much would have to be tried" : node.unsure);
+    return "not known: " + (node.unsure.empty() ? "too many combinations" : node.unsure);
   if (node.found == Found::kError) {
     // The request's line already names the failure and the suggestion.
     const bool is_said = std::any_of(node.requests.begin(), node.requests.end(), [](const RequestView& view) {
@@ -148,7 +148,7 @@ std::vector<std::vector<std::string>> rows_of(const NodeAnswer& node) {
     last += (last.empty() ? "" : "; ") + in_one_line(join(node.clashes, "; "));
     is_said = true;
   }
-  if (!is_said) rows.back().back() = "each request alone has enough, all together have not";
+  if (!is_said) rows.back().back() = "each request alone has enough devices, but not all together";
   for (const std::string& pool : node.pools) rows.push_back({node.name, "", "", "", "", "", pool});
   return rows;
 }
@@ -232,7 +232,7 @@ std::string changes_text(const Answer& answer, size_t nodes_max) {
   }
   std::string out;
   for (auto& [text, nodes] : groups) out += "  on " + plain(names_of(std::move(nodes), 5)) + ":\n" + text;
-  return out.empty() ? "" : "To run there, all of this would have to change:\n" + out;
+  return out.empty() ? "" : "To run there, all of these must change:\n" + out;
 }
 
 // For a request that asks for more of a capacity than any device gives one claim, on all nodes with matching
@@ -411,7 +411,7 @@ std::string headline(const Answer& answer, const std::string& subject) {
 }
 
 constexpr const char* kNotLookedAt =
-    "Not looked at: processors, memory, ports, volumes, spreading, priorities, extenders and plugins of the scheduler.\n";
+    "Not checked: processors, memory, ports, volumes, spreading, priorities, extenders and plugins of the scheduler.\n";
 
 // ---- data
 
@@ -546,7 +546,7 @@ std::string why_text(const Answer& answer, const std::string& subject, const std
                      size_t nodes_max) {
   std::string out = plain(headline(answer, subject)) + "\n";
   if (answer.verdict == Verdict::kCan && answer.claims.empty())
-    out += "It asks for no devices: no device keeps it waiting.\n";
+    out += "It requests no devices, so it does not wait for one.\n";
   for (size_t i = answer.verdict == Verdict::kRuns ? 1 : 0; i < answer.notes.size(); ++i)
     out += "  - " + plain(answer.notes[i]) + "\n";
   for (size_t i = 1; i < answer.everywhere.size(); ++i) out += "  - " + plain(answer.everywhere[i]) + "\n";

@@ -105,9 +105,9 @@ TEST_F(MissingPolicyTest, AnExistingPolicyThatMissesByOneFieldIsNamed) {
   EXPECT_EQ(
       advice(kStorage),
       "SriovResourcePolicy ours/intel would offer 8 devices on worker-1, worker-2 for request net of claim apps/c "
-      "if this were otherwise: spec.configs[0].resourceFilters[0].vendors is 15b3, and 0000:3b:01.0 has 8086\n"
+      "without this mismatch: spec.configs[0].resourceFilters[0].vendors is 15b3, and 0000:3b:01.0 has 8086\n"
       "SriovResourcePolicy ours/intel would offer 8 devices on worker-1, worker-2 for request net of claim apps/c "
-      "if this were otherwise: spec.configs[0].resourceFilters[1].drivers is vfio-pci, and 0000:3b:01.0 has iavf");
+      "without this mismatch: spec.configs[0].resourceFilters[1].drivers is vfio-pci, and 0000:3b:01.0 has iavf");
 }
 
 // Red when one edit is a line for each group of devices that it would help, or for each namespace that nodes' daemons follow.
@@ -149,7 +149,8 @@ TEST_F(MissingPolicyTest, APolicyForOtherNodesIsNamedWithItsNodeSelector) {
   const std::string said = advice(kStorage);
   EXPECT_NE(said.find("SriovResourcePolicy ours/intel would offer 4 devices on worker-1"), std::string::npos)
       << said;
-  EXPECT_NE(said.find("spec.nodeSelector wants labels[zone] In [c], and worker-1 has a"), std::string::npos)
+  EXPECT_NE(said.find("spec.nodeSelector requires labels[zone] In [c], and worker-1 has a"),
+            std::string::npos)
       << said;
 }
 
@@ -177,8 +178,8 @@ TEST_F(MissingPolicyTest, ADeviceExposurePolicyThatMissesByOnePartIsNamed) {
   report("worker-1", {pf("ens1f0")});
   EXPECT_EQ(
       advice("device.driver == \"dra.networking\""),
-      "DeviceExposurePolicy uplink would offer 1 device on worker-1 for request net of claim apps/c if this were "
-      "otherwise: spec.selector.cel says no to 0000:3b:00.0: device.attributes[\"dra.networking\"].ifName == "
+      "DeviceExposurePolicy uplink would offer 1 device on worker-1 for request net of claim apps/c without this "
+      "mismatch: spec.selector.cel does not match 0000:3b:00.0: device.attributes[\"dra.networking\"].ifName == "
       "\"ens9\"");
 }
 

@@ -140,7 +140,7 @@ TEST(WhyPage, WhatKeepsThePodFromItsNodesIsTheHeadline) {
       cluster, "{nodeSelector: {disk: ssd}, resourceClaims: [{name: c, resourceClaimName: claim}]}");
   EXPECT_TRUE(text.starts_with(
       "pod ns/p is pending: 2 nodes have what its claims ask for, but the pod is kept away from them: "
-      "the pod's nodeSelector wants label disk=ssd; the node has none\n"))
+      "the pod's nodeSelector requires label disk=ssd; the node has none\n"))
       << text;
   why::Cluster cordoned = cluster_of(fleet_of(1, 5));
   cordoned.nodes[0].taints.push_back({"node.kubernetes.io/unschedulable", "", "NoSchedule"});
@@ -160,8 +160,7 @@ TEST(WhyPage, EqualRowsAreOneRow) {
 // Red when what would help is below tables of nodes.
 TEST(WhyPage, TheAnswerComesBeforeItsEvidence) {
   const std::string text = text_of_pod(cluster_of(fleet_of(3, 3)), kOwnClaim);
-  const size_t change = text.find("To run there, all of this would have to change:"),
-               table = text.find("\nNODE ");
+  const size_t change = text.find("To run there, all of these must change:"), table = text.find("\nNODE ");
   ASSERT_NE(change, std::string::npos) << text;
   EXPECT_LT(change, table) << text;
   EXPECT_LT(change, text.find("claim ns/claim is not allocated")) << text;
@@ -188,7 +187,7 @@ TEST(WhyPage, ExtendedResourcesAreShownAsAClaim) {
       << text;
   EXPECT_NE(text.find("(container app asks for 2 of example.com/vf)"), std::string::npos) << text;
   EXPECT_EQ(text.find("no device keeps it waiting"), std::string::npos) << text;
-  EXPECT_NE(text_of_pod(cluster, "{}").find("It asks for no devices: no device keeps it waiting."),
+  EXPECT_NE(text_of_pod(cluster, "{}").find("It requests no devices, so it does not wait for one."),
             std::string::npos);
 }
 

@@ -109,7 +109,7 @@ TEST(Why, CountsWhatMatchesWhatIsHeldAndByWhom) {
   EXPECT_EQ(view.obstacles[0].what, "has the taint sick:NoExecute, which the request does not tolerate");
   EXPECT_EQ(
       view.obstacles[2].what,
-      "DeviceClass vf says no, selectors[0]: device.attributes[\"d.io\"].vendor == \"8086\"; vendor is \"15b3\"");
+      "DeviceClass vf does not match, selectors[0]: device.attributes[\"d.io\"].vendor == \"8086\"; vendor is \"15b3\"");
 }
 
 TEST(Why, NamesEachChangeThatIsEnough) {
@@ -597,7 +597,7 @@ TEST(Why, WhatTakesTooLongIsNotLookedAtAndSaid) {
       EXPECT_FALSE(node.found == Found::kUnsure && (node.changes.is_known || !node.requests.empty()))
           << effort;
     const bool is_said = std::ranges::any_of(answer.unsure, [](const std::string& what) {
-      return what.find("nodes were not looked at") != std::string::npos;
+      return what.find("nodes were not checked") != std::string::npos;
     });
     EXPECT_EQ(is_said, answer.nodes.back().found == Found::kUnsure) << effort;
   }
@@ -690,8 +690,8 @@ TEST(Why, TheValuesThatClashAreNamed) {
   EXPECT_EQ(
       answer.nodes.at(0).clashes,
       std::vector<std::string>{
-          "constraints[0] of claim default/c, matchAttribute e.io/pf: request a wants 1 and has 1 x \"p0\"; "
-          "request b wants 2 and has 2 x \"p1\"; no value is enough for all of them"});
+          "constraints[0] of claim default/c, matchAttribute e.io/pf: request a asks for 1 and has 1 x \"p0\"; "
+          "request b asks for 2 and has 2 x \"p1\"; no value has enough devices for all of them"});
 }
 
 TEST(Why, TooFewValuesForADistinctAttributeAreCounted) {
